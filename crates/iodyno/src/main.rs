@@ -1,0 +1,2 @@
+//! iodyno, the door.
+fn main() {}
