@@ -3,6 +3,10 @@
 //! What a dialect needs from outside it is handed through a [`Loader`]; what it wants done it returns as a [`Job`].
 #![forbid(unsafe_code)]
 
+pub mod dd;
+pub mod hdparm;
+pub mod option;
+
 use iodyno_model::{Diagnostic, Machine, Plan, TargetFacts};
 use iodyno_report::Reporter;
 
@@ -70,6 +74,13 @@ pub enum Request {
         /// The exit status.
         status: i32,
     },
+    /// Nothing is run: what is wrong, in the tool's own words rather than as diagnostics.
+    Refuse {
+        /// For standard error.
+        err: String,
+        /// The exit status.
+        status: i32,
+    },
 }
 
 /// A plan to be run, and who reports it.
@@ -111,4 +122,4 @@ pub struct Dialect {
 }
 
 /// Every dialect there is.
-pub const DIALECTS: &[Dialect] = &[];
+pub const DIALECTS: &[Dialect] = &[dd::DIALECT, hdparm::DIALECT];
