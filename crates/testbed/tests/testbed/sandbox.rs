@@ -1,0 +1,4 @@
+//! x
+pub fn cases() -> Vec<testbed::Case> {
+    vec![]
+}
