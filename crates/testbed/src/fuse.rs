@@ -1,8 +1,8 @@
 //! A staged device: a FUSE file whose requests take a programmed time, are logged, and go wrong on command.
 //!
 //! A measuring tool is right when it reports what the device itself saw, so the device keeps a log of its own, in
-//! its own process, in shared memory. Expectations are drawn from that log (plus the measured floor of FUSE itself,
-//! some 10 to 15 µs), not from wall-clock constants.
+//! its own process, in shared memory. Expectations are drawn from that log (plus the floor that
+//! [`Device::overhead_ns`] measures: 10 to 15 µs, and as much again where idle CPUs have to wake up), not from wall-clock constants.
 //!
 //! ```no_run
 //! use testbed::fuse::{Config, Device, Kind, Service};
@@ -32,6 +32,7 @@ mod timing;
 
 pub use config::{Config, Content, Fault, Kind, Pick, Service};
 pub use device::Device;
+pub(crate) use device::{free_bytes, is_mounted};
 pub use log::{Counts, Log, Request};
 pub use serve::{Order, order_for, serve, serve_when_asked};
 pub use timing::now_ns;

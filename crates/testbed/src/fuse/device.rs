@@ -3,10 +3,11 @@
 use super::config::Config;
 use super::log::{Counts, Log, SharedLog};
 use super::serve::{ORDER_VARIABLE, Order, detach};
+use super::timing::now_ns;
 use crate::{Need, Skip};
 use std::fs::{File, Permissions};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -99,6 +100,29 @@ impl Device {
         self.log.reset();
     }
 
+    /// What a plain loop of 4 KiB direct reads at depth 1 sees beyond the device's own latency, in ns, ascending: the
+    /// floor to allow a measuring tool. It depends on how long the CPUs idle meanwhile, so take it from the very
+    /// device that will be measured. The log is reset before and after, so faults by number meet nobody twice.
+    pub fn overhead_ns(&self, count: usize) -> io::Result<Vec<u64>> {
+        let file = File::options().read(true).custom_flags(libc::O_DIRECT).open(&self.file)?;
+        let mut memory = vec![0u8; 2 * 4096];
+        let aligned = memory.as_ptr().align_offset(4096);
+        let block = &mut memory[aligned..aligned + 4096];
+        let blocks = (file.metadata()?.len() / 4096).max(1);
+        self.reset();
+        let mut seen = Vec::with_capacity(count);
+        for index in 0..count as u64 {
+            let start_ns = now_ns();
+            file.read_exact_at(block, index % blocks * 4096)?;
+            seen.push(now_ns() - start_ns);
+        }
+        let log = self.take_log().requests;
+        let mut overhead: Vec<u64> =
+            seen.iter().zip(&log).map(|(seen, request)| seen.saturating_sub(request.latency_ns())).collect();
+        overhead.sort_unstable();
+        Ok(overhead)
+    }
+
     /// What is really on the device, for looking behind its back or for damaging it by hand.
     pub fn media(&self) -> io::Result<File> {
         File::options().read(true).write(true).open(self.home.path().join("media"))
@@ -127,7 +151,7 @@ fn scratch(bytes: u64) -> io::Result<TempDir> {
     tempfile::Builder::new().prefix("testbed-").permissions(Permissions::from_mode(0o755)).tempdir_in(parent)
 }
 
-fn free_bytes(directory: &Path) -> Option<u64> {
+pub(crate) fn free_bytes(directory: &Path) -> Option<u64> {
     use std::os::unix::ffi::OsStrExt;
     let path = std::ffi::CString::new(directory.as_os_str().as_bytes()).ok()?;
     // SAFETY: statvfs fills the zeroed struct, which is plain integers.

@@ -16,6 +16,8 @@ mod sandbox;
 
 fn main() -> std::process::ExitCode {
     #[cfg(target_os = "linux")]
+    sandbox::probe_io_uring();
+    #[cfg(target_os = "linux")]
     let cases = [device::cases(), faults::cases(), sandbox::cases()].into_iter().flatten().collect();
     #[cfg(not(target_os = "linux"))]
     let cases = Vec::new();
