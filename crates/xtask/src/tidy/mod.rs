@@ -1,0 +1,4 @@
+//! tidy
+pub fn chore(_root: &std::path::Path) -> Result<bool, String> {
+    Ok(true)
+}
