@@ -8,7 +8,7 @@ pub fn chore(arguments: &[String]) -> Result<bool, String> {
     let tool = arguments.first().ok_or("against which tool? e.g. `cargo xtask against fio`")?;
     Err(format!(
         "nothing is compared with {tool} yet: this chore arrives with the fio dialect\n hint: `cargo xtask bench` \
-         already pairs iodyno's engines with an installed fio"
+         pairs iodyno's engines with an installed fio"
     ))
 }
 

@@ -7,6 +7,7 @@
 mod arrows;
 mod layers;
 mod length;
+mod papers;
 mod source;
 mod walls;
 mod words;
@@ -77,6 +78,7 @@ impl Tree {
             layers::check(self),
             walls::check(self),
             words::check(self),
+            papers::check(self),
             length::check(self, ALLOW_FILE),
         ]
         .concat();
