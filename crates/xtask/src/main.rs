@@ -18,7 +18,7 @@ mod tidy;
 const USAGE: &str = "\
 usage: cargo xtask CHORE
 
-  tidy                         check the walls of the house: imports, unsafe, clocks, I/O, names, sizes
+  tidy [ROOT]                  check the walls of the house: imports, unsafe, clocks, I/O, names, sizes
   ci [--no-install] [--quick]  everything continuous integration runs; --quick leaves out portability
   bless [TEST …]               run the golden tests and let them rewrite what they expect
   bench [CASE …]               instructions per I/O, and paired runs against Debian's fio
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let rest = arguments.get(1..).unwrap_or_default();
     let outcome = match arguments.first().map(String::as_str) {
-        Some("tidy") => tidy::chore(&root()),
+        Some("tidy") => tidy::chore(&rest.first().map_or_else(root, PathBuf::from)),
         Some("ci") => ci::chore(&root(), rest),
         Some("bless") => bless::chore(&root(), rest),
         Some("bench") => bench::chore(&root(), rest),

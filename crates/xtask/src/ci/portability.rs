@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::{Run, examples};
+use super::{Run, examples, is_synthetic};
 use crate::shell;
 
 const AARCH64: &str = "aarch64-unknown-linux-gnu";
@@ -85,31 +85,4 @@ fn emulated(root: &Path, arguments: &[&str]) -> Command {
     command.current_dir(root).args(["-L", AARCH64_ROOT]);
     command.arg(root.join("target").join(AARCH64).join("debug/iodyno")).args(arguments);
     command
-}
-
-/// Whether a plan names an engine that touches no storage, so that it may run anywhere.
-fn is_synthetic(plan: &Path) -> bool {
-    std::fs::read_to_string(plan).is_ok_and(|text| names_synthetic_engine(&text))
-}
-
-fn names_synthetic_engine(text: &str) -> bool {
-    let engine = |line: &str| {
-        let (key, value) = line.split_once('=')?;
-        let value = value.split('#').next()?.trim();
-        (key.trim() == "engine").then(|| value.trim_matches('"').to_string())
-    };
-    let engines: Vec<String> = text.lines().filter_map(engine).collect();
-    !engines.is_empty() && engines.iter().all(|engine| engine == "null" || engine == "sim")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_plans_wholly_on_null_or_sim_are_emulated() {
-        assert!(names_synthetic_engine("[job]\nengine = \"sim\" # virtual\n[[job]]\nengine = \"null\""));
-        assert!(!names_synthetic_engine("engine = \"null\"\nengine = \"psync\""));
-        assert!(!names_synthetic_engine("depth = 4"));
-    }
 }

@@ -59,7 +59,8 @@ impl Tree {
 
     /// Reads what git tracks or would track; without git, every file outside `target` and hidden folders.
     fn read(root: &Path) -> Result<Self, String> {
-        let paths = tracked(root).unwrap_or_else(|| walk(root, Path::new("")));
+        let paths =
+            tracked(root).filter(|paths| !paths.is_empty()).unwrap_or_else(|| walk(root, Path::new("")));
         if paths.is_empty() {
             return Err(format!("{}: no file to check", root.display()));
         }
