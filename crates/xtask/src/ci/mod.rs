@@ -92,7 +92,10 @@ impl Run {
 
     fn source(&mut self) {
         self.cargo("format", &["fmt", "--all", "--check"]);
-        self.cargo("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
+        self.cargo(
+            "clippy",
+            &["clippy", "--workspace", "--all-targets", "--keep-going", "--", "-D", "warnings"],
+        );
     }
 
     /// The tests count one by one; the step itself counts only where it failed without any of them failing.
@@ -212,7 +215,7 @@ fn announce(word: &str, duration: Duration, name: &str, detail: &str) {
 }
 
 fn show(name: &str, outcome: &Outcome, wanted: impl Fn(&str) -> bool) {
-    let lines: Vec<&String> = outcome.lines.iter().filter(|line| wanted(line)).collect();
+    let lines: Vec<&String> = outcome.lines.iter().filter(|line| wanted(line) && !is_chatter(line)).collect();
     let first = lines.len().saturating_sub(SHOWN_LINES);
     println!(
         "──── {name}: the last {} lines; all are in target/ci/{}.log",
@@ -221,6 +224,13 @@ fn show(name: &str, outcome: &Outcome, wanted: impl Fn(&str) -> bool) {
     );
     lines[first..].iter().for_each(|line| println!("{line}"));
     println!("────");
+}
+
+/// Cargo's account of what it builds, which buries the reason of a failure.
+fn is_chatter(line: &str) -> bool {
+    let first = line.trim_start().split(' ').next().unwrap_or_default();
+    line.starts_with("  ")
+        && matches!(first, "Compiling" | "Checking" | "Downloading" | "Downloaded" | "Fresh")
 }
 
 fn file_name(step: &str) -> String {
@@ -247,6 +257,13 @@ mod tests {
         assert!(names_synthetic_engine("[job]\nengine = \"sim\" # virtual\n[[job]]\nengine = \"null\""));
         assert!(!names_synthetic_engine("engine = \"null\"\nengine = \"psync\""));
         assert!(!names_synthetic_engine("depth = 4"));
+    }
+
+    #[test]
+    fn cargos_chatter_is_left_out_of_what_failed() {
+        assert!(is_chatter("   Compiling serde v1.0.229"));
+        assert!(!is_chatter("error: could not compile `serde`"));
+        assert!(!is_chatter("Checking is a word that a test may print"));
     }
 
     fn somewhere() -> Run {
