@@ -1,1 +1,117 @@
-//! iodyno dialect
+//! The dialects: one folder per tool. Text to plan, events to text; never a disk, a socket or a clock.
+//!
+//! What a dialect needs from outside it is handed through a [`Loader`]; what it wants done it returns as a [`Job`].
+#![forbid(unsafe_code)]
+
+use iodyno_model::{Diagnostic, Machine, Plan, TargetFacts};
+use iodyno_report::Reporter;
+
+/// What a dialect may ask of the world while it parses.
+pub trait Loader {
+    /// The bytes of a file the user named.
+    ///
+    /// # Errors
+    /// The system's reason, as a lower-case fragment.
+    fn read(&mut self, path: &str) -> Result<Vec<u8>, String>;
+    /// All of standard input.
+    ///
+    /// # Errors
+    /// The system's reason.
+    fn standard_input(&mut self) -> Result<Vec<u8>, String>;
+    /// An environment variable.
+    fn variable(&self, name: &str) -> Option<String>;
+    /// The machine.
+    fn machine(&self) -> Machine;
+    /// What a path is and what it lies on; `None`: nothing is there.
+    fn look(&self, path: &str) -> Option<PathFacts>;
+    /// Wall-clock time, ns since 1970.
+    fn now_unix_ns(&self) -> u64;
+}
+
+/// What a path is.
+#[derive(Clone, Debug, Default)]
+pub struct PathFacts {
+    /// What kind of file.
+    pub kind: PathKind,
+    /// Size in bytes (of a device: its capacity).
+    pub bytes: u64,
+    /// Whether this user may write to it.
+    pub writable: bool,
+    /// The file system or device beneath.
+    pub target: TargetFacts,
+}
+
+/// What kind of file a path is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PathKind {
+    /// A regular file.
+    #[default]
+    File,
+    /// A directory.
+    Directory,
+    /// A block device.
+    BlockDevice,
+    /// A character device.
+    CharacterDevice,
+    /// A pipe.
+    Pipe,
+    /// Anything else.
+    Other,
+}
+
+/// What a dialect wants done.
+pub enum Request {
+    /// Run a plan and report it.
+    Run(Box<Run>),
+    /// Only print: help, a version, a plan in words.
+    Print {
+        /// For standard output.
+        out: String,
+        /// The exit status.
+        status: i32,
+    },
+}
+
+/// A plan to be run, and who reports it.
+pub struct Run {
+    /// The plan.
+    pub plan: Plan,
+    /// The tool's own handwriting.
+    pub reporter: Box<dyn Reporter>,
+    /// Files to be written beside the report.
+    pub files: Vec<ReportFile>,
+    /// Things to say before the start.
+    pub messages: Vec<Diagnostic>,
+    /// How often a [`iodyno_model::Event::Live`] is wanted, ns; 0: never.
+    pub live_ns: u64,
+    /// Whether findings may follow on standard error.
+    pub findings: bool,
+    /// The exit status for a run that had errors; most tools say 1.
+    pub error_status: i32,
+}
+
+/// A file that a run writes its results to.
+pub struct ReportFile {
+    /// Its path; it must not exist, unless the user asked for it by this very option before.
+    pub path: String,
+    /// `json` or `csv`.
+    pub format: String,
+}
+
+/// From arguments to a request, or everything that is wrong with them.
+pub type Lower = fn(&[String], &mut dyn Loader) -> Result<Request, Vec<Diagnostic>>;
+
+/// One tool's command line and handwriting.
+pub struct Dialect {
+    /// Its name, and the executable name it answers to.
+    pub name: &'static str,
+    /// One line for the list of dialects.
+    pub about: &'static str,
+    /// Whether it is the drop-in of another tool (then it writes nothing the original would not write).
+    pub drop_in: bool,
+    /// From arguments (without the program's name) to a request.
+    pub lower: Lower,
+}
+
+/// Every dialect there is.
+pub const DIALECTS: &[Dialect] = &[];

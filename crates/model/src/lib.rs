@@ -1,1 +1,57 @@
-//! iodyno model
+//! The model: what is asked (`plan`) and what was found (`record`), as plain values.
+//!
+//! ```text
+//!   the question                              the answer
+//!   Plan ─► Phase ─► Job ─► Workload          Record ─► PhaseRecord ─► JobRecord ─► Tally ─► Histogram
+//!             │       ├─ Pattern (drawn)                     └─ Sighting ─► Finding
+//!             │       ├─ Script (written)
+//!             │       └─ Trace (recorded)
+//!             └─ Shared (tokens, semaphores, weights)
+//! ```
+//!
+//! Dialects write plans and read events; the engine room reads plans and writes events. This crate
+//! imports nobody, does no I/O, knows no tool and no engine, and holds no text of any tool's output.
+#![forbid(unsafe_code)]
+
+pub mod conversation;
+pub mod event;
+pub mod finding;
+pub mod histogram;
+pub mod origin;
+pub mod pace;
+pub mod pattern;
+pub mod payload;
+pub mod plan;
+pub mod record;
+pub mod setting;
+pub mod sweep;
+pub mod tally;
+pub mod target;
+pub mod units;
+pub mod verb;
+pub mod workload;
+
+pub use conversation::{Action as PeerAction, Conversation, Input as PeerInput};
+pub use event::{Event, Live, LiveJob, Started};
+pub use finding::{DeviceActivity, Figure, Finding, Severity, Sighting};
+pub use histogram::Histogram;
+pub use origin::{Diagnostic, Level, Origin};
+pub use pace::{Arrivals, LatencyTarget, Limit, Pace, Rate, Think};
+pub use pattern::{
+    Blend, Coverage, Directed, Every, FileOrder, Mix, Overlap, Pattern, Pick, Share, Size, Span, Zone,
+};
+pub use payload::{Content, Payload, Refresh, Stamp, Verify, VerifyWhen};
+pub use plan::{
+    Depth, ErrorPolicy, Finish, Intent, Job, Phase, Place, Placement, Plan, Ranks, Repeat, Start, Stop,
+    WorkerKind,
+};
+pub use record::{JobRecord, Machine, PhaseRecord, Record, WorkerRecord};
+pub use setting::Setting;
+pub use sweep::{Coordinate, Parameter, Sweep, Value};
+pub use tally::{ErrorCount, Line, Series, SeriesRow, Tally};
+pub use target::{Direct, Extent, Items, Open, OpenMode, OpenSync, Prepare, Target, TargetFacts, TargetKind};
+pub use verb::{Kind, Verb, VerbSet};
+pub use workload::{
+    Action, Actor, AtEnd, Expect, Item, Offset, Operation, Script, Shared, SharedKind, SharedUse, Step,
+    Timing, Trace, TraceEntry, Transfer, Workload,
+};

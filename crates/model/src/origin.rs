@@ -1,0 +1,120 @@
+//! Where a value came from, and what is wrong with it: every message can name its place.
+//!
+//! Refuses to print: a [`Diagnostic`] is data, the door renders it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// The place where the user (or nobody) said something.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// Nobody said it: a default.
+    #[default]
+    Default,
+    /// A command-line argument, as typed.
+    Argument(Arc<str>),
+    /// A line of a file; lines count from 1.
+    File {
+        /// The file's path as the user gave it.
+        path: Arc<str>,
+        /// Line number, from 1.
+        line: u32,
+    },
+    /// An environment variable, by name.
+    Environment(Arc<str>),
+}
+
+impl Origin {
+    /// A place in a file.
+    pub fn file(path: &str, line: u32) -> Self {
+        Origin::File { path: path.into(), line }
+    }
+
+    /// A command-line argument.
+    pub fn argument(text: &str) -> Self {
+        Origin::Argument(text.into())
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("default"),
+            Origin::Argument(text) => write!(f, "{text}"),
+            Origin::File { path, line } => write!(f, "{path}:{line}"),
+            Origin::Environment(name) => write!(f, "${name}"),
+        }
+    }
+}
+
+/// How bad a diagnostic is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Worth knowing; nothing stops.
+    Note,
+    /// Probably not what was meant; the run goes on.
+    Warning,
+    /// The run does not start, or has failed.
+    Error,
+}
+
+/// One message to the user: a lower-case fragment, its place, and a hint that resolves it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub level: Level,
+    /// Where the offending words stand.
+    pub origin: Origin,
+    /// What is wrong, as a lower-case fragment without a full stop.
+    pub message: String,
+    /// What to do about it, where something can be said.
+    pub hint: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error at a place.
+    pub fn error(origin: &Origin, message: impl Into<String>) -> Self {
+        Diagnostic { level: Level::Error, origin: origin.clone(), message: message.into(), hint: None }
+    }
+
+    /// A warning at a place.
+    pub fn warning(origin: &Origin, message: impl Into<String>) -> Self {
+        Diagnostic { level: Level::Warning, ..Diagnostic::error(origin, message) }
+    }
+
+    /// A note at a place.
+    pub fn note(origin: &Origin, message: impl Into<String>) -> Self {
+        Diagnostic { level: Level::Note, ..Diagnostic::error(origin, message) }
+    }
+
+    /// The same with a hint.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let level = match self.level {
+            Level::Note => "note",
+            Level::Warning => "warning",
+            Level::Error => "error",
+        };
+        write!(f, "{level}: ")?;
+        if self.origin != Origin::Default {
+            write!(f, "{}: ", self.origin)?;
+        }
+        f.write_str(&self.message)?;
+        if let Some(hint) = &self.hint {
+            write!(f, "\n hint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostic {}

@@ -1,0 +1,117 @@
+//! How fast, and until when. Times in nanoseconds, rates per second.
+
+use serde::{Deserialize, Serialize};
+
+use crate::pattern::Directed;
+use crate::workload::SharedUse;
+
+/// How fast a worker goes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pace {
+    /// The rate aimed at, in each direction.
+    #[serde(default)]
+    pub rate: Directed<Rate>,
+    /// The slowest rate allowed; below it the job ends with an error.
+    #[serde(default)]
+    pub rate_least: Directed<Rate>,
+    /// How intended starts are spread.
+    #[serde(default)]
+    pub arrivals: Arrivals,
+    /// Pauses between operations.
+    #[serde(default)]
+    pub think: Option<Think>,
+    /// Whether latency counts from the intended start (open loop) when there is a rate.
+    #[serde(default = "yes")]
+    pub open_loop: bool,
+    /// Shared objects that gate every operation (tokens, flow weights).
+    #[serde(default)]
+    pub shared: Vec<SharedUse>,
+    /// Depth that adapts until this share of operations is faster than this.
+    #[serde(default)]
+    pub latency_target: Option<LatencyTarget>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// A rate per worker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rate {
+    /// As fast as it goes.
+    #[default]
+    Unlimited,
+    /// Operations per second.
+    Operations(f64),
+    /// Bytes per second.
+    Bytes(u64),
+}
+
+/// How intended starts are spread around the rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrivals {
+    /// Equal distances.
+    #[default]
+    Even,
+    /// Exponential distances: a Poisson process.
+    Poisson,
+}
+
+/// Pauses of a worker.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Think {
+    /// Time asleep, ns.
+    pub sleep_ns: u64,
+    /// Time burning CPU before the sleep, ns.
+    #[serde(default)]
+    pub spin_ns: u64,
+    /// Operations between two pauses, at least 1.
+    pub every: u64,
+    /// Whether what is in flight completes before the pause.
+    #[serde(default)]
+    pub drain: bool,
+    /// Pause after this much time with I/O rather than after operations, ns; 0: off.
+    #[serde(default)]
+    pub after_ns: u64,
+}
+
+/// A depth search (fio `latency_target`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LatencyTarget {
+    /// The latency, ns.
+    pub latency_ns: u64,
+    /// The window it is judged in, ns.
+    pub window_ns: u64,
+    /// Share of operations that must be faster, percent.
+    pub percent: f64,
+    /// Keep running at the depth that was found.
+    pub keep: bool,
+}
+
+/// Until when a worker goes on. Whatever comes first; nothing set: until the pattern or script ends.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Limit {
+    /// Measured time, ns.
+    #[serde(default)]
+    pub time_ns: Option<u64>,
+    /// Bytes moved by each worker.
+    #[serde(default)]
+    pub bytes: Option<u64>,
+    /// Operations of each worker.
+    #[serde(default)]
+    pub operations: Option<u64>,
+    /// Passes over the pattern or script; `None` with a time: as many as fit, without: one.
+    #[serde(default)]
+    pub passes: Option<u64>,
+    /// As many operations as each worker did in the phase of that name.
+    #[serde(default)]
+    pub as_phase: Option<String>,
+    /// Time at the start that is run but not counted, ns (ramp, omit).
+    #[serde(default)]
+    pub ramp_ns: u64,
+    /// When the time is up: whether slower workers still do what the fastest has done (IOR, mdtest).
+    #[serde(default)]
+    pub wear_out: bool,
+}

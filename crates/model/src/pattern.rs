@@ -1,0 +1,324 @@
+//! A drawn workload: which verb, which place, how many bytes, decided by seeded chance or by rule.
+//!
+//! Says *what* is drawn; the engine room's `source::pattern` draws. Offsets are relative to the span.
+
+use serde::{Deserialize, Serialize};
+
+use crate::target::Extent;
+use crate::verb::Verb;
+
+/// One value for each direction of data.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Directed<T> {
+    /// For reads.
+    pub read: T,
+    /// For writes.
+    pub write: T,
+    /// For trims.
+    pub trim: T,
+}
+
+impl<T: Clone> Directed<T> {
+    /// The same value in every direction.
+    pub fn same(value: T) -> Self {
+        Directed { read: value.clone(), write: value.clone(), trim: value }
+    }
+}
+
+/// A workload that is drawn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pattern {
+    /// Which verb comes next.
+    pub mix: Mix,
+    /// Where it goes; verbs on items (create, stat, …) pick an item, verbs on data an offset.
+    pub pick: Directed<Pick>,
+    /// How many bytes it moves.
+    pub size: Directed<Size>,
+    /// Offsets are multiples of this; 0: of the (smallest) size.
+    #[serde(default)]
+    pub align_bytes: Directed<u64>,
+    /// Whether a place may come twice before all have come once.
+    #[serde(default)]
+    pub coverage: Coverage,
+    /// The part of each target that is touched.
+    #[serde(default)]
+    pub span: Span,
+    /// Which of several files comes next.
+    #[serde(default)]
+    pub files: FileOrder,
+    /// Operations inserted after every n others (`fsync=32`).
+    #[serde(default)]
+    pub every: Vec<Every>,
+    /// Bytes by which this worker's start is moved against the one before, on the same target.
+    #[serde(default)]
+    pub overlap: Overlap,
+}
+
+impl Pattern {
+    /// One verb, one size, one way of picking, over the whole target.
+    pub fn of(verb: Verb, pick: Pick, block_bytes: u64) -> Self {
+        Pattern {
+            mix: Mix::only(verb),
+            pick: Directed::same(pick),
+            size: Directed::same(Size::Fixed(block_bytes)),
+            align_bytes: Directed::default(),
+            coverage: Coverage::default(),
+            span: Span::default(),
+            files: FileOrder::default(),
+            every: Vec::new(),
+            overlap: Overlap::default(),
+        }
+    }
+}
+
+/// Which verb: shares in percent or any other weight.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mix {
+    /// The verbs and their weights, at least one.
+    pub shares: Vec<Share>,
+    /// Consecutive operations of one verb before the next draw, at least 1 (fio `rwmixcycle`).
+    #[serde(default = "one")]
+    pub run: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Mix {
+    /// Only one verb.
+    pub fn only(verb: Verb) -> Self {
+        Mix { shares: vec![Share { verb, weight: 100.0 }], run: 1 }
+    }
+
+    /// Reads and writes by percentage of reads, 0 to 100.
+    pub fn reads(percent: f64) -> Self {
+        let shares = vec![
+            Share { verb: Verb::Read, weight: percent },
+            Share { verb: Verb::Write, weight: 100.0 - percent },
+        ];
+        Mix { shares, run: 1 }
+    }
+
+    /// Whether a verb can come at all.
+    pub fn has(&self, verb: Verb) -> bool {
+        self.shares.iter().any(|share| share.verb == verb && share.weight > 0.0)
+    }
+}
+
+/// A verb's weight in a [`Mix`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Share {
+    /// The verb.
+    pub verb: Verb,
+    /// Its weight, not negative; weights need not sum to 100.
+    pub weight: f64,
+}
+
+/// Where the next operation goes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pick {
+    /// Each after the one before, plus a gap (negative: backwards), wrapping at the end of the span.
+    #[default]
+    Sequential,
+    /// From the end towards the start.
+    Backward,
+    /// As sequential, with this many bytes skipped (or, negative, gone back) after each.
+    Gap(i64),
+    /// Every place this many blocks apart, then the next set (iozone's stride).
+    Strided {
+        /// Distance of successive places, in bytes.
+        stride_bytes: u64,
+    },
+    /// Blocks of consecutive transfers, `stride_bytes` apart (IOR segments, zoned windows).
+    Segmented {
+        /// Bytes that are consecutive.
+        block_bytes: u64,
+        /// Distance of successive blocks' starts.
+        stride_bytes: u64,
+        /// Whether the transfers inside a segment come in random order.
+        shuffled: bool,
+    },
+    /// Every place equally likely.
+    Uniform,
+    /// Zipf: the k-th most popular place has probability ∝ k^-theta; popular places are scattered.
+    Zipf {
+        /// Skew, > 0, not 1 exactly for fio's sake.
+        theta: f64,
+    },
+    /// Pareto (fio's `pareto:h`): self-similar, 0 < h < 1.
+    Pareto {
+        /// Skew: h of the accesses go to 1-h of the places.
+        h: f64,
+    },
+    /// Normal around the middle of the span.
+    Normal {
+        /// Standard deviation as a percentage of the span.
+        deviation_percent: f64,
+    },
+    /// Hot and cold zones, in order, sharing the span.
+    Zones(Vec<Zone>),
+    /// Several ways, drawn by percentage for each operation (fio `percentage_random`).
+    Blend(Vec<Blend>),
+    /// The same place `times` times before the next (fio `rw=randread:N` with `rw_sequencer=identical`).
+    Repeat {
+        /// How often each place comes.
+        times: u32,
+        /// How the place is picked.
+        pick: Box<Pick>,
+    },
+    /// A new place only every `operations`; between them sequential (fio `rw=randread:N`).
+    Runs {
+        /// Operations in one run.
+        operations: u32,
+        /// How a run's first place is picked.
+        pick: Box<Pick>,
+    },
+    /// At the shared or own position, without seeking: pipes and character devices.
+    Stream,
+    /// At the present end of the file.
+    Append,
+}
+
+/// A part of the span and its part of the accesses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Zone {
+    /// Accesses that go here, in percent.
+    pub accesses_percent: f64,
+    /// How much of the span it is.
+    pub extent: Extent,
+}
+
+/// One way of [`Pick::Blend`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Blend {
+    /// How often it is used, in percent.
+    pub percent: f64,
+    /// The way.
+    pub pick: Pick,
+}
+
+/// How many bytes an operation moves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Size {
+    /// Always the same.
+    Fixed(u64),
+    /// Uniform between both ends (inclusive), a multiple of `step_bytes`.
+    Uniform {
+        /// Smallest.
+        least_bytes: u64,
+        /// Largest.
+        most_bytes: u64,
+        /// Granularity, at least 1.
+        step_bytes: u64,
+    },
+    /// A table of sizes and their percentages (fio `bssplit`).
+    Split(Vec<(u64, f64)>),
+    /// Gamma distributed (filebench `cvar`).
+    Gamma {
+        /// Mean in bytes.
+        mean_bytes: f64,
+        /// Shape, > 0.
+        shape: f64,
+    },
+    /// What an earlier step moved or found; by label.
+    ResultOf(String),
+    /// The whole file.
+    Whole,
+}
+
+impl Default for Size {
+    fn default() -> Self {
+        Size::Fixed(4096)
+    }
+}
+
+impl Size {
+    /// The largest it can be, where that is known; buffers are made of this size.
+    pub fn most_bytes(&self) -> Option<u64> {
+        match self {
+            Size::Fixed(bytes) => Some(*bytes),
+            Size::Uniform { most_bytes, .. } => Some(*most_bytes),
+            Size::Split(table) => table.iter().map(|(bytes, _)| *bytes).max(),
+            Size::Gamma { .. } | Size::ResultOf(_) | Size::Whole => None,
+        }
+    }
+
+    /// The smallest it can be, where that is known.
+    pub fn least_bytes(&self) -> Option<u64> {
+        match self {
+            Size::Fixed(bytes) => Some(*bytes),
+            Size::Uniform { least_bytes, .. } => Some(*least_bytes),
+            Size::Split(table) => table.iter().map(|(bytes, _)| *bytes).min(),
+            Size::Gamma { .. } | Size::ResultOf(_) | Size::Whole => None,
+        }
+    }
+}
+
+/// Whether a place may come twice before all have come once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Coverage {
+    /// Every place once, by a seeded permutation of constant memory.
+    #[default]
+    Once,
+    /// With replacement (fio `norandommap`).
+    Repeating,
+}
+
+/// The part of a target that is touched.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Span {
+    /// Where it begins.
+    #[serde(default)]
+    pub offset: Extent,
+    /// How long it is; `Rest`: to the end.
+    #[serde(default)]
+    pub length: Extent,
+    /// Added to the offset for each worker (fio `offset_increment`) or rank.
+    #[serde(default)]
+    pub increment: Extent,
+}
+
+/// Which of several files comes next.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileOrder {
+    /// One I/O each in turn (`operations` before the next).
+    RoundRobin {
+        /// I/Os on one file before the next, at least 1.
+        operations: u32,
+    },
+    /// Each to its end, then the next.
+    #[default]
+    InTurn,
+    /// Drawn.
+    Drawn {
+        /// How.
+        pick: Box<Pick>,
+        /// I/Os on one file before the next draw.
+        operations: u32,
+    },
+}
+
+/// A verb inserted after every `operations` writes (syncs) or operations (others).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Every {
+    /// What is inserted.
+    pub verb: Verb,
+    /// After how many, at least 1.
+    pub operations: u64,
+}
+
+/// What to do when a block that is still in flight comes again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Overlap {
+    /// Send it all the same.
+    #[default]
+    Allowed,
+    /// Wait for the one in flight (fio `serialize_overlap`).
+    Serialised,
+}

@@ -1,0 +1,335 @@
+//! The question: everything that is to be done, with its seed.
+//!
+//! A plan is complete: two runs of it differ only by the storage. It knows nothing of the tool it came from.
+
+use serde::{Deserialize, Serialize};
+
+use crate::origin::Origin;
+use crate::pace::{Limit, Pace};
+use crate::payload::Payload;
+use crate::setting::Setting;
+use crate::sweep::{Coordinate, Sweep};
+use crate::target::Target;
+use crate::verb::Verb;
+use crate::workload::{Shared, Workload};
+
+/// Everything to do.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// What reports call it.
+    pub name: String,
+    /// Every offset, size and byte follows from it.
+    pub seed: u64,
+    /// What is meant to be measured.
+    #[serde(default)]
+    pub intent: Intent,
+    /// What jobs work on.
+    pub targets: Vec<Target>,
+    /// What happens, in order.
+    pub phases: Vec<Phase>,
+    /// How often all of it.
+    #[serde(default)]
+    pub repeat: Repeat,
+    /// Parameters that are varied; the plan is expanded before it runs.
+    #[serde(default)]
+    pub sweep: Vec<Sweep>,
+    /// Devices whose content the user gave up, by the very name they typed (`--destroy`).
+    #[serde(default)]
+    pub destroy: Vec<String>,
+    /// Whether a device that merely carries a signature may be written without `destroy` (drop-in dialects: as the
+    /// original does; mounted and in-use devices are refused all the same).
+    #[serde(default)]
+    pub signatures_allowed: bool,
+}
+
+/// What a plan means to measure; a finding is a lie only against this.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Intent {
+    /// The storage itself: numbers of the page cache are lies.
+    #[default]
+    Device,
+    /// The whole device, end to end: a small span is a lie too.
+    WholeDevice,
+    /// The page cache, on purpose.
+    Cache,
+    /// The network.
+    Network,
+    /// Whether it is right, not how fast.
+    Correctness,
+}
+
+/// Jobs that run together between two barriers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Phase {
+    /// What reports call it.
+    pub name: String,
+    /// The jobs; none: the phase only watches, for `watch_ns`.
+    pub jobs: Vec<Job>,
+    /// What its jobs share.
+    #[serde(default)]
+    pub shared: Vec<Shared>,
+    /// When the phase ends.
+    #[serde(default)]
+    pub stop: Stop,
+    /// Which repetition it is, from 0; phases of one name are judged together.
+    #[serde(default)]
+    pub repetition: u32,
+    /// Its place in a sweep.
+    #[serde(default)]
+    pub coordinates: Vec<Coordinate>,
+    /// Drop the machine's clean caches before it, where allowed.
+    #[serde(default)]
+    pub drop_caches: bool,
+    /// Pause before it, ns.
+    #[serde(default)]
+    pub pause_ns: u64,
+    /// How long a phase without jobs watches, ns; 0: until stopped.
+    #[serde(default)]
+    pub watch_ns: u64,
+}
+
+/// N identical workers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// What reports call it.
+    pub name: String,
+    /// How many workers, at least 1.
+    pub workers: u32,
+    /// Threads or processes.
+    #[serde(default)]
+    pub kind: WorkerKind,
+    /// Indices into `Plan::targets`.
+    pub targets: Vec<usize>,
+    /// What each worker does.
+    pub workload: Workload,
+    /// The engine's name.
+    pub engine: String,
+    /// The engine's own options.
+    #[serde(default)]
+    pub settings: Vec<Setting>,
+    /// How many operations are in flight.
+    #[serde(default)]
+    pub depth: Depth,
+    /// How fast.
+    #[serde(default)]
+    pub pace: Pace,
+    /// Until when.
+    #[serde(default)]
+    pub limit: Limit,
+    /// From when.
+    #[serde(default)]
+    pub start: Start,
+    /// What is in the buffers.
+    #[serde(default)]
+    pub payload: Payload,
+    /// Where on the machine.
+    #[serde(default)]
+    pub placement: Placement,
+    /// On which ranks.
+    #[serde(default)]
+    pub ranks: Ranks,
+    /// Whose data: its own, or another rank's.
+    #[serde(default)]
+    pub place: Place,
+    /// What is done with errors.
+    #[serde(default)]
+    pub errors: ErrorPolicy,
+    /// What is done with each file after the last operation, inside the measured time.
+    #[serde(default)]
+    pub finish: Finish,
+    /// Jobs of one group name are reported as one.
+    #[serde(default)]
+    pub group: Option<String>,
+    /// Where it was written.
+    #[serde(default)]
+    pub origin: Origin,
+}
+
+impl Job {
+    /// One worker of an engine on targets; everything else at its default.
+    pub fn new(name: &str, engine: &str, targets: Vec<usize>, workload: Workload) -> Self {
+        Job {
+            name: name.into(),
+            workers: 1,
+            kind: WorkerKind::default(),
+            targets,
+            workload,
+            engine: engine.into(),
+            settings: Vec::new(),
+            depth: Depth::default(),
+            pace: Pace { open_loop: true, ..Pace::default() },
+            limit: Limit::default(),
+            start: Start::default(),
+            payload: Payload::default(),
+            placement: Placement::default(),
+            ranks: Ranks::default(),
+            place: Place::default(),
+            errors: ErrorPolicy::default(),
+            finish: Finish::default(),
+            group: None,
+            origin: Origin::default(),
+        }
+    }
+}
+
+/// Threads or processes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkerKind {
+    /// Threads of one process.
+    #[default]
+    Threads,
+    /// Forked processes: an address space, an identity, a cgroup of their own.
+    Processes,
+}
+
+/// How many operations are in flight, and how they are handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Depth {
+    /// At most, at least 1.
+    pub most: u32,
+    /// Handed over together at most; 0: as many as are free.
+    #[serde(default)]
+    pub submit_batch: u32,
+    /// Awaited together at least; 0 or 1: one.
+    #[serde(default)]
+    pub reap_least: u32,
+    /// Refill only when this few are in flight; 0: always.
+    #[serde(default)]
+    pub low: u32,
+}
+
+impl Default for Depth {
+    fn default() -> Self {
+        Depth { most: 1, submit_batch: 0, reap_least: 0, low: 0 }
+    }
+}
+
+/// When a job's workers start.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// After the start line, ns.
+    #[serde(default)]
+    pub after_ns: u64,
+    /// Plus a drawn part of this, ns.
+    #[serde(default)]
+    pub spread_ns: u64,
+    /// Only after the job of that name has ended.
+    #[serde(default)]
+    pub after_job: Option<String>,
+}
+
+/// When a phase ends.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// Each worker ends by its own limit.
+    #[default]
+    Each,
+    /// The first worker that ends, ends all.
+    FirstDone,
+    /// The first job whose workers have all ended, ends all.
+    FirstJobDone,
+    /// The first worker that fails, ends all.
+    FirstError,
+}
+
+/// How often.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Repeat {
+    /// Times, at least 1; all phases in order, then again: passes are interleaved.
+    pub times: u32,
+    /// Go on until the 95 % interval of every rate is narrower than this percentage of its median; 0: off.
+    #[serde(default)]
+    pub until_interval_percent: f64,
+    /// At most so many times.
+    #[serde(default)]
+    pub most: u32,
+}
+
+impl Default for Repeat {
+    fn default() -> Self {
+        Repeat { times: 1, until_interval_percent: 0.0, most: 0 }
+    }
+}
+
+/// Which ranks run a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ranks {
+    /// Every one.
+    #[default]
+    All,
+    /// The first n.
+    First(u32),
+    /// Only that one.
+    Only(u32),
+}
+
+/// Whose data a rank works on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// Its own.
+    #[default]
+    Own,
+    /// That of the rank so many further (mdtest -N, IOR -Q).
+    ShiftRanks(u32),
+    /// That of the same position so many nodes further (IOR -C).
+    ShiftNodes(u32),
+    /// A random rank's, at least so many away (IOR -Z with -X).
+    RandomAway(u32),
+    /// A seeded permutation of all ranks.
+    Permuted,
+}
+
+/// Where on the machine a worker runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Placement {
+    /// CPUs it may use; empty: any. Worker n takes the n-th alone when `spread`.
+    #[serde(default)]
+    pub cpus: Vec<u32>,
+    /// One CPU of the list for each worker, in turn.
+    #[serde(default)]
+    pub spread: bool,
+    /// NUMA node its memory comes from.
+    #[serde(default)]
+    pub numa_node: Option<u32>,
+    /// Nice value, -20 to 19.
+    #[serde(default)]
+    pub nice: Option<i32>,
+    /// I/O priority class (1 real time, 2 best effort, 3 idle) and level (0 to 7).
+    #[serde(default)]
+    pub io_priority: Option<(u8, u8)>,
+    /// User and group id of the worker; needs processes.
+    #[serde(default)]
+    pub identity: Option<(u32, u32)>,
+    /// Control group the worker joins; needs processes.
+    #[serde(default)]
+    pub cgroup: Option<String>,
+}
+
+/// What a worker does after an error.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorPolicy {
+    /// It ends; the exit status tells.
+    #[default]
+    Stop,
+    /// It goes on and counts.
+    Continue,
+    /// It goes on and counts, at most so many.
+    AtMost(u64),
+}
+
+/// What is done with each file after the last operation, inside the measured time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Finish {
+    /// Made durable.
+    #[serde(default)]
+    pub sync: Option<Verb>,
+    /// Closing counts as part of the measured time.
+    #[serde(default)]
+    pub close: bool,
+}

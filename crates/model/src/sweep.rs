@@ -1,0 +1,291 @@
+//! Sweeps: a plan with one parameter varied over a list, or several over a grid.
+//!
+//! [`expand`] turns a swept plan into plain phases that carry their coordinates, so queue-depth tables, size × record
+//! surfaces, engines side by side and cache-overflow curves are all one mechanism.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::origin::{Diagnostic, Origin};
+use crate::pace::Rate;
+use crate::pattern::{Directed, Size};
+use crate::plan::{Job, Phase, Plan};
+use crate::target::{Direct, Extent, TargetKind};
+use crate::units;
+use crate::workload::Workload;
+
+/// One parameter and the values it takes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sweep {
+    /// What is varied.
+    pub parameter: Parameter,
+    /// The values, in order.
+    pub values: Vec<Value>,
+    /// Where it was written.
+    #[serde(default)]
+    pub origin: Origin,
+}
+
+/// What can be varied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Parameter {
+    /// Operations in flight.
+    Depth,
+    /// Workers of every job.
+    Workers,
+    /// The engine's name.
+    Engine,
+    /// Block size in bytes.
+    BlockBytes,
+    /// Bytes of the target that are touched.
+    SpanBytes,
+    /// File size in bytes.
+    FileBytes,
+    /// Operations per second and worker.
+    Rate,
+    /// Through the page cache or past it.
+    Cached,
+    /// Percentage of reads in the mix.
+    ReadPercent,
+}
+
+impl Parameter {
+    /// The word plans and tables use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Parameter::Depth => "depth",
+            Parameter::Workers => "workers",
+            Parameter::Engine => "engine",
+            Parameter::BlockBytes => "block",
+            Parameter::SpanBytes => "span",
+            Parameter::FileBytes => "file",
+            Parameter::Rate => "rate",
+            Parameter::Cached => "cached",
+            Parameter::ReadPercent => "read percent",
+        }
+    }
+
+    /// Whether its values are sizes in bytes.
+    pub const fn is_bytes(self) -> bool {
+        matches!(self, Parameter::BlockBytes | Parameter::SpanBytes | Parameter::FileBytes)
+    }
+}
+
+/// One value of a swept parameter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// Yes or no.
+    Flag(bool),
+    /// A count, a size in bytes, a rate.
+    Number(u64),
+    /// A name.
+    Word(String),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Flag(flag) => f.write_str(if *flag { "yes" } else { "no" }),
+            Value::Number(number) => write!(f, "{number}"),
+            Value::Word(word) => f.write_str(word),
+        }
+    }
+}
+
+/// Where a phase stands in a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Coordinate {
+    /// The parameter.
+    pub parameter: Parameter,
+    /// Its value here.
+    pub value: Value,
+}
+
+impl fmt::Display for Coordinate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.value, self.parameter.is_bytes()) {
+            (Value::Number(bytes), true) => write!(f, "{} {}", self.parameter.name(), units::binary(*bytes)),
+            (value, _) => write!(f, "{} {value}", self.parameter.name()),
+        }
+    }
+}
+
+/// The plan with its sweeps and repetitions written out as phases. The last sweep varies fastest.
+///
+/// # Errors
+/// One diagnostic for each value that does not fit its parameter.
+pub fn expand(plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
+    let mut phases = plan.phases.clone();
+    let mut targets = plan.targets.clone();
+    let mut wrong = Vec::new();
+    for sweep in &plan.sweep {
+        let mut next = Vec::new();
+        for phase in &phases {
+            for value in &sweep.values {
+                match at(phase, &mut targets, sweep, value) {
+                    Ok(phase) => next.push(phase),
+                    Err(diagnostic) => wrong.push(diagnostic),
+                }
+            }
+        }
+        phases = next;
+    }
+    if !wrong.is_empty() {
+        wrong.dedup();
+        return Err(wrong);
+    }
+    let once = phases;
+    let phases = (0..plan.repeat.times.max(1))
+        .flat_map(|pass| {
+            once.iter().cloned().map(move |mut phase| {
+                phase.repetition += pass;
+                phase
+            })
+        })
+        .collect();
+    let repeat = crate::plan::Repeat { times: 1, ..plan.repeat.clone() };
+    Ok(Plan { phases, targets, sweep: Vec::new(), repeat, ..plan.clone() })
+}
+
+/// A phase with one parameter set.
+fn at(
+    phase: &Phase,
+    targets: &mut Vec<crate::target::Target>,
+    sweep: &Sweep,
+    value: &Value,
+) -> Result<Phase, Diagnostic> {
+    let mut phase = phase.clone();
+    for job in &mut phase.jobs {
+        set(job, targets, sweep, value)?;
+    }
+    phase.coordinates.push(Coordinate { parameter: sweep.parameter, value: value.clone() });
+    Ok(phase)
+}
+
+fn set(
+    job: &mut Job,
+    targets: &mut Vec<crate::target::Target>,
+    sweep: &Sweep,
+    value: &Value,
+) -> Result<(), Diagnostic> {
+    let name = sweep.parameter.name();
+    let wrong =
+        |what: &str| Diagnostic::error(&sweep.origin, format!("sweep of {name}: `{value}` is not {what}"));
+    let number = || match value {
+        Value::Number(number) if *number > 0 => Ok(*number),
+        _ => Err(wrong("a whole number of at least 1")),
+    };
+    match sweep.parameter {
+        Parameter::Depth => {
+            job.depth.most = u32::try_from(number()?).map_err(|_| wrong("a possible depth"))?
+        }
+        Parameter::Workers => {
+            job.workers = u32::try_from(number()?).map_err(|_| wrong("a possible count"))?
+        }
+        Parameter::Engine => match value {
+            Value::Word(word) => job.engine = word.clone(),
+            _ => return Err(wrong("an engine's name")),
+        },
+        Parameter::Rate => job.pace.rate = Directed::same(Rate::Operations(number()? as f64)),
+        Parameter::FileBytes => {
+            let bytes = number()?;
+            own_targets(job, targets, &format!("{name} {bytes}"), |target| {
+                if let TargetKind::File { size, .. } = &mut target.kind {
+                    *size = Extent::Bytes(bytes);
+                }
+            });
+        }
+        Parameter::Cached => {
+            let Value::Flag(cached) = value else { return Err(wrong("yes or no")) };
+            let direct = if *cached { Direct::No } else { Direct::Yes };
+            own_targets(job, targets, &format!("cached {value}"), |target| target.open.direct = direct);
+        }
+        Parameter::BlockBytes | Parameter::SpanBytes | Parameter::ReadPercent => {
+            let Workload::Pattern(pattern) = &mut job.workload else {
+                return Err(wrong("possible here: the workload is not a pattern"));
+            };
+            match sweep.parameter {
+                Parameter::BlockBytes => pattern.size = Directed::same(Size::Fixed(number()?)),
+                Parameter::SpanBytes => pattern.span.length = Extent::Bytes(number()?),
+                _ => match value {
+                    Value::Number(percent) if *percent <= 100 => {
+                        pattern.mix = crate::pattern::Mix::reads(*percent as f64);
+                    }
+                    _ => return Err(wrong("a percentage")),
+                },
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Gives a job changed copies of its targets, sharing the copy with earlier jobs that made the same one.
+fn own_targets(
+    job: &mut Job,
+    targets: &mut Vec<crate::target::Target>,
+    suffix: &str,
+    change: impl Fn(&mut crate::target::Target),
+) {
+    for index in &mut job.targets {
+        let mut copy = targets[*index].clone();
+        change(&mut copy);
+        copy.name = format!("{} ({suffix})", targets[*index].name);
+        *index = targets.iter().position(|target| *target == copy).unwrap_or_else(|| {
+            targets.push(copy);
+            targets.len() - 1
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pattern::{Pattern, Pick};
+    use crate::verb::Verb;
+
+    fn plan() -> Plan {
+        let pattern = Pattern::of(Verb::Read, Pick::Uniform, 4096);
+        let job = Job::new("j", "null", Vec::new(), Workload::Pattern(Box::new(pattern)));
+        Plan {
+            phases: vec![Phase { name: "p".into(), jobs: vec![job], ..Phase::default() }],
+            ..Plan::default()
+        }
+    }
+
+    fn sweep(parameter: Parameter, values: Vec<Value>) -> Sweep {
+        Sweep { parameter, values, origin: Origin::Default }
+    }
+
+    #[test]
+    fn a_grid_varies_the_last_parameter_fastest() {
+        let mut plan = plan();
+        plan.sweep = vec![
+            sweep(Parameter::Workers, vec![Value::Number(1), Value::Number(2)]),
+            sweep(Parameter::Depth, vec![Value::Number(8), Value::Number(16)]),
+        ];
+        let plan = expand(&plan).unwrap();
+        let found: Vec<_> = plan.phases.iter().map(|p| (p.jobs[0].workers, p.jobs[0].depth.most)).collect();
+        assert_eq!(found, [(1, 8), (1, 16), (2, 8), (2, 16)]);
+        assert_eq!(plan.phases[3].coordinates.len(), 2);
+    }
+
+    #[test]
+    fn repetitions_are_interleaved() {
+        let mut plan = plan();
+        plan.repeat.times = 2;
+        plan.sweep = vec![sweep(Parameter::Depth, vec![Value::Number(1), Value::Number(2)])];
+        let found: Vec<_> =
+            expand(&plan).unwrap().phases.iter().map(|p| (p.repetition, p.jobs[0].depth.most)).collect();
+        assert_eq!(found, [(0, 1), (0, 2), (1, 1), (1, 2)]);
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_is_an_error() {
+        let mut plan = plan();
+        plan.sweep = vec![sweep(Parameter::Depth, vec![Value::Number(0)])];
+        assert!(expand(&plan).unwrap_err()[0].message.contains("whole number"));
+    }
+}

@@ -1,0 +1,246 @@
+//! Counts and latency, mergeable: of a worker, a job, a world.
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::Histogram;
+use crate::verb::{Kind, Verb};
+
+/// What was counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    /// One line for each label (a verb's name, or a script step's).
+    pub lines: Vec<Line>,
+    /// Failures by verb and error number.
+    pub errors: Vec<ErrorCount>,
+    /// First operation's start, ns after the start line.
+    pub began_ns: u64,
+    /// First worker that was done, ns after the start line.
+    pub first_done_ns: u64,
+    /// Last worker that was done, ns after the start line.
+    pub last_done_ns: u64,
+    /// Operations that were in flight when another was handed over: index is the depth, value how often.
+    pub depths: Vec<u64>,
+    /// Waits on an empty pool or shared object.
+    pub waits: u64,
+    /// Over time.
+    pub series: Series,
+}
+
+/// The counts of one label.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// The label.
+    pub label: String,
+    /// The verb.
+    pub verb: Verb,
+    /// Operations that succeeded.
+    pub operations: u64,
+    /// Bytes they moved.
+    pub bytes: u64,
+    /// Operations that moved less than asked.
+    pub short: u64,
+    /// Operations that failed; not in `operations`.
+    pub failed: u64,
+    /// Latency in ns: from the intended start where the pace is open-loop, else from the actual one.
+    pub latency: Histogram,
+    /// Latency in ns from the actual start, kept where it differs from `latency`.
+    pub service: Option<Histogram>,
+}
+
+impl Line {
+    /// A line without counts.
+    pub fn empty(label: &str, verb: Verb) -> Self {
+        Line {
+            label: label.into(),
+            verb,
+            operations: 0,
+            bytes: 0,
+            short: 0,
+            failed: 0,
+            latency: Histogram::default(),
+            service: None,
+        }
+    }
+}
+
+/// How often one error happened, and where first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorCount {
+    /// The verb that failed.
+    pub verb: Verb,
+    /// The error number; 0 for a short transfer, negative for a verification class.
+    pub errno: i32,
+    /// How often.
+    pub count: u64,
+    /// Offset (or item) of the first.
+    pub first_offset: u64,
+    /// The first one's target, by index in the plan.
+    pub first_target: u32,
+}
+
+/// Counters over time, in rows of equal length.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Length of a row, ns.
+    pub interval_ns: u64,
+    /// The rows, from the start line on.
+    pub rows: Vec<SeriesRow>,
+}
+
+/// What happened in one interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeriesRow {
+    /// Reads completed.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Writes completed.
+    pub writes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Other operations completed.
+    pub others: u64,
+    /// Latency summed over all, ns.
+    pub latency_sum_ns: u64,
+    /// Largest latency, ns.
+    pub latency_max_ns: u64,
+}
+
+impl SeriesRow {
+    /// Operations of all kinds.
+    pub fn operations(&self) -> u64 {
+        self.reads + self.writes + self.others
+    }
+
+    /// Adds another worker's row of the same interval.
+    pub fn merge(&mut self, other: &SeriesRow) {
+        self.reads += other.reads;
+        self.read_bytes += other.read_bytes;
+        self.writes += other.writes;
+        self.write_bytes += other.write_bytes;
+        self.others += other.others;
+        self.latency_sum_ns += other.latency_sum_ns;
+        self.latency_max_ns = self.latency_max_ns.max(other.latency_max_ns);
+    }
+}
+
+impl Series {
+    /// Adds another worker's series, row by row; the coarser interval wins.
+    pub fn merge(&mut self, other: &Series) {
+        if self.rows.is_empty() {
+            *self = other.clone();
+            return;
+        }
+        let mut other = other.clone();
+        while self.interval_ns < other.interval_ns {
+            self.coarsen();
+        }
+        while other.interval_ns < self.interval_ns && other.interval_ns > 0 {
+            other.coarsen();
+        }
+        if self.rows.len() < other.rows.len() {
+            self.rows.resize(other.rows.len(), SeriesRow::default());
+        }
+        for (mine, theirs) in self.rows.iter_mut().zip(&other.rows) {
+            mine.merge(theirs);
+        }
+    }
+
+    /// Halves the resolution: pairs of rows become one.
+    pub fn coarsen(&mut self) {
+        self.rows = self
+            .rows
+            .chunks(2)
+            .map(|pair| {
+                let mut row = pair[0];
+                pair[1..].iter().for_each(|next| row.merge(next));
+                row
+            })
+            .collect();
+        self.interval_ns = (self.interval_ns * 2).max(1);
+    }
+}
+
+impl Tally {
+    /// The line of a label, made where it is missing.
+    pub fn line_mut(&mut self, label: &str, verb: Verb) -> &mut Line {
+        let index = self.lines.iter().position(|line| line.label == label && line.verb == verb);
+        let index = index.unwrap_or_else(|| {
+            self.lines.push(Line::empty(label, verb));
+            self.lines.len() - 1
+        });
+        &mut self.lines[index]
+    }
+
+    /// Operations of a kind.
+    pub fn operations(&self, kind: Kind) -> u64 {
+        self.of(kind).map(|line| line.operations).sum()
+    }
+
+    /// Bytes of a kind.
+    pub fn bytes(&self, kind: Kind) -> u64 {
+        self.of(kind).map(|line| line.bytes).sum()
+    }
+
+    /// Operations of all kinds but control.
+    pub fn all_operations(&self) -> u64 {
+        self.lines.iter().filter(|line| line.verb.kind() != Kind::Control).map(|line| line.operations).sum()
+    }
+
+    /// Bytes moved, both ways.
+    pub fn all_bytes(&self) -> u64 {
+        self.lines.iter().map(|line| line.bytes).sum()
+    }
+
+    /// Operations that failed.
+    pub fn failed(&self) -> u64 {
+        self.lines.iter().map(|line| line.failed).sum()
+    }
+
+    /// All latencies of a kind, merged.
+    pub fn latency(&self, kind: Kind) -> Histogram {
+        let mut merged = Histogram::default();
+        self.of(kind).for_each(|line| merged.merge(&line.latency));
+        merged
+    }
+
+    fn of(&self, kind: Kind) -> impl Iterator<Item = &Line> {
+        self.lines.iter().filter(move |line| line.verb.kind() == kind)
+    }
+
+    /// Adds another worker's, job's or rank's counts.
+    pub fn merge(&mut self, other: &Tally) {
+        let first = self.lines.is_empty() && self.last_done_ns == 0;
+        for theirs in &other.lines {
+            let mine = self.line_mut(&theirs.label, theirs.verb);
+            mine.operations += theirs.operations;
+            mine.bytes += theirs.bytes;
+            mine.short += theirs.short;
+            mine.failed += theirs.failed;
+            mine.latency.merge(&theirs.latency);
+            if let Some(service) = &theirs.service {
+                mine.service.get_or_insert_default().merge(service);
+            }
+        }
+        other.errors.iter().for_each(|error| self.add_error(error));
+        self.began_ns = if first { other.began_ns } else { self.began_ns.min(other.began_ns) };
+        self.first_done_ns =
+            if first { other.first_done_ns } else { self.first_done_ns.min(other.first_done_ns) };
+        self.last_done_ns = self.last_done_ns.max(other.last_done_ns);
+        if self.depths.len() < other.depths.len() {
+            self.depths.resize(other.depths.len(), 0);
+        }
+        self.depths.iter_mut().zip(&other.depths).for_each(|(mine, theirs)| *mine += theirs);
+        self.waits += other.waits;
+        self.series.merge(&other.series);
+    }
+
+    fn add_error(&mut self, error: &ErrorCount) {
+        let known =
+            self.errors.iter_mut().find(|known| known.verb == error.verb && known.errno == error.errno);
+        match known {
+            Some(known) => known.count += error.count,
+            None => self.errors.push(error.clone()),
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! On what: files, sets of files, devices, buckets and endpoints, with how they are opened and prepared.
+//!
+//! Names are templates over `{job} {worker} {rank} {node} {item} {repetition}`; the engine room resolves them once
+//! the world is known. Sizes may stay relative until then.
+
+use serde::{Deserialize, Serialize};
+
+use crate::origin::Origin;
+use crate::pattern::Size;
+
+/// One thing that jobs work on. Jobs refer to it by its index in the plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// The name plans and reports use.
+    pub name: String,
+    /// What it is.
+    pub kind: TargetKind,
+    /// How it is opened.
+    #[serde(default)]
+    pub open: Open,
+    /// What must be there before the start line.
+    #[serde(default)]
+    pub prepare: Prepare,
+    /// Removed at the end of the run, and on Ctrl-C; only what the run itself made is ever removed.
+    #[serde(default)]
+    pub remove: bool,
+    /// Where it was named.
+    #[serde(default)]
+    pub origin: Origin,
+}
+
+/// What a target is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetKind {
+    /// One file, or one for each worker if the template says so.
+    File {
+        /// Path template.
+        path: String,
+        /// Its size when prepared; `Rest`: what it has (or, for a file to be written, what the span needs).
+        size: Extent,
+    },
+    /// Many files in a tree, whose names are computed and never stored.
+    FileSet {
+        /// The directory they are in; a template.
+        root: String,
+        /// How many and how they are named.
+        items: Items,
+    },
+    /// A file descriptor the program was started with: 0 is standard input, 1 standard output.
+    Descriptor {
+        /// Its number.
+        number: u32,
+    },
+    /// A block device.
+    Device {
+        /// Its path, e.g. `/dev/sdb`.
+        path: String,
+    },
+    /// An object store's bucket.
+    Bucket {
+        /// Its address.
+        url: String,
+        /// The objects in it.
+        items: Items,
+    },
+    /// A network peer, or the port we wait at.
+    Endpoint {
+        /// `tcp`, `udp`, `unix`, `sctp`, `vsock`.
+        transport: String,
+        /// Address and port to connect to, or to listen at.
+        address: String,
+        /// Whether we wait for the peer.
+        listen: bool,
+    },
+    /// No storage behind it: the engine decides (null, sim).
+    Nothing {
+        /// Pretended size in bytes.
+        bytes: u64,
+    },
+}
+
+/// How long something is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Extent {
+    /// So many bytes.
+    Bytes(u64),
+    /// So much of the whole, in percent.
+    Percent(f64),
+    /// What is left, or what there is; as an offset: 0.
+    #[default]
+    Rest,
+}
+
+/// The files of a set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Items {
+    /// How many for each owner (see `own`).
+    pub count: u64,
+    /// Name template; `{item}` is the index.
+    pub name: String,
+    /// Size of each when prepared.
+    pub size: Size,
+    /// Directories below the root: levels.
+    pub depth: u32,
+    /// Directories in a directory.
+    pub branch: u32,
+    /// Whether items lie in the leaves only.
+    pub leaves_only: bool,
+    /// Whether each worker has a tree of its own.
+    pub own: bool,
+    /// How many exist at the start, in percent (filebench `prealloc`).
+    pub present_percent: f64,
+    /// Whether an item is a directory rather than a file.
+    pub directories: bool,
+}
+
+impl Default for Items {
+    fn default() -> Self {
+        Items {
+            count: 1,
+            name: "{item}".into(),
+            size: Size::Fixed(0),
+            depth: 0,
+            branch: 1,
+            leaves_only: false,
+            own: false,
+            present_percent: 100.0,
+            directories: false,
+        }
+    }
+}
+
+/// How a target is opened.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Open {
+    /// Reading, writing or what the verbs need.
+    #[serde(default)]
+    pub mode: OpenMode,
+    /// Make it where it is missing.
+    #[serde(default)]
+    pub create: bool,
+    /// Fail where it exists.
+    #[serde(default)]
+    pub exclusive: bool,
+    /// Cut it to `truncate_bytes`.
+    #[serde(default)]
+    pub truncate: bool,
+    /// The length it is cut to.
+    #[serde(default)]
+    pub truncate_bytes: u64,
+    /// Writes go to the end.
+    #[serde(default)]
+    pub append: bool,
+    /// Past the page cache.
+    #[serde(default)]
+    pub direct: Direct,
+    /// Each write durable before it returns: none, data (`O_DSYNC`), all (`O_SYNC`).
+    #[serde(default)]
+    pub sync: OpenSync,
+    /// `O_NONBLOCK`.
+    #[serde(default)]
+    pub nonblock: bool,
+    /// `O_NOATIME`.
+    #[serde(default)]
+    pub noatime: bool,
+    /// `O_NOFOLLOW`.
+    #[serde(default)]
+    pub nofollow: bool,
+    /// `O_DIRECTORY`.
+    #[serde(default)]
+    pub directory: bool,
+    /// `O_NOCTTY`.
+    #[serde(default)]
+    pub noctty: bool,
+    /// Drop cached pages of the target before the start line.
+    #[serde(default)]
+    pub invalidate: bool,
+    /// Drop cached pages of what was moved, as it goes (dd `nocache`).
+    #[serde(default)]
+    pub drop_behind: bool,
+    /// Advice to the kernel about the pattern.
+    #[serde(default)]
+    pub advise: bool,
+}
+
+/// Reading, writing, or both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OpenMode {
+    /// What the workload's verbs need.
+    #[default]
+    AsNeeded,
+    /// `O_RDONLY`.
+    Read,
+    /// `O_WRONLY`.
+    Write,
+    /// `O_RDWR`.
+    ReadWrite,
+}
+
+/// `O_DIRECT`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direct {
+    /// Through the page cache.
+    #[default]
+    No,
+    /// Past it, or the run does not start.
+    Yes,
+    /// Past it where the file system takes it; said so where not.
+    IfPossible,
+}
+
+/// Durability of each write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OpenSync {
+    /// None.
+    #[default]
+    No,
+    /// `O_DSYNC`.
+    Data,
+    /// `O_SYNC`.
+    All,
+}
+
+/// What must be there before the start line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Prepare {
+    /// It must be as it is.
+    #[default]
+    AsItIs,
+    /// Laid out with data where it is missing or too short (reads need blocks that exist).
+    Filled,
+    /// Space reserved, nothing written.
+    Reserved,
+    /// Extended with a hole.
+    Sparse,
+    /// Made with nothing in it.
+    Empty,
+}
+
+/// What the machine says a target is: file system, mount, device. `None`: could not be read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TargetFacts {
+    /// The target's name in the plan.
+    pub target: String,
+    /// The path that was looked at.
+    pub path: String,
+    /// `ext4`, `xfs`, `tmpfs`, `overlay`, …
+    pub file_system: Option<String>,
+    /// Where it is mounted.
+    pub mount_point: Option<String>,
+    /// Mount options, as the kernel prints them.
+    pub mount_options: Option<String>,
+    /// What is mounted: a device, a share, a name.
+    pub source: Option<String>,
+    /// The block device's kernel name (`vda1`).
+    pub device: Option<String>,
+    /// The whole disk it is part of (`vda`).
+    pub disk: Option<String>,
+    /// Vendor and model, where the device tells.
+    pub model: Option<String>,
+    /// What the device's queue says; proves nothing on virtual devices.
+    pub rotational: Option<bool>,
+    /// The active I/O scheduler.
+    pub scheduler: Option<String>,
+    /// Write-cache mode: `write back` or `write through`.
+    pub write_cache: Option<String>,
+    /// Logical block size in bytes.
+    pub logical_block_bytes: Option<u64>,
+    /// Physical block size in bytes.
+    pub physical_block_bytes: Option<u64>,
+    /// Size of the target's device or file system in bytes.
+    pub size_bytes: Option<u64>,
+    /// Free space for this user in bytes.
+    pub free_bytes: Option<u64>,
+    /// Read-ahead in bytes.
+    pub read_ahead_bytes: Option<u64>,
+    /// Requests the device's queue takes.
+    pub queue_requests: Option<u64>,
+    /// Whether O_DIRECT works here, and the alignment it needs.
+    pub direct: Option<bool>,
+    /// Alignment O_DIRECT needs, in bytes.
+    pub direct_align_bytes: Option<u64>,
+    /// What lies beneath: the backing file of a loop device, the upper directory of an overlay, …
+    pub layers: Vec<String>,
+    /// Machine memory in bytes, to judge what can be cached.
+    pub memory_bytes: Option<u64>,
+}

@@ -1,0 +1,343 @@
+//! What a job does: a pattern that is drawn, a script that is written, a trace that was recorded.
+//!
+//! A script is steps with labels; a step may expect something (conformance), wait for something (events), or be a
+//! block of steps (a composite). Nothing here runs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::origin::Origin;
+use crate::pattern::{Pattern, Pick, Size};
+use crate::verb::Verb;
+
+/// What a job does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Workload {
+    /// Drawn by chance or rule.
+    Pattern(Box<Pattern>),
+    /// Written step by step, repeated until the limit.
+    Script(Script),
+    /// Recorded earlier.
+    Trace(Trace),
+}
+
+/// A written workload.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Script {
+    /// Who may act, besides the worker as it is.
+    #[serde(default)]
+    pub actors: Vec<Actor>,
+    /// What is done, in order.
+    pub steps: Vec<Step>,
+}
+
+/// A step of a script. Results are tallied per label.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// The name results carry.
+    pub label: String,
+    /// What is done.
+    pub action: Action,
+    /// How often, at least 1.
+    #[serde(default = "once")]
+    pub repeat: u64,
+    /// Where it was written.
+    #[serde(default)]
+    pub origin: Origin,
+}
+
+fn once() -> u64 {
+    1
+}
+
+/// What a step does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// One operation.
+    Do(Box<Operation>),
+    /// Several steps as one, timed as one (filebench composite flowops).
+    Block(Vec<Step>),
+}
+
+/// One operation of a script.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Operation {
+    /// The verb.
+    pub verb: Verb,
+    /// The job's target it works on, by index into `Job::targets`; none for control verbs.
+    #[serde(default)]
+    pub target: Option<usize>,
+    /// Which item of a set.
+    #[serde(default)]
+    pub item: Item,
+    /// The second name of rename, link, symlink and copies: an item of the same or another target.
+    #[serde(default)]
+    pub other: Option<(usize, Item)>,
+    /// The slot an open file lies in; open and create fill it, close empties it.
+    #[serde(default)]
+    pub handle: Option<u32>,
+    /// Where in the file.
+    #[serde(default)]
+    pub offset: Offset,
+    /// How many bytes.
+    #[serde(default)]
+    pub size: Size,
+    /// Whether the verb is repeated with `size` until the file's end (read or write a whole file = one operation).
+    #[serde(default)]
+    pub whole: bool,
+    /// Further arguments by name: `mode`, `uid`, `flags`, `value`, … in the system call's own terms.
+    #[serde(default)]
+    pub arguments: Vec<(String, String)>,
+    /// Who does it: an index into `Script::actors`.
+    #[serde(default)]
+    pub actor: Option<usize>,
+    /// What must come back.
+    #[serde(default)]
+    pub expect: Vec<Expect>,
+    /// A shared object waited for, posted to, or consumed.
+    #[serde(default)]
+    pub shared: Option<SharedUse>,
+    /// The buffer it uses; steps with the same number share one (dd: read A, write B).
+    #[serde(default)]
+    pub buffer: u32,
+    /// How the buffer is filled and emptied.
+    #[serde(default)]
+    pub transfer: Transfer,
+    /// What a read at the end of the file does.
+    #[serde(default)]
+    pub at_end: AtEnd,
+}
+
+/// How an operation fills or empties its buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Transfer {
+    /// A read goes on until it has all its bytes or the end is reached (dd `iflag=fullblock`).
+    #[serde(default)]
+    pub full: bool,
+    /// What a short or failed read leaves empty is filled with zeros (dd `conv=sync`).
+    #[serde(default)]
+    pub pad: bool,
+    /// The buffer is a queue: reads append, this write takes whole blocks of its size, and the rest at the end
+    /// (dd with `ibs` ≠ `obs`).
+    #[serde(default)]
+    pub gather: bool,
+    /// A write of nothing but zeros is a seek (dd `conv=sparse`).
+    #[serde(default)]
+    pub sparse: bool,
+}
+
+/// What a read at the end of the file does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AtEnd {
+    /// It goes on at the start (filebench).
+    #[default]
+    Wrap,
+    /// It ends the worker, not counted as an operation (dd).
+    Finish,
+}
+
+impl Operation {
+    /// An operation on the job's n-th target.
+    pub fn on(verb: Verb, target: usize) -> Self {
+        Operation { target: Some(target), ..Operation::control(verb) }
+    }
+
+    /// An operation on nothing.
+    pub fn control(verb: Verb) -> Self {
+        Operation {
+            verb,
+            target: None,
+            item: Item::default(),
+            other: None,
+            handle: None,
+            offset: Offset::default(),
+            size: Size::default(),
+            whole: false,
+            arguments: Vec::new(),
+            actor: None,
+            expect: Vec::new(),
+            shared: None,
+            buffer: 0,
+            transfer: Transfer::default(),
+            at_end: AtEnd::default(),
+        }
+    }
+
+    /// The operation as a step of that label.
+    pub fn step(self, label: &str) -> Step {
+        Step { label: label.into(), action: Action::Do(Box::new(self)), repeat: 1, origin: Origin::Default }
+    }
+}
+
+/// Which item of a set an operation works on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Item {
+    /// The target itself.
+    #[default]
+    Whole,
+    /// That index.
+    Index(u64),
+    /// A name below the set's root.
+    Named(String),
+    /// Each in turn; one rotor per worker.
+    Each,
+    /// One that exists, picked; an empty pool is a counted wait.
+    Existing(Pick),
+    /// One that does not exist, picked.
+    Missing(Pick),
+    /// What lies in the operation's handle.
+    Held,
+}
+
+/// Where in a file an operation goes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Offset {
+    /// At the handle's position, which moves (read, write); wraps at the end for reads.
+    #[default]
+    Next,
+    /// As `Next`, beginning so many bytes into the file; what cannot seek reads and discards them.
+    NextFrom(u64),
+    /// At the end of the file.
+    End,
+    /// There.
+    At(u64),
+    /// Drawn, within the working set.
+    Drawn {
+        /// How.
+        pick: Pick,
+        /// The part of the file that is used; 0: all.
+        span_bytes: u64,
+    },
+}
+
+/// Who acts: an identity that a worker takes for an operation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Actor {
+    /// The name in reports.
+    pub name: String,
+    /// User id.
+    pub uid: u32,
+    /// Group id.
+    pub gid: u32,
+    /// Further groups.
+    #[serde(default)]
+    pub groups: Vec<u32>,
+    /// File mode creation mask.
+    #[serde(default)]
+    pub umask: u32,
+}
+
+/// What must come back from an operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expect {
+    /// Success.
+    Succeeds,
+    /// One of these errors, by name (`EACCES`, `EPERM`).
+    Fails(Vec<String>),
+    /// An attribute of the result: `mode`, `uid`, `size`, `ctime`, … with a relation and a value or another label.
+    Attribute {
+        /// Its name.
+        name: String,
+        /// `=`, `≠`, `<`, `>`, `≥`, `≤`.
+        relation: String,
+        /// A literal, or `label.attribute` of an earlier step.
+        value: String,
+    },
+}
+
+/// An object that workers of a phase share.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shared {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: SharedKind,
+}
+
+/// What a shared object is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SharedKind {
+    /// Events that arrive at a rate and queue up (filebench `eventgen`, limits).
+    Tokens {
+        /// Arrivals per second.
+        per_second: f64,
+        /// The longest queue, in seconds of arrivals.
+        queue_s: f64,
+    },
+    /// A counting semaphore.
+    Semaphore {
+        /// Value at the start.
+        initial: u64,
+        /// Highest value; a post beyond it waits.
+        most: u64,
+    },
+    /// A number that steps raise and limits look at.
+    Counter,
+    /// Weights by which jobs keep their shares (fio `flow`): a job may run ahead by `most` in weighted operations.
+    Weights {
+        /// Weighted operations that a job may be ahead.
+        most: u64,
+    },
+}
+
+/// One use of a shared object.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SharedUse {
+    /// The object's name in the phase.
+    pub name: String,
+    /// How much is waited for, posted, consumed; or the weight.
+    pub amount: i64,
+}
+
+/// A recorded workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trace {
+    /// The entries, when they are few.
+    #[serde(default)]
+    pub entries: Vec<TraceEntry>,
+    /// The file they are read from in batches, when they are many.
+    #[serde(default)]
+    pub path: Option<String>,
+    /// That file's format, by the name the engine room registers.
+    #[serde(default)]
+    pub format: String,
+    /// When entries start.
+    #[serde(default)]
+    pub timing: Timing,
+}
+
+/// One recorded operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TraceEntry {
+    /// When it started, ns after the first.
+    pub at_ns: u64,
+    /// What it was.
+    pub verb: Verb,
+    /// On which of the job's targets.
+    pub target: usize,
+    /// Where, in bytes.
+    pub offset: u64,
+    /// How much, in bytes.
+    pub bytes: u64,
+}
+
+/// When a trace's entries start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Timing {
+    /// At their recorded distance from the first: an open loop.
+    #[default]
+    AsRecorded,
+    /// That many times faster.
+    Scaled(f64),
+    /// After their recorded pause since the one before ended (iozone telemetry): a closed loop.
+    Pauses,
+    /// One after the other without pause.
+    AsFast,
+}
