@@ -40,6 +40,12 @@ impl Device {
     #[track_caller]
     pub fn mount(config: Config) -> Result<Device, Skip> {
         Need::Fuse.check()?;
+        // Otherwise each of them would start the next one, without end.
+        let went_astray = std::env::var_os(ORDER_VARIABLE).is_some();
+        assert!(
+            !went_astray,
+            "started to serve a device, this process went on to test: see serve_when_asked"
+        );
         let program = server_program()?;
         config.check().unwrap_or_else(|error| panic!("{error}"));
         Ok(Device::start(program, config).unwrap_or_else(|error| panic!("staging a device: {error}")))
@@ -55,6 +61,8 @@ impl Device {
             log: home.path().join("log"),
             report: None,
             tied_to_stdin: true,
+            // A test that is killed cannot remove it itself.
+            home: Some(home.path().to_path_buf()),
             config,
         };
         let mut server = launch(program, &order, home.path())?;

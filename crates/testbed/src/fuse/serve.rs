@@ -5,6 +5,7 @@
 //! when its standard input closes: so it never outlives the test, however that ended.
 
 use super::config::{Config, Content, mix};
+use super::device::is_mounted;
 use super::log::SharedLog;
 use super::server::Server;
 use super::timing::wake_promptly;
@@ -37,6 +38,8 @@ pub struct Order {
     pub report: Option<PathBuf>,
     /// End when standard input does.
     pub tied_to_stdin: bool,
+    /// A directory to remove at the end, with all that the server left in it.
+    pub home: Option<PathBuf>,
 }
 
 /// Turns this process into a device's server, and never returns, if a [`Device`](super::Device) started it for
@@ -86,7 +89,11 @@ pub fn serve(order: &Order) -> Result<(), String> {
     if unmounter.unmount().is_err() {
         detach(&order.mountpoint);
     }
-    write_report(order)
+    let reported = write_report(order);
+    if let Some(home) = order.home.as_ref().filter(|_| !is_mounted(&order.mountpoint)) {
+        let _ = std::fs::remove_dir_all(home);
+    }
+    reported
 }
 
 fn spawn(name: &str, end: Sender<()>, body: impl FnOnce() + Send + 'static) {
@@ -189,5 +196,5 @@ pub(crate) fn detach(mountpoint: &Path) {
 /// unnamed files of `scratch`.
 pub fn order_for(config: Config, mountpoint: PathBuf, scratch: &Path, report: Option<PathBuf>) -> Order {
     let (media, log) = (scratch.join("media"), scratch.join("log"));
-    Order { config, mountpoint, media, log, report, tied_to_stdin: false }
+    Order { config, mountpoint, media, log, report, tied_to_stdin: false, home: None }
 }

@@ -63,6 +63,8 @@ fn accuracy() -> Outcome {
     let device = Device::mount(Config::constant(2_000_000))?;
     let seen = median_us(read_blocks(&device, 200)?);
     let logged = median_us(device.log().latencies_ns(Kind::Read));
+    let overhead = median_us(device.overhead_ns(100)?);
+    eprintln!("a plain loop's median overhead: {overhead:.1} µs");
     eprintln!(
         "medians: floor {floor:.1} µs; of 2000 µs the log has {logged:.1} µs, the client saw {seen:.1} µs"
     );
@@ -232,6 +234,7 @@ fn orphaned() -> Outcome {
     std::fs::create_dir(&mountpoint)?;
     let mut order = testbed::fuse::order_for(Config::default(), mountpoint.clone(), home.path(), None);
     order.tied_to_stdin = true;
+    order.home = Some(home.path().to_path_buf());
     let path = home.path().join("order.json");
     std::fs::write(&path, serde_json::to_vec(&order)?)?;
     let mut server = Command::new(env!("CARGO_BIN_EXE_testbed-device"))
@@ -243,7 +246,7 @@ fn orphaned() -> Outcome {
     assert!(mounted_below(&mountpoint));
     drop(server.stdin.take());
     assert!(server.wait()?.success());
-    assert!(!mounted_below(&mountpoint));
+    assert!(!mounted_below(&mountpoint) && !home.path().exists());
     Ok(())
 }
 
