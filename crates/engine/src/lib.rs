@@ -1,1 +1,5 @@
 //! iodyno engine
+#![allow(unsafe_code)]
+
+pub mod payload;
+pub mod source;
