@@ -13,14 +13,18 @@
 pub mod call;
 pub mod clock;
 pub mod engines;
+pub mod failure;
 pub mod gate;
 pub mod io;
 pub mod memory;
 pub mod payload;
+pub mod placement;
 pub mod registry;
 pub mod sheet;
+pub mod signal;
 pub mod source;
 pub mod worker;
+pub mod world;
 
-pub use engines::Failure;
+pub use failure::Failure;
 pub use registry::{ENGINES, Entry, engine};

@@ -6,7 +6,7 @@
 use iodyno_model::{Job, Plan, Target, Workload};
 
 use crate::clock::Tick;
-use crate::engines::Failure;
+use crate::failure::Failure;
 use crate::io::{Files, Io, Slot};
 use crate::memory::Memory;
 

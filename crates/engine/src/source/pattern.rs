@@ -11,7 +11,7 @@ use super::distribution::{Distribution, Sizes};
 use super::random::{GOLDEN, Random, mix};
 use super::walk::{AT_POSITION, Ground, Walk, failure, shares};
 use super::{Brief, Next};
-use crate::engines::Failure;
+use crate::failure::Failure;
 use crate::io::Io;
 
 /// Draws operations.

@@ -9,7 +9,7 @@ use iodyno_model::{Coverage, Pick};
 use super::distribution::Distribution;
 use super::permutation::Permutation;
 use super::random::{GOLDEN, Random, mix};
-use crate::engines::Failure;
+use crate::failure::Failure;
 
 /// What a walk goes over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
