@@ -256,6 +256,12 @@ pub struct TargetFacts {
     pub target: String,
     /// The path that was looked at.
     pub path: String,
+    /// Nothing is there yet; the other facts are those of the directory it would be in.
+    #[serde(default)]
+    pub missing: bool,
+    /// Size in bytes of the file itself, where it is one.
+    #[serde(default)]
+    pub file_bytes: Option<u64>,
     /// `ext4`, `xfs`, `tmpfs`, `overlay`, …
     pub file_system: Option<String>,
     /// Where it is mounted.

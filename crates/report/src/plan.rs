@@ -3,6 +3,7 @@
 //! `print` is complete: what is not at its default shows up, so two plans that print alike run alike. It measures
 //! nothing, opens nothing and judges nothing; `explain` judges, but only from facts it is handed.
 
+mod amount;
 mod exact;
 mod explain;
 mod job;
