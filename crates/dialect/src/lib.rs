@@ -3,6 +3,8 @@
 //! What a dialect needs from outside it is handed through a [`Loader`]; what it wants done it returns as a [`Job`].
 #![forbid(unsafe_code)]
 
+pub mod measure;
+
 use iodyno_model::{Diagnostic, Machine, Plan, TargetFacts};
 use iodyno_report::Reporter;
 
@@ -26,6 +28,17 @@ pub trait Loader {
     fn look(&self, path: &str) -> Option<PathFacts>;
     /// Wall-clock time, ns since 1970.
     fn now_unix_ns(&self) -> u64;
+    /// Whether an engine works on this machine, or why not.
+    ///
+    /// # Errors
+    /// The reason, as a lower-case fragment.
+    fn engine_available(&self, _name: &str) -> Result<(), String> {
+        Ok(())
+    }
+    /// Whether the report goes to a terminal that takes colour.
+    fn colour(&self) -> bool {
+        false
+    }
 }
 
 /// What a path is.
@@ -111,4 +124,4 @@ pub struct Dialect {
 }
 
 /// Every dialect there is.
-pub const DIALECTS: &[Dialect] = &[];
+pub const DIALECTS: &[Dialect] = &[measure::DIALECT];

@@ -229,14 +229,14 @@ fn workers(job: &JobRecord) -> String {
     let ends = number::Repeats::of(job.workers.iter().map(|worker| worker.ended_ns as f64));
     let text = |value: Option<f64>| number::thousands(value.unwrap_or(0.0).round() as u64);
     let line = format!(
-        "  workers: {} to {} operations, median {}; first done after {}, last after {}",
+        "workers: {} to {} operations, median {}; first done after {}, last after {}",
         text(operations.least()),
         text(operations.most()),
         text(operations.median()),
         number::latency(ends.least().unwrap_or(0.0)),
         number::latency(ends.most().unwrap_or(0.0)),
     );
-    format!("{}\n", wrapped(&line, WIDTH - 4, 4))
+    format!("  {}\n", wrapped(&line, WIDTH - 4, 4))
 }
 
 fn series(job: &JobRecord) -> String {

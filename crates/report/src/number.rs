@@ -30,7 +30,7 @@ pub fn significant(number: f64) -> String {
         n if !n.is_finite() => NONE.into(),
         n if n >= 99.95 => thousands(n.round() as u64),
         n if n >= 9.995 => format!("{n:.1}"),
-        n if n == 0.0 => "0".into(),
+        0.0 => "0".into(),
         n => format!("{n:.2}"),
     }
 }

@@ -35,8 +35,8 @@ fn sweep(record: &Record, name: &str, context: &Context, paint: Paint) -> String
     let shape = phases[0].jobs.first().map(|job| context.shape(phases[0], job).line()).unwrap_or_default();
     let over = parameters.join(" × ");
     let mut text = format!("\n{}\n", paint.heading(&format!("{name} over {over}")));
-    let first = format!("  at the first point: {shape}");
-    text.push_str(&format!("{}\n", paint.aside(&crate::table::wrapped(&first, 98, 4))));
+    let first = crate::table::wrapped(&format!("at the first point: {shape}"), 96, 4);
+    text.push_str(&format!("{}\n", paint.aside(&format!("  {first}"))));
     text.push_str(&match parameters.len() {
         1 => line(&points, paint),
         2 => surface(&points, paint),

@@ -251,11 +251,11 @@ fn parts(job: &Job, device: &Device) -> Vec<Part> {
         Workload::Pattern(pattern) => pattern,
         Workload::Script(script) => {
             let steps = script.steps.iter().filter_map(|step| match &step.action {
-                Action::Do(operation) => Some((step, operation)),
+                Action::Do(operation) => Some((step, operation.as_ref())),
                 Action::Block(_) => None,
             });
             let share = 1.0 / script.steps.len() as f64;
-            let part = |(step, operation): (&Step, &Box<Operation>)| Part {
+            let part = |(step, operation): (&Step, &Operation)| Part {
                 label: step.label.clone(),
                 verb: operation.verb,
                 share,

@@ -1,0 +1,62 @@
+//! The card's reporter: says at once what is measured, keeps quiet while it runs, and writes one card at the end.
+//!
+//! An interrupted run gets the same card with what was measured until then.
+
+use std::io;
+
+use iodyno_model::{Event, Record, Started};
+use iodyno_report::live::planned_ns;
+use iodyno_report::paint::Paint;
+use iodyno_report::shape::Context;
+use iodyno_report::{Output, Reporter, number};
+
+use super::text::Text;
+use super::{Setup, text};
+
+/// Writes the card.
+pub(super) struct Card {
+    setup: Setup,
+    paint: Paint,
+    context: Context,
+}
+
+impl Card {
+    /// The card of a setup.
+    pub(super) fn new(setup: Setup, colour: bool) -> Self {
+        Card { setup, paint: Paint { colour }, context: Context::default() }
+    }
+
+    fn first(&self, started: &Started) -> String {
+        let budget = &self.setup.budget;
+        let metadata = if self.setup.reads_only() { "" } else { ", then metadata" };
+        format!(
+            "measuring {}: {}\n{} passes of {} for each cell, then depths 1 to {}{metadata}: about {}{}\n",
+            self.paint.heading(&self.setup.path),
+            text::what(&self.setup, &started.targets),
+            budget.passes,
+            number::latency(budget.cell_ns as f64),
+            budget.depths.last().copied().unwrap_or(1),
+            number::wait(planned_ns(&started.plan)),
+            if self.setup.reads_only() { "" } else { ", after the file is laid out" },
+        )
+    }
+
+    fn card(&self, record: &Record) -> String {
+        Text { setup: &self.setup, paint: self.paint, context: &self.context, record }.card()
+    }
+}
+
+impl Reporter for Card {
+    fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
+        self.context.event(event);
+        match event {
+            Event::Started(started) => {
+                output.out.write_all(self.first(started).as_bytes())?;
+                output.out.flush()
+            }
+            Event::Message(message) => writeln!(output.err, "{message}"),
+            Event::Ended(record) => output.out.write_all(self.card(record).as_bytes()),
+            _ => Ok(()),
+        }
+    }
+}
