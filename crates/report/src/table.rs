@@ -55,22 +55,20 @@ impl Table {
     }
 }
 
-/// Text broken into lines of at most `width` characters, each after the first indented by so many blanks.
+/// Text broken between words into lines of at most `width` characters; each but the first is moved in by so many blanks,
+/// which do not count.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is always a line");
-        let length = line.chars().count();
-        match length > 0 && length + 1 + word.chars().count() > width {
-            true => lines.push(format!("{:indent$}{word}", "")),
-            false if line.is_empty() => line.push_str(word),
-            false => {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
                 line.push(' ');
                 line.push_str(word);
             }
+            _ => lines.push(word.to_string()),
         }
     }
-    lines.join("\n")
+    lines.join(&format!("\n{:indent$}", ""))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use iodyno_model::{Event, Record, Started};
 use iodyno_report::live::planned_ns;
 use iodyno_report::paint::Paint;
 use iodyno_report::shape::Context;
+use iodyno_report::table::wrapped;
 use iodyno_report::{Output, Reporter, number};
 
 use super::text::Text;
@@ -28,17 +29,20 @@ impl Card {
 
     fn first(&self, started: &Started) -> String {
         let budget = &self.setup.budget;
-        let metadata = if self.setup.reads_only() { "" } else { ", then metadata" };
-        format!(
-            "measuring {}: {}\n{} passes of {} for each cell, then depths 1 to {}{metadata}: about {}{}\n",
-            self.paint.heading(&self.setup.path),
-            text::what(&self.setup, &started.targets),
+        let (metadata, laid_out) = match self.setup.reads_only() {
+            true => ("", ""),
+            false => (", then metadata", " once the file is laid out"),
+        };
+        let passes = format!(
+            "{} passes of {} for each cell, then depths 1 to {}{metadata}: about {}{laid_out}",
             budget.passes,
             number::latency(budget.cell_ns as f64),
             budget.depths.last().copied().unwrap_or(1),
             number::wait(planned_ns(&started.plan)),
-            if self.setup.reads_only() { "" } else { ", after the file is laid out" },
-        )
+        );
+        let what = text::what(&self.setup, &started.targets);
+        let path = self.paint.heading(&self.setup.path);
+        format!("measuring {path}: {what}\n{}\n", wrapped(&passes, 100, 0))
     }
 
     fn card(&self, record: &Record) -> String {

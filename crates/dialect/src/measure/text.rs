@@ -73,7 +73,7 @@ impl Text<'_> {
                  rest on fewer passes",
                 self.record.phases.len()
             );
-            text.push_str(&self.paint.severity(Severity::Doubtful, &wrapped(&stopped, WIDTH, 2)));
+            text.push_str(&self.paint.severity(Severity::Doubtful, &wrapped(&stopped, WIDTH - 2, 2)));
             text.push('\n');
         }
         text
@@ -82,10 +82,12 @@ impl Text<'_> {
     /// The four lines that KDiskMark users know.
     fn lines(&self) -> String {
         let writes = !self.setup.reads_only();
-        let head = |verb: &str| format!("{verb:>7} [   IOPS] <   mean>  range    best");
         let bar = |text: String| if writes { format!("  │ {text}") } else { String::new() };
-        let heading = format!("{:11} {}{}", "MB/s", head("read"), bar(head("write")));
-        let mut text = format!("\n{}\n", self.paint.aside(&heading));
+        let above = format!("{:11} {:^42}{}", "", "read", bar(format!("{:^42}", "write")));
+        let head = || format!("{:>7} [{:>7}] <{:>7}> {:>6} {:>7}", "MB/s", "IOPS", "mean", "range", "best");
+        let heading = format!("{:11} {}{}", "", head(), bar(head()));
+        let mut text = format!("\n{}\n", self.paint.heading(above.trim_end()));
+        text.push_str(&format!("{}\n", self.paint.aside(&heading)));
         for cell in CELLS {
             let side = |verb: Verb, kind| side(gather::figures(&self.record.phases, &cell.phase(verb), kind));
             let read = side(Verb::Read, Kind::Read);
@@ -104,13 +106,14 @@ impl Text<'_> {
         };
         let legend = format!(
             "SEQ1M: 1 MiB, sequential; RND4K: 4 KiB, uniform random; over {}, each line 100 % reads or 100 % writes. \
-             {depth}. {}, {}. MB/s and the figures beside it: median of {} passes of {}; \
+             {depth}. {}, {}. MB/s and the figures beside it: median of {} passes of {}{}; \
              range: largest minus smallest, in % of the median; best: highest MB/s.",
             self.span(),
             self.setup.engine,
             self.direct().0,
             budget.passes,
             number::latency(budget.cell_ns as f64),
+            if self.record.stopped_by.is_some() { ", or of those that were reached" } else { "" },
         );
         format!("{}\n", self.paint.aside(&wrapped(&legend, WIDTH, 0)))
     }
@@ -323,22 +326,22 @@ impl Text<'_> {
                 lines.extend(
                     errors
                         .iter()
-                        .map(|error| format!("  {} (pass {}): {error}", phase.name, phase.repetition + 1)),
+                        .map(|error| format!("{} (pass {}): {error}", phase.name, phase.repetition + 1)),
                 );
             }
         }
-        lines.extend(self.record.errors.iter().map(|error| format!("  {error}")));
+        lines.extend(self.record.errors.iter().map(|error| error.to_string()));
         if lines.is_empty() {
             return String::new();
         }
         let heading =
             self.paint.severity(Severity::Invalid, "errors: failed operations are in no figure above");
-        let lines: String = lines.iter().map(|line| format!("{}\n", wrapped(line, WIDTH, 4))).collect();
+        let lines: String = lines.iter().map(|line| format!("  {}\n", wrapped(line, WIDTH - 4, 4))).collect();
         format!("\n{heading}\n{lines}")
     }
 }
 
-/// One direction of one of the four lines: always 43 columns.
+/// One direction of one of the four lines: always 42 columns.
 fn side(figures: Option<Figures>) -> String {
     let figures = figures.unwrap_or_default();
     format!(
