@@ -293,45 +293,60 @@ fn repeats(record: &Record, paint: Paint) -> String {
     }
 }
 
-/// Findings, worst first: severity and sentence, then the figures, then the advice. Findings that differ only by their
-/// phase are said once, with how many phases they concern.
+/// Findings, worst first: severity and sentence, then the figures, then the advice. Findings of one code and advice are
+/// said once, with the names of the phases that they concern too.
 pub fn findings(findings: &[Finding], paint: Paint) -> String {
     if findings.is_empty() {
         return String::new();
     }
     let mut sorted: Vec<&Finding> = findings.iter().collect();
     sorted.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.code));
-    let mut text = format!("\n{}\n", paint.heading("findings"));
-    let mut said: Vec<(u8, Severity, &str)> = Vec::new();
-    for finding in &sorted {
-        let key = (finding.code, finding.severity, finding.phase.as_str());
-        if said.contains(&key) {
-            continue;
+    let mut groups: Vec<Vec<&Finding>> = Vec::new();
+    for finding in sorted {
+        let key = |other: &Finding| (other.code, other.severity, other.advice.clone());
+        match groups.iter_mut().find(|group| key(group[0]) == key(finding)) {
+            Some(group) => group.push(finding),
+            None => groups.push(vec![finding]),
         }
-        said.push(key);
-        let same =
-            sorted.iter().filter(|other| (other.code, other.severity, other.phase.as_str()) == key).count();
-        text.push_str(&one(finding, same, paint));
     }
-    text
+    let text: String = groups.iter().map(|group| alike(group, paint)).collect();
+    format!("\n{}\n{text}", paint.heading("findings"))
 }
 
-fn one(finding: &Finding, same: usize, paint: Paint) -> String {
+/// Findings of one matter: the first in full, the others by name.
+fn alike(group: &[&Finding], paint: Paint) -> String {
+    const INDENT: usize = 11;
+    let finding = group[0];
     let word = match finding.severity {
         Severity::Note => "note",
         Severity::Doubtful => "doubtful",
         Severity::Invalid => "invalid",
     };
-    let times = if same > 1 { format!(" (and {} more like it)", same - 1) } else { String::new() };
-    let sentence = format!("[{}] {}: {}{times}", finding.code, finding.phase, finding.sentence);
     let figures: Vec<String> = finding.figures.iter().map(number::figure).collect();
-    format!(
-        "  {} {}\n{:11}{}\n{:11}{}\n",
-        paint.severity(finding.severity, &format!("{word:8}")),
-        wrapped(&sentence, WIDTH - 12, 11),
-        "",
-        paint.aside(&wrapped(&figures.join(" · "), WIDTH - 12, 11)),
-        "",
-        wrapped(&format!("→ {}", finding.advice), WIDTH - 12, 11)
-    )
+    let mut lines = vec![paint.aside(&wrapped(&figures.join(" · "), WIDTH - INDENT, INDENT))];
+    if group.len() > 1 {
+        lines.push(paint.aside(&wrapped(&also(group), WIDTH - INDENT, INDENT)));
+    }
+    lines.push(wrapped(&format!("→ {}", finding.advice), WIDTH - INDENT, INDENT));
+    let sentence = format!("[{}] {}: {}", finding.code, finding.phase, finding.sentence);
+    let word = paint.severity(finding.severity, &format!("{word:8}"));
+    let mut text = format!("  {word} {}\n", wrapped(&sentence, WIDTH - INDENT, INDENT));
+    lines.iter().for_each(|line| text.push_str(&format!("{:INDENT$}{line}\n", "")));
+    text
+}
+
+/// The other phases of a group, each once with how often.
+fn also(group: &[&Finding]) -> String {
+    let mut names: Vec<(&str, usize)> = Vec::new();
+    for finding in &group[1..] {
+        match names.iter_mut().find(|(name, _)| *name == finding.phase) {
+            Some((_, times)) => *times += 1,
+            None => names.push((&finding.phase, 1)),
+        }
+    }
+    let name = |(name, times): &(&str, usize)| match times {
+        1 => name.to_string(),
+        _ => format!("{name} {times} times"),
+    };
+    format!("also {}", names.iter().map(name).collect::<Vec<_>>().join(", "))
 }

@@ -18,19 +18,26 @@ struct Point<'a> {
 
 /// Every sweep of a record as text; nothing where there is none.
 pub fn tables(record: &Record, context: &Context, paint: Paint) -> String {
-    let mut names: Vec<&str> = Vec::new();
+    let mut sweeps: Vec<Vec<&PhaseRecord>> = Vec::new();
     for phase in record.phases.iter().filter(|phase| !phase.coordinates.is_empty()) {
-        if !names.contains(&phase.name.as_str()) {
-            names.push(&phase.name);
+        match sweeps.iter_mut().find(|sweep| same(sweep[0], phase)) {
+            Some(sweep) => sweep.push(phase),
+            None => sweeps.push(vec![phase]),
         }
     }
-    names.iter().map(|name| sweep(record, name, context, paint)).collect()
+    sweeps.iter().map(|phases| sweep(phases, context, paint)).collect()
 }
 
-fn sweep(record: &Record, name: &str, context: &Context, paint: Paint) -> String {
-    let phases: Vec<&PhaseRecord> =
-        record.phases.iter().filter(|phase| phase.name == name && !phase.coordinates.is_empty()).collect();
-    let points = points(&phases);
+/// Whether two phases belong to one sweep: one name, the same parameters.
+fn same(a: &PhaseRecord, b: &PhaseRecord) -> bool {
+    let parameters =
+        |phase: &PhaseRecord| phase.coordinates.iter().map(|place| place.parameter).collect::<Vec<_>>();
+    a.name == b.name && parameters(a) == parameters(b)
+}
+
+fn sweep(phases: &[&PhaseRecord], context: &Context, paint: Paint) -> String {
+    let name = &phases[0].name;
+    let points = points(phases);
     let parameters: Vec<&str> = points[0].place.iter().map(|place| place.parameter.name()).collect();
     let shape = phases[0].jobs.first().map(|job| context.shape(phases[0], job).line()).unwrap_or_default();
     let over = parameters.join(" × ");

@@ -31,10 +31,10 @@ impl Card {
         let budget = &self.setup.budget;
         let (metadata, laid_out) = match self.setup.reads_only() {
             true => ("", ""),
-            false => (", then metadata", " once the file is laid out"),
+            false => (", metadata", " once the file is laid out"),
         };
         let passes = format!(
-            "{} passes of {} for each cell, then depths 1 to {}{metadata}: about {}{laid_out}",
+            "{} passes of {} a cell, depths 1 to {}{metadata}: about {}{laid_out}",
             budget.passes,
             number::latency(budget.cell_ns as f64),
             budget.depths.last().copied().unwrap_or(1),

@@ -45,7 +45,7 @@ impl Budget {
 pub struct Cell {
     /// The first part of its phases' names; `-read` and `-write` follow.
     pub name: &'static str,
-    /// What the card calls it.
+    /// What the card calls it, before its depth and workers.
     pub title: &'static str,
     /// Bytes of one I/O.
     pub block_bytes: u64,
@@ -57,10 +57,10 @@ pub struct Cell {
 
 /// The four lines, in order.
 pub const CELLS: &[Cell] = &[
-    Cell { name: "seq1m-q8", title: "SEQ1M Q8T1", block_bytes: 1 << 20, random: false, depth: 8 },
-    Cell { name: "seq1m-q1", title: "SEQ1M Q1T1", block_bytes: 1 << 20, random: false, depth: 1 },
-    Cell { name: "rnd4k-q32", title: "RND4K Q32T1", block_bytes: 4096, random: true, depth: 32 },
-    Cell { name: "rnd4k-q1", title: "RND4K Q1T1", block_bytes: 4096, random: true, depth: 1 },
+    Cell { name: "seq1m-q8", title: "SEQ1M", block_bytes: 1 << 20, random: false, depth: 8 },
+    Cell { name: "seq1m-q1", title: "SEQ1M", block_bytes: 1 << 20, random: false, depth: 1 },
+    Cell { name: "rnd4k-q32", title: "RND4K", block_bytes: 4096, random: true, depth: 32 },
+    Cell { name: "rnd4k-q1", title: "RND4K", block_bytes: 4096, random: true, depth: 1 },
 ];
 
 impl Cell {
@@ -68,12 +68,19 @@ impl Cell {
     pub fn phase(&self, verb: Verb) -> String {
         format!("{}-{}", self.name, verb.name())
     }
+
+    /// Its title with depth and workers, as the field writes them: `RND4K Q32T1`. An engine that keeps one I/O in
+    /// flight gets its depth from as many workers.
+    pub fn heading(&self, keeps_depth: bool) -> String {
+        let (depth, workers) = if keeps_depth { (self.depth, 1) } else { (1, self.depth) };
+        format!("{} Q{depth}T{workers}", self.title)
+    }
 }
 
 /// The phases of the mix.
 pub const MIX: &str = "mix-70-30";
-/// I/Os in flight in the mix.
-pub const MIX_DEPTH: u32 = 32;
+/// The mix, as a cell that both verbs share.
+pub const MIX_CELL: Cell = Cell { name: MIX, title: "RND4K", block_bytes: 4096, random: true, depth: 32 };
 /// Percentage of reads in the mix.
 pub const MIX_READS: f64 = 70.0;
 /// The phases of the appends that are made durable one by one.

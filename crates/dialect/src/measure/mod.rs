@@ -14,8 +14,6 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use iodyno_model::{Diagnostic, Origin, units};
 
-pub use class::{Class, Look, Looks};
-
 use crate::{Dialect, Loader, PathFacts, PathKind, ReportFile, Request, Run};
 use cells::Budget;
 
@@ -82,8 +80,8 @@ fn size(text: &str) -> Result<u64, String> {
 struct Setup {
     path: String,
     kind: PathKind,
-    /// Bytes that are touched; of a device `None`: all of it.
-    span_bytes: Option<u64>,
+    /// Bytes that are touched, whole MiB.
+    span_bytes: u64,
     budget: Budget,
     engine: &'static str,
     /// Why the engine is not the one that would be best.
@@ -195,14 +193,18 @@ fn setup(options: &Options, loader: &mut dyn Loader) -> Result<Setup, Diagnostic
 /// The smallest span in which the cells mean something: 16 blocks of the largest.
 const SPAN_LEAST: u64 = 16 << 20;
 
-fn span(options: &Options, facts: &PathFacts, origin: &Origin) -> Result<Option<u64>, Diagnostic> {
-    let whole = |bytes: u64| bytes >> 20 << 20;
+/// Whole blocks of the largest cell, 1 MiB.
+fn whole_blocks(bytes: u64) -> u64 {
+    bytes & !((1 << 20) - 1)
+}
+
+fn span(options: &Options, facts: &PathFacts, origin: &Origin) -> Result<u64, Diagnostic> {
     let free = facts.target.free_bytes;
     let (bytes, there) = match facts.kind {
         PathKind::Directory => (options.size.unwrap_or((1 << 30).min(free.unwrap_or(u64::MAX) / 2)), free),
         _ => (options.size.unwrap_or(facts.bytes), Some(facts.bytes)),
     };
-    let bytes = whole(bytes);
+    let bytes = whole_blocks(bytes);
     if let (Some(there), Some(asked)) = (there.filter(|there| bytes > *there), options.size) {
         let (asked, there) = (units::binary(asked), units::binary(there));
         let what = if facts.kind == PathKind::Directory { "are free" } else { "is all it has" };
@@ -221,7 +223,7 @@ fn span(options: &Options, facts: &PathFacts, origin: &Origin) -> Result<Option<
                 .hint(format!("it takes at least {least}")),
         });
     }
-    Ok(Some(bytes))
+    Ok(bytes)
 }
 
 /// Engines in order of preference, and whether they keep several operations in flight.

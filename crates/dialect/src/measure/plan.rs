@@ -9,8 +9,8 @@ use iodyno_model::{
     Workload, sweep,
 };
 
-use super::cells::{APPEND, CELLS, Cell, DEPTH, METADATA, MIX, MIX_DEPTH, MIX_READS};
-use super::{Setup, keeps_depth};
+use super::cells::{APPEND, CELLS, Cell, DEPTH, METADATA, MIX_CELL, MIX_READS};
+use super::{Setup, keeps_depth, whole_blocks};
 use crate::PathKind;
 
 /// Targets by index: the data, the file that is appended to, and the metadata set as it is made, used and renamed.
@@ -65,9 +65,9 @@ fn data(setup: &Setup, cell: &Cell, verb: Verb) -> Phase {
 }
 
 fn mix(setup: &Setup) -> Phase {
-    let mut pattern = Pattern::of(Verb::Read, Pick::Uniform, 4096);
+    let mut pattern = Pattern::of(Verb::Read, Pick::Uniform, MIX_CELL.block_bytes);
     pattern.mix = Mix::reads(MIX_READS);
-    phase(deep(setup, MIX, pattern, MIX_DEPTH, setup.budget.cell_ns))
+    phase(deep(setup, MIX_CELL.name, pattern, MIX_CELL.depth, setup.budget.cell_ns))
 }
 
 /// A job with so many I/Os in flight: by the engine, or by as many workers where it keeps only one.
@@ -83,10 +83,12 @@ fn deep(setup: &Setup, name: &str, mut pattern: Pattern, depth: u32, time_ns: u6
 
 /// The part that is touched; several workers that go sequentially get a part each, so that none reads what another has.
 fn span(setup: &Setup, pattern: &Pattern, workers: u64) -> Span {
-    let Some(bytes) = setup.span_bytes else { return Span::default() };
-    let part = if pattern.pick.read == Pick::Sequential { bytes / workers >> 20 << 20 } else { bytes };
-    let increment = if part < bytes { Extent::Bytes(part) } else { Extent::Bytes(0) };
-    Span { length: Extent::Bytes(part), increment, ..Span::default() }
+    let part = match pattern.pick.read == Pick::Sequential && workers > 1 {
+        true => whole_blocks(setup.span_bytes / workers),
+        false => setup.span_bytes,
+    };
+    let increment = if part < setup.span_bytes { part } else { 0 };
+    Span { length: Extent::Bytes(part), increment: Extent::Bytes(increment), ..Span::default() }
 }
 
 fn append(setup: &Setup) -> Phase {
@@ -94,7 +96,7 @@ fn append(setup: &Setup) -> Phase {
     pattern.every = vec![Every { verb: Verb::Fsync, operations: 1 }];
     let mut job = Job::new(APPEND, "psync", vec![APPENDED], Workload::Pattern(Box::new(pattern)));
     job.limit.time_ns = Some(setup.budget.cell_ns);
-    job.limit.bytes = Some(APPEND_MOST.min(setup.span_bytes.unwrap_or(APPEND_MOST)));
+    job.limit.bytes = Some(APPEND_MOST.min(setup.span_bytes));
     phase(job)
 }
 
@@ -157,7 +159,6 @@ fn targets(setup: &Setup) -> Vec<Target> {
         origin: Origin::argument(&setup.path),
     };
     let file = |path: String, size: Extent| TargetKind::File { path, size };
-    let bytes = setup.span_bytes.map_or(Extent::Rest, Extent::Bytes);
     let direct = Open { create: true, direct: Direct::IfPossible, invalidate: true, ..Open::default() };
     let empty = Open { create: true, truncate: true, ..Open::default() };
     let set = |name: &str| TargetKind::FileSet {
@@ -170,7 +171,7 @@ fn targets(setup: &Setup) -> Vec<Target> {
         },
     };
     vec![
-        target("data", file(format!("{base}.tmp"), bytes), direct, Prepare::Filled),
+        target("data", file(format!("{base}.tmp"), Extent::Bytes(setup.span_bytes)), direct, Prepare::Filled),
         target("append", file(format!("{base}.append.tmp"), Extent::Bytes(0)), empty, Prepare::Empty),
         target("files, made", set("file-{item}"), Open { create: true, ..Open::default() }, Prepare::Empty),
         target("files", set("file-{item}"), Open::default(), Prepare::AsItIs),

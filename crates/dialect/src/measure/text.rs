@@ -1,6 +1,8 @@
 //! The card as text: at most 100 columns, plain enough for a pipe, every figure with what makes it comparable.
 
-use iodyno_model::{Kind, Record, Severity, TargetFacts, Verb, units};
+use std::collections::HashSet;
+
+use iodyno_model::{JobRecord, Kind, Record, Severity, TargetFacts, Verb, units};
 use iodyno_report::curve::{self, Knee};
 use iodyno_report::native;
 use iodyno_report::number::{self, NONE};
@@ -8,7 +10,7 @@ use iodyno_report::paint::Paint;
 use iodyno_report::shape::Context;
 use iodyno_report::table::{Table, wrapped};
 
-use super::cells::{CELLS, METADATA, MIX_DEPTH, MIX_READS};
+use super::cells::{CELLS, METADATA, MIX_CELL, MIX_READS};
 use super::class::{self, Looks};
 use super::gather::{self, Figures, Point};
 use super::{Setup, keeps_depth};
@@ -30,10 +32,10 @@ pub(super) struct Text<'a> {
 /// What is measured, in a line: kind, span, file system, device.
 pub(super) fn what(setup: &Setup, targets: &[TargetFacts]) -> String {
     let facts = targets.first().unwrap_or(&setup.facts.target);
-    let span = setup.span_bytes.map_or_else(|| "all of it".into(), units::binary);
+    let span = units::binary(setup.span_bytes);
     let what = match setup.kind {
         PathKind::Directory => format!("{span} in a temporary file"),
-        PathKind::BlockDevice => format!("{span} of a block device, only read"),
+        PathKind::BlockDevice => return format!("{span}, a block device, only read"),
         _ => format!("{span} of a file that was there before, only read"),
     };
     let mut on = Vec::new();
@@ -91,7 +93,11 @@ impl Text<'_> {
         for cell in CELLS {
             let side = |verb: Verb, kind| side(gather::figures(&self.record.phases, &cell.phase(verb), kind));
             let read = side(Verb::Read, Kind::Read);
-            let line = format!("{:11} {read}{}", cell.title, bar(side(Verb::Write, Kind::Write)));
+            let line = format!(
+                "{:11} {read}{}",
+                cell.heading(keeps_depth(self.setup.engine)),
+                bar(side(Verb::Write, Kind::Write))
+            );
             text.push_str(&format!("{}\n", line.trim_end()));
         }
         text.push_str(&self.legend());
@@ -100,13 +106,11 @@ impl Text<'_> {
 
     fn legend(&self) -> String {
         let budget = &self.setup.budget;
-        let depth = match keeps_depth(self.setup.engine) {
-            true => "Q: I/Os in flight, T: workers".to_string(),
-            false => format!("Q: I/Os in flight, one worker for each ({} keeps one)", self.setup.engine),
-        };
+        let shares =
+            if self.setup.reads_only() { "100 % reads" } else { "each line 100 % reads or 100 % writes" };
         let legend = format!(
-            "SEQ1M: 1 MiB, sequential; RND4K: 4 KiB, uniform random; over {}, each line 100 % reads or 100 % writes. \
-             {depth}. {}, {}. MB/s and the figures beside it: median of {} passes of {}{}; \
+            "SEQ1M: 1 MiB, sequential; RND4K: 4 KiB, uniform random; over {}, {shares}. \
+             Q: I/Os that a worker keeps in flight, T: workers. {}, {}. MB/s and the figures beside it: median of {} passes of {}{}; \
              range: largest minus smallest, in % of the median; best: highest MB/s.",
             self.span(),
             self.setup.engine,
@@ -119,9 +123,7 @@ impl Text<'_> {
     }
 
     fn span(&self) -> String {
-        let facts = self.context.started.as_ref().and_then(|started| started.targets.first());
-        let whole = facts.and_then(|facts| facts.size_bytes);
-        self.setup.span_bytes.or(whole).map_or_else(|| "the whole target".into(), units::binary)
+        units::binary(self.setup.span_bytes)
     }
 
     /// How the page cache was dealt with, in a word and in a sentence.
@@ -145,7 +147,7 @@ impl Text<'_> {
     fn others(&self) -> String {
         let mut table = Table::new(1, &["", "IOPS", "MB/s", "mean", "p99", "range", "best IOPS"]);
         if let Some((reads, writes, total)) = gather::mix(&self.record.phases) {
-            let name = format!("RND4K Q{MIX_DEPTH}T1, {MIX_READS} % reads");
+            let name = format!("{}, {MIX_READS} % reads", MIX_CELL.heading(keeps_depth(self.setup.engine)));
             let dash = || NONE.to_string();
             let both = add(&reads.bytes, &writes.bytes);
             table.row(&[
@@ -289,10 +291,20 @@ impl Text<'_> {
 
     fn skipped(&self) -> Vec<String> {
         let mut skipped = self.setup.skipped.clone();
+        let planned = self.context.started.as_ref().map_or(&[][..], |started| &started.plan.phases);
         if self.record.stopped_by.is_some() {
-            let planned = self.context.started.as_ref().map_or(0, |started| started.plan.phases.len());
-            let left = planned.saturating_sub(self.record.phases.len());
-            skipped.push(format!("{left} of {planned} measurements: the run was stopped"));
+            let left = planned.len().saturating_sub(self.record.phases.len());
+            skipped.push(format!("{left} of {} measurements: the run was stopped", planned.len()));
+        }
+        let done = |name: &str| {
+            let mut phases = self.record.phases.iter().filter(|phase| phase.name == name);
+            phases.any(|phase| phase.jobs.iter().any(|job| job.tally.all_operations() > 0))
+        };
+        let mut empty: Vec<&str> = planned.iter().map(|phase| phase.name.as_str()).collect();
+        let mut seen = HashSet::new();
+        empty.retain(|name| seen.insert(*name) && !done(name));
+        if !empty.is_empty() {
+            skipped.push(format!("no operation succeeded in {}", empty.join(", ")));
         }
         skipped
     }
@@ -319,17 +331,10 @@ impl Text<'_> {
     }
 
     fn errors(&self) -> String {
-        let mut lines: Vec<String> = Vec::new();
-        for phase in &self.record.phases {
-            for job in &phase.jobs {
-                let errors = native::errors(job, self.context);
-                lines.extend(
-                    errors
-                        .iter()
-                        .map(|error| format!("{} (pass {}): {error}", phase.name, phase.repetition + 1)),
-                );
-            }
-        }
+        let mut names: Vec<&str> = self.record.phases.iter().map(|phase| phase.name.as_str()).collect();
+        let mut seen = HashSet::new();
+        names.retain(|name| seen.insert(*name));
+        let mut lines: Vec<String> = names.iter().flat_map(|name| self.errors_of(name)).collect();
         lines.extend(self.record.errors.iter().map(|error| error.to_string()));
         if lines.is_empty() {
             return String::new();
@@ -338,6 +343,19 @@ impl Text<'_> {
             self.paint.severity(Severity::Invalid, "errors: failed operations are in no figure above");
         let lines: String = lines.iter().map(|line| format!("  {}\n", wrapped(line, WIDTH - 4, 4))).collect();
         format!("\n{heading}\n{lines}")
+    }
+}
+
+impl Text<'_> {
+    /// The failures of all passes of a cell, together.
+    fn errors_of(&self, name: &str) -> Vec<String> {
+        let mut all = JobRecord::default();
+        for job in self.record.phases.iter().filter(|phase| phase.name == name).flat_map(|phase| &phase.jobs)
+        {
+            all.tally.merge(&job.tally);
+            all.workers.extend(job.workers.iter().filter(|worker| worker.failure.is_some()).cloned());
+        }
+        native::errors(&all, self.context).iter().map(|error| format!("{name}: {error}")).collect()
     }
 }
 
