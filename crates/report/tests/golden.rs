@@ -181,3 +181,63 @@ fn a_run_without_events_before_its_end_is_still_reported() {
     assert!(written(&mut Json::new(), &end).contains("\"plan\": null"));
     assert!(written(&mut Csv::new(), &end).contains("io_uring"));
 }
+
+/// Records no run should give: empty, without time, with targets and phases that the plan does not have.
+fn odd(noise: &mut sample::Noise) -> Vec<Event> {
+    let mut events = mixed();
+    let Some(Event::Ended(mut record)) = events.pop() else { panic!("a run ends") };
+    for phase in &mut record.phases {
+        let mut chance = || noise.next() < 0.5;
+        phase.index = if chance() { 99 } else { phase.index };
+        phase.elapsed_ns = if chance() { 0 } else { u64::MAX };
+        for name in ["depth", "workers", "engine"].into_iter().filter(|_| chance()) {
+            let parameter = match name {
+                "depth" => Parameter::Depth,
+                "workers" => Parameter::Workers,
+                _ => Parameter::Engine,
+            };
+            phase.coordinates.push(Coordinate { parameter, value: Value::Word(name.into()) });
+        }
+        for job in &mut phase.jobs {
+            let tally = &mut job.tally;
+            tally.last_done_ns = if noise.next() < 0.5 { 0 } else { u64::MAX };
+            tally.errors.push(ErrorCount {
+                verb: Verb::Stat,
+                errno: i32::MIN + 1,
+                count: u64::MAX,
+                first_offset: u64::MAX,
+                first_target: u32::MAX,
+            });
+            if noise.next() < 0.5 {
+                tally.lines.iter_mut().for_each(|line| line.latency = Histogram::default());
+                tally.series.interval_ns = 0;
+                job.workers.clear();
+            }
+        }
+        if noise.next() < 0.3 {
+            phase.jobs.clear();
+        }
+    }
+    record.findings.iter_mut().for_each(|finding| finding.figures[0].value = f64::NAN);
+    record.findings.iter_mut().for_each(|finding| finding.figures[1].value = f64::NEG_INFINITY);
+    events.push(Event::Ended(record));
+    events
+}
+
+#[test]
+fn odd_records_are_reported_all_the_same() {
+    let mut noise = sample::Noise::new(11);
+    for _ in 0..50 {
+        let events = odd(&mut noise);
+        let text = written(&mut Native::new(false), &events);
+        assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+        let json = written(&mut Json::new(), &events);
+        assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());
+        assert!(!written(&mut Csv::new(), &events).contains("NaN"));
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut live = iodyno_report::live::LiveLine::new(true, 80);
+        for event in &events {
+            live.event(event, &mut Output { out: &mut out, err: &mut err }).unwrap();
+        }
+    }
+}
