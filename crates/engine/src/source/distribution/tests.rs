@@ -191,6 +191,13 @@ fn sizes_follow_their_table() {
     assert!(drawn.iter().all(|size| (1024..=4096).contains(size) && size % 1024 == 0));
     let largest = drawn.iter().filter(|&&size| size == 4096).count() as f64 / f64::from(DRAWS);
     assert!((largest - 0.25).abs() < 0.004, "both ends belong to the range: {largest}");
+    let range = Size::Uniform { least_bytes: 1, most_bytes: 2, step_bytes: 1 };
+    let drawn = sizes(Size::Blend(vec![(Size::Fixed(9), 60.0), (range, 40.0)]));
+    for (bytes, expected) in [(9, 0.6), (1, 0.2), (2, 0.2)] {
+        let found = drawn.iter().filter(|&&size| size == bytes).count() as f64 / f64::from(DRAWS);
+        assert!((found - expected).abs() < 0.004, "{bytes}: {found}");
+    }
+    assert!(Sizes::new(&Size::Blend(vec![(Size::Whole, 1.0)])).is_err());
     assert!(sizes(Size::Fixed(7)).iter().all(|&size| size == 7));
 }
 
