@@ -3,6 +3,8 @@
 //! A reporter is one function from event to bytes. It reads no clock, opens no file and knows no engine.
 #![forbid(unsafe_code)]
 
+pub mod plan;
+
 use std::io::{self, Write};
 
 use iodyno_model::Event;
