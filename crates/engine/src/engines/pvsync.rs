@@ -16,13 +16,14 @@ use crate::memory::errno;
 /// The settings and the per-call flags they stand for, as the kernel numbers them.
 const FLAGS: [(&str, i32); 4] = [("hipri", 0x01), ("nowait", 0x08), ("atomic", 0x40), ("uncached", 0x80)];
 /// The flags that a read may carry: an atomic read is refused by the kernel.
+#[cfg(target_os = "linux")]
 const READ_FLAGS: i32 = !0x40;
 
 /// Vectored, positioned, synchronous calls.
 pub struct Pvsync {
     done: Option<(Slot, i64)>,
-    flags: i32,
-    second: bool,
+    /// The flags of each call, where there is preadv2 at all.
+    flags: Option<i32>,
 }
 
 impl Engine for Pvsync {
@@ -52,7 +53,7 @@ impl Engine for Pvsync {
             let hint = "leave out hipri, nowait, uncached and atomic, or use a newer kernel";
             return Err(Failure::new("this system has no preadv2, which carries the flags").hint(hint));
         }
-        Ok(Pvsync { done: None, flags, second })
+        Ok(Pvsync { done: None, flags: second.then_some(flags) })
     }
 
     #[inline(always)]
@@ -85,10 +86,10 @@ impl Pvsync {
         let vector = libc::iovec { iov_base: io.buffer.cast(), iov_len: io.bytes as usize };
         // SAFETY (all): the vector is valid for the call and its buffer until the operation completes, which is here.
         result(unsafe {
-            match (io.offset, self.second) {
+            match (io.offset, self.flags) {
                 #[cfg(target_os = "linux")]
-                (offset, true) => {
-                    libc::preadv2(fd, &raw const vector, 1, offset as i64, self.flags & READ_FLAGS)
+                (offset, Some(flags)) => {
+                    libc::preadv2(fd, &raw const vector, 1, offset as i64, flags & READ_FLAGS)
                 }
                 (AT_POSITION, _) => libc::readv(fd, &raw const vector, 1),
                 (offset, _) => libc::preadv(fd, &raw const vector, 1, offset as libc::off_t),
@@ -101,9 +102,9 @@ impl Pvsync {
         let vector = libc::iovec { iov_base: io.buffer.cast(), iov_len: io.bytes as usize };
         // SAFETY (all): the vector is valid for the call and its buffer until the operation completes, which is here.
         result(unsafe {
-            match (io.offset, self.second) {
+            match (io.offset, self.flags) {
                 #[cfg(target_os = "linux")]
-                (offset, true) => libc::pwritev2(fd, &raw const vector, 1, offset as i64, self.flags),
+                (offset, Some(flags)) => libc::pwritev2(fd, &raw const vector, 1, offset as i64, flags),
                 (AT_POSITION, _) => libc::writev(fd, &raw const vector, 1),
                 (offset, _) => libc::pwritev(fd, &raw const vector, 1, offset as libc::off_t),
             }
