@@ -16,6 +16,7 @@ pub mod engines;
 pub mod gate;
 pub mod io;
 pub mod memory;
+pub mod payload;
 pub mod registry;
 pub mod sheet;
 pub mod source;

@@ -10,7 +10,10 @@ use crate::engines::Failure;
 use crate::io::{Files, Io, Slot};
 use crate::memory::Memory;
 
+pub mod distribution;
 pub mod pattern;
+pub mod permutation;
+pub mod random;
 
 /// What a source answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
