@@ -2,7 +2,7 @@
 
 use iodyno_model::{Diagnostic, Job, VerbSet};
 
-use crate::engines::{Engine, Failure, SettingSpec, null::Null, psync::Psync};
+use crate::engines::{Engine, Failure, SettingSpec, null::Null, psync::Psync, sim::Sim};
 use crate::worker::{Worker, drive};
 
 /// An engine as the control plane sees it.
@@ -45,7 +45,7 @@ const fn entry<E: Engine>() -> Entry {
 }
 
 /// Every engine there is.
-pub const ENGINES: &[Entry] = &[entry::<Null>(), entry::<Psync>()];
+pub const ENGINES: &[Entry] = &[entry::<Null>(), entry::<Psync>(), entry::<Sim>()];
 
 /// The engine of that name.
 pub fn engine(name: &str) -> Option<&'static Entry> {

@@ -10,6 +10,7 @@ use crate::memory::Memory;
 
 pub mod null;
 pub mod psync;
+pub mod sim;
 
 /// What an engine is given when it starts, once per worker.
 pub struct Setup<'a> {
