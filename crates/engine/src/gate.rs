@@ -20,18 +20,31 @@ struct Words {
     start: AtomicU64,
 }
 
-/// The start line and the stop flag.
+/// The start line, the stop flag, and how many workers each job still has.
 pub struct Gate {
     mapping: Mapping,
+    jobs: usize,
 }
 
 impl Gate {
-    /// A closed gate.
+    /// A closed gate for jobs of so many workers.
     ///
     /// # Errors
     /// The system's error number.
-    pub fn new() -> Result<Self, i32> {
-        Ok(Gate { mapping: Mapping::shared(size_of::<Words>())? })
+    pub fn new(workers: &[u32]) -> Result<Self, i32> {
+        let bytes = size_of::<Words>() + size_of_val(workers);
+        let gate = Gate { mapping: Mapping::shared(bytes)?, jobs: workers.len() };
+        gate.left().iter().zip(workers).for_each(|(left, workers)| left.store(*workers, Ordering::Release));
+        Ok(gate)
+    }
+
+    /// Workers that each job still has.
+    fn left(&self) -> &[AtomicU32] {
+        // SAFETY: the mapping holds one word for each job behind the head; zero is a value of an atomic.
+        unsafe {
+            let first = self.mapping.start().add(size_of::<Words>()).cast::<AtomicU32>();
+            std::slice::from_raw_parts(first, self.jobs)
+        }
     }
 
     #[inline(always)]
@@ -40,16 +53,36 @@ impl Gate {
         unsafe { &*self.mapping.start().cast::<Words>() }
     }
 
-    /// Says that this worker is ready, and waits for the start line; returns its time.
-    pub fn wait_for_start(&self) -> Tick {
+    /// Says that this worker is ready, and waits for the start line and then for the end of the job it comes `after`;
+    /// returns the time at which it may begin.
+    pub fn wait_for_start(&self, after: Option<usize>) -> Tick {
         let words = self.words();
         words.ready.fetch_add(1, Ordering::AcqRel);
         wake(&words.ready);
         while words.state.load(Ordering::Acquire) == WAITING && !self.stopped() {
             wait(&words.state, WAITING, 100_000_000);
         }
+        if let Some(job) = after.and_then(|job| self.left().get(job)) {
+            loop {
+                let left = job.load(Ordering::Acquire);
+                if left == 0 || self.stopped() {
+                    return clock::now();
+                }
+                wait(job, left, 100_000_000);
+            }
+        }
         let start = words.start.load(Ordering::Acquire);
         if start == 0 { clock::now() } else { start }
+    }
+
+    /// When the gate was opened; 0 before.
+    pub fn started(&self) -> Tick {
+        self.words().start.load(Ordering::Acquire)
+    }
+
+    /// Workers of a job that are not over.
+    pub fn running(&self, job: usize) -> u32 {
+        self.left()[job].load(Ordering::Acquire)
     }
 
     /// Opens the gate: the time is now.
@@ -74,7 +107,9 @@ impl Gate {
     }
 
     /// Says that this worker is over, having run or failed.
-    pub fn leave(&self) {
+    pub fn leave(&self, job: usize) {
+        self.left()[job].fetch_sub(1, Ordering::AcqRel);
+        wake(&self.left()[job]);
         self.words().over.fetch_add(1, Ordering::AcqRel);
         wake(&self.words().over);
         wake(&self.words().ready);

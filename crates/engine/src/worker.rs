@@ -9,7 +9,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::{ErrorPolicy, Job, Kind};
 
-use crate::clock::{NEVER, Tick};
+use crate::call;
+use crate::clock::{self, NEVER, Tick};
 use crate::engines::{Engine, Failure, Setup};
 use crate::gate::Gate;
 use crate::io::{Files, Io, PACED, SILENT, Slot};
@@ -37,8 +38,30 @@ pub struct Worker<'a> {
     pub number: u32,
     /// The plan's seed.
     pub seed: u64,
+    /// The job it waits for, by index in the phase.
+    pub after: Option<usize>,
     /// Makes the source once the start line's time is known.
     pub source: &'a dyn Fn(&Files, Tick) -> Result<Source, Failure>,
+}
+
+impl Worker<'_> {
+    /// What is done with each file after the last operation, inside the measured time.
+    fn finish(&mut self, ended: &mut Tick) {
+        let Some(verb) = self.job.finish.sync else { return };
+        let label = self.kinds.len() as u16 - 1;
+        for file in 0..self.files.handles.len() as u32 {
+            if self.files.fd(file) < 0 {
+                continue;
+            }
+            let started = clock::now();
+            let result = call::perform(&Io { verb, file, ..Io::default() }, &mut self.files);
+            *ended = clock::now();
+            match result {
+                0.. => self.sheet.success(label, 0, false, *ended - started),
+                _ => self.sheet.failure(label, verb, -result as i32, 0, file),
+            }
+        }
+    }
 }
 
 /// What is in flight and what becomes of it.
@@ -66,7 +89,7 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
         worker: worker.number,
     };
     let mut engine = E::start(&setup)?;
-    let line = worker.gate.wait_for_start();
+    let line = worker.gate.wait_for_start(worker.after);
     let mut now = if E::VIRTUAL { engine.now() } else { line };
     let begin = now + worker.job.start.after_ns;
     let ramp_end = begin + worker.job.limit.ramp_ns;
@@ -125,6 +148,7 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
             flight.begin_anew(ramp_end);
         }
     }
+    worker.finish(&mut flight.ended);
     let ended = flight.ended.max(begin);
     flight.series.finish(&flight.sheet, worker.kinds, ended);
     worker.sheet.head.ended.store(ended, Relaxed);

@@ -2,16 +2,10 @@
 //!
 //! Every expected figure is worked out on paper (or in a textbook), none was copied from a run.
 
-use iodyno_engine::engines::{Failure, sim::Sim};
-use iodyno_engine::gate::Gate;
-use iodyno_engine::io::{Files, Handle};
-use iodyno_engine::memory::Memory;
-use iodyno_engine::sheet::Sheets;
-use iodyno_engine::source::{Brief, Source, labels};
-use iodyno_engine::worker::{Worker, drive};
+use iodyno_engine::{Options, run as run_plan};
 use iodyno_model::{
-    Coverage, ErrorPolicy, Job, Kind, Limit, Open, Origin, Pattern, Phase, Pick, Plan, Prepare, Setting,
-    Tally, Target, TargetKind, Verb, Workload,
+    Coverage, ErrorPolicy, Job, Limit, Open, Origin, Pattern, Phase, Pick, Plan, Prepare, Setting, Tally,
+    Target, TargetKind, Verb, Workload,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -53,36 +47,11 @@ fn plan(job: &Job) -> Plan {
     Plan { seed: 42, targets: vec![target], phases: vec![phase], ..Plan::default() }
 }
 
-/// Runs one worker of a job on a pretended target.
-fn try_run(job: &Job) -> Result<Tally, Failure> {
-    let (plan, labels, depth) = (plan(job), labels(job), job.depth.most);
-    let kinds: Vec<Kind> = labels.iter().map(|(_, verb)| verb.kind()).collect();
-    let sheets = Sheets::new(1, labels.len()).expect("memory");
-    let memory = Memory::new(depth, 1 << 20).expect("memory");
-    let gate = Gate::new().expect("memory");
-    gate.open();
-    let source = |files: &Files, start| {
-        Source::new(&Brief { plan: &plan, job, worker: 0, files, memory: &memory, depth, start })
-    };
-    let handle = Handle { fd: -1, target: 0, bytes: SPAN, base: 0, names: None };
-    let mut worker = Worker {
-        job,
-        gate: &gate,
-        sheet: sheets.sheet(0),
-        kinds: &kinds,
-        files: Files { handles: vec![handle] },
-        memory: &memory,
-        depth,
-        number: 0,
-        seed: plan.seed,
-        source: &source,
-    };
-    drive::<Sim>(&mut worker)?;
-    Ok(sheets.sheet(0).tally(&labels, 0))
-}
-
 fn run(job: &Job) -> Tally {
-    try_run(job).expect("the simulated device runs")
+    let options = Options { live_ns: 0, witness: false };
+    let record = run_plan(&plan(job), &options, &mut |_| {}).expect("the simulated device runs");
+    assert_eq!(record.errors, []);
+    record.phases[0].jobs[0].tally.clone()
 }
 
 fn rate(tally: &Tally) -> f64 {
@@ -299,6 +268,8 @@ fn reaping_in_batches_costs_what_it_must() {
 #[test]
 fn a_setting_that_makes_no_sense_stops_the_run() {
     let job = random_reads(1, operations(1), &[("service", "abc"), ("paralelism", "4")]);
-    let failure = try_run(&job).expect_err("nonsense");
-    assert!(failure.message.contains("service=abc") && failure.message.contains("paralelism"), "{failure:?}");
+    let wrong = run_plan(&plan(&job), &Options::default(), &mut |_| {}).expect_err("nonsense");
+    assert_eq!(wrong.len(), 2, "{wrong:?}");
+    assert!(wrong.iter().any(|wrong| wrong.message.contains("service=abc")));
+    assert!(wrong.iter().any(|wrong| wrong.hint.as_deref() == Some("did you mean `parallelism`?")));
 }

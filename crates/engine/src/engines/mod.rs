@@ -8,6 +8,8 @@ use crate::clock::{self, Tick};
 use crate::io::{Files, Io, Slot};
 use crate::memory::Memory;
 
+pub use crate::failure::Failure;
+
 pub mod null;
 pub mod psync;
 pub mod sim;
@@ -35,33 +37,6 @@ pub struct SettingSpec {
     pub name: &'static str,
     /// What it does and which values it takes.
     pub help: &'static str,
-}
-
-/// Why an engine cannot start, or cannot go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// What is wrong, a lower-case fragment.
-    pub message: String,
-    /// What to do.
-    pub hint: Option<String>,
-}
-
-impl Failure {
-    /// A failure.
-    pub fn new(message: impl Into<String>) -> Self {
-        Failure { message: message.into(), hint: None }
-    }
-
-    /// A failed system call.
-    pub fn call(name: &str, errno: i32) -> Self {
-        Failure::new(format!("{name}: {}", std::io::Error::from_raw_os_error(errno)))
-    }
-
-    /// The same with a hint.
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
 }
 
 /// How operations reach the kernel or a service. `drive` is compiled once for each engine.

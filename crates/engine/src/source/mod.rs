@@ -6,7 +6,7 @@
 use iodyno_model::{Job, Plan, Target, Verb, Workload};
 
 use crate::clock::Tick;
-use crate::engines::Failure;
+use crate::failure::Failure;
 use crate::io::{Files, Io, Slot};
 use crate::memory::Memory;
 
@@ -44,6 +44,8 @@ pub struct Brief<'a> {
     pub depth: u32,
     /// When the phase starts.
     pub start: Tick,
+    /// The operations to do, where the limit is "as many as another phase did".
+    pub goal: Option<u64>,
 }
 
 impl Brief<'_> {
@@ -70,6 +72,29 @@ pub fn labels(job: &Job) -> Vec<(String, Verb)> {
     }
     labels.dedup();
     labels
+}
+
+/// Whether a job's workload can be run.
+///
+/// # Errors
+/// What it asks for and cannot have.
+pub fn check(job: &Job) -> Result<(), Failure> {
+    match &job.workload {
+        Workload::Pattern(_) => Ok(()),
+        _ => Err(Failure::new("scripts and traces are not run yet")),
+    }
+}
+
+/// The largest buffer a job's operations need, in bytes.
+pub fn buffer_bytes(job: &Job) -> usize {
+    match &job.workload {
+        Workload::Pattern(pattern) => [&pattern.size.read, &pattern.size.write, &pattern.size.trim]
+            .iter()
+            .filter_map(|size| size.most_bytes())
+            .max()
+            .unwrap_or(4096) as usize,
+        _ => 4096,
+    }
 }
 
 /// What a worker does next.

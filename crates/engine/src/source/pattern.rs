@@ -4,7 +4,7 @@ use iodyno_model::{Pattern, Pick, Size, Verb};
 
 use super::{Brief, Next};
 use crate::clock::Tick;
-use crate::engines::Failure;
+use crate::failure::Failure;
 use crate::io::Io;
 
 /// Draws operations.
