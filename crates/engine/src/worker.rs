@@ -132,10 +132,9 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
         }
         let in_flight = (depth - flight.free.len()) as u32;
         if in_flight > 0 {
-            let least = if over { in_flight } else { least.min(in_flight) };
-            engine.poll(least, wake.min(deadline), |slot, result, ended| {
-                flight.complete(slot, result, ended)
-            })?;
+            // What is left is reaped one by one: reaped together, all would look as slow as the last.
+            let (least, until) = if over { (1, NEVER) } else { (least.min(in_flight), wake.min(deadline)) };
+            engine.poll(least, until, |slot, result, ended| flight.complete(slot, result, ended))?;
         } else if over {
             break;
         } else {

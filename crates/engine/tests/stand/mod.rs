@@ -72,7 +72,16 @@ impl Stand {
         let sheets = Sheets::new(1, 1).unwrap();
         let gate = Gate::new(&[1]).unwrap();
         let source = |files: &Files, start| {
-            Source::new(&Brief { plan: &self.plan, job, worker: 0, files, memory: &memory, depth, start, goal: None })
+            Source::new(&Brief {
+                plan: &self.plan,
+                job,
+                worker: 0,
+                files,
+                memory: &memory,
+                depth,
+                start,
+                goal: None,
+            })
         };
         let mut worker = Worker {
             job,
