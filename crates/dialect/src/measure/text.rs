@@ -304,7 +304,11 @@ impl Text<'_> {
         let mut seen = HashSet::new();
         empty.retain(|name| seen.insert(*name) && !done(name));
         if !empty.is_empty() {
-            let what = if self.record.stopped_by.is_some() { "nothing at all of" } else { "no operation succeeded in" };
+            let what = if self.record.stopped_by.is_some() {
+                "nothing at all of"
+            } else {
+                "no operation succeeded in"
+            };
             skipped.push(format!("{what} {}", empty.join(", ")));
         }
         skipped
