@@ -3,7 +3,11 @@
 //! What a dialect needs from outside it is handed through a [`Loader`]; what it wants done it returns as a [`Job`].
 #![forbid(unsafe_code)]
 
+mod dash;
 pub mod measure;
+pub mod native;
+
+pub use dash::dashes;
 
 use iodyno_model::{Diagnostic, Machine, Plan, TargetFacts};
 use iodyno_report::Reporter;

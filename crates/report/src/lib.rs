@@ -10,6 +10,7 @@ pub mod live;
 pub mod native;
 pub mod number;
 pub mod paint;
+pub mod plan;
 pub mod shape;
 pub mod sweep;
 pub mod table;
