@@ -67,6 +67,7 @@ fn ssd() -> TargetFacts {
         direct_align_bytes: Some(512),
         layers: Vec::new(),
         memory_bytes: Some(16 << 30),
+        ..TargetFacts::default()
     }
 }
 
