@@ -86,7 +86,7 @@ fn varied(sweep: &Sweep) -> String {
         value => value.to_string(),
     };
     let values: Vec<_> = sweep.values.iter().map(value).collect();
-    format!("for each {}: {}", sweep.parameter.name(), values.join(", "))
+    format!("sweep {} over {}", sweep.parameter.name(), values.join(", "))
 }
 
 /// Targets that no job works on would else be invisible.

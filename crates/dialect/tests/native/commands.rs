@@ -83,7 +83,7 @@ fn message(result: Result<impl Sized, Vec<Diagnostic>>) -> String {
 #[test]
 fn plan_prints_and_explains() {
     let out = plan(&["p.toml"]).unwrap();
-    assert!(out.contains("for each depth: 1, 2") && out.contains("What it does"), "{out}");
+    assert!(out.contains("sweep depth over 1, 2") && out.contains("What it does"), "{out}");
     assert!(out.contains("Creates d/data.bin") && out.contains("only 1 MiB are free"), "{out}");
     let expanded = plan(&["--expand", "p.toml"]).unwrap();
     assert!(expanded.contains("phase 2 \"phase 1\" · depth 2"), "{expanded}");

@@ -43,7 +43,13 @@ fn facts() -> Vec<TargetFacts> {
         },
         TargetFacts { disk: Some("loop3".into()), file_bytes: Some(GIB), ..disk("loop") },
         TargetFacts { file_system: Some("fuse.sshfs".into()), file_bytes: Some(GIB), ..disk("fuse") },
-        TargetFacts { file_system: None, size_bytes: Some(10 * GIB), free_bytes: None, ..disk("raw") },
+        TargetFacts {
+            file_system: None,
+            disk: Some("sdx".into()),
+            size_bytes: Some(10 * GIB),
+            free_bytes: None,
+            ..disk("raw")
+        },
     ]
 }
 
