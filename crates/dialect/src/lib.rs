@@ -103,6 +103,9 @@ pub struct ReportFile {
     pub format: String,
 }
 
+/// From arguments to a request, or everything that is wrong with them.
+pub type Lower = fn(&[String], &mut dyn Loader) -> Result<Request, Vec<Diagnostic>>;
+
 /// One tool's command line and handwriting.
 pub struct Dialect {
     /// Its name, and the executable name it answers to.
@@ -112,7 +115,7 @@ pub struct Dialect {
     /// Whether it is the drop-in of another tool (then it writes nothing the original would not write).
     pub drop_in: bool,
     /// From arguments (without the program's name) to a request.
-    pub lower: fn(&[String], &mut dyn Loader) -> Result<Request, Vec<Diagnostic>>,
+    pub lower: Lower,
 }
 
 /// Every dialect there is.

@@ -29,6 +29,17 @@ pub struct Target {
     pub origin: Origin,
 }
 
+impl Target {
+    /// Where in the file tree it lies, as a template; `None` for what lies elsewhere.
+    pub fn path(&self) -> Option<&str> {
+        match &self.kind {
+            TargetKind::File { path, .. } | TargetKind::Device { path } => Some(path),
+            TargetKind::FileSet { root, .. } => Some(root),
+            _ => None,
+        }
+    }
+}
+
 /// What a target is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
