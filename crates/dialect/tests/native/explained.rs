@@ -54,7 +54,7 @@ fn facts() -> Vec<TargetFacts> {
 }
 
 #[test]
-fn plans_are_explained() {
+fn golden_plans_are_explained() {
     for path in files("golden/native/explain") {
         let plan = parse(&path).unwrap_or_else(|wrong| panic!("{}:\n{wrong}", path.display()));
         golden(&path.with_extension("txt"), &explain(&plan, &facts(), &machine()));

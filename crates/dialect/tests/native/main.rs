@@ -43,7 +43,7 @@ fn golden(path: &Path, found: &str) {
 }
 
 #[test]
-fn plan_files_print_what_they_say() {
+fn golden_plan_files_print_what_they_say() {
     for path in files("golden/native") {
         let plan = parse(&path).unwrap_or_else(|wrong| panic!("{}:\n{wrong}", path.display()));
         golden(&path.with_extension("txt"), &print(&plan));
@@ -51,7 +51,7 @@ fn plan_files_print_what_they_say() {
 }
 
 #[test]
-fn wrong_files_are_told_everything_at_once() {
+fn golden_wrong_files_are_told_everything_at_once() {
     for path in files("golden/native/wrong") {
         let wrong = parse(&path).expect_err("a wrong file was taken");
         golden(&path.with_extension("txt"), &wrong);
@@ -59,7 +59,7 @@ fn wrong_files_are_told_everything_at_once() {
 }
 
 #[test]
-fn examples_parse_print_and_expand() {
+fn golden_examples_parse_print_and_expand() {
     for path in files("examples") {
         let plan = parse(&path).unwrap_or_else(|wrong| panic!("{}:\n{wrong}", path.display()));
         assert!(print(&plan).starts_with("plan \""), "{}", path.display());

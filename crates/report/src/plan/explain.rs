@@ -191,7 +191,8 @@ fn duration(plan: &Plan) -> String {
     match (sum, known.iter().filter(|ns| ns.is_none()).count()) {
         (sum, 0) => format!("{} at most, besides making things ready.", time(sum)),
         (0, _) => "Until its work is done: no time limits it.".into(),
-        (sum, open) => format!("{}, and {} until their work is done.", time(sum), many(open as u64, "phase")),
+        (sum, 1) => format!("{}, and one phase until its work is done.", time(sum)),
+        (sum, open) => format!("{}, and {open} phases until their work is done.", time(sum)),
     }
 }
 
@@ -221,9 +222,11 @@ fn change(scene: &Scene<'_>, index: usize, target: &Target) -> Vec<String> {
         TargetKind::File { .. } | TargetKind::FileSet { .. } if made || (written && there != Some(false)) => {
             lines.push(match there {
                 Some(true) if written => format!("Overwrites {path}, which is there."),
-                Some(true) => format!("Extends {path} to its size if it is shorter{size}."),
+                Some(true) if long_enough(scene, target) => format!("Leaves {path} as it is."),
+                Some(true) => format!("Extends {path}{size}."),
                 Some(false) => format!("Creates {path}{size}."),
-                None => format!("Creates or overwrites {path}{size}."),
+                None if written => format!("Creates or overwrites {path}{size}."),
+                None => format!("Creates {path} where it is missing{size}."),
             })
         }
         _ => {}
@@ -235,6 +238,12 @@ fn change(scene: &Scene<'_>, index: usize, target: &Target) -> Vec<String> {
         lines.push(format!("Removes {path} at the end, if the run made it."));
     }
     lines
+}
+
+/// Whether a file that is there needs nothing to be made ready.
+fn long_enough(scene: &Scene<'_>, target: &Target) -> bool {
+    let there = scene.facts(target).and_then(|facts| facts.file_bytes);
+    there.zip(scene.length(target)).is_some_and(|(there, wanted)| there >= wanted)
 }
 
 /// Whether reads and writes of a target pass through the page cache.
