@@ -142,7 +142,7 @@ fn split_hint(expected: &str) -> (&str, Option<&str>) {
 }
 
 /// The nearest of the known names, or all of them.
-pub(crate) fn suggestion(name: &str, known: &[&str]) -> String {
+pub fn suggestion(name: &str, known: &[&str]) -> String {
     let near = known
         .iter()
         .map(|known| (strsim::damerau_levenshtein(name, known), *known))

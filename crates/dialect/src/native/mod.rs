@@ -20,7 +20,8 @@ use iodyno_model::{Action, Diagnostic, Intent, Job, Origin, Phase, Plan, Repeat,
 
 pub use command::{ReporterMaker, plan, run};
 
-use fields::{Fields, Wrong, suggestion};
+pub use fields::suggestion;
+use fields::{Fields, Wrong};
 use tree::Node;
 use value::{Read, choice, percent, small_count, text, whole};
 
