@@ -177,7 +177,10 @@ impl Table {
 
     /// The option the user may have meant.
     pub fn suggest(&self, name: &str) -> Option<&'static str> {
-        let names = self.entries.iter().flat_map(|entry| [entry.name].into_iter().chain(entry.aliases.iter().copied()));
+        let names = self
+            .entries
+            .iter()
+            .flat_map(|entry| [entry.name].into_iter().chain(entry.aliases.iter().copied()));
         nearest(name, names)
     }
 
@@ -205,11 +208,17 @@ impl Table {
     ///
     /// # Errors
     /// That the option knows no such word (with what may have been meant), or why it is refused.
-    pub fn check_word(&self, entry: &Entry, name: &str, origin: &Origin) -> Result<&'static Word, Diagnostic> {
+    pub fn check_word(
+        &self,
+        entry: &Entry,
+        name: &str,
+        origin: &Origin,
+    ) -> Result<&'static Word, Diagnostic> {
         let Some(word) = entry.word(name) else {
             let near = nearest(name, entry.words().iter().map(|word| word.name));
             let list = || entry.words().iter().map(|word| word.name).collect::<Vec<_>>().join(", ");
-            let hint = near.map_or_else(|| format!("one of: {}", list()), |near| format!("did you mean `{near}`?"));
+            let hint =
+                near.map_or_else(|| format!("one of: {}", list()), |near| format!("did you mean `{near}`?"));
             return Err(Diagnostic::error(origin, format!("`{}` knows no `{name}`", entry.name)).hint(hint));
         };
         match word.status {
@@ -223,7 +232,8 @@ impl Table {
 
     /// The options as help text: categories, names, one line each, what is refused marked so.
     pub fn help(&self) -> String {
-        let width = self.entries.iter().map(|entry| self.written(entry).chars().count()).max().unwrap_or(0).min(28);
+        let width =
+            self.entries.iter().map(|entry| self.written(entry).chars().count()).max().unwrap_or(0).min(28);
         let mut text = String::new();
         for category in self.categories() {
             if !category.is_empty() {
@@ -233,7 +243,14 @@ impl Table {
                 let left = self.written(entry);
                 let _ = writeln!(text, "  {left:width$}  {}{}", entry.help, remark(entry.status));
                 for word in entry.words() {
-                    let _ = writeln!(text, "  {:width$}    {:<12} {}{}", "", word.name, word.help, remark(word.status));
+                    let _ = writeln!(
+                        text,
+                        "  {:width$}    {:<12} {}{}",
+                        "",
+                        word.name,
+                        word.help,
+                        remark(word.status)
+                    );
                 }
             }
         }
@@ -361,9 +378,15 @@ mod tests {
         entries: &[
             Entry::new("iodepth", Kind::Whole(1, i64::MAX), "N", "in flight").or("1").under("Load"),
             Entry::new("blocksize", Kind::Bytes, "BYTES", "size of an I/O").also(&["bs"]).under("Load"),
-            Entry::new("rw", Kind::Word(&[Word::new("read", "reads"), Word::new("trim", "x").refused("no", "use y")]), "WORD", "which")
-                .under("Load"),
-            Entry::new("zonemode", Kind::Text, "WORD", "zones").refused("no zoned devices here", "leave it out"),
+            Entry::new(
+                "rw",
+                Kind::Word(&[Word::new("read", "reads"), Word::new("trim", "x").refused("no", "use y")]),
+                "WORD",
+                "which",
+            )
+            .under("Load"),
+            Entry::new("zonemode", Kind::Text, "WORD", "zones")
+                .refused("no zoned devices here", "leave it out"),
             Entry::new("q", Kind::Switch, "", "quiet").ignored("nothing is said anyway"),
         ],
     };
@@ -381,23 +404,36 @@ mod tests {
     fn says_why_an_option_or_a_word_is_refused() {
         let origin = Origin::argument("--zonemode=zbd");
         let refused = TABLE.check("zonemode", &origin).unwrap_err().to_string();
-        assert_eq!(refused, "error: --zonemode=zbd: `zonemode` is not supported: no zoned devices here\n hint: leave it out");
+        assert_eq!(
+            refused,
+            "error: --zonemode=zbd: `zonemode` is not supported: no zoned devices here\n hint: leave it out"
+        );
         let unknown = TABLE.check("iodeph", &Origin::Default).unwrap_err().to_string();
         assert_eq!(unknown, "error: demo has no option `iodeph`\n hint: did you mean `iodepth`?");
         let rw = TABLE.check("rw", &Origin::Default).unwrap();
         assert_eq!(TABLE.check_word(rw, "raed", &origin).unwrap_err().hint.unwrap(), "did you mean `read`?");
-        assert!(TABLE.check_word(rw, "trim", &origin).unwrap_err().message.contains("`rw=trim` is not supported"));
+        assert!(
+            TABLE.check_word(rw, "trim", &origin).unwrap_err().message.contains("`rw=trim` is not supported")
+        );
         assert!(TABLE.check_word(rw, "read", &origin).is_ok());
     }
 
     #[test]
     fn help_documents_and_completion_come_from_the_same_entries() {
         let (help, markdown) = (TABLE.help(), TABLE.markdown());
-        assert!(help.contains("\nLoad:\n  --iodepth=N") && help.contains("-q") && help.contains("(not supported)"));
+        assert!(
+            help.contains("\nLoad:\n  --iodepth=N")
+                && help.contains("-q")
+                && help.contains("(not supported)")
+        );
         assert!(markdown.contains("| `--blocksize=BYTES`, `bs` |  | size of an I/O | yes |"));
         assert!(markdown.contains("**no**: no zoned devices here; leave it out"));
         let words = TABLE.completion_words();
-        assert!(words.contains(&"--rw=read".into()) && words.contains(&"-q".into()) && words.contains(&"--bs=".into()));
+        assert!(
+            words.contains(&"--rw=read".into())
+                && words.contains(&"-q".into())
+                && words.contains(&"--bs=".into())
+        );
         assert!(!words.iter().any(|word| word.contains("zonemode") || word.contains("trim")));
     }
 }

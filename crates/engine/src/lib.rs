@@ -1,1 +1,36 @@
-//! iodyno engine
+//! The engine room: runs a plan, returns a record.
+//!
+//! ```text
+//!   conductor ──► worker (`drive`, the hot loop) ──► source (what next)
+//!   (phases, start line, gather)      └────────────► engines (how it reaches the kernel) ──► call
+//!      ├──► world    (who runs: threads, processes)
+//!      └──► witness  (who watches)
+//! ```
+//!
+//! Knows no tool and no output format. The only crate with `unsafe` and system calls; every block says why it is sound.
+#![allow(unsafe_code)]
+
+pub mod call;
+pub mod check;
+pub mod clock;
+pub mod conductor;
+pub mod engines;
+pub mod failure;
+pub mod gate;
+pub mod io;
+pub mod memory;
+pub mod payload;
+pub mod placement;
+pub mod prepare;
+pub mod registry;
+pub mod sheet;
+pub mod signal;
+pub mod source;
+pub mod witness;
+pub mod worker;
+pub mod world;
+
+pub use check::check;
+pub use conductor::{Options, run};
+pub use failure::Failure;
+pub use registry::{ENGINES, Entry, engine};

@@ -1,2 +1,58 @@
-//! chores
-fn main() {}
+//! The workspace's chores: `cargo xtask tidy | ci | bless | bench | against`.
+//!
+//! What a contributor types and what continuous integration runs is the same program, written in the same language
+//! as the rest, so that no shell script drifts away from it. It imports none of our crates: it judges them from
+//! outside. It refuses to change a source file; only `bless` lets the golden tests rewrite what they expect.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+mod against;
+mod bench;
+mod bless;
+mod ci;
+mod lexer;
+mod shell;
+mod tidy;
+
+const USAGE: &str = "\
+usage: cargo xtask CHORE
+
+  tidy [ROOT]                  check the walls of the house: imports, unsafe, clocks, I/O, names, sizes
+  ci [--no-install] [--quick]  everything continuous integration runs; --quick leaves out portability
+  bless [TEST …]               run the golden tests and let them rewrite what they expect
+  bench [CASE …]               instructions per I/O, and paired runs against Debian's fio
+  against TOOL                 the original and ours on the same input
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let rest = arguments.get(1..).unwrap_or_default();
+    let outcome = match arguments.first().map(String::as_str) {
+        Some("tidy") => tidy::chore(&rest.first().map_or_else(root, PathBuf::from)),
+        Some("ci") => ci::chore(&root(), rest),
+        Some("bless") => bless::chore(&root(), rest),
+        Some("bench") => bench::chore(&root(), rest),
+        Some("against") => against::chore(rest),
+        Some("help" | "--help" | "-h") => {
+            print!("{USAGE}");
+            Ok(true)
+        }
+        Some(other) => Err(format!("`{other}` is no chore\n\n{USAGE}")),
+        None => Err(USAGE.to_string()),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("error: {}", message.trim_end());
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The workspace's root folder: two above this crate.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_path_buf()
+}

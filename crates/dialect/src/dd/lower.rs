@@ -25,19 +25,27 @@ pub const WRITE: &str = "write";
 pub fn lower(operands: &Operands, loader: &mut dyn Loader) -> Result<(Plan, Vec<String>), Instead> {
     let mut warnings = operands.warnings.clone();
     check_memory(operands, loader)?;
-    let skip_bytes = bytes_of(operands.skip.value, operands.skip.bytes || operands.input_flags.contains(&"skip_bytes"), operands.read_bytes())
-        .ok_or_else(|| {
-            let name = quote::name(operands.input.as_deref().unwrap_or("standard input"));
-            Instead::Error(format!("{name}: cannot skip: Value too large for defined data type"))
-        })?;
-    let seek_bytes = bytes_of(operands.seek.value, operands.seek.bytes || operands.output_flags.contains(&"seek_bytes"), operands.write_bytes())
-        .ok_or_else(|| {
-            Instead::Error(format!(
-                "offset too large: cannot truncate to a length of seek={} ({}-byte) blocks",
-                operands.seek.value,
-                operands.write_bytes()
-            ))
-        })?;
+    let skip_bytes = bytes_of(
+        operands.skip.value,
+        operands.skip.bytes || operands.input_flags.contains(&"skip_bytes"),
+        operands.read_bytes(),
+    )
+    .ok_or_else(|| {
+        let name = quote::name(operands.input.as_deref().unwrap_or("standard input"));
+        Instead::Error(format!("{name}: cannot skip: Value too large for defined data type"))
+    })?;
+    let seek_bytes = bytes_of(
+        operands.seek.value,
+        operands.seek.bytes || operands.output_flags.contains(&"seek_bytes"),
+        operands.write_bytes(),
+    )
+    .ok_or_else(|| {
+        Instead::Error(format!(
+            "offset too large: cannot truncate to a length of seek={} ({}-byte) blocks",
+            operands.seek.value,
+            operands.write_bytes()
+        ))
+    })?;
     let input = input(operands, skip_bytes, loader, &mut warnings)?;
     let output = output(operands, seek_bytes, loader)?;
     let job = job(operands, skip_bytes, seek_bytes);

@@ -19,12 +19,8 @@ use quote::Marks;
 use text::Closing;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect {
-    name: "dd",
-    about: "copy blocks and say how fast (GNU dd)",
-    drop_in: true,
-    lower: request,
-};
+pub const DIALECT: Dialect =
+    Dialect { name: "dd", about: "copy blocks and say how fast (GNU dd)", drop_in: true, lower: request };
 
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let planned = operands::parse(arguments, marks(loader)).and_then(|operands| {
@@ -41,6 +37,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         reporter: Box::new(Closing::new(&operands, warnings)),
         files: Vec::new(),
         messages: Vec::new(),
+        own_voice: true,
         findings: true,
         error_status: 1,
     })))
@@ -58,9 +55,10 @@ fn printed(instead: Instead, version: &str) -> Request {
             let version = if version.is_empty() { env!("CARGO_PKG_VERSION") } else { version };
             Request::Print { out: format!("dd (iodyno) {version}\n"), status: 0 }
         }
-        Instead::Usage(message) => {
-            Request::Refuse { err: format!("dd: {message}\nTry 'dd --help' for more information.\n"), status: 1 }
-        }
+        Instead::Usage(message) => Request::Refuse {
+            err: format!("dd: {message}\nTry 'dd --help' for more information.\n"),
+            status: 1,
+        },
         Instead::Error(message) => Request::Refuse { err: format!("dd: {message}\n"), status: 1 },
     }
 }

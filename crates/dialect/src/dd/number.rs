@@ -114,7 +114,10 @@ mod tests {
         ] {
             assert_eq!(value(text), Ok(expected), "{text}");
         }
-        for text in ["", "4q", "-1", "1x", "x1", "1.5M", "4m", "4Ki", "4KIB", "1KiBB", "4BB", "B", "iB", "1biB", "4Q", "0x"] {
+        for text in [
+            "", "4q", "-1", "1x", "x1", "1.5M", "4m", "4Ki", "4KIB", "1KiBB", "4BB", "B", "iB", "1biB", "4Q",
+            "0x",
+        ] {
             assert_eq!(value(text), Err(Bad::Invalid), "{text}");
         }
         for text in ["8E", "4Y", "1Z", "99999999999999999999", "9223372036854775808", "4Ex4"] {
@@ -124,7 +127,9 @@ mod tests {
 
     #[test]
     fn bytes_and_hexadecimal_traps_are_noticed() {
-        assert!(number("1kB").unwrap().bytes && number("1Bx3").unwrap().bytes && !number("1k").unwrap().bytes);
+        assert!(
+            number("1kB").unwrap().bytes && number("1Bx3").unwrap().bytes && !number("1k").unwrap().bytes
+        );
         assert!(number("0x10").unwrap().zero_times && !number("00x10").unwrap().zero_times);
     }
 }

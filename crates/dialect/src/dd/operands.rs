@@ -84,7 +84,8 @@ fn operands_of(arguments: &[String]) -> Result<Vec<&str>, Instead> {
 }
 
 fn long_option(argument: &str) -> Instead {
-    let (name, value) = argument.split_once('=').map_or((argument, None), |(name, value)| (name, Some(value)));
+    let (name, value) =
+        argument.split_once('=').map_or((argument, None), |(name, value)| (name, Some(value)));
     let known = ["--help", "--version"].into_iter().find(|known| known.starts_with(name) && name.len() > 2);
     match (known, value) {
         (Some(known), Some(_)) => Instead::Usage(format!("option '{known}' doesn't allow an argument")),
@@ -144,7 +145,8 @@ impl Operands {
         })?;
         if number.zero_times {
             let (zero, twice) = (marks.word("0x"), marks.word("00x"));
-            self.warnings.push(format!("warning: {zero} is a zero multiplier; use {twice} if that is intended"));
+            self.warnings
+                .push(format!("warning: {zero} is a zero multiplier; use {twice} if that is intended"));
         }
         match name {
             "count" => self.count = Some(number),
@@ -186,7 +188,10 @@ impl Operands {
         let refused = super::options::CONVERSIONS.iter().filter(|word| self.converts(word.name));
         for word in refused {
             if let Status::Refused(why, hint) = word.status {
-                return Err(Instead::Error(format!("conv={} is not supported: {why}\n hint: {hint}", word.name)));
+                return Err(Instead::Error(format!(
+                    "conv={} is not supported: {why}\n hint: {hint}",
+                    word.name
+                )));
             }
         }
         Ok(())

@@ -70,12 +70,15 @@ pub const TABLE: Table = Table {
         Entry::new("of", Kind::Path, "FILE", "write FILE rather than standard output"),
         Entry::new("bs", Kind::Bytes, "BYTES", "size of a read and of its write; wins over ibs and obs"),
         Entry::new("ibs", Kind::Bytes, "BYTES", "size of a read").or("512"),
-        Entry::new("obs", Kind::Bytes, "BYTES", "size of a write; reads are gathered until it is full").or("512"),
+        Entry::new("obs", Kind::Bytes, "BYTES", "size of a write; reads are gathered until it is full")
+            .or("512"),
         Entry::new("cbs", Kind::Bytes, "BYTES", "record size of conv=block and unblock")
             .ignored("the conversions that use it are not supported"),
         Entry::new("count", Kind::Bytes, "N", "end after N input blocks, or N bytes if N ends in B"),
-        Entry::new("skip", Kind::Bytes, "N", "begin N input blocks into the input (bytes if N ends in B)").also(&["iseek"]),
-        Entry::new("seek", Kind::Bytes, "N", "begin N output blocks into the output (bytes if N ends in B)").also(&["oseek"]),
+        Entry::new("skip", Kind::Bytes, "N", "begin N input blocks into the input (bytes if N ends in B)")
+            .also(&["iseek"]),
+        Entry::new("seek", Kind::Bytes, "N", "begin N output blocks into the output (bytes if N ends in B)")
+            .also(&["oseek"]),
         Entry::new("conv", Kind::Words(CONVERSIONS), "LIST", "what is done to blocks and to the output"),
         Entry::new("iflag", Kind::Words(INPUT_FLAGS), "LIST", "how the input is opened and read"),
         Entry::new("oflag", Kind::Words(OUTPUT_FLAGS), "LIST", "how the output is opened and written"),

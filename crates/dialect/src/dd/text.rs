@@ -64,7 +64,9 @@ impl Closing {
         // A failed read that is filled with zeros is a record, and not a full one.
         let padded = if self.pads { failed } else { 0 };
         let written = match () {
-            () if self.gathers => (bytes / self.block_bytes, u64::from(!bytes.is_multiple_of(self.block_bytes))),
+            () if self.gathers => {
+                (bytes / self.block_bytes, u64::from(!bytes.is_multiple_of(self.block_bytes)))
+            }
             () if self.pads || bytes >= writes.saturating_mul(self.block_bytes) => (writes, 0),
             () => (writes - short.min(writes), short.min(writes)),
         };

@@ -1,0 +1,156 @@
+//! The reference meaning of every verb: one system call (or the few that one word stands for), its result or `-errno`.
+//!
+//! `psync` is this and nothing else; every other engine falls back to it for what it does not accelerate, and is
+//! tested against it. What each verb reads from an [`Io`] stands beside [`Io`]. Verbs of peers and of control are not
+//! files' business: they answer `-EOPNOTSUPP`, as does what the system does not have.
+
+use std::os::fd::RawFd;
+
+use iodyno_model::Verb;
+
+use crate::io::{AT_POSITION, Files, Io};
+use crate::memory::errno;
+
+mod items;
+mod system;
+
+pub use items::{CREATE_FLAGS, OPEN_FLAGS};
+#[cfg(target_os = "linux")]
+pub use system::sync_file_range_flags;
+
+/// The only extended attribute that the verbs on extended attributes touch.
+pub const XATTR_NAME: &std::ffi::CStr = c"user.iodyno";
+
+/// What the system cannot do, or what is no verb of a file.
+const UNSUPPORTED: i64 = -(libc::EOPNOTSUPP as i64);
+
+/// A system call's own result, or the negated error number.
+#[inline(always)]
+fn result(value: i64) -> i64 {
+    if value < 0 { -i64::from(errno()) } else { value }
+}
+
+/// Performs one operation. The result is what it moved (or 0), or `-errno`.
+#[inline(always)]
+pub fn perform(io: &Io, files: &mut Files) -> i64 {
+    match io.verb {
+        Verb::Read => read(io, files.fd(io.file)),
+        Verb::Write => write(io, files.fd(io.file)),
+        _ => other(io, files),
+    }
+}
+
+#[inline(always)]
+fn read(io: &Io, fd: RawFd) -> i64 {
+    let (buffer, bytes) = (io.buffer.cast(), io.bytes as usize);
+    // SAFETY: the buffer holds `bytes` bytes until the operation completes, which is here.
+    result(unsafe {
+        match io.offset {
+            AT_POSITION => libc::read(fd, buffer, bytes),
+            offset => libc::pread(fd, buffer, bytes, offset as libc::off_t),
+        }
+    } as i64)
+}
+
+#[inline(always)]
+fn write(io: &Io, fd: RawFd) -> i64 {
+    let (buffer, bytes) = (io.buffer.cast_const().cast(), io.bytes as usize);
+    // SAFETY: the buffer holds `bytes` bytes until the operation completes, which is here.
+    result(unsafe {
+        match io.offset {
+            AT_POSITION => libc::write(fd, buffer, bytes),
+            offset => libc::pwrite(fd, buffer, bytes, offset as libc::off_t),
+        }
+    } as i64)
+}
+
+/// Everything but reading and writing.
+#[inline(never)]
+fn other(io: &Io, files: &mut Files) -> i64 {
+    let handle = &files.handles[io.file as usize];
+    let (fd, is_set) = (handle.fd, handle.names.is_some());
+    match io.verb {
+        // SAFETY: the call takes no pointers.
+        Verb::Fsync => result(unsafe { libc::fsync(fd) }.into()),
+        Verb::Fdatasync => system::data_sync(fd),
+        Verb::SyncFileRange => system::sync_file_range(fd, io),
+        Verb::Syncfs => system::sync_file_system(fd),
+        // SAFETY: the call takes no pointers.
+        Verb::Truncate if !is_set => result(unsafe { libc::ftruncate(fd, io.bytes as libc::off_t) }.into()),
+        Verb::Trim => system::trim(fd, io),
+        Verb::WriteZeroes => system::write_zeroes(fd, io),
+        Verb::Fallocate => system::allocate(fd, io.other as i32, io.offset, io.bytes),
+        Verb::Fadvise => system::advise(fd, io),
+        Verb::Fstat => attributes(fd).map_or_else(|number| -i64::from(number), |_| 0),
+        Verb::Lock => {
+            lock(fd, io, if io.other == 1 { libc::F_RDLCK } else { libc::F_WRLCK } as libc::c_short)
+        }
+        Verb::Unlock => lock(fd, io, libc::F_UNLCK as libc::c_short),
+        Verb::Close => close_handle(io, files),
+        Verb::CopyFileRange => system::copy_range(fd, second(io, files), io),
+        Verb::Clone => system::clone(fd, second(io, files), io),
+        Verb::Readdir if !is_set => system::count_entries(fd),
+        Verb::Setxattr | Verb::Getxattr | Verb::Listxattr | Verb::Removexattr if !is_set => {
+            system::attribute_of_file(fd, io)
+        }
+        _ if io.verb.kind() == iodyno_model::Kind::Metadata => items::perform(io, files),
+        _ => UNSUPPORTED,
+    }
+}
+
+/// The descriptor of the second handle that an operation names.
+fn second(io: &Io, files: &Files) -> RawFd {
+    files.handles.get(io.other as usize).map_or(-1, |handle| handle.fd)
+}
+
+fn close_handle(io: &Io, files: &mut Files) -> i64 {
+    match std::mem::replace(&mut files.handles[io.file as usize].fd, -1) {
+        // Standard streams belong to the process.
+        0..=2 => 0,
+        fd => close(fd),
+    }
+}
+
+/// Closes a descriptor.
+pub fn close(fd: RawFd) -> i64 {
+    // SAFETY: the caller gives the descriptor away.
+    result(unsafe { libc::close(fd) }.into())
+}
+
+fn attributes(fd: RawFd) -> Result<libc::stat, i32> {
+    let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: `stat` is valid for writing, and filled when the call succeeds.
+    unsafe { if libc::fstat(fd, stat.as_mut_ptr()) == 0 { Ok(stat.assume_init()) } else { Err(errno()) } }
+}
+
+/// Bytes in a file, or of a device.
+///
+/// # Errors
+/// The system's error number.
+pub fn file_bytes(fd: RawFd) -> Result<u64, i32> {
+    let stat = attributes(fd)?;
+    if !is_device(&stat) {
+        return Ok(stat.st_size as u64);
+    }
+    // SAFETY (both): the calls take no pointers. The position is put back, since `AT_POSITION` reads depend on it.
+    let (before, end) = unsafe { (libc::lseek(fd, 0, libc::SEEK_CUR), libc::lseek(fd, 0, libc::SEEK_END)) };
+    let number = errno();
+    // SAFETY: as above.
+    unsafe { libc::lseek(fd, before, libc::SEEK_SET) };
+    if end < 0 { Err(number) } else { Ok(end as u64) }
+}
+
+fn is_device(stat: &libc::stat) -> bool {
+    stat.st_mode & libc::S_IFMT == libc::S_IFBLK
+}
+
+/// Locks or unlocks a range and waits for it; on Linux the lock belongs to the open file, elsewhere to the process.
+fn lock(fd: RawFd, io: &Io, kind: libc::c_short) -> i64 {
+    // SAFETY: the structure consists of numbers, for which zero is a value.
+    let mut range: libc::flock = unsafe { std::mem::zeroed() };
+    range.l_type = kind;
+    range.l_whence = libc::SEEK_SET as libc::c_short;
+    (range.l_start, range.l_len) = (io.offset as libc::off_t, io.bytes as libc::off_t);
+    // SAFETY: the range is valid for the call.
+    result(unsafe { libc::fcntl(fd, system::LOCK_AND_WAIT, &raw const range) }.into())
+}

@@ -1,0 +1,154 @@
+//! The engines: one file each. An engine says how operations reach the kernel or a service, and nothing else.
+//!
+//! An engine never decides what to do next, never tallies, and never sees a plan beyond its own job.
+
+use iodyno_model::{Diagnostic, Job, Setting, Verb, VerbSet};
+
+use crate::clock::{self, Tick};
+use crate::io::{Files, Io, Slot};
+use crate::memory::Memory;
+
+pub use crate::failure::Failure;
+
+#[cfg(target_os = "linux")]
+pub mod io_uring;
+#[cfg(target_os = "linux")]
+pub mod libaio;
+pub mod mmap;
+pub mod null;
+#[cfg(any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", target_os = "freebsd"))]
+pub mod posixaio;
+pub mod psync;
+pub mod pvsync;
+pub mod sim;
+
+/// What an engine is given when it starts, once per worker.
+pub struct Setup<'a> {
+    /// Its job.
+    pub job: &'a Job,
+    /// The depth it will see at most: the job's, cut to [`Engine::MOST_DEPTH`].
+    pub depth: u32,
+    /// The files it will see. Handles beyond these may be filled later by opens.
+    pub files: &'a Files,
+    /// The buffers, one for each slot. An `Io`'s buffer lies in its slot's buffer, except for silent ones.
+    pub memory: &'a Memory,
+    /// The plan's seed.
+    pub seed: u64,
+    /// The worker's number within the phase.
+    pub worker: u32,
+}
+
+/// An engine's own option, as it declares it.
+#[derive(Clone, Copy, Debug)]
+pub struct SettingSpec {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does and which values it takes.
+    pub help: &'static str,
+}
+
+/// How operations reach the kernel or a service. `drive` is compiled once for each engine.
+pub trait Engine: Sized {
+    /// The name plans use.
+    const NAME: &'static str;
+    /// One line for `iodyno engines`.
+    const ABOUT: &'static str;
+    /// Verbs it carries out itself; the others fall back to `call`.
+    const VERBS: VerbSet;
+    /// Its own options.
+    const SETTINGS: &'static [SettingSpec] = &[];
+    /// Operations it can have in flight; 1 for a synchronous engine.
+    const MOST_DEPTH: u32 = 4096;
+    /// Whether its time is not the machine's.
+    const VIRTUAL: bool = false;
+    /// Whether it touches files at all.
+    const FILES: bool = true;
+
+    /// Whether it can be had on this machine, and if not, why.
+    ///
+    /// # Errors
+    /// The reason with a hint.
+    fn available() -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Whether its settings make sense; called before anything is touched.
+    fn check(_job: &Job) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
+    /// Makes it ready, before the start line.
+    ///
+    /// # Errors
+    /// What is missing.
+    fn start(setup: &Setup<'_>) -> Result<Self, Failure>;
+
+    /// Takes one operation. It may be carried out at once or later, but no later than in the next `poll`.
+    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files);
+
+    /// Hands back completions: at least `min` of them, unless `until` comes first. `done` gets the slot, the result
+    /// (bytes, or `-errno`) and the time at which the batch was reaped.
+    ///
+    /// # Errors
+    /// When the engine itself is broken; operations fail through their results.
+    fn poll(&mut self, min: u32, until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure>;
+
+    /// What time it is for this engine.
+    #[inline(always)]
+    fn now(&self) -> Tick {
+        clock::now()
+    }
+
+    /// Waits, with nothing in flight, until a point in time or for one slice.
+    fn idle(&mut self, until: Tick) {
+        clock::sleep_until(until, 50_000_000);
+    }
+}
+
+/// The value of an engine's setting in a job, as text.
+pub fn setting<'a>(job: &'a Job, name: &str) -> Option<&'a str> {
+    job.settings.iter().rev().find(|setting| setting.name == name).map(|setting| setting.value.as_str())
+}
+
+/// Whether a setting is switched on: `1`, `true`, `yes`, `on` or empty.
+pub fn switched_on(job: &Job, name: &str) -> bool {
+    switch(job, name) == Some(true)
+}
+
+/// Whether a setting is switched on or off, or `None` where the job leaves it to the engine.
+pub fn switch(job: &Job, name: &str) -> Option<bool> {
+    setting(job, name).and_then(switch_of)
+}
+
+/// A setting that is a whole number.
+pub fn whole(job: &Job, name: &str) -> Option<u64> {
+    setting(job, name).and_then(|value| value.parse().ok())
+}
+
+fn switch_of(value: &str) -> Option<bool> {
+    match value {
+        "" | "1" | "true" | "yes" | "on" => Some(true),
+        "0" | "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+/// One error for each of these settings that is neither on nor off.
+pub fn check_switches(job: &Job, names: &[&str]) -> Vec<Diagnostic> {
+    check_values(job, names, |value| switch_of(value).is_some(), "say on or off (1 or 0)")
+}
+
+/// One error for each of these settings whose value is not accepted, with a hint that says which are.
+pub fn check_values(job: &Job, names: &[&str], accept: impl Fn(&str) -> bool, hint: &str) -> Vec<Diagnostic> {
+    let wrong = |setting: &&Setting| names.contains(&setting.name.as_str()) && !accept(&setting.value);
+    let error = |setting: &Setting| {
+        let message = format!("`{}={}` is no value of this setting", setting.name, setting.value);
+        Diagnostic::error(&setting.origin, message).hint(hint)
+    };
+    job.settings.iter().filter(wrong).map(error).collect()
+}
+
+/// Whether a verb can do harm when it is only pretended.
+pub fn is_data(verb: Verb) -> bool {
+    verb.moves_data()
+}

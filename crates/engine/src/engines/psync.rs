@@ -1,0 +1,42 @@
+//! `psync`: one system call for each operation, in the worker itself. `call`, and nothing else.
+
+use iodyno_model::VerbSet;
+
+use super::{Engine, Failure, Setup};
+use crate::call;
+use crate::clock::{self, Tick};
+use crate::io::{Files, Io, Slot};
+
+/// Positioned synchronous calls.
+pub struct Psync {
+    done: Option<(Slot, i64)>,
+}
+
+impl Engine for Psync {
+    const NAME: &'static str = "psync";
+    const ABOUT: &'static str = "pread and pwrite, one call for each operation";
+    const VERBS: VerbSet = VerbSet::ALL;
+    const MOST_DEPTH: u32 = 1;
+
+    fn start(_setup: &Setup<'_>) -> Result<Self, Failure> {
+        Ok(Psync { done: None })
+    }
+
+    #[inline(always)]
+    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
+        self.done = Some((slot, call::perform(io, files)));
+    }
+
+    #[inline(always)]
+    fn poll(
+        &mut self,
+        _min: u32,
+        _until: Tick,
+        mut done: impl FnMut(Slot, i64, Tick),
+    ) -> Result<(), Failure> {
+        if let Some((slot, result)) = self.done.take() {
+            done(slot, result, clock::now());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,160 @@
+//! The start line and the stop flag of a phase, in a mapping that threads and processes share.
+//!
+//! Waiting is a futex on Linux, short sleeps elsewhere.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::clock::{self, Tick};
+use crate::memory::Mapping;
+
+const WAITING: u32 = 0;
+const OPEN: u32 = 1;
+
+/// Words that all workers of a phase look at.
+#[repr(C)]
+struct Words {
+    state: AtomicU32,
+    stop: AtomicU32,
+    ready: AtomicU32,
+    over: AtomicU32,
+    start: AtomicU64,
+}
+
+/// The start line, the stop flag, and how many workers each job still has.
+pub struct Gate {
+    mapping: Mapping,
+    jobs: usize,
+}
+
+impl Gate {
+    /// A closed gate for jobs of so many workers.
+    ///
+    /// # Errors
+    /// The system's error number.
+    pub fn new(workers: &[u32]) -> Result<Self, i32> {
+        let bytes = size_of::<Words>() + size_of_val(workers);
+        let gate = Gate { mapping: Mapping::shared(bytes)?, jobs: workers.len() };
+        gate.left().iter().zip(workers).for_each(|(left, workers)| left.store(*workers, Ordering::Release));
+        Ok(gate)
+    }
+
+    /// Workers that each job still has.
+    fn left(&self) -> &[AtomicU32] {
+        // SAFETY: the mapping holds one word for each job behind the head; zero is a value of an atomic.
+        unsafe {
+            let first = self.mapping.start().add(size_of::<Words>()).cast::<AtomicU32>();
+            std::slice::from_raw_parts(first, self.jobs)
+        }
+    }
+
+    #[inline(always)]
+    fn words(&self) -> &Words {
+        // SAFETY: the mapping is large enough, aligned to pages, zeroed, and holds only atomics.
+        unsafe { &*self.mapping.start().cast::<Words>() }
+    }
+
+    /// Says that this worker is ready, and waits for the start line and then for the end of the job it comes `after`;
+    /// returns the time at which it may begin.
+    pub fn wait_for_start(&self, after: Option<usize>) -> Tick {
+        let words = self.words();
+        words.ready.fetch_add(1, Ordering::AcqRel);
+        wake(&words.ready);
+        while words.state.load(Ordering::Acquire) == WAITING && !self.stopped() {
+            wait(&words.state, WAITING, 100_000_000);
+        }
+        if let Some(job) = after.and_then(|job| self.left().get(job)) {
+            loop {
+                let left = job.load(Ordering::Acquire);
+                if left == 0 || self.stopped() {
+                    return clock::now();
+                }
+                wait(job, left, 100_000_000);
+            }
+        }
+        let start = words.start.load(Ordering::Acquire);
+        if start == 0 { clock::now() } else { start }
+    }
+
+    /// When the gate was opened; 0 before.
+    pub fn started(&self) -> Tick {
+        self.words().start.load(Ordering::Acquire)
+    }
+
+    /// Workers of a job that are not over.
+    pub fn running(&self, job: usize) -> u32 {
+        self.left()[job].load(Ordering::Acquire)
+    }
+
+    /// Opens the gate: the time is now.
+    pub fn open(&self) -> Tick {
+        let start = clock::now();
+        self.words().start.store(start, Ordering::Release);
+        self.words().state.store(OPEN, Ordering::Release);
+        wake(&self.words().state);
+        start
+    }
+
+    /// Tells every worker to stop.
+    pub fn stop(&self) {
+        self.words().stop.store(1, Ordering::Release);
+        wake(&self.words().state);
+    }
+
+    /// Whether somebody said stop.
+    #[inline(always)]
+    pub fn stopped(&self) -> bool {
+        self.words().stop.load(Ordering::Relaxed) != 0
+    }
+
+    /// Says that this worker is over, having run or failed.
+    pub fn leave(&self, job: usize) {
+        self.left()[job].fetch_sub(1, Ordering::AcqRel);
+        wake(&self.left()[job]);
+        self.words().over.fetch_add(1, Ordering::AcqRel);
+        wake(&self.words().over);
+        wake(&self.words().ready);
+    }
+
+    /// Workers that wait at the line.
+    pub fn ready(&self) -> u32 {
+        self.words().ready.load(Ordering::Acquire)
+    }
+
+    /// Workers that are over.
+    pub fn over(&self) -> u32 {
+        self.words().over.load(Ordering::Acquire)
+    }
+
+    /// Waits until more workers are over than `known`, a signal comes, or the time has passed.
+    pub fn wait_for_end(&self, known: u32, ns: u64) {
+        wait(&self.words().over, known, ns);
+    }
+
+    /// Waits until the number of ready workers changes, a signal comes, or the time has passed.
+    pub fn wait_for_ready(&self, known: u32, ns: u64) {
+        wait(&self.words().ready, known, ns);
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn wait(word: &AtomicU32, value: u32, ns: u64) {
+    let time = libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ };
+    // SAFETY: the word and the time-out are valid for the call; the futex is shared between processes.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &raw const time) };
+}
+
+#[cfg(target_os = "linux")]
+fn wake(word: &AtomicU32) {
+    // SAFETY: the word is valid for the call.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn wait(word: &AtomicU32, value: u32, ns: u64) {
+    if word.load(Ordering::Acquire) == value {
+        clock::sleep_ns(ns.min(1_000_000));
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn wake(_word: &AtomicU32) {}

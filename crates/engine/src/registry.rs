@@ -1,0 +1,66 @@
+//! The table of engines. To add one: a file in `engines/`, its `pub mod`, and a line here.
+
+use iodyno_model::{Diagnostic, Job, VerbSet};
+
+use crate::engines::{Engine, Failure, SettingSpec};
+use crate::engines::{mmap::Mmap, null::Null, psync::Psync, pvsync::Pvsync, sim::Sim};
+use crate::worker::{Worker, drive};
+
+/// An engine as the control plane sees it.
+pub struct Entry {
+    /// The name plans use.
+    pub name: &'static str,
+    /// One line about it.
+    pub about: &'static str,
+    /// Verbs it carries out itself.
+    pub verbs: VerbSet,
+    /// Its own options.
+    pub settings: &'static [SettingSpec],
+    /// Operations it can have in flight.
+    pub most_depth: u32,
+    /// Whether its time is not the machine's.
+    pub is_virtual: bool,
+    /// Whether it touches files at all.
+    pub files: bool,
+    /// Whether it can be had on this machine.
+    pub available: fn() -> Result<(), Failure>,
+    /// Whether a job's settings make sense.
+    pub check: fn(&Job) -> Vec<Diagnostic>,
+    /// The only dynamic call, once for each worker.
+    pub drive: fn(&mut Worker<'_>) -> Result<(), Failure>,
+}
+
+const fn entry<E: Engine>() -> Entry {
+    Entry {
+        name: E::NAME,
+        about: E::ABOUT,
+        verbs: E::VERBS,
+        settings: E::SETTINGS,
+        most_depth: E::MOST_DEPTH,
+        is_virtual: E::VIRTUAL,
+        files: E::FILES,
+        available: E::available,
+        check: E::check,
+        drive: drive::<E>,
+    }
+}
+
+/// Every engine there is.
+pub const ENGINES: &[Entry] = &[
+    entry::<Null>(),
+    entry::<Sim>(),
+    entry::<Psync>(),
+    entry::<Pvsync>(),
+    entry::<Mmap>(),
+    #[cfg(target_os = "linux")]
+    entry::<crate::engines::libaio::Libaio>(),
+    #[cfg(target_os = "linux")]
+    entry::<crate::engines::io_uring::Uring>(),
+    #[cfg(any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", target_os = "freebsd"))]
+    entry::<crate::engines::posixaio::Posixaio>(),
+];
+
+/// The engine of that name.
+pub fn engine(name: &str) -> Option<&'static Entry> {
+    ENGINES.iter().find(|entry| entry.name == name)
+}

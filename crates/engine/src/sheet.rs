@@ -1,0 +1,501 @@
+//! A worker's tally sheet while it runs: counters at fixed places in a shared mapping, without pointers.
+//!
+//! Only the worker writes; the conductor reads at any time. So every counter is a relaxed atomic that is loaded and
+//! stored, never locked: on the hot path this is an ordinary increment.
+
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use iodyno_model::histogram::{self, BUCKETS};
+use iodyno_model::{ErrorCount, Histogram, Kind, Line, Series, SeriesRow, Tally, Verb, WorkerRecord};
+
+use crate::clock::Tick;
+use crate::memory::Mapping;
+
+/// Kinds of error that are told apart; more of them are counted as the last.
+const ERRORS: usize = 16;
+/// Depths that are told apart; deeper ones count as the last.
+const DEPTHS: usize = 4097;
+/// Rows of the series; when they are full, neighbours are joined.
+const ROWS: usize = 1024;
+/// Length of a row at first, ns.
+const ROW_NS: u64 = 1_000_000_000;
+/// Bytes of a worker's failure message.
+const MESSAGE: usize = 480;
+
+/// Adds to a counter that only this worker writes.
+#[inline(always)]
+fn add(counter: &AtomicU64, amount: u64) {
+    counter.store(counter.load(Relaxed).wrapping_add(amount), Relaxed);
+}
+
+/// Latencies of one kind.
+#[repr(C)]
+pub struct Latencies {
+    sum: AtomicU64,
+    /// One's complement of the smallest, so that zeroed memory means: none yet.
+    least: AtomicU64,
+    most: AtomicU64,
+    counts: [AtomicU64; BUCKETS],
+}
+
+impl Latencies {
+    /// Counts one latency.
+    #[inline(always)]
+    fn record(&self, ns: u64) {
+        add(&self.counts[histogram::bucket_of(ns)], 1);
+        add(&self.sum, ns);
+        if ns > self.most.load(Relaxed) {
+            self.most.store(ns, Relaxed);
+        }
+        if !ns > self.least.load(Relaxed) {
+            self.least.store(!ns, Relaxed);
+        }
+    }
+
+    fn histogram(&self) -> Histogram {
+        let sum = u128::from(self.sum.load(Relaxed));
+        let counts = self.counts.iter().map(|count| count.load(Relaxed));
+        Histogram::from_counts(counts, sum, !self.least.load(Relaxed), self.most.load(Relaxed))
+    }
+}
+
+/// The counters of one label.
+#[repr(C)]
+pub struct LineSheet {
+    operations: AtomicU64,
+    bytes: AtomicU64,
+    short: AtomicU64,
+    failed: AtomicU64,
+    latency: Latencies,
+    service: Latencies,
+}
+
+#[repr(C)]
+struct ErrorSheet {
+    verb: AtomicU32,
+    errno: AtomicI32,
+    count: AtomicU64,
+    first_offset: AtomicU64,
+    first_target: AtomicU64,
+}
+
+#[repr(C)]
+struct RowSheet([AtomicU64; 8]);
+
+/// What comes before the lines.
+#[repr(C)]
+pub struct Head {
+    /// First operation's start.
+    pub began: AtomicU64,
+    /// Last operation's end.
+    pub ended: AtomicU64,
+    /// Waits on something shared or empty.
+    pub waits: AtomicU64,
+    /// Whether the worker has left the loop.
+    pub over: AtomicU32,
+    /// Rows before this one are complete.
+    rows: AtomicU32,
+    row_ns: AtomicU64,
+    /// CPU time and switches: user ns, system ns, voluntary, involuntary, major and minor faults.
+    pub usage: [AtomicU64; 6],
+    errors: [ErrorSheet; ERRORS],
+    depths: [AtomicU64; DEPTHS],
+    series: [RowSheet; ROWS],
+    message_bytes: AtomicU32,
+    message: [AtomicU32; MESSAGE / 4],
+}
+
+/// The sheets of all workers of a phase.
+pub struct Sheets {
+    mapping: Mapping,
+    stride: usize,
+    lines: usize,
+}
+
+/// One worker's sheet.
+#[derive(Clone, Copy)]
+pub struct Sheet<'a> {
+    /// What comes before the lines.
+    pub head: &'a Head,
+    /// A line for each label.
+    pub lines: &'a [LineSheet],
+}
+
+impl Sheets {
+    /// Sheets for so many workers with so many labels each, zeroed.
+    ///
+    /// # Errors
+    /// The system's error number.
+    pub fn new(workers: usize, lines: usize) -> Result<Self, i32> {
+        let stride = (size_of::<Head>() + lines * size_of::<LineSheet>()).next_multiple_of(4096);
+        let mapping = Mapping::shared(stride.checked_mul(workers.max(1)).ok_or(libc::ENOMEM)?)?;
+        Ok(Sheets { mapping, stride, lines })
+    }
+
+    /// One worker's sheet.
+    pub fn sheet(&self, worker: usize) -> Sheet<'_> {
+        assert!((worker + 1) * self.stride <= self.mapping.bytes());
+        // SAFETY: the sheet lies inside the mapping (asserted), which is zeroed, aligned to pages and outlives the
+        // borrow; the types consist of atomics only, for which zero is a value.
+        unsafe {
+            let start = self.mapping.start().add(worker * self.stride);
+            let lines = start.add(size_of::<Head>()).cast::<LineSheet>();
+            Sheet { head: &*start.cast::<Head>(), lines: std::slice::from_raw_parts(lines, self.lines) }
+        }
+    }
+}
+
+impl Sheet<'_> {
+    /// Counts a success.
+    #[inline(always)]
+    pub fn success(&self, label: u16, bytes: u64, short: bool, latency_ns: u64) {
+        let line = &self.lines[label as usize];
+        add(&line.operations, 1);
+        add(&line.bytes, bytes);
+        line.latency.record(latency_ns);
+        if short {
+            add(&line.short, 1);
+        }
+    }
+
+    /// Counts the latency from the actual start, beside the one from the intended start.
+    #[inline(always)]
+    pub fn service(&self, label: u16, service_ns: u64) {
+        self.lines[label as usize].service.record(service_ns);
+    }
+
+    /// Counts how many were in flight when another was handed over.
+    #[inline(always)]
+    pub fn depth(&self, depth: usize) {
+        add(&self.head.depths[depth.min(DEPTHS - 1)], 1);
+    }
+
+    /// Counts a wait.
+    pub fn wait(&self) {
+        add(&self.head.waits, 1);
+    }
+
+    /// Counts a failure and keeps where the first of its kind was.
+    #[cold]
+    pub fn failure(&self, label: u16, verb: Verb, errno: i32, offset: u64, target: u32) {
+        add(&self.lines[label as usize].failed, 1);
+        let same = |error: &&ErrorSheet| {
+            error.count.load(Relaxed) == 0
+                || (error.verb.load(Relaxed) == verb as u32 && error.errno.load(Relaxed) == errno)
+        };
+        let error = self.head.errors.iter().find(same).unwrap_or(&self.head.errors[ERRORS - 1]);
+        if error.count.load(Relaxed) == 0 {
+            error.verb.store(verb as u32, Relaxed);
+            error.errno.store(errno, Relaxed);
+            error.first_offset.store(offset, Relaxed);
+            error.first_target.store(u64::from(target), Relaxed);
+        }
+        add(&error.count, 1);
+    }
+
+    /// How many operations failed so far.
+    pub fn failures(&self) -> u64 {
+        self.lines.iter().map(|line| line.failed.load(Relaxed)).sum()
+    }
+
+    /// Says why the worker ends before its time.
+    pub fn fail(&self, message: &str) {
+        let mut end = message.len().min(MESSAGE);
+        while !message.is_char_boundary(end) {
+            end -= 1;
+        }
+        for (cell, chunk) in self.head.message.iter().zip(message.as_bytes()[..end].chunks(4)) {
+            let mut word = [0u8; 4];
+            word[..chunk.len()].copy_from_slice(chunk);
+            cell.store(u32::from_le_bytes(word), Relaxed);
+        }
+        self.head.message_bytes.store(end as u32, Relaxed);
+    }
+
+    /// Why the worker ended before its time.
+    pub fn failed_because(&self) -> Option<String> {
+        let bytes = self.head.message_bytes.load(Relaxed) as usize;
+        let words = self.head.message.iter().flat_map(|cell| cell.load(Relaxed).to_le_bytes());
+        (bytes > 0).then(|| String::from_utf8_lossy(&words.take(bytes).collect::<Vec<_>>()).into_owned())
+    }
+
+    /// Operations, short ones and bytes of a verb so far.
+    pub fn progress(&self, labels: &[(String, Verb)], kind: Kind) -> (u64, u64, u64) {
+        labels.iter().zip(self.lines).filter(|((_, verb), _)| verb.kind() == kind).fold(
+            (0, 0, 0),
+            |sum, (_, line)| {
+                let short = line.short.load(Relaxed);
+                (sum.0 + line.operations.load(Relaxed), sum.1 + short, sum.2 + line.bytes.load(Relaxed))
+            },
+        )
+    }
+
+    /// Forgets everything counted so far: the ramp is over.
+    #[cold]
+    pub fn reset(&self) {
+        for line in self.lines {
+            [&line.operations, &line.bytes, &line.short].iter().for_each(|counter| counter.store(0, Relaxed));
+            for latencies in [&line.latency, &line.service] {
+                [&latencies.sum, &latencies.least, &latencies.most]
+                    .iter()
+                    .for_each(|cell| cell.store(0, Relaxed));
+                // Only buckets that were touched are cleared, so that untouched pages stay untouched.
+                latencies
+                    .counts
+                    .iter()
+                    .filter(|count| count.load(Relaxed) > 0)
+                    .for_each(|count| count.store(0, Relaxed));
+            }
+        }
+        self.head
+            .depths
+            .iter()
+            .filter(|depth| depth.load(Relaxed) > 0)
+            .for_each(|depth| depth.store(0, Relaxed));
+    }
+
+    /// The worker's tally, once it is over. `start` is the phase's start line.
+    pub fn tally(&self, labels: &[(String, Verb)], start: Tick) -> Tally {
+        let since = |tick: &AtomicU64| tick.load(Relaxed).saturating_sub(start);
+        let mut tally = Tally {
+            began_ns: since(&self.head.began),
+            first_done_ns: since(&self.head.ended),
+            last_done_ns: since(&self.head.ended),
+            waits: self.head.waits.load(Relaxed),
+            series: self.series(),
+            depths: self.depths(),
+            errors: self.errors(),
+            ..Tally::default()
+        };
+        let used = |line: &&LineSheet| line.operations.load(Relaxed) + line.failed.load(Relaxed) > 0;
+        for ((label, verb), line) in labels.iter().zip(self.lines).filter(|(_, line)| used(line)) {
+            tally.lines.push(line.read(label, *verb));
+        }
+        tally
+    }
+
+    /// The worker's own row of a job's record.
+    pub fn worker_record(&self, index: u32, start: Tick) -> WorkerRecord {
+        let usage = |field: usize| self.head.usage[field].load(Relaxed);
+        let since = |tick: &AtomicU64| tick.load(Relaxed).saturating_sub(start);
+        WorkerRecord {
+            index,
+            operations: self.lines.iter().map(|line| line.operations.load(Relaxed)).sum(),
+            bytes: self.lines.iter().map(|line| line.bytes.load(Relaxed)).sum(),
+            errors: self.failures(),
+            began_ns: since(&self.head.began),
+            ended_ns: since(&self.head.ended),
+            user_ns: usage(0),
+            system_ns: usage(1),
+            switches: (usage(2), usage(3)),
+            faults: (usage(4), usage(5)),
+            failure: self.failed_because(),
+        }
+    }
+
+    fn depths(&self) -> Vec<u64> {
+        let last = self.head.depths.iter().rposition(|depth| depth.load(Relaxed) > 0);
+        self.head.depths[..last.map_or(0, |last| last + 1)].iter().map(|depth| depth.load(Relaxed)).collect()
+    }
+
+    fn errors(&self) -> Vec<ErrorCount> {
+        let used = self.head.errors.iter().filter(|error| error.count.load(Relaxed) > 0);
+        used.map(|error| ErrorCount {
+            verb: Verb::ALL[error.verb.load(Relaxed) as usize % Verb::COUNT],
+            errno: error.errno.load(Relaxed),
+            count: error.count.load(Relaxed),
+            first_offset: error.first_offset.load(Relaxed),
+            first_target: error.first_target.load(Relaxed) as u32,
+        })
+        .collect()
+    }
+
+    fn series(&self) -> Series {
+        let rows = (self.head.rows.load(Relaxed) as usize).min(ROWS);
+        let interval_ns = self.head.row_ns.load(Relaxed);
+        Series { interval_ns, rows: self.head.series[..rows].iter().map(RowSheet::read).collect() }
+    }
+}
+
+impl LineSheet {
+    fn read(&self, label: &str, verb: Verb) -> Line {
+        let service = self.service.histogram();
+        Line {
+            label: label.into(),
+            verb,
+            operations: self.operations.load(Relaxed),
+            bytes: self.bytes.load(Relaxed),
+            short: self.short.load(Relaxed),
+            failed: self.failed.load(Relaxed),
+            latency: self.latency.histogram(),
+            service: (!service.is_empty()).then_some(service),
+        }
+    }
+}
+
+impl RowSheet {
+    fn read(&self) -> SeriesRow {
+        let cell = |index: usize| self.0[index].load(Relaxed);
+        SeriesRow {
+            reads: cell(0),
+            read_bytes: cell(1),
+            writes: cell(2),
+            write_bytes: cell(3),
+            others: cell(4),
+            latency_sum_ns: cell(5),
+            latency_max_ns: cell(6),
+        }
+    }
+
+    fn write(&self, row: &SeriesRow) {
+        let values = [
+            row.reads,
+            row.read_bytes,
+            row.writes,
+            row.write_bytes,
+            row.others,
+            row.latency_sum_ns,
+            row.latency_max_ns,
+        ];
+        self.0.iter().zip(values).for_each(|(cell, value)| cell.store(value, Relaxed));
+    }
+}
+
+/// Writes the series of a worker: differences of its own counters from row to row.
+pub struct SeriesWriter {
+    /// When the present row ends.
+    pub next: Tick,
+    start: Tick,
+    row_ns: u64,
+    before: SeriesRow,
+    latency_max_ns: u64,
+}
+
+impl SeriesWriter {
+    /// A series that begins now.
+    pub fn new(start: Tick) -> Self {
+        let (row_ns, before) = (ROW_NS, SeriesRow::default());
+        SeriesWriter { next: start + row_ns, start, row_ns, before, latency_max_ns: 0 }
+    }
+
+    /// Remembers the largest latency of the present row.
+    #[inline(always)]
+    pub fn observe(&mut self, latency_ns: u64) {
+        if latency_ns > self.latency_max_ns {
+            self.latency_max_ns = latency_ns;
+        }
+    }
+
+    /// Closes the rows that have ended by `now`.
+    #[cold]
+    pub fn turn(&mut self, sheet: &Sheet<'_>, kinds: &[Kind], now: Tick) {
+        while self.next <= now {
+            let index = ((self.next - self.start) / self.row_ns - 1) as usize;
+            if index >= ROWS {
+                self.coarsen(sheet);
+                continue;
+            }
+            let total = self.totals(sheet, kinds);
+            let mut row = difference(&total, &self.before);
+            row.latency_max_ns = self.latency_max_ns;
+            self.before = total;
+            self.latency_max_ns = 0;
+            sheet.head.series[index].write(&row);
+            sheet.head.row_ns.store(self.row_ns, Relaxed);
+            sheet.head.rows.store(index as u32 + 1, Relaxed);
+            self.next += self.row_ns;
+        }
+    }
+
+    /// Closes the last, unfinished row.
+    pub fn finish(&mut self, sheet: &Sheet<'_>, kinds: &[Kind], now: Tick) {
+        if now >= self.next {
+            self.turn(sheet, kinds, now);
+        }
+        let next = self.next;
+        self.turn(sheet, kinds, next);
+    }
+
+    /// Joins neighbouring rows: half the resolution, the same counts.
+    fn coarsen(&mut self, sheet: &Sheet<'_>) {
+        for to in 0..ROWS / 2 {
+            let mut joined = sheet.head.series[2 * to].read();
+            joined.merge(&sheet.head.series[2 * to + 1].read());
+            sheet.head.series[to].write(&joined);
+        }
+        self.row_ns *= 2;
+        self.next = self.start + (ROWS as u64 / 2 + 1) * self.row_ns;
+    }
+
+    fn totals(&self, sheet: &Sheet<'_>, kinds: &[Kind]) -> SeriesRow {
+        let mut total = SeriesRow::default();
+        for (line, kind) in sheet.lines.iter().zip(kinds) {
+            let (operations, bytes) = (line.operations.load(Relaxed), line.bytes.load(Relaxed));
+            match kind {
+                Kind::Read => {
+                    (total.reads, total.read_bytes) = (total.reads + operations, total.read_bytes + bytes)
+                }
+                Kind::Write => {
+                    (total.writes, total.write_bytes) =
+                        (total.writes + operations, total.write_bytes + bytes);
+                }
+                _ => total.others += operations,
+            }
+            total.latency_sum_ns = total.latency_sum_ns.wrapping_add(line.latency.sum.load(Relaxed));
+        }
+        total
+    }
+
+    /// Begins anew after the ramp.
+    pub fn restart(&mut self, start: Tick) {
+        *self = SeriesWriter::new(start);
+    }
+}
+
+fn difference(total: &SeriesRow, before: &SeriesRow) -> SeriesRow {
+    SeriesRow {
+        reads: total.reads - before.reads,
+        read_bytes: total.read_bytes - before.read_bytes,
+        writes: total.writes - before.writes,
+        write_bytes: total.write_bytes - before.write_bytes,
+        others: total.others - before.others,
+        latency_sum_ns: total.latency_sum_ns.wrapping_sub(before.latency_sum_ns),
+        latency_max_ns: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_can_be_read() {
+        let sheets = Sheets::new(2, 1).unwrap();
+        let labels = [("read".to_string(), Verb::Read)];
+        let sheet = sheets.sheet(1);
+        sheet.success(0, 4096, false, 1000);
+        sheet.success(0, 512, true, 3000);
+        sheet.failure(0, Verb::Read, libc::EIO, 77, 0);
+        sheet.failure(0, Verb::Read, libc::EIO, 99, 0);
+        let tally = sheet.tally(&labels, 0);
+        let line = &tally.lines[0];
+        assert_eq!((line.operations, line.bytes, line.short, line.failed), (2, 4608, 1, 2));
+        assert_eq!((line.latency.min, line.latency.max, line.latency.mean()), (1000, 3000, 2000.0));
+        assert_eq!((tally.errors[0].count, tally.errors[0].first_offset), (2, 77));
+        assert!(sheets.sheet(0).tally(&labels, 0).lines.is_empty());
+    }
+
+    #[test]
+    fn a_long_series_loses_resolution_not_counts() {
+        let sheets = Sheets::new(1, 1).unwrap();
+        let sheet = sheets.sheet(0);
+        let mut series = SeriesWriter::new(0);
+        for second in 1..=3000u64 {
+            sheet.success(0, 1, false, 5);
+            series.turn(&sheet, &[Kind::Read], second * ROW_NS);
+        }
+        let series = sheet.series();
+        assert_eq!(series.interval_ns, 4 * ROW_NS);
+        assert_eq!(series.rows.iter().map(|row| row.reads).sum::<u64>(), 3000);
+    }
+}

@@ -1,0 +1,72 @@
+//! Ctrl-C, SIGTERM and SIGUSR1, as flags that the conductor looks at.
+//!
+//! The first interruption stops the workers and reports; a second one stops waiting for them.
+
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering::SeqCst};
+
+static INTERRUPTIONS: AtomicU32 = AtomicU32::new(0);
+static LAST: AtomicI32 = AtomicI32::new(0);
+static ASKED: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn interrupted(signal: libc::c_int) {
+    INTERRUPTIONS.fetch_add(1, SeqCst);
+    LAST.store(signal, SeqCst);
+}
+
+extern "C" fn asked(_signal: libc::c_int) {
+    ASKED.fetch_add(1, SeqCst);
+}
+
+/// Takes over the signals that end or question a run. Signals that the parent ignores stay ignored.
+pub fn install() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        handle(signal, interrupted as *const () as libc::sighandler_t);
+    }
+    handle(libc::SIGUSR1, asked as *const () as libc::sighandler_t);
+}
+
+fn handle(signal: libc::c_int, action: libc::sighandler_t) {
+    // SAFETY: both structures are valid for the calls, and the handlers only touch atomics.
+    unsafe {
+        let mut old: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut old);
+        if old.sa_sigaction == libc::SIG_IGN {
+            return;
+        }
+        let mut new: libc::sigaction = std::mem::zeroed();
+        new.sa_sigaction = action;
+        libc::sigemptyset(&raw mut new.sa_mask);
+        libc::sigaction(signal, &raw const new, std::ptr::null_mut());
+    }
+}
+
+/// In a worker process: a terminal's Ctrl-C reaches everybody, but only the conductor answers it.
+pub fn leave_to_the_conductor() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1] {
+        // SAFETY: ignoring a signal is always allowed.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
+/// In a worker thread: signals go to the conductor's thread.
+pub fn block_in_this_thread() {
+    // SAFETY: the set is valid for the calls.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1] {
+            libc::sigaddset(&raw mut set, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+    }
+}
+
+/// How often the user has said stop, and by which signal last.
+pub fn interruptions() -> (u32, i32) {
+    (INTERRUPTIONS.load(SeqCst), LAST.load(SeqCst))
+}
+
+/// Whether the user has asked for figures since the last call.
+pub fn was_asked() -> bool {
+    ASKED.swap(0, SeqCst) > 0
+}

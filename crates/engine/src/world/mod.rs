@@ -1,0 +1,60 @@
+//! Who runs: seats for workers, on threads of this process or in forked processes.
+//!
+//! A world starts its workers, notices when one of them dies, and waits for them. It does not know what they do.
+
+use std::sync::Arc;
+
+pub mod processes;
+pub mod threads;
+
+/// What a worker does on its seat. The number is its place among all workers of the phase.
+pub type Task = Arc<dyn Fn(u32) + Send + Sync>;
+
+/// Workers that were started.
+#[derive(Default)]
+pub struct World {
+    threads: Vec<std::thread::JoinHandle<()>>,
+    children: Vec<processes::Child>,
+}
+
+impl World {
+    /// Forks the processes first, while there is no other thread, then starts the threads.
+    ///
+    /// # Errors
+    /// The first worker that could not be started, and why.
+    pub fn start(task: &Task, processes: &[u32], threads: &[u32]) -> Result<World, (World, String)> {
+        let mut world = World::default();
+        for number in processes {
+            match processes::fork(task, *number) {
+                Ok(child) => world.children.push(child),
+                Err(reason) => return Err((world, reason)),
+            }
+        }
+        for number in threads {
+            match threads::spawn(task, *number) {
+                Ok(thread) => world.threads.push(thread),
+                Err(reason) => return Err((world, reason)),
+            }
+        }
+        Ok(world)
+    }
+
+    /// Numbers of processes that have died since the last call, and how.
+    pub fn deaths(&mut self) -> Vec<(u32, String)> {
+        processes::reap(&mut self.children)
+    }
+
+    /// Waits for everybody.
+    pub fn join(mut self) {
+        for thread in self.threads.drain(..) {
+            // A worker's panic was caught and noted on its sheet.
+            let _ = thread.join();
+        }
+        processes::wait(&mut self.children);
+    }
+
+    /// Leaves threads behind that hang in the kernel, and kills processes.
+    pub fn abandon(mut self) {
+        processes::kill(&mut self.children);
+    }
+}

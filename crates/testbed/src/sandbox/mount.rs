@@ -1,0 +1,205 @@
+//! Mounts in fresh directories, and a disk that is full.
+
+use super::{LoopDevice, skip_or_panic};
+use crate::fuse::{free_bytes, is_mounted};
+use crate::{Need, Skip};
+use std::ffi::CString;
+use std::fs::{File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A mounted file system. Dropping it unmounts it, detached if it is still in use.
+#[derive(Debug)]
+pub struct Mount {
+    place: PathBuf,
+    _home: TempDir,
+}
+
+impl Mount {
+    /// Mounts `source` (a device's path, or any word for a file system without one) in a fresh directory, with
+    /// mount(8)'s comma-separated options: `ro,noatime,size=1m`.
+    ///
+    /// # Errors
+    /// A [`Skip`] where mounting is not permitted or the kernel lacks the file system.
+    #[track_caller]
+    pub fn new(source: impl AsRef<Path>, file_system: &str, options: &str) -> Result<Mount, Skip> {
+        Need::Mount.check()?;
+        let home = fresh_directory();
+        let place = home.path().join("mnt");
+        std::fs::create_dir(&place).unwrap_or_else(|error| panic!("{}: {error}", place.display()));
+        let mounted = mount(source.as_ref(), &place, file_system, options);
+        mounted.map_err(|error| skip_or_panic(&format!("mounting {file_system} ({options})"), error))?;
+        Ok(Mount { place, _home: home })
+    }
+
+    /// A file system in memory that holds this much.
+    #[track_caller]
+    pub fn tmpfs(bytes: u64) -> Result<Mount, Skip> {
+        Mount::new("testbed", "tmpfs", &format!("size={bytes},mode=0777"))
+    }
+
+    /// `lower` seen through a writable layer; `layer` must be an empty directory that allows it (not overlay).
+    #[track_caller]
+    pub fn overlay(lower: &Path, layer: &Path) -> Result<Mount, Skip> {
+        let (upper, work) = (layer.join("upper"), layer.join("work"));
+        for directory in [&upper, &work] {
+            std::fs::create_dir_all(directory)
+                .unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+        }
+        let layers =
+            format!("lowerdir={},upperdir={},workdir={}", lower.display(), upper.display(), work.display());
+        Mount::new("testbed", "overlay", &layers)
+    }
+
+    /// An existing directory once more, where nothing can be written.
+    #[track_caller]
+    pub fn read_only(directory: &Path) -> Result<Mount, Skip> {
+        let bound = Mount::new(directory, "none", "bind")?;
+        bound.remount("bind,ro")?;
+        Ok(bound)
+    }
+
+    /// Changes the options of the mount: `ro` under a running program, say.
+    #[track_caller]
+    pub fn remount(&self, options: &str) -> Result<(), Skip> {
+        let changed = mount(Path::new("none"), &self.place, "none", &format!("remount,{options}"));
+        changed.map_err(|error| skip_or_panic(&format!("remounting with {options}"), error))
+    }
+
+    /// Where it is mounted.
+    pub fn path(&self) -> &Path {
+        &self.place
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        for _ in 0..20 {
+            if unmount(&self.place, 0) || !is_mounted(&self.place) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if !unmount(&self.place, libc::MNT_DETACH) {
+            eprintln!("warning: {} is still mounted", self.place.display());
+        }
+    }
+}
+
+fn unmount(place: &Path, flags: i32) -> bool {
+    let Ok(place) = CString::new(place.as_os_str().as_bytes()) else { return false };
+    // SAFETY: `place` is a valid C string for the call.
+    unsafe { libc::umount2(place.as_ptr(), flags | libc::UMOUNT_NOFOLLOW) == 0 }
+}
+
+fn fresh_directory() -> TempDir {
+    let mut builder = tempfile::Builder::new();
+    let builder = builder.prefix("testbed-").permissions(Permissions::from_mode(0o755));
+    builder.tempdir().unwrap_or_else(|error| panic!("a temporary directory: {error}"))
+}
+
+fn mount(source: &Path, place: &Path, file_system: &str, options: &str) -> io::Result<()> {
+    let text = |bytes: &[u8]| CString::new(bytes).map_err(io::Error::other);
+    let (source, place) = (text(source.as_os_str().as_bytes())?, text(place.as_os_str().as_bytes())?);
+    let (flags, data) = split_options(options);
+    let (file_system, data) = (text(file_system.as_bytes())?, text(data.as_bytes())?);
+    // SAFETY: all four are valid C strings for the call; every file system takes its data as one.
+    let failed = unsafe {
+        libc::mount(source.as_ptr(), place.as_ptr(), file_system.as_ptr(), flags, data.as_ptr().cast())
+    };
+    if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The options that are flags of mount(2), and the rest, which the file system itself reads.
+fn split_options(options: &str) -> (libc::c_ulong, String) {
+    let mut flags = 0;
+    let mut data = Vec::new();
+    for option in options.split(',').filter(|option| !option.is_empty() && *option != "rw") {
+        match option {
+            "ro" => flags |= libc::MS_RDONLY,
+            "bind" => flags |= libc::MS_BIND,
+            "remount" => flags |= libc::MS_REMOUNT,
+            "noatime" => flags |= libc::MS_NOATIME,
+            "nodiratime" => flags |= libc::MS_NODIRATIME,
+            "relatime" => flags |= libc::MS_RELATIME,
+            "strictatime" => flags |= libc::MS_STRICTATIME,
+            "nodev" => flags |= libc::MS_NODEV,
+            "nosuid" => flags |= libc::MS_NOSUID,
+            "noexec" => flags |= libc::MS_NOEXEC,
+            "sync" => flags |= libc::MS_SYNCHRONOUS,
+            "dirsync" => flags |= libc::MS_DIRSYNC,
+            other => data.push(other),
+        }
+    }
+    (flags, data.join(","))
+}
+
+/// A mounted file system with hardly any room left.
+#[derive(Debug)]
+pub struct FullDisk {
+    mount: Mount,
+    _device: Option<LoopDevice>,
+}
+
+impl FullDisk {
+    /// A tmpfs that has room for `free_bytes` more, rounded to its pages.
+    #[track_caller]
+    pub fn tmpfs(free_bytes: u64) -> Result<FullDisk, Skip> {
+        let mount = Mount::tmpfs(free_bytes + (1 << 20))?;
+        fill(mount.path(), free_bytes);
+        Ok(FullDisk { mount, _device: None })
+    }
+
+    /// An ext4 on a loop device that has room for about `free_bytes` more.
+    #[track_caller]
+    pub fn ext4(free_bytes: u64) -> Result<FullDisk, Skip> {
+        let device = LoopDevice::new(free_bytes + (16 << 20))?;
+        device.mkfs("ext4")?;
+        let mount = Mount::new(device.path(), "ext4", "")?;
+        fill(mount.path(), free_bytes);
+        Ok(FullDisk { mount, _device: Some(device) })
+    }
+
+    /// Where it is mounted. The file `ballast` in it takes up the room.
+    pub fn path(&self) -> &Path {
+        self.mount.path()
+    }
+}
+
+/// Writes ballast until no more than `free` bytes are available.
+#[track_caller]
+fn fill(place: &Path, free: u64) {
+    let filled = || -> io::Result<()> {
+        let mut ballast = File::create(place.join("ballast"))?;
+        while let Some(surplus) = free_bytes(place).and_then(|available| available.checked_sub(free + 1)) {
+            ballast.write_all(&vec![0xBA; (surplus + 1).min(1 << 20) as usize])?;
+            // Delayed allocation would leave the figure of free space behind.
+            ballast.sync_all()?;
+        }
+        Ok(())
+    };
+    match filled() {
+        Err(error) if error.kind() != io::ErrorKind::StorageFull => {
+            panic!("filling {}: {error}", place.display())
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_and_data_are_told_apart() {
+        assert_eq!(
+            split_options("ro,size=1m,noatime"),
+            (libc::MS_RDONLY | libc::MS_NOATIME, "size=1m".into())
+        );
+        assert_eq!(split_options(""), (0, String::new()));
+    }
+}

@@ -1,0 +1,25 @@
+//! The testbed tested: what it stages is what it says, and it is gone afterwards.
+//!
+//! Times are only ever compared with what the device's own log says about the same requests, never with a constant
+//! that a busy machine would break.
+
+#![allow(unsafe_code)]
+
+#[cfg(target_os = "linux")]
+mod device;
+#[cfg(target_os = "linux")]
+mod faults;
+#[cfg(target_os = "linux")]
+mod raw;
+#[cfg(target_os = "linux")]
+mod sandbox;
+
+fn main() -> std::process::ExitCode {
+    #[cfg(target_os = "linux")]
+    sandbox::probe_io_uring();
+    #[cfg(target_os = "linux")]
+    let cases = [device::cases(), faults::cases(), sandbox::cases()].into_iter().flatten().collect();
+    #[cfg(not(target_os = "linux"))]
+    let cases = Vec::new();
+    testbed::run(cases)
+}

@@ -1,0 +1,284 @@
+//! `cargo xtask ci`: all that continuous integration runs, and exactly what a contributor can run before it does.
+//!
+//! Every step is announced on one line with its duration; a failed step does not end the run, so one run names
+//! everything that is wrong. What cannot be done on this machine is counted as skipped, with its reason, and never as
+//! passed. The very last line is `N passed, N failed, N skipped`.
+
+mod packages;
+mod portability;
+mod score;
+
+use score::{Score, read_tests};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::shell::{self, Outcome};
+
+/// All of it must fit: a hosted run is ended after 90 minutes without a word.
+const WHOLE_LIMIT: Duration = Duration::from_secs(80 * 60);
+/// The tests may hang; what comes after them is to be told all the same.
+const TEST_LIMIT: Duration = Duration::from_secs(60 * 60);
+/// Explaining or running an example takes moments.
+const EXAMPLE_LIMIT: Duration = Duration::from_secs(120);
+/// How many lines of a failed step are shown; the log file has them all.
+const SHOWN_LINES: usize = 150;
+
+/// What the run was asked to leave out.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Options {
+    no_install: bool,
+    quick: bool,
+}
+
+impl Options {
+    fn parse(arguments: &[String]) -> Result<Self, String> {
+        let mut options = Self::default();
+        for argument in arguments {
+            match argument.as_str() {
+                "--no-install" => options.no_install = true,
+                "--quick" => options.quick = true,
+                other => return Err(format!("ci: `{other}`: expected --no-install or --quick")),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// A run in progress: where it runs, until when, and what it has counted.
+struct Run {
+    root: PathBuf,
+    deadline: Instant,
+    score: Score,
+}
+
+/// Runs every step, prints the reasons of all skips, then the closing line; true when nothing failed.
+pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
+    let options = Options::parse(arguments)?;
+    let started = Instant::now();
+    let mut run = Run { root: root.to_path_buf(), deadline: started + WHOLE_LIMIT, score: Score::default() };
+    run.install(&options);
+    run.source();
+    run.tests();
+    run.release();
+    if options.quick {
+        run.skip("portability", "left out by --quick");
+    } else {
+        portability::check(&mut run);
+    }
+    println!("\nall of it took {}", seconds(started.elapsed()));
+    run.score.skips.iter().for_each(|skip| println!("skipped: {skip}"));
+    let unexplained = run.score.skipped.saturating_sub(run.score.skips.len() as u64);
+    if unexplained > 0 {
+        println!("skipped: {unexplained} more, without a reason");
+    }
+    println!("{}", run.score.closing_line());
+    Ok(run.score.failed == 0)
+}
+
+impl Run {
+    fn install(&mut self, options: &Options) {
+        if options.no_install {
+            return self.skip("packages for tests", "left out by --no-install");
+        }
+        let started = Instant::now();
+        let report = packages::install(&self.root, self.remaining());
+        announce("ok", started.elapsed(), "install", &report.summary);
+        report
+            .missing
+            .iter()
+            .for_each(|(package, reason)| self.score.skip(&format!("package {package}"), reason));
+    }
+
+    fn source(&mut self) {
+        self.cargo("format", &["fmt", "--all", "--check"]);
+        self.cargo(
+            "clippy",
+            &["clippy", "--workspace", "--all-targets", "--keep-going", "--", "-D", "warnings"],
+        );
+    }
+
+    /// The tests count one by one; the step itself counts only where it failed without any of them failing.
+    fn tests(&mut self) {
+        let command = self.cargo_command(&["test", "--workspace", "--no-fail-fast"]);
+        let Some(outcome) = self.launch("test", command, TEST_LIMIT) else { return };
+        let mut tests = read_tests(&outcome.lines);
+        if !outcome.success && tests.failed == 0 {
+            tests.failed = 1;
+        }
+        let word = if outcome.success { "ok" } else { "FAILED" };
+        let late = if outcome.timed_out { ", then their time was up" } else { "" };
+        announce(word, outcome.duration, "test", &format!("{}{late}", tests.closing_line()));
+        if !outcome.success {
+            show("test", &outcome, |line| !(line.starts_with("test ") && line.ends_with("... ok")));
+        }
+        self.score.add(tests);
+    }
+
+    /// The README's build; what was built explains every example, and runs those that touch no storage.
+    fn release(&mut self) {
+        if !self.cargo("release build", &["build", "--release"]) {
+            return self.skip("examples", "there is no release build to explain them");
+        }
+        for example in examples(&self.root) {
+            self.example("plan", &example);
+            if is_synthetic(&self.root.join(&example)) {
+                self.example("run", &example);
+            }
+        }
+    }
+
+    fn example(&mut self, verb: &str, example: &Path) {
+        let mut command = Command::new(self.root.join("target/release/iodyno"));
+        command.current_dir(&self.root).arg(verb).arg(example);
+        self.step(&format!("{verb} {}", example.display()), command, EXAMPLE_LIMIT);
+    }
+
+    fn cargo(&mut self, name: &str, arguments: &[&str]) -> bool {
+        let command = self.cargo_command(arguments);
+        self.step(name, command, self.remaining())
+    }
+
+    fn cargo_command(&self, arguments: &[&str]) -> Command {
+        let mut command = shell::cargo();
+        command.current_dir(&self.root).args(arguments);
+        command.env("CARGO_INCREMENTAL", "0").env("CARGO_TERM_COLOR", "never");
+        command
+    }
+
+    /// Runs a step that counts as one, passed or failed, and says so.
+    fn step(&mut self, name: &str, command: Command, limit: Duration) -> bool {
+        let Some(outcome) = self.launch(name, command, limit) else { return false };
+        if outcome.success {
+            self.score.passed += 1;
+            announce("ok", outcome.duration, name, "");
+        } else {
+            self.score.failed += 1;
+            let why = if outcome.timed_out { "its time was up" } else { "" };
+            announce("FAILED", outcome.duration, name, why);
+            show(name, &outcome, |_| true);
+        }
+        outcome.success
+    }
+
+    /// Runs a program with its log under `target/ci`; one that cannot be started is a failed step.
+    fn launch(&mut self, name: &str, command: Command, limit: Duration) -> Option<Outcome> {
+        let log = self.root.join("target/ci").join(format!("{}.log", file_name(name)));
+        match shell::run(command, Some(&log), limit.min(self.remaining())) {
+            Ok(outcome) => Some(outcome),
+            Err(message) => {
+                self.score.failed += 1;
+                announce("FAILED", Duration::ZERO, name, &message);
+                None
+            }
+        }
+    }
+
+    fn skip(&mut self, name: &str, reason: &str) {
+        announce("skipped", Duration::ZERO, name, reason);
+        self.score.skip(name, reason);
+    }
+
+    fn remaining(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+}
+
+/// The native plans in `examples/`, in order of their names, relative to the root.
+fn examples(root: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(root.join("examples")) else { return Vec::new() };
+    let names = entries.flatten().map(|entry| Path::new("examples").join(entry.file_name()));
+    let mut found: Vec<PathBuf> =
+        names.filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
+    found.sort();
+    found
+}
+
+/// Whether a plan names an engine that touches no storage, so that it may run anywhere.
+fn is_synthetic(plan: &Path) -> bool {
+    std::fs::read_to_string(plan).is_ok_and(|text| names_synthetic_engine(&text))
+}
+
+fn names_synthetic_engine(text: &str) -> bool {
+    let engine = |line: &str| {
+        let (key, value) = line.split_once('=')?;
+        let value = value.split('#').next()?.trim();
+        (key.trim() == "engine").then(|| value.trim_matches('"').to_string())
+    };
+    let engines: Vec<String> = text.lines().filter_map(engine).collect();
+    !engines.is_empty() && engines.iter().all(|engine| engine == "null" || engine == "sim")
+}
+
+fn announce(word: &str, duration: Duration, name: &str, detail: &str) {
+    let separator = if detail.is_empty() { "" } else { ": " };
+    println!("{word:<8}{:>9}  {name}{separator}{detail}", seconds(duration));
+}
+
+fn show(name: &str, outcome: &Outcome, wanted: impl Fn(&str) -> bool) {
+    let lines: Vec<&String> = outcome.lines.iter().filter(|line| wanted(line) && !is_chatter(line)).collect();
+    let first = lines.len().saturating_sub(SHOWN_LINES);
+    println!(
+        "──── {name}: the last {} lines; all are in target/ci/{}.log",
+        lines.len() - first,
+        file_name(name)
+    );
+    lines[first..].iter().for_each(|line| println!("{line}"));
+    println!("────");
+}
+
+/// Cargo's account of what it builds, which buries the reason of a failure.
+fn is_chatter(line: &str) -> bool {
+    let first = line.trim_start().split(' ').next().unwrap_or_default();
+    line.starts_with("  ")
+        && matches!(first, "Compiling" | "Checking" | "Downloading" | "Downloaded" | "Fresh")
+}
+
+fn file_name(step: &str) -> String {
+    step.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+}
+
+fn seconds(duration: Duration) -> String {
+    format!("{:.1} s", duration.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_read_and_others_refused() {
+        let both = Options::parse(&["--quick".into(), "--no-install".into()]);
+        assert_eq!(both, Ok(Options { no_install: true, quick: true }));
+        assert!(Options::parse(&["--fast".into()]).unwrap_err().contains("--fast"));
+    }
+
+    #[test]
+    fn only_plans_wholly_on_null_or_sim_are_run() {
+        assert!(names_synthetic_engine("[job]\nengine = \"sim\" # virtual\n[[job]]\nengine = \"null\""));
+        assert!(!names_synthetic_engine("engine = \"null\"\nengine = \"psync\""));
+        assert!(!names_synthetic_engine("depth = 4"));
+    }
+
+    #[test]
+    fn cargos_chatter_is_left_out_of_what_failed() {
+        assert!(is_chatter("   Compiling serde v1.0.229"));
+        assert!(!is_chatter("error: could not compile `serde`"));
+        assert!(!is_chatter("Checking is a word that a test may print"));
+    }
+
+    fn somewhere() -> Run {
+        let root = std::env::temp_dir().join(format!("xtask-ci-{}", std::process::id()));
+        Run { root, deadline: Instant::now() + Duration::from_secs(60), score: Score::default() }
+    }
+
+    #[test]
+    fn a_failed_step_is_counted_and_the_run_goes_on() {
+        let mut run = somewhere();
+        assert!(!run.step("false", Command::new("false"), Duration::from_secs(9)));
+        assert!(!run.step("missing", Command::new("no-such-program-here"), Duration::from_secs(9)));
+        assert!(run.step("true", Command::new("true"), Duration::from_secs(9)));
+        run.skip("a target", "not to be had");
+        assert_eq!(run.score.closing_line(), "1 passed, 2 failed, 1 skipped");
+        std::fs::remove_dir_all(&run.root).expect("the logs are there");
+    }
+}

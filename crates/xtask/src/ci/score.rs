@@ -1,0 +1,123 @@
+//! Counting: what passed, failed and was skipped, and the reasons of every skip.
+//!
+//! Reads the lines of libtest and of libtest-mimic, whose summaries look alike. It refuses to count a test that said
+//! it skipped as one that passed.
+
+/// The counts of a run, or of a part of it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Score {
+    /// Tests and steps that did what they should.
+    pub passed: u64,
+    /// Tests and steps that did not.
+    pub failed: u64,
+    /// Tests and steps that could not be tried here.
+    pub skipped: u64,
+    /// `name: reason` of the skips whose reason is known.
+    pub skips: Vec<String>,
+}
+
+impl Score {
+    /// Counts one skip.
+    pub fn skip(&mut self, name: &str, reason: &str) {
+        self.skipped += 1;
+        self.skips.push(format!("{name}: {reason}"));
+    }
+
+    /// Adds the counts of a part.
+    pub fn add(&mut self, part: Self) {
+        self.passed += part.passed;
+        self.failed += part.failed;
+        self.skipped += part.skipped;
+        self.skips.extend(part.skips);
+    }
+
+    /// The line that those who read a run's end look for.
+    pub fn closing_line(&self) -> String {
+        format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+    }
+}
+
+/// Sums every summary in the output of `cargo test`, with the reasons that stand before each.
+pub fn read_tests(lines: &[String]) -> Score {
+    let mut all = Score::default();
+    let mut reasons: Vec<String> = Vec::new();
+    for line in lines {
+        if let Some(reason) = skip_reason(line).filter(|reason| !reasons.contains(reason)) {
+            reasons.push(reason);
+        }
+        if let Some((passed, failed, ignored)) = summary(line) {
+            // A test that prints its skip but returns as if it had passed is a skip all the same.
+            let disguised = (reasons.len() as u64).saturating_sub(ignored).min(passed);
+            let skips = std::mem::take(&mut reasons);
+            all.add(Score { passed: passed - disguised, failed, skipped: ignored + disguised, skips });
+        }
+    }
+    all.skips.extend(reasons);
+    all
+}
+
+/// The reason in `skipped: NAME: reason`, or in libtest's `test NAME ... ignored, reason`.
+fn skip_reason(line: &str) -> Option<String> {
+    let line = line.trim();
+    if let Some(reason) = line.strip_prefix("skipped: ") {
+        return Some(reason.to_string());
+    }
+    let (name, reason) = line.strip_prefix("test ")?.split_once(" ... ignored, ")?;
+    Some(format!("{}: {reason}", name.trim()))
+}
+
+/// `(passed, failed, ignored)` of a `test result:` line.
+fn summary(line: &str) -> Option<(u64, u64, u64)> {
+    let counts = line.trim().strip_prefix("test result: ")?.split_once(". ")?.1;
+    let count = |word: &str| {
+        let field = counts.split(';').find_map(|field| field.trim().strip_suffix(word))?;
+        field.trim().parse::<u64>().ok()
+    };
+    Some((count("passed")?, count("failed")?, count("ignored")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str) -> Vec<String> {
+        text.lines().map(str::to_string).collect()
+    }
+
+    #[test]
+    fn sums_libtest_and_mimic() {
+        let score = read_tests(&lines(
+            "     Running unittests src/lib.rs (target/debug/deps/iodyno_model-1)\n\
+             test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s\n\
+             test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.50s\n\
+             test result: ok. 0 passed; 0 failed; 4 ignored; 0 measured; 0 filtered out",
+        ));
+        assert_eq!(score.closing_line(), "15 passed, 2 failed, 5 skipped");
+    }
+
+    #[test]
+    fn reasons_are_kept_and_not_counted_twice() {
+        let score = read_tests(&lines(
+            "skipped: xfs: mkfs.xfs is not installed\n\
+             test xfs ... ignored\n\
+             test later ... ignored, needs a kernel of 2030\n\
+             test result: ok. 5 passed; 0 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.01s",
+        ));
+        assert_eq!(score.closing_line(), "5 passed, 0 failed, 2 skipped");
+        assert_eq!(score.skips, ["xfs: mkfs.xfs is not installed", "later: needs a kernel of 2030"]);
+    }
+
+    #[test]
+    fn a_skip_disguised_as_a_pass_is_a_skip() {
+        let score = read_tests(&lines(
+            "skipped: fuse: no /dev/fuse\nskipped: fuse: no /dev/fuse\n\
+             test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out",
+        ));
+        assert_eq!(score.closing_line(), "1 passed, 0 failed, 1 skipped");
+    }
+
+    #[test]
+    fn prose_is_no_summary() {
+        assert_eq!(read_tests(&lines("test result: pending\nok. 3 passed; 0 failed")), Score::default());
+    }
+}
