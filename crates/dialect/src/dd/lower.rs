@@ -117,7 +117,8 @@ fn output(operands: &Operands, seek_bytes: u64, loader: &mut dyn Loader) -> Resu
         None if operands.converts("nocreat") => return Err(cannot_open(path, ENOENT)),
         _ => {}
     }
-    open.create = !operands.converts("nocreat");
+    // A device that goes away in between must not come back as a file that fills the memory behind /dev.
+    open.create = kind == PathKind::File && !operands.converts("nocreat");
     open.exclusive = operands.converts("excl");
     // Only a file has a length to cut; devices and pipes would answer with an error.
     open.truncate = kind == PathKind::File && !operands.converts("notrunc");

@@ -129,7 +129,7 @@ fn errors_as_gnu() -> Outcome {
         vec!["status=foo"],
         vec!["conv=excl,nocreat"],
         vec!["conv=ascii,ibm"],
-        vec!["conv=block,unblock"],
+        vec!["cbs=4", "conv=block,unblock"],
         vec!["iflag=direct,nocache"],
         vec!["--foo"],
         vec!["--help=3"],
