@@ -3,7 +3,7 @@
 //! A source decides; it never performs. Everything that would otherwise clutter the loop (rates, think time, verify
 //! backlogs, closed-loop traces) lives here. On the data plane nothing here allocates, locks or formats.
 
-use iodyno_model::{Job, Plan, Target, Verb, Workload};
+use iodyno_model::{Job, Plan, Target, Workload};
 
 use crate::clock::Tick;
 use crate::failure::Failure;
@@ -11,9 +11,13 @@ use crate::io::{Files, Io, Slot};
 use crate::memory::Memory;
 
 pub mod distribution;
+mod labels;
 pub mod pattern;
 pub mod permutation;
 pub mod random;
+pub mod walk;
+
+pub use labels::{VERIFY_LABEL, label_of, labels};
 
 /// What a source answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,25 +59,6 @@ impl Brief<'_> {
     }
 }
 
-/// The labels a job's operations are tallied under, in the order of an `Io`'s `label`.
-pub fn labels(job: &Job) -> Vec<(String, Verb)> {
-    let mut labels: Vec<(String, Verb)> = match &job.workload {
-        Workload::Pattern(pattern) => {
-            let mixed = pattern.mix.shares.iter().filter(|share| share.weight > 0.0).map(|share| share.verb);
-            mixed
-                .chain(pattern.every.iter().map(|every| every.verb))
-                .map(|verb| (verb.to_string(), verb))
-                .collect()
-        }
-        Workload::Script(_) | Workload::Trace(_) => Vec::new(),
-    };
-    if let Some(verb) = job.finish.sync {
-        labels.push((verb.to_string(), verb));
-    }
-    labels.dedup();
-    labels
-}
-
 /// Whether a job's workload can be run.
 ///
 /// # Errors
@@ -105,6 +90,7 @@ pub struct Source {
 }
 
 enum Work {
+    Steady(pattern::Steady),
     Pattern(Box<pattern::PatternSource>),
 }
 
@@ -116,7 +102,11 @@ impl Source {
     pub fn new(brief: &Brief<'_>) -> Result<Self, Failure> {
         let work = match &brief.job.workload {
             Workload::Pattern(pattern) => {
-                Work::Pattern(Box::new(pattern::PatternSource::new(brief, pattern)?))
+                let source = pattern::PatternSource::new(brief, pattern)?;
+                match pattern::Steady::of(&source) {
+                    Some(steady) => Work::Steady(steady),
+                    None => Work::Pattern(Box::new(source)),
+                }
             }
             _ => return Err(Failure::new("scripts and traces are not run yet")),
         };
@@ -125,9 +115,10 @@ impl Source {
 
     /// Writes the next operation into `io`, whose buffer is the slot's.
     #[inline(always)]
-    pub fn next(&mut self, now: Tick, _slot: Slot, io: &mut Io) -> Next {
+    pub fn next(&mut self, _now: Tick, _slot: Slot, io: &mut Io) -> Next {
         match &mut self.work {
-            Work::Pattern(pattern) => pattern.next(now, io),
+            Work::Steady(steady) => steady.next(io),
+            Work::Pattern(pattern) => pattern.next(io),
         }
     }
 

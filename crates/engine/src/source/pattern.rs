@@ -1,21 +1,135 @@
-//! A drawn workload.
+//! A drawn workload: which verb, which file, which place, how long. [`PatternSource`] draws anything a pattern can
+//! say; [`Steady`] is the same for the common case (one verb, one size, one file), stripped to what the loop's
+//! instruction budget allows.
+//!
+//! A worker's draws depend on the plan's seed, the job and the worker alone, never on completions or time: the same
+//! seed gives the same operations everywhere. It refuses to wait, to pace and to fill: others do.
 
-use iodyno_model::{Pattern, Pick, Size, Verb};
+use iodyno_model::{FileOrder, Kind, Pattern, Pick, Size, TargetKind, Verb};
 
+use super::distribution::{Distribution, Sizes};
+use super::random::{GOLDEN, Random, mix};
+use super::walk::{AT_POSITION, Ground, Walk, failure, shares};
 use super::{Brief, Next};
-use crate::clock::Tick;
 use crate::failure::Failure;
 use crate::io::Io;
 
 /// Draws operations.
+#[derive(Clone, Debug)]
 pub struct PatternSource {
+    shares: Vec<Share>,
+    run: u32,
+    run_left: u32,
+    share: usize,
+    files: Vec<Span>,
+    order: Order,
+    file: usize,
+    file_run_left: u32,
+    unfinished: usize,
+    every: Vec<Inserted>,
+    /// Insertions that come next, a bit for each.
+    due: u64,
+    /// Whether all verbs are of [`Class::File`]: then a pass is one operation on each.
+    only_files: bool,
+    random: Random,
+    left: Left,
+    pass: u64,
+    /// Reads of a stream end it when they bring nothing.
+    pub ends_on_nothing: bool,
+}
+
+/// What is left until a limit; the largest number where there is none.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    operations: u64,
+    bytes: u64,
+    passes: u64,
+}
+
+/// A verb of the mix.
+#[derive(Clone, Debug)]
+struct Share {
     verb: Verb,
-    random: bool,
-    state: u64,
-    blocks: u64,
-    block_bytes: u64,
-    next: u64,
+    label: u16,
+    below: u64,
+    class: Class,
+    sizes: Sizes,
+    /// The size is the file's.
+    whole: bool,
+}
+
+/// What a verb works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    /// A range of a file.
+    Range,
+    /// An item of a set.
+    Item,
+    /// The file as it is.
+    File,
+}
+
+/// The part of one handle that is worked on.
+#[derive(Clone, Debug)]
+struct Span {
+    handle: u32,
+    base: u64,
+    /// Bytes, or items.
+    length: u64,
+    /// All items of the set: renamed ones are numbered from here.
+    items: u64,
+    /// Bytes or items of one pass, and what is left of this one.
+    pass_units: u64,
     left: u64,
+    /// One for each share.
+    walks: Vec<Walk>,
+}
+
+#[derive(Clone, Debug)]
+enum Order {
+    InTurn,
+    Turns { operations: u32, next: usize },
+    Drawn(Box<Walk>, u32),
+}
+
+#[derive(Clone, Debug)]
+struct Inserted {
+    verb: Verb,
+    label: u16,
+    operations: u64,
+    count: u64,
+}
+
+/// The seed of everything a worker draws: plan, job and worker, and nothing else.
+pub fn worker_seed(brief: &Brief<'_>) -> u64 {
+    let name =
+        brief.job.name.bytes().fold(0u64, |hash, byte| mix(hash ^ u64::from(byte)).wrapping_add(GOLDEN));
+    mix(brief.plan.seed ^ mix(name.wrapping_add(u64::from(brief.worker).wrapping_mul(GOLDEN))))
+}
+
+/// Which of the three directions' rules a verb follows.
+fn directed<T>(directed: &iodyno_model::Directed<T>, verb: Verb) -> &T {
+    match verb.kind() {
+        Kind::Trim => &directed.trim,
+        Kind::Write => &directed.write,
+        Kind::Metadata if verb.changes() => &directed.write,
+        _ => &directed.read,
+    }
+}
+
+fn class_of(verb: Verb) -> Result<Class, Failure> {
+    Ok(match verb {
+        Verb::Read | Verb::Write | Verb::Trim | Verb::WriteZeroes => Class::Range,
+        Verb::SyncFileRange | Verb::Fallocate | Verb::Fadvise => Class::Range,
+        Verb::Send | Verb::Recv => Class::Range,
+        Verb::Fsync | Verb::Fdatasync | Verb::Syncfs | Verb::Msync | Verb::Fstat => Class::File,
+        _ if verb.kind() == Kind::Metadata => Class::Item,
+        _ => {
+            return Err(
+                Failure::new(format!("a pattern cannot draw `{verb}`")).hint("use it as a step of a script")
+            );
+        }
+    })
 }
 
 impl PatternSource {
@@ -24,48 +138,421 @@ impl PatternSource {
     /// # Errors
     /// What the pattern asks for and cannot have.
     pub fn new(brief: &Brief<'_>, pattern: &Pattern) -> Result<Self, Failure> {
-        let block_bytes = match &pattern.size.read {
-            Size::Fixed(bytes) => *bytes,
-            _ => return Err(Failure::new("only fixed sizes yet")),
+        let seed = worker_seed(brief);
+        let labels = super::labels(brief.job);
+        let shares = mixed(pattern, &labels)?;
+        let ranges = shares.iter().any(|share| share.class == Class::Range);
+        if ranges && shares.iter().any(|share| share.class == Class::Item) {
+            return Err(
+                Failure::new("a mix of verbs on data and verbs on items").hint("use two jobs, or a script")
+            );
+        }
+        let mut files = Vec::with_capacity(brief.files.handles.len());
+        for handle in 0..brief.files.handles.len() {
+            files.push(span(brief, pattern, &shares, handle, mix(seed ^ handle as u64))?);
+        }
+        if files.is_empty() {
+            return Err(Failure::new("no target to work on").hint("name a file, a set of files or a device"));
+        }
+        let stream = shares.iter().any(|share| *directed(&pattern.pick, share.verb) == Pick::Stream);
+        let every = pattern.every.iter().map(|every| Inserted {
+            verb: every.verb,
+            label: super::label_of(&labels, every.verb.name(), every.verb),
+            operations: every.operations.max(1),
+            count: 0,
+        });
+        if pattern.every.len() > 64 {
+            return Err(Failure::new("more than 64 kinds of inserted operations"));
+        }
+        let source = PatternSource {
+            run: pattern.mix.run.max(1),
+            run_left: 0,
+            share: 0,
+            unfinished: files.len(),
+            order: order(&pattern.files, files.len(), seed)?,
+            file: 0,
+            file_run_left: 0,
+            every: every.collect(),
+            due: 0,
+            only_files: shares.iter().all(|share| share.class == Class::File),
+            random: Random::from_seed(seed, 0),
+            left: left(brief),
+            pass: 0,
+            ends_on_nothing: stream,
+            files,
+            shares,
         };
-        let bytes = brief.files.handles.first().map_or(0, |handle| handle.bytes);
-        let blocks = (bytes / block_bytes).max(1);
-        let left = match (brief.job.limit.operations, brief.job.limit.time_ns) {
-            (Some(operations), _) => operations,
-            (None, Some(_)) => u64::MAX,
-            (None, None) => blocks,
+        source.check(brief).map(|()| source)
+    }
+
+    /// What only the whole can tell.
+    fn check(&self, brief: &Brief<'_>) -> Result<(), Failure> {
+        for share in self.shares.iter().filter(|share| share.verb.moves_data()) {
+            let most = match share.sizes {
+                Sizes::Fixed(bytes) if !share.whole => bytes,
+                _ => 0,
+            };
+            if most > brief.memory.stride() as u64 {
+                let message = format!("operations of {most} bytes, buffers of {}", brief.memory.stride());
+                return Err(Failure::new(message));
+            }
+        }
+        let limited = self.left.operations != u64::MAX || self.left.bytes != u64::MAX;
+        let endless = self.files.iter().all(|file| file.pass_units == u64::MAX);
+        if endless && !limited && brief.job.limit.time_ns.is_none() && !self.ends_on_nothing {
+            return Err(
+                Failure::new("nothing says when to stop").hint("limit the time, the operations or the bytes")
+            );
+        }
+        Ok(())
+    }
+
+    /// The pass that the next operation belongs to.
+    pub fn pass(&self) -> u64 {
+        self.pass
+    }
+
+    /// Nothing more is to be drawn.
+    pub fn end(&mut self) {
+        self.left.operations = 0;
+    }
+
+    /// Draws the next operation.
+    #[inline(never)]
+    pub fn next(&mut self, io: &mut Io) -> Next {
+        if self.due != 0 {
+            self.insert(io);
+            return Next::Io;
+        }
+        if self.left.operations == 0 || self.left.bytes == 0 || (self.unfinished == 0 && !self.next_pass()) {
+            return Next::Done;
+        }
+        self.left.operations -= u64::from(self.left.operations != u64::MAX);
+        self.choose_share();
+        self.choose_file();
+        self.place(io);
+        self.count_for_insertions(io.verb);
+        Next::Io
+    }
+
+    /// One of the insertions that are due, on the file of the operation before.
+    fn insert(&mut self, io: &mut Io) {
+        let inserted = &self.every[self.due.trailing_zeros() as usize];
+        self.due &= self.due - 1;
+        let (verb, label, file) = (inserted.verb, inserted.label, self.files[self.file].handle);
+        *io = Io { verb, label, file, buffer: io.buffer, ..Io::default() };
+    }
+
+    #[inline(always)]
+    fn choose_share(&mut self) {
+        if self.run_left > 0 {
+            self.run_left -= 1;
+            return;
+        }
+        self.run_left = self.run - 1;
+        if self.shares.len() > 1 {
+            let draw = self.random.next();
+            self.share = self.shares.iter().position(|share| draw <= share.below).unwrap_or(0);
+        }
+    }
+
+    #[inline(always)]
+    fn choose_file(&mut self) {
+        if self.files.len() > 1 {
+            self.choose_among_files();
+        }
+    }
+
+    fn choose_among_files(&mut self) {
+        match &mut self.order {
+            Order::InTurn => {}
+            _ if self.file_run_left > 0 => self.file_run_left -= 1,
+            Order::Turns { operations, next } => {
+                self.file = *next;
+                *next = if *next + 1 == self.files.len() { 0 } else { *next + 1 };
+                self.file_run_left = *operations - 1;
+            }
+            Order::Drawn(walk, operations) => {
+                self.file = walk.next(&mut self.random, 1) as usize;
+                self.file_run_left = *operations - 1;
+            }
+        }
+        while self.files[self.file].left == 0 {
+            self.file = if self.file + 1 == self.files.len() { 0 } else { self.file + 1 };
+        }
+    }
+
+    /// Writes verb, place and size; counts them against pass and limits.
+    #[inline(always)]
+    fn place(&mut self, io: &mut Io) {
+        let share = &self.shares[self.share];
+        let file = &mut self.files[self.file];
+        io.verb = share.verb;
+        io.flags = 0;
+        io.label = share.label;
+        io.file = file.handle;
+        let units = match share.class {
+            Class::Range => {
+                let wanted = if share.whole { file.length } else { share.sizes.draw(&mut self.random) };
+                let offset = file.walks[self.share].next(&mut self.random, wanted);
+                let room = if offset >= file.length { u64::MAX } else { file.length - offset };
+                io.offset = if offset == AT_POSITION { offset } else { file.base + offset };
+                io.bytes = wanted.min(room);
+                self.left.bytes = match self.left.bytes {
+                    u64::MAX => u64::MAX,
+                    left => left.saturating_sub(io.bytes),
+                };
+                io.bytes
+            }
+            Class::Item => {
+                io.offset = file.base + file.walks[self.share].next(&mut self.random, 1);
+                io.bytes = 0;
+                io.other = io.offset + file.items;
+                if self.pass % 2 == 1 && share.verb == Verb::Rename {
+                    std::mem::swap(&mut io.offset, &mut io.other);
+                }
+                1
+            }
+            Class::File => {
+                (io.offset, io.bytes) = (0, 0);
+                u64::from(self.only_files)
+            }
         };
-        Ok(PatternSource {
-            verb: pattern.mix.shares[0].verb,
-            random: pattern.pick.read == Pick::Uniform,
-            state: brief.plan.seed | 1,
-            blocks,
-            block_bytes,
-            next: 0,
-            left,
+        file.left = if file.left == u64::MAX { u64::MAX } else { file.left.saturating_sub(units) };
+        self.unfinished -= usize::from(file.left == 0);
+    }
+
+    #[inline(always)]
+    fn count_for_insertions(&mut self, verb: Verb) {
+        if !self.every.is_empty() {
+            self.count_each(verb);
+        }
+    }
+
+    fn count_each(&mut self, verb: Verb) {
+        for (index, inserted) in self.every.iter_mut().enumerate() {
+            let counts = inserted.verb.kind() != Kind::Sync || verb.kind() == Kind::Write;
+            inserted.count += u64::from(counts);
+            if counts && inserted.count == inserted.operations {
+                inserted.count = 0;
+                self.due |= 1 << index;
+            }
+        }
+    }
+
+    #[cold]
+    fn next_pass(&mut self) -> bool {
+        self.pass += 1;
+        self.left.passes -= u64::from(self.left.passes != u64::MAX);
+        if self.left.passes == 0 {
+            self.left.operations = 0;
+            return false;
+        }
+        self.unfinished = self.files.len();
+        self.files.iter_mut().for_each(|file| file.left = file.pass_units);
+        self.file = 0;
+        true
+    }
+}
+
+/// The verbs of the mix that can come, with their labels.
+fn mixed(pattern: &Pattern, labels: &[(String, Verb)]) -> Result<Vec<Share>, Failure> {
+    let used = pattern.mix.shares.iter().filter(|share| share.weight > 0.0);
+    let bounds = shares(used.clone().map(|share| share.weight))?;
+    used.zip(bounds)
+        .map(|(share, below)| {
+            let (class, size) = (class_of(share.verb)?, directed(&pattern.size, share.verb));
+            let whole = *size == Size::Whole;
+            let sizes = match class {
+                Class::Range if !whole => Sizes::new(size).map_err(failure)?,
+                _ => Sizes::Fixed(1),
+            };
+            if matches!(sizes, Sizes::Fixed(0)) && share.verb.moves_data() {
+                return Err(Failure::new("operations of 0 bytes").hint("give a size of at least 1 byte"));
+            }
+            let label = super::label_of(labels, share.verb.name(), share.verb);
+            Ok(Share { verb: share.verb, label, below, class, sizes, whole })
+        })
+        .collect()
+}
+
+/// What one handle offers, and the walks over it.
+fn span(
+    brief: &Brief<'_>,
+    pattern: &Pattern,
+    shares: &[Share],
+    index: usize,
+    seed: u64,
+) -> Result<Span, Failure> {
+    let handle = &brief.files.handles[index];
+    let items = shares.iter().any(|share| share.class == Class::Item);
+    let (base, length, items) = match (&handle.names, items) {
+        (Some(names), true) => {
+            let (first, count) = own_items(brief, handle.target as usize, names.count);
+            (first, count, names.count)
+        }
+        (None, false) => (handle.base, handle.bytes, 0),
+        (Some(_), false) if shares.iter().all(|share| share.class == Class::File) => (0, 0, 0),
+        (Some(_), false) => {
+            return Err(Failure::new("a pattern moves data on files, and this target is a set of files")
+                .hint("use a script: open, read or write, close"));
+        }
+        (None, true) => {
+            return Err(Failure::new(
+                "create, stat, open and their like work on the items of a set of files",
+            ));
+        }
+    };
+    let mut span =
+        Span { handle: index as u32, base, length, items, pass_units: 0, left: 0, walks: Vec::new() };
+    for (number, share) in shares.iter().enumerate() {
+        let ground = ground(brief, pattern, share, &span);
+        let pick =
+            if share.class == Class::File { &Pick::Stream } else { directed(&pattern.pick, share.verb) };
+        if share.class == Class::Range && matches!(pick, Pick::Stream | Pick::Append) && length == 0 {
+            span.pass_units = u64::MAX;
+        } else if share.class != Class::File {
+            let units =
+                if ground.fixed { Walk::places(pick, ground).saturating_mul(ground.least) } else { length };
+            span.pass_units = span.pass_units.max(units);
+        }
+        span.walks.push(Walk::new(pick, pattern.coverage, ground, mix(seed ^ number as u64))?);
+    }
+    span.pass_units = span.pass_units.max(1);
+    span.left = span.pass_units;
+    Ok(span)
+}
+
+/// The items of a set that are this worker's: all of its own set, a part of one that all share.
+fn own_items(brief: &Brief<'_>, target: usize, count: u64) -> (u64, u64) {
+    let kind = brief.plan.targets.get(target).map(|target| &target.kind);
+    let own = !matches!(kind, Some(TargetKind::FileSet { items, .. } | TargetKind::Bucket { items, .. }) if !items.own);
+    if own || brief.job.workers <= 1 {
+        return (0, count);
+    }
+    let part = |worker: u32| (u128::from(count) * u128::from(worker) / u128::from(brief.job.workers)) as u64;
+    let first = part(brief.worker);
+    (first, part(brief.worker + 1) - first)
+}
+
+fn ground(brief: &Brief<'_>, pattern: &Pattern, share: &Share, span: &Span) -> Ground {
+    let size = directed(&pattern.size, share.verb);
+    let (least, fixed) = match (share.class, size) {
+        (Class::Range, Size::Whole) => (span.length, true),
+        (Class::Range, Size::Fixed(bytes)) => (*bytes, true),
+        (Class::Range, size) => (size.least_bytes().unwrap_or(1), false),
+        _ => (1, true),
+    };
+    let align = match (share.class, *directed(&pattern.align_bytes, share.verb)) {
+        (Class::Range, 0) => least,
+        (Class::Range, align) => align,
+        _ => 1,
+    };
+    let appends = *directed(&pattern.pick, share.verb) == Pick::Append;
+    let fd = brief.files.handles[span.handle as usize].fd;
+    let end = if appends { held_bytes(fd).saturating_sub(span.base) } else { 0 };
+    Ground { span: span.length, align: align.max(1), least: least.max(1), fixed, end }
+}
+
+/// How long an open file is now; 0 where there is none.
+fn held_bytes(fd: std::os::fd::RawFd) -> u64 {
+    let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: `stat` is valid for writing, and is only read when the call says that it was written.
+    unsafe {
+        if libc::fstat(fd, stat.as_mut_ptr()) == 0 { stat.assume_init().st_size.max(0) as u64 } else { 0 }
+    }
+}
+
+fn order(order: &FileOrder, files: usize, seed: u64) -> Result<Order, Failure> {
+    Ok(match order {
+        FileOrder::InTurn => Order::InTurn,
+        FileOrder::RoundRobin { operations } => Order::Turns { operations: (*operations).max(1), next: 0 },
+        FileOrder::Drawn { pick, operations } => {
+            let ground = Ground { span: files as u64, align: 1, least: 1, fixed: true, end: 0 };
+            let drawn = Distribution::draws(pick) || **pick == Pick::Sequential;
+            if !drawn {
+                return Err(Failure::new("files can be drawn by chance, or taken in turn"));
+            }
+            let walk = Walk::new(pick, iodyno_model::Coverage::Repeating, ground, mix(seed ^ GOLDEN))?;
+            Order::Drawn(Box::new(walk), (*operations).max(1))
+        }
+    })
+}
+
+fn left(brief: &Brief<'_>) -> Left {
+    let limit = &brief.job.limit;
+    let timed = limit.time_ns.is_some() || limit.operations.is_some() || limit.bytes.is_some();
+    Left {
+        operations: limit.operations.unwrap_or(u64::MAX),
+        bytes: limit.bytes.unwrap_or(u64::MAX),
+        passes: limit.passes.unwrap_or(if timed { u64::MAX } else { 1 }),
+    }
+}
+
+/// The common case: one verb, one size, one file, and nothing in between.
+#[derive(Clone, Debug)]
+pub struct Steady {
+    walk: Walk,
+    random: Random,
+    left: u64,
+    base: u64,
+    bytes: u64,
+    verb: Verb,
+    label: u16,
+    file: u32,
+}
+
+impl Steady {
+    /// The same draws as a general source's, if that is simple enough.
+    pub fn of(source: &PatternSource) -> Option<Steady> {
+        let ([share], [file], true) = (&source.shares[..], &source.files[..], source.every.is_empty()) else {
+            return None;
+        };
+        let Sizes::Fixed(bytes) = share.sizes else { return None };
+        let plain = matches!(file.walks[0], Walk::Line(_) | Walk::Once(_) | Walk::Uniform { .. });
+        if !plain || share.class != Class::Range || share.whole {
+            return None;
+        }
+        let of_passes = (file.pass_units / bytes).saturating_mul(source.left.passes);
+        Some(Steady {
+            walk: file.walks[0].clone(),
+            random: source.random.clone(),
+            left: of_passes.min(source.left.operations).min(source.left.bytes.div_ceil(bytes)),
+            base: file.base,
+            bytes,
+            verb: share.verb,
+            label: share.label,
+            file: file.handle,
         })
     }
 
     /// Draws the next operation.
     #[inline(always)]
-    pub fn next(&mut self, _now: Tick, io: &mut Io) -> Next {
+    pub fn next(&mut self, io: &mut Io) -> Next {
         if self.left == 0 {
             return Next::Done;
         }
         self.left -= 1;
-        let block = if self.random {
-            self.state ^= self.state << 13;
-            self.state ^= self.state >> 7;
-            self.state ^= self.state << 17;
-            ((u128::from(self.state) * u128::from(self.blocks)) >> 64) as u64
-        } else {
-            let block = self.next;
-            self.next = if block + 1 == self.blocks { 0 } else { block + 1 };
-            block
-        };
         io.verb = self.verb;
-        io.offset = block * self.block_bytes;
-        io.bytes = self.block_bytes;
+        io.label = self.label;
+        io.file = self.file;
+        io.offset = self.base + self.walk.next(&mut self.random, self.bytes);
+        io.bytes = self.bytes;
         Next::Io
     }
+
+    /// Operations left; what this one's content is told apart by.
+    #[inline(always)]
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// Nothing more is to be drawn.
+    pub fn end(&mut self) {
+        self.left = 0;
+    }
 }
+
+#[cfg(test)]
+#[path = "pattern_tests.rs"]
+mod tests;

@@ -1,0 +1,422 @@
+//! Fills buffers: incompressible, cheap, and reproducible from the place alone.
+//!
+//! Random content is a window of a fixed pool of random bytes, XORed with a 64-bit key; window and key are hashed from
+//! seed, file, sector and generation. A sector costs one hash and sixteen vector operations, yet no two sectors share a
+//! word at a known place, so neither long-window compression nor deduplication finds anything. It is no cipher, and
+//! refuses to pretend so: an adversary who knows the pool sees through it.
+
+use std::sync::OnceLock;
+
+use iodyno_model::{Content, Diagnostic, Origin, Payload, Refresh, Stamp as StampKind, Verify};
+
+use super::stamp::Stamp;
+use super::{Place, SECTOR_BYTES, Sector, pieces};
+use crate::source::random::{GOLDEN, Random, mix};
+
+/// A cache line of the pool: windows begin at one, so that vector loads never cross two.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line([u64; 8]);
+
+const LINES_OF_SECTOR: usize = SECTOR_BYTES / 64;
+/// 256 KiB: shared by all workers of a process, and small enough for a second-level cache.
+const POOL_LINES: usize = 4096;
+const WINDOWS: u64 = (POOL_LINES - LINES_OF_SECTOR + 1) as u64;
+/// Different blocks among those that repeat: few, so that any sample of a file has the share asked for.
+const REPEATED_BLOCKS: u64 = 16;
+/// Blocks repeat in units of at least this: file systems and arrays deduplicate nothing smaller.
+const UNIT_BYTES_LEAST: u64 = 4096;
+
+/// The random lines that all content is made of; the same in every process of every machine.
+fn pool() -> &'static [Line] {
+    static POOL: OnceLock<Box<[Line]>> = OnceLock::new();
+    POOL.get_or_init(|| {
+        let mut random = Random::from_seed(0x10d7_0000, 0);
+        (0..POOL_LINES).map(|_| Line(std::array::from_fn(|_| random.next()))).collect()
+    })
+}
+
+/// Makes the content of one job's buffers. Shares its pool with all others; making one is cheap.
+#[derive(Clone)]
+pub struct Filler {
+    pool: &'static [Line],
+    seed: u64,
+    content: Content,
+    once: bool,
+    stamped: bool,
+    /// The block, at least a page: what repeats as a whole.
+    unit_bytes: u64,
+    /// Units whose hash is below this repeat one of few.
+    repeats_below: u64,
+    chunk_bytes: u64,
+    /// The rest of each chunk is zeros.
+    random_bytes: u64,
+}
+
+impl Filler {
+    /// A filler for `payload`. `block_bytes` is the job's block (the largest, if sizes vary): the unit that repeats, and
+    /// the chunk that compresses where the payload names none.
+    ///
+    /// # Errors
+    /// What cannot be filled as asked: shares above 100 %, an empty pattern, stamps in blocks that repeat, …
+    pub fn new(payload: &Payload, seed: u64, block_bytes: usize) -> Result<Self, Diagnostic> {
+        let stamped = stamped(payload, block_bytes)?;
+        if payload.compress_percent > 100 || payload.dedupe_percent > 100 {
+            return Err(refused("payload: a share above 100 percent", "use 0 to 100"));
+        }
+        let block_bytes = (block_bytes as u64).max(1);
+        let chunk_bytes =
+            if payload.compress_chunk_bytes > 0 { payload.compress_chunk_bytes } else { block_bytes };
+        let random_percent = 100 - u128::from(payload.compress_percent);
+        Ok(Filler {
+            pool: pool(),
+            seed,
+            content: content(payload)?,
+            once: payload.refresh == Refresh::Once,
+            stamped,
+            unit_bytes: block_bytes.max(UNIT_BYTES_LEAST).next_multiple_of(SECTOR_BYTES as u64),
+            repeats_below: (u128::from(payload.dedupe_percent) * u128::from(u64::MAX) / 100) as u64,
+            chunk_bytes,
+            random_bytes: (u128::from(chunk_bytes) * random_percent).div_ceil(100) as u64,
+        })
+    }
+
+    /// Fills the whole buffer for a write to `place`. Allocates nothing.
+    #[inline]
+    pub fn fill(&self, buffer: &mut [u8], place: Place) {
+        if !self.stamped {
+            return self.write_content(buffer, place);
+        }
+        if place.offset.is_multiple_of(SECTOR_BYTES as u64) && buffer.len().is_multiple_of(SECTOR_BYTES) {
+            self.write_content(buffer, place);
+            return self.seal(buffer, place);
+        }
+        for piece in pieces(place.offset, buffer.len()) {
+            self.fill_piece(&mut buffer[piece.clone()], place.at(place.offset + piece.start as u64));
+        }
+    }
+
+    /// Prepares a buffer for its next write, touching only what must change. The buffer must be as this filler left it,
+    /// for a place with the same offset within the block. This is what makes scrambled and once-filled buffers cheap.
+    #[inline]
+    pub fn refresh(&self, buffer: &mut [u8], place: Place) {
+        let aligned =
+            place.offset.is_multiple_of(SECTOR_BYTES as u64) && buffer.len().is_multiple_of(SECTOR_BYTES);
+        match self.content {
+            _ if !aligned => self.fill(buffer, place),
+            Content::Zero | Content::Carried => {}
+            _ if self.once => {}
+            Content::Scrambled => self.alter(buffer, place),
+            _ => return self.fill(buffer, place),
+        }
+        if self.stamped && aligned {
+            self.seal(buffer, place);
+        }
+    }
+
+    /// The sector at `place`, whole, as it would be on the disk.
+    pub(super) fn sector(&self, place: Place) -> Sector {
+        let mut sector = [0; SECTOR_BYTES];
+        self.write_content(&mut sector, place);
+        if self.stamped {
+            self.seal(&mut sector, place);
+        }
+        sector
+    }
+
+    pub(super) fn is_stamped(&self) -> bool {
+        self.stamped
+    }
+
+    pub(super) fn stamp(&self, place: Place) -> Stamp {
+        Stamp::of(self.seed, place)
+    }
+
+    /// A part of one sector: its stamp's checksum needs the whole.
+    #[cold]
+    fn fill_piece(&self, buffer: &mut [u8], place: Place) {
+        let within = (place.offset % SECTOR_BYTES as u64) as usize;
+        let sector = self.sector(place.at(place.offset - within as u64));
+        buffer.copy_from_slice(&sector[within..within + buffer.len()]);
+    }
+
+    #[inline]
+    fn seal(&self, buffer: &mut [u8], place: Place) {
+        let mut stamp = self.stamp(place);
+        for sector in buffer.as_chunks_mut::<SECTOR_BYTES>().0 {
+            stamp.seal(sector);
+            stamp.address += SECTOR_BYTES as u64;
+        }
+    }
+
+    #[inline]
+    fn write_content(&self, buffer: &mut [u8], place: Place) {
+        let scrambled = self.content == Content::Scrambled;
+        if !scrambled && !self.once {
+            return self.write_payload(buffer, place);
+        }
+        self.for_each_unit(buffer, place, |part, at| {
+            let within = Place { file: 0, offset: at.offset % self.unit_bytes, generation: 0 };
+            self.write_payload(part, within);
+        });
+        if scrambled && !self.once {
+            self.alter(buffer, place);
+        }
+    }
+
+    #[inline]
+    fn write_payload(&self, buffer: &mut [u8], place: Place) {
+        match &self.content {
+            Content::Random if self.random_bytes == self.chunk_bytes => self.write_units(buffer, place),
+            Content::Random => self.write_chunks(buffer, place),
+            Content::Zero => buffer.fill(0),
+            Content::Pattern(pattern) => write_pattern(buffer, pattern, place.offset),
+            Content::Carried => {}
+            Content::Scrambled => self.write_sectors(buffer, place.offset, self.key(place)),
+        }
+    }
+
+    #[inline]
+    fn for_each_unit(
+        &self,
+        mut buffer: &mut [u8],
+        mut place: Place,
+        mut write: impl FnMut(&mut [u8], Place),
+    ) {
+        while !buffer.is_empty() {
+            let left = self.unit_bytes - place.offset % self.unit_bytes;
+            let (part, rest) = buffer.split_at_mut((buffer.len() as u64).min(left) as usize);
+            write(part, place);
+            place.offset += part.len() as u64;
+            buffer = rest;
+        }
+    }
+
+    /// Of each chunk the first part random, the rest zeros.
+    fn write_chunks(&self, mut buffer: &mut [u8], mut place: Place) {
+        while !buffer.is_empty() {
+            let within = place.offset % self.chunk_bytes;
+            let (end, random) = match within < self.random_bytes {
+                true => (self.random_bytes, true),
+                false => (self.chunk_bytes, false),
+            };
+            let bytes = (buffer.len() as u64).min(end - within);
+            let (part, rest) = buffer.split_at_mut(bytes as usize);
+            match random {
+                true => self.write_units(part, place),
+                false => part.fill(0),
+            }
+            buffer = rest;
+            place.offset += bytes;
+        }
+    }
+
+    /// Random bytes; where blocks repeat, one unit after the other.
+    #[inline]
+    fn write_units(&self, buffer: &mut [u8], place: Place) {
+        if self.repeats_below == 0 {
+            return self.write_sectors(buffer, place.offset, self.key(place));
+        }
+        self.for_each_unit(buffer, place, |part, at| {
+            let within = at.offset % self.unit_bytes;
+            // Whether a block repeats does not depend on its generation: rewriting keeps the share.
+            let unit = (at.offset - within).wrapping_mul(GOLDEN);
+            let hash = mix(mix(at.file ^ self.seed).wrapping_add(unit));
+            match hash < self.repeats_below {
+                true => {
+                    let original = Place { file: !0, offset: 0, generation: mix(hash) % REPEATED_BLOCKS };
+                    self.write_sectors(part, within, self.key(original));
+                }
+                false => self.write_sectors(part, at.offset, self.key(at)),
+            }
+        });
+    }
+
+    /// What distinguishes this file and generation from all others.
+    #[inline]
+    fn key(&self, place: Place) -> u64 {
+        mix(mix(self.seed.wrapping_add(GOLDEN) ^ mix(place.file))
+            .wrapping_add(place.generation.wrapping_mul(GOLDEN)))
+    }
+
+    /// Random bytes of any range: whole sectors straight into the buffer, both ends by way of a whole one.
+    #[inline]
+    fn write_sectors(&self, buffer: &mut [u8], offset: u64, key: u64) {
+        let ahead = (offset.wrapping_neg() % SECTOR_BYTES as u64) as usize;
+        let first = offset.div_ceil(SECTOR_BYTES as u64);
+        if ahead > 0 {
+            let within = SECTOR_BYTES - ahead;
+            let bytes = ahead.min(buffer.len());
+            self.write_part(&mut buffer[..bytes], within, first - 1, key);
+        }
+        let Some(rest) = buffer.get_mut(ahead..) else { return };
+        let (whole, tail) = rest.as_chunks_mut::<SECTOR_BYTES>();
+        write_whole(whole, self.pool, key, first);
+        if !tail.is_empty() {
+            self.write_part(tail, 0, first + whole.len() as u64, key);
+        }
+    }
+
+    fn write_part(&self, part: &mut [u8], within: usize, number: u64, key: u64) {
+        let mut sector = [[0; SECTOR_BYTES]];
+        write_whole(&mut sector, self.pool, key, number);
+        part.copy_from_slice(&sector[0][within..within + part.len()]);
+    }
+
+    /// Changes two words of each sector, at places that depend on the sector's place in its block alone, so that the
+    /// next change overwrites them.
+    fn alter(&self, buffer: &mut [u8], place: Place) {
+        let key = self.key(place);
+        for piece in pieces(place.offset, buffer.len()) {
+            let address = place.offset + piece.start as u64;
+            let within = (address % SECTOR_BYTES as u64) as usize;
+            let part = &mut buffer[piece];
+            if let Ok(sector) = <&mut Sector>::try_from(&mut *part) {
+                self.alter_sector(sector, address, key);
+                continue;
+            }
+            let mut sector = [0; SECTOR_BYTES];
+            sector[within..within + part.len()].copy_from_slice(part);
+            self.alter_sector(&mut sector, address - within as u64, key);
+            part.copy_from_slice(&sector[within..within + part.len()]);
+        }
+    }
+
+    /// Past the stamp, one word in each half of the sector.
+    #[inline]
+    fn alter_sector(&self, sector: &mut Sector, address: u64, key: u64) {
+        let number = address / SECTOR_BYTES as u64;
+        let word = mix(key.wrapping_add(number.wrapping_mul(GOLDEN)));
+        let slot = (mix(self.seed ^ (address % self.unit_bytes)) % 28) as usize;
+        let words = sector.as_chunks_mut::<8>().0;
+        words[4 + slot] = word.to_le_bytes();
+        words[32 + slot] = (!word).to_le_bytes();
+    }
+}
+
+fn refused(message: impl Into<String>, hint: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(&Origin::Default, message).hint(hint)
+}
+
+/// The content that is really made: scrambling has no share that compresses, so a payload with one is plain random.
+fn content(payload: &Payload) -> Result<Content, Diagnostic> {
+    match &payload.content {
+        Content::Pattern(pattern) if pattern.is_empty() => {
+            Err(refused("payload: an empty pattern", "name at least one byte, or use zero"))
+        }
+        Content::Scrambled if payload.compress_percent > 0 || payload.dedupe_percent > 0 => {
+            Ok(Content::Random)
+        }
+        other => Ok(other.clone()),
+    }
+}
+
+/// Whether sectors carry our stamp; refuses combinations that could only raise false alarms.
+fn stamped(payload: &Payload, block_bytes: usize) -> Result<bool, Diagnostic> {
+    let Some(Verify { stamp, interval_bytes, .. }) = &payload.verify else { return Ok(false) };
+    if payload.content == Content::Carried {
+        return Err(refused(
+            "verify: bytes carried from another step cannot be checked",
+            "give the payload a content of its own",
+        ));
+    }
+    match stamp {
+        StampKind::Foreign(name) => Err(refused(
+            format!("verify: the stamp `{name}` arrives with the fio dialect"),
+            "use the stamp `block` or `content`",
+        )),
+        StampKind::Content => Ok(false),
+        StampKind::Block if payload.dedupe_percent > 0 => Err(refused(
+            "verify: stamped blocks cannot repeat, each names its own place",
+            "with dedupe_percent use the stamp `content`",
+        )),
+        StampKind::Block if !block_bytes.is_multiple_of(SECTOR_BYTES) => Err(refused(
+            format!("verify: blocks of {block_bytes} bytes cannot carry a stamp in every 512-byte sector"),
+            "use a multiple of 512 bytes, or the stamp `content`",
+        )),
+        StampKind::Block if *interval_bytes != 0 && *interval_bytes != SECTOR_BYTES as u64 => Err(refused(
+            format!(
+                "verify: the stamp `block` lies in every 512-byte sector, not every {interval_bytes} bytes"
+            ),
+            "leave interval_bytes out",
+        )),
+        StampKind::Block => Ok(true),
+    }
+}
+
+/// The pattern, laid from the file's first byte on: once by hand, then doubled.
+fn write_pattern(buffer: &mut [u8], pattern: &[u8], offset: u64) {
+    if let [byte] = pattern {
+        return buffer.fill(*byte);
+    }
+    let phase = (offset % pattern.len() as u64) as usize;
+    let bytes = buffer.len();
+    let mut done = bytes.min(pattern.len());
+    for (target, byte) in buffer.iter_mut().zip(pattern.iter().cycle().skip(phase)).take(done) {
+        *target = *byte;
+    }
+    while done < bytes {
+        let more = done.min(bytes - done);
+        buffer.copy_within(..more, done);
+        done += more;
+    }
+}
+
+/// Whole sectors from sector `number` on, by the widest vectors there are; the bytes are the same with all of them.
+#[inline]
+fn write_whole(sectors: &mut [Sector], pool: &[Line], key: u64, number: u64) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has just been asked whether it has AVX2.
+        return unsafe { write_whole_avx2(sectors, pool, key, number) };
+    }
+    write_whole_plain(sectors, pool, key, number);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn write_whole_avx2(sectors: &mut [Sector], pool: &[Line], key: u64, number: u64) {
+    write_whole_plain(sectors, pool, key, number);
+}
+
+/// Inlined into both callers, and so compiled for each one's vectors.
+#[inline(always)]
+fn write_whole_plain(sectors: &mut [Sector], pool: &[Line], key: u64, number: u64) {
+    let mut state = key.wrapping_add(number.wrapping_mul(GOLDEN));
+    for sector in sectors {
+        let hash = mix(state);
+        state = state.wrapping_add(GOLDEN);
+        // The window comes from the hash's upper bits; the hash itself, which is different for every sector of a
+        // generation, is the key.
+        let start = ((u128::from(hash) * u128::from(WINDOWS)) >> 64) as usize;
+        for (out, line) in
+            sector.as_chunks_mut::<64>().0.iter_mut().zip(&pool[start..start + LINES_OF_SECTOR])
+        {
+            for (word, source) in out.as_chunks_mut::<8>().0.iter_mut().zip(line.0) {
+                *word = (source ^ hash).to_le_bytes();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_vector_width_writes_the_same() {
+        let (mut wide, mut plain) = ([[0; SECTOR_BYTES]; 9], [[0; SECTOR_BYTES]; 9]);
+        write_whole(&mut wide, pool(), 77, 1 << 40);
+        write_whole_plain(&mut plain, pool(), 77, 1 << 40);
+        assert_eq!(wide, plain);
+    }
+
+    #[test]
+    fn patterns_follow_the_file_not_the_buffer() {
+        let mut buffer = [0; 11];
+        write_pattern(&mut buffer, b"abc", 7);
+        assert_eq!(&buffer, b"bcabcabcabc");
+        write_pattern(&mut buffer[..2], b"0123456789abcdefg", 17 * 5 + 16);
+        assert_eq!(&buffer[..2], b"g0");
+    }
+}

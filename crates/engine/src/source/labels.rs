@@ -1,0 +1,69 @@
+//! The names a job's operations are tallied under.
+//!
+//! Worked out from the job alone, so that conductor, worker and report agree without asking each other.
+
+use iodyno_model::{Action, Job, Script, Step, Verb, VerifyWhen, Workload};
+
+/// The label of reads that a source adds by itself to check what was written.
+pub const VERIFY_LABEL: &str = "verify";
+
+/// The labels a job's operations are tallied under, each once, in the order of an `Io`'s `label`.
+pub fn labels(job: &Job) -> Vec<(String, Verb)> {
+    let mut labels = Labels(Vec::new());
+    match &job.workload {
+        Workload::Pattern(pattern) => {
+            let mixed = pattern.mix.shares.iter().filter(|share| share.weight > 0.0).map(|share| share.verb);
+            mixed.chain(pattern.every.iter().map(|every| every.verb)).for_each(|verb| labels.verb(verb));
+        }
+        Workload::Script(script) => labels.script(script),
+        Workload::Trace(trace) => trace.entries.iter().for_each(|entry| labels.verb(entry.verb)),
+    }
+    if let Some(verb) = job.finish.sync {
+        labels.verb(verb);
+    }
+    let reads_back = |when| matches!(when, VerifyWhen::AfterWrites | VerifyWhen::Backlog { .. });
+    if job.payload.verify.as_ref().is_some_and(|verify| reads_back(verify.when)) {
+        labels.add(VERIFY_LABEL, Verb::Read);
+    }
+    labels.0
+}
+
+/// The position of a label; the first line where it is missing.
+pub fn label_of(labels: &[(String, Verb)], name: &str, verb: Verb) -> u16 {
+    let same = |(label, other): &(String, Verb)| label == name && *other == verb;
+    labels.iter().position(same).unwrap_or(0) as u16
+}
+
+struct Labels(Vec<(String, Verb)>);
+
+impl Labels {
+    fn add(&mut self, name: &str, verb: Verb) {
+        if !self.0.iter().any(|(label, other)| label == name && *other == verb) {
+            self.0.push((name.to_string(), verb));
+        }
+    }
+
+    fn verb(&mut self, verb: Verb) {
+        self.add(verb.name(), verb);
+    }
+
+    fn script(&mut self, script: &Script) {
+        script.steps.iter().for_each(|step| self.step(step));
+    }
+
+    /// A composite has a line of its own beside those of its steps; it counts as what its first step is.
+    fn step(&mut self, step: &Step) {
+        match &step.action {
+            Action::Do(operation) => self.add(&step.label, operation.verb),
+            Action::Block(steps) => {
+                self.add(&step.label, block_verb(steps));
+                steps.iter().for_each(|step| self.step(step));
+            }
+        }
+    }
+}
+
+/// The verb that a composite's line carries: control, so that its steps are not counted twice in any sum.
+pub fn block_verb(_steps: &[Step]) -> Verb {
+    Verb::Wait
+}

@@ -1,0 +1,350 @@
+use iodyno_model::{
+    Blend, Coverage, Directed, Every, FileOrder, Items, Job, Mix, Pattern, Pick, Plan, Share, Size, Target,
+    TargetKind, Verb, Workload, Zone,
+};
+use proptest::prelude::*;
+
+use super::*;
+use crate::io::{Files, Handle, Names};
+use crate::memory::Memory;
+
+/// A plan of one job whose handles are spans of `spans`.
+struct Bench {
+    plan: Plan,
+    files: Files,
+    memory: Memory,
+}
+
+impl Bench {
+    fn new(pattern: Pattern, spans: &[(u64, u64)]) -> Bench {
+        let job = Job::new("j", "null", vec![0], Workload::Pattern(Box::new(pattern)));
+        let mut plan = Plan { seed: 1, ..Plan::default() };
+        plan.phases.push(iodyno_model::Phase { jobs: vec![job], ..Default::default() });
+        let handle = |&(base, bytes): &(u64, u64)| Handle { fd: -1, target: 0, bytes, base, names: None };
+        let files = Files { handles: spans.iter().map(handle).collect() };
+        Bench { plan, files, memory: Memory::new(1, 1 << 20).unwrap() }
+    }
+
+    /// One set of `count` items instead of files.
+    fn items(mut self, count: u64, own: bool) -> Bench {
+        let items = Items { count, own, ..Items::default() };
+        let kind = TargetKind::FileSet { root: "d".into(), items };
+        self.plan.targets = vec![Target {
+            name: "set".into(),
+            kind,
+            open: Default::default(),
+            prepare: Default::default(),
+            remove: false,
+            origin: Default::default(),
+        }];
+        let names =
+            Names { prefix: String::new(), suffix: String::new(), depth: 0, branch: 1, count, item_bytes: 0 };
+        self.files.handles =
+            vec![Handle { fd: -1, target: 0, bytes: 0, base: 0, names: Some(Box::new(names)) }];
+        self
+    }
+
+    fn job(&mut self) -> &mut Job {
+        &mut self.plan.phases[0].jobs[0]
+    }
+
+    fn source_of(&self, worker: u32) -> Result<PatternSource, Failure> {
+        let job = &self.plan.phases[0].jobs[0];
+        let Workload::Pattern(pattern) = &job.workload else { unreachable!() };
+        PatternSource::new(&self.brief(job, worker), pattern)
+    }
+
+    fn brief<'a>(&'a self, job: &'a Job, worker: u32) -> Brief<'a> {
+        Brief {
+            plan: &self.plan,
+            job,
+            worker,
+            files: &self.files,
+            memory: &self.memory,
+            depth: 1,
+            start: 0,
+            goal: None,
+        }
+    }
+
+    fn draw(&self, worker: u32, most: usize) -> Vec<Io> {
+        let mut source = self.source_of(worker).unwrap();
+        let mut io = Io::default();
+        (0..most).map_while(|_| (source.next(&mut io) == Next::Io).then_some(io)).collect()
+    }
+
+    fn offsets(&self, most: usize) -> Vec<u64> {
+        self.draw(0, most).iter().map(|io| io.offset).collect()
+    }
+}
+
+fn reads(pick: Pick) -> Pattern {
+    Pattern::of(Verb::Read, pick, 4)
+}
+
+fn first(pick: Pick, span: u64, most: usize) -> Vec<u64> {
+    let mut bench = Bench::new(reads(pick), &[(0, span)]);
+    bench.job().limit.operations = Some(most as u64);
+    bench.offsets(most)
+}
+
+#[test]
+fn sequences_are_as_said() {
+    assert_eq!(first(Pick::Sequential, 18, 6), [0, 4, 8, 12, 0, 4]);
+    assert_eq!(first(Pick::Backward, 18, 6), [12, 8, 4, 0, 12, 8]);
+    assert_eq!(first(Pick::Gap(4), 24, 5), [0, 8, 16, 0, 8]);
+    assert_eq!(first(Pick::Gap(-8), 16, 5), [12, 8, 4, 0, 12]);
+    assert_eq!(first(Pick::Gap(-4), 16, 3), [0, 0, 0]);
+    assert_eq!(first(Pick::Strided { stride_bytes: 12 }, 32, 9), [0, 12, 24, 4, 16, 28, 8, 20, 0]);
+    let segments = |shuffled| Pick::Segmented { block_bytes: 8, stride_bytes: 16, shuffled, count: 0 };
+    assert_eq!(first(segments(false), 40, 8), [0, 4, 16, 20, 32, 36, 0, 4]);
+    let shuffled = first(segments(true), 40, 6);
+    let sorted = |part: &[u64]| part.iter().copied().collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(sorted(&shuffled[2..4]), sorted(&[16, 20]));
+    assert_eq!(first(Pick::Stream, 16, 2), [AT_POSITION; 2]);
+    assert_eq!(first(Pick::Append, 0, 3), [0, 4, 8]);
+}
+
+#[test]
+fn runs_and_repeats_stay_with_their_place() {
+    let repeats = first(Pick::Repeat { times: 3, pick: Box::new(Pick::Sequential) }, 16, 7);
+    assert_eq!(repeats, [0, 0, 0, 4, 4, 4, 8]);
+    let runs = first(Pick::Runs { operations: 4, pick: Box::new(Pick::Uniform) }, 4000, 40);
+    for run in runs.chunks(4) {
+        assert!(run.windows(2).all(|pair| pair[1] == (pair[0] + 4) % 4000), "{run:?}");
+    }
+    let blend = Pick::Blend(vec![
+        Blend { percent: 20.0, pick: Pick::Uniform },
+        Blend { percent: 80.0, pick: Pick::Sequential },
+    ]);
+    let offsets = first(blend, 4_000_000, 10_000);
+    let jumps = offsets.windows(2).filter(|pair| pair[1] != pair[0] + 4).count();
+    assert!((1_800..2_200).contains(&jumps), "a fifth of 10,000 jumps: {jumps}");
+}
+
+#[test]
+fn one_pass_covers_every_place_once_and_the_next_in_another_order() {
+    let mut bench = Bench::new(reads(Pick::Uniform), &[(100, 4000)]);
+    bench.job().limit.passes = Some(2);
+    let offsets = bench.offsets(5000);
+    assert_eq!(offsets.len(), 2000);
+    for pass in offsets.chunks(1000) {
+        let mut sorted = pass.to_vec();
+        sorted.sort_unstable();
+        assert!(sorted.iter().enumerate().all(|(index, offset)| *offset == 100 + 4 * index as u64));
+    }
+    assert_ne!(offsets[..1000], offsets[1000..]);
+    bench.job().limit.passes = None;
+    assert_eq!(bench.offsets(5000).len(), 1000, "no limit: one pass");
+}
+
+#[test]
+fn limits_stop_at_the_operation_that_reaches_them() {
+    let mut bench = Bench::new(reads(Pick::Sequential), &[(0, 400)]);
+    bench.job().limit.bytes = Some(410);
+    assert_eq!(bench.draw(0, 1000).len(), 103);
+    bench.job().limit.operations = Some(7);
+    assert_eq!(bench.draw(0, 1000).len(), 7);
+    bench.job().limit = iodyno_model::Limit { time_ns: Some(1), ..Default::default() };
+    assert_eq!(bench.draw(0, 1000).len(), 1000, "a time limit alone never ends the pattern");
+}
+
+#[test]
+fn workers_differ_and_repeat_themselves() {
+    let bench = Bench::new(reads(Pick::Uniform), &[(0, 40_000)]);
+    let offsets = |worker| bench.draw(worker, 50).iter().map(|io| io.offset).collect::<Vec<_>>();
+    assert_eq!(offsets(0), offsets(0));
+    assert_ne!(offsets(0), offsets(1));
+}
+
+/// If this fails, recorded seeds no longer visit the places they visited.
+#[test]
+fn draws_are_pinned() {
+    let bench =
+        Bench::new(Pattern { coverage: Coverage::Repeating, ..reads(Pick::Uniform) }, &[(0, 4 << 30)]);
+    assert_eq!(bench.offsets(3), PINNED);
+}
+const PINNED: [u64; 3] = [754_556_660, 227_182_096, 2_621_990_140];
+
+#[test]
+fn the_steady_source_draws_the_same() {
+    for pick in [Pick::Sequential, Pick::Uniform, Pick::Backward] {
+        for coverage in [Coverage::Once, Coverage::Repeating] {
+            let mut bench = Bench::new(Pattern { coverage, ..reads(pick.clone()) }, &[(64, 4010)]);
+            bench.job().limit.passes = Some(3);
+            let mut steady = Steady::of(&bench.source_of(3).unwrap()).unwrap();
+            let mut io = Io::default();
+            let fast: Vec<u64> =
+                std::iter::from_fn(|| (steady.next(&mut io) == Next::Io).then_some(io.offset)).collect();
+            let slow: Vec<u64> = bench.draw(3, 10_000).iter().map(|io| io.offset).collect();
+            assert_eq!(fast, slow, "{pick:?} {coverage:?}");
+        }
+    }
+}
+
+#[test]
+fn a_mix_keeps_its_shares_and_its_runs() {
+    let mix = Mix { run: 5, ..Mix::reads(70.0) };
+    let mut bench = Bench::new(Pattern { mix, ..reads(Pick::Sequential) }, &[(0, 1 << 20)]);
+    bench.job().limit.operations = Some(100_000);
+    let verbs: Vec<Verb> = bench.draw(0, 100_000).iter().map(|io| io.verb).collect();
+    let read = verbs.iter().filter(|verb| **verb == Verb::Read).count();
+    // 20,000 draws of p = 0.7: deviation 0.32 %; four of them.
+    assert!((68_700..71_300).contains(&read), "{read}");
+    assert!(verbs.chunks(5).all(|run| run.iter().all(|verb| *verb == run[0])));
+}
+
+#[test]
+fn directions_walk_for_themselves_and_carry_their_labels() {
+    let pattern = Pattern {
+        mix: Mix::reads(50.0),
+        size: Directed { read: Size::Fixed(4), write: Size::Fixed(8), trim: Size::Fixed(4) },
+        ..reads(Pick::Sequential)
+    };
+    let bench = Bench::new(pattern, &[(0, 4096)]);
+    let all = bench.draw(0, 100);
+    for (verb, label, step) in [(Verb::Read, 0, 4), (Verb::Write, 1, 8)] {
+        let of_verb = all.iter().filter(|io| io.verb == verb).enumerate();
+        for (index, io) in of_verb {
+            assert_eq!((io.offset, io.bytes, io.label), (index as u64 * step, step, label));
+        }
+    }
+}
+
+#[test]
+fn insertions_come_after_so_many_writes() {
+    let every = vec![
+        Every { verb: Verb::Fdatasync, operations: 2 },
+        Every { verb: Verb::Stat, operations: 3 },
+        Every { verb: Verb::Fsync, operations: 6 },
+    ];
+    let pattern = Pattern { every, ..Pattern::of(Verb::Write, Pick::Sequential, 4) };
+    let bench = Bench::new(pattern, &[(0, 24)]);
+    let verbs: Vec<&str> = bench.draw(0, 100).iter().map(|io| io.verb.name()).collect();
+    let text = "write write fdatasync write stat write fdatasync write write fdatasync stat fsync";
+    assert_eq!(verbs.join(" "), text);
+}
+
+#[test]
+fn files_come_in_turn_round_robin_or_drawn() {
+    let files = |files| {
+        let bench = Bench::new(Pattern { files, ..reads(Pick::Sequential) }, &[(0, 8), (0, 16), (0, 8)]);
+        bench.draw(0, 100).iter().map(|io| (io.file, io.offset)).collect::<Vec<_>>()
+    };
+    let in_turn = [(0, 0), (0, 4), (1, 0), (1, 4), (1, 8), (1, 12), (2, 0), (2, 4)];
+    assert_eq!(files(FileOrder::InTurn), in_turn);
+    let round = [(0, 0), (1, 0), (2, 0), (0, 4), (1, 4), (2, 4), (1, 8), (1, 12)];
+    assert_eq!(files(FileOrder::RoundRobin { operations: 1 }), round);
+    let mut drawn = files(FileOrder::Drawn { pick: Box::new(Pick::Uniform), operations: 1 });
+    drawn.sort_unstable();
+    assert_eq!(drawn, in_turn);
+}
+
+#[test]
+fn items_are_each_verbed_once_and_renamed_back() {
+    let mut bench = Bench::new(Pattern::of(Verb::Rename, Pick::Sequential, 0), &[]).items(3, true);
+    bench.job().limit.passes = Some(2);
+    let pairs: Vec<(u64, u64)> = bench.draw(0, 100).iter().map(|io| (io.offset, io.other)).collect();
+    assert_eq!(pairs, [(0, 3), (1, 4), (2, 5), (3, 0), (4, 1), (5, 2)]);
+    let mut bench = Bench::new(Pattern::of(Verb::Create, Pick::Uniform, 0), &[]).items(10, false);
+    bench.job().workers = 3;
+    let mut all: Vec<u64> = (0..3).flat_map(|worker| bench.draw(worker, 100)).map(|io| io.offset).collect();
+    all.sort_unstable();
+    assert_eq!(all, (0..10).collect::<Vec<_>>(), "workers share a set without meeting");
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let refusal =
+        |pattern, span| Bench::new(pattern, &[(0, span)]).source_of(0).err().map(|failure| failure.message);
+    assert!(refusal(reads(Pick::Sequential), 3).unwrap().contains("holds no operation"));
+    assert!(refusal(Pattern::of(Verb::Create, Pick::Sequential, 4), 100).unwrap().contains("items of a set"));
+    assert!(
+        refusal(Pattern::of(Verb::Read, Pick::Sequential, 2 << 20), 4 << 20).unwrap().contains("buffers")
+    );
+    assert!(refusal(Pattern::of(Verb::Write, Pick::Append, 4), 0).unwrap().contains("when to stop"));
+    assert!(refusal(Pattern::of(Verb::Connect, Pick::Sequential, 4), 4).is_some());
+}
+
+fn any_pick() -> impl Strategy<Value = Pick> {
+    let simple = prop_oneof![
+        Just(Pick::Sequential),
+        Just(Pick::Backward),
+        (-5000i64..5000).prop_map(Pick::Gap),
+        (1u64..9000).prop_map(|stride_bytes| Pick::Strided { stride_bytes }),
+        (any::<bool>(), 1u64..9000).prop_map(|(shuffled, stride_bytes)| Pick::Segmented {
+            block_bytes: 1 << 15,
+            stride_bytes,
+            shuffled,
+            count: 0
+        }),
+        Just(Pick::Uniform),
+        (0.1f64..2.5).prop_map(|theta| Pick::Zipf { theta }),
+        (0.05f64..0.95).prop_map(|h| Pick::Pareto { h }),
+        (0.0f64..50.0).prop_map(|deviation_percent| Pick::Normal { deviation_percent }),
+        Just(Pick::Zones(vec![
+            Zone { accesses_percent: 90.0, extent: iodyno_model::Extent::Percent(40.0) },
+            Zone { accesses_percent: 10.0, extent: iodyno_model::Extent::Rest },
+        ])),
+    ];
+    simple.prop_recursive(2, 6, 3, |inner| {
+        prop_oneof![
+            (1u32..5, inner.clone()).prop_map(|(times, pick)| Pick::Repeat { times, pick: Box::new(pick) }),
+            (1u32..5, inner.clone())
+                .prop_map(|(operations, pick)| Pick::Runs { operations, pick: Box::new(pick) }),
+            proptest::collection::vec(inner, 1..3).prop_map(|picks| Pick::Blend(
+                picks.into_iter().map(|pick| Blend { percent: 30.0, pick }).collect()
+            )),
+        ]
+    })
+}
+
+fn any_size() -> impl Strategy<Value = Size> {
+    prop_oneof![
+        (1u64..9000).prop_map(Size::Fixed),
+        (1u64..3000, 0u64..9000, 1u64..600).prop_map(|(least_bytes, more, step_bytes)| Size::Uniform {
+            least_bytes,
+            most_bytes: least_bytes + more,
+            step_bytes
+        }),
+        proptest::collection::vec((1u64..9000, 1f64..50.0), 1..4).prop_map(Size::Split),
+        (10f64..5000.0, 0.3f64..3.0).prop_map(|(mean_bytes, shape)| Size::Gamma { mean_bytes, shape }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+    #[test]
+    fn nothing_leaves_the_span_or_its_alignment(
+        pick in any_pick(),
+        size in any_size(),
+        align in prop_oneof![Just(0u64), Just(512), Just(4096), 1u64..3000],
+        span in 40_000u64..400_000,
+        once: bool,
+        seed: u64,
+    ) {
+        let least = size.least_bytes().unwrap_or(1);
+        let mix = Mix { shares: vec![
+            Share { verb: Verb::Read, weight: 1.0 },
+            Share { verb: Verb::Write, weight: 2.0 },
+        ], run: 1 };
+        let coverage = if once { Coverage::Once } else { Coverage::Repeating };
+        let pattern = Pattern {
+            mix, coverage, size: Directed::same(size), align_bytes: Directed::same(align), ..reads(pick)
+        };
+        let mut bench = Bench::new(pattern, &[(1 << 20, span)]);
+        bench.plan.seed = seed;
+        bench.job().limit.operations = Some(300);
+        let align = if align == 0 { least } else { align };
+        // A segment may be too small for one operation: an honest refusal, not a walk.
+        let Ok(_) = bench.source_of(0) else { return Ok(()) };
+        let all = bench.draw(0, 1000);
+        prop_assert_eq!(all.len(), 300);
+        for io in all {
+            let offset = io.offset - (1 << 20);
+            prop_assert!(offset + io.bytes <= span, "{} + {} > {}", offset, io.bytes, span);
+            prop_assert!(io.bytes >= least.min(span));
+            prop_assert_eq!(offset % align, 0);
+        }
+    }
+}

@@ -1,0 +1,498 @@
+//! Where the next operation of a pattern goes: the picks, over one file's span, as small state machines.
+//!
+//! A walk answers with byte offsets relative to the span and never leaves it. What depends on the pick, the size and
+//! the alignment is worked out when the walk is made; on the data plane a step is additions, comparisons and at most a
+//! multiplication. It refuses to know verbs, files other than its own, and time.
+
+use iodyno_model::{Coverage, Pick};
+
+use super::distribution::Distribution;
+use super::permutation::Permutation;
+use super::random::{GOLDEN, Random, mix};
+use crate::failure::Failure;
+
+/// What a walk goes over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ground {
+    /// Bytes (or items) of the span.
+    pub span: u64,
+    /// Offsets are multiples of this, at least 1.
+    pub align: u64,
+    /// The smallest operation; no offset leaves less room than this.
+    pub least: u64,
+    /// Whether every operation has the smallest size.
+    pub fixed: bool,
+    /// Bytes the file holds now, beyond which appends go; relative to the span's start.
+    pub end: u64,
+}
+
+impl Ground {
+    /// Bytes from one aligned operation of the smallest size to the next.
+    pub fn pitch(&self) -> u64 {
+        self.least.max(1).next_multiple_of(self.align)
+    }
+
+    /// How many aligned offsets there are.
+    pub fn offsets(&self) -> u64 {
+        match self.span.checked_sub(self.least) {
+            Some(room) if self.span > 0 => room / self.align + 1,
+            _ => 0,
+        }
+    }
+
+    /// How many operations of the smallest size fit side by side.
+    fn places(&self) -> u64 {
+        match self.span.checked_sub(self.least) {
+            Some(room) if self.span > 0 => room / self.pitch() + 1,
+            _ => 0,
+        }
+    }
+}
+
+/// A way over a span.
+#[derive(Clone, Debug)]
+pub enum Walk {
+    /// One after the other, in equal steps.
+    Line(Line),
+    /// Every place once in a shuffled order, then all again in another.
+    Once(Box<Once>),
+    /// Every place equally likely.
+    Uniform {
+        /// How many places.
+        places: u64,
+        /// Bytes from one to the next.
+        align: u64,
+    },
+    /// Any other way.
+    Rare(Box<Rare>),
+}
+
+/// Steps of one length; for operations of one size the length is worked out, for others each adds its own.
+#[derive(Clone, Debug)]
+pub struct Line {
+    next: u64,
+    first: u64,
+    last: u64,
+    step: u64,
+    /// What sizes that vary need: the ground and the gap after each.
+    varied: Option<(Ground, i64)>,
+    backward: bool,
+}
+
+/// A permutation of places and how far it has come.
+#[derive(Clone, Debug)]
+pub struct Once {
+    permutation: Permutation,
+    index: u64,
+    places: u64,
+    align: u64,
+    seed: u64,
+    pass: u64,
+}
+
+/// Ways that are not worth a branch of their own on the fast path.
+#[derive(Clone, Debug)]
+pub enum Rare {
+    /// Sets of places far apart.
+    Strided {
+        /// The next offset.
+        next: u64,
+        /// Where the present set began.
+        set: u64,
+        /// Distance of places.
+        stride: u64,
+        /// Distance of sets.
+        pitch: u64,
+        /// The largest offset.
+        last: u64,
+    },
+    /// Blocks of consecutive places.
+    Segmented(Segments),
+    /// By a law of chance.
+    Drawn {
+        /// The law.
+        law: Distribution,
+        /// Bytes from one place to the next.
+        align: u64,
+    },
+    /// One way of several, drawn each time.
+    Blend(Vec<(u64, Walk)>),
+    /// Each place several times.
+    Repeat {
+        /// How often.
+        times: u32,
+        /// How often still.
+        left: u32,
+        /// The place.
+        place: u64,
+        /// How a place is found.
+        walk: Walk,
+    },
+    /// Runs of consecutive places.
+    Runs {
+        /// Operations in a run.
+        operations: u32,
+        /// Operations left in this one.
+        left: u32,
+        /// How a run goes on.
+        line: Line,
+        /// How a run begins.
+        walk: Walk,
+    },
+    /// At the file's position.
+    Stream,
+    /// At the file's end.
+    Append {
+        /// The end.
+        end: u64,
+    },
+}
+
+/// The state of [`Pick::Segmented`].
+#[derive(Clone, Debug)]
+pub struct Segments {
+    /// Where the present segment begins.
+    start: u64,
+    within: u64,
+    pitch: u64,
+    places: u64,
+    stride: u64,
+    last_start: u64,
+    shuffle: Option<Permutation>,
+    seed: u64,
+    count: u64,
+}
+
+/// An offset that stands for the file's own position.
+pub use crate::io::AT_POSITION;
+
+impl Walk {
+    /// A walk for a pick. `seed` decides permutations and popular places.
+    ///
+    /// # Errors
+    /// A span without room, or parameters out of range.
+    pub fn new(pick: &Pick, coverage: Coverage, ground: Ground, seed: u64) -> Result<Self, Failure> {
+        if matches!(pick, Pick::Stream) {
+            return Ok(Walk::Rare(Box::new(Rare::Stream)));
+        }
+        if let Pick::Append = pick {
+            return Ok(Walk::Rare(Box::new(Rare::Append { end: ground.end })));
+        }
+        if ground.places() == 0 {
+            let message =
+                format!("a span of {} bytes holds no operation of {} bytes", ground.span, ground.least);
+            return Err(Failure::new(message).hint("make the file or the span larger, or the size smaller"));
+        }
+        Ok(match pick {
+            Pick::Sequential => Walk::Line(Line::new(ground, 0, false)),
+            Pick::Backward => Walk::Line(Line::new(ground, 0, true)),
+            Pick::Gap(bytes) => Walk::Line(Line::new(ground, *bytes, false)),
+            Pick::Uniform if coverage == Coverage::Once => Walk::Once(Box::new(Once::new(ground, seed))),
+            Pick::Uniform => Walk::Uniform { places: ground.offsets(), align: ground.align },
+            other => Walk::Rare(Box::new(Rare::new(other, coverage, ground, seed)?)),
+        })
+    }
+
+    /// The next offset, for an operation that would like to move so many bytes.
+    #[inline(always)]
+    pub fn next(&mut self, random: &mut Random, bytes: u64) -> u64 {
+        match self {
+            Walk::Line(line) => line.next(bytes),
+            Walk::Once(once) => once.next(),
+            Walk::Uniform { places, align } => random.below(*places) * *align,
+            Walk::Rare(rare) => rare.next(random, bytes),
+        }
+    }
+
+    /// How many operations of the smallest size one pass is.
+    pub fn places(pick: &Pick, ground: Ground) -> u64 {
+        match pick {
+            Pick::Gap(gap) => match ground.pitch().checked_add_signed(*gap) {
+                Some(step) if step > 0 => ground.span.saturating_sub(ground.least) / step + 1,
+                _ => ground.places(),
+            },
+            Pick::Strided { stride_bytes } => {
+                let last = ground.offsets().saturating_sub(1) * ground.align;
+                let sets = ((*stride_bytes).max(1) - 1).min(last) / ground.pitch() + 1;
+                (0..sets).map(|set| (last - set * ground.pitch()) / (*stride_bytes).max(1) + 1).sum()
+            }
+            Pick::Segmented { block_bytes, stride_bytes, .. } => {
+                let segments = (ground.span.saturating_sub(*block_bytes)) / (*stride_bytes).max(1) + 1;
+                segments * (block_bytes / ground.pitch())
+            }
+            Pick::Repeat { times, pick } => Walk::places(pick, ground).saturating_mul(u64::from(*times)),
+            _ => ground.places(),
+        }
+    }
+
+    /// Tells a line where another way has been, so that it goes on from there.
+    fn follow(&mut self, offset: u64, bytes: u64) {
+        match self {
+            Walk::Line(line) => line.follow(offset, bytes),
+            Walk::Rare(rare) => {
+                if let Rare::Blend(ways) = &mut **rare {
+                    ways.iter_mut().for_each(|(_, way)| way.follow(offset, bytes));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Line {
+    fn new(ground: Ground, gap: i64, backward: bool) -> Self {
+        let pitch = ground.pitch() as i64;
+        let step = if backward { -pitch } else { pitch.saturating_add(gap) };
+        let step = step.signum() * (step.unsigned_abs().next_multiple_of(ground.align) as i64);
+        let last = (ground.offsets() - 1) * ground.align;
+        let (first, last) = if step < 0 { ((last / pitch as u64) * pitch as u64, 0) } else { (0, last) };
+        let varied = (!ground.fixed).then_some((ground, gap));
+        let backward = step < 0;
+        // A backward line of varied sizes keeps the end of the next operation instead of its start.
+        let next = if backward && varied.is_some() { ground.span } else { first };
+        Line { next, first, last, step: step.unsigned_abs(), varied, backward }
+    }
+
+    #[inline(always)]
+    fn next(&mut self, bytes: u64) -> u64 {
+        if self.varied.is_some() {
+            return self.next_varied(bytes);
+        }
+        let offset = self.next;
+        self.advance(offset);
+        offset
+    }
+
+    #[inline(always)]
+    fn advance(&mut self, offset: u64) {
+        self.next = if self.backward {
+            if offset < self.step { self.first } else { offset - self.step }
+        } else if offset + self.step > self.last {
+            self.first
+        } else {
+            offset + self.step
+        };
+    }
+
+    fn next_varied(&mut self, bytes: u64) -> u64 {
+        let Some((ground, gap)) = self.varied else { return 0 };
+        let offset = if self.backward {
+            let end = if self.next < ground.least { ground.span } else { self.next };
+            let offset = end.saturating_sub(bytes.max(1));
+            offset.next_multiple_of(ground.align).min((end - ground.least) / ground.align * ground.align)
+        } else if self.next > self.last {
+            self.first
+        } else {
+            self.next
+        };
+        self.next = self.after(offset, bytes, ground, gap);
+        offset
+    }
+
+    fn after(&self, offset: u64, bytes: u64, ground: Ground, gap: i64) -> u64 {
+        if self.backward {
+            return if gap < 0 {
+                offset.saturating_sub(gap.unsigned_abs() - bytes.min(gap.unsigned_abs()))
+            } else {
+                offset
+            };
+        }
+        let end = offset + bytes.min(ground.span - offset);
+        end.saturating_add_signed(gap).checked_next_multiple_of(ground.align).unwrap_or(u64::MAX)
+    }
+
+    fn follow(&mut self, offset: u64, bytes: u64) {
+        match self.varied {
+            Some((ground, gap)) => self.next = self.after(offset, bytes, ground, gap),
+            None => self.advance(offset),
+        }
+    }
+}
+
+impl Once {
+    fn new(ground: Ground, seed: u64) -> Self {
+        // Where operations of one size may overlap each other's alignment, only the places side by side are "all".
+        let (places, align) = match ground.fixed {
+            true => (ground.places(), ground.pitch()),
+            false => (ground.offsets(), ground.align),
+        };
+        Once { permutation: Permutation::new(places, seed), index: 0, places, align, seed, pass: 0 }
+    }
+
+    #[inline(always)]
+    fn next(&mut self) -> u64 {
+        if self.index == self.places {
+            self.begin_anew();
+        }
+        let place = self.permutation.at(self.index);
+        self.index += 1;
+        place * self.align
+    }
+
+    /// The next pass has another order: its own seed, which only the pass and the first seed decide.
+    #[cold]
+    fn begin_anew(&mut self) {
+        self.pass += 1;
+        self.index = 0;
+        let seed = mix(self.seed ^ mix(self.pass.wrapping_mul(GOLDEN)));
+        self.permutation = Permutation::new(self.places, seed);
+    }
+}
+
+impl Rare {
+    fn new(pick: &Pick, coverage: Coverage, ground: Ground, seed: u64) -> Result<Self, Failure> {
+        let inner = |pick: &Pick, number: u64| Walk::new(pick, coverage, ground, mix(seed ^ number));
+        Ok(match pick {
+            Pick::Strided { stride_bytes } => {
+                let stride = (*stride_bytes).max(1).next_multiple_of(ground.align);
+                let last = (ground.offsets() - 1) * ground.align;
+                Rare::Strided { next: 0, set: 0, stride, pitch: ground.pitch(), last }
+            }
+            Pick::Segmented { block_bytes, stride_bytes, shuffled, .. } => {
+                Rare::Segmented(Segments::new(*block_bytes, *stride_bytes, *shuffled, ground, seed)?)
+            }
+            Pick::Blend(ways) if !Distribution::draws(pick) => Rare::Blend(
+                shares(ways.iter().map(|way| way.percent))?
+                    .into_iter()
+                    .zip(ways)
+                    .enumerate()
+                    .map(|(number, (below, way))| Ok((below, inner(&way.pick, number as u64)?)))
+                    .collect::<Result<_, Failure>>()?,
+            ),
+            Pick::Repeat { times, pick } => {
+                Rare::Repeat { times: (*times).max(1), left: 0, place: 0, walk: inner(pick, 1)? }
+            }
+            Pick::Runs { operations, pick } => {
+                let line = Line::new(ground, 0, false);
+                Rare::Runs { operations: (*operations).max(1), left: 0, line, walk: inner(pick, 1)? }
+            }
+            drawn => {
+                let law = Distribution::new(drawn, ground.offsets(), ground.align, seed).map_err(failure)?;
+                Rare::Drawn { law, align: ground.align }
+            }
+        })
+    }
+
+    #[inline(never)]
+    fn next(&mut self, random: &mut Random, bytes: u64) -> u64 {
+        match self {
+            Rare::Strided { next, set, stride, pitch, last } => {
+                let offset = *next;
+                *next += *stride;
+                if *next > *last {
+                    *set += *pitch;
+                    if *set >= *stride || *set > *last {
+                        *set = 0;
+                    }
+                    *next = *set;
+                }
+                offset
+            }
+            Rare::Segmented(segments) => segments.next(),
+            Rare::Drawn { law, align } => law.draw(random) * *align,
+            Rare::Blend(ways) => {
+                let draw = random.next();
+                let way = ways.iter().position(|(below, _)| draw <= *below).unwrap_or(ways.len() - 1);
+                let offset = ways[way].1.next(random, bytes);
+                let others = ways.iter_mut().enumerate().filter(|(other, _)| *other != way);
+                others.for_each(|(_, (_, other))| other.follow(offset, bytes));
+                offset
+            }
+            Rare::Repeat { times, left, place, walk } => {
+                if *left == 0 {
+                    *place = walk.next(random, bytes);
+                    *left = *times;
+                }
+                *left -= 1;
+                *place
+            }
+            Rare::Runs { operations, left, line, walk } => {
+                if *left > 0 {
+                    *left -= 1;
+                    return line.next(bytes);
+                }
+                *left = *operations - 1;
+                let offset = walk.next(random, bytes);
+                line.follow(offset, bytes);
+                offset
+            }
+            Rare::Stream => AT_POSITION,
+            Rare::Append { end } => {
+                let offset = *end;
+                *end += bytes;
+                offset
+            }
+        }
+    }
+}
+
+impl Segments {
+    fn new(block: u64, stride: u64, shuffled: bool, ground: Ground, seed: u64) -> Result<Self, Failure> {
+        let (pitch, stride) = (ground.pitch(), stride.max(1).next_multiple_of(ground.align));
+        let places = block / pitch;
+        if places == 0 || block > ground.span {
+            let message = format!(
+                "segments of {block} bytes: expected at least one operation of {pitch} bytes, and within the span"
+            );
+            return Err(Failure::new(message).hint("make the segment a multiple of the operation's size"));
+        }
+        let last_start = (ground.span - block) / stride * stride;
+        let mut segments = Segments {
+            start: 0,
+            within: 0,
+            pitch,
+            places,
+            stride,
+            last_start,
+            shuffle: None,
+            seed,
+            count: 0,
+        };
+        if shuffled {
+            segments.shuffle = Some(Permutation::new(places, seed));
+        }
+        Ok(segments)
+    }
+
+    fn next(&mut self) -> u64 {
+        if self.within == self.places {
+            self.within = 0;
+            self.count += 1;
+            self.start =
+                if self.start + self.stride > self.last_start { 0 } else { self.start + self.stride };
+            if let Some(shuffle) = &mut self.shuffle {
+                *shuffle = Permutation::new(self.places, mix(self.seed ^ mix(self.count)));
+            }
+        }
+        let place = self.shuffle.as_ref().map_or(self.within, |shuffle| shuffle.at(self.within));
+        self.within += 1;
+        self.start + place * self.pitch
+    }
+}
+
+/// Upper bounds (inclusive) of the 64-bit draws that belong to each weight; a weight of nothing gets no draw.
+///
+/// # Errors
+/// Weights that are negative, not numbers, or all nothing.
+pub fn shares(weights: impl Iterator<Item = f64> + Clone) -> Result<Vec<u64>, Failure> {
+    let total: f64 = weights.clone().sum();
+    if total <= 0.0 || weights.clone().any(|weight| weight < 0.0 || !weight.is_finite()) {
+        return Err(Failure::new("shares: expected weights of 0 or more, at least one above 0"));
+    }
+    let mut sum = 0.0;
+    let mut bounds: Vec<u64> = weights
+        .clone()
+        .map(|weight| {
+            sum += weight;
+            (sum / total * 18_446_744_073_709_551_616.0) as u64
+        })
+        .collect();
+    let last = weights.enumerate().filter(|(_, weight)| *weight > 0.0).last().map_or(0, |(index, _)| index);
+    bounds[last..].fill(u64::MAX);
+    Ok(bounds)
+}
+
+/// A diagnostic as the reason why a worker cannot start.
+pub fn failure(diagnostic: iodyno_model::Diagnostic) -> Failure {
+    Failure { message: diagnostic.message, hint: diagnostic.hint }
+}
