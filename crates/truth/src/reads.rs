@@ -48,7 +48,7 @@ pub fn loads<'a>(
     is_buffered: impl Fn(&'a Job, &'a JobRecord) -> bool,
 ) -> Vec<Load<'a>> {
     let mut loads: Vec<Load<'a>> = Vec::new();
-    for (job, record) in case.jobs() {
+    for (job, record) in case.storage_jobs() {
         let asked = bytes(record, verb);
         let is_storage = |target: &&iodyno_model::Target| {
             matches!(

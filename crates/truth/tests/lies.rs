@@ -177,6 +177,8 @@ fn reads_from_the_page_cache() {
     twin(Verb::Read, |s| s.device(0));
     twin(Verb::Read, |s| (s.buffered(), s.device(0), s.intent = Intent::Cache).0);
     twin(Verb::Read, |s| (s.buffered(), s.device(0), s.intent = Intent::Correctness).0);
+    // Nothing was read at all by an engine that only pretends.
+    twin(Verb::Read, |s| (s.buffered(), s.device(0), s.record().engine = "null".into()).0);
     // A handful of requests proves nothing.
     twin(Verb::Read, |s| (s.buffered(), s.device(0), s.record().tally.lines[0].bytes = MIB / 2).0);
 }
@@ -203,7 +205,7 @@ fn reads_from_the_page_cache_where_no_device_can_be_watched() {
 #[test]
 fn writes_absorbed_by_memory() {
     fn synced(stage: &mut Stage) {
-        stage.job.finish = Finish { sync: Some(Verb::Fsync), close: false };
+        stage.job.finish = Finish { sync: Some(Verb::Fsync), ..Finish::default() };
     }
     lie(Verb::Write, (2, Severity::Invalid), |s| (s.buffered(), s.device(10 * MIB)).0);
     lie(Verb::Write, (2, Severity::Doubtful), |s| (s.buffered(), s.device(GIB / 10 * 8)).0);
