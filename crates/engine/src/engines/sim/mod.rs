@@ -13,7 +13,7 @@ use self::settings::Settings;
 use super::{Engine, Failure, SettingSpec, Setup};
 use crate::clock::{NEVER, Tick};
 use crate::io::{AT_POSITION, Files, Io, Slot};
-use crate::source::random::Random;
+use crate::random::Random;
 
 pub mod disk;
 pub mod service;
