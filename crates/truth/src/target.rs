@@ -89,6 +89,11 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     facts.filter_map(|facts| suspicion(case, facts, disguise(facts)?)).collect()
 }
 
+/// Whether a target lives in memory: then there is no storage behind it whose work could be taken over.
+pub fn is_memory(facts: &TargetFacts) -> bool {
+    disguise(facts).is_some_and(|disguise| disguise.what == MEMORY.what)
+}
+
 /// What a target really is, if that is a surprise.
 fn disguise(facts: &TargetFacts) -> Option<&'static Disguise> {
     let file_system = facts.file_system.as_deref().unwrap_or_default();
