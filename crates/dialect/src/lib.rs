@@ -4,10 +4,10 @@
 #![forbid(unsafe_code)]
 
 mod dash;
+pub mod measure;
 pub mod native;
 
 pub use dash::dashes;
-pub mod measure;
 
 use iodyno_model::{Diagnostic, Machine, Plan, TargetFacts};
 use iodyno_report::Reporter;

@@ -67,6 +67,7 @@ fn ssd() -> TargetFacts {
         direct_align_bytes: Some(512),
         layers: Vec::new(),
         memory_bytes: Some(16 << 30),
+        ..TargetFacts::default()
     }
 }
 
@@ -244,10 +245,17 @@ fn card_without_io_uring_says_what_stands_in() {
 fn words(plan: &Plan) -> String {
     let mut text = format!("{} · seed {}\n", plan.name, plan.seed);
     for target in &plan.targets {
-        let kind = serde_json::to_string(&target.kind).unwrap();
-        let open = serde_json::to_string(&target.open.direct).unwrap();
-        let (prepare, remove) = (target.prepare, target.remove);
-        text.push_str(&format!("target {}: {kind} direct {open} {prepare:?} remove {remove}\n", target.name));
+        let kind = match &target.kind {
+            TargetKind::File { path, size } => format!("file {path}, {size:?}"),
+            TargetKind::FileSet { root, items } => format!("{} files {} in {root}", items.count, items.name),
+            TargetKind::Device { path } => format!("device {path}"),
+            other => format!("{other:?}"),
+        };
+        let (direct, prepare, remove) = (target.open.direct, target.prepare, target.remove);
+        text.push_str(&format!(
+            "{}: {kind} · direct {direct:?} · {prepare:?} · remove {remove}\n",
+            target.name
+        ));
     }
     for phase in plan.phases.iter().filter(|phase| phase.repetition == 0) {
         for job in &phase.jobs {

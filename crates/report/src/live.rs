@@ -50,8 +50,8 @@ impl LiveLine {
             self.drawn = true;
             return output.err.flush();
         }
-        let now_ns = self.done_ns + self.last.elapsed_ns;
-        if self.said_ns.is_none_or(|said| now_ns >= said + PLAIN_EVERY_NS) {
+        let now_ns = self.done_ns.saturating_add(self.last.elapsed_ns);
+        if self.said_ns.is_none_or(|said| now_ns.saturating_sub(said) >= PLAIN_EVERY_NS) {
             self.said_ns = Some(now_ns);
             writeln!(output.err, "{text}")?;
         }
@@ -69,7 +69,7 @@ impl LiveLine {
     /// Time left, if every phase that is still to come has a limit.
     fn left_ns(&self, in_phase_ns: Option<u64>) -> Option<u64> {
         let later = self.phases_ns.get(self.phase + 1..)?;
-        Some(later.iter().sum::<u64>() + in_phase_ns?)
+        Some(later.iter().fold(in_phase_ns?, |sum, ns| sum.saturating_add(*ns)))
     }
 
     fn line(&self, rate: &str, left_ns: Option<u64>) -> String {
@@ -113,15 +113,18 @@ fn sums(live: &Live) -> (u64, u64, u64) {
 /// What each phase takes at most, ns; 0 where no time limit tells.
 fn phases_ns(plan: &Plan) -> Vec<u64> {
     let phase = |phase: &iodyno_model::Phase| {
-        let jobs = phase.jobs.iter().filter_map(|job| job.limit.time_ns.map(|ns| ns + job.limit.ramp_ns));
-        jobs.max().unwrap_or(phase.watch_ns) + phase.pause_ns
+        let jobs = phase
+            .jobs
+            .iter()
+            .filter_map(|job| job.limit.time_ns.map(|ns| ns.saturating_add(job.limit.ramp_ns)));
+        jobs.max().unwrap_or(phase.watch_ns).saturating_add(phase.pause_ns)
     };
     plan.phases.iter().map(phase).collect()
 }
 
 /// What a plan takes at most, without preparation; phases without a time limit count nothing.
 pub fn planned_ns(plan: &Plan) -> u64 {
-    phases_ns(plan).iter().sum()
+    phases_ns(plan).iter().fold(0, |sum, ns| sum.saturating_add(*ns))
 }
 
 impl Reporter for LiveLine {
@@ -156,7 +159,7 @@ impl Reporter for LiveLine {
                 self.say(&line, output)
             }
             Event::PhaseEnded(phase) => {
-                self.done_ns += phase.elapsed_ns;
+                self.done_ns = self.done_ns.saturating_add(phase.elapsed_ns);
                 self.last = Live::default();
                 Ok(())
             }

@@ -192,7 +192,7 @@ fn place(verb: Verb, offset: u64) -> String {
 pub fn errno(number: i32) -> String {
     let name = match number {
         0 => return "short transfer".into(),
-        ..0 => return format!("verification, class {}", -number),
+        ..0 => return format!("verification, class {}", number.unsigned_abs()),
         1 => "EPERM, not permitted",
         2 => "ENOENT, no such file",
         5 => "EIO, input/output error",

@@ -107,7 +107,7 @@ pub fn figure(figure: &Figure) -> String {
 fn plain(value: f64) -> String {
     match value.fract() == 0.0 && (0.0..1e15).contains(&value) {
         true => thousands(value as u64),
-        false if value < 0.0 => format!("-{}", significant(-value)),
+        false if value < 0.0 && value.is_finite() => format!("-{}", significant(-value)),
         false => significant(value),
     }
 }

@@ -203,8 +203,8 @@ fn mix(mix: &Mix) -> String {
     shares.map(text).collect::<Vec<_>>().join(", ")
 }
 
-fn size(size: &Size) -> String {
-    match size {
+fn size(of: &Size) -> String {
+    match of {
         Size::Fixed(bytes) => units::binary(*bytes),
         Size::Uniform { least_bytes, most_bytes, .. } => {
             format!("{} to {}", units::binary(*least_bytes), units::binary(*most_bytes))
@@ -213,11 +213,11 @@ fn size(size: &Size) -> String {
             let entry = |(bytes, percent): &(u64, f64)| format!("{} {percent} %", units::binary(*bytes));
             table.iter().map(entry).collect::<Vec<_>>().join(", ")
         }
-        Size::Gamma { mean_bytes, .. } => format!("gamma, mean {}", units::binary(*mean_bytes as u64)),
         Size::Blend(table) => {
-            let entry = |(size, percent): &(Size, f64)| format!("{} {percent} %", self::size(size));
+            let entry = |(part, percent): &(Size, f64)| format!("{} {percent} %", size(part));
             table.iter().map(entry).collect::<Vec<_>>().join(", ")
         }
+        Size::Gamma { mean_bytes, .. } => format!("gamma, mean {}", units::binary(*mean_bytes as u64)),
         Size::ResultOf(label) => format!("as {label}"),
         Size::Whole => "whole files".into(),
     }

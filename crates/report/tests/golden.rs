@@ -152,11 +152,24 @@ fn colour_comes_only_when_asked_for() {
 fn json_is_golden_and_complete() {
     let events = sweep(vec![numbers(Parameter::Depth, &[1, 64])], &NVME);
     let text = written(&mut Json::new(), &events);
-    sample::golden("report", "depth.json", &text);
+    // The plan is the model's own words and grows with it; everything else is this format.
+    let (before, plan) = text.split_once("  \"plan\": {").expect("a plan");
+    let (_, after) = plan.split_once("\n  },\n").expect("its end");
+    sample::golden("report", "depth.json", &format!("{before}  \"plan\": {{}},\n{after}"));
     let value: serde_json::Value = serde_json::from_str(&written(&mut Json::new(), &mixed())).unwrap();
     assert_eq!(value["schema"], "iodyno.record/1");
     assert_eq!(value["phases"][0]["jobs"][0]["comparable"]["io_bytes"], 4096);
     assert_eq!(value["findings"][1]["code"], 1);
+    let docs = include_str!("../../../docs/json.md");
+    for object in [
+        &value,
+        &value["phases"][0],
+        &value["phases"][0]["jobs"][0],
+        &value["phases"][0]["jobs"][0]["lines"][0],
+    ] {
+        let missing = object.as_object().unwrap().keys().find(|key| !docs.contains(&format!("`{key}")));
+        assert_eq!(missing, None, "docs/json.md does not describe a field");
+    }
     let latency = &value["phases"][0]["jobs"][0]["lines"][0]["latency"];
     let counted: u64 =
         latency["buckets"].as_array().unwrap().iter().map(|bucket| bucket[2].as_u64().unwrap()).sum();
@@ -171,6 +184,9 @@ fn csv_has_a_row_for_each_phase_job_and_label() {
     let rows: Vec<::csv::StringRecord> = reader.records().map(Result::unwrap).collect();
     assert_eq!(rows.len(), 2 + 2 + 2);
     assert!(rows.iter().all(|row| row.len() == iodyno_report::csv::COLUMNS.len()));
+    let docs = include_str!("../../../docs/json.md");
+    let missing = iodyno_report::csv::COLUMNS.iter().find(|column| !docs.contains(&format!("`{column}`")));
+    assert_eq!(missing, None, "docs/json.md does not describe a column");
 }
 
 #[test]
@@ -203,7 +219,7 @@ fn odd(noise: &mut sample::Noise) -> Vec<Event> {
             tally.last_done_ns = if noise.next() < 0.5 { 0 } else { u64::MAX };
             tally.errors.push(ErrorCount {
                 verb: Verb::Stat,
-                errno: i32::MIN + 1,
+                errno: i32::MIN,
                 count: u64::MAX,
                 first_offset: u64::MAX,
                 first_target: u32::MAX,

@@ -43,7 +43,9 @@ pub struct Appends {
     pub both: Figures,
     /// Mean time of write and fsync together, one for each pass.
     pub mean_ns: Repeats,
-    /// The fsyncs alone.
+    /// Mean time of the fsync alone, one for each pass.
+    pub sync_ns: Repeats,
+    /// All fsyncs.
     pub sync: Histogram,
 }
 
@@ -89,9 +91,12 @@ pub fn appends(phases: &[PhaseRecord]) -> Option<Appends> {
     let both = figures(phases, APPEND, Kind::Write)?;
     let mut sync = Histogram::default();
     jobs(phases, APPEND).for_each(|(_, job)| sync.merge(&job.tally.latency(Kind::Sync)));
-    let mean = |job: &JobRecord| job.tally.latency(Kind::Write).mean() + job.tally.latency(Kind::Sync).mean();
-    let mean_ns = Repeats::of(jobs(phases, APPEND).map(|(_, job)| mean(job)).filter(|ns| *ns > 0.0));
-    Some(Appends { both, mean_ns, sync })
+    let each = |mean: &dyn Fn(&JobRecord) -> f64| {
+        Repeats::of(jobs(phases, APPEND).map(|(_, job)| mean(job)).filter(|ns| *ns > 0.0))
+    };
+    let sync_mean = |job: &JobRecord| job.tally.latency(Kind::Sync).mean();
+    let mean_ns = each(&|job| job.tally.latency(Kind::Write).mean() + sync_mean(job));
+    Some(Appends { both, mean_ns, sync_ns: each(&sync_mean), sync })
 }
 
 /// The sweep's points, by depth.

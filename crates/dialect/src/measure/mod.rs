@@ -102,7 +102,7 @@ impl Setup {
 }
 
 fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let arguments = arguments.iter().map(|argument| plain_dashes(argument));
+    let arguments = crate::dashes(arguments).into_iter().map(long_option);
     let options =
         match Options::try_parse_from(std::iter::once("iodyno measure".to_string()).chain(arguments)) {
             Ok(options) => options,
@@ -130,12 +130,11 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
     })))
 }
 
-/// A dash that a web page made typographic, read as the hyphens it was meant to be.
-fn plain_dashes(argument: &str) -> String {
-    match argument.strip_prefix(['–', '—']) {
-        Some(word) if word.chars().count() == 1 => format!("-{word}"),
-        Some(word) => format!("--{}", word.trim_start_matches('-')),
-        None => argument.to_string(),
+/// An option with both its hyphens: a web page makes one dash of the two, and there is no other option than a long one.
+fn long_option(argument: String) -> String {
+    match argument.strip_prefix('-') {
+        Some(word) if word.len() > 1 && !word.starts_with('-') => format!("--{word}"),
+        _ => argument,
     }
 }
 

@@ -4,21 +4,19 @@
 //! figure. In a pass reads come before writes, so that no read competes with what the writes before it left behind.
 
 use iodyno_model::{
-    Action, Depth, Direct, Every, Extent, Intent, Item, Items, Job, Mix, Open, OpenMode, Operation, Origin,
-    Parameter, Pattern, Phase, Pick, Plan, Prepare, Script, Span, Sweep, Target, TargetKind, Value, Verb,
-    Workload, sweep,
+    Depth, Direct, Every, Extent, Intent, Items, Job, Mix, Open, OpenMode, Origin, Parameter, Pattern, Phase,
+    Pick, Plan, Prepare, Span, Sweep, Target, TargetKind, Value, Verb, Workload, sweep,
 };
 
 use super::cells::{APPEND, CELLS, Cell, DEPTH, METADATA, MIX_CELL, MIX_READS};
 use super::{Setup, keeps_depth, whole_blocks};
 use crate::PathKind;
 
-/// Targets by index: the data, the file that is appended to, and the metadata set as it is made, used and renamed.
+/// Targets by index: the data, the file that is appended to, and the metadata set as it is made and as it is used.
 const DATA: usize = 0;
 const APPENDED: usize = 1;
 const MADE: usize = 2;
 const SET: usize = 3;
-const RENAMED: usize = 4;
 
 /// A pass of the appends ends here at the latest: a cheap fsync must not fill the file system. Bytes.
 const APPEND_MOST: u64 = 64 << 20;
@@ -28,7 +26,7 @@ pub fn plan(setup: &Setup) -> Plan {
     let mut phases = passes(setup);
     phases.extend(depths(setup));
     if !setup.reads_only() {
-        phases.extend(metadata(setup));
+        phases.extend(metadata());
     }
     Plan {
         name: format!("measure {}", setup.path),
@@ -114,34 +112,16 @@ fn depths(setup: &Setup) -> Vec<Phase> {
     sweep::expand(&swept).map(|plan| plan.phases).unwrap_or_default()
 }
 
-fn metadata(setup: &Setup) -> Vec<Phase> {
-    METADATA.iter().map(|verb| verb_phase(setup, *verb)).collect()
+fn metadata() -> Vec<Phase> {
+    METADATA.iter().map(|verb| verb_phase(*verb)).collect()
 }
 
-/// Every file of the set once. Renamed files are a set of their own in the same directory, item by item.
-fn verb_phase(setup: &Setup, verb: Verb) -> Phase {
-    let each = |verb: Verb| Operation { item: Item::Each, ..Operation::on(verb, 0) };
-    let close = || Operation { handle: Some(0), ..Operation::on(Verb::Close, 0) }.step("close");
-    let (targets, steps) = match verb {
-        Verb::Create => {
-            let create = Operation { handle: Some(0), size: iodyno_model::Size::Fixed(0), ..each(verb) };
-            (vec![MADE], vec![create.step(verb.name()), close()])
-        }
-        Verb::Open => {
-            let open = Operation { handle: Some(0), ..each(verb) };
-            (vec![SET], vec![open.step(verb.name()), close()])
-        }
-        Verb::Rename => {
-            let rename = Operation { other: Some((1, Item::Each)), ..each(verb) };
-            (vec![SET, RENAMED], vec![rename.step(verb.name())])
-        }
-        Verb::Unlink => (vec![RENAMED], vec![each(verb).step(verb.name())]),
-        _ => (vec![SET], vec![each(verb).step(verb.name())]),
-    };
-    debug_assert!(steps.iter().all(|step| matches!(step.action, Action::Do(_))));
-    let script = Script { actors: Vec::new(), steps };
-    let mut job = Job::new(verb.name(), "psync", targets, Workload::Script(script));
-    job.limit.passes = Some(setup.budget.files);
+/// Every file of the set once, in order; renamed there and back, so that the names are the old ones at the end.
+fn verb_phase(verb: Verb) -> Phase {
+    let target = if verb == Verb::Create { MADE } else { SET };
+    let pattern = Pattern::of(verb, Pick::Sequential, 0);
+    let mut job = Job::new(verb.name(), "psync", vec![target], Workload::Pattern(Box::new(pattern)));
+    job.limit.passes = Some(if verb == Verb::Rename { 2 } else { 1 });
     phase(job)
 }
 
@@ -161,11 +141,11 @@ fn targets(setup: &Setup) -> Vec<Target> {
     let file = |path: String, size: Extent| TargetKind::File { path, size };
     let direct = Open { create: true, direct: Direct::IfPossible, invalidate: true, ..Open::default() };
     let empty = Open { create: true, truncate: true, ..Open::default() };
-    let set = |name: &str| TargetKind::FileSet {
+    let set = || TargetKind::FileSet {
         root: format!("{base}.d"),
         items: Items {
             count: setup.budget.files,
-            name: name.into(),
+            name: "file-{item}".into(),
             present_percent: 0.0,
             ..Items::default()
         },
@@ -173,9 +153,8 @@ fn targets(setup: &Setup) -> Vec<Target> {
     vec![
         target("data", file(format!("{base}.tmp"), Extent::Bytes(setup.span_bytes)), direct, Prepare::Filled),
         target("append", file(format!("{base}.append.tmp"), Extent::Bytes(0)), empty, Prepare::Empty),
-        target("files, made", set("file-{item}"), Open { create: true, ..Open::default() }, Prepare::Empty),
-        target("files", set("file-{item}"), Open::default(), Prepare::AsItIs),
-        target("files, renamed", set("renamed-{item}"), Open::default(), Prepare::AsItIs),
+        target("files, made", set(), Open { create: true, ..Open::default() }, Prepare::Empty),
+        target("files", set(), Open::default(), Prepare::AsItIs),
     ]
 }
 

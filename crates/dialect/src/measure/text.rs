@@ -174,7 +174,7 @@ impl Text<'_> {
                 rate(both.iops.most()),
             ]);
             let sync = &appends.sync;
-            let (mean, p99) = (number::latency(sync.mean()), number::percentile_text(sync, 99.0));
+            let (mean, p99) = (time(appends.sync_ns.median()), number::percentile_text(sync, 99.0));
             let dash = || NONE.to_string();
             table.row(&["  its fsyncs".into(), dash(), dash(), mean, p99, dash(), dash()]);
         }
@@ -228,7 +228,7 @@ impl Text<'_> {
     }
 
     fn metadata(&self) -> String {
-        let mut table = Table::new(1, &["metadata", "per second", "mean", "p99", "files"]);
+        let mut table = Table::new(1, &["metadata", "per second", "mean", "p99", "operations"]);
         for verb in METADATA {
             if let Some((operations, rate, latency)) = gather::metadata(&self.record.phases, *verb) {
                 table.row(&[
@@ -243,8 +243,8 @@ impl Text<'_> {
         if table.is_empty() {
             return String::new();
         }
-        let legend = "Empty files in one directory, each once, in order; 1 worker, depth 1, psync. The rates of create \
-                      and open include the close; nothing is made durable.";
+        let legend = "Empty files in one directory, each once, in order, renamed there and back; 1 worker, depth 1, \
+                      psync. Create and open include the close; nothing is made durable.";
         format!("\n{}{}\n", table.text(0, self.paint), self.paint.aside(&wrapped(legend, WIDTH, 0)))
     }
 
@@ -319,6 +319,8 @@ impl Text<'_> {
         let read = |cell: usize| gather::figures(phases, &CELLS[cell].phase(Verb::Read), Kind::Read);
         let streams = [read(0), read(1)].into_iter().flatten().filter_map(|figures| figures.bytes.median());
         let facts = self.facts();
+        let disk = facts.disk.clone().unwrap_or_default();
+        let hidden = ["vd", "xvd"].iter().any(|prefix| disk.starts_with(prefix));
         let looks = Looks {
             file_system: facts.file_system.clone(),
             disk: facts.disk.clone(),
@@ -328,7 +330,12 @@ impl Text<'_> {
         };
         match class::look(&looks) {
             None => "too little was measured to say".into(),
-            Some(look) => {
+            Some(mut look) => {
+                if hidden {
+                    look.reasons.push(format!(
+                        "but {disk} is a virtual disk, and what is cached beneath it cannot be told"
+                    ));
+                }
                 let class = look.class.map_or("nothing that we know", class::Class::name);
                 format!("{class}: {}", look.reasons.join("; "))
             }

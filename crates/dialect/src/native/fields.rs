@@ -79,8 +79,13 @@ impl<'a> Fields<'a> {
         match read(&entry.node) {
             Ok(value) => Some(value),
             Err(expected) => {
-                self.wrong
-                    .add(Diagnostic::error(&entry.origin, format!("`{name} = {}`: {expected}", entry.node)));
+                let (expected, hint) = split_hint(&expected);
+                let message = format!("`{name} = {}`: {expected}", entry.node);
+                let diagnostic = Diagnostic::error(&entry.origin, message);
+                self.wrong.add(match hint {
+                    Some(hint) => diagnostic.hint(hint),
+                    None => diagnostic,
+                });
                 None
             }
         }
@@ -124,6 +129,15 @@ impl<'a> Fields<'a> {
             let message = format!("`{}`: {} has no such key", entry.name, self.what);
             self.wrong.error(&entry.origin, message, suggestion(&entry.name, &asked));
         }
+    }
+}
+
+/// What was expected, and the suggestion that follows it.
+fn split_hint(expected: &str) -> (&str, Option<&str>) {
+    let at = ["; did you mean ", "; possible are "].iter().find_map(|mark| expected.find(mark));
+    match at {
+        Some(at) => (&expected[..at], Some(&expected[at + 2..])),
+        None => (expected, None),
     }
 }
 

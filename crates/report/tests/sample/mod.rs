@@ -128,7 +128,7 @@ pub fn events(
             repetition: phase.repetition,
             coordinates: phase.coordinates.clone(),
         });
-        let answer = phase_record(index, phase, device, trouble, &mut noise);
+        let answer = phase_record(plan, index, phase, device, trouble, &mut noise);
         record.phases.push(answer.clone());
         events.push(Event::PhaseEnded(Box::new(answer)));
     }
@@ -138,6 +138,7 @@ pub fn events(
 }
 
 fn phase_record(
+    plan: &Plan,
     index: usize,
     phase: &Phase,
     device: &Device,
@@ -145,7 +146,7 @@ fn phase_record(
     noise: &mut Noise,
 ) -> PhaseRecord {
     let jobs: Vec<JobRecord> =
-        phase.jobs.iter().map(|job| job_record(phase, job, device, trouble, noise)).collect();
+        phase.jobs.iter().map(|job| job_record(plan, phase, job, device, trouble, noise)).collect();
     let elapsed_ns = jobs.iter().map(|job| job.tally.last_done_ns).max().unwrap_or(phase.watch_ns);
     let (reads, writes) = jobs
         .iter()
@@ -188,7 +189,18 @@ struct Part {
     service_ns: f64,
 }
 
-fn job_record(phase: &Phase, job: &Job, device: &Device, trouble: Trouble, noise: &mut Noise) -> JobRecord {
+fn job_record(
+    plan: &Plan,
+    phase: &Phase,
+    job: &Job,
+    device: &Device,
+    trouble: Trouble,
+    noise: &mut Noise,
+) -> JobRecord {
+    let items = match &plan.targets[job.targets[0]].kind {
+        TargetKind::FileSet { items, .. } => items.count as f64,
+        _ => 1.0,
+    };
     let parts = parts(job, device);
     let loads = f64::from(job.depth.most * job.workers);
     let mean_ns: f64 = parts.iter().map(|part| part.share * part.service_ns).sum();
@@ -199,7 +211,7 @@ fn job_record(phase: &Phase, job: &Job, device: &Device, trouble: Trouble, noise
     }
     let elapsed_ns = job.limit.time_ns.unwrap_or_else(|| {
         let passes = job.limit.passes.unwrap_or(1) as f64;
-        (passes * parts.len() as f64 / rate * 1e9) as u64
+        (passes * items * parts.len() as f64 / rate * 1e9) as u64
     });
     let operations = rate * elapsed_ns as f64 / 1e9;
     // Little's law: what is in flight waits in proportion to its share of the service time.
@@ -273,6 +285,11 @@ fn parts(job: &Job, device: &Device) -> Vec<Part> {
         let write = share.verb == Verb::Write;
         let bytes = if write { &pattern.size.write } else { &pattern.size.read }.most_bytes().unwrap_or(4096);
         let place_ns = if write { device.write_ns } else { device.read_ns };
+        if share.verb.kind() == Kind::Metadata {
+            let (label, share) = (share.verb.name().into(), share.weight / total);
+            let verb = pattern.mix.shares[0].verb;
+            return Part { label, verb, share, bytes: 0, service_ns: device.metadata_ns };
+        }
         let place_ns = if device.seeks && sequential || syncs > 0.0 { 3_000.0 } else { place_ns };
         Part {
             label: share.verb.name().into(),
