@@ -60,13 +60,8 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     };
     for setting in &job.settings {
         if !entry.settings.iter().any(|spec| spec.name == setting.name) {
-            let names: Vec<_> = entry.settings.iter().map(|spec| spec.name).collect();
             let message = format!("engine {}: no setting `{}`", entry.name, setting.name);
-            let hint = if names.is_empty() {
-                "it has no settings".into()
-            } else {
-                format!("settings: {}", names.join(" "))
-            };
+            let hint = setting_hint(&setting.name, entry);
             wrong.push(Diagnostic::error(&setting.origin, message).hint(hint));
         }
     }
@@ -81,6 +76,17 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
         let mut diagnostic = Diagnostic::error(&job.origin, format!("job {}: {}", job.name, failure.message));
         diagnostic.hint = failure.hint;
         wrong.push(diagnostic);
+    }
+}
+
+/// The setting that was probably meant, or all there are.
+fn setting_hint(name: &str, entry: &registry::Entry) -> String {
+    let names = || entry.settings.iter().map(|spec| spec.name);
+    let distance = |known: &&str| strsim::damerau_levenshtein(known, name);
+    match names().min_by_key(distance) {
+        None => "it has no settings".into(),
+        Some(near) if distance(&near) <= 3 => format!("did you mean `{near}`?"),
+        Some(_) => format!("settings: {}", names().collect::<Vec<_>>().join(" ")),
     }
 }
 

@@ -3,7 +3,7 @@
 use iodyno_model::{Diagnostic, Job, VerbSet};
 
 use crate::engines::{Engine, Failure, SettingSpec};
-use crate::engines::{mmap::Mmap, null::Null, psync::Psync, pvsync::Pvsync};
+use crate::engines::{mmap::Mmap, null::Null, psync::Psync, pvsync::Pvsync, sim::Sim};
 use crate::worker::{Worker, drive};
 
 /// An engine as the control plane sees it.
@@ -48,6 +48,7 @@ const fn entry<E: Engine>() -> Entry {
 /// Every engine there is.
 pub const ENGINES: &[Entry] = &[
     entry::<Null>(),
+    entry::<Sim>(),
     entry::<Psync>(),
     entry::<Pvsync>(),
     entry::<Mmap>(),

@@ -139,9 +139,9 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
         let in_flight = depth - flight.free.len();
         if in_flight > 0 {
             flight.sheet.depth(in_flight, free - flight.free.len());
-            // Once over, the rest is waited for, however late it is.
+            // What is left is reaped one by one: reaped together, all would look as slow as the last.
             let (least, until) = match over {
-                true => (in_flight as u32, NEVER),
+                true => (1, NEVER),
                 false => (least.min(in_flight as u32), wake.min(flight.deadline)),
             };
             engine.poll(least, until, |slot, result, ended| flight.complete(slot, result, ended))?;

@@ -86,7 +86,7 @@ fn varied(sweep: &Sweep) -> String {
         value => value.to_string(),
     };
     let values: Vec<_> = sweep.values.iter().map(value).collect();
-    format!("for each {}: {}", sweep.parameter.name(), values.join(", "))
+    format!("sweep {} over {}", sweep.parameter.name(), values.join(", "))
 }
 
 /// Targets that no job works on would else be invisible.
@@ -141,6 +141,7 @@ fn shared(shared: &Shared) -> String {
         SharedKind::Tokens { per_second, queue_s } => {
             format!("tokens, {}/s, {} s of them queue up at most", number(*per_second), number(*queue_s))
         }
+        SharedKind::Semaphore { initial, most: u64::MAX } => format!("semaphore, {initial} at the start"),
         SharedKind::Semaphore { initial, most } => {
             format!("semaphore, {initial} at the start, {most} at most")
         }

@@ -95,6 +95,7 @@ pub fn run(
         files,
         messages: Vec::new(),
         live_ns: if arguments.quiet { 0 } else { LIVE_NS },
+        own_voice: false,
         findings: true,
         error_status: 1,
     })))

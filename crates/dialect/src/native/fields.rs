@@ -79,8 +79,13 @@ impl<'a> Fields<'a> {
         match read(&entry.node) {
             Ok(value) => Some(value),
             Err(expected) => {
-                self.wrong
-                    .add(Diagnostic::error(&entry.origin, format!("`{name} = {}`: {expected}", entry.node)));
+                let (expected, hint) = split_hint(&expected);
+                let message = format!("`{name} = {}`: {expected}", entry.node);
+                let diagnostic = Diagnostic::error(&entry.origin, message);
+                self.wrong.add(match hint {
+                    Some(hint) => diagnostic.hint(hint),
+                    None => diagnostic,
+                });
                 None
             }
         }
@@ -127,8 +132,17 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// What was expected, and the suggestion that follows it.
+fn split_hint(expected: &str) -> (&str, Option<&str>) {
+    let at = ["; did you mean ", "; possible are "].iter().find_map(|mark| expected.find(mark));
+    match at {
+        Some(at) => (&expected[..at], Some(&expected[at + 2..])),
+        None => (expected, None),
+    }
+}
+
 /// The nearest of the known names, or all of them.
-pub(crate) fn suggestion(name: &str, known: &[&str]) -> String {
+pub fn suggestion(name: &str, known: &[&str]) -> String {
     let near = known
         .iter()
         .map(|known| (strsim::damerau_levenshtein(name, known), *known))

@@ -20,7 +20,8 @@ use iodyno_model::{Action, Diagnostic, Intent, Job, Origin, Phase, Plan, Repeat,
 
 pub use command::{ReporterMaker, plan, run};
 
-use fields::{Fields, Wrong, suggestion};
+pub use fields::suggestion;
+use fields::{Fields, Wrong};
 use tree::Node;
 use value::{Read, choice, percent, small_count, text, whole};
 
@@ -69,7 +70,7 @@ fn read(document: &Node, wrong: &Wrong) -> Plan {
         wrong.error(&document.origin, "the plan has no phase", hint);
     }
     fields.unknown();
-    references(&plan, wrong);
+    references(&plan, document, wrong);
     plan
 }
 
@@ -95,24 +96,28 @@ fn repeat(node: &Node) -> Read<Repeat> {
 }
 
 /// Names of jobs, phases and shared objects that are referred to must exist.
-fn references(plan: &Plan, wrong: &Wrong) {
+fn references(plan: &Plan, document: &Node, wrong: &Wrong) {
     for (index, phase) in plan.phases.iter().enumerate() {
         let earlier: Vec<_> = plan.phases[..index].iter().map(|phase| phase.name.as_str()).collect();
         let jobs: Vec<_> = phase.jobs.iter().map(|job| job.name.as_str()).collect();
         let shared: Vec<_> = phase.shared.iter().map(|shared| shared.name.as_str()).collect();
         for job in &phase.jobs {
-            named(wrong, &job.origin, "job", job.start.after_job.as_deref(), &jobs);
-            named(wrong, &job.origin, "earlier phase", job.limit.as_phase.as_deref(), &earlier);
+            let check = |what: &str, name: Option<&str>, origin: &Origin, known: &[&str]| {
+                if let Some(name) = name.filter(|name| !known.contains(name)) {
+                    unknown(wrong, document.place_of(name, origin), what, name, known);
+                }
+            };
+            check("job", job.start.after_job.as_deref(), &job.origin, &jobs);
+            check("earlier phase", job.limit.as_phase.as_deref(), &job.origin, &earlier);
             for (origin, name) in shared_names(job) {
-                named(wrong, &origin, "shared object of this phase", Some(&name), &shared);
+                check("shared object of this phase", Some(&name), &origin, &shared);
             }
         }
         duplicates(phase, wrong);
     }
 }
 
-fn named(wrong: &Wrong, origin: &Origin, what: &str, name: Option<&str>, known: &[&str]) {
-    let Some(name) = name.filter(|name| !known.contains(name)) else { return };
+fn unknown(wrong: &Wrong, origin: &Origin, what: &str, name: &str, known: &[&str]) {
     let hint = match known {
         [] => format!("there is no {what} at all"),
         known => suggestion(name, known),

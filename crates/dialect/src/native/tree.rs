@@ -51,9 +51,29 @@ impl Node {
         }
     }
 
+    /// Where a word stands first, from a place on; that place if it is nowhere.
+    pub(crate) fn place_of<'a>(&'a self, word: &str, from: &'a Origin) -> &'a Origin {
+        self.find(word, line(from)).unwrap_or(from)
+    }
+
+    fn find(&self, word: &str, from: u32) -> Option<&Origin> {
+        match &self.value {
+            Value::Word(found) => (found == word && line(&self.origin) >= from).then_some(&self.origin),
+            Value::List(items) => items.iter().find_map(|item| item.find(word, from)),
+            Value::Table(entries) => entries.iter().find_map(|entry| entry.node.find(word, from)),
+        }
+    }
+
     /// Whether it is a table that has one of the keys.
     pub(crate) fn has(&self, keys: &[&str]) -> bool {
         self.entries().iter().any(|entry| keys.contains(&entry.name.as_str()))
+    }
+}
+
+fn line(origin: &Origin) -> u32 {
+    match origin {
+        Origin::File { line, .. } => *line,
+        _ => 0,
     }
 }
 

@@ -8,7 +8,7 @@ use iodyno_model::{
 use super::{file, golden, phase, plan};
 
 #[test]
-fn notrunc_and_sync() {
+fn golden_notrunc_and_sync() {
     let block = Size::Fixed(4096);
     let read = Operation {
         size: block,

@@ -68,7 +68,7 @@ fn throttle() -> Operation {
 }
 
 #[test]
-fn a_mail_server() {
+fn golden_a_mail_server() {
     let counted = SharedUse { per: Per::Bytes(1), ..SharedUse::new("read bytes", 1) };
     let read =
         Operation { size: Size::Fixed(1 << 20), whole: true, shared: Some(counted), ..held(Verb::Read) };

@@ -69,7 +69,7 @@ size=32m
 ";
 
 #[test]
-fn a_small_database() {
+fn golden_a_small_database() {
     let uniform = |verb| Pattern::of(verb, Pick::Uniform, 4096);
     let update = Pattern { mix: Mix::reads(50.0), ..uniform(Verb::Read) };
     let bytes = |bytes| Limit { bytes: Some(bytes), ..Limit::default() };
@@ -113,7 +113,7 @@ verify_fatal=1
 ";
 
 #[test]
-fn verify_backlog() {
+fn golden_verify_backlog() {
     let verify = Verify {
         stamp: Stamp::Foreign("fio crc32c".into()),
         when: VerifyWhen::Backlog { writes: 1024, batch: 256 },
@@ -154,7 +154,7 @@ flow=1
 ";
 
 #[test]
-fn flow_weights() {
+fn golden_flow_weights() {
     let pattern = Pattern {
         mix: Mix::reads(50.0),
         coverage: Coverage::Repeating,

@@ -35,7 +35,7 @@ fn rank(name: &str, target: usize, verb: Verb) -> Job {
 }
 
 #[test]
-fn segments_read_back_elsewhere_after_a_stonewall() {
+fn golden_segments_read_back_elsewhere_after_a_stonewall() {
     let write = rank("write", 0, Verb::Write);
     let write = Job {
         limit: Limit { time_ns: Some(30_000_000_000), passes: Some(1), wear_out: true, ..Limit::default() },

@@ -30,7 +30,7 @@ fn replay(verb: Verb, entries: &[(u64, u64, u64)]) -> Workload {
 }
 
 #[test]
-fn telemetry_replay() {
+fn golden_telemetry_replay() {
     let write = replay(Verb::Write, &[(0, 65536, 0), (65536, 65536, 2), (131_072, 4096, 0)]);
     let read = replay(Verb::Read, &[(131_072, 4096, 10), (0, 65536, 0)]);
     let open = Open { create: true, ..Open::default() };

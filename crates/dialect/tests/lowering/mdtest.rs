@@ -39,7 +39,7 @@ fn bytes(operation: Operation) -> Operation {
 }
 
 #[test]
-fn random_order_and_shifted_ranks() {
+fn golden_random_order_and_shifted_ranks() {
     let by_name = |verb, item| Operation { item, ..Operation::on(verb, 0) };
     let create = each(
         "File creation",

@@ -16,7 +16,7 @@ fn network(plan: Plan) -> Plan {
 }
 
 #[test]
-fn both_directions_with_an_unmeasured_start() {
+fn golden_both_directions_with_an_unmeasured_start() {
     let stream = |name: &str, verb| {
         let pattern = Pattern::of(verb, Pick::Stream, 128 << 10);
         Job {
@@ -32,7 +32,7 @@ fn both_directions_with_an_unmeasured_start() {
 }
 
 #[test]
-fn a_burst_of_requests() {
+fn golden_a_burst_of_requests() {
     let mut pattern = Pattern::of(Verb::Exchange, Pick::Stream, 64);
     pattern.size.read = Size::Fixed(1024);
     let job = Job {

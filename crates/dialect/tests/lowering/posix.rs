@@ -33,7 +33,7 @@ fn with(name: &str, value: &str, operation: Operation) -> Operation {
 }
 
 #[test]
-fn only_the_owner_may_unlink_from_a_sticky_directory() {
+fn golden_only_the_owner_may_unlink_from_a_sticky_directory() {
     let good = || vec![Expect::Succeeds];
     let refused = vec![Expect::Fails(vec!["EACCES".into(), "EPERM".into()])];
     let kept = vec![

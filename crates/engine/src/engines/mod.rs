@@ -20,6 +20,7 @@ pub mod null;
 pub mod posixaio;
 pub mod psync;
 pub mod pvsync;
+pub mod sim;
 
 /// What an engine is given when it starts, once per worker.
 pub struct Setup<'a> {

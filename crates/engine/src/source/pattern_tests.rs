@@ -96,7 +96,7 @@ fn sequences_are_as_said() {
     assert_eq!(first(Pick::Gap(-8), 16, 5), [12, 8, 4, 0, 12]);
     assert_eq!(first(Pick::Gap(-4), 16, 3), [0, 0, 0]);
     assert_eq!(first(Pick::Strided { stride_bytes: 12 }, 32, 9), [0, 12, 24, 4, 16, 28, 8, 20, 0]);
-    let segments = |shuffled| Pick::Segmented { block_bytes: 8, stride_bytes: 16, shuffled };
+    let segments = |shuffled| Pick::Segmented { block_bytes: 8, stride_bytes: 16, shuffled, count: 0 };
     assert_eq!(first(segments(false), 40, 8), [0, 4, 16, 20, 32, 36, 0, 4]);
     let shuffled = first(segments(true), 40, 6);
     let sorted = |part: &[u64]| part.iter().copied().collect::<std::collections::BTreeSet<_>>();
@@ -275,7 +275,8 @@ fn any_pick() -> impl Strategy<Value = Pick> {
         (any::<bool>(), 1u64..9000).prop_map(|(shuffled, stride_bytes)| Pick::Segmented {
             block_bytes: 1 << 15,
             stride_bytes,
-            shuffled
+            shuffled,
+            count: 0
         }),
         Just(Pick::Uniform),
         (0.1f64..2.5).prop_map(|theta| Pick::Zipf { theta }),

@@ -348,7 +348,7 @@ impl Rare {
                 let last = (ground.offsets() - 1) * ground.align;
                 Rare::Strided { next: 0, set: 0, stride, pitch: ground.pitch(), last }
             }
-            Pick::Segmented { block_bytes, stride_bytes, shuffled } => {
+            Pick::Segmented { block_bytes, stride_bytes, shuffled, .. } => {
                 Rare::Segmented(Segments::new(*block_bytes, *stride_bytes, *shuffled, ground, seed)?)
             }
             Pick::Blend(ways) if !Distribution::draws(pick) => Rare::Blend(

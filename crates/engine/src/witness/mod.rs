@@ -20,6 +20,7 @@ pub struct Watch {
     cpu: Option<cpu::Times>,
     since: u64,
     without_device: Vec<String>,
+    facts: Vec<TargetFacts>,
 }
 
 /// A target's name and its resolved path.
@@ -44,6 +45,10 @@ impl Watch {
                 None => without_device.push(path.clone()),
             }
         }
+        let facts = |Watched { target, path }: &Watched| TargetFacts {
+            target: target.clone(),
+            ..identity::facts(path)
+        };
         let cached = |watched: &Watched| {
             page_cache::resident(&watched.path).map(|(_, cached)| (watched.clone(), cached))
         };
@@ -54,6 +59,7 @@ impl Watch {
             cpu: cpu::read(),
             since: crate::clock::monotonic(),
             without_device,
+            facts: watched.iter().map(facts).collect(),
         }
     }
 
@@ -82,6 +88,7 @@ impl Watch {
         if let (Some(before), Some(after)) = (self.cpu, cpu::read()) {
             sightings.push(after.since(&before));
         }
+        sightings.extend(self.facts.into_iter().map(|facts| Sighting::Target(Box::new(facts))));
         for path in self.without_device {
             let reason = format!("{path}: no block device with counters lies beneath");
             sightings.push(Sighting::CannotTell { witness: "device".into(), reason });

@@ -83,14 +83,13 @@ pub(crate) fn name(target: &Target) -> String {
 
 fn amounts(scene: &Scene<'_>) -> Vec<String> {
     let mut lines = Vec::new();
-    let jobs = || scene.plan.phases.iter().flat_map(|phase| &phase.jobs);
-    lines.push(format!("It reads {}.", total(scene, jobs(), amount::reads)));
-    lines.push(format!("It writes {}.", total(scene, jobs(), amount::writes)));
+    lines.push(format!("It reads {}.", total(scene, amount::reads)));
+    lines.push(format!("It writes {}.", total(scene, amount::writes)));
     let prepared: u64 = distinct(scene).map(|(index, target)| scene.prepared(index, target)).sum();
     if prepared > 0 {
         lines.push(format!("Before that it lays out {}.", bytes(prepared)));
     }
-    lines.extend(drive_writes(scene, prepared));
+    lines.extend(drive_writes(scene));
     lines
 }
 
@@ -111,14 +110,18 @@ fn distinct<'a>(scene: &'a Scene<'_>) -> impl Iterator<Item = (usize, &'a Target
     })
 }
 
-fn total<'a>(scene: &Scene<'a>, jobs: impl Iterator<Item = &'a Job>, share: fn(&Job) -> f64) -> String {
+fn total(scene: &Scene<'_>, share: fn(&Job) -> f64) -> String {
     let (mut known, mut ns, mut open) = (0u64, 0u64, false);
-    for job in jobs.filter(|job| share(job) > 0.0) {
-        match (scene.moved(job), job.limit.time_ns) {
-            (Some(bytes), _) => known = known.saturating_add((bytes as f64 * share(job)) as u64),
-            (None, Some(time)) => ns = ns.saturating_add(time),
-            (None, None) => open = true,
+    for phase in &scene.plan.phases {
+        let mut longest = 0;
+        for job in phase.jobs.iter().filter(|job| share(job) > 0.0) {
+            match (scene.moved(job), job.limit.time_ns) {
+                (Some(bytes), _) => known = known.saturating_add((bytes as f64 * share(job)) as u64),
+                (None, Some(time)) => longest = time.max(longest),
+                (None, None) => open = true,
+            }
         }
+        ns = ns.saturating_add(longest);
     }
     let mut words = Vec::new();
     if known > 0 {
@@ -139,20 +142,42 @@ fn rough(amount: u64) -> String {
 }
 
 /// What the writes are in drive writes, for each device that is known.
-fn drive_writes(scene: &Scene<'_>, prepared: u64) -> Option<String> {
-    let jobs = scene.plan.phases.iter().flat_map(|phase| &phase.jobs);
-    let written = |job: &Job| Some((scene.moved(job)? as f64 * amount::writes(job)) as u64);
-    let known: u64 = jobs.filter(|job| amount::writes(job) > 0.0).filter_map(written).sum::<u64>() + prepared;
-    let facts = scene.facts.iter().find(|facts| facts.size_bytes.is_some_and(|size| size > 0))?;
-    let size = facts.size_bytes?;
-    let device = facts.disk.as_ref().or(facts.device.as_ref()).or(facts.file_system.as_ref())?;
-    (known > 0).then(|| {
-        format!(
-            "That is {} drive writes of {device} ({}).",
-            number_small(known as f64 / size as f64),
-            rough(size)
-        )
+fn drive_writes(scene: &Scene<'_>) -> Vec<String> {
+    let mut devices: Vec<(&str, u64, u64)> = Vec::new();
+    for (index, target) in scene.plan.targets.iter().enumerate() {
+        let Some((device, size)) = scene.facts(target).and_then(device) else { continue };
+        let prepared =
+            if distinct(scene).any(|(other, _)| other == index) { scene.prepared(index, target) } else { 0 };
+        let bytes = prepared.saturating_add(written(scene, index));
+        match devices.iter_mut().find(|(name, ..)| *name == device) {
+            Some((_, _, sum)) => *sum = sum.saturating_add(bytes),
+            None => devices.push((device, size, bytes)),
+        }
+    }
+    let told = devices.into_iter().filter(|(_, _, bytes)| *bytes > 0);
+    told.map(|(name, size, bytes)| {
+        let times = number_small(bytes as f64 / size as f64);
+        format!("What is known of it is {times} drive writes of {name} ({}).", rough(size))
     })
+    .collect()
+}
+
+/// A device that wears, and its size; memory does not.
+fn device(facts: &TargetFacts) -> Option<(&str, u64)> {
+    let size = facts.size_bytes.filter(|size| *size > 0)?;
+    let name = facts.disk.as_deref().or(facts.device.as_deref())?;
+    Some((name, size))
+}
+
+/// Bytes that all jobs write to one target; a job spreads them evenly over its targets.
+fn written(scene: &Scene<'_>, index: usize) -> u64 {
+    let jobs =
+        scene.plan.phases.iter().flat_map(|phase| &phase.jobs).filter(|job| job.targets.contains(&index));
+    let part = |job: &Job| {
+        let moved = scene.moved(job)? as f64 * amount::writes(job);
+        Some((moved / job.targets.len() as f64) as u64)
+    };
+    jobs.filter(|job| amount::writes(job) > 0.0).filter_map(part).sum()
 }
 
 /// A ratio that may be tiny.
@@ -166,7 +191,8 @@ fn duration(plan: &Plan) -> String {
     match (sum, known.iter().filter(|ns| ns.is_none()).count()) {
         (sum, 0) => format!("{} at most, besides making things ready.", time(sum)),
         (0, _) => "Until its work is done: no time limits it.".into(),
-        (sum, open) => format!("{}, and {} until their work is done.", time(sum), many(open as u64, "phase")),
+        (sum, 1) => format!("{}, and one phase until its work is done.", time(sum)),
+        (sum, open) => format!("{}, and {open} phases until their work is done.", time(sum)),
     }
 }
 
@@ -193,12 +219,16 @@ fn change(scene: &Scene<'_>, index: usize, target: &Target) -> Vec<String> {
         TargetKind::Device { .. } if written => {
             lines.push(format!("Destroys what is on {path}{size}; this needs --destroy {path}."));
         }
-        TargetKind::File { .. } | TargetKind::FileSet { .. } if written || made => lines.push(match there {
-            Some(true) if written => format!("Overwrites {path}, which is there."),
-            Some(true) => format!("Extends {path} to its size if it is shorter{size}."),
-            Some(false) => format!("Creates {path}{size}."),
-            None => format!("Creates or overwrites {path}{size}."),
-        }),
+        TargetKind::File { .. } | TargetKind::FileSet { .. } if made || (written && there != Some(false)) => {
+            lines.push(match there {
+                Some(true) if written => format!("Overwrites {path}, which is there."),
+                Some(true) if long_enough(scene, target) => format!("Leaves {path} as it is."),
+                Some(true) => format!("Extends {path}{size}."),
+                Some(false) => format!("Creates {path}{size}."),
+                None if written => format!("Creates or overwrites {path}{size}."),
+                None => format!("Creates {path} where it is missing{size}."),
+            })
+        }
         _ => {}
     }
     if target.open.truncate && there == Some(true) {
@@ -208,6 +238,12 @@ fn change(scene: &Scene<'_>, index: usize, target: &Target) -> Vec<String> {
         lines.push(format!("Removes {path} at the end, if the run made it."));
     }
     lines
+}
+
+/// Whether a file that is there needs nothing to be made ready.
+fn long_enough(scene: &Scene<'_>, target: &Target) -> bool {
+    let there = scene.facts(target).and_then(|facts| facts.file_bytes);
+    there.zip(scene.length(target)).is_some_and(|(there, wanted)| there >= wanted)
 }
 
 /// Whether reads and writes of a target pass through the page cache.

@@ -1,7 +1,7 @@
 //! A job in words: who, on what, what, how fast, from when, until when.
 
 use iodyno_model::{
-    Arrivals, Depth, Directed, ErrorPolicy, Finish, Job, Kind, LatencyTarget, Limit, Pace, Phase, Place,
+    Arrivals, Depth, Directed, ErrorPolicy, Finish, Job, Kind, LatencyTarget, Limit, Pace, Per, Phase, Place,
     Placement, Plan, Ranks, Rate, SharedKind, SharedUse, Start, Verb, WorkerKind, Workload,
 };
 
@@ -126,9 +126,10 @@ fn gate(phase: &Phase, used: &SharedUse) -> String {
         .shared
         .iter()
         .any(|shared| shared.name == used.name && matches!(shared.kind, SharedKind::Weights { .. }));
-    match weights {
-        true => format!("weighs {} in \"{}\"", used.amount, used.name),
-        false => format!("each operation takes {}", script::amount(used)),
+    match (weights, used.per) {
+        (true, _) => format!("weighs {} in \"{}\"", used.amount, used.name),
+        (false, Per::Use) => format!("each operation takes {}", script::amount(used)),
+        (false, _) => format!("takes {}", script::amount(used)),
     }
 }
 

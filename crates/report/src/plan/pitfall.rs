@@ -47,8 +47,8 @@ pub(crate) fn all(scene: &Scene<'_>, machine: &Machine) -> Vec<String> {
 
 fn trap(code: u8, sentence: impl std::fmt::Display, key: &str) -> Option<String> {
     match code {
-        0 => Some(format!("{sentence}: {key}")),
-        code => Some(format!("{sentence} (lie {code}): {key}")),
+        0 => Some(format!("{sentence} → {key}")),
+        code => Some(format!("{sentence} (lie {code}) → {key}")),
     }
 }
 
@@ -92,7 +92,7 @@ fn cached_reads(scene: &Scene<'_>, machine: &Machine, job: &Job, target: &Target
         return None;
     }
     let what = format!(
-        "reads of {} ({}) will come from the page cache: it fits into the {} of memory",
+        "reads of {} ({}) will come from the page cache, as it fits into the {} of memory",
         name(target),
         bytes(span),
         units::binary(memory)
@@ -111,7 +111,7 @@ fn cached_writes(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> 
         return None;
     }
     let what =
-        format!("writes to {} stay in memory: nothing syncs them inside the measured time", name(target));
+        format!("writes to {} stay in memory, as nothing syncs them inside the measured time", name(target));
     trap(2, what, &format!("finish = \"fsync\" in the job, or direct = true in {}", section(target)))
 }
 
@@ -151,9 +151,9 @@ fn not_a_device(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> O
     let looped = facts.disk.iter().chain(&facts.device).any(|name| name.starts_with("loop"));
     let is = match system {
         "tmpfs" | "ramfs" => "is memory, not a device".to_string(),
-        "overlay" => "lies on an overlay: the figures are those of the layer beneath".into(),
+        "overlay" => "lies on an overlay, and the figures are those of the layer beneath".into(),
         system if system.starts_with("fuse") => format!("is served by a program ({system}), not by a device"),
-        _ if looped => "lies on a loop device: a file behind another file system".into(),
+        _ if looped => "lies on a loop device, which is a file on another file system".into(),
         _ => return None,
     };
     let key = match target.kind {
@@ -204,8 +204,11 @@ const OPERATIONS_FOR_P99: u64 = 1000;
 fn few_operations(scene: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
     let correct = scene.plan.intent == Intent::Correctness;
     let count = scene.operations(job).filter(|count| *count < OPERATIONS_FOR_P99 && !correct)?;
-    let what =
-        format!("{} does {}, too few for a 99th percentile", where_(phase, job), many(count, "operation"));
+    let what = format!(
+        "{} does {} at most, too few for a 99th percentile",
+        where_(phase, job),
+        many(count, "operation")
+    );
     trap(6, what, &format!("until = {{ operations = {} }} in the job, or more", OPERATIONS_FOR_P99 * 10))
 }
 
@@ -243,7 +246,7 @@ fn crowded(machine: &Machine, phase: &Phase) -> Option<String> {
         return None;
     }
     let what = format!(
-        "{} has {} for {}: latency will hold waiting for a CPU",
+        "{} has {} for {}, so latency may hold waiting for a CPU",
         phase.name,
         many(workers, "worker"),
         many(machine.cpus.into(), "CPU")

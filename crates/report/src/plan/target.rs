@@ -24,9 +24,7 @@ fn what(target: &Target) -> String {
         TargetKind::Descriptor { number: 1 } => ("standard output".into(), "standard output".into()),
         TargetKind::Descriptor { number } => (format!("descriptor {number}"), format!("descriptor {number}")),
         TargetKind::Device { path } => (format!("device {path}"), path.clone()),
-        TargetKind::Bucket { url, items } => {
-            (format!("bucket {url} with {}", self::items(items)), url.clone())
-        }
+        TargetKind::Bucket { url, items } => (bucket(url, items), url.clone()),
         TargetKind::Endpoint { transport, address, listen } => {
             let role = if *listen { "waiting at" } else { "to" };
             (format!("{transport} {role} {address}"), address.clone())
@@ -53,6 +51,11 @@ fn file(path: &str, size: Extent) -> String {
 fn file_set(root: &str, items: &Items) -> String {
     let own = if items.own { "each worker's own tree" } else { "tree" };
     format!("{own} {root} of {}", self::items(items))
+}
+
+fn bucket(url: &str, items: &Items) -> String {
+    let own = if items.own { ", each worker's own" } else { "" };
+    format!("bucket {url} with {}{own}", self::items(items))
 }
 
 fn items(items: &Items) -> String {
