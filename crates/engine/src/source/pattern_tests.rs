@@ -1,3 +1,5 @@
+//! The pattern source against offsets, sizes and limits that are known beforehand.
+
 use iodyno_model::{
     Blend, Coverage, Directed, Every, FileOrder, Items, Job, Mix, Pattern, Pick, Plan, Share, Size, Target,
     TargetKind, Verb, Workload, Zone,
