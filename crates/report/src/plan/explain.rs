@@ -87,7 +87,7 @@ fn amounts(scene: &Scene<'_>) -> Vec<String> {
     lines.push(format!("It writes {}.", total(scene, amount::writes)));
     let prepared: u64 = distinct(scene).map(|(index, target)| scene.prepared(index, target)).sum();
     if prepared > 0 {
-        lines.push(format!("Before that it lays out {}.", bytes(prepared)));
+        lines.push(format!("Before that it lays out {}.", rough(prepared)));
     }
     lines.extend(drive_writes(scene));
     lines
@@ -212,7 +212,7 @@ fn change(scene: &Scene<'_>, index: usize, target: &Target) -> Vec<String> {
         scene.plan.phases.iter().flat_map(|phase| &phase.jobs).filter(|job| job.targets.contains(&index));
     let written = jobs.any(amount::changes);
     let there = scene.facts(target).map(|facts| !facts.missing);
-    let size = scene.length(target).map(|size| format!(", {}", bytes(size))).unwrap_or_default();
+    let size = scene.length(target).map(|size| format!(", {}", rough(size))).unwrap_or_default();
     let made = target.open.create || target.prepare != Prepare::AsItIs;
     let mut lines = Vec::new();
     match &target.kind {
