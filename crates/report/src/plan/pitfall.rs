@@ -290,7 +290,7 @@ fn no_room(scene: &Scene<'_>) -> Vec<(String, String)> {
             .any(|job| job.targets.contains(&index) && !pretends(job));
         let facts = scene.facts(target)?;
         let there = facts.file_bytes.unwrap_or(0);
-        let needed = (scene.length(target)? * scene.copies(index, target)).saturating_sub(there);
+        let needed = scene.length(target)?.saturating_mul(scene.copies(index, target)).saturating_sub(there);
         let stored = matches!(target.kind, TargetKind::File { .. } | TargetKind::FileSet { .. });
         let free = facts.free_bytes.filter(|free| used && stored && needed > *free)?;
         let what = format!(
