@@ -16,7 +16,10 @@ use crate::gate::Gate;
 use crate::io::{Files, Io, PACED, SILENT, Slot};
 use crate::memory::Memory;
 use crate::sheet::{SeriesWriter, Sheet};
-use crate::source::{Next, Source};
+use crate::source::{Next, Source, UNTALLIED, label_of, labels};
+
+/// With nothing in flight, a source that waits is asked again after this, ns.
+const WAIT_NS: u64 = 20_000;
 
 /// One worker, ready to go.
 pub struct Worker<'a> {
@@ -48,7 +51,7 @@ impl Worker<'_> {
     /// What is done with each file after the last operation, inside the measured time.
     fn finish(&mut self, ended: &mut Tick) {
         let Some(verb) = self.job.finish.sync else { return };
-        let label = self.kinds.len() as u16 - 1;
+        let label = label_of(&labels(self.job), verb.name(), verb);
         for file in 0..self.files.handles.len() as u32 {
             if self.files.fd(file) < 0 {
                 continue;
@@ -93,7 +96,7 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
     let mut now = if E::VIRTUAL { engine.now() } else { line };
     let begin = now + worker.job.start.after_ns;
     let ramp_end = begin + worker.job.limit.ramp_ns;
-    let deadline = worker.job.limit.time_ns.map_or(NEVER, |time_ns| ramp_end.saturating_add(time_ns));
+    let mut deadline = worker.job.limit.time_ns.map_or(NEVER, |time_ns| ramp_end.saturating_add(time_ns));
     while now < begin && !worker.gate.stopped() {
         engine.idle(begin);
         now = engine.now();
@@ -110,7 +113,12 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
     loop {
         now = engine.now();
         let mut wake = NEVER;
-        let mut over = now >= deadline || flight.errors_left == 0 || worker.gate.stopped();
+        let mut over = flight.errors_left == 0 || worker.gate.stopped();
+        if now >= deadline {
+            // What was written may still have to be read back.
+            if flight.source.wind_up() { deadline = NEVER } else { over = true }
+        }
+        let mut ask_again = NEVER;
         if !over && (flight.free.len() >= low || worker.job.depth.low == 0) {
             for _ in 0..batch {
                 let Some(slot) = flight.free.pop() else { break };
@@ -123,7 +131,10 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
                         continue;
                     }
                     Next::Later(tick) => wake = tick,
-                    Next::Wait => flight.sheet.wait(),
+                    Next::Wait => {
+                        flight.sheet.wait();
+                        ask_again = now + WAIT_NS;
+                    }
                     Next::Done => over = true,
                 }
                 flight.free.push(slot);
@@ -139,7 +150,7 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
         } else if over {
             break;
         } else {
-            engine.idle(wake.min(deadline));
+            engine.idle(wake.min(ask_again).min(deadline));
         }
         if flight.ended >= flight.series.next {
             flight.series.turn(&flight.sheet, worker.kinds, flight.ended);
@@ -153,7 +164,10 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
     let ended = flight.ended.max(begin);
     flight.series.finish(&flight.sheet, worker.kinds, ended);
     worker.sheet.head.ended.store(ended, Relaxed);
-    Ok(())
+    if let Some(complaint) = flight.source.complaints().first() {
+        worker.sheet.fail(complaint);
+    }
+    flight.source.failure().map_or(Ok(()), |failure| Err(failure.clone()))
 }
 
 impl<'a> Flight<'a> {
@@ -177,7 +191,7 @@ impl<'a> Flight<'a> {
     /// Tallies one completion and frees its slot.
     #[inline(always)]
     fn complete(&mut self, slot: Slot, result: i64, ended: Tick) {
-        let io = &self.slots[slot as usize];
+        let io = &mut self.slots[slot as usize];
         self.ended = ended;
         let result = if self.source.listens { self.source.done(slot, io, result, ended) } else { result };
         self.free.push(slot);
@@ -199,6 +213,9 @@ impl<'a> Flight<'a> {
     fn complete_rarely(&mut self, slot: Slot, result: i64, ended: Tick) {
         let io = self.slots[slot as usize];
         if io.flags & SILENT != 0 {
+            return;
+        }
+        if result == UNTALLIED {
             return;
         }
         if result < 0 {

@@ -108,7 +108,7 @@ pub fn worker_seed(brief: &Brief<'_>) -> u64 {
 }
 
 /// Which of the three directions' rules a verb follows.
-fn directed<T>(directed: &iodyno_model::Directed<T>, verb: Verb) -> &T {
+pub fn directed<T>(directed: &iodyno_model::Directed<T>, verb: Verb) -> &T {
     match verb.kind() {
         Kind::Trim => &directed.trim,
         Kind::Write => &directed.write,
@@ -210,6 +210,11 @@ impl PatternSource {
     /// The pass that the next operation belongs to.
     pub fn pass(&self) -> u64 {
         self.pass
+    }
+
+    /// Whether a verb can come.
+    pub fn has(&self, verb: Verb) -> bool {
+        self.shares.iter().any(|share| share.verb == verb)
     }
 
     /// Nothing more is to be drawn.

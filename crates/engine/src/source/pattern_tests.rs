@@ -55,7 +55,16 @@ impl Bench {
     }
 
     fn brief<'a>(&'a self, job: &'a Job, worker: u32) -> Brief<'a> {
-        Brief { plan: &self.plan, job, worker, files: &self.files, memory: &self.memory, depth: 1, start: 0 }
+        Brief {
+            plan: &self.plan,
+            job,
+            worker,
+            files: &self.files,
+            memory: &self.memory,
+            depth: 1,
+            start: 0,
+            shared: None,
+        }
     }
 
     fn draw(&self, worker: u32, most: usize) -> Vec<Io> {

@@ -1,0 +1,706 @@
+//! A written workload: its steps in order, one at a time, with buffers that carry bytes from a read to a write.
+//!
+//! The engine room's only interpreter: labels, repeats, composites timed as one, pauses, shared objects, pools of
+//! items, and the transfers that copying tools need (whole records, padding, gathering, holes). It refuses depth:
+//! a script is one user. What it cannot run it refuses when it is made, all of it at once ([`compile`]).
+
+use std::os::fd::RawFd;
+
+use iodyno_model::{Offset, Script, TargetKind, Verb};
+
+use super::random::Random;
+use super::shared::{Answer, SharedObjects};
+use super::walk::Walk;
+use super::{Brief, Next, UNTALLIED};
+use crate::clock::Tick;
+use crate::failure::Failure;
+use crate::io::{AT_POSITION, Io, KEEP, PACED, SILENT};
+
+mod buffer;
+pub(super) mod compile;
+mod pool;
+
+use buffer::{Buffer, buffers};
+use compile::{Code, Compiler, Length, Spot, What, Which};
+use pool::Pool;
+
+/// How soon an object that says "wait" is asked again, ns.
+const ASK_AGAIN_NS: u64 = 50_000;
+
+/// Runs a script.
+pub struct ScriptSource {
+    code: Vec<Code>,
+    at: usize,
+    /// Runs of the present step still to come, beside the one that is due; none yet when it is new.
+    left: Option<u64>,
+    composites: Vec<Composite>,
+    files: Vec<FileState>,
+    buffers: Vec<Buffer>,
+    /// By label: what its last operation moved.
+    results: Vec<u64>,
+    shared: Option<SharedObjects>,
+    random: Random,
+    flight: Flight,
+    discards: Vec<(u32, u64)>,
+    pause: Option<(Tick, Tick)>,
+    waiting_since: Option<Tick>,
+    moved_in_pass: bool,
+    limits: Limits,
+    done_operations: u64,
+    done_bytes: u64,
+    ending: bool,
+}
+
+struct Limits {
+    passes: u64,
+    operations: u64,
+    bytes: u64,
+    /// Bytes count once, when they are read: the script carries them from reads to writes.
+    reads_only: bool,
+}
+
+struct Composite {
+    began: Tick,
+    left: u64,
+}
+
+/// What the source knows of a handle; its descriptor where it was open from the start.
+struct FileState {
+    fd: RawFd,
+    base: u64,
+    bytes: u64,
+    position: u64,
+    end: u64,
+    seekable: bool,
+    /// The last write was a hole, so the file's length must be set at the end.
+    hole: bool,
+    pool: Option<Pool>,
+    item: u64,
+    set: u32,
+}
+
+/// The operation in flight.
+#[derive(Clone, Copy)]
+enum Flight {
+    Nothing,
+    /// One of the code.
+    Step(Part),
+    /// Input that is thrown away.
+    Discard(u32),
+    /// A control operation or a composite's line; whatever the engine says, it went well.
+    Mark,
+    /// A hole instead of zeros: so many bytes.
+    Hole {
+        code: usize,
+        bytes: u64,
+    },
+    /// Setting a length.
+    Length,
+}
+
+/// An operation that may need several calls.
+#[derive(Clone, Copy)]
+struct Part {
+    /// Its index in the code.
+    code: usize,
+    /// What earlier calls moved.
+    moved: u64,
+    /// What it is to move, and what would be a whole record.
+    wanted: u64,
+    nominal: u64,
+    began: Tick,
+    /// Whether another call is due.
+    again: bool,
+}
+
+/// What becomes of a step.
+enum Emit {
+    Io,
+    Skip,
+    Answer(Next),
+}
+
+impl ScriptSource {
+    /// A source for one worker.
+    ///
+    /// # Errors
+    /// Everything of the script that cannot run, at once.
+    pub fn new(brief: &Brief<'_>, script: &Script) -> Result<Self, Failure> {
+        if brief.depth > 1 {
+            return Err(
+                Failure::new(format!("a script at depth {}", brief.depth)).hint("scripts run at depth 1")
+            );
+        }
+        let wanted = compile::extra_handles(script) as usize;
+        if brief.files.handles.len() < wanted {
+            return Err(Failure::new("no handles for the files that the script opens"));
+        }
+        let mut compiler = Compiler::new(brief, script);
+        compiler.run(script)?;
+        let first_extra = compiler.first_extra();
+        let code = compiler.code;
+        let limit = &brief.job.limit;
+        let mut source = ScriptSource {
+            at: 0,
+            left: None,
+            composites: Vec::new(),
+            files: (0..brief.files.handles.len())
+                .map(|index| file(brief, index, index as u32 >= first_extra))
+                .collect(),
+            buffers: buffers(brief, script)?,
+            results: vec![0; super::labels(brief.job).len()],
+            shared: brief.shared.cloned(),
+            random: Random::from_seed(super::pattern::worker_seed(brief), 0),
+            flight: Flight::Nothing,
+            discards: Vec::new(),
+            pause: None,
+            waiting_since: None,
+            moved_in_pass: true,
+            limits: Limits {
+                passes: limit.passes.unwrap_or(match (limit.time_ns, limit.operations, limit.bytes) {
+                    (None, None, None) if !script_ends(&code) => 1,
+                    _ => u64::MAX,
+                }),
+                operations: limit.operations.unwrap_or(u64::MAX),
+                bytes: limit.bytes.unwrap_or(u64::MAX),
+                reads_only: code.iter().any(|code| matches!(code, Code::Do(step, _) if step.carried)),
+            },
+            done_operations: 0,
+            done_bytes: 0,
+            ending: false,
+            code,
+        };
+        source.begin_at(script)?;
+        Ok(source)
+    }
+
+    /// Whether any step writes.
+    pub fn writes(&self) -> bool {
+        self.code
+            .iter()
+            .any(|code| matches!(code, Code::Do(step, _) if step.verb == Verb::Write && !step.carried))
+    }
+
+    /// Moves files to where their first operation begins; what cannot seek is read up to there.
+    fn begin_at(&mut self, script: &Script) -> Result<(), Failure> {
+        let starts: Vec<(u32, Verb, u64)> = compile::operations(&script.steps)
+            .iter()
+            .zip(
+                self.code
+                    .iter()
+                    .filter_map(|code| if let Code::Do(step, _) = code { Some(step) } else { None }),
+            )
+            .filter_map(|(operation, step)| match operation.offset {
+                Offset::NextFrom(bytes) => Some((step.file, step.verb, bytes)),
+                _ => None,
+            })
+            .collect();
+        for (index, verb, bytes) in starts {
+            let file = &mut self.files[index as usize];
+            file.position = bytes;
+            match (file.fd, file.seekable) {
+                (0.., true) => seek(file.fd, (file.base + bytes) as i64, libc::SEEK_SET),
+                (0.., false) if verb == Verb::Read => self.discards.push((index, bytes)),
+                (0.., false) if bytes > 0 => {
+                    return Err(Failure::new("output that cannot seek cannot begin further on")
+                        .hint("write to a file, or begin at 0"));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the next operation into `io`.
+    pub fn next(&mut self, now: Tick, in_flight: u32, io: &mut Io) -> Next {
+        if in_flight > 0 {
+            return Next::Wait;
+        }
+        if let Flight::Step(part @ Part { again: true, .. }) = self.flight {
+            self.go_on(part, io);
+            return Next::Io;
+        }
+        if self.discard(io) {
+            return Next::Io;
+        }
+        loop {
+            if self.ending {
+                return self.flush(now, io);
+            }
+            if self.at == self.code.len() {
+                self.end_pass();
+                continue;
+            }
+            match self.instruction(now, io) {
+                Emit::Io => return Next::Io,
+                Emit::Skip => {}
+                Emit::Answer(answer) => return answer,
+            }
+        }
+    }
+
+    fn end_pass(&mut self) {
+        (self.at, self.left) = (0, None);
+        self.limits.passes -= u64::from(self.limits.passes != u64::MAX);
+        // A pass in which nothing happened would be repeated without end and without a word.
+        if self.limits.passes == 0 || !self.moved_in_pass {
+            self.ending = true;
+        }
+        self.moved_in_pass = false;
+    }
+
+    fn instruction(&mut self, now: Tick, io: &mut Io) -> Emit {
+        match &self.code[self.at] {
+            Code::Begin => {
+                self.composites.push(Composite { began: now, left: 0 });
+                (self.left, self.at) = (None, self.at + 1);
+                Emit::Skip
+            }
+            Code::End { label, verb, start, repeat } => {
+                let (label, verb, start, repeat) = (*label, *verb, *start, *repeat);
+                self.end_composite(label, verb, start, repeat, now, io);
+                Emit::Io
+            }
+            Code::Do(step, repeat) => {
+                let (left, carried) = (self.left.unwrap_or(*repeat), step.carried);
+                // What was read is still written.
+                if !carried && (self.limits.operations == 0 || self.limits.bytes == 0) {
+                    self.ending = true;
+                    return Emit::Skip;
+                }
+                let at = self.at;
+                let emit = self.step(at, now, io);
+                // A gathering write goes on as long as there are whole records.
+                if !matches!(emit, Emit::Answer(_)) && !(self.gathers(at) && matches!(emit, Emit::Io)) {
+                    self.left = (left > 1).then_some(left - 1);
+                    self.at += usize::from(left <= 1);
+                }
+                self.moved_in_pass |= matches!(emit, Emit::Io);
+                emit
+            }
+        }
+    }
+
+    fn gathers(&self, at: usize) -> bool {
+        matches!(&self.code[at], Code::Do(step, _) if step.carried && step.transfer.gather)
+    }
+
+    /// The line of a composite: as long as all its steps took.
+    fn end_composite(&mut self, label: u16, verb: Verb, start: usize, repeat: u64, now: Tick, io: &mut Io) {
+        let Some(composite) = self.composites.last_mut() else { return };
+        mark(io, verb, label, composite.began);
+        self.flight = Flight::Mark;
+        let done = composite.left + 1;
+        if done < repeat {
+            *composite = Composite { began: now, left: done };
+            self.at = start + 1;
+        } else {
+            self.composites.pop();
+            self.at += 1;
+        }
+        self.left = None;
+    }
+
+    fn step(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
+        let Code::Do(step, _) = &self.code[at] else { return Emit::Skip };
+        match step.what {
+            What::Range(..) => self.range(at, now, io),
+            What::Item(..) => self.item(at, now, io),
+            What::File => {
+                *io = Io { verb: step.verb, label: step.label, file: step.file, ..Io::default() };
+                if step.verb == Verb::Truncate {
+                    io.bytes = self.files[step.file as usize].position;
+                }
+                self.take_off(at, (0, 0), now);
+                Emit::Io
+            }
+            _ => self.control(at, now, io),
+        }
+    }
+
+    fn take_off(&mut self, code: usize, (wanted, nominal): (u64, u64), began: Tick) {
+        self.flight = Flight::Step(Part { code, moved: 0, wanted, nominal, began, again: false });
+        self.limits.operations -= u64::from(self.limits.operations != u64::MAX);
+    }
+
+    /// Reading, writing, and what else has an offset.
+    fn range(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
+        let Code::Do(step, _) = &mut self.code[at] else { return Emit::Skip };
+        let What::Range(spot, length) = &mut step.what else { return Emit::Skip };
+        let file = &mut self.files[step.file as usize];
+        let buffer = &mut self.buffers[step.buffer];
+        let mut bytes = match length {
+            Length::Drawn(sizes) => sizes.draw(&mut self.random),
+            Length::ResultOf(label) => self.results[*label as usize],
+            Length::Whole => file.bytes,
+        };
+        let nominal = bytes;
+        if step.carried {
+            let ready = buffer.filled - buffer.taken;
+            if ready == 0 || (step.transfer.gather && ready < bytes && !self.ending) {
+                return Emit::Skip;
+            }
+            bytes = if step.transfer.gather { bytes.min(ready) } else { ready };
+        }
+        if self.limits.bytes != u64::MAX && self.limits.reads_only && step.verb == Verb::Read {
+            bytes = bytes.min(self.limits.bytes);
+        }
+        let offset = match spot {
+            Spot::At(offset) => file.base + *offset,
+            Spot::End => file.base + file.end,
+            Spot::Drawn(walk) => file.base + walk.next(&mut self.random, bytes),
+            Spot::Next
+                if file.fd >= 0 && (step.verb == Verb::Write || step.finish_at_end || !file.seekable) =>
+            {
+                AT_POSITION
+            }
+            Spot::Next => {
+                let wraps = step.verb == Verb::Read && file.bytes > 0 && file.position >= file.bytes;
+                if wraps && step.finish_at_end {
+                    self.ending = true;
+                    return Emit::Skip;
+                }
+                if wraps || step.whole {
+                    file.position = 0;
+                }
+                file.base + file.position
+            }
+        };
+        let wanted = if step.whole && file.bytes > 0 { file.bytes } else { bytes };
+        let whole_block = buffer.bytes.max(1);
+        *io = Io { verb: step.verb, label: step.label, file: step.file, offset, ..Io::default() };
+        io.bytes = if step.verb.moves_data() { wanted.min(bytes).min(whole_block) } else { bytes };
+        io.buffer = buffer.place(step.carried && step.transfer.gather);
+        if step.carried && step.transfer.sparse && file.fd >= 0 && file.seekable && buffer.is_zero(io) {
+            return self.hole(at, io);
+        }
+        file.hole = false;
+        let sizes = if step.verb.moves_data() { (wanted, nominal.max(wanted)) } else { (0, 0) };
+        self.take_off(at, sizes, now);
+        Emit::Io
+    }
+
+    /// Zeros that are sought over: the engine writes nothing, the tally counts them.
+    fn hole(&mut self, at: usize, io: &mut Io) -> Emit {
+        let file = &mut self.files[io.file as usize];
+        seek(file.fd, io.bytes as i64, libc::SEEK_CUR);
+        file.hole = true;
+        self.limits.operations -= u64::from(self.limits.operations != u64::MAX);
+        self.flight = Flight::Hole { code: at, bytes: io.bytes };
+        io.bytes = 0;
+        Emit::Io
+    }
+
+    /// The rest of an operation that came back short.
+    fn go_on(&mut self, part: Part, io: &mut Io) {
+        let Part { code, moved, wanted, began, .. } = part;
+        let Code::Do(step, _) = &self.code[code] else { return };
+        let (file, buffer) = (&self.files[step.file as usize], &self.buffers[step.buffer]);
+        let at_position = file.fd >= 0
+            && matches!(&step.what, What::Range(Spot::Next, _))
+            && (step.verb == Verb::Write || step.finish_at_end || !file.seekable);
+        let offset = if at_position { AT_POSITION } else { file.base + file.position };
+        *io = Io { verb: step.verb, label: step.label, file: step.file, offset, ..Io::default() };
+        let start = buffer.place(step.carried && step.transfer.gather);
+        // Whole files go through the same block again and again; records are completed where they stopped.
+        let ahead = if step.whole { 0 } else { moved };
+        io.bytes = (wanted - moved).min(buffer.bytes.max(1) - ahead.min(buffer.bytes));
+        // SAFETY: `moved` is below `wanted`, which is at most the buffer's length.
+        io.buffer = unsafe { start.add(ahead as usize) };
+        (io.flags, io.intended) = (PACED, began);
+        self.flight = Flight::Step(Part { again: false, ..part });
+    }
+
+    fn item(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
+        let Code::Do(step, _) = &mut self.code[at] else { return Emit::Skip };
+        let What::Item(which, other) = &mut step.what else { return Emit::Skip };
+        let set = step.file as usize;
+        let Some(first) = pick_item(which, set, &mut self.files, &mut self.random) else {
+            return self.empty_pool(now);
+        };
+        let mut second = 0;
+        if let Some(other) = other {
+            let Some(found) = pick_item(other, set, &mut self.files, &mut self.random) else {
+                return self.empty_pool(now);
+            };
+            second = found;
+        }
+        self.waiting_since = None;
+        *io = Io {
+            verb: step.verb,
+            label: step.label,
+            file: step.file,
+            offset: first,
+            other: second,
+            ..Io::default()
+        };
+        if let Some(handle) = step.keep {
+            io.flags |= KEEP;
+            io.other = u64::from(handle);
+        }
+        self.take_off(at, (0, 0), now);
+        Emit::Io
+    }
+
+    /// Nobody but this worker moves its pool: an empty one stays empty.
+    fn empty_pool(&mut self, _now: Tick) -> Emit {
+        if self.waiting_since.is_some() {
+            self.ending = true;
+            return Emit::Skip;
+        }
+        self.waiting_since = Some(0);
+        Emit::Answer(Next::Wait)
+    }
+
+    /// Pauses, shared objects, and the end.
+    fn control(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
+        let Code::Do(step, _) = &mut self.code[at] else { return Emit::Skip };
+        let (verb, label) = (step.verb, step.label);
+        let began = match &mut step.what {
+            What::Pause(ns) => {
+                let (began, until) = *self.pause.get_or_insert((now, now + *ns));
+                if verb == Verb::Spin && began == now {
+                    super::pace::burn(*ns);
+                } else if now < until && verb == Verb::Think {
+                    return Emit::Answer(Next::Later(until));
+                }
+                self.pause = None;
+                began
+            }
+            What::Shared(object, amount) => {
+                let began = self.waiting_since;
+                let answer =
+                    if verb == Verb::Wait { object.take(*amount, now) } else { object.post(*amount) };
+                match answer {
+                    Answer::Granted => self.waiting_since = None,
+                    Answer::At(tick) => {
+                        self.waiting_since.get_or_insert(now);
+                        return Emit::Answer(Next::Later(tick));
+                    }
+                    Answer::Wait if began.is_none() => {
+                        self.waiting_since = Some(now);
+                        return Emit::Answer(Next::Wait);
+                    }
+                    Answer::Wait => return Emit::Answer(Next::Later(now + ASK_AGAIN_NS)),
+                }
+                began.unwrap_or(now)
+            }
+            What::Finish(shared, operations, bytes) => {
+                let value =
+                    |name: &str| self.shared.as_ref().and_then(|shared| shared.value(name)).unwrap_or(0);
+                let reached = match shared {
+                    Some((name, amount)) => value(name) >= *amount,
+                    None => self.done_operations >= *operations && self.done_bytes >= *bytes,
+                };
+                self.ending |= reached;
+                return Emit::Skip;
+            }
+            _ => return Emit::Skip,
+        };
+        mark(io, verb, label, began);
+        self.flight = Flight::Mark;
+        Emit::Io
+    }
+
+    /// A read of input that is thrown away.
+    fn discard(&mut self, io: &mut Io) -> bool {
+        let Some((file, left)) = self.discards.iter().copied().find(|(_, left)| *left > 0) else {
+            return false;
+        };
+        let buffer = &self.buffers[0];
+        *io = Io { verb: Verb::Read, flags: SILENT, file, offset: AT_POSITION, ..Io::default() };
+        (io.bytes, io.buffer) = (left.min(buffer.bytes), buffer.start);
+        self.flight = Flight::Discard(file);
+        true
+    }
+
+    /// After the last pass: what was gathered and not written, then the length of a file that ends in a hole.
+    fn flush(&mut self, now: Tick, io: &mut Io) -> Next {
+        for at in 0..self.code.len() {
+            if self.gathers(at) && matches!(self.range(at, now, io), Emit::Io) {
+                return Next::Io;
+            }
+        }
+        let Some((index, file)) = self.files.iter_mut().enumerate().find(|(_, file)| file.hole) else {
+            return Next::Done;
+        };
+        file.hole = false;
+        *io = Io { verb: Verb::Truncate, flags: SILENT, file: index as u32, ..Io::default() };
+        io.bytes = place(file.fd);
+        self.flight = Flight::Length;
+        Next::Io
+    }
+
+    /// Hears of the completion; the answer is what is tallied.
+    pub fn done(&mut self, io: &mut Io, result: i64, _now: Tick) -> i64 {
+        match std::mem::replace(&mut self.flight, Flight::Nothing) {
+            Flight::Nothing => result,
+            Flight::Mark | Flight::Length => 0,
+            Flight::Discard(file) => {
+                for (_, left) in self.discards.iter_mut().filter(|(discarded, _)| *discarded == file) {
+                    *left = left.saturating_sub(result.max(0) as u64);
+                }
+                self.ending |= result <= 0;
+                result
+            }
+            Flight::Hole { code, bytes } => {
+                io.bytes = bytes;
+                let part = Part { code, moved: 0, wanted: bytes, nominal: bytes, began: 0, again: false };
+                self.moved(part, io, bytes as i64)
+            }
+            Flight::Step(part) => {
+                let Code::Do(step, _) = &self.code[part.code] else { return result };
+                match (step.verb.moves_data(), result) {
+                    (false, _) => self.noted(part.code, io, result),
+                    (true, ..0) => self.failed(part, io, result),
+                    (true, _) => self.moved(part, io, result),
+                }
+            }
+        }
+    }
+
+    /// A failed read leaves nothing, or zeros; the next one begins behind it.
+    fn failed(&mut self, part: Part, io: &Io, result: i64) -> i64 {
+        let Code::Do(step, _) = &self.code[part.code] else { return result };
+        if step.verb == Verb::Read {
+            let (file, buffer) = (&mut self.files[step.file as usize], &mut self.buffers[step.buffer]);
+            let padded = if step.transfer.pad { part.wanted } else { 0 };
+            buffer.load(0, padded, step.transfer.gather || buffer.gathers);
+            file.position += part.wanted;
+            if io.offset == AT_POSITION && file.seekable {
+                seek(file.fd, part.wanted as i64, libc::SEEK_CUR);
+            }
+        }
+        result
+    }
+
+    fn moved(&mut self, part: Part, io: &mut Io, result: i64) -> i64 {
+        let Code::Do(step, _) = &self.code[part.code] else { return result };
+        let (file, buffer) = (&mut self.files[step.file as usize], &mut self.buffers[step.buffer]);
+        let (reads, total) = (step.verb == Verb::Read, part.moved + result as u64);
+        file.position += result as u64;
+        if reads && total == 0 && part.wanted > 0 {
+            if step.finish_at_end {
+                self.ending = true;
+                return UNTALLIED;
+            }
+            file.position = 0;
+            if file.seekable {
+                seek(file.fd, file.base as i64, libc::SEEK_SET);
+            }
+            return 0;
+        }
+        let goes_on = step.whole || if reads { step.transfer.full } else { step.carried };
+        if goes_on && result > 0 && total < part.wanted {
+            self.flight = Flight::Step(Part { moved: total, again: true, ..part });
+            return UNTALLIED;
+        }
+        if reads {
+            let padded = if step.transfer.pad { part.nominal } else { total };
+            buffer.load(total, padded, buffer.gathers);
+        } else {
+            file.end = file.end.max(file.position);
+            buffer.taken += if step.carried && step.transfer.gather { total } else { 0 };
+        }
+        if !self.limits.reads_only || reads {
+            let left = &mut self.limits.bytes;
+            *left = if *left == u64::MAX { u64::MAX } else { left.saturating_sub(total) };
+        }
+        io.bytes = part.nominal;
+        self.results[step.label as usize] = total;
+        self.done_operations += 1;
+        self.done_bytes += total;
+        total as i64
+    }
+
+    /// Takes note of which items exist now and what a handle holds.
+    fn noted(&mut self, code: usize, io: &Io, result: i64) -> i64 {
+        let Code::Do(step, _) = &self.code[code] else { return result };
+        self.done_operations += 1;
+        if result < 0 {
+            return result;
+        }
+        if let Some(keep) = step.keep {
+            let bytes = self.files[step.file as usize].bytes;
+            let created = step.verb == Verb::Create;
+            let kept = &mut self.files[keep as usize];
+            (kept.position, kept.item, kept.set) = (0, io.offset, step.file);
+            (kept.bytes, kept.end) = if created { (0, 0) } else { (bytes, bytes) };
+        }
+        if let Some(pool) = self.files[step.file as usize].pool.as_mut() {
+            match step.verb {
+                Verb::Create | Verb::Mkdir | Verb::Link | Verb::Symlink => pool.set(io.offset, true),
+                Verb::Unlink | Verb::Rmdir => pool.set(io.offset, false),
+                Verb::Rename => {
+                    pool.set(io.offset, false);
+                    pool.set(io.other, true);
+                }
+                _ => {}
+            }
+        }
+        result
+    }
+}
+
+/// An operation that only carries a line of the tally: from `began` to its own end.
+fn mark(io: &mut Io, verb: Verb, label: u16, began: Tick) {
+    *io = Io { verb, label, flags: PACED, intended: began, ..Io::default() };
+}
+
+fn script_ends(code: &[Code]) -> bool {
+    code.iter()
+        .any(|code| matches!(code, Code::Do(step, _) if step.finish_at_end || step.verb == Verb::Finish))
+}
+
+fn seek(fd: RawFd, by: i64, whence: i32) {
+    // SAFETY: the call takes no pointers. A file that cannot seek stays where it is, and is treated so.
+    unsafe { libc::lseek(fd, by as libc::off_t, whence) };
+}
+
+/// The position of an open file.
+fn place(fd: RawFd) -> u64 {
+    // SAFETY: the call takes no pointers.
+    unsafe { libc::lseek(fd, 0, libc::SEEK_CUR).max(0) as u64 }
+}
+
+fn file(brief: &Brief<'_>, index: usize, own: bool) -> FileState {
+    let handle = &brief.files.handles[index];
+    // SAFETY: the call takes no pointers.
+    let seekable = handle.fd >= 0 && unsafe { libc::lseek(handle.fd, 0, libc::SEEK_CUR) } >= 0;
+    let pool = handle.names.as_ref().map(|names| {
+        let kind = brief.plan.targets.get(handle.target as usize).map(|target| &target.kind);
+        let percent = match kind {
+            Some(TargetKind::FileSet { items, .. }) => items.present_percent,
+            _ => 100.0,
+        };
+        Pool::new(names.count, (names.count as f64 * percent / 100.0).round() as u64)
+    });
+    let bytes = handle.names.as_ref().map_or(handle.bytes, |names| names.item_bytes);
+    let fd = if own || pool.is_some() { -1 } else { handle.fd };
+    let (base, end) = (handle.base, bytes);
+    FileState { fd, base, bytes, position: 0, end, seekable, hole: false, pool, item: 0, set: 0 }
+}
+
+/// The item that a step means; `None` where the pool is empty.
+fn pick_item(which: &mut Which, set: usize, files: &mut [FileState], random: &mut Random) -> Option<u64> {
+    let mut picked = |walk: &mut Walk, exists| {
+        let place = walk.next(random, 1);
+        files[set].pool.as_ref()?.find(place, exists)
+    };
+    match which {
+        Which::Index(index) => Some(*index),
+        Which::Existing(walk) => picked(walk, true),
+        Which::Missing(walk) => picked(walk, false),
+        Which::Held(handle) => Some(files[*handle as usize].item),
+        Which::Each => {
+            let pool = files[set].pool.as_mut().filter(|pool| pool.count > 0)?;
+            let item = pool.rotor;
+            pool.rotor = if item + 1 == pool.count { 0 } else { item + 1 };
+            Some(item)
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "script_tests.rs"]
+mod tests;
