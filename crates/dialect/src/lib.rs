@@ -3,6 +3,12 @@
 //! What a dialect needs from outside it is handed through a [`Loader`]; what it wants done it returns as a [`Job`].
 #![forbid(unsafe_code)]
 
+mod dash;
+pub mod measure;
+pub mod native;
+
+pub use dash::dashes;
+
 use iodyno_model::{Diagnostic, Machine, Plan, TargetFacts};
 use iodyno_report::Reporter;
 
@@ -26,6 +32,17 @@ pub trait Loader {
     fn look(&self, path: &str) -> Option<PathFacts>;
     /// Wall-clock time, ns since 1970.
     fn now_unix_ns(&self) -> u64;
+    /// Whether an engine works on this machine, or why not.
+    ///
+    /// # Errors
+    /// The reason, as a lower-case fragment.
+    fn engine_available(&self, _name: &str) -> Result<(), String> {
+        Ok(())
+    }
+    /// Whether the report goes to a terminal that takes colour.
+    fn colour(&self) -> bool {
+        false
+    }
 }
 
 /// What a path is.
@@ -84,7 +101,9 @@ pub struct Run {
     pub messages: Vec<Diagnostic>,
     /// How often a [`iodyno_model::Event::Live`] is wanted, ns; 0: never.
     pub live_ns: u64,
-    /// Whether findings may follow on standard error.
+    /// Whether the reporter says everything itself, messages and progress too, in the original's words.
+    pub own_voice: bool,
+    /// Whether findings may follow on standard error, where the reporter does not print them.
     pub findings: bool,
     /// The exit status for a run that had errors; most tools say 1.
     pub error_status: i32,
@@ -114,4 +133,4 @@ pub struct Dialect {
 }
 
 /// Every dialect there is.
-pub const DIALECTS: &[Dialect] = &[];
+pub const DIALECTS: &[Dialect] = &[measure::DIALECT];

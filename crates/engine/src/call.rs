@@ -1,14 +1,28 @@
 //! The reference meaning of every verb: one system call (or the few that one word stands for), its result or `-errno`.
 //!
 //! `psync` is this and nothing else; every other engine falls back to it for what it does not accelerate, and is
-//! tested against it.
+//! tested against it. What each verb reads from an [`Io`] stands beside [`Io`]. Verbs of peers and of control are not
+//! files' business: they answer `-EOPNOTSUPP`, as does what the system does not have.
 
 use std::os::fd::RawFd;
 
 use iodyno_model::Verb;
 
-use crate::io::{AT_POSITION, Files, Io, KEEP, PathBuffer};
+use crate::io::{AT_POSITION, Files, Io};
 use crate::memory::errno;
+
+mod items;
+mod system;
+
+pub use items::{CREATE_FLAGS, OPEN_FLAGS};
+#[cfg(target_os = "linux")]
+pub use system::sync_file_range_flags;
+
+/// The only extended attribute that the verbs on extended attributes touch.
+pub const XATTR_NAME: &std::ffi::CStr = c"user.iodyno";
+
+/// What the system cannot do, or what is no verb of a file.
+const UNSUPPORTED: i64 = -(libc::EOPNOTSUPP as i64);
 
 /// A system call's own result, or the negated error number.
 #[inline(always)]
@@ -53,132 +67,90 @@ fn write(io: &Io, fd: RawFd) -> i64 {
 /// Everything but reading and writing.
 #[inline(never)]
 fn other(io: &Io, files: &mut Files) -> i64 {
-    let fd = files.fd(io.file);
+    let handle = &files.handles[io.file as usize];
+    let (fd, is_set) = (handle.fd, handle.names.is_some());
     match io.verb {
         // SAFETY: the call takes no pointers.
         Verb::Fsync => result(unsafe { libc::fsync(fd) }.into()),
-        Verb::Fdatasync => data_sync(fd),
-        Verb::SyncFileRange => sync_file_range(fd, io.offset, io.bytes),
-        Verb::Truncate => {
-            // SAFETY: the call takes no pointers.
-            result(unsafe { libc::ftruncate(fd, io.bytes as libc::off_t) }.into())
+        Verb::Fdatasync => system::data_sync(fd),
+        Verb::SyncFileRange => system::sync_file_range(fd, io),
+        Verb::Syncfs => system::sync_file_system(fd),
+        // SAFETY: the call takes no pointers.
+        Verb::Truncate if !is_set => result(unsafe { libc::ftruncate(fd, io.bytes as libc::off_t) }.into()),
+        Verb::Trim => system::trim(fd, io),
+        Verb::WriteZeroes => system::write_zeroes(fd, io),
+        Verb::Fallocate => system::allocate(fd, io.other as i32, io.offset, io.bytes),
+        Verb::Fadvise => system::advise(fd, io),
+        Verb::Fstat => attributes(fd).map_or_else(|number| -i64::from(number), |_| 0),
+        Verb::Lock => {
+            lock(fd, io, if io.other == 1 { libc::F_RDLCK } else { libc::F_WRLCK } as libc::c_short)
         }
-        Verb::Trim => punch(fd, io.offset, io.bytes),
-        Verb::Fallocate => allocate(fd, io.other as i32, io.offset, io.bytes),
-        Verb::Fadvise => advise(fd, io.offset, io.bytes, io.other as i32),
-        Verb::Create | Verb::Open | Verb::Stat | Verb::Unlink | Verb::Mkdir | Verb::Rmdir | Verb::Rename => {
-            on_item(io, files)
+        Verb::Unlock => lock(fd, io, libc::F_UNLCK as libc::c_short),
+        Verb::Close => close_handle(io, files),
+        Verb::CopyFileRange => system::copy_range(fd, second(io, files), io),
+        Verb::Clone => system::clone(fd, second(io, files), io),
+        Verb::Readdir if !is_set => system::count_entries(fd),
+        Verb::Setxattr | Verb::Getxattr | Verb::Listxattr | Verb::Removexattr if !is_set => {
+            system::attribute_of_file(fd, io)
         }
-        _ => -i64::from(libc::EOPNOTSUPP),
+        _ if io.verb.kind() == iodyno_model::Kind::Metadata => items::perform(io, files),
+        _ => UNSUPPORTED,
     }
 }
 
-/// Verbs on an item of a set, by a path relative to the set's root.
-fn on_item(io: &Io, files: &mut Files) -> i64 {
-    let handle = &files.handles[io.file as usize];
-    let Some(names) = &handle.names else { return -i64::from(libc::ENOTDIR) };
-    let (root, mut buffer) = (handle.fd, PathBuffer::default());
-    let path = names.path(io.offset, &mut buffer).as_ptr();
-    // SAFETY (all calls below): `path` is zero-terminated and lives until the end of this function.
-    match io.verb {
-        Verb::Create => {
-            let flags = libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC;
-            // SAFETY: as above.
-            keep(io, unsafe { libc::openat(root, path, flags, 0o644) }, files)
-        }
-        // SAFETY: as above.
-        Verb::Open => keep(io, unsafe { libc::openat(root, path, libc::O_RDONLY | libc::O_CLOEXEC) }, files),
-        Verb::Stat => {
-            let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
-            // SAFETY: as above; `stat` is valid for writing.
-            result(unsafe { libc::fstatat(root, path, stat.as_mut_ptr(), 0) }.into())
-        }
-        // SAFETY: as above.
-        Verb::Unlink => result(unsafe { libc::unlinkat(root, path, 0) }.into()),
-        // SAFETY: as above.
-        Verb::Mkdir => result(unsafe { libc::mkdirat(root, path, 0o755) }.into()),
-        // SAFETY: as above.
-        Verb::Rmdir => result(unsafe { libc::unlinkat(root, path, libc::AT_REMOVEDIR) }.into()),
-        Verb::Rename => {
-            let mut second = PathBuffer::default();
-            let to = names.path(io.other, &mut second).as_ptr();
-            // SAFETY: as above, for both paths.
-            result(unsafe { libc::renameat(root, path, root, to) }.into())
-        }
-        _ => -i64::from(libc::EOPNOTSUPP),
+/// The descriptor of the second handle that an operation names.
+fn second(io: &Io, files: &Files) -> RawFd {
+    files.handles.get(io.other as usize).map_or(-1, |handle| handle.fd)
+}
+
+fn close_handle(io: &Io, files: &mut Files) -> i64 {
+    match std::mem::replace(&mut files.handles[io.file as usize].fd, -1) {
+        // Standard streams belong to the process.
+        0..=2 => 0,
+        fd => close(fd),
     }
 }
 
-/// Keeps a fresh descriptor in the handle the operation names, or closes it: then the close is part of the operation.
-fn keep(io: &Io, fd: RawFd, files: &mut Files) -> i64 {
-    if fd < 0 {
-        return -i64::from(errno());
-    }
-    if io.flags & KEEP != 0 {
-        files.handles[io.other as usize].fd = fd;
-        return 0;
-    }
-    // SAFETY: the descriptor was opened above and is closed once.
+/// Closes a descriptor.
+pub fn close(fd: RawFd) -> i64 {
+    // SAFETY: the caller gives the descriptor away.
     result(unsafe { libc::close(fd) }.into())
 }
 
-#[cfg(not(any(target_os = "macos", target_os = "ios")))]
-fn data_sync(fd: RawFd) -> i64 {
-    // SAFETY: the call takes no pointers.
-    result(unsafe { libc::fdatasync(fd) }.into())
+fn attributes(fd: RawFd) -> Result<libc::stat, i32> {
+    let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: `stat` is valid for writing, and filled when the call succeeds.
+    unsafe { if libc::fstat(fd, stat.as_mut_ptr()) == 0 { Ok(stat.assume_init()) } else { Err(errno()) } }
 }
 
-#[cfg(any(target_os = "macos", target_os = "ios"))]
-fn data_sync(fd: RawFd) -> i64 {
-    // SAFETY: the call takes no pointers. There is no fdatasync in this system's libc binding.
-    result(unsafe { libc::fsync(fd) }.into())
-}
-
-#[cfg(target_os = "linux")]
-fn sync_file_range(fd: RawFd, offset: u64, bytes: u64) -> i64 {
-    // SAFETY: the call takes no pointers.
-    result(
-        unsafe { libc::sync_file_range(fd, offset as i64, bytes as i64, libc::SYNC_FILE_RANGE_WRITE) }.into(),
-    )
-}
-
-#[cfg(target_os = "linux")]
-fn punch(fd: RawFd, offset: u64, bytes: u64) -> i64 {
-    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-    match allocate(fd, mode, offset, bytes) {
-        0 => bytes as i64,
-        failure => failure,
+/// Bytes in a file, or of a device.
+///
+/// # Errors
+/// The system's error number.
+pub fn file_bytes(fd: RawFd) -> Result<u64, i32> {
+    let stat = attributes(fd)?;
+    if !is_device(&stat) {
+        return Ok(stat.st_size as u64);
     }
+    // SAFETY (both): the calls take no pointers. The position is put back, since `AT_POSITION` reads depend on it.
+    let (before, end) = unsafe { (libc::lseek(fd, 0, libc::SEEK_CUR), libc::lseek(fd, 0, libc::SEEK_END)) };
+    let number = errno();
+    // SAFETY: as above.
+    unsafe { libc::lseek(fd, before, libc::SEEK_SET) };
+    if end < 0 { Err(number) } else { Ok(end as u64) }
 }
 
-#[cfg(target_os = "linux")]
-fn allocate(fd: RawFd, mode: i32, offset: u64, bytes: u64) -> i64 {
-    // SAFETY: the call takes no pointers.
-    result(unsafe { libc::fallocate(fd, mode, offset as i64, bytes as i64) }.into())
+fn is_device(stat: &libc::stat) -> bool {
+    stat.st_mode & libc::S_IFMT == libc::S_IFBLK
 }
 
-#[cfg(target_os = "linux")]
-fn advise(fd: RawFd, offset: u64, bytes: u64, advice: i32) -> i64 {
-    // SAFETY: the call takes no pointers.
-    -i64::from(unsafe { libc::posix_fadvise(fd, offset as i64, bytes as i64, advice) })
-}
-
-#[cfg(not(target_os = "linux"))]
-fn sync_file_range(fd: RawFd, _offset: u64, _bytes: u64) -> i64 {
-    data_sync(fd)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn punch(_fd: RawFd, _offset: u64, _bytes: u64) -> i64 {
-    -i64::from(libc::EOPNOTSUPP)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn allocate(_fd: RawFd, _mode: i32, _offset: u64, _bytes: u64) -> i64 {
-    -i64::from(libc::EOPNOTSUPP)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn advise(_fd: RawFd, _offset: u64, _bytes: u64, _advice: i32) -> i64 {
-    -i64::from(libc::EOPNOTSUPP)
+/// Locks or unlocks a range and waits for it; on Linux the lock belongs to the open file, elsewhere to the process.
+fn lock(fd: RawFd, io: &Io, kind: libc::c_short) -> i64 {
+    // SAFETY: the structure consists of numbers, for which zero is a value.
+    let mut range: libc::flock = unsafe { std::mem::zeroed() };
+    range.l_type = kind;
+    range.l_whence = libc::SEEK_SET as libc::c_short;
+    (range.l_start, range.l_len) = (io.offset as libc::off_t, io.bytes as libc::off_t);
+    // SAFETY: the range is valid for the call.
+    result(unsafe { libc::fcntl(fd, system::LOCK_AND_WAIT, &raw const range) }.into())
 }

@@ -2,7 +2,7 @@
 //!
 //! `Io` is plain data of at most one cache line; names of items are computed when they are needed, never stored.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::os::fd::RawFd;
 
 use iodyno_model::Verb;
@@ -23,14 +23,39 @@ pub const KEEP: u8 = 2;
 pub const SILENT: u8 = 4;
 /// `intended` lies before `started` because the pace wanted it so: both latencies are kept.
 pub const PACED: u8 = 8;
+/// A failure is counted but does not end the worker, whatever its job says about errors.
+pub const FORGIVEN: u8 = 16;
 
 /// One operation.
+///
+/// What `file`, `offset`, `bytes` and `other` mean to each verb:
+///
+/// | verbs | on | besides |
+/// |---|---|---|
+/// | read, write | bytes at `offset`, or [`AT_POSITION`] | `buffer` |
+/// | trim, write_zeroes | bytes at `offset` of a device or file | result = bytes |
+/// | sync_file_range | bytes at `offset` | `other` = the call's flags; 0: start write-back |
+/// | fallocate, fadvise | bytes at `offset` | `other` = the call's mode, or advice |
+/// | fsync, fdatasync, syncfs, fstat, close | the handle | |
+/// | truncate | the handle, or in a set the item, to `bytes` | |
+/// | lock, unlock | bytes at `offset`; 0 bytes: to the end | `other` = 1: a shared lock |
+/// | copy_file_range, clone | bytes at `offset`, the same in handle `other` | clone of 0 bytes: all |
+/// | create, open | item `offset` | with [`KEEP`]: stays open in handle `other` |
+/// | stat, lstat, unlink, mkdir, rmdir, mkfifo | item `offset` | modes are 644 and 755 |
+/// | access, chmod, mknod | item `offset` | `other` = mode; mknod of 0: a plain file |
+/// | chown | item `offset` | `other` = user << 32 \| group; all ones: unchanged |
+/// | utimens | item `offset` | `other` = ns since 1970; 0: now |
+/// | rename, link | item `offset` | `other` = the new name's item |
+/// | symlink | item `offset`, a link to item `other` by that one's own name, without directories | |
+/// | readlink | item `offset` | text into `buffer`; 0 bytes: nowhere; result = its bytes |
+/// | readdir | the directory that holds item `offset`, or the handle itself | result = entries |
+/// | setxattr, getxattr, listxattr, removexattr | item `offset`, or the handle | attribute `user.iodyno`; value in `buffer` |
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Io {
     /// What is done.
     pub verb: Verb,
-    /// Any of [`VERIFY`], [`KEEP`], [`SILENT`], [`PACED`].
+    /// Any of [`VERIFY`], [`KEEP`], [`SILENT`], [`PACED`], [`FORGIVEN`].
     pub flags: u8,
     /// The tally line it is counted in.
     pub label: u16,
@@ -82,6 +107,13 @@ pub struct Handle {
     pub names: Option<Box<Names>>,
 }
 
+impl Handle {
+    /// A handle that an open or create will fill.
+    pub fn closed() -> Self {
+        Handle { fd: -1, target: 0, bytes: 0, base: 0, names: None }
+    }
+}
+
 /// All that a worker has open. Closed on drop.
 #[derive(Debug, Default)]
 pub struct Files {
@@ -129,7 +161,22 @@ pub struct Names {
 
 impl Names {
     /// Writes the zero-terminated path of an item and returns it; the longest fits 512 bytes.
-    pub fn path<'a>(&self, item: u64, buffer: &'a mut PathBuffer) -> &'a std::ffi::CStr {
+    pub fn path<'a>(&self, item: u64, buffer: &'a mut PathBuffer) -> &'a CStr {
+        self.directories(item, buffer);
+        buffer.push(self.prefix.as_bytes());
+        buffer.number(item);
+        buffer.push(self.suffix.as_bytes());
+        buffer.finish()
+    }
+
+    /// Writes the zero-terminated path of the directory that holds an item.
+    pub fn directory<'a>(&self, item: u64, buffer: &'a mut PathBuffer) -> &'a CStr {
+        self.directories(item, buffer);
+        buffer.push(b".");
+        buffer.finish()
+    }
+
+    fn directories(&self, item: u64, buffer: &mut PathBuffer) {
         buffer.length = 0;
         let leaves = self.branch.saturating_pow(self.depth).max(1);
         let mut leaf = item % leaves;
@@ -139,10 +186,6 @@ impl Names {
             buffer.push(b"/");
             leaf /= self.branch.max(1);
         }
-        buffer.push(self.prefix.as_bytes());
-        buffer.number(item);
-        buffer.push(self.suffix.as_bytes());
-        buffer.finish()
     }
 }
 
@@ -179,9 +222,20 @@ impl PathBuffer {
         self.push(&digits[start..]);
     }
 
-    fn finish(&mut self) -> &std::ffi::CStr {
+    /// The same path for calls that know no directory to start from, by way of the process's descriptors (Linux).
+    #[cfg(target_os = "linux")]
+    pub fn below(&mut self, root: RawFd, path: &CStr) -> &CStr {
+        self.length = 0;
+        self.push(b"/proc/self/fd/");
+        self.number(root.max(0) as u64);
+        self.push(b"/");
+        self.push(path.to_bytes());
+        self.finish()
+    }
+
+    fn finish(&mut self) -> &CStr {
         self.bytes[self.length] = 0;
-        std::ffi::CStr::from_bytes_with_nul(&self.bytes[..=self.length]).unwrap_or(c"")
+        CStr::from_bytes_with_nul(&self.bytes[..=self.length]).unwrap_or(c"")
     }
 }
 

@@ -11,7 +11,9 @@
 #![allow(unsafe_code)]
 
 pub mod call;
+pub mod check;
 pub mod clock;
+pub mod conductor;
 pub mod engines;
 pub mod failure;
 pub mod gate;
@@ -19,12 +21,16 @@ pub mod io;
 pub mod memory;
 pub mod payload;
 pub mod placement;
+pub mod prepare;
 pub mod registry;
 pub mod sheet;
 pub mod signal;
 pub mod source;
+pub mod witness;
 pub mod worker;
 pub mod world;
 
+pub use check::check;
+pub use conductor::{Options, run};
 pub use failure::Failure;
 pub use registry::{ENGINES, Entry, engine};

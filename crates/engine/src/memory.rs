@@ -2,6 +2,12 @@
 
 use std::ptr::NonNull;
 
+#[cfg(not(target_os = "freebsd"))]
+const NO_RESERVE: libc::c_int = libc::MAP_NORESERVE;
+/// FreeBSD reserves nothing unless told to.
+#[cfg(target_os = "freebsd")]
+const NO_RESERVE: libc::c_int = 0;
+
 /// Anonymous memory from the kernel: page-aligned, zeroed, released on drop.
 #[derive(Debug)]
 pub struct Mapping {
@@ -28,7 +34,7 @@ impl Mapping {
     /// # Errors
     /// The system's error number.
     pub fn shared(bytes: usize) -> Result<Self, i32> {
-        Mapping::map(bytes, libc::MAP_SHARED | libc::MAP_NORESERVE)
+        Mapping::map(bytes, libc::MAP_SHARED | NO_RESERVE)
     }
 
     fn map(bytes: usize, flags: libc::c_int) -> Result<Self, i32> {

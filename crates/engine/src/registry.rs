@@ -2,7 +2,8 @@
 
 use iodyno_model::{Diagnostic, Job, VerbSet};
 
-use crate::engines::{Engine, Failure, SettingSpec, null::Null, psync::Psync};
+use crate::engines::{Engine, Failure, SettingSpec};
+use crate::engines::{mmap::Mmap, null::Null, psync::Psync, pvsync::Pvsync, sim::Sim};
 use crate::worker::{Worker, drive};
 
 /// An engine as the control plane sees it.
@@ -45,7 +46,19 @@ const fn entry<E: Engine>() -> Entry {
 }
 
 /// Every engine there is.
-pub const ENGINES: &[Entry] = &[entry::<Null>(), entry::<Psync>()];
+pub const ENGINES: &[Entry] = &[
+    entry::<Null>(),
+    entry::<Sim>(),
+    entry::<Psync>(),
+    entry::<Pvsync>(),
+    entry::<Mmap>(),
+    #[cfg(target_os = "linux")]
+    entry::<crate::engines::libaio::Libaio>(),
+    #[cfg(target_os = "linux")]
+    entry::<crate::engines::io_uring::Uring>(),
+    #[cfg(any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", target_os = "freebsd"))]
+    entry::<crate::engines::posixaio::Posixaio>(),
+];
 
 /// The engine of that name.
 pub fn engine(name: &str) -> Option<&'static Entry> {

@@ -13,7 +13,7 @@ use crate::call;
 use crate::clock::{self, NEVER, Tick};
 use crate::engines::{Engine, Failure, Setup};
 use crate::gate::Gate;
-use crate::io::{Files, Io, PACED, SILENT, Slot};
+use crate::io::{FORGIVEN, Files, Io, PACED, SILENT, Slot};
 use crate::memory::Memory;
 use crate::sheet::{SeriesWriter, Sheet};
 use crate::source::{Next, Source, UNTALLIED, label_of, labels};
@@ -143,10 +143,9 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
         }
         let in_flight = (depth - flight.free.len()) as u32;
         if in_flight > 0 {
-            let least = if over { in_flight } else { least.min(in_flight) };
-            engine.poll(least, wake.min(deadline), |slot, result, ended| {
-                flight.complete(slot, result, ended)
-            })?;
+            // What is left is reaped one by one: reaped together, all would look as slow as the last.
+            let (least, until) = if over { (1, NEVER) } else { (least.min(in_flight), wake.min(deadline)) };
+            engine.poll(least, until, |slot, result, ended| flight.complete(slot, result, ended))?;
         } else if over {
             break;
         } else {
@@ -220,7 +219,7 @@ impl<'a> Flight<'a> {
         }
         if result < 0 {
             self.sheet.failure(io.label, io.verb, -result as i32, io.offset, io.file);
-            self.errors_left = self.errors_left.saturating_sub(1);
+            self.errors_left = self.errors_left.saturating_sub(u64::from(io.flags & FORGIVEN == 0));
             return;
         }
         let latency = ended.saturating_sub(io.intended);

@@ -1,2 +1,20 @@
-//! iodyno, the door.
-fn main() {}
+//! The door: the executable's name or its first argument chooses a dialect; the dialect makes a plan; the engine room
+//! runs it; reporters write down what happens.
+//!
+//! Nothing is measured, parsed or formatted here.
+
+use std::process::ExitCode;
+
+use iodyno_dialect::dashes;
+
+mod command;
+mod loader;
+mod session;
+
+fn main() -> ExitCode {
+    let mut words: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let name = words.first().map(|path| path.rsplit('/').next().unwrap_or(path).to_string());
+    let arguments = dashes(&words.split_off(1.min(words.len())));
+    ExitCode::from(command::answer(&name.unwrap_or_default(), &arguments))
+}

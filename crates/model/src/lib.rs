@@ -52,6 +52,6 @@ pub use tally::{ErrorCount, Line, Series, SeriesRow, Tally};
 pub use target::{Direct, Extent, Items, Open, OpenMode, OpenSync, Prepare, Target, TargetFacts, TargetKind};
 pub use verb::{Kind, Verb, VerbSet};
 pub use workload::{
-    Action, Actor, AtEnd, Expect, Item, Offset, Operation, Script, Shared, SharedKind, SharedUse, Step,
+    Action, Actor, AtEnd, Expect, Item, Offset, Operation, Per, Script, Shared, SharedKind, SharedUse, Step,
     Timing, Trace, TraceEntry, Transfer, Workload,
 };

@@ -6,7 +6,7 @@ use crate::pattern::Directed;
 use crate::workload::SharedUse;
 
 /// How fast a worker goes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pace {
     /// The rate aimed at, in each direction.
     #[serde(default)]
@@ -17,6 +17,9 @@ pub struct Pace {
     /// How intended starts are spread.
     #[serde(default)]
     pub arrivals: Arrivals,
+    /// Operations that are due together at each intended start, so that the rate holds on average; 0 or 1: one.
+    #[serde(default)]
+    pub burst: u32,
     /// Pauses between operations.
     #[serde(default)]
     pub think: Option<Think>,
@@ -29,6 +32,21 @@ pub struct Pace {
     /// Depth that adapts until this share of operations is faster than this.
     #[serde(default)]
     pub latency_target: Option<LatencyTarget>,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Pace {
+            rate: Directed::default(),
+            rate_least: Directed::default(),
+            arrivals: Arrivals::default(),
+            burst: 0,
+            think: None,
+            open_loop: true,
+            shared: Vec::new(),
+            latency_target: None,
+        }
+    }
 }
 
 fn yes() -> bool {
@@ -102,6 +120,9 @@ pub struct Limit {
     /// Operations of each worker.
     #[serde(default)]
     pub operations: Option<u64>,
+    /// Whether bytes and operations count over all workers of the job together (iperf3 `-n`).
+    #[serde(default)]
+    pub together: bool,
     /// Passes over the pattern or script; `None` with a time: as many as fit, without: one.
     #[serde(default)]
     pub passes: Option<u64>,

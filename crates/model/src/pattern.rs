@@ -32,7 +32,7 @@ pub struct Pattern {
     pub mix: Mix,
     /// Where it goes; verbs on items (create, stat, …) pick an item, verbs on data an offset.
     pub pick: Directed<Pick>,
-    /// How many bytes it moves.
+    /// How many bytes it moves; of an exchange, `write` is the request and `read` the response.
     pub size: Directed<Size>,
     /// Offsets are multiples of this; 0: of the (smallest) size.
     #[serde(default)]
@@ -49,7 +49,7 @@ pub struct Pattern {
     /// Operations inserted after every n others (`fsync=32`).
     #[serde(default)]
     pub every: Vec<Every>,
-    /// Bytes by which this worker's start is moved against the one before, on the same target.
+    /// What to do when a block that is still in flight comes again.
     #[serde(default)]
     pub overlap: Overlap,
 }
@@ -135,7 +135,9 @@ pub enum Pick {
     Segmented {
         /// Bytes that are consecutive.
         block_bytes: u64,
-        /// Distance of successive blocks' starts.
+        /// How many blocks; 0: as many as the span holds.
+        count: u64,
+        /// Distance of successive blocks' starts; 0: one block of every worker (or rank) lies between.
         stride_bytes: u64,
         /// Whether the transfers inside a segment come in random order.
         shuffled: bool,
@@ -223,6 +225,8 @@ pub enum Size {
         /// Shape, > 0.
         shape: f64,
     },
+    /// Several sizes, drawn by percentage (filebench tables of ranges).
+    Blend(Vec<(Size, f64)>),
     /// What an earlier step moved or found; by label.
     ResultOf(String),
     /// The whole file.
@@ -242,6 +246,10 @@ impl Size {
             Size::Fixed(bytes) => Some(*bytes),
             Size::Uniform { most_bytes, .. } => Some(*most_bytes),
             Size::Split(table) => table.iter().map(|(bytes, _)| *bytes).max(),
+            Size::Blend(table) => {
+                let most: Option<Vec<_>> = table.iter().map(|(size, _)| size.most_bytes()).collect();
+                most?.into_iter().max()
+            }
             Size::Gamma { .. } | Size::ResultOf(_) | Size::Whole => None,
         }
     }
@@ -252,6 +260,7 @@ impl Size {
             Size::Fixed(bytes) => Some(*bytes),
             Size::Uniform { least_bytes, .. } => Some(*least_bytes),
             Size::Split(table) => table.iter().map(|(bytes, _)| *bytes).min(),
+            Size::Blend(table) => table.iter().map(|(size, _)| size.least_bytes()).min().flatten(),
             Size::Gamma { .. } | Size::ResultOf(_) | Size::Whole => None,
         }
     }

@@ -20,6 +20,9 @@ pub struct Payload {
     /// How often the content changes.
     #[serde(default)]
     pub refresh: Refresh,
+    /// The content's own seed, where another job or run must find the same bytes; none: the plan's seed.
+    #[serde(default)]
+    pub seed: Option<u64>,
     /// Stamps and their checks.
     #[serde(default)]
     pub verify: Option<Verify>,
@@ -33,6 +36,7 @@ impl Default for Payload {
             compress_chunk_bytes: 0,
             dedupe_percent: 0,
             refresh: Refresh::EachWrite,
+            seed: None,
             verify: None,
         }
     }
@@ -114,7 +118,8 @@ pub enum VerifyWhen {
     OnRead,
     /// After the writes of a phase, everything that was written is read back.
     AfterWrites,
-    /// After every `writes`, the last `batch` of them are read back (fio `verify_backlog`).
+    /// After every `writes`, the last `batch` of them are read back, and what remains at the end (fio
+    /// `verify_backlog`).
     Backlog {
         /// Writes between two rounds.
         writes: u64,

@@ -99,6 +99,9 @@ pub struct Job {
     /// Threads or processes.
     #[serde(default)]
     pub kind: WorkerKind,
+    /// Its own seed, where another job or run must draw the same; none: from the plan's seed and its place in the plan.
+    #[serde(default)]
+    pub seed: Option<u64>,
     /// Indices into `Plan::targets`.
     pub targets: Vec<usize>,
     /// What each worker does.
@@ -153,12 +156,13 @@ impl Job {
             name: name.into(),
             workers: 1,
             kind: WorkerKind::default(),
+            seed: None,
             targets,
             workload,
             engine: engine.into(),
             settings: Vec::new(),
             depth: Depth::default(),
-            pace: Pace { open_loop: true, ..Pace::default() },
+            pace: Pace::default(),
             limit: Limit::default(),
             start: Start::default(),
             payload: Payload::default(),
@@ -218,6 +222,12 @@ pub struct Start {
     /// Only after the job of that name has ended.
     #[serde(default)]
     pub after_job: Option<String>,
+    /// Opening counts as part of the measured time.
+    #[serde(default)]
+    pub open: bool,
+    /// All workers of the phase wait for each other after opening (IOR -g).
+    #[serde(default)]
+    pub barrier: bool,
 }
 
 /// When a phase ends.
@@ -332,4 +342,7 @@ pub struct Finish {
     /// Closing counts as part of the measured time.
     #[serde(default)]
     pub close: bool,
+    /// All workers of the phase wait for each other before closing (IOR -g).
+    #[serde(default)]
+    pub barrier: bool,
 }

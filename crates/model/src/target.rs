@@ -29,6 +29,17 @@ pub struct Target {
     pub origin: Origin,
 }
 
+impl Target {
+    /// Where in the file tree it lies, as a template; `None` for what lies elsewhere.
+    pub fn path(&self) -> Option<&str> {
+        match &self.kind {
+            TargetKind::File { path, .. } | TargetKind::Device { path } => Some(path),
+            TargetKind::FileSet { root, .. } => Some(root),
+            _ => None,
+        }
+    }
+}
+
 /// What a target is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -96,16 +107,20 @@ pub enum Extent {
 /// The files of a set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Items {
-    /// How many for each owner (see `own`).
+    /// How many: in each worker's tree if `own`, for each worker or rank if the name tells them apart, else in all.
     pub count: u64,
     /// Name template; `{item}` is the index.
     pub name: String,
+    /// Name template of the directories below the root; `{item}` is the directory's index.
+    pub directory: String,
     /// Size of each when prepared.
     pub size: Size,
     /// Directories below the root: levels.
     pub depth: u32,
     /// Directories in a directory.
     pub branch: u32,
+    /// Shape of the gamma distribution that each directory's depth and width are drawn from; 0: all alike (filebench).
+    pub gamma: f64,
     /// Whether items lie in the leaves only.
     pub leaves_only: bool,
     /// Whether each worker has a tree of its own.
@@ -121,9 +136,11 @@ impl Default for Items {
         Items {
             count: 1,
             name: "{item}".into(),
+            directory: "d{item}".into(),
             size: Size::Fixed(0),
             depth: 0,
             branch: 1,
+            gamma: 0.0,
             leaves_only: false,
             own: false,
             present_percent: 100.0,
@@ -250,6 +267,12 @@ pub struct TargetFacts {
     pub target: String,
     /// The path that was looked at.
     pub path: String,
+    /// Nothing is there yet; the other facts are those of the directory it would be in.
+    #[serde(default)]
+    pub missing: bool,
+    /// Size in bytes of the file itself, where it is one.
+    #[serde(default)]
+    pub file_bytes: Option<u64>,
     /// `ext4`, `xfs`, `tmpfs`, `overlay`, …
     pub file_system: Option<String>,
     /// Where it is mounted.

@@ -83,6 +83,15 @@ pub struct Operation {
     /// How many bytes.
     #[serde(default)]
     pub size: Size,
+    /// How many bytes come back from an exchange; none: as many as were sent.
+    #[serde(default)]
+    pub answer: Option<Size>,
+    /// How long think and spin last, ns.
+    #[serde(default)]
+    pub time_ns: u64,
+    /// Handed over without waiting for it; a later `wait` without a shared object awaits half of what is in flight.
+    #[serde(default)]
+    pub background: bool,
     /// Whether the verb is repeated with `size` until the file's end (read or write a whole file = one operation).
     #[serde(default)]
     pub whole: bool,
@@ -112,7 +121,8 @@ pub struct Operation {
 /// How an operation fills or empties its buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transfer {
-    /// A read goes on until it has all its bytes or the end is reached (dd `iflag=fullblock`).
+    /// A read goes on until it has all its bytes or the end is reached (dd `iflag=fullblock`), a write until all its
+    /// bytes are written or it fails; what it wrote before it failed counts as bytes.
     #[serde(default)]
     pub full: bool,
     /// What a short or failed read leaves empty is filled with zeros (dd `conv=sync`).
@@ -122,9 +132,18 @@ pub struct Transfer {
     /// (dd with `ibs` ≠ `obs`).
     #[serde(default)]
     pub gather: bool,
-    /// A write of nothing but zeros is a seek (dd `conv=sparse`).
+    /// A write of nothing but zeros is a seek, counted as a write; the file ends where the last of them does (dd
+    /// `conv=sparse`).
     #[serde(default)]
     pub sparse: bool,
+    /// A failed read is skipped, whatever the job's error policy: it is counted, the position moves on by its size, and
+    /// without `pad` the pass ends there (dd `conv=noerror`).
+    #[serde(default)]
+    pub skip_failed: bool,
+    /// Bytes that all its reads together may bring: the last one asks for less (and is short), the one after it is at
+    /// the end (dd `count` in bytes).
+    #[serde(default)]
+    pub total_bytes: Option<u64>,
 }
 
 /// What a read at the end of the file does.
@@ -154,6 +173,9 @@ impl Operation {
             handle: None,
             offset: Offset::default(),
             size: Size::default(),
+            answer: None,
+            time_ns: 0,
+            background: false,
             whole: false,
             arguments: Vec::new(),
             actor: None,
@@ -175,7 +197,7 @@ impl Operation {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Item {
-    /// The target itself.
+    /// The target itself; of a set: its root, or with mkdir and rmdir its whole tree of directories.
     #[default]
     Whole,
     /// That index.
@@ -184,12 +206,16 @@ pub enum Item {
     Named(String),
     /// Each in turn; one rotor per worker.
     Each,
+    /// Each once, in a seeded random order (mdtest -R).
+    Shuffled,
     /// One that exists, picked; an empty pool is a counted wait.
     Existing(Pick),
     /// One that does not exist, picked.
     Missing(Pick),
     /// What lies in the operation's handle.
     Held,
+    /// Everything of the set that this worker has open (filebench `fsyncset`).
+    AllHeld,
 }
 
 /// Where in a file an operation goes.
@@ -277,8 +303,10 @@ pub enum SharedKind {
         /// Highest value; a post beyond it waits.
         most: u64,
     },
-    /// A number that steps raise and limits look at.
+    /// A number that steps raise and `finish` looks at.
     Counter,
+    /// A post wakes all that wait at that moment and is not remembered (filebench `block` and `wakeup`).
+    Signal,
     /// Weights by which jobs keep their shares (fio `flow`): a job may run ahead by `most` in weighted operations.
     Weights {
         /// Weighted operations that a job may be ahead.
@@ -293,6 +321,32 @@ pub struct SharedUse {
     pub name: String,
     /// How much is waited for, posted, consumed; or the weight.
     pub amount: i64,
+    /// What the amount is counted by.
+    #[serde(default)]
+    pub per: Per,
+    /// Only what steps of that label did counts; none: everything this worker did.
+    #[serde(default)]
+    pub of: Option<String>,
+}
+
+impl SharedUse {
+    /// So much at each use.
+    pub fn new(name: &str, amount: i64) -> Self {
+        SharedUse { name: name.into(), amount, per: Per::default(), of: None }
+    }
+}
+
+/// What the amount of a use is counted by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Per {
+    /// The use itself.
+    #[default]
+    Use,
+    /// Each operation since the last use (filebench `iopslimit`).
+    Operation,
+    /// Each so many bytes moved since the last use; at a step that moves data, by that step (filebench `bwlimit`).
+    Bytes(u64),
 }
 
 /// A recorded workload.
@@ -315,7 +369,7 @@ pub struct Trace {
 /// One recorded operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraceEntry {
-    /// When it started, ns after the first.
+    /// When it started, ns after the first; with [`Timing::Pauses`] the pause before it.
     pub at_ns: u64,
     /// What it was.
     pub verb: Verb,

@@ -3,6 +3,18 @@
 //! A reporter is one function from event to bytes. It reads no clock, opens no file and knows no engine.
 #![forbid(unsafe_code)]
 
+pub mod csv;
+pub mod curve;
+pub mod json;
+pub mod live;
+pub mod native;
+pub mod number;
+pub mod paint;
+pub mod plan;
+pub mod shape;
+pub mod sweep;
+pub mod table;
+
 use std::io::{self, Write};
 
 use iodyno_model::Event;

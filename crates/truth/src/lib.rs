@@ -1,1 +1,46 @@
-//! iodyno truth
+//! Truth: what was seen from outside, turned into what it means for the figures.
+//!
+//! ```text
+//!   Plan + Record (with its sightings) ─► one file for each known lie ─► merge ─► findings
+//! ```
+//!
+//! Pure arithmetic on values: no clock, no file, no tool's name. A finding has figures or it is not one, and a witness
+//! that is missing never proves anything: without a sighting there is no finding.
+
+use iodyno_model::{Finding, Intent, Plan, Record};
+
+pub mod case;
+pub mod depth;
+pub mod errors;
+pub mod merge;
+pub mod reads;
+pub mod samples;
+pub mod statistics;
+pub mod steady;
+pub mod target;
+pub mod writes;
+
+use case::Case;
+use merge::Suspicion;
+
+/// One known lie: what it finds in one phase.
+type Check = fn(&Case<'_>) -> Vec<Suspicion>;
+
+/// Lies about how fast it is; nothing of them matters to who asks whether it is right.
+const PERFORMANCE: &[Check] = &[reads::check, writes::check, samples::check, depth::check, target::check];
+
+/// What the sightings of a record mean for its figures, worst first. The plan is the one that ran, expanded.
+pub fn judge(plan: &Plan, record: &Record) -> Vec<Finding> {
+    let mut suspicions = Vec::new();
+    for phase in &record.phases {
+        let Some(case) = Case::new(plan, record, phase) else { continue };
+        suspicions.extend(errors::check(&case));
+        if plan.intent != Intent::Correctness {
+            suspicions.extend(PERFORMANCE.iter().flat_map(|check| check(&case)));
+        }
+    }
+    if plan.intent != Intent::Correctness {
+        suspicions.extend(steady::check(plan, record));
+    }
+    merge::merge(suspicions)
+}

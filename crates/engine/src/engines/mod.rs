@@ -2,7 +2,7 @@
 //!
 //! An engine never decides what to do next, never tallies, and never sees a plan beyond its own job.
 
-use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
+use iodyno_model::{Diagnostic, Job, Setting, Verb, VerbSet};
 
 use crate::clock::{self, Tick};
 use crate::io::{Files, Io, Slot};
@@ -10,8 +10,17 @@ use crate::memory::Memory;
 
 pub use crate::failure::Failure;
 
+#[cfg(target_os = "linux")]
+pub mod io_uring;
+#[cfg(target_os = "linux")]
+pub mod libaio;
+pub mod mmap;
 pub mod null;
+#[cfg(any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", target_os = "freebsd"))]
+pub mod posixaio;
 pub mod psync;
+pub mod pvsync;
+pub mod sim;
 
 /// What an engine is given when it starts, once per worker.
 pub struct Setup<'a> {
@@ -103,7 +112,40 @@ pub fn setting<'a>(job: &'a Job, name: &str) -> Option<&'a str> {
 
 /// Whether a setting is switched on: `1`, `true`, `yes`, `on` or empty.
 pub fn switched_on(job: &Job, name: &str) -> bool {
-    setting(job, name).is_some_and(|value| matches!(value, "" | "1" | "true" | "yes" | "on"))
+    switch(job, name) == Some(true)
+}
+
+/// Whether a setting is switched on or off, or `None` where the job leaves it to the engine.
+pub fn switch(job: &Job, name: &str) -> Option<bool> {
+    setting(job, name).and_then(switch_of)
+}
+
+/// A setting that is a whole number.
+pub fn whole(job: &Job, name: &str) -> Option<u64> {
+    setting(job, name).and_then(|value| value.parse().ok())
+}
+
+fn switch_of(value: &str) -> Option<bool> {
+    match value {
+        "" | "1" | "true" | "yes" | "on" => Some(true),
+        "0" | "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+/// One error for each of these settings that is neither on nor off.
+pub fn check_switches(job: &Job, names: &[&str]) -> Vec<Diagnostic> {
+    check_values(job, names, |value| switch_of(value).is_some(), "say on or off (1 or 0)")
+}
+
+/// One error for each of these settings whose value is not accepted, with a hint that says which are.
+pub fn check_values(job: &Job, names: &[&str], accept: impl Fn(&str) -> bool, hint: &str) -> Vec<Diagnostic> {
+    let wrong = |setting: &&Setting| names.contains(&setting.name.as_str()) && !accept(&setting.value);
+    let error = |setting: &Setting| {
+        let message = format!("`{}={}` is no value of this setting", setting.name, setting.value);
+        Diagnostic::error(&setting.origin, message).hint(hint)
+    };
+    job.settings.iter().filter(wrong).map(error).collect()
 }
 
 /// Whether a verb can do harm when it is only pretended.

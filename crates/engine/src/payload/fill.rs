@@ -270,19 +270,27 @@ impl Filler {
         for piece in pieces(place.offset, buffer.len()) {
             let address = place.offset + piece.start as u64;
             let within = (address % SECTOR_BYTES as u64) as usize;
-            let number = address / SECTOR_BYTES as u64;
-            let word = mix(key.wrapping_add(number.wrapping_mul(GOLDEN)));
-            let slot = mix(self.seed ^ (number % (self.unit_bytes / SECTOR_BYTES as u64))) as usize % 28;
             let part = &mut buffer[piece];
-            // Past the stamp, one word in each half of the sector.
-            for (at, word) in [(32 + 8 * slot, word), (256 + 8 * slot, !word)] {
-                for (byte, value) in (at..at + 8).zip(word.to_le_bytes()) {
-                    if let Some(target) = byte.checked_sub(within).and_then(|index| part.get_mut(index)) {
-                        *target = value;
-                    }
-                }
+            if let Ok(sector) = <&mut Sector>::try_from(&mut *part) {
+                self.alter_sector(sector, address, key);
+                continue;
             }
+            let mut sector = [0; SECTOR_BYTES];
+            sector[within..within + part.len()].copy_from_slice(part);
+            self.alter_sector(&mut sector, address - within as u64, key);
+            part.copy_from_slice(&sector[within..within + part.len()]);
         }
+    }
+
+    /// Past the stamp, one word in each half of the sector.
+    #[inline]
+    fn alter_sector(&self, sector: &mut Sector, address: u64, key: u64) {
+        let number = address / SECTOR_BYTES as u64;
+        let word = mix(key.wrapping_add(number.wrapping_mul(GOLDEN)));
+        let slot = (mix(self.seed ^ (address % self.unit_bytes)) % 28) as usize;
+        let words = sector.as_chunks_mut::<8>().0;
+        words[4 + slot] = word.to_le_bytes();
+        words[32 + slot] = (!word).to_le_bytes();
     }
 }
 

@@ -192,7 +192,7 @@ fn content_is_pinned() {
     assert_eq!([hash(&stamped())], [14_004_428_023_801_564_719]);
     assert_eq!(
         [hash(&Payload { content: Content::Scrambled, ..Payload::default() })],
-        [21_518_675_886_550_013]
+        [357_845_984_858_128_318]
     );
     assert_eq!(
         [hash(&Payload { dedupe_percent: 50, compress_percent: 50, ..Payload::default() })],

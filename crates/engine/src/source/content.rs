@@ -72,6 +72,7 @@ fn grain(size: &Size, align: u64) -> u64 {
         Size::Fixed(bytes) => *bytes,
         Size::Uniform { least_bytes, step_bytes, .. } => common(*least_bytes, *step_bytes),
         Size::Split(table) => table.iter().fold(0, |all, (bytes, _)| common(all, *bytes)),
+        Size::Blend(table) => table.iter().fold(0, |all, (size, _)| common(all, grain(size, 0))),
         Size::Gamma { .. } | Size::ResultOf(_) | Size::Whole => 0,
     };
     common(all, align)
@@ -87,7 +88,7 @@ impl Content {
     /// # Errors
     /// Payloads that cannot be made, and checks that cannot be done.
     pub fn new(brief: &Brief<'_>, writes: bool) -> Result<Self, Failure> {
-        let (payload, seed) = (&brief.job.payload, brief.plan.seed);
+        let (payload, seed) = (&brief.job.payload, brief.job.payload.seed.unwrap_or(brief.plan.seed));
         let sizes = sizes(brief);
         let stride = brief.memory.stride() as u64;
         let block =

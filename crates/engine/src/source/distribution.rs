@@ -301,6 +301,8 @@ pub enum Sizes {
     },
     /// By a table of inclusive upper bounds of the 64-bit draw, and sizes in bytes.
     Table(Vec<(u64, u64)>),
+    /// By a table of inclusive upper bounds of the 64-bit draw, and ways to draw.
+    Blend(Vec<(u64, Sizes)>),
     /// Gamma distributed, at least 1 byte.
     Gamma {
         /// Shape, > 0.
@@ -330,6 +332,13 @@ impl Sizes {
                 let weights: Vec<f64> = table.iter().map(|(_, percent)| *percent).collect();
                 Sizes::Table(thresholds(&weights)?.into_iter().zip(table.iter().map(|row| row.0)).collect())
             }
+            Size::Blend(ways) => {
+                let weights: Vec<f64> = ways.iter().map(|(_, percent)| *percent).collect();
+                let rows = thresholds(&weights)?.into_iter().zip(ways);
+                Sizes::Blend(
+                    rows.map(|(below, way)| Ok((below, Sizes::new(&way.0)?))).collect::<Result<_, _>>()?,
+                )
+            }
             Size::Gamma { mean_bytes, shape } if *mean_bytes > 0.0 && *shape > 0.0 => {
                 Sizes::Gamma { shape: *shape, scale: mean_bytes / shape }
             }
@@ -351,6 +360,10 @@ impl Sizes {
             Sizes::Table(table) => {
                 let draw = random.next();
                 chosen(table, |row| draw <= row.0).1
+            }
+            Sizes::Blend(ways) => {
+                let draw = random.next();
+                chosen(ways, |way| draw <= way.0).1.draw(random)
             }
             Sizes::Gamma { shape, scale } => ((gamma(*shape, random) * scale).round() as u64).max(1),
         }

@@ -46,6 +46,14 @@ fn an_even_rate_is_exact_and_late_operations_count_from_when_they_were_due() {
 }
 
 #[test]
+fn bursts_are_due_together_at_the_same_rate() {
+    let mut stage = paced(Pace { burst: 4, ..reads_at(Rate::Operations(1000.0)) });
+    stage.depth = 4;
+    let due: Vec<u64> = stage.run().iter().take(9).map(|one| one.started).collect();
+    assert_eq!(due, [0, 0, 0, 0, 4_000_000, 4_000_000, 4_000_000, 4_000_000, 8_000_000]);
+}
+
+#[test]
 fn poisson_arrivals_have_the_mean_and_the_spread() {
     let mut stage = paced(Pace { arrivals: Arrivals::Poisson, ..reads_at(Rate::Operations(1_000_000.0)) });
     stage.job().limit.operations = Some(20_000);
@@ -85,7 +93,7 @@ fn below_the_least_rate_the_worker_fails() {
 
 #[test]
 fn shared_tokens_gate_every_operation() {
-    let uses = vec![SharedUse { name: "t".into(), amount: 2 }];
+    let uses = vec![SharedUse::new("t", 2)];
     let mut stage = paced(Pace { shared: uses, ..Pace::default() });
     assert!(stage.source().is_err(), "an object that is not there is said");
     stage
@@ -244,7 +252,7 @@ fn traces_keep_their_times() {
     for (timing, expected) in [
         (Timing::AsRecorded, [0, 5000, 6000]),
         (Timing::Scaled(2.0), [0, 2500, 3000]),
-        (Timing::Pauses, [0, 5100, 6200]),
+        (Timing::Pauses, [0, 5100, 11_200]),
         (Timing::AsFast, [0, 100, 200]),
     ] {
         let mut stage = Stage::new(Workload::Trace(trace(timing)), &[8192]);

@@ -61,6 +61,8 @@ pub struct Brief<'a> {
     pub depth: u32,
     /// When the phase starts.
     pub start: Tick,
+    /// The operations to do, where the limit is "as many as another phase did".
+    pub goal: Option<u64>,
     /// What the phase's workers share, where they share anything.
     pub shared: Option<&'a SharedObjects>,
 }
@@ -89,30 +91,50 @@ pub fn extra_handles(job: &Job) -> u32 {
     }
 }
 
-/// Bytes that each slot's buffer must hold; `None` where the size of the target's largest file decides.
-pub fn buffer_bytes(job: &Job) -> Option<u64> {
-    match &job.workload {
+/// What a buffer holds where the plan does not say how long operations are, bytes.
+pub const BUFFER_BYTES: u64 = 1 << 20;
+
+/// The largest buffer a job's operations need, in bytes.
+pub fn buffer_bytes(job: &Job) -> usize {
+    let bytes = match &job.workload {
         Workload::Pattern(pattern) => {
             let moving =
                 pattern.mix.shares.iter().filter(|share| share.weight > 0.0 && share.verb.moves_data());
-            let bytes = |verb: Verb| match pattern::directed(&pattern.size, verb) {
-                Size::Gamma { mean_bytes, .. } => Some((mean_bytes * 16.0) as u64),
-                size => size.most_bytes(),
-            };
-            moving.map(|share| bytes(share.verb)).try_fold(0, |most, bytes| Some(most.max(bytes?)))
+            moving.map(|share| most_bytes(pattern::directed(&pattern.size, share.verb))).max().unwrap_or(0)
         }
         Workload::Script(script) => {
-            Some(script::compile::buffers(script).iter().map(|(block, queue)| block + queue).sum())
+            script::compile::buffers(script).iter().map(|(block, queue)| block + queue).sum()
         }
         Workload::Trace(trace) => {
             let moving = trace.entries.iter().filter(|entry| entry.verb.moves_data());
-            Some(moving.map(|entry| entry.bytes).max().unwrap_or(0))
+            moving.map(|entry| entry.bytes).max().unwrap_or(0)
         }
+    };
+    usize::try_from(bytes.max(1)).unwrap_or(usize::MAX)
+}
+
+fn most_bytes(size: &Size) -> u64 {
+    match size {
+        Size::Gamma { mean_bytes, .. } => ((mean_bytes * 16.0) as u64).max(BUFFER_BYTES),
+        size => size.most_bytes().unwrap_or(BUFFER_BYTES),
     }
 }
 
 /// What a source answers to a completion that is not to be tallied: part of an operation, or the end of the input.
 pub const UNTALLIED: i64 = i64::MIN;
+
+/// Whether a job's workload can be run, as far as the job alone tells.
+///
+/// # Errors
+/// What it asks for and cannot have.
+pub fn check(job: &Job) -> Result<(), Failure> {
+    match &job.workload {
+        Workload::Pattern(_) => Ok(()),
+        Workload::Script(_) if job.depth.most > 1 => script::too_deep(job.depth.most),
+        Workload::Script(script) => script::compile::check(script),
+        Workload::Trace(trace) => trace::check(trace, job.depth.most),
+    }
+}
 
 /// What a worker does next.
 pub struct Source {

@@ -4,7 +4,7 @@
 //! should have gone: latency counts from there, so a stall cannot hide behind the operations it delayed. It refuses to
 //! wait itself; only think time that burns CPU is burnt here, in slices.
 
-use iodyno_model::{Arrivals, Directed, Kind, Pace, Rate, Think};
+use iodyno_model::{Arrivals, Directed, Kind, Pace, Per, Rate, SharedUse, Think};
 
 use super::random::Random;
 use super::shared::{Answer, Object};
@@ -26,7 +26,7 @@ pub struct Pacer {
     tracks: [Track; 3],
     open_loop: bool,
     think: Option<Thinking>,
-    gates: Vec<(Object, i64)>,
+    gates: Vec<(Object, SharedUse)>,
     /// Gates that the held operation has passed.
     passed: usize,
     again_ns: u64,
@@ -43,6 +43,10 @@ struct Track {
     gap_ns: f64,
     by_bytes: bool,
     poisson: bool,
+    /// Operations that are due together, and how many of them still are.
+    burst: u32,
+    burst_left: u32,
+    due: Tick,
     /// Operations or bytes sent; with Poisson arrivals the time of the next, ns after the start.
     sent: f64,
 }
@@ -103,10 +107,14 @@ impl Pacer {
             return Err(Failure::new("a depth that adapts to a latency arrives with the fio dialect")
                 .hint("sweep the depth instead"));
         }
-        let tracks = each(&pace.rate).map(|rate| Track::new(*rate, pace.arrivals, brief.start));
+        let tracks =
+            each(&pace.rate).map(|rate| Track::new(*rate, pace.arrivals, pace.burst.max(1), brief.start));
         let mut gates = Vec::new();
         for wanted in &pace.shared {
-            gates.push((super::object(brief, wanted)?, wanted.amount));
+            if wanted.of.is_some() {
+                return Err(Failure::new(format!("`{}`: a pace has no steps to count by", wanted.name)));
+            }
+            gates.push((super::object(brief, wanted)?, wanted.clone()));
         }
         let has_floor = each(&pace.rate_least).iter().any(|rate| **rate != Rate::Unlimited);
         let floor = has_floor.then(|| Floor {
@@ -145,8 +153,12 @@ impl Pacer {
         if let Some(think) = &mut self.think {
             think.gate(now, in_flight)?;
         }
-        while let Some((object, amount)) = self.gates.get_mut(self.passed) {
-            match object.take(*amount, now) {
+        while let Some((object, wanted)) = self.gates.get_mut(self.passed) {
+            let amount = match wanted.per {
+                Per::Use | Per::Operation => wanted.amount,
+                Per::Bytes(unit) => wanted.amount * io.bytes.div_ceil(unit.max(1)) as i64,
+            };
+            match object.take(amount, now) {
                 Answer::Granted => self.passed += 1,
                 Answer::At(tick) => return Err(Next::Later(tick)),
                 Answer::Wait => return Err(self.ask_again(now)),
@@ -209,30 +221,32 @@ impl Pacer {
 }
 
 impl Track {
-    fn new(rate: Rate, arrivals: Arrivals, start: Tick) -> Result<Self, Failure> {
+    fn new(rate: Rate, arrivals: Arrivals, burst: u32, start: Tick) -> Result<Self, Failure> {
         let (gap_ns, by_bytes) = match rate {
             Rate::Unlimited => (0.0, false),
             Rate::Operations(rate) if rate > 0.0 && rate.is_finite() => (1e9 / rate, false),
             Rate::Bytes(rate) if rate > 0 => (1e9 / rate as f64, true),
             _ => return Err(Failure::new(format!("rate {rate:?}: expected more than 0"))),
         };
-        Ok(Track {
-            start,
-            gap_ns,
-            by_bytes,
-            poisson: arrivals == Arrivals::Poisson && gap_ns > 0.0,
-            sent: 0.0,
-        })
+        let poisson = arrivals == Arrivals::Poisson && gap_ns > 0.0;
+        Ok(Track { start, gap_ns, by_bytes, poisson, burst, burst_left: 0, due: start, sent: 0.0 })
     }
 
     /// When the next operation should go. Even arrivals are multiplied out from the start, so that no error adds up.
     fn intended(&mut self, bytes: u64, random: &mut Random) -> Tick {
+        if self.burst_left > 0 {
+            self.burst_left -= 1;
+            return self.due;
+        }
+        self.burst_left = self.burst - 1;
         if self.poisson {
             let units = if self.by_bytes { bytes as f64 } else { 1.0 };
-            self.sent += random.exponential(self.gap_ns * units);
-            return self.start + self.sent as u64;
+            self.sent += random.exponential(self.gap_ns * units * f64::from(self.burst));
+            self.due = self.start + self.sent as u64;
+        } else {
+            self.due = self.start + (self.sent * self.gap_ns) as u64;
         }
-        self.start + (self.sent * self.gap_ns) as u64
+        self.due
     }
 }
 

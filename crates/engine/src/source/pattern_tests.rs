@@ -63,6 +63,7 @@ impl Bench {
             memory: &self.memory,
             depth: 1,
             start: 0,
+            goal: None,
             shared: None,
         }
     }
@@ -96,13 +97,21 @@ fn sequences_are_as_said() {
     assert_eq!(first(Pick::Gap(-8), 16, 5), [12, 8, 4, 0, 12]);
     assert_eq!(first(Pick::Gap(-4), 16, 3), [0, 0, 0]);
     assert_eq!(first(Pick::Strided { stride_bytes: 12 }, 32, 9), [0, 12, 24, 4, 16, 28, 8, 20, 0]);
-    let segments = |shuffled| Pick::Segmented { block_bytes: 8, stride_bytes: 16, shuffled };
+    let segments = |shuffled| Pick::Segmented { block_bytes: 8, stride_bytes: 16, shuffled, count: 0 };
     assert_eq!(first(segments(false), 40, 8), [0, 4, 16, 20, 32, 36, 0, 4]);
     let shuffled = first(segments(true), 40, 6);
     let sorted = |part: &[u64]| part.iter().copied().collect::<std::collections::BTreeSet<_>>();
     assert_eq!(sorted(&shuffled[2..4]), sorted(&[16, 20]));
     assert_eq!(first(Pick::Stream, 16, 2), [AT_POSITION; 2]);
     assert_eq!(first(Pick::Append, 0, 3), [0, 4, 8]);
+}
+
+#[test]
+fn segments_may_be_counted_and_leave_room_for_the_other_workers() {
+    let pick = Pick::Segmented { block_bytes: 8, count: 2, stride_bytes: 0, shuffled: false };
+    let mut bench = Bench::new(reads(pick), &[(0, 400)]);
+    bench.job().workers = 3;
+    assert_eq!(bench.offsets(100), [0, 4, 24, 28], "one pass of two segments");
 }
 
 #[test]
@@ -274,8 +283,9 @@ fn any_pick() -> impl Strategy<Value = Pick> {
         (1u64..9000).prop_map(|stride_bytes| Pick::Strided { stride_bytes }),
         (any::<bool>(), 1u64..9000).prop_map(|(shuffled, stride_bytes)| Pick::Segmented {
             block_bytes: 1 << 15,
+            count: 0,
             stride_bytes,
-            shuffled
+            shuffled,
         }),
         Just(Pick::Uniform),
         (0.1f64..2.5).prop_map(|theta| Pick::Zipf { theta }),

@@ -4,28 +4,30 @@
 //! items, and the transfers that copying tools need (whole records, padding, gathering, holes). It refuses depth:
 //! a script is one user. What it cannot run it refuses when it is made, all of it at once ([`compile`]).
 
-use std::os::fd::RawFd;
-
-use iodyno_model::{Offset, Script, TargetKind, Verb};
+use iodyno_model::{Offset, Per, Script, Verb};
 
 use super::random::Random;
 use super::shared::{Answer, SharedObjects};
-use super::walk::Walk;
-use super::{Brief, Next, UNTALLIED};
+use super::{Brief, Next};
 use crate::clock::Tick;
 use crate::failure::Failure;
-use crate::io::{AT_POSITION, Io, KEEP, PACED, SILENT};
+use crate::io::{AT_POSITION, FORGIVEN, Io, KEEP, PACED, SILENT};
 
 mod buffer;
 pub(super) mod compile;
+mod file;
+mod hear;
 mod pool;
 
 use buffer::{Buffer, buffers};
-use compile::{Code, Compiler, Length, Spot, What, Which};
-use pool::Pool;
+use compile::{Code, Compiler, Length, Spot, Use, What};
+use file::{FileState, file, pick_item, place, seek};
 
 /// How soon an object that says "wait" is asked again, ns.
 const ASK_AGAIN_NS: u64 = 50_000;
+
+/// `POSIX_FADV_DONTNEED`, as every system of ours numbers it.
+const DONT_NEED: u64 = 4;
 
 /// Runs a script.
 pub struct ScriptSource {
@@ -42,12 +44,13 @@ pub struct ScriptSource {
     random: Random,
     flight: Flight,
     discards: Vec<(u32, u64)>,
+    /// A range that was just moved and is to leave the cache: handle, offset, bytes.
+    behind: Option<(u32, u64, u64)>,
     pause: Option<(Tick, Tick)>,
     waiting_since: Option<Tick>,
     moved_in_pass: bool,
     limits: Limits,
-    done_operations: u64,
-    done_bytes: u64,
+    counts: Counts,
     ending: bool,
 }
 
@@ -59,24 +62,38 @@ struct Limits {
     reads_only: bool,
 }
 
+/// Operations and bytes so far, by label.
+struct Counts(Vec<(u64, u64)>);
+
+impl Counts {
+    fn operations(&self, of: Option<u16>) -> u64 {
+        self.of(of).map(|(operations, _)| operations).sum()
+    }
+
+    fn bytes(&self, of: Option<u16>) -> u64 {
+        self.of(of).map(|(_, bytes)| bytes).sum()
+    }
+
+    fn of(&self, of: Option<u16>) -> impl Iterator<Item = (u64, u64)> {
+        let all = self.0.iter().enumerate();
+        all.filter(move |(label, _)| of.is_none_or(|of| usize::from(of) == *label)).map(|(_, counts)| *counts)
+    }
+
+    /// How much a use takes now, and the count that is settled by it.
+    fn amount(&self, used: &Use) -> (i64, u64) {
+        let (count, unit) = match used.per {
+            Per::Use => return (used.amount, 0),
+            Per::Operation => (self.operations(used.of), 1),
+            Per::Bytes(unit) => (self.bytes(used.of), unit.max(1)),
+        };
+        let uses = (count - used.counted) / unit;
+        (used.amount * uses as i64, used.counted + uses * unit)
+    }
+}
+
 struct Composite {
     began: Tick,
     left: u64,
-}
-
-/// What the source knows of a handle; its descriptor where it was open from the start.
-struct FileState {
-    fd: RawFd,
-    base: u64,
-    bytes: u64,
-    position: u64,
-    end: u64,
-    seekable: bool,
-    /// The last write was a hole, so the file's length must be set at the end.
-    hole: bool,
-    pool: Option<Pool>,
-    item: u64,
-    set: u32,
 }
 
 /// The operation in flight.
@@ -109,6 +126,8 @@ struct Part {
     wanted: u64,
     nominal: u64,
     began: Tick,
+    /// What of it was tallied already, because a later part failed.
+    told: u64,
     /// Whether another call is due.
     again: bool,
 }
@@ -118,6 +137,14 @@ enum Emit {
     Io,
     Skip,
     Answer(Next),
+}
+
+/// A script is one user: at any other depth it is refused.
+///
+/// # Errors
+/// Always.
+pub fn too_deep(depth: u32) -> Result<(), Failure> {
+    Err(Failure::new(format!("a script at depth {depth}")).hint("scripts run at depth 1"))
 }
 
 impl ScriptSource {
@@ -153,6 +180,7 @@ impl ScriptSource {
             random: Random::from_seed(super::pattern::worker_seed(brief), 0),
             flight: Flight::Nothing,
             discards: Vec::new(),
+            behind: None,
             pause: None,
             waiting_since: None,
             moved_in_pass: true,
@@ -165,8 +193,7 @@ impl ScriptSource {
                 bytes: limit.bytes.unwrap_or(u64::MAX),
                 reads_only: code.iter().any(|code| matches!(code, Code::Do(step, _) if step.carried)),
             },
-            done_operations: 0,
-            done_bytes: 0,
+            counts: Counts(vec![(0, 0); super::labels(brief.job).len()]),
             ending: false,
             code,
         };
@@ -220,7 +247,7 @@ impl ScriptSource {
             self.go_on(part, io);
             return Next::Io;
         }
-        if self.discard(io) {
+        if self.discard(io) || self.drop_behind(io) {
             return Next::Io;
         }
         loop {
@@ -271,7 +298,12 @@ impl ScriptSource {
                 let at = self.at;
                 let emit = self.step(at, now, io);
                 // A gathering write goes on as long as there are whole records.
-                if !matches!(emit, Emit::Answer(_)) && !(self.gathers(at) && matches!(emit, Emit::Io)) {
+                let stays = match emit {
+                    Emit::Answer(_) => true,
+                    Emit::Io => self.gathers(at),
+                    Emit::Skip => false,
+                };
+                if !stays {
                     self.left = (left > 1).then_some(left - 1);
                     self.at += usize::from(left <= 1);
                 }
@@ -319,7 +351,7 @@ impl ScriptSource {
     }
 
     fn take_off(&mut self, code: usize, (wanted, nominal): (u64, u64), began: Tick) {
-        self.flight = Flight::Step(Part { code, moved: 0, wanted, nominal, began, again: false });
+        self.flight = Flight::Step(Part { code, moved: 0, wanted, nominal, began, told: 0, again: false });
         self.limits.operations -= u64::from(self.limits.operations != u64::MAX);
     }
 
@@ -342,11 +374,17 @@ impl ScriptSource {
             }
             bytes = if step.transfer.gather { bytes.min(ready) } else { ready };
         }
-        if self.limits.bytes != u64::MAX && self.limits.reads_only && step.verb == Verb::Read {
-            bytes = bytes.min(self.limits.bytes);
+        if step.verb == Verb::Read {
+            if step.total_left == 0 {
+                self.ending = true;
+                return Emit::Skip;
+            }
+            bytes = bytes.min(step.total_left);
+            bytes = if self.limits.reads_only { bytes.min(self.limits.bytes) } else { bytes };
         }
         let offset = match spot {
             Spot::At(offset) => file.base + *offset,
+            Spot::End if file.fd >= 0 && !file.seekable => AT_POSITION,
             Spot::End => file.base + file.end,
             Spot::Drawn(walk) => file.base + walk.next(&mut self.random, bytes),
             Spot::Next
@@ -370,6 +408,7 @@ impl ScriptSource {
         let whole_block = buffer.bytes.max(1);
         *io = Io { verb: step.verb, label: step.label, file: step.file, offset, ..Io::default() };
         io.bytes = if step.verb.moves_data() { wanted.min(bytes).min(whole_block) } else { bytes };
+        io.flags = if step.transfer.skip_failed { FORGIVEN } else { 0 };
         io.buffer = buffer.place(step.carried && step.transfer.gather);
         if step.carried && step.transfer.sparse && file.fd >= 0 && file.seekable && buffer.is_zero(io) {
             return self.hole(at, io);
@@ -407,7 +446,8 @@ impl ScriptSource {
         io.bytes = (wanted - moved).min(buffer.bytes.max(1) - ahead.min(buffer.bytes));
         // SAFETY: `moved` is below `wanted`, which is at most the buffer's length.
         io.buffer = unsafe { start.add(ahead as usize) };
-        (io.flags, io.intended) = (PACED, began);
+        io.flags = PACED | if step.transfer.skip_failed { FORGIVEN } else { 0 };
+        io.intended = began;
         self.flight = Flight::Step(Part { again: false, ..part });
     }
 
@@ -467,12 +507,19 @@ impl ScriptSource {
                 self.pause = None;
                 began
             }
-            What::Shared(object, amount) => {
+            What::Shared(object, used) => {
                 let began = self.waiting_since;
-                let answer =
-                    if verb == Verb::Wait { object.take(*amount, now) } else { object.post(*amount) };
+                let (amount, counted) = self.counts.amount(used);
+                let answer = match verb {
+                    _ if amount == 0 => Answer::Granted,
+                    Verb::Wait => object.take(amount, now),
+                    _ => object.post(amount),
+                };
                 match answer {
-                    Answer::Granted => self.waiting_since = None,
+                    Answer::Granted => {
+                        used.counted = counted;
+                        self.waiting_since = None;
+                    }
                     Answer::At(tick) => {
                         self.waiting_since.get_or_insert(now);
                         return Emit::Answer(Next::Later(tick));
@@ -490,7 +537,7 @@ impl ScriptSource {
                     |name: &str| self.shared.as_ref().and_then(|shared| shared.value(name)).unwrap_or(0);
                 let reached = match shared {
                     Some((name, amount)) => value(name) >= *amount,
-                    None => self.done_operations >= *operations && self.done_bytes >= *bytes,
+                    None => self.counts.operations(None) >= *operations && self.counts.bytes(None) >= *bytes,
                 };
                 self.ending |= reached;
                 return Emit::Skip;
@@ -500,6 +547,15 @@ impl ScriptSource {
         mark(io, verb, label, began);
         self.flight = Flight::Mark;
         Emit::Io
+    }
+
+    /// Advice that what was just moved is no longer needed.
+    fn drop_behind(&mut self, io: &mut Io) -> bool {
+        let Some((file, offset, bytes)) = self.behind.take() else { return false };
+        *io = Io { verb: Verb::Fadvise, flags: SILENT, file, offset, bytes, ..Io::default() };
+        io.other = DONT_NEED;
+        self.flight = Flight::Length;
+        true
     }
 
     /// A read of input that is thrown away.
@@ -530,116 +586,6 @@ impl ScriptSource {
         self.flight = Flight::Length;
         Next::Io
     }
-
-    /// Hears of the completion; the answer is what is tallied.
-    pub fn done(&mut self, io: &mut Io, result: i64, _now: Tick) -> i64 {
-        match std::mem::replace(&mut self.flight, Flight::Nothing) {
-            Flight::Nothing => result,
-            Flight::Mark | Flight::Length => 0,
-            Flight::Discard(file) => {
-                for (_, left) in self.discards.iter_mut().filter(|(discarded, _)| *discarded == file) {
-                    *left = left.saturating_sub(result.max(0) as u64);
-                }
-                self.ending |= result <= 0;
-                result
-            }
-            Flight::Hole { code, bytes } => {
-                io.bytes = bytes;
-                let part = Part { code, moved: 0, wanted: bytes, nominal: bytes, began: 0, again: false };
-                self.moved(part, io, bytes as i64)
-            }
-            Flight::Step(part) => {
-                let Code::Do(step, _) = &self.code[part.code] else { return result };
-                match (step.verb.moves_data(), result) {
-                    (false, _) => self.noted(part.code, io, result),
-                    (true, ..0) => self.failed(part, io, result),
-                    (true, _) => self.moved(part, io, result),
-                }
-            }
-        }
-    }
-
-    /// A failed read leaves nothing, or zeros; the next one begins behind it.
-    fn failed(&mut self, part: Part, io: &Io, result: i64) -> i64 {
-        let Code::Do(step, _) = &self.code[part.code] else { return result };
-        if step.verb == Verb::Read {
-            let (file, buffer) = (&mut self.files[step.file as usize], &mut self.buffers[step.buffer]);
-            let padded = if step.transfer.pad { part.wanted } else { 0 };
-            buffer.load(0, padded, step.transfer.gather || buffer.gathers);
-            file.position += part.wanted;
-            if io.offset == AT_POSITION && file.seekable {
-                seek(file.fd, part.wanted as i64, libc::SEEK_CUR);
-            }
-        }
-        result
-    }
-
-    fn moved(&mut self, part: Part, io: &mut Io, result: i64) -> i64 {
-        let Code::Do(step, _) = &self.code[part.code] else { return result };
-        let (file, buffer) = (&mut self.files[step.file as usize], &mut self.buffers[step.buffer]);
-        let (reads, total) = (step.verb == Verb::Read, part.moved + result as u64);
-        file.position += result as u64;
-        if reads && total == 0 && part.wanted > 0 {
-            if step.finish_at_end {
-                self.ending = true;
-                return UNTALLIED;
-            }
-            file.position = 0;
-            if file.seekable {
-                seek(file.fd, file.base as i64, libc::SEEK_SET);
-            }
-            return 0;
-        }
-        let goes_on = step.whole || if reads { step.transfer.full } else { step.carried };
-        if goes_on && result > 0 && total < part.wanted {
-            self.flight = Flight::Step(Part { moved: total, again: true, ..part });
-            return UNTALLIED;
-        }
-        if reads {
-            let padded = if step.transfer.pad { part.nominal } else { total };
-            buffer.load(total, padded, buffer.gathers);
-        } else {
-            file.end = file.end.max(file.position);
-            buffer.taken += if step.carried && step.transfer.gather { total } else { 0 };
-        }
-        if !self.limits.reads_only || reads {
-            let left = &mut self.limits.bytes;
-            *left = if *left == u64::MAX { u64::MAX } else { left.saturating_sub(total) };
-        }
-        io.bytes = part.nominal;
-        self.results[step.label as usize] = total;
-        self.done_operations += 1;
-        self.done_bytes += total;
-        total as i64
-    }
-
-    /// Takes note of which items exist now and what a handle holds.
-    fn noted(&mut self, code: usize, io: &Io, result: i64) -> i64 {
-        let Code::Do(step, _) = &self.code[code] else { return result };
-        self.done_operations += 1;
-        if result < 0 {
-            return result;
-        }
-        if let Some(keep) = step.keep {
-            let bytes = self.files[step.file as usize].bytes;
-            let created = step.verb == Verb::Create;
-            let kept = &mut self.files[keep as usize];
-            (kept.position, kept.item, kept.set) = (0, io.offset, step.file);
-            (kept.bytes, kept.end) = if created { (0, 0) } else { (bytes, bytes) };
-        }
-        if let Some(pool) = self.files[step.file as usize].pool.as_mut() {
-            match step.verb {
-                Verb::Create | Verb::Mkdir | Verb::Link | Verb::Symlink => pool.set(io.offset, true),
-                Verb::Unlink | Verb::Rmdir => pool.set(io.offset, false),
-                Verb::Rename => {
-                    pool.set(io.offset, false);
-                    pool.set(io.other, true);
-                }
-                _ => {}
-            }
-        }
-        result
-    }
 }
 
 /// An operation that only carries a line of the tally: from `began` to its own end.
@@ -650,55 +596,6 @@ fn mark(io: &mut Io, verb: Verb, label: u16, began: Tick) {
 fn script_ends(code: &[Code]) -> bool {
     code.iter()
         .any(|code| matches!(code, Code::Do(step, _) if step.finish_at_end || step.verb == Verb::Finish))
-}
-
-fn seek(fd: RawFd, by: i64, whence: i32) {
-    // SAFETY: the call takes no pointers. A file that cannot seek stays where it is, and is treated so.
-    unsafe { libc::lseek(fd, by as libc::off_t, whence) };
-}
-
-/// The position of an open file.
-fn place(fd: RawFd) -> u64 {
-    // SAFETY: the call takes no pointers.
-    unsafe { libc::lseek(fd, 0, libc::SEEK_CUR).max(0) as u64 }
-}
-
-fn file(brief: &Brief<'_>, index: usize, own: bool) -> FileState {
-    let handle = &brief.files.handles[index];
-    // SAFETY: the call takes no pointers.
-    let seekable = handle.fd >= 0 && unsafe { libc::lseek(handle.fd, 0, libc::SEEK_CUR) } >= 0;
-    let pool = handle.names.as_ref().map(|names| {
-        let kind = brief.plan.targets.get(handle.target as usize).map(|target| &target.kind);
-        let percent = match kind {
-            Some(TargetKind::FileSet { items, .. }) => items.present_percent,
-            _ => 100.0,
-        };
-        Pool::new(names.count, (names.count as f64 * percent / 100.0).round() as u64)
-    });
-    let bytes = handle.names.as_ref().map_or(handle.bytes, |names| names.item_bytes);
-    let fd = if own || pool.is_some() { -1 } else { handle.fd };
-    let (base, end) = (handle.base, bytes);
-    FileState { fd, base, bytes, position: 0, end, seekable, hole: false, pool, item: 0, set: 0 }
-}
-
-/// The item that a step means; `None` where the pool is empty.
-fn pick_item(which: &mut Which, set: usize, files: &mut [FileState], random: &mut Random) -> Option<u64> {
-    let mut picked = |walk: &mut Walk, exists| {
-        let place = walk.next(random, 1);
-        files[set].pool.as_ref()?.find(place, exists)
-    };
-    match which {
-        Which::Index(index) => Some(*index),
-        Which::Existing(walk) => picked(walk, true),
-        Which::Missing(walk) => picked(walk, false),
-        Which::Held(handle) => Some(files[*handle as usize].item),
-        Which::Each => {
-            let pool = files[set].pool.as_mut().filter(|pool| pool.count > 0)?;
-            let item = pool.rotor;
-            pool.rotor = if item + 1 == pool.count { 0 } else { item + 1 };
-            Some(item)
-        }
-    }
 }
 
 #[cfg(test)]

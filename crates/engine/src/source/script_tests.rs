@@ -124,10 +124,40 @@ fn a_short_write_is_completed_within_its_record() {
 }
 
 #[test]
+fn a_total_of_bytes_cuts_the_last_read_and_failed_reads_are_skipped() {
+    let total = Transfer { total_bytes: Some(250), ..Transfer::default() };
+    let mut copied = stage(100, 100, total, &text(1000));
+    let all = copied.run();
+    assert_eq!((records(&all, 0), copied.memos[1].bytes.len()), ((2, 1), 250));
+    let mut skipping = stage(64, 64, Transfer { skip_failed: true, ..Transfer::default() }, &text(192));
+    skipping.meddle = Box::new(|number, _, memo| {
+        (number == 2).then(|| {
+            memo.position += 64; // the stage has no descriptor to seek
+            -i64::from(libc::EIO)
+        })
+    });
+    let all = skipping.run();
+    assert_eq!(records(&all, 0), (2, 0));
+    assert_eq!(skipping.memos[1].bytes, [&text(192)[..64], &text(192)[128..]].concat());
+}
+
+#[test]
+fn what_was_written_before_a_failure_counts() {
+    let mut full = stage(100, 100, Transfer { full: true, ..Transfer::default() }, &text(300));
+    full.meddle = Box::new(|_, io, _| match (io.verb, io.bytes) {
+        (Verb::Write, 100) => Some(30),
+        (Verb::Write, _) => Some(-i64::from(libc::ENOSPC)),
+        _ => None,
+    });
+    let writes: Vec<i64> =
+        full.run().iter().filter(|one| one.verb == Verb::Write).map(|one| one.result).take(2).collect();
+    assert_eq!(writes, [30, -i64::from(libc::ENOSPC)]);
+}
+
+#[test]
 fn composites_have_a_line_as_long_as_their_steps() {
     let read = Operation { size: Size::Fixed(8), ..Operation::on(Verb::Read, 0) };
-    let think =
-        Operation { arguments: vec![("ns".into(), "5000".into())], ..Operation::control(Verb::Think) };
+    let think = Operation { time_ns: 5000, ..Operation::control(Verb::Think) };
     let block = Step {
         label: "both".into(),
         action: Action::Block(vec![read.clone().step("r"), think.step("t")]),
@@ -169,7 +199,7 @@ fn pools_know_what_exists() {
 
 #[test]
 fn tokens_hold_a_script_to_their_rate_and_finish_ends_it() {
-    let take = SharedUse { name: "t".into(), amount: 1 };
+    let take = SharedUse::new("t", 1);
     let wait = Operation { shared: Some(take), ..Operation::control(Verb::Wait) };
     let read = Operation { size: Size::Fixed(8), ..Operation::on(Verb::Read, 0) };
     let finish =

@@ -53,6 +53,8 @@ pub struct Object {
     /// Weights: this worker's share and the operations it has been granted.
     weight: i64,
     granted: i64,
+    /// Signals: the posts there had been when the wait began.
+    seen: Option<i64>,
 }
 
 impl SharedObjects {
@@ -74,7 +76,7 @@ impl SharedObjects {
             Failure::new(format!("no shared object `{}` in this phase", wanted.name))
                 .hint("declare it in the phase, under `shared`")
         })?;
-        let mut object = Object { objects: self.clone(), index, weight: 0, granted: 0 };
+        let mut object = Object { objects: self.clone(), index, weight: 0, granted: 0, seen: None };
         if let SharedKind::Weights { .. } = self.kinds[index].kind {
             if wanted.amount < 1 {
                 return Err(Failure::new(format!(
@@ -114,6 +116,7 @@ impl Object {
             SharedKind::Semaphore { initial, .. } => self.change(-amount, 0, i64::MAX, initial as i64),
             SharedKind::Counter => self.change(amount, i64::MIN, i64::MAX, 0),
             SharedKind::Weights { most } => self.take_turn(most),
+            SharedKind::Signal => self.await_signal(),
         }
     }
 
@@ -124,6 +127,7 @@ impl Object {
                 self.change(amount, i64::MIN, i64::try_from(most).unwrap_or(i64::MAX), initial as i64)
             }
             SharedKind::Counter => self.change(amount, i64::MIN, i64::MAX, 0),
+            SharedKind::Signal => self.change(1, i64::MIN, i64::MAX, 0),
             SharedKind::Tokens { .. } | SharedKind::Weights { .. } => Answer::Granted,
         }
     }
@@ -159,6 +163,16 @@ impl Object {
         }
     }
 
+    /// Waits for a post that comes after the first question.
+    fn await_signal(&mut self) -> Answer {
+        let posts = self.cell().value.load(Relaxed);
+        if *self.seen.get_or_insert(posts) == posts {
+            return Answer::Wait;
+        }
+        self.seen = None;
+        Answer::Granted
+    }
+
     /// A worker may be ahead of its share of all operations by so many.
     fn take_turn(&mut self, most: u64) -> Answer {
         let (total, weights) = (self.cell().value.load(Relaxed), self.cell().weight.load(Relaxed));
@@ -192,7 +206,7 @@ mod tests {
     }
 
     fn used(objects: &SharedObjects, amount: i64) -> Object {
-        objects.object(&SharedUse { name: "s".into(), amount }).unwrap()
+        objects.object(&SharedUse::new("s", amount)).unwrap()
     }
 
     #[test]
@@ -236,9 +250,22 @@ mod tests {
     }
 
     #[test]
+    fn a_signal_wakes_those_that_wait_and_is_forgotten() {
+        let objects = objects(SharedKind::Signal);
+        let (mut a, mut b, mut poster) = (used(&objects, 1), used(&objects, 1), used(&objects, 1));
+        assert_eq!(poster.post(1), Answer::Granted, "nobody waits, nobody remembers");
+        assert_eq!([a.take(1, 0), b.take(1, 0)], [Answer::Wait, Answer::Wait]);
+        poster.post(1);
+        assert_eq!(
+            [a.take(1, 0), b.take(1, 0), a.take(1, 0)],
+            [Answer::Granted, Answer::Granted, Answer::Wait]
+        );
+    }
+
+    #[test]
     fn an_unknown_name_is_said() {
         let objects = objects(SharedKind::Counter);
-        let failure = objects.object(&SharedUse { name: "t".into(), amount: 1 }).unwrap_err();
+        let failure = objects.object(&SharedUse::new("t", 1)).unwrap_err();
         assert!(failure.message.contains("`t`"));
         used(&objects, 1).take(5, 0);
         assert_eq!(objects.value("s"), Some(5));

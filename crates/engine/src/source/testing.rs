@@ -34,6 +34,8 @@ pub struct Tallied {
     pub latency: u64,
 }
 
+type Meddler = dyn FnMut(usize, &Io, &mut Memo) -> Option<i64>;
+
 pub struct Stage {
     pub plan: Plan,
     pub files: Files,
@@ -44,7 +46,7 @@ pub struct Stage {
     pub service_ns: u64,
     pub depth: u32,
     /// Changes or refuses an operation: its number and itself.
-    pub meddle: Box<dyn FnMut(usize, &Io, &mut Memo) -> Option<i64>>,
+    pub meddle: Box<Meddler>,
     pub waits: usize,
     pub complaints: Vec<String>,
 }
@@ -126,6 +128,7 @@ impl Stage {
             memory: &self.memory,
             depth: self.depth,
             start: 0,
+            goal: None,
             shared: self.shared.as_ref(),
         })
     }

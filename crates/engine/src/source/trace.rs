@@ -23,24 +23,33 @@ pub struct TraceSource {
     ended: Tick,
 }
 
+/// Whether a trace can be replayed, as far as it alone tells.
+///
+/// # Errors
+/// Traces in files, times that are none, pauses at a depth.
+pub fn check(trace: &Trace, depth: u32) -> Result<(), Failure> {
+    if let Some(path) = &trace.path {
+        return Err(Failure::new(format!("`{path}`: traces in files arrive with the trace dialect"))
+            .hint("put the entries into the plan"));
+    }
+    if let Timing::Scaled(factor) = trace.timing
+        && (factor <= 0.0 || !factor.is_finite())
+    {
+        return Err(Failure::new(format!("a trace scaled by {factor}: expected more than 0")));
+    }
+    if trace.timing == Timing::Pauses && depth > 1 {
+        return Err(Failure::new("a trace with pauses runs at depth 1").hint("set the depth to 1"));
+    }
+    Ok(())
+}
+
 impl TraceSource {
     /// A source for one worker.
     ///
     /// # Errors
     /// Traces that are files, entries beyond their target.
     pub fn new(brief: &Brief<'_>, trace: &Trace) -> Result<Self, Failure> {
-        if let Some(path) = &trace.path {
-            return Err(Failure::new(format!("`{path}`: traces in files arrive with the trace dialect"))
-                .hint("put the entries into the plan"));
-        }
-        if let Timing::Scaled(factor) = trace.timing
-            && (factor <= 0.0 || !factor.is_finite())
-        {
-            return Err(Failure::new(format!("a trace scaled by {factor}: expected more than 0")));
-        }
-        if trace.timing == Timing::Pauses && brief.depth > 1 {
-            return Err(Failure::new("a trace with pauses runs at depth 1").hint("set the depth to 1"));
-        }
+        check(trace, brief.depth)?;
         let labels = labels(brief.job);
         let mut entries = Vec::with_capacity(trace.entries.len());
         for (number, entry) in trace.entries.iter().enumerate() {
@@ -100,11 +109,7 @@ impl TraceSource {
             Timing::Scaled(factor) => self.start + (entry.at_ns as f64 / factor) as u64,
             Timing::AsFast => now,
             Timing::Pauses if in_flight > 0 => return Next::Wait,
-            Timing::Pauses => {
-                // A recording holds starts: the pause is the distance to the entry before.
-                let before = self.at.checked_sub(1).map_or(0, |before| self.entries[before].0.at_ns);
-                self.ended + entry.at_ns.saturating_sub(before)
-            }
+            Timing::Pauses => self.ended + entry.at_ns,
         };
         if due > now {
             return Next::Later(due);

@@ -4,8 +4,8 @@
 //! at once.
 
 use iodyno_model::{
-    Action, AtEnd, Content, Coverage, Item, Kind, Offset, Operation, Pick, Script, SharedUse, Size, Step,
-    Transfer, Verb,
+    Action, AtEnd, Content, Coverage, Item, Kind, Offset, Operation, Per, Pick, Script, SharedUse, Size,
+    Step, Transfer, Verb,
 };
 
 use super::super::distribution::Sizes;
@@ -44,6 +44,8 @@ pub struct Compiled {
     pub whole: bool,
     /// A write of what the buffer holds.
     pub carried: bool,
+    /// Bytes that its reads may still bring.
+    pub total_left: u64,
 }
 
 /// What an operation needs beside its verb.
@@ -57,9 +59,19 @@ pub enum What {
     /// Time, ns.
     Pause(u64),
     /// A shared object.
-    Shared(Object, i64),
+    Shared(Object, Use),
     /// The end, once a count is reached: of an object, of operations, of bytes.
     Finish(Option<(String, i64)>, u64, u64),
+}
+
+/// How much of a shared object a use takes.
+pub struct Use {
+    pub amount: i64,
+    pub per: Per,
+    /// Counted by this label only.
+    pub of: Option<u16>,
+    /// The count at the last use.
+    pub counted: u64,
 }
 
 pub enum Spot {
@@ -78,6 +90,8 @@ pub enum Length {
 pub enum Which {
     Index(u64),
     Each,
+    /// Each once, shuffled.
+    Shuffled(Box<Walk>),
     Existing(Box<Walk>),
     Missing(Box<Walk>),
     Held(u32),
@@ -126,6 +140,55 @@ pub fn buffers(script: &Script) -> Vec<(u64, u64)> {
         .collect()
 }
 
+/// Whether a script can run, as far as it alone tells; everything that is wrong at once.
+pub fn check(script: &Script) -> Result<(), Failure> {
+    let mut refusals = Vec::new();
+    if !script.actors.is_empty() {
+        refusals.push("actors".into());
+    }
+    check_steps(&script.steps, &mut refusals);
+    refused(&mut refusals)
+}
+
+fn check_steps(steps: &[Step], refusals: &mut Vec<String>) {
+    for step in steps {
+        let operation = match &step.action {
+            Action::Block(steps) => {
+                check_steps(steps, refusals);
+                continue;
+            }
+            Action::Do(operation) => operation,
+        };
+        let mut refuse = |what: String| refusals.push(format!("`{}`: {what}", step.label));
+        if !operation.expect.is_empty() || operation.actor.is_some() {
+            refuse("an expectation or an actor".into());
+        }
+        if operation.background {
+            refuse("an operation in the background".into());
+        }
+        if operation.shared.is_some() && operation.verb.kind() != Kind::Control {
+            refuse("a shared object on an operation".into());
+        }
+        if operation.verb.kind() == Kind::Network {
+            refuse(format!("the network verb {}", operation.verb));
+        }
+        for item in std::iter::once(&operation.item).chain(operation.other.as_ref().map(|(_, item)| item)) {
+            if let Item::Named(name) = item {
+                refuse(format!("the name `{name}`"));
+            }
+        }
+    }
+}
+
+fn refused(refusals: &mut Vec<String>) -> Result<(), Failure> {
+    refusals.dedup();
+    if refusals.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(format!("this script cannot run yet: {}", refusals.join(", ")))
+        .hint("expectations, actors and names arrive with the posix dialect, network verbs with iperf, the others with filebench"))
+}
+
 pub struct Compiler<'a, 'b> {
     brief: &'a Brief<'b>,
     labels: Vec<(String, Verb)>,
@@ -150,18 +213,9 @@ impl<'a, 'b> Compiler<'a, 'b> {
 
     /// Compiles the script, or says everything that is wrong with it.
     pub fn run(&mut self, script: &Script) -> Result<(), Failure> {
-        if !script.actors.is_empty() {
-            self.refusals.push("actors".into());
-        }
+        check(script)?;
         self.steps(&script.steps);
-        if !self.refusals.is_empty() {
-            self.refusals.dedup();
-            return Err(Failure::new(format!("this script cannot run yet: {}", self.refusals.join(", ")))
-                .hint(
-                    "expectations, actors and names arrive with the posix dialect, network verbs with iperf",
-                ));
-        }
-        Ok(())
+        refused(&mut self.refusals)
     }
 
     fn steps(&mut self, steps: &[Step]) {
@@ -185,12 +239,6 @@ impl<'a, 'b> Compiler<'a, 'b> {
 
     fn operation(&mut self, operation: &Operation, label: &str) -> Result<Compiled, Failure> {
         let verb = operation.verb;
-        if !operation.expect.is_empty() || operation.actor.is_some() {
-            return Err(Failure::new("an expectation or an actor"));
-        }
-        if verb.kind() == Kind::Network {
-            return Err(Failure::new(format!("the network verb {verb}")));
-        }
         let (file, keep) = self.handles(operation)?;
         let what = self.what(operation, file)?;
         Ok(Compiled {
@@ -203,6 +251,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
             transfer: operation.transfer,
             finish_at_end: operation.at_end == AtEnd::Finish,
             whole: operation.whole,
+            total_left: operation.transfer.total_bytes.unwrap_or(u64::MAX),
             carried: verb == Verb::Write && self.brief.job.payload.content == Content::Carried,
         })
     }
@@ -241,10 +290,10 @@ impl<'a, 'b> Compiler<'a, 'b> {
 
     fn what(&mut self, operation: &Operation, file: u32) -> Result<What, Failure> {
         Ok(match operation.verb {
-            Verb::Think | Verb::Spin => What::Pause(number(operation, "ns")?.unwrap_or(0)),
+            Verb::Think | Verb::Spin => What::Pause(operation.time_ns),
             Verb::Wait | Verb::Post => {
                 let wanted = operation.shared.as_ref().ok_or_else(|| Failure::new("no shared object"))?;
-                What::Shared(object(self.brief, wanted)?, wanted.amount)
+                What::Shared(object(self.brief, wanted)?, self.used(wanted)?)
             }
             Verb::Finish => self.finish(operation)?,
             verb if verb.moves_data()
@@ -265,6 +314,17 @@ impl<'a, 'b> Compiler<'a, 'b> {
             }
             _ => What::File,
         })
+    }
+
+    fn used(&self, wanted: &SharedUse) -> Result<Use, Failure> {
+        let known = |label: &String| self.labels.iter().position(|(name, _)| name == label);
+        let of = match &wanted.of {
+            Some(label) => {
+                Some(known(label).ok_or_else(|| Failure::new(format!("no step `{label}`")))? as u16)
+            }
+            None => None,
+        };
+        Ok(Use { amount: wanted.amount, per: wanted.per, of, counted: 0 })
     }
 
     fn finish(&self, operation: &Operation) -> Result<What, Failure> {
@@ -315,12 +375,19 @@ impl<'a, 'b> Compiler<'a, 'b> {
             Item::Each => Which::Each,
             Item::Existing(pick) => Which::Existing(Box::new(self.walk(pick, ground)?)),
             Item::Missing(pick) => Which::Missing(Box::new(self.walk(pick, ground)?)),
+            Item::Shuffled => Which::Shuffled(Box::new(Walk::new(
+                &Pick::Uniform,
+                Coverage::Once,
+                ground,
+                mix(self.seed ^ self.code.len() as u64),
+            )?)),
+            Item::AllHeld => return Err(Failure::new("everything held open")),
             Item::Held => {
                 let handle = operation.handle.ok_or_else(|| Failure::new("no handle to hold an item"))?;
                 Which::Held(self.first_extra + handle)
             }
             Item::Whole => return Err(Failure::new("the set itself by name")),
-            Item::Named(name) => return Err(Failure::new(format!("the name `{name}`"))),
+            Item::Named(_) => return Err(Failure::new("a name")),
         })
     }
 }

@@ -1,0 +1,177 @@
+//! The plan of `measure`: interleaved passes over the cells, then the queue-depth sweep, then the metadata verbs.
+//!
+//! Passes are interleaved so that a slow minute of the machine spoils one pass of every cell and not one cell's whole
+//! figure. In a pass reads come before writes, so that no read competes with what the writes before it left behind.
+
+use iodyno_model::{
+    Depth, Direct, Every, Extent, Intent, Items, Job, Mix, Open, OpenMode, Origin, Parameter, Pattern, Phase,
+    Pick, Plan, Prepare, Span, Sweep, Target, TargetKind, Value, Verb, Workload, sweep,
+};
+
+use super::cells::{APPEND, CELLS, Cell, DEPTH, METADATA, MIX_CELL, MIX_READS};
+use super::{Setup, keeps_depth, whole_blocks};
+use crate::PathKind;
+
+/// Targets by index: the data, the file that is appended to, and the metadata set as it is made and as it is used.
+const DATA: usize = 0;
+const APPENDED: usize = 1;
+const MADE: usize = 2;
+const SET: usize = 3;
+
+/// A pass of the appends ends here at the latest: a cheap fsync must not fill the file system. Bytes.
+const APPEND_MOST: u64 = 64 << 20;
+
+/// The plan of a setup, written out.
+pub fn plan(setup: &Setup) -> Plan {
+    let mut phases = passes(setup);
+    phases.extend(depths(setup));
+    if !setup.reads_only() {
+        phases.extend(metadata());
+    }
+    Plan {
+        name: format!("measure {}", setup.path),
+        seed: setup.seed,
+        intent: Intent::Device,
+        targets: targets(setup),
+        phases,
+        ..Plan::default()
+    }
+}
+
+fn passes(setup: &Setup) -> Vec<Phase> {
+    let mut phases = Vec::new();
+    for pass in 0..setup.budget.passes {
+        let mut once: Vec<Phase> = CELLS.iter().map(|cell| data(setup, cell, Verb::Read)).collect();
+        if !setup.reads_only() {
+            once.extend(CELLS.iter().map(|cell| data(setup, cell, Verb::Write)));
+            once.push(mix(setup));
+            once.push(append(setup));
+        }
+        phases.extend(once.into_iter().map(|phase| Phase { repetition: pass, ..phase }));
+    }
+    phases
+}
+
+fn phase(job: Job) -> Phase {
+    Phase { name: job.name.clone(), jobs: vec![job], ..Phase::default() }
+}
+
+fn data(setup: &Setup, cell: &Cell, verb: Verb) -> Phase {
+    let pick = if cell.random { Pick::Uniform } else { Pick::Sequential };
+    let pattern = Pattern::of(verb, pick, cell.block_bytes);
+    phase(deep(setup, &cell.phase(verb), pattern, cell.depth, setup.budget.cell_ns))
+}
+
+fn mix(setup: &Setup) -> Phase {
+    let mut pattern = Pattern::of(Verb::Read, Pick::Uniform, MIX_CELL.block_bytes);
+    pattern.mix = Mix::reads(MIX_READS);
+    phase(deep(setup, MIX_CELL.name, pattern, MIX_CELL.depth, setup.budget.cell_ns))
+}
+
+/// A job with so many I/Os in flight: by the engine, or by as many workers where it keeps only one.
+fn deep(setup: &Setup, name: &str, mut pattern: Pattern, depth: u32, time_ns: u64) -> Job {
+    let workers = if keeps_depth(setup.engine) { 1 } else { depth };
+    pattern.span = span(setup, &pattern, u64::from(workers));
+    let mut job = Job::new(name, setup.engine, vec![DATA], Workload::Pattern(Box::new(pattern)));
+    job.workers = workers;
+    job.depth = Depth { most: depth / workers, ..Depth::default() };
+    job.limit.time_ns = Some(time_ns);
+    job
+}
+
+/// The part that is touched; several workers that go sequentially get a part each, so that none reads what another has.
+fn span(setup: &Setup, pattern: &Pattern, workers: u64) -> Span {
+    let part = match pattern.pick.read == Pick::Sequential && workers > 1 {
+        true => whole_blocks(setup.span_bytes / workers),
+        false => setup.span_bytes,
+    };
+    let increment = if part < setup.span_bytes { part } else { 0 };
+    Span { length: Extent::Bytes(part), increment: Extent::Bytes(increment), ..Span::default() }
+}
+
+fn append(setup: &Setup) -> Phase {
+    let mut pattern = Pattern::of(Verb::Write, Pick::Append, 4096);
+    pattern.every = vec![Every { verb: Verb::Fsync, operations: 1 }];
+    let mut job = Job::new(APPEND, "psync", vec![APPENDED], Workload::Pattern(Box::new(pattern)));
+    job.limit.time_ns = Some(setup.budget.cell_ns);
+    job.limit.bytes = Some(APPEND_MOST.min(setup.span_bytes));
+    phase(job)
+}
+
+/// The sweep, written out by the one mechanism there is for it.
+fn depths(setup: &Setup) -> Vec<Phase> {
+    let pattern = Pattern::of(Verb::Read, Pick::Uniform, 4096);
+    let phase = phase(deep(setup, DEPTH, pattern, 1, setup.budget.depth_ns));
+    let parameter = if keeps_depth(setup.engine) { Parameter::Depth } else { Parameter::Workers };
+    let values = setup.budget.depths.iter().map(|depth| Value::Number(*depth)).collect();
+    let swept = Plan {
+        phases: vec![phase],
+        sweep: vec![Sweep { parameter, values, origin: Origin::Default }],
+        ..Plan::default()
+    };
+    sweep::expand(&swept).map(|plan| plan.phases).unwrap_or_default()
+}
+
+fn metadata() -> Vec<Phase> {
+    METADATA.iter().map(|verb| verb_phase(*verb)).collect()
+}
+
+/// Every file of the set once, in order; renamed there and back, so that the names are the old ones at the end.
+fn verb_phase(verb: Verb) -> Phase {
+    let target = if verb == Verb::Create { MADE } else { SET };
+    let pattern = Pattern::of(verb, Pick::Sequential, 0);
+    let mut job = Job::new(verb.name(), "psync", vec![target], Workload::Pattern(Box::new(pattern)));
+    job.limit.passes = Some(if verb == Verb::Rename { 2 } else { 1 });
+    phase(job)
+}
+
+fn targets(setup: &Setup) -> Vec<Target> {
+    if setup.reads_only() {
+        return vec![only_read(setup)];
+    }
+    let base = format!("{}/.iodyno-measure-{:x}", setup.path.trim_end_matches('/'), setup.unique);
+    let target = |name: &str, kind: TargetKind, open: Open, prepare: Prepare| Target {
+        name: name.into(),
+        kind,
+        open,
+        prepare,
+        remove: true,
+        origin: Origin::argument(&setup.path),
+    };
+    let file = |path: String, size: Extent| TargetKind::File { path, size };
+    let direct = Open { create: true, direct: Direct::IfPossible, invalidate: true, ..Open::default() };
+    let empty = Open { create: true, truncate: true, ..Open::default() };
+    let set = || TargetKind::FileSet {
+        root: format!("{base}.d"),
+        items: Items {
+            count: setup.budget.files,
+            name: "file-{item}".into(),
+            present_percent: 0.0,
+            ..Items::default()
+        },
+    };
+    vec![
+        target("data", file(format!("{base}.tmp"), Extent::Bytes(setup.span_bytes)), direct, Prepare::Filled),
+        target("append", file(format!("{base}.append.tmp"), Extent::Bytes(0)), empty, Prepare::Empty),
+        target("files, made", set(), Open { create: true, ..Open::default() }, Prepare::Empty),
+        target("files", set(), Open::default(), Prepare::AsItIs),
+    ]
+}
+
+/// A file or device that was there before: opened for reading, left as it is, never removed.
+fn only_read(setup: &Setup) -> Target {
+    let path = setup.path.clone();
+    let kind = match setup.kind {
+        PathKind::BlockDevice => TargetKind::Device { path },
+        _ => TargetKind::File { path, size: Extent::Rest },
+    };
+    let open = Open { mode: OpenMode::Read, direct: Direct::IfPossible, invalidate: true, ..Open::default() };
+    Target {
+        name: "data".into(),
+        kind,
+        open,
+        prepare: Prepare::AsItIs,
+        remove: false,
+        origin: Origin::argument(&setup.path),
+    }
+}

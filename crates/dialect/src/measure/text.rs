@@ -1,0 +1,475 @@
+//! The card as text: at most 100 columns, plain enough for a pipe, every figure with what makes it comparable.
+
+use std::collections::HashSet;
+
+use iodyno_model::{JobRecord, Kind, Record, Severity, TargetFacts, Verb, units};
+use iodyno_report::curve::{self, Knee};
+use iodyno_report::native;
+use iodyno_report::number::{self, NONE};
+use iodyno_report::paint::Paint;
+use iodyno_report::shape::Context;
+use iodyno_report::table::{Table, wrapped};
+
+use super::cells::{CELLS, METADATA, MIX_CELL, MIX_READS};
+use super::class::{self, Looks};
+use super::gather::{self, Figures, Point};
+use super::{Setup, keeps_depth};
+use crate::PathKind;
+
+/// Columns of the card.
+const WIDTH: usize = 100;
+/// Where the second column of the target block begins.
+const INDENT: usize = 14;
+
+/// Everything the card is written from.
+pub(super) struct Text<'a> {
+    pub setup: &'a Setup,
+    pub paint: Paint,
+    pub context: &'a Context,
+    pub record: &'a Record,
+}
+
+/// What is measured, in a line: kind, span, file system, device.
+pub(super) fn what(setup: &Setup, targets: &[TargetFacts]) -> String {
+    let facts = targets.first().unwrap_or(&setup.facts.target);
+    let span = units::binary(setup.span_bytes);
+    let what = match setup.kind {
+        PathKind::Directory => format!("{span} in a temporary file"),
+        PathKind::BlockDevice => return format!("{span}, a block device, only read"),
+        _ => format!("{span} of a file that was there before, only read"),
+    };
+    let mut on = Vec::new();
+    on.extend(facts.file_system.clone());
+    on.extend(facts.disk.clone().or(facts.device.clone()));
+    if on.is_empty() { what } else { format!("{what} on {}", on.join(" on ")) }
+}
+
+impl Text<'_> {
+    /// The whole card.
+    pub(super) fn card(&self) -> String {
+        let blocks = [
+            self.title(),
+            self.lines(),
+            self.others(),
+            self.depths(),
+            self.metadata(),
+            self.target(),
+            self.errors(),
+            native::findings(&self.record.findings, self.paint),
+        ];
+        blocks.concat()
+    }
+
+    fn title(&self) -> String {
+        let machine = &self.record.machine;
+        let title = format!("iodyno measure {}", self.setup.path);
+        let mut text = format!(
+            "\n{}   {}\n",
+            self.paint.heading(&title),
+            self.paint.aside(&format!("iodyno {} · {} · {}", machine.version, machine.host, machine.kernel))
+        );
+        if let Some(signal) = self.record.stopped_by {
+            let planned = self.context.started.as_ref().map_or(0, |started| started.plan.phases.len());
+            let stopped = format!(
+                "stopped by signal {signal} in measurement {} of {planned}: {NONE} was not reached, and medians \
+                 rest on fewer passes",
+                self.record.phases.len()
+            );
+            text.push_str(&self.paint.severity(Severity::Doubtful, &wrapped(&stopped, WIDTH - 2, 2)));
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The four lines that KDiskMark users know.
+    fn lines(&self) -> String {
+        let writes = !self.setup.reads_only();
+        let bar = |text: String| if writes { format!("  │ {text}") } else { String::new() };
+        let above = format!("{:11} {:^42}{}", "", "read", bar(format!("{:^42}", "write")));
+        let head = || format!("{:>7} [{:>7}] <{:>7}> {:>6} {:>7}", "MB/s", "IOPS", "mean", "range", "best");
+        let heading = format!("{:11} {}{}", "", head(), bar(head()));
+        let mut text = format!("\n{}\n", self.paint.heading(above.trim_end()));
+        text.push_str(&format!("{}\n", self.paint.aside(&heading)));
+        for cell in CELLS {
+            let side = |verb: Verb, kind| side(gather::figures(&self.record.phases, &cell.phase(verb), kind));
+            let read = side(Verb::Read, Kind::Read);
+            let line = format!(
+                "{:11} {read}{}",
+                cell.heading(keeps_depth(self.setup.engine)),
+                bar(side(Verb::Write, Kind::Write))
+            );
+            text.push_str(&format!("{}\n", line.trim_end()));
+        }
+        text.push_str(&self.legend());
+        text
+    }
+
+    fn legend(&self) -> String {
+        let budget = &self.setup.budget;
+        let shares =
+            if self.setup.reads_only() { "100 % reads" } else { "each line 100 % reads or 100 % writes" };
+        let legend = format!(
+            "SEQ1M: 1 MiB, sequential; RND4K: 4 KiB, uniform random; over {}, {shares}. \
+             Q: I/Os that a worker keeps in flight, T: workers. {}, {}. MB/s and the figures beside it: median of {} passes of {}{}; \
+             range: largest minus smallest, in % of the median; best: highest MB/s.",
+            self.span(),
+            self.setup.engine,
+            self.direct().0,
+            budget.passes,
+            number::latency(budget.cell_ns as f64),
+            if self.record.stopped_by.is_some() { ", or of those that were reached" } else { "" },
+        );
+        format!("{}\n", self.paint.aside(&wrapped(&legend, WIDTH, 0)))
+    }
+
+    fn span(&self) -> String {
+        units::binary(self.setup.span_bytes)
+    }
+
+    /// How the page cache was dealt with, in a word and in a sentence.
+    fn direct(&self) -> (&'static str, &'static str) {
+        match self.facts().direct {
+            Some(true) => ("direct I/O", "direct: past the page cache"),
+            Some(false) => (
+                "through the page cache",
+                "NOT direct: this file system takes no O_DIRECT, so the page cache was in the way of every figure",
+            ),
+            None => ("direct I/O if possible", "cannot tell whether the page cache was passed by"),
+        }
+    }
+
+    fn facts(&self) -> &TargetFacts {
+        let started = self.context.started.as_ref();
+        started.and_then(|started| started.targets.first()).unwrap_or(&self.setup.facts.target)
+    }
+
+    /// The mix and the appends.
+    fn others(&self) -> String {
+        let mut table = Table::new(1, &["", "IOPS", "MB/s", "mean", "p99", "range", "best IOPS"]);
+        if let Some((reads, writes, total)) = gather::mix(&self.record.phases) {
+            let name = format!("{}, {MIX_READS} % reads", MIX_CELL.heading(keeps_depth(self.setup.engine)));
+            let dash = || NONE.to_string();
+            let both = add(&reads.bytes, &writes.bytes);
+            table.row(&[
+                name,
+                rate(total.median()),
+                mega(both),
+                dash(),
+                dash(),
+                range(&total),
+                rate(total.most()),
+            ]);
+            table.row(&figures_row("  its reads", &reads));
+            table.row(&figures_row("  its writes", &writes));
+        }
+        if let Some(appends) = gather::appends(&self.record.phases) {
+            let both = &appends.both;
+            table.row(&[
+                "append 4 KiB, then fsync".into(),
+                rate(both.iops.median()),
+                mega(both.bytes.median()),
+                time(appends.mean_ns.median()),
+                NONE.into(),
+                range(&both.iops),
+                rate(both.iops.most()),
+            ]);
+            let sync = &appends.sync;
+            let (mean, p99) = (time(appends.sync_ns.median()), number::percentile_text(sync, 99.0));
+            let dash = || NONE.to_string();
+            table.row(&["  its fsyncs".into(), dash(), dash(), mean, p99, dash(), dash()]);
+        }
+        if table.is_empty() {
+            return String::new();
+        }
+        let legend = format!(
+            "The mix: 4 KiB, uniform random over {}. The appends: 4 KiB at the end of a small file, each made durable \
+             by its own fsync, depth 1, 1 worker, psync, through the page cache.",
+            self.span()
+        );
+        format!("\n{}{}\n", table.text(0, self.paint), self.paint.aside(&wrapped(&legend, WIDTH, 0)))
+    }
+
+    fn depths(&self) -> String {
+        let points = gather::points(&self.record.phases);
+        if points.is_empty() {
+            return String::new();
+        }
+        let rates: Vec<f64> = points.iter().map(|point| point.iops).collect();
+        let most = rates.iter().copied().fold(0.0, f64::max);
+        let knee = curve::knee(&rates);
+        let by = if keeps_depth(self.setup.engine) { "depth" } else { "workers" };
+        let mut table = Table::new(1, &[by, "IOPS", "MB/s", "mean", "p99", "utilisation", " "]);
+        for (index, point) in points.iter().enumerate() {
+            let mark = if knee == Some(Knee::At(index)) { " ◄ knee" } else { "" };
+            let bar = curve::bar(point.iops, most, 30);
+            table.row(&[
+                point.depth.to_string(),
+                number::iops(point.iops),
+                number::mb(point.bytes),
+                number::latency(point.latency.mean()),
+                number::percentile_text(&point.latency, 99.0),
+                point.busy_percent.map_or_else(|| NONE.into(), number::percent),
+                format!("{bar:30}{mark:8}"),
+            ]);
+        }
+        let legend = format!(
+            "Queue depth: 4 KiB, uniform random over {}, 100 % reads, {}, {}; {} a depth. {}",
+            self.span(),
+            if by == "depth" { "1 worker" } else { "depth 1 each" },
+            self.setup.engine,
+            number::latency(self.setup.budget.depth_ns as f64),
+            knee_sentence(knee, &points),
+        );
+        format!(
+            "\n{}{}\n",
+            table.text(0, self.paint),
+            self.paint.aside(&wrapped(legend.trim_end(), WIDTH, 0))
+        )
+    }
+
+    fn metadata(&self) -> String {
+        let mut table = Table::new(1, &["metadata", "per second", "mean", "p99", "operations"]);
+        for verb in METADATA {
+            if let Some((operations, rate, latency)) = gather::metadata(&self.record.phases, *verb) {
+                table.row(&[
+                    verb.name().into(),
+                    number::iops(rate),
+                    number::latency(latency.mean()),
+                    number::percentile_text(&latency, 99.0),
+                    number::thousands(operations),
+                ]);
+            }
+        }
+        if table.is_empty() {
+            return String::new();
+        }
+        let legend = "Empty files in one directory, each once, in order, renamed there and back; 1 worker, depth 1, \
+                      psync. Create and open include the close; nothing is made durable.";
+        format!("\n{}{}\n", table.text(0, self.paint), self.paint.aside(&wrapped(legend, WIDTH, 0)))
+    }
+
+    fn target(&self) -> String {
+        let facts = self.facts();
+        let mut rows = vec![
+            (
+                "target",
+                what(self.setup, self.context.started.as_ref().map_or(&[], |started| &started.targets)),
+            ),
+            ("file system", file_system(facts)),
+            ("device", device(facts)),
+            ("beneath", facts.layers.join("; ")),
+            ("I/O", self.direct().1.into()),
+            ("engine", self.engine()),
+            ("machine", self.machine()),
+            ("not measured", self.skipped().join("; ")),
+            ("looks like", self.looks()),
+        ];
+        rows.retain(|(_, text)| !text.is_empty());
+        let row = |(name, text): &(&str, String)| {
+            let name = self.paint.aside(&format!("{name:INDENT$}"));
+            format!("{name}{}\n", wrapped(text, WIDTH - INDENT, INDENT))
+        };
+        format!("\n{}", rows.iter().map(row).collect::<String>())
+    }
+
+    fn engine(&self) -> String {
+        let mut text = self.setup.engine.to_string();
+        if !keeps_depth(self.setup.engine) {
+            text.push_str(", which keeps one I/O in flight: depth is made by as many workers");
+        }
+        if let Some(note) = &self.setup.engine_note {
+            text.push_str(&format!(" ({note})"));
+        }
+        text
+    }
+
+    fn machine(&self) -> String {
+        let machine = &self.record.machine;
+        let memory = units::binary(machine.memory_bytes);
+        format!("{} · {} CPUs · {memory} memory · clock {}", machine.processor, machine.cpus, machine.clock)
+    }
+
+    fn skipped(&self) -> Vec<String> {
+        let mut skipped = self.setup.skipped.clone();
+        let planned = self.context.started.as_ref().map_or(&[][..], |started| &started.plan.phases);
+        if self.record.stopped_by.is_some() {
+            let left = planned.len().saturating_sub(self.record.phases.len());
+            skipped.push(format!("{left} of {} measurements: the run was stopped", planned.len()));
+        }
+        let done = |name: &str| {
+            let mut phases = self.record.phases.iter().filter(|phase| phase.name == name);
+            phases.any(|phase| phase.jobs.iter().any(|job| job.tally.all_operations() > 0))
+        };
+        let mut empty: Vec<&str> = planned.iter().map(|phase| phase.name.as_str()).collect();
+        let mut seen = HashSet::new();
+        empty.retain(|name| seen.insert(*name) && !done(name));
+        if !empty.is_empty() {
+            let what = if self.record.stopped_by.is_some() {
+                "nothing at all of"
+            } else {
+                "no operation succeeded in"
+            };
+            skipped.push(format!("{what} {}", empty.join(", ")));
+        }
+        skipped
+    }
+
+    fn looks(&self) -> String {
+        let phases = &self.record.phases;
+        let read = |cell: usize| gather::figures(phases, &CELLS[cell].phase(Verb::Read), Kind::Read);
+        let streams = [read(0), read(1)].into_iter().flatten().filter_map(|figures| figures.bytes.median());
+        let facts = self.facts();
+        let disk = facts.disk.clone().unwrap_or_default();
+        let hidden = ["vd", "xvd"].iter().any(|prefix| disk.starts_with(prefix));
+        let looks = Looks {
+            file_system: facts.file_system.clone(),
+            disk: facts.disk.clone(),
+            sequential: streams.reduce(f64::max),
+            single_ns: read(3).and_then(|figures| figures.mean_ns.median()),
+            deep_iops: read(2).and_then(|figures| figures.iops.median()),
+        };
+        match class::look(&looks) {
+            None => "too little was measured to say".into(),
+            Some(mut look) => {
+                if hidden {
+                    look.reasons.push(format!(
+                        "but {disk} is a virtual disk, and what is cached beneath it cannot be told"
+                    ));
+                }
+                let class = look.class.map_or("nothing that we know", class::Class::name);
+                format!("{class}: {}", look.reasons.join("; "))
+            }
+        }
+    }
+
+    fn errors(&self) -> String {
+        let mut names: Vec<&str> = self.record.phases.iter().map(|phase| phase.name.as_str()).collect();
+        let mut seen = HashSet::new();
+        names.retain(|name| seen.insert(*name));
+        let mut lines: Vec<String> = names.iter().flat_map(|name| self.errors_of(name)).collect();
+        lines.extend(self.record.errors.iter().map(|error| error.to_string()));
+        if lines.is_empty() {
+            return String::new();
+        }
+        let heading =
+            self.paint.severity(Severity::Invalid, "errors: failed operations are in no figure above");
+        let lines: String = lines.iter().map(|line| format!("  {}\n", wrapped(line, WIDTH - 4, 4))).collect();
+        format!("\n{heading}\n{lines}")
+    }
+}
+
+impl Text<'_> {
+    /// The failures of all passes of a cell, together.
+    fn errors_of(&self, name: &str) -> Vec<String> {
+        let mut all = JobRecord::default();
+        for job in self.record.phases.iter().filter(|phase| phase.name == name).flat_map(|phase| &phase.jobs)
+        {
+            all.tally.merge(&job.tally);
+            all.workers.extend(job.workers.iter().filter(|worker| worker.failure.is_some()).cloned());
+        }
+        native::errors(&all, self.context).iter().map(|error| format!("{name}: {error}")).collect()
+    }
+}
+
+/// One direction of one of the four lines: always 42 columns.
+fn side(figures: Option<Figures>) -> String {
+    let figures = figures.unwrap_or_default();
+    format!(
+        "{:>7} [{:>7}] <{:>7}> {:>6} {:>7}",
+        mega(figures.bytes.median()),
+        rate(figures.iops.median()),
+        time(figures.mean_ns.median()),
+        range(&figures.bytes),
+        mega(figures.bytes.most()),
+    )
+}
+
+fn figures_row(name: &str, figures: &Figures) -> [String; 7] {
+    [
+        name.into(),
+        rate(figures.iops.median()),
+        mega(figures.bytes.median()),
+        time(figures.mean_ns.median()),
+        number::percentile_text(&figures.latency, 99.0),
+        range(&figures.iops),
+        rate(figures.iops.most()),
+    ]
+}
+
+fn add(a: &number::Repeats, b: &number::Repeats) -> Option<f64> {
+    Some(a.median()? + b.median()?)
+}
+
+fn mega(bytes: Option<f64>) -> String {
+    bytes.map_or_else(|| NONE.into(), number::mb)
+}
+
+fn rate(rate: Option<f64>) -> String {
+    match rate {
+        None => NONE.into(),
+        Some(rate) if rate >= 999_999.5 => format!("{:.2} M", rate / 1e6),
+        Some(rate) => number::iops(rate),
+    }
+}
+
+fn time(ns: Option<f64>) -> String {
+    ns.map_or_else(|| NONE.into(), number::latency)
+}
+
+fn range(repeats: &number::Repeats) -> String {
+    repeats.range_percent().map_or_else(|| NONE.into(), number::percent)
+}
+
+fn knee_sentence(knee: Option<Knee>, points: &[Point]) -> String {
+    let gain = curve::GAIN_PERCENT;
+    match knee {
+        Some(Knee::At(index)) => format!(
+            "Knee at {}: no deeper queue brings {gain} % more IOPS, only latency.",
+            points[index].depth
+        ),
+        Some(Knee::Flat) => format!("Flat: no deeper queue brings {gain} % more IOPS, only latency."),
+        Some(Knee::Beyond) => {
+            format!("No knee up to {}: IOPS still rise there.", points.last().map_or(0, |point| point.depth))
+        }
+        None => String::new(),
+    }
+}
+
+fn file_system(facts: &TargetFacts) -> String {
+    let mut text = facts.file_system.clone().unwrap_or_default();
+    if let Some(mount) = &facts.mount_point {
+        text.push_str(&format!(" at {mount}"));
+    }
+    let size = facts.size_bytes.filter(|_| facts.file_system.is_some());
+    text.push_str(&match (size, facts.free_bytes) {
+        (Some(size), Some(free)) => format!(" · {} of {} free", units::binary(free), units::binary(size)),
+        (None, Some(free)) => format!(" · {} free", units::binary(free)),
+        _ => String::new(),
+    });
+    if let Some(options) = &facts.mount_options {
+        text.push_str(&format!(" · {}", options.replace(',', ", ")));
+    }
+    text.trim_start_matches([' ', '·']).into()
+}
+
+fn device(facts: &TargetFacts) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(match (&facts.device, &facts.disk) {
+        (Some(device), Some(disk)) if device != disk => Some(format!("{device} on {disk}")),
+        (device, disk) => device.clone().or(disk.clone()).or(facts.source.clone()),
+    });
+    parts.extend(facts.model.clone());
+    parts.extend(facts.size_bytes.filter(|_| facts.file_system.is_none()).map(units::binary));
+    parts.extend(
+        facts.rotational.map(|flag| if flag { "says rotational" } else { "says not rotational" }.into()),
+    );
+    parts.extend(facts.scheduler.as_ref().map(|name| format!("scheduler {name}")));
+    parts.extend(facts.write_cache.as_ref().map(|mode| format!("{mode} cache")));
+    if let (Some(logical), Some(physical)) = (facts.logical_block_bytes, facts.physical_block_bytes) {
+        let (logical, physical) = (units::binary(logical), units::binary(physical));
+        parts.push(format!("blocks {logical} logical, {physical} physical"));
+    }
+    parts.extend(facts.queue_requests.map(|requests| format!("queue of {requests}")));
+    parts.extend(facts.read_ahead_bytes.map(|bytes| format!("read-ahead {}", units::binary(bytes))));
+    parts.join(" · ")
+}

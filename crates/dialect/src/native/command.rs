@@ -1,0 +1,172 @@
+//! `iodyno plan FILE` and `iodyno run FILE`: arguments to a request.
+//!
+//! Refuses to run what it cannot read whole, and to give up a device that was not named here.
+
+use clap::Parser;
+use iodyno_model::{Diagnostic, Origin, Plan, TargetFacts, TargetKind, sweep};
+use iodyno_report::{Reporter, plan as report};
+
+use crate::{Loader, PathKind, ReportFile, Request, Run, dashes};
+
+/// Makes the reporter of a run: the native handwriting, handed in so that this crate needs only its trait.
+pub type ReporterMaker<'a> = &'a dyn Fn(&Plan) -> Box<dyn Reporter>;
+
+/// Explains a plan file in words, without running it.
+#[derive(Parser)]
+#[command(
+    name = "iodyno plan",
+    about = "Explain a plan in words before it runs",
+    disable_version_flag = true
+)]
+struct PlanArguments {
+    /// The plan file (TOML); `-` is standard input
+    file: String,
+    /// Another seed than the file's
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Show every point of a sweep as a phase of its own
+    #[arg(long)]
+    expand: bool,
+}
+
+/// Runs a plan file.
+#[derive(Parser)]
+#[command(name = "iodyno run", about = "Run a plan and report it", disable_version_flag = true)]
+struct RunArguments {
+    /// The plan file (TOML); `-` is standard input
+    file: String,
+    /// Another seed than the file's
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Write the record as JSON, too
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+    /// Write the figures as CSV, too
+    #[arg(long, value_name = "FILE")]
+    csv: Option<String>,
+    /// Give up what is on this device; repeatable
+    #[arg(long, value_name = "DEVICE")]
+    destroy: Vec<String>,
+    /// Without a live line while it runs
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// The request of `iodyno plan ARGUMENTS…`.
+///
+/// # Errors
+/// Everything that is wrong with the arguments or the file.
+pub fn plan(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    let arguments = match parsed::<PlanArguments>("iodyno plan", arguments)? {
+        Ok(arguments) => arguments,
+        Err(help) => return Ok(help),
+    };
+    let mut plan = load(&arguments.file, arguments.seed, loader)?;
+    let facts = facts(&plan, loader);
+    let explanation = report::explain(&plan, &facts, &loader.machine());
+    if arguments.expand {
+        plan = sweep::expand(&plan)?;
+    }
+    Ok(Request::Print { out: format!("{}\n{explanation}", report::print(&plan)), status: 0 })
+}
+
+/// The request of `iodyno run ARGUMENTS…`; `maker` makes the reporter.
+///
+/// # Errors
+/// Everything that is wrong with the arguments or the file.
+pub fn run(
+    arguments: &[String],
+    loader: &mut dyn Loader,
+    maker: ReporterMaker<'_>,
+) -> Result<Request, Vec<Diagnostic>> {
+    let arguments = match parsed::<RunArguments>("iodyno run", arguments)? {
+        Ok(arguments) => arguments,
+        Err(help) => return Ok(help),
+    };
+    let mut plan = load(&arguments.file, arguments.seed, loader)?;
+    plan.destroy = arguments.destroy;
+    let file =
+        |path: Option<String>, format: &str| path.map(|path| ReportFile { path, format: format.into() });
+    let files = [file(arguments.json, "json"), file(arguments.csv, "csv")].into_iter().flatten().collect();
+    let reporter = maker(&plan);
+    Ok(Request::Run(Box::new(Run {
+        plan,
+        reporter,
+        files,
+        messages: Vec::new(),
+        live_ns: if arguments.quiet { 0 } else { LIVE_NS },
+        own_voice: false,
+        findings: true,
+        error_status: 1,
+    })))
+}
+
+/// How often the live line moves, ns.
+const LIVE_NS: u64 = 500_000_000;
+
+/// The arguments, or the help that was asked for.
+fn parsed<T: Parser>(name: &str, arguments: &[String]) -> Result<Result<T, Request>, Vec<Diagnostic>> {
+    let words = std::iter::once(name.to_string()).chain(dashes(arguments));
+    match T::try_parse_from(words) {
+        Ok(arguments) => Ok(Ok(arguments)),
+        Err(error) if error.exit_code() == 0 => Ok(Err(Request::Print { out: error.to_string(), status: 0 })),
+        Err(error) => Err(vec![refusal(name, &error)]),
+    }
+}
+
+/// clap's message as one of ours: its first line is the message, the rest is advice.
+fn refusal(name: &str, error: &clap::Error) -> Diagnostic {
+    let text = error.to_string();
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let message = lines.next().unwrap_or("wrong arguments").trim_start_matches("error: ").to_string();
+    let rest: Vec<_> =
+        lines.filter(|line| !line.starts_with("Usage") && !line.starts_with("For more")).collect();
+    let missing = message.ends_with(':').then(|| rest.join(", "));
+    let message = missing.map_or(message.clone(), |missing| format!("{message} {missing}"));
+    Diagnostic::error(&Origin::argument(name), message).hint(format!("{name} --help tells what there is"))
+}
+
+fn load(file: &str, seed: Option<u64>, loader: &mut dyn Loader) -> Result<Plan, Vec<Diagnostic>> {
+    let unreadable = |reason: String| {
+        let message = format!("cannot be read: {reason}");
+        vec![
+            Diagnostic::error(&Origin::argument(file), message)
+                .hint("name a plan file, e.g. examples/verify.toml"),
+        ]
+    };
+    let bytes = match file {
+        "-" => loader.standard_input(),
+        path => loader.read(path),
+    };
+    let text = String::from_utf8(bytes.map_err(unreadable)?).map_err(|error| {
+        let place = error.utf8_error().valid_up_to();
+        vec![Diagnostic::error(&Origin::argument(file), format!("is no text: byte {place} is not UTF-8"))]
+    })?;
+    let path = if file == "-" { "standard input" } else { file };
+    let mut plan = super::parse(&text, path)?;
+    plan.seed = seed.unwrap_or(plan.seed);
+    Ok(plan)
+}
+
+/// What the loader knows of each target, in the plan's order; those without a path have none.
+fn facts(plan: &Plan, loader: &dyn Loader) -> Vec<TargetFacts> {
+    let look = |name: &str, path: &str| {
+        let parent =
+            path.split('{').next().and_then(|fixed| fixed.rsplit_once('/')).map_or(".", |(parent, _)| parent);
+        let parent = if path.starts_with('/') && parent.is_empty() { "/" } else { parent };
+        let (facts, missing) = match loader.look(path) {
+            Some(facts) => (facts, false),
+            None => (loader.look(parent)?, true),
+        };
+        let file_bytes = (!missing && facts.kind == PathKind::File).then_some(facts.bytes);
+        Some(TargetFacts { target: name.into(), path: path.into(), missing, file_bytes, ..facts.target })
+    };
+    let targets = plan.targets.iter();
+    targets
+        .filter_map(|target| match &target.kind {
+            TargetKind::File { path, .. } | TargetKind::Device { path } => look(&target.name, path),
+            TargetKind::FileSet { root, .. } => look(&target.name, root),
+            _ => None,
+        })
+        .collect()
+}

@@ -1,0 +1,195 @@
+//! `[[phase.job]]`: who does what to which target.
+
+use iodyno_model::{
+    Depth, ErrorPolicy, Job, Pattern, Pick, Place, Placement, Ranks, Setting, Verb, WorkerKind, Workload,
+};
+
+use super::fields::{Fields, Wrong, suggestion};
+use super::pattern::{known, may, must};
+use super::tree::{Node, Value};
+use super::value::{Read, choice, count, flag, list, small, small_count, text, whole};
+use super::{pace, pattern, payload, script};
+
+/// One job; `targets` are the names of the plan's targets.
+pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong) -> Job {
+    let fields = Fields::new(node, "a job", wrong);
+    let on = fields.or("on", list(|node| target(node, targets)), Vec::new());
+    let own: Vec<_> = on.iter().map(|index| targets[*index].clone()).collect();
+    let name = fields.or("name", text, format!("job {number}"));
+    let engine = fields.or("engine", text, "psync".into());
+    let processes = fields.flag("processes");
+    let job = Job {
+        workers: fields.or("workers", small_count, 1),
+        kind: if processes { WorkerKind::Processes } else { WorkerKind::Threads },
+        seed: fields.get("seed", whole),
+        settings: settings(&fields),
+        depth: fields.or("depth", depth, Depth::default()),
+        pace: pace::read(&fields),
+        limit: pace::until(&fields),
+        start: pace::start(&fields),
+        payload: payload::read(&fields),
+        placement: fields.or("placement", placement, Placement::default()),
+        ranks: fields.or("ranks", ranks, Ranks::All),
+        place: fields.or("place", place, Place::Own),
+        errors: fields.or("errors", errors, ErrorPolicy::Stop),
+        finish: pace::finish(&fields),
+        group: fields.get("group", text),
+        origin: node.origin.clone(),
+        ..Job::new(&name, &engine, on, workload(&fields, &own))
+    };
+    if job.targets.is_empty() && fields.entry("on").is_none() {
+        wrong.error(
+            &node.origin,
+            format!("job `{name}` works on nothing"),
+            "say on = \"NAME\" of a [target.NAME]",
+        );
+    }
+    fields.unknown();
+    job
+}
+
+fn target(node: &Node, targets: &[String]) -> Read<usize> {
+    let name = text(node)?;
+    let known: Vec<_> = targets.iter().map(String::as_str).collect();
+    let found = targets.iter().position(|target| *target == name);
+    found.ok_or_else(|| match known.is_empty() {
+        true => format!("there is no target; write [target.{name}]"),
+        false => format!("there is no target of that name; {}", suggestion(&name, &known)),
+    })
+}
+
+fn workload(fields: &Fields<'_>, targets: &[String]) -> Workload {
+    let drawn = pattern::read(fields);
+    let script = script::read(fields, targets);
+    let trace = fields.node("trace").map(|node| script::trace(node, fields, targets));
+    let found =
+        usize::from(drawn.is_some()) + usize::from(!script.steps.is_empty()) + usize::from(trace.is_some());
+    if found != 1 {
+        let message = match found {
+            0 => "the job does not say what to do",
+            _ => "the job says more than one thing to do",
+        };
+        let hint =
+            "say exactly one of do = \"read\", mix = { read = 70, write = 30 }, [[phase.job.step]], trace";
+        fields.wrong().error(fields.origin(), message, hint);
+    }
+    match (trace, script.steps.is_empty(), drawn) {
+        (Some(trace), _, _) => Workload::Trace(trace),
+        (None, false, _) => Workload::Script(script),
+        (None, true, Some(pattern)) => Workload::Pattern(Box::new(pattern)),
+        (None, true, None) => Workload::Pattern(Box::new(Pattern::of(Verb::Read, Pick::Sequential, 4096))),
+    }
+}
+
+fn settings(fields: &Fields<'_>) -> Vec<Setting> {
+    let setting = |entry: &super::tree::Entry| Setting {
+        name: entry.name.clone(),
+        value: entry.node.to_string(),
+        origin: entry.origin.clone(),
+    };
+    fields.named("settings").iter().map(setting).collect()
+}
+
+fn depth(node: &Node) -> Read<Depth> {
+    if node.word().is_some() {
+        return Ok(Depth { most: small_count(node)?, ..Depth::default() });
+    }
+    known(node, &["most", "submit", "reap", "low"])?;
+    Ok(Depth {
+        most: must(node, "most", small_count)?,
+        submit_batch: may(node, "submit", small, 0)?,
+        reap_least: may(node, "reap", small, 0)?,
+        low: may(node, "low", small, 0)?,
+    })
+}
+
+fn placement(node: &Node) -> Read<Placement> {
+    known(node, &["cpus", "spread", "numa_node", "nice", "io_priority", "user", "group", "cgroup"])?;
+    let identity = match (may(node, "user", some(small), None)?, may(node, "group", some(small), None)?) {
+        (None, None) => None,
+        (Some(user), Some(group)) => Some((user, group)),
+        _ => return Err("user and group belong together".into()),
+    };
+    Ok(Placement {
+        cpus: may(node, "cpus", cpus, Vec::new())?,
+        spread: may(node, "spread", flag, false)?,
+        numa_node: may(node, "numa_node", some(small), None)?,
+        nice: may(node, "nice", some(nice), None)?,
+        io_priority: may(node, "io_priority", some(io_priority), None)?,
+        identity,
+        cgroup: may(node, "cgroup", some(text), None)?,
+    })
+}
+
+/// A reading function for a value that may be missing.
+fn some<T>(read: impl Fn(&Node) -> Read<T>) -> impl Fn(&Node) -> Read<Option<T>> {
+    move |node| read(node).map(Some)
+}
+
+/// `"0-3,8"` or a list of numbers.
+fn cpus(node: &Node) -> Read<Vec<u32>> {
+    let expected = || "expected CPUs such as \"0-3,8\" or [0, 1]".to_string();
+    if let Value::List(items) = &node.value {
+        return items.iter().map(small).collect();
+    }
+    let mut all = Vec::new();
+    for part in node.word().ok_or_else(expected)?.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number =
+            |text: &str| text.trim().parse::<u32>().ok().filter(|cpu| *cpu < 65536).ok_or_else(expected);
+        all.extend(number(first)?..=number(last)?);
+    }
+    if all.is_empty() { Err(expected()) } else { Ok(all) }
+}
+
+fn nice(node: &Node) -> Read<i32> {
+    let number = super::value::signed(node).ok().filter(|nice| (-20..=19).contains(nice));
+    number.map(|nice| nice as i32).ok_or_else(|| "expected a number from -20 to 19".into())
+}
+
+/// `"real time:4"`, `"best effort:0"`, `"idle"`.
+fn io_priority(node: &Node) -> Read<(u8, u8)> {
+    let expected = || "expected \"real time:LEVEL\", \"best effort:LEVEL\" (0 to 7) or \"idle\"".to_string();
+    let word = node.word().ok_or_else(expected)?.replace('_', " ");
+    let (class, level) = word.split_once(':').unwrap_or((&word, "0"));
+    let level = level.parse::<u8>().ok().filter(|level| *level < 8).ok_or_else(expected)?;
+    match class {
+        "real time" => Ok((1, level)),
+        "best effort" => Ok((2, level)),
+        "idle" => Ok((3, level)),
+        _ => Err(expected()),
+    }
+}
+
+fn ranks(node: &Node) -> Read<Ranks> {
+    if node.word().is_some() {
+        return choice(&[("all", Ranks::All)])(node);
+    }
+    known(node, &["first", "only"])?;
+    match node.has(&["first"]) {
+        true => must(node, "first", small_count).map(Ranks::First),
+        false => must(node, "only", small).map(Ranks::Only),
+    }
+}
+
+fn place(node: &Node) -> Read<Place> {
+    if node.word().is_some() {
+        return choice(&[("own", Place::Own), ("permuted", Place::Permuted)])(node);
+    }
+    known(node, &["shift_ranks", "shift_nodes", "random_away"])?;
+    if node.has(&["shift_ranks"]) {
+        return must(node, "shift_ranks", small).map(Place::ShiftRanks);
+    }
+    match node.has(&["shift_nodes"]) {
+        true => must(node, "shift_nodes", small).map(Place::ShiftNodes),
+        false => must(node, "random_away", small).map(Place::RandomAway),
+    }
+}
+
+fn errors(node: &Node) -> Read<ErrorPolicy> {
+    if let Ok(most) = count(node) {
+        return Ok(ErrorPolicy::AtMost(most));
+    }
+    choice(&[("stop", ErrorPolicy::Stop), ("continue", ErrorPolicy::Continue)])(node)
+        .map_err(|error| format!("{error}, or how many errors are borne"))
+}

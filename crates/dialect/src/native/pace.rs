@@ -1,0 +1,147 @@
+//! How fast, from when, until when: `rate`, `think`, `shared`, `start`, `until`, `finish`.
+
+use iodyno_model::{
+    Arrivals, Directed, Finish, LatencyTarget, Limit, Pace, Per, Rate, SharedUse, Start, Think, Verb,
+};
+
+use super::fields::Fields;
+use super::pattern::{directed, known, may, must};
+use super::tree::Node;
+use super::value::{
+    Read, choice, count, flag, list, percent, rate, signed, small_count, some_bytes, text, time, verb,
+};
+
+/// The pace of a job.
+pub(crate) fn read(fields: &Fields<'_>) -> Pace {
+    let arrivals = [("even", Arrivals::Even), ("poisson", Arrivals::Poisson)];
+    Pace {
+        rate: fields.or("rate", directed(rate), Directed::same(Rate::Unlimited)),
+        rate_least: fields.or("rate_least", directed(rate), Directed::same(Rate::Unlimited)),
+        arrivals: fields.or("arrivals", choice(&arrivals), Arrivals::Even),
+        burst: fields.or("burst", small_count, 0),
+        think: fields.get("think", think),
+        open_loop: fields.or("open_loop", flag, true),
+        shared: fields.or("shared", list(shared), Vec::new()),
+        latency_target: fields.get("latency_target", latency_target),
+    }
+}
+
+/// `"3us"` after every operation, or a table.
+fn think(node: &Node) -> Read<Think> {
+    if node.word().is_some() {
+        return Ok(Think { sleep_ns: time(node)?, every: 1, ..Think::default() });
+    }
+    known(node, &["sleep", "spin", "every", "drain", "after"])?;
+    Ok(Think {
+        sleep_ns: may(node, "sleep", time, 0)?,
+        spin_ns: may(node, "spin", time, 0)?,
+        every: may(node, "every", count, 1)?,
+        drain: may(node, "drain", flag, false)?,
+        after_ns: may(node, "after", time, 0)?,
+    })
+}
+
+fn latency_target(node: &Node) -> Read<LatencyTarget> {
+    known(node, &["latency", "window", "percent", "keep"])?;
+    Ok(LatencyTarget {
+        latency_ns: must(node, "latency", time)?,
+        window_ns: may(node, "window", time, 0)?,
+        percent: may(node, "percent", percent, 100.0)?,
+        keep: may(node, "keep", flag, false)?,
+    })
+}
+
+/// One use of a shared object: its name, or a table.
+pub(crate) fn shared(node: &Node) -> Read<SharedUse> {
+    if node.word().is_some() {
+        return Ok(SharedUse::new(&text(node)?, 1));
+    }
+    known(node, &["name", "amount", "per", "of"])?;
+    Ok(SharedUse {
+        name: must(node, "name", text)?,
+        amount: may(node, "amount", signed, 1)?,
+        per: may(node, "per", per, Per::Use)?,
+        of: may(node, "of", |node| text(node).map(Some), None)?,
+    })
+}
+
+fn per(node: &Node) -> Read<Per> {
+    match node.word() {
+        Some("use") => Ok(Per::Use),
+        Some("operation") => Ok(Per::Operation),
+        _ => some_bytes(node)
+            .map(Per::Bytes)
+            .map_err(|_| "expected \"use\", \"operation\" or a size such as \"1MiB\"".into()),
+    }
+}
+
+/// `start`: a time, or a table.
+pub(crate) fn start(fields: &Fields<'_>) -> Start {
+    fields.or("start", read_start, Start::default())
+}
+
+fn read_start(node: &Node) -> Read<Start> {
+    if node.word().is_some() {
+        return Ok(Start { after_ns: time(node)?, ..Start::default() });
+    }
+    known(node, &["after", "spread", "after_job", "open", "barrier"])?;
+    Ok(Start {
+        after_ns: may(node, "after", time, 0)?,
+        spread_ns: may(node, "spread", time, 0)?,
+        after_job: may(node, "after_job", |node| text(node).map(Some), None)?,
+        open: may(node, "open", flag, false)?,
+        barrier: may(node, "barrier", flag, false)?,
+    })
+}
+
+/// `until`: a time, or a table.
+pub(crate) fn until(fields: &Fields<'_>) -> Limit {
+    fields.or("until", limit, Limit::default())
+}
+
+fn limit(node: &Node) -> Read<Limit> {
+    if node.word().is_some() {
+        return Ok(Limit { time_ns: Some(some_time(node)?), ..Limit::default() });
+    }
+    let keys = ["time", "bytes", "operations", "passes", "as_phase", "ramp", "together", "wear_out"];
+    known(node, &keys)?;
+    Ok(Limit {
+        time_ns: may(node, "time", |node| some_time(node).map(Some), None)?,
+        bytes: may(node, "bytes", |node| some_bytes(node).map(Some), None)?,
+        operations: may(node, "operations", |node| count(node).map(Some), None)?,
+        together: may(node, "together", flag, false)?,
+        passes: may(node, "passes", |node| count(node).map(Some), None)?,
+        as_phase: may(node, "as_phase", |node| text(node).map(Some), None)?,
+        ramp_ns: may(node, "ramp", time, 0)?,
+        wear_out: may(node, "wear_out", flag, false)?,
+    })
+}
+
+fn some_time(node: &Node) -> Read<u64> {
+    let ns = time(node)?;
+    if ns == 0 { Err("expected a time longer than 0".into()) } else { Ok(ns) }
+}
+
+/// `finish`: a sync verb, or a table.
+pub(crate) fn finish(fields: &Fields<'_>) -> Finish {
+    fields.or("finish", read_finish, Finish::default())
+}
+
+fn read_finish(node: &Node) -> Read<Finish> {
+    if node.word().is_some() {
+        return Ok(Finish { sync: Some(sync(node)?), ..Finish::default() });
+    }
+    known(node, &["sync", "close", "barrier"])?;
+    Ok(Finish {
+        sync: may(node, "sync", |node| sync(node).map(Some), None)?,
+        close: may(node, "close", flag, false)?,
+        barrier: may(node, "barrier", flag, false)?,
+    })
+}
+
+fn sync(node: &Node) -> Read<Verb> {
+    match verb(node) {
+        Ok(verb) if verb.kind() == iodyno_model::Kind::Sync => Ok(verb),
+        _ => Err("expected fsync, fdatasync, syncfs, sync_file_range or msync".into()),
+    }
+}

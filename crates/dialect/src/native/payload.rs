@@ -1,0 +1,87 @@
+//! `payload` and `verify`: what is written and how it is checked.
+
+use iodyno_model::{Content, Payload, Refresh, Stamp, Verify, VerifyWhen};
+
+use super::fields::Fields;
+use super::tree::Node;
+use super::value::{Read, bytes, choice, count, flag, small, some_bytes, text, whole, whole_percent};
+
+/// The payload of a job.
+pub(crate) fn read(fields: &Fields<'_>) -> Payload {
+    let plain = Payload::default();
+    let mut payload = match fields.node("payload") {
+        Some(node) if node.word().is_none() => table(&Fields::new(node, "a payload", fields.wrong())),
+        Some(_) => Payload { content: fields.or("payload", content, plain.content.clone()), ..plain },
+        None => plain,
+    };
+    payload.verify = match fields.node("verify") {
+        Some(node) if node.word().is_none() => {
+            Some(checks(&Fields::new(node, "a verification", fields.wrong())))
+        }
+        Some(_) => fields.or("verify", flag, false).then(Verify::default),
+        None => None,
+    };
+    payload
+}
+
+fn content(node: &Node) -> Read<Content> {
+    match node.word() {
+        Some(word) if word.starts_with("0x") => pattern(&word[2..]).map(Content::Pattern),
+        _ => choice(&[
+            ("random", Content::Random),
+            ("zeros", Content::Zero),
+            ("scrambled", Content::Scrambled),
+            ("carried", Content::Carried),
+        ])(node)
+        .map_err(|error| format!("{error}, or a pattern such as \"0xdeadbeef\"")),
+    }
+}
+
+fn pattern(digits: &str) -> Read<Vec<u8>> {
+    let expected = || "expected an even number of hexadecimal digits after 0x".to_string();
+    if digits.is_empty() || digits.len() % 2 == 1 || !digits.is_ascii() {
+        return Err(expected());
+    }
+    let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).map_err(|_| expected());
+    (0..digits.len()).step_by(2).map(byte).collect()
+}
+
+fn table(fields: &Fields<'_>) -> Payload {
+    let plain = Payload::default();
+    let payload = Payload {
+        content: fields.or("content", content, plain.content),
+        compress_percent: fields.or("compress", whole_percent, 0),
+        compress_chunk_bytes: fields.or("compress_chunk", bytes, 0),
+        dedupe_percent: fields.or("dedupe", whole_percent, 0),
+        refresh: if fields.flag("same_in_every_write") { Refresh::Once } else { Refresh::EachWrite },
+        seed: fields.get("seed", whole),
+        verify: None,
+    };
+    fields.unknown();
+    payload
+}
+
+fn checks(fields: &Fields<'_>) -> Verify {
+    let when = [("on read", VerifyWhen::OnRead), ("after writes", VerifyWhen::AfterWrites)];
+    let batch = fields.or("batch", count, 0);
+    let backlog = fields.get("backlog", count).map(|writes| VerifyWhen::Backlog { writes, batch });
+    let verify = Verify {
+        stamp: fields.or("stamp", stamp, Stamp::Block),
+        when: backlog.unwrap_or_else(|| fields.or("when", choice(&when), VerifyWhen::OnRead)),
+        interval_bytes: fields.or("interval", some_bytes, 0),
+        fatal: fields.flag("fatal"),
+        helpers: fields.or("helpers", small, 0),
+    };
+    fields.entry("when");
+    fields.unknown();
+    verify
+}
+
+/// `block`, `content`, or the name of another tool's checksum.
+fn stamp(node: &Node) -> Read<Stamp> {
+    Ok(match text(node)?.as_str() {
+        "block" => Stamp::Block,
+        "content" => Stamp::Content,
+        name => Stamp::Foreign(name.into()),
+    })
+}

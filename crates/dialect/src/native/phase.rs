@@ -1,0 +1,58 @@
+//! `[[phase]]` and `[phase.shared.NAME]`: what runs together.
+
+use iodyno_model::{Phase, Shared, SharedKind, Stop};
+
+use super::fields::{Fields, Wrong};
+use super::job;
+use super::tree::{Entry, Node};
+use super::value::{choice, flag, number, text, time, whole};
+
+/// One phase; `targets` are the names of the plan's targets.
+pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong) -> Phase {
+    let fields = Fields::new(node, "a phase", wrong);
+    let jobs = fields.each("job").into_iter().enumerate();
+    let phase = Phase {
+        name: fields.or("name", text, format!("phase {number}")),
+        jobs: jobs.map(|(index, node)| job::read(node, index + 1, targets, wrong)).collect(),
+        shared: fields.named("shared").iter().map(|entry| shared(entry, wrong)).collect(),
+        stop: fields.or("stop", choice(STOP), Stop::Each),
+        drop_caches: fields.flag("drop_caches"),
+        pause_ns: fields.or("pause", time, 0),
+        watch_ns: fields.or("watch", time, 0),
+        ..Phase::default()
+    };
+    if phase.jobs.is_empty() && fields.entry("watch").is_none() {
+        let hint = "write a [[phase.job]], or watch = \"10s\" to watch only (\"0s\": until stopped)";
+        wrong.error(&node.origin, format!("phase `{}` has no job", phase.name), hint);
+    }
+    fields.unknown();
+    phase
+}
+
+const STOP: &[(&str, Stop)] = &[
+    ("each", Stop::Each),
+    ("first done", Stop::FirstDone),
+    ("first job done", Stop::FirstJobDone),
+    ("first error", Stop::FirstError),
+];
+
+fn shared(entry: &Entry, wrong: &Wrong) -> Shared {
+    let fields = Fields::new(&entry.node, "a shared object", wrong);
+    let mut kinds = Vec::new();
+    if let Some(per_second) = fields.get("tokens", number) {
+        let queue_s = fields.or("queue", time, 5_000_000_000) as f64 / 1e9;
+        kinds.push(SharedKind::Tokens { per_second, queue_s });
+    }
+    if let Some(initial) = fields.get("semaphore", whole) {
+        kinds.push(SharedKind::Semaphore { initial, most: fields.or("most", whole, u64::MAX) });
+    }
+    kinds.extend(fields.get("weights", whole).map(|most| SharedKind::Weights { most }));
+    kinds.extend(fields.get("counter", flag).map(|_| SharedKind::Counter));
+    kinds.extend(fields.get("signal", flag).map(|_| SharedKind::Signal));
+    if kinds.len() != 1 {
+        let hint = "say exactly one of tokens = RATE, semaphore = START, weights = AHEAD, counter = true, signal = true";
+        wrong.error(fields.origin(), format!("shared object `{}` must be one thing", entry.name), hint);
+    }
+    fields.unknown();
+    Shared { name: entry.name.clone(), kind: kinds.into_iter().next().unwrap_or(SharedKind::Counter) }
+}

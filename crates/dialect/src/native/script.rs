@@ -1,0 +1,238 @@
+//! `[[phase.job.step]]`, `[phase.job.actor.NAME]` and `[phase.job.trace]`: what is written or was recorded.
+
+use iodyno_model::{
+    Action, Actor, AtEnd, Expect, Item, Offset, Operation, Script, Size, Step, Timing, Trace, TraceEntry,
+    Transfer, Verb,
+};
+
+use super::fields::{Fields, suggestion};
+use super::pattern::{self, known, may, must};
+use super::tree::{Entry, Node};
+use super::value::{Read, bytes, choice, count, list, number, small, text, time, verb, whole};
+
+/// What the words of a step refer to.
+pub(crate) struct Names<'a> {
+    /// The job's targets, in order.
+    pub(crate) targets: &'a [String],
+    /// The script's actors, in order.
+    pub(crate) actors: Vec<String>,
+}
+
+/// The script of a job.
+pub(crate) fn read(fields: &Fields<'_>, targets: &[String]) -> Script {
+    let actors: Vec<_> = fields.named("actor").iter().map(|entry| actor(entry, fields)).collect();
+    let names = Names { targets, actors: actors.iter().map(|actor| actor.name.clone()).collect() };
+    let steps = fields.each("step").into_iter().map(|node| step(node, fields, &names)).collect();
+    Script { actors, steps }
+}
+
+fn actor(entry: &Entry, outer: &Fields<'_>) -> Actor {
+    let fields = Fields::new(&entry.node, "an actor", outer.wrong());
+    let actor = Actor {
+        name: entry.name.clone(),
+        uid: fields.or("uid", small, 0),
+        gid: fields.or("gid", small, 0),
+        groups: fields.or("groups", list(small), Vec::new()),
+        umask: fields.or("umask", octal, 0),
+    };
+    fields.unknown();
+    actor
+}
+
+/// A mode in octal digits, as a text: `"022"`.
+fn octal(node: &Node) -> Read<u32> {
+    let digits = node.word().and_then(|word| u32::from_str_radix(word, 8).ok());
+    digits.filter(|mode| *mode <= 0o7777).ok_or_else(|| "expected octal digits such as \"022\"".into())
+}
+
+fn step(node: &Node, outer: &Fields<'_>, names: &Names<'_>) -> Step {
+    let fields = Fields::new(node, "a step", outer.wrong());
+    let parts = fields.each("step");
+    let repeat = fields.or("repeat", count, 1);
+    let label = fields.get("label", text);
+    let (named, action) = if parts.is_empty() {
+        let verb = fields.get("do", verb);
+        if fields.entry("do").is_none() {
+            let hint = "say do = \"read\", or give it steps of its own";
+            outer.wrong().error(fields.origin(), "the step does not say what to do", hint);
+        }
+        let operation = operation(&fields, verb.unwrap_or(Verb::Think), names);
+        (operation.verb.name(), Action::Do(Box::new(operation)))
+    } else {
+        let steps = parts.into_iter().map(|part| step(part, &fields, names)).collect();
+        ("block", Action::Block(steps))
+    };
+    fields.unknown();
+    Step { label: label.unwrap_or_else(|| named.into()), action, repeat, origin: node.origin.clone() }
+}
+
+fn operation(fields: &Fields<'_>, verb: Verb, names: &Names<'_>) -> Operation {
+    let target = |node: &Node| index(node, names.targets, "a target of this job");
+    let item = fields.or("item", item, Item::Whole);
+    let needs_target = verb.kind() != iodyno_model::Kind::Control;
+    let default = (needs_target && names.targets.len() == 1).then_some(0);
+    Operation {
+        target: fields.get("on", target).or(default),
+        other: fields.get("to", |node| other(node, names)),
+        item,
+        handle: fields.get("slot", small),
+        offset: fields.or("at", offset, Offset::Next),
+        size: fields.or("size", pattern::size, Size::default()),
+        answer: fields.get("answer", pattern::size),
+        time_ns: fields.or("time", time, 0),
+        background: fields.flag("background"),
+        whole: fields.flag("whole"),
+        arguments: arguments(fields),
+        actor: fields.get("as", |node| index(node, &names.actors, "an actor of this job")),
+        expect: fields.or("expect", list(expect), Vec::new()),
+        shared: fields.get("shared", super::pace::shared),
+        buffer: fields.or("buffer", small, 0),
+        transfer: Transfer {
+            full: fields.flag("full"),
+            pad: fields.flag("pad"),
+            gather: fields.flag("gather"),
+            sparse: fields.flag("sparse"),
+        },
+        at_end: fields.or("at_end", choice(&[("wrap", AtEnd::Wrap), ("finish", AtEnd::Finish)]), AtEnd::Wrap),
+        ..Operation::control(verb)
+    }
+}
+
+fn index(node: &Node, names: &[String], what: &str) -> Read<usize> {
+    let name = text(node)?;
+    let known: Vec<_> = names.iter().map(String::as_str).collect();
+    let found = names.iter().position(|known| *known == name);
+    found.ok_or_else(|| format!("expected {what}; {}", suggestion(&name, &known)))
+}
+
+fn other(node: &Node, names: &Names<'_>) -> Read<(usize, Item)> {
+    known(node, &["on", "item"])?;
+    let target = |node: &Node| index(node, names.targets, "a target of this job");
+    Ok((may(node, "on", target, 0)?, may(node, "item", item, Item::Whole)?))
+}
+
+fn item(node: &Node) -> Read<Item> {
+    let expected = "expected each, shuffled, existing, missing, held, all held, a number, or a table with name, \
+                    existing or missing";
+    if let Ok(index) = whole(node) {
+        return Ok(Item::Index(index));
+    }
+    let Some(word) = node.word() else {
+        known(node, &["name", "existing", "missing"])?;
+        let entry = node.entries().first().ok_or(expected)?;
+        return match entry.name.as_str() {
+            "name" => text(&entry.node).map(Item::Named),
+            "existing" => pattern::pick(&entry.node).map(Item::Existing),
+            _ => pattern::pick(&entry.node).map(Item::Missing),
+        };
+    };
+    match word {
+        "whole" => Ok(Item::Whole),
+        "each" => Ok(Item::Each),
+        "shuffled" => Ok(Item::Shuffled),
+        "existing" => Ok(Item::Existing(Default::default())),
+        "missing" => Ok(Item::Missing(Default::default())),
+        "held" => Ok(Item::Held),
+        "all held" => Ok(Item::AllHeld),
+        _ => Err(expected.into()),
+    }
+}
+
+fn offset(node: &Node) -> Read<Offset> {
+    if node.word().is_none() {
+        known(node, &["from", "pick", "span"])?;
+        if node.has(&["from"]) {
+            return must(node, "from", bytes).map(Offset::NextFrom);
+        }
+        return Ok(Offset::Drawn {
+            pick: must(node, "pick", pattern::pick)?,
+            span_bytes: may(node, "span", bytes, 0)?,
+        });
+    }
+    match node.word() {
+        Some("next") => Ok(Offset::Next),
+        Some("end") => Ok(Offset::End),
+        _ => bytes(node).map(Offset::At).map_err(|_| {
+            "expected next, end, a place such as \"4KiB\", { from = \"4KiB\" } or { pick = \"random\" }"
+                .into()
+        }),
+    }
+}
+
+fn arguments(fields: &Fields<'_>) -> Vec<(String, String)> {
+    let entries = fields.named("arguments").iter();
+    entries.map(|entry| (entry.name.clone(), entry.node.to_string())).collect()
+}
+
+/// `success`, `EACCES|EPERM`, or `uid = 65534`.
+fn expect(node: &Node) -> Read<Expect> {
+    let expected =
+        "expected \"success\", errors such as \"EACCES|EPERM\", or an attribute such as \"uid = 0\"";
+    let word = node.word().ok_or(expected)?;
+    if word == "success" {
+        return Ok(Expect::Succeeds);
+    }
+    let mut parts = word.splitn(3, ' ');
+    if let (Some(name), Some(relation), Some(value)) = (parts.next(), parts.next(), parts.next()) {
+        let relation = match relation {
+            "=" | "<" | ">" | "≠" | "≤" | "≥" => relation,
+            "!=" => "≠",
+            "<=" => "≤",
+            ">=" => "≥",
+            _ => return Err(expected.into()),
+        };
+        return Ok(Expect::Attribute {
+            name: name.into(),
+            relation: relation.into(),
+            value: value.trim().into(),
+        });
+    }
+    let names: Vec<_> = word.split('|').map(String::from).collect();
+    match names.iter().all(|name| {
+        name.starts_with('E') && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
+    }) {
+        true => Ok(Expect::Fails(names)),
+        false => Err(expected.into()),
+    }
+}
+
+/// The trace of a job.
+pub(crate) fn trace(node: &Node, outer: &Fields<'_>, targets: &[String]) -> Trace {
+    let fields = Fields::new(node, "a trace", outer.wrong());
+    let trace = Trace {
+        entries: fields.each("entry").into_iter().map(|node| entry(node, outer, targets)).collect(),
+        path: fields.get("path", text),
+        format: fields.or("format", text, String::new()),
+        timing: fields.or("timing", timing, Timing::AsRecorded),
+    };
+    if trace.entries.is_empty() == trace.path.is_none() {
+        let hint = "say path and format, or write its entries";
+        outer.wrong().error(fields.origin(), "a trace has either a path or entries", hint);
+    }
+    fields.unknown();
+    trace
+}
+
+fn timing(node: &Node) -> Read<Timing> {
+    if node.has(&["faster"]) {
+        known(node, &["faster"])?;
+        return must(node, "faster", number).map(Timing::Scaled);
+    }
+    choice(&[("as recorded", Timing::AsRecorded), ("pauses", Timing::Pauses), ("as fast", Timing::AsFast)])(
+        node,
+    )
+    .map_err(|error| format!("{error}, or {{ faster = 10.0 }}"))
+}
+
+fn entry(node: &Node, outer: &Fields<'_>, targets: &[String]) -> TraceEntry {
+    let fields = Fields::new(node, "an entry of a trace", outer.wrong());
+    let entry = TraceEntry {
+        at_ns: fields.or("at", time, 0),
+        verb: fields.or("do", verb, Verb::Read),
+        target: fields.or("on", |node| index(node, targets, "a target of this job"), 0),
+        offset: fields.or("offset", bytes, 0),
+        bytes: fields.or("size", bytes, 0),
+    };
+    fields.unknown();
+    entry
+}

@@ -1,0 +1,351 @@
+//! `iodyno measure`: arguments to plan, and stored runs to the exact card, in `golden/measure/`.
+
+#[path = "../../report/tests/sample/mod.rs"]
+mod sample;
+
+use iodyno_dialect::{DIALECTS, Loader, PathFacts, PathKind, Request, Run};
+use iodyno_model::*;
+use iodyno_report::shape::Shape;
+use iodyno_report::{Output, live};
+use sample::{DISK, Device, MEMORY, NVME, Trouble};
+
+/// A world of one path.
+struct World {
+    path: &'static str,
+    facts: PathFacts,
+    missing_engines: &'static [&'static str],
+}
+
+impl Loader for World {
+    fn read(&mut self, _: &str) -> Result<Vec<u8>, String> {
+        Err("measure reads no file".into())
+    }
+    fn standard_input(&mut self) -> Result<Vec<u8>, String> {
+        Err("measure reads no standard input".into())
+    }
+    fn variable(&self, _: &str) -> Option<String> {
+        None
+    }
+    fn machine(&self) -> Machine {
+        sample::machine()
+    }
+    fn look(&self, path: &str) -> Option<PathFacts> {
+        (path == self.path).then(|| self.facts.clone())
+    }
+    fn now_unix_ns(&self) -> u64 {
+        0xabcdef
+    }
+    fn engine_available(&self, name: &str) -> Result<(), String> {
+        match self.missing_engines.contains(&name) {
+            true => Err(format!("{name} is forbidden here (operation not permitted)")),
+            false => Ok(()),
+        }
+    }
+}
+
+fn ssd() -> TargetFacts {
+    TargetFacts {
+        target: "data".into(),
+        path: "/srv/data/.iodyno-measure-abcdef.tmp".into(),
+        file_system: Some("ext4".into()),
+        mount_point: Some("/srv".into()),
+        mount_options: Some("rw,relatime".into()),
+        source: Some("/dev/nvme0n1p2".into()),
+        device: Some("nvme0n1p2".into()),
+        disk: Some("nvme0n1".into()),
+        model: Some("Example SSD 1TB".into()),
+        rotational: Some(false),
+        scheduler: Some("none".into()),
+        write_cache: Some("write back".into()),
+        logical_block_bytes: Some(512),
+        physical_block_bytes: Some(4096),
+        size_bytes: Some(900 << 30),
+        free_bytes: Some(420 << 30),
+        read_ahead_bytes: Some(128 << 10),
+        queue_requests: Some(1023),
+        direct: Some(true),
+        direct_align_bytes: Some(512),
+        layers: Vec::new(),
+        memory_bytes: Some(16 << 30),
+        ..TargetFacts::default()
+    }
+}
+
+fn disk() -> TargetFacts {
+    TargetFacts {
+        disk: Some("sda".into()),
+        device: Some("sda1".into()),
+        model: Some("EXAMPLE DISK 4TB".into()),
+        rotational: Some(true),
+        scheduler: Some("mq-deadline".into()),
+        queue_requests: Some(64),
+        file_system: Some("xfs".into()),
+        ..ssd()
+    }
+}
+
+fn memory() -> TargetFacts {
+    TargetFacts {
+        target: "data".into(),
+        file_system: Some("tmpfs".into()),
+        mount_point: Some("/tmp".into()),
+        mount_options: Some("rw,nosuid,nodev,size=8388608k".into()),
+        source: Some("tmpfs".into()),
+        size_bytes: Some(8 << 30),
+        free_bytes: Some(8 << 30),
+        direct: Some(false),
+        ..TargetFacts::default()
+    }
+}
+
+fn directory(facts: TargetFacts) -> World {
+    let facts = PathFacts { kind: PathKind::Directory, bytes: 4096, writable: true, target: facts };
+    World { path: "/srv/data", facts, missing_engines: &[] }
+}
+
+fn device() -> World {
+    let target = TargetFacts {
+        file_system: None,
+        mount_point: None,
+        mount_options: None,
+        free_bytes: None,
+        device: Some("nvme0n1".into()),
+        size_bytes: Some(1_000_204_886_016),
+        ..ssd()
+    };
+    let facts = PathFacts { kind: PathKind::BlockDevice, bytes: 1_000_204_886_016, writable: true, target };
+    World { path: "/dev/nvme0n1", facts, missing_engines: &[] }
+}
+
+fn file(bytes: u64) -> World {
+    let facts = PathFacts { kind: PathKind::File, bytes, writable: true, target: ssd() };
+    World { path: "big.iso", facts, missing_engines: &[] }
+}
+
+fn request(world: &mut World, arguments: &[&str]) -> Result<Request, Vec<Diagnostic>> {
+    let dialect = DIALECTS.iter().find(|dialect| dialect.name == "measure").unwrap();
+    let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+    (dialect.lower)(&arguments, world)
+}
+
+fn run(world: &mut World, arguments: &[&str]) -> Box<Run> {
+    match request(world, arguments) {
+        Ok(Request::Run(run)) => run,
+        Ok(Request::Print { out, .. }) => panic!("only printed: {out}"),
+        Err(wrong) => panic!("refused: {}", wrong[0]),
+    }
+}
+
+fn refused(world: &mut World, arguments: &[&str]) -> String {
+    let Err(wrong) = request(world, arguments) else { panic!("{arguments:?} was accepted") };
+    wrong.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+fn finding(code: u8, severity: Severity, sentence: &str, figure: Figure, advice: &str) -> Finding {
+    let (sentence, advice, phase) = (sentence.into(), advice.into(), "seq1m-q8-read".into());
+    Finding { code, severity, phase, job: None, sentence, figures: vec![figure], advice }
+}
+
+/// The card of a stored run.
+fn card(
+    world: &mut World,
+    arguments: &[&str],
+    device: &Device,
+    findings: Vec<Finding>,
+    trouble: Trouble,
+) -> String {
+    let mut run = run(world, arguments);
+    let facts = TargetFacts { target: "data".into(), ..world.facts.target.clone() };
+    let events = sample::events(&run.plan, device, vec![facts], findings, trouble);
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    for event in &events {
+        run.reporter.event(event, &mut Output { out: &mut out, err: &mut err }).unwrap();
+    }
+    assert!(err.is_empty());
+    let text = String::from_utf8(out).unwrap();
+    assert!(!text.contains('\x1b'), "coloured though nobody asked");
+    text
+}
+
+/// Compares a card with its golden file, and with what holds for every card.
+fn golden_card(name: &str, text: &str) {
+    sample::golden("measure", name, text);
+    let wide = text.lines().find(|line| line.chars().count() > 100);
+    assert_eq!(wide, None, "{name} is wider than 100 columns");
+    let blank = text.lines().find(|line| line.trim_end() != *line);
+    assert_eq!(blank, None, "{name} has blanks at the end of a line");
+}
+
+#[test]
+fn card_of_a_fast_ssd() {
+    let figure = Figure::new("samples beyond", 3.0, "");
+    let sentence = "too few operations for the 99.9th percentile";
+    let note = finding(6, Severity::Note, sentence, figure, "measure longer: --time 5s");
+    let text = card(&mut directory(ssd()), &["/srv/data"], &NVME, vec![note], Trouble::default());
+    golden_card("nvme.txt", &text);
+    assert!(text.contains("looks like    an NVMe SSD"));
+}
+
+#[test]
+fn card_of_a_disk() {
+    let text = card(&mut directory(disk()), &["/srv/data", "--quick"], &DISK, vec![], Trouble::default());
+    golden_card("disk-quick.txt", &text);
+    assert!(text.contains("looks like    a rotating disk") && text.contains("Flat: no deeper queue"));
+}
+
+#[test]
+fn card_of_memory_says_so_plainly() {
+    let figure = Figure::new("memory", 16.0 * 1073741824.0, "bytes");
+    let sentence = "the target is not a device but tmpfs: these are figures of memory";
+    let advice = "measure a directory on the device that is meant: iodyno measure DIRECTORY";
+    let lie = finding(22, Severity::Invalid, sentence, figure, advice);
+    let text = card(&mut directory(memory()), &["/srv/data"], &MEMORY, vec![lie], Trouble::default());
+    golden_card("tmpfs.txt", &text);
+    assert!(text.contains("NOT direct") && text.contains("looks like    memory"));
+}
+
+#[test]
+fn card_of_a_run_with_errors() {
+    let trouble = Trouble { write_errno: Some(28), ..Trouble::default() };
+    let text = card(&mut directory(ssd()), &["/srv/data", "--quick"], &NVME, vec![], trouble);
+    golden_card("errors.txt", &text);
+    assert!(text.contains("ENOSPC") && text.contains("734,003,200"));
+}
+
+#[test]
+fn card_of_an_interrupted_run_is_partial_and_says_so() {
+    let trouble = Trouble { stop_after: Some(13), ..Trouble::default() };
+    let text = card(&mut directory(ssd()), &["/srv/data"], &NVME, vec![], trouble);
+    golden_card("interrupted.txt", &text);
+    assert!(text.contains("stopped by signal 2"));
+    let nothing = Trouble { stop_after: Some(0), ..Trouble::default() };
+    let text = card(&mut directory(ssd()), &["/srv/data"], &NVME, vec![], nothing);
+    assert!(text.contains("too little was measured"));
+}
+
+#[test]
+fn card_of_a_device_has_no_writes_at_all() {
+    let text = card(&mut device(), &["/dev/nvme0n1", "--quick"], &NVME, vec![], Trouble::default());
+    golden_card("device.txt", &text);
+    assert!(text.contains("a device is only read") && !text.contains("write ["));
+}
+
+#[test]
+fn card_without_io_uring_says_what_stands_in() {
+    let mut world = World { missing_engines: &["io_uring", "libaio", "posixaio"], ..directory(ssd()) };
+    let text = card(&mut world, &["/srv/data", "--quick"], &NVME, vec![], Trouble::default());
+    golden_card("psync.txt", &text);
+    let mut world = World { missing_engines: &["io_uring"], ..directory(ssd()) };
+    let run = run(&mut world, &["/srv/data"]);
+    assert!(run.messages[0].message.starts_with("libaio stands in for io_uring: io_uring is forbidden"));
+    assert!(run.plan.phases.iter().flat_map(|phase| &phase.jobs).all(|job| job.engine != "io_uring"));
+}
+
+/// A plan in a few words a phase, as a golden text.
+fn words(plan: &Plan) -> String {
+    let mut text = format!("{} · seed {}\n", plan.name, plan.seed);
+    for target in &plan.targets {
+        let kind = match &target.kind {
+            TargetKind::File { path, size } => format!("file {path}, {size:?}"),
+            TargetKind::FileSet { root, items } => format!("{} files {} in {root}", items.count, items.name),
+            TargetKind::Device { path } => format!("device {path}"),
+            other => format!("{other:?}"),
+        };
+        let (direct, prepare, remove) = (target.open.direct, target.prepare, target.remove);
+        text.push_str(&format!(
+            "{}: {kind} · direct {direct:?} · {prepare:?} · remove {remove}\n",
+            target.name
+        ));
+    }
+    for phase in plan.phases.iter().filter(|phase| phase.repetition == 0) {
+        for job in &phase.jobs {
+            let places: String = phase.coordinates.iter().map(|place| format!(" [{place}]")).collect();
+            text.push_str(&format!("{}{places}: {}\n", phase.name, Shape::of(plan, job, &[]).line()));
+        }
+    }
+    text
+}
+
+#[test]
+fn lowering_is_golden() {
+    sample::golden("measure", "directory.plan", &words(&run(&mut directory(ssd()), &["/srv/data"]).plan));
+    sample::golden("measure", "device.plan", &words(&run(&mut device(), &["/dev/nvme0n1", "--full"]).plan));
+    let mut world = World { missing_engines: &["io_uring", "libaio", "posixaio"], ..directory(ssd()) };
+    sample::golden("measure", "psync.plan", &words(&run(&mut world, &["/srv/data", "--quick"]).plan));
+}
+
+#[test]
+fn times_are_as_promised() {
+    let seconds =
+        |arguments: &[&str]| live::planned_ns(&run(&mut directory(ssd()), arguments).plan) / 1_000_000_000;
+    assert!((55..=65).contains(&seconds(&["/srv/data"])));
+    assert!((10..=15).contains(&seconds(&["/srv/data", "–quick"])), "also with a dash from a web page");
+    assert!((200..=360).contains(&seconds(&["/srv/data", "--full"])));
+    assert_eq!(seconds(&["/srv/data", "--quick", "--time", "2s"]), (3 * 10 + 4) * 2);
+}
+
+#[test]
+fn passes_are_interleaved_and_numbered() {
+    let plan = run(&mut directory(ssd()), &["/srv/data"]).plan;
+    let of = |name: &str| -> Vec<(usize, u32)> {
+        let named = plan.phases.iter().enumerate().filter(|(_, phase)| phase.name == name);
+        named.map(|(index, phase)| (index, phase.repetition)).collect()
+    };
+    assert_eq!(of("seq1m-q8-read"), [(0, 0), (10, 1), (20, 2), (30, 3), (40, 4)]);
+    assert_eq!(of("depth").len(), 8);
+    assert_eq!(plan.phases.last().unwrap().name, "unlink");
+    assert_eq!(sweep::expand(&plan).as_ref(), Ok(&plan), "the plan is written out already");
+}
+
+#[test]
+fn what_exists_is_only_read() {
+    for (mut world, path) in [(device(), "/dev/nvme0n1"), (file(5 << 30), "big.iso")] {
+        let plan = run(&mut world, &[path]).plan;
+        assert!(plan.targets.iter().all(|target| !target.remove && target.prepare == Prepare::AsItIs));
+        assert!(plan.targets.iter().all(|target| target.open.mode == OpenMode::Read && !target.open.create));
+        for job in plan.phases.iter().flat_map(|phase| &phase.jobs) {
+            let Workload::Pattern(pattern) = &job.workload else { panic!("a script on what is only read") };
+            let reads = pattern.mix.shares.iter().all(|share| share.verb == Verb::Read);
+            assert!(reads && pattern.every.is_empty());
+        }
+    }
+}
+
+#[test]
+fn the_temporary_file_takes_half_of_little_space() {
+    let little = TargetFacts { free_bytes: Some(101 << 20), ..ssd() };
+    let plan = run(&mut directory(little), &["/srv/data"]).plan;
+    let size = Extent::Bytes(50 << 20);
+    assert!(matches!(plan.targets[0].kind, TargetKind::File { size: taken, .. } if taken == size));
+}
+
+#[test]
+fn refusals_name_the_place_and_the_way_out() {
+    let full = TargetFacts { free_bytes: Some(1 << 20), ..ssd() };
+    let cases = [
+        (refused(&mut directory(ssd()), &["/srv/missing"]), "no such file or directory"),
+        (refused(&mut directory(full), &["/srv/data"]), "too little free space"),
+        (refused(&mut directory(ssd()), &["/srv/data", "--size", "800G"]), "only 420 GiB are free"),
+        (refused(&mut file(1 << 20), &["big.iso"]), "1 MiB are too few to measure"),
+        (refused(&mut file(1 << 30), &["big.iso", "--size", "2G"]), "only 1 GiB is all it has"),
+        (refused(&mut directory(ssd()), &["/srv/data", "--engine", "null"]), "no engine of that name"),
+        (refused(&mut directory(ssd()), &["/srv/data", "--quick", "--full"]), "cannot be used with"),
+        (refused(&mut directory(ssd()), &["/srv/data", "--time", "1ms"]), "at least 10ms"),
+        (refused(&mut directory(ssd()), &["--destroy", "x"]), "unexpected argument"),
+    ];
+    for (text, expected) in cases {
+        assert!(text.starts_with("error: ") && text.contains(expected), "{text}");
+        assert!(text.contains("hint: "), "no way out: {text}");
+    }
+    let mut closed = directory(ssd());
+    closed.facts.writable = false;
+    assert!(refused(&mut closed, &["/srv/data"]).contains("cannot be written to"));
+}
+
+#[test]
+fn help_is_printed() {
+    let Ok(Request::Print { out, status: 0 }) = request(&mut directory(ssd()), &["--help"]) else {
+        panic!("no help")
+    };
+    assert!(out.contains("--quick") && out.contains("never written"));
+}

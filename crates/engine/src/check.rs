@@ -1,0 +1,153 @@
+//! Whether a plan can be run at all, and safely: everything that is wrong, all at once, before anything is touched.
+
+use iodyno_model::{
+    Action, Diagnostic, Job, Origin, Plan, Step, Target, TargetKind, Verb, WorkerKind, Workload, sweep,
+};
+
+use crate::registry::{self, ENGINES};
+use crate::source;
+use crate::witness::signature;
+
+/// The plan as it will run: sweeps and repetitions written out.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn check(plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
+    let plan = sweep::expand(plan)?;
+    let mut wrong = Vec::new();
+    for phase in &plan.phases {
+        phase.jobs.iter().for_each(|job| check_job(&plan, job, &mut wrong));
+        for job in &phase.jobs {
+            if let Some(after) = &job.start.after_job
+                && !phase.jobs.iter().any(|other| other.name == *after && other.name != job.name)
+            {
+                let message =
+                    format!("job {}: it waits for `{after}`, which is no other job of its phase", job.name);
+                wrong.push(Diagnostic::error(&job.origin, message).hint("name a job of the same phase"));
+            }
+        }
+    }
+    let written = |index: &usize| writes(&plan, *index);
+    for index in (0..plan.targets.len()).filter(written) {
+        check_device(&plan, &plan.targets[index], &mut wrong);
+    }
+    wrong.dedup();
+    if wrong.is_empty() { Ok(plan) } else { Err(wrong) }
+}
+
+fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
+    let mut say = |message: String, hint: &str| {
+        wrong.push(Diagnostic::error(&job.origin, format!("job {}: {message}", job.name)).hint(hint));
+    };
+    if job.workers == 0 {
+        say("it has no worker".into(), "workers is at least 1");
+    }
+    if job.depth.most == 0 {
+        say("its depth is 0".into(), "depth is how many operations are kept in flight, at least 1");
+    }
+    if let Some(index) = job.targets.iter().find(|index| **index >= plan.targets.len()) {
+        say(format!("it refers to target {index}, which is not there"), "name one of the plan's targets");
+        return;
+    }
+    let processes_only = job.placement.identity.is_some() || job.placement.cgroup.is_some();
+    if job.kind == WorkerKind::Threads && processes_only {
+        say("an identity or a control group of its own needs processes".into(), "processes = true");
+    }
+    let Some(entry) = registry::engine(&job.engine) else {
+        let names: Vec<_> = ENGINES.iter().map(|entry| entry.name).collect();
+        say(format!("no engine `{}`", job.engine), &format!("engines: {}", names.join(" ")));
+        return;
+    };
+    for setting in &job.settings {
+        if !entry.settings.iter().any(|spec| spec.name == setting.name) {
+            let message = format!("engine {}: no setting `{}`", entry.name, setting.name);
+            let hint = setting_hint(&setting.name, entry);
+            wrong.push(Diagnostic::error(&setting.origin, message).hint(hint));
+        }
+    }
+    if let Err(failure) = (entry.available)() {
+        let mut diagnostic =
+            Diagnostic::error(&job.origin, format!("engine {}: {}", entry.name, failure.message));
+        diagnostic.hint = failure.hint;
+        wrong.push(diagnostic);
+    }
+    wrong.extend((entry.check)(job));
+    if let Err(failure) = source::check(job) {
+        let mut diagnostic = Diagnostic::error(&job.origin, format!("job {}: {}", job.name, failure.message));
+        diagnostic.hint = failure.hint;
+        wrong.push(diagnostic);
+    }
+}
+
+/// The setting that was probably meant, or all there are.
+fn setting_hint(name: &str, entry: &registry::Entry) -> String {
+    let names = || entry.settings.iter().map(|spec| spec.name);
+    let distance = |known: &&str| strsim::damerau_levenshtein(known, name);
+    match names().min_by_key(distance) {
+        None => "it has no settings".into(),
+        Some(near) if distance(&near) <= 3 => format!("did you mean `{near}`?"),
+        Some(_) => format!("settings: {}", names().collect::<Vec<_>>().join(" ")),
+    }
+}
+
+/// Whether any job changes a target, through an engine that touches it.
+fn writes(plan: &Plan, index: usize) -> bool {
+    let touches = |job: &&Job| registry::engine(&job.engine).is_none_or(|entry| entry.files);
+    plan.phases.iter().flat_map(|phase| &phase.jobs).filter(touches).any(|job| {
+        job.targets.iter().enumerate().any(|(position, target)| *target == index && changes(job, position))
+    })
+}
+
+/// Whether a job changes its target at a position of its list.
+pub fn changes(job: &Job, position: usize) -> bool {
+    match &job.workload {
+        Workload::Pattern(pattern) => {
+            pattern.mix.shares.iter().any(|share| share.weight > 0.0 && share.verb.changes())
+        }
+        Workload::Trace(trace) => {
+            trace.path.is_some()
+                || trace.entries.iter().any(|entry| entry.target == position && entry.verb.changes())
+        }
+        Workload::Script(script) => script.steps.iter().any(|step| step_changes(step, position)),
+    }
+}
+
+fn step_changes(step: &Step, position: usize) -> bool {
+    match &step.action {
+        Action::Do(operation) => {
+            let here = operation.target == Some(position)
+                || operation.other.as_ref().is_some_and(|o| o.0 == position);
+            here && (operation.verb.changes() || operation.verb == Verb::Create)
+        }
+        Action::Block(steps) => steps.iter().any(|step| step_changes(step, position)),
+    }
+}
+
+/// Refuses to write to a device that somebody may still need.
+fn check_device(plan: &Plan, target: &Target, wrong: &mut Vec<Diagnostic>) {
+    let path = match &target.kind {
+        TargetKind::Device { path } | TargetKind::File { path, .. } => path,
+        _ => return,
+    };
+    if !is_block_device(path) || plan.destroy.iter().any(|name| name == path) {
+        return;
+    }
+    let hint = format!("everything on it would be lost; if that is meant: --destroy {path}");
+    let mut refuse = |what: String, origin: &Origin| {
+        wrong
+            .push(Diagnostic::error(origin, format!("{path}: {what}, not writing to it")).hint(hint.clone()));
+    };
+    if let Some(user) = signature::in_use(path) {
+        refuse(user, &target.origin);
+    } else if !plan.signatures_allowed
+        && let Some(name) = signature::on(path)
+    {
+        refuse(format!("it carries {name}"), &target.origin);
+    }
+}
+
+/// Whether a path is a block device.
+pub fn is_block_device(path: &str) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    std::fs::metadata(path).is_ok_and(|facts| facts.file_type().is_block_device())
+}

@@ -1,0 +1,471 @@
+//! The control plane: phases in order, the start line, ticks while it runs, the gathering afterwards.
+//!
+//! Nothing here is on the data plane: the conductor sleeps while the workers work.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use iodyno_model::{
+    Diagnostic, Event, Job, JobRecord, Kind, Live, LiveJob, Phase, PhaseRecord, Plan, Record, Started, Stop,
+    Tally, Verb, WorkerKind,
+};
+
+use crate::check::check;
+use crate::clock;
+use crate::failure::Failure;
+use crate::gate::Gate;
+use crate::io::Handle;
+use crate::memory::Memory;
+use crate::prepare::{self, Asker, Made};
+use crate::registry::{self, Entry};
+use crate::sheet::Sheets;
+use crate::source::{self, Brief, SharedObjects, Source};
+use crate::witness::{self, Watch, Watched};
+use crate::worker::Worker;
+use crate::world::{Task, World};
+use crate::{placement, signal};
+
+/// How a plan is run, beyond what it says itself.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How often a live event is wanted, ns; 0: never.
+    pub live_ns: u64,
+    /// Whether witnesses watch.
+    pub witness: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { live_ns: 500_000_000, witness: true }
+    }
+}
+
+/// Who is told what happens.
+pub type Emit<'a> = &'a mut dyn FnMut(&Event);
+
+/// Runs a plan and returns its record. Failures while it runs are in the record, not in the result.
+///
+/// # Errors
+/// Everything that keeps the plan from starting.
+pub fn run(plan: &Plan, options: &Options, emit: Emit<'_>) -> Result<Record, Vec<Diagnostic>> {
+    clock::calibrate();
+    let plan = check(plan)?;
+    raise_file_limit();
+    signal::install();
+    let machine = witness::machine();
+    let targets = if options.witness { witness::targets(&plan) } else { Vec::new() };
+    let mut record =
+        Record { name: plan.name.clone(), seed: plan.seed, machine: machine.clone(), ..Default::default() };
+    let started = Started { plan: plan.clone(), targets, machine, at_unix_ns: clock::unix_ns() };
+    emit(&Event::Started(Box::new(started)));
+    let plan = Arc::new(plan);
+    let mut made = Made::default();
+    for index in 0..plan.phases.len() {
+        if signal::interruptions().0 > 0 {
+            break;
+        }
+        match run_phase(&plan, index, options, &record, &mut made, emit) {
+            Ok(phase) => {
+                emit(&Event::PhaseEnded(Box::new(phase.clone())));
+                let failed = phase.jobs.iter().flat_map(|job| &job.workers).find_map(|w| w.failure.clone());
+                record.phases.push(phase);
+                if let Some(failure) = failed {
+                    fail(&mut record, vec![worker_failure(&failure)], emit);
+                    break;
+                }
+            }
+            Err(wrong) => {
+                if signal::interruptions().0 == 0 {
+                    fail(&mut record, wrong, emit);
+                }
+                break;
+            }
+        }
+    }
+    let stays = made.remove().into_iter().map(|what| Diagnostic::warning(&Default::default(), what));
+    stays.for_each(|what| emit(&Event::Message(what)));
+    if let (1.., signal) = signal::interruptions() {
+        record.stopped_by = Some(signal);
+    }
+    record.findings = iodyno_truth::judge(&plan, &record);
+    record.findings.iter().for_each(|finding| emit(&Event::Finding(Box::new(finding.clone()))));
+    emit(&Event::Ended(Box::new(record.clone())));
+    Ok(record)
+}
+
+fn fail(record: &mut Record, wrong: Vec<Diagnostic>, emit: Emit<'_>) {
+    wrong.iter().for_each(|wrong| emit(&Event::Message(wrong.clone())));
+    record.errors.extend(wrong);
+}
+
+/// A worker's failure text back into message and hint.
+fn worker_failure(text: &str) -> Diagnostic {
+    let (message, hint) = text.split_once('\n').unwrap_or((text, ""));
+    let diagnostic = Diagnostic::error(&Default::default(), message);
+    if hint.is_empty() { diagnostic } else { diagnostic.hint(hint) }
+}
+
+/// Everything the workers of a phase share.
+struct Stage {
+    plan: Arc<Plan>,
+    phase: usize,
+    gate: Gate,
+    sheets: Sheets,
+    seats: Vec<(usize, u32)>,
+    labels: Vec<Vec<(String, Verb)>>,
+    kinds: Vec<Vec<Kind>>,
+    entries: Vec<&'static Entry>,
+    goals: Vec<Option<u64>>,
+    shared: SharedObjects,
+}
+
+impl Stage {
+    fn new(plan: &Arc<Plan>, index: usize, earlier: &Record) -> Result<Stage, Failure> {
+        let phase = &plan.phases[index];
+        let labels: Vec<_> = phase.jobs.iter().map(source::labels).collect();
+        let kinds =
+            labels.iter().map(|labels| labels.iter().map(|(_, verb)| verb.kind()).collect()).collect();
+        let seats: Vec<_> = phase
+            .jobs
+            .iter()
+            .enumerate()
+            .flat_map(|(job, j)| (0..j.workers).map(move |w| (job, w)))
+            .collect();
+        let lines = labels.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        let workers: Vec<u32> = phase.jobs.iter().map(|job| job.workers).collect();
+        let entry = |job: &Job| {
+            registry::engine(&job.engine).ok_or_else(|| Failure::new(format!("no engine `{}`", job.engine)))
+        };
+        Ok(Stage {
+            plan: Arc::clone(plan),
+            phase: index,
+            gate: Gate::new(&workers).map_err(|errno| Failure::call("mmap", errno))?,
+            sheets: Sheets::new(seats.len(), lines).map_err(|errno| Failure::call("mmap", errno))?,
+            seats,
+            labels,
+            kinds,
+            entries: phase.jobs.iter().map(entry).collect::<Result<_, _>>()?,
+            goals: phase.jobs.iter().map(|job| goal(job, earlier)).collect(),
+            shared: SharedObjects::new(&phase.shared).map_err(|errno| Failure::call("mmap", errno))?,
+        })
+    }
+
+    fn phase(&self) -> &Phase {
+        &self.plan.phases[self.phase]
+    }
+
+    /// What a worker does on its seat, whatever happens to it.
+    fn sit(&self, number: u32) {
+        let (job, worker) = self.seats[number as usize];
+        let sheet = self.sheets.sheet(number as usize);
+        let before = witness::usage();
+        match catch_unwind(AssertUnwindSafe(|| self.work(number, job, worker))) {
+            Ok(Ok(())) => {}
+            Ok(Err(failure)) => sheet.fail(&told(&failure)),
+            Err(_) => sheet.fail("internal error: the worker panicked\nplease report it with the plan"),
+        }
+        let after = witness::usage();
+        sheet.head.usage.iter().zip(after.iter().zip(before)).for_each(|(cell, (after, before))| {
+            cell.store(after.saturating_sub(before), Relaxed);
+        });
+        sheet.head.over.store(1, Relaxed);
+        self.gate.leave(job);
+    }
+
+    fn work(&self, number: u32, index: usize, worker: u32) -> Result<(), Failure> {
+        let (job, entry) = (&self.phase().jobs[index], self.entries[index]);
+        placement::apply(&job.placement, worker)?;
+        let asker = Asker { job: &job.name, worker, repetition: self.phase().repetition };
+        let mut files = prepare::open_files(&self.plan, job, asker, entry.files)?;
+        files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
+        if job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate) {
+            prepare::invalidate(&files);
+        }
+        let depth = job.depth.most.min(entry.most_depth);
+        let memory = Memory::new(depth, source::buffer_bytes(job)).map_err(|errno| {
+            Failure::call("mmap", errno)
+                .hint("the buffers of all workers do not fit memory: lower depth or block")
+        })?;
+        let goal = self.goals[index];
+        let make = |files: &_, start| {
+            let (plan, memory, shared) = (&self.plan, &memory, Some(&self.shared));
+            Source::new(&Brief { plan, job, worker, files, memory, depth, start, goal, shared })
+        };
+        let after = job.start.after_job.as_ref();
+        let after = after.and_then(|name| self.phase().jobs.iter().position(|job| job.name == *name));
+        let mut seat = Worker {
+            job,
+            gate: &self.gate,
+            sheet: self.sheets.sheet(number as usize),
+            kinds: &self.kinds[index],
+            files,
+            memory: &memory,
+            depth,
+            number,
+            seed: self.plan.seed,
+            after,
+            source: &make,
+        };
+        (entry.drive)(&mut seat)
+    }
+
+    fn live(&self, elapsed_ns: u64, asked: bool) -> Live {
+        let phase = self.phase();
+        let total = |job: &Job| job.limit.time_ns.map(|time| time + job.limit.ramp_ns + job.start.after_ns);
+        let left_ns = phase.jobs.iter().map(total).try_fold(0, |most, time| time.map(|time| time.max(most)));
+        let jobs = phase.jobs.iter().enumerate().map(|(index, job)| self.live_job(index, job)).collect();
+        let left_ns = left_ns.map(|total| total.saturating_sub(elapsed_ns));
+        Live { phase: self.phase, elapsed_ns, left_ns, jobs, asked }
+    }
+
+    fn live_job(&self, index: usize, job: &Job) -> LiveJob {
+        let mut live =
+            LiveJob { name: job.name.clone(), running: self.gate.running(index), ..LiveJob::default() };
+        let seats = self.seats.iter().enumerate().filter(|(_, (seat, _))| *seat == index);
+        for (number, _) in seats {
+            let sheet = self.sheets.sheet(number);
+            let kinds = [Kind::Read, Kind::Write, Kind::Trim, Kind::Sync, Kind::Metadata, Kind::Network];
+            let progress = kinds.map(|kind| sheet.progress(&self.labels[index], kind));
+            live.operations += progress.iter().map(|(operations, ..)| operations).sum::<u64>();
+            live.reads = (live.reads.0 + progress[0].0, live.reads.1 + progress[0].1);
+            live.writes = (live.writes.0 + progress[1].0, live.writes.1 + progress[1].1);
+            live.read_bytes += progress[0].2;
+            live.write_bytes += progress[1].2;
+            live.errors += sheet.failures();
+        }
+        live
+    }
+
+    /// The phase's record, once everybody is over.
+    fn gather(&self, end: u64) -> PhaseRecord {
+        let phase = self.phase();
+        let start = self.gate.started();
+        let mut jobs: Vec<JobRecord> = phase.jobs.iter().map(empty_record).collect();
+        let mut elapsed_ns = 0;
+        for (number, (index, worker)) in self.seats.iter().enumerate() {
+            let sheet = self.sheets.sheet(number);
+            let start = if self.entries[*index].is_virtual { 0 } else { start };
+            let mut tally = sheet.tally(&self.labels[*index], start);
+            // Workers know handles; the record knows the plan's targets.
+            let targets = &phase.jobs[*index].targets;
+            tally.errors.iter_mut().for_each(|error| {
+                error.first_target =
+                    targets.get(error.first_target as usize).map_or(0, |target| *target as u32);
+            });
+            elapsed_ns = elapsed_ns.max(tally.last_done_ns);
+            jobs[*index].tally.merge(&tally);
+            jobs[*index].workers.push(sheet.worker_record(*worker, start));
+        }
+        let elapsed_ns = if self.seats.is_empty() { end.saturating_sub(start) } else { elapsed_ns };
+        PhaseRecord {
+            name: phase.name.clone(),
+            index: self.phase,
+            repetition: phase.repetition,
+            coordinates: phase.coordinates.clone(),
+            elapsed_ns,
+            jobs,
+            sightings: Vec::new(),
+        }
+    }
+}
+
+fn empty_record(job: &Job) -> JobRecord {
+    let (name, engine) = (job.name.clone(), job.engine.clone());
+    JobRecord { name, engine, depth: job.depth.most, tally: Tally::default(), ..JobRecord::default() }
+}
+
+fn told(failure: &Failure) -> String {
+    match &failure.hint {
+        Some(hint) => format!("{}\n{hint}", failure.message),
+        None => failure.message.clone(),
+    }
+}
+
+/// The operations each worker does when its limit is "as many as that phase did": the most any worker did there.
+fn goal(job: &Job, earlier: &Record) -> Option<u64> {
+    let name = job.limit.as_phase.as_ref()?;
+    let phase = earlier.phases.iter().rev().find(|phase| phase.name == *name)?;
+    phase.jobs.iter().flat_map(|job| &job.workers).map(|worker| worker.operations).max()
+}
+
+/// Runs one phase.
+fn run_phase(
+    plan: &Arc<Plan>,
+    index: usize,
+    options: &Options,
+    earlier: &Record,
+    made: &mut Made,
+    emit: Emit<'_>,
+) -> Result<PhaseRecord, Vec<Diagnostic>> {
+    let phase = &plan.phases[index];
+    let mut told_at = 0;
+    prepare::prepare(plan, phase, made, &mut |target, done_bytes, total_bytes| {
+        let now = clock::monotonic();
+        if options.live_ns > 0 && (now > told_at + options.live_ns || done_bytes == total_bytes) {
+            told_at = now;
+            emit(&Event::Preparing { target: target.into(), done_bytes, total_bytes });
+        }
+        signal::interruptions().0 == 0
+    })?;
+    pause(phase.pause_ns);
+    if phase.drop_caches {
+        witness::drop_caches();
+    }
+    let place = |failure: Failure| {
+        let mut wrong = Diagnostic::error(&Default::default(), failure.message);
+        wrong.hint = failure.hint;
+        vec![wrong]
+    };
+    let stage = Arc::new(Stage::new(plan, index, earlier).map_err(place)?);
+    let task: Task = Arc::new({
+        let stage = Arc::clone(&stage);
+        move |number| stage.sit(number)
+    });
+    let kind = |kind| {
+        let of = move |(_, (job, _)): &(usize, &(usize, u32))| phase.jobs[*job].kind == kind;
+        stage.seats.iter().enumerate().filter(of).map(|(number, _)| number as u32).collect::<Vec<_>>()
+    };
+    let started = World::start(&task, &kind(WorkerKind::Processes), &kind(WorkerKind::Threads));
+    let mut world = match started {
+        Ok(world) => world,
+        Err((world, reason)) => {
+            stage.gate.stop();
+            world.join();
+            return Err(vec![Diagnostic::error(&phase.jobs[0].origin, reason).hint("fewer workers")]);
+        }
+    };
+    wait_for_line(&stage, &mut world);
+    let watch = options.witness.then(|| Watch::open(&watched(plan, phase)));
+    stage.gate.open();
+    emit(&Event::PhaseStarted {
+        index,
+        count: plan.phases.len(),
+        name: phase.name.clone(),
+        repetition: phase.repetition,
+        coordinates: phase.coordinates.clone(),
+    });
+    let all_over = watch_over(&stage, &mut world, options, emit);
+    let end = clock::now();
+    let sightings = watch.map_or_else(Vec::new, |watch| watch.close());
+    if all_over {
+        world.join()
+    } else {
+        world.abandon()
+    }
+    Ok(PhaseRecord { sightings, ..stage.gather(end) })
+}
+
+/// The files, directories and devices that a phase works on.
+fn watched(plan: &Plan, phase: &Phase) -> Vec<Watched> {
+    let mut all: Vec<Watched> = Vec::new();
+    for job in &phase.jobs {
+        let asker = Asker { job: &job.name, worker: 0, repetition: phase.repetition };
+        for target in job.targets.iter().map(|index| &plan.targets[*index]) {
+            if let Some(path) = target.path() {
+                all.push(Watched { target: target.name.clone(), path: prepare::resolve(path, asker) });
+            }
+        }
+    }
+    all.dedup();
+    all
+}
+
+fn pause(ns: u64) {
+    let until = clock::now() + ns;
+    while clock::now() < until && signal::interruptions().0 == 0 {
+        clock::sleep_until(until, 100_000_000);
+    }
+}
+
+/// Waits until everybody is at the line or has failed before it.
+fn wait_for_line(stage: &Stage, world: &mut World) {
+    let everybody = stage.seats.len() as u32;
+    loop {
+        let (ready, over) = (stage.gate.ready(), stage.gate.over());
+        note_deaths(stage, world);
+        if over > 0 {
+            // Somebody failed: nobody starts.
+            stage.gate.stop();
+        }
+        if ready + over >= everybody || signal::interruptions().0 > 0 {
+            return;
+        }
+        stage.gate.wait_for_ready(ready, 50_000_000);
+    }
+}
+
+/// Takes the place of a process that died without leaving.
+fn note_deaths(stage: &Stage, world: &mut World) {
+    for (number, how) in world.deaths() {
+        let head = stage.sheets.sheet(number as usize);
+        if head.head.over.swap(1, Relaxed) == 0 {
+            head.fail(&how);
+            stage.gate.leave(stage.seats[number as usize].0);
+        }
+    }
+}
+
+/// Watches the phase until everybody is over; `false`: the user would not wait for those that hang.
+fn watch_over(stage: &Stage, world: &mut World, options: &Options, emit: Emit<'_>) -> bool {
+    let everybody = stage.seats.len() as u32;
+    let start = stage.gate.started();
+    let slice_ns = if options.live_ns > 0 { options.live_ns.min(200_000_000) } else { 200_000_000 };
+    let mut next_live = start + options.live_ns;
+    loop {
+        let over = stage.gate.over();
+        let now = clock::now();
+        note_deaths(stage, world);
+        if everybody == 0 {
+            let until =
+                if stage.phase().watch_ns == 0 { clock::NEVER } else { start + stage.phase().watch_ns };
+            if now >= until || signal::interruptions().0 > 0 {
+                return true;
+            }
+            clock::sleep_until(until, slice_ns);
+            continue;
+        }
+        if over >= everybody {
+            return true;
+        }
+        match signal::interruptions().0 {
+            0 => {}
+            1 => stage.gate.stop(),
+            _ => return false,
+        }
+        if over > 0 && stops(stage) {
+            stage.gate.stop();
+        }
+        let asked = signal::was_asked();
+        if asked || (options.live_ns > 0 && now >= next_live) {
+            next_live = if asked { next_live } else { now + options.live_ns };
+            emit(&Event::Live(Box::new(stage.live(now.saturating_sub(start), asked))));
+        }
+        stage.gate.wait_for_end(over, slice_ns);
+    }
+}
+
+/// Whether those that are over end the phase for the others.
+fn stops(stage: &Stage) -> bool {
+    let phase = stage.phase();
+    let failed =
+        || (0..stage.seats.len()).any(|number| stage.sheets.sheet(number).failed_because().is_some());
+    match phase.stop {
+        Stop::Each => failed(),
+        Stop::FirstDone => true,
+        Stop::FirstJobDone => failed() || (0..phase.jobs.len()).any(|job| stage.gate.running(job) == 0),
+        Stop::FirstError => failed() || (0..stage.seats.len()).any(|n| stage.sheets.sheet(n).failures() > 0),
+    }
+}
+
+/// As many open files as the system allows: ten thousand workers open as many.
+fn raise_file_limit() {
+    // SAFETY: the structure is valid for both calls.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 && limit.rlim_cur < limit.rlim_max {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+        }
+    }
+}

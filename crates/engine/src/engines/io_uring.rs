@@ -1,0 +1,575 @@
+//! `io_uring`: Linux's rings. Operations are written into a ring that the kernel reads, and completions are taken from
+//! a ring that it writes: one system call for each batch, or none with a polling kernel thread.
+//!
+//! Reads, writes, syncs, and the usual verbs on names and descriptors are the ring's own where the kernel has them (and
+//! the ring does not poll the device); everything else is carried out by `call` at once. An option that was asked for
+//! and cannot be had is an error; only what nobody asked for falls back silently.
+
+use std::cell::Cell;
+use std::os::fd::RawFd;
+
+use io_uring::squeue::{Entry, Flags};
+use io_uring::types::{CancelBuilder, Fd, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::{IoUring, Probe, opcode};
+use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
+
+use super::{Engine, Failure, SettingSpec, Setup, check_switches, check_values, switch, switched_on, whole};
+use crate::call;
+use crate::clock::{self, NEVER, Tick};
+use crate::io::{Files, Handle, Io, KEEP, PathBuffer, Slot};
+
+/// Bytes that one read or write moves at most, as the kernel cuts them.
+const MOST_BYTES: u64 = 0x7fff_f000;
+/// In an operation's user data: the result is a descriptor that is closed again.
+const THEN_CLOSE: u64 = 1 << 32;
+/// With a polling kernel thread: looks at the ring before the worker goes to sleep.
+const LOOKS: u32 = 2_000;
+/// `io_uring_enter`: wait for completions.
+const GET_EVENTS: u32 = 1;
+
+/// The verbs that the ring may carry out, with the operation each of them needs from the kernel.
+const NATIVE: [(Verb, u8); 18] = [
+    (Verb::Read, opcode::Read::CODE),
+    (Verb::Write, opcode::Write::CODE),
+    (Verb::Fsync, opcode::Fsync::CODE),
+    (Verb::Fdatasync, opcode::Fsync::CODE),
+    (Verb::SyncFileRange, opcode::SyncFileRange::CODE),
+    (Verb::Fallocate, opcode::Fallocate::CODE),
+    (Verb::Truncate, opcode::Ftruncate::CODE),
+    (Verb::Fadvise, opcode::Fadvise::CODE),
+    (Verb::Open, opcode::OpenAt::CODE),
+    (Verb::Create, opcode::OpenAt::CODE),
+    (Verb::Close, opcode::Close::CODE),
+    (Verb::Stat, opcode::Statx::CODE),
+    (Verb::Lstat, opcode::Statx::CODE),
+    (Verb::Unlink, opcode::UnlinkAt::CODE),
+    (Verb::Rmdir, opcode::UnlinkAt::CODE),
+    (Verb::Mkdir, opcode::MkDirAt::CODE),
+    (Verb::Rename, opcode::RenameAt::CODE),
+    (Verb::Link, opcode::LinkAt::CODE),
+];
+
+const EMPTY: libc::iovec = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+const SWITCHES: [&str; 7] =
+    ["fixed_buffers", "fixed_files", "sqpoll", "iopoll", "defer_taskrun", "vectored", "force_async"];
+
+/// What an operation on names points to until it completes.
+struct Names {
+    first: PathBuffer,
+    second: PathBuffer,
+    attributes: libc::statx,
+}
+
+/// A pair of rings.
+pub struct Uring {
+    ring: IoUring,
+    /// Verbs that this ring carries out itself.
+    native: VerbSet,
+    /// What the kernel has registered under each handle's number; -1 where nothing is.
+    fixed_files: Vec<RawFd>,
+    /// The registered buffers' beginning and stride; a stride of 0 when none are.
+    fixed_start: usize,
+    fixed_stride: usize,
+    vectors: Box<[libc::iovec]>,
+    names: Box<[Names]>,
+    flags: Flags,
+    /// Carried out by `call`.
+    ready: Vec<(Slot, i64)>,
+    in_flight: u32,
+    timeouts: bool,
+    polling_thread: bool,
+    /// When the loop last asked for the time: waits are computed from it, to read no clock for them.
+    last: Cell<Tick>,
+}
+
+impl Engine for Uring {
+    const NAME: &'static str = "io_uring";
+    const ABOUT: &'static str = "Linux rings: one system call for each batch, or none";
+    const VERBS: VerbSet = {
+        let (mut verbs, mut index) = ([Verb::Read; NATIVE.len()], 0);
+        while index < NATIVE.len() {
+            verbs[index] = NATIVE[index].0;
+            index += 1;
+        }
+        VerbSet::of(&verbs)
+    };
+    const SETTINGS: &'static [SettingSpec] = &[
+        SettingSpec { name: "fixed_buffers", help: "register the buffers once (default off)" },
+        SettingSpec { name: "fixed_files", help: "register the open files once (default off)" },
+        SettingSpec {
+            name: "sqpoll",
+            help: "a kernel thread takes operations without a system call (default off)",
+        },
+        SettingSpec { name: "sqpoll_cpu", help: "the CPU that thread is bound to" },
+        SettingSpec {
+            name: "sqpoll_idle_ms",
+            help: "how long that thread looks before it sleeps (default 1000)",
+        },
+        SettingSpec {
+            name: "iopoll",
+            help: "poll the device for completions; needs direct I/O (default off)",
+        },
+        SettingSpec {
+            name: "defer_taskrun",
+            help: "completions are processed when they are waited for (default: on where the kernel can)",
+        },
+        SettingSpec { name: "vectored", help: "readv and writev instead of read and write (default off)" },
+        SettingSpec {
+            name: "force_async",
+            help: "never try to complete at once: hand to a worker (default off)",
+        },
+    ];
+
+    fn available() -> Result<(), Failure> {
+        IoUring::new(1).map(drop).map_err(|error| forbidden(&error))
+    }
+
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let mut found = check_switches(job, &SWITCHES);
+        let is_number = |value: &str| value.parse::<u32>().is_ok();
+        found.extend(check_values(job, &["sqpoll_cpu", "sqpoll_idle_ms"], is_number, "say a whole number"));
+        let at = |name: &str| job.settings.iter().find(|setting| setting.name == name).map(|s| &s.origin);
+        let mut clash = |one: &str, other: &str| {
+            if let (true, true, Some(origin)) = (switched_on(job, one), switched_on(job, other), at(other)) {
+                let message = format!("`{one}` and `{other}` exclude each other");
+                found.push(
+                    Diagnostic::error(origin, message).hint(format!("leave out one of {one} and {other}")),
+                );
+            }
+        };
+        clash("sqpoll", "defer_taskrun");
+        clash("fixed_buffers", "vectored");
+        found
+    }
+
+    fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
+        let (job, depth) = (setup.job, setup.depth);
+        let ring = build(job, depth)?;
+        let polls = switched_on(job, "iopoll");
+        let named = setup.files.handles.iter().any(|handle| handle.names.is_some());
+        let vectored = switched_on(job, "vectored");
+        let mut engine = Uring {
+            native: native_verbs(&ring, polls),
+            fixed_files: Vec::new(),
+            fixed_start: 0,
+            fixed_stride: 0,
+            vectors: vec![EMPTY; if vectored { depth as usize } else { 0 }].into(),
+            names: (0..if named { depth } else { 0 }).map(|_| Names::new()).collect(),
+            flags: if switched_on(job, "force_async") { Flags::ASYNC } else { Flags::empty() },
+            ready: Vec::with_capacity(depth as usize),
+            in_flight: 0,
+            timeouts: ring.params().is_feature_ext_arg(),
+            polling_thread: ring.params().is_setup_sqpoll(),
+            last: Cell::new(clock::now()),
+            ring,
+        };
+        if switched_on(job, "fixed_buffers") {
+            engine.register_buffers(setup)?;
+        }
+        if switched_on(job, "fixed_files") {
+            engine.register_files(setup)?;
+        }
+        Ok(engine)
+    }
+
+    #[inline(always)]
+    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
+        let fd = files.fd(io.file);
+        let entry = match io.verb {
+            Verb::Read => self.read(slot, io, fd),
+            Verb::Write => self.write(slot, io, fd),
+            _ => return self.push_other(slot, io, files),
+        };
+        self.enter(entry.user_data(u64::from(slot)));
+    }
+
+    #[inline(always)]
+    fn poll(&mut self, min: u32, until: Tick, mut done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
+        let mut count = self.hand_back_ready(&mut done);
+        let mut now = self.last.get();
+        loop {
+            self.submit_and_wait(min.saturating_sub(count).min(self.in_flight), until.saturating_sub(now))?;
+            count += self.reap(&mut done);
+            if count >= min || self.in_flight == 0 {
+                return Ok(());
+            }
+            now = clock::now();
+            if now >= until {
+                return Ok(());
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn now(&self) -> Tick {
+        let now = clock::now();
+        self.last.set(now);
+        now
+    }
+}
+
+impl Uring {
+    #[inline(always)]
+    fn read(&mut self, slot: Slot, io: &Io, fd: RawFd) -> Entry {
+        let ((number, flag), bytes) = (self.file(io.file, fd), io.bytes.min(MOST_BYTES) as u32);
+        let entry = if self.is_fixed(slot, io) {
+            opcode::ReadFixed::new(Fd(number), io.buffer, bytes, slot as u16).offset(io.offset).build()
+        } else if self.vectors.is_empty() {
+            opcode::Read::new(Fd(number), io.buffer, bytes).offset(io.offset).build()
+        } else {
+            opcode::Readv::new(Fd(number), self.vector(slot, io), 1).offset(io.offset).build()
+        };
+        entry.flags(flag)
+    }
+
+    #[inline(always)]
+    fn write(&mut self, slot: Slot, io: &Io, fd: RawFd) -> Entry {
+        let ((number, flag), bytes) = (self.file(io.file, fd), io.bytes.min(MOST_BYTES) as u32);
+        let entry = if self.is_fixed(slot, io) {
+            opcode::WriteFixed::new(Fd(number), io.buffer, bytes, slot as u16).offset(io.offset).build()
+        } else if self.vectors.is_empty() {
+            opcode::Write::new(Fd(number), io.buffer, bytes).offset(io.offset).build()
+        } else {
+            opcode::Writev::new(Fd(number), self.vector(slot, io), 1).offset(io.offset).build()
+        };
+        entry.flags(flag)
+    }
+
+    /// The number under which the kernel finds a file: registered, or its descriptor.
+    #[inline(always)]
+    fn file(&self, file: u32, fd: RawFd) -> (RawFd, Flags) {
+        match self.fixed_files.get(file as usize) {
+            Some(&registered) if registered == fd && fd >= 0 => (file as RawFd, Flags::FIXED_FILE),
+            _ => (fd, Flags::empty()),
+        }
+    }
+
+    /// Whether the buffer lies in the slot's registered one.
+    #[inline(always)]
+    fn is_fixed(&self, slot: Slot, io: &Io) -> bool {
+        let begin = (io.buffer as usize).wrapping_sub(self.fixed_start + slot as usize * self.fixed_stride);
+        begin < self.fixed_stride && io.bytes <= (self.fixed_stride - begin) as u64
+    }
+
+    fn vector(&mut self, slot: Slot, io: &Io) -> *const libc::iovec {
+        let vector = &mut self.vectors[slot as usize];
+        *vector = libc::iovec { iov_base: io.buffer.cast(), iov_len: io.bytes as usize };
+        vector
+    }
+
+    /// Writes an entry into the ring.
+    #[inline(always)]
+    fn enter(&mut self, entry: Entry) {
+        let entry = entry.flags(self.flags);
+        self.in_flight += 1;
+        // SAFETY: buffers, vectors and names of a slot stay where they are until its operation completes; drop waits.
+        while unsafe { self.ring.submission().push(&entry) }.is_err() {
+            // There are as many entries as slots, so the ring can only be full while a polling thread lags behind.
+            if self.ring.submit().is_err() {
+                clock::sleep_ns(10_000);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn push_other(&mut self, slot: Slot, io: &Io, files: &mut Files) {
+        self.forget_fixed(io);
+        let by_ring = self.native.has(io.verb) && io.flags & KEEP == 0;
+        match by_ring.then(|| self.on_file(io, files).or_else(|| self.on_item(slot, io, files))).flatten() {
+            Some(entry) => {
+                let opens = matches!(io.verb, Verb::Open | Verb::Create);
+                self.enter(entry.user_data(u64::from(slot) | if opens { THEN_CLOSE } else { 0 }));
+            }
+            None => self.ready.push((slot, call::perform(io, files))),
+        }
+    }
+
+    /// A handle whose descriptor changes is no longer the registered one, even if the number comes back.
+    fn forget_fixed(&mut self, io: &Io) {
+        let changed = match io.verb {
+            Verb::Close => u64::from(io.file),
+            _ if io.flags & KEEP != 0 => io.other,
+            _ => return,
+        };
+        if let Some(registered) = self.fixed_files.get_mut(changed as usize) {
+            *registered = -1;
+        }
+    }
+
+    /// The entry of a verb on an open file, if the ring can carry it out.
+    fn on_file(&self, io: &Io, files: &mut Files) -> Option<Entry> {
+        let Handle { fd, names, .. } = &mut files.handles[io.file as usize];
+        if names.is_some() {
+            return None;
+        }
+        let ((number, flag), bytes) = (self.file(io.file, *fd), io.bytes);
+        let file = Fd(number);
+        let entry = match io.verb {
+            Verb::Fsync => opcode::Fsync::new(file).build(),
+            Verb::Fdatasync => opcode::Fsync::new(file).flags(FsyncFlags::DATASYNC).build(),
+            Verb::SyncFileRange => opcode::SyncFileRange::new(file, u32::try_from(bytes).ok()?)
+                .offset(io.offset)
+                .flags(call::sync_file_range_flags(io))
+                .build(),
+            Verb::Fallocate => {
+                opcode::Fallocate::new(file, bytes).offset(io.offset).mode(io.other as i32).build()
+            }
+            Verb::Truncate => opcode::Ftruncate::new(file, bytes).build(),
+            Verb::Fadvise => {
+                opcode::Fadvise::new(file, i64::from(u32::try_from(bytes).ok()?), io.other as i32)
+                    .offset(io.offset)
+                    .build()
+            }
+            Verb::Close if *fd > 2 => return Some(opcode::Close::new(Fd(std::mem::replace(fd, -1))).build()),
+            _ => return None,
+        };
+        Some(entry.flags(flag))
+    }
+
+    /// The entry of a verb on an item of a set, if the ring can carry it out.
+    fn on_item(&mut self, slot: Slot, io: &Io, files: &Files) -> Option<Entry> {
+        let handle = &files.handles[io.file as usize];
+        let (names, root, room) = (handle.names.as_ref()?, Fd(handle.fd), self.names.get_mut(slot as usize)?);
+        let path = names.path(io.offset, &mut room.first).as_ptr();
+        let attributes = (&raw mut room.attributes).cast();
+        let entry = match io.verb {
+            Verb::Create => opcode::OpenAt::new(root, path).flags(call::CREATE_FLAGS).mode(0o644).build(),
+            Verb::Open => opcode::OpenAt::new(root, path).flags(call::OPEN_FLAGS).build(),
+            Verb::Stat => opcode::Statx::new(root, path, attributes).mask(libc::STATX_BASIC_STATS).build(),
+            Verb::Lstat => opcode::Statx::new(root, path, attributes)
+                .mask(libc::STATX_BASIC_STATS)
+                .flags(libc::AT_SYMLINK_NOFOLLOW)
+                .build(),
+            Verb::Unlink => opcode::UnlinkAt::new(root, path).build(),
+            Verb::Rmdir => opcode::UnlinkAt::new(root, path).flags(libc::AT_REMOVEDIR).build(),
+            Verb::Mkdir => opcode::MkDirAt::new(root, path).mode(0o755).build(),
+            Verb::Rename | Verb::Link => {
+                let to = names.path(io.other, &mut room.second).as_ptr();
+                match io.verb {
+                    Verb::Rename => opcode::RenameAt::new(root, path, root, to).build(),
+                    _ => opcode::LinkAt::new(root, path, root, to).build(),
+                }
+            }
+            _ => return None,
+        };
+        Some(entry)
+    }
+
+    #[inline(always)]
+    fn hand_back_ready(&mut self, done: &mut impl FnMut(Slot, i64, Tick)) -> u32 {
+        if self.ready.is_empty() {
+            return 0;
+        }
+        let (now, count) = (clock::now(), self.ready.len() as u32);
+        self.ready.drain(..).for_each(|(slot, result)| done(slot, result, now));
+        count
+    }
+
+    /// Hands over what is in the ring and waits for so many completions, a signal, or the time.
+    #[inline(always)]
+    fn submit_and_wait(&mut self, want: u32, left_ns: u64) -> Result<(), Failure> {
+        if self.polling_thread && self.look(want) {
+            return Ok(());
+        }
+        let outcome = if left_ns > NEVER / 2 || !self.timeouts || want == 0 {
+            self.ring.submit_and_wait(want as usize)
+        } else {
+            let time = Timespec::new().sec(left_ns / 1_000_000_000).nsec((left_ns % 1_000_000_000) as u32);
+            self.ring.submitter().submit_with_args(want as usize, &SubmitArgs::new().timespec(&time))
+        };
+        match outcome {
+            Ok(_) => Ok(()),
+            Err(error) => tolerate(&error),
+        }
+    }
+
+    /// Lets the polling thread work, waking it if it sleeps; whether the completions came without waiting.
+    fn look(&mut self, want: u32) -> bool {
+        // An error here comes back from the call that follows.
+        let _ = self.ring.submit();
+        for _ in 0..LOOKS {
+            if self.ring.completion().len() >= want as usize {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        false
+    }
+
+    /// Takes all completions that are there.
+    #[inline(always)]
+    fn reap(&mut self, done: &mut impl FnMut(Slot, i64, Tick)) -> u32 {
+        let completions = self.ring.completion();
+        if completions.is_empty() {
+            return 0;
+        }
+        let (now, mut count) = (clock::now(), 0);
+        for completion in completions {
+            let (data, mut result) = (completion.user_data(), i64::from(completion.result()));
+            if data & THEN_CLOSE != 0 && result >= 0 {
+                result = call::close(result as RawFd);
+            }
+            count += 1;
+            done(data as Slot, result, now);
+        }
+        self.in_flight -= count;
+        count
+    }
+
+    fn register_buffers(&mut self, setup: &Setup<'_>) -> Result<(), Failure> {
+        let memory = setup.memory;
+        let vector = |slot| libc::iovec { iov_base: memory.buffer(slot).cast(), iov_len: memory.stride() };
+        let vectors: Vec<libc::iovec> = (0..setup.depth.min(memory.count())).map(vector).collect();
+        // SAFETY: the buffers outlive the engine; the kernel lets go of them when the ring is closed.
+        unsafe { self.ring.submitter().register_buffers(&vectors) }
+            .map_err(|error| refused("fixed_buffers", &error))?;
+        (self.fixed_start, self.fixed_stride) = (memory.whole().0 as usize, memory.stride());
+        Ok(())
+    }
+
+    fn register_files(&mut self, setup: &Setup<'_>) -> Result<(), Failure> {
+        let files: Vec<RawFd> = setup.files.handles.iter().map(|handle| handle.fd.max(-1)).collect();
+        if !files.is_empty() {
+            self.ring.submitter().register_files(&files).map_err(|error| refused("fixed_files", &error))?;
+        }
+        self.fixed_files = files;
+        Ok(())
+    }
+}
+
+impl Drop for Uring {
+    /// Cancels what can be cancelled and waits for the rest: the kernel may write into buffers until then.
+    fn drop(&mut self) {
+        if !self.polling_thread {
+            // Entries that the kernel has not seen need no waiting; a polling thread has seen them all.
+            self.in_flight -= self.ring.submission().len() as u32;
+        }
+        if self.in_flight > 0 {
+            let at_once = Some(Timespec::new());
+            // Refused by old kernels: then everything is waited for.
+            let _ = self.ring.submitter().register_sync_cancel(at_once, CancelBuilder::any());
+        }
+        while self.in_flight > 0 {
+            // SAFETY: the call takes no pointers; nothing is submitted, only waited for.
+            let waited = unsafe { self.ring.submitter().enter::<libc::sigset_t>(0, 1, GET_EVENTS, None) };
+            if waited.is_err_and(|error| tolerate(&error).is_err()) {
+                return;
+            }
+            self.reap(&mut |_, _, _| ());
+        }
+    }
+}
+
+impl Names {
+    fn new() -> Self {
+        // SAFETY: the structure consists of numbers only, for which zero is a value.
+        let attributes = unsafe { std::mem::zeroed() };
+        Names { first: PathBuffer::default(), second: PathBuffer::default(), attributes }
+    }
+}
+
+/// A ring with the best ways of working that the kernel knows, but exactly those that the job asks for.
+fn build(job: &Job, depth: u32) -> Result<IoUring, Failure> {
+    let defer = switch(job, "defer_taskrun");
+    let attempts: &[fn(&mut Builder)] = match (switched_on(job, "sqpoll"), defer) {
+        (true, _) => &[with_thread, |_| ()],
+        (false, Some(true)) => &[defer_newest, defer_plain],
+        (false, Some(false)) => &[cooperative, |_| ()],
+        (false, None) => &[defer_newest, defer_plain, cooperative, |_| ()],
+    };
+    let mut last = libc::EINVAL;
+    for attempt in attempts {
+        let mut builder = IoUring::builder();
+        builder.setup_clamp();
+        asked_for(job, &mut builder);
+        attempt(&mut builder);
+        match builder.build(depth.next_power_of_two().max(2)) {
+            Ok(ring) => return Ok(ring),
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => last = libc::EINVAL,
+            Err(error) => return Err(forbidden(&error)),
+        }
+    }
+    let names = ["sqpoll", "iopoll", "defer_taskrun"].into_iter().filter(|name| switched_on(job, name));
+    let names = names.collect::<Vec<_>>().join(", ");
+    Err(Failure::call("io_uring_setup", last).hint(match names.as_str() {
+        "" => "this kernel's io_uring is too old: use libaio or psync".into(),
+        names => format!("this kernel does not take {names}: leave it out, or use a newer kernel"),
+    }))
+}
+
+type Builder = io_uring::Builder;
+
+fn defer_newest(ring: &mut Builder) {
+    defer_plain(ring.setup_no_sqarray());
+}
+
+fn defer_plain(ring: &mut Builder) {
+    ring.setup_submit_all().setup_single_issuer().setup_defer_taskrun();
+}
+
+fn with_thread(ring: &mut Builder) {
+    ring.setup_submit_all().setup_single_issuer();
+}
+
+fn cooperative(ring: &mut Builder) {
+    ring.setup_submit_all().setup_coop_taskrun();
+}
+
+fn asked_for(job: &Job, ring: &mut Builder) {
+    if switched_on(job, "iopoll") {
+        ring.setup_iopoll();
+    }
+    if switched_on(job, "sqpoll") {
+        ring.setup_sqpoll(whole(job, "sqpoll_idle_ms").unwrap_or(1000) as u32);
+        if let Some(cpu) = whole(job, "sqpoll_cpu") {
+            ring.setup_sqpoll_cpu(cpu as u32);
+        }
+    }
+}
+
+/// What the ring carries out itself: all that the kernel has, but only reads and writes when the device is polled.
+fn native_verbs(ring: &IoUring, polls: bool) -> VerbSet {
+    let mut probe = Probe::new();
+    if polls || ring.submitter().register_probe(&mut probe).is_err() {
+        return VerbSet::of(&[Verb::Read, Verb::Write]);
+    }
+    let has = |(_, code): &&(Verb, u8)| probe.is_supported(*code);
+    VerbSet::of(&NATIVE.iter().filter(has).map(|(verb, _)| *verb).collect::<Vec<_>>())
+}
+
+fn forbidden(error: &std::io::Error) -> Failure {
+    match error.raw_os_error().unwrap_or(libc::EIO) {
+        libc::ENOSYS | libc::EPERM | libc::EACCES => {
+            let message =
+                "io_uring is forbidden here (by a container's seccomp filter or kernel.io_uring_disabled)";
+            Failure::new(message).hint("use libaio or psync, or allow it")
+        }
+        libc::ENOMEM => Failure::call("io_uring_setup", libc::ENOMEM)
+            .hint("raise the limit of locked memory (ulimit -l), or use less depth"),
+        number => Failure::call("io_uring_setup", number).hint("use libaio or psync"),
+    }
+}
+
+fn refused(setting: &str, error: &std::io::Error) -> Failure {
+    let failure =
+        Failure::call(&format!("io_uring refuses {setting}"), error.raw_os_error().unwrap_or(libc::EIO));
+    match error.raw_os_error() {
+        Some(libc::ENOMEM) => {
+            failure.hint("raise the limit of locked memory (ulimit -l), or use smaller buffers")
+        }
+        Some(libc::EMFILE) => failure.hint("raise the limit of open files (ulimit -n)"),
+        _ => failure.hint(format!("leave out {setting}")),
+    }
+}
+
+/// Whether the loop may go on after a failed call: a signal, the time, or a passing want of memory or room.
+fn tolerate(error: &std::io::Error) -> Result<(), Failure> {
+    match error.raw_os_error().unwrap_or(libc::EIO) {
+        libc::EINTR | libc::ETIME => Ok(()),
+        libc::EAGAIN | libc::EBUSY => {
+            clock::sleep_ns(20_000);
+            Ok(())
+        }
+        number => Err(Failure::call("io_uring_enter", number)),
+    }
+}

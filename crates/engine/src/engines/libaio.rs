@@ -1,0 +1,312 @@
+//! `libaio`: Linux's older asynchronous interface, by its own system calls, without the library of that name.
+//!
+//! Operations are handed over in one `io_submit` for each batch, and completions are taken from the ring that the kernel
+//! shares with us, so that a completion which is already there costs no system call. Reads, writes and syncs are
+//! asynchronous; everything else, and reads and writes at the file's own position, are carried out by `call` at once.
+//! (The kernel makes only direct I/O asynchronous; buffered I/O is done inside `io_submit`.)
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
+
+use super::{Engine, Failure, SettingSpec, Setup, check_switches, check_values, switch, whole};
+use crate::call;
+use crate::clock::{self, NEVER, Tick};
+use crate::io::{AT_POSITION, Files, Io, Slot};
+use crate::memory::errno;
+
+const COMMAND_READ: u16 = 0;
+const COMMAND_WRITE: u16 = 1;
+const COMMAND_FSYNC: u16 = 2;
+const COMMAND_FDATASYNC: u16 = 3;
+/// `reqprio` holds an I/O priority.
+const FLAG_PRIORITY: u32 = 2;
+/// What the shared ring begins with, if its layout is the one known here.
+const RING_MAGIC: u32 = 0xa10a_10a1;
+
+/// The kernel's control block of one operation (linux/aio_abi.h, little endian).
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct ControlBlock {
+    data: u64,
+    #[cfg(target_endian = "little")]
+    key: u32,
+    rw_flags: i32,
+    #[cfg(target_endian = "big")]
+    key: u32,
+    command: u16,
+    priority: i16,
+    fd: u32,
+    buffer: u64,
+    bytes: u64,
+    offset: i64,
+    reserved: u64,
+    flags: u32,
+    event_fd: u32,
+}
+
+/// One completion.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Event {
+    data: u64,
+    block: u64,
+    result: i64,
+    result_2: i64,
+}
+
+/// What the shared ring begins with; its events follow after `header_bytes`.
+#[repr(C)]
+struct Ring {
+    id: u32,
+    count: u32,
+    head: AtomicU32,
+    tail: AtomicU32,
+    magic: u32,
+    compatible: u32,
+    incompatible: u32,
+    header_bytes: u32,
+}
+
+/// Asynchronous I/O of the kernel.
+pub struct Libaio {
+    context: u64,
+    shared_ring: bool,
+    priority: Option<i16>,
+    blocks: Box<[ControlBlock]>,
+    /// Filled but not yet submitted, in order.
+    pending: Vec<*const ControlBlock>,
+    /// Carried out by `call`, or refused at submission.
+    ready: Vec<(Slot, i64)>,
+    events: Box<[Event]>,
+    in_kernel: u32,
+}
+
+impl Engine for Libaio {
+    const NAME: &'static str = "libaio";
+    const ABOUT: &'static str = "Linux asynchronous I/O (io_submit); asynchronous with direct I/O only";
+    const VERBS: VerbSet = VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]);
+    const SETTINGS: &'static [SettingSpec] = &[
+        SettingSpec {
+            name: "userspace_reap",
+            help: "on or off: take completions from the shared ring without a system call (default on)",
+        },
+        SettingSpec { name: "priority_class", help: "I/O priority class of each operation, 0 to 3" },
+        SettingSpec {
+            name: "priority",
+            help: "I/O priority level of each operation within its class, 0 to 7",
+        },
+    ];
+
+    fn available() -> Result<(), Failure> {
+        let context = set_up(1)?;
+        // SAFETY: the context was made above and has nothing in flight.
+        unsafe { libc::syscall(libc::SYS_io_destroy, context) };
+        Ok(())
+    }
+
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let at_most = |most: u64| move |value: &str| value.parse().is_ok_and(|level: u64| level <= most);
+        let mut found = check_switches(job, &["userspace_reap"]);
+        found.extend(check_values(job, &["priority_class"], at_most(3), "a class is 0 to 3"));
+        found.extend(check_values(job, &["priority"], at_most(7), "a level is 0 to 7"));
+        found
+    }
+
+    fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
+        let depth = setup.depth as usize;
+        let (class, level) = (whole(setup.job, "priority_class"), whole(setup.job, "priority"));
+        let asked = class.is_some() || level.is_some();
+        // Best effort is the class that a level without a class belongs to.
+        let priority = asked.then(|| ((class.unwrap_or(2) << 13) | level.unwrap_or(0)) as i16);
+        let context = set_up(setup.depth)?;
+        Ok(Libaio {
+            context,
+            shared_ring: switch(setup.job, "userspace_reap") != Some(false) && ring_is_known(context),
+            priority,
+            blocks: vec![ControlBlock::default(); depth].into(),
+            pending: Vec::with_capacity(depth),
+            ready: Vec::with_capacity(depth),
+            events: vec![Event::default(); depth].into(),
+            in_kernel: 0,
+        })
+    }
+
+    #[inline(always)]
+    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
+        let command = match io.verb {
+            Verb::Read if io.offset != AT_POSITION => COMMAND_READ,
+            Verb::Write if io.offset != AT_POSITION => COMMAND_WRITE,
+            Verb::Fsync => COMMAND_FSYNC,
+            Verb::Fdatasync => COMMAND_FDATASYNC,
+            _ => return self.ready.push((slot, call::perform(io, files))),
+        };
+        let block = &mut self.blocks[slot as usize];
+        *block = ControlBlock {
+            data: u64::from(slot),
+            command,
+            fd: files.fd(io.file) as u32,
+            ..ControlBlock::default()
+        };
+        // The kernel refuses a sync that carries anything else.
+        if command <= COMMAND_WRITE {
+            (block.buffer, block.bytes, block.offset) = (io.buffer as u64, io.bytes, io.offset as i64);
+            if let Some(priority) = self.priority {
+                (block.priority, block.flags) = (priority, FLAG_PRIORITY);
+            }
+        }
+        self.pending.push(block);
+    }
+
+    #[inline(always)]
+    fn poll(&mut self, min: u32, until: Tick, mut done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
+        self.submit()?;
+        let mut count = self.hand_back_ready(&mut done);
+        count += self.reap_ring(&mut done);
+        while count < min && self.in_kernel > 0 {
+            // While some could not be submitted for want of room, the next completion makes room.
+            let wanted = if self.pending.is_empty() { (min - count).min(self.in_kernel) } else { 1 };
+            let events = self.wait(wanted, until)?;
+            count += self.hand_back_events(events, &mut done);
+            if events == 0 && clock::now() >= until {
+                break;
+            }
+            self.submit()?;
+            count += self.hand_back_ready(&mut done);
+        }
+        Ok(())
+    }
+}
+
+impl Libaio {
+    /// Hands pending operations to the kernel, as many as it takes; refused ones become results.
+    fn submit(&mut self) -> Result<(), Failure> {
+        let mut first = 0;
+        let mut tries = 0;
+        while first < self.pending.len() {
+            let (count, blocks) = (self.pending.len() - first, self.pending[first..].as_ptr());
+            // SAFETY: the control blocks live in `blocks` until their operations complete; the kernel copies them.
+            let taken = unsafe { libc::syscall(libc::SYS_io_submit, self.context, count, blocks) };
+            if taken > 0 {
+                first += taken as usize;
+                self.in_kernel += taken as u32;
+                continue;
+            }
+            match if taken == 0 { libc::EAGAIN } else { errno() } {
+                libc::EINTR => {}
+                libc::EAGAIN if self.in_kernel > 0 => break,
+                libc::EAGAIN if tries < 1000 => {
+                    tries += 1;
+                    clock::sleep_ns(100_000);
+                }
+                libc::ENOSYS => return Err(Failure::call("io_submit", libc::ENOSYS)),
+                number => {
+                    // Refused: the error is that of the first operation handed over.
+                    // SAFETY: the pointer leads into `blocks`, which lives as long as the engine.
+                    let slot = unsafe { (*self.pending[first]).data } as Slot;
+                    self.ready.push((slot, -i64::from(number)));
+                    first += 1;
+                }
+            }
+        }
+        self.pending.drain(..first);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn hand_back_ready(&mut self, done: &mut impl FnMut(Slot, i64, Tick)) -> u32 {
+        if self.ready.is_empty() {
+            return 0;
+        }
+        let (now, count) = (clock::now(), self.ready.len() as u32);
+        self.ready.drain(..).for_each(|(slot, result)| done(slot, result, now));
+        count
+    }
+
+    fn hand_back_events(&mut self, count: u32, done: &mut impl FnMut(Slot, i64, Tick)) -> u32 {
+        if count == 0 {
+            return 0;
+        }
+        let now = clock::now();
+        self.in_kernel -= count;
+        self.events[..count as usize].iter().for_each(|event| done(event.data as Slot, event.result, now));
+        count
+    }
+
+    /// Takes what is already in the shared ring.
+    #[inline(always)]
+    fn reap_ring(&mut self, done: &mut impl FnMut(Slot, i64, Tick)) -> u32 {
+        if !self.shared_ring {
+            return 0;
+        }
+        // SAFETY: a context is the address of its ring, which the kernel mapped for us and whose layout was checked.
+        let ring = unsafe { &*(self.context as *const Ring) };
+        let (head, tail) = (ring.head.load(Ordering::Relaxed), ring.tail.load(Ordering::Acquire));
+        if head == tail {
+            return 0;
+        }
+        let (now, mut at, mut count) = (clock::now(), head, 0);
+        while at != tail {
+            // SAFETY: `at` is below `count`, so the event lies inside the ring; the kernel wrote it before `tail`.
+            let event = unsafe {
+                let events = (self.context as *const u8).add(ring.header_bytes as usize).cast::<Event>();
+                events.add(at as usize).read()
+            };
+            at = if at + 1 >= ring.count { 0 } else { at + 1 };
+            count += 1;
+            done(event.data as Slot, event.result, now);
+        }
+        // Events may be overwritten from here on.
+        ring.head.store(at, Ordering::Release);
+        self.in_kernel -= count;
+        count
+    }
+
+    /// Waits for at least so many completions, into `events`; a signal or the time may end it early.
+    fn wait(&mut self, min: u32, until: Tick) -> Result<u32, Failure> {
+        let left = until.saturating_sub(if until == NEVER { 0 } else { clock::now() });
+        let time =
+            libc::timespec { tv_sec: (left / 1_000_000_000) as _, tv_nsec: (left % 1_000_000_000) as _ };
+        let time_out = if until == NEVER { std::ptr::null() } else { &raw const time };
+        let (most, events) = (self.events.len(), self.events.as_mut_ptr());
+        // SAFETY: the events and the time are valid for the call; the events are consumed before the next one.
+        let count = unsafe {
+            libc::syscall(libc::SYS_io_getevents, self.context, min as usize, most, events, time_out)
+        };
+        match count {
+            0.. => Ok(count as u32),
+            _ if errno() == libc::EINTR => Ok(0),
+            _ => Err(Failure::call("io_getevents", errno())),
+        }
+    }
+}
+
+impl Drop for Libaio {
+    /// The kernel cancels what it can and waits for the rest, so that buffers may be released afterwards.
+    fn drop(&mut self) {
+        // SAFETY: the context is ours and destroyed once.
+        unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
+    }
+}
+
+fn set_up(depth: u32) -> Result<u64, Failure> {
+    let mut context = 0u64;
+    // SAFETY: `context` is valid for writing and zero, as the call wants it.
+    if unsafe { libc::syscall(libc::SYS_io_setup, depth, &raw mut context) } == 0 {
+        return Ok(context);
+    }
+    Err(match errno() {
+        libc::EAGAIN => Failure::call("io_setup", libc::EAGAIN)
+            .hint("raise fs.aio-max-nr (sysctl), or use less depth or fewer workers"),
+        number @ (libc::ENOSYS | libc::EPERM) => Failure::call("io_setup", number)
+            .hint("this kernel or container forbids it: use psync or io_uring"),
+        number => Failure::call("io_setup", number),
+    })
+}
+
+fn ring_is_known(context: u64) -> bool {
+    let ring = context as *const Ring;
+    // SAFETY: a context is the address of its ring, of which the kernel mapped at least one page for us.
+    let (magic, incompatible) = unsafe { ((*ring).magic, (*ring).incompatible) };
+    magic == RING_MAGIC && incompatible == 0
+}

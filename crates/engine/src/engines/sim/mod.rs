@@ -1,0 +1,230 @@
+//! `sim`: a seeded device in virtual time, whose every figure can be worked out on paper.
+//!
+//! It exists so that iodyno itself can be tested against known answers, and so that a plan can be tried in no time.
+//! Operations queue in order for the earliest free of n servers. Each worker has a device of its own and a clock of its
+//! own, which begins at 0 and moves only in `poll` and `idle`. It moves no data, opens nothing and never sleeps.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use iodyno_model::{Diagnostic, Job, Kind, VerbSet};
+
+use self::settings::Settings;
+use super::{Engine, Failure, SettingSpec, Setup};
+use crate::clock::{NEVER, Tick};
+use crate::io::{AT_POSITION, Files, Io, Slot};
+use crate::source::random::Random;
+
+pub mod disk;
+pub mod service;
+pub mod settings;
+
+/// The number of the first stream of random numbers that belongs to simulated devices, one for each worker.
+const STREAM: u64 = 0x5349_4d00_0000_0000;
+
+/// The simulated device.
+pub struct Sim {
+    settings: Settings,
+    random: Random,
+    now: Tick,
+    servers: Vec<Server>,
+    /// Bytes that went through each handle, for operations at its own position.
+    positions: Vec<u64>,
+    /// In flight: completion time, order of arrival, slot, result.
+    pending: BinaryHeap<Reverse<(Tick, u64, Slot, i64)>>,
+    reaped: Vec<(Slot, i64)>,
+    /// Operations taken so far.
+    taken: u64,
+}
+
+/// One that serves: an actuator, a channel.
+#[derive(Clone, Copy, Default)]
+struct Server {
+    free: Tick,
+    /// Handle and offset at which its last operation ended.
+    ended: (u32, u64),
+}
+
+impl Engine for Sim {
+    const NAME: &'static str = "sim";
+    const ABOUT: &'static str = "a seeded device in virtual time: known answers, no storage touched";
+    const VERBS: VerbSet = VerbSet::ALL;
+    const SETTINGS: &'static [SettingSpec] = settings::SPECS;
+    const VIRTUAL: bool = true;
+    const FILES: bool = false;
+
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        settings::read(job).err().unwrap_or_default()
+    }
+
+    fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
+        let settings = settings::read(setup.job).map_err(|wrong| {
+            let messages: Vec<String> = wrong.iter().map(|wrong| wrong.message.clone()).collect();
+            Failure::new(messages.join("; "))
+        })?;
+        let depth = setup.depth as usize;
+        Ok(Sim {
+            random: Random::from_seed(settings.seed.unwrap_or(setup.seed), STREAM + u64::from(setup.worker)),
+            now: 0,
+            servers: vec![
+                Server { ended: (u32::MAX, 0), ..Server::default() };
+                settings.parallelism as usize
+            ],
+            positions: vec![0; setup.files.handles.len()],
+            pending: BinaryHeap::with_capacity(depth),
+            reaped: Vec::with_capacity(depth),
+            taken: 0,
+            settings,
+        })
+    }
+
+    #[inline]
+    fn push(&mut self, slot: Slot, io: &Io, _files: &mut Files) {
+        self.taken += 1;
+        let offset = self.offset(io);
+        let result = self.result(io, offset);
+        let at = match io.verb.kind() {
+            Kind::Control => self.now,
+            _ => self.serve(io, offset),
+        };
+        self.pending.push(Reverse((at, self.taken, slot, result)));
+    }
+
+    fn poll(&mut self, min: u32, until: Tick, mut done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
+        while let Some(Reverse((at, ..))) = self.pending.peek() {
+            let at = (*at).max(self.now);
+            if at > until.max(self.now) || (self.reaped.len() >= min as usize && at > self.now) {
+                break;
+            }
+            self.now = at;
+            if let Some(Reverse((_, _, slot, result))) = self.pending.pop() {
+                self.reaped.push((slot, result));
+            }
+        }
+        if self.reaped.len() < min as usize && until != NEVER {
+            self.now = self.now.max(until);
+        }
+        for (slot, result) in self.reaped.drain(..) {
+            done(slot, result, self.now);
+        }
+        Ok(())
+    }
+
+    fn now(&self) -> Tick {
+        self.now
+    }
+
+    fn idle(&mut self, until: Tick) {
+        if until != NEVER {
+            self.now = self.now.max(until);
+        }
+    }
+}
+
+impl Sim {
+    /// Where an operation goes; the handle's own position moves as it is used.
+    fn offset(&mut self, io: &Io) -> u64 {
+        match self.positions.get_mut(io.file as usize) {
+            Some(position) if io.offset == AT_POSITION => {
+                *position = position.saturating_add(io.bytes);
+                *position - io.bytes
+            }
+            _ => io.offset,
+        }
+    }
+
+    /// When it will be done: it waits for the earliest server, of equals for the one whose head is there.
+    fn serve(&mut self, io: &Io, offset: u64) -> Tick {
+        let now = self.now;
+        let place = (io.file, offset);
+        let rank = |(index, server): &(usize, &Server)| (server.free.max(now), server.ended != place, *index);
+        let chosen = self.servers.iter().enumerate().min_by_key(rank).map_or(0, |(index, _)| index);
+        let server = self.servers[chosen];
+        let service = self.service(io, server.ended == place);
+        let end = past_stalls(&self.settings.stalls, server.free.max(now), service);
+        let stays_at =
+            if io.verb.moves_data() { (io.file, offset.saturating_add(io.bytes)) } else { server.ended };
+        self.servers[chosen] = Server { free: end, ended: stays_at };
+        end
+    }
+
+    /// How long a server works on it, ns.
+    fn service(&mut self, io: &Io, stays: bool) -> u64 {
+        let settings = &self.settings;
+        let model = match io.verb.kind() {
+            Kind::Read | Kind::Network => &settings.read,
+            Kind::Write | Kind::Trim => &settings.write,
+            Kind::Sync => &settings.sync,
+            Kind::Metadata | Kind::Control => &settings.metadata,
+        };
+        let (moves, own) = (io.verb.moves_data(), model.draw(&mut self.random, self.taken - 1));
+        let service = match &settings.disk {
+            Some(disk) if moves => disk.service_ns(io.bytes, stays),
+            _ => own,
+        };
+        let transfer = match settings.bandwidth {
+            0 => 0,
+            _ if !moves => 0,
+            bandwidth => (u128::from(io.bytes) * 1_000_000_000 / u128::from(bandwidth)) as u64,
+        };
+        // Time must move, or a run until a time would never end.
+        service.saturating_add(transfer).max(1)
+    }
+
+    /// What it will answer: the bytes moved, 0, or `-errno`.
+    fn result(&mut self, io: &Io, offset: u64) -> i64 {
+        let settings = &self.settings;
+        if let Some((_, errno)) = settings.errors.iter().find(|(at, _)| *at == self.taken) {
+            return -i64::from(*errno);
+        }
+        if let Some((share, errno)) = settings.error_rate
+            && self.random.unit() < share
+        {
+            return -i64::from(errno);
+        }
+        if !io.verb.moves_data() && io.verb.kind() != Kind::Trim {
+            return 0;
+        }
+        let left = settings.capacity.map_or(u64::MAX, |capacity| capacity.saturating_sub(offset));
+        if left == 0 && io.bytes > 0 && io.verb.kind() == Kind::Write {
+            return -i64::from(libc::ENOSPC);
+        }
+        let short = settings.shorts.contains(&self.taken);
+        io.bytes.min(left).min(if short { io.bytes / 2 } else { u64::MAX }) as i64
+    }
+}
+
+/// The end of `service` ns of work that begins at `start`, when nothing moves during the stalls.
+fn past_stalls(stalls: &[(u64, u64)], start: Tick, service: u64) -> Tick {
+    let mut end = start.saturating_add(service);
+    let mut start = start;
+    for (begin, over) in stalls {
+        if *over <= start {
+            continue;
+        }
+        if *begin >= end {
+            break;
+        }
+        let stopped = (*begin).max(start);
+        end = end.saturating_add(over - stopped);
+        start = *over;
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_goes_on_after_a_stall() {
+        let stalls = [(100, 150), (200, 300)];
+        assert_eq!(past_stalls(&stalls, 0, 50), 50);
+        assert_eq!(past_stalls(&stalls, 0, 100), 100);
+        assert_eq!(past_stalls(&stalls, 90, 20), 160);
+        assert_eq!(past_stalls(&stalls, 120, 10), 160);
+        assert_eq!(past_stalls(&stalls, 90, 80), 320);
+        assert_eq!(past_stalls(&stalls, 150, 50), 200);
+        assert_eq!(past_stalls(&stalls, 310, 5), 315);
+    }
+}

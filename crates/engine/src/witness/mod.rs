@@ -1,0 +1,125 @@
+//! Who watches: what the kernel says the devices, the page cache, the memory and the processors did while a phase ran.
+//!
+//! Witnesses read before the start line and after the end, from outside, and never judge; `truth` does. What cannot be
+//! read is said as such.
+
+use iodyno_model::{Machine, Plan, Sighting, TargetFacts};
+
+pub mod cpu;
+pub mod diskstats;
+pub mod identity;
+pub mod memory;
+pub mod page_cache;
+pub mod signature;
+
+/// Witnesses that look on while a phase runs.
+pub struct Watch {
+    devices: Vec<(String, diskstats::Counters)>,
+    residency: Vec<(Watched, u64)>,
+    memory: Option<memory::Levels>,
+    cpu: Option<cpu::Times>,
+    since: u64,
+    without_device: Vec<String>,
+    facts: Vec<TargetFacts>,
+}
+
+/// A target's name and its resolved path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// The name in the plan.
+    pub target: String,
+    /// Where it lies.
+    pub path: String,
+}
+
+impl Watch {
+    /// Opens all witnesses of a phase that works on these.
+    pub fn open(watched: &[Watched]) -> Watch {
+        let mut devices: Vec<(String, diskstats::Counters)> = Vec::new();
+        let mut without_device = Vec::new();
+        for Watched { path, .. } in watched {
+            let disk = identity::disk_of(path);
+            match disk.and_then(|disk| diskstats::read(&disk).map(|counters| (disk, counters))) {
+                Some((disk, _)) if devices.iter().any(|(name, _)| *name == disk) => {}
+                Some(device) => devices.push(device),
+                None => without_device.push(path.clone()),
+            }
+        }
+        let facts = |Watched { target, path }: &Watched| TargetFacts {
+            target: target.clone(),
+            ..identity::facts(path)
+        };
+        let cached = |watched: &Watched| {
+            page_cache::resident(&watched.path).map(|(_, cached)| (watched.clone(), cached))
+        };
+        Watch {
+            residency: watched.iter().filter_map(cached).collect(),
+            devices,
+            memory: memory::read(),
+            cpu: cpu::read(),
+            since: crate::clock::monotonic(),
+            without_device,
+            facts: watched.iter().map(facts).collect(),
+        }
+    }
+
+    /// Closes them: what was seen.
+    pub fn close(self) -> Vec<Sighting> {
+        let interval_ns = crate::clock::monotonic().saturating_sub(self.since);
+        let mut sightings = Vec::new();
+        for (disk, before) in &self.devices {
+            if let Some(after) = diskstats::read(disk) {
+                sightings.push(Sighting::Device(after.since(before, disk, interval_ns)));
+            }
+        }
+        for (Watched { target, path }, before_bytes) in self.residency {
+            if let Some((span_bytes, after_bytes)) = page_cache::resident(&path) {
+                sightings.push(Sighting::Residency { target, span_bytes, before_bytes, after_bytes });
+            }
+        }
+        if let (Some(before), Some(after)) = (self.memory, memory::read()) {
+            sightings.push(Sighting::Memory {
+                total_bytes: before.total,
+                available_bytes: before.available,
+                dirty_before_bytes: before.dirty,
+                dirty_after_bytes: after.dirty,
+            });
+        }
+        if let (Some(before), Some(after)) = (self.cpu, cpu::read()) {
+            sightings.push(after.since(&before));
+        }
+        sightings.extend(self.facts.into_iter().map(|facts| Sighting::Target(Box::new(facts))));
+        for path in self.without_device {
+            let reason = format!("{path}: no block device with counters lies beneath");
+            sightings.push(Sighting::CannotTell { witness: "device".into(), reason });
+        }
+        sightings
+    }
+}
+
+/// What the plan's targets are.
+pub fn targets(plan: &Plan) -> Vec<TargetFacts> {
+    let facts = |target: &iodyno_model::Target| {
+        let path = target.path()?;
+        Some(TargetFacts { target: target.name.clone(), ..identity::facts(path) })
+    };
+    plan.targets.iter().filter_map(facts).collect()
+}
+
+/// The machine.
+pub fn machine() -> Machine {
+    identity::machine()
+}
+
+/// CPU time, switches and faults of this thread so far.
+pub fn usage() -> [u64; 6] {
+    cpu::usage()
+}
+
+/// Drops the machine's clean page cache, dentries and inodes, where allowed.
+pub fn drop_caches() {
+    // SAFETY: the call takes nothing and cannot fail.
+    unsafe { libc::sync() };
+    // Not allowed without root: then the page-cache witness says what stayed.
+    let _ = std::fs::write("/proc/sys/vm/drop_caches", "3");
+}

@@ -1,0 +1,69 @@
+//! How much of a file lies in the page cache. Source: `mincore` on a mapping of it, which touches no page.
+
+use std::os::fd::{AsRawFd, RawFd};
+
+/// At most so many windows of a file are looked at, evenly spread.
+const WINDOWS: u64 = 64;
+const WINDOW_BYTES: u64 = 16 << 20;
+/// Granularity at which windows begin.
+const PAGE: u64 = 4096;
+
+/// Bytes of the file, and how many of them are in the cache; `None` for what is no regular file. Files of more than a
+/// gibibyte are sampled.
+pub fn resident(path: &str) -> Option<(u64, u64)> {
+    let facts = std::fs::metadata(path).ok()?;
+    if !facts.is_file() {
+        return None;
+    }
+    let bytes = facts.len();
+    if bytes == 0 {
+        return Some((0, 0));
+    }
+    let file = std::fs::File::open(path).ok()?;
+    let windows = bytes.div_ceil(WINDOW_BYTES).min(WINDOWS);
+    let (mut seen, mut cached) = (0, 0);
+    for window in 0..windows {
+        let start = (bytes / windows * window) / PAGE * PAGE;
+        let length = WINDOW_BYTES.min(bytes / windows).min(bytes - start);
+        let length = if window + 1 == windows { WINDOW_BYTES.min(bytes - start) } else { length };
+        cached += resident_in(file.as_raw_fd(), start, length)?;
+        seen += length;
+    }
+    Some((bytes, ((cached as f64 / seen as f64).min(1.0) * bytes as f64) as u64))
+}
+
+#[cfg(target_os = "linux")]
+fn resident_in(fd: RawFd, start: u64, length: u64) -> Option<u64> {
+    // SAFETY: the mapping is made and removed here, never dereferenced, and the vector has a byte for each page.
+    unsafe {
+        let page = libc::sysconf(libc::_SC_PAGESIZE) as u64;
+        let start = start / page * page;
+        let (bytes, none) = (length as usize, std::ptr::null_mut());
+        let mapped = libc::mmap(none, bytes, libc::PROT_NONE, libc::MAP_SHARED, fd, start as libc::off_t);
+        if mapped == libc::MAP_FAILED {
+            return None;
+        }
+        let mut pages = vec![0u8; length.div_ceil(page) as usize];
+        let failed = libc::mincore(mapped, bytes, pages.as_mut_ptr()) < 0;
+        libc::munmap(mapped, bytes);
+        (!failed).then(|| pages.iter().filter(|page| **page & 1 == 1).count() as u64 * page)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn resident_in(_fd: RawFd, _start: u64, _length: u64) -> Option<u64> {
+    None
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn what_was_just_written_is_resident() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&vec![1; 3 << 20]).unwrap();
+        assert_eq!(resident(file.path().to_str().unwrap()), Some((3 << 20, 3 << 20)));
+    }
+}

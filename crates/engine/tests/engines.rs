@@ -1,0 +1,2 @@
+//! Every engine equals `call`.
+fn main() {}

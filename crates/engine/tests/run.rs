@@ -1,0 +1,103 @@
+//! Whole plans through `run`: phases, worlds, limits, preparation and removal, on real files.
+
+use std::path::Path;
+
+use iodyno_engine::{Options, run};
+use iodyno_model::{
+    Event, Extent, Job, Kind, Open, Pattern, Phase, Pick, Plan, Prepare, Record, Target, TargetKind, Verb,
+    WorkerKind, Workload,
+};
+
+fn file(path: &Path, bytes: u64) -> Target {
+    Target {
+        name: "data".into(),
+        kind: TargetKind::File { path: path.display().to_string(), size: Extent::Bytes(bytes) },
+        open: Open::default(),
+        prepare: Prepare::Filled,
+        remove: true,
+        origin: Default::default(),
+    }
+}
+
+fn plan(target: Target, job: Job) -> Plan {
+    let phase = Phase { name: "phase".into(), jobs: vec![job], ..Phase::default() };
+    Plan { name: "test".into(), seed: 1, targets: vec![target], phases: vec![phase], ..Plan::default() }
+}
+
+fn pattern(verb: Verb, pick: Pick) -> Workload {
+    Workload::Pattern(Box::new(Pattern::of(verb, pick, 4096)))
+}
+
+fn record(plan: &Plan) -> (Record, Vec<Event>) {
+    let mut events = Vec::new();
+    let record = run(plan, &Options::default(), &mut |event| events.push(event.clone())).unwrap();
+    (record, events)
+}
+
+#[test]
+fn a_file_is_laid_out_read_once_and_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("f");
+    let job = Job::new("read", "psync", vec![0], pattern(Verb::Read, Pick::Uniform));
+    let (record, events) = record(&plan(file(&path, 1 << 20), job));
+    assert_eq!(record.errors, []);
+    let tally = &record.phases[0].jobs[0].tally;
+    assert_eq!((tally.operations(Kind::Read), tally.bytes(Kind::Read), tally.failed()), (256, 1 << 20, 0));
+    assert!(!path.exists());
+    assert!(
+        matches!(events.first(), Some(Event::Started(_))) && matches!(events.last(), Some(Event::Ended(_)))
+    );
+}
+
+#[test]
+fn processes_and_threads_tally_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    for kind in [WorkerKind::Threads, WorkerKind::Processes] {
+        let mut job = Job::new("w", "psync", vec![0], pattern(Verb::Write, Pick::Sequential));
+        (job.workers, job.kind) = (4, kind);
+        let (record, _) = record(&plan(file(&folder.path().join("f.{worker}"), 64 << 10), job));
+        assert_eq!(record.errors, []);
+        let job = &record.phases[0].jobs[0];
+        assert_eq!((job.workers.len(), job.tally.operations(Kind::Write)), (4, 64));
+        assert!(job.workers.iter().all(|worker| worker.operations == 16 && worker.failure.is_none()));
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_file_that_was_there_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine");
+    std::fs::write(&path, vec![7; 8192]).unwrap();
+    let job = Job::new("read", "psync", vec![0], pattern(Verb::Read, Pick::Sequential));
+    let (record, _) = record(&plan(file(&path, 8192), job));
+    assert_eq!(record.phases[0].jobs[0].tally.operations(Kind::Read), 2);
+    assert_eq!(std::fs::read(&path).unwrap(), vec![7; 8192]);
+}
+
+#[test]
+fn a_worker_that_cannot_open_its_file_fails_the_phase() {
+    let mut target = file(Path::new("/nonexistent/f"), 4096);
+    target.prepare = Prepare::AsItIs;
+    let job = Job::new("read", "psync", vec![0], pattern(Verb::Read, Pick::Sequential));
+    let (record, _) = record(&plan(target, job));
+    assert_eq!(record.errors.len(), 1);
+    assert!(record.errors[0].message.contains("No such file"), "{}", record.errors[0]);
+}
+
+#[test]
+fn a_thousand_workers_reach_the_line() {
+    let target = Target {
+        name: "nothing".into(),
+        kind: TargetKind::Nothing { bytes: 1 << 30 },
+        open: Open::default(),
+        prepare: Prepare::AsItIs,
+        remove: false,
+        origin: Default::default(),
+    };
+    let mut job = Job::new("n", "null", vec![0], pattern(Verb::Read, Pick::Uniform));
+    job.workers = 1000;
+    job.limit.operations = Some(10);
+    let (record, _) = record(&plan(target, job));
+    assert_eq!(record.phases[0].jobs[0].tally.operations(Kind::Read), 10_000);
+}

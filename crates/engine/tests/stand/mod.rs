@@ -1,0 +1,105 @@
+//! The test stand: one worker, driven by hand without a conductor, so that nothing else allocates or takes time.
+
+#![allow(dead_code)]
+
+use std::os::fd::IntoRawFd;
+use std::path::Path;
+
+use iodyno_engine::gate::Gate;
+use iodyno_engine::io::{Files, Handle};
+use iodyno_engine::memory::Memory;
+use iodyno_engine::sheet::Sheets;
+use iodyno_engine::source::{Brief, Source};
+use iodyno_engine::worker::Worker;
+use iodyno_engine::{Entry, Failure};
+use iodyno_model::{
+    Extent, Job, Kind, Open, Pattern, Phase, Pick, Plan, Prepare, Setting, Tally, Target, TargetKind, Verb,
+    Workload,
+};
+
+/// Random reads of one file, 4 KiB each.
+pub struct Stand {
+    plan: Plan,
+}
+
+impl Stand {
+    /// So many operations at a depth on a file of so many bytes.
+    pub fn new(path: &Path, bytes: u64, operations: u64, depth: u32, settings: &[&str]) -> Self {
+        let path = path.display().to_string();
+        let target = Target {
+            name: "file".into(),
+            kind: TargetKind::File { path, size: Extent::Bytes(bytes) },
+            open: Open::default(),
+            prepare: Prepare::Filled,
+            remove: false,
+            origin: Default::default(),
+        };
+        let pattern = Pattern::of(Verb::Read, Pick::Uniform, 4096);
+        let mut job = Job::new("job", "", vec![0], Workload::Pattern(Box::new(pattern)));
+        job.depth.most = depth;
+        job.limit.operations = Some(operations);
+        job.settings = settings
+            .iter()
+            .map(|setting| setting.split_once('=').unwrap_or((setting, "1")))
+            .map(|(name, value)| Setting::new(name, value))
+            .collect();
+        let phase = Phase { name: "phase".into(), jobs: vec![job], ..Phase::default() };
+        let plan = Plan {
+            name: "stand".into(),
+            seed: 7,
+            targets: vec![target],
+            phases: vec![phase],
+            ..Plan::default()
+        };
+        Stand { plan }
+    }
+
+    /// Drives an engine to the end and returns what was counted. `around` wraps the drive itself.
+    pub fn run(&self, entry: &Entry, around: impl FnOnce(&mut dyn FnMut())) -> Result<Tally, Failure> {
+        let job: &Job = &self.plan.phases[0].jobs[0];
+        let TargetKind::File { path, size: Extent::Bytes(bytes) } = &self.plan.targets[0].kind else {
+            return Err(Failure::new("the stand drives files"));
+        };
+        let depth = job.depth.most.min(entry.most_depth);
+        let fd = match entry.files {
+            true => std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap().into_raw_fd(),
+            false => -1,
+        };
+        let files = Files { handles: vec![Handle { fd, target: 0, bytes: *bytes, base: 0, names: None }] };
+        let memory = Memory::new(depth, 4096).unwrap();
+        // SAFETY: the memory is ours; it is touched so that no page fault is measured.
+        unsafe { memory.whole().0.write_bytes(1, memory.whole().1) };
+        let sheets = Sheets::new(1, 1).unwrap();
+        let gate = Gate::new(&[1]).unwrap();
+        let source = |files: &Files, start| {
+            Source::new(&Brief {
+                plan: &self.plan,
+                job,
+                worker: 0,
+                files,
+                memory: &memory,
+                depth,
+                start,
+                goal: None,
+                shared: None,
+            })
+        };
+        let mut worker = Worker {
+            job,
+            gate: &gate,
+            sheet: sheets.sheet(0),
+            kinds: &[Kind::Read],
+            files,
+            memory: &memory,
+            depth,
+            number: 0,
+            seed: 7,
+            after: None,
+            source: &source,
+        };
+        let start = gate.open();
+        let mut outcome = Ok(());
+        around(&mut || outcome = (entry.drive)(&mut worker));
+        outcome.map(|()| sheets.sheet(0).tally(&[("read".into(), Verb::Read)], start))
+    }
+}

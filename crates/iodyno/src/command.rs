@@ -1,0 +1,173 @@
+//! Which command is meant: by the executable's name when it is a dialect's, else by the first argument.
+
+use clap::{Arg, Command};
+use clap_complete::Shell;
+use iodyno_dialect::{DIALECTS, Dialect, Request, native};
+use iodyno_engine::ENGINES;
+use iodyno_model::{Diagnostic, Origin, VerbSet};
+use iodyno_report::native::Native;
+
+use crate::loader::Machinery;
+use crate::session::{self, Voice};
+
+/// Runs a command and returns the exit status.
+pub fn answer(name: &str, arguments: &[String]) -> u8 {
+    if let Some(dialect) = DIALECTS.iter().find(|dialect| dialect.drop_in && dialect.name == name) {
+        let voice = Voice { original: true, ..Voice::from_environment() };
+        return dialect_answer(dialect, arguments, voice);
+    }
+    let Some((word, rest)) = arguments.split_first() else {
+        print!("{}", commands().render_help());
+        return 2;
+    };
+    match word.as_str() {
+        "plan" => run_request(native::plan(rest, &mut Machinery::default())),
+        "run" => {
+            let machinery = &mut Machinery::default();
+            let colour = machinery.colour;
+            run_request(native::run(rest, machinery, &|_| Box::new(Native::new(colour))))
+        }
+        "engines" => print(&engines()),
+        "dialects" => print(&dialects()),
+        "completions" => completions(rest),
+        "man" => man(),
+        "links" => links(rest),
+        "--version" | "-V" => print(&format!("iodyno {}\n", env!("CARGO_PKG_VERSION"))),
+        "help" | "--help" | "-h" => print(&commands().render_help().to_string()),
+        word => match DIALECTS.iter().find(|dialect| dialect.name == word) {
+            Some(dialect) => dialect_answer(dialect, rest, Voice::from_environment()),
+            None => unknown(word),
+        },
+    }
+}
+
+fn dialect_answer(dialect: &Dialect, arguments: &[String], voice: Voice) -> u8 {
+    let request = (dialect.lower)(arguments, &mut Machinery::default());
+    match (request, dialect.drop_in) {
+        // A drop-in's refusal is the original's text, word for word.
+        (Err(wrong), true) => {
+            wrong.iter().for_each(|wrong| eprintln!("{}", wrong.message));
+            1
+        }
+        (request, _) => session::answer(request, &voice),
+    }
+}
+
+fn run_request(request: Result<Request, Vec<Diagnostic>>) -> u8 {
+    session::answer(request, &Voice::from_environment())
+}
+
+/// Prints to standard output; a reader that has gone away is no error.
+fn print(text: &str) -> u8 {
+    use std::io::Write;
+    // `head` has seen enough.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    0
+}
+
+fn unknown(word: &str) -> u8 {
+    let names: Vec<&str> = commands_list().iter().map(|(name, _)| *name).collect();
+    let wrong = Diagnostic::error(&Origin::argument(word), "no such command");
+    eprintln!("{}", wrong.hint(native::suggestion(word, &names)));
+    2
+}
+
+/// Every command with one line about it.
+fn commands_list() -> Vec<(&'static str, &'static str)> {
+    let own = [
+        ("plan", "explain a plan file in words before it runs"),
+        ("run", "run a plan file and report it"),
+        ("engines", "list the engines: what they are, and whether they can be had here"),
+        ("dialects", "list the tools whose command lines are understood"),
+        ("links", "make a link for each tool's name in a directory"),
+        ("completions", "print a completion script for a shell"),
+        ("man", "print the manual page (roff)"),
+    ];
+    DIALECTS.iter().map(|dialect| (dialect.name, dialect.about)).chain(own).collect()
+}
+
+/// The command tree, for help, completions and the manual.
+fn commands() -> Command {
+    let rest = || Arg::new("arguments").num_args(0..).trailing_var_arg(true).allow_hyphen_values(true);
+    let sub = |(name, about): &(&'static str, &'static str)| Command::new(*name).about(*about).arg(rest());
+    Command::new("iodyno")
+        .about("The dynamometer for I/O")
+        .version(env!("CARGO_PKG_VERSION"))
+        .after_help("Begin with: iodyno measure .\nEvery command has its own --help.")
+        .disable_help_subcommand(true)
+        .subcommands(commands_list().iter().map(sub))
+}
+
+fn engines() -> String {
+    let mut text = String::new();
+    for entry in ENGINES {
+        let state = match (entry.available)() {
+            Ok(()) => String::new(),
+            Err(failure) => format!("  (not here: {})", failure.message),
+        };
+        text.push_str(&format!("{:<9} {}{state}\n", entry.name, entry.about));
+        let depth = if entry.most_depth == 1 { "1".into() } else { format!("up to {}", entry.most_depth) };
+        let verbs = if entry.verbs == VerbSet::ALL {
+            "all verbs"
+        } else {
+            "its own verbs, the others by plain calls"
+        };
+        text.push_str(&format!("{:<9} depth {depth} · {verbs}\n", ""));
+        for setting in entry.settings {
+            text.push_str(&format!("{:<11} {:<18} {}\n", "", setting.name, setting.help));
+        }
+    }
+    text
+}
+
+fn dialects() -> String {
+    DIALECTS.iter().map(|dialect| format!("{:<9} {}\n", dialect.name, dialect.about)).collect()
+}
+
+fn completions(arguments: &[String]) -> u8 {
+    let shell = arguments.first().and_then(|name| name.parse::<Shell>().ok());
+    let Some(shell) = shell else {
+        eprintln!(
+            "error: completions: expected bash, zsh, fish, elvish or powershell\n hint: iodyno completions bash"
+        );
+        return 2;
+    };
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut commands(), "iodyno", &mut script);
+    print(&String::from_utf8_lossy(&script))
+}
+
+fn man() -> u8 {
+    let mut page = Vec::new();
+    match clap_mangen::Man::new(commands()).render(&mut page) {
+        Ok(()) => print(&String::from_utf8_lossy(&page)),
+        Err(error) => {
+            eprintln!("error: man: {error}");
+            1
+        }
+    }
+}
+
+/// Makes a link for each drop-in in a directory; what exists stays.
+fn links(arguments: &[String]) -> u8 {
+    let Some(folder) = arguments.first() else {
+        eprintln!("error: links: no directory was named\n hint: iodyno links ~/bin");
+        return 2;
+    };
+    let Ok(program) = std::env::current_exe() else {
+        eprintln!("error: links: the program does not know where it lies");
+        return 1;
+    };
+    let mut status = 0;
+    for dialect in DIALECTS.iter().filter(|dialect| dialect.drop_in) {
+        let link = format!("{folder}/{}", dialect.name);
+        match std::os::unix::fs::symlink(&program, &link) {
+            Ok(()) => println!("{link}"),
+            Err(error) => {
+                eprintln!("error: {link}: {error}\n hint: existing files are never replaced");
+                status = 1;
+            }
+        }
+    }
+    status
+}

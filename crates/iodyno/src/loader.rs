@@ -1,0 +1,79 @@
+//! What dialects may ask of the world: files, standard input, the environment, the machine.
+
+use std::fs;
+use std::io::{IsTerminal, Read};
+use std::os::unix::fs::FileTypeExt;
+
+use iodyno_dialect::{Loader, PathFacts, PathKind};
+use iodyno_engine::{clock, witness};
+use iodyno_model::Machine;
+
+/// The real world.
+pub struct Machinery {
+    /// Whether the report goes to a terminal that takes colour.
+    pub colour: bool,
+}
+
+impl Default for Machinery {
+    fn default() -> Self {
+        let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        Machinery { colour }
+    }
+}
+
+impl Loader for Machinery {
+    fn read(&mut self, path: &str) -> Result<Vec<u8>, String> {
+        fs::read(path).map_err(|error| plain(&error))
+    }
+
+    fn standard_input(&mut self) -> Result<Vec<u8>, String> {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes).map_err(|error| plain(&error))?;
+        Ok(bytes)
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
+    fn machine(&self) -> Machine {
+        witness::machine()
+    }
+
+    fn look(&self, path: &str) -> Option<PathFacts> {
+        let facts = fs::metadata(path).ok()?;
+        let kind = match facts.file_type() {
+            kind if kind.is_file() => PathKind::File,
+            kind if kind.is_dir() => PathKind::Directory,
+            kind if kind.is_block_device() => PathKind::BlockDevice,
+            kind if kind.is_char_device() => PathKind::CharacterDevice,
+            kind if kind.is_fifo() => PathKind::Pipe,
+            _ => PathKind::Other,
+        };
+        let target = witness::identity::facts(path);
+        let bytes = match kind {
+            PathKind::BlockDevice => target.size_bytes.unwrap_or(0),
+            _ => facts.len(),
+        };
+        Some(PathFacts { kind, bytes, writable: witness::identity::writable(path), target })
+    }
+
+    fn now_unix_ns(&self) -> u64 {
+        clock::unix_ns()
+    }
+
+    fn engine_available(&self, name: &str) -> Result<(), String> {
+        let entry = iodyno_engine::engine(name).ok_or_else(|| format!("no engine `{name}`"))?;
+        (entry.available)().map_err(|failure| failure.message)
+    }
+
+    fn colour(&self) -> bool {
+        self.colour
+    }
+}
+
+/// An error's text without Rust's suffix.
+pub fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_string()
+}

@@ -1,0 +1,121 @@
+//! The record as CSV: one row for each phase, job and label, with everything that makes its figures comparable.
+//!
+//! Written at the end of the run. A figure that cannot be told is an empty cell, never a 0. The columns are described
+//! in `docs/json.md`; new ones are only ever added at the end.
+
+use std::io;
+
+use iodyno_model::{Event, JobRecord, Line, PhaseRecord, Record};
+
+use crate::number;
+use crate::shape::{self, Context, Shape};
+use crate::{Output, Reporter};
+
+/// The columns, in order.
+pub const COLUMNS: &[&str] = &[
+    "phase",
+    "repetition",
+    "coordinates",
+    "job",
+    "label",
+    "verb",
+    "engine",
+    "workers",
+    "depth",
+    "io_bytes",
+    "io",
+    "span_bytes",
+    "mix",
+    "pattern",
+    "direct",
+    "seconds",
+    "operations",
+    "bytes",
+    "operations_per_second",
+    "bytes_per_second",
+    "short",
+    "failed",
+    "latency_ns_mean",
+    "latency_ns_p50",
+    "latency_ns_p90",
+    "latency_ns_p99",
+    "latency_ns_p99_9",
+    "latency_ns_min",
+    "latency_ns_max",
+];
+
+/// Writes the CSV report.
+#[derive(Default)]
+pub struct Csv {
+    context: Context,
+}
+
+impl Csv {
+    /// A CSV reporter.
+    pub fn new() -> Self {
+        Csv::default()
+    }
+
+    fn record(&self, record: &Record, output: &mut Output<'_>) -> io::Result<()> {
+        let mut writer = csv::Writer::from_writer(&mut *output.out);
+        writer.write_record(COLUMNS).map_err(io::Error::other)?;
+        for phase in &record.phases {
+            for job in &phase.jobs {
+                let shape = self.context.shape(phase, job);
+                for line in &job.tally.lines {
+                    writer.write_record(row(phase, job, line, &shape)).map_err(io::Error::other)?;
+                }
+            }
+        }
+        writer.flush()
+    }
+}
+
+impl Reporter for Csv {
+    fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
+        self.context.event(event);
+        match event {
+            Event::Ended(record) => self.record(record, output),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn row(phase: &PhaseRecord, job: &JobRecord, line: &Line, shape: &Shape) -> Vec<String> {
+    let optional = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
+    let latency = &line.latency;
+    let known = |value: u64| optional((!latency.is_empty()).then_some(value));
+    let coordinates: Vec<String> =
+        phase.coordinates.iter().map(|place| format!("{}={}", place.parameter.name(), place.value)).collect();
+    vec![
+        phase.name.clone(),
+        phase.repetition.to_string(),
+        coordinates.join(";"),
+        job.name.clone(),
+        line.label.clone(),
+        line.verb.name().into(),
+        shape.engine.clone(),
+        shape.workers.to_string(),
+        shape.depth.to_string(),
+        optional(shape.io_bytes),
+        shape.io.clone(),
+        optional(shape.span_bytes),
+        shape.mix.clone(),
+        shape.pattern.clone(),
+        shape.direct.map_or("", |direct| if direct { "yes" } else { "no" }).into(),
+        format!("{:.6}", shape::seconds(phase, job)),
+        line.operations.to_string(),
+        line.bytes.to_string(),
+        format!("{:.3}", shape::per_second(line.operations, phase, job)),
+        format!("{:.0}", shape::per_second(line.bytes, phase, job)),
+        line.short.to_string(),
+        line.failed.to_string(),
+        known(latency.mean().round() as u64),
+        optional(number::percentile(latency, 50.0)),
+        optional(number::percentile(latency, 90.0)),
+        optional(number::percentile(latency, 99.0)),
+        optional(number::percentile(latency, 99.9)),
+        known(latency.min),
+        known(latency.max),
+    ]
+}

@@ -1,0 +1,352 @@
+//! The native text report of any record: rates with what makes them comparable, latency, errors, depth, workers,
+//! steadiness, sweeps as tables and curves, and at the end what spoils a figure.
+//!
+//! Phases are written as they end; those of a sweep or of repetitions are gathered into one table.
+
+use std::io;
+
+use iodyno_model::{Event, Finding, JobRecord, Kind, PhaseRecord, Record, Severity, Verb};
+
+use crate::curve::sparkline;
+use crate::json::depth_mean;
+use crate::number;
+use crate::paint::Paint;
+use crate::shape::{self, Context};
+use crate::sweep;
+use crate::table::{Table, wrapped};
+use crate::{Output, Reporter};
+
+/// Columns of the text.
+const WIDTH: usize = 100;
+
+/// Writes the native text report.
+#[derive(Default)]
+pub struct Native {
+    paint: Paint,
+    context: Context,
+}
+
+impl Native {
+    /// A native reporter; `colour`: whether the report goes to a terminal that takes it.
+    pub fn new(colour: bool) -> Self {
+        Native { paint: Paint { colour }, context: Context::default() }
+    }
+
+    fn phase(&self, phase: &PhaseRecord) -> String {
+        let mut heading = phase.name.clone();
+        phase.coordinates.iter().for_each(|place| heading.push_str(&format!(" · {place}")));
+        if phase.repetition > 0 {
+            heading.push_str(&format!(" · repetition {}", phase.repetition + 1));
+        }
+        let mut text =
+            format!("\n{} · {}\n", self.paint.heading(&heading), number::latency(phase.elapsed_ns as f64));
+        if phase.jobs.is_empty() {
+            text.push_str("  watched only\n");
+        }
+        phase.jobs.iter().for_each(|job| text.push_str(&self.job(phase, job)));
+        text
+    }
+
+    fn job(&self, phase: &PhaseRecord, job: &JobRecord) -> String {
+        let shape = self.context.shape(phase, job);
+        let mut text = match job.name == phase.name {
+            true => String::new(),
+            false => format!("  {}\n", self.paint.heading(&job.name)),
+        };
+        let line = format!("  {}", wrapped(&shape.line(), WIDTH - 4, 4));
+        text.push_str(&format!("{}\n", self.paint.aside(&line)));
+        text.push_str(&rates(phase, job, self.paint));
+        text.push_str(&latencies(job, self.paint));
+        text.push_str(&self.errors(job));
+        text.push_str(&depth(job));
+        text.push_str(&workers(job));
+        text.push_str(&series(job));
+        text
+    }
+
+    fn errors(&self, job: &JobRecord) -> String {
+        errors(job, &self.context)
+            .iter()
+            .map(|error| format!("  {}\n", self.paint.severity(Severity::Invalid, error)))
+            .collect()
+    }
+
+    fn ended(&self, record: &Record) -> String {
+        let mut text = sweep::tables(record, &self.context, self.paint);
+        text.push_str(&repeats(record, self.paint));
+        text.push_str(&findings(&record.findings, self.paint));
+        for error in &record.errors {
+            text.push_str(&format!("\n{error}\n"));
+        }
+        if let Some(signal) = record.stopped_by {
+            text.push_str(&format!(
+                "\nstopped by signal {signal}: the figures are those of the time until then\n"
+            ));
+        }
+        text
+    }
+}
+
+impl Reporter for Native {
+    fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
+        self.context.event(event);
+        match event {
+            Event::Started(started) => {
+                let machine = &started.machine;
+                writeln!(
+                    output.out,
+                    "{} · seed {} · {} · {} · {} CPUs",
+                    self.paint.heading(&started.plan.name),
+                    started.plan.seed,
+                    machine.host,
+                    machine.kernel,
+                    machine.cpus
+                )
+            }
+            Event::Message(message) => writeln!(output.err, "{message}"),
+            Event::PhaseEnded(phase) if phase.coordinates.is_empty() => {
+                output.out.write_all(self.phase(phase).as_bytes())
+            }
+            Event::Ended(record) => output.out.write_all(self.ended(record).as_bytes()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn rates(phase: &PhaseRecord, job: &JobRecord, paint: Paint) -> String {
+    let headings = ["", "operations", "IOPS", "MB/s", "MiB/s", "bytes", "short", "failed"];
+    let mut table = Table::new(1, &headings);
+    for line in &job.tally.lines {
+        let bytes = shape::per_second(line.bytes, phase, job);
+        let moves = line.bytes > 0;
+        let if_moves = |text: String| if moves { text } else { number::NONE.into() };
+        table.row(&[
+            line.label.clone(),
+            number::thousands(line.operations),
+            number::iops(shape::per_second(line.operations, phase, job)),
+            if_moves(number::mb(bytes)),
+            if_moves(number::mib(bytes)),
+            if_moves(iodyno_model::units::binary(line.bytes)),
+            number::thousands(line.short),
+            number::thousands(line.failed),
+        ]);
+    }
+    if table.is_empty() { "  nothing was counted\n".into() } else { table.text(2, paint) }
+}
+
+fn latencies(job: &JobRecord, paint: Paint) -> String {
+    let headings = ["latency", "mean", "p50", "p90", "p99", "p99.9", "max", "samples"];
+    let mut table = Table::new(1, &headings);
+    for line in &job.tally.lines {
+        let both = [
+            (line.label.clone(), Some(&line.latency)),
+            (format!("{} service", line.label), line.service.as_ref()),
+        ];
+        for (label, histogram) in both {
+            let Some(histogram) = histogram.filter(|histogram| !histogram.is_empty()) else { continue };
+            table.row(&[
+                label,
+                number::latency(histogram.mean()),
+                number::percentile_text(histogram, 50.0),
+                number::percentile_text(histogram, 90.0),
+                number::percentile_text(histogram, 99.0),
+                number::percentile_text(histogram, 99.9),
+                number::latency(histogram.max as f64),
+                number::thousands(histogram.count()),
+            ]);
+        }
+    }
+    if table.is_empty() { String::new() } else { table.text(2, paint) }
+}
+
+/// A job's failures, one sentence each: verb, error, how often, and where first.
+pub fn errors(job: &JobRecord, context: &Context) -> Vec<String> {
+    let sentence = |error: &iodyno_model::ErrorCount| {
+        let times = if error.count == 1 {
+            "once".into()
+        } else {
+            format!("{} times", number::thousands(error.count))
+        };
+        let target = context.target(error.first_target);
+        format!(
+            "{} failed {times}: {}; first at {} of {target}",
+            error.verb,
+            errno(error.errno),
+            place(error.verb, error.first_offset)
+        )
+    };
+    let failures = job.workers.iter().filter_map(|worker| {
+        worker.failure.as_ref().map(|failure| format!("worker {} failed: {failure}", worker.index))
+    });
+    job.tally.errors.iter().map(sentence).chain(failures).collect()
+}
+
+fn place(verb: Verb, offset: u64) -> String {
+    match verb.kind() {
+        Kind::Metadata => format!("item {}", number::thousands(offset)),
+        _ => format!("offset {}", number::thousands(offset)),
+    }
+}
+
+/// An error number in words, with its name where the number means the same on every system we know.
+pub fn errno(number: i32) -> String {
+    let name = match number {
+        0 => return "short transfer".into(),
+        ..0 => return format!("verification, class {}", number.unsigned_abs()),
+        1 => "EPERM, not permitted",
+        2 => "ENOENT, no such file",
+        5 => "EIO, input/output error",
+        9 => "EBADF, bad file descriptor",
+        12 => "ENOMEM, out of memory",
+        13 => "EACCES, permission denied",
+        16 => "EBUSY, busy",
+        17 => "EEXIST, exists already",
+        19 => "ENODEV, no such device",
+        22 => "EINVAL, invalid argument",
+        24 => "EMFILE, too many open files",
+        27 => "EFBIG, file too large",
+        28 => "ENOSPC, no space left",
+        30 => "EROFS, read-only file system",
+        _ => return format!("error {number}"),
+    };
+    name.into()
+}
+
+fn depth(job: &JobRecord) -> String {
+    match depth_mean(&job.tally.depths) {
+        Some(mean) if job.depth > 1 => {
+            format!("  depth reached: mean {mean:.1} of {} asked, per worker\n", job.depth)
+        }
+        _ => String::new(),
+    }
+}
+
+fn workers(job: &JobRecord) -> String {
+    if job.workers.len() < 2 {
+        return String::new();
+    }
+    let operations = number::Repeats::of(job.workers.iter().map(|worker| worker.operations as f64));
+    let ends = number::Repeats::of(job.workers.iter().map(|worker| worker.ended_ns as f64));
+    let text = |value: Option<f64>| number::thousands(value.unwrap_or(0.0).round() as u64);
+    let line = format!(
+        "workers: {} to {} operations, median {}; first done after {}, last after {}",
+        text(operations.least()),
+        text(operations.most()),
+        text(operations.median()),
+        number::latency(ends.least().unwrap_or(0.0)),
+        number::latency(ends.most().unwrap_or(0.0)),
+    );
+    format!("  {}\n", wrapped(&line, WIDTH - 4, 4))
+}
+
+fn series(job: &JobRecord) -> String {
+    let series = &job.tally.series;
+    if series.rows.len() < 3 {
+        return String::new();
+    }
+    let rates: Vec<f64> = series.rows.iter().map(|row| row.operations() as f64).collect();
+    let per_second = 1e9 / series.interval_ns.max(1) as f64;
+    let repeats = number::Repeats::of(rates.iter().map(|rate| rate * per_second));
+    format!(
+        "  over time: {} {} to {} IOPS, one character {}\n",
+        sparkline(&rates, 50),
+        number::iops(repeats.least().unwrap_or(0.0)),
+        number::iops(repeats.most().unwrap_or(0.0)),
+        number::latency(series.interval_ns as f64 * (rates.len().div_ceil(50)) as f64),
+    )
+}
+
+/// Medians over phases of one name and place that ran more than once.
+fn repeats(record: &Record, paint: Paint) -> String {
+    let mut names: Vec<(&str, &[iodyno_model::Coordinate])> = Vec::new();
+    for phase in &record.phases {
+        let key = (phase.name.as_str(), phase.coordinates.as_slice());
+        if !names.contains(&key) {
+            names.push(key);
+        }
+    }
+    let mut table = Table::new(1, &["", "passes", "IOPS, median", "least", "most", "range"]);
+    for (name, coordinates) in names {
+        let passes =
+            record.phases.iter().filter(|phase| phase.name == name && phase.coordinates == coordinates);
+        let rate = |phase: &PhaseRecord| -> f64 {
+            phase.jobs.iter().map(|job| shape::per_second(job.tally.all_operations(), phase, job)).sum()
+        };
+        let repeats = number::Repeats::of(passes.map(rate));
+        if repeats.count() > 1 {
+            let text = |value: Option<f64>| value.map_or_else(|| number::NONE.into(), number::iops);
+            let mut label = name.to_string();
+            coordinates.iter().for_each(|place| label.push_str(&format!(" · {place}")));
+            table.row(&[
+                label,
+                repeats.count().to_string(),
+                text(repeats.median()),
+                text(repeats.least()),
+                text(repeats.most()),
+                repeats.range_percent().map_or_else(|| number::NONE.into(), number::percent),
+            ]);
+        }
+    }
+    match table.is_empty() {
+        true => String::new(),
+        false => format!("\n{}\n{}", paint.heading("repetitions"), table.text(2, paint)),
+    }
+}
+
+/// Findings, worst first: severity and sentence, then the figures, then the advice. Findings of one code and advice are
+/// said once, with the names of the phases that they concern too.
+pub fn findings(findings: &[Finding], paint: Paint) -> String {
+    if findings.is_empty() {
+        return String::new();
+    }
+    let mut sorted: Vec<&Finding> = findings.iter().collect();
+    sorted.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.code));
+    let mut groups: Vec<Vec<&Finding>> = Vec::new();
+    for finding in sorted {
+        let key = |other: &Finding| (other.code, other.severity, other.advice.clone());
+        match groups.iter_mut().find(|group| key(group[0]) == key(finding)) {
+            Some(group) => group.push(finding),
+            None => groups.push(vec![finding]),
+        }
+    }
+    let text: String = groups.iter().map(|group| alike(group, paint)).collect();
+    format!("\n{}\n{text}", paint.heading("findings"))
+}
+
+/// Findings of one matter: the first in full, the others by name.
+fn alike(group: &[&Finding], paint: Paint) -> String {
+    const INDENT: usize = 11;
+    let finding = group[0];
+    let word = match finding.severity {
+        Severity::Note => "note",
+        Severity::Doubtful => "doubtful",
+        Severity::Invalid => "invalid",
+    };
+    let figures: Vec<String> = finding.figures.iter().map(number::figure).collect();
+    let mut lines = vec![paint.aside(&wrapped(&figures.join(" · "), WIDTH - INDENT, INDENT))];
+    if group.len() > 1 {
+        lines.push(paint.aside(&wrapped(&also(group), WIDTH - INDENT, INDENT)));
+    }
+    lines.push(wrapped(&format!("→ {}", finding.advice), WIDTH - INDENT, INDENT));
+    let sentence = format!("[{}] {}: {}", finding.code, finding.phase, finding.sentence);
+    let word = paint.severity(finding.severity, &format!("{word:8}"));
+    let mut text = format!("  {word} {}\n", wrapped(&sentence, WIDTH - INDENT, INDENT));
+    lines.iter().for_each(|line| text.push_str(&format!("{:INDENT$}{line}\n", "")));
+    text
+}
+
+/// The other phases of a group, each once with how often.
+fn also(group: &[&Finding]) -> String {
+    let mut names: Vec<(&str, usize)> = Vec::new();
+    for finding in &group[1..] {
+        match names.iter_mut().find(|(name, _)| *name == finding.phase) {
+            Some((_, times)) => *times += 1,
+            None => names.push((&finding.phase, 1)),
+        }
+    }
+    let name = |(name, times): &(&str, usize)| match times {
+        1 => name.to_string(),
+        _ => format!("{name} {times} times"),
+    };
+    format!("also {}", names.iter().map(name).collect::<Vec<_>>().join(", "))
+}

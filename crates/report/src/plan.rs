@@ -1,0 +1,153 @@
+//! A plan in words: [`print`] is the golden format that all dialects share, [`explain`] is what a user reads first.
+//!
+//! `print` is complete: what is not at its default shows up, so two plans that print alike run alike. It measures
+//! nothing, opens nothing and judges nothing; `explain` judges, but only from facts it is handed.
+
+mod amount;
+mod exact;
+mod explain;
+mod job;
+mod pattern;
+mod payload;
+mod pitfall;
+mod script;
+mod target;
+
+use iodyno_model::{Intent, Phase, Plan, Repeat, Shared, SharedKind, Stop, Sweep, Value};
+
+pub use explain::explain;
+
+use exact::{bytes, number, time};
+
+/// The plan as text: stable, terse, complete.
+pub fn print(plan: &Plan) -> String {
+    let mut out = String::new();
+    line(&mut out, 0, &head(plan));
+    for device in &plan.destroy {
+        line(&mut out, 1, &format!("gives up the content of {device}"));
+    }
+    for sweep in &plan.sweep {
+        line(&mut out, 1, &varied(sweep));
+    }
+    unused_targets(plan, &mut out);
+    for (index, phase) in plan.phases.iter().enumerate() {
+        self::phase(plan, index, phase, &mut out);
+    }
+    out
+}
+
+fn line(out: &mut String, level: usize, text: &str) {
+    for _ in 0..level {
+        out.push_str("  ");
+    }
+    out.push_str(text);
+    out.push('\n');
+}
+
+fn head(plan: &Plan) -> String {
+    let mut words = vec![format!("plan \"{}\"", plan.name), format!("seed {}", plan.seed)];
+    if plan.intent != Intent::default() {
+        words.push(format!("measures {}", intent(plan.intent)));
+    }
+    if plan.repeat != Repeat::default() {
+        words.push(repeat(&plan.repeat));
+    }
+    if plan.signatures_allowed {
+        words.push("writes to devices that carry a signature".into());
+    }
+    words.join(" · ")
+}
+
+pub(crate) fn intent(intent: Intent) -> &'static str {
+    match intent {
+        Intent::Device => "the device",
+        Intent::WholeDevice => "the whole device",
+        Intent::Cache => "the page cache",
+        Intent::Network => "the network",
+        Intent::Correctness => "whether it is right",
+    }
+}
+
+fn repeat(repeat: &Repeat) -> String {
+    let mut text = format!("{} times", repeat.times);
+    if repeat.until_interval_percent > 0.0 {
+        text.push_str(&format!(
+            " and on until every rate is known to {} %, {} times at most",
+            number(repeat.until_interval_percent),
+            repeat.most
+        ));
+    }
+    text
+}
+
+fn varied(sweep: &Sweep) -> String {
+    let value = |value: &Value| match value {
+        Value::Number(number) if sweep.parameter.is_bytes() => bytes(*number),
+        value => value.to_string(),
+    };
+    let values: Vec<_> = sweep.values.iter().map(value).collect();
+    format!("sweep {} over {}", sweep.parameter.name(), values.join(", "))
+}
+
+/// Targets that no job works on would else be invisible.
+fn unused_targets(plan: &Plan, out: &mut String) {
+    let used =
+        |index| plan.phases.iter().flat_map(|phase| &phase.jobs).any(|job| job.targets.contains(&index));
+    for (_, target) in plan.targets.iter().enumerate().filter(|(index, _)| !used(*index)) {
+        line(out, 1, &format!("unused {}", target::line(target)));
+    }
+}
+
+fn phase(plan: &Plan, index: usize, phase: &Phase, out: &mut String) {
+    let mut words = vec![format!("phase {} \"{}\"", index + 1, phase.name)];
+    words.extend(phase.coordinates.iter().map(ToString::to_string));
+    if phase.repetition > 0 {
+        words.push(format!("repetition {}", phase.repetition));
+    }
+    if phase.pause_ns > 0 {
+        words.push(format!("after a pause of {}", time(phase.pause_ns)));
+    }
+    if phase.drop_caches {
+        words.push("after dropping caches".into());
+    }
+    words.extend(stop(&phase.stop));
+    words.extend(watch(phase));
+    line(out, 0, &words.join(" · "));
+    phase.shared.iter().for_each(|shared| line(out, 1, &self::shared(shared)));
+    phase.jobs.iter().for_each(|job| job::print(plan, phase, job, out));
+}
+
+fn stop(stop: &Stop) -> Option<String> {
+    let first = match stop {
+        Stop::Each => return None,
+        Stop::FirstDone => "worker that is done",
+        Stop::FirstJobDone => "job that is done",
+        Stop::FirstError => "worker that fails",
+    };
+    Some(format!("ends with the first {first}"))
+}
+
+fn watch(phase: &Phase) -> Option<String> {
+    match (phase.jobs.is_empty(), phase.watch_ns) {
+        (true, 0) => Some("only watches, until stopped".into()),
+        (true, ns) => Some(format!("only watches, for {}", time(ns))),
+        (false, 0) => None,
+        (false, ns) => Some(format!("watch {}", time(ns))),
+    }
+}
+
+fn shared(shared: &Shared) -> String {
+    let what = match &shared.kind {
+        SharedKind::Tokens { per_second, queue_s } => {
+            format!("tokens, {}/s, {} s of them queue up at most", number(*per_second), number(*queue_s))
+        }
+        SharedKind::Semaphore { initial, most: u64::MAX } => format!("semaphore, {initial} at the start"),
+        SharedKind::Semaphore { initial, most } => {
+            format!("semaphore, {initial} at the start, {most} at most")
+        }
+        SharedKind::Counter => "counter".into(),
+        SharedKind::Signal => "signal".into(),
+        SharedKind::Weights { most } => format!("weights, at most {most} ahead"),
+    };
+    format!("shared \"{}\": {what}", shared.name)
+}

@@ -1,0 +1,276 @@
+//! A job in words: who, on what, what, how fast, from when, until when.
+
+use iodyno_model::{
+    Arrivals, Depth, Directed, ErrorPolicy, Finish, Job, Kind, LatencyTarget, Limit, Pace, Per, Phase, Place,
+    Placement, Plan, Ranks, Rate, SharedKind, SharedUse, Start, Verb, WorkerKind, Workload,
+};
+
+use super::exact::{bytes, many, number, time};
+use super::{line, pattern, payload, script, target};
+
+/// Appends all lines of a job.
+pub(crate) fn print(plan: &Plan, phase: &Phase, job: &Job, out: &mut String) {
+    line(out, 1, &head(job));
+    let mut put = |text: &str| line(out, 2, text);
+    for index in &job.targets {
+        match plan.targets.get(*index) {
+            Some(target) => put(&format!("on {}", target::line(target))),
+            None => put(&format!("on target {index}, which is missing")),
+        }
+    }
+    workload(plan, job).iter().for_each(|text| put(text));
+    payload::lines(&job.payload).iter().for_each(|text| put(text));
+    pace(phase, &job.pace).iter().for_each(|text| put(text));
+    start(&job.start).iter().for_each(|text| put(text));
+    until(job).iter().for_each(|text| put(text));
+    finish(&job.finish).iter().for_each(|text| put(text));
+    rest(job).iter().for_each(|text| put(text));
+}
+
+fn head(job: &Job) -> String {
+    let kind = match (job.kind, job.workers) {
+        (WorkerKind::Threads, 1) => "thread",
+        (WorkerKind::Threads, _) => "threads",
+        (WorkerKind::Processes, 1) => "process",
+        (WorkerKind::Processes, _) => "processes",
+    };
+    let mut words = vec![
+        format!("job \"{}\" ×{} {kind}", job.name, job.workers),
+        job.engine.clone(),
+        format!("depth {}", depth(&job.depth)),
+    ];
+    words.extend(job.settings.iter().map(|setting| format!("{} = {}", setting.name, setting.value)));
+    words.join(" · ")
+}
+
+fn depth(depth: &Depth) -> String {
+    let mut words = vec![depth.most.to_string()];
+    if depth.submit_batch > 0 {
+        words.push(format!("submitted {} at once", depth.submit_batch));
+    }
+    if depth.reap_least > 1 {
+        words.push(format!("reaped {} at once", depth.reap_least));
+    }
+    if depth.low > 0 {
+        words.push(format!("refilled at {}", depth.low));
+    }
+    words.join(", ")
+}
+
+fn workload(plan: &Plan, job: &Job) -> Vec<String> {
+    match &job.workload {
+        Workload::Pattern(pattern) => pattern::lines(pattern, job.seed),
+        Workload::Script(written) => {
+            let mut lines = script::lines(plan, job, written);
+            lines.extend(job.seed.map(|seed| format!("seed {seed}")));
+            lines
+        }
+        Workload::Trace(trace) => {
+            let mut lines = script::trace(plan, job, trace);
+            lines.extend(job.seed.map(|seed| format!("seed {seed}")));
+            lines
+        }
+    }
+}
+
+fn pace(phase: &Phase, pace: &Pace) -> Vec<String> {
+    let mut lines = Vec::new();
+    if pace.rate != Directed::default() {
+        lines.push(format!("at {}{}", rates(&pace.rate), arrivals(pace)));
+    } else if pace.arrivals != Arrivals::default() || pace.burst > 1 || !pace.open_loop {
+        lines.push(format!("at any rate{}", arrivals(pace)));
+    }
+    if pace.rate_least != Directed::default() {
+        lines.push(format!("fails below {}", rates(&pace.rate_least)));
+    }
+    lines.extend(pace.think.as_ref().map(pattern::think));
+    lines.extend(pace.shared.iter().map(|used| gate(phase, used)));
+    lines.extend(pace.latency_target.as_ref().map(latency_target));
+    lines
+}
+
+fn arrivals(pace: &Pace) -> String {
+    let mut text = String::new();
+    if pace.burst > 1 {
+        text.push_str(&format!(", {} at once", pace.burst));
+    }
+    if pace.arrivals == Arrivals::Poisson {
+        text.push_str(", Poisson arrivals");
+    }
+    text.push_str(match pace.open_loop {
+        true => ", open loop",
+        false => ", closed loop",
+    });
+    text
+}
+
+fn rates(rates: &Directed<Rate>) -> String {
+    let all = [("reads", rates.read), ("writes", rates.write), ("trims", rates.trim)];
+    if all.iter().all(|(_, rate)| *rate == rates.read) {
+        return format!("{} each", rate(rates.read));
+    }
+    let limited = all.iter().filter(|(_, rate)| *rate != Rate::Unlimited);
+    limited.map(|(name, value)| format!("{name} {} each", rate(*value))).collect::<Vec<_>>().join(", ")
+}
+
+fn rate(rate: Rate) -> String {
+    match rate {
+        Rate::Unlimited => "any rate".into(),
+        Rate::Operations(per_second) => format!("{} operations/s", number(per_second)),
+        Rate::Bytes(per_second) => format!("{}/s", bytes(per_second)),
+    }
+}
+
+fn gate(phase: &Phase, used: &SharedUse) -> String {
+    let weights = phase
+        .shared
+        .iter()
+        .any(|shared| shared.name == used.name && matches!(shared.kind, SharedKind::Weights { .. }));
+    match (weights, used.per) {
+        (true, _) => format!("weighs {} in \"{}\"", used.amount, used.name),
+        (false, Per::Use) => format!("each operation takes {}", script::amount(used)),
+        (false, _) => format!("takes {}", script::amount(used)),
+    }
+}
+
+fn latency_target(target: &LatencyTarget) -> String {
+    let keep = if target.keep { ", and stays there" } else { "" };
+    format!(
+        "seeks the depth at which {} % are faster than {} over {}{keep}",
+        number(target.percent),
+        time(target.latency_ns),
+        time(target.window_ns)
+    )
+}
+
+fn start(start: &Start) -> Vec<String> {
+    let mut words = Vec::new();
+    words.extend(start.after_job.as_ref().map(|job| format!("after job \"{job}\" has ended")));
+    if start.after_ns > 0 {
+        words.push(format!("after {}", time(start.after_ns)));
+    }
+    if start.spread_ns > 0 {
+        words.push(format!("plus up to {}", time(start.spread_ns)));
+    }
+    let mut lines = Vec::new();
+    if !words.is_empty() {
+        lines.push(format!("starts {}", words.join(", ")));
+    }
+    let begin: Vec<_> =
+        [(start.open, "opening is measured"), (start.barrier, "all wait for each other after opening")]
+            .iter()
+            .filter(|(is, _)| *is)
+            .map(|(_, word)| *word)
+            .collect();
+    if !begin.is_empty() {
+        lines.push(begin.join(", "));
+    }
+    lines
+}
+
+/// What a worker is said to have done with its bytes.
+fn done(job: &Job) -> &'static str {
+    let Workload::Pattern(pattern) = &job.workload else { return "moved" };
+    let only = |kind: Kind| pattern.mix.shares.iter().all(|share| share.verb.kind() == kind);
+    let verb = |verb: Verb| pattern.mix.shares.iter().all(|share| share.verb == verb);
+    match () {
+        () if only(Kind::Read) => "read",
+        () if only(Kind::Write) => "wrote",
+        () if only(Kind::Trim) => "trimmed",
+        () if verb(Verb::Send) => "sent",
+        () if verb(Verb::Recv) => "received",
+        () => "moved",
+    }
+}
+
+fn until(job: &Job) -> Vec<String> {
+    let limit = &job.limit;
+    let who = if limit.together { "all together" } else { "each" };
+    let mut ends = Vec::new();
+    ends.extend(limit.time_ns.map(time));
+    ends.extend(limit.bytes.map(|most| format!("{who} {} {}", done(job), bytes(most))));
+    ends.extend(limit.operations.map(|most| format!("{who} did {}", many(most, "operation"))));
+    ends.extend(
+        limit.passes.map(|most| format!("each did {}", many(most, "pass").replace("passs", "passes"))),
+    );
+    ends.extend(limit.as_phase.as_ref().map(|phase| format!("each did as many as in phase \"{phase}\"")));
+    let mut lines = vec![match ends.is_empty() {
+        true => "for one pass".to_string(),
+        false => format!("until {}", ends.join(", or ")),
+    }];
+    lines.extend(after_time(limit));
+    lines
+}
+
+fn after_time(limit: &Limit) -> Vec<String> {
+    let mut lines = Vec::new();
+    if limit.wear_out {
+        lines.push("then the slower ones go on until they did as much as the fastest".into());
+    }
+    if limit.ramp_ns > 0 {
+        lines.push(format!("the first {} are not counted", time(limit.ramp_ns)));
+    }
+    lines
+}
+
+fn finish(finish: &Finish) -> Option<String> {
+    let mut words = Vec::new();
+    words.extend(finish.sync.map(|verb| verb.to_string()));
+    if finish.barrier {
+        words.push("all wait for each other".into());
+    }
+    if finish.close {
+        words.push("close".into());
+    }
+    (!words.is_empty()).then(|| format!("then {}, measured", words.join(", ")))
+}
+
+fn rest(job: &Job) -> Vec<String> {
+    let mut lines = placement(&job.placement);
+    match job.ranks {
+        Ranks::All => {}
+        Ranks::First(count) => lines.push(format!("on the first {}", many(count.into(), "rank"))),
+        Ranks::Only(rank) => lines.push(format!("on rank {rank} only")),
+    }
+    lines.extend(place(job.place));
+    match job.errors {
+        ErrorPolicy::Stop => {}
+        ErrorPolicy::Continue => lines.push("errors are counted, it goes on".into()),
+        ErrorPolicy::AtMost(most) => lines.push(format!("goes on over at most {}", many(most, "error"))),
+    }
+    lines.extend(job.group.as_ref().map(|group| format!("reported in group \"{group}\"")));
+    lines
+}
+
+fn placement(placement: &Placement) -> Vec<String> {
+    let mut words = Vec::new();
+    if !placement.cpus.is_empty() {
+        let cpus: Vec<_> = placement.cpus.iter().map(ToString::to_string).collect();
+        let spread = if placement.spread { ", one for each worker" } else { "" };
+        words.push(format!("on CPUs {}{spread}", cpus.join(", ")));
+    } else if placement.spread {
+        words.push("one CPU for each worker".into());
+    }
+    words.extend(placement.numa_node.map(|node| format!("memory of NUMA node {node}")));
+    words.extend(placement.nice.map(|nice| format!("nice {nice}")));
+    words.extend(
+        placement.io_priority.map(|(class, level)| format!("I/O priority class {class} level {level}")),
+    );
+    words.extend(placement.identity.map(|(user, group)| format!("as user {user} group {group}")));
+    words.extend(placement.cgroup.as_ref().map(|group| format!("in cgroup {group}")));
+    match words.is_empty() {
+        true => Vec::new(),
+        false => vec![words.join(" · ")],
+    }
+}
+
+fn place(place: Place) -> Option<String> {
+    let whose = match place {
+        Place::Own => return None,
+        Place::ShiftRanks(by) => format!("of the rank {by} further"),
+        Place::ShiftNodes(by) => format!("of the same rank {} further", many(by.into(), "node")),
+        Place::RandomAway(least) => format!("of a random rank at least {least} away"),
+        Place::Permuted => "of another rank each, permuted".into(),
+    };
+    Some(format!("works on the data {whose}"))
+}

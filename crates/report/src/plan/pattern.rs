@@ -1,0 +1,213 @@
+//! A drawn workload in words: which verb, how long, where.
+
+use iodyno_model::{
+    Coverage, Directed, Every, Extent, FileOrder, Kind, Mix, Overlap, Pattern, Pick, Size, Span, Verb,
+};
+
+use super::exact::{bytes, many, number, time};
+
+/// The lines of a pattern, without their indent; the first may be followed by the job's seed.
+pub(crate) fn lines(pattern: &Pattern, seed: Option<u64>) -> Vec<String> {
+    let mut words = vec![mix(&pattern.mix)];
+    words.extend(by_direction(&pattern.mix, &pattern.size, moves_bytes(&pattern.mix), size));
+    words.extend(by_direction(&pattern.mix, &pattern.pick, true, |pick| places(pick, pattern.coverage)));
+    if pattern.align_bytes != Directed::default() {
+        let align = |align: &u64| format!("aligned to {}", bytes(*align));
+        words.extend(by_direction(&pattern.mix, &pattern.align_bytes, true, align));
+    }
+    words.extend(seed.map(|seed| format!("seed {seed}")));
+    let mut lines = vec![words.join(" · ")];
+    lines.extend(span(&pattern.span));
+    lines.extend(order(&pattern.files));
+    lines.extend(pattern.every.iter().map(every));
+    if pattern.overlap == Overlap::Serialised {
+        lines.push("a block in flight is waited for before it comes again".into());
+    }
+    lines
+}
+
+fn moves_bytes(mix: &Mix) -> bool {
+    mix.shares.iter().any(|share| share.verb.moves_data() || share.verb.kind() == Kind::Trim)
+}
+
+fn mix(mix: &Mix) -> String {
+    let sum: f64 = mix.shares.iter().map(|share| share.weight).sum();
+    let share =
+        |verb: Verb, weight: f64| format!("{verb} {} %", number(weight / sum.max(f64::MIN_POSITIVE) * 100.0));
+    let mut text: Vec<_> = mix.shares.iter().map(|part| share(part.verb, part.weight)).collect();
+    if mix.run > 1 {
+        text.push(format!("in runs of {}", mix.run));
+    }
+    text.join(", ")
+}
+
+/// Which directions a mix can take: read, write, trim.
+fn directions(mix: &Mix) -> [bool; 3] {
+    let any = |which: &dyn Fn(Verb) -> bool| mix.shares.iter().any(|share| which(share.verb));
+    [
+        any(&|verb| verb.kind() == Kind::Read || matches!(verb, Verb::Recv | Verb::Exchange)),
+        any(&|verb| !matches!(verb.kind(), Kind::Read | Kind::Trim) && verb != Verb::Recv),
+        any(&|verb| verb.kind() == Kind::Trim),
+    ]
+}
+
+/// One word where all directions agree, else one for each.
+fn by_direction<T: PartialEq>(
+    mix: &Mix,
+    of: &Directed<T>,
+    wanted: bool,
+    word: impl Fn(&T) -> String,
+) -> Option<String> {
+    let used = directions(mix);
+    let exchange = mix.shares.iter().all(|share| share.verb == Verb::Exchange);
+    let (read, write) = if exchange { ("response", "request") } else { ("read", "write") };
+    let all = [(read, &of.read), (write, &of.write), ("trim", &of.trim)];
+    let values: Vec<_> = all.iter().zip(used).filter(|(_, used)| *used).map(|(value, _)| *value).collect();
+    if !wanted || values.is_empty() {
+        return None;
+    }
+    if values.iter().all(|(_, value)| *value == values[0].1) {
+        return Some(word(values[0].1));
+    }
+    Some(values.iter().map(|(name, value)| format!("{name} {}", word(value))).collect::<Vec<_>>().join(", "))
+}
+
+/// A size in words.
+pub(crate) fn size(size: &Size) -> String {
+    match size {
+        Size::Fixed(fixed) => bytes(*fixed),
+        Size::Uniform { least_bytes, most_bytes, step_bytes } => {
+            format!("{} to {} in steps of {}", bytes(*least_bytes), bytes(*most_bytes), bytes(*step_bytes))
+        }
+        Size::Split(table) => {
+            let part = |(size, percent): &(u64, f64)| format!("{} {} %", bytes(*size), number(*percent));
+            table.iter().map(part).collect::<Vec<_>>().join(" + ")
+        }
+        Size::Gamma { mean_bytes, shape } => {
+            format!("gamma {} around {}", number(*shape), bytes(mean_bytes.max(0.0) as u64))
+        }
+        Size::Blend(table) => {
+            let part =
+                |(size, percent): &(Size, f64)| format!("({}) {} %", self::size(size), number(*percent));
+            table.iter().map(part).collect::<Vec<_>>().join(" + ")
+        }
+        Size::ResultOf(label) => format!("as much as \"{label}\""),
+        Size::Whole => "the whole file".into(),
+    }
+}
+
+fn places(pick: &Pick, coverage: Coverage) -> String {
+    let text = self::pick(pick);
+    match (coverage, pick) {
+        (Coverage::Repeating, _) => format!("{text}, with repeats"),
+        (Coverage::Once, Pick::Uniform) => format!("{text}, no repeat"),
+        (Coverage::Once, _) => text,
+    }
+}
+
+/// A way of picking in words.
+pub(crate) fn pick(pick: &Pick) -> String {
+    match pick {
+        Pick::Sequential => "sequential".into(),
+        Pick::Backward => "backward".into(),
+        Pick::Gap(gap) if *gap < 0 => {
+            format!("sequential, going back {} after each", bytes(gap.unsigned_abs()))
+        }
+        Pick::Gap(gap) => format!("sequential, skipping {} after each", bytes(gap.unsigned_abs())),
+        Pick::Strided { stride_bytes } => format!("strided by {}", bytes(*stride_bytes)),
+        Pick::Segmented { block_bytes, count, stride_bytes, shuffled } => {
+            segmented(*block_bytes, *count, *stride_bytes, *shuffled)
+        }
+        Pick::Uniform => "uniform".into(),
+        Pick::Zipf { theta } => format!("zipf {}", number(*theta)),
+        Pick::Pareto { h } => format!("pareto {}", number(*h)),
+        Pick::Normal { deviation_percent } => format!("normal, deviation {} %", number(*deviation_percent)),
+        Pick::Zones(zones) => {
+            let zone = |zone: &iodyno_model::Zone| {
+                format!("{} % in {}", number(zone.accesses_percent), extent(zone.extent, "the rest"))
+            };
+            format!("zones {}", zones.iter().map(zone).collect::<Vec<_>>().join(", "))
+        }
+        Pick::Blend(ways) => {
+            let way =
+                |way: &iodyno_model::Blend| format!("{} % {}", number(way.percent), self::pick(&way.pick));
+            ways.iter().map(way).collect::<Vec<_>>().join(" + ")
+        }
+        Pick::Repeat { times, pick } => format!("{}, each place {times} times", self::pick(pick)),
+        Pick::Runs { operations, pick } => format!("{}, runs of {operations}", self::pick(pick)),
+        Pick::Stream => "as a stream".into(),
+        Pick::Append => "at the end".into(),
+    }
+}
+
+fn segmented(block_bytes: u64, count: u64, stride_bytes: u64, shuffled: bool) -> String {
+    let count = if count == 0 { "segments".into() } else { many(count, "segment") };
+    let apart = match stride_bytes {
+        0 => "one block of each worker apart".into(),
+        stride => format!("{} apart", bytes(stride)),
+    };
+    let order = if shuffled { ", shuffled inside" } else { "" };
+    format!("{count} of {}, {apart}{order}", bytes(block_bytes))
+}
+
+/// An extent in words; `rest` where it is open.
+pub(crate) fn extent(extent: Extent, rest: &str) -> String {
+    match extent {
+        Extent::Bytes(length) => bytes(length),
+        Extent::Percent(percent) => format!("{} %", number(percent)),
+        Extent::Rest => rest.into(),
+    }
+}
+
+fn span(span: &Span) -> Option<String> {
+    if *span == Span::default() {
+        return None;
+    }
+    let mut words = vec![format!("touching {}", extent(span.length, "all"))];
+    if span.offset != Extent::Rest {
+        words.push(format!("from {}", extent(span.offset, "the start")));
+    }
+    if span.increment != Extent::Rest {
+        words.push(format!("{} further for each worker", extent(span.increment, "0")));
+    }
+    Some(words.join(", "))
+}
+
+fn order(order: &FileOrder) -> Option<String> {
+    match order {
+        FileOrder::InTurn => None,
+        FileOrder::RoundRobin { operations } => {
+            Some(format!("files in turn, {} on each", many((*operations).into(), "operation")))
+        }
+        FileOrder::Drawn { pick, operations } => Some(format!(
+            "files drawn {}, {} on each",
+            self::pick(pick),
+            many((*operations).into(), "operation")
+        )),
+    }
+}
+
+fn every(every: &Every) -> String {
+    let what = if every.verb.kind() == Kind::Sync { "write" } else { "operation" };
+    format!("{} after every {}", every.verb, many(every.operations, what).trim_start_matches("1 "))
+}
+
+/// A pause in words.
+pub(crate) fn think(think: &iodyno_model::Think) -> String {
+    let mut words = Vec::new();
+    if think.spin_ns > 0 {
+        words.push(format!("computes {}", time(think.spin_ns)));
+    }
+    if think.sleep_ns > 0 || think.spin_ns == 0 {
+        words.push(format!("sleeps {}", time(think.sleep_ns)));
+    }
+    let mut text = format!("{} after every ", words.join(" and "));
+    match think.after_ns {
+        0 => text.push_str(many(think.every.max(1), "operation").trim_start_matches("1 ")),
+        ns => text.push_str(&format!("{} of I/O", time(ns))),
+    }
+    if think.drain {
+        text.push_str(", once nothing is in flight");
+    }
+    text
+}

@@ -1,0 +1,287 @@
+//! The known lies that a plan walks into, before it runs: one sentence each, and the key that would change it.
+//!
+//! The numbers are those of the list of known lies, as in findings. Says nothing that the plan or the facts do not
+//! prove: a plan without traps gets no line.
+
+use iodyno_model::{
+    Content, Direct, Finish, Intent, Job, Kind, Machine, OpenSync, Payload, Phase, Prepare, Refresh, Target,
+    TargetKind, Workload,
+};
+
+use super::amount::{self, Scene};
+use super::exact::{bytes, many, time};
+use super::explain::{cached, name, pretends, where_};
+use iodyno_model::units;
+
+/// A trap of one job.
+type Check = fn(&Scene<'_>, &Machine, &Phase, &Job) -> Option<String>;
+
+/// A trap of one target of a job.
+type TargetCheck = fn(&Scene<'_>, &Machine, &Job, &Target) -> Option<String>;
+
+const OF_TARGETS: &[TargetCheck] = &[missing, cached_reads, cached_writes, holes, misaligned, not_a_device];
+const OF_JOBS: &[Check] = &[easy_data, depth_ignored, few_operations, too_short, endless];
+
+/// Every trap once, in the order of the plan.
+pub(crate) fn all(scene: &Scene<'_>, machine: &Machine) -> Vec<String> {
+    let mut found = Vec::new();
+    for phase in &scene.plan.phases {
+        for job in &phase.jobs {
+            for target in scene.targets(job) {
+                found.extend(OF_TARGETS.iter().filter_map(|check| check(scene, machine, job, target)));
+            }
+            found.extend(OF_JOBS.iter().filter_map(|check| check(scene, machine, phase, job)));
+        }
+        found.extend(crowded(machine, phase));
+        found.extend(watches_for_ever(phase));
+    }
+    found.extend(no_room(scene));
+    let mut once: Vec<String> = Vec::new();
+    found.into_iter().for_each(|text| {
+        if !once.contains(&text) {
+            once.push(text)
+        }
+    });
+    once
+}
+
+fn trap(code: u8, sentence: impl std::fmt::Display, key: &str) -> Option<String> {
+    match code {
+        0 => Some(format!("{sentence} → {key}")),
+        code => Some(format!("{sentence} (lie {code}) → {key}")),
+    }
+}
+
+/// Whether numbers of the page cache would be lies.
+fn storage(scene: &Scene<'_>) -> bool {
+    matches!(scene.plan.intent, Intent::Device | Intent::WholeDevice)
+}
+
+/// The name under which the plan file knows a target.
+fn section(target: &Target) -> String {
+    let name = target.name.split(" (").next().unwrap_or(&target.name);
+    format!("[target.{name}]")
+}
+
+fn memory(scene: &Scene<'_>, machine: &Machine, target: &Target) -> Option<u64> {
+    let told = scene.facts(target).and_then(|facts| facts.memory_bytes);
+    told.or(Some(machine.memory_bytes)).filter(|bytes| *bytes > 0)
+}
+
+fn missing(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
+    let made = target.open.create || target.prepare != Prepare::AsItIs || pretends(job);
+    let gone = scene.facts(target).is_some_and(|facts| facts.missing);
+    let file = matches!(target.kind, TargetKind::File { .. });
+    if made || !gone || !file {
+        return None;
+    }
+    let what = format!("{} is not there, and nothing makes it", name(target));
+    let key = match amount::reads(job) > 0.0 {
+        true => format!("prepare = \"filled\" with a size in {}", section(target)),
+        false => format!("create = true in {}", section(target)),
+    };
+    trap(if amount::reads(job) > 0.0 { 3 } else { 0 }, what, &key)
+}
+
+fn cached_reads(scene: &Scene<'_>, machine: &Machine, job: &Job, target: &Target) -> Option<String> {
+    if !storage(scene) || pretends(job) || !cached(target) || amount::reads(job) == 0.0 {
+        return None;
+    }
+    let (span, memory) = (scene.span(job, target)?, memory(scene, machine, target)?);
+    if span >= memory {
+        return None;
+    }
+    let what = format!(
+        "reads of {} ({}) will come from the page cache, as it fits into the {} of memory",
+        name(target),
+        bytes(span),
+        units::binary(memory)
+    );
+    trap(1, what, &format!("direct = true in {}, or intent = \"cache\" if that is meant", section(target)))
+}
+
+fn cached_writes(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
+    let synced = job.finish != Finish::default() && job.finish.sync.is_some();
+    let every = match &job.workload {
+        Workload::Pattern(pattern) => pattern.every.iter().any(|every| every.verb.kind() == Kind::Sync),
+        _ => amount::share(job, |verb| verb.kind() == Kind::Sync) > 0.0,
+    };
+    let safe = synced || every || target.open.sync != OpenSync::No;
+    if !storage(scene) || pretends(job) || !cached(target) || safe || amount::writes(job) == 0.0 {
+        return None;
+    }
+    let what =
+        format!("writes to {} stay in memory, as nothing syncs them inside the measured time", name(target));
+    trap(2, what, &format!("finish = \"fsync\" in the job, or direct = true in {}", section(target)))
+}
+
+fn holes(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
+    let empty = matches!(target.prepare, Prepare::Sparse | Prepare::Reserved | Prepare::Empty);
+    if !storage(scene) || pretends(job) || !empty || amount::reads(job) == 0.0 {
+        return None;
+    }
+    let what = format!("reads of {} find holes that no device has to read", name(target));
+    trap(3, what, &format!("prepare = \"filled\" in {}", section(target)))
+}
+
+fn misaligned(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
+    let Workload::Pattern(pattern) = &job.workload else { return None };
+    if target.open.direct != Direct::Yes || pretends(job) {
+        return None;
+    }
+    let facts = scene.facts(target)?;
+    let unit = facts.direct_align_bytes.or(facts.logical_block_bytes).filter(|unit| *unit > 0)?;
+    let size = if amount::reads(job) > 0.0 { &pattern.size.read } else { &pattern.size.write };
+    let block = size.least_bytes().filter(|block| !block.is_multiple_of(unit))?;
+    let what = format!(
+        "blocks of {} cannot be moved past the page cache of {}, which wants multiples of {}",
+        bytes(block),
+        name(target),
+        bytes(unit)
+    );
+    trap(0, what, &format!("block = \"{}\" in the job", units::binary(unit).replace(' ', "")))
+}
+
+fn not_a_device(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
+    if !storage(scene) || pretends(job) {
+        return None;
+    }
+    let facts = scene.facts(target)?;
+    let system = facts.file_system.as_deref().unwrap_or("");
+    let looped = facts.disk.iter().chain(&facts.device).any(|name| name.starts_with("loop"));
+    let is = match system {
+        "tmpfs" | "ramfs" => "is memory, not a device".to_string(),
+        "overlay" => "lies on an overlay, and the figures are those of the layer beneath".into(),
+        system if system.starts_with("fuse") => format!("is served by a program ({system}), not by a device"),
+        _ if looped => "lies on a loop device, which is a file on another file system".into(),
+        _ => return None,
+    };
+    let key = match target.kind {
+        TargetKind::Device { .. } => "device",
+        TargetKind::FileSet { .. } => "files",
+        _ => "file",
+    };
+    trap(
+        22,
+        format!("{} {is}", name(target)),
+        &format!("{key} = \"…\" on another mount in {}", section(target)),
+    )
+}
+
+fn easy_data(scene: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
+    if !storage(scene) || pretends(job) || amount::writes(job) == 0.0 {
+        return None;
+    }
+    let Payload { content, refresh, .. } = &job.payload;
+    let what = match (content, refresh) {
+        (Content::Zero, _) => "writes zeros",
+        (Content::Pattern(_), _) => "writes one pattern over and over",
+        (Content::Scrambled, _) => "writes nearly constant data",
+        (_, Refresh::Once) => "writes the same bytes every time",
+        _ => return None,
+    };
+    let what = format!("{} {what}, which some storage compresses or deduplicates away", where_(phase, job));
+    trap(4, what, "payload = \"random\" in the job")
+}
+
+fn depth_ignored(_: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
+    let waits = matches!(job.engine.as_str(), "psync" | "pvsync" | "mmap" | "splice");
+    if !waits || job.depth.most <= 1 {
+        return None;
+    }
+    let what = format!(
+        "{} asks for depth {}, but {} does one operation at a time",
+        where_(phase, job),
+        job.depth.most,
+        job.engine
+    );
+    trap(13, what, &format!("engine = \"io_uring\", or workers = {} with depth = 1", job.depth.most))
+}
+
+/// Fewer and the 99th percentile rests on less than ten operations.
+const OPERATIONS_FOR_P99: u64 = 1000;
+
+fn few_operations(scene: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
+    let correct = scene.plan.intent == Intent::Correctness;
+    let count = scene.operations(job).filter(|count| *count < OPERATIONS_FOR_P99 && !correct)?;
+    let what = format!(
+        "{} does {} at most, too few for a 99th percentile",
+        where_(phase, job),
+        many(count, "operation")
+    );
+    trap(6, what, &format!("until = {{ operations = {} }} in the job, or more", OPERATIONS_FOR_P99 * 10))
+}
+
+const SHORTEST_NS: u64 = 1_000_000_000;
+
+fn too_short(scene: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
+    let short = job.limit.time_ns.filter(|ns| *ns < SHORTEST_NS && !pretends(job))?;
+    if scene.plan.intent == Intent::Correctness {
+        return None;
+    }
+    let what =
+        format!("{} runs for {}, too short for start and stop to vanish", where_(phase, job), time(short));
+    trap(23, what, "until = { time = \"10s\" } in the job")
+}
+
+fn endless(_: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
+    let limit = &job.limit;
+    let ends = limit.time_ns.is_some()
+        || limit.bytes.is_some()
+        || limit.operations.is_some()
+        || limit.as_phase.is_some();
+    if ends || !amount::endless(job) {
+        return None;
+    }
+    trap(
+        0,
+        format!("{} runs until it is stopped", where_(phase, job)),
+        "until = { time = \"10s\" } in the job",
+    )
+}
+
+fn crowded(machine: &Machine, phase: &Phase) -> Option<String> {
+    let workers: u64 = phase.jobs.iter().map(|job| u64::from(job.workers)).sum();
+    if machine.cpus == 0 || workers <= machine.cpus.into() {
+        return None;
+    }
+    let what = format!(
+        "{} has {} for {}, so latency may hold waiting for a CPU",
+        phase.name,
+        many(workers, "worker"),
+        many(machine.cpus.into(), "CPU")
+    );
+    trap(0, what, "fewer workers, and depth with engine = \"io_uring\"")
+}
+
+fn watches_for_ever(phase: &Phase) -> Option<String> {
+    if !phase.jobs.is_empty() || phase.watch_ns > 0 {
+        return None;
+    }
+    trap(0, format!("{} watches until it is stopped", phase.name), "watch = \"10s\" in the phase")
+}
+
+fn no_room(scene: &Scene<'_>) -> Vec<String> {
+    let targets = scene.plan.targets.iter().enumerate();
+    let check = |(index, target): (usize, &Target)| {
+        let used = scene
+            .plan
+            .phases
+            .iter()
+            .flat_map(|phase| &phase.jobs)
+            .any(|job| job.targets.contains(&index) && !pretends(job));
+        let facts = scene.facts(target)?;
+        let there = facts.file_bytes.unwrap_or(0);
+        let needed = (scene.length(target)? * scene.copies(index, target)).saturating_sub(there);
+        let stored = matches!(target.kind, TargetKind::File { .. } | TargetKind::FileSet { .. });
+        let free = facts.free_bytes.filter(|free| used && stored && needed > *free)?;
+        let what = format!(
+            "{} needs {} more, but only {} are free",
+            name(target),
+            bytes(needed),
+            units::binary(free)
+        );
+        trap(0, what, &format!("a smaller size in {}", section(target)))
+    };
+    targets.filter_map(check).collect()
+}

@@ -1,0 +1,228 @@
+//! Written and recorded workloads in words, one line for each step or entry.
+
+use iodyno_model::{
+    Action, Actor, AtEnd, Expect, Item, Job, Kind, Offset, Operation, Per, Pick, Plan, Script, SharedUse,
+    Size, Step, Timing, Trace, Transfer, Verb,
+};
+
+use super::exact::{bytes, many, number, time};
+use super::pattern::{pick, size};
+
+/// What a step's words need to know.
+struct Scene<'a> {
+    plan: &'a Plan,
+    job: &'a Job,
+    script: &'a Script,
+}
+
+/// The lines of a script, without their indent.
+pub(crate) fn lines(plan: &Plan, job: &Job, script: &Script) -> Vec<String> {
+    let scene = Scene { plan, job, script };
+    let mut lines: Vec<_> = script.actors.iter().map(actor).collect();
+    lines.push("script".into());
+    script.steps.iter().for_each(|step| scene.step(step, 1, &mut lines));
+    lines
+}
+
+fn actor(actor: &Actor) -> String {
+    let mut text = format!("actor \"{}\": user {} group {}", actor.name, actor.uid, actor.gid);
+    if !actor.groups.is_empty() {
+        let groups: Vec<_> = actor.groups.iter().map(ToString::to_string).collect();
+        text.push_str(&format!(" and {}", groups.join(", ")));
+    }
+    text.push_str(&format!(", umask {:03o}", actor.umask));
+    text
+}
+
+impl Scene<'_> {
+    fn step(&self, step: &Step, level: usize, lines: &mut Vec<String>) {
+        let indent = "  ".repeat(level);
+        let times = if step.repeat == 1 { String::new() } else { format!("{} × ", step.repeat) };
+        match &step.action {
+            Action::Do(operation) => {
+                lines.push(format!("{indent}{times}\"{}\": {}", step.label, self.operation(operation)));
+            }
+            Action::Block(steps) => {
+                lines.push(format!("{indent}{times}\"{}\", timed as one", step.label));
+                steps.iter().for_each(|step| self.step(step, level + 1, lines));
+            }
+        }
+    }
+
+    fn operation(&self, operation: &Operation) -> String {
+        let mut words = vec![self.deed(operation)];
+        if let Some(used) = &operation.shared {
+            words[0].push_str(&shared(operation.verb, used));
+        }
+        words.extend(place(operation));
+        words.extend(transfer(operation));
+        words.extend(operation.arguments.iter().map(|(name, value)| format!("{name} {value}")));
+        words.extend(operation.actor.map(|index| self.actor(index)));
+        words.extend(operation.expect.iter().map(expect));
+        words.join(" · ")
+    }
+
+    /// Verb, size and object: `write 4 KiB to a missing item of "mail" in slot 1`.
+    fn deed(&self, operation: &Operation) -> String {
+        let mut text = operation.verb.to_string();
+        if operation.background {
+            text.insert_str(0, "in the background ");
+        }
+        if operation.time_ns > 0 {
+            text.push_str(&format!(" {}", time(operation.time_ns)));
+        }
+        if operation.verb.moves_data() || operation.size != Size::default() {
+            text.push_str(&format!(" {}", size(&operation.size)));
+        }
+        if let Some(answer) = &operation.answer {
+            text.push_str(&format!(" for {}", size(answer)));
+        }
+        if operation.whole {
+            text.push_str(" at a time to the end");
+        }
+        text.push_str(&self.object(operation));
+        if let Some((target, other)) = &operation.other {
+            text.push_str(&format!(" to {}", self.item(*target, other)));
+        }
+        text
+    }
+
+    fn object(&self, operation: &Operation) -> String {
+        match (operation.target, operation.handle, &operation.item) {
+            (None, None, Item::Whole) => String::new(),
+            (None, None, which) => format!(" on {}", item(which)),
+            (Some(target), Some(slot), Item::Held) => {
+                format!(" on slot {slot} of {}", self.item(target, &Item::Whole))
+            }
+            (None, Some(slot), _) => format!(" on slot {slot}"),
+            (Some(target), None, which) => format!(" on {}", self.item(target, which)),
+            (Some(target), Some(slot), which) => format!(" on {} in slot {slot}", self.item(target, which)),
+        }
+    }
+
+    fn item(&self, target: usize, which: &Item) -> String {
+        let index = self.job.targets.get(target);
+        let name = index.and_then(|index| self.plan.targets.get(*index)).map(|target| target.name.as_str());
+        let name = name.unwrap_or("a target that is missing");
+        match which {
+            Item::Whole => name.into(),
+            which => format!("{} of {name}", item(which)),
+        }
+    }
+
+    fn actor(&self, index: usize) -> String {
+        match self.script.actors.get(index) {
+            Some(actor) => format!("as {}", actor.name),
+            None => format!("as actor {index}, who is missing"),
+        }
+    }
+}
+
+fn item(item: &Item) -> String {
+    match item {
+        Item::Whole => "itself".into(),
+        Item::Index(index) => format!("item {index}"),
+        Item::Named(name) => format!("\"{name}\""),
+        Item::Each => "each in turn".into(),
+        Item::Shuffled => "each in random order".into(),
+        Item::Existing(Pick::Sequential) => "the next that exists".into(),
+        Item::Existing(way) => format!("one that exists, {},", pick(way)),
+        Item::Missing(Pick::Sequential) => "the next that is missing".into(),
+        Item::Missing(way) => format!("one that is missing, {},", pick(way)),
+        Item::Held => "what is held".into(),
+        Item::AllHeld => "all that is open".into(),
+    }
+}
+
+fn place(operation: &Operation) -> Option<String> {
+    match &operation.offset {
+        Offset::Next => None,
+        Offset::NextFrom(start) => Some(format!("beginning at {}", bytes(*start))),
+        Offset::End => Some("at the end".into()),
+        Offset::At(offset) => Some(format!("at {}", bytes(*offset))),
+        Offset::Drawn { pick: way, span_bytes: 0 } => Some(pick(way)),
+        Offset::Drawn { pick: way, span_bytes } => Some(format!("{} in {}", pick(way), bytes(*span_bytes))),
+    }
+}
+
+fn transfer(operation: &Operation) -> Vec<String> {
+    let Transfer { full, pad, gather, sparse } = operation.transfer;
+    let flags = [
+        (full, "until full"),
+        (pad, "padded with zeros"),
+        (gather, "gathered"),
+        (sparse, "zeros are skipped"),
+        (operation.at_end == AtEnd::Finish, "the end ends the worker"),
+    ];
+    let mut words: Vec<String> =
+        flags.iter().filter(|(is, _)| *is).map(|(_, word)| word.to_string()).collect();
+    if operation.buffer > 0 {
+        words.push(format!("buffer {}", operation.buffer));
+    }
+    words
+}
+
+fn shared(verb: Verb, used: &SharedUse) -> String {
+    match verb {
+        Verb::Wait => format!(" for {}", amount(used)),
+        Verb::Post => format!(" of {}", amount(used)),
+        Verb::Finish => format!(" once there are {}", amount(used)),
+        verb if verb.kind() == Kind::Control => format!(" with {}", amount(used)),
+        _ => format!(", counted as {}", amount(used)),
+    }
+}
+
+/// How much of which shared object.
+pub(crate) fn amount(used: &SharedUse) -> String {
+    let mut text = format!("{} \"{}\"", used.amount, used.name);
+    match used.per {
+        Per::Use => {}
+        Per::Operation => text.push_str(" per operation"),
+        Per::Bytes(unit) => text.push_str(&format!(" per {}", bytes(unit).trim_start_matches("1 "))),
+    }
+    if let Some(label) = &used.of {
+        text.push_str(&format!(" of \"{label}\""));
+    }
+    text
+}
+
+fn expect(expect: &Expect) -> String {
+    match expect {
+        Expect::Succeeds => "must succeed".into(),
+        Expect::Fails(names) => format!("must fail with {}", names.join(" or ")),
+        Expect::Attribute { name, relation, value } => format!("must have {name} {relation} {value}"),
+    }
+}
+
+/// The lines of a trace, without their indent.
+pub(crate) fn trace(plan: &Plan, job: &Job, trace: &Trace) -> Vec<String> {
+    let timing = match trace.timing {
+        Timing::AsRecorded => "at its recorded times".into(),
+        Timing::Scaled(factor) => format!("{} times as fast", number(factor)),
+        Timing::Pauses => "after its recorded pauses".into(),
+        Timing::AsFast => "as fast as it goes".into(),
+    };
+    let source = match (&trace.path, trace.format.as_str()) {
+        (Some(path), format) => format!("trace {path} ({format})"),
+        (None, "") => format!("trace of {}", entries(trace)),
+        (None, format) => format!("trace of {} ({format})", entries(trace)),
+    };
+    let mut lines = vec![format!("{source}, {timing}")];
+    for entry in &trace.entries {
+        let index = job.targets.get(entry.target);
+        let name =
+            index.and_then(|index| plan.targets.get(*index)).map_or("?", |target| target.name.as_str());
+        lines.push(format!(
+            "  {}: {} {} of {name} at {}",
+            time(entry.at_ns),
+            entry.verb,
+            bytes(entry.bytes),
+            bytes(entry.offset)
+        ));
+    }
+    lines
+}
+
+fn entries(trace: &Trace) -> String {
+    many(trace.entries.len() as u64, "entry").replace("entrys", "entries")
+}

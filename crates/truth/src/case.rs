@@ -1,0 +1,118 @@
+//! A phase before the judge: its plan, its record, and what the witnesses saw of it, easy to ask.
+//!
+//! Answers `None` where nothing was seen; refuses to guess which device a target lies on, unless only one was watched.
+
+use iodyno_model::{
+    DeviceActivity, Direct, Job, JobRecord, OpenSync, Phase, PhaseRecord, Plan, Record, Sighting, Target,
+    TargetFacts, Verb,
+};
+
+/// A phase with everything that is known of it.
+pub struct Case<'a> {
+    /// The plan that ran.
+    pub plan: &'a Plan,
+    /// The whole record.
+    pub record: &'a Record,
+    /// The phase as planned.
+    pub asked: &'a Phase,
+    /// The phase as it went.
+    pub found: &'a PhaseRecord,
+}
+
+impl<'a> Case<'a> {
+    /// The case of a phase; `None` if the plan has no such phase.
+    pub fn new(plan: &'a Plan, record: &'a Record, found: &'a PhaseRecord) -> Option<Self> {
+        let by_index = plan.phases.get(found.index).filter(|phase| phase.name == found.name);
+        let asked = by_index.or_else(|| plan.phases.iter().find(|phase| phase.name == found.name))?;
+        Some(Case { plan, record, asked, found })
+    }
+
+    /// Each job with its record.
+    pub fn jobs(&self) -> impl Iterator<Item = (&'a Job, &'a JobRecord)> + use<'a> {
+        let (asked, found) = (self.asked, self.found);
+        asked.jobs.iter().enumerate().filter_map(move |(index, job)| {
+            let by_index = found.jobs.get(index).filter(|record| record.name == job.name);
+            Some((job, by_index.or_else(|| found.jobs.iter().find(|record| record.name == job.name))?))
+        })
+    }
+
+    /// A job's targets.
+    pub fn targets(&self, job: &'a Job) -> impl Iterator<Item = &'a Target> + use<'a> {
+        let targets = &self.plan.targets;
+        job.targets.iter().filter_map(move |index| targets.get(*index))
+    }
+
+    /// What a target is, if a witness told, in this phase or another.
+    pub fn facts(&self, target: &str) -> Option<&'a TargetFacts> {
+        let phases = std::iter::once(self.found).chain(&self.record.phases);
+        phases.flat_map(|phase| &phase.sightings).find_map(|sighting| match sighting {
+            Sighting::Target(facts) if facts.target == target => Some(&**facts),
+            _ => None,
+        })
+    }
+
+    /// The device a target lies on, if it was watched.
+    pub fn device(&self, target: &str) -> Option<&'a DeviceActivity> {
+        let watched: Vec<_> = self.devices().collect();
+        let Some(facts) = self.facts(target) else {
+            return if watched.len() == 1 { Some(watched[0]) } else { None };
+        };
+        let named = |device: &&DeviceActivity| {
+            [&facts.device, &facts.disk].into_iter().flatten().any(|name| *name == device.device)
+        };
+        watched.into_iter().find(named)
+    }
+
+    /// The devices that were watched.
+    pub fn devices(&self) -> impl Iterator<Item = &'a DeviceActivity> + use<'a> {
+        self.found.sightings.iter().filter_map(|sighting| match sighting {
+            Sighting::Device(activity) => Some(activity),
+            _ => None,
+        })
+    }
+
+    /// A target in the page cache: bytes looked at, cached before, cached after.
+    pub fn residency(&self, name: &str) -> Option<(u64, u64, u64)> {
+        self.found.sightings.iter().find_map(|sighting| match sighting {
+            Sighting::Residency { target, span_bytes, before_bytes, after_bytes } if target == name => {
+                Some((*span_bytes, *before_bytes, *after_bytes))
+            }
+            _ => None,
+        })
+    }
+
+    /// Whether operations on a target go past the page cache.
+    pub fn is_direct(&self, target: &Target) -> bool {
+        match target.open.direct {
+            Direct::Yes => true,
+            Direct::IfPossible => self.facts(&target.name).and_then(|facts| facts.direct) != Some(false),
+            Direct::No => false,
+        }
+    }
+
+    /// Whether each write is durable before it returns.
+    pub fn is_sync(&self, target: &Target) -> bool {
+        target.open.sync != OpenSync::No
+    }
+
+    /// The phase with its place in a sweep: `randread (depth 4)`.
+    pub fn label(&self) -> String {
+        label(self.found)
+    }
+}
+
+/// A phase with its place in a sweep.
+pub fn label(phase: &PhaseRecord) -> String {
+    let places: Vec<String> = phase.coordinates.iter().map(ToString::to_string).collect();
+    if places.is_empty() { phase.name.clone() } else { format!("{} ({})", phase.name, places.join(", ")) }
+}
+
+/// Bytes that a job moved by one verb.
+pub fn bytes(job: &JobRecord, verb: Verb) -> u64 {
+    job.tally.lines.iter().filter(|line| line.verb == verb).map(|line| line.bytes).sum()
+}
+
+/// Operations that a job did by any of these verbs.
+pub fn operations(job: &JobRecord, verbs: &[Verb]) -> u64 {
+    job.tally.lines.iter().filter(|line| verbs.contains(&line.verb)).map(|line| line.operations).sum()
+}

@@ -1,0 +1,139 @@
+//! Lie 1: reads that the page cache answered while the storage was meant.
+//!
+//! Proof: the device moved fewer bytes than were asked of it; where no device can be watched, what was resident before
+//! the phase. A job past the page cache is never accused: what is missing there has other reasons (holes, lie 3).
+
+use iodyno_model::{DeviceActivity, Figure, Intent, Job, JobRecord, Severity, TargetKind, Verb};
+
+use crate::case::{Case, bytes};
+use crate::merge::Suspicion;
+
+/// Less than this is a handful of requests, of which read-ahead and neighbours explain any share.
+pub const LEAST_BYTES: u64 = 1 << 20;
+/// A share of bytes that the device did not move which counters and neighbours do not explain.
+pub const DOUBTFUL_SHARE: f64 = 0.1;
+/// The figure speaks mostly of memory.
+pub const INVALID_SHARE: f64 = 0.5;
+/// A span that is resident to this share after the phase was not evicted while it ran.
+const WHOLE_SHARE: f64 = 0.99;
+
+const ADVICE: &str = "set `direct = true` for the target, or `invalidate = true` and a span larger than memory; if the \
+                      cache is what you measure, say `intent = \"cache\"`";
+
+/// How much a share of bytes spoils that memory took instead of the storage.
+pub fn severity(share: f64) -> Option<Severity> {
+    match share {
+        share if share >= INVALID_SHARE => Some(Severity::Invalid),
+        share if share >= DOUBTFUL_SHARE => Some(Severity::Doubtful),
+        _ => None,
+    }
+}
+
+/// Bytes of one verb on one device, in one phase.
+pub struct Load<'a> {
+    /// The device; `None` where none could be watched.
+    pub device: Option<&'a DeviceActivity>,
+    /// Bytes asked by all jobs on it.
+    pub asked: u64,
+    /// Bytes asked by jobs that memory may have answered.
+    pub buffered: u64,
+    /// Those jobs.
+    pub jobs: Vec<&'a Job>,
+}
+
+/// The loads of a phase, one for each device, and one for each job without.
+pub fn loads<'a>(
+    case: &Case<'a>,
+    verb: Verb,
+    is_buffered: impl Fn(&'a Job, &'a JobRecord) -> bool,
+) -> Vec<Load<'a>> {
+    let mut loads: Vec<Load<'a>> = Vec::new();
+    for (job, record) in case.jobs() {
+        let asked = bytes(record, verb);
+        let is_storage = |target: &&iodyno_model::Target| {
+            matches!(
+                target.kind,
+                TargetKind::File { .. } | TargetKind::FileSet { .. } | TargetKind::Device { .. }
+            )
+        };
+        let targets: Vec<_> = case.targets(job).filter(is_storage).collect();
+        if asked == 0 || targets.is_empty() {
+            continue;
+        }
+        let devices: Vec<_> = targets.iter().map(|target| case.device(&target.name)).collect();
+        let name = |device: &Option<&DeviceActivity>| device.map(|device| device.device.clone());
+        // What lies on several devices cannot be told apart.
+        if devices.iter().any(|device| name(device) != name(&devices[0])) {
+            continue;
+        }
+        let known =
+            loads.iter().position(|load| load.device.is_some() && name(&load.device) == name(&devices[0]));
+        let index = known.unwrap_or_else(|| {
+            loads.push(Load { device: devices[0], asked: 0, buffered: 0, jobs: Vec::new() });
+            loads.len() - 1
+        });
+        loads[index].asked += asked;
+        if is_buffered(job, record) {
+            loads[index].buffered += asked;
+            loads[index].jobs.push(job);
+        }
+    }
+    loads
+}
+
+/// Reads of this phase that memory answered.
+pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+    if matches!(case.plan.intent, Intent::Cache | Intent::Network) {
+        return Vec::new();
+    }
+    let buffered = |job, _| case.targets(job).any(|target| !case.is_direct(target));
+    loads(case, Verb::Read, buffered)
+        .iter()
+        .filter(|load| load.buffered >= LEAST_BYTES)
+        .filter_map(|load| match load.device {
+            Some(device) => by_device(case, load, device),
+            None => by_residency(case, load),
+        })
+        .collect()
+}
+
+fn by_device(case: &Case<'_>, load: &Load<'_>, device: &DeviceActivity) -> Option<Suspicion> {
+    let missing = load.asked.saturating_sub(device.read_bytes);
+    let share = (missing as f64 / load.buffered as f64).min(1.0);
+    let figures = vec![
+        Figure::new("read by the workload", load.asked as f64, "bytes"),
+        Figure::new(&format!("read by {}", device.device), device.read_bytes as f64, "bytes"),
+        Figure::new("answered by memory", share * 100.0, "%"),
+    ];
+    suspicion(case, load, share, figures)
+}
+
+fn by_residency(case: &Case<'_>, load: &Load<'_>) -> Option<Suspicion> {
+    let names = load.jobs.iter().flat_map(|job| case.targets(job)).filter(|target| !case.is_direct(target));
+    let seen = names.filter_map(|target| case.residency(&target.name));
+    let (span, before, after) =
+        seen.reduce(|a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2)).filter(|(span, ..)| *span > 0)?;
+    let resident = before as f64 / span as f64;
+    // Nothing was evicted, so each byte of the span came from the storage once at most.
+    let repeated = if after as f64 >= WHOLE_SHARE * span as f64 {
+        1.0 - span.saturating_sub(before) as f64 / load.buffered as f64
+    } else {
+        0.0
+    };
+    let share = resident.max(repeated).min(1.0);
+    let figures = vec![
+        Figure::new("read by the workload", load.asked as f64, "bytes"),
+        Figure::new("span", span as f64, "bytes"),
+        Figure::new("in the page cache before", before as f64, "bytes"),
+        Figure::new("answered by memory", share * 100.0, "%"),
+    ];
+    suspicion(case, load, share, figures)
+}
+
+fn suspicion(case: &Case<'_>, load: &Load<'_>, share: f64, figures: Vec<Figure>) -> Option<Suspicion> {
+    let sentence =
+        format!("{:.0} % of the bytes read came from the page cache, not from the storage", share * 100.0);
+    let found =
+        Suspicion::new(1, severity(share)?, case.label(), sentence, figures).advice(ADVICE).weight(share);
+    Some(if load.jobs.len() == 1 { found.job(&load.jobs[0].name) } else { found })
+}

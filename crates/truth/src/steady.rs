@@ -1,0 +1,124 @@
+//! Lie 7: a figure of something that was not steady.
+//!
+//! The test is that of the SNIA SSS PTS: over five rounds, range at most 20 % of the mean and the fitted line's excursion
+//! at most 10 %. The rounds are five stretches of the phase's series, or the passes where a phase was repeated. What
+//! counting noise alone would do (a Poisson process of that rate) is never called unsteady; a phase too short has no
+//! verdict.
+
+use iodyno_model::{Figure, JobRecord, PhaseRecord, Plan, Rate, Record, Severity, units};
+
+use crate::case::{Case, label};
+use crate::merge::Suspicion;
+use crate::statistics::{STEADY_RANGE_PERCENT, STEADY_SLOPE_PERCENT, Steadiness, rounds, steadiness};
+
+/// Rounds of the specification's measurement window, and full rows that a series needs at least.
+const ROUNDS: usize = 5;
+/// Passes of a phase that can be judged together.
+const LEAST_PASSES: usize = 3;
+/// The range of five normal values in their deviations, exceeded once in a thousand (studentised range).
+const NOISE_RANGE: f64 = 5.5;
+/// The excursion of a line through five normal values in their deviations, exceeded once in a thousand: 3.3 × 4/√10.
+const NOISE_SLOPE: f64 = 4.2;
+
+const ADVICE_SERIES: &str =
+    "let it settle with a longer `ramp`, precondition the device, and run longer (`time`)";
+const ADVICE_PASSES: &str =
+    "repeat it more often (`repeat`), precondition the device, and see who else uses the machine";
+
+/// Phases and passes of the record that were not steady.
+pub fn check(plan: &Plan, record: &Record) -> Vec<Suspicion> {
+    let mut found = Vec::new();
+    for phase in record.phases.iter().filter(|phase| phase.repetition == first(record, phase)) {
+        let passes: Vec<&PhaseRecord> = record.phases.iter().filter(|other| is_same(phase, other)).collect();
+        for (index, job) in phase.jobs.iter().enumerate() {
+            if is_paced(plan, record, phase, job) {
+                continue;
+            }
+            if passes.len() >= LEAST_PASSES {
+                found.extend(judge_passes(&passes, index, job));
+            } else {
+                let each = passes.iter().filter_map(|pass| Some((*pass, pass.jobs.get(index)?)));
+                found.extend(each.filter_map(|(pass, job)| judge_series(pass, job)));
+            }
+        }
+    }
+    found
+}
+
+fn is_same(a: &PhaseRecord, b: &PhaseRecord) -> bool {
+    a.name == b.name && a.coordinates == b.coordinates
+}
+
+fn first(record: &Record, phase: &PhaseRecord) -> u32 {
+    let same = record.phases.iter().filter(|other| is_same(phase, other));
+    same.map(|other| other.repetition).min().unwrap_or(0)
+}
+
+/// Whether a job's rate is its own doing.
+fn is_paced(plan: &Plan, record: &Record, phase: &PhaseRecord, job: &JobRecord) -> bool {
+    let Some(case) = Case::new(plan, record, phase) else { return true };
+    let asked = case.jobs().find(|(_, found)| found.name == job.name);
+    asked.is_none_or(|(job, _)| {
+        let rate = &job.pace.rate;
+        [rate.read, rate.write, rate.trim].iter().any(|rate| *rate != Rate::Unlimited)
+            || job.pace.think.is_some()
+            || job.pace.latency_target.is_some()
+    })
+}
+
+/// The series over the time in which every worker ran; the row that was cut off at the end is dropped.
+fn judge_series(phase: &PhaseRecord, job: &JobRecord) -> Option<Suspicion> {
+    let (tally, series) = (&job.tally, &job.tally.series);
+    let together_ns = tally.first_done_ns.saturating_sub(tally.began_ns);
+    let full = (together_ns.checked_div(series.interval_ns)? as usize).min(series.rows.len());
+    let rows: Vec<f64> = series.rows[..full].iter().map(|row| row.operations() as f64).collect();
+    let means = rounds(&rows, ROUNDS)?;
+    let found = steadiness(&means)?;
+    let per_round = found.mean * full as f64 / ROUNDS as f64;
+    let scale = 1e9 / series.interval_ns as f64;
+    let length = units::duration(series.interval_ns as f64);
+    let what = format!("over {full} rows of {length} in five rounds");
+    suspicion(phase, job, found, per_round, scale, &what, ADVICE_SERIES)
+}
+
+fn judge_passes(passes: &[&PhaseRecord], index: usize, job: &JobRecord) -> Option<Suspicion> {
+    let jobs: Vec<&JobRecord> = passes.iter().filter_map(|pass| pass.jobs.get(index)).collect();
+    let rate = |job: &&JobRecord| {
+        let ns = job.tally.last_done_ns.saturating_sub(job.tally.began_ns).max(1);
+        job.tally.all_operations() as f64 * 1e9 / ns as f64
+    };
+    let found = steadiness(&jobs.iter().map(rate).collect::<Vec<_>>())?;
+    let fewest = jobs.iter().map(|job| job.tally.all_operations()).min()? as f64;
+    suspicion(passes[0], job, found, fewest, 1.0, &format!("over {} passes", jobs.len()), ADVICE_PASSES)
+}
+
+fn suspicion(
+    phase: &PhaseRecord,
+    job: &JobRecord,
+    found: Steadiness,
+    operations_per_round: f64,
+    scale: f64,
+    what: &str,
+    advice: &str,
+) -> Option<Suspicion> {
+    let noise_percent = 100.0 / operations_per_round.max(1.0).sqrt();
+    let range_limit = STEADY_RANGE_PERCENT.max(NOISE_RANGE * noise_percent);
+    let slope_limit = STEADY_SLOPE_PERCENT.max(NOISE_SLOPE * noise_percent);
+    let excess = (found.range_percent / range_limit).max(found.slope_percent.abs() / slope_limit);
+    if excess <= 1.0 {
+        return None;
+    }
+    let sentence = format!(
+        "the rate was not steady {what}: it ranged over {:.0} % of its mean and drifted by {:.0} %",
+        found.range_percent, found.slope_percent
+    );
+    let figures = vec![
+        Figure::new("mean rate", found.mean * scale, "1/s"),
+        Figure::new("range", found.range_percent, "%"),
+        Figure::new("steady up to", range_limit, "%"),
+        Figure::new("slope excursion", found.slope_percent, "%"),
+        Figure::new("steady slope up to", slope_limit, "%"),
+    ];
+    let found = Suspicion::new(7, Severity::Doubtful, label(phase), sentence, figures);
+    Some(found.job(&job.name).advice(advice).weight(excess))
+}

@@ -1,0 +1,134 @@
+//! Lie 22: a target that is not what it seems: memory that looks like a file system, a file that looks like a device.
+//!
+//! What lives in memory is doubtful; what only has a layer between is a note. It reads names that the kernel gives, and
+//! says nothing about a target that no witness could name.
+
+use iodyno_model::{Figure, Intent, Severity, TargetFacts};
+
+use crate::case::Case;
+use crate::merge::Suspicion;
+
+/// What a target turned out to be.
+struct Disguise {
+    severity: Severity,
+    what: &'static str,
+    because: &'static str,
+    advice: &'static str,
+}
+
+const MEMORY: Disguise = Disguise {
+    severity: Severity::Doubtful,
+    what: "memory",
+    because: "it measures memory, no storage",
+    advice: "choose a directory on the storage you mean; if memory is what you measure, say `intent = \"cache\"`",
+};
+const OVERLAY: Disguise = Disguise {
+    severity: Severity::Note,
+    what: "an overlay",
+    because: "the first write to a file of the lower layer copies all of it",
+    advice: "choose a directory that is mounted from the storage itself (a volume of the container)",
+};
+const LOOP: Disguise = Disguise {
+    severity: Severity::Note,
+    what: "a loop device",
+    because: "its blocks lie in a file, which has a page cache of its own",
+    advice: "measure the file's own device, or set up the loop device with direct I/O",
+};
+const FUSE: Disguise = Disguise {
+    severity: Severity::Note,
+    what: "a FUSE file system",
+    because: "a process in user space answers, with its own caches",
+    advice: "compare with the storage below it to see what the layer costs",
+};
+const NETWORK: Disguise = Disguise {
+    severity: Severity::Note,
+    what: "a network file system",
+    because: "server and network take part, and no device of this machine can be watched",
+    advice: "read the figures as those of client, network and server together",
+};
+const THIN: Disguise = Disguise {
+    severity: Severity::Note,
+    what: "a thin or mapped volume",
+    because: "blocks that were never written are not there, and are made by the first write",
+    advice: "write all of the span before measuring (`prepare = \"filled\"`, `--full`)",
+};
+
+const NETWORKS: &[&str] = &[
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "smbfs",
+    "9p",
+    "virtiofs",
+    "ceph",
+    "lustre",
+    "gpfs",
+    "beegfs",
+    "afs",
+    "glusterfs",
+    "pvfs2",
+    "orangefs",
+    "ocfs2",
+    "gfs2",
+    "fuse.sshfs",
+    "fuse.glusterfs",
+    "fuse.s3fs",
+    "fuse.cephfs",
+];
+
+/// Targets of this phase that are not what they seem.
+pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+    let mut names: Vec<&str> = Vec::new();
+    for target in case.jobs().flat_map(|(job, _)| case.targets(job)) {
+        if !names.contains(&target.name.as_str()) {
+            names.push(&target.name);
+        }
+    }
+    let facts = names.into_iter().filter_map(|name| case.facts(name));
+    facts.filter_map(|facts| suspicion(case, facts, disguise(facts)?)).collect()
+}
+
+/// What a target really is, if that is a surprise.
+fn disguise(facts: &TargetFacts) -> Option<&'static Disguise> {
+    let file_system = facts.file_system.as_deref().unwrap_or_default();
+    let devices = [&facts.disk, &facts.device].map(|name| name.as_deref().unwrap_or_default());
+    let is_device = |prefix: &str| {
+        let numbered = |name: &&str| {
+            name.strip_prefix(prefix)
+                .is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()))
+        };
+        devices.iter().any(numbered)
+    };
+    let layered = |word: &str| facts.layers.iter().any(|layer| layer.contains(word));
+    match file_system {
+        "tmpfs" | "ramfs" | "hugetlbfs" | "devtmpfs" | "rootfs" => Some(&MEMORY),
+        _ if is_device("zram") || is_device("ram") => Some(&MEMORY),
+        "overlay" | "aufs" | "unionfs" => Some(&OVERLAY),
+        name if NETWORKS.contains(&name) => Some(&NETWORK),
+        _ if is_device("loop") => Some(&LOOP),
+        name if name == "fuse" || name == "fuseblk" || name.starts_with("fuse.") => Some(&FUSE),
+        _ if layered("thin") => Some(&THIN),
+        _ => None,
+    }
+}
+
+fn suspicion(case: &Case<'_>, facts: &TargetFacts, disguise: &'static Disguise) -> Option<Suspicion> {
+    if disguise.what == MEMORY.what && case.plan.intent == Intent::Cache {
+        return None;
+    }
+    let kind = facts.file_system.as_deref().or(facts.disk.as_deref()).unwrap_or("unknown");
+    let sentence = format!("{} lies on {} ({kind}): {}", facts.path, disguise.what, disguise.because);
+    let sizes = [
+        ("size", facts.size_bytes),
+        ("free", facts.free_bytes),
+        ("memory of the machine", facts.memory_bytes),
+    ];
+    let known = sizes.iter().filter_map(|(name, bytes)| Some(Figure::new(name, (*bytes)? as f64, "bytes")));
+    let mut figures: Vec<Figure> = known.collect();
+    if figures.is_empty() {
+        figures.push(Figure::new("layers below", facts.layers.len() as f64, ""));
+    }
+    let found = Suspicion::new(22, disguise.severity, case.label(), sentence, figures);
+    Some(found.advice(disguise.advice).matter(disguise.what))
+}
