@@ -1,6 +1,6 @@
 //! Drives one engine in one thread and prints what an operation costs us: user time, system time, wall time.
 //!
-//! `cargo run --release -p iodyno-engine --example loop -- ENGINE [DEPTH [OPERATIONS [FILE [SETTING=VALUE …]]]]`
+//! `cargo run --release -p iodyno-engine --example loop -- ENGINE [DEPTH [OPERATIONS [FILE [sequential] [SETTING=VALUE …]]]]`
 //!
 //! FILE is made and filled when it is not there (256 MiB), and then read once, so that reads come from the cache.
 
@@ -25,7 +25,8 @@ fn main() {
     let (depth, operations) =
         (word(1, "1").parse().unwrap_or(1), word(2, "10000000").parse().unwrap_or(10_000_000));
     let path = word(3, "loop.data");
-    let settings: Vec<&str> = words.iter().skip(4).map(String::as_str).collect();
+    let (flags, settings): (Vec<&str>, Vec<&str>) =
+        words.iter().skip(4).map(String::as_str).partition(|word| *word == "sequential");
     if entry.files
         && let Err(error) = fill(Path::new(&path))
     {
@@ -34,6 +35,7 @@ fn main() {
     }
     iodyno_engine::clock::calibrate();
     let stand = stand::Stand::new(Path::new(&path), FILE_BYTES, operations, depth, &settings);
+    let stand = if flags.is_empty() { stand } else { stand.sequential() };
     let (mut before, mut after, mut wall) = ((0, 0), (0, 0), 0);
     let outcome = stand.run(entry, |drive| {
         let start = Instant::now();
@@ -76,14 +78,8 @@ fn fill(path: &Path) -> std::io::Result<()> {
     std::io::copy(&mut std::fs::File::open(path)?, &mut std::io::sink()).map(drop)
 }
 
-/// User and system time of this process so far, ns.
+/// User and system time of this thread so far, ns.
 fn cpu_ns() -> (u64, u64) {
-    // SAFETY: zero is a value for each field, and the structure is valid for writing.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
-        usage
-    };
-    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
-    (ns(usage.ru_utime), ns(usage.ru_stime))
+    let usage = iodyno_engine::witness::usage();
+    (usage[0], usage[1])
 }

@@ -30,6 +30,13 @@ fn result(value: i64) -> i64 {
     if value < 0 { -i64::from(errno()) } else { value }
 }
 
+/// Whether a descriptor may be written to; what was only read needs no sync.
+pub fn is_writable(fd: RawFd) -> bool {
+    // SAFETY: the call takes no pointers.
+    let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
+    flags >= 0 && flags & libc::O_ACCMODE != libc::O_RDONLY
+}
+
 /// Performs one operation. The result is what it moved (or 0), or `-errno`.
 #[inline(always)]
 pub fn perform(io: &Io, files: &mut Files) -> i64 {
@@ -132,7 +139,7 @@ pub fn file_bytes(fd: RawFd) -> Result<u64, i32> {
     if !is_device(&stat) {
         return Ok(stat.st_size as u64);
     }
-    // SAFETY (both): the calls take no pointers. The position is put back, since `AT_POSITION` reads depend on it.
+    // SAFETY: the calls take no pointers. The position is put back, since `AT_POSITION` reads depend on it.
     let (before, end) = unsafe { (libc::lseek(fd, 0, libc::SEEK_CUR), libc::lseek(fd, 0, libc::SEEK_END)) };
     let number = errno();
     // SAFETY: as above.

@@ -17,7 +17,6 @@ mod labels;
 pub mod pace;
 pub mod pattern;
 pub mod permutation;
-pub mod random;
 pub mod script;
 pub mod shared;
 #[cfg(test)]
@@ -25,6 +24,7 @@ mod testing;
 pub mod trace;
 pub mod walk;
 
+pub use crate::random;
 pub use labels::{VERIFY_LABEL, block_verb, label_of, labels};
 pub use shared::SharedObjects;
 
