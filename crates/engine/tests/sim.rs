@@ -232,15 +232,30 @@ fn time_limits_ramps_and_rows_are_exact() {
     let row =
         |row: &iodyno_model::SeriesRow| (row.reads, row.read_bytes, row.latency_sum_ns, row.latency_max_ns);
     let rows: Vec<_> = tally.series.rows.iter().map(row).collect();
-    assert_eq!(rows[..3], [(20_000, 20_000 * 4096, 2 * SECOND, 100_000); 3]);
+    assert_eq!(rows, [(20_000, 20_000 * 4096, 2 * SECOND, 100_000); 3]);
 }
 
 #[test]
 fn a_row_shows_the_stall() {
     let tally = run(&random_reads(1, seconds(3), &[("service", "1ms"), ("stall", "1200ms:500ms")]));
     let reads: Vec<u64> = tally.series.rows.iter().map(|row| row.reads).collect();
-    assert_eq!(reads[..3], [1000, 500, 1000]);
+    assert_eq!(reads, [1000, 500, 1000]);
     assert_eq!(tally.series.rows[1].latency_max_ns, 501_000_000);
+}
+
+#[test]
+fn every_worker_has_a_device_of_its_own() {
+    let mut job = random_reads(4, seconds(2), &[("service", "100us"), ("parallelism", "4")]);
+    job.workers = 3;
+    let tally = run(&job);
+    assert_eq!((tally.all_operations(), tally.lines[0].latency.max), (3 * 80_000, 100_000));
+    assert_eq!(tally.series.rows.iter().map(|row| row.reads).collect::<Vec<_>>(), [120_000; 2]);
+    job.settings = vec![Setting::new("service", "exponential:100us")];
+    (job.workers, job.limit) = (2, operations(1000));
+    let once = run(&job);
+    // Their draws differ, and are the same in every run.
+    assert_ne!(once.first_done_ns, once.last_done_ns);
+    assert_eq!(run(&job), once);
 }
 
 #[test]
