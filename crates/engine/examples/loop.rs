@@ -1,6 +1,6 @@
 //! Drives one engine in one thread and prints what an operation costs us: user time, system time, wall time.
 //!
-//! `cargo run --release -p iodyno-engine --example loop -- ENGINE [DEPTH [OPERATIONS [FILE [SETTING=VALUE …]]]]`
+//! `cargo run --release -p iodyno-engine --example loop -- ENGINE [DEPTH [OPERATIONS [FILE [sequential] [SETTING=VALUE …]]]]`
 //!
 //! FILE is made and filled when it is not there (256 MiB), and then read once, so that reads come from the cache.
 
@@ -25,7 +25,8 @@ fn main() {
     let (depth, operations) =
         (word(1, "1").parse().unwrap_or(1), word(2, "10000000").parse().unwrap_or(10_000_000));
     let path = word(3, "loop.data");
-    let settings: Vec<&str> = words.iter().skip(4).map(String::as_str).collect();
+    let (flags, settings): (Vec<&str>, Vec<&str>) =
+        words.iter().skip(4).map(String::as_str).partition(|word| *word == "sequential");
     if entry.files
         && let Err(error) = fill(Path::new(&path))
     {
@@ -34,6 +35,7 @@ fn main() {
     }
     iodyno_engine::clock::calibrate();
     let stand = stand::Stand::new(Path::new(&path), FILE_BYTES, operations, depth, &settings);
+    let stand = if flags.is_empty() { stand } else { stand.sequential() };
     let (mut before, mut after, mut wall) = ((0, 0), (0, 0), 0);
     let outcome = stand.run(entry, |drive| {
         let start = Instant::now();

@@ -13,10 +13,17 @@ pub type Tick = u64;
 /// Far in the future.
 pub const NEVER: Tick = u64::MAX;
 
-/// Counter ticks to ns, as a fraction of 2^32; 0 while the system clock is read instead.
-static SCALE: AtomicU64 = AtomicU64::new(0);
-static BASE_COUNT: AtomicU64 = AtomicU64::new(0);
-static BASE_NS: AtomicU64 = AtomicU64::new(0);
+/// How counter ticks become ns; together, so that they share a cache line.
+#[repr(align(64))]
+struct Counter {
+    /// Counter ticks to ns, as a fraction of 2^32; 0 while the system clock is read instead.
+    scale: AtomicU64,
+    base_count: AtomicU64,
+    base_ns: AtomicU64,
+}
+
+static COUNTER: Counter =
+    Counter { scale: AtomicU64::new(0), base_count: AtomicU64::new(0), base_ns: AtomicU64::new(0) };
 
 /// How long the counter is watched against the system clock, ns.
 const CALIBRATION_NS: u64 = 2_000_000;
@@ -24,12 +31,12 @@ const CALIBRATION_NS: u64 = 2_000_000;
 /// Now.
 #[inline(always)]
 pub fn now() -> Tick {
-    let scale = SCALE.load(Relaxed);
+    let scale = COUNTER.scale.load(Relaxed);
     if scale == 0 {
         return monotonic();
     }
-    let passed = counter().wrapping_sub(BASE_COUNT.load(Relaxed));
-    BASE_NS.load(Relaxed) + ((u128::from(passed) * u128::from(scale)) >> 32) as u64
+    let passed = counter().wrapping_sub(COUNTER.base_count.load(Relaxed));
+    COUNTER.base_ns.load(Relaxed) + ((u128::from(passed) * u128::from(scale)) >> 32) as u64
 }
 
 /// The system's monotonic clock, ns.
@@ -51,7 +58,7 @@ pub fn unix_ns() -> u64 {
 
 /// How time is read.
 pub fn source() -> &'static str {
-    match SCALE.load(Relaxed) {
+    match COUNTER.scale.load(Relaxed) {
         0 => "monotonic",
         _ => COUNTER_NAME,
     }
@@ -59,7 +66,7 @@ pub fn source() -> &'static str {
 
 /// Begins to use the processor's counter, where it can be trusted. Cheap when called again.
 pub fn calibrate() {
-    if SCALE.load(Relaxed) != 0 || !trusted() {
+    if COUNTER.scale.load(Relaxed) != 0 || !trusted() {
         return;
     }
     let (first_ns, first_count) = pair();
@@ -71,9 +78,9 @@ pub fn calibrate() {
     if counts == 0 || counts > 1 << 40 {
         return;
     }
-    BASE_NS.store(last_ns, Relaxed);
-    BASE_COUNT.store(last_count, Relaxed);
-    SCALE.store(((u128::from(ns) << 32) / u128::from(counts)) as u64, Relaxed);
+    COUNTER.base_ns.store(last_ns, Relaxed);
+    COUNTER.base_count.store(last_count, Relaxed);
+    COUNTER.scale.store(((u128::from(ns) << 32) / u128::from(counts)) as u64, Relaxed);
 }
 
 /// Both clocks at the same moment: the tightest of a few tries.

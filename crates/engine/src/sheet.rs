@@ -164,10 +164,10 @@ impl Sheet<'_> {
         self.lines[label as usize].service.record(service_ns);
     }
 
-    /// Counts how many were in flight when another was handed over.
+    /// Counts how many were in flight once a batch of so many had been handed over.
     #[inline(always)]
-    pub fn depth(&self, depth: usize) {
-        add(&self.head.depths[depth.min(DEPTHS - 1)], 1);
+    pub fn depth(&self, depth: usize, batch: usize) {
+        add(&self.head.depths[depth.min(DEPTHS - 1)], batch as u64);
     }
 
     /// Counts a wait.

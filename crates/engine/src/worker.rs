@@ -72,6 +72,8 @@ struct Flight<'a> {
     sheet: Sheet<'a>,
     series: SeriesWriter,
     errors_left: u64,
+    /// When nothing more is begun: the time is up, or too much failed.
+    deadline: Tick,
     ended: Tick,
 }
 
@@ -93,52 +95,60 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
     let mut now = if E::VIRTUAL { engine.now() } else { line };
     let begin = now + worker.job.start.after_ns;
     let ramp_end = begin + worker.job.limit.ramp_ns;
-    let deadline = worker.job.limit.time_ns.map_or(NEVER, |time_ns| ramp_end.saturating_add(time_ns));
     while now < begin && !worker.gate.stopped() {
         engine.idle(begin);
         now = engine.now();
     }
     let mut ramping = worker.job.limit.ramp_ns > 0;
-    let mut flight = Flight::new(worker, (worker.source)(&worker.files, begin)?, begin);
+    let mut flight = Flight::new(worker, (worker.source)(&worker.files, begin)?, begin, ramp_end);
     let depth = worker.depth as usize;
-    let batch = (worker.job.depth.submit_batch as usize).clamp(1, depth)
-        * usize::from(worker.job.depth.submit_batch > 0);
-    let batch = if batch == 0 { depth } else { batch };
-    let low = depth - (worker.job.depth.low as usize).min(depth - 1);
+    let batch = match worker.job.depth.submit_batch as usize {
+        0 => depth,
+        batch => batch,
+    };
+    let refill_at = match worker.job.depth.low as usize {
+        0 => 0,
+        low => depth - low.min(depth - 1),
+    };
     let least = worker.job.depth.reap_least.clamp(1, worker.depth);
     worker.sheet.head.began.store(begin, Relaxed);
     loop {
         now = engine.now();
         let mut wake = NEVER;
-        let mut over = now >= deadline || flight.errors_left == 0 || worker.gate.stopped();
-        if !over && (flight.free.len() >= low || worker.job.depth.low == 0) {
-            for _ in 0..batch {
-                let Some(slot) = flight.free.pop() else { break };
-                match flight.source.next(now, slot, &mut flight.slots[slot as usize]) {
+        let mut over = now >= flight.deadline || worker.gate.stopped();
+        let free = flight.free.len();
+        if !over && free >= refill_at {
+            let keep = free.saturating_sub(batch);
+            while flight.free.len() > keep {
+                let slot = flight.free[flight.free.len() - 1];
+                let io = &mut flight.slots[slot as usize];
+                match flight.source.next(now, slot, io) {
                     Next::Io => {
-                        let io = &mut flight.slots[slot as usize];
                         io.started = now;
-                        flight.sheet.depth(depth - flight.free.len());
                         engine.push(slot, io, &mut worker.files);
+                        flight.free.pop();
                         continue;
                     }
                     Next::Later(tick) => wake = tick,
                     Next::Wait => flight.sheet.wait(),
                     Next::Done => over = true,
                 }
-                flight.free.push(slot);
                 break;
             }
         }
-        let in_flight = (depth - flight.free.len()) as u32;
+        let in_flight = depth - flight.free.len();
         if in_flight > 0 {
+            flight.sheet.depth(in_flight, free - flight.free.len());
             // What is left is reaped one by one: reaped together, all would look as slow as the last.
-            let (least, until) = if over { (1, NEVER) } else { (least.min(in_flight), wake.min(deadline)) };
+            let (least, until) = match over {
+                true => (1, NEVER),
+                false => (least.min(in_flight as u32), wake.min(flight.deadline)),
+            };
             engine.poll(least, until, |slot, result, ended| flight.complete(slot, result, ended))?;
         } else if over {
             break;
         } else {
-            engine.idle(wake.min(deadline));
+            engine.idle(wake.min(flight.deadline));
         }
         if flight.ended >= flight.series.next {
             flight.series.turn(&flight.sheet, worker.kinds, flight.ended);
@@ -156,7 +166,7 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
 }
 
 impl<'a> Flight<'a> {
-    fn new(worker: &Worker<'a>, source: Source, begin: Tick) -> Self {
+    fn new(worker: &Worker<'a>, source: Source, begin: Tick, ramp_end: Tick) -> Self {
         let slot = |slot| Io { buffer: worker.memory.buffer(slot), ..Io::default() };
         Flight {
             slots: (0..worker.depth).map(slot).collect(),
@@ -169,6 +179,7 @@ impl<'a> Flight<'a> {
                 ErrorPolicy::Continue => u64::MAX,
                 ErrorPolicy::AtMost(count) => count.saturating_add(1),
             },
+            deadline: worker.job.limit.time_ns.map_or(NEVER, |time_ns| ramp_end.saturating_add(time_ns)),
             ended: begin,
         }
     }
@@ -203,6 +214,9 @@ impl<'a> Flight<'a> {
         if result < 0 {
             self.sheet.failure(io.label, io.verb, -result as i32, io.offset, io.file);
             self.errors_left = self.errors_left.saturating_sub(1);
+            if self.errors_left == 0 {
+                self.deadline = 0;
+            }
             return;
         }
         let latency = ended.saturating_sub(io.intended);

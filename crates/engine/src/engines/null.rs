@@ -36,9 +36,10 @@ impl Engine for Null {
         mut done: impl FnMut(Slot, i64, Tick),
     ) -> Result<(), Failure> {
         let now = clock::now();
-        for (slot, result) in self.taken.drain(..) {
+        for &(slot, result) in &self.taken {
             done(slot, result, now);
         }
+        self.taken.clear();
         Ok(())
     }
 }

@@ -54,6 +54,13 @@ impl Stand {
         Stand { plan }
     }
 
+    /// The same, one place after the other: the cheapest source there is.
+    pub fn sequential(mut self) -> Self {
+        self.plan.phases[0].jobs[0].workload =
+            Workload::Pattern(Box::new(Pattern::of(Verb::Read, Pick::Sequential, 4096)));
+        self
+    }
+
     /// Drives an engine to the end and returns what was counted. `around` wraps the drive itself.
     pub fn run(&self, entry: &Entry, around: impl FnOnce(&mut dyn FnMut())) -> Result<Tally, Failure> {
         let job: &Job = &self.plan.phases[0].jobs[0];
