@@ -314,7 +314,6 @@ fn due(depth: u32, per_second: f64, arrivals: Arrivals, limit: Limit, settings: 
 
 /// Queueing theory: the mean time in an M/M/1 system is 1/(μ − λ); here μ is 10,000 a second.
 #[test]
-#[ignore = "paces are not run yet: take this line out when source/pace.rs is merged"]
 fn a_memoryless_queue_is_as_slow_as_theory_says() {
     for (per_second, expected_ns) in [(2_000.0, 125e3), (5_000.0, 200e3), (8_000.0, 500e3)] {
         let settings = [("service", "exponential:100us")];
@@ -326,7 +325,6 @@ fn a_memoryless_queue_is_as_slow_as_theory_says() {
 
 /// Coordinated omission: one operation is slow, and hundreds that were due meanwhile are late.
 #[test]
-#[ignore = "paces are not run yet: take this line out when source/pace.rs is merged"]
 fn a_stall_shows_on_everything_that_was_due() {
     let settings = [("service", "100us"), ("stall", "1s:500ms")];
     let tally = run(&due(1, 1000.0, Arrivals::Even, seconds(4), &settings));

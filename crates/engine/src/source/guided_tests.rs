@@ -1,3 +1,5 @@
+//! Paces, think times, shared objects and reading back, each against times and offsets known beforehand.
+
 use iodyno_model::{
     Arrivals, Directed, LatencyTarget, Mix, Overlap, Pace, Pattern, Payload, Pick, Rate, Shared, SharedKind,
     SharedUse, Size, Stamp, Think, Timing, Trace, TraceEntry, Verb, Verify, VerifyWhen, Workload,

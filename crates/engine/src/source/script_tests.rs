@@ -1,3 +1,5 @@
+//! Scripts, step by step, against an engine in memory.
+
 use iodyno_model::{
     Action, AtEnd, Content, Expect, Item, Operation, Payload, Pick, Script, Shared, SharedKind, SharedUse,
     Size, Step, Transfer, Verb, Workload,
