@@ -22,6 +22,7 @@ pub mod memory;
 pub mod payload;
 pub mod placement;
 pub mod prepare;
+pub mod random;
 pub mod registry;
 pub mod sheet;
 pub mod signal;

@@ -273,3 +273,17 @@ fn a_setting_that_makes_no_sense_stops_the_run() {
     assert!(wrong.iter().any(|wrong| wrong.message.contains("service=abc")));
     assert!(wrong.iter().any(|wrong| wrong.hint.as_deref() == Some("did you mean `parallelism`?")));
 }
+
+/// What truth says of simulated runs: it is caught by its figures alone.
+#[test]
+fn lies_of_a_simulated_device_are_found() {
+    let codes = |job: &Job| {
+        let record = run_plan(&plan(job), &Options::default(), &mut |_| {}).expect("it runs");
+        record.findings.iter().map(|finding| finding.code).collect::<Vec<_>>()
+    };
+    let quick = [("service", "100us"), ("parallelism", "4")];
+    assert_eq!(codes(&random_reads(4, seconds(10), &quick)), [] as [u8; 0]);
+    assert_eq!(codes(&random_reads(4, operations(100), &quick)), [6]);
+    assert_eq!(codes(&random_reads(4, seconds(10), &[("stall", "4s:1s"), quick[0], quick[1]])), [7]);
+    assert_eq!(codes(&random_reads(4, seconds(10), &[("error_at", "77"), quick[0], quick[1]])), [20]);
+}

@@ -7,6 +7,9 @@ use iodyno_model::{
     TargetFacts, Verb,
 };
 
+/// Engines that only pretend: whatever their targets are, no storage was touched.
+const PRETENDERS: [&str; 2] = ["null", "sim"];
+
 /// A phase with everything that is known of it.
 pub struct Case<'a> {
     /// The plan that ran.
@@ -34,6 +37,11 @@ impl<'a> Case<'a> {
             let by_index = found.jobs.get(index).filter(|record| record.name == job.name);
             Some((job, by_index.or_else(|| found.jobs.iter().find(|record| record.name == job.name))?))
         })
+    }
+
+    /// The jobs that touched their targets.
+    pub fn storage_jobs(&self) -> impl Iterator<Item = (&'a Job, &'a JobRecord)> + use<'a> {
+        self.jobs().filter(|(_, record)| !PRETENDERS.contains(&record.engine.as_str()))
     }
 
     /// A job's targets.

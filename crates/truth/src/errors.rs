@@ -16,7 +16,7 @@ const ADVICE_SHORT: &str =
 const ADVICE_WORKER: &str = "see the error of the worker; the figures are those of the others";
 const ADVICE_VERIFY: &str = "do not trust this storage: what was read is not what was written";
 
-/// Names of error numbers that storage gives. Source: Linux, `errno.h`; the first 34 are the same elsewhere.
+/// Names of error numbers that storage gives. Source: Linux, `errno.h`; a record made elsewhere may mean others.
 const NAMES: [(i32, &str); 22] = [
     (1, "EPERM"),
     (2, "ENOENT"),

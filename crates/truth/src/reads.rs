@@ -3,10 +3,11 @@
 //! Proof: the device moved fewer bytes than were asked of it; where no device can be watched, what was resident before
 //! the phase. A job past the page cache is never accused: what is missing there has other reasons (holes, lie 3).
 
-use iodyno_model::{DeviceActivity, Figure, Intent, Job, JobRecord, Severity, TargetKind, Verb};
+use iodyno_model::{DeviceActivity, Figure, Intent, Job, JobRecord, Severity, Target, TargetKind, Verb};
 
 use crate::case::{Case, bytes};
 use crate::merge::Suspicion;
+use crate::target;
 
 /// Less than this is a handful of requests, of which read-ahead and neighbours explain any share.
 pub const LEAST_BYTES: u64 = 1 << 20;
@@ -48,13 +49,12 @@ pub fn loads<'a>(
     is_buffered: impl Fn(&'a Job, &'a JobRecord) -> bool,
 ) -> Vec<Load<'a>> {
     let mut loads: Vec<Load<'a>> = Vec::new();
-    for (job, record) in case.jobs() {
+    for (job, record) in case.storage_jobs() {
         let asked = bytes(record, verb);
-        let is_storage = |target: &&iodyno_model::Target| {
-            matches!(
-                target.kind,
-                TargetKind::File { .. } | TargetKind::FileSet { .. } | TargetKind::Device { .. }
-            )
+        let is_storage = |target: &&Target| {
+            let kind = &target.kind;
+            matches!(kind, TargetKind::File { .. } | TargetKind::FileSet { .. } | TargetKind::Device { .. })
+                && !case.facts(&target.name).is_some_and(target::is_memory)
         };
         let targets: Vec<_> = case.targets(job).filter(is_storage).collect();
         if asked == 0 || targets.is_empty() {

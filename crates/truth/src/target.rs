@@ -80,13 +80,18 @@ const NETWORKS: &[&str] = &[
 /// Targets of this phase that are not what they seem.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     let mut names: Vec<&str> = Vec::new();
-    for target in case.jobs().flat_map(|(job, _)| case.targets(job)) {
+    for target in case.storage_jobs().flat_map(|(job, _)| case.targets(job)) {
         if !names.contains(&target.name.as_str()) {
             names.push(&target.name);
         }
     }
     let facts = names.into_iter().filter_map(|name| case.facts(name));
     facts.filter_map(|facts| suspicion(case, facts, disguise(facts)?)).collect()
+}
+
+/// Whether a target lives in memory: then there is no storage behind it whose work could be taken over.
+pub fn is_memory(facts: &TargetFacts) -> bool {
+    disguise(facts).is_some_and(|disguise| disguise.what == MEMORY.what)
 }
 
 /// What a target really is, if that is a surprise.

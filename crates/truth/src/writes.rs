@@ -55,7 +55,7 @@ fn by_device(case: &Case<'_>, load: &Load<'_>, device: &DeviceActivity) -> Optio
 
 /// Dirty memory is the whole machine's, so only one load of a phase can be judged by it.
 fn by_memory(case: &Case<'_>, load: &Load<'_>) -> Option<Suspicion> {
-    let writers = case.jobs().filter(|(_, record)| bytes(record, Verb::Write) > 0).count();
+    let writers = case.storage_jobs().filter(|(_, record)| bytes(record, Verb::Write) > 0).count();
     let growth = case.found.sightings.iter().find_map(|sighting| match sighting {
         Sighting::Memory { dirty_before_bytes, dirty_after_bytes, .. } => {
             Some(dirty_after_bytes.saturating_sub(*dirty_before_bytes))

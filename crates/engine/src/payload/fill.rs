@@ -11,7 +11,7 @@ use iodyno_model::{Content, Diagnostic, Origin, Payload, Refresh, Stamp as Stamp
 
 use super::stamp::Stamp;
 use super::{Place, SECTOR_BYTES, Sector, pieces};
-use crate::source::random::{GOLDEN, Random, mix};
+use crate::random::{GOLDEN, Random, mix};
 
 /// A cache line of the pool: windows begin at one, so that vector loads never cross two.
 #[derive(Clone, Copy)]

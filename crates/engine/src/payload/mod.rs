@@ -9,7 +9,7 @@
 //!   [fill]   content + stamps [stamp]                  [check]                         [verdict]
 //! ```
 
-use crate::source::random::{GOLDEN, mix};
+use crate::random::{GOLDEN, mix};
 
 mod check;
 mod fill;

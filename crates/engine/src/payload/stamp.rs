@@ -10,7 +10,7 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Place, Sector};
-use crate::source::random::{GOLDEN, mix};
+use crate::random::{GOLDEN, mix};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"iody");
 

@@ -14,9 +14,9 @@ pub mod distribution;
 mod labels;
 pub mod pattern;
 pub mod permutation;
-pub mod random;
 pub mod walk;
 
+pub use crate::random;
 pub use labels::{VERIFY_LABEL, label_of, labels};
 
 /// What a source answers.

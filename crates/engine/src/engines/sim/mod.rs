@@ -13,7 +13,7 @@ use self::settings::Settings;
 use super::{Engine, Failure, SettingSpec, Setup};
 use crate::clock::{NEVER, Tick};
 use crate::io::{AT_POSITION, Files, Io, Slot};
-use crate::source::random::Random;
+use crate::random::Random;
 
 pub mod disk;
 pub mod service;
@@ -227,4 +227,68 @@ mod tests {
         assert_eq!(past_stalls(&stalls, 150, 50), 200);
         assert_eq!(past_stalls(&stalls, 310, 5), 315);
     }
+
+    fn device(depth: u32, said: &[(&str, &str)]) -> Sim {
+        let pattern = iodyno_model::Pattern::of(iodyno_model::Verb::Read, iodyno_model::Pick::Uniform, 4096);
+        let mut job = Job::new("j", "sim", vec![], iodyno_model::Workload::Pattern(Box::new(pattern)));
+        job.settings = said.iter().map(|(name, value)| iodyno_model::Setting::new(name, value)).collect();
+        let (files, memory) = (Files::default(), crate::memory::Memory::new(1, 1).unwrap());
+        Sim::start(&Setup { job: &job, depth, files: &files, memory: &memory, seed: 1, worker: 0 }).unwrap()
+    }
+
+    /// Operations at their own times, as many in flight as there are: latencies from arrival to completion, ns.
+    fn open_loop(mut sim: Sim, arrivals: &[Tick]) -> Vec<u64> {
+        let (mut latencies, mut files) = (vec![0; arrivals.len()], Files::default());
+        for (slot, at) in arrivals.iter().enumerate() {
+            while sim.now() < *at {
+                sim.poll(1, *at, |slot, _, ended| latencies[slot as usize] = ended - arrivals[slot as usize])
+                    .unwrap();
+            }
+            sim.push(slot as Slot, &Io { bytes: 4096, ..Io::default() }, &mut files);
+        }
+        while !sim.pending.is_empty() {
+            sim.poll(1, NEVER, |slot, _, ended| latencies[slot as usize] = ended - arrivals[slot as usize])
+                .unwrap();
+        }
+        latencies
+    }
+
+    fn poisson(count: u64, per_second: f64) -> Vec<Tick> {
+        let (mut random, mut at) = (Random::from_seed(7, 7), 0.0);
+        let gap = |_| {
+            at += random.exponential(1e9 / per_second);
+            at as Tick
+        };
+        (0..count).map(gap).collect()
+    }
+
+    fn mean(latencies: &[u64]) -> f64 {
+        latencies.iter().map(|ns| *ns as f64).sum::<f64>() / latencies.len() as f64
+    }
+
+    /// Queueing theory: the mean time in an M/M/1 system is 1/(μ − λ); here μ is 10,000 a second.
+    #[test]
+    fn a_memoryless_queue_is_as_slow_as_theory_says() {
+        for (per_second, expected_ns) in [(2_000.0, 125e3), (5_000.0, 200e3), (8_000.0, 500e3)] {
+            let sim = device(400_000, &[("service", "exponential:100us")]);
+            let found = mean(&open_loop(sim, &poisson(400_000, per_second)));
+            assert!((found / expected_ns - 1.0).abs() < 0.03, "at {per_second}/s: {found} ns");
+        }
+    }
+
+    /// M/D/1 (Pollaczek and Khinchine): half the queueing of M/M/1. At half load, 100 + 50 µs.
+    #[test]
+    fn a_constant_server_queues_half_as_much() {
+        let found = mean(&open_loop(device(400_000, &[("service", "100us")]), &poisson(400_000, 5_000.0)));
+        assert!((found / 150e3 - 1.0).abs() < 0.03, "{found} ns");
+    }
+
+    /// Recorded once: a seed means the same on every platform and in every version.
+    #[test]
+    fn the_draws_of_a_seed_are_pinned() {
+        let sim = device(4, &[("service", "normal:100us,10us"), ("error_rate", "10%"), ("seed", "3")]);
+        assert_eq!(open_loop(sim, &[0, 0, 0, 0]), PINNED);
+    }
+
+    const PINNED: [u64; 4] = [83_558, 179_430, 268_706, 354_776];
 }

@@ -4,7 +4,7 @@
 
 use iodyno_model::units;
 
-use crate::source::random::Random;
+use crate::random::Random;
 
 /// A distribution of service times, in ns.
 #[derive(Clone, Debug, PartialEq)]

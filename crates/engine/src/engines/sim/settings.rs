@@ -354,8 +354,7 @@ mod tests {
 
     #[test]
     fn every_problem_is_told_at_once() {
-        let said =
-            [("servce", "1us"), ("parallelism", "0"), ("rpm", "7200"), ("error_at", "0"), ("stall", "2s")];
+        let said = [("parallelism", "0"), ("rpm", "7200"), ("error_at", "0"), ("stall", "2s")];
         let wrong = settings(&said).unwrap_err();
         assert_eq!(wrong.len(), said.len());
         assert_eq!(wrong[1].hint.as_deref(), Some("add preset=disk"));
