@@ -185,10 +185,10 @@ impl Engine for Uring {
 
     #[inline(always)]
     fn poll(&mut self, min: u32, until: Tick, mut done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
-        let mut count = self.hand_back_ready(&mut done);
-        let mut now = self.last.get();
+        let (mut count, mut now) = (0, self.last.get());
         loop {
-            self.submit_and_wait(min.saturating_sub(count).min(self.in_flight), until.saturating_sub(now))?;
+            let want = min.saturating_sub(count + self.ready.len() as u32).min(self.in_flight);
+            self.submit_and_wait(want, until.saturating_sub(now))?;
             count += self.reap(&mut done);
             if count >= min || self.in_flight == 0 {
                 return Ok(());
@@ -355,16 +355,6 @@ impl Uring {
         Some(entry)
     }
 
-    #[inline(always)]
-    fn hand_back_ready(&mut self, done: &mut impl FnMut(Slot, i64, Tick)) -> u32 {
-        if self.ready.is_empty() {
-            return 0;
-        }
-        let (now, count) = (clock::now(), self.ready.len() as u32);
-        self.ready.drain(..).for_each(|(slot, result)| done(slot, result, now));
-        count
-    }
-
     /// Hands over what is in the ring and waits for so many completions, a signal, or the time.
     #[inline(always)]
     fn submit_and_wait(&mut self, want: u32, left_ns: u64) -> Result<(), Failure> {
@@ -396,23 +386,26 @@ impl Uring {
         false
     }
 
-    /// Takes all completions that are there.
+    /// Takes all completions that are there. `done` is called in one place only, so that it is compiled into the loop.
     #[inline(always)]
     fn reap(&mut self, done: &mut impl FnMut(Slot, i64, Tick)) -> u32 {
-        let completions = self.ring.completion();
-        if completions.is_empty() {
+        let mut completions = self.ring.completion();
+        if completions.is_empty() && self.ready.is_empty() {
             return 0;
         }
+        self.in_flight -= completions.len() as u32;
         let (now, mut count) = (clock::now(), 0);
-        for completion in completions {
-            let (data, mut result) = (completion.user_data(), i64::from(completion.result()));
+        let mut next = || match completions.next() {
+            Some(completion) => Some((completion.user_data(), i64::from(completion.result()))),
+            None => self.ready.pop().map(|(slot, result)| (u64::from(slot), result)),
+        };
+        while let Some((data, mut result)) = next() {
             if data & THEN_CLOSE != 0 && result >= 0 {
                 result = call::close(result as RawFd);
             }
             count += 1;
             done(data as Slot, result, now);
         }
-        self.in_flight -= count;
         count
     }
 
