@@ -61,6 +61,11 @@ pub fn block_in_this_thread() {
     }
 }
 
+/// Stops the run as a signal would: whoever read the report has gone away.
+pub fn nobody_listens() {
+    interrupted(libc::SIGPIPE);
+}
+
 /// How often the user has said stop, and by which signal last.
 pub fn interruptions() -> (u32, i32) {
     (INTERRUPTIONS.load(SeqCst), LAST.load(SeqCst))
