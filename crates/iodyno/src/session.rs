@@ -50,6 +50,11 @@ pub fn answer(request: Result<Request, Vec<Diagnostic>>, voice: &Voice) -> u8 {
             let _ = io::stdout().write_all(out.as_bytes());
             status as u8
         }
+        Ok(Request::Refuse { err, status }) => {
+            // Nobody may be listening on standard error.
+            let _ = io::stderr().write_all(err.as_bytes());
+            status as u8
+        }
         Ok(Request::Run(run)) => session(*run, voice),
     }
 }
@@ -95,6 +100,7 @@ fn session(mut run: Run, voice: &Voice) -> u8 {
     let mut live = (live_ns > 0).then(live_line);
     let options = Options { live_ns: run.live_ns, ..Options::default() };
     let mut trouble: Option<io::Error> = None;
+    let mut listened = true;
     let mut tell = |event: &Event| {
         let told = report(event, live.as_mut(), run.reporter.as_mut());
         for sink in &mut sinks {
@@ -103,16 +109,13 @@ fn session(mut run: Run, voice: &Voice) -> u8 {
                 trouble.get_or_insert(error);
             }
         }
-        match told {
-            // `head` has seen enough: there is nothing left to run for.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                if sinks.is_empty() && trouble.is_none() {
-                    signal::nobody_listens();
-                }
-                trouble.get_or_insert(error);
-            }
-            Err(error) => drop(trouble.get_or_insert(error)),
-            Ok(()) => {}
+        if let Err(error) = told {
+            trouble.get_or_insert(error);
+        }
+        // `head` has seen enough: there is nothing left to run for.
+        if sinks.is_empty() && !run.own_voice && listened && !signal::is_listened_to() {
+            listened = false;
+            signal::nobody_listens();
         }
     };
     let answer = iodyno_engine::run(&run.plan, &options, &mut tell);
@@ -120,8 +123,7 @@ fn session(mut run: Run, voice: &Voice) -> u8 {
         Ok(record) => record,
         Err(wrong) => {
             sinks.into_iter().for_each(Sink::take_back);
-            say_all(&wrong);
-            return 2;
+            return refused(run, wrong);
         }
     };
     for sink in &mut sinks {
@@ -153,6 +155,19 @@ fn report(event: &Event, live: Option<&mut LiveLine>, reporter: &mut dyn Reporte
     }
     reporter.event(event, &mut output)?;
     output.out.flush()
+}
+
+/// Says why nothing was run: with its own voice the dialect does, as of a run that ended with errors.
+fn refused(mut run: Run, wrong: Vec<Diagnostic>) -> u8 {
+    if !run.own_voice {
+        say_all(&wrong);
+        return 2;
+    }
+    let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
+    let ended = Event::Ended(Box::new(Record { errors: wrong, ..Record::default() }));
+    // Nobody may be listening on standard error.
+    let _ = run.reporter.event(&ended, &mut Output { out: &mut out, err: &mut err });
+    run.error_status as u8
 }
 
 fn live_line() -> LiveLine {

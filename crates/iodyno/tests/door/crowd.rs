@@ -42,8 +42,11 @@ fn crowd(workers: u32, processes: bool) -> Outcome {
     let begun = Instant::now();
     let told = run(home.path(), &null(workers, processes, "operations = 100"), &[]);
     // Each of them did what it was asked to.
-    let operations = u64::from(workers) * 100;
-    let grouped = format!("{},{:03}", operations / 1000 / 1000, operations / 1000 % 1000);
+    let thousands = workers / 10;
+    let grouped = match thousands {
+        1000.. => format!("{},{:03},000", thousands / 1000, thousands % 1000),
+        _ => format!("{thousands},000"),
+    };
     told.expect(0, &[&format!("{workers} workers"), &grouped]);
     let kind = if processes { "processes" } else { "threads" };
     eprintln!("{workers} {kind}: {:.2} s from start to exit", begun.elapsed().as_secs_f64());
