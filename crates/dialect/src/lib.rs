@@ -55,6 +55,8 @@ pub struct PathFacts {
     pub kind: PathKind,
     /// Size in bytes (of a device: its capacity).
     pub bytes: u64,
+    /// Whether this user may read it.
+    pub readable: bool,
     /// Whether this user may write to it.
     pub writable: bool,
     /// The file system or device beneath.

@@ -139,10 +139,7 @@ fn long_option(argument: String) -> String {
 }
 
 fn usage(error: &clap::Error) -> Diagnostic {
-    let text = error.render().to_string();
-    let message = text.lines().next().unwrap_or_default();
-    Diagnostic::error(&Origin::Default, message.strip_prefix("error: ").unwrap_or(message))
-        .hint("iodyno measure --help lists what is accepted")
+    crate::native::refusal("iodyno measure", error)
 }
 
 fn setup(options: &Options, loader: &mut dyn Loader) -> Result<Setup, Diagnostic> {
@@ -155,6 +152,12 @@ fn setup(options: &Options, loader: &mut dyn Loader) -> Result<Setup, Diagnostic
     if !matches!(kind, PathKind::File | PathKind::Directory | PathKind::BlockDevice) {
         return Err(Diagnostic::error(&origin, "neither a directory nor a file nor a block device")
             .hint("name a directory to measure in, e.g. iodyno measure /tmp"));
+    }
+    if kind != PathKind::Directory && !facts.readable {
+        return Err(Diagnostic::error(&origin, "it cannot be read: permission denied").hint(match kind {
+            PathKind::BlockDevice => "run as root, or as a member of the device's group",
+            _ => "name a file that you may read, or a directory that you may write to",
+        }));
     }
     if kind == PathKind::Directory && !facts.writable {
         return Err(Diagnostic::error(&origin, "this directory cannot be written to").hint(
