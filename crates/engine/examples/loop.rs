@@ -78,14 +78,8 @@ fn fill(path: &Path) -> std::io::Result<()> {
     std::io::copy(&mut std::fs::File::open(path)?, &mut std::io::sink()).map(drop)
 }
 
-/// User and system time of this process so far, ns.
+/// User and system time of this thread so far, ns.
 fn cpu_ns() -> (u64, u64) {
-    // SAFETY: zero is a value for each field, and the structure is valid for writing.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
-        usage
-    };
-    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
-    (ns(usage.ru_utime), ns(usage.ru_stime))
+    let usage = iodyno_engine::witness::usage();
+    (usage[0], usage[1])
 }

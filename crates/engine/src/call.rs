@@ -132,7 +132,7 @@ pub fn file_bytes(fd: RawFd) -> Result<u64, i32> {
     if !is_device(&stat) {
         return Ok(stat.st_size as u64);
     }
-    // SAFETY (both): the calls take no pointers. The position is put back, since `AT_POSITION` reads depend on it.
+    // SAFETY: the calls take no pointers. The position is put back, since `AT_POSITION` reads depend on it.
     let (before, end) = unsafe { (libc::lseek(fd, 0, libc::SEEK_CUR), libc::lseek(fd, 0, libc::SEEK_END)) };
     let number = errno();
     // SAFETY: as above.

@@ -15,8 +15,9 @@ use crate::engines::{Engine, Failure, Setup};
 use crate::gate::Gate;
 use crate::io::{Files, Io, PACED, SILENT, Slot};
 use crate::memory::Memory;
+use crate::random::mix;
 use crate::sheet::{SeriesWriter, Sheet};
-use crate::source::{Next, Source};
+use crate::source::{Next, Source, label_of, labels};
 
 /// One worker, ready to go.
 pub struct Worker<'a> {
@@ -45,10 +46,34 @@ pub struct Worker<'a> {
 }
 
 impl Worker<'_> {
+    fn setup(&self) -> Setup<'_> {
+        Setup {
+            job: self.job,
+            depth: self.depth,
+            files: &self.files,
+            memory: self.memory,
+            seed: self.seed,
+            worker: self.number,
+        }
+    }
+
+    /// Waits for the start line and then for its own turn; the time at which it begins.
+    fn wait_for_turn<E: Engine>(&self, engine: &mut E) -> Tick {
+        let line = self.gate.wait_for_start(self.after);
+        let mut now = if E::VIRTUAL { engine.now() } else { line };
+        let start = &self.job.start;
+        let begin = now + start.after_ns + drawn(start.spread_ns, self.seed, self.number);
+        while now < begin && !self.gate.stopped() {
+            engine.idle(begin);
+            now = engine.now();
+        }
+        begin
+    }
+
     /// What is done with each file after the last operation, inside the measured time.
     fn finish(&mut self, ended: &mut Tick) {
         let Some(verb) = self.job.finish.sync else { return };
-        let label = self.kinds.len() as u16 - 1;
+        let label = label_of(&labels(self.job), verb.name(), verb);
         for file in 0..self.files.handles.len() as u32 {
             if self.files.fd(file) < 0 {
                 continue;
@@ -64,6 +89,11 @@ impl Worker<'_> {
     }
 }
 
+/// A worker's own part of a spread, the same for the same seed.
+fn drawn(spread_ns: u64, seed: u64, worker: u32) -> u64 {
+    ((u128::from(spread_ns) * u128::from(mix(seed ^ mix(u64::from(worker))))) >> 64) as u64
+}
+
 /// What is in flight and what becomes of it.
 struct Flight<'a> {
     slots: Vec<Io>,
@@ -72,8 +102,17 @@ struct Flight<'a> {
     sheet: Sheet<'a>,
     series: SeriesWriter,
     errors_left: u64,
+    /// Handed over together at most, and only when so many slots are free.
+    batch: usize,
+    refill_at: usize,
+    /// Awaited together at least.
+    least: u32,
     /// When nothing more is begun: the time is up, or too much failed.
     deadline: Tick,
+    /// When the ramp ends; 0 once it has.
+    ramp_end: Tick,
+    /// When something is due that is not: the end of the ramp, or of a row of the series.
+    turn: Tick,
     ended: Tick,
 }
 
@@ -82,67 +121,22 @@ struct Flight<'a> {
 /// # Errors
 /// When the engine cannot start or breaks.
 pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
-    let setup = Setup {
-        job: worker.job,
-        depth: worker.depth,
-        files: &worker.files,
-        memory: worker.memory,
-        seed: worker.seed,
-        worker: worker.number,
-    };
-    let mut engine = E::start(&setup)?;
-    let line = worker.gate.wait_for_start(worker.after);
-    let mut now = if E::VIRTUAL { engine.now() } else { line };
-    let begin = now + worker.job.start.after_ns;
-    let ramp_end = begin + worker.job.limit.ramp_ns;
-    while now < begin && !worker.gate.stopped() {
-        engine.idle(begin);
-        now = engine.now();
-    }
-    let mut ramping = worker.job.limit.ramp_ns > 0;
-    let mut flight = Flight::new(worker, (worker.source)(&worker.files, begin)?, begin, ramp_end);
-    let depth = worker.depth as usize;
-    let batch = match worker.job.depth.submit_batch as usize {
-        0 => depth,
-        batch => batch,
-    };
-    let refill_at = match worker.job.depth.low as usize {
-        0 => 0,
-        low => depth - low.min(depth - 1),
-    };
-    let least = worker.job.depth.reap_least.clamp(1, worker.depth);
+    let mut engine = E::start(&worker.setup())?;
+    let begin = worker.wait_for_turn(&mut engine);
+    let mut flight = Flight::new(worker, (worker.source)(&worker.files, begin)?, begin);
     worker.sheet.head.began.store(begin, Relaxed);
     loop {
-        now = engine.now();
-        let mut wake = NEVER;
-        let mut over = now >= flight.deadline || worker.gate.stopped();
-        let free = flight.free.len();
-        if !over && free >= refill_at {
-            let keep = free.saturating_sub(batch);
-            while flight.free.len() > keep {
-                let slot = flight.free[flight.free.len() - 1];
-                let io = &mut flight.slots[slot as usize];
-                match flight.source.next(now, slot, io) {
-                    Next::Io => {
-                        io.started = now;
-                        engine.push(slot, io, &mut worker.files);
-                        flight.free.pop();
-                        continue;
-                    }
-                    Next::Later(tick) => wake = tick,
-                    Next::Wait => flight.sheet.wait(),
-                    Next::Done => over = true,
-                }
-                break;
-            }
+        let now = engine.now();
+        let (mut wake, mut over) = (NEVER, now >= flight.deadline || worker.gate.stopped());
+        if !over {
+            (wake, over) = flight.hand_over(&mut engine, &mut worker.files, now);
         }
-        let in_flight = depth - flight.free.len();
+        let in_flight = flight.slots.len() - flight.free.len();
         if in_flight > 0 {
-            flight.sheet.depth(in_flight, free - flight.free.len());
             // What is left is reaped one by one: reaped together, all would look as slow as the last.
             let (least, until) = match over {
                 true => (1, NEVER),
-                false => (least.min(in_flight as u32), wake.min(flight.deadline)),
+                false => (flight.least.min(in_flight as u32), wake.min(flight.deadline)),
             };
             engine.poll(least, until, |slot, result, ended| flight.complete(slot, result, ended))?;
         } else if over {
@@ -150,38 +144,71 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
         } else {
             engine.idle(wake.min(flight.deadline));
         }
-        if flight.ended >= flight.series.next {
-            flight.series.turn(&flight.sheet, worker.kinds, flight.ended);
-        }
-        if ramping && flight.ended >= ramp_end {
-            ramping = false;
-            flight.begin_anew(ramp_end);
+        if flight.ended >= flight.turn {
+            flight.turn(worker.kinds);
         }
     }
     worker.finish(&mut flight.ended);
-    let ended = flight.ended.max(begin);
-    flight.series.finish(&flight.sheet, worker.kinds, ended);
-    worker.sheet.head.ended.store(ended, Relaxed);
+    flight.close(worker.kinds, begin);
     Ok(())
 }
 
 impl<'a> Flight<'a> {
-    fn new(worker: &Worker<'a>, source: Source, begin: Tick, ramp_end: Tick) -> Self {
+    fn new(worker: &Worker<'a>, source: Source, begin: Tick) -> Self {
+        let (wish, depth) = (worker.job.depth, worker.depth as usize);
+        let limit = &worker.job.limit;
+        let ramp_end = begin + limit.ramp_ns;
+        let series = SeriesWriter::new(begin);
         let slot = |slot| Io { buffer: worker.memory.buffer(slot), ..Io::default() };
         Flight {
             slots: (0..worker.depth).map(slot).collect(),
             free: (0..worker.depth).rev().collect(),
             source,
             sheet: worker.sheet,
-            series: SeriesWriter::new(begin),
+            batch: if wish.submit_batch == 0 { depth } else { wish.submit_batch as usize },
+            refill_at: if wish.low == 0 { 0 } else { depth - (wish.low as usize).min(depth - 1) },
+            least: wish.reap_least.clamp(1, worker.depth),
+            ramp_end: if limit.ramp_ns > 0 { ramp_end } else { 0 },
+            turn: if limit.ramp_ns > 0 { ramp_end.min(series.next) } else { series.next },
+            series,
             errors_left: match worker.job.errors {
                 ErrorPolicy::Stop => 1,
                 ErrorPolicy::Continue => u64::MAX,
                 ErrorPolicy::AtMost(count) => count.saturating_add(1),
             },
-            deadline: worker.job.limit.time_ns.map_or(NEVER, |time_ns| ramp_end.saturating_add(time_ns)),
+            deadline: limit.time_ns.map_or(NEVER, |time_ns| ramp_end.saturating_add(time_ns)),
             ended: begin,
         }
+    }
+
+    /// Asks the source for operations and hands them to the engine, while there are free slots. Answers when to come
+    /// back, and whether there is nothing more.
+    #[inline(always)]
+    fn hand_over<E: Engine>(&mut self, engine: &mut E, files: &mut Files, now: Tick) -> (Tick, bool) {
+        let free = self.free.len();
+        if free < self.refill_at {
+            return (NEVER, false);
+        }
+        let keep = free.saturating_sub(self.batch);
+        let mut answer = (NEVER, false);
+        while self.free.len() > keep {
+            let slot = self.free[self.free.len() - 1];
+            let io = &mut self.slots[slot as usize];
+            match self.source.next(now, slot, io) {
+                Next::Io => {
+                    io.started = now;
+                    engine.push(slot, io, files);
+                    self.free.pop();
+                    continue;
+                }
+                Next::Later(tick) => answer.0 = tick,
+                Next::Wait => self.sheet.wait(),
+                Next::Done => answer.1 = true,
+            }
+            break;
+        }
+        self.sheet.depth(self.slots.len() - self.free.len(), free - self.free.len());
+        answer
     }
 
     /// Tallies one completion and frees its slot.
@@ -208,7 +235,7 @@ impl<'a> Flight<'a> {
     #[inline(never)]
     fn complete_rarely(&mut self, slot: Slot, result: i64, ended: Tick) {
         let io = self.slots[slot as usize];
-        if io.flags & SILENT != 0 {
+        if io.flags & SILENT != 0 && result >= 0 {
             return;
         }
         if result < 0 {
@@ -230,11 +257,26 @@ impl<'a> Flight<'a> {
         self.sheet.service(io.label, ended.saturating_sub(io.started));
     }
 
-    /// The ramp is over: what was counted so far is forgotten.
+    /// The ramp is over, or a row of the series.
     #[cold]
-    fn begin_anew(&mut self, start: Tick) {
-        self.sheet.reset();
-        self.series.restart(start);
-        self.sheet.head.began.store(start, Relaxed);
+    fn turn(&mut self, kinds: &[Kind]) {
+        if self.ramp_end > 0 && self.ended >= self.ramp_end {
+            // What was counted so far is forgotten.
+            self.sheet.reset();
+            self.series.restart(self.ramp_end);
+            self.sheet.head.began.store(self.ramp_end, Relaxed);
+            self.ramp_end = 0;
+        }
+        if self.ended >= self.series.next {
+            self.series.turn(&self.sheet, kinds, self.ended);
+        }
+        self.turn = if self.ramp_end > 0 { self.ramp_end.min(self.series.next) } else { self.series.next };
+    }
+
+    /// Writes down the end.
+    fn close(&mut self, kinds: &[Kind], begin: Tick) {
+        let ended = self.ended.max(begin);
+        self.series.finish(&self.sheet, kinds, ended);
+        self.sheet.head.ended.store(ended, Relaxed);
     }
 }

@@ -151,3 +151,38 @@ fn shared(shared: &Shared) -> String {
     };
     format!("shared \"{}\": {what}", shared.name)
 }
+
+#[cfg(test)]
+mod tests {
+    use iodyno_model::{Extent, Job, Pattern, Pick, Target, TargetKind, Verb, WorkerKind, Workload};
+
+    use super::*;
+
+    #[test]
+    fn a_plan_reads_as_the_house_says() {
+        let path = "randread.{worker}.0";
+        let target = Target {
+            name: path.into(),
+            kind: TargetKind::File { path: path.into(), size: Extent::Bytes(128 << 20) },
+            open: Default::default(),
+            prepare: Default::default(),
+            remove: false,
+            origin: Default::default(),
+        };
+        let pattern = Pattern::of(Verb::Read, Pick::Uniform, 4096);
+        let mut job = Job::new("randread", "psync", vec![0], Workload::Pattern(Box::new(pattern)));
+        (job.workers, job.kind, job.seed) = (4, WorkerKind::Processes, Some(1));
+        job.limit.bytes = Some(128 << 20);
+        let phase = Phase { name: "randread".into(), jobs: vec![job], ..Phase::default() };
+        let plan =
+            Plan { name: "house".into(), targets: vec![target], phases: vec![phase], ..Plan::default() };
+        let wanted = "plan \"house\" · seed 0
+phase 1 \"randread\"
+  job \"randread\" ×4 processes · psync · depth 1
+    on file randread.{worker}.0, 128 MiB each
+    read 100 % · 4 KiB · uniform, no repeat · seed 1
+    until each read 128 MiB
+";
+        assert_eq!(print(&plan), wanted);
+    }
+}

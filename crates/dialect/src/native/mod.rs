@@ -71,6 +71,7 @@ fn read(document: &Node, wrong: &Wrong) -> Plan {
     }
     fields.unknown();
     references(&plan, document, wrong);
+    not_too_many(&plan, document, wrong);
     plan
 }
 
@@ -93,6 +94,20 @@ fn repeat(node: &Node) -> Read<Repeat> {
         until_interval_percent: pattern::may(node, "until_interval", percent, 0.0)?,
         most: pattern::may(node, "most", small_count, 0)?,
     })
+}
+
+/// More phases than this are a slip of the pen, and would fill the memory.
+const MOST_PHASES: usize = 100_000;
+
+fn not_too_many(plan: &Plan, document: &Node, wrong: &Wrong) {
+    let points = plan.sweep.iter().map(|sweep| sweep.values.len());
+    let points = points.fold(plan.phases.len(), usize::saturating_mul);
+    let all = points.saturating_mul(plan.repeat.times as usize);
+    if all > MOST_PHASES {
+        let origin = plan.sweep.last().map_or(&document.origin, |sweep| &sweep.origin);
+        let message = format!("sweeps and repetitions make {all} phases, more than {MOST_PHASES}");
+        wrong.error(origin, message, "sweep over fewer values, or repeat less often");
+    }
 }
 
 /// Names of jobs, phases and shared objects that are referred to must exist.

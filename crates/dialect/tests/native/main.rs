@@ -5,6 +5,7 @@
 mod commands;
 mod complete;
 mod explained;
+mod mangled;
 
 use std::path::{Path, PathBuf};
 

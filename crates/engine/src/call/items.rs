@@ -21,7 +21,7 @@ pub(super) fn perform(io: &Io, files: &mut Files) -> i64 {
     let (root, mut buffer) = (handle.fd, PathBuffer::default());
     let name = names.path(io.offset, &mut buffer);
     let path = name.as_ptr();
-    // SAFETY (all calls below): `path` is zero-terminated and lives until the end of this function.
+    // SAFETY: `path` is zero-terminated and lives until the end of this function.
     let value = unsafe {
         match io.verb {
             Verb::Create => return keep(io, libc::openat(root, path, CREATE_FLAGS, 0o644), files),

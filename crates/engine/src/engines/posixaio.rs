@@ -87,7 +87,7 @@ impl Engine for Posixaio {
 impl Posixaio {
     fn hand_over(&mut self, slot: Slot) {
         let block = &raw mut self.blocks[slot as usize];
-        // SAFETY (all): the control block and the buffer stay where they are until the operation completes; drop waits.
+        // SAFETY: the control block and the buffer stay where they are until the operation completes; drop waits.
         let value = unsafe {
             match self.verbs[slot as usize] {
                 Verb::Read => libc::aio_read(block),

@@ -84,7 +84,7 @@ impl Pvsync {
     #[inline(always)]
     fn read(&self, io: &Io, fd: RawFd) -> i64 {
         let vector = libc::iovec { iov_base: io.buffer.cast(), iov_len: io.bytes as usize };
-        // SAFETY (all): the vector is valid for the call and its buffer until the operation completes, which is here.
+        // SAFETY: the vector is valid for the call and its buffer until the operation completes, which is here.
         result(unsafe {
             match (io.offset, self.flags) {
                 #[cfg(target_os = "linux")]
@@ -100,7 +100,7 @@ impl Pvsync {
     #[inline(always)]
     fn write(&self, io: &Io, fd: RawFd) -> i64 {
         let vector = libc::iovec { iov_base: io.buffer.cast(), iov_len: io.bytes as usize };
-        // SAFETY (all): the vector is valid for the call and its buffer until the operation completes, which is here.
+        // SAFETY: the vector is valid for the call and its buffer until the operation completes, which is here.
         result(unsafe {
             match (io.offset, self.flags) {
                 #[cfg(target_os = "linux")]

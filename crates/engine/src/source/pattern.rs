@@ -409,6 +409,7 @@ fn span(
         let ground = ground(brief, pattern, share, &span);
         let pick =
             if share.class == Class::File { &Pick::Stream } else { directed(&pattern.pick, share.verb) };
+        let pick = &apart(pick, brief.job.workers);
         if share.class == Class::Range && matches!(pick, Pick::Stream | Pick::Append) && length == 0 {
             span.pass_units = u64::MAX;
         } else if share.class != Class::File {
@@ -421,6 +422,19 @@ fn span(
     span.pass_units = span.pass_units.max(1);
     span.left = span.pass_units;
     Ok(span)
+}
+
+/// The pick with segments that lie one block of every worker apart in bytes.
+fn apart(pick: &Pick, workers: u32) -> Pick {
+    match pick {
+        Pick::Segmented { block_bytes, count, stride_bytes: 0, shuffled } => Pick::Segmented {
+            block_bytes: *block_bytes,
+            count: *count,
+            stride_bytes: block_bytes.saturating_mul(workers.into()),
+            shuffled: *shuffled,
+        },
+        pick => pick.clone(),
+    }
 }
 
 /// The items of a set that are this worker's: all of its own set, a part of one that all share.

@@ -1,3 +1,5 @@
+//! The pattern source against offsets, sizes and limits that are known beforehand.
+
 use iodyno_model::{
     Blend, Coverage, Directed, Every, FileOrder, Items, Job, Mix, Pattern, Pick, Plan, Share, Size, Target,
     TargetKind, Verb, Workload, Zone,
@@ -97,6 +99,10 @@ fn sequences_are_as_said() {
     assert_eq!(first(Pick::Gap(-4), 16, 3), [0, 0, 0]);
     assert_eq!(first(Pick::Strided { stride_bytes: 12 }, 32, 9), [0, 12, 24, 4, 16, 28, 8, 20, 0]);
     let segments = |shuffled| Pick::Segmented { block_bytes: 8, stride_bytes: 16, shuffled, count: 0 };
+    let two = Pick::Segmented { block_bytes: 8, stride_bytes: 16, shuffled: false, count: 2 };
+    assert_eq!(first(two, 40, 6), [0, 4, 16, 20, 0, 4]);
+    let apart = Pick::Segmented { block_bytes: 8, stride_bytes: 0, shuffled: false, count: 2 };
+    assert_eq!(first(apart, 40, 5), [0, 4, 8, 12, 0]);
     assert_eq!(first(segments(false), 40, 8), [0, 4, 16, 20, 32, 36, 0, 4]);
     let shuffled = first(segments(true), 40, 6);
     let sorted = |part: &[u64]| part.iter().copied().collect::<std::collections::BTreeSet<_>>();

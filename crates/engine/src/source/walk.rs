@@ -216,8 +216,9 @@ impl Walk {
                 let sets = ((*stride_bytes).max(1) - 1).min(last) / ground.pitch() + 1;
                 (0..sets).map(|set| (last - set * ground.pitch()) / (*stride_bytes).max(1) + 1).sum()
             }
-            Pick::Segmented { block_bytes, stride_bytes, .. } => {
-                let segments = (ground.span.saturating_sub(*block_bytes)) / (*stride_bytes).max(1) + 1;
+            Pick::Segmented { block_bytes, count, stride_bytes, .. } => {
+                let fit = (ground.span.saturating_sub(*block_bytes)) / (*stride_bytes).max(1) + 1;
+                let segments = if *count == 0 { fit } else { fit.min(*count) };
                 segments * (block_bytes / ground.pitch())
             }
             Pick::Repeat { times, pick } => Walk::places(pick, ground).saturating_mul(u64::from(*times)),
@@ -348,8 +349,10 @@ impl Rare {
                 let last = (ground.offsets() - 1) * ground.align;
                 Rare::Strided { next: 0, set: 0, stride, pitch: ground.pitch(), last }
             }
-            Pick::Segmented { block_bytes, stride_bytes, shuffled, .. } => {
-                Rare::Segmented(Segments::new(*block_bytes, *stride_bytes, *shuffled, ground, seed)?)
+            Pick::Segmented { block_bytes, count, stride_bytes, shuffled } => {
+                let mut segments = Segments::new(*block_bytes, *stride_bytes, *shuffled, ground, seed)?;
+                segments.at_most(*count);
+                Rare::Segmented(segments)
             }
             Pick::Blend(ways) if !Distribution::draws(pick) => Rare::Blend(
                 shares(ways.iter().map(|way| way.percent))?
@@ -452,6 +455,13 @@ impl Segments {
             segments.shuffle = Some(Permutation::new(places, seed));
         }
         Ok(segments)
+    }
+
+    /// Goes over the first `count` segments only; 0: over all that fit.
+    fn at_most(&mut self, count: u64) {
+        if let Some(last) = count.checked_sub(1) {
+            self.last_start = self.last_start.min(last.saturating_mul(self.stride));
+        }
     }
 
     fn next(&mut self) -> u64 {

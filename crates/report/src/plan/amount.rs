@@ -41,7 +41,7 @@ impl<'a> Scene<'a> {
             }
             TargetKind::File { size: Extent::Rest, .. } => facts?.file_bytes,
             TargetKind::FileSet { items, .. } | TargetKind::Bucket { items, .. } => {
-                Some(items.count * mean_bytes(&items.size)?)
+                Some(items.count.saturating_mul(mean_bytes(&items.size)?))
             }
             TargetKind::Device { .. } => facts?.size_bytes,
             TargetKind::Nothing { bytes } => Some(*bytes),
@@ -65,9 +65,11 @@ impl<'a> Scene<'a> {
     pub(crate) fn prepared(&self, index: usize, target: &Target) -> u64 {
         let there = self.facts(target).and_then(|facts| facts.file_bytes).unwrap_or(0);
         match target.prepare {
-            Prepare::Filled => {
-                self.length(target).unwrap_or(0).saturating_sub(there) * self.copies(index, target)
-            }
+            Prepare::Filled => self
+                .length(target)
+                .unwrap_or(0)
+                .saturating_sub(there)
+                .saturating_mul(self.copies(index, target)),
             _ => 0,
         }
     }
@@ -82,13 +84,13 @@ impl<'a> Scene<'a> {
                 if let Pick::Segmented { block_bytes, count, .. } = pattern.pick.read
                     && count > 0
                 {
-                    return Some(block_bytes * count);
+                    return Some(block_bytes.saturating_mul(count));
                 }
-                self.targets(job).map(|target| self.span(job, target)).sum()
+                sum(self.targets(job).map(|target| self.span(job, target)))
             }
             Workload::Script(script) => steps_bytes(&script.steps),
             Workload::Trace(trace) if trace.path.is_none() => {
-                Some(trace.entries.iter().map(|entry| entry.bytes).sum())
+                sum(trace.entries.iter().map(|entry| Some(entry.bytes)))
             }
             Workload::Trace(_) => None,
         }
@@ -132,6 +134,11 @@ impl<'a> Scene<'a> {
         let found = self.moved(job).and_then(|bytes| bytes.checked_div(block(job)?));
         [said, found].into_iter().flatten().min()
     }
+}
+
+/// The sum of what is known, if all is; a plan may name more bytes than there are.
+pub(crate) fn sum(parts: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    parts.reduce(|sum, part| Some(sum?.saturating_add(part?))).unwrap_or(Some(0))
 }
 
 fn timed(limit: &Limit) -> bool {
@@ -179,9 +186,9 @@ fn steps_bytes(steps: &[Step]) -> Option<u64> {
             Action::Do(_) => 0,
             Action::Block(steps) => steps_bytes(steps)?,
         };
-        Some(once * step.repeat)
+        Some(once.saturating_mul(step.repeat))
     };
-    steps.iter().map(step).sum()
+    sum(steps.iter().map(step))
 }
 
 /// Every verb of a script.
@@ -231,11 +238,14 @@ pub(crate) fn changes(job: &Job) -> bool {
 
 /// How long a phase lasts at most, ns; `None`: until its work is done.
 pub(crate) fn phase_ns(phase: &Phase) -> Option<u64> {
-    let job =
-        |job: &Job| Some(job.limit.time_ns? + job.limit.ramp_ns + job.start.after_ns + job.start.spread_ns);
+    let job = |job: &Job| {
+        let parts =
+            [job.limit.time_ns, Some(job.limit.ramp_ns), Some(job.start.after_ns), Some(job.start.spread_ns)];
+        sum(parts.into_iter())
+    };
     let longest = match phase.jobs.is_empty() {
         true => (phase.watch_ns > 0).then_some(phase.watch_ns),
         false => phase.jobs.iter().map(job).collect::<Option<Vec<_>>>()?.into_iter().max(),
     };
-    longest.map(|ns| ns + phase.pause_ns)
+    longest.map(|ns| ns.saturating_add(phase.pause_ns))
 }

@@ -85,9 +85,10 @@ fn amounts(scene: &Scene<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     lines.push(format!("It reads {}.", total(scene, amount::reads)));
     lines.push(format!("It writes {}.", total(scene, amount::writes)));
-    let prepared: u64 = distinct(scene).map(|(index, target)| scene.prepared(index, target)).sum();
+    let prepared = distinct(scene).map(|(index, target)| Some(scene.prepared(index, target)));
+    let prepared = amount::sum(prepared).unwrap_or(0);
     if prepared > 0 {
-        lines.push(format!("Before that it lays out {}.", bytes(prepared)));
+        lines.push(format!("Before that it lays out {}.", rough(prepared)));
     }
     lines.extend(drive_writes(scene));
     lines
@@ -177,7 +178,7 @@ fn written(scene: &Scene<'_>, index: usize) -> u64 {
         let moved = scene.moved(job)? as f64 * amount::writes(job);
         Some((moved / job.targets.len() as f64) as u64)
     };
-    jobs.filter(|job| amount::writes(job) > 0.0).filter_map(part).sum()
+    amount::sum(jobs.filter(|job| amount::writes(job) > 0.0).filter_map(part).map(Some)).unwrap_or(0)
 }
 
 /// A ratio that may be tiny.
@@ -187,7 +188,7 @@ fn number_small(value: f64) -> String {
 
 fn duration(plan: &Plan) -> String {
     let known: Vec<_> = plan.phases.iter().map(amount::phase_ns).collect();
-    let sum: u64 = known.iter().flatten().sum();
+    let sum = amount::sum(known.iter().flatten().map(|ns| Some(*ns))).unwrap_or(0);
     match (sum, known.iter().filter(|ns| ns.is_none()).count()) {
         (sum, 0) => format!("{} at most, besides making things ready.", time(sum)),
         (0, _) => "Until its work is done: no time limits it.".into(),
@@ -212,7 +213,7 @@ fn change(scene: &Scene<'_>, index: usize, target: &Target) -> Vec<String> {
         scene.plan.phases.iter().flat_map(|phase| &phase.jobs).filter(|job| job.targets.contains(&index));
     let written = jobs.any(amount::changes);
     let there = scene.facts(target).map(|facts| !facts.missing);
-    let size = scene.length(target).map(|size| format!(", {}", bytes(size))).unwrap_or_default();
+    let size = scene.length(target).map(|size| format!(", {}", rough(size))).unwrap_or_default();
     let made = target.open.create || target.prepare != Prepare::AsItIs;
     let mut lines = Vec::new();
     match &target.kind {

@@ -22,27 +22,45 @@ type TargetCheck = fn(&Scene<'_>, &Machine, &Job, &Target) -> Option<String>;
 const OF_TARGETS: &[TargetCheck] = &[missing, cached_reads, cached_writes, holes, misaligned, not_a_device];
 const OF_JOBS: &[Check] = &[easy_data, depth_ignored, few_operations, too_short, endless];
 
-/// Every trap once, in the order of the plan.
+/// Every trap once, in the order of the plan: of a sweep's points the last, which is mostly the worst.
 pub(crate) fn all(scene: &Scene<'_>, machine: &Machine) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut traps = Traps::default();
     for phase in &scene.plan.phases {
         for job in &phase.jobs {
+            let place = where_(phase, job);
             for target in scene.targets(job) {
-                found.extend(OF_TARGETS.iter().filter_map(|check| check(scene, machine, job, target)));
+                for (number, check) in OF_TARGETS.iter().enumerate() {
+                    traps.add(
+                        format!("target {number} {}", section(target)),
+                        check(scene, machine, job, target),
+                    );
+                }
             }
-            found.extend(OF_JOBS.iter().filter_map(|check| check(scene, machine, phase, job)));
+            for (number, check) in OF_JOBS.iter().enumerate() {
+                traps.add(format!("job {number} {place}"), check(scene, machine, phase, job));
+            }
         }
-        found.extend(crowded(machine, phase));
-        found.extend(watches_for_ever(phase));
+        traps.add(format!("crowded {}", phase.name), crowded(machine, phase));
+        traps.add(format!("watches {}", phase.name), watches_for_ever(phase));
     }
-    found.extend(no_room(scene));
-    let mut once: Vec<String> = Vec::new();
-    found.into_iter().for_each(|text| {
-        if !once.contains(&text) {
-            once.push(text)
+    for (target, text) in no_room(scene) {
+        traps.add(format!("room {target}"), Some(text));
+    }
+    traps.0.into_iter().map(|(_, text)| text).collect()
+}
+
+/// Traps by what they are and where: a later one of the same kind takes the place of the earlier.
+#[derive(Default)]
+struct Traps(Vec<(String, String)>);
+
+impl Traps {
+    fn add(&mut self, key: String, text: Option<String>) {
+        let Some(text) = text else { return };
+        match self.0.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, known)) => *known = text,
+            None => self.0.push((key, text)),
         }
-    });
-    once
+    }
 }
 
 fn trap(code: u8, sentence: impl std::fmt::Display, key: &str) -> Option<String> {
@@ -209,7 +227,7 @@ fn few_operations(scene: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> O
         where_(phase, job),
         many(count, "operation")
     );
-    trap(6, what, &format!("until = {{ operations = {} }} in the job, or more", OPERATIONS_FOR_P99 * 10))
+    trap(6, what, "until = { operations = 20000 } in the job, or more")
 }
 
 const SHORTEST_NS: u64 = 1_000_000_000;
@@ -261,7 +279,7 @@ fn watches_for_ever(phase: &Phase) -> Option<String> {
     trap(0, format!("{} watches until it is stopped", phase.name), "watch = \"10s\" in the phase")
 }
 
-fn no_room(scene: &Scene<'_>) -> Vec<String> {
+fn no_room(scene: &Scene<'_>) -> Vec<(String, String)> {
     let targets = scene.plan.targets.iter().enumerate();
     let check = |(index, target): (usize, &Target)| {
         let used = scene
@@ -272,7 +290,7 @@ fn no_room(scene: &Scene<'_>) -> Vec<String> {
             .any(|job| job.targets.contains(&index) && !pretends(job));
         let facts = scene.facts(target)?;
         let there = facts.file_bytes.unwrap_or(0);
-        let needed = (scene.length(target)? * scene.copies(index, target)).saturating_sub(there);
+        let needed = scene.length(target)?.saturating_mul(scene.copies(index, target)).saturating_sub(there);
         let stored = matches!(target.kind, TargetKind::File { .. } | TargetKind::FileSet { .. });
         let free = facts.free_bytes.filter(|free| used && stored && needed > *free)?;
         let what = format!(
@@ -281,7 +299,7 @@ fn no_room(scene: &Scene<'_>) -> Vec<String> {
             bytes(needed),
             units::binary(free)
         );
-        trap(0, what, &format!("a smaller size in {}", section(target)))
+        Some((section(target), trap(0, what, &format!("a smaller size in {}", section(target)))?))
     };
     targets.filter_map(check).collect()
 }
