@@ -18,7 +18,8 @@ pub struct Tally {
     pub first_done_ns: u64,
     /// Last worker that was done, ns after the start line.
     pub last_done_ns: u64,
-    /// Operations that were in flight when another was handed over: index is the depth, value how often.
+    /// Depths that were reached: index is the number in flight once a batch was handed over, value how many
+    /// operations were handed over in such batches.
     pub depths: Vec<u64>,
     /// Waits on an empty pool or shared object.
     pub waits: u64,

@@ -343,7 +343,8 @@ fn targets_in_disguise() {
         let mut stage = honest(Verb::Read);
         lies_on(&mut stage, memory, "");
         // Said once: that its pages are resident is no second lie.
-        (stage.buffered(), stage.resident(GIB, GIB));
+        stage.buffered();
+        stage.resident(GIB, GIB);
         assert_eq!(stage.caught(), [(22, Severity::Doubtful)]);
         stage.intent = Intent::Cache;
         assert_eq!(stage.judged(), []);
