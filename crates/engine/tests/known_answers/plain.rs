@@ -6,14 +6,14 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::Barrier;
 
-use testbed::fuse::{Device, Kind, now_ns};
+use testbed::fuse::{Device, Kind, Request, now_ns};
 
 /// Bytes of one read.
 pub const BLOCK: u64 = 4096;
 
-/// Median of what plain loops of direct reads see beyond the device, ns: `depth` threads of one read each at a time.
+/// What plain loops of direct reads see beyond the device, ns, ascending: `depth` threads of one read each at a time.
 /// The device's log is empty afterwards.
-pub fn floor_ns(device: &Device, depth: u32, reads: u64) -> io::Result<u64> {
+pub fn floor_ns(device: &Device, depth: u32, reads: u64) -> io::Result<Vec<u64>> {
     let start_line = Barrier::new(depth as usize);
     device.reset();
     let seen = std::thread::scope(|scope| {
@@ -26,15 +26,13 @@ pub fn floor_ns(device: &Device, depth: u32, reads: u64) -> io::Result<u64> {
             .collect();
         threads.into_iter().map(|thread| thread.join().expect("a reader panicked")).collect::<Vec<_>>()
     });
-    let seen: HashMap<u64, u64> =
-        seen.into_iter().collect::<io::Result<Vec<_>>>()?.concat().into_iter().collect();
+    let seen = seen.into_iter().collect::<io::Result<Vec<_>>>()?.concat();
+    let seen: HashMap<u64, u64> = seen.into_iter().collect();
     let log = device.take_log();
-    let mut floor: Vec<u64> = log
-        .of(Kind::Read)
-        .filter_map(|request| Some(seen.get(&request.offset)?.saturating_sub(request.latency_ns())))
-        .collect();
+    let beyond = |request: &Request| Some(seen.get(&request.offset)?.saturating_sub(request.latency_ns()));
+    let mut floor: Vec<u64> = log.of(Kind::Read).filter_map(beyond).collect();
     floor.sort_unstable();
-    floor.get(floor.len() / 2).copied().ok_or_else(|| io::Error::other("nothing was read"))
+    if floor.is_empty() { Err(io::Error::other("nothing was read")) } else { Ok(floor) }
 }
 
 /// Reads blocks of these numbers; each offset with the time it took.
