@@ -4,8 +4,11 @@
 #![forbid(unsafe_code)]
 
 mod dash;
+pub mod dd;
+pub mod hdparm;
 pub mod measure;
 pub mod native;
+pub mod option;
 
 pub use dash::dashes;
 
@@ -87,6 +90,13 @@ pub enum Request {
         /// The exit status.
         status: i32,
     },
+    /// Nothing is run: what is wrong, in the tool's own words rather than as diagnostics.
+    Refuse {
+        /// For standard error.
+        err: String,
+        /// The exit status.
+        status: i32,
+    },
 }
 
 /// A plan to be run, and who reports it.
@@ -133,4 +143,4 @@ pub struct Dialect {
 }
 
 /// Every dialect there is.
-pub const DIALECTS: &[Dialect] = &[measure::DIALECT];
+pub const DIALECTS: &[Dialect] = &[measure::DIALECT, dd::DIALECT, hdparm::DIALECT];

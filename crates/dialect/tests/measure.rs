@@ -131,7 +131,7 @@ fn request(world: &mut World, arguments: &[&str]) -> Result<Request, Vec<Diagnos
 fn run(world: &mut World, arguments: &[&str]) -> Box<Run> {
     match request(world, arguments) {
         Ok(Request::Run(run)) => run,
-        Ok(Request::Print { out, .. }) => panic!("only printed: {out}"),
+        Ok(Request::Print { out, .. } | Request::Refuse { err: out, .. }) => panic!("only printed: {out}"),
         Err(wrong) => panic!("refused: {}", wrong[0]),
     }
 }

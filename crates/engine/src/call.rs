@@ -30,6 +30,13 @@ fn result(value: i64) -> i64 {
     if value < 0 { -i64::from(errno()) } else { value }
 }
 
+/// Whether a descriptor may be written to; what was only read needs no sync.
+pub fn is_writable(fd: RawFd) -> bool {
+    // SAFETY: the call takes no pointers.
+    let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
+    flags >= 0 && flags & libc::O_ACCMODE != libc::O_RDONLY
+}
+
 /// Performs one operation. The result is what it moved (or 0), or `-errno`.
 #[inline(always)]
 pub fn perform(io: &Io, files: &mut Files) -> i64 {

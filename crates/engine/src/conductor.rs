@@ -15,11 +15,12 @@ use crate::check::check;
 use crate::clock;
 use crate::failure::Failure;
 use crate::gate::Gate;
+use crate::io::Handle;
 use crate::memory::Memory;
 use crate::prepare::{self, Asker, Made};
 use crate::registry::{self, Entry};
 use crate::sheet::Sheets;
-use crate::source::{self, Brief, Source};
+use crate::source::{self, Brief, SharedObjects, Source};
 use crate::witness::{self, Watch, Watched};
 use crate::worker::Worker;
 use crate::world::{Task, World};
@@ -116,6 +117,7 @@ struct Stage {
     kinds: Vec<Vec<Kind>>,
     entries: Vec<&'static Entry>,
     goals: Vec<Option<u64>>,
+    shared: SharedObjects,
 }
 
 impl Stage {
@@ -145,6 +147,7 @@ impl Stage {
             kinds,
             entries: phase.jobs.iter().map(entry).collect::<Result<_, _>>()?,
             goals: phase.jobs.iter().map(|job| goal(job, earlier)).collect(),
+            shared: SharedObjects::new(&phase.shared).map_err(|errno| Failure::call("mmap", errno))?,
         })
     }
 
@@ -174,7 +177,8 @@ impl Stage {
         let (job, entry) = (&self.phase().jobs[index], self.entries[index]);
         placement::apply(&job.placement, worker)?;
         let asker = Asker { job: &job.name, worker, repetition: self.phase().repetition };
-        let files = prepare::open_files(&self.plan, job, asker, entry.files)?;
+        let mut files = prepare::open_files(&self.plan, job, asker, entry.files)?;
+        files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
         if job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate) {
             prepare::invalidate(&files);
         }
@@ -185,7 +189,8 @@ impl Stage {
         })?;
         let goal = self.goals[index];
         let make = |files: &_, start| {
-            Source::new(&Brief { plan: &self.plan, job, worker, files, memory: &memory, depth, start, goal })
+            let (plan, memory, shared) = (&self.plan, &memory, Some(&self.shared));
+            Source::new(&Brief { plan, job, worker, files, memory, depth, start, goal, shared })
         };
         let after = job.start.after_job.as_ref();
         let after = after.and_then(|name| self.phase().jobs.iter().position(|job| job.name == *name));

@@ -23,6 +23,8 @@ pub const KEEP: u8 = 2;
 pub const SILENT: u8 = 4;
 /// `intended` lies before `started` because the pace wanted it so: both latencies are kept.
 pub const PACED: u8 = 8;
+/// A failure is counted but does not end the worker, whatever its job says about errors.
+pub const FORGIVEN: u8 = 16;
 
 /// One operation.
 ///
@@ -53,7 +55,7 @@ pub const PACED: u8 = 8;
 pub struct Io {
     /// What is done.
     pub verb: Verb,
-    /// Any of [`VERIFY`], [`KEEP`], [`SILENT`], [`PACED`].
+    /// Any of [`VERIFY`], [`KEEP`], [`SILENT`], [`PACED`], [`FORGIVEN`].
     pub flags: u8,
     /// The tally line it is counted in.
     pub label: u16,
@@ -103,6 +105,13 @@ pub struct Handle {
     pub base: u64,
     /// How its items are named, for a set.
     pub names: Option<Box<Names>>,
+}
+
+impl Handle {
+    /// A handle that an open or create will fill.
+    pub fn closed() -> Self {
+        Handle { fd: -1, target: 0, bytes: 0, base: 0, names: None }
+    }
 }
 
 /// All that a worker has open. Closed on drop.

@@ -412,8 +412,11 @@ impl SeriesWriter {
         if now >= self.next {
             self.turn(sheet, kinds, now);
         }
+        // Where the end falls on the end of a row, nothing is unfinished.
         let next = self.next;
-        self.turn(sheet, kinds, next);
+        if now > next - self.row_ns {
+            self.turn(sheet, kinds, next);
+        }
     }
 
     /// Joins neighbouring rows: half the resolution, the same counts.

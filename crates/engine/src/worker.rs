@@ -13,11 +13,14 @@ use crate::call;
 use crate::clock::{self, NEVER, Tick};
 use crate::engines::{Engine, Failure, Setup};
 use crate::gate::Gate;
-use crate::io::{Files, Io, PACED, SILENT, Slot};
+use crate::io::{FORGIVEN, Files, Io, PACED, SILENT, Slot};
 use crate::memory::Memory;
 use crate::random::mix;
 use crate::sheet::{SeriesWriter, Sheet};
-use crate::source::{Next, Source, label_of, labels};
+use crate::source::{Next, Source, UNTALLIED, label_of, labels};
+
+/// With nothing in flight, a source that waits is asked again after this, ns.
+const WAIT_NS: u64 = 20_000;
 
 /// One worker, ready to go.
 pub struct Worker<'a> {
@@ -75,7 +78,8 @@ impl Worker<'_> {
         let Some(verb) = self.job.finish.sync else { return };
         let label = label_of(&labels(self.job), verb.name(), verb);
         for file in 0..self.files.handles.len() as u32 {
-            if self.files.fd(file) < 0 {
+            let handle = &self.files.handles[file as usize];
+            if handle.fd < 0 || (handle.names.is_none() && !call::is_writable(handle.fd)) {
                 continue;
             }
             let started = clock::now();
@@ -127,7 +131,8 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
     worker.sheet.head.began.store(begin, Relaxed);
     loop {
         let now = engine.now();
-        let (mut wake, mut over) = (NEVER, now >= flight.deadline || worker.gate.stopped());
+        let (mut wake, mut over) =
+            (NEVER, worker.gate.stopped() || (now >= flight.deadline && !flight.winds_up()));
         if !over {
             (wake, over) = flight.hand_over(&mut engine, &mut worker.files, now);
         }
@@ -150,7 +155,10 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
     }
     worker.finish(&mut flight.ended);
     flight.close(worker.kinds, begin);
-    Ok(())
+    if let Some(complaint) = flight.source.complaints().first() {
+        worker.sheet.fail(complaint);
+    }
+    flight.source.failure().map_or(Ok(()), |failure| Err(failure.clone()))
 }
 
 impl<'a> Flight<'a> {
@@ -202,7 +210,12 @@ impl<'a> Flight<'a> {
                     continue;
                 }
                 Next::Later(tick) => answer.0 = tick,
-                Next::Wait => self.sheet.wait(),
+                Next::Wait => {
+                    self.sheet.wait();
+                    if self.free.len() == self.slots.len() {
+                        answer.0 = now + WAIT_NS;
+                    }
+                }
                 Next::Done => answer.1 = true,
             }
             break;
@@ -211,10 +224,18 @@ impl<'a> Flight<'a> {
         answer
     }
 
+    /// The time is up. Whether something is left that must still be done: reading back what was written.
+    #[cold]
+    fn winds_up(&mut self) -> bool {
+        let goes_on = self.errors_left > 0 && self.source.wind_up();
+        self.deadline = if goes_on { NEVER } else { self.deadline };
+        goes_on
+    }
+
     /// Tallies one completion and frees its slot.
     #[inline(always)]
     fn complete(&mut self, slot: Slot, result: i64, ended: Tick) {
-        let io = &self.slots[slot as usize];
+        let io = &mut self.slots[slot as usize];
         self.ended = ended;
         let result = if self.source.listens { self.source.done(slot, io, result, ended) } else { result };
         self.free.push(slot);
@@ -235,12 +256,12 @@ impl<'a> Flight<'a> {
     #[inline(never)]
     fn complete_rarely(&mut self, slot: Slot, result: i64, ended: Tick) {
         let io = self.slots[slot as usize];
-        if io.flags & SILENT != 0 && result >= 0 {
+        if result == UNTALLIED || (io.flags & SILENT != 0 && result >= 0) {
             return;
         }
         if result < 0 {
             self.sheet.failure(io.label, io.verb, -result as i32, io.offset, io.file);
-            self.errors_left = self.errors_left.saturating_sub(1);
+            self.errors_left = self.errors_left.saturating_sub(u64::from(io.flags & FORGIVEN == 0));
             if self.errors_left == 0 {
                 self.deadline = 0;
             }

@@ -3,9 +3,10 @@
 //! Every expected figure is worked out on paper (or in a textbook), none was copied from a run.
 
 use iodyno_engine::{Options, run as run_plan};
+use iodyno_model::histogram::lower_edge;
 use iodyno_model::{
-    Coverage, ErrorPolicy, Job, Limit, Open, Origin, Pattern, Phase, Pick, Plan, Prepare, Setting, Tally,
-    Target, TargetKind, Verb, Workload,
+    Arrivals, Coverage, Directed, ErrorPolicy, Histogram, Job, Limit, Open, Origin, Pattern, Phase, Pick,
+    Plan, Prepare, Rate, Setting, Tally, Target, TargetKind, Verb, Workload,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -232,15 +233,30 @@ fn time_limits_ramps_and_rows_are_exact() {
     let row =
         |row: &iodyno_model::SeriesRow| (row.reads, row.read_bytes, row.latency_sum_ns, row.latency_max_ns);
     let rows: Vec<_> = tally.series.rows.iter().map(row).collect();
-    assert_eq!(rows[..3], [(20_000, 20_000 * 4096, 2 * SECOND, 100_000); 3]);
+    assert_eq!(rows, [(20_000, 20_000 * 4096, 2 * SECOND, 100_000); 3]);
 }
 
 #[test]
 fn a_row_shows_the_stall() {
     let tally = run(&random_reads(1, seconds(3), &[("service", "1ms"), ("stall", "1200ms:500ms")]));
     let reads: Vec<u64> = tally.series.rows.iter().map(|row| row.reads).collect();
-    assert_eq!(reads[..3], [1000, 500, 1000]);
+    assert_eq!(reads, [1000, 500, 1000]);
     assert_eq!(tally.series.rows[1].latency_max_ns, 501_000_000);
+}
+
+#[test]
+fn every_worker_has_a_device_of_its_own() {
+    let mut job = random_reads(4, seconds(2), &[("service", "100us"), ("parallelism", "4")]);
+    job.workers = 3;
+    let tally = run(&job);
+    assert_eq!((tally.all_operations(), tally.lines[0].latency.max), (3 * 80_000, 100_000));
+    assert_eq!(tally.series.rows.iter().map(|row| row.reads).collect::<Vec<_>>(), [120_000; 2]);
+    job.settings = vec![Setting::new("service", "exponential:100us")];
+    (job.workers, job.limit) = (2, operations(1000));
+    let once = run(&job);
+    // Their draws differ, and are the same in every run.
+    assert_ne!(once.first_done_ns, once.last_done_ns);
+    assert_eq!(run(&job), once);
 }
 
 #[test]
@@ -286,4 +302,43 @@ fn lies_of_a_simulated_device_are_found() {
     assert_eq!(codes(&random_reads(4, operations(100), &quick)), [6]);
     assert_eq!(codes(&random_reads(4, seconds(10), &[("stall", "4s:1s"), quick[0], quick[1]])), [7]);
     assert_eq!(codes(&random_reads(4, seconds(10), &[("error_at", "77"), quick[0], quick[1]])), [20]);
+}
+
+/// An open loop: operations are due at their times, whatever becomes of those before.
+fn due(depth: u32, per_second: f64, arrivals: Arrivals, limit: Limit, settings: Said<'_>) -> Job {
+    let mut job = random_reads(depth, limit, settings);
+    job.pace.rate = Directed::same(Rate::Operations(per_second));
+    (job.pace.arrivals, job.pace.open_loop) = (arrivals, true);
+    job
+}
+
+/// Queueing theory: the mean time in an M/M/1 system is 1/(μ − λ); here μ is 10,000 a second.
+#[test]
+fn a_memoryless_queue_is_as_slow_as_theory_says() {
+    for (per_second, expected_ns) in [(2_000.0, 125e3), (5_000.0, 200e3), (8_000.0, 500e3)] {
+        let settings = [("service", "exponential:100us")];
+        let tally = run(&due(512, per_second, Arrivals::Poisson, operations(400_000), &settings));
+        assert_near(rate(&tally), per_second, 0.01, "rate");
+        assert_near(tally.lines[0].latency.mean(), expected_ns, 0.03, &format!("at {per_second}/s"));
+    }
+}
+
+/// Coordinated omission: one operation is slow, and hundreds that were due meanwhile are late.
+#[test]
+fn a_stall_shows_on_everything_that_was_due() {
+    let settings = [("service", "100us"), ("stall", "1s:500ms")];
+    let tally = run(&due(1, 1000.0, Arrivals::Even, seconds(4), &settings));
+    let line = &tally.lines[0];
+    let service = line.service.as_ref().expect("both latencies are kept");
+    let slower = |histogram: &Histogram, ns: u64| {
+        let buckets = histogram.buckets().iter().filter(|(bucket, _)| lower_edge(*bucket as usize) > ns);
+        buckets.map(|(_, count)| count).sum::<u64>()
+    };
+    // Served back to back, the backlog of 500 shrinks by 900 µs with each: 555 operations are late.
+    assert_eq!((slower(service, 1_000_000), slower(&line.latency, 1_000_000)), (1, 555));
+    assert_near(service.max as f64, 500.1e6, 1e-9, "slowest service");
+    assert_near(line.latency.max as f64, 500.1e6, 1e-9, "slowest from the intended start");
+    assert_near(line.latency.percentile(99.0) as f64, 464e6, 0.01, "p99 from the intended start");
+    assert_near(service.percentile(99.0) as f64, 100e3, RESOLUTION, "p99 of the service");
+    assert_near(tally.all_operations() as f64, 4000.0, 1e-3, "nothing is left out");
 }

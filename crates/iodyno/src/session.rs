@@ -49,6 +49,11 @@ pub fn answer(request: Result<Request, Vec<Diagnostic>>, voice: &Voice) -> u8 {
             let _ = io::stdout().write_all(out.as_bytes());
             status as u8
         }
+        Ok(Request::Refuse { err, status }) => {
+            // Nobody may be listening on standard error.
+            let _ = io::stderr().write_all(err.as_bytes());
+            status as u8
+        }
         Ok(Request::Run(run)) => session(*run, voice),
     }
 }
@@ -106,8 +111,7 @@ fn session(mut run: Run, voice: &Voice) -> u8 {
     match answer {
         Err(wrong) => {
             sinks.iter().for_each(|sink| drop(std::fs::remove_file(&sink.path)));
-            run.refused(&wrong, voice);
-            2
+            run.refused(wrong)
         }
         Ok(record) => {
             if talks.findings && voice.tells_findings() && !record.findings.is_empty() {
@@ -137,7 +141,7 @@ struct Talk {
 /// What a dialect's kind means for what is said.
 trait DropIn {
     fn drop_in_voice(&self, voice: &Voice) -> Talk;
-    fn refused(&self, wrong: &[Diagnostic], voice: &Voice);
+    fn refused(self, wrong: Vec<Diagnostic>) -> u8;
 }
 
 impl DropIn for Run {
@@ -145,8 +149,17 @@ impl DropIn for Run {
         Talk { live: !self.own_voice, messages: !self.own_voice, findings: self.own_voice && self.findings }
     }
 
-    fn refused(&self, wrong: &[Diagnostic], _voice: &Voice) {
-        wrong.iter().for_each(|wrong| eprintln!("{wrong}"));
+    /// Says why nothing was run: with its own voice the dialect does, as of a run that ended with errors.
+    fn refused(mut self, wrong: Vec<Diagnostic>) -> u8 {
+        if !self.own_voice {
+            wrong.iter().for_each(|wrong| eprintln!("{wrong}"));
+            return 2;
+        }
+        let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
+        let ended = Event::Ended(Box::new(Record { errors: wrong, ..Record::default() }));
+        // Nobody may be listening on standard error.
+        let _ = self.reporter.event(&ended, &mut Output { out: &mut out, err: &mut err });
+        self.error_status as u8
     }
 }
 

@@ -72,6 +72,9 @@ pub struct Phase {
     /// When the phase ends.
     #[serde(default)]
     pub stop: Stop,
+    /// What this phase means to measure, where that is not what the plan means (hdparm -T beside -t).
+    #[serde(default)]
+    pub intent: Option<Intent>,
     /// Which repetition it is, from 0; phases of one name are judged together.
     #[serde(default)]
     pub repetition: u32,

@@ -121,7 +121,8 @@ pub struct Operation {
 /// How an operation fills or empties its buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transfer {
-    /// A read goes on until it has all its bytes or the end is reached (dd `iflag=fullblock`).
+    /// A read goes on until it has all its bytes or the end is reached (dd `iflag=fullblock`), a write until all its
+    /// bytes are written or it fails; what it wrote before it failed counts as bytes.
     #[serde(default)]
     pub full: bool,
     /// What a short or failed read leaves empty is filled with zeros (dd `conv=sync`).
@@ -131,9 +132,18 @@ pub struct Transfer {
     /// (dd with `ibs` ≠ `obs`).
     #[serde(default)]
     pub gather: bool,
-    /// A write of nothing but zeros is a seek (dd `conv=sparse`).
+    /// A write of nothing but zeros is a seek, counted as a write; the file ends where the last of them does (dd
+    /// `conv=sparse`).
     #[serde(default)]
     pub sparse: bool,
+    /// A failed read is skipped, whatever the job's error policy: it is counted, the position moves on by its size, and
+    /// without `pad` the pass ends there (dd `conv=noerror`).
+    #[serde(default)]
+    pub skip_failed: bool,
+    /// Bytes that all its reads together may bring: the last one asks for less (and is short), the one after it is at
+    /// the end (dd `count` in bytes).
+    #[serde(default)]
+    pub total_bytes: Option<u64>,
 }
 
 /// What a read at the end of the file does.

@@ -104,6 +104,7 @@ fn phase(plan: &Plan, index: usize, phase: &Phase, out: &mut String) {
     if phase.repetition > 0 {
         words.push(format!("repetition {}", phase.repetition));
     }
+    words.extend(phase.intent.map(|meant| format!("measures {}", intent(meant))));
     if phase.pause_ns > 0 {
         words.push(format!("after a pause of {}", time(phase.pause_ns)));
     }

@@ -3,8 +3,8 @@
 //! Answers `None` where nothing was seen; refuses to guess which device a target lies on, unless only one was watched.
 
 use iodyno_model::{
-    DeviceActivity, Direct, Job, JobRecord, OpenSync, Phase, PhaseRecord, Plan, Record, Sighting, Target,
-    TargetFacts, Verb,
+    DeviceActivity, Direct, Intent, Job, JobRecord, OpenSync, Phase, PhaseRecord, Plan, Record, Sighting,
+    Target, TargetFacts, Verb,
 };
 
 /// Engines that only pretend: whatever their targets are, no storage was touched.
@@ -28,6 +28,11 @@ impl<'a> Case<'a> {
         let by_index = plan.phases.get(found.index).filter(|phase| phase.name == found.name);
         let asked = by_index.or_else(|| plan.phases.iter().find(|phase| phase.name == found.name))?;
         Some(Case { plan, record, asked, found })
+    }
+
+    /// What the phase means to measure.
+    pub fn intent(&self) -> Intent {
+        self.asked.intent.unwrap_or(self.plan.intent)
     }
 
     /// Each job with its record.

@@ -10,8 +10,8 @@ use crate::merge::Suspicion;
 
 /// Engines that can have one operation in flight in each worker, whatever is asked.
 const SYNCHRONOUS: [&str; 5] = ["psync", "pvsync", "mmap", "sync", "splice"];
-/// When all of a batch complete together, the next is handed over at depths 1 to n: half of n on average. Less than that
-/// was never in flight.
+/// When all complete together and are handed over again one by one, depths of 1 to n are counted: half of n on average.
+/// Less than that was never in flight.
 const LEAST_SHARE: f64 = 0.45;
 /// Hand-overs at the rising start of a job weigh nothing in so many times the depth.
 const LEAST_ROUNDS: u64 = 4;

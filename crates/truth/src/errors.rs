@@ -46,7 +46,7 @@ const NAMES: [(i32, &str); 22] = [
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     let mut found = Vec::new();
     for (job, record) in case.jobs() {
-        let told = case.plan.intent != Intent::Correctness;
+        let told = case.intent() != Intent::Correctness;
         found.extend(failed(record).filter(|_| told));
         found.extend(short(job, record).filter(|_| told));
         found.extend(unverified(record));

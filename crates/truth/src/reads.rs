@@ -83,7 +83,7 @@ pub fn loads<'a>(
 
 /// Reads of this phase that memory answered.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
-    if matches!(case.plan.intent, Intent::Cache | Intent::Network) {
+    if matches!(case.intent(), Intent::Cache | Intent::Network) {
         return Vec::new();
     }
     let buffered = |job, _| case.targets(job).any(|target| !case.is_direct(target));

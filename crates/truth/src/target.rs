@@ -119,7 +119,7 @@ fn disguise(facts: &TargetFacts) -> Option<&'static Disguise> {
 }
 
 fn suspicion(case: &Case<'_>, facts: &TargetFacts, disguise: &'static Disguise) -> Option<Suspicion> {
-    if disguise.what == MEMORY.what && case.plan.intent == Intent::Cache {
+    if disguise.what == MEMORY.what && case.intent() == Intent::Cache {
         return None;
     }
     let kind = facts.file_system.as_deref().or(facts.disk.as_deref()).unwrap_or("unknown");

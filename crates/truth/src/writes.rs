@@ -17,7 +17,7 @@ const ADVICE: &str = "end the job with `finish = { sync = \"fsync\" }`, so that 
 
 /// Writes of this phase that stayed in memory.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
-    if matches!(case.plan.intent, Intent::Cache | Intent::Network) {
+    if matches!(case.intent(), Intent::Cache | Intent::Network) {
         return Vec::new();
     }
     loads(case, Verb::Write, |job, record| is_buffered(case, job, record))

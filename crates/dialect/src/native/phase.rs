@@ -16,6 +16,7 @@ pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong
         jobs: jobs.map(|(index, node)| job::read(node, index + 1, targets, wrong)).collect(),
         shared: fields.named("shared").iter().map(|entry| shared(entry, wrong)).collect(),
         stop: fields.or("stop", choice(STOP), Stop::Each),
+        intent: fields.get("intent", choice(super::INTENTS)),
         drop_caches: fields.flag("drop_caches"),
         pause_ns: fields.or("pause", time, 0),
         watch_ns: fields.or("watch", time, 0),

@@ -92,6 +92,8 @@ fn operation(fields: &Fields<'_>, verb: Verb, names: &Names<'_>) -> Operation {
             pad: fields.flag("pad"),
             gather: fields.flag("gather"),
             sparse: fields.flag("sparse"),
+            skip_failed: fields.flag("skip_failed"),
+            total_bytes: fields.get("total", bytes),
         },
         at_end: fields.or("at_end", choice(&[("wrap", AtEnd::Wrap), ("finish", AtEnd::Finish)]), AtEnd::Wrap),
         ..Operation::control(verb)

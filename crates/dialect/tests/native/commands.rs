@@ -65,6 +65,7 @@ fn plan(arguments: &[&str]) -> Result<String, Vec<Diagnostic>> {
         Request::Print { out, status: 0 } => out,
         Request::Print { status, .. } => panic!("status {status}"),
         Request::Run(_) => panic!("a plan was run"),
+        Request::Refuse { err, .. } => panic!("refused: {err}"),
     })
 }
 
@@ -72,7 +73,7 @@ fn run(arguments: &[&str]) -> Result<iodyno_dialect::Run, Vec<Diagnostic>> {
     let request = native::run(&words(arguments), &mut world(), &|_| Box::new(Silent))?;
     match request {
         Request::Run(run) => Ok(*run),
-        Request::Print { out, .. } => panic!("printed instead: {out}"),
+        Request::Print { out, .. } | Request::Refuse { err: out, .. } => panic!("printed instead: {out}"),
     }
 }
 

@@ -51,7 +51,7 @@ impl Labels {
         script.steps.iter().for_each(|step| self.step(step));
     }
 
-    /// A composite has a line of its own beside those of its steps; it counts as what its first step is.
+    /// A composite has a line of its own beside those of its steps.
     fn step(&mut self, step: &Step) {
         match &step.action {
             Action::Do(operation) => self.add(&step.label, operation.verb),

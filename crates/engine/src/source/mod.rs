@@ -3,21 +3,34 @@
 //! A source decides; it never performs. Everything that would otherwise clutter the loop (rates, think time, verify
 //! backlogs, closed-loop traces) lives here. On the data plane nothing here allocates, locks or formats.
 
-use iodyno_model::{Job, Plan, Target, Workload};
+use iodyno_model::{Job, Overlap, Pattern, Plan, SharedUse, Size, Target, Verb, Workload};
 
 use crate::clock::Tick;
 use crate::failure::Failure;
 use crate::io::{Files, Io, Slot};
 use crate::memory::Memory;
 
+pub mod content;
 pub mod distribution;
+pub mod guided;
 mod labels;
+pub mod pace;
 pub mod pattern;
 pub mod permutation;
+pub mod script;
+pub mod shared;
+#[cfg(test)]
+mod testing;
+pub mod trace;
 pub mod walk;
 
 pub use crate::random;
-pub use labels::{VERIFY_LABEL, label_of, labels};
+pub use labels::{VERIFY_LABEL, block_verb, label_of, labels};
+pub use shared::SharedObjects;
+
+use content::Content;
+use guided::{Drawer, Guided};
+use pattern::PatternSource;
 
 /// What a source answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +63,8 @@ pub struct Brief<'a> {
     pub start: Tick,
     /// The operations to do, where the limit is "as many as another phase did".
     pub goal: Option<u64>,
+    /// What the phase's workers share, where they share anything.
+    pub shared: Option<&'a SharedObjects>,
 }
 
 impl Brief<'_> {
@@ -59,26 +74,65 @@ impl Brief<'_> {
     }
 }
 
-/// Whether a job's workload can be run.
+/// The object that a job refers to, for one worker.
+///
+/// # Errors
+/// There is none of that name.
+pub(crate) fn object(brief: &Brief<'_>, wanted: &SharedUse) -> Result<shared::Object, Failure> {
+    let none = || Failure::new(format!("`{}` is not shared by this phase", wanted.name));
+    brief.shared.ok_or_else(none)?.object(wanted)
+}
+
+/// How many handles, beyond those of its targets, a job's workers need for files they open themselves; closed at first.
+pub fn extra_handles(job: &Job) -> u32 {
+    match &job.workload {
+        Workload::Script(script) => script::compile::extra_handles(script),
+        _ => 0,
+    }
+}
+
+/// What a buffer holds where the plan does not say how long operations are, bytes.
+pub const BUFFER_BYTES: u64 = 1 << 20;
+
+/// The largest buffer a job's operations need, in bytes.
+pub fn buffer_bytes(job: &Job) -> usize {
+    let bytes = match &job.workload {
+        Workload::Pattern(pattern) => {
+            let moving =
+                pattern.mix.shares.iter().filter(|share| share.weight > 0.0 && share.verb.moves_data());
+            moving.map(|share| most_bytes(pattern::directed(&pattern.size, share.verb))).max().unwrap_or(0)
+        }
+        Workload::Script(script) => {
+            script::compile::buffers(script).iter().map(|(block, queue)| block + queue).sum()
+        }
+        Workload::Trace(trace) => {
+            let moving = trace.entries.iter().filter(|entry| entry.verb.moves_data());
+            moving.map(|entry| entry.bytes).max().unwrap_or(0)
+        }
+    };
+    usize::try_from(bytes.max(1)).unwrap_or(usize::MAX)
+}
+
+fn most_bytes(size: &Size) -> u64 {
+    match size {
+        Size::Gamma { mean_bytes, .. } => ((mean_bytes * 16.0) as u64).max(BUFFER_BYTES),
+        size => size.most_bytes().unwrap_or(BUFFER_BYTES),
+    }
+}
+
+/// What a source answers to a completion that is not to be tallied: part of an operation, or the end of the input.
+pub const UNTALLIED: i64 = i64::MIN;
+
+/// Whether a job's workload can be run, as far as the job alone tells.
 ///
 /// # Errors
 /// What it asks for and cannot have.
 pub fn check(job: &Job) -> Result<(), Failure> {
     match &job.workload {
         Workload::Pattern(_) => Ok(()),
-        _ => Err(Failure::new("scripts and traces are not run yet")),
-    }
-}
-
-/// The largest buffer a job's operations need, in bytes.
-pub fn buffer_bytes(job: &Job) -> usize {
-    match &job.workload {
-        Workload::Pattern(pattern) => [&pattern.size.read, &pattern.size.write, &pattern.size.trim]
-            .iter()
-            .filter_map(|size| size.most_bytes())
-            .max()
-            .unwrap_or(4096) as usize,
-        _ => 4096,
+        Workload::Script(_) if job.depth.most > 1 => script::too_deep(job.depth.most),
+        Workload::Script(script) => script::compile::check(script),
+        Workload::Trace(trace) => trace::check(trace, job.depth.most),
     }
 }
 
@@ -90,8 +144,13 @@ pub struct Source {
 }
 
 enum Work {
+    /// Reads, or writes whose buffers stay as they are.
     Steady(pattern::Steady),
-    Pattern(Box<pattern::PatternSource>),
+    /// Writes whose buffers are filled each time.
+    Filled(pattern::Steady, Box<Content>),
+    /// Drawn, without anything that holds operations back.
+    Pattern(Box<PatternSource>, Box<Content>),
+    Guided(Box<Guided>),
 }
 
 impl Source {
@@ -101,29 +160,93 @@ impl Source {
     /// What the workload asks for and cannot have.
     pub fn new(brief: &Brief<'_>) -> Result<Self, Failure> {
         let work = match &brief.job.workload {
-            Workload::Pattern(pattern) => {
-                let source = pattern::PatternSource::new(brief, pattern)?;
-                match pattern::Steady::of(&source) {
-                    Some(steady) => Work::Steady(steady),
-                    None => Work::Pattern(Box::new(source)),
-                }
+            Workload::Pattern(pattern) => Source::drawn(brief, pattern)?,
+            Workload::Script(script) => {
+                let source = script::ScriptSource::new(brief, script)?;
+                Work::Guided(Box::new(Guided::new(brief, Drawer::Script(Box::new(source)))?))
             }
-            _ => return Err(Failure::new("scripts and traces are not run yet")),
+            Workload::Trace(trace) => {
+                let source = trace::TraceSource::new(brief, trace)?;
+                Work::Guided(Box::new(Guided::new(brief, Drawer::Trace(Box::new(source)))?))
+            }
         };
-        Ok(Source { work, listens: false })
+        let listens = matches!(&work, Work::Guided(guided) if guided.listens());
+        Ok(Source { work, listens })
+    }
+
+    /// The plainest source that does what a pattern says.
+    fn drawn(brief: &Brief<'_>, pattern: &Pattern) -> Result<Work, Failure> {
+        let source = PatternSource::new(brief, pattern)?;
+        let free = pace::is_free(&brief.job.pace)
+            && pattern.overlap == Overlap::Allowed
+            && brief.job.payload.verify.is_none()
+            && !source.ends_on_nothing;
+        if !free {
+            return Ok(Work::Guided(Box::new(Guided::new(brief, Drawer::Pattern(Box::new(source)))?)));
+        }
+        let content = Content::new(brief, source.has(Verb::Write))?;
+        Ok(match pattern::Steady::of(&source) {
+            Some(steady) if content.is_idle() || content.prepare(brief, &source) => Work::Steady(steady),
+            Some(steady) => Work::Filled(steady, Box::new(content)),
+            None => Work::Pattern(Box::new(source), Box::new(content)),
+        })
     }
 
     /// Writes the next operation into `io`, whose buffer is the slot's.
     #[inline(always)]
-    pub fn next(&mut self, _now: Tick, _slot: Slot, io: &mut Io) -> Next {
+    pub fn next(&mut self, now: Tick, slot: Slot, io: &mut Io) -> Next {
         match &mut self.work {
             Work::Steady(steady) => steady.next(io),
-            Work::Pattern(pattern) => pattern.next(io),
+            Work::Filled(steady, content) => {
+                let next = steady.next(io);
+                if next == Next::Io {
+                    content.ready(io);
+                }
+                next
+            }
+            Work::Pattern(pattern, content) => {
+                let next = pattern.next(io);
+                if next == Next::Io {
+                    content.ready(io);
+                }
+                next
+            }
+            Work::Guided(guided) => guided.next(now, slot, io),
         }
     }
 
-    /// Hears of a completion; the answer is the result that is tallied (verification may turn it into an error).
-    pub fn done(&mut self, _slot: Slot, _io: &Io, result: i64, _now: Tick) -> i64 {
-        result
+    /// Hears of a completion, where the source [listens](Source::listens). The answer is the result that is tallied:
+    /// a code of the payload's when the content is wrong, or [`UNTALLIED`]. It may set `bytes` to what would have been
+    /// a whole record.
+    pub fn done(&mut self, slot: Slot, io: &mut Io, result: i64, now: Tick) -> i64 {
+        match &mut self.work {
+            Work::Guided(guided) => guided.done(slot, io, result, now),
+            _ => result,
+        }
+    }
+
+    /// The time is up: no more of the workload. Whether something is left that must still be done (reading back).
+    #[cold]
+    pub fn wind_up(&mut self) -> bool {
+        match &mut self.work {
+            Work::Guided(guided) => guided.wind_up(),
+            _ => false,
+        }
+    }
+
+    /// Why the worker ends before its time, where it does.
+    pub fn failure(&self) -> Option<&Failure> {
+        match &self.work {
+            Work::Guided(guided) => guided.failure(),
+            _ => None,
+        }
+    }
+
+    /// What was found wrong with what was read: a sentence each, the first few.
+    pub fn complaints(&self) -> Vec<String> {
+        match &self.work {
+            Work::Guided(guided) => guided.content().complaints().to_vec(),
+            _ => Vec::new(),
+        }
     }
 }

@@ -14,6 +14,10 @@ use super::{Brief, Next};
 use crate::failure::Failure;
 use crate::io::Io;
 
+mod steady;
+
+pub use steady::Steady;
+
 /// Draws operations.
 #[derive(Clone, Debug)]
 pub struct PatternSource {
@@ -56,6 +60,8 @@ struct Share {
     sizes: Sizes,
     /// The size is the file's.
     whole: bool,
+    /// What a buffer holds, bytes; for verbs that need none, everything.
+    most: u64,
 }
 
 /// What a verb works on.
@@ -100,15 +106,18 @@ struct Inserted {
     count: u64,
 }
 
-/// The seed of everything a worker draws: plan, job and worker, and nothing else.
+/// The seed of everything a worker draws: the job's own or that of plan and job, the worker, and nothing else.
 pub fn worker_seed(brief: &Brief<'_>) -> u64 {
     let name =
         brief.job.name.bytes().fold(0u64, |hash, byte| mix(hash ^ u64::from(byte)).wrapping_add(GOLDEN));
+    if let Some(seed) = brief.job.seed {
+        return mix(seed ^ mix(u64::from(brief.worker).wrapping_mul(GOLDEN)));
+    }
     mix(brief.plan.seed ^ mix(name.wrapping_add(u64::from(brief.worker).wrapping_mul(GOLDEN))))
 }
 
 /// Which of the three directions' rules a verb follows.
-fn directed<T>(directed: &iodyno_model::Directed<T>, verb: Verb) -> &T {
+pub fn directed<T>(directed: &iodyno_model::Directed<T>, verb: Verb) -> &T {
     match verb.kind() {
         Kind::Trim => &directed.trim,
         Kind::Write => &directed.write,
@@ -140,7 +149,7 @@ impl PatternSource {
     pub fn new(brief: &Brief<'_>, pattern: &Pattern) -> Result<Self, Failure> {
         let seed = worker_seed(brief);
         let labels = super::labels(brief.job);
-        let shares = mixed(pattern, &labels)?;
+        let shares = mixed(pattern, &labels, brief.memory.stride() as u64)?;
         let ranges = shares.iter().any(|share| share.class == Class::Range);
         if ranges && shares.iter().any(|share| share.class == Class::Item) {
             return Err(
@@ -187,18 +196,23 @@ impl PatternSource {
 
     /// What only the whole can tell.
     fn check(&self, brief: &Brief<'_>) -> Result<(), Failure> {
-        for share in self.shares.iter().filter(|share| share.verb.moves_data()) {
+        let longest = self.files.iter().map(|file| file.length).max().unwrap_or(0);
+        for share in &self.shares {
             let most = match share.sizes {
-                Sizes::Fixed(bytes) if !share.whole => bytes,
+                _ if share.whole => longest,
+                Sizes::Fixed(bytes) => bytes,
                 _ => 0,
             };
-            if most > brief.memory.stride() as u64 {
-                let message = format!("operations of {most} bytes, buffers of {}", brief.memory.stride());
-                return Err(Failure::new(message));
+            if most > share.most {
+                let message = format!("operations of {most} bytes, buffers of {}", share.most);
+                return Err(Failure::new(message).hint("whole files as one operation are a script's"));
             }
         }
         let limited = self.left.operations != u64::MAX || self.left.bytes != u64::MAX;
         let endless = self.files.iter().all(|file| file.pass_units == u64::MAX);
+        if brief.job.limit.together {
+            return Err(Failure::new("a limit over all workers together arrives with the iperf3 dialect"));
+        }
         if endless && !limited && brief.job.limit.time_ns.is_none() && !self.ends_on_nothing {
             return Err(
                 Failure::new("nothing says when to stop").hint("limit the time, the operations or the bytes")
@@ -210,6 +224,11 @@ impl PatternSource {
     /// The pass that the next operation belongs to.
     pub fn pass(&self) -> u64 {
         self.pass
+    }
+
+    /// Whether a verb can come.
+    pub fn has(&self, verb: Verb) -> bool {
+        self.shares.iter().any(|share| share.verb == verb)
     }
 
     /// Nothing more is to be drawn.
@@ -293,7 +312,11 @@ impl PatternSource {
         io.file = file.handle;
         let units = match share.class {
             Class::Range => {
-                let wanted = if share.whole { file.length } else { share.sizes.draw(&mut self.random) };
+                let wanted = if share.whole {
+                    file.length
+                } else {
+                    share.sizes.draw(&mut self.random).min(share.most)
+                };
                 let offset = file.walks[self.share].next(&mut self.random, wanted);
                 let room = if offset >= file.length { u64::MAX } else { file.length - offset };
                 io.offset = if offset == AT_POSITION { offset } else { file.base + offset };
@@ -356,7 +379,7 @@ impl PatternSource {
 }
 
 /// The verbs of the mix that can come, with their labels.
-fn mixed(pattern: &Pattern, labels: &[(String, Verb)]) -> Result<Vec<Share>, Failure> {
+fn mixed(pattern: &Pattern, labels: &[(String, Verb)], buffer: u64) -> Result<Vec<Share>, Failure> {
     let used = pattern.mix.shares.iter().filter(|share| share.weight > 0.0);
     let bounds = shares(used.clone().map(|share| share.weight))?;
     used.zip(bounds)
@@ -371,7 +394,8 @@ fn mixed(pattern: &Pattern, labels: &[(String, Verb)]) -> Result<Vec<Share>, Fai
                 return Err(Failure::new("operations of 0 bytes").hint("give a size of at least 1 byte"));
             }
             let label = super::label_of(labels, share.verb.name(), share.verb);
-            Ok(Share { verb: share.verb, label, below, class, sizes, whole })
+            let most = if share.verb.moves_data() { buffer } else { u64::MAX };
+            Ok(Share { verb: share.verb, label, below, class, sizes, whole, most })
         })
         .collect()
 }
@@ -407,9 +431,8 @@ fn span(
         Span { handle: index as u32, base, length, items, pass_units: 0, left: 0, walks: Vec::new() };
     for (number, share) in shares.iter().enumerate() {
         let ground = ground(brief, pattern, share, &span);
-        let pick =
-            if share.class == Class::File { &Pick::Stream } else { directed(&pattern.pick, share.verb) };
-        let pick = &apart(pick, brief.job.workers);
+        let owned = segmented(directed(&pattern.pick, share.verb), brief.job.workers);
+        let pick = if share.class == Class::File { &Pick::Stream } else { &owned };
         if share.class == Class::Range && matches!(pick, Pick::Stream | Pick::Append) && length == 0 {
             span.pass_units = u64::MAX;
         } else if share.class != Class::File {
@@ -424,17 +447,15 @@ fn span(
     Ok(span)
 }
 
-/// The pick with segments that lie one block of every worker apart in bytes.
-fn apart(pick: &Pick, workers: u32) -> Pick {
-    match pick {
-        Pick::Segmented { block_bytes, count, stride_bytes: 0, shuffled } => Pick::Segmented {
-            block_bytes: *block_bytes,
-            count: *count,
-            stride_bytes: block_bytes.saturating_mul(workers.into()),
-            shuffled: *shuffled,
-        },
-        pick => pick.clone(),
+/// The pick, with a distance of segments that leaves one block of every worker between where none is given.
+fn segmented(pick: &Pick, workers: u32) -> Pick {
+    let mut pick = pick.clone();
+    if let Pick::Segmented { block_bytes, stride_bytes, .. } = &mut pick
+        && *stride_bytes == 0
+    {
+        *stride_bytes = *block_bytes * u64::from(workers.max(1));
     }
+    pick
 }
 
 /// The items of a set that are this worker's: all of its own set, a part of one that all share.
@@ -495,75 +516,14 @@ fn order(order: &FileOrder, files: usize, seed: u64) -> Result<Order, Failure> {
 
 fn left(brief: &Brief<'_>) -> Left {
     let limit = &brief.job.limit;
-    let timed = limit.time_ns.is_some() || limit.operations.is_some() || limit.bytes.is_some();
+    let timed = limit.time_ns.is_some()
+        || brief.goal.is_some()
+        || limit.operations.is_some()
+        || limit.bytes.is_some();
     Left {
-        operations: limit.operations.unwrap_or(u64::MAX),
+        operations: limit.operations.unwrap_or(u64::MAX).min(brief.goal.unwrap_or(u64::MAX)),
         bytes: limit.bytes.unwrap_or(u64::MAX),
         passes: limit.passes.unwrap_or(if timed { u64::MAX } else { 1 }),
-    }
-}
-
-/// The common case: one verb, one size, one file, and nothing in between.
-#[derive(Clone, Debug)]
-pub struct Steady {
-    walk: Walk,
-    random: Random,
-    left: u64,
-    base: u64,
-    bytes: u64,
-    verb: Verb,
-    label: u16,
-    file: u32,
-}
-
-impl Steady {
-    /// The same draws as a general source's, if that is simple enough.
-    pub fn of(source: &PatternSource) -> Option<Steady> {
-        let ([share], [file], true) = (&source.shares[..], &source.files[..], source.every.is_empty()) else {
-            return None;
-        };
-        let Sizes::Fixed(bytes) = share.sizes else { return None };
-        let plain = matches!(file.walks[0], Walk::Line(_) | Walk::Once(_) | Walk::Uniform { .. });
-        if !plain || share.class != Class::Range || share.whole {
-            return None;
-        }
-        let of_passes = (file.pass_units / bytes).saturating_mul(source.left.passes);
-        Some(Steady {
-            walk: file.walks[0].clone(),
-            random: source.random.clone(),
-            left: of_passes.min(source.left.operations).min(source.left.bytes.div_ceil(bytes)),
-            base: file.base,
-            bytes,
-            verb: share.verb,
-            label: share.label,
-            file: file.handle,
-        })
-    }
-
-    /// Draws the next operation.
-    #[inline(always)]
-    pub fn next(&mut self, io: &mut Io) -> Next {
-        if self.left == 0 {
-            return Next::Done;
-        }
-        self.left -= 1;
-        io.verb = self.verb;
-        io.label = self.label;
-        io.file = self.file;
-        io.offset = self.base + self.walk.next(&mut self.random, self.bytes);
-        io.bytes = self.bytes;
-        Next::Io
-    }
-
-    /// Operations left; what this one's content is told apart by.
-    #[inline(always)]
-    pub fn left(&self) -> u64 {
-        self.left
-    }
-
-    /// Nothing more is to be drawn.
-    pub fn end(&mut self) {
-        self.left = 0;
     }
 }
 

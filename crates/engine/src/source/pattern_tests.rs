@@ -66,6 +66,7 @@ impl Bench {
             depth: 1,
             start: 0,
             goal: None,
+            shared: None,
         }
     }
 
@@ -109,6 +110,14 @@ fn sequences_are_as_said() {
     assert_eq!(sorted(&shuffled[2..4]), sorted(&[16, 20]));
     assert_eq!(first(Pick::Stream, 16, 2), [AT_POSITION; 2]);
     assert_eq!(first(Pick::Append, 0, 3), [0, 4, 8]);
+}
+
+#[test]
+fn segments_may_be_counted_and_leave_room_for_the_other_workers() {
+    let pick = Pick::Segmented { block_bytes: 8, count: 2, stride_bytes: 0, shuffled: false };
+    let mut bench = Bench::new(reads(pick), &[(0, 400)]);
+    bench.job().workers = 3;
+    assert_eq!(bench.offsets(100), [0, 4, 24, 28], "one pass of two segments");
 }
 
 #[test]
@@ -280,9 +289,9 @@ fn any_pick() -> impl Strategy<Value = Pick> {
         (1u64..9000).prop_map(|stride_bytes| Pick::Strided { stride_bytes }),
         (any::<bool>(), 1u64..9000).prop_map(|(shuffled, stride_bytes)| Pick::Segmented {
             block_bytes: 1 << 15,
+            count: 0,
             stride_bytes,
             shuffled,
-            count: 0
         }),
         Just(Pick::Uniform),
         (0.1f64..2.5).prop_map(|theta| Pick::Zipf { theta }),

@@ -216,9 +216,9 @@ impl Walk {
                 let sets = ((*stride_bytes).max(1) - 1).min(last) / ground.pitch() + 1;
                 (0..sets).map(|set| (last - set * ground.pitch()) / (*stride_bytes).max(1) + 1).sum()
             }
-            Pick::Segmented { block_bytes, count, stride_bytes, .. } => {
-                let fit = (ground.span.saturating_sub(*block_bytes)) / (*stride_bytes).max(1) + 1;
-                let segments = if *count == 0 { fit } else { fit.min(*count) };
+            Pick::Segmented { block_bytes, stride_bytes, count, .. } => {
+                let segments = (ground.span.saturating_sub(*block_bytes)) / (*stride_bytes).max(1) + 1;
+                let segments = if *count > 0 { segments.min(*count) } else { segments };
                 segments * (block_bytes / ground.pitch())
             }
             Pick::Repeat { times, pick } => Walk::places(pick, ground).saturating_mul(u64::from(*times)),
@@ -349,11 +349,13 @@ impl Rare {
                 let last = (ground.offsets() - 1) * ground.align;
                 Rare::Strided { next: 0, set: 0, stride, pitch: ground.pitch(), last }
             }
-            Pick::Segmented { block_bytes, count, stride_bytes, shuffled } => {
-                let mut segments = Segments::new(*block_bytes, *stride_bytes, *shuffled, ground, seed)?;
-                segments.at_most(*count);
-                Rare::Segmented(segments)
-            }
+            Pick::Segmented { block_bytes, count, stride_bytes, shuffled } => Rare::Segmented(Segments::new(
+                (*block_bytes, *count),
+                *stride_bytes,
+                *shuffled,
+                ground,
+                seed,
+            )?),
             Pick::Blend(ways) if !Distribution::draws(pick) => Rare::Blend(
                 shares(ways.iter().map(|way| way.percent))?
                     .into_iter()
@@ -430,7 +432,13 @@ impl Rare {
 }
 
 impl Segments {
-    fn new(block: u64, stride: u64, shuffled: bool, ground: Ground, seed: u64) -> Result<Self, Failure> {
+    fn new(
+        (block, count): (u64, u64),
+        stride: u64,
+        shuffled: bool,
+        ground: Ground,
+        seed: u64,
+    ) -> Result<Self, Failure> {
         let (pitch, stride) = (ground.pitch(), stride.max(1).next_multiple_of(ground.align));
         let places = block / pitch;
         if places == 0 || block > ground.span {
@@ -439,7 +447,8 @@ impl Segments {
             );
             return Err(Failure::new(message).hint("make the segment a multiple of the operation's size"));
         }
-        let last_start = (ground.span - block) / stride * stride;
+        let most = (ground.span - block) / stride;
+        let last_start = if count > 0 { most.min(count - 1) } else { most } * stride;
         let mut segments = Segments {
             start: 0,
             within: 0,
@@ -455,13 +464,6 @@ impl Segments {
             segments.shuffle = Some(Permutation::new(places, seed));
         }
         Ok(segments)
-    }
-
-    /// Goes over the first `count` segments only; 0: over all that fit.
-    fn at_most(&mut self, count: u64) {
-        if let Some(last) = count.checked_sub(1) {
-            self.last_start = self.last_start.min(last.saturating_mul(self.stride));
-        }
     }
 
     fn next(&mut self) -> u64 {

@@ -88,6 +88,7 @@ impl Stand {
                 depth,
                 start,
                 goal: None,
+                shared: None,
             })
         };
         let mut worker = Worker {

@@ -190,9 +190,10 @@ fn until(job: &Job) -> Vec<String> {
     ends.extend(limit.time_ns.map(time));
     ends.extend(limit.bytes.map(|most| format!("{who} {} {}", done(job), bytes(most))));
     ends.extend(limit.operations.map(|most| format!("{who} did {}", many(most, "operation"))));
-    ends.extend(
-        limit.passes.map(|most| format!("each did {}", many(most, "pass").replace("passs", "passes"))),
-    );
+    ends.extend(limit.passes.map(|most| match most {
+        u64::MAX => "the script itself ends".into(),
+        most => format!("each did {}", many(most, "pass").replace("passs", "passes")),
+    }));
     ends.extend(limit.as_phase.as_ref().map(|phase| format!("each did as many as in phase \"{phase}\"")));
     let mut lines = vec![match ends.is_empty() {
         true => "for one pass".to_string(),

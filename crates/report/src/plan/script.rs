@@ -146,16 +146,20 @@ fn place(operation: &Operation) -> Option<String> {
 }
 
 fn transfer(operation: &Operation) -> Vec<String> {
-    let Transfer { full, pad, gather, sparse } = operation.transfer;
+    let Transfer { full, pad, gather, sparse, skip_failed, total_bytes } = operation.transfer;
     let flags = [
         (full, "until full"),
         (pad, "padded with zeros"),
         (gather, "gathered"),
         (sparse, "zeros are skipped"),
+        (skip_failed, "failures are skipped"),
         (operation.at_end == AtEnd::Finish, "the end ends the worker"),
     ];
     let mut words: Vec<String> =
         flags.iter().filter(|(is, _)| *is).map(|(_, word)| word.to_string()).collect();
+    if let Some(total) = total_bytes {
+        words.push(format!("{} in all", bytes(total)));
+    }
     if operation.buffer > 0 {
         words.push(format!("buffer {}", operation.buffer));
     }

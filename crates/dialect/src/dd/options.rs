@@ -1,0 +1,128 @@
+//! dd's operands and options, each exactly once, with what we do about it.
+
+use crate::option::{Entry, Kind, Spelling, Table, Word};
+
+const CONVERTS: &str = "it changes bytes on the way, which is no measurement of storage";
+const CONVERT_HINT: &str = "convert with GNU dd or tr first, then copy the result";
+
+/// Symbols of `conv=`.
+pub const CONVERSIONS: &[Word] = &[
+    Word::new("ascii", "EBCDIC to ASCII").refused(CONVERTS, CONVERT_HINT),
+    Word::new("ebcdic", "ASCII to EBCDIC").refused(CONVERTS, CONVERT_HINT),
+    Word::new("ibm", "ASCII to another EBCDIC").refused(CONVERTS, CONVERT_HINT),
+    Word::new("block", "lines to records of cbs bytes").refused(CONVERTS, CONVERT_HINT),
+    Word::new("unblock", "records of cbs bytes to lines").refused(CONVERTS, CONVERT_HINT),
+    Word::new("lcase", "upper case to lower case").refused(CONVERTS, CONVERT_HINT),
+    Word::new("ucase", "lower case to upper case").refused(CONVERTS, CONVERT_HINT),
+    Word::new("swab", "swap each pair of bytes").refused(CONVERTS, CONVERT_HINT),
+    Word::new("sparse", "seek over blocks that are all zeros"),
+    Word::new("sync", "fill every short input block with zeros"),
+    Word::new("excl", "the output must not exist yet"),
+    Word::new("nocreat", "the output must exist already"),
+    Word::new("notrunc", "leave the output's length alone"),
+    Word::new("noerror", "go on after a failed read"),
+    Word::new("fdatasync", "the data is on stable storage before the end, and that counts"),
+    Word::new("fsync", "the same, with the metadata"),
+];
+
+macro_rules! flags {
+    ($($word:expr),* ; $($extra:expr),*) => { &[$($extra,)* $($word,)*] };
+}
+macro_rules! both_ways {
+    ($($extra:expr),*) => {
+        flags![
+            Word::new("append", "write at the end (output)"),
+            Word::new("direct", "past the page cache"),
+            Word::new("directory", "fail unless it is a directory"),
+            Word::new("dsync", "each write is durable: data"),
+            Word::new("sync", "each write is durable: data and metadata"),
+            Word::new("nonblock", "open without blocking"),
+            Word::new("noatime", "leave the access time alone"),
+            Word::new("nocache", "drop cached pages of what was copied"),
+            Word::new("noctty", "take no controlling terminal"),
+            Word::new("nofollow", "follow no symbolic link"),
+            Word::new("count_bytes", "count is in bytes (input)"),
+            Word::new("skip_bytes", "skip is in bytes (input)"),
+            Word::new("seek_bytes", "seek is in bytes (output)");
+            $($extra),*
+        ]
+    };
+}
+
+/// Symbols of `iflag=`.
+pub const INPUT_FLAGS: &[Word] = both_ways![Word::new("fullblock", "read on until a block is full")];
+/// Symbols of `oflag=`.
+pub const OUTPUT_FLAGS: &[Word] = both_ways![];
+
+/// Words of `status=`.
+pub const LEVELS: &[Word] = &[
+    Word::new("none", "only errors"),
+    Word::new("noxfer", "no transfer line"),
+    Word::new("progress", "a transfer line each second"),
+];
+
+/// The table.
+pub const TABLE: Table = Table {
+    tool: "dd",
+    spelling: Spelling::Assigned,
+    entries: &[
+        Entry::new("if", Kind::Path, "FILE", "read FILE rather than standard input"),
+        Entry::new("of", Kind::Path, "FILE", "write FILE rather than standard output"),
+        Entry::new("bs", Kind::Bytes, "BYTES", "size of a read and of its write; wins over ibs and obs"),
+        Entry::new("ibs", Kind::Bytes, "BYTES", "size of a read").or("512"),
+        Entry::new("obs", Kind::Bytes, "BYTES", "size of a write; reads are gathered until it is full")
+            .or("512"),
+        Entry::new("cbs", Kind::Bytes, "BYTES", "record size of conv=block and unblock")
+            .ignored("the conversions that use it are not supported"),
+        Entry::new("count", Kind::Bytes, "N", "end after N input blocks, or N bytes if N ends in B"),
+        Entry::new("skip", Kind::Bytes, "N", "begin N input blocks into the input (bytes if N ends in B)")
+            .also(&["iseek"]),
+        Entry::new("seek", Kind::Bytes, "N", "begin N output blocks into the output (bytes if N ends in B)")
+            .also(&["oseek"]),
+        Entry::new("conv", Kind::Words(CONVERSIONS), "LIST", "what is done to blocks and to the output"),
+        Entry::new("iflag", Kind::Words(INPUT_FLAGS), "LIST", "how the input is opened and read"),
+        Entry::new("oflag", Kind::Words(OUTPUT_FLAGS), "LIST", "how the output is opened and written"),
+        Entry::new("status", Kind::Word(LEVELS), "WORD", "how much is said on standard error"),
+        Entry::new("--help", Kind::Switch, "", "print this and end"),
+        Entry::new("--version", Kind::Switch, "", "print the version and end"),
+    ],
+};
+
+/// The text of `dd --help`, in our words.
+pub fn help() -> String {
+    format!(
+        "Usage: dd [OPERAND]...\n  or:  dd OPTION\nCopies a file block by block and says how fast that went.\n\n{}\n\
+         N and BYTES take a suffix: c 1, w 2, b 512, kB 1000, K or KiB 1024, MB, M, GB, G, and on to T, P, E;\n\
+         and products such as 2x512. SIGUSR1 prints the figures so far.\n",
+        TABLE.help()
+    )
+}
+
+/// The page `docs/dd.md`, generated.
+pub fn document() -> String {
+    format!(
+        "# dd\n\n`iodyno dd` (or a link named `dd`) copies as GNU dd does and reports in its handwriting: records and\n\
+         transfer line on standard error, the same exit codes, `SIGUSR1` for figures on the way. It stands in for\n\
+         GNU's dd 9.1 wherever dd is used to measure.\n\nWhat differs on purpose:\n\n\
+         - conversions that change bytes are refused, not half done;\n\
+         - a block device that is mounted or in use is refused as output;\n\
+         - with `conv=noerror` the figures are printed once at the end rather than after each bad block;\n\
+         - `iodyno dd` adds findings on standard error (the link `dd` never does): for one, that `/dev/urandom`\n  \
+           rather than the disk was the limit.\n\n{}",
+        TABLE.markdown()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::option::Status;
+
+    #[test]
+    fn every_operand_once_and_what_is_refused_says_why() {
+        assert_eq!(TABLE.defects(), Vec::<String>::new());
+        let refused = CONVERSIONS.iter().filter(|word| matches!(word.status, Status::Refused(..))).count();
+        assert_eq!(refused, 8);
+        assert!(help().contains("count=N") && document().contains("| `conv` `lcase` |"));
+    }
+}

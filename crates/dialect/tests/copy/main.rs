@@ -1,0 +1,80 @@
+//! dd and hdparm: command lines become the plans, and events the texts, that `golden/dd` and `golden/hdparm` hold.
+//!
+//! `IODYNO_BLESS=1` rewrites the golden files and the pages that are generated from the option tables.
+
+mod texts;
+mod world;
+
+use std::path::PathBuf;
+
+use iodyno_dialect::{DIALECTS, Request};
+use world::World;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Compares with a file of the repository, or rewrites it.
+fn golden(path: &str, found: &str) {
+    let file = root().join(path);
+    if std::env::var_os("IODYNO_BLESS").is_some() {
+        std::fs::write(&file, found).unwrap();
+    }
+    let wanted = std::fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(found, wanted, "{path} differs; IODYNO_BLESS=1 rewrites it");
+}
+
+/// What a tool makes of a command line.
+fn request(line: &str) -> Request {
+    let mut words = line.split(' ').filter(|word| !word.is_empty()).map(String::from);
+    let name = words.next().unwrap();
+    let dialect = DIALECTS.iter().find(|dialect| dialect.name == name).unwrap();
+    (dialect.lower)(&words.collect::<Vec<_>>(), &mut World).unwrap_or_else(|wrong| panic!("{}", wrong[0]))
+}
+
+/// Command lines, each followed by its plan or by what is said instead.
+fn plans(path: &str) {
+    let wanted = std::fs::read_to_string(root().join(path)).unwrap();
+    let mut found = String::new();
+    let mut in_head = true;
+    for line in wanted.lines() {
+        match line.strip_prefix("$ ") {
+            Some(command) => {
+                in_head = false;
+                found += &format!("$ {command}\n{}\n", answer(command));
+            }
+            None if in_head => found += &format!("{line}\n"),
+            None => {}
+        }
+    }
+    golden(path, &found);
+}
+
+fn answer(command: &str) -> String {
+    match request(command) {
+        Request::Run(run) => iodyno_report::plan::print(&run.plan),
+        Request::Print { out, status } => format!("status {status}, on standard output:\n{out}"),
+        Request::Refuse { err, status } => {
+            format!(
+                "status {status}, on standard error:\n{}\n",
+                err.lines().take(3).collect::<Vec<_>>().join("\n")
+            )
+        }
+    }
+}
+
+#[test]
+fn golden_plans_of_dd() {
+    plans("golden/dd/plans.txt");
+}
+
+#[test]
+fn golden_plans_of_hdparm() {
+    plans("golden/hdparm/plans.txt");
+}
+
+#[test]
+fn golden_documents_are_generated() {
+    golden("docs/dd.md", &iodyno_dialect::dd::options::document());
+    golden("docs/hdparm.md", &iodyno_dialect::hdparm::options::document());
+}

@@ -1,0 +1,36 @@
+//! A small world of files and devices for dialects to look at.
+
+use iodyno_dialect::{Loader, PathFacts, PathKind};
+use iodyno_model::Machine;
+
+/// Knows a dozen paths and no clock.
+pub struct World;
+
+impl Loader for World {
+    fn read(&mut self, _path: &str) -> Result<Vec<u8>, String> {
+        Err("nothing is read here".into())
+    }
+    fn standard_input(&mut self) -> Result<Vec<u8>, String> {
+        Err("nothing is read here".into())
+    }
+    fn variable(&self, _name: &str) -> Option<String> {
+        None
+    }
+    fn machine(&self) -> Machine {
+        Machine { memory_bytes: 16 << 30, ..Machine::default() }
+    }
+    fn look(&self, path: &str) -> Option<PathFacts> {
+        let (kind, bytes) = match path {
+            "in.img" | "old.img" => (PathKind::File, 1 << 20),
+            "tiny" => (PathKind::File, 5),
+            "dir" => (PathKind::Directory, 0),
+            "/dev/sdz" | "/dev/sdy" => (PathKind::BlockDevice, 1 << 40),
+            "/dev/zero" | "/dev/null" | "/dev/urandom" => (PathKind::CharacterDevice, 0),
+            _ => return None,
+        };
+        Some(PathFacts { kind, bytes, writable: true, ..PathFacts::default() })
+    }
+    fn now_unix_ns(&self) -> u64 {
+        0
+    }
+}

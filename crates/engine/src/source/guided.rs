@@ -1,0 +1,326 @@
+//! Every workload that is more than a steady stream: paced, mixed, verified, serialised, read back, scripted, recorded.
+//!
+//! One operation at a time is drawn and held until the pace, the shared objects and what is in flight let it go; so no
+//! draw ever depends on time. It refuses to know how operations are drawn: that is the drawer's.
+
+use iodyno_model::{Overlap, Verb, VerifyWhen, Workload};
+
+use super::content::Content;
+use super::pace::Pacer;
+use super::pattern::{PatternSource, worker_seed};
+use super::script::ScriptSource;
+use super::trace::TraceSource;
+use super::{Brief, Next, VERIFY_LABEL, label_of, labels};
+use crate::clock::Tick;
+use crate::failure::Failure;
+use crate::io::{AT_POSITION, Io, SILENT, Slot};
+
+/// Who draws.
+pub enum Drawer {
+    /// By chance or rule.
+    Pattern(Box<PatternSource>),
+    /// By a script.
+    Script(Box<ScriptSource>),
+    /// By a recording.
+    Trace(Box<TraceSource>),
+}
+
+/// A drawer with everything that holds its operations back or looks at their content.
+pub struct Guided {
+    drawer: Drawer,
+    pacer: Option<Pacer>,
+    content: Content,
+    held: Option<Io>,
+    /// By slot; the verb's `bytes` are 0 where nothing is in flight.
+    flying: Vec<Io>,
+    in_flight: u32,
+    serialised: bool,
+    fatal: bool,
+    back: Option<ReadBack>,
+    over: bool,
+    failure: Option<Failure>,
+}
+
+/// Reading back what was written.
+struct ReadBack {
+    label: u16,
+    most_bytes: u64,
+    when: When,
+}
+
+enum When {
+    /// At the end: everything, file by file.
+    AtEnd { handle: usize, from: u64 },
+    /// Every so many writes the last few; `ring[next]` is the oldest.
+    Backlog { every: u64, batch: usize, ring: Vec<(u32, u64, u64)>, next: usize, fresh: u64, reading: usize },
+}
+
+impl Guided {
+    /// A drawer with its guides.
+    ///
+    /// # Errors
+    /// What the job asks for and cannot have.
+    pub fn new(brief: &Brief<'_>, drawer: Drawer) -> Result<Self, Failure> {
+        let overlap = match &brief.job.workload {
+            Workload::Pattern(pattern) => pattern.overlap,
+            _ => Overlap::Allowed,
+        };
+        let content = Content::new(brief, drawer.writes())?;
+        let back = ReadBack::new(brief, &content);
+        Ok(Guided {
+            pacer: Pacer::new(brief, worker_seed(brief))?,
+            held: None,
+            flying: vec![Io::default(); brief.depth.max(1) as usize],
+            in_flight: 0,
+            serialised: overlap == Overlap::Serialised || content.remembers(),
+            fatal: brief.job.payload.verify.as_ref().is_some_and(|verify| verify.fatal),
+            back,
+            over: false,
+            failure: None,
+            content,
+            drawer,
+        })
+    }
+
+    /// Whether completions must be told.
+    pub fn listens(&self) -> bool {
+        self.serialised
+            || self.content.checks()
+            || self.pacer.as_ref().is_some_and(Pacer::listens)
+            || match &self.drawer {
+                Drawer::Pattern(pattern) => pattern.ends_on_nothing,
+                Drawer::Script(_) | Drawer::Trace(_) => true,
+            }
+    }
+
+    /// Writes the next operation into `io`.
+    #[inline(never)]
+    pub fn next(&mut self, now: Tick, slot: Slot, io: &mut Io) -> Next {
+        if self.failure.is_some() {
+            return Next::Done;
+        }
+        let mut held = match self.held.take() {
+            Some(held) => held,
+            None => match self.draw(now) {
+                Ok(drawn) => drawn,
+                Err(answer) => return answer,
+            },
+        };
+        if let Err(answer) = self.gate(now, &mut held) {
+            self.held = Some(held);
+            return answer;
+        }
+        let buffer = if held.buffer.is_null() { io.buffer } else { held.buffer };
+        *io = Io { buffer, started: io.started, ..held };
+        self.content.ready(io);
+        self.flying[slot as usize] = *io;
+        self.in_flight += 1;
+        Next::Io
+    }
+
+    fn draw(&mut self, now: Tick) -> Result<Io, Next> {
+        let mut io = Io::default();
+        if let Some(answer) = self.back.as_mut().and_then(|back| back.backlog(&mut io)) {
+            return answer.map(|()| io);
+        }
+        let answer = match (&mut self.drawer, self.over) {
+            (_, true) => Next::Done,
+            (Drawer::Pattern(pattern), _) => pattern.next(&mut io),
+            (Drawer::Script(script), _) => script.next(now, self.in_flight, &mut io),
+            (Drawer::Trace(trace), _) => trace.next(now, self.in_flight, &mut io),
+        };
+        match answer {
+            Next::Io => Ok(io),
+            Next::Done => {
+                self.over = true;
+                self.read_back(&mut io).map(|()| io)
+            }
+            other => Err(other),
+        }
+    }
+
+    /// After the last operation: what is left to be read back.
+    fn read_back(&mut self, io: &mut Io) -> Result<(), Next> {
+        let Some(back) = &mut self.back else { return Err(Next::Done) };
+        // What is still being written cannot be read back yet.
+        if self.flying.iter().any(|io| io.bytes > 0 && io.verb == Verb::Write) {
+            return Err(Next::Wait);
+        }
+        back.rest(&self.content, io)
+    }
+
+    /// The overlap is asked first: what the pace has let pass is past.
+    fn gate(&mut self, now: Tick, held: &mut Io) -> Result<(), Next> {
+        if self.serialised && self.overlaps(held) {
+            return Err(Next::Wait);
+        }
+        let own = self.back.as_ref().is_some_and(|back| back.label == held.label);
+        match &mut self.pacer {
+            Some(pacer) if !own && held.flags & SILENT == 0 => pacer.gate(now, held, self.in_flight),
+            _ => Ok(()),
+        }
+    }
+
+    fn overlaps(&self, held: &Io) -> bool {
+        let moves = |io: &Io| io.bytes > 0 && io.offset != AT_POSITION;
+        let flying = self.flying.iter().filter(|io| moves(io) && io.file == held.file);
+        moves(held)
+            && flying
+                .into_iter()
+                .any(|io| io.offset < held.offset + held.bytes && held.offset < io.offset + io.bytes)
+    }
+
+    /// Hears of a completion.
+    pub fn done(&mut self, slot: Slot, io: &mut Io, result: i64, now: Tick) -> i64 {
+        self.in_flight -= 1;
+        self.flying[slot as usize].bytes = 0;
+        if let Some(back) = self.back.as_mut().filter(|_| io.verb == Verb::Write && result == io.bytes as i64)
+        {
+            back.wrote(io);
+        }
+        let checked = self.content.done(io, result);
+        if checked != result && self.fatal {
+            self.end();
+        }
+        if let Some(failure) = self.pacer.as_mut().and_then(|pacer| pacer.done(io, result, now)) {
+            self.failure.get_or_insert(failure);
+        }
+        match &mut self.drawer {
+            Drawer::Pattern(pattern) => {
+                if pattern.ends_on_nothing && result == 0 && io.verb == Verb::Read {
+                    pattern.end();
+                }
+                checked
+            }
+            Drawer::Script(script) => script.done(io, checked, now),
+            Drawer::Trace(trace) => trace.done(checked, now),
+        }
+    }
+
+    /// No more of anything.
+    fn end(&mut self) {
+        self.over = true;
+        self.held = None;
+        self.back = None;
+    }
+
+    /// The time is up: no more of the workload. Whether something is left to be read back.
+    pub fn wind_up(&mut self) -> bool {
+        if !self.over {
+            self.over = true;
+            self.held = None;
+        }
+        self.back.is_some()
+    }
+
+    /// Why the worker ends before its time.
+    pub fn failure(&self) -> Option<&Failure> {
+        self.failure.as_ref()
+    }
+
+    /// What was found wrong with the content.
+    pub fn content(&self) -> &Content {
+        &self.content
+    }
+}
+
+impl Drawer {
+    fn writes(&self) -> bool {
+        match self {
+            Drawer::Pattern(pattern) => pattern.has(Verb::Write),
+            Drawer::Script(script) => script.writes(),
+            Drawer::Trace(trace) => trace.writes(),
+        }
+    }
+}
+
+impl ReadBack {
+    fn new(brief: &Brief<'_>, content: &Content) -> Option<Self> {
+        let verify = brief.job.payload.verify.as_ref().filter(|_| content.remembers())?;
+        let label = label_of(&labels(brief.job), VERIFY_LABEL, Verb::Read);
+        let when = match verify.when {
+            VerifyWhen::OnRead => return None,
+            VerifyWhen::AfterWrites => When::AtEnd { handle: 0, from: 0 },
+            VerifyWhen::Backlog { writes, batch } => {
+                let batch = if batch == 0 { writes } else { batch }.max(1) as usize;
+                let ring = Vec::with_capacity(batch.max(writes as usize));
+                When::Backlog { every: writes.max(1), batch, ring, next: 0, fresh: 0, reading: 0 }
+            }
+        };
+        let Workload::Pattern(pattern) = &brief.job.workload else { return None };
+        let most_bytes = pattern.size.write.most_bytes().unwrap_or(brief.memory.stride() as u64);
+        Some(ReadBack { label, most_bytes, when })
+    }
+
+    fn io(&self, file: u32, offset: u64, bytes: u64) -> Io {
+        Io { verb: Verb::Read, label: self.label, file, offset, bytes, ..Io::default() }
+    }
+
+    /// Notes a write that may be read back.
+    fn wrote(&mut self, io: &Io) {
+        let When::Backlog { ring, next, fresh, .. } = &mut self.when else { return };
+        let entry = (io.file, io.offset, io.bytes);
+        if ring.len() < ring.capacity() {
+            ring.push(entry);
+        } else {
+            ring[*next] = entry;
+            *next = (*next + 1) % ring.len();
+        }
+        *fresh += 1;
+    }
+
+    /// A read of the backlog, where one is due.
+    fn backlog(&mut self, io: &mut Io) -> Option<Result<(), Next>> {
+        let When::Backlog { every, batch, ring, fresh, reading, .. } = &mut self.when else { return None };
+        if *reading == 0 {
+            if *fresh < *every {
+                return None;
+            }
+            *reading = (*batch).min(ring.len());
+            *fresh = 0;
+        }
+        self.recent(io);
+        Some(Ok(()))
+    }
+
+    /// The oldest of the writes that this round has not read yet.
+    fn recent(&mut self, io: &mut Io) {
+        let When::Backlog { ring, next, reading, .. } = &mut self.when else { return };
+        let (file, offset, bytes) = ring[(*next + ring.len() - *reading) % ring.len()];
+        *reading -= 1;
+        *io = self.io(file, offset, bytes);
+    }
+
+    /// What is left at the end.
+    fn rest(&mut self, content: &Content, io: &mut Io) -> Result<(), Next> {
+        match &mut self.when {
+            When::Backlog { reading, fresh, ring, .. } => {
+                if *reading == 0 && *fresh > 0 {
+                    *reading = (*fresh as usize).min(ring.len());
+                    *fresh = 0;
+                }
+                if *reading == 0 {
+                    return Err(Next::Done);
+                }
+                self.recent(io);
+                Ok(())
+            }
+            When::AtEnd { handle, from } => {
+                while *handle < content.handles() {
+                    if let Some((offset, bytes)) = content.next_written(*handle, *from, self.most_bytes) {
+                        *from = offset + bytes;
+                        let (file, offset) = (*handle as u32, content.base(*handle) + offset);
+                        *io = self.io(file, offset, bytes);
+                        return Ok(());
+                    }
+                    (*handle, *from) = (*handle + 1, 0);
+                }
+                Err(Next::Done)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "guided_tests.rs"]
+mod tests;

@@ -1,0 +1,313 @@
+//! How fast a worker goes: rates, think time, shared gates, and the slowest rate allowed.
+//!
+//! A pacer is asked before an operation goes out and tells when it may. In an open loop it also says when the operation
+//! should have gone: latency counts from there, so a stall cannot hide behind the operations it delayed. It refuses to
+//! wait itself; only think time that burns CPU is burnt here, in slices.
+
+use iodyno_model::{Arrivals, Directed, Kind, Pace, Per, Rate, SharedUse, Think};
+
+use super::random::Random;
+use super::shared::{Answer, Object};
+use super::{Brief, Next};
+use crate::clock::{self, Tick};
+use crate::failure::Failure;
+use crate::io::{Io, PACED};
+
+/// CPU is burnt in slices of this, ns, so that completions are reaped meanwhile.
+const SPIN_SLICE_NS: u64 = 5_000_000;
+/// How often the slowest rate allowed is checked, ns.
+const WINDOW_NS: u64 = 1_000_000_000;
+/// How soon a gate that says "wait" is asked again, ns: at first and at most.
+const ASK_AGAIN_NS: (u64, u64) = (10_000, 1_000_000);
+
+/// Slows a worker down.
+#[derive(Debug)]
+pub struct Pacer {
+    tracks: [Track; 3],
+    open_loop: bool,
+    think: Option<Thinking>,
+    gates: Vec<(Object, SharedUse)>,
+    /// Gates that the held operation has passed.
+    passed: usize,
+    again_ns: u64,
+    intended: Option<Tick>,
+    floor: Option<Floor>,
+    random: Random,
+}
+
+/// The schedule of one direction.
+#[derive(Debug)]
+struct Track {
+    start: Tick,
+    /// ns for each operation or byte; 0: no rate.
+    gap_ns: f64,
+    by_bytes: bool,
+    poisson: bool,
+    /// Operations that are due together, and how many of them still are.
+    burst: u32,
+    burst_left: u32,
+    due: Tick,
+    /// Operations or bytes sent; with Poisson arrivals the time of the next, ns after the start.
+    sent: f64,
+}
+
+#[derive(Debug)]
+struct Thinking {
+    rule: Think,
+    count: u64,
+    began: Option<Tick>,
+    until: Option<Tick>,
+    spin_left_ns: u64,
+}
+
+/// The slowest rates allowed, and what was done in the present window.
+#[derive(Debug)]
+struct Floor {
+    least: Directed<Rate>,
+    window_end: Tick,
+    operations: [u64; 3],
+    bytes: [u64; 3],
+}
+
+/// 0 read, 1 write, 2 trim, for verbs that have a direction.
+fn direction(io: &Io) -> Option<usize> {
+    match io.verb.kind() {
+        Kind::Read => Some(0),
+        Kind::Write => Some(1),
+        Kind::Trim => Some(2),
+        _ => None,
+    }
+}
+
+fn each<T>(directed: &Directed<T>) -> [&T; 3] {
+    [&directed.read, &directed.write, &directed.trim]
+}
+
+/// Whether a pace changes anything.
+pub fn is_free(pace: &Pace) -> bool {
+    let unlimited = |rates| each(rates).iter().all(|rate| **rate == Rate::Unlimited);
+    unlimited(&pace.rate)
+        && unlimited(&pace.rate_least)
+        && pace.think.is_none()
+        && pace.shared.is_empty()
+        && pace.latency_target.is_none()
+}
+
+impl Pacer {
+    /// A pacer for one worker, where its pace asks for one.
+    ///
+    /// # Errors
+    /// Rates that are none, shared objects that are not there, and what is not done yet.
+    pub fn new(brief: &Brief<'_>, seed: u64) -> Result<Option<Self>, Failure> {
+        let pace = &brief.job.pace;
+        if is_free(pace) {
+            return Ok(None);
+        }
+        if pace.latency_target.is_some() {
+            return Err(Failure::new("a depth that adapts to a latency arrives with the fio dialect")
+                .hint("sweep the depth instead"));
+        }
+        let tracks =
+            each(&pace.rate).map(|rate| Track::new(*rate, pace.arrivals, pace.burst.max(1), brief.start));
+        let mut gates = Vec::new();
+        for wanted in &pace.shared {
+            if wanted.of.is_some() {
+                return Err(Failure::new(format!("`{}`: a pace has no steps to count by", wanted.name)));
+            }
+            gates.push((super::object(brief, wanted)?, wanted.clone()));
+        }
+        let has_floor = each(&pace.rate_least).iter().any(|rate| **rate != Rate::Unlimited);
+        let floor = has_floor.then(|| Floor {
+            least: pace.rate_least.clone(),
+            window_end: brief.start + brief.job.limit.ramp_ns + WINDOW_NS,
+            operations: [0; 3],
+            bytes: [0; 3],
+        });
+        let [a, b, c] = tracks;
+        Ok(Some(Pacer {
+            tracks: [a?, b?, c?],
+            open_loop: pace.open_loop,
+            think: pace.think.clone().map(|rule| Thinking {
+                rule: Think { every: rule.every.max(1), ..rule },
+                count: 0,
+                began: None,
+                until: None,
+                spin_left_ns: 0,
+            }),
+            gates,
+            passed: 0,
+            again_ns: ASK_AGAIN_NS.0,
+            intended: None,
+            floor,
+            random: Random::from_seed(seed, 1),
+        }))
+    }
+
+    /// Whether completions must be told.
+    pub fn listens(&self) -> bool {
+        self.floor.is_some() || self.think.as_ref().is_some_and(|think| think.rule.drain)
+    }
+
+    /// Whether the operation may go now; if not, what to answer. Asked again until it may.
+    pub fn gate(&mut self, now: Tick, io: &mut Io, in_flight: u32) -> Result<(), Next> {
+        if let Some(think) = &mut self.think {
+            think.gate(now, in_flight)?;
+        }
+        while let Some((object, wanted)) = self.gates.get_mut(self.passed) {
+            let amount = match wanted.per {
+                Per::Use | Per::Operation => wanted.amount,
+                Per::Bytes(unit) => wanted.amount * io.bytes.div_ceil(unit.max(1)) as i64,
+            };
+            match object.take(amount, now) {
+                Answer::Granted => self.passed += 1,
+                Answer::At(tick) => return Err(Next::Later(tick)),
+                Answer::Wait => return Err(self.ask_again(now)),
+            }
+        }
+        self.rate(now, io)?;
+        self.sent(now);
+        Ok(())
+    }
+
+    /// The first time it is a counted wait, then sleeps that grow: what moves the object makes no noise.
+    fn ask_again(&mut self, now: Tick) -> Next {
+        let ns = self.again_ns;
+        self.again_ns = (ns * 2).min(ASK_AGAIN_NS.1);
+        if ns == ASK_AGAIN_NS.0 { Next::Wait } else { Next::Later(now + ns) }
+    }
+
+    fn rate(&mut self, now: Tick, io: &mut Io) -> Result<(), Next> {
+        let Some(track) = direction(io).map(|direction| &mut self.tracks[direction]) else { return Ok(()) };
+        if track.gap_ns == 0.0 {
+            return Ok(());
+        }
+        let intended = *self.intended.get_or_insert_with(|| track.intended(io.bytes, &mut self.random));
+        if intended > now {
+            return Err(Next::Later(intended));
+        }
+        track.sent += if track.poisson {
+            0.0
+        } else if track.by_bytes {
+            io.bytes as f64
+        } else {
+            1.0
+        };
+        if self.open_loop {
+            io.intended = intended;
+            io.flags |= PACED;
+        }
+        Ok(())
+    }
+
+    fn sent(&mut self, now: Tick) {
+        self.intended = None;
+        self.passed = 0;
+        self.again_ns = ASK_AGAIN_NS.0;
+        if let Some(think) = &mut self.think {
+            think.count += 1;
+            think.began.get_or_insert(now);
+        }
+    }
+
+    /// Counts a completion; says what is wrong when the worker was slower than allowed.
+    pub fn done(&mut self, io: &Io, result: i64, now: Tick) -> Option<Failure> {
+        let floor = self.floor.as_mut()?;
+        if let Some(direction) = direction(io).filter(|_| result >= 0) {
+            floor.operations[direction] += 1;
+            floor.bytes[direction] += result as u64;
+        }
+        (now >= floor.window_end).then(|| floor.judge(now)).flatten()
+    }
+}
+
+impl Track {
+    fn new(rate: Rate, arrivals: Arrivals, burst: u32, start: Tick) -> Result<Self, Failure> {
+        let (gap_ns, by_bytes) = match rate {
+            Rate::Unlimited => (0.0, false),
+            Rate::Operations(rate) if rate > 0.0 && rate.is_finite() => (1e9 / rate, false),
+            Rate::Bytes(rate) if rate > 0 => (1e9 / rate as f64, true),
+            _ => return Err(Failure::new(format!("rate {rate:?}: expected more than 0"))),
+        };
+        let poisson = arrivals == Arrivals::Poisson && gap_ns > 0.0;
+        Ok(Track { start, gap_ns, by_bytes, poisson, burst, burst_left: 0, due: start, sent: 0.0 })
+    }
+
+    /// When the next operation should go. Even arrivals are multiplied out from the start, so that no error adds up.
+    fn intended(&mut self, bytes: u64, random: &mut Random) -> Tick {
+        if self.burst_left > 0 {
+            self.burst_left -= 1;
+            return self.due;
+        }
+        self.burst_left = self.burst - 1;
+        if self.poisson {
+            let units = if self.by_bytes { bytes as f64 } else { 1.0 };
+            self.sent += random.exponential(self.gap_ns * units * f64::from(self.burst));
+            self.due = self.start + self.sent as u64;
+        } else {
+            self.due = self.start + (self.sent * self.gap_ns) as u64;
+        }
+        self.due
+    }
+}
+
+impl Thinking {
+    fn is_due(&self, now: Tick) -> bool {
+        if self.rule.after_ns > 0 {
+            return self.began.is_some_and(|began| now.saturating_sub(began) >= self.rule.after_ns);
+        }
+        self.count >= self.rule.every
+    }
+
+    fn gate(&mut self, now: Tick, in_flight: u32) -> Result<(), Next> {
+        if self.until.is_none() && self.is_due(now) {
+            if self.rule.drain && in_flight > 0 {
+                return Err(Next::Wait);
+            }
+            self.until = Some(now + self.rule.spin_ns + self.rule.sleep_ns);
+            self.spin_left_ns = self.rule.spin_ns;
+            (self.count, self.began) = (0, None);
+        }
+        let Some(until) = self.until else { return Ok(()) };
+        if self.spin_left_ns > 0 {
+            let slice = self.spin_left_ns.min(SPIN_SLICE_NS);
+            self.spin_left_ns -= slice;
+            burn(slice);
+            return Err(Next::Later(now));
+        }
+        if now < until {
+            return Err(Next::Later(until));
+        }
+        self.until = None;
+        Ok(())
+    }
+}
+
+/// Burns CPU for so long, ns of real time.
+pub fn burn(ns: u64) {
+    let end = clock::now() + ns;
+    while clock::now() < end {
+        std::hint::spin_loop();
+    }
+}
+
+impl Floor {
+    fn judge(&mut self, now: Tick) -> Option<Failure> {
+        let seconds = (now - self.window_end + WINDOW_NS) as f64 / 1e9;
+        let names = ["read", "write", "trim"];
+        let slow = each(&self.least).into_iter().enumerate().find_map(|(index, least)| {
+            let (rate, least, unit) = match least {
+                Rate::Unlimited => return None,
+                Rate::Operations(least) => (self.operations[index] as f64 / seconds, *least, "operations"),
+                Rate::Bytes(least) => (self.bytes[index] as f64 / seconds, *least as f64, "bytes"),
+            };
+            (rate < least).then(|| {
+                let message =
+                    format!("{} rate {rate:.0} {unit}/s: at least {least:.0} were demanded", names[index]);
+                Failure::new(message).hint("lower the least rate, or find out what slows the target down")
+            })
+        });
+        (self.operations, self.bytes) = ([0; 3], [0; 3]);
+        self.window_end = now + WINDOW_NS;
+        slow
+    }
+}

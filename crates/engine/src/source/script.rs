@@ -1,0 +1,603 @@
+//! A written workload: its steps in order, one at a time, with buffers that carry bytes from a read to a write.
+//!
+//! The engine room's only interpreter: labels, repeats, composites timed as one, pauses, shared objects, pools of
+//! items, and the transfers that copying tools need (whole records, padding, gathering, holes). It refuses depth:
+//! a script is one user. What it cannot run it refuses when it is made, all of it at once ([`compile`]).
+
+use iodyno_model::{Offset, Per, Script, Verb};
+
+use super::random::Random;
+use super::shared::{Answer, SharedObjects};
+use super::{Brief, Next};
+use crate::clock::Tick;
+use crate::failure::Failure;
+use crate::io::{AT_POSITION, FORGIVEN, Io, KEEP, PACED, SILENT};
+
+mod buffer;
+pub(super) mod compile;
+mod file;
+mod hear;
+mod pool;
+
+use buffer::{Buffer, buffers};
+use compile::{Code, Compiler, Length, Spot, Use, What};
+use file::{FileState, file, pick_item, place, seek};
+
+/// How soon an object that says "wait" is asked again, ns.
+const ASK_AGAIN_NS: u64 = 50_000;
+
+/// `POSIX_FADV_DONTNEED`, as every system of ours numbers it.
+const DONT_NEED: u64 = 4;
+
+/// Runs a script.
+pub struct ScriptSource {
+    code: Vec<Code>,
+    at: usize,
+    /// Runs of the present step still to come, beside the one that is due; none yet when it is new.
+    left: Option<u64>,
+    composites: Vec<Composite>,
+    files: Vec<FileState>,
+    buffers: Vec<Buffer>,
+    /// By label: what its last operation moved.
+    results: Vec<u64>,
+    shared: Option<SharedObjects>,
+    random: Random,
+    flight: Flight,
+    discards: Vec<(u32, u64)>,
+    /// A range that was just moved and is to leave the cache: handle, offset, bytes.
+    behind: Option<(u32, u64, u64)>,
+    pause: Option<(Tick, Tick)>,
+    waiting_since: Option<Tick>,
+    moved_in_pass: bool,
+    limits: Limits,
+    counts: Counts,
+    ending: bool,
+}
+
+struct Limits {
+    passes: u64,
+    operations: u64,
+    bytes: u64,
+    /// Bytes count once, when they are read: the script carries them from reads to writes.
+    reads_only: bool,
+}
+
+/// Operations and bytes so far, by label.
+struct Counts(Vec<(u64, u64)>);
+
+impl Counts {
+    fn operations(&self, of: Option<u16>) -> u64 {
+        self.of(of).map(|(operations, _)| operations).sum()
+    }
+
+    fn bytes(&self, of: Option<u16>) -> u64 {
+        self.of(of).map(|(_, bytes)| bytes).sum()
+    }
+
+    fn of(&self, of: Option<u16>) -> impl Iterator<Item = (u64, u64)> {
+        let all = self.0.iter().enumerate();
+        all.filter(move |(label, _)| of.is_none_or(|of| usize::from(of) == *label)).map(|(_, counts)| *counts)
+    }
+
+    /// How much a use takes now, and the count that is settled by it.
+    fn amount(&self, used: &Use) -> (i64, u64) {
+        let (count, unit) = match used.per {
+            Per::Use => return (used.amount, 0),
+            Per::Operation => (self.operations(used.of), 1),
+            Per::Bytes(unit) => (self.bytes(used.of), unit.max(1)),
+        };
+        let uses = (count - used.counted) / unit;
+        (used.amount * uses as i64, used.counted + uses * unit)
+    }
+}
+
+struct Composite {
+    began: Tick,
+    left: u64,
+}
+
+/// The operation in flight.
+#[derive(Clone, Copy)]
+enum Flight {
+    Nothing,
+    /// One of the code.
+    Step(Part),
+    /// Input that is thrown away.
+    Discard(u32),
+    /// A control operation or a composite's line; whatever the engine says, it went well.
+    Mark,
+    /// A hole instead of zeros: so many bytes.
+    Hole {
+        code: usize,
+        bytes: u64,
+    },
+    /// Setting a length.
+    Length,
+}
+
+/// An operation that may need several calls.
+#[derive(Clone, Copy)]
+struct Part {
+    /// Its index in the code.
+    code: usize,
+    /// What earlier calls moved.
+    moved: u64,
+    /// What it is to move, and what would be a whole record.
+    wanted: u64,
+    nominal: u64,
+    began: Tick,
+    /// What of it was tallied already, because a later part failed.
+    told: u64,
+    /// Whether another call is due.
+    again: bool,
+}
+
+/// What becomes of a step.
+enum Emit {
+    Io,
+    Skip,
+    Answer(Next),
+}
+
+/// A script is one user: at any other depth it is refused.
+///
+/// # Errors
+/// Always.
+pub fn too_deep(depth: u32) -> Result<(), Failure> {
+    Err(Failure::new(format!("a script at depth {depth}")).hint("scripts run at depth 1"))
+}
+
+impl ScriptSource {
+    /// A source for one worker.
+    ///
+    /// # Errors
+    /// Everything of the script that cannot run, at once.
+    pub fn new(brief: &Brief<'_>, script: &Script) -> Result<Self, Failure> {
+        if brief.depth > 1 {
+            return Err(
+                Failure::new(format!("a script at depth {}", brief.depth)).hint("scripts run at depth 1")
+            );
+        }
+        let wanted = compile::extra_handles(script) as usize;
+        if brief.files.handles.len() < wanted {
+            return Err(Failure::new("no handles for the files that the script opens"));
+        }
+        let mut compiler = Compiler::new(brief, script);
+        compiler.run(script)?;
+        let first_extra = compiler.first_extra();
+        let code = compiler.code;
+        let limit = &brief.job.limit;
+        let mut source = ScriptSource {
+            at: 0,
+            left: None,
+            composites: Vec::new(),
+            files: (0..brief.files.handles.len())
+                .map(|index| file(brief, index, index as u32 >= first_extra))
+                .collect(),
+            buffers: buffers(brief, script)?,
+            results: vec![0; super::labels(brief.job).len()],
+            shared: brief.shared.cloned(),
+            random: Random::from_seed(super::pattern::worker_seed(brief), 0),
+            flight: Flight::Nothing,
+            discards: Vec::new(),
+            behind: None,
+            pause: None,
+            waiting_since: None,
+            moved_in_pass: true,
+            limits: Limits {
+                passes: limit.passes.unwrap_or(match (limit.time_ns, limit.operations, limit.bytes) {
+                    (None, None, None) if !script_ends(&code) => 1,
+                    _ => u64::MAX,
+                }),
+                operations: limit.operations.unwrap_or(u64::MAX),
+                bytes: limit.bytes.unwrap_or(u64::MAX),
+                reads_only: code.iter().any(|code| matches!(code, Code::Do(step, _) if step.carried)),
+            },
+            counts: Counts(vec![(0, 0); super::labels(brief.job).len()]),
+            ending: false,
+            code,
+        };
+        source.begin_at(script)?;
+        Ok(source)
+    }
+
+    /// Whether any step writes.
+    pub fn writes(&self) -> bool {
+        self.code
+            .iter()
+            .any(|code| matches!(code, Code::Do(step, _) if step.verb == Verb::Write && !step.carried))
+    }
+
+    /// Moves files to where their first operation begins; what cannot seek is read up to there.
+    fn begin_at(&mut self, script: &Script) -> Result<(), Failure> {
+        let starts: Vec<(u32, Verb, u64)> = compile::operations(&script.steps)
+            .iter()
+            .zip(
+                self.code
+                    .iter()
+                    .filter_map(|code| if let Code::Do(step, _) = code { Some(step) } else { None }),
+            )
+            .filter_map(|(operation, step)| match operation.offset {
+                Offset::NextFrom(bytes) => Some((step.file, step.verb, bytes)),
+                _ => None,
+            })
+            .collect();
+        for (index, verb, bytes) in starts {
+            let file = &mut self.files[index as usize];
+            file.position = bytes;
+            match (file.fd, file.seekable) {
+                (0.., true) => seek(file.fd, (file.base + bytes) as i64, libc::SEEK_SET),
+                (0.., false) if verb == Verb::Read => self.discards.push((index, bytes)),
+                (0.., false) if bytes > 0 => {
+                    return Err(Failure::new("output that cannot seek cannot begin further on")
+                        .hint("write to a file, or begin at 0"));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the next operation into `io`.
+    pub fn next(&mut self, now: Tick, in_flight: u32, io: &mut Io) -> Next {
+        if in_flight > 0 {
+            return Next::Wait;
+        }
+        if let Flight::Step(part @ Part { again: true, .. }) = self.flight {
+            self.go_on(part, io);
+            return Next::Io;
+        }
+        if self.discard(io) || self.drop_behind(io) {
+            return Next::Io;
+        }
+        loop {
+            if self.ending {
+                return self.flush(now, io);
+            }
+            if self.at == self.code.len() {
+                self.end_pass();
+                continue;
+            }
+            match self.instruction(now, io) {
+                Emit::Io => return Next::Io,
+                Emit::Skip => {}
+                Emit::Answer(answer) => return answer,
+            }
+        }
+    }
+
+    fn end_pass(&mut self) {
+        (self.at, self.left) = (0, None);
+        self.limits.passes -= u64::from(self.limits.passes != u64::MAX);
+        // A pass in which nothing happened would be repeated without end and without a word.
+        if self.limits.passes == 0 || !self.moved_in_pass {
+            self.ending = true;
+        }
+        self.moved_in_pass = false;
+    }
+
+    fn instruction(&mut self, now: Tick, io: &mut Io) -> Emit {
+        match &self.code[self.at] {
+            Code::Begin => {
+                self.composites.push(Composite { began: now, left: 0 });
+                (self.left, self.at) = (None, self.at + 1);
+                Emit::Skip
+            }
+            Code::End { label, verb, start, repeat } => {
+                let (label, verb, start, repeat) = (*label, *verb, *start, *repeat);
+                self.end_composite(label, verb, start, repeat, now, io);
+                Emit::Io
+            }
+            Code::Do(step, repeat) => {
+                let (left, carried) = (self.left.unwrap_or(*repeat), step.carried);
+                // What was read is still written.
+                if !carried && (self.limits.operations == 0 || self.limits.bytes == 0) {
+                    self.ending = true;
+                    return Emit::Skip;
+                }
+                let at = self.at;
+                let emit = self.step(at, now, io);
+                // A gathering write goes on as long as there are whole records.
+                let stays = match emit {
+                    Emit::Answer(_) => true,
+                    Emit::Io => self.gathers(at),
+                    Emit::Skip => false,
+                };
+                if !stays {
+                    self.left = (left > 1).then_some(left - 1);
+                    self.at += usize::from(left <= 1);
+                }
+                self.moved_in_pass |= matches!(emit, Emit::Io);
+                emit
+            }
+        }
+    }
+
+    fn gathers(&self, at: usize) -> bool {
+        matches!(&self.code[at], Code::Do(step, _) if step.carried && step.transfer.gather)
+    }
+
+    /// The line of a composite: as long as all its steps took.
+    fn end_composite(&mut self, label: u16, verb: Verb, start: usize, repeat: u64, now: Tick, io: &mut Io) {
+        let Some(composite) = self.composites.last_mut() else { return };
+        mark(io, verb, label, composite.began);
+        self.flight = Flight::Mark;
+        let done = composite.left + 1;
+        if done < repeat {
+            *composite = Composite { began: now, left: done };
+            self.at = start + 1;
+        } else {
+            self.composites.pop();
+            self.at += 1;
+        }
+        self.left = None;
+    }
+
+    fn step(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
+        let Code::Do(step, _) = &self.code[at] else { return Emit::Skip };
+        match step.what {
+            What::Range(..) => self.range(at, now, io),
+            What::Item(..) => self.item(at, now, io),
+            What::File => {
+                *io = Io { verb: step.verb, label: step.label, file: step.file, ..Io::default() };
+                if step.verb == Verb::Truncate {
+                    io.bytes = self.files[step.file as usize].position;
+                }
+                self.take_off(at, (0, 0), now);
+                Emit::Io
+            }
+            _ => self.control(at, now, io),
+        }
+    }
+
+    fn take_off(&mut self, code: usize, (wanted, nominal): (u64, u64), began: Tick) {
+        self.flight = Flight::Step(Part { code, moved: 0, wanted, nominal, began, told: 0, again: false });
+        self.limits.operations -= u64::from(self.limits.operations != u64::MAX);
+    }
+
+    /// Reading, writing, and what else has an offset.
+    fn range(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
+        let Code::Do(step, _) = &mut self.code[at] else { return Emit::Skip };
+        let What::Range(spot, length) = &mut step.what else { return Emit::Skip };
+        let file = &mut self.files[step.file as usize];
+        let buffer = &mut self.buffers[step.buffer];
+        let mut bytes = match length {
+            Length::Drawn(sizes) => sizes.draw(&mut self.random),
+            Length::ResultOf(label) => self.results[*label as usize],
+            Length::Whole => file.bytes,
+        };
+        let nominal = bytes;
+        if step.carried {
+            let ready = buffer.filled - buffer.taken;
+            if ready == 0 || (step.transfer.gather && ready < bytes && !self.ending) {
+                return Emit::Skip;
+            }
+            bytes = if step.transfer.gather { bytes.min(ready) } else { ready };
+        }
+        if step.verb == Verb::Read {
+            if step.total_left == 0 {
+                self.ending = true;
+                return Emit::Skip;
+            }
+            bytes = bytes.min(step.total_left);
+            bytes = if self.limits.reads_only { bytes.min(self.limits.bytes) } else { bytes };
+        }
+        let offset = match spot {
+            Spot::At(offset) => file.base + *offset,
+            Spot::End if file.fd >= 0 && !file.seekable => AT_POSITION,
+            Spot::End => file.base + file.end,
+            Spot::Drawn(walk) => file.base + walk.next(&mut self.random, bytes),
+            Spot::Next
+                if file.fd >= 0 && (step.verb == Verb::Write || step.finish_at_end || !file.seekable) =>
+            {
+                AT_POSITION
+            }
+            Spot::Next => {
+                let wraps = step.verb == Verb::Read && file.bytes > 0 && file.position >= file.bytes;
+                if wraps && step.finish_at_end {
+                    self.ending = true;
+                    return Emit::Skip;
+                }
+                if wraps || step.whole {
+                    file.position = 0;
+                }
+                file.base + file.position
+            }
+        };
+        let wanted = if step.whole && file.bytes > 0 { file.bytes } else { bytes };
+        let whole_block = buffer.bytes.max(1);
+        *io = Io { verb: step.verb, label: step.label, file: step.file, offset, ..Io::default() };
+        io.bytes = if step.verb.moves_data() { wanted.min(bytes).min(whole_block) } else { bytes };
+        io.flags = if step.transfer.skip_failed { FORGIVEN } else { 0 };
+        io.buffer = buffer.place(step.carried && step.transfer.gather);
+        if step.carried && step.transfer.sparse && file.fd >= 0 && file.seekable && buffer.is_zero(io) {
+            return self.hole(at, io);
+        }
+        file.hole = false;
+        let sizes = if step.verb.moves_data() { (wanted, nominal.max(wanted)) } else { (0, 0) };
+        self.take_off(at, sizes, now);
+        Emit::Io
+    }
+
+    /// Zeros that are sought over: the engine writes nothing, the tally counts them.
+    fn hole(&mut self, at: usize, io: &mut Io) -> Emit {
+        let file = &mut self.files[io.file as usize];
+        seek(file.fd, io.bytes as i64, libc::SEEK_CUR);
+        file.hole = true;
+        self.limits.operations -= u64::from(self.limits.operations != u64::MAX);
+        self.flight = Flight::Hole { code: at, bytes: io.bytes };
+        io.bytes = 0;
+        Emit::Io
+    }
+
+    /// The rest of an operation that came back short.
+    fn go_on(&mut self, part: Part, io: &mut Io) {
+        let Part { code, moved, wanted, began, .. } = part;
+        let Code::Do(step, _) = &self.code[code] else { return };
+        let (file, buffer) = (&self.files[step.file as usize], &self.buffers[step.buffer]);
+        let at_position = file.fd >= 0
+            && matches!(&step.what, What::Range(Spot::Next, _))
+            && (step.verb == Verb::Write || step.finish_at_end || !file.seekable);
+        let offset = if at_position { AT_POSITION } else { file.base + file.position };
+        *io = Io { verb: step.verb, label: step.label, file: step.file, offset, ..Io::default() };
+        let start = buffer.place(step.carried && step.transfer.gather);
+        // Whole files go through the same block again and again; records are completed where they stopped.
+        let ahead = if step.whole { 0 } else { moved };
+        io.bytes = (wanted - moved).min(buffer.bytes.max(1) - ahead.min(buffer.bytes));
+        // SAFETY: `moved` is below `wanted`, which is at most the buffer's length.
+        io.buffer = unsafe { start.add(ahead as usize) };
+        io.flags = PACED | if step.transfer.skip_failed { FORGIVEN } else { 0 };
+        io.intended = began;
+        self.flight = Flight::Step(Part { again: false, ..part });
+    }
+
+    fn item(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
+        let Code::Do(step, _) = &mut self.code[at] else { return Emit::Skip };
+        let What::Item(which, other) = &mut step.what else { return Emit::Skip };
+        let set = step.file as usize;
+        let Some(first) = pick_item(which, set, &mut self.files, &mut self.random) else {
+            return self.empty_pool(now);
+        };
+        let mut second = 0;
+        if let Some(other) = other {
+            let Some(found) = pick_item(other, set, &mut self.files, &mut self.random) else {
+                return self.empty_pool(now);
+            };
+            second = found;
+        }
+        self.waiting_since = None;
+        *io = Io {
+            verb: step.verb,
+            label: step.label,
+            file: step.file,
+            offset: first,
+            other: second,
+            ..Io::default()
+        };
+        if let Some(handle) = step.keep {
+            io.flags |= KEEP;
+            io.other = u64::from(handle);
+        }
+        self.take_off(at, (0, 0), now);
+        Emit::Io
+    }
+
+    /// Nobody but this worker moves its pool: an empty one stays empty.
+    fn empty_pool(&mut self, _now: Tick) -> Emit {
+        if self.waiting_since.is_some() {
+            self.ending = true;
+            return Emit::Skip;
+        }
+        self.waiting_since = Some(0);
+        Emit::Answer(Next::Wait)
+    }
+
+    /// Pauses, shared objects, and the end.
+    fn control(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
+        let Code::Do(step, _) = &mut self.code[at] else { return Emit::Skip };
+        let (verb, label) = (step.verb, step.label);
+        let began = match &mut step.what {
+            What::Pause(ns) => {
+                let (began, until) = *self.pause.get_or_insert((now, now + *ns));
+                if verb == Verb::Spin && began == now {
+                    super::pace::burn(*ns);
+                } else if now < until && verb == Verb::Think {
+                    return Emit::Answer(Next::Later(until));
+                }
+                self.pause = None;
+                began
+            }
+            What::Shared(object, used) => {
+                let began = self.waiting_since;
+                let (amount, counted) = self.counts.amount(used);
+                let answer = match verb {
+                    _ if amount == 0 => Answer::Granted,
+                    Verb::Wait => object.take(amount, now),
+                    _ => object.post(amount),
+                };
+                match answer {
+                    Answer::Granted => {
+                        used.counted = counted;
+                        self.waiting_since = None;
+                    }
+                    Answer::At(tick) => {
+                        self.waiting_since.get_or_insert(now);
+                        return Emit::Answer(Next::Later(tick));
+                    }
+                    Answer::Wait if began.is_none() => {
+                        self.waiting_since = Some(now);
+                        return Emit::Answer(Next::Wait);
+                    }
+                    Answer::Wait => return Emit::Answer(Next::Later(now + ASK_AGAIN_NS)),
+                }
+                began.unwrap_or(now)
+            }
+            What::Finish(shared, operations, bytes) => {
+                let value =
+                    |name: &str| self.shared.as_ref().and_then(|shared| shared.value(name)).unwrap_or(0);
+                let reached = match shared {
+                    Some((name, amount)) => value(name) >= *amount,
+                    None => self.counts.operations(None) >= *operations && self.counts.bytes(None) >= *bytes,
+                };
+                self.ending |= reached;
+                return Emit::Skip;
+            }
+            _ => return Emit::Skip,
+        };
+        mark(io, verb, label, began);
+        self.flight = Flight::Mark;
+        Emit::Io
+    }
+
+    /// Advice that what was just moved is no longer needed.
+    fn drop_behind(&mut self, io: &mut Io) -> bool {
+        let Some((file, offset, bytes)) = self.behind.take() else { return false };
+        *io = Io { verb: Verb::Fadvise, flags: SILENT, file, offset, bytes, ..Io::default() };
+        io.other = DONT_NEED;
+        self.flight = Flight::Length;
+        true
+    }
+
+    /// A read of input that is thrown away.
+    fn discard(&mut self, io: &mut Io) -> bool {
+        let Some((file, left)) = self.discards.iter().copied().find(|(_, left)| *left > 0) else {
+            return false;
+        };
+        let buffer = &self.buffers[0];
+        *io = Io { verb: Verb::Read, flags: SILENT, file, offset: AT_POSITION, ..Io::default() };
+        (io.bytes, io.buffer) = (left.min(buffer.bytes), buffer.start);
+        self.flight = Flight::Discard(file);
+        true
+    }
+
+    /// After the last pass: what was gathered and not written, then the length of a file that ends in a hole.
+    fn flush(&mut self, now: Tick, io: &mut Io) -> Next {
+        for at in 0..self.code.len() {
+            if self.gathers(at) && matches!(self.range(at, now, io), Emit::Io) {
+                return Next::Io;
+            }
+        }
+        let Some((index, file)) = self.files.iter_mut().enumerate().find(|(_, file)| file.hole) else {
+            return Next::Done;
+        };
+        file.hole = false;
+        *io = Io { verb: Verb::Truncate, flags: SILENT, file: index as u32, ..Io::default() };
+        io.bytes = place(file.fd);
+        self.flight = Flight::Length;
+        Next::Io
+    }
+}
+
+/// An operation that only carries a line of the tally: from `began` to its own end.
+fn mark(io: &mut Io, verb: Verb, label: u16, began: Tick) {
+    *io = Io { verb, label, flags: PACED, intended: began, ..Io::default() };
+}
+
+fn script_ends(code: &[Code]) -> bool {
+    code.iter()
+        .any(|code| matches!(code, Code::Do(step, _) if step.finish_at_end || step.verb == Verb::Finish))
+}
+
+#[cfg(test)]
+#[path = "script_tests.rs"]
+mod tests;

@@ -1,0 +1,82 @@
+//! A script's buffers: what a read left, padded where asked, and the queue in which records are gathered.
+//!
+//! Laid out in the worker's own memory before the start line. The only pointers of a script; it refuses to grow.
+
+use iodyno_model::Script;
+
+use super::super::Brief;
+use super::compile;
+use crate::failure::Failure;
+use crate::io::Io;
+
+/// One numbered buffer.
+#[derive(Clone, Copy)]
+pub struct Buffer {
+    pub start: *mut u8,
+    pub bytes: u64,
+    pub queue: *mut u8,
+    /// Bytes that the last read left in the buffer, or that lie in the queue.
+    pub filled: u64,
+    /// Bytes at the queue's front that were written already.
+    pub taken: u64,
+    pub gathers: bool,
+}
+
+/// Lays the script's buffers out in the worker's memory, one behind the other.
+pub fn buffers(brief: &Brief<'_>, script: &Script) -> Result<Vec<Buffer>, Failure> {
+    let wanted = compile::buffers(script);
+    let all: u64 = wanted.iter().map(|(block, queue)| block + queue).sum();
+    if all > brief.memory.stride() as u64 {
+        let message = format!("the script's buffers need {all} bytes, there are {}", brief.memory.stride());
+        return Err(Failure::new(message));
+    }
+    let mut start = brief.memory.buffer(0);
+    let lay = |(block, queue): (u64, u64)| {
+        // SAFETY: the sum of all parts is at most the slot's memory (checked above).
+        let (behind, next) = unsafe { (start.add(block as usize), start.add((block + queue) as usize)) };
+        let buffer = Buffer { start, bytes: block, queue: behind, filled: 0, taken: 0, gathers: queue > 0 };
+        start = next;
+        buffer
+    };
+    Ok(wanted.into_iter().map(lay).collect())
+}
+
+impl Buffer {
+    /// Where an operation's bytes are.
+    pub fn place(&self, queued: bool) -> *mut u8 {
+        // SAFETY: `taken` never passes `filled`, which never passes the queue's length.
+        if queued { unsafe { self.queue.add(self.taken as usize) } } else { self.start }
+    }
+
+    /// A read left so many bytes, to be padded with zeros up to so many; where records are gathered they join the queue.
+    pub fn load(&mut self, bytes: u64, padded: u64, gathers: bool) {
+        let bytes = bytes.min(self.bytes);
+        let padded = padded.max(bytes).min(self.bytes);
+        // SAFETY: both ranges lie in this buffer; `padded` is at most its length, and nothing is in flight.
+        unsafe {
+            std::ptr::write_bytes(self.start.add(bytes as usize), 0, (padded - bytes) as usize);
+            if gathers {
+                std::ptr::copy(
+                    self.queue.add(self.taken as usize),
+                    self.queue,
+                    (self.filled - self.taken) as usize,
+                );
+                (self.filled, self.taken) = (self.filled - self.taken, 0);
+                std::ptr::copy_nonoverlapping(
+                    self.start,
+                    self.queue.add(self.filled as usize),
+                    padded as usize,
+                );
+                self.filled += padded;
+                return;
+            }
+        }
+        (self.filled, self.taken) = (padded, 0);
+    }
+
+    pub fn is_zero(&self, io: &Io) -> bool {
+        // SAFETY: the operation's bytes lie in this buffer.
+        let bytes = unsafe { std::slice::from_raw_parts(io.buffer, io.bytes as usize) };
+        bytes.iter().all(|byte| *byte == 0)
+    }
+}

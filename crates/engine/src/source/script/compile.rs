@@ -1,0 +1,401 @@
+//! From a script's steps to instructions: names looked up, places and sizes decided, everything refused that cannot run.
+//!
+//! Done once, before the start line; all refusals are made here, so that running cannot fail. Everything wrong is listed
+//! at once.
+
+use iodyno_model::{
+    Action, AtEnd, Content, Coverage, Item, Kind, Offset, Operation, Per, Pick, Script, SharedUse, Size,
+    Step, Transfer, Verb,
+};
+
+use super::super::distribution::Sizes;
+use super::super::pattern::worker_seed;
+use super::super::random::mix;
+use super::super::shared::Object;
+use super::super::walk::{Ground, Walk, failure};
+use super::super::{Brief, label_of, labels, object};
+use crate::failure::Failure;
+
+/// The largest operation of a size that has no bound of its own, bytes.
+const BOUNDLESS_BYTES: u64 = 1 << 20;
+
+/// One instruction.
+pub enum Code {
+    /// An operation, so many times.
+    Do(Box<Compiled>, u64),
+    /// A composite begins.
+    Begin,
+    /// A composite ends: its line, where it began, and how often it is run.
+    End { label: u16, verb: Verb, start: usize, repeat: u64 },
+}
+
+/// An operation with everything looked up.
+pub struct Compiled {
+    pub verb: Verb,
+    pub label: u16,
+    /// The handle it works on.
+    pub file: u32,
+    pub what: What,
+    /// The handle that an open or create fills.
+    pub keep: Option<u32>,
+    pub buffer: usize,
+    pub transfer: Transfer,
+    pub finish_at_end: bool,
+    pub whole: bool,
+    /// A write of what the buffer holds.
+    pub carried: bool,
+    /// Bytes that its reads may still bring.
+    pub total_left: u64,
+}
+
+/// What an operation needs beside its verb.
+pub enum What {
+    /// A range of a file.
+    Range(Spot, Length),
+    /// An item, and for two names the second.
+    Item(Which, Option<Which>),
+    /// The file as it is.
+    File,
+    /// Time, ns.
+    Pause(u64),
+    /// A shared object.
+    Shared(Object, Use),
+    /// The end, once a count is reached: of an object, of operations, of bytes.
+    Finish(Option<(String, i64)>, u64, u64),
+}
+
+/// How much of a shared object a use takes.
+pub struct Use {
+    pub amount: i64,
+    pub per: Per,
+    /// Counted by this label only.
+    pub of: Option<u16>,
+    /// The count at the last use.
+    pub counted: u64,
+}
+
+pub enum Spot {
+    Next,
+    End,
+    At(u64),
+    Drawn(Box<Walk>),
+}
+
+pub enum Length {
+    Drawn(Sizes),
+    ResultOf(u16),
+    Whole,
+}
+
+pub enum Which {
+    Index(u64),
+    Each,
+    /// Each once, shuffled.
+    Shuffled(Box<Walk>),
+    Existing(Box<Walk>),
+    Missing(Box<Walk>),
+    Held(u32),
+}
+
+/// How many handles beyond those of its targets a job's script opens by itself.
+pub fn extra_handles(script: &Script) -> u32 {
+    operations(&script.steps).iter().filter_map(|operation| operation.handle).max().map_or(0, |most| most + 1)
+}
+
+/// Every operation, composites unfolded.
+pub fn operations(steps: &[Step]) -> Vec<&Operation> {
+    steps
+        .iter()
+        .flat_map(|step| match &step.action {
+            Action::Do(operation) => vec![&**operation],
+            Action::Block(steps) => operations(steps),
+        })
+        .collect()
+}
+
+/// The most bytes that an operation moves at once.
+pub fn most_bytes(operation: &Operation) -> u64 {
+    match operation.verb.moves_data() {
+        true => operation.size.most_bytes().unwrap_or(BOUNDLESS_BYTES),
+        false => 0,
+    }
+}
+
+/// Bytes of each of a script's buffers, by number: the block that is read into, and the queue behind it where records
+/// are gathered.
+pub fn buffers(script: &Script) -> Vec<(u64, u64)> {
+    let all = operations(&script.steps);
+    let count = all.iter().map(|operation| operation.buffer + 1).max().unwrap_or(1);
+    (0..count)
+        .map(|number| {
+            let users = || all.iter().filter(move |operation| operation.buffer == number);
+            let block = users().map(|operation| most_bytes(operation)).max().unwrap_or(0);
+            let queued: u64 = if users().any(|operation| operation.transfer.gather) {
+                users().map(|operation| most_bytes(operation)).sum::<u64>() + block
+            } else {
+                0
+            };
+            (block.next_multiple_of(4096), queued.next_multiple_of(4096))
+        })
+        .collect()
+}
+
+/// Whether a script can run, as far as it alone tells; everything that is wrong at once.
+pub fn check(script: &Script) -> Result<(), Failure> {
+    let mut refusals = Vec::new();
+    if !script.actors.is_empty() {
+        refusals.push("actors".into());
+    }
+    check_steps(&script.steps, &mut refusals);
+    refused(&mut refusals)
+}
+
+fn check_steps(steps: &[Step], refusals: &mut Vec<String>) {
+    for step in steps {
+        let operation = match &step.action {
+            Action::Block(steps) => {
+                check_steps(steps, refusals);
+                continue;
+            }
+            Action::Do(operation) => operation,
+        };
+        let mut refuse = |what: String| refusals.push(format!("`{}`: {what}", step.label));
+        if !operation.expect.is_empty() || operation.actor.is_some() {
+            refuse("an expectation or an actor".into());
+        }
+        if operation.background {
+            refuse("an operation in the background".into());
+        }
+        if operation.shared.is_some() && operation.verb.kind() != Kind::Control {
+            refuse("a shared object on an operation".into());
+        }
+        if operation.verb.kind() == Kind::Network {
+            refuse(format!("the network verb {}", operation.verb));
+        }
+        for item in std::iter::once(&operation.item).chain(operation.other.as_ref().map(|(_, item)| item)) {
+            if let Item::Named(name) = item {
+                refuse(format!("the name `{name}`"));
+            }
+        }
+    }
+}
+
+fn refused(refusals: &mut Vec<String>) -> Result<(), Failure> {
+    refusals.dedup();
+    if refusals.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(format!("this script cannot run yet: {}", refusals.join(", ")))
+        .hint("expectations, actors and names arrive with the posix dialect, network verbs with iperf, the others with filebench"))
+}
+
+pub struct Compiler<'a, 'b> {
+    brief: &'a Brief<'b>,
+    labels: Vec<(String, Verb)>,
+    first_extra: u32,
+    seed: u64,
+    pub code: Vec<Code>,
+    refusals: Vec<String>,
+}
+
+impl<'a, 'b> Compiler<'a, 'b> {
+    pub fn new(brief: &'a Brief<'b>, script: &Script) -> Self {
+        let handles = brief.files.handles.len() as u32;
+        let first_extra = handles.saturating_sub(extra_handles(script));
+        let (labels, seed) = (labels(brief.job), worker_seed(brief));
+        Compiler { brief, labels, first_extra, seed, code: Vec::new(), refusals: Vec::new() }
+    }
+
+    /// Where the script's own handles begin.
+    pub fn first_extra(&self) -> u32 {
+        self.first_extra
+    }
+
+    /// Compiles the script, or says everything that is wrong with it.
+    pub fn run(&mut self, script: &Script) -> Result<(), Failure> {
+        check(script)?;
+        self.steps(&script.steps);
+        refused(&mut self.refusals)
+    }
+
+    fn steps(&mut self, steps: &[Step]) {
+        for step in steps {
+            match &step.action {
+                Action::Block(steps) => {
+                    let start = self.code.len();
+                    self.code.push(Code::Begin);
+                    self.steps(steps);
+                    let verb = super::super::block_verb(steps);
+                    let label = label_of(&self.labels, &step.label, verb);
+                    self.code.push(Code::End { label, verb, start, repeat: step.repeat.max(1) });
+                }
+                Action::Do(operation) => match self.operation(operation, &step.label) {
+                    Ok(compiled) => self.code.push(Code::Do(Box::new(compiled), step.repeat.max(1))),
+                    Err(failure) => self.refusals.push(format!("`{}`: {}", step.label, failure.message)),
+                },
+            }
+        }
+    }
+
+    fn operation(&mut self, operation: &Operation, label: &str) -> Result<Compiled, Failure> {
+        let verb = operation.verb;
+        let (file, keep) = self.handles(operation)?;
+        let what = self.what(operation, file)?;
+        Ok(Compiled {
+            verb,
+            label: label_of(&self.labels, label, verb),
+            file,
+            what,
+            keep,
+            buffer: operation.buffer as usize,
+            transfer: operation.transfer,
+            finish_at_end: operation.at_end == AtEnd::Finish,
+            whole: operation.whole,
+            total_left: operation.transfer.total_bytes.unwrap_or(u64::MAX),
+            carried: verb == Verb::Write && self.brief.job.payload.content == Content::Carried,
+        })
+    }
+
+    /// The handle that is worked on, and the one that is filled.
+    fn handles(&self, operation: &Operation) -> Result<(u32, Option<u32>), Failure> {
+        let own = operation.handle.map(|number| self.first_extra + number);
+        let opens = matches!(operation.verb, Verb::Open | Verb::Create);
+        if operation.verb.kind() == Kind::Control {
+            return Ok((0, None));
+        }
+        if let Some(handle) = own.filter(|_| !opens && !self.has_name(operation)) {
+            return Ok((handle, None));
+        }
+        let target = operation.target.ok_or_else(|| Failure::new("no target"))?;
+        let target = *self.brief.job.targets.get(target).ok_or_else(|| Failure::new("no such target"))?;
+        let handles = &self.brief.files.handles[..self.first_extra as usize];
+        let handle = handles.iter().position(|handle| handle.target as usize == target);
+        Ok((handle.ok_or_else(|| Failure::new("nothing open for its target"))? as u32, own.filter(|_| opens)))
+    }
+
+    /// Whether the verb works by name rather than on what is open.
+    fn has_name(&self, operation: &Operation) -> bool {
+        let by_handle = matches!(
+            operation.verb,
+            Verb::Close
+                | Verb::Fstat
+                | Verb::Truncate
+                | Verb::Fallocate
+                | Verb::Fadvise
+                | Verb::Lock
+                | Verb::Unlock
+        );
+        operation.verb.kind() == Kind::Metadata && !by_handle
+    }
+
+    fn what(&mut self, operation: &Operation, file: u32) -> Result<What, Failure> {
+        Ok(match operation.verb {
+            Verb::Think | Verb::Spin => What::Pause(operation.time_ns),
+            Verb::Wait | Verb::Post => {
+                let wanted = operation.shared.as_ref().ok_or_else(|| Failure::new("no shared object"))?;
+                What::Shared(object(self.brief, wanted)?, self.used(wanted)?)
+            }
+            Verb::Finish => self.finish(operation)?,
+            verb if verb.moves_data()
+                || matches!(verb, Verb::Trim | Verb::SyncFileRange | Verb::Fallocate) =>
+            {
+                self.range(operation, file)?
+            }
+            Verb::Fadvise => self.range(operation, file)?,
+            _ if self.has_name(operation) => {
+                if self.brief.files.handles[file as usize].names.is_none() {
+                    return Err(Failure::new(format!("{} by name on a single file", operation.verb)));
+                }
+                let other = match &operation.other {
+                    Some((_, item)) => Some(self.item(item, operation, file)?),
+                    None => None,
+                };
+                What::Item(self.item(&operation.item, operation, file)?, other)
+            }
+            _ => What::File,
+        })
+    }
+
+    fn used(&self, wanted: &SharedUse) -> Result<Use, Failure> {
+        let known = |label: &String| self.labels.iter().position(|(name, _)| name == label);
+        let of = match &wanted.of {
+            Some(label) => {
+                Some(known(label).ok_or_else(|| Failure::new(format!("no step `{label}`")))? as u16)
+            }
+            None => None,
+        };
+        Ok(Use { amount: wanted.amount, per: wanted.per, of, counted: 0 })
+    }
+
+    fn finish(&self, operation: &Operation) -> Result<What, Failure> {
+        let shared = |wanted: &SharedUse| (wanted.name.clone(), wanted.amount);
+        if let Some(wanted) = &operation.shared {
+            object(self.brief, wanted)?;
+        }
+        let (operations, bytes) = (number(operation, "operations")?, number(operation, "bytes")?);
+        Ok(What::Finish(operation.shared.as_ref().map(shared), operations.unwrap_or(0), bytes.unwrap_or(0)))
+    }
+
+    fn range(&mut self, operation: &Operation, file: u32) -> Result<What, Failure> {
+        let length = match &operation.size {
+            Size::ResultOf(label) => {
+                let known = self.labels.iter().position(|(name, _)| name == label);
+                Length::ResultOf(known.ok_or_else(|| Failure::new(format!("no step `{label}`")))? as u16)
+            }
+            Size::Whole => Length::Whole,
+            size => Length::Drawn(Sizes::new(size).map_err(failure)?),
+        };
+        let spot = match &operation.offset {
+            Offset::Next | Offset::NextFrom(_) => Spot::Next,
+            Offset::End => Spot::End,
+            Offset::At(at) => Spot::At(*at),
+            Offset::Drawn { pick, span_bytes } => {
+                let handle = &self.brief.files.handles[file as usize];
+                let held = handle.names.as_ref().map_or(handle.bytes, |names| names.item_bytes);
+                let span = if *span_bytes == 0 { held } else { *span_bytes };
+                let least = operation.size.least_bytes().unwrap_or(1);
+                let fixed = matches!(operation.size, Size::Fixed(_));
+                let ground = Ground { span, align: least.max(1), least: least.max(1), fixed, end: 0 };
+                Spot::Drawn(Box::new(self.walk(pick, ground)?))
+            }
+        };
+        Ok(What::Range(spot, length))
+    }
+
+    fn walk(&mut self, pick: &Pick, ground: Ground) -> Result<Walk, Failure> {
+        let seed = mix(self.seed ^ self.code.len() as u64);
+        Walk::new(pick, Coverage::Repeating, ground, seed)
+    }
+
+    fn item(&mut self, item: &Item, operation: &Operation, file: u32) -> Result<Which, Failure> {
+        let count = self.brief.files.handles[file as usize].names.as_ref().map_or(0, |names| names.count);
+        let ground = Ground { span: count, align: 1, least: 1, fixed: true, end: 0 };
+        Ok(match item {
+            Item::Index(index) => Which::Index(*index),
+            Item::Each => Which::Each,
+            Item::Existing(pick) => Which::Existing(Box::new(self.walk(pick, ground)?)),
+            Item::Missing(pick) => Which::Missing(Box::new(self.walk(pick, ground)?)),
+            Item::Shuffled => Which::Shuffled(Box::new(Walk::new(
+                &Pick::Uniform,
+                Coverage::Once,
+                ground,
+                mix(self.seed ^ self.code.len() as u64),
+            )?)),
+            Item::AllHeld => return Err(Failure::new("everything held open")),
+            Item::Held => {
+                let handle = operation.handle.ok_or_else(|| Failure::new("no handle to hold an item"))?;
+                Which::Held(self.first_extra + handle)
+            }
+            Item::Whole => return Err(Failure::new("the set itself by name")),
+            Item::Named(_) => return Err(Failure::new("a name")),
+        })
+    }
+}
+
+/// A numeric argument.
+fn number(operation: &Operation, name: &str) -> Result<Option<u64>, Failure> {
+    let value = operation.arguments.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+    let parsed =
+        value.map(|text| text.parse().map_err(|_| Failure::new(format!("{name}={text}: expected a number"))));
+    parsed.transpose()
+}

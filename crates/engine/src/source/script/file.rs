@@ -1,0 +1,82 @@
+//! What a script knows of each handle: where it stands in it, how long it is, which of its items exist.
+//!
+//! Refuses to open or close; it only looks at what was open when the source was made.
+
+use std::os::fd::RawFd;
+
+use iodyno_model::TargetKind;
+
+use super::super::Brief;
+use super::super::random::Random;
+use super::super::walk::Walk;
+use super::compile::Which;
+use super::pool::Pool;
+
+/// What the source knows of a handle; its descriptor where it was open from the start.
+pub struct FileState {
+    pub fd: RawFd,
+    pub base: u64,
+    pub bytes: u64,
+    pub position: u64,
+    pub end: u64,
+    pub seekable: bool,
+    /// The last write was a hole, so the file's length must be set at the end.
+    pub hole: bool,
+    pub pool: Option<Pool>,
+    /// What was moved leaves the cache.
+    pub drops: bool,
+    pub item: u64,
+    pub set: u32,
+}
+
+pub fn seek(fd: RawFd, by: i64, whence: i32) {
+    // SAFETY: the call takes no pointers. A file that cannot seek stays where it is, and is treated so.
+    unsafe { libc::lseek(fd, by as libc::off_t, whence) };
+}
+
+/// The position of an open file.
+pub fn place(fd: RawFd) -> u64 {
+    // SAFETY: the call takes no pointers.
+    unsafe { libc::lseek(fd, 0, libc::SEEK_CUR).max(0) as u64 }
+}
+
+pub fn file(brief: &Brief<'_>, index: usize, own: bool) -> FileState {
+    let handle = &brief.files.handles[index];
+    // SAFETY: the call takes no pointers.
+    let seekable = handle.fd >= 0 && unsafe { libc::lseek(handle.fd, 0, libc::SEEK_CUR) } >= 0;
+    let pool = handle.names.as_ref().map(|names| {
+        let kind = brief.plan.targets.get(handle.target as usize).map(|target| &target.kind);
+        let percent = match kind {
+            Some(TargetKind::FileSet { items, .. }) => items.present_percent,
+            _ => 100.0,
+        };
+        Pool::new(names.count, (names.count as f64 * percent / 100.0).round() as u64)
+    });
+    let bytes = handle.names.as_ref().map_or(handle.bytes, |names| names.item_bytes);
+    let fd = if own || pool.is_some() { -1 } else { handle.fd };
+    let (base, end) = (handle.base, bytes);
+    let open = brief.plan.targets.get(handle.target as usize).map(|target| &target.open);
+    let drops = !own && open.is_some_and(|open| open.drop_behind);
+    FileState { fd, base, bytes, position: 0, end, seekable, hole: false, pool, drops, item: 0, set: 0 }
+}
+
+/// The item that a step means; `None` where the pool is empty.
+pub fn pick_item(which: &mut Which, set: usize, files: &mut [FileState], random: &mut Random) -> Option<u64> {
+    let mut picked = |walk: &mut Walk, exists| {
+        let place = walk.next(random, 1);
+        files[set].pool.as_ref()?.find(place, exists)
+    };
+    match which {
+        Which::Index(index) => Some(*index),
+        Which::Existing(walk) => picked(walk, true),
+        Which::Missing(walk) => picked(walk, false),
+        Which::Shuffled(walk) => Some(walk.next(random, 1)),
+        Which::Held(handle) => Some(files[*handle as usize].item),
+        Which::Each => {
+            let pool = files[set].pool.as_mut().filter(|pool| pool.count > 0)?;
+            let item = pool.rotor;
+            pool.rotor = if item + 1 == pool.count { 0 } else { item + 1 };
+            Some(item)
+        }
+    }
+}

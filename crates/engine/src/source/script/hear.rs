@@ -1,0 +1,136 @@
+//! What a script learns from its completions: how much was moved, what is still to come, what exists now.
+//!
+//! Decides what the tally sees: parts of one operation and the end of the input are not counted. It refuses to issue
+//! anything; what is due next it leaves in the flight.
+
+use iodyno_model::Verb;
+
+use super::super::UNTALLIED;
+use super::compile::Code;
+use super::{Flight, Part, ScriptSource, seek};
+use crate::clock::Tick;
+use crate::io::{AT_POSITION, Io};
+
+impl ScriptSource {
+    /// Hears of the completion; the answer is what is tallied.
+    pub fn done(&mut self, io: &mut Io, result: i64, _now: Tick) -> i64 {
+        match std::mem::replace(&mut self.flight, Flight::Nothing) {
+            Flight::Nothing => result,
+            Flight::Mark | Flight::Length => 0,
+            Flight::Discard(file) => {
+                for (_, left) in self.discards.iter_mut().filter(|(discarded, _)| *discarded == file) {
+                    *left = left.saturating_sub(result.max(0) as u64);
+                }
+                self.ending |= result <= 0;
+                result
+            }
+            Flight::Hole { code, bytes } => {
+                io.bytes = bytes;
+                let part =
+                    Part { code, moved: 0, wanted: bytes, nominal: bytes, began: 0, told: 0, again: false };
+                self.moved(part, io, bytes as i64)
+            }
+            Flight::Step(part) => {
+                let Code::Do(step, _) = &self.code[part.code] else { return result };
+                match (step.verb.moves_data(), result) {
+                    (false, _) => self.noted(part.code, io, result),
+                    (true, ..0) => self.failed(part, io, result),
+                    (true, _) => self.moved(part, io, result),
+                }
+            }
+        }
+    }
+
+    /// A failed read leaves nothing, or zeros; the next one begins behind it.
+    fn failed(&mut self, part: Part, io: &Io, result: i64) -> i64 {
+        let Code::Do(step, _) = &self.code[part.code] else { return result };
+        if part.moved > part.told {
+            // What was moved counts; the rest is tried on its own, and fails on its own.
+            self.flight = Flight::Step(Part { told: part.moved, again: true, ..part });
+            return (part.moved - part.told) as i64;
+        }
+        if step.verb == Verb::Read {
+            let (file, buffer) = (&mut self.files[step.file as usize], &mut self.buffers[step.buffer]);
+            let padded = if step.transfer.pad { part.wanted } else { 0 };
+            buffer.load(0, padded, step.transfer.gather || buffer.gathers);
+            file.position += part.wanted;
+            if io.offset == AT_POSITION && file.seekable {
+                seek(file.fd, part.wanted as i64, libc::SEEK_CUR);
+            }
+        }
+        result
+    }
+
+    fn moved(&mut self, part: Part, io: &mut Io, result: i64) -> i64 {
+        let Code::Do(step, _) = &mut self.code[part.code] else { return result };
+        let (file, buffer) = (&mut self.files[step.file as usize], &mut self.buffers[step.buffer]);
+        let (reads, total) = (step.verb == Verb::Read, part.moved + result as u64);
+        if file.drops && result > 0 {
+            self.behind = Some((step.file, file.base + file.position, result as u64));
+        }
+        file.position += result as u64;
+        if reads && total == 0 && part.wanted > 0 {
+            if step.finish_at_end {
+                self.ending = true;
+                return UNTALLIED;
+            }
+            file.position = 0;
+            if file.seekable {
+                seek(file.fd, file.base as i64, libc::SEEK_SET);
+            }
+            return 0;
+        }
+        let goes_on = step.whole || step.transfer.full || (!reads && step.carried);
+        if goes_on && result > 0 && total < part.wanted {
+            self.flight = Flight::Step(Part { moved: total, again: true, ..part });
+            return UNTALLIED;
+        }
+        if reads {
+            let padded = if step.transfer.pad { part.nominal } else { total };
+            buffer.load(total, padded, buffer.gathers);
+        } else {
+            file.end = file.end.max(file.position);
+            buffer.taken += if step.carried && step.transfer.gather { total } else { 0 };
+        }
+        if !self.limits.reads_only || reads {
+            let left = &mut self.limits.bytes;
+            *left = if *left == u64::MAX { u64::MAX } else { left.saturating_sub(total) };
+        }
+        if reads && step.total_left != u64::MAX {
+            step.total_left = step.total_left.saturating_sub(total);
+        }
+        io.bytes = part.nominal;
+        self.results[step.label as usize] = total;
+        let counts = &mut self.counts.0[step.label as usize];
+        *counts = (counts.0 + 1, counts.1 + total);
+        (total - part.told) as i64
+    }
+
+    /// Takes note of which items exist now and what a handle holds.
+    fn noted(&mut self, code: usize, io: &Io, result: i64) -> i64 {
+        let Code::Do(step, _) = &self.code[code] else { return result };
+        self.counts.0[step.label as usize].0 += 1;
+        if result < 0 {
+            return result;
+        }
+        if let Some(keep) = step.keep {
+            let bytes = self.files[step.file as usize].bytes;
+            let created = step.verb == Verb::Create;
+            let kept = &mut self.files[keep as usize];
+            (kept.position, kept.item, kept.set) = (0, io.offset, step.file);
+            (kept.bytes, kept.end) = if created { (0, 0) } else { (bytes, bytes) };
+        }
+        if let Some(pool) = self.files[step.file as usize].pool.as_mut() {
+            match step.verb {
+                Verb::Create | Verb::Mkdir | Verb::Link | Verb::Symlink => pool.set(io.offset, true),
+                Verb::Unlink | Verb::Rmdir => pool.set(io.offset, false),
+                Verb::Rename => {
+                    pool.set(io.offset, false);
+                    pool.set(io.other, true);
+                }
+                _ => {}
+            }
+        }
+        result
+    }
+}

@@ -1,0 +1,249 @@
+//! Scripts, step by step, against an engine in memory.
+
+use iodyno_model::{
+    Action, AtEnd, Content, Expect, Item, Operation, Payload, Pick, Script, Shared, SharedKind, SharedUse,
+    Size, Step, Transfer, Verb, Workload,
+};
+
+use super::super::testing::{Stage, Tallied};
+
+/// What dd does: a read into the buffer, a write of what was read.
+fn copy(ibs: u64, obs: u64, transfer: Transfer) -> Workload {
+    let read = Operation {
+        size: Size::Fixed(ibs),
+        at_end: AtEnd::Finish,
+        transfer: Transfer { gather: false, sparse: false, ..transfer },
+        ..Operation::on(Verb::Read, 0)
+    };
+    let write = Operation {
+        size: Size::Fixed(obs),
+        transfer: Transfer { gather: ibs != obs, sparse: transfer.sparse, ..Transfer::default() },
+        ..Operation::on(Verb::Write, 1)
+    };
+    Workload::Script(Script { actors: Vec::new(), steps: vec![read.step("read"), write.step("write")] })
+}
+
+fn stage(ibs: u64, obs: u64, transfer: Transfer, input: &[u8]) -> Stage {
+    let mut stage = Stage::new(copy(ibs, obs, transfer), &[input.len() as u64, 0]);
+    stage.memos[0].bytes = input.to_vec();
+    stage.job().payload = Payload { content: Content::Carried, ..Payload::default() };
+    stage
+}
+
+/// Whole and partial records of a label.
+fn records(all: &[Tallied], label: u16) -> (usize, usize) {
+    let of_label = || all.iter().filter(move |one| one.label == label && one.result >= 0);
+    let short = of_label().filter(|one| one.short).count();
+    (of_label().count() - short, short)
+}
+
+fn text(bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|index| (index % 251) as u8 + 1).collect()
+}
+
+#[test]
+fn a_copy_carries_every_byte_and_ends_with_the_input() {
+    let input = text(10_000);
+    let mut stage = stage(4096, 4096, Transfer::default(), &input);
+    let all = stage.run();
+    assert_eq!(stage.memos[1].bytes, input);
+    assert_eq!((records(&all, 0), records(&all, 1)), ((2, 1), (2, 1)));
+}
+
+#[test]
+fn a_count_is_passes() {
+    let mut stage = stage(100, 100, Transfer::default(), &text(1000));
+    stage.job().limit.passes = Some(3);
+    let all = stage.run();
+    assert_eq!((records(&all, 0), records(&all, 1), stage.memos[1].bytes.len()), ((3, 0), (3, 0), 300));
+}
+
+#[test]
+fn bytes_are_counted_where_they_are_read_and_the_last_read_is_cut() {
+    let mut stage = stage(100, 100, Transfer::default(), &text(1000));
+    stage.job().limit.bytes = Some(250);
+    let all = stage.run();
+    assert_eq!((records(&all, 0), stage.memos[1].bytes.len()), ((2, 1), 250));
+}
+
+#[test]
+fn a_pipe_gives_partial_records_and_full_blocks_complete_them() {
+    let input = text(1000);
+    for (full, expected) in [(false, (1, 3)), (true, (3, 1))] {
+        let mut stage = stage(300, 300, Transfer { full, ..Transfer::default() }, &input);
+        stage.files.handles[0].bytes = 0;
+        stage.memos[0].dribble = vec![250, 300, 200, 250, 300, 300, 300];
+        let all = stage.run();
+        assert_eq!(stage.memos[1].bytes, input);
+        assert_eq!(records(&all, 0), expected, "full {full}");
+        let slowest = all.iter().filter(|one| one.label == 0).map(|one| one.latency).max();
+        assert!(full == (slowest > Some(100)), "a record in parts takes as long as all of them: {slowest:?}");
+    }
+}
+
+#[test]
+fn padding_fills_short_and_failed_records_with_zeros() {
+    let mut stage = stage(64, 64, Transfer { pad: true, ..Transfer::default() }, &text(150));
+    stage.job().errors = iodyno_model::ErrorPolicy::Continue;
+    stage.meddle = Box::new(|number, _, _| (number == 2).then_some(-i64::from(libc::EIO)));
+    let all = stage.run();
+    assert_eq!(records(&all, 0), (1, 1));
+    assert_eq!(all.iter().filter(|one| one.result == -i64::from(libc::EIO)).count(), 1);
+    let written = &stage.memos[1].bytes;
+    assert_eq!(written.len(), 192);
+    assert_eq!(written[..64], text(150)[..64]);
+    assert!(written[64..128].iter().all(|byte| *byte == 0));
+    assert_eq!(written[128..150], text(150)[128..150]);
+    assert!(written[150..].iter().all(|byte| *byte == 0));
+}
+
+#[test]
+fn other_output_blocks_are_gathered_and_the_rest_is_flushed() {
+    for (ibs, obs, reads, writes) in [(100, 250, (10, 1), (4, 1)), (400, 150, (2, 1), (6, 1))] {
+        let input = text(1030);
+        let mut stage = stage(ibs, obs, Transfer::default(), &input);
+        let all = stage.run();
+        assert_eq!(stage.memos[1].bytes, input, "{ibs} {obs}");
+        assert_eq!((records(&all, 0), records(&all, 1)), (reads, writes), "{ibs} {obs}");
+    }
+}
+
+#[test]
+fn a_short_write_is_completed_within_its_record() {
+    let input = text(100);
+    let mut stage = stage(100, 100, Transfer::default(), &input);
+    stage.meddle = Box::new(|number, io, memo| {
+        if number != 1 {
+            return None;
+        }
+        // SAFETY: as in the stage.
+        memo.bytes = unsafe { std::slice::from_raw_parts(io.buffer, 40) }.to_vec();
+        memo.position = 40;
+        Some(40)
+    });
+    let all = stage.run();
+    assert_eq!((stage.memos[1].bytes.clone(), records(&all, 1)), (input, (1, 0)));
+}
+
+#[test]
+fn a_total_of_bytes_cuts_the_last_read_and_failed_reads_are_skipped() {
+    let total = Transfer { total_bytes: Some(250), ..Transfer::default() };
+    let mut copied = stage(100, 100, total, &text(1000));
+    let all = copied.run();
+    assert_eq!((records(&all, 0), copied.memos[1].bytes.len()), ((2, 1), 250));
+    let mut skipping = stage(64, 64, Transfer { skip_failed: true, ..Transfer::default() }, &text(192));
+    skipping.meddle = Box::new(|number, _, memo| {
+        (number == 2).then(|| {
+            memo.position += 64; // the stage has no descriptor to seek
+            -i64::from(libc::EIO)
+        })
+    });
+    let all = skipping.run();
+    assert_eq!(records(&all, 0), (2, 0));
+    assert_eq!(skipping.memos[1].bytes, [&text(192)[..64], &text(192)[128..]].concat());
+}
+
+#[test]
+fn what_was_written_before_a_failure_counts() {
+    let mut full = stage(100, 100, Transfer { full: true, ..Transfer::default() }, &text(300));
+    full.meddle = Box::new(|_, io, _| match (io.verb, io.bytes) {
+        (Verb::Write, 100) => Some(30),
+        (Verb::Write, _) => Some(-i64::from(libc::ENOSPC)),
+        _ => None,
+    });
+    let writes: Vec<i64> =
+        full.run().iter().filter(|one| one.verb == Verb::Write).map(|one| one.result).take(2).collect();
+    assert_eq!(writes, [30, -i64::from(libc::ENOSPC)]);
+}
+
+#[test]
+fn composites_have_a_line_as_long_as_their_steps() {
+    let read = Operation { size: Size::Fixed(8), ..Operation::on(Verb::Read, 0) };
+    let think = Operation { time_ns: 5000, ..Operation::control(Verb::Think) };
+    let block = Step {
+        label: "both".into(),
+        action: Action::Block(vec![read.clone().step("r"), think.step("t")]),
+        repeat: 2,
+        origin: Default::default(),
+    };
+    let script = Script { actors: Vec::new(), steps: vec![block, read.step("last")] };
+    let mut stage = Stage::new(Workload::Script(script), &[64]);
+    let labels = super::super::labels(stage.job());
+    let names: Vec<&str> = labels.iter().map(|(label, _)| label.as_str()).collect();
+    assert_eq!(names, ["both", "r", "t", "last"]);
+    let all = stage.run();
+    let seen: Vec<&str> = all.iter().map(|one| names[one.label as usize]).collect();
+    assert_eq!(seen, ["r", "t", "both", "r", "t", "both", "last"]);
+    assert!(all[2].latency >= 5200, "a read, a think, and the line itself: {}", all[2].latency);
+    assert_eq!(all[1].latency, 5100, "a think that began after the read and was marked after it");
+}
+
+#[test]
+fn pools_know_what_exists() {
+    let item = |verb, item, handle| Operation { item, handle, ..Operation::on(verb, 0) };
+    let missing = || Item::Missing(Pick::Uniform);
+    let steps = vec![
+        item(Verb::Create, missing(), Some(0)).step("create"),
+        Operation { handle: Some(0), size: Size::Fixed(16), ..Operation::on(Verb::Write, 0) }.step("write"),
+        Operation { handle: Some(0), ..Operation::on(Verb::Close, 0) }.step("close"),
+        item(Verb::Stat, Item::Each, None).step("stat"),
+    ];
+    let mut stage = Stage::new(Workload::Script(Script { actors: Vec::new(), steps }), &[0]).set(10, 50.0, 1);
+    stage.job().limit.passes = Some(100);
+    let all = stage.run();
+    let of = |verb| all.iter().filter(|one| one.verb == verb).map(|one| one.offset).collect::<Vec<_>>();
+    let mut created = of(Verb::Create);
+    created.sort_unstable();
+    assert_eq!(created, [5, 6, 7, 8, 9], "five are missing, then the pool is empty and the script ends");
+    assert_eq!(of(Verb::Stat), [0, 1, 2, 3, 4]);
+    assert!(stage.waits >= 1, "the empty pool is a counted wait");
+}
+
+#[test]
+fn tokens_hold_a_script_to_their_rate_and_finish_ends_it() {
+    let take = SharedUse::new("t", 1);
+    let wait = Operation { shared: Some(take), ..Operation::control(Verb::Wait) };
+    let read = Operation { size: Size::Fixed(8), ..Operation::on(Verb::Read, 0) };
+    let finish =
+        Operation { arguments: vec![("operations".into(), "20".into())], ..Operation::control(Verb::Finish) };
+    let steps = vec![wait.step("wait"), read.step("read"), finish.step("finish")];
+    let mut stage = Stage::new(Workload::Script(Script { actors: Vec::new(), steps }), &[64]);
+    stage.share(vec![Shared {
+        name: "t".into(),
+        kind: SharedKind::Tokens { per_second: 1000.0, queue_s: 1.0 },
+    }]);
+    let starts: Vec<u64> =
+        stage.run().iter().filter(|one| one.verb == Verb::Read).map(|one| one.started).collect();
+    assert_eq!(starts.len(), 20);
+    assert!(
+        starts.windows(2).skip(1).all(|pair| (990_000..1_010_000).contains(&(pair[1] - pair[0]))),
+        "{starts:?}"
+    );
+}
+
+#[test]
+fn a_whole_file_is_one_operation() {
+    let read = Operation { size: Size::Fixed(4096), whole: true, ..Operation::on(Verb::Read, 0) };
+    let script = Script { actors: Vec::new(), steps: vec![read.step("read")] };
+    let mut stage = Stage::new(Workload::Script(script), &[10_000]);
+    let all = stage.run();
+    assert_eq!((all.len(), all[0].result, all[0].short, all[0].latency), (1, 10_000, false, 300));
+}
+
+#[test]
+fn everything_that_cannot_run_is_said_at_once() {
+    let expecting = Operation { expect: vec![Expect::Succeeds], ..Operation::on(Verb::Read, 0) };
+    let steps = vec![
+        expecting.step("a"),
+        Operation::on(Verb::Send, 0).step("b"),
+        Operation { item: Item::Named("x".into()), ..Operation::on(Verb::Unlink, 0) }.step("c"),
+    ];
+    let mut stage = Stage::new(Workload::Script(Script { actors: Vec::new(), steps }), &[0]).set(3, 100.0, 0);
+    let message = stage.source().err().unwrap().message;
+    for part in ["`a`: an expectation", "`b`: the network verb send", "`c`: the name `x`"] {
+        assert!(message.contains(part), "{message}");
+    }
+    stage.job().workload = copy(1, 1, Transfer::default());
+    stage.depth = 2;
+    assert!(stage.source().err().unwrap().message.contains("depth 2"));
+}

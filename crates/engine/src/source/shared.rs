@@ -1,0 +1,273 @@
+//! What workers of a phase share: tokens, semaphores, counters and weights, in a mapping that threads and forked
+//! processes see alike.
+//!
+//! Nobody blocks here: an object grants, or says when to ask again. One cache line of atomics for each object; no lock,
+//! so a worker that is killed leaves nothing held but what it had taken.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+
+use iodyno_model::{Shared, SharedKind, SharedUse};
+
+use crate::clock::Tick;
+use crate::failure::Failure;
+use crate::memory::Mapping;
+
+/// Steps of a nanosecond in which token arrivals are kept, as a power of two: 1/256 ns, good for two years.
+const FRACTION_BITS: u32 = 8;
+
+/// The shared objects of a phase. A clone is another view of the same objects.
+#[derive(Clone, Debug)]
+pub struct SharedObjects {
+    mapping: Arc<Mapping>,
+    kinds: Arc<[Shared]>,
+}
+
+/// One object's state; zero is: nothing happened yet.
+#[repr(C, align(64))]
+struct Cell {
+    /// Semaphore: posts less waits. Counter: its value. Weights: operations of all.
+    value: AtomicI64,
+    /// Weights: the sum of them.
+    weight: AtomicI64,
+    /// Tokens: arrival of the next unclaimed one, in fractions of a ns.
+    arrival: AtomicU64,
+}
+
+/// What an object answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Taken, or posted.
+    Granted,
+    /// Not before that time.
+    At(Tick),
+    /// When somebody else has moved.
+    Wait,
+}
+
+/// A worker's view of one object.
+#[derive(Debug)]
+pub struct Object {
+    objects: SharedObjects,
+    index: usize,
+    /// Weights: this worker's share and the operations it has been granted.
+    weight: i64,
+    granted: i64,
+    /// Signals: the posts there had been when the wait began.
+    seen: Option<i64>,
+}
+
+impl SharedObjects {
+    /// The objects of a phase, in their initial state. To be made before any worker exists.
+    ///
+    /// # Errors
+    /// The system's error number.
+    pub fn new(shared: &[Shared]) -> Result<Self, i32> {
+        let mapping = Mapping::shared(shared.len().max(1) * size_of::<Cell>())?;
+        Ok(SharedObjects { mapping: Arc::new(mapping), kinds: shared.into() })
+    }
+
+    /// The object of that name, for one worker.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn object(&self, wanted: &SharedUse) -> Result<Object, Failure> {
+        let index = self.kinds.iter().position(|shared| shared.name == wanted.name).ok_or_else(|| {
+            Failure::new(format!("no shared object `{}` in this phase", wanted.name))
+                .hint("declare it in the phase, under `shared`")
+        })?;
+        let mut object = Object { objects: self.clone(), index, weight: 0, granted: 0, seen: None };
+        if let SharedKind::Weights { .. } = self.kinds[index].kind {
+            if wanted.amount < 1 {
+                return Err(Failure::new(format!(
+                    "weight {} of `{}`: expected 1 or more",
+                    wanted.amount, wanted.name
+                )));
+            }
+            object.weight = wanted.amount;
+            object.cell().weight.fetch_add(object.weight, Relaxed);
+        }
+        Ok(object)
+    }
+
+    /// A counter's value, or the posts of a semaphore less its waits.
+    pub fn value(&self, name: &str) -> Option<i64> {
+        let index = self.kinds.iter().position(|shared| shared.name == name)?;
+        Some(self.cell(index).value.load(Relaxed))
+    }
+
+    fn cell(&self, index: usize) -> &Cell {
+        assert!(index < self.kinds.len());
+        // SAFETY: the mapping holds a cell for each object (the index is checked), is zeroed and aligned to pages, and
+        // a cell consists of atomics only, for which zero is a value.
+        unsafe { &*self.mapping.start().cast::<Cell>().add(index) }
+    }
+}
+
+impl Object {
+    fn cell(&self) -> &Cell {
+        self.objects.cell(self.index)
+    }
+
+    /// Takes so much: tokens, semaphore counts, or one operation's part of a weight. A counter is raised.
+    pub fn take(&mut self, amount: i64, now: Tick) -> Answer {
+        match self.objects.kinds[self.index].kind {
+            SharedKind::Tokens { per_second, queue_s } => self.take_tokens(amount, per_second, queue_s, now),
+            SharedKind::Semaphore { initial, .. } => self.change(-amount, 0, i64::MAX, initial as i64),
+            SharedKind::Counter => self.change(amount, i64::MIN, i64::MAX, 0),
+            SharedKind::Weights { most } => self.take_turn(most),
+            SharedKind::Signal => self.await_signal(),
+        }
+    }
+
+    /// Gives so much back, or raises a counter.
+    pub fn post(&mut self, amount: i64) -> Answer {
+        match self.objects.kinds[self.index].kind {
+            SharedKind::Semaphore { initial, most } => {
+                self.change(amount, i64::MIN, i64::try_from(most).unwrap_or(i64::MAX), initial as i64)
+            }
+            SharedKind::Counter => self.change(amount, i64::MIN, i64::MAX, 0),
+            SharedKind::Signal => self.change(1, i64::MIN, i64::MAX, 0),
+            SharedKind::Tokens { .. } | SharedKind::Weights { .. } => Answer::Granted,
+        }
+    }
+
+    /// Moves the value, unless that leads out of its bounds.
+    fn change(&self, by: i64, least: i64, most: i64, initial: i64) -> Answer {
+        let moved = self.cell().value.fetch_update(Relaxed, Relaxed, |value| {
+            let next = value.saturating_add(by);
+            let level = next.saturating_add(initial);
+            (level >= least && level <= most).then_some(next)
+        });
+        if moved.is_ok() { Answer::Granted } else { Answer::Wait }
+    }
+
+    /// Tokens arrive at equal distances; those that nobody took within the queue's length are lost.
+    fn take_tokens(&self, amount: i64, per_second: f64, queue_s: f64, now: Tick) -> Answer {
+        if per_second <= 0.0 {
+            return Answer::Wait;
+        }
+        let fraction = f64::from(1u32 << FRACTION_BITS);
+        let (gap, now) = (1e9 / per_second * fraction, now << FRACTION_BITS);
+        let oldest = now.saturating_sub((queue_s * 1e9 * fraction) as u64);
+        let amount = amount.max(1) as f64;
+        let mut at = 0;
+        let taken = self.cell().arrival.fetch_update(Relaxed, Relaxed, |arrival| {
+            let first = arrival.max(oldest);
+            at = first + (gap * (amount - 1.0)) as u64;
+            (at <= now).then_some(first + (gap * amount) as u64)
+        });
+        match taken {
+            Ok(_) => Answer::Granted,
+            Err(_) => Answer::At((at >> FRACTION_BITS) + 1),
+        }
+    }
+
+    /// Waits for a post that comes after the first question.
+    fn await_signal(&mut self) -> Answer {
+        let posts = self.cell().value.load(Relaxed);
+        if *self.seen.get_or_insert(posts) == posts {
+            return Answer::Wait;
+        }
+        self.seen = None;
+        Answer::Granted
+    }
+
+    /// A worker may be ahead of its share of all operations by so many.
+    fn take_turn(&mut self, most: u64) -> Answer {
+        let (total, weights) = (self.cell().value.load(Relaxed), self.cell().weight.load(Relaxed));
+        let mine = i128::from(self.granted) * i128::from(weights);
+        let due = i128::from(total) * i128::from(self.weight);
+        if mine > due + i128::from(most) * i128::from(weights) {
+            return Answer::Wait;
+        }
+        self.granted += 1;
+        self.cell().value.fetch_add(1, Relaxed);
+        Answer::Granted
+    }
+}
+
+impl Drop for Object {
+    /// A worker that has ended no longer holds the others back.
+    fn drop(&mut self) {
+        if self.weight != 0 {
+            self.cell().weight.fetch_sub(self.weight, Relaxed);
+            self.cell().value.fetch_sub(self.granted, Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn objects(kind: SharedKind) -> SharedObjects {
+        SharedObjects::new(&[Shared { name: "s".into(), kind }]).unwrap()
+    }
+
+    fn used(objects: &SharedObjects, amount: i64) -> Object {
+        objects.object(&SharedUse::new("s", amount)).unwrap()
+    }
+
+    #[test]
+    fn tokens_arrive_on_time_and_the_queue_is_bounded() {
+        let objects = objects(SharedKind::Tokens { per_second: 1000.0, queue_s: 0.01 });
+        let (mut a, mut b) = (used(&objects, 1), used(&objects, 1));
+        let second = 1_000_000_000;
+        // Ten tokens of 1 ms queue up, and the one that arrives now.
+        let taken = (0..100).filter(|_| a.take(1, second) == Answer::Granted).count();
+        assert_eq!(taken, 11);
+        assert_eq!(b.take(1, second), Answer::At(second + 1_000_001));
+        assert_eq!(b.take(1, second + 1_000_001), Answer::Granted);
+        assert!(matches!(a.take(3, second + 1_000_001), Answer::At(at) if at > second + 3_900_000));
+    }
+
+    #[test]
+    fn a_semaphore_counts_and_has_a_top() {
+        let objects = objects(SharedKind::Semaphore { initial: 2, most: 3 });
+        let (mut a, mut b) = (used(&objects, 1), used(&objects, 1));
+        assert_eq!(
+            [a.take(1, 0), b.take(1, 0), a.take(1, 0)],
+            [Answer::Granted, Answer::Granted, Answer::Wait]
+        );
+        assert_eq!([b.post(3), b.post(1)], [Answer::Granted, Answer::Wait]);
+        assert_eq!(a.take(2, 0), Answer::Granted);
+    }
+
+    #[test]
+    fn weights_hold_the_one_ahead_until_the_other_leaves() {
+        let objects = objects(SharedKind::Weights { most: 0 });
+        let (mut one, mut three) = (used(&objects, 1), used(&objects, 3));
+        let mut counts = [0, 0];
+        for _ in 0..400 {
+            counts[0] += i32::from(one.take(1, 0) == Answer::Granted);
+            counts[1] += i32::from(three.take(1, 0) == Answer::Granted);
+        }
+        assert_eq!(counts[1], 400, "the heavier is never held");
+        assert!((132..=135).contains(&counts[0]), "{counts:?}");
+        drop(three);
+        assert!((0..100).all(|_| one.take(1, 0) == Answer::Granted));
+    }
+
+    #[test]
+    fn a_signal_wakes_those_that_wait_and_is_forgotten() {
+        let objects = objects(SharedKind::Signal);
+        let (mut a, mut b, mut poster) = (used(&objects, 1), used(&objects, 1), used(&objects, 1));
+        assert_eq!(poster.post(1), Answer::Granted, "nobody waits, nobody remembers");
+        assert_eq!([a.take(1, 0), b.take(1, 0)], [Answer::Wait, Answer::Wait]);
+        poster.post(1);
+        assert_eq!(
+            [a.take(1, 0), b.take(1, 0), a.take(1, 0)],
+            [Answer::Granted, Answer::Granted, Answer::Wait]
+        );
+    }
+
+    #[test]
+    fn an_unknown_name_is_said() {
+        let objects = objects(SharedKind::Counter);
+        let failure = objects.object(&SharedUse::new("t", 1)).unwrap_err();
+        assert!(failure.message.contains("`t`"));
+        used(&objects, 1).take(5, 0);
+        assert_eq!(objects.value("s"), Some(5));
+    }
+}

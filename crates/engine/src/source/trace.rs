@@ -1,0 +1,133 @@
+//! A recorded workload: its entries in order, as recorded, scaled, with their pauses, or as fast as it goes.
+//!
+//! An open loop (as recorded, scaled) keeps the recorded starts whatever the storage does, and latency counts from
+//! them; a closed loop keeps the pauses. It refuses files of traces until their formats are known.
+
+use iodyno_model::{Timing, Trace, TraceEntry, Verb};
+
+use super::{Brief, Next, label_of, labels};
+use crate::clock::Tick;
+use crate::failure::Failure;
+use crate::io::{Io, PACED};
+
+/// Replays a trace.
+pub struct TraceSource {
+    entries: Vec<(TraceEntry, u32, u16)>,
+    timing: Timing,
+    start: Tick,
+    at: usize,
+    passes: u64,
+    operations: u64,
+    bytes: u64,
+    /// When the last operation ended, for pauses.
+    ended: Tick,
+}
+
+/// Whether a trace can be replayed, as far as it alone tells.
+///
+/// # Errors
+/// Traces in files, times that are none, pauses at a depth.
+pub fn check(trace: &Trace, depth: u32) -> Result<(), Failure> {
+    if let Some(path) = &trace.path {
+        return Err(Failure::new(format!("`{path}`: traces in files arrive with the trace dialect"))
+            .hint("put the entries into the plan"));
+    }
+    if let Timing::Scaled(factor) = trace.timing
+        && (factor <= 0.0 || !factor.is_finite())
+    {
+        return Err(Failure::new(format!("a trace scaled by {factor}: expected more than 0")));
+    }
+    if trace.timing == Timing::Pauses && depth > 1 {
+        return Err(Failure::new("a trace with pauses runs at depth 1").hint("set the depth to 1"));
+    }
+    Ok(())
+}
+
+impl TraceSource {
+    /// A source for one worker.
+    ///
+    /// # Errors
+    /// Traces that are files, entries beyond their target.
+    pub fn new(brief: &Brief<'_>, trace: &Trace) -> Result<Self, Failure> {
+        check(trace, brief.depth)?;
+        let labels = labels(brief.job);
+        let mut entries = Vec::with_capacity(trace.entries.len());
+        for (number, entry) in trace.entries.iter().enumerate() {
+            let target = brief.job.targets.get(entry.target);
+            let handles = &brief.files.handles;
+            let same = |target: &usize| handles.iter().position(|handle| handle.target as usize == *target);
+            let file = target
+                .and_then(same)
+                .ok_or_else(|| Failure::new(format!("entry {number}: no such target")))?;
+            let end = entry.offset.saturating_add(entry.bytes);
+            if handles[file].bytes > 0 && entry.verb.moves_data() && end > handles[file].bytes {
+                let message =
+                    format!("entry {number} ends at byte {end}, its target at {}", handles[file].bytes);
+                return Err(Failure::new(message).hint("make the target larger"));
+            }
+            if entry.bytes > brief.memory.stride() as u64 && entry.verb.moves_data() {
+                return Err(Failure::new(format!(
+                    "entry {number}: {} bytes are more than a buffer holds",
+                    entry.bytes
+                )));
+            }
+            let label = label_of(&labels, entry.verb.name(), entry.verb);
+            entries.push((entry.clone(), file as u32, label));
+        }
+        for entry in &mut entries {
+            entry.0.offset += brief.files.handles[entry.1 as usize].base;
+        }
+        let limit = &brief.job.limit;
+        Ok(TraceSource {
+            entries,
+            timing: trace.timing,
+            start: brief.start,
+            at: 0,
+            passes: limit.passes.unwrap_or(1),
+            operations: limit.operations.unwrap_or(u64::MAX),
+            bytes: limit.bytes.unwrap_or(u64::MAX),
+            ended: brief.start,
+        })
+    }
+
+    /// Whether any entry writes.
+    pub fn writes(&self) -> bool {
+        self.entries.iter().any(|(entry, ..)| entry.verb == Verb::Write)
+    }
+
+    /// Writes the next operation into `io`.
+    pub fn next(&mut self, now: Tick, in_flight: u32, io: &mut Io) -> Next {
+        if self.at == self.entries.len() && self.passes > 1 {
+            (self.at, self.passes, self.start) = (0, self.passes - 1, now);
+        }
+        if self.operations == 0 || self.bytes == 0 {
+            return Next::Done;
+        }
+        let Some((entry, file, label)) = self.entries.get(self.at) else { return Next::Done };
+        let due = match self.timing {
+            Timing::AsRecorded => self.start + entry.at_ns,
+            Timing::Scaled(factor) => self.start + (entry.at_ns as f64 / factor) as u64,
+            Timing::AsFast => now,
+            Timing::Pauses if in_flight > 0 => return Next::Wait,
+            Timing::Pauses => self.ended + entry.at_ns,
+        };
+        if due > now {
+            return Next::Later(due);
+        }
+        let (verb, offset, bytes) = (entry.verb, entry.offset, entry.bytes);
+        *io = Io { verb, label: *label, file: *file, offset, bytes, ..Io::default() };
+        if matches!(self.timing, Timing::AsRecorded | Timing::Scaled(_)) {
+            (io.flags, io.intended) = (PACED, due);
+        }
+        self.at += 1;
+        self.operations -= u64::from(self.operations != u64::MAX);
+        self.bytes = if self.bytes == u64::MAX { u64::MAX } else { self.bytes.saturating_sub(bytes) };
+        Next::Io
+    }
+
+    /// Hears of a completion.
+    pub fn done(&mut self, result: i64, now: Tick) -> i64 {
+        self.ended = now;
+        result
+    }
+}
