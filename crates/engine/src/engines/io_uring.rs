@@ -10,13 +10,17 @@ use std::os::fd::RawFd;
 
 use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{CancelBuilder, Fd, FsyncFlags, SubmitArgs, Timespec};
-use io_uring::{IoUring, Probe, opcode};
+use io_uring::{IoUring, opcode};
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
-use super::{Engine, Failure, SettingSpec, Setup, check_switches, check_values, switch, switched_on, whole};
+use super::{Engine, Failure, SettingSpec, Setup, check_switches, check_values, switched_on};
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
 use crate::io::{Files, Handle, Io, KEEP, PathBuffer, Slot};
+
+mod setup;
+
+use setup::{NATIVE, build, forbidden, native_verbs, refused, tolerate};
 
 /// Bytes that one read or write moves at most, as the kernel cuts them.
 const MOST_BYTES: u64 = 0x7fff_f000;
@@ -26,28 +30,6 @@ const THEN_CLOSE: u64 = 1 << 32;
 const LOOKS: u32 = 2_000;
 /// `io_uring_enter`: wait for completions.
 const GET_EVENTS: u32 = 1;
-
-/// The verbs that the ring may carry out, with the operation each of them needs from the kernel.
-const NATIVE: [(Verb, u8); 18] = [
-    (Verb::Read, opcode::Read::CODE),
-    (Verb::Write, opcode::Write::CODE),
-    (Verb::Fsync, opcode::Fsync::CODE),
-    (Verb::Fdatasync, opcode::Fsync::CODE),
-    (Verb::SyncFileRange, opcode::SyncFileRange::CODE),
-    (Verb::Fallocate, opcode::Fallocate::CODE),
-    (Verb::Truncate, opcode::Ftruncate::CODE),
-    (Verb::Fadvise, opcode::Fadvise::CODE),
-    (Verb::Open, opcode::OpenAt::CODE),
-    (Verb::Create, opcode::OpenAt::CODE),
-    (Verb::Close, opcode::Close::CODE),
-    (Verb::Stat, opcode::Statx::CODE),
-    (Verb::Lstat, opcode::Statx::CODE),
-    (Verb::Unlink, opcode::UnlinkAt::CODE),
-    (Verb::Rmdir, opcode::UnlinkAt::CODE),
-    (Verb::Mkdir, opcode::MkDirAt::CODE),
-    (Verb::Rename, opcode::RenameAt::CODE),
-    (Verb::Link, opcode::LinkAt::CODE),
-];
 
 const EMPTY: libc::iovec = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
 const SWITCHES: [&str; 7] =
@@ -185,10 +167,10 @@ impl Engine for Uring {
 
     #[inline(always)]
     fn poll(&mut self, min: u32, until: Tick, mut done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
-        let mut count = self.hand_back_ready(&mut done);
-        let mut now = self.last.get();
+        let (mut count, mut now) = (0, self.last.get());
         loop {
-            self.submit_and_wait(min.saturating_sub(count).min(self.in_flight), until.saturating_sub(now))?;
+            let want = min.saturating_sub(count + self.ready.len() as u32).min(self.in_flight);
+            self.submit_and_wait(want, until.saturating_sub(now))?;
             count += self.reap(&mut done);
             if count >= min || self.in_flight == 0 {
                 return Ok(());
@@ -355,16 +337,6 @@ impl Uring {
         Some(entry)
     }
 
-    #[inline(always)]
-    fn hand_back_ready(&mut self, done: &mut impl FnMut(Slot, i64, Tick)) -> u32 {
-        if self.ready.is_empty() {
-            return 0;
-        }
-        let (now, count) = (clock::now(), self.ready.len() as u32);
-        self.ready.drain(..).for_each(|(slot, result)| done(slot, result, now));
-        count
-    }
-
     /// Hands over what is in the ring and waits for so many completions, a signal, or the time.
     #[inline(always)]
     fn submit_and_wait(&mut self, want: u32, left_ns: u64) -> Result<(), Failure> {
@@ -396,23 +368,26 @@ impl Uring {
         false
     }
 
-    /// Takes all completions that are there.
+    /// Takes all completions that are there. `done` is called in one place only, so that it is compiled into the loop.
     #[inline(always)]
     fn reap(&mut self, done: &mut impl FnMut(Slot, i64, Tick)) -> u32 {
-        let completions = self.ring.completion();
-        if completions.is_empty() {
+        let mut completions = self.ring.completion();
+        if completions.is_empty() && self.ready.is_empty() {
             return 0;
         }
+        self.in_flight -= completions.len() as u32;
         let (now, mut count) = (clock::now(), 0);
-        for completion in completions {
-            let (data, mut result) = (completion.user_data(), i64::from(completion.result()));
+        let mut next = || match completions.next() {
+            Some(completion) => Some((completion.user_data(), i64::from(completion.result()))),
+            None => self.ready.pop().map(|(slot, result)| (u64::from(slot), result)),
+        };
+        while let Some((data, mut result)) = next() {
             if data & THEN_CLOSE != 0 && result >= 0 {
                 result = call::close(result as RawFd);
             }
             count += 1;
             done(data as Slot, result, now);
         }
-        self.in_flight -= count;
         count
     }
 
@@ -465,111 +440,5 @@ impl Names {
         // SAFETY: the structure consists of numbers only, for which zero is a value.
         let attributes = unsafe { std::mem::zeroed() };
         Names { first: PathBuffer::default(), second: PathBuffer::default(), attributes }
-    }
-}
-
-/// A ring with the best ways of working that the kernel knows, but exactly those that the job asks for.
-fn build(job: &Job, depth: u32) -> Result<IoUring, Failure> {
-    let defer = switch(job, "defer_taskrun");
-    let attempts: &[fn(&mut Builder)] = match (switched_on(job, "sqpoll"), defer) {
-        (true, _) => &[with_thread, |_| ()],
-        (false, Some(true)) => &[defer_newest, defer_plain],
-        (false, Some(false)) => &[cooperative, |_| ()],
-        (false, None) => &[defer_newest, defer_plain, cooperative, |_| ()],
-    };
-    let mut last = libc::EINVAL;
-    for attempt in attempts {
-        let mut builder = IoUring::builder();
-        builder.setup_clamp();
-        asked_for(job, &mut builder);
-        attempt(&mut builder);
-        match builder.build(depth.next_power_of_two().max(2)) {
-            Ok(ring) => return Ok(ring),
-            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => last = libc::EINVAL,
-            Err(error) => return Err(forbidden(&error)),
-        }
-    }
-    let names = ["sqpoll", "iopoll", "defer_taskrun"].into_iter().filter(|name| switched_on(job, name));
-    let names = names.collect::<Vec<_>>().join(", ");
-    Err(Failure::call("io_uring_setup", last).hint(match names.as_str() {
-        "" => "this kernel's io_uring is too old: use libaio or psync".into(),
-        names => format!("this kernel does not take {names}: leave it out, or use a newer kernel"),
-    }))
-}
-
-type Builder = io_uring::Builder;
-
-fn defer_newest(ring: &mut Builder) {
-    defer_plain(ring.setup_no_sqarray());
-}
-
-fn defer_plain(ring: &mut Builder) {
-    ring.setup_submit_all().setup_single_issuer().setup_defer_taskrun();
-}
-
-fn with_thread(ring: &mut Builder) {
-    ring.setup_submit_all().setup_single_issuer();
-}
-
-fn cooperative(ring: &mut Builder) {
-    ring.setup_submit_all().setup_coop_taskrun();
-}
-
-fn asked_for(job: &Job, ring: &mut Builder) {
-    if switched_on(job, "iopoll") {
-        ring.setup_iopoll();
-    }
-    if switched_on(job, "sqpoll") {
-        ring.setup_sqpoll(whole(job, "sqpoll_idle_ms").unwrap_or(1000) as u32);
-        if let Some(cpu) = whole(job, "sqpoll_cpu") {
-            ring.setup_sqpoll_cpu(cpu as u32);
-        }
-    }
-}
-
-/// What the ring carries out itself: all that the kernel has, but only reads and writes when the device is polled.
-fn native_verbs(ring: &IoUring, polls: bool) -> VerbSet {
-    let mut probe = Probe::new();
-    if polls || ring.submitter().register_probe(&mut probe).is_err() {
-        return VerbSet::of(&[Verb::Read, Verb::Write]);
-    }
-    let has = |(_, code): &&(Verb, u8)| probe.is_supported(*code);
-    VerbSet::of(&NATIVE.iter().filter(has).map(|(verb, _)| *verb).collect::<Vec<_>>())
-}
-
-fn forbidden(error: &std::io::Error) -> Failure {
-    match error.raw_os_error().unwrap_or(libc::EIO) {
-        libc::ENOSYS | libc::EPERM | libc::EACCES => {
-            let message =
-                "io_uring is forbidden here (by a container's seccomp filter or kernel.io_uring_disabled)";
-            Failure::new(message).hint("use libaio or psync, or allow it")
-        }
-        libc::ENOMEM => Failure::call("io_uring_setup", libc::ENOMEM)
-            .hint("raise the limit of locked memory (ulimit -l), or use less depth"),
-        number => Failure::call("io_uring_setup", number).hint("use libaio or psync"),
-    }
-}
-
-fn refused(setting: &str, error: &std::io::Error) -> Failure {
-    let failure =
-        Failure::call(&format!("io_uring refuses {setting}"), error.raw_os_error().unwrap_or(libc::EIO));
-    match error.raw_os_error() {
-        Some(libc::ENOMEM) => {
-            failure.hint("raise the limit of locked memory (ulimit -l), or use smaller buffers")
-        }
-        Some(libc::EMFILE) => failure.hint("raise the limit of open files (ulimit -n)"),
-        _ => failure.hint(format!("leave out {setting}")),
-    }
-}
-
-/// Whether the loop may go on after a failed call: a signal, the time, or a passing want of memory or room.
-fn tolerate(error: &std::io::Error) -> Result<(), Failure> {
-    match error.raw_os_error().unwrap_or(libc::EIO) {
-        libc::EINTR | libc::ETIME => Ok(()),
-        libc::EAGAIN | libc::EBUSY => {
-            clock::sleep_ns(20_000);
-            Ok(())
-        }
-        number => Err(Failure::call("io_uring_enter", number)),
     }
 }

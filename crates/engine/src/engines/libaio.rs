@@ -161,20 +161,28 @@ impl Engine for Libaio {
     #[inline(always)]
     fn poll(&mut self, min: u32, until: Tick, mut done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
         self.submit()?;
-        let mut count = self.hand_back_ready(&mut done);
-        count += self.reap_ring(&mut done);
-        while count < min && self.in_kernel > 0 {
-            // While some could not be submitted for want of room, the next completion makes room.
-            let wanted = if self.pending.is_empty() { (min - count).min(self.in_kernel) } else { 1 };
-            let events = self.wait(wanted, until)?;
-            count += self.hand_back_events(events, &mut done);
-            if events == 0 && clock::now() >= until {
-                break;
+        let (mut count, mut events) = (0, self.take_from_ring());
+        loop {
+            count += self.hand_back(events, &mut done);
+            if count >= min {
+                return Ok(());
             }
+            // What found no room before finds it now.
             self.submit()?;
-            count += self.hand_back_ready(&mut done);
+            let missing = (min - count).saturating_sub(self.ready.len() as u32).min(self.in_kernel);
+            if missing == 0 && self.ready.is_empty() {
+                return Ok(());
+            }
+            events = match missing {
+                0 => 0,
+                // While some found no room, the next completion makes room.
+                _ if !self.pending.is_empty() => self.wait(1, until)?,
+                _ => self.wait(missing, until)?,
+            };
+            if missing > 0 && events == 0 && clock::now() >= until {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 }
 
@@ -213,57 +221,51 @@ impl Libaio {
         Ok(())
     }
 
+    /// Hands back so many of `events`, and what is ready. `done` is called in one place only, so that it is compiled
+    /// into the loop.
     #[inline(always)]
-    fn hand_back_ready(&mut self, done: &mut impl FnMut(Slot, i64, Tick)) -> u32 {
-        if self.ready.is_empty() {
-            return 0;
-        }
-        let (now, count) = (clock::now(), self.ready.len() as u32);
-        self.ready.drain(..).for_each(|(slot, result)| done(slot, result, now));
-        count
-    }
-
-    fn hand_back_events(&mut self, count: u32, done: &mut impl FnMut(Slot, i64, Tick)) -> u32 {
-        if count == 0 {
+    fn hand_back(&mut self, count: usize, done: &mut impl FnMut(Slot, i64, Tick)) -> u32 {
+        let all = count + self.ready.len();
+        if all == 0 {
             return 0;
         }
         let now = clock::now();
-        self.in_kernel -= count;
-        self.events[..count as usize].iter().for_each(|event| done(event.data as Slot, event.result, now));
-        count
+        self.in_kernel -= count as u32;
+        let events = self.events[..count].iter().map(|event| (event.data as Slot, event.result));
+        for (slot, result) in events.chain(self.ready.drain(..)) {
+            done(slot, result, now);
+        }
+        all as u32
     }
 
-    /// Takes what is already in the shared ring.
+    /// Copies what is already in the shared ring into `events`.
     #[inline(always)]
-    fn reap_ring(&mut self, done: &mut impl FnMut(Slot, i64, Tick)) -> u32 {
+    fn take_from_ring(&mut self) -> usize {
         if !self.shared_ring {
             return 0;
         }
         // SAFETY: a context is the address of its ring, which the kernel mapped for us and whose layout was checked.
         let ring = unsafe { &*(self.context as *const Ring) };
-        let (head, tail) = (ring.head.load(Ordering::Relaxed), ring.tail.load(Ordering::Acquire));
-        if head == tail {
-            return 0;
-        }
-        let (now, mut at, mut count) = (clock::now(), head, 0);
-        while at != tail {
-            // SAFETY: `at` is below `count`, so the event lies inside the ring; the kernel wrote it before `tail`.
-            let event = unsafe {
+        let (mut at, tail) = (ring.head.load(Ordering::Relaxed), ring.tail.load(Ordering::Acquire));
+        let mut count = 0;
+        while at != tail && count < self.events.len() {
+            // SAFETY: `at` is below the ring's length, so the event lies inside it; the kernel wrote it before `tail`.
+            self.events[count] = unsafe {
                 let events = (self.context as *const u8).add(ring.header_bytes as usize).cast::<Event>();
                 events.add(at as usize).read()
             };
             at = if at + 1 >= ring.count { 0 } else { at + 1 };
             count += 1;
-            done(event.data as Slot, event.result, now);
         }
-        // Events may be overwritten from here on.
-        ring.head.store(at, Ordering::Release);
-        self.in_kernel -= count;
+        if count > 0 {
+            // Events may be overwritten from here on.
+            ring.head.store(at, Ordering::Release);
+        }
         count
     }
 
     /// Waits for at least so many completions, into `events`; a signal or the time may end it early.
-    fn wait(&mut self, min: u32, until: Tick) -> Result<u32, Failure> {
+    fn wait(&mut self, min: u32, until: Tick) -> Result<usize, Failure> {
         let left = until.saturating_sub(if until == NEVER { 0 } else { clock::now() });
         let time =
             libc::timespec { tv_sec: (left / 1_000_000_000) as _, tv_nsec: (left % 1_000_000_000) as _ };
@@ -274,7 +276,7 @@ impl Libaio {
             libc::syscall(libc::SYS_io_getevents, self.context, min as usize, most, events, time_out)
         };
         match count {
-            0.. => Ok(count as u32),
+            0.. => Ok(count as usize),
             _ if errno() == libc::EINTR => Ok(0),
             _ => Err(Failure::call("io_getevents", errno())),
         }
