@@ -22,6 +22,9 @@ use crate::source::{Next, Source, UNTALLIED, label_of, labels};
 /// With nothing in flight, a source that waits is asked again after this, ns.
 const WAIT_NS: u64 = 20_000;
 
+/// Results below this are kinds of corruption rather than negated error numbers.
+const CORRUPT: i64 = -1000;
+
 /// One worker, ready to go.
 pub struct Worker<'a> {
     /// Its job.
@@ -155,9 +158,7 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
     }
     worker.finish(&mut flight.ended);
     flight.close(worker.kinds, begin);
-    if let Some(complaint) = flight.source.complaints().first() {
-        worker.sheet.fail(complaint);
-    }
+    worker.sheet.complain(&flight.source.complaints());
     flight.source.failure().map_or(Ok(()), |failure| Err(failure.clone()))
 }
 
@@ -260,7 +261,9 @@ impl<'a> Flight<'a> {
             return;
         }
         if result < 0 {
-            self.sheet.failure(io.label, io.verb, -result as i32, io.offset, io.file);
+            // Kinds of corruption keep their negative code.
+            let errno = if result > CORRUPT { -result } else { result } as i32;
+            self.sheet.failure(io.label, io.verb, errno, io.offset, io.file);
             self.errors_left = self.errors_left.saturating_sub(u64::from(io.flags & FORGIVEN == 0));
             if self.errors_left == 0 {
                 self.deadline = 0;

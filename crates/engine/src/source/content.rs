@@ -33,7 +33,6 @@ pub struct Content {
     writes: u64,
     findings: Findings,
     names: Vec<String>,
-    complaints: Vec<String>,
 }
 
 struct FileContent {
@@ -109,7 +108,6 @@ impl Content {
             writes: 0,
             findings: Findings::default(),
             names: names(brief),
-            complaints: Vec::new(),
         };
         if payload.verify.is_some() {
             content.checker = Some(Checker::new(payload, seed, block).map_err(failure)?.written_as(grain));
@@ -238,12 +236,6 @@ impl Content {
                 if !verdict.is_clean() {
                     bad = if bad == 0 { i64::from(verdict.code()) } else { bad };
                     self.findings.add(&verdict);
-                    let sentences = verdict
-                        .corruptions
-                        .iter()
-                        .map(|corruption| format!("{}: {corruption}", self.names[io.file as usize]));
-                    let room = COMPLAINTS_MOST - self.complaints.len();
-                    self.complaints.extend(sentences.take(room));
                 }
             }
             start = end;
@@ -270,9 +262,17 @@ impl Content {
         self.files[handle].base
     }
 
-    /// What was found wrong, a sentence each; the first few.
-    pub fn complaints(&self) -> &[String] {
-        &self.complaints
+    /// What was found wrong, a sentence each; the first few. Only all together show what was swapped.
+    pub fn complaints(&self) -> Vec<String> {
+        let name = |owner: u64| {
+            let file = self.files.iter().position(|file| file.id == owner);
+            file.map_or("file", |file| self.names[file].as_str())
+        };
+        let all = self.findings.classified();
+        all.iter()
+            .take(COMPLAINTS_MOST)
+            .map(|corruption| format!("{}: {corruption}", name(corruption.owner)))
+            .collect()
     }
 
     /// Everything that was found wrong.

@@ -245,7 +245,7 @@ impl Source {
     /// What was found wrong with what was read: a sentence each, the first few.
     pub fn complaints(&self) -> Vec<String> {
         match &self.work {
-            Work::Guided(guided) => guided.content().complaints().to_vec(),
+            Work::Guided(guided) => guided.content().complaints(),
             _ => Vec::new(),
         }
     }
