@@ -22,6 +22,9 @@ use crate::source::{Next, Source, UNTALLIED, label_of, labels};
 /// With nothing in flight, a source that waits is asked again after this, ns.
 const WAIT_NS: u64 = 20_000;
 
+/// Damaged places that a worker's failure names.
+const COMPLAINTS_SAID: usize = 4;
+
 /// One worker, ready to go.
 pub struct Worker<'a> {
     /// Its job.
@@ -100,8 +103,8 @@ fn drawn(spread_ns: u64, seed: u64, worker: u32) -> u64 {
 
 /// What is in flight and what becomes of it.
 struct Flight<'a> {
-    slots: Vec<Io>,
-    free: Vec<Slot>,
+    slots: Box<[Io]>,
+    free: FreeSlots,
     source: Source,
     sheet: Sheet<'a>,
     series: SeriesWriter,
@@ -120,6 +123,20 @@ struct Flight<'a> {
     ended: Tick,
 }
 
+/// Slots without an operation, the last first. A stack that never grows, so that nothing asks whether it must.
+struct FreeSlots {
+    slots: Box<[Slot]>,
+    count: usize,
+}
+
+impl FreeSlots {
+    #[inline(always)]
+    fn push(&mut self, slot: Slot) {
+        self.slots[self.count] = slot;
+        self.count += 1;
+    }
+}
+
 /// Drives an engine until the source is done, the time is up, or somebody says stop.
 ///
 /// # Errors
@@ -136,7 +153,7 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
         if !over {
             (wake, over) = flight.hand_over(&mut engine, &mut worker.files, now);
         }
-        let in_flight = flight.slots.len() - flight.free.len();
+        let in_flight = flight.slots.len() - flight.free.count;
         if in_flight > 0 {
             // What is left is reaped one by one: reaped together, all would look as slow as the last.
             let (least, until) = match over {
@@ -155,8 +172,9 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
     }
     worker.finish(&mut flight.ended);
     flight.close(worker.kinds, begin);
-    if let Some(complaint) = flight.source.complaints().first() {
-        worker.sheet.fail(complaint);
+    let complaints = flight.source.complaints();
+    if !complaints.is_empty() {
+        worker.sheet.fail(&complaints[..complaints.len().min(COMPLAINTS_SAID)].join("; "));
     }
     flight.source.failure().map_or(Ok(()), |failure| Err(failure.clone()))
 }
@@ -167,10 +185,10 @@ impl<'a> Flight<'a> {
         let limit = &worker.job.limit;
         let ramp_end = begin + limit.ramp_ns;
         let series = SeriesWriter::new(begin);
-        let slot = |slot| Io { buffer: worker.memory.buffer(slot), ..Io::default() };
+        let slot = |slot| Io { buffer: worker.memory.buffer(slot), ..source.template() };
         Flight {
             slots: (0..worker.depth).map(slot).collect(),
-            free: (0..worker.depth).rev().collect(),
+            free: FreeSlots { slots: (0..worker.depth).rev().collect(), count: depth },
             source,
             sheet: worker.sheet,
             batch: if wish.submit_batch == 0 { depth } else { wish.submit_batch as usize },
@@ -193,26 +211,26 @@ impl<'a> Flight<'a> {
     /// back, and whether there is nothing more.
     #[inline(always)]
     fn hand_over<E: Engine>(&mut self, engine: &mut E, files: &mut Files, now: Tick) -> (Tick, bool) {
-        let free = self.free.len();
+        let free = self.free.count;
         if free < self.refill_at {
             return (NEVER, false);
         }
         let keep = free.saturating_sub(self.batch);
         let mut answer = (NEVER, false);
-        while self.free.len() > keep {
-            let slot = self.free[self.free.len() - 1];
+        while self.free.count > keep {
+            let slot = self.free.slots[self.free.count - 1];
             let io = &mut self.slots[slot as usize];
             match self.source.next(now, slot, io) {
                 Next::Io => {
                     io.started = now;
                     engine.push(slot, io, files);
-                    self.free.pop();
+                    self.free.count -= 1;
                     continue;
                 }
                 Next::Later(tick) => answer.0 = tick,
                 Next::Wait => {
                     self.sheet.wait();
-                    if self.free.len() == self.slots.len() {
+                    if self.free.count == self.slots.len() {
                         answer.0 = now + WAIT_NS;
                     }
                 }
@@ -220,7 +238,7 @@ impl<'a> Flight<'a> {
             }
             break;
         }
-        self.sheet.depth(self.slots.len() - self.free.len(), free - self.free.len());
+        self.sheet.depth(self.slots.len() - self.free.count, free - self.free.count);
         answer
     }
 
