@@ -99,7 +99,8 @@ fn memory() -> TargetFacts {
 }
 
 fn directory(facts: TargetFacts) -> World {
-    let facts = PathFacts { kind: PathKind::Directory, bytes: 4096, writable: true, target: facts };
+    let facts =
+        PathFacts { kind: PathKind::Directory, bytes: 4096, readable: true, writable: true, target: facts };
     World { path: "/srv/data", facts, missing_engines: &[] }
 }
 
@@ -113,12 +114,18 @@ fn device() -> World {
         size_bytes: Some(1_000_204_886_016),
         ..ssd()
     };
-    let facts = PathFacts { kind: PathKind::BlockDevice, bytes: 1_000_204_886_016, writable: true, target };
+    let facts = PathFacts {
+        kind: PathKind::BlockDevice,
+        bytes: 1_000_204_886_016,
+        readable: true,
+        writable: true,
+        target,
+    };
     World { path: "/dev/nvme0n1", facts, missing_engines: &[] }
 }
 
 fn file(bytes: u64) -> World {
-    let facts = PathFacts { kind: PathKind::File, bytes, writable: true, target: ssd() };
+    let facts = PathFacts { kind: PathKind::File, bytes, readable: true, writable: true, target: ssd() };
     World { path: "big.iso", facts, missing_engines: &[] }
 }
 

@@ -68,10 +68,10 @@ pub fn run(plan: &Plan, options: &Options, emit: Emit<'_>) -> Result<Record, Vec
         match run_phase(&plan, index, options, &record, &mut made, emit) {
             Ok(phase) => {
                 emit(&Event::PhaseEnded(Box::new(phase.clone())));
-                let failed = phase.jobs.iter().flat_map(|job| &job.workers).find_map(|w| w.failure.clone());
+                let failed = first_failure(&phase);
                 record.phases.push(phase);
                 if let Some(failure) = failed {
-                    fail(&mut record, vec![worker_failure(&failure)], emit);
+                    fail(&mut record, vec![failure], emit);
                     break;
                 }
             }
@@ -99,10 +99,22 @@ fn fail(record: &mut Record, wrong: Vec<Diagnostic>, emit: Emit<'_>) {
     record.errors.extend(wrong);
 }
 
+/// The first worker that broke off, and why.
+fn first_failure(phase: &PhaseRecord) -> Option<Diagnostic> {
+    phase.jobs.iter().find_map(|job| {
+        let broken = job.workers.iter().find(|worker| worker.failure.is_some())?;
+        let text = broken.failure.as_ref()?;
+        Some(match job.workers.len() {
+            1 => worker_failure(&job.name, text),
+            _ => worker_failure(&format!("{}, worker {}", job.name, broken.index), text),
+        })
+    })
+}
+
 /// A worker's failure text back into message and hint.
-fn worker_failure(text: &str) -> Diagnostic {
+fn worker_failure(who: &str, text: &str) -> Diagnostic {
     let (message, hint) = text.split_once('\n').unwrap_or((text, ""));
-    let diagnostic = Diagnostic::error(&Default::default(), message);
+    let diagnostic = Diagnostic::error(&Default::default(), format!("{who}: {message}"));
     if hint.is_empty() { diagnostic } else { diagnostic.hint(hint) }
 }
 
@@ -362,8 +374,9 @@ fn watched(plan: &Plan, phase: &Phase) -> Vec<Watched> {
     for job in &phase.jobs {
         let asker = Asker { job: &job.name, worker: 0, repetition: phase.repetition };
         for target in job.targets.iter().map(|index| &plan.targets[*index]) {
-            if let Some(path) = target.path() {
-                all.push(Watched { target: target.name.clone(), path: prepare::resolve(path, asker) });
+            let path = target.path().map(|path| prepare::resolve(path, asker));
+            if let Some(path) = path.filter(|path| witness::is_storage(path)) {
+                all.push(Watched { target: target.name.clone(), path });
             }
         }
     }

@@ -61,6 +61,19 @@ pub fn block_in_this_thread() {
     }
 }
 
+/// Whether somebody can still read standard output: `false` once the reader of its pipe has gone away.
+pub fn is_listened_to() -> bool {
+    let mut stream = libc::pollfd { fd: libc::STDOUT_FILENO, events: 0, revents: 0 };
+    // SAFETY: the one descriptor's structure is valid for the call, which does not wait.
+    let answered = unsafe { libc::poll(&raw mut stream, 1, 0) };
+    answered < 1 || stream.revents & libc::POLLERR == 0
+}
+
+/// Stops the run as a signal would: whoever read the report has gone away.
+pub fn nobody_listens() {
+    interrupted(libc::SIGPIPE);
+}
+
 /// How often the user has said stop, and by which signal last.
 pub fn interruptions() -> (u32, i32) {
     (INTERRUPTIONS.load(SeqCst), LAST.load(SeqCst))

@@ -7,8 +7,8 @@ use iodyno_engine::ENGINES;
 use iodyno_model::{Diagnostic, Origin, VerbSet};
 use iodyno_report::native::Native;
 
-use crate::loader::Machinery;
-use crate::session::{self, Voice};
+use crate::loader::{Machinery, plain};
+use crate::session::{self, Voice, say};
 
 /// Runs a command and returns the exit status.
 pub fn answer(name: &str, arguments: &[String]) -> u8 {
@@ -17,7 +17,7 @@ pub fn answer(name: &str, arguments: &[String]) -> u8 {
         return dialect_answer(dialect, arguments, voice);
     }
     let Some((word, rest)) = arguments.split_first() else {
-        print!("{}", commands().render_help());
+        print(&commands().render_help().to_string());
         return 2;
     };
     match word.as_str() {
@@ -46,7 +46,7 @@ fn dialect_answer(dialect: &Dialect, arguments: &[String], voice: Voice) -> u8 {
     match (request, dialect.drop_in) {
         // A drop-in's refusal is the original's text, word for word.
         (Err(wrong), true) => {
-            wrong.iter().for_each(|wrong| eprintln!("{}", wrong.message));
+            wrong.iter().for_each(|wrong| say(&wrong.message));
             1
         }
         (request, _) => session::answer(request, &voice),
@@ -68,7 +68,13 @@ fn print(text: &str) -> u8 {
 fn unknown(word: &str) -> u8 {
     let names: Vec<&str> = commands_list().iter().map(|(name, _)| *name).collect();
     let wrong = Diagnostic::error(&Origin::argument(word), "no such command");
-    eprintln!("{}", wrong.hint(native::suggestion(word, &names)));
+    // A beginning that fits one command only needs no guess.
+    let beginnings: Vec<&str> = names.iter().copied().filter(|name| name.starts_with(word)).collect();
+    let known = if beginnings.is_empty() { names } else { beginnings };
+    say(wrong.hint(match known.as_slice() {
+        [only] => format!("did you mean `{only}`?"),
+        known => native::suggestion(word, known),
+    }));
     2
 }
 
@@ -127,8 +133,8 @@ fn dialects() -> String {
 fn completions(arguments: &[String]) -> u8 {
     let shell = arguments.first().and_then(|name| name.parse::<Shell>().ok());
     let Some(shell) = shell else {
-        eprintln!(
-            "error: completions: expected bash, zsh, fish, elvish or powershell\n hint: iodyno completions bash"
+        say(
+            "error: completions: expected bash, zsh, fish, elvish or powershell\n hint: iodyno completions bash",
         );
         return 2;
     };
@@ -142,29 +148,36 @@ fn man() -> u8 {
     match clap_mangen::Man::new(commands()).render(&mut page) {
         Ok(()) => print(&String::from_utf8_lossy(&page)),
         Err(error) => {
-            eprintln!("error: man: {error}");
+            say(format_args!("error: man: {error}"));
             1
         }
+    }
+}
+
+fn link_hint(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        std::io::ErrorKind::AlreadyExists => "existing files are never replaced",
+        _ => "name a directory that exists and can be written to",
     }
 }
 
 /// Makes a link for each drop-in in a directory; what exists stays.
 fn links(arguments: &[String]) -> u8 {
     let Some(folder) = arguments.first() else {
-        eprintln!("error: links: no directory was named\n hint: iodyno links ~/bin");
+        say("error: links: no directory was named\n hint: iodyno links ~/bin");
         return 2;
     };
     let Ok(program) = std::env::current_exe() else {
-        eprintln!("error: links: the program does not know where it lies");
+        say("error: links: the program does not know where it lies");
         return 1;
     };
     let mut status = 0;
     for dialect in DIALECTS.iter().filter(|dialect| dialect.drop_in) {
         let link = format!("{folder}/{}", dialect.name);
         match std::os::unix::fs::symlink(&program, &link) {
-            Ok(()) => println!("{link}"),
+            Ok(()) => drop(print(&format!("{link}\n"))),
             Err(error) => {
-                eprintln!("error: {link}: {error}\n hint: existing files are never replaced");
+                say(format_args!("error: {link}: {}\n hint: {}", plain(&error), link_hint(&error)));
                 status = 1;
             }
         }

@@ -55,7 +55,8 @@ impl Loader for Machinery {
             PathKind::BlockDevice => target.size_bytes.unwrap_or(0),
             _ => facts.len(),
         };
-        Some(PathFacts { kind, bytes, writable: witness::identity::writable(path), target })
+        let (readable, writable) = (witness::identity::readable(path), witness::identity::writable(path));
+        Some(PathFacts { kind, bytes, readable, writable, target })
     }
 
     fn now_unix_ns(&self) -> u64 {

@@ -4,11 +4,13 @@
 //! Exit status: 0 all went well; 1 (or what the dialect says) something failed; 2 nothing was run because the request
 //! was wrong; 128 + n stopped by signal n.
 
+use std::borrow::Cow;
+use std::fmt::Display;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-use iodyno_dialect::{ReportFile, Request, Run};
-use iodyno_engine::Options;
+use iodyno_dialect::{ReportFile, Request, Run, Translate};
+use iodyno_engine::{Options, signal};
 use iodyno_model::{Diagnostic, Event, Origin, Record};
 use iodyno_report::csv::Csv;
 use iodyno_report::json::Json;
@@ -41,7 +43,7 @@ impl Voice {
 pub fn answer(request: Result<Request, Vec<Diagnostic>>, voice: &Voice) -> u8 {
     match request {
         Err(wrong) => {
-            wrong.iter().for_each(|wrong| eprintln!("{wrong}"));
+            say_all(&wrong);
             2
         }
         Ok(Request::Print { out, status }) => {
@@ -58,109 +60,132 @@ pub fn answer(request: Result<Request, Vec<Diagnostic>>, voice: &Voice) -> u8 {
     }
 }
 
+/// Says something on standard error; where nobody listens, nobody is told.
+pub fn say(what: impl Display) {
+    let _ = writeln!(io::stderr(), "{what}");
+}
+
+fn say_all(what: &[Diagnostic]) {
+    what.iter().for_each(say);
+}
+
 /// A file that results go to, and who writes it.
 struct Sink {
     path: String,
     file: BufWriter<File>,
     reporter: Box<dyn Reporter>,
+    /// Whether it was made here, and not a device like `/dev/null`.
+    made: bool,
+}
+
+impl Sink {
+    fn take_back(self) {
+        if self.made {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// The event with its findings in the tool's own options; `None`: a finding that concerns nothing the tool prints.
+fn translated(event: &Event, translate: Translate) -> Option<Cow<'_, Event>> {
+    Some(match event {
+        Event::Finding(finding) => Cow::Owned(Event::Finding(Box::new(translate((**finding).clone())?))),
+        Event::Ended(record) => {
+            let mut record = record.clone();
+            record.findings = record.findings.into_iter().filter_map(translate).collect();
+            Cow::Owned(Event::Ended(record))
+        }
+        event => Cow::Borrowed(event),
+    })
 }
 
 fn session(mut run: Run, voice: &Voice) -> u8 {
-    let mut sinks = match run.files.iter().map(sink).collect::<Result<Vec<_>, _>>() {
+    let mut sinks = match sinks(&run.files) {
         Ok(sinks) => sinks,
         Err(wrong) => {
-            eprintln!("{wrong}");
+            say(wrong);
             return 2;
         }
     };
     if !voice.original {
-        run.messages.iter().for_each(|message| eprintln!("{message}"));
+        say_all(&run.messages);
     }
-    let talks = run.drop_in_voice(voice);
-    let mut live = (run.live_ns > 0 && talks.live).then(live_line);
+    let live_ns = if run.own_voice { 0 } else { run.live_ns };
+    let mut live = (live_ns > 0).then(live_line);
     let options = Options { live_ns: run.live_ns, ..Options::default() };
     let mut trouble: Option<io::Error> = None;
+    let mut listened = true;
+    let translate = run.translate;
     let mut tell = |event: &Event| {
-        let mut note = |result: io::Result<()>| {
-            if let Err(error) = result {
-                trouble.get_or_insert(error);
-            }
-        };
-        let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
-        let mut output = Output { out: &mut out, err: &mut err };
-        if let Some(live) = &mut live {
-            note(live.event(event, &mut output));
-        }
-        note(run.reporter.event(event, &mut output));
-        if let (Event::Message(message), true) = (event, talks.messages) {
-            note(writeln!(output.err, "{message}"));
-        }
-        note(output.out.flush());
+        let Some(translated) = translated(event, translate) else { return };
+        let event = translated.as_ref();
+        let told = report(event, live.as_mut(), run.reporter.as_mut());
         for sink in &mut sinks {
             let mut output = Output { out: &mut sink.file, err: &mut io::sink() };
-            note(sink.reporter.event(event, &mut output));
+            if let Err(error) = sink.reporter.event(event, &mut output) {
+                trouble.get_or_insert(error);
+            }
+        }
+        if let Err(error) = told {
+            trouble.get_or_insert(error);
+        }
+        // `head` has seen enough: there is nothing left to run for.
+        if sinks.is_empty() && !run.own_voice && listened && !signal::is_listened_to() {
+            listened = false;
+            signal::nobody_listens();
         }
     };
     let answer = iodyno_engine::run(&run.plan, &options, &mut tell);
+    let record = match answer {
+        Ok(record) => record,
+        Err(wrong) => {
+            sinks.into_iter().for_each(Sink::take_back);
+            return refused(run, wrong);
+        }
+    };
     for sink in &mut sinks {
         if let Err(error) = sink.file.flush() {
-            eprintln!("error: {}: {}", sink.path, plain(&error));
+            say(format_args!("error: {}: {}", sink.path, plain(&error)));
             return 1;
         }
     }
-    match answer {
-        Err(wrong) => {
-            sinks.iter().for_each(|sink| drop(std::fs::remove_file(&sink.path)));
-            run.refused(wrong)
+    let findings: Vec<_> = record.findings.iter().cloned().filter_map(run.translate).collect();
+    if run.own_voice && run.findings && voice.tells_findings() && !findings.is_empty() {
+        let text = iodyno_report::native::findings(&findings, iodyno_report::paint::Paint::default());
+        let _ = io::stderr().write_all(text.as_bytes());
+    }
+    match trouble.filter(|error| error.kind() != io::ErrorKind::BrokenPipe) {
+        Some(error) => {
+            say(format_args!("error: the report could not be written: {}", plain(&error)));
+            1
         }
-        Ok(record) => {
-            if talks.findings && voice.tells_findings() && !record.findings.is_empty() {
-                eprint!(
-                    "{}",
-                    iodyno_report::native::findings(&record.findings, iodyno_report::paint::Paint::default())
-                );
-            }
-            match trouble.filter(|error| error.kind() != io::ErrorKind::BrokenPipe) {
-                Some(error) => {
-                    eprintln!("error: the report could not be written: {}", plain(&error));
-                    1
-                }
-                None => status(&record, run.error_status),
-            }
-        }
+        None => status(&record, run.error_status),
     }
 }
 
-/// What is said on standard error besides the dialect's own report.
-struct Talk {
-    live: bool,
-    messages: bool,
-    findings: bool,
+/// Lets the live line and the report see an event; the reporter itself says what messages there are.
+fn report(event: &Event, live: Option<&mut LiveLine>, reporter: &mut dyn Reporter) -> io::Result<()> {
+    let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
+    let mut output = Output { out: &mut out, err: &mut err };
+    if let Some(live) = live {
+        // Talk that nobody hears is no reason to stop.
+        let _ = live.event(event, &mut output);
+    }
+    reporter.event(event, &mut output)?;
+    output.out.flush()
 }
 
-/// What a dialect's kind means for what is said.
-trait DropIn {
-    fn drop_in_voice(&self, voice: &Voice) -> Talk;
-    fn refused(self, wrong: Vec<Diagnostic>) -> u8;
-}
-
-impl DropIn for Run {
-    fn drop_in_voice(&self, _voice: &Voice) -> Talk {
-        Talk { live: !self.own_voice, messages: !self.own_voice, findings: self.own_voice && self.findings }
+/// Says why nothing was run: with its own voice the dialect does, as of a run that ended with errors.
+fn refused(mut run: Run, wrong: Vec<Diagnostic>) -> u8 {
+    if !run.own_voice {
+        say_all(&wrong);
+        return 2;
     }
-
-    /// Says why nothing was run: with its own voice the dialect does, as of a run that ended with errors.
-    fn refused(mut self, wrong: Vec<Diagnostic>) -> u8 {
-        if !self.own_voice {
-            wrong.iter().for_each(|wrong| eprintln!("{wrong}"));
-            return 2;
-        }
-        let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
-        let ended = Event::Ended(Box::new(Record { errors: wrong, ..Record::default() }));
-        // Nobody may be listening on standard error.
-        let _ = self.reporter.event(&ended, &mut Output { out: &mut out, err: &mut err });
-        self.error_status as u8
-    }
+    let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
+    let ended = Event::Ended(Box::new(Record { errors: wrong, ..Record::default() }));
+    // Nobody may be listening on standard error.
+    let _ = run.reporter.event(&ended, &mut Output { out: &mut out, err: &mut err });
+    run.error_status as u8
 }
 
 fn live_line() -> LiveLine {
@@ -168,21 +193,37 @@ fn live_line() -> LiveLine {
     LiveLine::new(io::stderr().is_terminal(), width)
 }
 
+/// Opens every file, or none.
+fn sinks(files: &[ReportFile]) -> Result<Vec<Sink>, Diagnostic> {
+    let mut sinks = Vec::new();
+    for file in files {
+        match sink(file) {
+            Ok(sink) => sinks.push(sink),
+            Err(wrong) => {
+                sinks.into_iter().for_each(Sink::take_back);
+                return Err(wrong);
+            }
+        }
+    }
+    Ok(sinks)
+}
+
 fn sink(file: &ReportFile) -> Result<Sink, Diagnostic> {
+    let path = file.path.as_str();
     let reporter: Box<dyn Reporter> = match file.format.as_str() {
         "json" => Box::new(Json::new()),
         _ => Box::new(Csv::new()),
     };
+    let made = !["/dev/stdout", "/dev/stderr", "/dev/null"].contains(&path);
     // What the user already had is never overwritten.
-    let opened = OpenOptions::new().write(true).create_new(true).open(&file.path);
-    let opened = opened.or_else(|error| match file.path.as_str() {
-        "/dev/stdout" | "/dev/stderr" | "/dev/null" => OpenOptions::new().write(true).open(&file.path),
-        _ => Err(error),
-    });
-    match opened {
-        Ok(opened) => Ok(Sink { path: file.path.clone(), file: BufWriter::new(opened), reporter }),
-        Err(error) => Err(Diagnostic::error(&Origin::argument(&file.path), plain(&error))
-            .hint("results go to a file that does not exist yet, in a directory that does")),
+    match OpenOptions::new().write(true).create_new(made).open(path) {
+        Ok(opened) => Ok(Sink { path: path.into(), file: BufWriter::new(opened), reporter, made }),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(Diagnostic::error(&Origin::argument(path), "it exists already, and is not overwritten")
+                .hint("name a file that does not exist yet"))
+        }
+        Err(error) => Err(Diagnostic::error(&Origin::argument(path), plain(&error))
+            .hint("results go to a new file, in a directory that exists and can be written to")),
     }
 }
 

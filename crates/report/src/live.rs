@@ -69,7 +69,10 @@ impl LiveLine {
     /// Time left, if every phase that is still to come has a limit.
     fn left_ns(&self, in_phase_ns: Option<u64>) -> Option<u64> {
         let later = self.phases_ns.get(self.phase + 1..)?;
-        Some(later.iter().fold(in_phase_ns?, |sum, ns| sum.saturating_add(*ns)))
+        let left = later.iter().fold(in_phase_ns?, |sum, ns| sum.saturating_add(*ns));
+        // A phase without a time limit may take as long as it likes.
+        let known = self.phases_ns.get(self.phase..)?.iter().all(|ns| *ns > 0);
+        known.then_some(left)
     }
 
     fn line(&self, rate: &str, left_ns: Option<u64>) -> String {

@@ -12,9 +12,9 @@ mod text;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use iodyno_model::{Diagnostic, Origin, units};
+use iodyno_model::{Diagnostic, Finding, Origin, units};
 
-use crate::{Dialect, Loader, PathFacts, PathKind, ReportFile, Request, Run};
+use crate::{Dialect, Loader, PathFacts, PathKind, ReportFile, Request, Run, advised};
 use cells::Budget;
 
 /// The command in the list of dialects.
@@ -126,6 +126,7 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
         live_ns: LIVE_NS,
         own_voice: false,
         findings: false,
+        translate,
         error_status: 1,
     })))
 }
@@ -139,10 +140,22 @@ fn long_option(argument: String) -> String {
 }
 
 fn usage(error: &clap::Error) -> Diagnostic {
-    let text = error.render().to_string();
-    let message = text.lines().next().unwrap_or_default();
-    Diagnostic::error(&Origin::Default, message.strip_prefix("error: ").unwrap_or(message))
-        .hint("iodyno measure --help lists what is accepted")
+    crate::native::refusal("iodyno measure", error)
+}
+
+/// Findings in the options of this command.
+fn translate(finding: Finding) -> Option<Finding> {
+    let cached = "this file system takes no direct I/O: choose a --size well above memory, or measure the device beneath";
+    advised(
+        finding,
+        &[
+            (1, cached),
+            (2, cached),
+            (6, "measure longer: --full, or --time 5s"),
+            (7, "measure longer (--full), when nobody else uses the machine; a new SSD needs filling first"),
+            (13, "use an engine that keeps a depth: --engine io_uring or libaio"),
+        ],
+    )
 }
 
 fn setup(options: &Options, loader: &mut dyn Loader) -> Result<Setup, Diagnostic> {
@@ -155,6 +168,12 @@ fn setup(options: &Options, loader: &mut dyn Loader) -> Result<Setup, Diagnostic
     if !matches!(kind, PathKind::File | PathKind::Directory | PathKind::BlockDevice) {
         return Err(Diagnostic::error(&origin, "neither a directory nor a file nor a block device")
             .hint("name a directory to measure in, e.g. iodyno measure /tmp"));
+    }
+    if kind != PathKind::Directory && !facts.readable {
+        return Err(Diagnostic::error(&origin, "it cannot be read: permission denied").hint(match kind {
+            PathKind::BlockDevice => "run as root, or as a member of the device's group",
+            _ => "name a file that you may read, or a directory that you may write to",
+        }));
     }
     if kind == PathKind::Directory && !facts.writable {
         return Err(Diagnostic::error(&origin, "this directory cannot be written to").hint(

@@ -47,6 +47,9 @@ pub(super) fn what(setup: &Setup, targets: &[TargetFacts]) -> String {
 impl Text<'_> {
     /// The whole card.
     pub(super) fn card(&self) -> String {
+        if self.record.phases.is_empty() {
+            return [self.title(), self.errors()].concat();
+        }
         let blocks = [
             self.title(),
             self.lines(),
@@ -70,11 +73,13 @@ impl Text<'_> {
         );
         if let Some(signal) = self.record.stopped_by {
             let planned = self.context.started.as_ref().map_or(0, |started| started.plan.phases.len());
-            let stopped = format!(
-                "stopped by signal {signal} in measurement {} of {planned}: {NONE} was not reached, and medians \
-                 rest on fewer passes",
-                self.record.phases.len()
-            );
+            let stopped = match self.record.phases.len() {
+                0 => format!("stopped by signal {signal} before anything was measured"),
+                reached => format!(
+                    "stopped by signal {signal} in measurement {reached} of {planned}: {NONE} was not reached, \
+                     and medians rest on fewer passes"
+                ),
+            };
             text.push_str(&self.paint.severity(Severity::Doubtful, &wrapped(&stopped, WIDTH - 2, 2)));
             text.push('\n');
         }

@@ -3,6 +3,7 @@
 //! Refuses to run what it cannot read whole, and to give up a device that was not named here.
 
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
 use iodyno_model::{Diagnostic, Origin, Plan, TargetFacts, TargetKind, sweep};
 use iodyno_report::{Reporter, plan as report};
 
@@ -97,6 +98,7 @@ pub fn run(
         live_ns: if arguments.quiet { 0 } else { LIVE_NS },
         own_voice: false,
         findings: true,
+        translate: crate::untranslated,
         error_status: 1,
     })))
 }
@@ -115,15 +117,19 @@ fn parsed<T: Parser>(name: &str, arguments: &[String]) -> Result<Result<T, Reque
 }
 
 /// clap's message as one of ours: its first line is the message, the rest is advice.
-fn refusal(name: &str, error: &clap::Error) -> Diagnostic {
+pub fn refusal(name: &str, error: &clap::Error) -> Diagnostic {
     let text = error.to_string();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let message = lines.next().unwrap_or("wrong arguments").trim_start_matches("error: ").to_string();
-    let rest: Vec<_> =
-        lines.filter(|line| !line.starts_with("Usage") && !line.starts_with("For more")).collect();
+    let advice = ["Usage", "For more", "tip:"];
+    let rest: Vec<_> = lines.filter(|line| !advice.iter().any(|word| line.starts_with(word))).collect();
     let missing = message.ends_with(':').then(|| rest.join(", "));
     let message = missing.map_or(message.clone(), |missing| format!("{message} {missing}"));
-    Diagnostic::error(&Origin::argument(name), message).hint(format!("{name} --help tells what there is"))
+    let hint = match error.get(ContextKind::SuggestedArg) {
+        Some(ContextValue::String(meant)) => format!("did you mean `{meant}`?"),
+        _ => format!("{name} --help tells what there is"),
+    };
+    Diagnostic::error(&Origin::argument(name), message).hint(hint)
 }
 
 fn load(file: &str, seed: Option<u64>, loader: &mut dyn Loader) -> Result<Plan, Vec<Diagnostic>> {

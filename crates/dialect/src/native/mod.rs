@@ -18,6 +18,7 @@ mod value;
 
 use iodyno_model::{Action, Diagnostic, Intent, Job, Origin, Phase, Plan, Repeat, Step, Workload};
 
+pub(crate) use command::refusal;
 pub use command::{ReporterMaker, plan, run};
 
 pub use fields::suggestion;

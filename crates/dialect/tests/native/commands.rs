@@ -116,7 +116,7 @@ fn wrong_arguments_are_one_clear_message() {
     );
     assert_eq!(
         message(run(&["p.toml", "--sead", "3"])),
-        "error: iodyno run: unexpected argument '--sead' found\n hint: iodyno run --help tells what there is"
+        "error: iodyno run: unexpected argument '--sead' found\n hint: did you mean `--seed`?"
     );
     assert!(
         message(plan(&[])).contains("required arguments were not provided: <FILE>"),

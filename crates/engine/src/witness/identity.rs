@@ -181,6 +181,12 @@ pub fn writable(path: &str) -> bool {
     c_path(path).is_ok_and(|path| unsafe { libc::access(path.as_ptr(), libc::W_OK) } == 0)
 }
 
+/// Whether this user may read it.
+pub fn readable(path: &str) -> bool {
+    // SAFETY: the path is zero-terminated.
+    c_path(path).is_ok_and(|path| unsafe { libc::access(path.as_ptr(), libc::R_OK) } == 0)
+}
+
 /// Size and free space (for this user) of a file system, in bytes.
 #[allow(clippy::unnecessary_cast)] // the types differ between systems
 fn space(path: &Path) -> (Option<u64>, Option<u64>) {

@@ -71,7 +71,21 @@ pub fn in_use(path: &str) -> Option<String> {
     let swaps = std::fs::read_to_string("/proc/swaps").unwrap_or_default();
     let names = |line: &str| line.split_whitespace().next() == Some(real.as_str());
     let swap = || swaps.lines().any(names).then(|| "it is used as swap".to_string());
-    mounted.or_else(swap).or_else(|| claimed(path))
+    mounted.or_else(swap).or_else(|| behind_a_loop(&real)).or_else(|| claimed(path))
+}
+
+/// A loop device whose blocks lie on this one: the kernel does not count it as a claim.
+fn behind_a_loop(device: &str) -> Option<String> {
+    let devices = std::fs::read_dir("/sys/block").ok()?;
+    let lies_here = |name: &String| {
+        let file = std::fs::read_to_string(format!("/sys/block/{name}/loop/backing_file"));
+        file.is_ok_and(|file| file.trim_end() == device)
+    };
+    let names = devices.flatten().map(|device| device.file_name().to_string_lossy().into_owned());
+    names
+        .filter(|name| name.starts_with("loop"))
+        .find(lies_here)
+        .map(|name| format!("/dev/{name} lies on it"))
 }
 
 /// Whether a mounted device is the given one, or a partition of it (`sda1` of `sda`, `nvme0n1p2` of `nvme0n1`).

@@ -1,0 +1,35 @@
+//! The whole program as a new user meets it: good places, bad places, interruptions, refusals.
+//!
+//! Every case starts the built binary and looks at its exit status, its report (stdout), its talk (stderr) and at what
+//! it left behind. It asserts no absolute speed; every run is bounded in time, so that a hang is a failure.
+
+// Signals, and what happens between fork and exec.
+#![allow(unsafe_code)]
+
+#[cfg(target_os = "linux")]
+mod crowd;
+#[cfg(target_os = "linux")]
+mod devices;
+#[cfg(target_os = "linux")]
+mod measure;
+#[cfg(target_os = "linux")]
+mod plans;
+#[cfg(target_os = "linux")]
+mod program;
+#[cfg(target_os = "linux")]
+mod words;
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    testbed::run(
+        [measure::cases(), plans::cases(), devices::cases(), crowd::cases(), words::cases()]
+            .into_iter()
+            .flatten()
+            .collect(),
+    )
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() -> std::process::ExitCode {
+    testbed::run(Vec::new())
+}

@@ -1,0 +1,316 @@
+//! `iodyno plan` and `iodyno run`: what goes wrong while a plan runs, and what must come out the same again.
+
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+
+use testbed::fuse::{Config, Device, Fault, Kind, Pick};
+use testbed::sandbox::FullDisk;
+use testbed::{Case, Need, Outcome};
+
+use crate::program::{Running, Told, fingerprint, iodyno, names, plan, run, scratch, told};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        Case::new("every example is explained", &[], examples),
+        Case::new(
+            "EIO is tallied with its first offset, by threads and processes",
+            &[Need::Fuse],
+            input_output_error,
+        ),
+        Case::new(
+            "EIO through io_uring is tallied alike",
+            &[Need::Fuse, Need::IoUring],
+            error_through_io_uring,
+        ),
+        Case::new("short transfers are counted", &[Need::Fuse], short),
+        Case::new("ENOSPC in the middle of a job is told once", &[Need::Mount], no_space),
+        Case::new("a layout that does not fit is told and taken back", &[Need::Mount], no_space_for_layout),
+        Case::new("a killed worker is reported, not waited for", &[], killed),
+        Case::new("a killed conductor leaves no worker behind", &[], orphans),
+        Case::new("Ctrl-C of a terminal stops processes and removes files", &[], interrupted),
+        Case::new("a worker that hangs is left at the second Ctrl-C", &[], second_interruption),
+        Case::new("a sweep is one table", &[], sweep),
+        Case::new("the same seed gives the same data", &[], || same_seed("psync", 1)),
+        Case::new("the same seed gives the same data through io_uring", &[Need::IoUring], || {
+            same_seed("io_uring", 8)
+        }),
+        Case::new("a plan on standard input", &[], standard_input),
+        Case::new("nothing is run when anything is wrong", &[], all_or_nothing),
+    ]
+}
+
+fn examples() -> Outcome {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples"));
+    let examples: Vec<_> = names(folder).into_iter().filter(|name| name.ends_with(".toml")).collect();
+    assert!(examples.len() >= 5, "{examples:?}");
+    for name in examples {
+        for expand in [&[][..], &["--expand"]] {
+            let mut command = iodyno(["plan"]);
+            let said = told({
+                command.arg(folder.join(&name)).args(expand);
+                command
+            });
+            said.expect(0, &["phase 1", "What it does", "How much"]);
+            assert!(said.err.is_empty(), "{name}: {said}");
+        }
+    }
+    Ok(())
+}
+
+fn reads(device: &Device, engine: &str, more: &str) -> Told {
+    let home = scratch();
+    let path = device.path().display();
+    let text = format!(
+        "[target.d]\nfile = \"{path}\"\ndirect = true\n[[phase]]\n[[phase.job]]\nname = \"reader\"\non = \"d\"\ndo = \"read\"\n\
+         engine = \"{engine}\"\nuntil = {{ operations = 10 }}\n{more}\n"
+    );
+    run(home.path(), &text, &[])
+}
+
+fn failing(nth: u64) -> Result<Device, testbed::Skip> {
+    Device::mount(Config::faulty(vec![Fault::Error {
+        on: Kind::Read,
+        pick: Pick::Nth(nth),
+        errno: libc::EIO,
+    }]))
+}
+
+fn input_output_error() -> Outcome {
+    let device = failing(3)?;
+    for processes in [false, true] {
+        device.reset();
+        let kind = format!("processes = {processes}\nerrors = \"continue\"");
+        reads(&device, "psync", &kind)
+            .expect(1, &["EIO, input/output error", "read", "first at offset 8,192", "[20]"]);
+        assert_eq!(device.counts().reads, 10, "it went on, as it was told to");
+        device.reset();
+        reads(&device, "psync", &format!("processes = {processes}"))
+            .expect(1, &["EIO", "first at offset 8,192"]);
+        assert_eq!(device.counts().reads, 3, "the first error stops it");
+    }
+    Ok(())
+}
+
+fn error_through_io_uring() -> Outcome {
+    let device = failing(2)?;
+    reads(&device, "io_uring", "errors = \"continue\"").expect(1, &["EIO", "read", "first at offset 4,096"]);
+    Ok(())
+}
+
+fn short() -> Outcome {
+    let fault = Fault::Short { on: Kind::Read, pick: Pick::Nth(2), bytes: 512 };
+    let device = Device::mount(Config::faulty(vec![fault]))?;
+    let home = scratch();
+    let json = home.path().join("r.json");
+    let text = format!(
+        "[target.d]\nfile = \"{}\"\ndirect = true\n[[phase]]\n[[phase.job]]\non = \"d\"\ndo = \"read\"\n\
+         until = {{ operations = 10 }}\n",
+        device.path().display()
+    );
+    run(home.path(), &text, &["--json", &json.display().to_string()]);
+    let record: serde_json::Value = serde_json::from_slice(&std::fs::read(json)?)?;
+    let text = record.to_string();
+    assert!(text.contains("\"short\":1"), "{record:#}");
+    Ok(())
+}
+
+/// A file on a disk with room for 2 MiB, of which `size` is wanted.
+fn written(disk: &FullDisk, target: &str) -> (tempfile::TempDir, Told) {
+    let home = scratch();
+    let file = disk.path().join("data");
+    let text = format!(
+        "[target.d]\nfile = \"{}\"\nsize = \"8MiB\"\nremove = true\n{target}\n[[phase]]\n[[phase.job]]\non = \"d\"\n\
+         do = \"write\"\nblock = \"64KiB\"\n",
+        file.display()
+    );
+    let told = run(home.path(), &text, &[]);
+    (home, told)
+}
+
+fn no_space() -> Outcome {
+    let disk = FullDisk::tmpfs(2 << 20)?;
+    let (_home, told) = written(&disk, "create = true");
+    told.expect(1, &["write failed once: ENOSPC, no space left; first at offset 2,097,152"]);
+    assert_eq!(names(disk.path()), ["ballast"], "{told}");
+    Ok(())
+}
+
+fn no_space_for_layout() -> Outcome {
+    let disk = FullDisk::tmpfs(2 << 20)?;
+    let (_home, told) = written(&disk, "prepare = \"filled\"");
+    told.expect(1, &["No space left on device", "choose a smaller size"]).one_error();
+    assert_eq!(names(disk.path()), ["ballast"], "{told}");
+    Ok(())
+}
+
+/// Four processes that have twenty seconds on a target that is not there.
+fn processes() -> String {
+    "[target.n]\nnothing = \"1TiB\"\n[[phase]]\n[[phase.job]]\nname = \"crowd\"\non = \"n\"\nengine = \"null\"\n\
+     do = \"read\"\nworkers = 4\nprocesses = true\nuntil = { time = \"20s\" }\n"
+        .into()
+}
+
+fn start(home: &Path, text: &str) -> Running {
+    let mut command = iodyno(["run", "--quiet"]);
+    command.arg(plan(home, text)).current_dir(home).process_group(0);
+    Running::start(command)
+}
+
+fn children(pid: i32) -> Vec<i32> {
+    let path = format!("/proc/{pid}/task/{pid}/children");
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+}
+
+fn kill(pid: i32, signal: i32) {
+    // SAFETY: the process, or the group, is one that this test started.
+    unsafe { libc::kill(pid, signal) };
+}
+
+fn killed() -> Outcome {
+    let home = scratch();
+    let mut running = start(home.path(), &processes());
+    let pid = running.pid();
+    running.until("four workers", || children(pid).len() == 4);
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    let begun = std::time::Instant::now();
+    kill(children(pid)[1], libc::SIGKILL);
+    let told = running.end();
+    told.expect(1, &["killed by signal 9", "crowd, worker 1"]).expect(1, &["[20]"]);
+    assert!(begun.elapsed().as_secs() < 15, "the others went on to their end");
+    Ok(())
+}
+
+fn orphans() -> Outcome {
+    let home = scratch();
+    let mut running = start(home.path(), &processes());
+    let pid = running.pid();
+    let mut workers = Vec::new();
+    running.until("four workers", || {
+        workers = children(pid);
+        workers.len() == 4
+    });
+    // A worker asks the kernel to go with its parent as its very first act.
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    running.signal(libc::SIGKILL);
+    assert_eq!(running.end().code(), 137);
+    let lives = |pid: &i32| {
+        let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        state.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
+    };
+    for _ in 0..500 {
+        if !workers.iter().any(lives) {
+            return Ok(());
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    Err("workers outlived their conductor".into())
+}
+
+fn interrupted() -> Outcome {
+    for processes in [true, false] {
+        let home = scratch();
+        let text = format!(
+            "[target.d]\nfile = \"data-{{worker}}\"\nsize = \"1MiB\"\nprepare = \"filled\"\nremove = true\n\
+             [target.s]\nfiles = \"set\"\ncount = 10\nprepare = \"filled\"\nremove = true\n\
+             [[phase]]\n[[phase.job]]\nname = \"a\"\non = \"d\"\ndo = \"read\"\nworkers = 3\n\
+             processes = {processes}\nuntil = {{ time = \"20s\" }}\n[[phase.job]]\nname = \"b\"\non = \"s\"\n\
+             do = \"stat\"\nuntil = {{ time = \"20s\" }}\n"
+        );
+        let mut running = start(home.path(), &text);
+        running.until("the set", || home.path().join("set").exists());
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        // A terminal tells everybody in the foreground.
+        kill(-running.pid(), libc::SIGINT);
+        let told = running.end();
+        told.expect(130, &["signal 2"]);
+        assert_eq!(names(home.path()), ["plan.toml"], "{told}");
+    }
+    Ok(())
+}
+
+/// A pipe that is open and never written to: a read of it hangs.
+fn second_interruption() -> Outcome {
+    let home = scratch();
+    let (silence, _writer) = std::io::pipe()?;
+    let text = "[target.d]\ndescriptor = 0\n[[phase]]\n[[phase.job]]\non = \"d\"\ndo = \"read\"\npick = \"stream\"\n\
+                until = { time = \"40s\" }\n";
+    let mut command = iodyno(["run", "--quiet"]);
+    command.arg(plan(home.path(), text)).stdin(silence);
+    let mut running = Running::start(command);
+    let pid = running.pid();
+    let reads = || {
+        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        tasks.into_iter().any(|task| {
+            std::fs::read_to_string(task.path().join("wchan")).is_ok_and(|place| place.contains("pipe_read"))
+        })
+    };
+    running.until("a read that hangs", reads);
+    let begun = std::time::Instant::now();
+    running.signal(libc::SIGINT);
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    running.signal(libc::SIGINT);
+    running.end().expect(130, &["signal 2"]);
+    assert!(begun.elapsed().as_secs() < 15, "it waited for the pipe");
+    Ok(())
+}
+
+fn sweep() -> Outcome {
+    let home = scratch();
+    let text = "[target.n]\nnothing = \"1TiB\"\n[[phase]]\nname = \"reads\"\n[[phase.job]]\non = \"n\"\nengine = \"null\"\n\
+                do = \"read\"\nuntil = { operations = 10000 }\n[[sweep]]\ndepth = [1, 4, 16]\n";
+    let told = run(home.path(), text, &[]);
+    told.expect(0, &["depth"]);
+    let starts = |row: &&str| ["1 ", "4 ", "16 "].iter().any(|depth| row.trim_start().starts_with(depth));
+    let heads = told
+        .out
+        .lines()
+        .filter(|line| line.trim_start().starts_with("depth") && line.contains("IOPS"))
+        .count();
+    assert_eq!((heads, told.out.lines().filter(starts).count()), (1, 3), "{told}");
+    Ok(())
+}
+
+fn same_seed(engine: &str, depth: u32) -> Outcome {
+    let written = |more: &[&str]| {
+        let home = scratch();
+        let text = format!(
+            "seed = 7\n[target.d]\nfile = \"data\"\nsize = \"4MiB\"\ncreate = true\n[[phase]]\n[[phase.job]]\non = \"d\"\n\
+             engine = \"{engine}\"\ndepth = {depth}\ndo = \"write\"\npick = \"random\"\nblock = \"4KiB\"\n"
+        );
+        run(home.path(), &text, more).expect(0, &["4 MiB"]);
+        let data = home.path().join("data");
+        assert_eq!(data.metadata().expect("what was written").len(), 4 << 20);
+        fingerprint(&data)
+    };
+    let first = written(&[]);
+    assert_eq!(written(&[]), first);
+    assert_ne!(written(&["--seed", "8"]), first);
+    Ok(())
+}
+
+fn standard_input() -> Outcome {
+    let home = scratch();
+    let path = plan(
+        home.path(),
+        "[target.n]\nnothing = \"1GiB\"\n[[phase]]\n[[phase.job]]\non = \"n\"\nengine = \"null\"\n\
+                                  do = \"read\"\nuntil = { operations = 5 }\n",
+    );
+    let mut command = iodyno(["run", "-"]);
+    command.stdin(std::fs::File::open(path)?);
+    told(command).expect(0, &["null"]);
+    let mut command = iodyno(["run", "-"]);
+    command.stdin(std::process::Stdio::null());
+    told(command).refused(&["standard input"]);
+    Ok(())
+}
+
+fn all_or_nothing() -> Outcome {
+    let home = scratch();
+    let text = "[target.d]\nfile = \"made\"\nsize = \"1MiB\"\nprepare = \"filled\"\n[[phase]]\n[[phase.job]]\non = \"d\"\n\
+                do = \"read\"\n[[phase]]\n[[phase.job]]\non = \"d\"\nengine = \"warp\"\ndo = \"read\"\n";
+    let told = run(home.path(), text, &["--json", "r.json"]);
+    told.expect(2, &["no engine `warp`"]).one_error();
+    assert_eq!(names(home.path()), ["plan.toml"]);
+    Ok(())
+}
