@@ -89,7 +89,7 @@ impl Worker<'_> {
             let result = call::perform(&Io { verb, file, ..Io::default() }, &mut self.files);
             *ended = clock::now();
             match result {
-                0.. => self.sheet.success(label, 0, false, *ended - started),
+                0.. => self.sheet.success(label, 0, *ended - started),
                 _ => self.sheet.failure(label, verb, -result as i32, 0, file),
             }
         }
@@ -146,10 +146,10 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
     let begin = worker.wait_for_turn(&mut engine);
     let mut flight = Flight::new(worker, (worker.source)(&worker.files, begin)?, begin);
     worker.sheet.head.began.store(begin, Relaxed);
+    let gate = worker.gate;
     loop {
         let now = engine.now();
-        let (mut wake, mut over) =
-            (NEVER, worker.gate.stopped() || (now >= flight.deadline && !flight.winds_up()));
+        let (mut wake, mut over) = (NEVER, gate.stopped() || (now >= flight.deadline && !flight.winds_up()));
         if !over {
             (wake, over) = flight.hand_over(&mut engine, &mut worker.files, now);
         }
@@ -215,9 +215,9 @@ impl<'a> Flight<'a> {
         if free < self.refill_at {
             return (NEVER, false);
         }
-        let keep = free.saturating_sub(self.batch);
+        let mut left = free.min(self.batch);
         let mut answer = (NEVER, false);
-        while self.free.count > keep {
+        while left > 0 {
             let slot = self.free.slots[self.free.count - 1];
             let io = &mut self.slots[slot as usize];
             match self.source.next(now, slot, io) {
@@ -225,6 +225,7 @@ impl<'a> Flight<'a> {
                     io.started = now;
                     engine.push(slot, io, files);
                     self.free.count -= 1;
+                    left -= 1;
                     continue;
                 }
                 Next::Later(tick) => answer.0 = tick,
@@ -257,20 +258,16 @@ impl<'a> Flight<'a> {
         self.ended = ended;
         let result = if self.source.listens { self.source.done(slot, io, result, ended) } else { result };
         self.free.push(slot);
-        if result < 0 || io.flags & (SILENT | PACED) != 0 {
+        // Failed and short results alike are below what was asked for.
+        if result < io.bytes as i64 || io.flags & (SILENT | PACED) != 0 {
             return self.complete_rarely(slot, result, ended);
         }
         let latency = ended.saturating_sub(io.started);
         self.series.observe(latency);
-        self.sheet.success(
-            io.label,
-            result as u64,
-            (result as u64) < io.bytes && io.verb.moves_data(),
-            latency,
-        );
+        self.sheet.success(io.label, result as u64, latency);
     }
 
-    /// Failures, untallied operations, and latencies from the intended start.
+    /// Failures, short results, untallied operations, and latencies from the intended start.
     #[inline(never)]
     fn complete_rarely(&mut self, slot: Slot, result: i64, ended: Tick) {
         let io = self.slots[slot as usize];
@@ -285,15 +282,16 @@ impl<'a> Flight<'a> {
             }
             return;
         }
-        let latency = ended.saturating_sub(io.intended);
+        let paced = io.flags & PACED != 0;
+        let latency = ended.saturating_sub(if paced { io.intended } else { io.started });
         self.series.observe(latency);
-        self.sheet.success(
-            io.label,
-            result as u64,
-            (result as u64) < io.bytes && io.verb.moves_data(),
-            latency,
-        );
-        self.sheet.service(io.label, ended.saturating_sub(io.started));
+        self.sheet.success(io.label, result as u64, latency);
+        if (result as u64) < io.bytes && io.verb.moves_data() {
+            self.sheet.short(io.label);
+        }
+        if paced {
+            self.sheet.service(io.label, ended.saturating_sub(io.started));
+        }
     }
 
     /// The ramp is over, or a row of the series.
