@@ -179,14 +179,16 @@ impl Sheets {
 impl Sheet<'_> {
     /// Counts a success.
     #[inline(always)]
-    pub fn success(&self, label: u16, bytes: u64, short: bool, latency_ns: u64) {
+    pub fn success(&self, label: u16, bytes: u64, latency_ns: u64) {
         let line = &self.lines[label as usize];
         add(&line.operations, 1);
         add(&line.bytes, bytes);
         line.latency.record(latency_ns);
-        if short {
-            add(&line.short, 1);
-        }
+    }
+
+    /// Counts that a success moved less than it was asked to.
+    pub fn short(&self, label: u16) {
+        add(&self.lines[label as usize].short, 1);
     }
 
     /// Counts the latency from the actual start, beside the one from the intended start.
@@ -509,8 +511,9 @@ mod tests {
         let sheets = Sheets::new(2, 1).unwrap();
         let labels = [("read".to_string(), Verb::Read)];
         let sheet = sheets.sheet(1);
-        sheet.success(0, 4096, false, 1000);
-        sheet.success(0, 512, true, 3000);
+        sheet.success(0, 4096, 1000);
+        sheet.success(0, 512, 3000);
+        sheet.short(0);
         sheet.failure(0, Verb::Read, libc::EIO, 77, 0);
         sheet.failure(0, Verb::Read, libc::EIO, 99, 0);
         let tally = sheet.tally(&labels, 0);
@@ -527,7 +530,7 @@ mod tests {
         let sheet = sheets.sheet(0);
         let mut series = SeriesWriter::new(0);
         for second in 1..=3000u64 {
-            sheet.success(0, 1, false, 5);
+            sheet.success(0, 1, 5);
             series.turn(&sheet, &[Kind::Read], second * ROW_NS);
         }
         let series = sheet.series();

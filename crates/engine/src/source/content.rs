@@ -33,6 +33,8 @@ pub struct Content {
     writes: u64,
     findings: Findings,
     names: Vec<String>,
+    /// Owners of bad places, each with its handle.
+    accused: Vec<(u64, u32)>,
 }
 
 struct FileContent {
@@ -108,6 +110,7 @@ impl Content {
             writes: 0,
             findings: Findings::default(),
             names: names(brief),
+            accused: Vec::new(),
         };
         if payload.verify.is_some() {
             content.checker = Some(Checker::new(payload, seed, block).map_err(failure)?.written_as(grain));
@@ -236,6 +239,10 @@ impl Content {
                 if !verdict.is_clean() {
                     bad = if bad == 0 { i64::from(verdict.code()) } else { bad };
                     self.findings.add(&verdict);
+                    let owner = verdict.corruptions[0].owner;
+                    if !self.accused.iter().any(|(accused, _)| *accused == owner) {
+                        self.accused.push((owner, io.file));
+                    }
                 }
             }
             start = end;
@@ -262,17 +269,15 @@ impl Content {
         self.files[handle].base
     }
 
-    /// What was found wrong, a sentence each; the first few. Only all together show what was swapped.
+    /// What was found wrong, a sentence each, by file and offset; the first few. To be asked at the end: only all reads
+    /// together show which blocks were swapped.
     pub fn complaints(&self) -> Vec<String> {
         let name = |owner: u64| {
-            let file = self.files.iter().position(|file| file.id == owner);
-            file.map_or("file", |file| self.names[file].as_str())
+            let handle = self.accused.iter().find(|(accused, _)| *accused == owner);
+            handle.map_or("unknown file", |(_, handle)| &self.names[*handle as usize])
         };
-        let all = self.findings.classified();
-        all.iter()
-            .take(COMPLAINTS_MOST)
-            .map(|corruption| format!("{}: {corruption}", name(corruption.owner)))
-            .collect()
+        let found = self.findings.classified().into_iter().take(COMPLAINTS_MOST);
+        found.map(|corruption| format!("{}: {corruption}", name(corruption.owner))).collect()
     }
 
     /// Everything that was found wrong.
