@@ -49,7 +49,7 @@ pub type Emit<'a> = &'a mut dyn FnMut(&Event);
 /// # Errors
 /// Everything that keeps the plan from starting.
 pub fn run(plan: &Plan, options: &Options, emit: Emit<'_>) -> Result<Record, Vec<Diagnostic>> {
-    clock::calibrate();
+    clock::begin_calibration();
     let plan = check(plan)?;
     raise_file_limit();
     signal::install();
@@ -59,6 +59,7 @@ pub fn run(plan: &Plan, options: &Options, emit: Emit<'_>) -> Result<Record, Vec
         Record { name: plan.name.clone(), seed: plan.seed, machine: machine.clone(), ..Default::default() };
     let started = Started { plan: plan.clone(), targets, machine, at_unix_ns: clock::unix_ns() };
     emit(&Event::Started(Box::new(started)));
+    clock::calibrate();
     let plan = Arc::new(plan);
     let mut made = Made::default();
     for index in 0..plan.phases.len() {
@@ -195,6 +196,7 @@ impl Stage {
             prepare::invalidate(&files);
         }
         let depth = job.depth.most.min(entry.most_depth);
+        self.sheets.sheet(number as usize).head.deepest.store(depth, Relaxed);
         let memory = Memory::new(depth, source::buffer_bytes(job)).map_err(|errno| {
             Failure::call("mmap", errno)
                 .hint("the buffers of all workers do not fit memory: lower depth or block")

@@ -82,7 +82,10 @@ fn behind_a_loop(device: &str) -> Option<String> {
         file.is_ok_and(|file| file.trim_end() == device)
     };
     let names = devices.flatten().map(|device| device.file_name().to_string_lossy().into_owned());
-    names.filter(|name| name.starts_with("loop")).find(lies_here).map(|name| format!("/dev/{name} lies on it"))
+    names
+        .filter(|name| name.starts_with("loop"))
+        .find(lies_here)
+        .map(|name| format!("/dev/{name} lies on it"))
 }
 
 /// Whether a mounted device is the given one, or a partition of it (`sda1` of `sda`, `nvme0n1p2` of `nvme0n1`).
