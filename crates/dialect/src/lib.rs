@@ -12,7 +12,7 @@ pub mod option;
 
 pub use dash::dashes;
 
-use iodyno_model::{Diagnostic, Machine, Plan, TargetFacts};
+use iodyno_model::{Diagnostic, Finding, Machine, Plan, TargetFacts};
 use iodyno_report::Reporter;
 
 /// What a dialect may ask of the world while it parses.
@@ -117,8 +117,28 @@ pub struct Run {
     pub own_voice: bool,
     /// Whether findings may follow on standard error, where the reporter does not print them.
     pub findings: bool,
+    /// A finding in the tool's own options; `None`: it concerns nothing that this tool prints.
+    pub translate: Translate,
     /// The exit status for a run that had errors; most tools say 1.
     pub error_status: i32,
+}
+
+/// A finding, said for one tool.
+pub type Translate = fn(Finding) -> Option<Finding>;
+
+/// The finding as it is: for what speaks the plan's own words.
+pub fn untranslated(finding: Finding) -> Option<Finding> {
+    Some(finding)
+}
+
+/// The finding with other advice, by its code; codes without advice here keep their own, and empty
+/// advice leaves a finding out.
+pub fn advised(finding: Finding, advice: &[(u8, &str)]) -> Option<Finding> {
+    match advice.iter().find(|(code, _)| *code == finding.code) {
+        Some((_, "")) => None,
+        Some((_, advice)) => Some(Finding { advice: (*advice).into(), ..finding }),
+        None => Some(finding),
+    }
 }
 
 /// A file that a run writes its results to.

@@ -376,8 +376,9 @@ fn watched(plan: &Plan, phase: &Phase) -> Vec<Watched> {
     for job in &phase.jobs {
         let asker = Asker { job: &job.name, worker: 0, repetition: phase.repetition };
         for target in job.targets.iter().map(|index| &plan.targets[*index]) {
-            if let Some(path) = target.path() {
-                all.push(Watched { target: target.name.clone(), path: prepare::resolve(path, asker) });
+            let path = target.path().map(|path| prepare::resolve(path, asker));
+            if let Some(path) = path.filter(|path| witness::is_storage(path)) {
+                all.push(Watched { target: target.name.clone(), path });
             }
         }
     }

@@ -4,11 +4,12 @@
 //! Exit status: 0 all went well; 1 (or what the dialect says) something failed; 2 nothing was run because the request
 //! was wrong; 128 + n stopped by signal n.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-use iodyno_dialect::{ReportFile, Request, Run};
+use iodyno_dialect::{ReportFile, Request, Run, Translate};
 use iodyno_engine::{Options, signal};
 use iodyno_model::{Diagnostic, Event, Origin, Record};
 use iodyno_report::csv::Csv;
@@ -85,6 +86,19 @@ impl Sink {
     }
 }
 
+/// The event with its findings in the tool's own options; `None`: a finding that concerns nothing the tool prints.
+fn translated(event: &Event, translate: Translate) -> Option<Cow<'_, Event>> {
+    Some(match event {
+        Event::Finding(finding) => Cow::Owned(Event::Finding(Box::new(translate((**finding).clone())?))),
+        Event::Ended(record) => {
+            let mut record = record.clone();
+            record.findings = record.findings.into_iter().filter_map(translate).collect();
+            Cow::Owned(Event::Ended(record))
+        }
+        event => Cow::Borrowed(event),
+    })
+}
+
 fn session(mut run: Run, voice: &Voice) -> u8 {
     let mut sinks = match sinks(&run.files) {
         Ok(sinks) => sinks,
@@ -101,7 +115,10 @@ fn session(mut run: Run, voice: &Voice) -> u8 {
     let options = Options { live_ns: run.live_ns, ..Options::default() };
     let mut trouble: Option<io::Error> = None;
     let mut listened = true;
+    let translate = run.translate;
     let mut tell = |event: &Event| {
+        let Some(translated) = translated(event, translate) else { return };
+        let event = translated.as_ref();
         let told = report(event, live.as_mut(), run.reporter.as_mut());
         for sink in &mut sinks {
             let mut output = Output { out: &mut sink.file, err: &mut io::sink() };
@@ -132,8 +149,9 @@ fn session(mut run: Run, voice: &Voice) -> u8 {
             return 1;
         }
     }
-    if run.own_voice && run.findings && voice.tells_findings() && !record.findings.is_empty() {
-        let text = iodyno_report::native::findings(&record.findings, iodyno_report::paint::Paint::default());
+    let findings: Vec<_> = record.findings.iter().cloned().filter_map(run.translate).collect();
+    if run.own_voice && run.findings && voice.tells_findings() && !findings.is_empty() {
+        let text = iodyno_report::native::findings(&findings, iodyno_report::paint::Paint::default());
         let _ = io::stderr().write_all(text.as_bytes());
     }
     match trouble.filter(|error| error.kind() != io::ErrorKind::BrokenPipe) {

@@ -3,9 +3,11 @@
 //! Answers `None` where nothing was seen; refuses to guess which device a target lies on, unless only one was watched.
 
 use iodyno_model::{
-    DeviceActivity, Direct, Intent, Job, JobRecord, OpenSync, Phase, PhaseRecord, Plan, Record, Sighting,
-    Target, TargetFacts, Verb,
+    Action, DeviceActivity, Direct, Intent, Job, JobRecord, OpenSync, Phase, PhaseRecord, Plan, Record,
+    Sighting, Step, Target, TargetFacts, Verb, Workload,
 };
+
+use crate::generator;
 
 /// Engines that only pretend: whatever their targets are, no storage was touched.
 const PRETENDERS: [&str; 2] = ["null", "sim"];
@@ -53,6 +55,16 @@ impl<'a> Case<'a> {
     pub fn targets(&self, job: &'a Job) -> impl Iterator<Item = &'a Target> + use<'a> {
         let targets = &self.plan.targets;
         job.targets.iter().filter_map(move |index| targets.get(*index))
+    }
+
+    /// The job's targets on storage that a verb works on: of a script, those its steps name.
+    pub fn used(&self, job: &'a Job, verb: Verb) -> impl Iterator<Item = &'a Target> + use<'a> {
+        let named = move |position: usize| match &job.workload {
+            Workload::Script(script) => script.steps.iter().any(|step| uses(step, verb, position)),
+            _ => true,
+        };
+        let targets = self.targets(job).enumerate().filter(move |(position, _)| named(*position));
+        targets.map(|(_, target)| target).filter(|target| !generator::is_pseudo(target))
     }
 
     /// What a target is, if a witness told, in this phase or another.
@@ -111,6 +123,14 @@ impl<'a> Case<'a> {
     /// The phase with its place in a sweep: `randread (depth 4)`.
     pub fn label(&self) -> String {
         label(self.found)
+    }
+}
+
+/// Whether a step does a verb on the job's target at a position.
+fn uses(step: &Step, verb: Verb, position: usize) -> bool {
+    match &step.action {
+        Action::Do(operation) => operation.verb == verb && operation.target == Some(position),
+        Action::Block(steps) => steps.iter().any(|step| uses(step, verb, position)),
     }
 }
 

@@ -53,6 +53,11 @@ fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
     Some(suspicion.job(&job.name).matter("generator").advice(ADVICE).weight(percent))
 }
 
+/// Whether a target is no storage at all: a device that makes data up or keeps nothing.
+pub fn is_pseudo(target: &Target) -> bool {
+    named(target, GENERATORS).or(named(target, SINKS)).is_some()
+}
+
 fn named<'a>(target: &'a Target, known: &[&str]) -> Option<&'a str> {
     match &target.kind {
         TargetKind::File { path, .. } => known.contains(&path.as_str()).then_some(path),

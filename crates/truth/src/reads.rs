@@ -56,7 +56,7 @@ pub fn loads<'a>(
             matches!(kind, TargetKind::File { .. } | TargetKind::FileSet { .. } | TargetKind::Device { .. })
                 && !case.facts(&target.name).is_some_and(target::is_memory)
         };
-        let targets: Vec<_> = case.targets(job).filter(is_storage).collect();
+        let targets: Vec<_> = case.used(job, verb).filter(is_storage).collect();
         if asked == 0 || targets.is_empty() {
             continue;
         }
@@ -86,7 +86,7 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     if matches!(case.intent(), Intent::Cache | Intent::Network) {
         return Vec::new();
     }
-    let buffered = |job, _| case.targets(job).any(|target| !case.is_direct(target));
+    let buffered = |job, _| case.used(job, Verb::Read).any(|target| !case.is_direct(target));
     loads(case, Verb::Read, buffered)
         .iter()
         .filter(|load| load.buffered >= LEAST_BYTES)
@@ -109,7 +109,8 @@ fn by_device(case: &Case<'_>, load: &Load<'_>, device: &DeviceActivity) -> Optio
 }
 
 fn by_residency(case: &Case<'_>, load: &Load<'_>) -> Option<Suspicion> {
-    let names = load.jobs.iter().flat_map(|job| case.targets(job)).filter(|target| !case.is_direct(target));
+    let names =
+        load.jobs.iter().flat_map(|job| case.used(job, Verb::Read)).filter(|target| !case.is_direct(target));
     let seen = names.filter_map(|target| case.residency(&target.name));
     let (span, before, after) =
         seen.reduce(|a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2)).filter(|(span, ..)| *span > 0)?;

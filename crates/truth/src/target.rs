@@ -80,7 +80,11 @@ const NETWORKS: &[&str] = &[
 /// Targets of this phase that are not what they seem.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     let mut names: Vec<&str> = Vec::new();
-    for target in case.storage_jobs().flat_map(|(job, _)| case.targets(job)) {
+    for target in case
+        .storage_jobs()
+        .flat_map(|(job, _)| case.targets(job))
+        .filter(|target| !crate::generator::is_pseudo(target))
+    {
         if !names.contains(&target.name.as_str()) {
             names.push(&target.name);
         }

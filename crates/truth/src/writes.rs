@@ -39,7 +39,7 @@ fn is_buffered<'a>(case: &Case<'a>, job: &'a Job, record: &'a JobRecord) -> bool
         .map(|line| line.operations)
         .sum();
     let synced = job.finish.sync.is_some() || syncs * WRITES_PER_SYNC >= operations(record, &[Verb::Write]);
-    !synced && case.targets(job).any(|target| !case.is_direct(target) && !case.is_sync(target))
+    !synced && case.used(job, Verb::Write).any(|target| !case.is_direct(target) && !case.is_sync(target))
 }
 
 fn by_device(case: &Case<'_>, load: &Load<'_>, device: &DeviceActivity) -> Option<Suspicion> {

@@ -12,9 +12,9 @@ mod text;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use iodyno_model::{Diagnostic, Origin, units};
+use iodyno_model::{Diagnostic, Finding, Origin, units};
 
-use crate::{Dialect, Loader, PathFacts, PathKind, ReportFile, Request, Run};
+use crate::{Dialect, Loader, PathFacts, PathKind, ReportFile, Request, Run, advised};
 use cells::Budget;
 
 /// The command in the list of dialects.
@@ -126,6 +126,7 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
         live_ns: LIVE_NS,
         own_voice: false,
         findings: false,
+        translate,
         error_status: 1,
     })))
 }
@@ -140,6 +141,21 @@ fn long_option(argument: String) -> String {
 
 fn usage(error: &clap::Error) -> Diagnostic {
     crate::native::refusal("iodyno measure", error)
+}
+
+/// Findings in the options of this command.
+fn translate(finding: Finding) -> Option<Finding> {
+    let cached = "this file system takes no direct I/O: choose a --size well above memory, or measure the device beneath";
+    advised(
+        finding,
+        &[
+            (1, cached),
+            (2, cached),
+            (6, "measure longer: --full, or --time 5s"),
+            (7, "measure longer (--full), when nobody else uses the machine; a new SSD needs filling first"),
+            (13, "use an engine that keeps a depth: --engine io_uring or libaio"),
+        ],
+    )
 }
 
 fn setup(options: &Options, loader: &mut dyn Loader) -> Result<Setup, Diagnostic> {

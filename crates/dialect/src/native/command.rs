@@ -98,6 +98,7 @@ pub fn run(
         live_ns: if arguments.quiet { 0 } else { LIVE_NS },
         own_voice: false,
         findings: true,
+        translate: crate::untranslated,
         error_status: 1,
     })))
 }

@@ -23,6 +23,15 @@ pub struct Watch {
     facts: Vec<TargetFacts>,
 }
 
+/// Whether a path is, or would be, on storage: no character device, pipe or socket.
+pub fn is_storage(path: &str) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    !std::fs::metadata(path).is_ok_and(|facts| {
+        let kind = facts.file_type();
+        kind.is_char_device() || kind.is_fifo() || kind.is_socket()
+    })
+}
+
 /// A target's name and its resolved path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
@@ -100,7 +109,7 @@ impl Watch {
 /// What the plan's targets are.
 pub fn targets(plan: &Plan) -> Vec<TargetFacts> {
     let facts = |target: &iodyno_model::Target| {
-        let path = target.path()?;
+        let path = target.path().filter(|path| is_storage(path))?;
         Some(TargetFacts { target: target.name.clone(), ..identity::facts(path) })
     };
     plan.targets.iter().filter_map(facts).collect()

@@ -31,6 +31,11 @@ impl Spent {
         }
     }
 
+    /// Processor time: user and system together.
+    pub fn total(&self) -> f64 {
+        self.user + self.system
+    }
+
     /// The share of one of `count`.
     pub fn per(self, count: u64) -> Self {
         let count = count.max(1) as f64;
@@ -63,12 +68,28 @@ impl Spread {
         Self { median, least, most }
     }
 
-    /// `median [least … most]` in another unit.
-    pub fn scaled(&self, by: f64) -> String {
-        let digits = if (self.median * by).abs() < 10.0 { 2 } else { 0 };
-        let value = |value: f64| format!("{:.digits$}", value * by);
-        format!("{} [{} … {}]", value(self.median), value(self.least), value(self.most))
+    /// The same in another unit.
+    pub fn times(self, by: f64) -> Self {
+        Self { median: self.median * by, least: self.least * by, most: self.most * by }
     }
+
+    /// The median, and the range where it is one.
+    pub fn shown(&self) -> (String, String) {
+        let digits = if self.median.abs() < 10.0 { 2 } else { 1 };
+        let range = match self.least == self.most {
+            true => String::new(),
+            false => format!("{:.digits$} … {:.digits$}", self.least, self.most),
+        };
+        (format!("{:.digits$}", self.median), range)
+    }
+}
+
+/// How many processors there are and how busy they are: figures from a busy machine say so themselves.
+pub fn machine() -> String {
+    let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').next().unwrap_or("unknown");
+    format!("{processors} processors, load {load} before the first run")
 }
 
 /// Processor and wall time of a program and its children.
@@ -146,7 +167,8 @@ mod tests {
         assert_eq!(Spread::of(&[3.0, 1.0, 2.0]), Spread { median: 2.0, least: 1.0, most: 3.0 });
         assert_eq!(Spread::of(&[4.0, 1.0]).median, 2.5);
         assert!(Spread::of(&[]).median.is_nan());
-        assert_eq!(Spread::of(&[0.0012]).scaled(1e3), "1.20 [1.20 … 1.20]");
+        assert_eq!(Spread::of(&[0.0012]).times(1e3).shown(), ("1.20".to_string(), String::new()));
+        assert_eq!(Spread::of(&[20.0, 30.0]).shown(), ("25.0".to_string(), "20.0 … 30.0".to_string()));
     }
 
     #[test]

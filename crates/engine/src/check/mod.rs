@@ -4,6 +4,8 @@ use iodyno_model::{
     Action, Diagnostic, Job, Origin, Plan, Step, Target, TargetKind, Verb, WorkerKind, Workload, sweep,
 };
 
+mod later;
+
 use crate::registry::{self, ENGINES};
 use crate::source;
 use crate::witness::signature;
@@ -15,6 +17,7 @@ use crate::witness::signature;
 pub fn check(plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
     let plan = sweep::expand(plan)?;
     let mut wrong = Vec::new();
+    later::check(&plan, &mut wrong);
     for phase in &plan.phases {
         phase.jobs.iter().for_each(|job| check_job(&plan, job, &mut wrong));
         for job in &phase.jobs {

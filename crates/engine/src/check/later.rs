@@ -1,0 +1,106 @@
+//! What a plan can say and this engine room does not do yet: refused by name, never ignored.
+//!
+//! Each line leaves this file when it is built. What depends on a worker's own files is refused by its source.
+
+use iodyno_model::{Diagnostic, Job, Origin, Place, Plan, Ranks, Target, TargetKind, Workload};
+
+/// Everything in a plan that would otherwise be silently left out.
+pub fn check(plan: &Plan, wrong: &mut Vec<Diagnostic>) {
+    if plan.repeat.until_interval_percent > 0.0 {
+        refuse(
+            wrong,
+            &Origin::Default,
+            "repetition until an interval is narrow",
+            "repeat a fixed number of times",
+        );
+    }
+    plan.targets.iter().for_each(|target| check_target(target, wrong));
+    for job in plan.phases.iter().flat_map(|phase| &phase.jobs) {
+        check_job(plan, job, wrong);
+    }
+}
+
+fn check_target(target: &Target, wrong: &mut Vec<Diagnostic>) {
+    let mut say =
+        |what: &str, hint: &str| refuse(wrong, &target.origin, &format!("{}: {what}", target.name), hint);
+    match &target.kind {
+        TargetKind::Bucket { .. } => say("an object store", "measure files or devices"),
+        TargetKind::Endpoint { .. } => say("a network endpoint", "measure files or devices"),
+        TargetKind::FileSet { items, .. } if items.gamma != 0.0 => {
+            say("a tree of drawn depth and width", "leave gamma out: all directories are alike");
+        }
+        TargetKind::FileSet { items, .. } if items.leaves_only && items.depth == 0 => {
+            say("leaves of a tree without directories", "give the set a depth, or leave leaves_only out");
+        }
+        _ => {}
+    }
+}
+
+fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
+    let mut say =
+        |what: &str, hint: &str| refuse(wrong, &job.origin, &format!("job {}: {what}", job.name), hint);
+    let alone = "leave it out: this run has one rank";
+    if job.place != Place::Own {
+        say("another rank's data", alone);
+    }
+    if job.ranks != Ranks::All {
+        say("a subset of ranks", alone);
+    }
+    if job.limit.wear_out {
+        say("wearing out after the time is up", "leave wear_out out: each worker stops when the time is up");
+    }
+    if job.limit.together {
+        say("a limit over all workers together", "give each worker its part");
+    }
+    if job.start.open || job.finish.close {
+        say("opening and closing inside the measured time", "use a script with open and close steps");
+    }
+    if job.start.barrier || job.finish.barrier {
+        say("a barrier around open or close", "workers already wait for each other at the start line");
+    }
+    if job.pace.latency_target.is_some() {
+        say("a latency target", "sweep over depth and read the table");
+    }
+    let drops = |index: &usize| plan.targets.get(*index).is_some_and(|target| target.open.drop_behind);
+    if matches!(job.workload, Workload::Pattern(_) | Workload::Trace(_)) && job.targets.iter().any(drops) {
+        say("dropping cached pages as it goes", "use direct = true, or a script");
+    }
+}
+
+fn refuse(wrong: &mut Vec<Diagnostic>, origin: &Origin, what: &str, hint: &str) {
+    wrong.push(Diagnostic::error(origin, format!("{what} is not served yet")).hint(hint));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iodyno_model::{Pattern, Phase, Pick, Verb};
+
+    #[test]
+    fn nothing_is_left_out_in_silence() {
+        let pattern = Pattern::of(Verb::Read, Pick::Uniform, 4096);
+        let plain = Job::new("j", "null", Vec::new(), Workload::Pattern(Box::new(pattern)));
+        let with = |change: &dyn Fn(&mut Job)| {
+            let mut job = plain.clone();
+            change(&mut job);
+            let phase = Phase { jobs: vec![job], ..Phase::default() };
+            let mut wrong = Vec::new();
+            check(&Plan { phases: vec![phase], ..Plan::default() }, &mut wrong);
+            wrong
+        };
+        assert_eq!(with(&|_| {}), []);
+        let changes: [&dyn Fn(&mut Job); 7] = [
+            &|job| job.place = Place::ShiftRanks(1),
+            &|job| job.ranks = Ranks::First(1),
+            &|job| job.limit.wear_out = true,
+            &|job| job.limit.together = true,
+            &|job| job.start.open = true,
+            &|job| job.finish.barrier = true,
+            &|job| job.finish.close = true,
+        ];
+        for change in changes {
+            let wrong = with(change);
+            assert!(wrong.len() == 1 && wrong[0].hint.is_some(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Known answers: plans run against a device that takes programmed times and keeps a log of its own.
+//!
+//! What the record says must be what the device logged for the very same requests, plus the floor: what a plain loop
+//! sees beyond the device's own latency, at the same depth and on the same device. Client and device run in the
+//! real-time class where that is permitted, so that other programs count for neither. What is off is measured anew,
+//! three times at most, and the figures are said: a machine may be disturbed once or twice, a wrong meter always is.
+
+#![allow(unsafe_code)]
+
+#[cfg(target_os = "linux")]
+mod compare;
+#[cfg(target_os = "linux")]
+mod device;
+#[cfg(target_os = "linux")]
+mod plain;
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    let mut cases = device::services();
+    cases.extend(device::stalls());
+    testbed::run(cases)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {
+    eprintln!("skipped: a FUSE device with programmed service times is Linux's");
+}
