@@ -56,6 +56,12 @@ impl World {
         processes::reap(&mut self.children)
     }
 
+    /// Interrupts the system calls in which workers wait: a read of a silent pipe would never see the stop flag.
+    pub fn nudge(&self) {
+        self.threads.iter().for_each(threads::nudge);
+        self.children.iter().for_each(processes::nudge);
+    }
+
     /// Waits for everybody.
     pub fn join(mut self) {
         for thread in self.threads.drain(..) {
