@@ -54,9 +54,20 @@ impl Latencies {
         }
     }
 
+    /// The buckets from the smallest latency to the largest: to look at the others would give their pages memory, which
+    /// ten thousand workers would feel.
+    fn touched(&self) -> std::ops::Range<usize> {
+        match self.least.load(Relaxed) {
+            0 => 0..0,
+            least => histogram::bucket_of(!least)..histogram::bucket_of(self.most.load(Relaxed)) + 1,
+        }
+    }
+
     fn histogram(&self) -> Histogram {
         let sum = u128::from(self.sum.load(Relaxed));
-        let counts = self.counts.iter().map(|count| count.load(Relaxed));
+        let touched = self.touched();
+        let below = std::iter::repeat_n(0, touched.start);
+        let counts = below.chain(self.counts[touched].iter().map(|count| count.load(Relaxed)));
         Histogram::from_counts(counts, sum, !self.least.load(Relaxed), self.most.load(Relaxed))
     }
 }
@@ -97,6 +108,8 @@ pub struct Head {
     pub over: AtomicU32,
     /// Rows before this one are complete.
     rows: AtomicU32,
+    /// Deeper than this the worker never is, so nobody need look there; 0: not known.
+    pub deepest: AtomicU32,
     row_ns: AtomicU64,
     /// CPU time and switches: user ns, system ns, voluntary, involuntary, major and minor faults.
     pub usage: [AtomicU64; 6],
@@ -270,19 +283,13 @@ impl Sheet<'_> {
         for line in self.lines {
             [&line.operations, &line.bytes, &line.short].iter().for_each(|counter| counter.store(0, Relaxed));
             for latencies in [&line.latency, &line.service] {
+                latencies.counts[latencies.touched()].iter().for_each(|count| count.store(0, Relaxed));
                 [&latencies.sum, &latencies.least, &latencies.most]
                     .iter()
                     .for_each(|cell| cell.store(0, Relaxed));
-                // Only buckets that were touched are cleared, so that untouched pages stay untouched.
-                latencies
-                    .counts
-                    .iter()
-                    .filter(|count| count.load(Relaxed) > 0)
-                    .for_each(|count| count.store(0, Relaxed));
             }
         }
-        self.head
-            .depths
+        self.reachable_depths()
             .iter()
             .filter(|depth| depth.load(Relaxed) > 0)
             .for_each(|depth| depth.store(0, Relaxed));
@@ -328,8 +335,15 @@ impl Sheet<'_> {
         }
     }
 
+    fn reachable_depths(&self) -> &[AtomicU64] {
+        match self.head.deepest.load(Relaxed) as usize {
+            0 => &self.head.depths,
+            deepest => &self.head.depths[..DEPTHS.min(deepest + 1)],
+        }
+    }
+
     fn depths(&self) -> Vec<u64> {
-        let last = self.head.depths.iter().rposition(|depth| depth.load(Relaxed) > 0);
+        let last = self.reachable_depths().iter().rposition(|depth| depth.load(Relaxed) > 0);
         self.head.depths[..last.map_or(0, |last| last + 1)].iter().map(|depth| depth.load(Relaxed)).collect()
     }
 

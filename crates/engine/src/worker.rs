@@ -107,6 +107,7 @@ struct Flight<'a> {
     free: FreeSlots,
     source: Source,
     sheet: Sheet<'a>,
+    gate: &'a Gate,
     series: SeriesWriter,
     errors_left: u64,
     /// Handed over together at most, and only when so many slots are free.
@@ -188,6 +189,7 @@ impl<'a> Flight<'a> {
             free: FreeSlots { slots: (0..worker.depth).rev().collect(), count: depth },
             source,
             sheet: worker.sheet,
+            gate: worker.gate,
             batch: if wish.submit_batch == 0 { depth } else { wish.submit_batch as usize },
             refill_at: if wish.low == 0 { 0 } else { depth - (wish.low as usize).min(depth - 1) },
             least: wish.reap_least.clamp(1, worker.depth),
@@ -269,6 +271,10 @@ impl<'a> Flight<'a> {
     fn complete_rarely(&mut self, slot: Slot, result: i64, ended: Tick) {
         let io = self.slots[slot as usize];
         if result == UNTALLIED || (io.flags & SILENT != 0 && result >= 0) {
+            return;
+        }
+        if result == -i64::from(libc::EINTR) && self.gate.stopped() {
+            // Interrupted because the run ends.
             return;
         }
         if result < 0 {

@@ -172,7 +172,7 @@ pub fn errors(job: &JobRecord, context: &Context) -> Vec<String> {
         };
         let target = context.target(error.first_target);
         format!(
-            "{} failed {times}: {}; first at {} of {target}",
+            "{} failed {times}: {}; first at {}{target}",
             error.verb,
             errno(error.errno),
             place(error.verb, error.first_offset)
@@ -186,9 +186,11 @@ pub fn errors(job: &JobRecord, context: &Context) -> Vec<String> {
 }
 
 fn place(verb: Verb, offset: u64) -> String {
-    match verb.kind() {
-        Kind::Metadata => format!("item {}", number::thousands(offset)),
-        _ => format!("offset {}", number::thousands(offset)),
+    match (verb.kind(), offset) {
+        // Streams and appends have no place of their own.
+        (_, u64::MAX) => String::new(),
+        (Kind::Metadata, item) => format!("item {} of ", number::thousands(item)),
+        (_, offset) => format!("offset {} of ", number::thousands(offset)),
     }
 }
 
