@@ -7,7 +7,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use iodyno_model::{ErrorPolicy, Job, Kind};
+use iodyno_model::{ErrorPolicy, Job, Kind, Verb};
 
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
@@ -75,7 +75,25 @@ impl Worker<'_> {
 
     /// What is done with each file after the last operation, inside the measured time.
     fn finish(&mut self, ended: &mut Tick) {
-        let Some(verb) = self.job.finish.sync else { return };
+        if let Some(verb) = self.job.finish.sync {
+            self.sync(verb, ended);
+        }
+        if self.job.finish.close {
+            self.close(ended);
+        }
+    }
+
+    /// Closes all files: network file systems write back, and say what went wrong, only now.
+    fn close(&mut self, ended: &mut Tick) {
+        for file in 0..self.files.handles.len() as u32 {
+            if let Err(errno) = self.files.close(file) {
+                self.sheet.failure(0, Verb::Close, errno, u64::MAX, file);
+            }
+            *ended = clock::now();
+        }
+    }
+
+    fn sync(&mut self, verb: Verb, ended: &mut Tick) {
         let label = label_of(&labels(self.job), verb.name(), verb);
         for file in 0..self.files.handles.len() as u32 {
             let handle = &self.files.handles[file as usize];
