@@ -19,8 +19,10 @@ const DEPTHS: usize = 4097;
 const ROWS: usize = 1024;
 /// Length of a row at first, ns.
 const ROW_NS: u64 = 1_000_000_000;
-/// Bytes of a worker's failure message.
-const MESSAGE: usize = 480;
+/// Room for a worker's failure message, in words of four bytes.
+const FAILURE_WORDS: usize = 120;
+/// Room for a worker's complaints.
+const COMPLAINT_WORDS: usize = 1024;
 
 /// Adds to a counter that only this worker writes.
 #[inline(always)]
@@ -114,8 +116,37 @@ pub struct Head {
     errors: [ErrorSheet; ERRORS],
     depths: [AtomicU64; DEPTHS],
     series: [RowSheet; ROWS],
-    message_bytes: AtomicU32,
-    message: [AtomicU32; MESSAGE / 4],
+    failure: Text<FAILURE_WORDS>,
+    complaints: Text<COMPLAINT_WORDS>,
+}
+
+/// A text in words of four bytes, so that it can lie in shared memory.
+#[repr(C)]
+struct Text<const WORDS: usize> {
+    bytes: AtomicU32,
+    words: [AtomicU32; WORDS],
+}
+
+impl<const WORDS: usize> Text<WORDS> {
+    /// As much of it as there is room for.
+    fn write(&self, text: &str) {
+        let mut end = text.len().min(WORDS * 4);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        for (cell, chunk) in self.words.iter().zip(text.as_bytes()[..end].chunks(4)) {
+            let mut word = [0u8; 4];
+            word[..chunk.len()].copy_from_slice(chunk);
+            cell.store(u32::from_le_bytes(word), Relaxed);
+        }
+        self.bytes.store(end as u32, Relaxed);
+    }
+
+    fn read(&self) -> String {
+        let bytes = self.bytes.load(Relaxed) as usize;
+        let words = self.words.iter().flat_map(|cell| cell.load(Relaxed).to_le_bytes());
+        String::from_utf8_lossy(&words.take(bytes).collect::<Vec<_>>()).into_owned()
+    }
 }
 
 /// The sheets of all workers of a phase.
@@ -161,14 +192,16 @@ impl Sheets {
 impl Sheet<'_> {
     /// Counts a success.
     #[inline(always)]
-    pub fn success(&self, label: u16, bytes: u64, short: bool, latency_ns: u64) {
+    pub fn success(&self, label: u16, bytes: u64, latency_ns: u64) {
         let line = &self.lines[label as usize];
         add(&line.operations, 1);
         add(&line.bytes, bytes);
         line.latency.record(latency_ns);
-        if short {
-            add(&line.short, 1);
-        }
+    }
+
+    /// Counts that a success moved less than it was asked to.
+    pub fn short(&self, label: u16) {
+        add(&self.lines[label as usize].short, 1);
     }
 
     /// Counts the latency from the actual start, beside the one from the intended start.
@@ -213,23 +246,24 @@ impl Sheet<'_> {
 
     /// Says why the worker ends before its time.
     pub fn fail(&self, message: &str) {
-        let mut end = message.len().min(MESSAGE);
-        while !message.is_char_boundary(end) {
-            end -= 1;
-        }
-        for (cell, chunk) in self.head.message.iter().zip(message.as_bytes()[..end].chunks(4)) {
-            let mut word = [0u8; 4];
-            word[..chunk.len()].copy_from_slice(chunk);
-            cell.store(u32::from_le_bytes(word), Relaxed);
-        }
-        self.head.message_bytes.store(end as u32, Relaxed);
+        self.head.failure.write(message);
     }
 
     /// Why the worker ended before its time.
     pub fn failed_because(&self) -> Option<String> {
-        let bytes = self.head.message_bytes.load(Relaxed) as usize;
-        let words = self.head.message.iter().flat_map(|cell| cell.load(Relaxed).to_le_bytes());
-        (bytes > 0).then(|| String::from_utf8_lossy(&words.take(bytes).collect::<Vec<_>>()).into_owned())
+        Some(self.head.failure.read()).filter(|text| !text.is_empty())
+    }
+
+    /// Says what was wrong with what was read: a sentence each, as many as there is room for.
+    pub fn complain(&self, sentences: &[String]) {
+        let mut text = String::new();
+        for sentence in sentences {
+            if text.len() + sentence.len() < COMPLAINT_WORDS * 4 {
+                text.push_str(sentence);
+                text.push('\n');
+            }
+        }
+        self.head.complaints.write(&text);
     }
 
     /// Operations, short ones and bytes of a verb so far.
@@ -297,6 +331,7 @@ impl Sheet<'_> {
             switches: (usage(2), usage(3)),
             faults: (usage(4), usage(5)),
             failure: self.failed_because(),
+            complaints: self.head.complaints.read().lines().map(String::from).collect(),
         }
     }
 
@@ -490,8 +525,9 @@ mod tests {
         let sheets = Sheets::new(2, 1).unwrap();
         let labels = [("read".to_string(), Verb::Read)];
         let sheet = sheets.sheet(1);
-        sheet.success(0, 4096, false, 1000);
-        sheet.success(0, 512, true, 3000);
+        sheet.success(0, 4096, 1000);
+        sheet.success(0, 512, 3000);
+        sheet.short(0);
         sheet.failure(0, Verb::Read, libc::EIO, 77, 0);
         sheet.failure(0, Verb::Read, libc::EIO, 99, 0);
         let tally = sheet.tally(&labels, 0);
@@ -508,7 +544,7 @@ mod tests {
         let sheet = sheets.sheet(0);
         let mut series = SeriesWriter::new(0);
         for second in 1..=3000u64 {
-            sheet.success(0, 1, false, 5);
+            sheet.success(0, 1, 5);
             series.turn(&sheet, &[Kind::Read], second * ROW_NS);
         }
         let series = sheet.series();

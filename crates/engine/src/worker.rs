@@ -22,6 +22,9 @@ use crate::source::{Next, Source, UNTALLIED, label_of, labels};
 /// With nothing in flight, a source that waits is asked again after this, ns.
 const WAIT_NS: u64 = 20_000;
 
+/// Results below this are kinds of corruption rather than negated error numbers.
+const CORRUPT: i64 = -1000;
+
 /// One worker, ready to go.
 pub struct Worker<'a> {
     /// Its job.
@@ -104,7 +107,7 @@ impl Worker<'_> {
             let result = call::perform(&Io { verb, file, ..Io::default() }, &mut self.files);
             *ended = clock::now();
             match result {
-                0.. => self.sheet.success(label, 0, false, *ended - started),
+                0.. => self.sheet.success(label, 0, *ended - started),
                 _ => self.sheet.failure(label, verb, -result as i32, 0, file),
             }
         }
@@ -118,8 +121,8 @@ fn drawn(spread_ns: u64, seed: u64, worker: u32) -> u64 {
 
 /// What is in flight and what becomes of it.
 struct Flight<'a> {
-    slots: Vec<Io>,
-    free: Vec<Slot>,
+    slots: Box<[Io]>,
+    free: FreeSlots,
     source: Source,
     sheet: Sheet<'a>,
     gate: &'a Gate,
@@ -139,6 +142,20 @@ struct Flight<'a> {
     ended: Tick,
 }
 
+/// Slots without an operation, the last first. A stack that never grows, so that nothing asks whether it must.
+struct FreeSlots {
+    slots: Box<[Slot]>,
+    count: usize,
+}
+
+impl FreeSlots {
+    #[inline(always)]
+    fn push(&mut self, slot: Slot) {
+        self.slots[self.count] = slot;
+        self.count += 1;
+    }
+}
+
 /// Drives an engine until the source is done, the time is up, or somebody says stop.
 ///
 /// # Errors
@@ -148,14 +165,14 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
     let begin = worker.wait_for_turn(&mut engine);
     let mut flight = Flight::new(worker, (worker.source)(&worker.files, begin)?, begin);
     worker.sheet.head.began.store(begin, Relaxed);
+    let gate = worker.gate;
     loop {
         let now = engine.now();
-        let (mut wake, mut over) =
-            (NEVER, worker.gate.stopped() || (now >= flight.deadline && !flight.winds_up()));
+        let (mut wake, mut over) = (NEVER, gate.stopped() || (now >= flight.deadline && !flight.winds_up()));
         if !over {
             (wake, over) = flight.hand_over(&mut engine, &mut worker.files, now);
         }
-        let in_flight = flight.slots.len() - flight.free.len();
+        let in_flight = flight.slots.len() - flight.free.count;
         if in_flight > 0 {
             // What is left is reaped one by one: reaped together, all would look as slow as the last.
             let (least, until) = match over {
@@ -174,9 +191,7 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
     }
     worker.finish(&mut flight.ended);
     flight.close(worker.kinds, begin);
-    if let Some(complaint) = flight.source.complaints().first() {
-        worker.sheet.fail(complaint);
-    }
+    worker.sheet.complain(&flight.source.complaints());
     flight.source.failure().map_or(Ok(()), |failure| Err(failure.clone()))
 }
 
@@ -186,10 +201,10 @@ impl<'a> Flight<'a> {
         let limit = &worker.job.limit;
         let ramp_end = begin + limit.ramp_ns;
         let series = SeriesWriter::new(begin);
-        let slot = |slot| Io { buffer: worker.memory.buffer(slot), ..Io::default() };
+        let slot = |slot| Io { buffer: worker.memory.buffer(slot), ..source.template() };
         Flight {
             slots: (0..worker.depth).map(slot).collect(),
-            free: (0..worker.depth).rev().collect(),
+            free: FreeSlots { slots: (0..worker.depth).rev().collect(), count: depth },
             source,
             sheet: worker.sheet,
             gate: worker.gate,
@@ -213,26 +228,27 @@ impl<'a> Flight<'a> {
     /// back, and whether there is nothing more.
     #[inline(always)]
     fn hand_over<E: Engine>(&mut self, engine: &mut E, files: &mut Files, now: Tick) -> (Tick, bool) {
-        let free = self.free.len();
+        let free = self.free.count;
         if free < self.refill_at {
             return (NEVER, false);
         }
-        let keep = free.saturating_sub(self.batch);
+        let mut left = free.min(self.batch);
         let mut answer = (NEVER, false);
-        while self.free.len() > keep {
-            let slot = self.free[self.free.len() - 1];
+        while left > 0 {
+            let slot = self.free.slots[self.free.count - 1];
             let io = &mut self.slots[slot as usize];
             match self.source.next(now, slot, io) {
                 Next::Io => {
                     io.started = now;
                     engine.push(slot, io, files);
-                    self.free.pop();
+                    self.free.count -= 1;
+                    left -= 1;
                     continue;
                 }
                 Next::Later(tick) => answer.0 = tick,
                 Next::Wait => {
                     self.sheet.wait();
-                    if self.free.len() == self.slots.len() {
+                    if self.free.count == self.slots.len() {
                         answer.0 = now + WAIT_NS;
                     }
                 }
@@ -240,7 +256,7 @@ impl<'a> Flight<'a> {
             }
             break;
         }
-        self.sheet.depth(self.slots.len() - self.free.len(), free - self.free.len());
+        self.sheet.depth(self.slots.len() - self.free.count, free - self.free.count);
         answer
     }
 
@@ -259,20 +275,16 @@ impl<'a> Flight<'a> {
         self.ended = ended;
         let result = if self.source.listens { self.source.done(slot, io, result, ended) } else { result };
         self.free.push(slot);
-        if result < 0 || io.flags & (SILENT | PACED) != 0 {
+        // Failed and short results alike are below what was asked for.
+        if result < io.bytes as i64 || io.flags & (SILENT | PACED) != 0 {
             return self.complete_rarely(slot, result, ended);
         }
         let latency = ended.saturating_sub(io.started);
         self.series.observe(latency);
-        self.sheet.success(
-            io.label,
-            result as u64,
-            (result as u64) < io.bytes && io.verb.moves_data(),
-            latency,
-        );
+        self.sheet.success(io.label, result as u64, latency);
     }
 
-    /// Failures, untallied operations, and latencies from the intended start.
+    /// Failures, short results, untallied operations, and latencies from the intended start.
     #[inline(never)]
     fn complete_rarely(&mut self, slot: Slot, result: i64, ended: Tick) {
         let io = self.slots[slot as usize];
@@ -284,22 +296,25 @@ impl<'a> Flight<'a> {
             return;
         }
         if result < 0 {
-            self.sheet.failure(io.label, io.verb, -result as i32, io.offset, io.file);
+            // Kinds of corruption keep their negative code.
+            let errno = if result > CORRUPT { -result } else { result } as i32;
+            self.sheet.failure(io.label, io.verb, errno, io.offset, io.file);
             self.errors_left = self.errors_left.saturating_sub(u64::from(io.flags & FORGIVEN == 0));
             if self.errors_left == 0 {
                 self.deadline = 0;
             }
             return;
         }
-        let latency = ended.saturating_sub(io.intended);
+        let paced = io.flags & PACED != 0;
+        let latency = ended.saturating_sub(if paced { io.intended } else { io.started });
         self.series.observe(latency);
-        self.sheet.success(
-            io.label,
-            result as u64,
-            (result as u64) < io.bytes && io.verb.moves_data(),
-            latency,
-        );
-        self.sheet.service(io.label, ended.saturating_sub(io.started));
+        self.sheet.success(io.label, result as u64, latency);
+        if (result as u64) < io.bytes && io.verb.moves_data() {
+            self.sheet.short(io.label);
+        }
+        if paced {
+            self.sheet.service(io.label, ended.saturating_sub(io.started));
+        }
     }
 
     /// The ramp is over, or a row of the series.

@@ -69,7 +69,7 @@ impl Line {
 pub struct ErrorCount {
     /// The verb that failed.
     pub verb: Verb,
-    /// The error number; 0 for a short transfer, negative for a verification class.
+    /// The error number; 0 for a short transfer, negative for a kind of corruption (see [`corruption`]).
     pub errno: i32,
     /// How often.
     pub count: u64,
@@ -77,6 +77,25 @@ pub struct ErrorCount {
     pub first_offset: u64,
     /// The first one's target, by index in the plan.
     pub first_target: u32,
+}
+
+/// Kinds of corruption, in the order of their codes: -1001 is the first.
+const CORRUPTIONS: [&str; 10] = [
+    "bit flip",
+    "stale",
+    "torn",
+    "swapped",
+    "misdirected",
+    "lost",
+    "foreign",
+    "overwritten",
+    "ahead",
+    "garbage",
+];
+
+/// The kind of corruption that a code stands for: -1001 to -1010, far from every error number of every system.
+pub fn corruption(code: i32) -> Option<&'static str> {
+    usize::try_from(-1001 - i64::from(code)).ok().and_then(|index| CORRUPTIONS.get(index)).copied()
 }
 
 /// Counters over time, in rows of equal length.

@@ -101,23 +101,6 @@ impl Class {
             Class::Garbage => -1010,
         }
     }
-
-    /// The name that belongs to a result of [`Class::code`]; `None` for any other number.
-    pub const fn name_of(code: i32) -> Option<&'static str> {
-        Some(match code {
-            -1001 => "bit flip",
-            -1002 => "stale",
-            -1003 => "torn",
-            -1004 => "swapped",
-            -1005 => "misdirected",
-            -1006 => "lost",
-            -1007 => "foreign",
-            -1008 => "overwritten",
-            -1009 => "ahead",
-            -1010 => "garbage",
-            _ => return None,
-        })
-    }
 }
 
 /// A range of a file that is not what was written.

@@ -33,7 +33,8 @@ pub struct Content {
     writes: u64,
     findings: Findings,
     names: Vec<String>,
-    complaints: Vec<String>,
+    /// Owners of bad places, each with its handle.
+    accused: Vec<(u64, u32)>,
 }
 
 struct FileContent {
@@ -109,7 +110,7 @@ impl Content {
             writes: 0,
             findings: Findings::default(),
             names: names(brief),
-            complaints: Vec::new(),
+            accused: Vec::new(),
         };
         if payload.verify.is_some() {
             content.checker = Some(Checker::new(payload, seed, block).map_err(failure)?.written_as(grain));
@@ -238,12 +239,10 @@ impl Content {
                 if !verdict.is_clean() {
                     bad = if bad == 0 { i64::from(verdict.code()) } else { bad };
                     self.findings.add(&verdict);
-                    let sentences = verdict
-                        .corruptions
-                        .iter()
-                        .map(|corruption| format!("{}: {corruption}", self.names[io.file as usize]));
-                    let room = COMPLAINTS_MOST - self.complaints.len();
-                    self.complaints.extend(sentences.take(room));
+                    let owner = verdict.corruptions[0].owner;
+                    if !self.accused.iter().any(|(accused, _)| *accused == owner) {
+                        self.accused.push((owner, io.file));
+                    }
                 }
             }
             start = end;
@@ -270,9 +269,15 @@ impl Content {
         self.files[handle].base
     }
 
-    /// What was found wrong, a sentence each; the first few.
-    pub fn complaints(&self) -> &[String] {
-        &self.complaints
+    /// What was found wrong, a sentence each, by file and offset; the first few. To be asked at the end: only all reads
+    /// together show which blocks were swapped.
+    pub fn complaints(&self) -> Vec<String> {
+        let name = |owner: u64| {
+            let handle = self.accused.iter().find(|(accused, _)| *accused == owner);
+            handle.map_or("unknown file", |(_, handle)| &self.names[*handle as usize])
+        };
+        let found = self.findings.classified().into_iter().take(COMPLAINTS_MOST);
+        found.map(|corruption| format!("{}: {corruption}", name(corruption.owner))).collect()
     }
 
     /// Everything that was found wrong.

@@ -192,9 +192,27 @@ impl Source {
         })
     }
 
-    /// Writes the next operation into `io`, whose buffer is the slot's.
+    /// What every slot holds before its first operation: where operations differ in their place alone, the rest.
+    pub fn template(&self) -> Io {
+        match &self.work {
+            Work::Steady(steady) | Work::Filled(steady, _) => steady.template(),
+            _ => Io::default(),
+        }
+    }
+
+    /// Writes the next operation into `io`, which is the [template](Self::template) with the slot's buffer, or what an
+    /// earlier call left there.
     #[inline(always)]
     pub fn next(&mut self, now: Tick, slot: Slot, io: &mut Io) -> Next {
+        // Asked first, and the others apart: a jump through a table costs as much as half a draw.
+        match &mut self.work {
+            Work::Steady(steady) => steady.next(io),
+            _ => self.next_of_others(now, slot, io),
+        }
+    }
+
+    #[inline(never)]
+    fn next_of_others(&mut self, now: Tick, slot: Slot, io: &mut Io) -> Next {
         match &mut self.work {
             Work::Steady(steady) => steady.next(io),
             Work::Filled(steady, content) => {
@@ -245,7 +263,7 @@ impl Source {
     /// What was found wrong with what was read: a sentence each, the first few.
     pub fn complaints(&self) -> Vec<String> {
         match &self.work {
-            Work::Guided(guided) => guided.content().complaints().to_vec(),
+            Work::Guided(guided) => guided.content().complaints(),
             _ => Vec::new(),
         }
     }

@@ -140,8 +140,9 @@ impl Stage {
 
     pub fn run_until(&mut self, deadline: Tick) -> Vec<Tallied> {
         let mut source = self.source().unwrap();
-        let mut slots: Vec<Io> =
-            (0..self.depth).map(|slot| Io { buffer: self.memory.buffer(slot), ..Io::default() }).collect();
+        let mut slots: Vec<Io> = (0..self.depth)
+            .map(|slot| Io { buffer: self.memory.buffer(slot), ..source.template() })
+            .collect();
         let mut flying: Vec<(u32, Tick, i64)> = Vec::new();
         let (mut all, mut now, mut number, mut deadline) = (Vec::new(), 0, 0, deadline);
         for _ in 0..1_000_000 {

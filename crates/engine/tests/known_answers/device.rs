@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use iodyno_engine::{Options, run};
+use iodyno_model::histogram::lower_edge;
 use iodyno_model::{
-    Depth, Direct, Extent, Histogram, Job, Open, Pattern, Phase, Pick, Plan, Tally, Target, TargetKind, Verb,
-    Workload,
+    Depth, Direct, Extent, Histogram, Job, Open, Pattern, Phase, Pick, Plan, Rate, Tally, Target, TargetKind,
+    Verb, Workload,
 };
 use testbed::fuse::{Config, Device, Fault, Kind, Log, Pick as Met, Service};
 use testbed::{Case, Need};
@@ -85,6 +86,20 @@ fn span_ns(log: &Log) -> u64 {
 
 /// Random direct reads of one worker; its tally.
 fn read(path: &Path, engine: &str, depth: u32, operations: u64) -> Any<Tally> {
+    perform(path, reader(engine, depth, operations))
+}
+
+/// A job of random direct reads.
+fn reader(engine: &str, depth: u32, operations: u64) -> Job {
+    let pattern = Pattern::of(Verb::Read, Pick::Uniform, plain::BLOCK);
+    let mut job = Job::new("reader", engine, vec![0], Workload::Pattern(Box::new(pattern)));
+    job.depth = Depth { most: depth, ..Depth::default() };
+    job.limit.operations = Some(operations);
+    job
+}
+
+/// One job on the device; its tally.
+fn perform(path: &Path, job: Job) -> Any<Tally> {
     let target = Target {
         name: "device".into(),
         kind: TargetKind::File { path: path.display().to_string(), size: Extent::Rest },
@@ -93,10 +108,6 @@ fn read(path: &Path, engine: &str, depth: u32, operations: u64) -> Any<Tally> {
         remove: false,
         origin: Default::default(),
     };
-    let pattern = Pattern::of(Verb::Read, Pick::Uniform, plain::BLOCK);
-    let mut job = Job::new("reader", engine, vec![0], Workload::Pattern(Box::new(pattern)));
-    job.depth = Depth { most: depth, ..Depth::default() };
-    job.limit.operations = Some(operations);
     let phase = Phase { name: "read".into(), jobs: vec![job], ..Phase::default() };
     let plan =
         Plan { name: "known".into(), seed: 1, targets: vec![target], phases: vec![phase], ..Plan::default() };
@@ -145,3 +156,34 @@ fn stalled(device: &Device, engine: &str, depth: u32) -> Any<(String, Vec<Figure
     }
     Ok((format!("{planted} stalls"), figures))
 }
+
+/// The device stands still for half a second while operations are due at a steady rate: all that were due meanwhile
+/// are late, not only those that were on the device.
+pub fn open_loop() -> Case {
+    Case::new("a_stall_is_seen_by_all_that_were_due", needs("io_uring"), || {
+        let freeze = Fault::Freeze { on: Kind::Read, pick: Met::Nth(300), ns: 500_000_000 };
+        let device = Device::mount(Config { faults: vec![freeze], ..Config::constant(1_000_000) })?;
+        let _real_time = RealTime::enter();
+        let mut job = reader("io_uring", 16, 1500);
+        job.pace.rate.read = Rate::Operations(1000.0);
+        let tally = perform(device.path(), job)?;
+        let line = &tally.lines[0];
+        let service = line.service.as_ref().ok_or("no latency from the actual start was kept")?;
+        let late = |times: &Histogram| -> u64 {
+            let late = times.buckets().iter().filter(|(bucket, _)| lower_edge(*bucket as usize) >= LATE_NS);
+            late.map(|(_, count)| count).sum()
+        };
+        // The backlog leaves at 8 a ms: what was due x ms into the stall is done at 500 + x / 8, and late while x is
+        // at most 457.
+        let (seen, in_flight) = (late(&line.latency), late(service));
+        eprintln!("due 100 ms or more before they were done: {seen}; so long on the device: {in_flight}");
+        if !(445..=475).contains(&seen) || in_flight > 16 {
+            return Err(format!("{seen} late instead of 457, {in_flight} of them on the device").into());
+        }
+        Ok(())
+    })
+    .alone()
+}
+
+/// Late is what is done so long after it was due.
+const LATE_NS: u64 = 100_000_000;

@@ -18,6 +18,7 @@ mod plain;
 fn main() -> std::process::ExitCode {
     let mut cases = device::services();
     cases.extend(device::stalls());
+    cases.push(device::open_loop());
     testbed::run(cases)
 }
 

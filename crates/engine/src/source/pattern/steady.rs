@@ -49,18 +49,19 @@ impl Steady {
         })
     }
 
-    /// Draws the next operation.
+    /// What all its operations have in common.
+    pub fn template(&self) -> Io {
+        Io { verb: self.verb, label: self.label, file: self.file, bytes: self.bytes, ..Io::default() }
+    }
+
+    /// Draws the next operation into a copy of the template.
     #[inline(always)]
     pub fn next(&mut self, io: &mut Io) -> Next {
         if self.left == 0 {
             return Next::Done;
         }
         self.left -= 1;
-        io.verb = self.verb;
-        io.label = self.label;
-        io.file = self.file;
         io.offset = self.base + self.walk.next(&mut self.random, self.bytes);
-        io.bytes = self.bytes;
         Next::Io
     }
 
