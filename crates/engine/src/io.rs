@@ -8,7 +8,6 @@ use std::os::fd::RawFd;
 use iodyno_model::Verb;
 
 use crate::clock::Tick;
-use crate::memory::errno;
 
 /// A place for one operation in flight, from 0 to depth - 1.
 pub type Slot = u32;
@@ -123,6 +122,18 @@ pub struct Files {
 }
 
 impl Files {
+    /// Closes everything.
+    pub fn close_all(&mut self) {
+        for handle in &mut self.handles {
+            // Standard streams belong to the process.
+            if handle.fd > 2 {
+                // SAFETY: the descriptor is ours and is closed once.
+                unsafe { libc::close(handle.fd) };
+            }
+            handle.fd = -1;
+        }
+    }
+
     /// The descriptor of a handle.
     #[inline(always)]
     pub fn fd(&self, file: u32) -> RawFd {
@@ -130,25 +141,9 @@ impl Files {
     }
 }
 
-impl Files {
-    /// Closes one file now; nothing where it is closed already.
-    ///
-    /// # Errors
-    /// The system's error number. The file is closed all the same.
-    pub fn close(&mut self, file: u32) -> Result<(), i32> {
-        let fd = std::mem::replace(&mut self.handles[file as usize].fd, -1);
-        // Standard streams belong to the process.
-        // SAFETY: the descriptor is ours, and is closed once because it was forgotten first.
-        if fd > 2 && unsafe { libc::close(fd) } < 0 { Err(errno()) } else { Ok(()) }
-    }
-}
-
 impl Drop for Files {
     fn drop(&mut self) {
-        for file in 0..self.handles.len() as u32 {
-            // Nobody is left to be told.
-            let _ = self.close(file);
-        }
+        self.close_all();
     }
 }
 

@@ -79,24 +79,16 @@ impl Worker<'_> {
     /// What is done with each file after the last operation, inside the measured time.
     fn finish(&mut self, ended: &mut Tick) {
         if let Some(verb) = self.job.finish.sync {
-            self.sync(verb, ended);
+            self.sync_all(verb, ended);
         }
         if self.job.finish.close {
-            self.close(ended);
-        }
-    }
-
-    /// Closes all files: network file systems write back, and say what went wrong, only now.
-    fn close(&mut self, ended: &mut Tick) {
-        for file in 0..self.files.handles.len() as u32 {
-            if let Err(errno) = self.files.close(file) {
-                self.sheet.failure(0, Verb::Close, errno, u64::MAX, file);
-            }
+            // Some file systems write back, or report what they could not write, only now.
+            self.files.close_all();
             *ended = clock::now();
         }
     }
 
-    fn sync(&mut self, verb: Verb, ended: &mut Tick) {
+    fn sync_all(&mut self, verb: Verb, ended: &mut Tick) {
         let label = label_of(&labels(self.job), verb.name(), verb);
         for file in 0..self.files.handles.len() as u32 {
             let handle = &self.files.handles[file as usize];

@@ -53,7 +53,7 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
         say("a limit over all workers together", "give each worker its part");
     }
     if job.start.open {
-        say("opening inside the measured time", "use a script with open and close steps");
+        say("opening inside the measured time", "use a script with an open step");
     }
     if job.start.barrier || job.finish.barrier {
         say("a barrier around open or close", "workers already wait for each other at the start line");
