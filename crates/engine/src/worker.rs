@@ -7,7 +7,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use iodyno_model::{ErrorPolicy, Job, Kind};
+use iodyno_model::{ErrorPolicy, Job, Kind, damage_name};
 
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
@@ -275,7 +275,10 @@ impl<'a> Flight<'a> {
             return;
         }
         if result < 0 {
-            self.sheet.failure(io.label, io.verb, -result as i32, io.offset, io.file);
+            // Damage keeps its sign, so that no error number is mistaken for it.
+            let damage = damage_name(result as i32).is_some();
+            let errno = if damage { result } else { -result } as i32;
+            self.sheet.failure(io.label, io.verb, errno, io.offset, io.file);
             self.errors_left = self.errors_left.saturating_sub(u64::from(io.flags & FORGIVEN == 0));
             if self.errors_left == 0 {
                 self.deadline = 0;

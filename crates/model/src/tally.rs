@@ -79,6 +79,24 @@ pub struct ErrorCount {
     pub first_target: u32,
 }
 
+/// What a verification class is called, by its code in [`ErrorCount::errno`] (-1001 and below); `None` for others.
+pub fn damage_name(code: i32) -> Option<&'static str> {
+    const NAMES: [&str; 10] = [
+        "bit flip",
+        "stale",
+        "torn",
+        "swapped",
+        "misdirected",
+        "lost",
+        "foreign",
+        "overwritten",
+        "ahead",
+        "garbage",
+    ];
+    let index = code.checked_neg()?.checked_sub(1001)?;
+    NAMES.get(usize::try_from(index).ok()?).copied()
+}
+
 /// Counters over time, in rows of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {

@@ -192,7 +192,10 @@ fn place(verb: Verb, offset: u64) -> String {
 pub fn errno(number: i32) -> String {
     let name = match number {
         0 => return "short transfer".into(),
-        ..0 => return format!("verification, class {}", number.unsigned_abs()),
+        ..0 => {
+            let damage = iodyno_model::damage_name(number).unwrap_or("unknown class");
+            return format!("wrong content, {damage}");
+        }
         1 => "EPERM, not permitted",
         2 => "ENOENT, no such file",
         5 => "EIO, input/output error",

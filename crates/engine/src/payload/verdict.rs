@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use iodyno_model::damage_name;
+
 /// What kind of corruption it is, with the facts that prove it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
@@ -103,20 +105,8 @@ impl Class {
     }
 
     /// The name that belongs to a result of [`Class::code`]; `None` for any other number.
-    pub const fn name_of(code: i32) -> Option<&'static str> {
-        Some(match code {
-            -1001 => "bit flip",
-            -1002 => "stale",
-            -1003 => "torn",
-            -1004 => "swapped",
-            -1005 => "misdirected",
-            -1006 => "lost",
-            -1007 => "foreign",
-            -1008 => "overwritten",
-            -1009 => "ahead",
-            -1010 => "garbage",
-            _ => return None,
-        })
+    pub fn name_of(code: i32) -> Option<&'static str> {
+        damage_name(code)
     }
 }
 

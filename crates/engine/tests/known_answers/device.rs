@@ -178,9 +178,7 @@ pub fn open_loop() -> Case {
         let (seen, in_flight) = (late(&line.latency), late(service));
         eprintln!("due 100 ms or more before they were done: {seen}; so long on the device: {in_flight}");
         if !(445..=475).contains(&seen) || in_flight > 16 {
-            return Err(
-                format!("{seen} late instead of 457, {in_flight} of them on the device").into()
-            );
+            return Err(format!("{seen} late instead of 457, {in_flight} of them on the device").into());
         }
         Ok(())
     })
