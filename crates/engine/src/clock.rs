@@ -64,12 +64,20 @@ pub fn source() -> &'static str {
     }
 }
 
+/// Where the watch over the counter began: both clocks at one moment.
+static WATCHED_SINCE: std::sync::OnceLock<(u64, u64)> = std::sync::OnceLock::new();
+
+/// Begins to watch the counter, so that [`calibrate`] need not wait when other work lies between.
+pub fn begin_calibration() {
+    WATCHED_SINCE.get_or_init(pair);
+}
+
 /// Begins to use the processor's counter, where it can be trusted. Cheap when called again.
 pub fn calibrate() {
     if COUNTER.scale.load(Relaxed) != 0 || !trusted() {
         return;
     }
-    let (first_ns, first_count) = pair();
+    let (first_ns, first_count) = *WATCHED_SINCE.get_or_init(pair);
     while monotonic() < first_ns + CALIBRATION_NS {
         std::hint::spin_loop();
     }

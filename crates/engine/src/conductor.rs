@@ -49,7 +49,7 @@ pub type Emit<'a> = &'a mut dyn FnMut(&Event);
 /// # Errors
 /// Everything that keeps the plan from starting.
 pub fn run(plan: &Plan, options: &Options, emit: Emit<'_>) -> Result<Record, Vec<Diagnostic>> {
-    clock::calibrate();
+    clock::begin_calibration();
     let plan = check(plan)?;
     raise_file_limit();
     signal::install();
@@ -59,6 +59,7 @@ pub fn run(plan: &Plan, options: &Options, emit: Emit<'_>) -> Result<Record, Vec
         Record { name: plan.name.clone(), seed: plan.seed, machine: machine.clone(), ..Default::default() };
     let started = Started { plan: plan.clone(), targets, machine, at_unix_ns: clock::unix_ns() };
     emit(&Event::Started(Box::new(started)));
+    clock::calibrate();
     let plan = Arc::new(plan);
     let mut made = Made::default();
     for index in 0..plan.phases.len() {
@@ -105,8 +106,9 @@ fn first_failure(phase: &PhaseRecord) -> Option<Diagnostic> {
         let broken = job.workers.iter().find(|worker| worker.failure.is_some())?;
         let text = broken.failure.as_ref()?;
         Some(match job.workers.len() {
-            1 => worker_failure(&job.name, text),
-            _ => worker_failure(&format!("{}, worker {}", job.name, broken.index), text),
+            // Whose it is goes without saying, as in the drop-ins.
+            1 => worker_failure("", text),
+            _ => worker_failure(&format!("{}, worker {}: ", job.name, broken.index), text),
         })
     })
 }
@@ -114,7 +116,7 @@ fn first_failure(phase: &PhaseRecord) -> Option<Diagnostic> {
 /// A worker's failure text back into message and hint.
 fn worker_failure(who: &str, text: &str) -> Diagnostic {
     let (message, hint) = text.split_once('\n').unwrap_or((text, ""));
-    let diagnostic = Diagnostic::error(&Default::default(), format!("{who}: {message}"));
+    let diagnostic = Diagnostic::error(&Default::default(), format!("{who}{message}"));
     if hint.is_empty() { diagnostic } else { diagnostic.hint(hint) }
 }
 
@@ -195,6 +197,7 @@ impl Stage {
             prepare::invalidate(&files);
         }
         let depth = job.depth.most.min(entry.most_depth);
+        self.sheets.sheet(number as usize).head.deepest.store(depth, Relaxed);
         let memory = Memory::new(depth, source::buffer_bytes(job)).map_err(|errno| {
             Failure::call("mmap", errno)
                 .hint("the buffers of all workers do not fit memory: lower depth or block")
@@ -419,12 +422,16 @@ fn note_deaths(stage: &Stage, world: &mut World) {
     }
 }
 
+/// How long workers have to see the stop flag, ns.
+const NUDGE_AFTER_NS: u64 = 200_000_000;
+
 /// Watches the phase until everybody is over; `false`: the user would not wait for those that hang.
 fn watch_over(stage: &Stage, world: &mut World, options: &Options, emit: Emit<'_>) -> bool {
     let everybody = stage.seats.len() as u32;
     let start = stage.gate.started();
     let slice_ns = if options.live_ns > 0 { options.live_ns.min(200_000_000) } else { 200_000_000 };
     let mut next_live = start + options.live_ns;
+    let mut nudge_at = clock::NEVER;
     loop {
         let over = stage.gate.over();
         let now = clock::now();
@@ -448,6 +455,12 @@ fn watch_over(stage: &Stage, world: &mut World, options: &Options, emit: Emit<'_
         }
         if over > 0 && stops(stage) {
             stage.gate.stop();
+        }
+        // Most see the flag by themselves; those that wait in the kernel do not.
+        if now >= nudge_at {
+            world.nudge();
+        } else if stage.gate.stopped() && nudge_at == clock::NEVER {
+            nudge_at = now + NUDGE_AFTER_NS;
         }
         let asked = signal::was_asked();
         if asked || (options.live_ns > 0 && now >= next_live) {

@@ -19,8 +19,10 @@ const DEPTHS: usize = 4097;
 const ROWS: usize = 1024;
 /// Length of a row at first, ns.
 const ROW_NS: u64 = 1_000_000_000;
-/// Bytes of a worker's failure message.
-const MESSAGE: usize = 480;
+/// Room for a worker's failure message, in words of four bytes.
+const FAILURE_WORDS: usize = 120;
+/// Room for a worker's complaints.
+const COMPLAINT_WORDS: usize = 1024;
 
 /// Adds to a counter that only this worker writes.
 #[inline(always)]
@@ -52,9 +54,20 @@ impl Latencies {
         }
     }
 
+    /// The buckets from the smallest latency to the largest: to look at the others would give their pages memory, which
+    /// ten thousand workers would feel.
+    fn touched(&self) -> std::ops::Range<usize> {
+        match self.least.load(Relaxed) {
+            0 => 0..0,
+            least => histogram::bucket_of(!least)..histogram::bucket_of(self.most.load(Relaxed)) + 1,
+        }
+    }
+
     fn histogram(&self) -> Histogram {
         let sum = u128::from(self.sum.load(Relaxed));
-        let counts = self.counts.iter().map(|count| count.load(Relaxed));
+        let touched = self.touched();
+        let below = std::iter::repeat_n(0, touched.start);
+        let counts = below.chain(self.counts[touched].iter().map(|count| count.load(Relaxed)));
         Histogram::from_counts(counts, sum, !self.least.load(Relaxed), self.most.load(Relaxed))
     }
 }
@@ -95,14 +108,45 @@ pub struct Head {
     pub over: AtomicU32,
     /// Rows before this one are complete.
     rows: AtomicU32,
+    /// Deeper than this the worker never is, so nobody need look there; 0: not known.
+    pub deepest: AtomicU32,
     row_ns: AtomicU64,
     /// CPU time and switches: user ns, system ns, voluntary, involuntary, major and minor faults.
     pub usage: [AtomicU64; 6],
     errors: [ErrorSheet; ERRORS],
     depths: [AtomicU64; DEPTHS],
     series: [RowSheet; ROWS],
-    message_bytes: AtomicU32,
-    message: [AtomicU32; MESSAGE / 4],
+    failure: Text<FAILURE_WORDS>,
+    complaints: Text<COMPLAINT_WORDS>,
+}
+
+/// A text in words of four bytes, so that it can lie in shared memory.
+#[repr(C)]
+struct Text<const WORDS: usize> {
+    bytes: AtomicU32,
+    words: [AtomicU32; WORDS],
+}
+
+impl<const WORDS: usize> Text<WORDS> {
+    /// As much of it as there is room for.
+    fn write(&self, text: &str) {
+        let mut end = text.len().min(WORDS * 4);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        for (cell, chunk) in self.words.iter().zip(text.as_bytes()[..end].chunks(4)) {
+            let mut word = [0u8; 4];
+            word[..chunk.len()].copy_from_slice(chunk);
+            cell.store(u32::from_le_bytes(word), Relaxed);
+        }
+        self.bytes.store(end as u32, Relaxed);
+    }
+
+    fn read(&self) -> String {
+        let bytes = self.bytes.load(Relaxed) as usize;
+        let words = self.words.iter().flat_map(|cell| cell.load(Relaxed).to_le_bytes());
+        String::from_utf8_lossy(&words.take(bytes).collect::<Vec<_>>()).into_owned()
+    }
 }
 
 /// The sheets of all workers of a phase.
@@ -202,23 +246,24 @@ impl Sheet<'_> {
 
     /// Says why the worker ends before its time.
     pub fn fail(&self, message: &str) {
-        let mut end = message.len().min(MESSAGE);
-        while !message.is_char_boundary(end) {
-            end -= 1;
-        }
-        for (cell, chunk) in self.head.message.iter().zip(message.as_bytes()[..end].chunks(4)) {
-            let mut word = [0u8; 4];
-            word[..chunk.len()].copy_from_slice(chunk);
-            cell.store(u32::from_le_bytes(word), Relaxed);
-        }
-        self.head.message_bytes.store(end as u32, Relaxed);
+        self.head.failure.write(message);
     }
 
     /// Why the worker ended before its time.
     pub fn failed_because(&self) -> Option<String> {
-        let bytes = self.head.message_bytes.load(Relaxed) as usize;
-        let words = self.head.message.iter().flat_map(|cell| cell.load(Relaxed).to_le_bytes());
-        (bytes > 0).then(|| String::from_utf8_lossy(&words.take(bytes).collect::<Vec<_>>()).into_owned())
+        Some(self.head.failure.read()).filter(|text| !text.is_empty())
+    }
+
+    /// Says what was wrong with what was read: a sentence each, as many as there is room for.
+    pub fn complain(&self, sentences: &[String]) {
+        let mut text = String::new();
+        for sentence in sentences {
+            if text.len() + sentence.len() < COMPLAINT_WORDS * 4 {
+                text.push_str(sentence);
+                text.push('\n');
+            }
+        }
+        self.head.complaints.write(&text);
     }
 
     /// Operations, short ones and bytes of a verb so far.
@@ -238,19 +283,13 @@ impl Sheet<'_> {
         for line in self.lines {
             [&line.operations, &line.bytes, &line.short].iter().for_each(|counter| counter.store(0, Relaxed));
             for latencies in [&line.latency, &line.service] {
+                latencies.counts[latencies.touched()].iter().for_each(|count| count.store(0, Relaxed));
                 [&latencies.sum, &latencies.least, &latencies.most]
                     .iter()
                     .for_each(|cell| cell.store(0, Relaxed));
-                // Only buckets that were touched are cleared, so that untouched pages stay untouched.
-                latencies
-                    .counts
-                    .iter()
-                    .filter(|count| count.load(Relaxed) > 0)
-                    .for_each(|count| count.store(0, Relaxed));
             }
         }
-        self.head
-            .depths
+        self.reachable_depths()
             .iter()
             .filter(|depth| depth.load(Relaxed) > 0)
             .for_each(|depth| depth.store(0, Relaxed));
@@ -292,11 +331,19 @@ impl Sheet<'_> {
             switches: (usage(2), usage(3)),
             faults: (usage(4), usage(5)),
             failure: self.failed_because(),
+            complaints: self.head.complaints.read().lines().map(String::from).collect(),
+        }
+    }
+
+    fn reachable_depths(&self) -> &[AtomicU64] {
+        match self.head.deepest.load(Relaxed) as usize {
+            0 => &self.head.depths,
+            deepest => &self.head.depths[..DEPTHS.min(deepest + 1)],
         }
     }
 
     fn depths(&self) -> Vec<u64> {
-        let last = self.head.depths.iter().rposition(|depth| depth.load(Relaxed) > 0);
+        let last = self.reachable_depths().iter().rposition(|depth| depth.load(Relaxed) > 0);
         self.head.depths[..last.map_or(0, |last| last + 1)].iter().map(|depth| depth.load(Relaxed)).collect()
     }
 

@@ -17,12 +17,18 @@ extern "C" fn asked(_signal: libc::c_int) {
     ASKED.fetch_add(1, SeqCst);
 }
 
+extern "C" fn nudged(_signal: libc::c_int) {}
+
+/// Interrupts a worker's system call, and nothing else.
+pub const NUDGE: libc::c_int = libc::SIGUSR2;
+
 /// Takes over the signals that end or question a run. Signals that the parent ignores stay ignored.
 pub fn install() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         handle(signal, interrupted as *const () as libc::sighandler_t);
     }
     handle(libc::SIGUSR1, asked as *const () as libc::sighandler_t);
+    handle(NUDGE, nudged as *const () as libc::sighandler_t);
 }
 
 fn handle(signal: libc::c_int, action: libc::sighandler_t) {

@@ -7,7 +7,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use iodyno_model::{ErrorPolicy, Job, Kind, damage_name};
+use iodyno_model::{ErrorPolicy, Job, Kind};
 
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
@@ -22,8 +22,8 @@ use crate::source::{Next, Source, UNTALLIED, label_of, labels};
 /// With nothing in flight, a source that waits is asked again after this, ns.
 const WAIT_NS: u64 = 20_000;
 
-/// Damaged places that a worker's failure names.
-const COMPLAINTS_SAID: usize = 4;
+/// Results below this are kinds of corruption rather than negated error numbers.
+const CORRUPT: i64 = -1000;
 
 /// One worker, ready to go.
 pub struct Worker<'a> {
@@ -107,6 +107,7 @@ struct Flight<'a> {
     free: FreeSlots,
     source: Source,
     sheet: Sheet<'a>,
+    gate: &'a Gate,
     series: SeriesWriter,
     errors_left: u64,
     /// Handed over together at most, and only when so many slots are free.
@@ -172,10 +173,7 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
     }
     worker.finish(&mut flight.ended);
     flight.close(worker.kinds, begin);
-    let complaints = flight.source.complaints();
-    if !complaints.is_empty() {
-        worker.sheet.fail(&complaints[..complaints.len().min(COMPLAINTS_SAID)].join("; "));
-    }
+    worker.sheet.complain(&flight.source.complaints());
     flight.source.failure().map_or(Ok(()), |failure| Err(failure.clone()))
 }
 
@@ -191,6 +189,7 @@ impl<'a> Flight<'a> {
             free: FreeSlots { slots: (0..worker.depth).rev().collect(), count: depth },
             source,
             sheet: worker.sheet,
+            gate: worker.gate,
             batch: if wish.submit_batch == 0 { depth } else { wish.submit_batch as usize },
             refill_at: if wish.low == 0 { 0 } else { depth - (wish.low as usize).min(depth - 1) },
             least: wish.reap_least.clamp(1, worker.depth),
@@ -274,10 +273,13 @@ impl<'a> Flight<'a> {
         if result == UNTALLIED || (io.flags & SILENT != 0 && result >= 0) {
             return;
         }
+        if result == -i64::from(libc::EINTR) && self.gate.stopped() {
+            // Interrupted because the run ends.
+            return;
+        }
         if result < 0 {
-            // Damage keeps its sign, so that no error number is mistaken for it.
-            let damage = damage_name(result as i32).is_some();
-            let errno = if damage { result } else { -result } as i32;
+            // Kinds of corruption keep their negative code.
+            let errno = if result > CORRUPT { -result } else { result } as i32;
             self.sheet.failure(io.label, io.verb, errno, io.offset, io.file);
             self.errors_left = self.errors_left.saturating_sub(u64::from(io.flags & FORGIVEN == 0));
             if self.errors_left == 0 {

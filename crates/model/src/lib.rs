@@ -48,7 +48,7 @@ pub use plan::{
 pub use record::{JobRecord, Machine, PhaseRecord, Record, WorkerRecord};
 pub use setting::Setting;
 pub use sweep::{Coordinate, Parameter, Sweep, Value};
-pub use tally::{ErrorCount, Line, Series, SeriesRow, Tally, damage_name};
+pub use tally::{ErrorCount, Line, Series, SeriesRow, Tally};
 pub use target::{Direct, Extent, Items, Open, OpenMode, OpenSync, Prepare, Target, TargetFacts, TargetKind};
 pub use verb::{Kind, Verb, VerbSet};
 pub use workload::{

@@ -107,4 +107,7 @@ pub struct WorkerRecord {
     pub faults: (u64, u64),
     /// Why it failed, if it did.
     pub failure: Option<String>,
+    /// What it found wrong with what it read: the first few, a sentence each.
+    #[serde(default)]
+    pub complaints: Vec<String>,
 }

@@ -69,7 +69,7 @@ impl Line {
 pub struct ErrorCount {
     /// The verb that failed.
     pub verb: Verb,
-    /// The error number; 0 for a short transfer, negative for a verification class.
+    /// The error number; 0 for a short transfer, negative for a kind of corruption (see [`corruption`]).
     pub errno: i32,
     /// How often.
     pub count: u64,
@@ -79,22 +79,23 @@ pub struct ErrorCount {
     pub first_target: u32,
 }
 
-/// What a verification class is called, by its code in [`ErrorCount::errno`] (-1001 and below); `None` for others.
-pub fn damage_name(code: i32) -> Option<&'static str> {
-    const NAMES: [&str; 10] = [
-        "bit flip",
-        "stale",
-        "torn",
-        "swapped",
-        "misdirected",
-        "lost",
-        "foreign",
-        "overwritten",
-        "ahead",
-        "garbage",
-    ];
-    let index = code.checked_neg()?.checked_sub(1001)?;
-    NAMES.get(usize::try_from(index).ok()?).copied()
+/// Kinds of corruption, in the order of their codes: -1001 is the first.
+const CORRUPTIONS: [&str; 10] = [
+    "bit flip",
+    "stale",
+    "torn",
+    "swapped",
+    "misdirected",
+    "lost",
+    "foreign",
+    "overwritten",
+    "ahead",
+    "garbage",
+];
+
+/// The kind of corruption that a code stands for: -1001 to -1010, far from every error number of every system.
+pub fn corruption(code: i32) -> Option<&'static str> {
+    usize::try_from(-1001 - i64::from(code)).ok().and_then(|index| CORRUPTIONS.get(index)).copied()
 }
 
 /// Counters over time, in rows of equal length.

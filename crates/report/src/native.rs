@@ -5,7 +5,7 @@
 
 use std::io;
 
-use iodyno_model::{Event, Finding, JobRecord, Kind, PhaseRecord, Record, Severity, Verb};
+use iodyno_model::{Event, Finding, JobRecord, Kind, PhaseRecord, Record, Severity, Verb, tally};
 
 use crate::curve::sparkline;
 use crate::json::depth_mean;
@@ -159,6 +159,9 @@ fn latencies(job: &JobRecord, paint: Paint) -> String {
     if table.is_empty() { String::new() } else { table.text(2, paint) }
 }
 
+/// Complaints that are printed of one job; the counts tell how many there were.
+const COMPLAINTS_MOST: usize = 10;
+
 /// A job's failures, one sentence each: verb, error, how often, and where first.
 pub fn errors(job: &JobRecord, context: &Context) -> Vec<String> {
     let sentence = |error: &iodyno_model::ErrorCount| {
@@ -169,7 +172,7 @@ pub fn errors(job: &JobRecord, context: &Context) -> Vec<String> {
         };
         let target = context.target(error.first_target);
         format!(
-            "{} failed {times}: {}; first at {} of {target}",
+            "{} failed {times}: {}; first at {}{target}",
             error.verb,
             errno(error.errno),
             place(error.verb, error.first_offset)
@@ -178,13 +181,16 @@ pub fn errors(job: &JobRecord, context: &Context) -> Vec<String> {
     let failures = job.workers.iter().filter_map(|worker| {
         worker.failure.as_ref().map(|failure| format!("worker {} failed: {failure}", worker.index))
     });
-    job.tally.errors.iter().map(sentence).chain(failures).collect()
+    let complaints = job.workers.iter().flat_map(|worker| worker.complaints.iter().cloned());
+    job.tally.errors.iter().map(sentence).chain(complaints.take(COMPLAINTS_MOST)).chain(failures).collect()
 }
 
 fn place(verb: Verb, offset: u64) -> String {
-    match verb.kind() {
-        Kind::Metadata => format!("item {}", number::thousands(offset)),
-        _ => format!("offset {}", number::thousands(offset)),
+    match (verb.kind(), offset) {
+        // Streams and appends have no place of their own.
+        (_, u64::MAX) => String::new(),
+        (Kind::Metadata, item) => format!("item {} of ", number::thousands(item)),
+        (_, offset) => format!("offset {} of ", number::thousands(offset)),
     }
 }
 
@@ -193,8 +199,8 @@ pub fn errno(number: i32) -> String {
     let name = match number {
         0 => return "short transfer".into(),
         ..0 => {
-            let damage = iodyno_model::damage_name(number).unwrap_or("unknown class");
-            return format!("wrong content, {damage}");
+            return tally::corruption(number)
+                .map_or(format!("corruption {number}"), |kind| format!("corrupt, {kind}"));
         }
         1 => "EPERM, not permitted",
         2 => "ENOENT, no such file",

@@ -75,12 +75,12 @@ fn failed(record: &JobRecord) -> Option<Found<'_>> {
     }
     let first = failures.iter().max_by_key(|error| error.count);
     let what = first.map_or(String::new(), |error| {
-        format!(
-            ", most often {} with {} (first at offset {})",
-            error.verb,
-            name(error.errno),
-            error.first_offset
-        )
+        let place = match error.first_offset {
+            // Streams and appends have no place of their own.
+            u64::MAX => String::new(),
+            offset => format!(" (first at offset {offset})"),
+        };
+        format!(", most often {} with {}{place}", error.verb, name(error.errno))
     });
     let tried = record.tally.all_operations() + count;
     let sentence = format!("{count} of {tried} operations failed{what}");

@@ -135,7 +135,11 @@ fn check_device(plan: &Plan, target: &Target, wrong: &mut Vec<Diagnostic>) {
     if !is_block_device(path) || plan.destroy.iter().any(|name| name == path) {
         return;
     }
-    let hint = format!("everything on it would be lost; if that is meant: --destroy {path}");
+    let hint = match plan.signatures_allowed {
+        // A drop-in has its original's options only.
+        true => "unmount it, and end what uses it, first".into(),
+        false => format!("everything on it would be lost; if that is meant: --destroy {path}"),
+    };
     let mut refuse = |what: String, origin: &Origin| {
         wrong
             .push(Diagnostic::error(origin, format!("{path}: {what}, not writing to it")).hint(hint.clone()));

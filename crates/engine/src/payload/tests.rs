@@ -431,8 +431,8 @@ fn sentences_and_codes() {
     let codes: HashSet<i32> = all.iter().map(|class| class.code()).collect();
     assert_eq!(codes.len(), all.len());
     for class in all {
-        assert_eq!(Class::name_of(class.code()), Some(class.name()));
+        assert_eq!(iodyno_model::tally::corruption(class.code()), Some(class.name()));
         assert!(told(class).starts_with(&format!("byte 81,920: {}: ", class.name())));
     }
-    assert_eq!(Class::name_of(-5), None);
+    assert_eq!(iodyno_model::tally::corruption(-5), None);
 }

@@ -6,8 +6,6 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use iodyno_model::damage_name;
-
 /// What kind of corruption it is, with the facts that prove it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
@@ -102,11 +100,6 @@ impl Class {
             Class::Ahead { .. } => -1009,
             Class::Garbage => -1010,
         }
-    }
-
-    /// The name that belongs to a result of [`Class::code`]; `None` for any other number.
-    pub fn name_of(code: i32) -> Option<&'static str> {
-        damage_name(code)
     }
 }
 

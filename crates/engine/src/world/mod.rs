@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use crate::clock::{self, Tick};
+
 pub mod processes;
 pub mod threads;
 
@@ -15,7 +17,12 @@ pub type Task = Arc<dyn Fn(u32) + Send + Sync>;
 pub struct World {
     threads: Vec<std::thread::JoinHandle<()>>,
     children: Vec<processes::Child>,
+    /// Before this time nobody asks again who died: with thousands of processes the question is dear.
+    next_look: Tick,
 }
+
+/// How often it is asked who died, ns.
+const LOOK_NS: u64 = 20_000_000;
 
 impl World {
     /// Forks the processes first, while there is no other thread, then starts the threads.
@@ -41,7 +48,18 @@ impl World {
 
     /// Numbers of processes that have died since the last call, and how.
     pub fn deaths(&mut self) -> Vec<(u32, String)> {
+        let now = clock::monotonic();
+        if now < self.next_look {
+            return Vec::new();
+        }
+        self.next_look = now + LOOK_NS;
         processes::reap(&mut self.children)
+    }
+
+    /// Interrupts the system calls in which workers wait: a read of a silent pipe would never see the stop flag.
+    pub fn nudge(&self) {
+        self.threads.iter().for_each(threads::nudge);
+        self.children.iter().for_each(processes::nudge);
     }
 
     /// Waits for everybody.

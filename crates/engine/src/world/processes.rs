@@ -42,6 +42,12 @@ fn die_with_parent() {
 #[cfg(not(target_os = "linux"))]
 fn die_with_parent() {}
 
+/// Interrupts the system call that a child is in.
+pub fn nudge(child: &Child) {
+    // SAFETY: the child is ours and was not waited for; it inherited a handler that does nothing.
+    unsafe { libc::kill(child.pid, signal::NUDGE) };
+}
+
 /// Collects children that have ended; tells those that did not end by themselves.
 pub fn reap(children: &mut Vec<Child>) -> Vec<(u32, String)> {
     let mut deaths = Vec::new();

@@ -8,7 +8,7 @@ use std::process::Command;
 use testbed::sandbox::{LoopDevice, Mount};
 use testbed::{Case, Need, Outcome};
 
-use crate::program::{Told, fingerprint, run, scratch};
+use crate::program::{Told, fingerprint, iodyno, run, scratch, told};
 
 pub fn cases() -> Vec<Case> {
     let mkfs = Need::Tool("mkfs.ext4");
@@ -29,6 +29,12 @@ fn write_to(device: &Path, arguments: &[&str]) -> Told {
          until = {{ operations = 16 }}\nfinish = \"fsync\"\n"
     );
     run(home.path(), &text, arguments)
+}
+
+/// The drop-in writes what its original would write, but for devices in use.
+fn dd_to(device: &Path) -> Told {
+    let of = format!("of={}", device.display());
+    told(iodyno(["dd", "if=/dev/zero", &of, "bs=4k", "count=10", "oflag=direct"]))
 }
 
 fn signed() -> Outcome {
@@ -53,6 +59,9 @@ fn mounted() -> Outcome {
     let mount = Mount::new(device.path(), "ext4", "")?;
     let place = mount.path().display().to_string();
     write_to(device.path(), &[]).refused(&["it is mounted", &place]);
+    dd_to(device.path()).expect(1, &["it is mounted", "unmount it"]);
+    drop(mount);
+    dd_to(device.path()).expect(0, &["10+0 records out", "40960 bytes"]);
     Ok(())
 }
 

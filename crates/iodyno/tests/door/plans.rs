@@ -28,7 +28,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("a killed worker is reported, not waited for", &[], killed),
         Case::new("a killed conductor leaves no worker behind", &[], orphans),
         Case::new("Ctrl-C of a terminal stops processes and removes files", &[], interrupted),
-        Case::new("a worker that hangs is left at the second Ctrl-C", &[], second_interruption),
+        Case::new("a worker that waits for a pipe hears the first Ctrl-C", &[], silent_pipe),
         Case::new("a sweep is one table", &[], sweep),
         Case::new("the same seed gives the same data", &[], || same_seed("psync", 1)),
         Case::new("the same seed gives the same data through io_uring", &[Need::IoUring], || {
@@ -229,28 +229,44 @@ fn interrupted() -> Outcome {
     Ok(())
 }
 
-/// A pipe that is open and never written to: a read of it hangs.
-fn second_interruption() -> Outcome {
-    let home = scratch();
+/// A pipe that is open and never written to: a read of it would never end by itself.
+fn silent_pipe() -> Outcome {
+    for processes in [false, true] {
+        let home = scratch();
+        let text = format!(
+            "[target.d]\ndescriptor = 0\n[[phase]]\n[[phase.job]]\non = \"d\"\ndo = \"read\"\npick = \"stream\"\n\
+             processes = {processes}\nuntil = {{ time = \"40s\" }}\n"
+        );
+        let mut run = iodyno(["run", "--quiet"]);
+        run.arg(plan(home.path(), &text));
+        let mut dd = iodyno(["dd", "of=/dev/null"]);
+        dd.env("IODYNO_FINDINGS", "0");
+        for (command, words) in [(run, &["signal 15"][..]), (dd, &["0+0 records in", "0 bytes"])] {
+            stopped_while_it_reads(command, words)?;
+        }
+    }
+    Ok(())
+}
+
+fn stopped_while_it_reads(mut command: std::process::Command, words: &[&str]) -> Outcome {
     let (silence, _writer) = std::io::pipe()?;
-    let text = "[target.d]\ndescriptor = 0\n[[phase]]\n[[phase.job]]\non = \"d\"\ndo = \"read\"\npick = \"stream\"\n\
-                until = { time = \"40s\" }\n";
-    let mut command = iodyno(["run", "--quiet"]);
-    command.arg(plan(home.path(), text)).stdin(silence);
+    command.stdin(silence);
     let mut running = Running::start(command);
     let pid = running.pid();
-    let reads = || {
-        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-        tasks.into_iter().any(|task| {
-            std::fs::read_to_string(task.path().join("wchan")).is_ok_and(|place| place.contains("pipe_read"))
-        })
+    let waits = |task: i32| {
+        let place = std::fs::read_to_string(format!("/proc/{task}/wchan"));
+        place.is_ok_and(|place| place.contains("pipe_read"))
     };
-    running.until("a read that hangs", reads);
+    running.until("a read that waits", || {
+        let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        let threads = threads.filter_map(|thread| thread.file_name().to_string_lossy().parse().ok());
+        threads.chain(children(pid)).any(waits)
+    });
     let begun = std::time::Instant::now();
-    running.signal(libc::SIGINT);
-    std::thread::sleep(std::time::Duration::from_millis(500));
-    running.signal(libc::SIGINT);
-    running.end().expect(130, &["signal 2"]);
+    running.signal(libc::SIGTERM);
+    let told = running.end();
+    told.expect(143, words);
+    assert!(!format!("{told}").contains("nterrupted"), "the end is no error\n{told}");
     assert!(begun.elapsed().as_secs() < 15, "it waited for the pipe");
     Ok(())
 }

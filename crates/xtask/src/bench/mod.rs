@@ -50,7 +50,9 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let bench = Bench { binary: root.join("target/release/iodyno"), ground: Ground::lay(root, file_bytes)? };
     println!("{}, file of {} MiB", meter::machine(), file_bytes >> 20);
     println!("{}", figure::HEAD);
-    Ok(chosen.iter().fold(true, |all, case| bench.report(case) && all))
+    // Every case is measured, also after one that missed its aim.
+    let met: Vec<bool> = chosen.iter().map(|case| bench.report(case)).collect();
+    Ok(!met.contains(&false))
 }
 
 fn file_mib(options: &[&String]) -> Result<u64, String> {
