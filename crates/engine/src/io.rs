@@ -122,6 +122,18 @@ pub struct Files {
 }
 
 impl Files {
+    /// Closes everything.
+    pub fn close_all(&mut self) {
+        for handle in &mut self.handles {
+            // Standard streams belong to the process.
+            if handle.fd > 2 {
+                // SAFETY: the descriptor is ours and is closed once.
+                unsafe { libc::close(handle.fd) };
+            }
+            handle.fd = -1;
+        }
+    }
+
     /// The descriptor of a handle.
     #[inline(always)]
     pub fn fd(&self, file: u32) -> RawFd {
@@ -131,14 +143,7 @@ impl Files {
 
 impl Drop for Files {
     fn drop(&mut self) {
-        for handle in &mut self.handles {
-            // Standard streams belong to the process.
-            if handle.fd > 2 {
-                // SAFETY: the descriptor is ours and is closed once.
-                unsafe { libc::close(handle.fd) };
-            }
-            handle.fd = -1;
-        }
+        self.close_all();
     }
 }
 

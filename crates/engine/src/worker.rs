@@ -7,7 +7,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use iodyno_model::{ErrorPolicy, Job, Kind};
+use iodyno_model::{ErrorPolicy, Job, Kind, Verb};
 
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
@@ -78,7 +78,17 @@ impl Worker<'_> {
 
     /// What is done with each file after the last operation, inside the measured time.
     fn finish(&mut self, ended: &mut Tick) {
-        let Some(verb) = self.job.finish.sync else { return };
+        if let Some(verb) = self.job.finish.sync {
+            self.sync_all(verb, ended);
+        }
+        if self.job.finish.close {
+            // Some file systems write back, or report what they could not write, only now.
+            self.files.close_all();
+            *ended = clock::now();
+        }
+    }
+
+    fn sync_all(&mut self, verb: Verb, ended: &mut Tick) {
         let label = label_of(&labels(self.job), verb.name(), verb);
         for file in 0..self.files.handles.len() as u32 {
             let handle = &self.files.handles[file as usize];

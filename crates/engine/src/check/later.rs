@@ -52,8 +52,8 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     if job.limit.together {
         say("a limit over all workers together", "give each worker its part");
     }
-    if job.start.open || job.finish.close {
-        say("opening and closing inside the measured time", "use a script with open and close steps");
+    if job.start.open {
+        say("opening inside the measured time", "use a script with an open step");
     }
     if job.start.barrier || job.finish.barrier {
         say("a barrier around open or close", "workers already wait for each other at the start line");
@@ -89,14 +89,13 @@ mod tests {
             wrong
         };
         assert_eq!(with(&|_| {}), []);
-        let changes: [&dyn Fn(&mut Job); 7] = [
+        let changes: [&dyn Fn(&mut Job); 6] = [
             &|job| job.place = Place::ShiftRanks(1),
             &|job| job.ranks = Ranks::First(1),
             &|job| job.limit.wear_out = true,
             &|job| job.limit.together = true,
             &|job| job.start.open = true,
             &|job| job.finish.barrier = true,
-            &|job| job.finish.close = true,
         ];
         for change in changes {
             let wrong = with(change);
