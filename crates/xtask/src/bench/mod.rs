@@ -25,29 +25,42 @@ const MANY: u64 = 320_000;
 const ROUNDS: usize = 9;
 /// Runs of a tiny job whose median is the start-up time.
 const START_UPS: usize = 41;
-/// The cached file that both sides read.
-const FILE_BYTES: u64 = 256 << 20;
+/// The cached file that both sides read, unless `--file-mib=N` says otherwise. The larger it is, the more of an I/O is
+/// the kernel's copying from memory, which is the same for both.
+const FILE_MIB: u64 = 256;
 /// No run of a case takes longer, even under valgrind on a busy machine.
 const CASE_LIMIT: Duration = Duration::from_secs(300);
 
 /// Builds for release, lays the ground, runs every case (or those whose names contain an argument).
-pub fn chore(root: &Path, filters: &[String]) -> Result<bool, String> {
+pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
+    let (options, filters): (Vec<&String>, Vec<&String>) =
+        arguments.iter().partition(|argument| argument.starts_with("--"));
+    let file_bytes = file_mib(&options)? << 20;
     let build = shell::cargo().current_dir(root).args(["build", "--release"]).status();
     if !build.map_err(|error| format!("cannot run cargo: {error}"))?.success() {
         return Err("the release build failed: nothing to measure".to_string());
     }
-    let wanted = |case: &&Case| filters.is_empty() || filters.iter().any(|filter| case.name.contains(filter));
+    let wanted =
+        |case: &&Case| filters.is_empty() || filters.iter().any(|filter| case.name.contains(filter.as_str()));
     let chosen: Vec<&Case> = CASES.iter().filter(wanted).collect();
     if chosen.is_empty() {
         let names: Vec<&str> = CASES.iter().map(|case| case.name).collect();
         return Err(format!("no such case\n hint: the cases are {}", names.join(", ")));
     }
-    let bench = Bench { binary: root.join("target/release/iodyno"), ground: Ground::lay(root, FILE_BYTES)? };
-    println!("{}", meter::machine());
+    let bench = Bench { binary: root.join("target/release/iodyno"), ground: Ground::lay(root, file_bytes)? };
+    println!("{}, file of {} MiB", meter::machine(), file_bytes >> 20);
     println!("{}", figure::HEAD);
     // Every case is measured, also after one that missed its aim.
     let met: Vec<bool> = chosen.iter().map(|case| bench.report(case)).collect();
     Ok(!met.contains(&false))
+}
+
+fn file_mib(options: &[&String]) -> Result<u64, String> {
+    let refuse = |option: &str| format!("{option}: expected --file-mib=N, N from 1 to 65536");
+    options.iter().try_fold(FILE_MIB, |_, option| {
+        let mib = option.strip_prefix("--file-mib=").and_then(|number| number.parse().ok());
+        mib.filter(|mib| (1..=65536).contains(mib)).ok_or_else(|| refuse(option))
+    })
 }
 
 /// What every case needs: our binary, and where it may put things.
@@ -124,6 +137,13 @@ fn per_io(run: &dyn Fn(u64) -> Result<Command, String>, operations: u64) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_file_may_be_smaller() {
+        let size = |option: &str| file_mib(&[&option.to_string()]);
+        assert_eq!((file_mib(&[]), size("--file-mib=16")), (Ok(256), Ok(16)));
+        assert!(size("--file-mib=0").is_err() && size("--fil=16").is_err());
+    }
 
     #[test]
     fn cases_are_told_apart() {
