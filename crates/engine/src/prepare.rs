@@ -164,7 +164,9 @@ fn prepare_file(
     made: &mut Made,
     progress: Progress<'_>,
 ) -> Result<(), Failure> {
-    let there = std::fs::metadata(path).ok();
+    let facts = std::fs::metadata(path);
+    let reason = facts.as_ref().err().and_then(std::io::Error::raw_os_error).unwrap_or(libc::ENOENT);
+    let there = facts.ok();
     let existing = there.as_ref().map_or(0, std::fs::Metadata::len);
     if there.as_ref().is_some_and(|facts| !facts.is_file())
         || (target.prepare == Prepare::AsItIs && there.is_some())
@@ -185,7 +187,7 @@ fn prepare_file(
             if target.prepare == Prepare::Empty && there.is_none() { create(path).map(drop) } else { Ok(()) }
         }
         Prepare::AsItIs | Prepare::Empty => {
-            Err(Failure::new(format!("{path}: No such file or directory")).hint("name a file that exists"))
+            Err(Failure::new(format!("{path}: {}", strerror(reason))).hint("name a file that exists"))
         }
         _ if wanted <= existing => match there {
             Some(_) => Ok(()),

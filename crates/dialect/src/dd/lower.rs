@@ -46,7 +46,7 @@ pub fn lower(operands: &Operands, loader: &mut dyn Loader) -> Result<(Plan, Vec<
             operands.write_bytes()
         ))
     })?;
-    let input = input(operands, skip_bytes, loader, &mut warnings)?;
+    let input = input(operands, skip_bytes, loader, &mut warnings);
     let output = output(operands, seek_bytes, loader)?;
     let job = job(operands, skip_bytes, seek_bytes);
     let plan = Plan {
@@ -80,7 +80,6 @@ fn cannot_open(path: &str, errno: i32) -> Instead {
     Instead::Error(format!("failed to open {}: {}", quote::name(path), super::text::reason(errno)))
 }
 
-const ENOENT: i32 = 2;
 const EEXIST: i32 = 17;
 const EISDIR: i32 = 21;
 
@@ -89,19 +88,21 @@ fn input(
     skip_bytes: u64,
     loader: &mut dyn Loader,
     warnings: &mut Vec<String>,
-) -> Result<Target, Instead> {
+) -> Target {
     let flags = &operands.input_flags;
     let mut open = Open { mode: OpenMode::Read, ..open_of(flags) };
     // Nothing to copy, cache to be dropped: GNU then drops all of the file.
     open.invalidate = open.drop_behind && operands.count.is_some_and(|count| count.value == 0);
-    let Some(path) = &operands.input else {
-        return Ok(target("standard input", TargetKind::Descriptor { number: 0 }, open, &Origin::Default));
-    };
-    let facts = loader.look(path).ok_or_else(|| cannot_open(path, ENOENT))?;
-    if facts.kind == PathKind::File && skip_bytes > facts.bytes {
-        warnings.push(format!("{}: cannot skip to specified offset", quote::name_if_needed(path)));
+    let facts = loader.look(operands.input.as_deref().unwrap_or("/dev/stdin")).unwrap_or_default();
+    if facts.kind == PathKind::File && facts.bytes > 0 && skip_bytes > facts.bytes && operands.speaks() {
+        let name = operands.input.as_deref().unwrap_or("standard input");
+        warnings.push(format!("{}: cannot skip to specified offset", quote::name_if_needed(name)));
     }
-    Ok(target(path, kind_of(path, facts.kind), open, &Origin::argument(&format!("if={path}"))))
+    let Some(path) = &operands.input else {
+        return target("standard input", TargetKind::Descriptor { number: 0 }, open, &Origin::Default);
+    };
+    // What is not there says so itself when it is opened, with the system's own reason.
+    target(path, kind_of(path, facts.kind), open, &Origin::argument(&format!("if={path}")))
 }
 
 fn output(operands: &Operands, seek_bytes: u64, loader: &mut dyn Loader) -> Result<Target, Instead> {
@@ -114,7 +115,6 @@ fn output(operands: &Operands, seek_bytes: u64, loader: &mut dyn Loader) -> Resu
     match &facts {
         Some(_) if operands.converts("excl") => return Err(cannot_open(path, EEXIST)),
         Some(_) if kind == PathKind::Directory => return Err(cannot_open(path, EISDIR)),
-        None if operands.converts("nocreat") => return Err(cannot_open(path, ENOENT)),
         _ => {}
     }
     // A device that goes away in between must not come back as a file that fills the memory behind /dev.
@@ -212,7 +212,8 @@ fn read_step(operands: &Operands, skip_bytes: u64) -> Step {
 fn write_step(operands: &Operands, seek_bytes: u64) -> Step {
     let as_read = !operands.gathers() && !operands.converts("sync");
     let write = Operation {
-        offset: if operands.output_flags.contains(&"append") { Offset::End } else { from(seek_bytes) },
+        // Where it is opened to append, the system moves every write to the end.
+        offset: from(seek_bytes),
         size: if as_read { Size::ResultOf(READ.into()) } else { Size::Fixed(operands.write_bytes()) },
         transfer: Transfer {
             full: true,

@@ -111,6 +111,11 @@ impl Operands {
         self.block_bytes.is_none()
     }
 
+    /// Whether warnings are wanted.
+    pub fn speaks(&self) -> bool {
+        self.level != Some("none")
+    }
+
     /// Whether `conv=` has the symbol.
     pub fn converts(&self, symbol: &str) -> bool {
         self.conversions.contains(&symbol)

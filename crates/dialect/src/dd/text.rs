@@ -50,7 +50,7 @@ impl Closing {
             block_bytes: operands.write_bytes(),
             gathers: operands.gathers(),
             pads: operands.converts("sync"),
-            records: operands.level != Some("none"),
+            records: operands.speaks(),
             transfer: !matches!(operands.level, Some("none" | "noxfer")),
             progress: operands.level == Some("progress"),
             warnings,
@@ -152,7 +152,8 @@ impl Closing {
             let message = self.failed_run(diagnostic);
             self.say(&message, err)?;
         }
-        let opened = !tallied.iter().any(|error| matches!(error.verb, Verb::Open | Verb::Create));
+        let opened = !tallied.iter().any(|error| matches!(error.verb, Verb::Open | Verb::Create))
+            && !record.errors.iter().any(|diagnostic| self.not_opened(&diagnostic.message).is_some());
         match phase {
             // GNU dd dies of SIGTERM without a word.
             Some(phase) if opened && record.stopped_by != Some(SIGTERM) => {
@@ -184,8 +185,19 @@ impl Closing {
         format!("{what} {}: {}", quote::name(name), reason(error.errno))
     }
 
+    /// The side that could not be opened, and the system's reason, as the engine room puts it.
+    fn not_opened<'a>(&'a self, message: &'a str) -> Option<(&'a str, &'a str)> {
+        let told = message.strip_prefix("cannot open ")?;
+        let reason = |name: &str| told.strip_prefix(name)?.strip_prefix(": ");
+        let sides = [self.input.as_str(), self.output.as_str()];
+        sides.into_iter().find_map(|name| Some((name, without_number(reason(name)?))))
+    }
+
     /// An error of the run as a whole: the system's own reason at a target's origin means that it did not open.
     fn failed_run(&self, diagnostic: &Diagnostic) -> String {
+        if let Some((name, reason)) = self.not_opened(&diagnostic.message) {
+            return format!("failed to open {}: {reason}", quote::name(name));
+        }
         let message = without_number(&diagnostic.message);
         let path = match &diagnostic.origin {
             Origin::Argument(text) => text.strip_prefix("if=").or_else(|| text.strip_prefix("of=")),

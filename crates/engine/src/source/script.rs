@@ -21,7 +21,7 @@ mod pool;
 
 use buffer::{Buffer, buffers};
 use compile::{Code, Compiler, Length, Spot, Use, What};
-use file::{FileState, file, pick_item, place, seek};
+use file::{FileState, clear_direct, file, pick_item, place, seek};
 
 /// How soon an object that says "wait" is asked again, ns.
 const ASK_AGAIN_NS: u64 = 50_000;
@@ -43,7 +43,7 @@ pub struct ScriptSource {
     shared: Option<SharedObjects>,
     random: Random,
     flight: Flight,
-    discards: Vec<(u32, u64)>,
+    discards: Vec<Discard>,
     /// A range that was just moved and is to leave the cache: handle, offset, bytes.
     behind: Option<(u32, u64, u64)>,
     pause: Option<(Tick, Tick)>,
@@ -94,6 +94,14 @@ impl Counts {
 struct Composite {
     began: Tick,
     left: u64,
+}
+
+/// Input of a file that cannot seek, read and thrown away.
+struct Discard {
+    file: u32,
+    left: u64,
+    /// Whether bytes count; otherwise a short read counts as the record that was asked for, as copying tools do.
+    exact: bool,
 }
 
 /// The operation in flight.
@@ -194,7 +202,7 @@ impl ScriptSource {
                 reads_only: code.iter().any(|code| matches!(code, Code::Do(step, _) if step.carried)),
             },
             counts: Counts(vec![(0, 0); super::labels(brief.job).len()]),
-            ending: false,
+            ending: limit.passes == Some(0),
             code,
         };
         source.begin_at(script)?;
@@ -210,7 +218,7 @@ impl ScriptSource {
 
     /// Moves files to where their first operation begins; what cannot seek is read up to there.
     fn begin_at(&mut self, script: &Script) -> Result<(), Failure> {
-        let starts: Vec<(u32, Verb, u64)> = compile::operations(&script.steps)
+        let starts: Vec<(u32, Verb, u64, bool)> = compile::operations(&script.steps)
             .iter()
             .zip(
                 self.code
@@ -218,16 +226,18 @@ impl ScriptSource {
                     .filter_map(|code| if let Code::Do(step, _) = code { Some(step) } else { None }),
             )
             .filter_map(|(operation, step)| match operation.offset {
-                Offset::NextFrom(bytes) => Some((step.file, step.verb, bytes)),
+                Offset::NextFrom(bytes) => Some((step.file, step.verb, bytes, step.transfer.full)),
                 _ => None,
             })
             .collect();
-        for (index, verb, bytes) in starts {
+        for (index, verb, bytes, exact) in starts {
             let file = &mut self.files[index as usize];
             file.position = bytes;
             match (file.fd, file.seekable) {
                 (0.., true) => seek(file.fd, (file.base + bytes) as i64, libc::SEEK_SET),
-                (0.., false) if verb == Verb::Read => self.discards.push((index, bytes)),
+                (0.., false) if verb == Verb::Read => {
+                    self.discards.push(Discard { file: index, left: bytes, exact });
+                }
                 (0.., false) if bytes > 0 => {
                     return Err(Failure::new("output that cannot seek cannot begin further on")
                         .hint("write to a file, or begin at 0"));
@@ -408,6 +418,11 @@ impl ScriptSource {
         let whole_block = buffer.bytes.max(1);
         *io = Io { verb: step.verb, label: step.label, file: step.file, offset, ..Io::default() };
         io.bytes = if step.verb.moves_data() { wanted.min(bytes).min(whole_block) } else { bytes };
+        let record = if step.transfer.gather { nominal } else { nominal.max(buffer.bytes) };
+        if step.carried && file.direct && io.bytes < record {
+            (file.direct, file.flush) = (false, true);
+            clear_direct(file.fd);
+        }
         io.flags = if step.transfer.skip_failed { FORGIVEN } else { 0 };
         io.buffer = buffer.place(step.carried && step.transfer.gather);
         if step.carried && step.transfer.sparse && file.fd >= 0 && file.seekable && buffer.is_zero(io) {
@@ -560,7 +575,7 @@ impl ScriptSource {
 
     /// A read of input that is thrown away.
     fn discard(&mut self, io: &mut Io) -> bool {
-        let Some((file, left)) = self.discards.iter().copied().find(|(_, left)| *left > 0) else {
+        let Some(&Discard { file, left, .. }) = self.discards.iter().find(|discard| discard.left > 0) else {
             return false;
         };
         let buffer = &self.buffers[0];
@@ -577,12 +592,16 @@ impl ScriptSource {
                 return Next::Io;
             }
         }
-        let Some((index, file)) = self.files.iter_mut().enumerate().find(|(_, file)| file.hole) else {
+        let unfinished = |(_, file): &(usize, &mut FileState)| file.hole || file.flush;
+        let Some((index, file)) = self.files.iter_mut().enumerate().find(unfinished) else {
             return Next::Done;
         };
-        file.hole = false;
-        *io = Io { verb: Verb::Truncate, flags: SILENT, file: index as u32, ..Io::default() };
-        io.bytes = place(file.fd);
+        let verb = if file.hole { Verb::Truncate } else { Verb::Fsync };
+        *io = Io { verb, flags: SILENT, file: index as u32, ..Io::default() };
+        match std::mem::take(&mut file.hole) {
+            true => io.bytes = place(file.fd),
+            false => file.flush = false,
+        }
         self.flight = Flight::Length;
         Next::Io
     }

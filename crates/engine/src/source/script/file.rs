@@ -4,7 +4,7 @@
 
 use std::os::fd::RawFd;
 
-use iodyno_model::TargetKind;
+use iodyno_model::{Direct, TargetKind};
 
 use super::super::Brief;
 use super::super::random::Random;
@@ -27,11 +27,27 @@ pub struct FileState {
     pub drops: bool,
     pub item: u64,
     pub set: u32,
+    /// Opened for direct I/O, and still so.
+    pub direct: bool,
+    /// The last write could not be direct, and is to be made durable at the end.
+    pub flush: bool,
 }
 
 pub fn seek(fd: RawFd, by: i64, whence: i32) {
     // SAFETY: the call takes no pointers. A file that cannot seek stays where it is, and is treated so.
     unsafe { libc::lseek(fd, by as libc::off_t, whence) };
+}
+
+/// What is no whole block cannot be written past the cache.
+pub fn clear_direct(fd: RawFd) {
+    #[cfg(not(any(target_os = "macos", target_os = "ios")))]
+    // SAFETY: the calls take no pointers.
+    unsafe {
+        let flags = libc::fcntl(fd, libc::F_GETFL);
+        libc::fcntl(fd, libc::F_SETFL, flags & !libc::O_DIRECT);
+    }
+    #[cfg(any(target_os = "macos", target_os = "ios"))]
+    let _ = fd;
 }
 
 /// The position of an open file.
@@ -54,10 +70,13 @@ pub fn file(brief: &Brief<'_>, index: usize, own: bool) -> FileState {
     });
     let bytes = handle.names.as_ref().map_or(handle.bytes, |names| names.item_bytes);
     let fd = if own || pool.is_some() { -1 } else { handle.fd };
-    let (base, end) = (handle.base, bytes);
+    // An empty file's handle is as long as may be written to it.
+    let (base, end) = (handle.base, if bytes == u64::MAX >> 1 { 0 } else { bytes });
     let open = brief.plan.targets.get(handle.target as usize).map(|target| &target.open);
     let drops = !own && open.is_some_and(|open| open.drop_behind);
-    FileState { fd, base, bytes, position: 0, end, seekable, hole: false, pool, drops, item: 0, set: 0 }
+    let direct = fd >= 0 && open.is_some_and(|open| open.direct == Direct::Yes);
+    let (position, item, set, hole, flush) = (0, 0, 0, false, false);
+    FileState { fd, base, bytes, position, end, seekable, hole, pool, drops, item, set, direct, flush }
 }
 
 /// The item that a step means; `None` where the pool is empty.

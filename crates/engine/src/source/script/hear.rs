@@ -18,8 +18,9 @@ impl ScriptSource {
             Flight::Nothing => result,
             Flight::Mark | Flight::Length => 0,
             Flight::Discard(file) => {
-                for (_, left) in self.discards.iter_mut().filter(|(discarded, _)| *discarded == file) {
-                    *left = left.saturating_sub(result.max(0) as u64);
+                for discard in self.discards.iter_mut().filter(|discard| discard.file == file) {
+                    let counted = if discard.exact { result.max(0) as u64 } else { io.bytes };
+                    discard.left = if result > 0 { discard.left.saturating_sub(counted) } else { 0 };
                 }
                 self.ending |= result <= 0;
                 result
@@ -97,7 +98,8 @@ impl ScriptSource {
             *left = if *left == u64::MAX { u64::MAX } else { left.saturating_sub(total) };
         }
         if reads && step.total_left != u64::MAX {
-            step.total_left = step.total_left.saturating_sub(total);
+            // A short read used up what it asked for.
+            step.total_left = step.total_left.saturating_sub(part.wanted);
         }
         io.bytes = part.nominal;
         self.results[step.label as usize] = total;
