@@ -119,6 +119,8 @@ pub struct Run {
     pub findings: bool,
     /// A finding in the tool's own options; `None`: it concerns nothing that this tool prints.
     pub translate: Translate,
+    /// Whether failed reads are no failure of the run: it was asked to go on after them.
+    pub reads_forgiven: bool,
     /// The exit status for a run that had errors; most tools say 1.
     pub error_status: i32,
 }

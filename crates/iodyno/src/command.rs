@@ -7,6 +7,7 @@ use iodyno_engine::ENGINES;
 use iodyno_model::{Diagnostic, Origin, VerbSet};
 use iodyno_report::native::Native;
 
+use crate::also::Also;
 use crate::loader::{Machinery, plain};
 use crate::session::{self, Voice, say};
 
@@ -42,14 +43,29 @@ pub fn answer(name: &str, arguments: &[String]) -> u8 {
 }
 
 fn dialect_answer(dialect: &Dialect, arguments: &[String], voice: Voice) -> u8 {
-    let request = (dialect.lower)(arguments, &mut Machinery::default());
-    match (request, dialect.drop_in) {
+    if !dialect.drop_in {
+        return session::answer((dialect.lower)(arguments, &mut Machinery::default()), &voice);
+    }
+    let environment = std::env::var("IODYNO_ALSO").ok();
+    let (also, arguments) = match Also::take(arguments, environment.as_deref()) {
+        Ok(taken) => taken,
+        Err(wrong) => {
+            say(&wrong);
+            return 2;
+        }
+    };
+    let voice = Voice { watched: !also.unwatched, ..voice };
+    match (dialect.lower)(&arguments, &mut Machinery::default()) {
         // A drop-in's refusal is the original's text, word for word.
-        (Err(wrong), true) => {
+        Err(wrong) => {
             wrong.iter().for_each(|wrong| say(&wrong.message));
             1
         }
-        (request, _) => session::answer(request, &voice),
+        Ok(Request::Run(mut run)) => {
+            also.join(&mut run);
+            session::answer(Ok(Request::Run(run)), &voice)
+        }
+        other => session::answer(other, &voice),
     }
 }
 

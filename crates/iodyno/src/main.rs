@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use iodyno_dialect::dashes;
 
+mod also;
 mod command;
 mod loader;
 mod session;

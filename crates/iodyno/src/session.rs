@@ -11,7 +11,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 
 use iodyno_dialect::{ReportFile, Request, Run, Translate};
 use iodyno_engine::{Options, signal};
-use iodyno_model::{Diagnostic, Event, Origin, Record};
+use iodyno_model::{Diagnostic, Event, Origin, Record, Verb};
 use iodyno_report::csv::Csv;
 use iodyno_report::json::Json;
 use iodyno_report::live::LiveLine;
@@ -25,13 +25,15 @@ pub struct Voice {
     pub original: bool,
     /// `IODYNO_FINDINGS`: asked for, or silenced.
     pub findings: Option<bool>,
+    /// Whether witnesses watch, who have most of the findings to tell.
+    pub watched: bool,
 }
 
 impl Voice {
     /// As the environment wishes.
     pub fn from_environment() -> Self {
         let wish = std::env::var("IODYNO_FINDINGS").ok();
-        Voice { original: false, findings: wish.map(|wish| wish != "0") }
+        Voice { original: false, findings: wish.map(|wish| wish != "0"), watched: true }
     }
 
     fn tells_findings(&self) -> bool {
@@ -112,7 +114,7 @@ fn session(mut run: Run, voice: &Voice) -> u8 {
     }
     let live_ns = if run.own_voice { 0 } else { run.live_ns };
     let mut live = (live_ns > 0).then(live_line);
-    let options = Options { live_ns: run.live_ns, ..Options::default() };
+    let options = Options { live_ns: run.live_ns, witness: voice.watched };
     let mut trouble: Option<io::Error> = None;
     let mut listened = true;
     let translate = run.translate;
@@ -159,7 +161,13 @@ fn session(mut run: Run, voice: &Voice) -> u8 {
             say(format_args!("error: the report could not be written: {}", plain(&error)));
             1
         }
-        None => status(&record, run.error_status),
+        None => {
+            if let Some(signal) = record.stopped_by.filter(|_| run.own_voice) {
+                // A shell's loop ends when the original is interrupted, because it dies of the signal.
+                signal::die_of(signal);
+            }
+            status(&record, &run)
+        }
     }
 }
 
@@ -228,11 +236,15 @@ fn sink(file: &ReportFile) -> Result<Sink, Diagnostic> {
 }
 
 /// The exit status that a record deserves.
-fn status(record: &Record, error_status: i32) -> u8 {
-    let failed = || record.phases.iter().flat_map(|phase| &phase.jobs).any(|job| job.tally.failed() > 0);
+fn status(record: &Record, run: &Run) -> u8 {
+    let jobs = || record.phases.iter().flat_map(|phase| &phase.jobs);
+    let failed = || match run.reads_forgiven {
+        true => jobs().any(|job| job.tally.errors.iter().any(|error| error.verb != Verb::Read)),
+        false => jobs().any(|job| job.tally.failed() > 0),
+    };
     match record.stopped_by {
         Some(signal) => (128 + signal) as u8,
-        None if !record.errors.is_empty() || failed() => error_status as u8,
+        None if !record.errors.is_empty() || failed() => run.error_status as u8,
         None => 0,
     }
 }

@@ -11,7 +11,7 @@ use iodyno_model::{
 use super::amount;
 use super::operands::{Instead, Operands};
 use super::quote;
-use crate::{Loader, PathKind};
+use crate::{Loader, PathFacts, PathKind};
 
 /// The labels of the two steps.
 pub const READ: &str = "read";
@@ -93,8 +93,9 @@ fn input(
     let mut open = Open { mode: OpenMode::Read, ..open_of(flags) };
     // Nothing to copy, cache to be dropped: GNU then drops all of the file.
     open.invalidate = open.drop_behind && operands.count.is_some_and(|count| count.value == 0);
-    let facts = loader.look(operands.input.as_deref().unwrap_or("/dev/stdin")).unwrap_or_default();
-    if facts.kind == PathKind::File && facts.bytes > 0 && skip_bytes > facts.bytes && operands.speaks() {
+    let facts = loader.look(operands.input.as_deref().unwrap_or("/dev/stdin"));
+    let facts = facts.unwrap_or(PathFacts { kind: PathKind::Other, ..PathFacts::default() });
+    if facts.kind == PathKind::File && skip_bytes > facts.bytes && operands.speaks() {
         let name = operands.input.as_deref().unwrap_or("standard input");
         warnings.push(format!("{}: cannot skip to specified offset", quote::name_if_needed(name)));
     }

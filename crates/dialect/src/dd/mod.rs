@@ -31,6 +31,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         Ok(planned) => planned,
         Err(instead) => return Ok(printed(instead, &loader.machine().version)),
     };
+    let reads_forgiven = operands.converts("noerror");
     Ok(Request::Run(Box::new(Run {
         plan,
         live_ns: if operands.level == Some("progress") { 1_000_000_000 } else { 0 },
@@ -40,6 +41,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         own_voice: true,
         findings: true,
         translate,
+        reads_forgiven,
         error_status: 1,
     })))
 }

@@ -38,7 +38,8 @@ struct Counts {
     elapsed_ns: u64,
 }
 
-const SIGTERM: i32 = 15;
+/// GNU dd dies of SIGHUP and SIGTERM without a word.
+const MUTE: [i32; 2] = [1, 15];
 
 impl Closing {
     /// The reporter of a copy; `warnings` are said before it begins, without `dd: `.
@@ -155,8 +156,7 @@ impl Closing {
         let opened = !tallied.iter().any(|error| matches!(error.verb, Verb::Open | Verb::Create))
             && !record.errors.iter().any(|diagnostic| self.not_opened(&diagnostic.message).is_some());
         match phase {
-            // GNU dd dies of SIGTERM without a word.
-            Some(phase) if opened && record.stopped_by != Some(SIGTERM) => {
+            Some(phase) if opened && !record.stopped_by.is_some_and(|signal| MUTE.contains(&signal)) => {
                 let counts = self.counts_ended(phase);
                 self.lines(&counts, err)
             }

@@ -73,6 +73,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         own_voice: true,
         findings: true,
         translate,
+        reads_forgiven: false,
         error_status: 5,
     })))
 }

@@ -127,6 +127,7 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
         own_voice: false,
         findings: false,
         translate,
+        reads_forgiven: false,
         error_status: 1,
     })))
 }

@@ -99,6 +99,7 @@ pub fn run(
         own_voice: false,
         findings: true,
         translate: crate::untranslated,
+        reads_forgiven: false,
         error_status: 1,
     })))
 }

@@ -136,8 +136,10 @@ fn check_device(plan: &Plan, target: &Target, wrong: &mut Vec<Diagnostic>) {
         return;
     }
     let hint = match plan.signatures_allowed {
-        // A drop-in has its original's options only.
-        true => "unmount it, and end what uses it, first".into(),
+        // A drop-in has its original's options, and our words beside them.
+        true => format!(
+            "unmount it, and end what uses it, first; or give it up by its name: --also destroy={path}"
+        ),
         false => format!("everything on it would be lost; if that is meant: --destroy {path}"),
     };
     let mut refuse = |what: String, origin: &Origin| {

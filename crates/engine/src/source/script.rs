@@ -418,7 +418,7 @@ impl ScriptSource {
         let whole_block = buffer.bytes.max(1);
         *io = Io { verb: step.verb, label: step.label, file: step.file, offset, ..Io::default() };
         io.bytes = if step.verb.moves_data() { wanted.min(bytes).min(whole_block) } else { bytes };
-        let record = if step.transfer.gather { nominal } else { nominal.max(buffer.bytes) };
+        let record = if step.transfer.gather { nominal } else { buffer.record };
         if step.carried && file.direct && io.bytes < record {
             (file.direct, file.flush) = (false, true);
             clear_direct(file.fd);
@@ -580,7 +580,7 @@ impl ScriptSource {
         };
         let buffer = &self.buffers[0];
         *io = Io { verb: Verb::Read, flags: SILENT, file, offset: AT_POSITION, ..Io::default() };
-        (io.bytes, io.buffer) = (left.min(buffer.bytes), buffer.start);
+        (io.bytes, io.buffer) = (left.min(buffer.record), buffer.start);
         self.flight = Flight::Discard(file);
         true
     }

@@ -32,9 +32,11 @@ fn write_to(device: &Path, arguments: &[&str]) -> Told {
 }
 
 /// The drop-in writes what its original would write, but for devices in use.
-fn dd_to(device: &Path) -> Told {
+fn dd_to(device: &Path, also: &[&str]) -> Told {
     let of = format!("of={}", device.display());
-    told(iodyno(["dd", "if=/dev/zero", &of, "bs=4k", "count=10", "oflag=direct"]))
+    let mut command = iodyno(["dd", "if=/dev/zero", &of, "bs=4k", "count=10", "oflag=direct"]);
+    command.args(also).env_remove("IODYNO_ALSO");
+    told(command)
 }
 
 fn signed() -> Outcome {
@@ -59,9 +61,14 @@ fn mounted() -> Outcome {
     let mount = Mount::new(device.path(), "ext4", "")?;
     let place = mount.path().display().to_string();
     write_to(device.path(), &[]).refused(&["it is mounted", &place]);
-    dd_to(device.path()).expect(1, &["it is mounted", "unmount it"]);
+    let name = device.path().display().to_string();
+    let way_out = format!("--also destroy={name}");
+    dd_to(device.path(), &[]).expect(1, &["it is mounted", "unmount it", &way_out]);
+    dd_to(device.path(), &["--also", "destroy=/dev/null"]).expect(1, &["it is mounted"]);
+    dd_to(device.path(), &[&format!("--also=destroy={name}0")]).expect(1, &["it is mounted"]);
+    dd_to(device.path(), &["--also", &format!("destroy={name}")]).expect(0, &["10+0 records out"]);
     drop(mount);
-    dd_to(device.path()).expect(0, &["10+0 records out", "40960 bytes"]);
+    dd_to(device.path(), &[]).expect(0, &["10+0 records out", "40960 bytes"]);
     Ok(())
 }
 

@@ -11,6 +11,8 @@ mod crowd;
 #[cfg(target_os = "linux")]
 mod devices;
 #[cfg(target_os = "linux")]
+mod drop_in;
+#[cfg(target_os = "linux")]
 mod measure;
 #[cfg(target_os = "linux")]
 mod plans;
@@ -22,10 +24,17 @@ mod words;
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
     testbed::run(
-        [measure::cases(), plans::cases(), devices::cases(), crowd::cases(), words::cases()]
-            .into_iter()
-            .flatten()
-            .collect(),
+        [
+            measure::cases(),
+            plans::cases(),
+            devices::cases(),
+            crowd::cases(),
+            words::cases(),
+            drop_in::cases(),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
     )
 }
 

@@ -14,6 +14,8 @@ use crate::io::Io;
 pub struct Buffer {
     pub start: *mut u8,
     pub bytes: u64,
+    /// The largest record that a step asks for; the buffer may be larger.
+    pub record: u64,
     pub queue: *mut u8,
     /// Bytes that the last read left in the buffer, or that lie in the queue.
     pub filled: u64,
@@ -31,14 +33,15 @@ pub fn buffers(brief: &Brief<'_>, script: &Script) -> Result<Vec<Buffer>, Failur
         return Err(Failure::new(message));
     }
     let mut start = brief.memory.buffer(0);
-    let lay = |(block, queue): (u64, u64)| {
+    let lay = |((block, queue), record): ((u64, u64), u64)| {
         // SAFETY: the sum of all parts is at most the slot's memory (checked above).
         let (behind, next) = unsafe { (start.add(block as usize), start.add((block + queue) as usize)) };
-        let buffer = Buffer { start, bytes: block, queue: behind, filled: 0, taken: 0, gathers: queue > 0 };
+        let (filled, taken, gathers) = (0, 0, queue > 0);
+        let buffer = Buffer { start, bytes: block, record, queue: behind, filled, taken, gathers };
         start = next;
         buffer
     };
-    Ok(wanted.into_iter().map(lay).collect())
+    Ok(wanted.into_iter().zip(compile::records(script)).map(lay).collect())
 }
 
 impl Buffer {

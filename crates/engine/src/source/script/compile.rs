@@ -121,23 +121,28 @@ pub fn most_bytes(operation: &Operation) -> u64 {
     }
 }
 
+/// The most bytes that one operation asks of each numbered buffer.
+pub fn records(script: &Script) -> Vec<u64> {
+    let all = operations(&script.steps);
+    let count = all.iter().map(|operation| operation.buffer + 1).max().unwrap_or(1);
+    let of = |number| all.iter().filter(move |operation| operation.buffer == number);
+    (0..count).map(|number| of(number).map(|operation| most_bytes(operation)).max().unwrap_or(0)).collect()
+}
+
 /// Bytes of each of a script's buffers, by number: the block that is read into, and the queue behind it where records
 /// are gathered.
 pub fn buffers(script: &Script) -> Vec<(u64, u64)> {
     let all = operations(&script.steps);
-    let count = all.iter().map(|operation| operation.buffer + 1).max().unwrap_or(1);
-    (0..count)
-        .map(|number| {
-            let users = || all.iter().filter(move |operation| operation.buffer == number);
-            let block = users().map(|operation| most_bytes(operation)).max().unwrap_or(0);
-            let queued: u64 = if users().any(|operation| operation.transfer.gather) {
-                users().map(|operation| most_bytes(operation)).sum::<u64>() + block
-            } else {
-                0
-            };
-            (block.next_multiple_of(4096), queued.next_multiple_of(4096))
-        })
-        .collect()
+    let of = |(number, block): (u32, u64)| {
+        let users = || all.iter().filter(move |operation| operation.buffer == number);
+        let queued: u64 = if users().any(|operation| operation.transfer.gather) {
+            users().map(|operation| most_bytes(operation)).sum::<u64>() + block
+        } else {
+            0
+        };
+        (block.next_multiple_of(4096), queued.next_multiple_of(4096))
+    };
+    (0..).zip(records(script)).map(of).collect()
 }
 
 /// Whether a script can run, as far as it alone tells; everything that is wrong at once.
