@@ -122,6 +122,9 @@ mod linux {
         ("if=in of=F bs=10k status=none status=noxfer", Nothing),
         ("if=/dev/zero of=F bs=1000 count=2500", Nothing),
         ("if=/dev/zero of=F bs=1 count=1", Nothing),
+        ("if=/dev/zero of=F bs=1000 count=1", Nothing),
+        ("if=/dev/zero of=F bs=1500 count=1", Nothing),
+        ("if=/dev/zero of=F bs=999 count=1", Nothing),
         // What goes wrong.
         ("if=missing of=F", Nothing),
         ("if=missing", Nothing),
@@ -265,7 +268,7 @@ mod linux {
         };
         let mut child = command.spawn()?;
         if let (Pieces(pieces), Some(pipe)) = (input, child.stdin.take()) {
-            feed(pipe, pieces);
+            feed(&mut child, pipe, pieces)?;
         }
         let status = patiently(&mut child)?;
         let mut err = masked(&fs::read_to_string(voice.join("err"))?);
@@ -277,21 +280,22 @@ mod linux {
     }
 
     /// Writes each piece when the one before was read, so that every read gets one piece at most.
-    fn feed(mut pipe: ChildStdin, pieces: &[usize]) {
+    fn feed(reader: &mut Child, mut pipe: ChildStdin, pieces: &[usize]) -> std::io::Result<()> {
         let bytes = noise(pieces.iter().sum());
         let mut rest = bytes.as_slice();
         for piece in pieces {
             let (now, later) = rest.split_at(*piece);
             rest = later;
             let begun = Instant::now();
-            while unread(&pipe) > 0 && begun.elapsed() < PATIENCE {
+            while unread(&pipe) > 0 && reader.try_wait()?.is_none() && begun.elapsed() < PATIENCE {
                 std::thread::sleep(Duration::from_millis(2));
             }
             // A reader that wants no more is no fault.
             if pipe.write_all(now).is_err() {
-                return;
+                break;
             }
         }
+        Ok(())
     }
 
     #[allow(unsafe_code)]

@@ -14,7 +14,7 @@ use crate::io::Io;
 pub struct Buffer {
     pub start: *mut u8,
     pub bytes: u64,
-    /// The largest record that a step asks for; the buffer may be larger.
+    /// The most that a read asks for; the buffer may be larger.
     pub record: u64,
     pub queue: *mut u8,
     /// Bytes that the last read left in the buffer, or that lie in the queue.

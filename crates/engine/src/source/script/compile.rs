@@ -121,12 +121,20 @@ pub fn most_bytes(operation: &Operation) -> u64 {
     }
 }
 
-/// The most bytes that one operation asks of each numbered buffer.
+/// The most bytes that one read asks for, into each numbered buffer.
 pub fn records(script: &Script) -> Vec<u64> {
+    blocks(script, |verb| verb == Verb::Read)
+}
+
+/// The most bytes that one of some operations asks of each numbered buffer.
+fn blocks(script: &Script, counts: impl Fn(Verb) -> bool) -> Vec<u64> {
     let all = operations(&script.steps);
     let count = all.iter().map(|operation| operation.buffer + 1).max().unwrap_or(1);
-    let of = |number| all.iter().filter(move |operation| operation.buffer == number);
-    (0..count).map(|number| of(number).map(|operation| most_bytes(operation)).max().unwrap_or(0)).collect()
+    let most = |number| {
+        let users = all.iter().filter(|operation| operation.buffer == number && counts(operation.verb));
+        users.map(|operation| most_bytes(operation)).max().unwrap_or(0)
+    };
+    (0..count).map(most).collect()
 }
 
 /// Bytes of each of a script's buffers, by number: the block that is read into, and the queue behind it where records
@@ -142,7 +150,7 @@ pub fn buffers(script: &Script) -> Vec<(u64, u64)> {
         };
         (block.next_multiple_of(4096), queued.next_multiple_of(4096))
     };
-    (0..).zip(records(script)).map(of).collect()
+    (0..).zip(blocks(script, |_| true)).map(of).collect()
 }
 
 /// Whether a script can run, as far as it alone tells; everything that is wrong at once.
