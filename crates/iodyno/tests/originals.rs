@@ -32,7 +32,7 @@ mod linux {
     }
     use Input::{Nothing, Opened, Pieces};
 
-    /// Command lines, with what they read; `{old}` and `{in}` are files of the directory like any other.
+    /// Command lines, with what they read; `furnish` makes the files that they name.
     const LINES: &[(&str, Input)] = &[
         // What people type to measure.
         ("if=/dev/zero of=F bs=8k count=100", Nothing),
@@ -128,6 +128,11 @@ mod linux {
         // What goes wrong.
         ("if=missing of=F", Nothing),
         ("if=missing", Nothing),
+        ("if=it's/not", Nothing),
+        ("if=", Nothing),
+        ("if=in of=", Nothing),
+        ("if=missing of=d/x/y", Nothing),
+        ("if=in of=missing conv=nocreat,excl", Nothing),
         ("if=in/x of=F", Nothing),
         ("if=d of=F", Nothing),
         ("if=in of=d", Nothing),

@@ -143,6 +143,7 @@ pub struct Transfer {
     /// Bytes that all its reads together may bring: the last one asks for less (and is short), the one after it is at
     /// the end (dd `count` in bytes).
     #[serde(default)]
+    /// A short read uses up what it asked for, as copying tools count.
     pub total_bytes: Option<u64>,
 }
 
