@@ -79,6 +79,9 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, touches_files: bool)
                 return Err(Failure::new(format!("target {}: not served yet", target.name)));
             }
         };
+        if target.open.advise && handle.fd >= 0 && handle.names.is_none() {
+            advise(job, handle.fd);
+        }
         let span = span(job, asker.worker, handle.bytes);
         files.handles.push(match handle.names {
             Some(_) => Handle { target: *index as u32, ..handle },
@@ -87,6 +90,23 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, touches_files: bool)
     }
     Ok(files)
 }
+
+/// Tells the kernel how a file will be used; it may listen or not.
+#[cfg(target_os = "linux")]
+fn advise(job: &Job, fd: RawFd) {
+    use iodyno_model::Pick;
+    let in_order =
+        |pick: &Pick| matches!(pick, Pick::Sequential | Pick::Stream | Pick::Append | Pick::Gap(_));
+    let advice = match &job.workload {
+        Workload::Pattern(pattern) if !in_order(&pattern.pick.read) => libc::POSIX_FADV_RANDOM,
+        _ => libc::POSIX_FADV_SEQUENTIAL,
+    };
+    // SAFETY: the call takes no pointers.
+    unsafe { libc::posix_fadvise(fd, 0, 0, advice) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise(_job: &Job, _fd: RawFd) {}
 
 fn bare(fd: RawFd, bytes: u64) -> Handle {
     Handle { fd, target: 0, bytes, base: 0, names: None }
