@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::ffi::CStr;
 use std::os::fd::RawFd;
+use std::path::{Path, PathBuf};
 
 use iodyno_model::{Diagnostic, Direct, Extent, Items, Payload, Phase, Plan, Prepare, Target, TargetKind};
 
@@ -24,7 +25,9 @@ const LAYOUT_BYTES: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub struct Made {
     files: Vec<String>,
-    trees: Vec<String>,
+    trees: Vec<PathBuf>,
+    /// Directories that were made, to be removed or not.
+    made_trees: Vec<PathBuf>,
     seen: BTreeSet<String>,
 }
 
@@ -35,22 +38,33 @@ impl Made {
         }
     }
 
-    fn tree(&mut self, path: &str, remove: bool) {
+    /// Makes a directory with all that is missing above it, and remembers the topmost.
+    fn tree(&mut self, path: &str, remove: bool) -> std::io::Result<()> {
+        let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+        let top = Path::new(path).ancestors().take_while(missing).last();
+        std::fs::create_dir_all(path)?;
+        let top = top.unwrap_or(Path::new(path)).to_path_buf();
+        self.made_trees.push(top.clone());
         if remove {
-            self.trees.push(path.into());
+            self.trees.push(top);
         }
+        Ok(())
+    }
+
+    /// Whether a directory is this run's own.
+    fn is_ours(&self, path: &str) -> bool {
+        self.made_trees.iter().any(|tree| Path::new(path).starts_with(tree))
     }
 
     /// Removes everything now; what cannot be removed is told.
     pub fn remove(&mut self) -> Vec<String> {
-        let files =
-            self.files.drain(..).rev().map(|path| (std::fs::remove_file(&path), path)).collect::<Vec<_>>();
-        let trees =
-            self.trees.drain(..).rev().map(|path| (std::fs::remove_dir_all(&path), path)).collect::<Vec<_>>();
-        let gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
-        let failed = |(result, path): (std::io::Result<()>, String)| match result {
-            Err(error) if !gone(&error) => Some(format!("{path}: {error}")),
-            _ => None,
+        let files = self.files.drain(..).rev().map(PathBuf::from);
+        let files: Vec<_> = files.map(|path| (std::fs::remove_file(&path), path)).collect();
+        let trees = self.trees.drain(..).rev();
+        let trees: Vec<_> = trees.map(|path| (std::fs::remove_dir_all(&path), path)).collect();
+        let failed = |(result, path): (std::io::Result<()>, PathBuf)| {
+            let error = result.err().filter(|error| error.kind() != std::io::ErrorKind::NotFound)?;
+            Some(format!("{}: {error}", path.display()))
         };
         files.into_iter().chain(trees).filter_map(failed).collect()
     }
@@ -272,8 +286,12 @@ fn prepare_set(
     made: &mut Made,
 ) -> Result<(), Failure> {
     if std::fs::metadata(root).is_err() {
-        std::fs::create_dir_all(root).map_err(|error| Failure::new(format!("{root}: {error}")))?;
-        made.tree(root, target.remove);
+        made.tree(root, target.remove)
+            .map_err(|error| space_failure(root, error.raw_os_error().unwrap_or(libc::EIO)))?;
+    } else if target.remove && !made.is_ours(root) {
+        let what =
+            format!("{root}: it exists already, and what is in it could not be told from what the run makes");
+        return Err(Failure::new(what).hint("name a directory that does not exist yet, or leave remove out"));
     }
     if target.prepare == Prepare::AsItIs {
         return Ok(());
@@ -325,10 +343,17 @@ fn make_item(root: RawFd, path: &CStr, items: &Items, data: &[u8]) -> Result<(),
         return if made || errno() == libc::EEXIST { Ok(()) } else { Err(errno()) };
     }
     // SAFETY: the path is zero-terminated and lives until after the call.
-    let fd =
-        unsafe { libc::openat(root, path.as_ptr(), libc::O_CREAT | libc::O_WRONLY | libc::O_CLOEXEC, 0o644) };
+    let fd = unsafe {
+        libc::openat(
+            root,
+            path.as_ptr(),
+            libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC,
+            0o644,
+        )
+    };
     if fd < 0 {
-        return Err(errno());
+        // What is there already stays as it is.
+        return if errno() == libc::EEXIST { Ok(()) } else { Err(errno()) };
     }
     // SAFETY: the descriptor is ours, the data is valid for reading.
     let written = unsafe { libc::write(fd, data.as_ptr().cast(), data.len()) };
@@ -345,9 +370,9 @@ fn make_item(root: RawFd, path: &CStr, items: &Items, data: &[u8]) -> Result<(),
 /// Free space for this user where a path lies, in bytes; 0 where it cannot be told.
 #[allow(clippy::unnecessary_cast)] // the types differ between systems
 pub fn free_bytes(path: &str) -> u64 {
-    let path = std::path::Path::new(path);
+    let path = Path::new(path);
     let there = path.ancestors().find(|path| path.exists()).unwrap_or(path);
-    let there = if there.as_os_str().is_empty() { std::path::Path::new(".") } else { there };
+    let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
     let Ok(path) = c_path(&there.to_string_lossy()) else { return 0 };
     let mut facts = std::mem::MaybeUninit::<libc::statvfs>::uninit();
     // SAFETY: the path is zero-terminated; the structure is valid for writing, and read only after success.
