@@ -142,8 +142,8 @@ pub struct Transfer {
     pub skip_failed: bool,
     /// Bytes that all its reads together may bring: the last one asks for less (and is short), the one after it is at
     /// the end (dd `count` in bytes).
-    #[serde(default)]
     /// A short read uses up what it asked for, as copying tools count.
+    #[serde(default)]
     pub total_bytes: Option<u64>,
 }
 
@@ -226,7 +226,8 @@ pub enum Offset {
     /// At the handle's position, which moves (read, write); wraps at the end for reads.
     #[default]
     Next,
-    /// As `Next`, beginning so many bytes into the file; what cannot seek reads and discards them.
+    /// As `Next`, beginning so many bytes into the file; what cannot seek reads and discards them (a short
+    /// read as a whole one, unless transfers are full).
     NextFrom(u64),
     /// At the end of the file.
     End,
