@@ -56,12 +56,9 @@ pub fn unix_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// How time is read.
+/// How time is read during a run, also while the counter is still being calibrated.
 pub fn source() -> &'static str {
-    match COUNTER.scale.load(Relaxed) {
-        0 => "monotonic",
-        _ => COUNTER_NAME,
-    }
+    if COUNTER.scale.load(Relaxed) != 0 || trusted() { COUNTER_NAME } else { "monotonic" }
 }
 
 /// Where the watch over the counter began: both clocks at one moment.

@@ -17,7 +17,8 @@ use crate::failure::Failure;
 use crate::gate::Gate;
 use crate::io::Handle;
 use crate::memory::Memory;
-use crate::prepare::{self, Asker, Made};
+use crate::open::{self, Asker};
+use crate::prepare::{self, Made};
 use crate::registry::{self, Entry};
 use crate::sheet::Sheets;
 use crate::source::{self, Brief, SharedObjects, Source};
@@ -191,7 +192,7 @@ impl Stage {
         let (job, entry) = (&self.phase().jobs[index], self.entries[index]);
         placement::apply(&job.placement, worker)?;
         let asker = Asker { job: &job.name, worker, repetition: self.phase().repetition };
-        let mut files = prepare::open_files(&self.plan, job, asker, entry.files)?;
+        let mut files = open::open_files(&self.plan, job, asker, entry.files)?;
         files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
         if job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate) {
             prepare::invalidate(&files);
@@ -377,7 +378,7 @@ fn watched(plan: &Plan, phase: &Phase) -> Vec<Watched> {
     for job in &phase.jobs {
         let asker = Asker { job: &job.name, worker: 0, repetition: phase.repetition };
         for target in job.targets.iter().map(|index| &plan.targets[*index]) {
-            let path = target.path().map(|path| prepare::resolve(path, asker));
+            let path = target.path().map(|path| open::resolve(path, asker));
             if let Some(path) = path.filter(|path| witness::is_storage(path)) {
                 all.push(Watched { target: target.name.clone(), path });
             }

@@ -160,7 +160,7 @@ pub struct Names {
     pub branch: u64,
     /// Items in the set.
     pub count: u64,
-    /// Bytes of each item when prepared.
+    /// Bytes of an item when prepared, at most; 0 where nothing bounds them.
     pub item_bytes: u64,
 }
 

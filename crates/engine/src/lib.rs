@@ -19,6 +19,7 @@ pub mod failure;
 pub mod gate;
 pub mod io;
 pub mod memory;
+pub mod open;
 pub mod payload;
 pub mod placement;
 pub mod prepare;

@@ -1,49 +1,33 @@
-//! What must be there before the start line: names resolved, files laid out, sets populated, everything opened; and
-//! what must be gone afterwards. Only what this run made is ever removed, and nothing that existed is overwritten
-//! here: a file that is too short is extended.
+//! What must be there before the start line: files laid out, sets populated; and what must be gone afterwards.
+//!
+//! Only what this run made is ever removed, and nothing that existed is overwritten here: a file that is too short is
+//! extended.
 
 use std::collections::BTreeSet;
 use std::ffi::CStr;
 use std::os::fd::RawFd;
+use std::path::{Path, PathBuf};
 
-use iodyno_model::{
-    Action, Diagnostic, Direct, Extent, Items, Job, Open, OpenMode, OpenSync, Phase, Plan, Prepare, Size,
-    Step, Target, TargetKind, Verb, Workload,
-};
+use iodyno_model::{Diagnostic, Direct, Extent, Items, Payload, Phase, Plan, Prepare, Target, TargetKind};
 
 use crate::failure::Failure;
-use crate::io::{Files, Handle, Names, PathBuffer, c_path};
+use crate::io::{Files, Handle, PathBuffer, c_path};
 use crate::memory::{Memory, errno};
+use crate::open::{Asker, grow, names, o_direct, open, resolve, set_root, space_failure, strerror};
+use crate::payload::{Filler, Place};
+use crate::random::Random;
+use crate::source::distribution::Sizes;
 
 /// Bytes written at once while a file is laid out.
 const LAYOUT_BYTES: usize = 1 << 20;
-
-/// Who asks for a name: what templates may refer to.
-#[derive(Clone, Copy, Debug)]
-pub struct Asker<'a> {
-    /// The job's name.
-    pub job: &'a str,
-    /// The worker's number within the job.
-    pub worker: u32,
-    /// Which repetition of the phase.
-    pub repetition: u32,
-}
-
-/// The name a template gives to one worker.
-pub fn resolve(template: &str, asker: Asker<'_>) -> String {
-    template
-        .replace("{job}", asker.job)
-        .replace("{worker}", &asker.worker.to_string())
-        .replace("{rank}", "0")
-        .replace("{node}", "0")
-        .replace("{repetition}", &asker.repetition.to_string())
-}
 
 /// What the run has made. Dropping it removes what is to be removed, newest first.
 #[derive(Debug, Default)]
 pub struct Made {
     files: Vec<String>,
-    trees: Vec<String>,
+    trees: Vec<PathBuf>,
+    /// Directories that were made, to be removed or not.
+    made_trees: Vec<PathBuf>,
     seen: BTreeSet<String>,
 }
 
@@ -54,22 +38,33 @@ impl Made {
         }
     }
 
-    fn tree(&mut self, path: &str, remove: bool) {
+    /// Makes a directory with all that is missing above it, and remembers the topmost.
+    fn tree(&mut self, path: &str, remove: bool) -> std::io::Result<()> {
+        let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+        let top = Path::new(path).ancestors().take_while(missing).last();
+        std::fs::create_dir_all(path)?;
+        let top = top.unwrap_or(Path::new(path)).to_path_buf();
+        self.made_trees.push(top.clone());
         if remove {
-            self.trees.push(path.into());
+            self.trees.push(top);
         }
+        Ok(())
+    }
+
+    /// Whether a directory is this run's own.
+    fn is_ours(&self, path: &str) -> bool {
+        self.made_trees.iter().any(|tree| Path::new(path).starts_with(tree))
     }
 
     /// Removes everything now; what cannot be removed is told.
     pub fn remove(&mut self) -> Vec<String> {
-        let files =
-            self.files.drain(..).rev().map(|path| (std::fs::remove_file(&path), path)).collect::<Vec<_>>();
-        let trees =
-            self.trees.drain(..).rev().map(|path| (std::fs::remove_dir_all(&path), path)).collect::<Vec<_>>();
-        let gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
-        let failed = |(result, path): (std::io::Result<()>, String)| match result {
-            Err(error) if !gone(&error) => Some(format!("{path}: {error}")),
-            _ => None,
+        let files = self.files.drain(..).rev().map(PathBuf::from);
+        let files: Vec<_> = files.map(|path| (std::fs::remove_file(&path), path)).collect();
+        let trees = self.trees.drain(..).rev();
+        let trees: Vec<_> = trees.map(|path| (std::fs::remove_dir_all(&path), path)).collect();
+        let failed = |(result, path): (std::io::Result<()>, PathBuf)| {
+            let error = result.err().filter(|error| error.kind() != std::io::ErrorKind::NotFound)?;
+            Some(format!("{}: {error}", path.display()))
         };
         files.into_iter().chain(trees).filter_map(failed).collect()
     }
@@ -141,7 +136,7 @@ fn prepare_target(
             let root = set_root(root, items, asker);
             // A set is made anew for each repetition: the phases before have used it up.
             match made.seen.insert(format!("{root}\0{}\0{}", target.name, asker.repetition)) {
-                true => prepare_set(target, &root, items, made),
+                true => prepare_set(plan.seed, target, &root, items, made),
                 false => Ok(()),
             }
         }
@@ -149,11 +144,6 @@ fn prepare_target(
         TargetKind::Endpoint { .. } => Err(Failure::new("network endpoints are not served yet")),
         TargetKind::Device { .. } | TargetKind::Descriptor { .. } | TargetKind::Nothing { .. } => Ok(()),
     }
-}
-
-fn set_root(root: &str, items: &Items, asker: Asker<'_>) -> String {
-    let root = resolve(root, asker);
-    if items.own { format!("{root}/w{}", asker.worker) } else { root }
 }
 
 fn prepare_file(
@@ -213,19 +203,6 @@ fn with_file(path: &str, work: impl FnOnce(RawFd) -> Result<(), i32>) -> Result<
     work(file.as_raw_fd()).map_err(|errno| space_failure(path, errno))
 }
 
-fn space_failure(path: &str, errno: i32) -> Failure {
-    let failure = Failure::new(format!("{path}: {}", strerror(errno)));
-    match errno {
-        libc::ENOSPC | libc::EDQUOT => failure.hint("choose a smaller size, or free some space"),
-        _ => failure,
-    }
-}
-
-fn grow(fd: RawFd, bytes: u64) -> Result<(), i32> {
-    // SAFETY: the call takes no pointers.
-    if unsafe { libc::ftruncate(fd, bytes as libc::off_t) } < 0 { Err(errno()) } else { Ok(()) }
-}
-
 fn reserve(fd: RawFd, from: u64, to: u64) -> Result<(), i32> {
     #[cfg(not(any(target_os = "macos", target_os = "ios")))]
     // SAFETY: the call takes no pointers.
@@ -256,6 +233,8 @@ fn fill(
         .map_err(|errno| space_failure(path, errno))?;
     let files = Files { handles: vec![Handle { fd, target: 0, bytes: to, base: 0, names: None }] };
     let memory = Memory::new(1, LAYOUT_BYTES).map_err(|errno| Failure::call("mmap", errno))?;
+    let filler = filler(seed)?;
+    let file = Place::file_id(path);
     let mut at = from;
     while at < to {
         if !progress(&target.name, at, to) {
@@ -264,7 +243,7 @@ fn fill(
         let bytes = LAYOUT_BYTES.min((to - at) as usize);
         // SAFETY: the buffer belongs to this function and is `LAYOUT_BYTES` long.
         let buffer = unsafe { std::slice::from_raw_parts_mut(memory.buffer(0), LAYOUT_BYTES) };
-        incompressible(buffer, seed ^ at);
+        filler.fill(buffer, Place { file, offset: at, generation: 0 });
         if past_cache && !bytes.is_multiple_of(4096) {
             clear_direct(files.fd(0));
         }
@@ -285,15 +264,9 @@ fn fill(
     Ok(())
 }
 
-/// Bytes that neither compress nor repeat, from a seed (xorshift64*, Vigna 2014).
-fn incompressible(buffer: &mut [u8], seed: u64) {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    for word in buffer.chunks_exact_mut(8) {
-        state ^= state >> 12;
-        state ^= state << 25;
-        state ^= state >> 27;
-        word.copy_from_slice(&state.wrapping_mul(0x2545_F491_4F6C_DD1D).to_le_bytes());
-    }
+/// What files are laid out with: it neither compresses nor repeats.
+fn filler(seed: u64) -> Result<Filler, Failure> {
+    Filler::new(&Payload::default(), seed, LAYOUT_BYTES).map_err(|wrong| Failure::new(wrong.message))
 }
 
 fn clear_direct(fd: RawFd) {
@@ -305,10 +278,20 @@ fn clear_direct(fd: RawFd) {
 }
 
 /// Makes the directories of a set, and the items that exist at the start.
-fn prepare_set(target: &Target, root: &str, items: &Items, made: &mut Made) -> Result<(), Failure> {
+fn prepare_set(
+    seed: u64,
+    target: &Target,
+    root: &str,
+    items: &Items,
+    made: &mut Made,
+) -> Result<(), Failure> {
     if std::fs::metadata(root).is_err() {
-        std::fs::create_dir_all(root).map_err(|error| Failure::new(format!("{root}: {error}")))?;
-        made.tree(root, target.remove);
+        made.tree(root, target.remove)
+            .map_err(|error| space_failure(root, error.raw_os_error().unwrap_or(libc::EIO)))?;
+    } else if target.remove && !made.is_ours(root) {
+        let what =
+            format!("{root}: it exists already, and what is in it could not be told from what the run makes");
+        return Err(Failure::new(what).hint("name a directory that does not exist yet, or leave remove out"));
     }
     if target.prepare == Prepare::AsItIs {
         return Ok(());
@@ -322,9 +305,13 @@ fn prepare_set(target: &Target, root: &str, items: &Items, made: &mut Made) -> R
         Prepare::Empty => 0,
         _ => (items.count as f64 * items.present_percent / 100.0).round() as u64,
     };
-    let mut path = PathBuffer::default();
+    let sizes = Sizes::new(&items.size).map_err(|wrong| Failure::new(wrong.message))?;
+    let (mut random, filler) = (Random::from_seed(seed, Place::file_id(root)), filler(seed)?);
+    let (mut path, mut data) = (PathBuffer::default(), Vec::new());
     for item in 0..present {
-        make_item(files.fd(0), names.path(item, &mut path), items, names.item_bytes)
+        data.resize(sizes.draw(&mut random) as usize, 0);
+        filler.fill(&mut data, Place { file: item, offset: 0, generation: 0 });
+        make_item(files.fd(0), names.path(item, &mut path), items, &data)
             .map_err(|errno| space_failure(root, errno))?;
     }
     Ok(())
@@ -349,291 +336,43 @@ fn directories(root: RawFd, depth: u32, branch: u64, at: &mut String) -> Result<
     Ok(())
 }
 
-fn make_item(root: RawFd, path: &CStr, items: &Items, bytes: u64) -> Result<(), i32> {
+fn make_item(root: RawFd, path: &CStr, items: &Items, data: &[u8]) -> Result<(), i32> {
     if items.directories {
         // SAFETY: the path is zero-terminated and lives until after the call.
         let made = unsafe { libc::mkdirat(root, path.as_ptr(), 0o755) } == 0;
         return if made || errno() == libc::EEXIST { Ok(()) } else { Err(errno()) };
     }
     // SAFETY: the path is zero-terminated and lives until after the call.
-    let fd =
-        unsafe { libc::openat(root, path.as_ptr(), libc::O_CREAT | libc::O_WRONLY | libc::O_CLOEXEC, 0o644) };
+    let fd = unsafe {
+        libc::openat(
+            root,
+            path.as_ptr(),
+            libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC,
+            0o644,
+        )
+    };
     if fd < 0 {
-        return Err(errno());
+        // What is there already stays as it is.
+        return if errno() == libc::EEXIST { Ok(()) } else { Err(errno()) };
     }
-    let data = vec![0x5a; bytes as usize];
     // SAFETY: the descriptor is ours, the data is valid for reading.
     let written = unsafe { libc::write(fd, data.as_ptr().cast(), data.len()) };
-    let failed = if written < bytes as isize { Err(errno()) } else { Ok(()) };
+    let failed = match written {
+        0.. if written as usize == data.len() => Ok(()),
+        0.. => Err(libc::ENOSPC),
+        _ => Err(errno()),
+    };
     // SAFETY: the descriptor is ours and is closed once.
     unsafe { libc::close(fd) };
     failed
 }
 
-/// How the items of a set are named.
-pub fn names(items: &Items) -> Names {
-    let (prefix, suffix) = items.name.split_once("{item}").unwrap_or((&items.name, ""));
-    Names {
-        prefix: prefix.into(),
-        suffix: suffix.into(),
-        depth: items.depth,
-        branch: u64::from(items.branch),
-        count: items.count,
-        item_bytes: match &items.size {
-            Size::Fixed(bytes) => *bytes,
-            size => size.most_bytes().unwrap_or(0),
-        },
-    }
-}
-
-/// Opens everything a worker needs, in the order of its job's targets.
-///
-/// # Errors
-/// The first that cannot be opened, with the system's reason.
-pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, touches_files: bool) -> Result<Files, Failure> {
-    let mut files = Files::default();
-    for (position, index) in job.targets.iter().enumerate() {
-        let target = &plan.targets[*index];
-        let needs = needs(job, position);
-        let handle = match &target.kind {
-            TargetKind::Nothing { bytes } => bare(-1, *bytes),
-            TargetKind::File { size, .. } if !touches_files => bare(-1, pretended(*size)),
-            _ if !touches_files => bare(-1, 1 << 30),
-            TargetKind::File { path, size } => open_one(&resolve(path, asker), target, needs, *size)?,
-            TargetKind::Device { path } => open_one(path, target, needs, Extent::Rest)?,
-            TargetKind::Descriptor { number } => open_descriptor(*number, target)?,
-            TargetKind::FileSet { root, items } => {
-                let root = set_root(root, items, asker);
-                let fd =
-                    open(&root, libc::O_RDONLY | libc::O_DIRECTORY).map_err(|errno| told(&root, errno))?;
-                Handle { names: Some(Box::new(names(items))), ..bare(fd, items.count) }
-            }
-            TargetKind::Bucket { .. } | TargetKind::Endpoint { .. } => {
-                return Err(Failure::new(format!("target {}: not served yet", target.name)));
-            }
-        };
-        let span = span(job, asker.worker, handle.bytes);
-        files.handles.push(match handle.names {
-            Some(_) => Handle { target: *index as u32, ..handle },
-            None => Handle { target: *index as u32, base: span.0, bytes: span.1, ..handle },
-        });
-    }
-    Ok(files)
-}
-
-fn bare(fd: RawFd, bytes: u64) -> Handle {
-    Handle { fd, target: 0, bytes, base: 0, names: None }
-}
-
-fn pretended(size: Extent) -> u64 {
-    match size {
-        Extent::Bytes(bytes) => bytes,
-        _ => 1 << 30,
-    }
-}
-
-/// A drawn workload's part of a target: its first byte and its length.
-fn span(job: &Job, worker: u32, bytes: u64) -> (u64, u64) {
-    let Workload::Pattern(pattern) = &job.workload else { return (0, bytes) };
-    let of = |extent: Extent, rest: u64| match extent {
-        Extent::Bytes(bytes) => bytes,
-        Extent::Percent(percent) => (bytes as f64 * percent / 100.0) as u64,
-        Extent::Rest => rest,
-    };
-    let start = of(pattern.span.offset, 0) + of(pattern.span.increment, 0) * u64::from(worker);
-    let start = start.min(bytes);
-    (start, of(pattern.span.length, bytes - start).min(bytes - start))
-}
-
-/// Whether a job reads, and whether it writes, its target at a position of its list.
-fn needs(job: &Job, position: usize) -> (bool, bool) {
-    let mut needs = (false, false);
-    let mut note = |verb: Verb| match verb {
-        Verb::Read => needs.0 = true,
-        _ if verb.changes() => needs.1 = true,
-        _ => {}
-    };
-    match &job.workload {
-        Workload::Pattern(pattern) => {
-            pattern.mix.shares.iter().filter(|share| share.weight > 0.0).for_each(|share| note(share.verb));
-        }
-        Workload::Trace(trace) => {
-            trace.entries.iter().filter(|entry| entry.target == position).for_each(|entry| note(entry.verb));
-        }
-        Workload::Script(script) => note_steps(&script.steps, position, &mut note),
-    }
-    if job.payload.verify.is_some() && needs.1 {
-        needs.0 = true;
-    }
-    needs
-}
-
-fn note_steps(steps: &[Step], position: usize, note: &mut dyn FnMut(Verb)) {
-    for step in steps {
-        match &step.action {
-            Action::Do(operation) if operation.target == Some(position) => note(operation.verb),
-            Action::Do(_) => {}
-            Action::Block(steps) => note_steps(steps, position, note),
-        }
-    }
-}
-
-/// The flags a target is opened with.
-fn flags(open: &Open, needs: (bool, bool)) -> i32 {
-    let mode = match (open.mode, needs) {
-        (OpenMode::Read, _) | (OpenMode::AsNeeded, (_, false)) => libc::O_RDONLY,
-        (OpenMode::Write, _) | (OpenMode::AsNeeded, (false, true)) => libc::O_WRONLY,
-        (OpenMode::ReadWrite, _) | (OpenMode::AsNeeded, (true, true)) => libc::O_RDWR,
-    };
-    let sync = match open.sync {
-        OpenSync::No => 0,
-        OpenSync::Data => libc::O_DSYNC,
-        OpenSync::All => libc::O_SYNC,
-    };
-    let flag = |wanted: bool, flag: i32| if wanted { flag } else { 0 };
-    mode | sync
-        | libc::O_CLOEXEC
-        | flag(open.create, libc::O_CREAT)
-        | flag(open.exclusive, libc::O_EXCL)
-        | flag(open.truncate && open.truncate_bytes == 0, libc::O_TRUNC)
-        | flag(open.append, libc::O_APPEND)
-        | flag(open.nonblock, libc::O_NONBLOCK)
-        | flag(open.nofollow, libc::O_NOFOLLOW)
-        | flag(open.directory, libc::O_DIRECTORY)
-        | flag(open.noctty, libc::O_NOCTTY)
-        | flag(open.noatime, o_noatime())
-}
-
-#[cfg(target_os = "linux")]
-fn o_noatime() -> i32 {
-    libc::O_NOATIME
-}
-
-#[cfg(not(target_os = "linux"))]
-fn o_noatime() -> i32 {
-    0
-}
-
-#[cfg(not(any(target_os = "macos", target_os = "ios")))]
-fn o_direct() -> i32 {
-    libc::O_DIRECT
-}
-
-#[cfg(any(target_os = "macos", target_os = "ios"))]
-fn o_direct() -> i32 {
-    0
-}
-
-fn open(path: &str, flags: i32) -> Result<RawFd, i32> {
-    let path = c_path(path)?;
-    // SAFETY: the path is zero-terminated and lives until after the call.
-    let fd = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, 0o666) };
-    if fd < 0 { Err(errno()) } else { Ok(fd) }
-}
-
-fn told(path: &str, errno: i32) -> Failure {
-    Failure::new(format!("cannot open {path}: {}", strerror(errno)))
-}
-
-/// The system's text for an error number, without Rust's suffix.
-pub fn strerror(errno: i32) -> String {
-    let text = std::io::Error::from_raw_os_error(errno).to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_string()
-}
-
-fn open_one(path: &str, target: &Target, needs: (bool, bool), size: Extent) -> Result<Handle, Failure> {
-    let flags = flags(&target.open, needs);
-    let direct = if target.open.direct == Direct::No { 0 } else { o_direct() };
-    let fd = match open(path, flags | direct) {
-        Err(libc::EINVAL) if target.open.direct == Direct::IfPossible => open(path, flags),
-        Err(libc::EINVAL) if direct != 0 => {
-            return Err(told(path, libc::EINVAL)
-                .hint("this file system refuses direct I/O; use direct = \"if possible\", or false"));
-        }
-        // A file that lies in a cache of its own (tmpfs of old kernels, FUSE) may refuse noatime to strangers.
-        Err(libc::EPERM) if target.open.noatime => open(path, (flags | direct) & !o_noatime()),
-        answer => answer,
-    }
-    .map_err(|errno| told(path, errno))?;
-    no_cache(fd, target.open.direct);
-    let handle = bare(fd, 0);
-    let files = Files { handles: vec![handle] };
-    if target.open.truncate && target.open.truncate_bytes > 0 {
-        grow(fd, target.open.truncate_bytes).map_err(|errno| space_failure(path, errno))?;
-    }
-    let length = length(fd).map_err(|errno| told(path, errno))?;
-    let bytes = match (length, size) {
-        // What is written may grow; what is only read ends where it ends.
-        (length, Extent::Bytes(bytes)) if needs.1 && length.is_some() => {
-            bytes.max(length.unwrap_or(0).min(bytes))
-        }
-        (Some(length), Extent::Bytes(bytes)) => length.min(bytes),
-        (Some(length), _) if length > 0 => length,
-        // Character devices and pipes have no end.
-        _ => u64::MAX >> 1,
-    };
-    let mut files = files;
-    let mut handle = files.handles.remove(0);
-    handle.bytes = bytes;
-    Ok(handle)
-}
-
-#[cfg(any(target_os = "macos", target_os = "ios"))]
-fn no_cache(fd: RawFd, direct: Direct) {
-    if direct != Direct::No {
-        // SAFETY: the call takes no pointers.
-        unsafe { libc::fcntl(fd, libc::F_NOCACHE, 1) };
-    }
-}
-
-#[cfg(not(any(target_os = "macos", target_os = "ios")))]
-fn no_cache(_fd: RawFd, _direct: Direct) {}
-
-/// A descriptor the program was started with, duplicated so that closing ours leaves it alone.
-fn open_descriptor(number: u32, target: &Target) -> Result<Handle, Failure> {
-    // SAFETY: the call takes no pointers.
-    let fd = unsafe { libc::fcntl(number as RawFd, libc::F_DUPFD_CLOEXEC, 3) };
-    if fd < 0 {
-        return Err(told(&target.name, errno()));
-    }
-    let wanted = flags(&target.open, (false, false)) & (libc::O_NONBLOCK | libc::O_APPEND);
-    if wanted != 0 || target.open.direct == Direct::Yes {
-        let direct = if target.open.direct == Direct::Yes { o_direct() } else { 0 };
-        // SAFETY: the calls take no pointers.
-        unsafe { libc::fcntl(fd, libc::F_SETFL, libc::fcntl(fd, libc::F_GETFL) | wanted | direct) };
-    }
-    Ok(bare(fd, length(fd).ok().flatten().filter(|bytes| *bytes > 0).unwrap_or(u64::MAX >> 1)))
-}
-
-/// How long a file or device is; `None`: it has no length.
-fn length(fd: RawFd) -> Result<Option<u64>, i32> {
-    let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: `stat` is valid for writing, and read only after success.
-    let stat = unsafe {
-        if libc::fstat(fd, stat.as_mut_ptr()) < 0 {
-            return Err(errno());
-        }
-        stat.assume_init()
-    };
-    match stat.st_mode & libc::S_IFMT {
-        libc::S_IFREG => Ok(Some(stat.st_size as u64)),
-        libc::S_IFBLK => {
-            // SAFETY: the call takes no pointers. The end of a block device is its size; reads give their own offset.
-            let end = unsafe { libc::lseek(fd, 0, libc::SEEK_END) };
-            // SAFETY: as above.
-            unsafe { libc::lseek(fd, 0, libc::SEEK_SET) };
-            if end < 0 { Err(errno()) } else { Ok(Some(end as u64)) }
-        }
-        _ => Ok(None),
-    }
-}
-
 /// Free space for this user where a path lies, in bytes; 0 where it cannot be told.
 #[allow(clippy::unnecessary_cast)] // the types differ between systems
 pub fn free_bytes(path: &str) -> u64 {
-    let path = std::path::Path::new(path);
+    let path = Path::new(path);
     let there = path.ancestors().find(|path| path.exists()).unwrap_or(path);
-    let there = if there.as_os_str().is_empty() { std::path::Path::new(".") } else { there };
+    let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
     let Ok(path) = c_path(&there.to_string_lossy()) else { return 0 };
     let mut facts = std::mem::MaybeUninit::<libc::statvfs>::uninit();
     // SAFETY: the path is zero-terminated; the structure is valid for writing, and read only after success.

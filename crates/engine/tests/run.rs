@@ -4,8 +4,8 @@ use std::path::Path;
 
 use iodyno_engine::{Options, run};
 use iodyno_model::{
-    Event, Extent, Job, Kind, Open, Pattern, Phase, Pick, Plan, Prepare, Record, Target, TargetKind, Verb,
-    WorkerKind, Workload,
+    Event, Extent, Items, Job, Kind, Open, Pattern, Phase, Pick, Plan, Prepare, Record, Size, Target,
+    TargetKind, Verb, WorkerKind, Workload,
 };
 
 fn file(path: &Path, bytes: u64) -> Target {
@@ -100,4 +100,35 @@ fn a_thousand_workers_reach_the_line() {
     job.limit.operations = Some(10);
     let (record, _) = record(&plan(target, job));
     assert_eq!(record.phases[0].jobs[0].tally.operations(Kind::Read), 10_000);
+}
+
+fn mailboxes(root: &Path) -> Target {
+    let items = Items { count: 5, own: true, size: Size::Fixed(100), ..Items::default() };
+    Target { kind: TargetKind::FileSet { root: root.display().to_string(), items }, ..file(root, 0) }
+}
+
+#[test]
+fn a_set_is_made_for_each_worker_and_nothing_of_it_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut job = Job::new("stat", "psync", vec![0], pattern(Verb::Stat, Pick::Sequential));
+    job.workers = 3;
+    let (record, _) = record(&plan(mailboxes(&folder.path().join("new/mail")), job));
+    assert_eq!(record.errors, []);
+    assert_eq!(record.phases[0].jobs[0].tally.operations(Kind::Metadata), 15);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_directory_that_was_there_is_neither_removed_nor_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let mine = folder.path().join("w0");
+    std::fs::create_dir(&mine).unwrap();
+    std::fs::write(mine.join("0"), b"mine").unwrap();
+    let job = Job::new("stat", "psync", vec![0], pattern(Verb::Stat, Pick::Sequential));
+    let (refused, _) = record(&plan(mailboxes(folder.path()), job.clone()));
+    assert!(refused.errors[0].message.contains("it exists already"), "{:?}", refused.errors);
+    let kept = Target { remove: false, ..mailboxes(folder.path()) };
+    let (record, _) = record(&plan(kept, job));
+    assert_eq!((record.errors.len(), record.phases[0].jobs[0].tally.failed()), (0, 0));
+    assert_eq!(std::fs::read(mine.join("0")).unwrap(), b"mine");
 }

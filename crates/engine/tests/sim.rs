@@ -5,8 +5,8 @@
 use iodyno_engine::{Options, run as run_plan};
 use iodyno_model::histogram::lower_edge;
 use iodyno_model::{
-    Arrivals, Coverage, Directed, ErrorPolicy, Histogram, Job, Limit, Open, Origin, Pattern, Phase, Pick,
-    Plan, Prepare, Rate, Setting, Tally, Target, TargetKind, Verb, Workload,
+    Arrivals, Coverage, ErrorPolicy, Histogram, Job, Limit, Open, Origin, Pattern, Phase, Pick, Plan,
+    Prepare, Rate, Setting, Tally, Target, TargetKind, Verb, Workload,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -307,7 +307,7 @@ fn lies_of_a_simulated_device_are_found() {
 /// An open loop: operations are due at their times, whatever becomes of those before.
 fn due(depth: u32, per_second: f64, arrivals: Arrivals, limit: Limit, settings: Said<'_>) -> Job {
     let mut job = random_reads(depth, limit, settings);
-    job.pace.rate = Directed::same(Rate::Operations(per_second));
+    job.pace.rate_all = Rate::Operations(per_second);
     (job.pace.arrivals, job.pace.open_loop) = (arrivals, true);
     job
 }

@@ -4,6 +4,7 @@ use clap::{Arg, Command};
 use clap_complete::Shell;
 use iodyno_dialect::{DIALECTS, Dialect, Request, native};
 use iodyno_engine::ENGINES;
+use iodyno_engine::witness::WITNESSES;
 use iodyno_model::{Diagnostic, Origin, VerbSet};
 use iodyno_report::native::Native;
 
@@ -29,6 +30,7 @@ pub fn answer(name: &str, arguments: &[String]) -> u8 {
         }
         "engines" => print(&engines()),
         "dialects" => print(&dialects()),
+        "witnesses" => print(&witnesses()),
         "completions" => completions(rest),
         "man" => man(),
         "links" => links(rest),
@@ -85,6 +87,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("run", "run a plan file and report it"),
         ("engines", "list the engines: what they are, and whether they can be had here"),
         ("dialects", "list the tools whose command lines are understood"),
+        ("witnesses", "list what watches a run from outside, and what it reads"),
         ("links", "make a link for each tool's name in a directory"),
         ("completions", "print a completion script for a shell"),
         ("man", "print the manual page (roff)"),
@@ -128,6 +131,10 @@ fn engines() -> String {
 
 fn dialects() -> String {
     DIALECTS.iter().map(|dialect| format!("{:<9} {}\n", dialect.name, dialect.about)).collect()
+}
+
+fn witnesses() -> String {
+    WITNESSES.iter().map(|(name, reads)| format!("{name:<10} {reads}\n")).collect()
 }
 
 fn completions(arguments: &[String]) -> u8 {

@@ -8,7 +8,10 @@ use crate::workload::SharedUse;
 /// How fast a worker goes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pace {
-    /// The rate aimed at, in each direction.
+    /// The rate aimed at by all operations together, whatever they do: one schedule.
+    #[serde(default)]
+    pub rate_all: Rate,
+    /// The rate aimed at in each direction of data: a schedule each (fio `rate`).
     #[serde(default)]
     pub rate: Directed<Rate>,
     /// The slowest rate allowed; below it the job ends with an error.
@@ -37,6 +40,7 @@ pub struct Pace {
 impl Default for Pace {
     fn default() -> Self {
         Pace {
+            rate_all: Rate::default(),
             rate: Directed::default(),
             rate_least: Directed::default(),
             arrivals: Arrivals::default(),
@@ -46,6 +50,14 @@ impl Default for Pace {
             shared: Vec::new(),
             latency_target: None,
         }
+    }
+}
+
+impl Pace {
+    /// Whether operations are due at times of their own.
+    pub fn has_rate(&self) -> bool {
+        let rate = &self.rate;
+        [self.rate_all, rate.read, rate.write, rate.trim].iter().any(|rate| *rate != Rate::Unlimited)
     }
 }
 

@@ -43,7 +43,7 @@ pub enum Parameter {
     SpanBytes,
     /// File size in bytes.
     FileBytes,
-    /// Operations per second and worker.
+    /// Operations per second and worker, all directions together.
     Rate,
     /// Through the page cache or past it.
     Cached,
@@ -189,7 +189,10 @@ fn set(
             Value::Word(word) => job.engine = word.clone(),
             _ => return Err(wrong("an engine's name")),
         },
-        Parameter::Rate => job.pace.rate = Directed::same(Rate::Operations(number()? as f64)),
+        Parameter::Rate => {
+            job.pace.rate_all = Rate::Operations(number()? as f64);
+            job.pace.rate = Directed::default();
+        }
         Parameter::FileBytes => {
             let bytes = number()?;
             own_targets(job, targets, &format!("{name} {bytes}"), |target| {

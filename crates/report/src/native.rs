@@ -43,15 +43,36 @@ impl Native {
         if phase.jobs.is_empty() {
             text.push_str("  watched only\n");
         }
-        phase.jobs.iter().for_each(|job| text.push_str(&self.job(phase, job)));
+        self.grouped(phase)
+            .iter()
+            .for_each(|(group, job)| text.push_str(&self.job(phase, group.as_deref(), job)));
         text
     }
 
-    fn job(&self, phase: &PhaseRecord, job: &JobRecord) -> String {
+    /// The jobs of a phase; those of one group are merged where its first job stands.
+    fn grouped(&self, phase: &PhaseRecord) -> Vec<(Option<String>, JobRecord)> {
+        let mut all: Vec<(Option<String>, JobRecord)> = Vec::new();
+        for job in &phase.jobs {
+            let group = self.context.job(phase, job).and_then(|planned| planned.group.clone());
+            let known = all.iter_mut().find(|(known, _)| group.is_some() && *known == group);
+            match known {
+                Some((_, merged)) => {
+                    merged.tally.merge(&job.tally);
+                    merged.workers.extend(job.workers.iter().cloned());
+                }
+                None => all.push((group, job.clone())),
+            }
+        }
+        all
+    }
+
+    /// One job, or the jobs of one group; what makes it comparable is said of the first.
+    fn job(&self, phase: &PhaseRecord, group: Option<&str>, job: &JobRecord) -> String {
         let shape = self.context.shape(phase, job);
-        let mut text = match job.name == phase.name {
+        let name = group.unwrap_or(&job.name);
+        let mut text = match name == phase.name {
             true => String::new(),
-            false => format!("  {}\n", self.paint.heading(&job.name)),
+            false => format!("  {}\n", self.paint.heading(name)),
         };
         let line = format!("  {}", wrapped(&shape.line(), WIDTH - 4, 4));
         text.push_str(&format!("{}\n", self.paint.aside(&line)));
@@ -358,4 +379,34 @@ fn also(group: &[&Finding]) -> String {
         _ => format!("{name} {times} times"),
     };
     format!("also {}", names.iter().map(name).collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use iodyno_model::{Event, Job, Machine, Pattern, Phase, Pick, Plan, Started, Workload};
+
+    use super::*;
+
+    #[test]
+    fn jobs_of_a_group_are_reported_as_one() {
+        let pattern = Pattern::of(Verb::Read, Pick::Uniform, 4096);
+        let planned = |name: &str| {
+            let workload = Workload::Pattern(Box::new(pattern.clone()));
+            Job { group: Some("both".into()), ..Job::new(name, "null", Vec::new(), workload) }
+        };
+        let jobs = vec![planned("a"), planned("b")];
+        let plan = Plan { phases: vec![Phase { jobs, ..Phase::default() }], ..Plan::default() };
+        let started = Started { plan, targets: Vec::new(), machine: Machine::default(), at_unix_ns: 0 };
+        let mut native = Native::new(false);
+        native.context.event(&Event::Started(Box::new(started)));
+        let record = |name: &str| {
+            let mut job = JobRecord { name: name.into(), ..JobRecord::default() };
+            job.tally.line_mut("read", Verb::Read).operations = 7;
+            job
+        };
+        let phase = PhaseRecord { jobs: vec![record("a"), record("b")], ..PhaseRecord::default() };
+        let grouped = native.grouped(&phase);
+        assert_eq!(grouped.len(), 1);
+        assert_eq!((grouped[0].0.as_deref(), grouped[0].1.tally.all_operations()), (Some("both"), 14));
+    }
 }

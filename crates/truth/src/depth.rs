@@ -3,7 +3,7 @@
 //! Proof: the depths that were counted when operations were handed over. Depth is a limit only where the job itself
 //! leaves it unused (a rate, pauses, a search), so such jobs are not judged.
 
-use iodyno_model::{Figure, Rate, Severity};
+use iodyno_model::{Figure, Severity};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
@@ -24,10 +24,7 @@ const ADVICE: &str = "set `direct = true` (buffered operations complete as they 
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     let mut found = Vec::new();
     for (job, record) in case.jobs() {
-        let rate = &job.pace.rate;
-        let paced = [rate.read, rate.write, rate.trim].iter().any(|rate| *rate != Rate::Unlimited)
-            || job.pace.think.is_some()
-            || job.pace.latency_target.is_some();
+        let paced = job.pace.has_rate() || job.pace.think.is_some() || job.pace.latency_target.is_some();
         let handed: u64 = record.tally.depths.iter().sum();
         let enough = LEAST_ROUNDS * u64::from(record.depth) * u64::from(job.workers.max(1));
         if record.depth < 2 || paced || handed < enough {

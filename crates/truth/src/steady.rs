@@ -5,7 +5,7 @@
 //! counting noise alone would do (a Poisson process of that rate) is never called unsteady; a phase too short has no
 //! verdict.
 
-use iodyno_model::{Figure, JobRecord, PhaseRecord, Plan, Rate, Record, Severity, units};
+use iodyno_model::{Figure, JobRecord, PhaseRecord, Plan, Record, Severity, units};
 
 use crate::case::{Case, label};
 use crate::merge::Suspicion;
@@ -59,10 +59,7 @@ fn is_paced(plan: &Plan, record: &Record, phase: &PhaseRecord, job: &JobRecord) 
     let Some(case) = Case::new(plan, record, phase) else { return true };
     let asked = case.jobs().find(|(_, found)| found.name == job.name);
     asked.is_none_or(|(job, _)| {
-        let rate = &job.pace.rate;
-        [rate.read, rate.write, rate.trim].iter().any(|rate| *rate != Rate::Unlimited)
-            || job.pace.think.is_some()
-            || job.pace.latency_target.is_some()
+        job.pace.has_rate() || job.pace.think.is_some() || job.pace.latency_target.is_some()
     })
 }
 

@@ -14,15 +14,25 @@ use super::value::{
 /// The pace of a job.
 pub(crate) fn read(fields: &Fields<'_>) -> Pace {
     let arrivals = [("even", Arrivals::Even), ("poisson", Arrivals::Poisson)];
+    let (rate_all, rate) = fields.or("rate", rates, (Rate::Unlimited, Directed::default()));
     Pace {
-        rate: fields.or("rate", directed(rate), Directed::same(Rate::Unlimited)),
-        rate_least: fields.or("rate_least", directed(rate), Directed::same(Rate::Unlimited)),
+        rate_all,
+        rate,
+        rate_least: fields.or("rate_least", directed(super::value::rate), Directed::same(Rate::Unlimited)),
         arrivals: fields.or("arrivals", choice(&arrivals), Arrivals::Even),
         burst: fields.or("burst", small_count, 0),
         think: fields.get("think", think),
         open_loop: fields.or("open_loop", flag, true),
         shared: fields.or("shared", list(shared), Vec::new()),
         latency_target: fields.get("latency_target", latency_target),
+    }
+}
+
+/// One rate for all operations together, or one for each direction.
+fn rates(node: &Node) -> Read<(Rate, Directed<Rate>)> {
+    match node.has(&["read", "write", "trim"]) {
+        true => Ok((Rate::Unlimited, directed(rate)(node)?)),
+        false => Ok((rate(node)?, Directed::default())),
     }
 }
 

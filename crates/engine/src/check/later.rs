@@ -2,7 +2,9 @@
 //!
 //! Each line leaves this file when it is built. What depends on a worker's own files is refused by its source.
 
-use iodyno_model::{Diagnostic, Job, Origin, Place, Plan, Ranks, Target, TargetKind, Workload};
+use iodyno_model::{
+    Action, Diagnostic, Item, Items, Job, Origin, Place, Plan, Ranks, Step, Target, TargetKind, Workload,
+};
 
 /// Everything in a plan that would otherwise be silently left out.
 pub fn check(plan: &Plan, wrong: &mut Vec<Diagnostic>) {
@@ -29,8 +31,11 @@ fn check_target(target: &Target, wrong: &mut Vec<Diagnostic>) {
         TargetKind::FileSet { items, .. } if items.gamma != 0.0 => {
             say("a tree of drawn depth and width", "leave gamma out: all directories are alike");
         }
-        TargetKind::FileSet { items, .. } if items.leaves_only && items.depth == 0 => {
-            say("leaves of a tree without directories", "give the set a depth, or leave leaves_only out");
+        TargetKind::FileSet { items, .. } if items.depth > 0 && !items.leaves_only => {
+            say("items in every directory of a tree", "leaves_only = true puts them into the leaves");
+        }
+        TargetKind::FileSet { items, .. } if items.directory != Items::default().directory => {
+            say("names for directories", "leave directory out: they are called d0, d1, …");
         }
         _ => {}
     }
@@ -61,10 +66,29 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     if job.pace.latency_target.is_some() {
         say("a latency target", "sweep over depth and read the table");
     }
+    if let Workload::Script(script) = &job.workload
+        && job.workers > 1
+        && script.steps.iter().any(|step| draws_from_shared_set(plan, job, step))
+    {
+        say("a pool of files that several workers share", "own = true gives each worker a tree of its own");
+    }
     let drops = |index: &usize| plan.targets.get(*index).is_some_and(|target| target.open.drop_behind);
     if matches!(job.workload, Workload::Pattern(_) | Workload::Trace(_)) && job.targets.iter().any(drops) {
         say("dropping cached pages as it goes", "use direct = true, or a script");
     }
+}
+
+/// Whether a step picks an existing or missing item of a set that is not each worker's own.
+fn draws_from_shared_set(plan: &Plan, job: &Job, step: &Step) -> bool {
+    let operation = match &step.action {
+        Action::Block(steps) => return steps.iter().any(|step| draws_from_shared_set(plan, job, step)),
+        Action::Do(operation) => operation,
+    };
+    let index = operation.target.and_then(|position| job.targets.get(position));
+    let target = index.and_then(|index| plan.targets.get(*index));
+    let shared =
+        target.is_some_and(|target| matches!(&target.kind, TargetKind::FileSet { items, .. } if !items.own));
+    shared && matches!(operation.item, Item::Existing(_) | Item::Missing(_) | Item::Shuffled)
 }
 
 fn refuse(wrong: &mut Vec<Diagnostic>, origin: &Origin, what: &str, hint: &str) {

@@ -23,7 +23,8 @@ const ASK_AGAIN_NS: (u64, u64) = (10_000, 1_000_000);
 /// Slows a worker down.
 #[derive(Debug)]
 pub struct Pacer {
-    tracks: [Track; 3],
+    /// One for each direction, and one for all operations together.
+    tracks: [Track; 4],
     open_loop: bool,
     think: Option<Thinking>,
     gates: Vec<(Object, SharedUse)>,
@@ -69,6 +70,9 @@ struct Floor {
     bytes: [u64; 3],
 }
 
+/// The track of all operations together.
+const ALL: usize = 3;
+
 /// 0 read, 1 write, 2 trim, for verbs that have a direction.
 fn direction(io: &Io) -> Option<usize> {
     match io.verb.kind() {
@@ -86,7 +90,7 @@ fn each<T>(directed: &Directed<T>) -> [&T; 3] {
 /// Whether a pace changes anything.
 pub fn is_free(pace: &Pace) -> bool {
     let unlimited = |rates| each(rates).iter().all(|rate| **rate == Rate::Unlimited);
-    unlimited(&pace.rate)
+    !pace.has_rate()
         && unlimited(&pace.rate_least)
         && pace.think.is_none()
         && pace.shared.is_empty()
@@ -107,8 +111,8 @@ impl Pacer {
             return Err(Failure::new("a depth that adapts to a latency arrives with the fio dialect")
                 .hint("sweep the depth instead"));
         }
-        let tracks =
-            each(&pace.rate).map(|rate| Track::new(*rate, pace.arrivals, pace.burst.max(1), brief.start));
+        let rates = [pace.rate.read, pace.rate.write, pace.rate.trim, pace.rate_all];
+        let tracks = rates.map(|rate| Track::new(rate, pace.arrivals, pace.burst.max(1), brief.start));
         let mut gates = Vec::new();
         for wanted in &pace.shared {
             if wanted.of.is_some() {
@@ -123,9 +127,9 @@ impl Pacer {
             operations: [0; 3],
             bytes: [0; 3],
         });
-        let [a, b, c] = tracks;
+        let [a, b, c, all] = tracks;
         Ok(Some(Pacer {
-            tracks: [a?, b?, c?],
+            tracks: [a?, b?, c?, all?],
             open_loop: pace.open_loop,
             think: pace.think.clone().map(|rule| Thinking {
                 rule: Think { every: rule.every.max(1), ..rule },
@@ -177,10 +181,9 @@ impl Pacer {
     }
 
     fn rate(&mut self, now: Tick, io: &mut Io) -> Result<(), Next> {
-        let Some(track) = direction(io).map(|direction| &mut self.tracks[direction]) else { return Ok(()) };
-        if track.gap_ns == 0.0 {
-            return Ok(());
-        }
+        let direction = if self.tracks[ALL].gap_ns > 0.0 { Some(ALL) } else { direction(io) };
+        let track = direction.map(|direction| &mut self.tracks[direction]).filter(|track| track.gap_ns > 0.0);
+        let Some(track) = track else { return Ok(()) };
         let intended = *self.intended.get_or_insert_with(|| track.intended(io.bytes, &mut self.random));
         if intended > now {
             return Err(Next::Later(intended));

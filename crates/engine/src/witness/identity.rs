@@ -155,7 +155,12 @@ fn device_facts(device: &str, facts: &mut TargetFacts) {
     facts.read_ahead_bytes = number("queue/read_ahead_kb").map(|kib| kib * 1024);
     facts.queue_requests = number("queue/nr_requests");
     let model: Vec<String> = ["device/vendor", "device/model"].iter().filter_map(|file| read(file)).collect();
-    facts.model = (!model.is_empty()).then(|| model.join(" "));
+    // Virtual disks have a vendor's number and nothing else; 0x1af4 is virtio's (PCI).
+    facts.model = match model.join(" ").as_str() {
+        "" => None,
+        "0x1af4" => Some("virtio disk".into()),
+        model => Some(model.into()),
+    };
     if facts.size_bytes.is_none() {
         let sectors = fs::read_to_string(format!("/sys/class/block/{device}/size")).ok();
         facts.size_bytes =

@@ -12,6 +12,16 @@ pub mod memory;
 pub mod page_cache;
 pub mod signature;
 
+/// Every witness: its name, what it reads, and what that tells.
+pub const WITNESSES: &[(&str, &str)] = &[
+    ("device", "/sys/class/block/*/stat: what the kernel says the block device did"),
+    ("residency", "mincore: how much of a file lies in the page cache, before and after"),
+    ("memory", "/proc/meminfo: what is available, what is dirty or in write-back"),
+    ("cpu", "/proc/stat and getrusage: the machine's time, and each worker's"),
+    ("identity", "mountinfo, statvfs, /sys/class/block: file system, mount, device and queue"),
+    ("signature", "superblocks, mounts, swaps and claims: reasons not to write to a device"),
+];
+
 /// Witnesses that look on while a phase runs.
 pub struct Watch {
     devices: Vec<(String, diskstats::Counters)>,

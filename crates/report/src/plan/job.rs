@@ -75,8 +75,11 @@ fn workload(plan: &Plan, job: &Job) -> Vec<String> {
 
 fn pace(phase: &Phase, pace: &Pace) -> Vec<String> {
     let mut lines = Vec::new();
-    if pace.rate != Directed::default() {
-        lines.push(format!("at {}{}", rates(&pace.rate), arrivals(pace)));
+    if pace.has_rate() {
+        let all = (pace.rate_all != Rate::Unlimited).then(|| format!("{} each", rate(pace.rate_all)));
+        let some = (pace.rate != Directed::default()).then(|| rates(&pace.rate));
+        let both: Vec<_> = all.into_iter().chain(some).collect();
+        lines.push(format!("at {}{}", both.join(", "), arrivals(pace)));
     } else if pace.arrivals != Arrivals::default() || pace.burst > 1 || !pace.open_loop {
         lines.push(format!("at any rate{}", arrivals(pace)));
     }
@@ -107,7 +110,7 @@ fn arrivals(pace: &Pace) -> String {
 fn rates(rates: &Directed<Rate>) -> String {
     let all = [("reads", rates.read), ("writes", rates.write), ("trims", rates.trim)];
     if all.iter().all(|(_, rate)| *rate == rates.read) {
-        return format!("{} each", rate(rates.read));
+        return format!("{} each in every direction", rate(rates.read));
     }
     let limited = all.iter().filter(|(_, rate)| *rate != Rate::Unlimited);
     limited.map(|(name, value)| format!("{name} {} each", rate(*value))).collect::<Vec<_>>().join(", ")

@@ -1,0 +1,340 @@
+//! Opening what a worker needs: names resolved for it, flags from its verbs, spans cut to its part.
+//!
+//! Lays nothing out and removes nothing; that is `prepare`'s.
+
+use std::os::fd::RawFd;
+
+use iodyno_model::{
+    Action, Direct, Extent, Items, Job, Open, OpenMode, OpenSync, Plan, Step, Target, TargetKind, Verb,
+    Workload,
+};
+
+use crate::failure::Failure;
+use crate::io::{Files, Handle, Names, c_path};
+use crate::memory::errno;
+
+/// Who asks for a name: what templates may refer to.
+#[derive(Clone, Copy, Debug)]
+pub struct Asker<'a> {
+    /// The job's name.
+    pub job: &'a str,
+    /// The worker's number within the job.
+    pub worker: u32,
+    /// Which repetition of the phase.
+    pub repetition: u32,
+}
+
+/// The name a template gives to one worker.
+pub fn resolve(template: &str, asker: Asker<'_>) -> String {
+    template
+        .replace("{job}", asker.job)
+        .replace("{worker}", &asker.worker.to_string())
+        .replace("{rank}", "0")
+        .replace("{node}", "0")
+        .replace("{repetition}", &asker.repetition.to_string())
+}
+
+/// The root directory of a set, for one worker.
+pub fn set_root(root: &str, items: &Items, asker: Asker<'_>) -> String {
+    let root = resolve(root, asker);
+    if items.own { format!("{root}/w{}", asker.worker) } else { root }
+}
+
+/// How the items of a set are named.
+pub fn names(items: &Items) -> Names {
+    let (prefix, suffix) = items.name.split_once("{item}").unwrap_or((&items.name, ""));
+    Names {
+        prefix: prefix.into(),
+        suffix: suffix.into(),
+        depth: items.depth,
+        branch: u64::from(items.branch),
+        count: items.count,
+        item_bytes: items.size.most_bytes().unwrap_or(0),
+    }
+}
+
+/// Opens everything a worker needs, in the order of its job's targets.
+///
+/// # Errors
+/// The first that cannot be opened, with the system's reason.
+pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, touches_files: bool) -> Result<Files, Failure> {
+    let mut files = Files::default();
+    for (position, index) in job.targets.iter().enumerate() {
+        let target = &plan.targets[*index];
+        let needs = needs(job, position);
+        let handle = match &target.kind {
+            TargetKind::Nothing { bytes } => bare(-1, *bytes),
+            TargetKind::File { size, .. } if !touches_files => bare(-1, pretended(*size)),
+            _ if !touches_files => bare(-1, 1 << 30),
+            TargetKind::File { path, size } => open_one(&resolve(path, asker), target, needs, *size)?,
+            TargetKind::Device { path } => open_one(path, target, needs, Extent::Rest)?,
+            TargetKind::Descriptor { number } => open_descriptor(*number, target)?,
+            TargetKind::FileSet { root, items } => {
+                let root = set_root(root, items, asker);
+                let fd =
+                    open(&root, libc::O_RDONLY | libc::O_DIRECTORY).map_err(|errno| told(&root, errno))?;
+                Handle { names: Some(Box::new(names(items))), ..bare(fd, items.count) }
+            }
+            TargetKind::Bucket { .. } | TargetKind::Endpoint { .. } => {
+                return Err(Failure::new(format!("target {}: not served yet", target.name)));
+            }
+        };
+        if target.open.advise && handle.fd >= 0 && handle.names.is_none() {
+            advise(job, handle.fd);
+        }
+        let span = span(job, asker.worker, handle.bytes);
+        files.handles.push(match handle.names {
+            Some(_) => Handle { target: *index as u32, ..handle },
+            None => Handle { target: *index as u32, base: span.0, bytes: span.1, ..handle },
+        });
+    }
+    Ok(files)
+}
+
+/// Tells the kernel how a file will be used; it may listen or not.
+#[cfg(target_os = "linux")]
+fn advise(job: &Job, fd: RawFd) {
+    use iodyno_model::Pick;
+    let in_order =
+        |pick: &Pick| matches!(pick, Pick::Sequential | Pick::Stream | Pick::Append | Pick::Gap(_));
+    let advice = match &job.workload {
+        Workload::Pattern(pattern) if !in_order(&pattern.pick.read) => libc::POSIX_FADV_RANDOM,
+        _ => libc::POSIX_FADV_SEQUENTIAL,
+    };
+    // SAFETY: the call takes no pointers.
+    unsafe { libc::posix_fadvise(fd, 0, 0, advice) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise(_job: &Job, _fd: RawFd) {}
+
+fn bare(fd: RawFd, bytes: u64) -> Handle {
+    Handle { fd, target: 0, bytes, base: 0, names: None }
+}
+
+fn pretended(size: Extent) -> u64 {
+    match size {
+        Extent::Bytes(bytes) => bytes,
+        _ => 1 << 30,
+    }
+}
+
+/// A drawn workload's part of a target: its first byte and its length.
+fn span(job: &Job, worker: u32, bytes: u64) -> (u64, u64) {
+    let Workload::Pattern(pattern) = &job.workload else { return (0, bytes) };
+    let of = |extent: Extent, rest: u64| match extent {
+        Extent::Bytes(bytes) => bytes,
+        Extent::Percent(percent) => (bytes as f64 * percent / 100.0) as u64,
+        Extent::Rest => rest,
+    };
+    let start = of(pattern.span.offset, 0) + of(pattern.span.increment, 0) * u64::from(worker);
+    let start = start.min(bytes);
+    (start, of(pattern.span.length, bytes - start).min(bytes - start))
+}
+
+/// Whether a job reads, and whether it writes, its target at a position of its list.
+fn needs(job: &Job, position: usize) -> (bool, bool) {
+    let mut needs = (false, false);
+    let mut note = |verb: Verb| match verb {
+        Verb::Read => needs.0 = true,
+        _ if verb.changes() => needs.1 = true,
+        _ => {}
+    };
+    match &job.workload {
+        Workload::Pattern(pattern) => {
+            pattern.mix.shares.iter().filter(|share| share.weight > 0.0).for_each(|share| note(share.verb));
+        }
+        Workload::Trace(trace) => {
+            trace.entries.iter().filter(|entry| entry.target == position).for_each(|entry| note(entry.verb));
+        }
+        Workload::Script(script) => note_steps(&script.steps, position, &mut note),
+    }
+    if job.payload.verify.is_some() && needs.1 {
+        needs.0 = true;
+    }
+    needs
+}
+
+fn note_steps(steps: &[Step], position: usize, note: &mut dyn FnMut(Verb)) {
+    for step in steps {
+        match &step.action {
+            Action::Do(operation) if operation.target == Some(position) => note(operation.verb),
+            Action::Do(_) => {}
+            Action::Block(steps) => note_steps(steps, position, note),
+        }
+    }
+}
+
+/// The flags a target is opened with.
+fn flags(open: &Open, needs: (bool, bool)) -> i32 {
+    let mode = match (open.mode, needs) {
+        (OpenMode::Read, _) | (OpenMode::AsNeeded, (_, false)) => libc::O_RDONLY,
+        (OpenMode::Write, _) | (OpenMode::AsNeeded, (false, true)) => libc::O_WRONLY,
+        (OpenMode::ReadWrite, _) | (OpenMode::AsNeeded, (true, true)) => libc::O_RDWR,
+    };
+    let sync = match open.sync {
+        OpenSync::No => 0,
+        OpenSync::Data => libc::O_DSYNC,
+        OpenSync::All => libc::O_SYNC,
+    };
+    let flag = |wanted: bool, flag: i32| if wanted { flag } else { 0 };
+    mode | sync
+        | libc::O_CLOEXEC
+        | flag(open.create, libc::O_CREAT)
+        | flag(open.exclusive, libc::O_EXCL)
+        | flag(open.truncate && open.truncate_bytes == 0, libc::O_TRUNC)
+        | flag(open.append, libc::O_APPEND)
+        | flag(open.nonblock, libc::O_NONBLOCK)
+        | flag(open.nofollow, libc::O_NOFOLLOW)
+        | flag(open.directory, libc::O_DIRECTORY)
+        | flag(open.noctty, libc::O_NOCTTY)
+        | flag(open.noatime, o_noatime())
+}
+
+#[cfg(target_os = "linux")]
+fn o_noatime() -> i32 {
+    libc::O_NOATIME
+}
+
+#[cfg(not(target_os = "linux"))]
+fn o_noatime() -> i32 {
+    0
+}
+
+/// The flag that goes past the page cache; 0 where there is none.
+#[cfg(not(any(target_os = "macos", target_os = "ios")))]
+pub fn o_direct() -> i32 {
+    libc::O_DIRECT
+}
+
+/// The flag that goes past the page cache; 0 where there is none.
+#[cfg(any(target_os = "macos", target_os = "ios"))]
+pub fn o_direct() -> i32 {
+    0
+}
+
+/// Opens a path; what it makes is readable and writable for all that the umask lets.
+///
+/// # Errors
+/// The system's error number.
+pub fn open(path: &str, flags: i32) -> Result<RawFd, i32> {
+    let path = c_path(path)?;
+    // SAFETY: the path is zero-terminated and lives until after the call.
+    let fd = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, 0o666) };
+    if fd < 0 { Err(errno()) } else { Ok(fd) }
+}
+
+fn told(path: &str, errno: i32) -> Failure {
+    Failure::new(format!("cannot open {path}: {}", strerror(errno)))
+}
+
+/// The system's text for an error number, without Rust's suffix.
+pub fn strerror(errno: i32) -> String {
+    let text = std::io::Error::from_raw_os_error(errno).to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_string()
+}
+
+fn open_one(path: &str, target: &Target, needs: (bool, bool), size: Extent) -> Result<Handle, Failure> {
+    let flags = flags(&target.open, needs);
+    let direct = if target.open.direct == Direct::No { 0 } else { o_direct() };
+    let fd = match open(path, flags | direct) {
+        Err(libc::EINVAL) if target.open.direct == Direct::IfPossible => open(path, flags),
+        Err(libc::EINVAL) if direct != 0 => {
+            return Err(told(path, libc::EINVAL)
+                .hint("this file system refuses direct I/O; use direct = \"if possible\", or false"));
+        }
+        // A file that lies in a cache of its own (tmpfs of old kernels, FUSE) may refuse noatime to strangers.
+        Err(libc::EPERM) if target.open.noatime => open(path, (flags | direct) & !o_noatime()),
+        answer => answer,
+    }
+    .map_err(|errno| told(path, errno))?;
+    no_cache(fd, target.open.direct);
+    let handle = bare(fd, 0);
+    let files = Files { handles: vec![handle] };
+    if target.open.truncate && target.open.truncate_bytes > 0 {
+        grow(fd, target.open.truncate_bytes).map_err(|errno| space_failure(path, errno))?;
+    }
+    let length = length(fd).map_err(|errno| told(path, errno))?;
+    let bytes = match (length, size) {
+        // What is written may grow; what is only read ends where it ends.
+        (length, Extent::Bytes(bytes)) if needs.1 && length.is_some() => {
+            bytes.max(length.unwrap_or(0).min(bytes))
+        }
+        (Some(length), Extent::Bytes(bytes)) => length.min(bytes),
+        (Some(length), _) if length > 0 => length,
+        // Character devices and pipes have no end.
+        _ => u64::MAX >> 1,
+    };
+    let mut files = files;
+    let mut handle = files.handles.remove(0);
+    handle.bytes = bytes;
+    Ok(handle)
+}
+
+#[cfg(any(target_os = "macos", target_os = "ios"))]
+fn no_cache(fd: RawFd, direct: Direct) {
+    if direct != Direct::No {
+        // SAFETY: the call takes no pointers.
+        unsafe { libc::fcntl(fd, libc::F_NOCACHE, 1) };
+    }
+}
+
+#[cfg(not(any(target_os = "macos", target_os = "ios")))]
+fn no_cache(_fd: RawFd, _direct: Direct) {}
+
+/// A descriptor the program was started with, duplicated so that closing ours leaves it alone.
+fn open_descriptor(number: u32, target: &Target) -> Result<Handle, Failure> {
+    // SAFETY: the call takes no pointers.
+    let fd = unsafe { libc::fcntl(number as RawFd, libc::F_DUPFD_CLOEXEC, 3) };
+    if fd < 0 {
+        return Err(told(&target.name, errno()));
+    }
+    let wanted = flags(&target.open, (false, false)) & (libc::O_NONBLOCK | libc::O_APPEND);
+    if wanted != 0 || target.open.direct == Direct::Yes {
+        let direct = if target.open.direct == Direct::Yes { o_direct() } else { 0 };
+        // SAFETY: the calls take no pointers.
+        unsafe { libc::fcntl(fd, libc::F_SETFL, libc::fcntl(fd, libc::F_GETFL) | wanted | direct) };
+    }
+    Ok(bare(fd, length(fd).ok().flatten().filter(|bytes| *bytes > 0).unwrap_or(u64::MAX >> 1)))
+}
+
+/// How long a file or device is; `None`: it has no length.
+fn length(fd: RawFd) -> Result<Option<u64>, i32> {
+    let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: `stat` is valid for writing, and read only after success.
+    let stat = unsafe {
+        if libc::fstat(fd, stat.as_mut_ptr()) < 0 {
+            return Err(errno());
+        }
+        stat.assume_init()
+    };
+    match stat.st_mode & libc::S_IFMT {
+        libc::S_IFREG => Ok(Some(stat.st_size as u64)),
+        libc::S_IFBLK => {
+            // SAFETY: the call takes no pointers. The end of a block device is its size; reads give their own offset.
+            let end = unsafe { libc::lseek(fd, 0, libc::SEEK_END) };
+            // SAFETY: as above.
+            unsafe { libc::lseek(fd, 0, libc::SEEK_SET) };
+            if end < 0 { Err(errno()) } else { Ok(Some(end as u64)) }
+        }
+        _ => Ok(None),
+    }
+}
+
+/// A failure on a path, with what helps where there is no room.
+pub fn space_failure(path: &str, errno: i32) -> Failure {
+    let failure = Failure::new(format!("{path}: {}", strerror(errno)));
+    match errno {
+        libc::ENOSPC | libc::EDQUOT => failure.hint("choose a smaller size, or free some space"),
+        _ => failure,
+    }
+}
+
+/// Sets a file's length.
+///
+/// # Errors
+/// The system's error number.
+pub fn grow(fd: RawFd, bytes: u64) -> Result<(), i32> {
+    // SAFETY: the call takes no pointers.
+    if unsafe { libc::ftruncate(fd, bytes as libc::off_t) } < 0 { Err(errno()) } else { Ok(()) }
+}
