@@ -53,8 +53,8 @@ fn read(io: &Io, fd: RawFd) -> i64 {
     // SAFETY: the buffer holds `bytes` bytes until the operation completes, which is here.
     result(unsafe {
         match io.offset {
-            AT_POSITION => libc::read(fd, buffer, bytes),
-            offset => libc::pread(fd, buffer, bytes, offset as libc::off_t),
+            AT_POSITION => system::read(fd, buffer, bytes),
+            offset => system::pread(fd, buffer, bytes, offset as libc::off_t),
         }
     } as i64)
 }
@@ -65,8 +65,8 @@ fn write(io: &Io, fd: RawFd) -> i64 {
     // SAFETY: the buffer holds `bytes` bytes until the operation completes, which is here.
     result(unsafe {
         match io.offset {
-            AT_POSITION => libc::write(fd, buffer, bytes),
-            offset => libc::pwrite(fd, buffer, bytes, offset as libc::off_t),
+            AT_POSITION => system::write(fd, buffer, bytes),
+            offset => system::pwrite(fd, buffer, bytes, offset as libc::off_t),
         }
     } as i64)
 }

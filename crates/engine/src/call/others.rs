@@ -7,6 +7,8 @@ use crate::call::{UNSUPPORTED, close, result};
 use crate::io::Io;
 use crate::memory::errno;
 
+pub use libc::{pread, pwrite, read, write};
+
 /// Waits for a lock, which belongs to the process here.
 pub const LOCK_AND_WAIT: libc::c_int = libc::F_SETLKW;
 

@@ -19,8 +19,10 @@ use crate::clock::{self, NEVER, Tick};
 use crate::io::{Files, Handle, Io, KEEP, PathBuffer, Slot};
 
 mod setup;
+mod transfer;
 
 use setup::{NATIVE, build, forbidden, native_verbs, refused, tolerate};
+use transfer::{READS, Transfer, WRITES};
 
 /// Bytes that one read or write moves at most, as the kernel cuts them.
 const MOST_BYTES: u64 = 0x7fff_f000;
@@ -157,12 +159,13 @@ impl Engine for Uring {
     #[inline(always)]
     fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
         let fd = files.fd(io.file);
-        let entry = match io.verb {
-            Verb::Read => self.read(slot, io, fd),
-            Verb::Write => self.write(slot, io, fd),
+        let operations = match io.verb {
+            Verb::Read => READS,
+            Verb::Write => WRITES,
             _ => return self.push_other(slot, io, files),
         };
-        self.enter(entry.user_data(u64::from(slot)));
+        let entry = self.transfer(slot, io, fd, operations);
+        self.enter(entry);
     }
 
     #[inline(always)]
@@ -191,30 +194,31 @@ impl Engine for Uring {
 }
 
 impl Uring {
+    /// The entry of a read or write, by whichever of the three operations (plain, fixed, vectored) is to carry it out.
     #[inline(always)]
-    fn read(&mut self, slot: Slot, io: &Io, fd: RawFd) -> Entry {
-        let ((number, flag), bytes) = (self.file(io.file, fd), io.bytes.min(MOST_BYTES) as u32);
-        let entry = if self.is_fixed(slot, io) {
-            opcode::ReadFixed::new(Fd(number), io.buffer, bytes, slot as u16).offset(io.offset).build()
+    fn transfer(&mut self, slot: Slot, io: &Io, fd: RawFd, [plain, fixed, vectored]: [u8; 3]) -> Entry {
+        let (number, flag) = self.file(io.file, fd);
+        let (buffer, bytes) = (io.buffer as u64, io.bytes.min(MOST_BYTES) as u32);
+        let (operation, address, length) = if self.is_fixed(slot, io) {
+            (fixed, buffer, bytes)
         } else if self.vectors.is_empty() {
-            opcode::Read::new(Fd(number), io.buffer, bytes).offset(io.offset).build()
+            (plain, buffer, bytes)
         } else {
-            opcode::Readv::new(Fd(number), self.vector(slot, io), 1).offset(io.offset).build()
+            (vectored, self.vector(slot, io) as u64, 1)
         };
-        entry.flags(flag)
-    }
-
-    #[inline(always)]
-    fn write(&mut self, slot: Slot, io: &Io, fd: RawFd) -> Entry {
-        let ((number, flag), bytes) = (self.file(io.file, fd), io.bytes.min(MOST_BYTES) as u32);
-        let entry = if self.is_fixed(slot, io) {
-            opcode::WriteFixed::new(Fd(number), io.buffer, bytes, slot as u16).offset(io.offset).build()
-        } else if self.vectors.is_empty() {
-            opcode::Write::new(Fd(number), io.buffer, bytes).offset(io.offset).build()
-        } else {
-            opcode::Writev::new(Fd(number), self.vector(slot, io), 1).offset(io.offset).build()
-        };
-        entry.flags(flag)
+        let flags = (flag | self.flags).bits();
+        Transfer {
+            operation,
+            flags,
+            file: number,
+            offset: io.offset,
+            address,
+            length,
+            user_data: slot.into(),
+            buffer: slot as u16,
+            ..Transfer::default()
+        }
+        .entry()
     }
 
     /// The number under which the kernel finds a file: registered, or its descriptor.
@@ -242,7 +246,6 @@ impl Uring {
     /// Writes an entry into the ring.
     #[inline(always)]
     fn enter(&mut self, entry: Entry) {
-        let entry = entry.flags(self.flags);
         self.in_flight += 1;
         // SAFETY: buffers, vectors and names of a slot stay where they are until its operation completes; drop waits.
         while unsafe { self.ring.submission().push(&entry) }.is_err() {
@@ -260,7 +263,8 @@ impl Uring {
         match by_ring.then(|| self.on_file(io, files).or_else(|| self.on_item(slot, io, files))).flatten() {
             Some(entry) => {
                 let opens = matches!(io.verb, Verb::Open | Verb::Create);
-                self.enter(entry.user_data(u64::from(slot) | if opens { THEN_CLOSE } else { 0 }));
+                let data = u64::from(slot) | if opens { THEN_CLOSE } else { 0 };
+                self.enter(entry.flags(self.flags).user_data(data));
             }
             None => self.ready.push((slot, call::perform(io, files))),
         }
