@@ -146,7 +146,13 @@ impl Reporter for LiveLine {
             Event::PhaseStarted { index, name, coordinates, .. } => {
                 self.phase = *index;
                 self.name.clone_from(name);
-                coordinates.iter().for_each(|place| self.name.push_str(&format!(" {place}")));
+                for place in coordinates.iter().map(ToString::to_string) {
+                    // A phase that is called by what is swept says it once.
+                    match place.starts_with(name.as_str()) {
+                        true => self.name = place,
+                        false => self.name.push_str(&format!(" {place}")),
+                    }
+                }
                 self.last = Live::default();
                 let planned = self.phases_ns.get(*index).copied();
                 let left = self.left_ns(planned);
