@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::gate::Gate;
 use crate::io::Handle;
 use crate::memory::Memory;
-use crate::open::{self, Asker};
+use crate::open::{self, Access, Asker};
 use crate::prepare::{self, Made};
 use crate::registry::{self, Entry};
 use crate::sheet::Sheets;
@@ -192,7 +192,8 @@ impl Stage {
         let (job, entry) = (&self.phase().jobs[index], self.entries[index]);
         placement::apply(&job.placement, worker)?;
         let asker = Asker { job: &job.name, worker, repetition: self.phase().repetition };
-        let mut files = open::open_files(&self.plan, job, asker, entry.files)?;
+        let access = Access { files: entry.files, reads_to_write: entry.reads_to_write };
+        let mut files = open::open_files(&self.plan, job, asker, access)?;
         files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
         if job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate) {
             prepare::invalidate(&files);

@@ -53,19 +53,29 @@ pub fn names(items: &Items) -> Names {
     }
 }
 
+/// What an engine does with files.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// Whether it touches them at all.
+    pub files: bool,
+    /// Whether it must read what it writes.
+    pub reads_to_write: bool,
+}
+
 /// Opens everything a worker needs, in the order of its job's targets.
 ///
 /// # Errors
 /// The first that cannot be opened, with the system's reason.
-pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, touches_files: bool) -> Result<Files, Failure> {
+pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> Result<Files, Failure> {
     let mut files = Files::default();
     for (position, index) in job.targets.iter().enumerate() {
         let target = &plan.targets[*index];
-        let needs = needs(job, position);
+        let (reads, writes) = needs(job, position);
+        let needs = (reads || (writes && access.reads_to_write), writes);
         let handle = match &target.kind {
             TargetKind::Nothing { bytes } => bare(-1, *bytes),
-            TargetKind::File { size, .. } if !touches_files => bare(-1, pretended(*size)),
-            _ if !touches_files => bare(-1, 1 << 30),
+            TargetKind::File { size, .. } if !access.files => bare(-1, pretended(*size)),
+            _ if !access.files => bare(-1, 1 << 30),
             TargetKind::File { path, size } => open_one(&resolve(path, asker), target, needs, *size)?,
             TargetKind::Device { path } => open_one(path, target, needs, Extent::Rest)?,
             TargetKind::Descriptor { number } => open_descriptor(*number, target)?,
@@ -132,8 +142,8 @@ fn span(job: &Job, worker: u32, bytes: u64) -> (u64, u64) {
     (start, of(pattern.span.length, bytes - start).min(bytes - start))
 }
 
-/// Whether a job reads, and whether it writes, its target at a position of its list.
-fn needs(job: &Job, position: usize) -> (bool, bool) {
+/// Whether a job reads, and whether it changes, its target at a position of its list.
+pub fn needs(job: &Job, position: usize) -> (bool, bool) {
     let mut needs = (false, false);
     let mut note = |verb: Verb| match verb {
         Verb::Read => needs.0 = true,
@@ -143,6 +153,10 @@ fn needs(job: &Job, position: usize) -> (bool, bool) {
     match &job.workload {
         Workload::Pattern(pattern) => {
             pattern.mix.shares.iter().filter(|share| share.weight > 0.0).for_each(|share| note(share.verb));
+        }
+        // What a file of many entries holds is not known before it is read.
+        Workload::Trace(trace) if trace.path.is_some() => {
+            [Verb::Read, Verb::Write].into_iter().for_each(note)
         }
         Workload::Trace(trace) => {
             trace.entries.iter().filter(|entry| entry.target == position).for_each(|entry| note(entry.verb));
@@ -158,8 +172,12 @@ fn needs(job: &Job, position: usize) -> (bool, bool) {
 fn note_steps(steps: &[Step], position: usize, note: &mut dyn FnMut(Verb)) {
     for step in steps {
         match &step.action {
-            Action::Do(operation) if operation.target == Some(position) => note(operation.verb),
-            Action::Do(_) => {}
+            Action::Do(operation) => {
+                let other = operation.other.as_ref().is_some_and(|(target, _)| *target == position);
+                if operation.target == Some(position) || other {
+                    note(operation.verb);
+                }
+            }
             Action::Block(steps) => note_steps(steps, position, note),
         }
     }

@@ -17,6 +17,7 @@ use crate::open::{Asker, grow, names, o_direct, open, resolve, set_root, space_f
 use crate::payload::{Filler, Place};
 use crate::random::Random;
 use crate::source::distribution::Sizes;
+use crate::witness::identity;
 
 /// Bytes written at once while a file is laid out.
 const LAYOUT_BYTES: usize = 1 << 20;
@@ -165,7 +166,7 @@ fn prepare_file(
     }
     let wanted = match size {
         Extent::Bytes(bytes) => bytes,
-        Extent::Percent(percent) => (free_bytes(path) as f64 * percent / 100.0) as u64,
+        Extent::Percent(percent) => (identity::free_bytes(path) as f64 * percent / 100.0) as u64,
         Extent::Rest => existing,
     };
     if there.is_none() {
@@ -367,26 +368,6 @@ fn make_item(root: RawFd, path: &CStr, items: &Items, data: &[u8]) -> Result<(),
     // SAFETY: the descriptor is ours and is closed once.
     unsafe { libc::close(fd) };
     failed
-}
-
-/// Free space for this user where a path lies, in bytes; 0 where it cannot be told.
-#[allow(clippy::unnecessary_cast)] // the types differ between systems
-pub fn free_bytes(path: &str) -> u64 {
-    let path = Path::new(path);
-    let there = path.ancestors().find(|path| path.exists()).unwrap_or(path);
-    let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
-    let Ok(path) = c_path(&there.to_string_lossy()) else { return 0 };
-    let mut facts = std::mem::MaybeUninit::<libc::statvfs>::uninit();
-    // SAFETY: the path is zero-terminated; the structure is valid for writing, and read only after success.
-    unsafe {
-        match libc::statvfs(path.as_ptr(), facts.as_mut_ptr()) {
-            0 => {
-                let facts = facts.assume_init();
-                facts.f_bavail as u64 * facts.f_frsize as u64
-            }
-            _ => 0,
-        }
-    }
 }
 
 /// Writes back and drops a file's cached pages. Best effort: what stays is for the witness to say.

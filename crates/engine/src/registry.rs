@@ -22,6 +22,8 @@ pub struct Entry {
     pub is_virtual: bool,
     /// Whether it touches files at all.
     pub files: bool,
+    /// Whether a file must be open for reading even where it is only written.
+    pub reads_to_write: bool,
     /// Whether it can be had on this machine.
     pub available: fn() -> Result<(), Failure>,
     /// Whether a job's settings make sense.
@@ -39,6 +41,7 @@ const fn entry<E: Engine>() -> Entry {
         most_depth: E::MOST_DEPTH,
         is_virtual: E::VIRTUAL,
         files: E::FILES,
+        reads_to_write: E::READS_TO_WRITE,
         available: E::available,
         check: E::check,
         drive: drive::<E>,

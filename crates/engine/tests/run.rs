@@ -132,3 +132,20 @@ fn a_directory_that_was_there_is_neither_removed_nor_written_over() {
     assert_eq!((record.errors.len(), record.phases[0].jobs[0].tally.failed()), (0, 0));
     assert_eq!(std::fs::read(mine.join("0")).unwrap(), b"mine");
 }
+
+#[test]
+fn every_engine_writes_a_file_through_a_plan() {
+    for entry in iodyno_engine::ENGINES.iter().filter(|entry| entry.files && (entry.available)().is_ok()) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        let mut job = Job::new("write", entry.name, vec![0], pattern(Verb::Write, Pick::Uniform));
+        job.finish.sync = Some(Verb::Fsync);
+        let kept = Target { remove: false, ..file(&path, 64 << 10) };
+        std::fs::write(&path, vec![0; 64 << 10]).unwrap();
+        let (record, _) = record(&plan(kept, job));
+        let tally = &record.phases[0].jobs[0].tally;
+        assert_eq!((tally.operations(Kind::Write), tally.failed()), (16, 0), "{}", entry.name);
+        let blocks = std::fs::read(&path).unwrap();
+        assert!(blocks.chunks(4096).all(|block| block.iter().any(|byte| *byte != 0)), "{}", entry.name);
+    }
+}

@@ -1,11 +1,10 @@
 //! Whether a plan can be run at all, and safely: everything that is wrong, all at once, before anything is touched.
 
-use iodyno_model::{
-    Action, Diagnostic, Job, Origin, Plan, Step, Target, TargetKind, Verb, WorkerKind, Workload, sweep,
-};
+use iodyno_model::{Diagnostic, Job, Origin, Plan, Target, TargetKind, WorkerKind, sweep};
 
 mod later;
 
+use crate::open::needs;
 use crate::registry::{self, ENGINES};
 use crate::source;
 use crate::witness::signature;
@@ -97,33 +96,8 @@ fn setting_hint(name: &str, entry: &registry::Entry) -> String {
 fn writes(plan: &Plan, index: usize) -> bool {
     let touches = |job: &&Job| registry::engine(&job.engine).is_none_or(|entry| entry.files);
     plan.phases.iter().flat_map(|phase| &phase.jobs).filter(touches).any(|job| {
-        job.targets.iter().enumerate().any(|(position, target)| *target == index && changes(job, position))
+        job.targets.iter().enumerate().any(|(position, target)| *target == index && needs(job, position).1)
     })
-}
-
-/// Whether a job changes its target at a position of its list.
-pub fn changes(job: &Job, position: usize) -> bool {
-    match &job.workload {
-        Workload::Pattern(pattern) => {
-            pattern.mix.shares.iter().any(|share| share.weight > 0.0 && share.verb.changes())
-        }
-        Workload::Trace(trace) => {
-            trace.path.is_some()
-                || trace.entries.iter().any(|entry| entry.target == position && entry.verb.changes())
-        }
-        Workload::Script(script) => script.steps.iter().any(|step| step_changes(step, position)),
-    }
-}
-
-fn step_changes(step: &Step, position: usize) -> bool {
-    match &step.action {
-        Action::Do(operation) => {
-            let here = operation.target == Some(position)
-                || operation.other.as_ref().is_some_and(|o| o.0 == position);
-            here && (operation.verb.changes() || operation.verb == Verb::Create)
-        }
-        Action::Block(steps) => steps.iter().any(|step| step_changes(step, position)),
-    }
 }
 
 /// Refuses to write to a device that somebody may still need.

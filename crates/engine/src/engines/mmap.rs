@@ -11,9 +11,9 @@ use std::sync::OnceLock;
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
-use super::{Engine, Failure, SettingSpec, Setup, check_values, setting};
+use super::{Engine, Failure, SettingSpec, Setup, Single, check_values, setting};
 use crate::call;
-use crate::clock::{self, Tick};
+use crate::clock::Tick;
 use crate::io::{AT_POSITION, Files, Io, Slot};
 use crate::memory::errno;
 
@@ -39,7 +39,7 @@ struct Mapped {
 
 /// Files in memory.
 pub struct Mmap {
-    done: Option<(Slot, i64)>,
+    done: Single,
     files: Vec<Mapped>,
     advice: Vec<libc::c_int>,
     wait: bool,
@@ -60,6 +60,7 @@ impl Engine for Mmap {
             help: "normal, random, sequential or willneed, told to the kernel (default: nothing)",
         },
     ];
+    const READS_TO_WRITE: bool = true;
     const MOST_DEPTH: u32 = 1;
 
     fn check(job: &Job) -> Vec<Diagnostic> {
@@ -81,7 +82,7 @@ impl Engine for Mmap {
             _ => None,
         };
         Ok(Mmap {
-            done: None,
+            done: Single::default(),
             files: setup.files.handles.iter().map(|_| Mapped::default()).collect(),
             advice: advice.into_iter().chain(huge_pages(setup.job)).collect(),
             wait: setting(setup.job, "sync") != Some("async"),
@@ -94,19 +95,12 @@ impl Engine for Mmap {
             Verb::Read | Verb::Write if io.offset != AT_POSITION => self.transfer(io, files.fd(io.file)),
             _ => self.other(io, files),
         };
-        self.done = Some((slot, result));
+        self.done.keep(slot, result);
     }
 
     #[inline(always)]
-    fn poll(
-        &mut self,
-        _min: u32,
-        _until: Tick,
-        mut done: impl FnMut(Slot, i64, Tick),
-    ) -> Result<(), Failure> {
-        if let Some((slot, result)) = self.done.take() {
-            done(slot, result, clock::now());
-        }
+    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
+        self.done.hand_back(done);
         Ok(())
     }
 }

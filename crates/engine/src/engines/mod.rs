@@ -63,6 +63,8 @@ pub trait Engine: Sized {
     const VIRTUAL: bool = false;
     /// Whether it touches files at all.
     const FILES: bool = true;
+    /// Whether a file must be open for reading even where it is only written (mappings).
+    const READS_TO_WRITE: bool = false;
 
     /// Whether it can be had on this machine, and if not, why.
     ///
@@ -102,6 +104,26 @@ pub trait Engine: Sized {
     /// Waits, with nothing in flight, until a point in time or for one slice.
     fn idle(&mut self, until: Tick) {
         clock::sleep_until(until, 50_000_000);
+    }
+}
+
+/// The one operation that a synchronous engine has carried out and not yet handed back.
+#[derive(Debug, Default)]
+pub struct Single(Option<(Slot, i64)>);
+
+impl Single {
+    /// Keeps a result.
+    #[inline(always)]
+    pub fn keep(&mut self, slot: Slot, result: i64) {
+        self.0 = Some((slot, result));
+    }
+
+    /// Hands it back, with the time.
+    #[inline(always)]
+    pub fn hand_back(&mut self, mut done: impl FnMut(Slot, i64, Tick)) {
+        if let Some((slot, result)) = self.0.take() {
+            done(slot, result, clock::now());
+        }
     }
 }
 

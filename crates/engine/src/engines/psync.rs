@@ -2,14 +2,14 @@
 
 use iodyno_model::VerbSet;
 
-use super::{Engine, Failure, Setup};
+use super::{Engine, Failure, Setup, Single};
 use crate::call;
-use crate::clock::{self, Tick};
+use crate::clock::Tick;
 use crate::io::{Files, Io, Slot};
 
 /// Positioned synchronous calls.
 pub struct Psync {
-    done: Option<(Slot, i64)>,
+    done: Single,
 }
 
 impl Engine for Psync {
@@ -19,24 +19,17 @@ impl Engine for Psync {
     const MOST_DEPTH: u32 = 1;
 
     fn start(_setup: &Setup<'_>) -> Result<Self, Failure> {
-        Ok(Psync { done: None })
+        Ok(Psync { done: Single::default() })
     }
 
     #[inline(always)]
     fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
-        self.done = Some((slot, call::perform(io, files)));
+        self.done.keep(slot, call::perform(io, files));
     }
 
     #[inline(always)]
-    fn poll(
-        &mut self,
-        _min: u32,
-        _until: Tick,
-        mut done: impl FnMut(Slot, i64, Tick),
-    ) -> Result<(), Failure> {
-        if let Some((slot, result)) = self.done.take() {
-            done(slot, result, clock::now());
-        }
+    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
+        self.done.hand_back(done);
         Ok(())
     }
 }

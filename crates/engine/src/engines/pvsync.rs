@@ -7,9 +7,9 @@ use std::os::fd::RawFd;
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
-use super::{Engine, Failure, SettingSpec, Setup, check_switches, switched_on};
+use super::{Engine, Failure, SettingSpec, Setup, Single, check_switches, switched_on};
 use crate::call;
-use crate::clock::{self, Tick};
+use crate::clock::Tick;
 use crate::io::{AT_POSITION, Files, Io, Slot};
 use crate::memory::errno;
 
@@ -21,7 +21,7 @@ const READ_FLAGS: i32 = !0x40;
 
 /// Vectored, positioned, synchronous calls.
 pub struct Pvsync {
-    done: Option<(Slot, i64)>,
+    done: Single,
     /// The flags of each call, where there is preadv2 at all.
     flags: Option<i32>,
 }
@@ -53,7 +53,7 @@ impl Engine for Pvsync {
             let hint = "leave out hipri, nowait, uncached and atomic, or use a newer kernel";
             return Err(Failure::new("this system has no preadv2, which carries the flags").hint(hint));
         }
-        Ok(Pvsync { done: None, flags: second.then_some(flags) })
+        Ok(Pvsync { done: Single::default(), flags: second.then_some(flags) })
     }
 
     #[inline(always)]
@@ -63,19 +63,12 @@ impl Engine for Pvsync {
             Verb::Write => self.write(io, files.fd(io.file)),
             _ => call::perform(io, files),
         };
-        self.done = Some((slot, result));
+        self.done.keep(slot, result);
     }
 
     #[inline(always)]
-    fn poll(
-        &mut self,
-        _min: u32,
-        _until: Tick,
-        mut done: impl FnMut(Slot, i64, Tick),
-    ) -> Result<(), Failure> {
-        if let Some((slot, result)) = self.done.take() {
-            done(slot, result, clock::now());
-        }
+    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
+        self.done.hand_back(done);
         Ok(())
     }
 }

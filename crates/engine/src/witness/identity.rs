@@ -192,6 +192,11 @@ pub fn readable(path: &str) -> bool {
     c_path(path).is_ok_and(|path| unsafe { libc::access(path.as_ptr(), libc::R_OK) } == 0)
 }
 
+/// Free space for this user where a path lies, or will; 0 where it cannot be told.
+pub fn free_bytes(path: &str) -> u64 {
+    space(&nearest(Path::new(path))).1.unwrap_or(0)
+}
+
 /// Size and free space (for this user) of a file system, in bytes.
 #[allow(clippy::unnecessary_cast)] // the types differ between systems
 fn space(path: &Path) -> (Option<u64>, Option<u64>) {
