@@ -32,7 +32,7 @@ pub mod verb;
 pub mod workload;
 
 pub use conversation::{Action as PeerAction, Conversation, Input as PeerInput};
-pub use event::{Event, Live, LiveJob, Started};
+pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, Started};
 pub use finding::{DeviceActivity, Figure, Finding, Severity, Sighting};
 pub use histogram::Histogram;
 pub use origin::{Diagnostic, Level, Origin};
@@ -42,8 +42,8 @@ pub use pattern::{
 };
 pub use payload::{Content, Payload, Refresh, Stamp, Verify, VerifyWhen};
 pub use plan::{
-    Depth, ErrorPolicy, Finish, Intent, Job, Phase, Place, Placement, Plan, Ranks, Repeat, Start, Stop,
-    WorkerKind,
+    Depth, ErrorPolicy, Finish, Intent, Job, Journal, Measure, Phase, Place, Placement, Plan, Ranks, Repeat,
+    Start, Stop, WorkerKind,
 };
 pub use record::{JobRecord, Machine, PhaseRecord, Record, WorkerRecord};
 pub use setting::Setting;
