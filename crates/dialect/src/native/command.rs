@@ -94,6 +94,7 @@ pub fn run(
         plan,
         reporter,
         output: None,
+        dies_of_signals: false,
         files,
         messages: Vec::new(),
         live_ns: if arguments.quiet { 0 } else { LIVE_NS },
