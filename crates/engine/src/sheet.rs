@@ -331,6 +331,10 @@ impl Sheet<'_> {
             switches: (usage(2), usage(3)),
             faults: (usage(4), usage(5)),
             failure: self.failed_because(),
+            fatal: None,
+            began_clock_ns: 0,
+            steady: None,
+            found_depth: None,
             complaints: self.head.complaints.read().lines().map(String::from).collect(),
         }
     }

@@ -1,7 +1,8 @@
 //! `[[phase.job]]`: who does what to which target.
 
 use iodyno_model::{
-    Depth, ErrorPolicy, Job, Pattern, Pick, Place, Placement, Ranks, Setting, Verb, WorkerKind, Workload,
+    Depth, ErrorPolicy, Job, Pattern, Pick, Place, Placement, Ranks, Setting, Submit, Verb, WorkerKind,
+    Workload,
 };
 
 use super::fields::{Fields, Wrong, suggestion};
@@ -94,8 +95,10 @@ fn depth(node: &Node) -> Read<Depth> {
     if node.word().is_some() {
         return Ok(Depth { most: small_count(node)?, ..Depth::default() });
     }
-    known(node, &["most", "submit", "reap", "low"])?;
+    known(node, &["most", "submit", "reap", "reap_most", "low", "offload"])?;
     Ok(Depth {
+        reap_most: may(node, "reap_most", small, 0)?,
+        submit: if may(node, "offload", flag, false)? { Submit::Offload } else { Submit::Inline },
         most: must(node, "most", small_count)?,
         submit_batch: may(node, "submit", small, 0)?,
         reap_least: may(node, "reap", small, 0)?,
