@@ -339,7 +339,7 @@ proptest! {
         seed: u64,
     ) {
         let least = size.least_bytes().unwrap_or(1);
-        let mix = Mix { shares: vec![
+        let mix = Mix { in_turn: false, shares: vec![
             Share { verb: Verb::Read, weight: 1.0 },
             Share { verb: Verb::Write, weight: 2.0 },
         ], run: 1 };
