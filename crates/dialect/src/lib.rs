@@ -5,6 +5,7 @@
 
 mod dash;
 pub mod dd;
+pub mod fio;
 pub mod hdparm;
 pub mod measure;
 pub mod native;
@@ -45,6 +46,14 @@ pub trait Loader {
     /// Whether the report goes to a terminal that takes colour.
     fn colour(&self) -> bool {
         false
+    }
+    /// What `--also` or `IODYNO_ALSO` says under that word; `""` for a word without a value.
+    fn also(&self, _word: &str) -> Option<String> {
+        None
+    }
+    /// Whether standard output and standard error are terminals.
+    fn terminals(&self) -> (bool, bool) {
+        (false, false)
     }
 }
 
@@ -107,6 +116,8 @@ pub struct Run {
     pub plan: Plan,
     /// The tool's own handwriting.
     pub reporter: Box<dyn Reporter>,
+    /// The file that the report goes to instead of standard output; what is in it is lost, as the original does.
+    pub output: Option<String>,
     /// Files to be written beside the report.
     pub files: Vec<ReportFile>,
     /// Things to say before the start.

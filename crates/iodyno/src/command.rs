@@ -57,7 +57,8 @@ fn dialect_answer(dialect: &Dialect, arguments: &[String], voice: Voice) -> u8 {
         }
     };
     let voice = Voice { watched: !also.unwatched, ..voice };
-    match (dialect.lower)(&arguments, &mut Machinery::default()) {
+    let mut machinery = Machinery { also: also.wishes.clone(), ..Machinery::default() };
+    match (dialect.lower)(&arguments, &mut machinery) {
         // A drop-in's refusal is the original's text, word for word.
         Err(wrong) => {
             wrong.iter().for_each(|wrong| say(&wrong.message));

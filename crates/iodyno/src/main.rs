@@ -11,6 +11,7 @@ mod also;
 mod command;
 mod loader;
 mod session;
+mod shelf;
 
 fn main() -> ExitCode {
     let mut words: Vec<String> =

@@ -15,9 +15,10 @@ use iodyno_model::{Diagnostic, Event, Origin, Record, Verb};
 use iodyno_report::csv::Csv;
 use iodyno_report::json::Json;
 use iodyno_report::live::LiveLine;
-use iodyno_report::{Output, Reporter};
+use iodyno_report::{Files, NoFiles, Output, Reporter};
 
 use crate::loader::plain;
+use crate::shelf::Shelf;
 
 /// What may be said besides the report.
 pub struct Voice {
@@ -109,6 +110,17 @@ fn session(mut run: Run, voice: &Voice) -> u8 {
             return 2;
         }
     };
+    let mut shelf = Shelf::default();
+    let mut named = match run.output.as_deref().map(File::create) {
+        Some(Err(error)) => {
+            let path = run.output.unwrap_or_default();
+            say(Diagnostic::error(&Origin::argument(&path), plain(&error)).hint("the report goes there"));
+            sinks.into_iter().for_each(Sink::take_back);
+            return run.error_status as u8;
+        }
+        Some(Ok(file)) => Some(file),
+        None => None,
+    };
     if !voice.original {
         say_all(&run.messages);
     }
@@ -121,9 +133,9 @@ fn session(mut run: Run, voice: &Voice) -> u8 {
     let mut tell = |event: &Event| {
         let Some(translated) = translated(event, translate) else { return };
         let event = translated.as_ref();
-        let told = report(event, live.as_mut(), run.reporter.as_mut());
+        let told = report(event, live.as_mut(), run.reporter.as_mut(), named.as_mut(), &mut shelf);
         for sink in &mut sinks {
-            let mut output = Output { out: &mut sink.file, err: &mut io::sink() };
+            let mut output = Output { out: &mut sink.file, err: &mut io::sink(), files: &mut NoFiles };
             if let Err(error) = sink.reporter.event(event, &mut output) {
                 trouble.get_or_insert(error);
             }
@@ -132,7 +144,8 @@ fn session(mut run: Run, voice: &Voice) -> u8 {
             trouble.get_or_insert(error);
         }
         // `head` has seen enough: there is nothing left to run for.
-        if sinks.is_empty() && !run.own_voice && listened && !signal::is_listened_to() {
+        if sinks.is_empty() && run.output.is_none() && !run.own_voice && listened && !signal::is_listened_to()
+        {
             listened = false;
             signal::nobody_listens();
         }
@@ -150,6 +163,10 @@ fn session(mut run: Run, voice: &Voice) -> u8 {
             say(format_args!("error: {}: {}", sink.path, plain(&error)));
             return 1;
         }
+    }
+    if let Err((path, error)) = shelf.flush() {
+        say(format_args!("error: {path}: {}", plain(&error)));
+        return 1;
     }
     let findings: Vec<_> = record.findings.iter().cloned().filter_map(run.translate).collect();
     if run.own_voice && run.findings && voice.tells_findings() && !findings.is_empty() {
@@ -172,9 +189,19 @@ fn session(mut run: Run, voice: &Voice) -> u8 {
 }
 
 /// Lets the live line and the report see an event; the reporter itself says what messages there are.
-fn report(event: &Event, live: Option<&mut LiveLine>, reporter: &mut dyn Reporter) -> io::Result<()> {
+fn report(
+    event: &Event,
+    live: Option<&mut LiveLine>,
+    reporter: &mut dyn Reporter,
+    named: Option<&mut File>,
+    files: &mut dyn Files,
+) -> io::Result<()> {
     let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
-    let mut output = Output { out: &mut out, err: &mut err };
+    let out: &mut dyn Write = match named {
+        Some(file) => file,
+        None => &mut out,
+    };
+    let mut output = Output { out, err: &mut err, files };
     if let Some(live) = live {
         // Talk that nobody hears is no reason to stop.
         let _ = live.event(event, &mut output);
@@ -190,9 +217,10 @@ fn refused(mut run: Run, wrong: Vec<Diagnostic>) -> u8 {
         return 2;
     }
     let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
+    let files = &mut NoFiles;
     let ended = Event::Ended(Box::new(Record { errors: wrong, ..Record::default() }));
     // Nobody may be listening on standard error.
-    let _ = run.reporter.event(&ended, &mut Output { out: &mut out, err: &mut err });
+    let _ = run.reporter.event(&ended, &mut Output { out: &mut out, err: &mut err, files });
     run.error_status as u8
 }
 

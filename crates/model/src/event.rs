@@ -5,11 +5,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::finding::Finding;
+use crate::histogram::Histogram;
 use crate::origin::Diagnostic;
 use crate::plan::Plan;
 use crate::record::{Machine, PhaseRecord, Record};
 use crate::sweep::Coordinate;
 use crate::target::TargetFacts;
+use crate::verb::{Kind, Verb};
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +43,8 @@ pub enum Event {
     },
     /// Time passed.
     Live(Box<Live>),
+    /// What a worker wrote down, in the order of time; told between a phase's last operation and its end.
+    Journal(Box<JournalPart>),
     /// A phase has ended.
     PhaseEnded(Box<PhaseRecord>),
     /// Something that spoils a number.
@@ -98,4 +102,83 @@ pub struct LiveJob {
     pub errors: u64,
     /// Workers still running.
     pub running: u32,
+}
+
+/// Part of what one worker wrote down.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct JournalPart {
+    /// The phase's index in the expanded plan.
+    pub phase: usize,
+    /// The job's index in the phase.
+    pub job: usize,
+    /// The worker's number within the job.
+    pub worker: u32,
+    /// What was written down.
+    pub entries: Vec<JournalEntry>,
+}
+
+/// One thing that a worker wrote down. Times in ns after the phase's start line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JournalEntry {
+    /// An operation began, or a file was opened or closed.
+    Began {
+        /// When.
+        at_ns: u64,
+        /// What.
+        verb: Verb,
+        /// The file's name.
+        file: String,
+        /// Where, in bytes.
+        offset: u64,
+        /// How much, in bytes.
+        bytes: u64,
+    },
+    /// An operation completed.
+    Done {
+        /// When.
+        at_ns: u64,
+        /// What.
+        verb: Verb,
+        /// Where, in bytes.
+        offset: u64,
+        /// How much, in bytes.
+        bytes: u64,
+        /// From its start until the kernel had it, ns.
+        submission_ns: u64,
+        /// From there to its completion, ns.
+        completion_ns: u64,
+        /// From its start (where the pace is open-loop: the intended one) to its completion, ns.
+        latency_ns: u64,
+        /// I/O priority class and level, as the kernel packs them; 0: none.
+        priority: u16,
+    },
+    /// What completed in a window.
+    Window {
+        /// When it ended.
+        at_ns: u64,
+        /// The direction.
+        kind: Kind,
+        /// How long it was, ns.
+        length_ns: u64,
+        /// Operations completed.
+        operations: u64,
+        /// Bytes they moved.
+        bytes: u64,
+        /// Sum and largest of the submission latencies, ns.
+        submission_ns: (u64, u64),
+        /// Sum and largest of the completion latencies, ns.
+        completion_ns: (u64, u64),
+        /// Sum and largest of the whole latencies, ns.
+        latency_ns: (u64, u64),
+    },
+    /// The completion latencies in a window.
+    Distribution {
+        /// When it ended.
+        at_ns: u64,
+        /// The direction.
+        kind: Kind,
+        /// The latencies, ns.
+        completion: Histogram,
+    },
 }

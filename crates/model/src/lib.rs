@@ -32,7 +32,7 @@ pub mod verb;
 pub mod workload;
 
 pub use conversation::{Action as PeerAction, Conversation, Input as PeerInput};
-pub use event::{Event, Live, LiveJob, Started};
+pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, Started};
 pub use finding::{DeviceActivity, Figure, Finding, Severity, Sighting};
 pub use histogram::Histogram;
 pub use origin::{Diagnostic, Level, Origin};
@@ -42,8 +42,8 @@ pub use pattern::{
 };
 pub use payload::{Content, Payload, Refresh, Stamp, Verify, VerifyWhen};
 pub use plan::{
-    Depth, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish, Intent, Job, Phase, Place, Placement, Plan, Ranks,
-    Repeat, Start, Stop, Submit, Tolerance, WorkerKind,
+    Depth, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish, Intent, Job, Journal, Measure, Phase, Place,
+    Placement, Plan, Ranks, Repeat, Start, Stop, Submit, Tolerance, WorkerKind,
 };
 pub use record::{
     Fatal, FoundDepth, JobRecord, Machine, PhaseRecord, Record, Stage, SteadyRecord, WorkerRecord,

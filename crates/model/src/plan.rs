@@ -153,6 +153,9 @@ pub struct Job {
     /// Whom its workers take along when they end.
     #[serde(default)]
     pub exit: Option<Exit>,
+    /// What is written down of it while it runs.
+    #[serde(default)]
+    pub measure: Measure,
     /// Where it was written.
     #[serde(default)]
     pub origin: Origin,
@@ -183,6 +186,7 @@ impl Job {
             group: None,
             set: 0,
             exit: None,
+            measure: Measure::default(),
             origin: Origin::default(),
         }
     }
@@ -433,4 +437,52 @@ pub struct Finish {
     /// All workers of the phase wait for each other before closing (IOR -g).
     #[serde(default)]
     pub barrier: bool,
+}
+
+/// What is written down of a job while it runs, beyond counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measure {
+    /// Latencies; without them the clock is read less often.
+    #[serde(default = "yes")]
+    pub latency: bool,
+    /// The two parts of a latency apart, where the engine hands operations over without waiting for them: until the
+    /// hand-over, and from there to the completion.
+    #[serde(default)]
+    pub submission: bool,
+    /// Each worker's whole tally is kept beside the job's.
+    #[serde(default)]
+    pub each: bool,
+    /// Length of a row of the series, ns; 0: one second.
+    #[serde(default)]
+    pub row_ns: u64,
+    /// Every operation, or every window of them, is written down.
+    #[serde(default)]
+    pub journal: Option<Journal>,
+}
+
+impl Default for Measure {
+    fn default() -> Self {
+        Measure { latency: true, submission: false, each: false, row_ns: 0, journal: None }
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// What a journal holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Journal {
+    /// One entry for each operation that completed.
+    #[serde(default)]
+    pub completions: bool,
+    /// One entry for each operation that began, in that order, and for each file that was opened or closed.
+    #[serde(default)]
+    pub starts: bool,
+    /// One row for each direction and window of this length, ns; 0: none.
+    #[serde(default)]
+    pub window_ns: u64,
+    /// The distribution of completion latencies of each direction in each window of this length, ns; 0: none.
+    #[serde(default)]
+    pub histogram_ns: u64,
 }

@@ -78,6 +78,9 @@ pub struct JobRecord {
     pub tally: Tally,
     /// Each worker.
     pub workers: Vec<WorkerRecord>,
+    /// Wall-clock time of the start line, ns since 1970.
+    #[serde(default)]
+    pub began_unix_ns: u64,
     /// Engine facts: `sqpoll`, `fixed buffers`, … name and value.
     #[serde(default)]
     pub engine_facts: Vec<(String, String)>,
@@ -123,6 +126,12 @@ pub struct WorkerRecord {
     /// What it found wrong with what it read: the first few, a sentence each.
     #[serde(default)]
     pub complaints: Vec<String>,
+    /// The number the kernel knows it by: of its process, or of its thread.
+    #[serde(default)]
+    pub pid: u32,
+    /// All it counted, where the job asked for each worker's tally.
+    #[serde(default)]
+    pub tally: Option<Box<Tally>>,
 }
 
 /// The error that ended a worker.

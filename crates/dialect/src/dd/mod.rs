@@ -36,6 +36,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         plan,
         live_ns: if operands.level == Some("progress") { 1_000_000_000 } else { 0 },
         reporter: Box::new(Closing::new(&operands, warnings)),
+        output: None,
         files: Vec::new(),
         messages: Vec::new(),
         own_voice: true,

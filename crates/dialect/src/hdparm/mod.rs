@@ -67,6 +67,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     Ok(Request::Run(Box::new(Run {
         plan,
         reporter: Box::new(Timings::new(parts)),
+        output: None,
         files: Vec::new(),
         messages: Vec::new(),
         live_ns: 0,

@@ -121,6 +121,7 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
     Ok(Request::Run(Box::new(Run {
         plan,
         reporter: Box::new(card::Card::new(setup, loader.colour())),
+        output: None,
         files: [file(&options.json, "json"), file(&options.csv, "csv")].into_iter().flatten().collect(),
         messages,
         live_ns: LIVE_NS,

@@ -93,6 +93,7 @@ pub fn run(
     Ok(Request::Run(Box::new(Run {
         plan,
         reporter,
+        output: None,
         files,
         messages: Vec::new(),
         live_ns: if arguments.quiet { 0 } else { LIVE_NS },

@@ -1,15 +1,15 @@
 //! `[[phase.job]]`: who does what to which target.
 
 use iodyno_model::{
-    Depth, ErrorPolicy, Job, Pattern, Pick, Place, Placement, Ranks, Setting, Submit, Verb, WorkerKind,
-    Workload,
+    Depth, ErrorPolicy, Job, Measure, Pattern, Pick, Place, Placement, Ranks, Setting, Submit, Verb,
+    WorkerKind, Workload,
 };
 
 use super::fields::{Fields, Wrong, suggestion};
 use super::pattern::{known, may, must};
 use super::tree::{Node, Value};
 use super::value::{Read, choice, count, flag, list, small, small_count, text, whole};
-use super::{pace, pattern, payload, script};
+use super::{measure, pace, pattern, payload, script};
 
 /// One job; `targets` are the names of the plan's targets.
 pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong) -> Job {
@@ -35,6 +35,7 @@ pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong
         errors: fields.or("errors", errors, ErrorPolicy::Stop),
         finish: pace::finish(&fields),
         group: fields.get("group", text),
+        measure: fields.or("measure", measure::read, Measure::default()),
         origin: node.origin.clone(),
         ..Job::new(&name, &engine, on, workload(&fields, &own))
     };

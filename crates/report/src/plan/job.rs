@@ -1,9 +1,9 @@
 //! A job in words: who, on what, what, how fast, from when, until when.
 
 use iodyno_model::{
-    Arrivals, Criterion, Depth, Directed, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish, Job, Kind,
-    LatencyTarget, Limit, Pace, Per, Phase, Place, Placement, Plan, Ranks, Rate, SharedKind, SharedUse,
-    Start, Steady, Submit, Tolerance, Verb, WorkerKind, Workload,
+    Arrivals, Criterion, Depth, Directed, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish, Job, Journal, Kind,
+    LatencyTarget, Limit, Measure, Pace, Per, Phase, Place, Placement, Plan, Ranks, Rate, SharedKind,
+    SharedUse, Start, Steady, Submit, Tolerance, Verb, WorkerKind, Workload,
 };
 
 use super::exact::{bytes, many, number, time};
@@ -26,6 +26,25 @@ pub(crate) fn print(plan: &Plan, phase: &Phase, job: &Job, out: &mut String) {
     until(job).iter().for_each(|text| put(text));
     finish(&job.finish).iter().for_each(|text| put(text));
     rest(job).iter().for_each(|text| put(text));
+    measure(&job.measure).iter().for_each(|text| put(text));
+}
+
+/// What is written down beyond counts and latencies.
+fn measure(measure: &Measure) -> Option<String> {
+    let mut words = Vec::new();
+    let mut say = |is: bool, text: String| words.extend(is.then_some(text));
+    say(!measure.latency, "no latencies".into());
+    say(measure.submission, "submission and completion apart".into());
+    say(measure.each, "each worker".into());
+    say(measure.row_ns > 0, format!("rows of {}", time(measure.row_ns)));
+    if let Some(journal) = &measure.journal {
+        say(journal.completions, "every completion".into());
+        say(journal.starts, "every start".into());
+        say(journal.window_ns > 0, format!("windows of {}", time(journal.window_ns)));
+        say(journal.histogram_ns > 0, format!("distributions of {}", time(journal.histogram_ns)));
+        say(*journal == Journal::default(), "an empty journal".into());
+    }
+    (!words.is_empty()).then(|| format!("written down: {}", words.join(", ")))
 }
 
 fn head(job: &Job) -> String {
