@@ -162,14 +162,10 @@ fn gate(phase: &Phase, used: &SharedUse) -> String {
         .shared
         .iter()
         .any(|shared| shared.name == used.name && matches!(shared.kind, SharedKind::Weights { .. }));
-    let text = match (weights, used.per) {
-        (true, _) => format!("weighs {} in \"{}\"", used.amount, used.name),
+    match (weights, used.per) {
+        (true, _) => format!("weighs {}", script::amount(used).replacen(' ', " in ", 1)),
         (false, Per::Use) => format!("each operation takes {}", script::amount(used)),
         (false, _) => format!("takes {}", script::amount(used)),
-    };
-    match used.retry_ns {
-        0 => text,
-        retry_ns => format!("{text}, asks again after {}", time(retry_ns)),
     }
 }
 
