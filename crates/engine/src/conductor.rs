@@ -480,6 +480,7 @@ fn stops(stage: &Stage) -> bool {
         || (0..stage.seats.len()).any(|number| stage.sheets.sheet(number).failed_because().is_some());
     match phase.stop {
         Stop::Each => failed(),
+        Stop::Alone => false,
         Stop::FirstDone => true,
         Stop::FirstJobDone => failed() || (0..phase.jobs.len()).any(|job| stage.gate.running(job) == 0),
         Stop::FirstError => failed() || (0..stage.seats.len()).any(|n| stage.sheets.sheet(n).failures() > 0),

@@ -36,16 +36,18 @@ pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, Started};
 pub use finding::{DeviceActivity, Figure, Finding, Severity, Sighting};
 pub use histogram::Histogram;
 pub use origin::{Diagnostic, Level, Origin};
-pub use pace::{Arrivals, LatencyTarget, Limit, Pace, Rate, Think};
+pub use pace::{Arrivals, Criterion, LatencyTarget, Limit, Pace, Rate, Steady, Think};
 pub use pattern::{
-    Blend, Coverage, Directed, Every, FileOrder, Mix, Overlap, Pattern, Pick, Share, Size, Span, Zone,
+    Blend, Coverage, Directed, Every, FileOrder, Mix, Overlap, Pattern, Pick, Share, Size, Span, Window, Zone,
 };
 pub use payload::{Content, Payload, Refresh, Stamp, Verify, VerifyWhen};
 pub use plan::{
-    Depth, ErrorPolicy, Finish, Intent, Job, Journal, Measure, Phase, Place, Placement, Plan, Ranks, Repeat,
-    Start, Stop, WorkerKind,
+    Depth, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish, Intent, Job, Journal, Measure, Phase, Place,
+    Placement, Plan, Ranks, Repeat, Start, Stop, Submit, Tolerance, WorkerKind,
 };
-pub use record::{JobRecord, Machine, PhaseRecord, Record, WorkerRecord};
+pub use record::{
+    Fatal, FoundDepth, JobRecord, Machine, PhaseRecord, Record, Stage, SteadyRecord, WorkerRecord,
+};
 pub use setting::Setting;
 pub use sweep::{Coordinate, Parameter, Sweep, Value};
 pub use tally::{ErrorCount, Line, Series, SeriesRow, Tally};

@@ -1,8 +1,8 @@
 //! `[[phase.job]]`: who does what to which target.
 
 use iodyno_model::{
-    Depth, ErrorPolicy, Job, Measure, Pattern, Pick, Place, Placement, Ranks, Setting, Verb, WorkerKind,
-    Workload,
+    Depth, ErrorPolicy, Exit, ExitOn, ExitWhat, Job, Measure, Pattern, Pick, Place, Placement, Ranks,
+    Setting, Submit, Tolerance, Verb, WorkerKind, Workload,
 };
 
 use super::fields::{Fields, Wrong, suggestion};
@@ -35,6 +35,8 @@ pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong
         errors: fields.or("errors", errors, ErrorPolicy::Stop),
         finish: pace::finish(&fields),
         group: fields.get("group", text),
+        set: fields.or("set", small, 0),
+        exit: fields.get("exit", exit),
         measure: fields.or("measure", measure::read, Measure::default()),
         origin: node.origin.clone(),
         ..Job::new(&name, &engine, on, workload(&fields, &own))
@@ -96,8 +98,10 @@ fn depth(node: &Node) -> Read<Depth> {
     if node.word().is_some() {
         return Ok(Depth { most: small_count(node)?, ..Depth::default() });
     }
-    known(node, &["most", "submit", "reap", "low"])?;
+    known(node, &["most", "submit", "reap", "reap_most", "low", "offload"])?;
     Ok(Depth {
+        reap_most: may(node, "reap_most", small, 0)?,
+        submit: if may(node, "offload", flag, false)? { Submit::Offload } else { Submit::Inline },
         most: must(node, "most", small_count)?,
         submit_batch: may(node, "submit", small, 0)?,
         reap_least: may(node, "reap", small, 0)?,
@@ -188,7 +192,40 @@ fn place(node: &Node) -> Read<Place> {
     }
 }
 
+/// Whom a worker that ends takes along: `"set"`, `"phase"`, `"run"`, or a table.
+fn exit(node: &Node) -> Read<Exit> {
+    let whom = [("set", ExitWhat::Set), ("phase", ExitWhat::Phase), ("run", ExitWhat::Run)];
+    if node.word().is_some() {
+        return Ok(Exit { what: choice(&whom)(node)?, on: ExitOn::End });
+    }
+    known(node, &["on", "what"])?;
+    let on = [("end", ExitOn::End), ("error", ExitOn::Error)];
+    Ok(Exit {
+        on: may(node, "on", choice(&on), ExitOn::End)?,
+        what: may(node, "what", choice(&whom), ExitWhat::Set)?,
+    })
+}
+
+/// Error numbers that are survived, by what failed.
+fn tolerance(node: &Node) -> Read<ErrorPolicy> {
+    known(node, &["read", "write", "trim", "verify"])?;
+    let numbers = |name| may(node, name, list(number), Vec::new());
+    Ok(ErrorPolicy::Tolerate(Box::new(Tolerance {
+        read: numbers("read")?,
+        write: numbers("write")?,
+        trim: numbers("trim")?,
+        verify: numbers("verify")?,
+    })))
+}
+
+fn number(node: &Node) -> Read<i32> {
+    small(node).and_then(|number| i32::try_from(number).map_err(|_| "expected an error number".into()))
+}
+
 fn errors(node: &Node) -> Read<ErrorPolicy> {
+    if node.word().is_none() {
+        return tolerance(node);
+    }
     if let Ok(most) = count(node) {
         return Ok(ErrorPolicy::AtMost(most));
     }

@@ -294,8 +294,8 @@ fn any_pick() -> impl Strategy<Value = Pick> {
             shuffled,
         }),
         Just(Pick::Uniform),
-        (0.1f64..2.5).prop_map(|theta| Pick::Zipf { theta }),
-        (0.05f64..0.95).prop_map(|h| Pick::Pareto { h }),
+        (0.1f64..2.5).prop_map(|theta| Pick::Zipf { theta, center: None }),
+        (0.05f64..0.95).prop_map(|h| Pick::Pareto { h, center: None }),
         (0.0f64..50.0).prop_map(|deviation_percent| Pick::Normal { deviation_percent }),
         Just(Pick::Zones(vec![
             Zone { accesses_percent: 90.0, extent: iodyno_model::Extent::Percent(40.0) },
@@ -339,7 +339,7 @@ proptest! {
         seed: u64,
     ) {
         let least = size.least_bytes().unwrap_or(1);
-        let mix = Mix { shares: vec![
+        let mix = Mix { in_turn: false, shares: vec![
             Share { verb: Verb::Read, weight: 1.0 },
             Share { verb: Verb::Write, weight: 2.0 },
         ], run: 1 };

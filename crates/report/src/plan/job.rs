@@ -1,9 +1,9 @@
 //! A job in words: who, on what, what, how fast, from when, until when.
 
 use iodyno_model::{
-    Arrivals, Depth, Directed, ErrorPolicy, Finish, Job, Journal, Kind, LatencyTarget, Limit, Measure, Pace,
-    Per, Phase, Place, Placement, Plan, Ranks, Rate, SharedKind, SharedUse, Start, Verb, WorkerKind,
-    Workload,
+    Arrivals, Criterion, Depth, Directed, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish, Job, Journal, Kind,
+    LatencyTarget, Limit, Measure, Pace, Per, Phase, Place, Placement, Plan, Ranks, Rate, SharedKind,
+    SharedUse, Start, Steady, Submit, Tolerance, Verb, WorkerKind, Workload,
 };
 
 use super::exact::{bytes, many, number, time};
@@ -71,8 +71,14 @@ fn depth(depth: &Depth) -> String {
     if depth.reap_least > 1 {
         words.push(format!("reaped {} at once", depth.reap_least));
     }
+    if depth.reap_most > 0 {
+        words.push(format!("reaped {} at most", depth.reap_most));
+    }
     if depth.low > 0 {
         words.push(format!("refilled at {}", depth.low));
+    }
+    if depth.submit == Submit::Offload {
+        words.push("handed over by helpers".into());
     }
     words.join(", ")
 }
@@ -104,7 +110,11 @@ fn pace(phase: &Phase, pace: &Pace) -> Vec<String> {
         lines.push(format!("at any rate{}", arrivals(pace)));
     }
     if pace.rate_least != Directed::default() {
-        lines.push(format!("fails below {}", rates(&pace.rate_least)));
+        let over = match pace.rate_window_ns {
+            0 => String::new(),
+            window_ns => format!(" over {}", time(window_ns)),
+        };
+        lines.push(format!("fails below {}{over}", rates(&pace.rate_least)));
     }
     lines.extend(pace.think.as_ref().map(pattern::think));
     lines.extend(pace.shared.iter().map(|used| gate(phase, used)));
@@ -124,6 +134,9 @@ fn arrivals(pace: &Pace) -> String {
         true => ", open loop",
         false => ", closed loop",
     });
+    if pace.think_shifts_rate {
+        text.push_str(", pauses are not caught up");
+    }
     text
 }
 
@@ -150,7 +163,7 @@ fn gate(phase: &Phase, used: &SharedUse) -> String {
         .iter()
         .any(|shared| shared.name == used.name && matches!(shared.kind, SharedKind::Weights { .. }));
     match (weights, used.per) {
-        (true, _) => format!("weighs {} in \"{}\"", used.amount, used.name),
+        (true, _) => format!("weighs {}", script::amount(used).replacen(' ', " in ", 1)),
         (false, Per::Use) => format!("each operation takes {}", script::amount(used)),
         (false, _) => format!("takes {}", script::amount(used)),
     }
@@ -179,6 +192,7 @@ fn start(start: &Start) -> Vec<String> {
     if !words.is_empty() {
         lines.push(format!("starts {}", words.join(", ")));
     }
+    lines.extend(start.clock_id.map(|id| format!("its beginning is told by clock {id}")));
     let begin: Vec<_> =
         [(start.open, "opening is measured"), (start.barrier, "all wait for each other after opening")]
             .iter()
@@ -218,6 +232,10 @@ fn until(job: &Job) -> Vec<String> {
         most => format!("each did {}", many(most, "pass").replace("passs", "passes")),
     }));
     ends.extend(limit.as_phase.as_ref().map(|phase| format!("each did as many as in phase \"{phase}\"")));
+    ends.extend(limit.steady.as_ref().map(steady));
+    if limit.until_full {
+        ends.push("no space is left".into());
+    }
     let mut lines = vec![match ends.is_empty() {
         true => "for one pass".to_string(),
         false => format!("until {}", ends.join(", or ")),
@@ -234,7 +252,43 @@ fn after_time(limit: &Limit) -> Vec<String> {
     if limit.ramp_ns > 0 {
         lines.push(format!("the first {} are not counted", time(limit.ramp_ns)));
     }
+    if limit.ramp_bytes > 0 {
+        lines.push(format!("the first {} are not counted", bytes(limit.ramp_bytes)));
+    }
+    let pass = [limit.pass_bytes.map(bytes), limit.pass_operations.map(|most| many(most, "operation"))];
+    let pass: Vec<_> = pass.into_iter().flatten().collect();
+    if !pass.is_empty() {
+        lines.push(format!("a pass is {}", pass.join(" or ")));
+    }
+    lines.extend(too_slow(&limit.latency_ns));
     lines
+}
+
+fn too_slow(most: &Directed<u64>) -> Option<String> {
+    let all = [("reads", most.read), ("writes", most.write), ("trims", most.trim)];
+    if all.iter().all(|(_, ns)| *ns == most.read) {
+        return (most.read > 0).then(|| format!("fails at one slower than {}", time(most.read)));
+    }
+    let limited = all.iter().filter(|(_, ns)| *ns > 0).map(|(name, ns)| format!("{name} {}", time(*ns)));
+    Some(format!("fails at one slower than {}", limited.collect::<Vec<_>>().join(", ")))
+}
+
+fn steady(steady: &Steady) -> String {
+    let (what, limit) = match (steady.criterion, steady.percent) {
+        (Criterion::Operations, false) => ("operations/s", format!("{}/s", number(steady.limit))),
+        (Criterion::Bytes, false) => ("bytes/s", format!("{}/s", bytes(steady.limit as u64))),
+        (Criterion::Latency, false) => ("mean latency", time(steady.limit as u64)),
+        (Criterion::Operations, true) => ("operations/s", format!("{} %", number(steady.limit))),
+        (Criterion::Bytes, true) => ("bytes/s", format!("{} %", number(steady.limit))),
+        (Criterion::Latency, true) => ("mean latency", format!("{} %", number(steady.limit))),
+    };
+    let how = if steady.slope { "slope" } else { "deviation" };
+    let ramp = match steady.ramp_ns {
+        0 => String::new(),
+        ramp_ns => format!(", the first {} aside", time(ramp_ns)),
+    };
+    let (window, interval) = (time(steady.window_ns), time(steady.interval_ns));
+    format!("the {how} of {what} stays below {limit} over {window} in steps of {interval}{ramp}")
 }
 
 fn finish(finish: &Finish) -> Option<String> {
@@ -257,13 +311,44 @@ fn rest(job: &Job) -> Vec<String> {
         Ranks::Only(rank) => lines.push(format!("on rank {rank} only")),
     }
     lines.extend(place(job.place));
-    match job.errors {
+    match &job.errors {
         ErrorPolicy::Stop => {}
         ErrorPolicy::Continue => lines.push("errors are counted, it goes on".into()),
-        ErrorPolicy::AtMost(most) => lines.push(format!("goes on over at most {}", many(most, "error"))),
+        ErrorPolicy::AtMost(most) => lines.push(format!("goes on over at most {}", many(*most, "error"))),
+        ErrorPolicy::Tolerate(tolerance) => lines.push(tolerated(tolerance)),
     }
     lines.extend(job.group.as_ref().map(|group| format!("reported in group \"{group}\"")));
+    if job.set > 0 {
+        lines.push(format!("of set {}", job.set));
+    }
+    lines.extend(job.exit.map(exit));
     lines
+}
+
+fn tolerated(tolerance: &Tolerance) -> String {
+    let all = [
+        ("reads", &tolerance.read),
+        ("writes", &tolerance.write),
+        ("trims", &tolerance.trim),
+        ("verify", &tolerance.verify),
+    ];
+    let survived = all.iter().filter(|(_, numbers)| !numbers.is_empty()).map(|(name, numbers)| {
+        format!("{name} {}", numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+    });
+    format!("goes on over error numbers: {}", survived.collect::<Vec<_>>().join(", "))
+}
+
+fn exit(exit: Exit) -> String {
+    let on = match exit.on {
+        ExitOn::End => "a worker that ends",
+        ExitOn::Error => "a worker that fails",
+    };
+    let what = match exit.what {
+        ExitWhat::Set => "its set",
+        ExitWhat::Phase => "the phase",
+        ExitWhat::Run => "the run",
+    };
+    format!("{on} ends {what}")
 }
 
 fn placement(placement: &Placement) -> Vec<String> {
