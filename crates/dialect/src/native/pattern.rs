@@ -268,7 +268,7 @@ fn order(node: &Node) -> Read<FileOrder> {
 fn every(node: &Node) -> Read<Vec<Every>> {
     let one = |entry: &super::tree::Entry| {
         let operations = count(&entry.node).map_err(|error| format!("{error} for {}", entry.name))?;
-        Ok(Every { verb: verb_named(&entry.name)?, operations })
+        Ok(Every::new(verb_named(&entry.name)?, operations))
     };
     match node.entries() {
         [] => Err("expected verbs and counts such as { fsync = 32 }".into()),
