@@ -29,6 +29,7 @@ pub mod tally;
 pub mod target;
 pub mod units;
 pub mod verb;
+pub mod verify;
 pub mod workload;
 
 pub use conversation::{Action as PeerAction, Conversation, Input as PeerInput};
@@ -40,7 +41,7 @@ pub use pace::{Arrivals, LatencyTarget, Limit, Pace, Rate, Think};
 pub use pattern::{
     Blend, Coverage, Directed, Every, FileOrder, Mix, Overlap, Pattern, Pick, Share, Size, Span, Zone,
 };
-pub use payload::{Content, Payload, Refresh, Stamp, Verify, VerifyWhen};
+pub use payload::{Content, Dedupe, Payload, Refresh, Template};
 pub use plan::{
     Depth, ErrorPolicy, Finish, Intent, Job, Journal, Measure, Phase, Place, Placement, Plan, Ranks, Repeat,
     Start, Stop, WorkerKind,
@@ -51,6 +52,7 @@ pub use sweep::{Coordinate, Parameter, Sweep, Value};
 pub use tally::{ErrorCount, Line, Series, SeriesRow, Tally};
 pub use target::{Direct, Extent, Items, Open, OpenMode, OpenSync, Prepare, Target, TargetFacts, TargetKind};
 pub use verb::{Kind, Verb, VerbSet};
+pub use verify::{Checksum, HeaderStamp, Mismatch, Stamp, TrimBack, Verify, VerifyState, VerifyWhen, Wrong};
 pub use workload::{
     Action, Actor, AtEnd, Expect, Item, Offset, Operation, Per, Script, Shared, SharedKind, SharedUse, Step,
     Timing, Trace, TraceEntry, Transfer, Workload,
