@@ -6,6 +6,7 @@
 //! It refuses the server (no authentication, and jobs may run shell commands), and engines whose hardware or library is
 //! not here, each by name with what to use instead.
 
+pub mod lower;
 pub mod options;
 pub mod settings;
 pub mod value;
