@@ -32,13 +32,17 @@ use crate::{placement, signal};
 pub struct Options {
     /// How often a live event is wanted, ns; 0: never.
     pub live_ns: u64,
+    /// Whether live events carry the latencies so far.
+    pub live_latency: bool,
+    /// How often the record so far of a running phase is wanted, ns; 0: only when the user asks.
+    pub interim_ns: u64,
     /// Whether witnesses watch.
     pub witness: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { live_ns: 500_000_000, witness: true }
+        Options { live_ns: 500_000_000, live_latency: false, interim_ns: 0, witness: true }
     }
 }
 

@@ -91,7 +91,12 @@ fn session(mut run: Run, voice: &Voice) -> u8 {
     if !voice.original {
         say_all(&run.messages);
     }
-    let options = Options { live_ns: run.live_ns, witness: voice.watched };
+    let options = Options {
+        live_ns: run.live_ns,
+        live_latency: false,
+        interim_ns: run.interim_ns,
+        witness: voice.watched,
+    };
     let mut listened = true;
     let translate = run.translate;
     let mut tell = |event: &Event| {

@@ -32,7 +32,7 @@ pub mod verb;
 pub mod workload;
 
 pub use conversation::{Action as PeerAction, Conversation, Input as PeerInput};
-pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, Started};
+pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, Started, WorkerState};
 pub use finding::{DeviceActivity, Figure, Finding, Severity, Sighting};
 pub use histogram::Histogram;
 pub use origin::{Diagnostic, Level, Origin};

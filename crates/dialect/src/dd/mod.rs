@@ -40,6 +40,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     Ok(Request::Run(Box::new(Run {
         plan,
         live_ns: if operands.level == Some("progress") { 1_000_000_000 } else { 0 },
+        interim_ns: 0,
         reporter: Box::new(Closing::new(&operands, warnings)),
         output: None,
         dies_of_signals: true,

@@ -73,6 +73,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         files: Vec::new(),
         messages: Vec::new(),
         live_ns: 0,
+        interim_ns: 0,
         own_voice: true,
         findings: true,
         translate,

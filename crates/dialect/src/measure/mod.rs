@@ -127,6 +127,7 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
         files: [file(&options.json, "json"), file(&options.csv, "csv")].into_iter().flatten().collect(),
         messages,
         live_ns: LIVE_NS,
+        interim_ns: 0,
         own_voice: false,
         findings: false,
         translate,

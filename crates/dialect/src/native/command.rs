@@ -98,6 +98,7 @@ pub fn run(
         files,
         messages: Vec::new(),
         live_ns: if arguments.quiet { 0 } else { LIVE_NS },
+        interim_ns: 0,
         own_voice: false,
         findings: true,
         translate: crate::untranslated,
