@@ -7,6 +7,7 @@
 //! not here, each by name with what to use instead.
 
 pub mod options;
+pub mod report;
 pub mod settings;
 pub mod value;
 pub mod view;
