@@ -21,6 +21,7 @@ pub mod origin;
 pub mod pace;
 pub mod pattern;
 pub mod payload;
+pub mod placement;
 pub mod plan;
 pub mod record;
 pub mod setting;
@@ -41,9 +42,10 @@ pub use pattern::{
     Blend, Coverage, Directed, Every, FileOrder, Mix, Overlap, Pattern, Pick, Share, Size, Span, Window, Zone,
 };
 pub use payload::{Content, Payload, Refresh, Stamp, Verify, VerifyWhen};
+pub use placement::{BufferKind, Buffers, ControlGroup, Hooks, NumaMemory, NumaPolicy, Placement, SAME_ID};
 pub use plan::{
-    Depth, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish, Intent, Job, Journal, Measure, Phase, Place,
-    Placement, Plan, Ranks, Repeat, Start, Stop, Submit, Tolerance, WorkerKind,
+    Depth, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish, Intent, Job, Journal, Measure, Phase, Place, Plan,
+    Ranks, Repeat, Start, Stop, Submit, Tolerance, WorkerKind,
 };
 pub use record::{
     Fatal, FoundDepth, JobRecord, Machine, PhaseRecord, Record, Stage, SteadyRecord, WorkerRecord,
@@ -51,7 +53,10 @@ pub use record::{
 pub use setting::Setting;
 pub use sweep::{Coordinate, Parameter, Sweep, Value};
 pub use tally::{ErrorCount, Line, Series, SeriesRow, Tally};
-pub use target::{Direct, Extent, Items, Open, OpenMode, OpenSync, Prepare, Target, TargetFacts, TargetKind};
+pub use target::{
+    Advice, Direct, Extent, FileLock, Items, Open, OpenMode, OpenSync, Prepare, Target, TargetFacts,
+    TargetKind, WriteLife,
+};
 pub use verb::{Kind, Verb, VerbSet};
 pub use workload::{
     Action, Actor, AtEnd, Expect, Item, Offset, Operation, Per, Script, Shared, SharedKind, SharedUse, Step,

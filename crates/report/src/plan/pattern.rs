@@ -206,7 +206,8 @@ fn order(order: &FileOrder) -> Option<String> {
 
 fn every(every: &Every) -> String {
     let what = if every.verb.kind() == Kind::Sync { "write" } else { "operation" };
-    format!("{} after every {}", every.verb, many(every.operations, what).trim_start_matches("1 "))
+    let flags = if every.flags > 0 { format!(" (flags {})", every.flags) } else { String::new() };
+    format!("{}{flags} after every {}", every.verb, many(every.operations, what).trim_start_matches("1 "))
 }
 
 /// A pause in words.
