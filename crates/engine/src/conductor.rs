@@ -16,8 +16,9 @@ use crate::clock;
 use crate::failure::Failure;
 use crate::gate::Gate;
 use crate::io::Handle;
-use crate::memory::Memory;
+use crate::memory::{Ballast, Memory};
 use crate::open::{self, Access, Asker};
+use crate::placement::Surroundings;
 use crate::prepare::{self, Made};
 use crate::registry::{self, Entry};
 use crate::sheet::Sheets;
@@ -25,7 +26,7 @@ use crate::source::{self, Brief, SharedObjects, Source};
 use crate::witness::{self, Watch, Watched};
 use crate::worker::Worker;
 use crate::world::{Task, World};
-use crate::{placement, signal};
+use crate::{hooks, placement, signal};
 
 /// How a plan is run, beyond what it says itself.
 #[derive(Clone, Debug)]
@@ -194,7 +195,8 @@ impl Stage {
 
     fn work(&self, number: u32, index: usize, worker: u32) -> Result<(), Failure> {
         let (job, entry) = (&self.phase().jobs[index], self.entries[index]);
-        placement::apply(&job.placement, worker)?;
+        placement::apply(&job.placement, job.kind, worker)?;
+        let _ballast = Ballast::new(job.buffers.locked_bytes)?;
         let asker = Asker { job: &job.name, worker, repetition: self.phase().repetition };
         let access = Access {
             files: entry.files,
@@ -209,10 +211,7 @@ impl Stage {
         }
         let depth = job.depth.most.min(entry.most_depth);
         self.sheets.sheet(number as usize).head.deepest.store(depth, Relaxed);
-        let memory = Memory::new(depth, source::buffer_bytes(job)).map_err(|errno| {
-            Failure::call("mmap", errno)
-                .hint("the buffers of all workers do not fit memory: lower depth or block")
-        })?;
+        let memory = Memory::of(depth, source::buffer_bytes(job), &job.buffers)?;
         let goal = self.goals[index];
         let make = |files: &_, start| {
             let (plan, memory, shared) = (&self.plan, &memory, Some(&self.shared));
@@ -230,11 +229,15 @@ impl Stage {
             memory: &memory,
             depth,
             number,
+            seat: worker,
             seed: self.plan.seed,
             after,
             source: &make,
         };
-        (entry.drive)(&mut seat)
+        hooks::before(job)?;
+        let outcome = (entry.drive)(&mut seat);
+        drop(seat);
+        outcome.and(hooks::after(job))
     }
 
     fn live(&self, elapsed_ns: u64, asked: bool) -> Live {
@@ -335,6 +338,7 @@ fn run_phase(
         }
         signal::interruptions().0 == 0
     })?;
+    let _surroundings = Surroundings::new(plan, phase)?;
     pause(phase.pause_ns);
     if phase.drop_caches {
         witness::drop_caches();
@@ -413,8 +417,9 @@ fn wait_for_line(stage: &Stage, world: &mut World) {
         let (ready, over) = (stage.gate.ready(), stage.gate.over());
         note_deaths(stage, world);
         if over > 0 {
-            // Somebody failed: nobody starts.
+            // Somebody failed: nobody starts, and nobody goes on waiting for a peer.
             stage.gate.stop();
+            world.nudge();
         }
         if ready + over >= everybody || signal::interruptions().0 > 0 {
             return;

@@ -17,6 +17,7 @@ pub mod conductor;
 pub mod engines;
 pub mod failure;
 pub mod gate;
+pub mod hooks;
 pub mod io;
 pub mod memory;
 mod mismatch;
