@@ -130,6 +130,13 @@ pub fn machine() -> Machine {
     identity::machine()
 }
 
+/// The size of a page of memory, bytes.
+pub fn page_bytes() -> u64 {
+    // SAFETY: the call only answers.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(bytes).unwrap_or(4096)
+}
+
 /// CPU time, switches and faults of this thread so far.
 pub fn usage() -> [u64; 6] {
     cpu::usage()
