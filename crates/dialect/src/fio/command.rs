@@ -87,7 +87,9 @@ impl Sorter<'_> {
             Meant::Job(name, argument) => (name, argument),
         };
         let value = match (argument, value) {
-            (Argument::No, Some(_)) => return self.wrong(shown, format!("option '--{written}' takes no value")),
+            (Argument::No, Some(_)) => {
+                return self.wrong(shown, format!("option '--{written}' takes no value"));
+            }
             (Argument::Yes, None) => match self.arguments.get(self.at) {
                 Some(value) => {
                     self.at += 1;
@@ -132,7 +134,8 @@ fn find(name: &str) -> Result<Meant, (String, String)> {
     let begins = |known: &&str| !name.is_empty() && known.starts_with(name);
     let names = || PROGRAM.entries.iter().map(|entry| entry.name).chain(ROWS.iter().flat_map(all_names));
     // fio knows an engine's options only once the engine is chosen; those that are not here are never chosen.
-    let here = ROWS.iter().filter(|row| row.engines.is_empty() || !matches!(row.entry.status, Status::Refused(..)));
+    let here =
+        ROWS.iter().filter(|row| row.engines.is_empty() || !matches!(row.entry.status, Status::Refused(..)));
     let offered = PROGRAM.entries.iter().map(|entry| entry.name).chain(here.flat_map(all_names));
     let candidates: BTreeSet<&str> = offered.filter(begins).map(canonical).collect();
     match candidates.iter().collect::<Vec<_>>().as_slice() {

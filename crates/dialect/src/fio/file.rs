@@ -105,7 +105,9 @@ impl Reader<'_> {
         }
         let beside = path.rsplit_once('/').map(|(folder, _)| format!("{folder}/{wanted}"));
         let found = match beside {
-            Some(beside) if self.loader.look(wanted).is_none() && self.loader.look(&beside).is_some() => beside,
+            Some(beside) if self.loader.look(wanted).is_none() && self.loader.look(&beside).is_some() => {
+                beside
+            }
             _ => wanted.to_string(),
         };
         self.file(&found, origin, depth + 1);
@@ -175,7 +177,9 @@ mod tests {
         };
         sections
             .iter()
-            .flat_map(|section| [format!("[{}]", section.name)].into_iter().chain(section.lines.iter().map(line)))
+            .flat_map(|section| {
+                [format!("[{}]", section.name)].into_iter().chain(section.lines.iter().map(line))
+            })
             .collect()
     }
 
@@ -194,7 +198,9 @@ mod tests {
     fn variables_and_keywords_are_put_in_place() {
         // The shelf has HOME=/root, two processors, 4096 MiB and pages of 4096 bytes.
         assert_eq!(
-            shown("[a]\nfilename=${HOME}/f${NOPE}\nnumjobs=$ncpus\nsize=$mb_memory*3/4\nbs=$pagesize\ndirectory=$x"),
+            shown(
+                "[a]\nfilename=${HOME}/f${NOPE}\nnumjobs=$ncpus\nsize=$mb_memory*3/4\nbs=$pagesize\ndirectory=$x"
+            ),
             [
                 "[a]",
                 "filename=/root/f@j.fio:2",
@@ -209,10 +215,12 @@ mod tests {
 
     #[test]
     fn included_lines_stand_where_they_are_included() {
-        let files = [("d/a.fio", "[x]\nrw=read\ninclude b.fio\nbs=1k"), ("d/b.fio", "rw=write\n[y]\nsize=1m\n")];
+        let files =
+            [("d/a.fio", "[x]\nrw=read\ninclude b.fio\nbs=1k"), ("d/b.fio", "rw=write\n[y]\nsize=1m\n")];
         let (found, problems) = sections(&files);
         assert_eq!(problems, Vec::<String>::new());
-        let names: Vec<_> = found.iter().map(|section| (section.name.as_str(), section.lines.len())).collect();
+        let names: Vec<_> =
+            found.iter().map(|section| (section.name.as_str(), section.lines.len())).collect();
         assert_eq!(names, [("x", 2), ("y", 2)]);
         assert_eq!(found[0].lines[1].origin.to_string(), "d/b.fio:1");
     }

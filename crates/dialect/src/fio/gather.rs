@@ -110,8 +110,10 @@ fn unknown(line: &Line) -> Diagnostic {
 
 /// What `k` is worth here: as the section says, wherever in it, or as it inherits.
 fn base(section: &Section, inherited: &[Given]) -> Base {
-    let own = section.lines.iter().rev().find(|line| line.name == "kb_base").and_then(|line| line.text.as_deref());
-    let said = inherited.iter().rev().find(|given| given.entry.name == "kb_base").map(|given| given.text.as_str());
+    let own =
+        section.lines.iter().rev().find(|line| line.name == "kb_base").and_then(|line| line.text.as_deref());
+    let said =
+        inherited.iter().rev().find(|given| given.entry.name == "kb_base").map(|given| given.text.as_str());
     if own.or(said).map(str::trim) == Some("1000") { Base(1000) } else { Base(1024) }
 }
 

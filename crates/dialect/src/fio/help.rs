@@ -13,7 +13,8 @@ use crate::option::{Kind, Status, nearest};
 pub const INTRODUCTION: &str = "";
 
 /// `--cpuclock-test`: the engine room judges its clock at every start.
-pub const CLOCK: &str = "cs: the clock is chosen and checked at every start; `iodyno measure` prints which it is\n";
+pub const CLOCK: &str =
+    "cs: the clock is chosen and checked at every start; `iodyno measure` prints which it is\n";
 
 /// `--help`.
 pub fn usage() -> String {
@@ -61,7 +62,9 @@ pub fn engine(asked: &str) -> (String, i32) {
     }
     match ENGINES.iter().find(|word| word.name == name).map(|word| (word.name, word.status)) {
         None => (format!("fio: engine {name} not loadable\nIO engine {name} not found\n"), 1),
-        Some((name, Status::Refused(why, hint))) => (format!("IO engine {name} not here: {why}; {hint}\n"), 1),
+        Some((name, Status::Refused(why, hint))) => {
+            (format!("IO engine {name} not here: {why}; {hint}\n"), 1)
+        }
         Some((name, _)) => engine_options(name, option),
     }
 }
@@ -138,7 +141,9 @@ fn range(row: &Row) -> String {
             let most = if most == i64::MAX { -1 } else { most };
             format!("min={least}, max={most}")
         }
-        Reading::Decimals(least, most) if most < f64::from(i32::MAX) => format!("min={least:.6}, max={most:.6}"),
+        Reading::Decimals(least, most) if most < f64::from(i32::MAX) => {
+            format!("min={least:.6}, max={most:.6}")
+        }
         Reading::Range | Reading::Ranges => "min=1".to_string(),
         _ => return String::new(),
     };
@@ -147,10 +152,12 @@ fn range(row: &Row) -> String {
 
 /// `--crctest`: the names it knows, or which it does not.
 pub fn checksums(names: &str) -> (String, i32) {
-    let known = || options::find("verify").map_or(&[][..], |row| row.entry.words()).iter().map(|word| word.name);
+    let known =
+        || options::find("verify").map_or(&[][..], |row| row.entry.words()).iter().map(|word| word.name);
     for name in names.split(',').filter(|name| !name.is_empty()) {
         if !known().any(|known| known == name) {
-            let list: String = known().filter(|known| *known != "0").map(|name| format!("{name}\n")).collect();
+            let list: String =
+                known().filter(|known| *known != "0").map(|name| format!("{name}\n")).collect();
             return (format!("fio: unknown hash `{name}`. Available:\n{list}"), 1);
         }
     }

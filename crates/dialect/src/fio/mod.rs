@@ -10,10 +10,12 @@ pub mod command;
 pub mod file;
 pub mod gather;
 pub mod help;
+pub mod lower;
 pub mod number;
 pub mod options;
 pub mod orders;
 pub mod program;
+pub mod report;
 pub mod section;
 pub mod settings;
 pub mod show;
@@ -25,15 +27,22 @@ mod testing;
 
 use iodyno_model::Diagnostic;
 
-use crate::{Dialect, Loader, Request};
+use crate::{Dialect, Loader, Request, Run, untranslated};
+use lower::Context;
 use orders::{Instead, Orders};
+use view::Eta;
 
 /// The version that reports and `--version` name: that of the layouts we write, with our own name behind it.
 pub const VERSION: &str = "fio-3.42";
 
 /// The dialect.
-pub const DIALECT: Dialect =
-    Dialect { name: "fio", about: "flexible I/O jobs from files or arguments (fio)", drop_in: true, lower: request };
+pub const DIALECT: Dialect = Dialect {
+    name: "fio",
+    about: "flexible I/O jobs from files or arguments (fio)",
+    drop_in: true,
+    also: &["data", "live"],
+    lower: request,
+};
 
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let orders = match orders::orders(arguments, loader) {
@@ -63,6 +72,30 @@ fn instead_of_a_run(instead: &Instead) -> Request {
     Request::Print { out, status }
 }
 
-fn run(_orders: Orders, _loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    Ok(Request::Refuse { err: "fio: running jobs is not wired up yet\n".into(), status: 1 })
+fn run(orders: Orders, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    let context =
+        Context { name: orders.name, style: orders.style, global: orders.global, readonly: orders.readonly };
+    let lowered = match lower::plan(&orders.jobs, context, loader) {
+        Ok(lowered) => lowered,
+        Err(problems) => return Ok(Request::Refuse { err: section::told(&problems), status: 1 }),
+    };
+    let style = &lowered.view.style;
+    // The live line and the whole reports between have clocks of their own.
+    let live_ns = if style.eta == Eta::Never { 0 } else { style.eta_interval_ns };
+    let interim_ns = style.status_interval_ns;
+    Ok(Request::Run(Box::new(Run {
+        plan: lowered.plan,
+        reporter: report::reporter(lowered.view),
+        output: orders.output,
+        files: Vec::new(),
+        messages: Vec::new(),
+        live_ns,
+        interim_ns,
+        own_voice: true,
+        dies_of_signals: false,
+        findings: true,
+        translate: untranslated,
+        reads_forgiven: false,
+        error_status: 1,
+    })))
 }

@@ -93,7 +93,9 @@ fn time_hint(unit: &str) -> &'static str {
         "min" | "mins" | "minutes" => "minutes are written `m`",
         "hours" | "hour" | "hr" => "hours are written `h`",
         "ns" | "nsec" => "the smallest unit is us",
-        _ if unit.starts_with(|c: char| c.is_ascii_alphabetic()) && unit.contains(|c: char| c.is_ascii_digit()) => {
+        _ if unit.starts_with(|c: char| c.is_ascii_alphabetic())
+            && unit.contains(|c: char| c.is_ascii_digit()) =>
+        {
             "one number and one unit: 90m rather than 1h30m"
         }
         _ => TIME_UNITS,
@@ -182,7 +184,8 @@ fn split(text: &str, base: Base) -> Result<Written<'_>, Fault> {
     }
     // Twenty-five digits are more than fit, and fewer than overflow what they are gathered in.
     let number = if end > 25 { None } else { i128::from_str_radix(&digits[..end], radix).ok() };
-    let number = number.ok_or_else(|| fault("the number is too large", format!("the most is {}", i64::MAX)))?;
+    let number =
+        number.ok_or_else(|| fault("the number is too large", format!("the most is {}", i64::MAX)))?;
     Ok(Written { number: sign * number, unit: digits[end..].trim(), expression: false })
 }
 
@@ -332,7 +335,9 @@ mod tests {
 
     #[test]
     fn what_fio_passes_over_is_refused() {
-        for wrong in ["4q", "1.5k", "1e3", "4kk", "4k/s", "", "abc", "99999999999999999999", "0x", "10%", "1z"] {
+        for wrong in
+            ["4q", "1.5k", "1e3", "4kk", "4k/s", "", "abc", "99999999999999999999", "0x", "10%", "1z"]
+        {
             assert!(of(wrong).is_err(), "{wrong}");
         }
         for wrong in ["10x", "10min", "1h30m", "1.5s", "-1", ""] {

@@ -16,6 +16,8 @@ use crate::option::{Entry, Status, nearest};
 /// Everything that is to be done.
 #[derive(Debug, Default)]
 pub struct Orders {
+    /// What the run is called: its first job file, or `fio`.
+    pub name: String,
     /// The jobs in order.
     pub jobs: Vec<Settings>,
     /// `[global]` in the end, each option once.
@@ -67,7 +69,6 @@ pub fn orders(arguments: &[String], loader: &mut dyn Loader) -> Result<Orders, V
     let sorted = command::sort(&crate::dashes(arguments));
     let mut orders = Orders::default();
     let mut problems = sorted.problems;
-    let (_, err_terminal) = loader.terminals();
     orders.style.terminal = loader.terminals().0;
     let mut asked = Asked { orders: &mut orders, problems: &mut problems, sections: Vec::new(), show: false };
     sorted.program.iter().for_each(|(entry, value)| asked.option(entry, value.as_deref().unwrap_or("")));
@@ -75,7 +76,7 @@ pub fn orders(arguments: &[String], loader: &mut dyn Loader) -> Result<Orders, V
     if orders.instead.as_ref().is_some_and(prints_at_once) && problems.is_empty() {
         return Ok(orders);
     }
-    let _ = err_terminal;
+    orders.name = sorted.files.first().map_or("fio", String::as_str).to_string();
     let mut sections = sorted.sections;
     let mut files = Vec::new();
     for path in &sorted.files {
@@ -151,7 +152,9 @@ impl Asked<'_> {
             },
             "terse-version" => match value.trim() {
                 "2" | "3" | "4" | "5" => style.terse_version = value.trim().parse().unwrap_or(3),
-                _ => self.problem(Diagnostic::error(origin, bad("terse-version", value)).hint("2, 3, 4 or 5")),
+                _ => {
+                    self.problem(Diagnostic::error(origin, bad("terse-version", value)).hint("2, 3, 4 or 5"))
+                }
             },
             "eta" => match value {
                 "auto" => style.eta = Eta::Auto,
@@ -163,7 +166,8 @@ impl Asked<'_> {
             "status-interval" => self.time(value, origin, |style, ns| style.status_interval_ns = ns),
             "eta-interval" => match value.trim().parse::<u64>() {
                 Ok(ms) if ms >= 250 => style.eta_interval_ns = ms * 1_000_000,
-                _ => self.problem(Diagnostic::error(origin, bad("eta-interval", value)).hint("250 ms at least")),
+                _ => self
+                    .problem(Diagnostic::error(origin, bad("eta-interval", value)).hint("250 ms at least")),
             },
             // Accepted without effect, as their entries say.
             _ => {}
@@ -174,7 +178,9 @@ impl Asked<'_> {
     fn time(&mut self, value: &str, origin: &Origin, keep: fn(&mut Style, u64)) {
         match number::time_ns(value, Unit::Second) {
             Ok(ns) if ns >= 1_000_000_000 => keep(&mut self.orders.style, ns),
-            Ok(_) => self.problem(Diagnostic::error(origin, format!("`{origin}`: too short")).hint("1s at least")),
+            Ok(_) => {
+                self.problem(Diagnostic::error(origin, format!("`{origin}`: too short")).hint("1s at least"))
+            }
             Err(mut wrong) => {
                 wrong.message = format!("`{origin}`: {}", wrong.message);
                 self.problem(at(origin, &wrong));

@@ -58,8 +58,10 @@ const ENTRIES: &[Entry] = &[
     o("max-jobs", "N", "how many workers fio makes room for").ignored("there is room for any number"),
     o("server", "[ARGS]", "be a server").refused(NO_SERVER, START_THERE),
     o("daemonize", "FILE", "a server in the background").refused(NO_SERVER, START_THERE),
-    o("client", "HOST[,HOST…]", "run on servers")
-        .refused(NO_CLIENT, "iodyno will start its own world over ssh or mpirun; until then run it on each host"),
+    o("client", "HOST[,HOST…]", "run on servers").refused(
+        NO_CLIENT,
+        "iodyno will start its own world over ssh or mpirun; until then run it on each host",
+    ),
     o("remote-config", "FILE", "a job file on the server").refused(NO_CLIENT, START_THERE),
     o("idle-prof", "WORD", "measure idle processor time").refused(
         "idle threads on every processor change what is measured",
@@ -120,6 +122,25 @@ pub fn argument(entry: &Entry) -> Argument {
 
 /// Categories of `--debug`.
 pub const CATEGORIES: &[&str] = &[
-    "all", "process", "file", "io", "mem", "blktrace", "verify", "random", "parse", "diskutil", "job", "mutex",
-    "profile", "time", "net", "rate", "compress", "steadystate", "helperthread", "zbd", "sprandom",
+    "all",
+    "process",
+    "file",
+    "io",
+    "mem",
+    "blktrace",
+    "verify",
+    "random",
+    "parse",
+    "diskutil",
+    "job",
+    "mutex",
+    "profile",
+    "time",
+    "net",
+    "rate",
+    "compress",
+    "steadystate",
+    "helperthread",
+    "zbd",
+    "sprandom",
 ];

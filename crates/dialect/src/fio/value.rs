@@ -76,8 +76,12 @@ pub fn read(row: &Row, text: Option<&str>, base: Base) -> Result<Value, Fault> {
         Reading::Amount => amount(text, base).map(Value::Amount),
         Reading::Time(unit) => number::time_ns(text, unit).map(Value::Time),
         Reading::Times => times(text),
+        Reading::Latencies if !text.contains(',') => {
+            number::time_ns(text, number::Unit::Microsecond).map(Value::Time)
+        }
         Reading::Latencies => {
-            directed(text, ',', |part| number::time_ns(part, number::Unit::Microsecond).map(Some)).map(Value::Triple)
+            directed(text, ',', |part| number::time_ns(part, number::Unit::Microsecond).map(Some))
+                .map(Value::Triple)
         }
         Reading::Range => {
             let (low, high) = range(text, base)?;
@@ -89,7 +93,8 @@ pub fn read(row: &Row, text: Option<&str>, base: Base) -> Result<Value, Fault> {
         Reading::Word => word(row, text.trim_end()).map(Value::Word),
         Reading::Tailed => {
             let (name, tail) = text.split_once(':').unwrap_or((text, ""));
-            Ok(Value::Tailed(word(row, name.trim())?, tail.trim().to_string()))
+            let word = word(row, name.trim())?;
+            Ok(if tail.is_empty() { Value::Word(word) } else { Value::Tailed(word, tail.trim().to_string()) })
         }
         Reading::Words => words(row, text),
     }

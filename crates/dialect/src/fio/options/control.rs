@@ -30,5 +30,8 @@ pub const ROWS: &[Row] = &[
         .or("iops_slope:0.01%"),
     seconds("steadystate_duration", "over how long they must be steady").also(&["ss_dur"]).or("0").below(1),
     seconds("steadystate_ramp_time", "how long to wait before looking").also(&["ss_ramp"]).or("0").below(1),
-    seconds("steadystate_check_interval", "how often figures are taken").also(&["ss_interval"]).or("1").below(1),
+    seconds("steadystate_check_interval", "how often figures are taken")
+        .also(&["ss_interval"])
+        .or("1")
+        .below(1),
 ];

@@ -9,7 +9,10 @@ use crate::option::Kind;
 pub const DEPTH: &[Row] = &[
     tailed("ioengine", words::ENGINES, "ENGINE", "how I/O reaches the kernel").or("psync"),
     whole("iodepth", 1, MOST, "I/Os kept in flight").or("1"),
-    whole("iodepth_batch", 0, MOST, "I/Os handed over at once").also(&["iodepth_batch_submit"]).or("1").below(1),
+    whole("iodepth_batch", 0, MOST, "I/Os handed over at once")
+        .also(&["iodepth_batch_submit"])
+        .or("1")
+        .below(1),
     whole("iodepth_batch_complete_min", 0, MOST, "I/Os to wait for at least")
         .also(&["iodepth_batch_complete"])
         .or("1")

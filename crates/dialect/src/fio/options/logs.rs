@@ -25,7 +25,9 @@ pub const ROWS: &[Row] = &[
     flag("log_prio", "the priority of each I/O"),
     flag("log_issue_time", "when each I/O was sent"),
     whole("log_compression", 1024, 536_870_912, "compress in pieces of this size"),
-    text("log_compression_cpus", "CPUS", "where compressing is done").below(1).ignored("it is done at the end"),
+    text("log_compression_cpus", "CPUS", "where compressing is done")
+        .below(1)
+        .ignored("it is done at the end"),
     flag("log_store_compressed", "leave logs compressed"),
     flag("log_unix_epoch", "times count from 1970"),
     flag("log_alternate_epoch", "times count from a clock's zero"),

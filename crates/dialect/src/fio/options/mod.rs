@@ -165,7 +165,13 @@ pub fn document() -> String {
     format!("# fio\n\n{}\n{}", super::help::INTRODUCTION, TABLE.markdown())
 }
 
-const fn row(name: &'static str, kind: Kind, value: &'static str, reading: Reading, help: &'static str) -> Row {
+const fn row(
+    name: &'static str,
+    kind: Kind,
+    value: &'static str,
+    reading: Reading,
+    help: &'static str,
+) -> Row {
     Row { entry: Entry::new(name, kind, value, help), reading, engines: &[], depth: 0, bare: false }
 }
 

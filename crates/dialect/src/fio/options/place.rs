@@ -16,12 +16,17 @@ pub const ROWS: &[Row] = &[
     text("cpus_allowed", "CPUS", "processors: 0-3,8"),
     word("cpus_allowed_policy", words::SHARINGS, "whether clones share them").or("shared").below(1),
     text("numa_cpu_nodes", "NODES", "processors of these nodes"),
-    text("numa_mem_policy", "MODE[:NODES]", "where memory comes from: default, prefer, bind, interleave, local"),
+    text(
+        "numa_mem_policy",
+        "MODE[:NODES]",
+        "where memory comes from: default, prefer, bind, interleave, local",
+    ),
     switch("thread", "workers are threads; without it processes"),
     row("hugepage-size", Kind::Bytes, "BYTES", Reading::Bytes(0, MOST), "size of a huge page")
         .also(&["hugepage_size"])
         .or("2097152"),
-    word("profile", words::PROFILES, "a built-in set of jobs").refused("profiles are not done", "write its jobs out"),
+    word("profile", words::PROFILES, "a built-in set of jobs")
+        .refused("profiles are not done", "write its jobs out"),
     path("cgroup", "NAME", "run in this control group"),
     flag("cgroup_nodelete", "leave the group behind").below(1),
     whole("cgroup_weight", 100, 1000, "the group's share of I/O").below(1),

@@ -9,7 +9,8 @@ use crate::option::Kind;
 pub const ROWS: &[Row] = &[
     whole("loops", 0, MOST, "how often the job is run").or("1"),
     whole("numjobs", 0, MOST, "how many clones run it").or("1"),
-    row("startdelay", Kind::Time, "TIME[-TIME]", Reading::Times, "how long after the others it begins").or("0"),
+    row("startdelay", Kind::Time, "TIME[-TIME]", Reading::Times, "how long after the others it begins")
+        .or("0"),
     seconds("runtime", "how long it runs at most").also(&["timeout"]).or("0"),
     switch("time_based", "run for the whole runtime, from the beginning again if need be"),
     switch("verify_only", "check what an earlier run wrote, and write nothing"),

@@ -210,7 +210,8 @@ pub const ZONE_MODES: &[Word] = &[
 ];
 
 /// `thinktime_blocks_type=`.
-pub const THINK_SIDES: &[Word] = &[w("complete", "blocks that came back"), w("issue", "blocks that were sent")];
+pub const THINK_SIDES: &[Word] =
+    &[w("complete", "blocks that came back"), w("issue", "blocks that were sent")];
 
 /// `rate_process=`.
 pub const RATE_PROCESSES: &[Word] = &[w("linear", "at even distances"), w("poisson", "at random ones")];
@@ -279,7 +280,8 @@ pub const KILOS: &[Word] =
 pub const UNITS: &[Word] = &[w("0", "as is natural"), w("8", "bytes"), w("1", "bits")];
 
 /// `dedupe_mode=`.
-pub const DEDUPES: &[Word] = &[w("repeat", "the last block again"), w("working_set", "one of a set of blocks")];
+pub const DEDUPES: &[Word] =
+    &[w("repeat", "the last block again"), w("working_set", "one of a set of blocks")];
 
 /// `steadystate=`.
 pub const STEADINESS: &[Word] = &[
