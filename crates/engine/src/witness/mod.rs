@@ -82,15 +82,18 @@ impl Watch {
         }
     }
 
+    /// What the devices did so far.
+    pub fn so_far(&self) -> Vec<Sighting> {
+        let interval_ns = crate::clock::monotonic().saturating_sub(self.since);
+        let seen = |(disk, before): &(String, diskstats::Counters)| {
+            diskstats::read(disk).map(|after| Sighting::Device(after.since(before, disk, interval_ns)))
+        };
+        self.devices.iter().filter_map(seen).collect()
+    }
+
     /// Closes them: what was seen.
     pub fn close(self) -> Vec<Sighting> {
-        let interval_ns = crate::clock::monotonic().saturating_sub(self.since);
-        let mut sightings = Vec::new();
-        for (disk, before) in &self.devices {
-            if let Some(after) = diskstats::read(disk) {
-                sightings.push(Sighting::Device(after.since(before, disk, interval_ns)));
-            }
-        }
+        let mut sightings = self.so_far();
         for (Watched { target, path }, before_bytes) in self.residency {
             if let Some((span_bytes, after_bytes)) = page_cache::resident(&path) {
                 sightings.push(Sighting::Residency { target, span_bytes, before_bytes, after_bytes });
