@@ -205,7 +205,12 @@ impl Stage {
         let (job, entry) = (&self.phase().jobs[index], self.entries[index]);
         placement::apply(&job.placement, worker)?;
         let asker = Asker { job: &job.name, worker, repetition: self.phase().repetition };
-        let access = Access { files: entry.files, reads_to_write: entry.reads_to_write };
+        let access = Access {
+            files: entry.files,
+            reads_to_write: entry.reads_to_write,
+            writes_to_read: entry.writes_to_read,
+            peers: entry.peers,
+        };
         let mut files = open::open_files(&self.plan, job, asker, access)?;
         files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
         if job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate) {
@@ -227,6 +232,7 @@ impl Stage {
         let sheet = self.sheets.sheet(number as usize);
         let journals = self.journals.as_ref().filter(|_| job.measure.journal.is_some());
         let mut seat = Worker {
+            plan: &self.plan,
             job,
             gate: &self.gate,
             sheet,
@@ -436,6 +442,7 @@ fn stops(stage: &Stage) -> bool {
         || (0..stage.seats.len()).any(|number| stage.sheets.sheet(number).failed_because().is_some());
     match phase.stop {
         Stop::Each => failed(),
+        Stop::Alone => false,
         Stop::FirstDone => true,
         Stop::FirstJobDone => failed() || (0..phase.jobs.len()).any(|job| stage.gate.running(job) == 0),
         Stop::FirstError => failed() || (0..stage.seats.len()).any(|n| stage.sheets.sheet(n).failures() > 0),

@@ -20,6 +20,7 @@ pub mod gate;
 pub mod io;
 pub mod journal;
 pub mod memory;
+mod mismatch;
 pub mod open;
 pub mod payload;
 pub mod placement;

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use iodyno_model::histogram::{self, BUCKETS};
 use iodyno_model::{
-    ErrorCount, Histogram, Kind, Line, Series, SeriesRow, Tally, Verb, WorkerRecord, WorkerState,
+    ErrorCount, Histogram, Kind, Line, Mismatch, Series, SeriesRow, Tally, Verb, WorkerRecord, WorkerState,
 };
 
 use crate::clock::Tick;
 use crate::memory::Mapping;
+use crate::mismatch;
 
 /// Kinds of error that are told apart; more of them are counted as the last.
 const ERRORS: usize = 16;
@@ -31,6 +32,8 @@ const ROW_NS: u64 = 1_000_000_000;
 const FAILURE_WORDS: usize = 120;
 /// Room for a worker's complaints.
 const COMPLAINT_WORDS: usize = 1024;
+/// Room for the facts behind them.
+const MISMATCH_WORDS: usize = 4096;
 
 /// Adds to a counter that only this worker writes.
 #[inline(always)]
@@ -145,6 +148,7 @@ pub struct Head {
     series: [RowSheet; ROWS],
     failure: Text<FAILURE_WORDS>,
     complaints: Text<COMPLAINT_WORDS>,
+    mismatches: Text<MISMATCH_WORDS>,
 }
 
 /// A text in words of four bytes, so that it can lie in shared memory.
@@ -366,6 +370,13 @@ impl Sheet<'_> {
         self.head.complaints.write(&text);
     }
 
+    /// Writes down the facts of what was wrong with what was read, as many as there is room for.
+    pub fn mismatch(&self, mismatches: &[Mismatch]) {
+        if !mismatches.is_empty() {
+            self.head.mismatches.write(&mismatch::encode(mismatches, MISMATCH_WORDS * 4));
+        }
+    }
+
     /// Operations, short ones and bytes of a verb so far.
     pub fn progress(&self, labels: &[(String, Verb)], kind: Kind) -> (u64, u64, u64) {
         labels.iter().zip(self.lines).filter(|((_, verb), _)| verb.kind() == kind).fold(
@@ -452,7 +463,12 @@ impl Sheet<'_> {
             switches: (usage(2), usage(3)),
             faults: (usage(4), usage(5)),
             failure: self.failed_because(),
+            fatal: None,
+            began_clock_ns: 0,
+            steady: None,
+            found_depth: None,
             complaints: self.head.complaints.read().lines().map(String::from).collect(),
+            mismatches: mismatch::decode(&self.head.mismatches.read()),
             pid: self.head.pid.load(Relaxed),
             tally: None,
         }

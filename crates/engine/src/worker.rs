@@ -7,7 +7,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use iodyno_model::{ErrorPolicy, Job, Kind, Verb, WorkerState};
+use iodyno_model::{ErrorPolicy, Job, Kind, Plan, Verb, WorkerState};
 
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
@@ -29,6 +29,8 @@ const CORRUPT: i64 = -1000;
 
 /// One worker, ready to go.
 pub struct Worker<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
     /// Its job.
     pub job: &'a Job,
     /// Where the start line and the stop flag are.
@@ -58,6 +60,7 @@ pub struct Worker<'a> {
 impl Worker<'_> {
     fn setup(&self) -> Setup<'_> {
         Setup {
+            plan: self.plan,
             job: self.job,
             depth: self.depth,
             files: &self.files,
@@ -243,7 +246,11 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
     let files = worker.files.handles.len() as u32;
     worker.finish(&mut flight.ended);
     let closed = flight.close(worker.kinds, begin, files);
+    for late in flight.source.close() {
+        worker.sheet.failure(late.label, Verb::Read, late.code, late.offset, late.file);
+    }
     worker.sheet.complain(&flight.source.complaints());
+    worker.sheet.mismatch(flight.source.mismatches());
     closed?;
     flight.source.failure().map_or(Ok(()), |failure| Err(failure.clone()))
 }
@@ -267,8 +274,8 @@ impl<'a> Flight<'a> {
             ramp_end: if limit.ramp_ns > 0 { ramp_end } else { 0 },
             turn: if limit.ramp_ns > 0 { ramp_end.min(series.next) } else { series.next },
             series,
-            errors_left: match worker.job.errors {
-                ErrorPolicy::Stop => 1,
+            errors_left: match &worker.job.errors {
+                ErrorPolicy::Stop | ErrorPolicy::Tolerate(_) => 1,
                 ErrorPolicy::Continue => u64::MAX,
                 ErrorPolicy::AtMost(count) => count.saturating_add(1),
             },

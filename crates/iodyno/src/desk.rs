@@ -10,6 +10,7 @@ use iodyno_model::{Diagnostic, Event, Origin};
 use iodyno_report::csv::Csv;
 use iodyno_report::json::Json;
 use iodyno_report::live::LiveLine;
+use iodyno_report::screen::Screen;
 use iodyno_report::{NoFiles, Output, Reporter};
 
 use crate::loader::plain;
@@ -19,7 +20,7 @@ use crate::shelf::Shelf;
 pub struct Desk {
     sinks: Vec<Sink>,
     named: Option<Named>,
-    live: Option<LiveLine>,
+    live: Option<Box<dyn Reporter>>,
     shelf: Shelf,
     trouble: Option<io::Error>,
 }
@@ -86,7 +87,11 @@ impl Desk {
     ///
     /// # Errors
     /// The first file that cannot be had; then none is left behind.
-    pub fn open(run: &Run) -> Result<Self, Diagnostic> {
+    pub fn open(run: &Run, screen: bool) -> Result<Self, Diagnostic> {
+        if screen && !io::stderr().is_terminal() {
+            return Err(Diagnostic::error(&Origin::argument("--also live"), "standard error is no terminal")
+                .hint("the screen is drawn there; results may go anywhere"));
+        }
         let sinks = sinks(&run.files)?;
         let named = match run.output.as_deref().map(Named::open) {
             None => None,
@@ -96,8 +101,12 @@ impl Desk {
                 return Err(wrong);
             }
         };
-        let live_ns = if run.own_voice { 0 } else { run.live_ns };
-        Ok(Desk { sinks, named, live: (live_ns > 0).then(live_line), shelf: Shelf::default(), trouble: None })
+        let line = !run.own_voice && run.live_ns > 0;
+        let live: Option<Box<dyn Reporter>> = match screen {
+            true => Some(Box::new(Screen::new(Box::new(terminal)))),
+            false => line.then(|| Box::new(live_line()) as Box<dyn Reporter>),
+        };
+        Ok(Desk { sinks, named, live, shelf: Shelf::default(), trouble: None })
     }
 
     /// Whether results go to files.
@@ -163,6 +172,12 @@ impl Desk {
         self.sinks.into_iter().for_each(Sink::take_back);
         self.named.into_iter().for_each(Named::take_back);
     }
+}
+
+/// Columns and rows of the terminal that talk goes to.
+fn terminal() -> (u16, u16) {
+    let size = terminal_size::terminal_size_of(io::stderr());
+    size.map_or((80, 24), |(columns, rows)| (columns.0, rows.0))
 }
 
 fn live_line() -> LiveLine {

@@ -15,6 +15,9 @@ use iodyno_report::{NoFiles, Output};
 
 use crate::desk::Desk;
 
+/// The screen is drawn this often, ns.
+const SCREEN_NS: u64 = 500_000_000;
+
 /// What may be said besides the report.
 pub struct Voice {
     /// Called by the original's name: nothing that the original would not write.
@@ -23,13 +26,15 @@ pub struct Voice {
     pub findings: Option<bool>,
     /// Whether witnesses watch, who have most of the findings to tell.
     pub watched: bool,
+    /// Whether running jobs are shown full-screen.
+    pub screen: bool,
 }
 
 impl Voice {
     /// As the environment wishes.
     pub fn from_environment() -> Self {
         let wish = std::env::var("IODYNO_FINDINGS").ok();
-        Voice { original: false, findings: wish.map(|wish| wish != "0"), watched: true }
+        Voice { original: false, findings: wish.map(|wish| wish != "0"), watched: true, screen: false }
     }
 
     fn tells_findings(&self) -> bool {
@@ -81,7 +86,7 @@ fn translated(event: &Event, translate: Translate) -> Option<Cow<'_, Event>> {
 }
 
 fn session(mut run: Run, voice: &Voice) -> u8 {
-    let mut desk = match Desk::open(&run) {
+    let mut desk = match Desk::open(&run, voice.screen) {
         Ok(desk) => desk,
         Err(wrong) => {
             say(wrong);
@@ -92,8 +97,8 @@ fn session(mut run: Run, voice: &Voice) -> u8 {
         say_all(&run.messages);
     }
     let options = Options {
-        live_ns: run.live_ns,
-        live_latency: false,
+        live_ns: if voice.screen { SCREEN_NS } else { run.live_ns },
+        live_latency: voice.screen,
         interim_ns: run.interim_ns,
         witness: voice.watched,
     };
