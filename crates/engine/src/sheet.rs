@@ -6,10 +6,13 @@
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use iodyno_model::histogram::{self, BUCKETS};
-use iodyno_model::{ErrorCount, Histogram, Kind, Line, Series, SeriesRow, Tally, Verb, WorkerRecord};
+use iodyno_model::{
+    ErrorCount, Histogram, Kind, Line, Mismatch, Series, SeriesRow, Tally, Verb, WorkerRecord,
+};
 
 use crate::clock::Tick;
 use crate::memory::Mapping;
+use crate::mismatch;
 
 /// Kinds of error that are told apart; more of them are counted as the last.
 const ERRORS: usize = 16;
@@ -23,6 +26,8 @@ const ROW_NS: u64 = 1_000_000_000;
 const FAILURE_WORDS: usize = 120;
 /// Room for a worker's complaints.
 const COMPLAINT_WORDS: usize = 1024;
+/// Room for the facts behind them.
+const MISMATCH_WORDS: usize = 4096;
 
 /// Adds to a counter that only this worker writes.
 #[inline(always)]
@@ -118,6 +123,7 @@ pub struct Head {
     series: [RowSheet; ROWS],
     failure: Text<FAILURE_WORDS>,
     complaints: Text<COMPLAINT_WORDS>,
+    mismatches: Text<MISMATCH_WORDS>,
 }
 
 /// A text in words of four bytes, so that it can lie in shared memory.
@@ -266,6 +272,13 @@ impl Sheet<'_> {
         self.head.complaints.write(&text);
     }
 
+    /// Writes down the facts of what was wrong with what was read, as many as there is room for.
+    pub fn mismatch(&self, mismatches: &[Mismatch]) {
+        if !mismatches.is_empty() {
+            self.head.mismatches.write(&mismatch::encode(mismatches, MISMATCH_WORDS * 4));
+        }
+    }
+
     /// Operations, short ones and bytes of a verb so far.
     pub fn progress(&self, labels: &[(String, Verb)], kind: Kind) -> (u64, u64, u64) {
         labels.iter().zip(self.lines).filter(|((_, verb), _)| verb.kind() == kind).fold(
@@ -336,6 +349,7 @@ impl Sheet<'_> {
             steady: None,
             found_depth: None,
             complaints: self.head.complaints.read().lines().map(String::from).collect(),
+            mismatches: mismatch::decode(&self.head.mismatches.read()),
             pid: 0,
             tally: None,
         }

@@ -183,7 +183,11 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
     }
     worker.finish(&mut flight.ended);
     flight.close(worker.kinds, begin);
+    for late in flight.source.close() {
+        worker.sheet.failure(late.label, Verb::Read, late.code, late.offset, late.file);
+    }
     worker.sheet.complain(&flight.source.complaints());
+    worker.sheet.mismatch(flight.source.mismatches());
     flight.source.failure().map_or(Ok(()), |failure| Err(failure.clone()))
 }
 
