@@ -60,6 +60,10 @@ pub struct Access {
     pub files: bool,
     /// Whether it must read what it writes.
     pub reads_to_write: bool,
+    /// Whether it must write what it reads.
+    pub writes_to_read: bool,
+    /// Whether it opens endpoints itself.
+    pub peers: bool,
 }
 
 /// Opens everything a worker needs, in the order of its job's targets.
@@ -71,9 +75,10 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
     for (position, index) in job.targets.iter().enumerate() {
         let target = &plan.targets[*index];
         let (reads, writes) = needs(job, position);
-        let needs = (reads || (writes && access.reads_to_write), writes);
+        let needs = (reads || (writes && access.reads_to_write), writes || (reads && access.writes_to_read));
         let handle = match &target.kind {
             TargetKind::Nothing { bytes } => bare(-1, *bytes),
+            TargetKind::Endpoint { .. } if access.peers => bare(-1, u64::MAX >> 1),
             TargetKind::File { size, .. } if !access.files => bare(-1, pretended(*size)),
             _ if !access.files => bare(-1, 1 << 30),
             TargetKind::File { path, size } => open_one(&resolve(path, asker), target, needs, *size)?,

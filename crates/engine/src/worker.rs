@@ -7,7 +7,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use iodyno_model::{ErrorPolicy, Job, Kind, Verb};
+use iodyno_model::{ErrorPolicy, Job, Kind, Plan, Verb};
 
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
@@ -27,6 +27,8 @@ const CORRUPT: i64 = -1000;
 
 /// One worker, ready to go.
 pub struct Worker<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
     /// Its job.
     pub job: &'a Job,
     /// Where the start line and the stop flag are.
@@ -54,6 +56,7 @@ pub struct Worker<'a> {
 impl Worker<'_> {
     fn setup(&self) -> Setup<'_> {
         Setup {
+            plan: self.plan,
             job: self.job,
             depth: self.depth,
             files: &self.files,

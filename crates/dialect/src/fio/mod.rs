@@ -8,6 +8,7 @@
 
 pub mod lower;
 pub mod options;
+pub mod report;
 pub mod settings;
 pub mod value;
 pub mod view;
