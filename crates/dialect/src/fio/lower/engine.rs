@@ -80,5 +80,6 @@ pub fn depth(ask: &Ask<'_>) -> Depth {
         submit_batch: batch,
         reap_least: ask.count("iodepth_batch_complete_min").unwrap_or(1).min(most),
         low: ask.count("iodepth_low").filter(|low| *low < most).unwrap_or(0),
+        ..Depth::default()
     }
 }

@@ -28,13 +28,15 @@ pub fn pattern(ask: &mut Ask<'_>, found: &Found) -> Pattern {
             true if direction.random => Coverage::Repeating,
             _ => Coverage::Once,
         },
-        span: Span { offset: sizes.offset, length, increment: sizes.increment },
+        span: Span { offset: sizes.offset, length, increment: sizes.increment, ..Span::default() },
         files: if found.files.len() > 1 { order(ask) } else { FileOrder::default() },
         every: every(ask, direction),
         overlap: match ask.flag("serialize_overlap", false) {
             true => Overlap::Serialised,
             false => Overlap::Allowed,
         },
+        size_by_order: false,
+        window: None,
     }
 }
 
@@ -141,11 +143,11 @@ fn skewed(name: &str, arguments: &str) -> Result<Pick, String> {
     match name {
         "zipf" => match first.unwrap_or(ZIPF_THETA) {
             1.0 => Err("zipf input value 1.0 is not possible".into()),
-            theta if theta > 0.0 => Ok(Pick::Zipf { theta }),
+            theta if theta > 0.0 => Ok(Pick::Zipf { theta, center: None }),
             _ => Err("theta is above 0".into()),
         },
         "pareto" => match first.unwrap_or(PARETO_H) {
-            h if h > 0.0 && h < 1.0 => Ok(Pick::Pareto { h }),
+            h if h > 0.0 && h < 1.0 => Ok(Pick::Pareto { h, center: None }),
             _ => Err("pareto input is out of range, it lies between 0 and 1".into()),
         },
         _ => match first.unwrap_or(0.0) {
@@ -227,7 +229,7 @@ fn every(ask: &mut Ask<'_>, direction: &Direction) -> Vec<Every> {
     for (name, verb) in [("fsync", Verb::Fsync), ("fdatasync", Verb::Fdatasync)] {
         match ask.whole(name) {
             Some(operations) if operations > 0 => {
-                inserted.push(Every { verb, operations: operations as u64 })
+                inserted.push(Every { verb, operations: operations as u64, flags: 0 })
             }
             _ => {}
         }
