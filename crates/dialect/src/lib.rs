@@ -5,6 +5,7 @@
 
 mod dash;
 pub mod dd;
+pub mod fio;
 pub mod hdparm;
 pub mod measure;
 pub mod native;
@@ -45,6 +46,14 @@ pub trait Loader {
     /// Whether the report goes to a terminal that takes colour.
     fn colour(&self) -> bool {
         false
+    }
+    /// What `--also` or `IODYNO_ALSO` says under that word; `""` for a word without a value.
+    fn also(&self, _word: &str) -> Option<String> {
+        None
+    }
+    /// Whether standard output and standard error are terminals.
+    fn terminals(&self) -> (bool, bool) {
+        (false, false)
     }
 }
 
@@ -107,14 +116,20 @@ pub struct Run {
     pub plan: Plan,
     /// The tool's own handwriting.
     pub reporter: Box<dyn Reporter>,
+    /// The file that the report goes to instead of standard output; what is in it is lost, as the original does.
+    pub output: Option<String>,
     /// Files to be written beside the report.
     pub files: Vec<ReportFile>,
     /// Things to say before the start.
     pub messages: Vec<Diagnostic>,
     /// How often a [`iodyno_model::Event::Live`] is wanted, ns; 0: never.
     pub live_ns: u64,
+    /// How often a [`iodyno_model::Event::Interim`] is wanted, ns; 0: only when the user asks (SIGUSR1).
+    pub interim_ns: u64,
     /// Whether the reporter says everything itself, messages and progress too, in the original's words.
     pub own_voice: bool,
+    /// Whether the program dies of the signal that ended the run, as the original does; else the exit status tells.
+    pub dies_of_signals: bool,
     /// Whether findings may follow on standard error, where the reporter does not print them.
     pub findings: bool,
     /// A finding in the tool's own options; `None`: it concerns nothing that this tool prints.
@@ -162,6 +177,8 @@ pub struct Dialect {
     pub about: &'static str,
     /// Whether it is the drop-in of another tool (then it writes nothing the original would not write).
     pub drop_in: bool,
+    /// Our own words (of `--also`) that it understands, besides those that every dialect has.
+    pub also: &'static [&'static str],
     /// From arguments (without the program's name) to a request.
     pub lower: Lower,
 }

@@ -166,7 +166,9 @@ fn card(
     let events = sample::events(&run.plan, device, vec![facts], findings, trouble);
     let (mut out, mut err) = (Vec::new(), Vec::new());
     for event in &events {
-        run.reporter.event(event, &mut Output { out: &mut out, err: &mut err }).unwrap();
+        run.reporter
+            .event(event, &mut Output { out: &mut out, err: &mut err, files: &mut iodyno_report::NoFiles })
+            .unwrap();
     }
     assert!(err.is_empty());
     let text = String::from_utf8(out).unwrap();

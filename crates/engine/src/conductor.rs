@@ -32,13 +32,17 @@ use crate::{placement, signal};
 pub struct Options {
     /// How often a live event is wanted, ns; 0: never.
     pub live_ns: u64,
+    /// Whether live events carry the latencies so far.
+    pub live_latency: bool,
+    /// How often the record so far of a running phase is wanted, ns; 0: only when the user asks.
+    pub interim_ns: u64,
     /// Whether witnesses watch.
     pub witness: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { live_ns: 500_000_000, witness: true }
+        Options { live_ns: 500_000_000, live_latency: false, interim_ns: 0, witness: true }
     }
 }
 
@@ -480,6 +484,7 @@ fn stops(stage: &Stage) -> bool {
         || (0..stage.seats.len()).any(|number| stage.sheets.sheet(number).failed_because().is_some());
     match phase.stop {
         Stop::Each => failed(),
+        Stop::Alone => false,
         Stop::FirstDone => true,
         Stop::FirstJobDone => failed() || (0..phase.jobs.len()).any(|job| stage.gate.running(job) == 0),
         Stop::FirstError => failed() || (0..stage.seats.len()).any(|n| stage.sheets.sheet(n).failures() > 0),

@@ -5,8 +5,8 @@
 use std::os::fd::RawFd;
 
 use iodyno_model::{
-    Action, Direct, Extent, Items, Job, Open, OpenMode, OpenSync, Plan, Step, Target, TargetKind, Verb,
-    Workload,
+    Action, Advice, Direct, Extent, Items, Job, Open, OpenMode, OpenSync, Plan, Step, Target, TargetKind,
+    Verb, Workload,
 };
 
 use crate::failure::Failure;
@@ -89,8 +89,8 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
                 return Err(Failure::new(format!("target {}: not served yet", target.name)));
             }
         };
-        if target.open.advise && handle.fd >= 0 && handle.names.is_none() {
-            advise(job, handle.fd);
+        if handle.fd >= 0 && handle.names.is_none() {
+            advise(job, target.open.advice, handle.fd);
         }
         let span = span(job, asker.worker, handle.bytes);
         files.handles.push(match handle.names {
@@ -103,12 +103,17 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
 
 /// Tells the kernel how a file will be used; it may listen or not.
 #[cfg(target_os = "linux")]
-fn advise(job: &Job, fd: RawFd) {
+fn advise(job: &Job, advice: Advice, fd: RawFd) {
     use iodyno_model::Pick;
     let in_order =
         |pick: &Pick| matches!(pick, Pick::Sequential | Pick::Stream | Pick::Append | Pick::Gap(_));
-    let advice = match &job.workload {
-        Workload::Pattern(pattern) if !in_order(&pattern.pick.read) => libc::POSIX_FADV_RANDOM,
+    let advice = match (advice, &job.workload) {
+        (Advice::No, _) => return,
+        (Advice::Random, _) => libc::POSIX_FADV_RANDOM,
+        (Advice::NoReuse, _) => libc::POSIX_FADV_NOREUSE,
+        (Advice::AsPicked, Workload::Pattern(pattern)) if !in_order(&pattern.pick.read) => {
+            libc::POSIX_FADV_RANDOM
+        }
         _ => libc::POSIX_FADV_SEQUENTIAL,
     };
     // SAFETY: the call takes no pointers.
@@ -116,7 +121,7 @@ fn advise(job: &Job, fd: RawFd) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn advise(_job: &Job, _fd: RawFd) {}
+fn advise(_job: &Job, _advice: Advice, _fd: RawFd) {}
 
 fn bare(fd: RawFd, bytes: u64) -> Handle {
     Handle { fd, target: 0, bytes, base: 0, names: None }

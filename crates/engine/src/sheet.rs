@@ -93,7 +93,7 @@ struct ErrorSheet {
 }
 
 #[repr(C)]
-struct RowSheet([AtomicU64; 8]);
+struct RowSheet([AtomicU64; 9]);
 
 /// What comes before the lines.
 #[repr(C)]
@@ -331,7 +331,13 @@ impl Sheet<'_> {
             switches: (usage(2), usage(3)),
             faults: (usage(4), usage(5)),
             failure: self.failed_because(),
+            fatal: None,
+            began_clock_ns: 0,
+            steady: None,
+            found_depth: None,
             complaints: self.head.complaints.read().lines().map(String::from).collect(),
+            pid: 0,
+            tally: None,
         }
     }
 
@@ -378,6 +384,8 @@ impl LineSheet {
             failed: self.failed.load(Relaxed),
             latency: self.latency.histogram(),
             service: (!service.is_empty()).then_some(service),
+            submission: None,
+            completion: None,
         }
     }
 }
@@ -393,6 +401,8 @@ impl RowSheet {
             others: cell(4),
             latency_sum_ns: cell(5),
             latency_max_ns: cell(6),
+            trims: cell(7),
+            trim_bytes: cell(8),
         }
     }
 
@@ -405,6 +415,8 @@ impl RowSheet {
             row.others,
             row.latency_sum_ns,
             row.latency_max_ns,
+            row.trims,
+            row.trim_bytes,
         ];
         self.0.iter().zip(values).for_each(|(cell, value)| cell.store(value, Relaxed));
     }
@@ -491,6 +503,9 @@ impl SeriesWriter {
                     (total.writes, total.write_bytes) =
                         (total.writes + operations, total.write_bytes + bytes);
                 }
+                Kind::Trim => {
+                    (total.trims, total.trim_bytes) = (total.trims + operations, total.trim_bytes + bytes)
+                }
                 _ => total.others += operations,
             }
             total.latency_sum_ns = total.latency_sum_ns.wrapping_add(line.latency.sum.load(Relaxed));
@@ -510,6 +525,8 @@ fn difference(total: &SeriesRow, before: &SeriesRow) -> SeriesRow {
         read_bytes: total.read_bytes - before.read_bytes,
         writes: total.writes - before.writes,
         write_bytes: total.write_bytes - before.write_bytes,
+        trims: total.trims - before.trims,
+        trim_bytes: total.trim_bytes - before.trim_bytes,
         others: total.others - before.others,
         latency_sum_ns: total.latency_sum_ns.wrapping_sub(before.latency_sum_ns),
         latency_max_ns: 0,

@@ -206,8 +206,8 @@ impl<'a> Flight<'a> {
             ramp_end: if limit.ramp_ns > 0 { ramp_end } else { 0 },
             turn: if limit.ramp_ns > 0 { ramp_end.min(series.next) } else { series.next },
             series,
-            errors_left: match worker.job.errors {
-                ErrorPolicy::Stop => 1,
+            errors_left: match &worker.job.errors {
+                ErrorPolicy::Stop | ErrorPolicy::Tolerate(_) => 1,
                 ErrorPolicy::Continue => u64::MAX,
                 ErrorPolicy::AtMost(count) => count.saturating_add(1),
             },

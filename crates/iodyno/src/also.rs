@@ -2,12 +2,12 @@
 //!
 //! In a drop-in every option belongs to the original; these words are taken out before its dialect sees the rest.
 //! They ask for nothing that changes what the original does; a word that is not known is refused, never ignored.
+//! A dialect that understands a word asks its loader for it.
 
 use iodyno_dialect::{ReportFile, Run};
 use iodyno_model::{Diagnostic, Origin};
 
-const WORDS: &str =
-    "the words are destroy=DEVICE, json=FILE, csv=FILE and witness=off, with commas between them";
+const WORDS: &str = "the words are destroy=DEVICE, json=FILE, csv=FILE, data=fio, live and witness=off, with commas between them";
 
 /// What was asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Also {
     pub files: Vec<(&'static str, String)>,
     /// Whether the witnesses stay at home.
     pub unwatched: bool,
+    /// Words that the dialect itself understands, with their values.
+    pub wishes: Vec<(String, String)>,
 }
 
 impl Also {
@@ -56,6 +58,8 @@ impl Also {
             Some(("json", path)) => self.files.push(("json", path.into())),
             Some(("csv", path)) => self.files.push(("csv", path.into())),
             Some(("witness", "off")) => self.unwatched = true,
+            Some(("data", "fio")) => self.wishes.push(("data".into(), "fio".into())),
+            None if word == "live" => self.wishes.push(("live".into(), String::new())),
             _ => return Err(refused(place, &format!("`{word}` is no word of it"))),
         }
         Ok(())
@@ -90,7 +94,7 @@ mod tests {
                 .unwrap();
         assert_eq!(rest, "a b --alsoran -- --also=q");
         let files = vec![("json", "r".to_string()), ("csv", "c".to_string())];
-        assert_eq!(also, Also { destroy: vec!["/dev/x".into()], files, unwatched: true });
+        assert_eq!(also, Also { destroy: vec!["/dev/x".into()], files, unwatched: true, wishes: Vec::new() });
         assert_eq!(take("a", None), Ok((Also::default(), "a".into())));
     }
 
@@ -99,6 +103,6 @@ mod tests {
         for line in ["--also=html=f", "--also=witness=on", "--also", "--also destroy=", "--also=destroy"] {
             assert!(take(line, None).is_err(), "{line}");
         }
-        assert!(take("", Some("live")).unwrap_err().contains("`live`"));
+        assert!(take("", Some("lively")).unwrap_err().contains("`lively`"));
     }
 }

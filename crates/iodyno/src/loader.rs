@@ -12,12 +12,14 @@ use iodyno_model::Machine;
 pub struct Machinery {
     /// Whether the report goes to a terminal that takes colour.
     pub colour: bool,
+    /// Words of ours beside an original's command line, with their values.
+    pub also: Vec<(String, String)>,
 }
 
 impl Default for Machinery {
     fn default() -> Self {
         let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        Machinery { colour }
+        Machinery { colour, also: Vec::new() }
     }
 }
 
@@ -70,6 +72,14 @@ impl Loader for Machinery {
 
     fn colour(&self) -> bool {
         self.colour
+    }
+
+    fn also(&self, word: &str) -> Option<String> {
+        self.also.iter().rev().find(|(name, _)| name == word).map(|(_, value)| value.clone())
+    }
+
+    fn terminals(&self) -> (bool, bool) {
+        (std::io::stdout().is_terminal(), std::io::stderr().is_terminal())
     }
 }
 

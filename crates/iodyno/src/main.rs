@@ -9,8 +9,10 @@ use iodyno_dialect::dashes;
 
 mod also;
 mod command;
+mod desk;
 mod loader;
 mod session;
+mod shelf;
 
 fn main() -> ExitCode {
     let mut words: Vec<String> =

@@ -5,11 +5,14 @@
 use serde::{Deserialize, Serialize};
 
 use crate::finding::Finding;
+use crate::histogram::Histogram;
 use crate::origin::Diagnostic;
+use crate::pattern::Directed;
 use crate::plan::Plan;
 use crate::record::{Machine, PhaseRecord, Record};
 use crate::sweep::Coordinate;
 use crate::target::TargetFacts;
+use crate::verb::{Kind, Verb};
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +44,10 @@ pub enum Event {
     },
     /// Time passed.
     Live(Box<Live>),
+    /// The record of a running phase so far: every so often, and when the user asked (SIGUSR1).
+    Interim(Box<PhaseRecord>),
+    /// What a worker wrote down, in the order of time; told before the phase's end, and while it runs where it is much.
+    Journal(Box<JournalPart>),
     /// A phase has ended.
     PhaseEnded(Box<PhaseRecord>),
     /// Something that spoils a number.
@@ -79,6 +86,27 @@ pub struct Live {
     pub asked: bool,
 }
 
+/// What a worker is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkerState {
+    /// It makes itself ready, or waits at the start line.
+    #[default]
+    Starting,
+    /// It waits for its own turn: a delay, or another job's end.
+    Waiting,
+    /// It runs, and nothing is counted yet.
+    Ramping,
+    /// It runs.
+    Running,
+    /// It reads back what it wrote.
+    Verifying,
+    /// It makes its files durable and closes them.
+    Finishing,
+    /// It has ended.
+    Ended,
+}
+
 /// The state of a running job: counters since its start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LiveJob {
@@ -98,4 +126,101 @@ pub struct LiveJob {
     pub errors: u64,
     /// Workers still running.
     pub running: u32,
+    /// Trims completed, and how many of them were short.
+    #[serde(default)]
+    pub trims: (u64, u64),
+    /// Bytes trimmed.
+    #[serde(default)]
+    pub trim_bytes: u64,
+    /// Operations completed that make data durable.
+    #[serde(default)]
+    pub syncs: u64,
+    /// What the workers are doing, in their order; neighbours in one state are counted together.
+    #[serde(default)]
+    pub states: Vec<(WorkerState, u32)>,
+    /// The latencies so far of each direction, ns; empty unless they were asked for.
+    #[serde(default)]
+    pub latency: Directed<Histogram>,
+}
+
+/// Part of what one worker wrote down.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct JournalPart {
+    /// The phase's index in the expanded plan.
+    pub phase: usize,
+    /// The job's index in the phase.
+    pub job: usize,
+    /// The worker's number within the job.
+    pub worker: u32,
+    /// The names of the files it works on; entries refer to them by index.
+    #[serde(default)]
+    pub files: Vec<String>,
+    /// What was written down.
+    pub entries: Vec<JournalEntry>,
+}
+
+/// One thing that a worker wrote down. Times in ns after the phase's start line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JournalEntry {
+    /// An operation began, or a file was opened or closed.
+    Began {
+        /// When.
+        at_ns: u64,
+        /// What.
+        verb: Verb,
+        /// The file, by index.
+        file: u32,
+        /// Where, in bytes.
+        offset: u64,
+        /// How much, in bytes.
+        bytes: u64,
+    },
+    /// An operation completed.
+    Done {
+        /// When.
+        at_ns: u64,
+        /// What.
+        verb: Verb,
+        /// Where, in bytes.
+        offset: u64,
+        /// How much, in bytes.
+        bytes: u64,
+        /// From its start until the kernel had it, ns.
+        submission_ns: u64,
+        /// From there to its completion, ns.
+        completion_ns: u64,
+        /// From its start (where the pace is open-loop: the intended one) to its completion, ns.
+        latency_ns: u64,
+        /// I/O priority class and level, as the kernel packs them; 0: none.
+        priority: u16,
+    },
+    /// What completed in a window.
+    Window {
+        /// When it ended.
+        at_ns: u64,
+        /// The direction.
+        kind: Kind,
+        /// How long it was, ns.
+        length_ns: u64,
+        /// Operations completed.
+        operations: u64,
+        /// Bytes they moved.
+        bytes: u64,
+        /// Sum and largest of the submission latencies, ns.
+        submission_ns: (u64, u64),
+        /// Sum and largest of the completion latencies, ns.
+        completion_ns: (u64, u64),
+        /// Sum and largest of the whole latencies, ns.
+        latency_ns: (u64, u64),
+    },
+    /// The completion latencies in a window.
+    Distribution {
+        /// When it ended.
+        at_ns: u64,
+        /// The direction.
+        kind: Kind,
+        /// The latencies, ns.
+        completion: Histogram,
+    },
 }

@@ -21,6 +21,12 @@ pub struct Tally {
     /// Depths that were reached: index is the number in flight once a batch was handed over, value how many
     /// operations were handed over in such batches.
     pub depths: Vec<u64>,
+    /// How many operations were handed over together: index is the number, value how many times.
+    #[serde(default)]
+    pub submits: Vec<u64>,
+    /// How many completions came together: index is the number, value how many times.
+    #[serde(default)]
+    pub completes: Vec<u64>,
     /// Waits on an empty pool or shared object.
     pub waits: u64,
     /// Over time.
@@ -46,6 +52,12 @@ pub struct Line {
     pub latency: Histogram,
     /// Latency in ns from the actual start, kept where it differs from `latency`.
     pub service: Option<Histogram>,
+    /// Time in ns from the actual start until the kernel had it, where that was asked for and the engine can tell.
+    #[serde(default)]
+    pub submission: Option<Histogram>,
+    /// Time in ns from when the kernel had it to its completion; kept with `submission`.
+    #[serde(default)]
+    pub completion: Option<Histogram>,
 }
 
 impl Line {
@@ -60,6 +72,8 @@ impl Line {
             failed: 0,
             latency: Histogram::default(),
             service: None,
+            submission: None,
+            completion: None,
         }
     }
 }
@@ -118,6 +132,12 @@ pub struct SeriesRow {
     pub writes: u64,
     /// Bytes written.
     pub write_bytes: u64,
+    /// Trims completed.
+    #[serde(default)]
+    pub trims: u64,
+    /// Bytes trimmed.
+    #[serde(default)]
+    pub trim_bytes: u64,
     /// Other operations completed.
     pub others: u64,
     /// Latency summed over all, ns.
@@ -129,7 +149,7 @@ pub struct SeriesRow {
 impl SeriesRow {
     /// Operations of all kinds.
     pub fn operations(&self) -> u64 {
-        self.reads + self.writes + self.others
+        self.reads + self.writes + self.trims + self.others
     }
 
     /// Adds another worker's row of the same interval.
@@ -138,6 +158,8 @@ impl SeriesRow {
         self.read_bytes += other.read_bytes;
         self.writes += other.writes;
         self.write_bytes += other.write_bytes;
+        self.trims += other.trims;
+        self.trim_bytes += other.trim_bytes;
         self.others += other.others;
         self.latency_sum_ns += other.latency_sum_ns;
         self.latency_max_ns = self.latency_max_ns.max(other.latency_max_ns);
@@ -241,16 +263,21 @@ impl Tally {
             if let Some(service) = &theirs.service {
                 mine.service.get_or_insert_default().merge(service);
             }
+            if let Some(submission) = &theirs.submission {
+                mine.submission.get_or_insert_default().merge(submission);
+            }
+            if let Some(completion) = &theirs.completion {
+                mine.completion.get_or_insert_default().merge(completion);
+            }
         }
         other.errors.iter().for_each(|error| self.add_error(error));
         self.began_ns = if first { other.began_ns } else { self.began_ns.min(other.began_ns) };
         self.first_done_ns =
             if first { other.first_done_ns } else { self.first_done_ns.min(other.first_done_ns) };
         self.last_done_ns = self.last_done_ns.max(other.last_done_ns);
-        if self.depths.len() < other.depths.len() {
-            self.depths.resize(other.depths.len(), 0);
-        }
-        self.depths.iter_mut().zip(&other.depths).for_each(|(mine, theirs)| *mine += theirs);
+        add_counts(&mut self.depths, &other.depths);
+        add_counts(&mut self.submits, &other.submits);
+        add_counts(&mut self.completes, &other.completes);
         self.waits += other.waits;
         self.series.merge(&other.series);
     }
@@ -263,4 +290,11 @@ impl Tally {
             None => self.errors.push(error.clone()),
         }
     }
+}
+
+fn add_counts(mine: &mut Vec<u64>, theirs: &[u64]) {
+    if mine.len() < theirs.len() {
+        mine.resize(theirs.len(), 0);
+    }
+    mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
 }

@@ -11,6 +11,7 @@ pub mod native;
 pub mod number;
 pub mod paint;
 pub mod plan;
+pub mod screen;
 pub mod shape;
 pub mod sweep;
 pub mod table;
@@ -25,6 +26,50 @@ pub struct Output<'a> {
     pub out: &'a mut dyn Write,
     /// Talk: standard error.
     pub err: &'a mut dyn Write,
+    /// Files beside the report, by the names the user chose.
+    pub files: &'a mut dyn Files,
+}
+
+/// Files that a reporter writes beside its report (logs).
+pub trait Files {
+    /// The file of that name: made, or emptied, when it is first asked for in a run, and kept open.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    fn file(&mut self, path: &str) -> io::Result<&mut dyn Write>;
+
+    /// No more is written to the file of that name.
+    ///
+    /// # Errors
+    /// When what is left cannot be written.
+    fn close(&mut self, path: &str) -> io::Result<()>;
+}
+
+/// Where no files can be written.
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn file(&mut self, path: &str) -> io::Result<&mut dyn Write> {
+        Err(io::Error::other(format!("{path}: no files are written here")))
+    }
+
+    fn close(&mut self, _path: &str) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Files in memory, for tests and for whoever wants the bytes.
+#[derive(Clone, Debug, Default)]
+pub struct FilesInMemory(pub std::collections::BTreeMap<String, Vec<u8>>);
+
+impl Files for FilesInMemory {
+    fn file(&mut self, path: &str) -> io::Result<&mut dyn Write> {
+        Ok(self.0.entry(path.to_string()).or_default())
+    }
+
+    fn close(&mut self, _path: &str) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Writes down what happens, in one handwriting.

@@ -172,7 +172,7 @@ impl Reporter for LiveLine {
                 self.last = Live::default();
                 Ok(())
             }
-            Event::Finding(_) => Ok(()),
+            Event::Finding(_) | Event::Journal(_) | Event::Interim(_) => Ok(()),
             Event::Message(_) | Event::Ended(_) => self.clear(output),
         }
     }
@@ -222,7 +222,8 @@ mod tests {
         let mut line = LiveLine::new(terminal, 60);
         let (mut out, mut err) = (Vec::new(), Vec::new());
         for event in events() {
-            line.event(&event, &mut Output { out: &mut out, err: &mut err }).unwrap();
+            line.event(&event, &mut Output { out: &mut out, err: &mut err, files: &mut crate::NoFiles })
+                .unwrap();
         }
         assert!(out.is_empty(), "the live line is talk, not report");
         String::from_utf8(err).unwrap()

@@ -100,7 +100,9 @@ fn numbers(parameter: Parameter, values: &[u64]) -> Sweep {
 fn written(reporter: &mut dyn Reporter, events: &[Event]) -> String {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     for event in events {
-        reporter.event(event, &mut Output { out: &mut out, err: &mut err }).unwrap();
+        reporter
+            .event(event, &mut Output { out: &mut out, err: &mut err, files: &mut iodyno_report::NoFiles })
+            .unwrap();
     }
     assert!(err.is_empty(), "talk without a message: {}", String::from_utf8_lossy(&err));
     String::from_utf8(out).unwrap()
@@ -253,7 +255,11 @@ fn odd_records_are_reported_all_the_same() {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut live = iodyno_report::live::LiveLine::new(true, 80);
         for event in &events {
-            live.event(event, &mut Output { out: &mut out, err: &mut err }).unwrap();
+            live.event(
+                event,
+                &mut Output { out: &mut out, err: &mut err, files: &mut iodyno_report::NoFiles },
+            )
+            .unwrap();
         }
     }
 }

@@ -93,9 +93,12 @@ pub fn run(
     Ok(Request::Run(Box::new(Run {
         plan,
         reporter,
+        output: None,
+        dies_of_signals: false,
         files,
         messages: Vec::new(),
         live_ns: if arguments.quiet { 0 } else { LIVE_NS },
+        interim_ns: 0,
         own_voice: false,
         findings: true,
         translate: crate::untranslated,

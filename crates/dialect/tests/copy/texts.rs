@@ -59,7 +59,9 @@ fn told(command: &str, what: &str, events: &[Event]) -> String {
     let Request::Run(mut run) = request(command) else { panic!("{command}: not run") };
     let (mut out, mut err) = (Vec::new(), Vec::new());
     for event in events {
-        run.reporter.event(event, &mut Output { out: &mut out, err: &mut err }).unwrap();
+        run.reporter
+            .event(event, &mut Output { out: &mut out, err: &mut err, files: &mut iodyno_report::NoFiles })
+            .unwrap();
     }
     let mut text = format!("$ {command}   # {what}\n");
     for (name, bytes) in [("out", out), ("err", err)] {

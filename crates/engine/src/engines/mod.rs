@@ -61,6 +61,9 @@ pub trait Engine: Sized {
     const MOST_DEPTH: u32 = 4096;
     /// Whether its time is not the machine's.
     const VIRTUAL: bool = false;
+    /// Whether it takes operations without waiting for them ([`submit`](Engine::submit)), so that there is a moment at
+    /// which the kernel has them.
+    const SUBMITS: bool = false;
     /// Whether it touches files at all.
     const FILES: bool = true;
     /// Whether a file must be open for reading even where it is only written (mappings).
@@ -87,6 +90,15 @@ pub trait Engine: Sized {
 
     /// Takes one operation. It may be carried out at once or later, but no later than in the next `poll`.
     fn push(&mut self, slot: Slot, io: &Io, files: &mut Files);
+
+    /// Hands what was pushed over to the kernel without waiting for it. Called only where the two parts of a latency are
+    /// measured apart; without it, `poll` hands over and waits at once. Synchronous engines have nothing to do here.
+    ///
+    /// # Errors
+    /// As `poll`.
+    fn submit(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// Hands back completions: at least `min` of them, unless `until` comes first. `done` gets the slot, the result
     /// (bytes, or `-errno`) and the time at which the batch was reaped.

@@ -254,6 +254,7 @@ fn job_record(
         depth: job.depth.most,
         workers: workers.collect(),
         tally,
+        began_unix_ns: 0,
         engine_facts: Vec::new(),
     }
 }

@@ -1,0 +1,133 @@
+//! What one job was told: every option it was given, in order, with its place; and the answers that lowering asks for.
+//!
+//! The last mention of an option wins, as in fio; an option that was not given answers with fio's default where the
+//! accessor says so. It refuses to know what an option means: that is lowering's.
+
+use iodyno_model::{Directed, Origin};
+
+use super::value::{Amount, Value};
+use crate::option::Entry;
+
+/// One option as it was given.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// The option.
+    pub entry: &'static Entry,
+    /// Its value as the user wrote it; empty where a switch has none.
+    pub text: String,
+    /// Its value, understood.
+    pub value: Value,
+    /// Where it was written.
+    pub origin: Origin,
+    /// Whether `[global]` said so rather than the job itself.
+    pub global: bool,
+}
+
+/// One job: its name and what it was told, the global settings first.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// The section's name, or what `--name` says.
+    pub name: String,
+    /// Where it was named.
+    pub origin: Origin,
+    /// Everything that was said, in order.
+    pub given: Vec<Given>,
+}
+
+impl Settings {
+    /// The last mention of an option (by its first name in the table).
+    pub fn given(&self, name: &str) -> Option<&Given> {
+        debug_assert!(super::options::TABLE.find(name).is_some_and(|entry| entry.name == name), "{name}");
+        self.given.iter().rev().find(|given| given.entry.name == name)
+    }
+
+    /// Where an option was written; where the job was, if it was not.
+    pub fn origin(&self, name: &str) -> &Origin {
+        self.given(name).map_or(&self.origin, |given| &given.origin)
+    }
+
+    /// Whether an option was given at all.
+    pub fn has(&self, name: &str) -> bool {
+        self.given(name).is_some()
+    }
+
+    /// A yes or no; `otherwise` where it was not given.
+    pub fn flag(&self, name: &str, otherwise: bool) -> bool {
+        match self.value(name) {
+            Some(Value::Flag(flag)) => *flag,
+            Some(Value::Whole(number)) => *number != 0,
+            _ => otherwise,
+        }
+    }
+
+    /// A whole number.
+    pub fn whole(&self, name: &str) -> Option<i64> {
+        match self.value(name)? {
+            Value::Whole(number) => Some(*number),
+            Value::Flag(flag) => Some(i64::from(*flag)),
+            _ => None,
+        }
+    }
+
+    /// A number with a fraction.
+    pub fn decimal(&self, name: &str) -> Option<f64> {
+        match self.value(name)? {
+            Value::Decimal(number) => Some(*number),
+            Value::Whole(number) => Some(*number as f64),
+            _ => None,
+        }
+    }
+
+    /// A number of bytes, or a share of something.
+    pub fn amount(&self, name: &str) -> Option<Amount> {
+        match self.value(name)? {
+            Value::Amount(amount) => Some(*amount),
+            Value::Whole(number) => u64::try_from(*number).ok().map(Amount::Bytes),
+            _ => None,
+        }
+    }
+
+    /// A number of bytes, where a share makes no sense.
+    pub fn bytes(&self, name: &str) -> Option<u64> {
+        match self.amount(name)? {
+            Amount::Bytes(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// A number for each direction: `a`, `a,b`, `a,b,c`; a place left empty keeps `None`, and what is not given at the
+    /// end follows the last that is.
+    pub fn triple(&self, name: &str) -> Option<Directed<Option<u64>>> {
+        match self.value(name)? {
+            Value::Triple(triple) => Some(triple.clone()),
+            Value::Whole(number) => Some(Directed::same(u64::try_from(*number).ok())),
+            Value::Amount(Amount::Bytes(bytes)) => Some(Directed::same(Some(*bytes))),
+            _ => None,
+        }
+    }
+
+    /// A time in ns.
+    pub fn time_ns(&self, name: &str) -> Option<u64> {
+        match self.value(name)? {
+            Value::Time(ns) => Some(*ns),
+            _ => None,
+        }
+    }
+
+    /// One of the words that the table lists for the option.
+    pub fn word(&self, name: &str) -> Option<&'static str> {
+        match self.value(name)? {
+            Value::Word(word) => Some(word),
+            _ => None,
+        }
+    }
+
+    /// The text as it was written.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.given(name).map(|given| given.text.as_str())
+    }
+
+    fn value(&self, name: &str) -> Option<&Value> {
+        self.given(name).map(|given| &given.value)
+    }
+}
