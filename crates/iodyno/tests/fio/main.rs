@@ -7,6 +7,16 @@
 #![allow(unsafe_code)]
 
 #[cfg(target_os = "linux")]
+mod clients;
+#[cfg(target_os = "linux")]
+mod devices;
+#[cfg(target_os = "linux")]
+mod odd;
+#[cfg(target_os = "linux")]
+mod reading;
+#[cfg(target_os = "linux")]
+mod wrappers;
+#[cfg(target_os = "linux")]
 mod compare;
 #[cfg(target_os = "linux")]
 mod differences;
@@ -43,6 +53,7 @@ fn main() -> std::process::ExitCode {
         statistics::checks(),
         differences::checks(),
         compare::checks(),
+        reading::checks(),
     ];
     let own = own.into_iter().flatten().map(|(name, check)| {
         testbed::Case::new(name, &[], move || {
@@ -50,7 +61,8 @@ fn main() -> std::process::ExitCode {
             Ok(())
         })
     });
-    let cases = own.chain(pairs::cases()).collect();
+    let others = [devices::cases(), odd::cases(), wrappers::cases(), clients::cases()];
+    let cases = own.chain(pairs::cases()).chain(others.into_iter().flatten()).collect();
     libtest_mimic::run(&arguments, testbed::trials(cases)).exit_code()
 }
 

@@ -11,6 +11,58 @@ use crate::differences::{Known, Mismatch};
 use crate::job::{self, Holds, JobFile};
 use crate::program::{Fio, Said, Sandbox};
 
+/// A command line to hold against the original, without a job file of `jobs/`.
+#[derive(Debug, Clone, Default)]
+pub struct Line {
+    /// The case's name.
+    pub name: String,
+    /// Its arguments; `${DEV}` and `${DEV2}` are loop devices.
+    pub arguments: Vec<String>,
+    /// Files that lie in the directory when it starts.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// What must hold beyond the usual.
+    pub holds: Vec<Holds>,
+    /// How many loop devices it needs.
+    pub devices: usize,
+}
+
+impl Line {
+    /// A case for it.
+    pub fn case(self) -> Case {
+        let needs: &[Need] = if self.devices > 0 { &[Need::Loop] } else { &[] };
+        Case::new(self.name.clone(), needs, move || self.hold())
+    }
+
+    fn hold(&self) -> Outcome {
+        let (reference, candidate) = (Fio::reference()?, Fio::candidate()?);
+        let known = Known::read();
+        let (theirs, ours) = (self.sandbox()?, self.sandbox()?);
+        let there = self.perform(&reference, &theirs)?;
+        let job = JobFile { holds: self.holds.clone(), ..JobFile::default() };
+        let mismatches = match self.perform(&candidate, &ours) {
+            Ok(here) => {
+                let runs = (Run { said: &there, sandbox: &theirs }, Run { said: &here, sandbox: &ours });
+                compare::compare(&job, &runs.0, &runs.1)
+            }
+            Err(said) => vec![Mismatch::new("run", said)],
+        };
+        let (left, _) = known.forgive(&self.name, mismatches);
+        end(&known, &self.name, &left)
+    }
+
+    fn sandbox(&self) -> Result<Sandbox, Skip> {
+        let sandbox = Sandbox::new().with_devices(self.devices, DEVICE_BYTES)?;
+        self.files.iter().for_each(|(name, bytes)| sandbox.put(name, bytes));
+        Ok(sandbox)
+    }
+
+    fn perform(&self, fio: &Fio, sandbox: &Sandbox) -> Result<Said, String> {
+        let mut said = fio.run(sandbox, self.arguments.iter().map(|word| sandbox.resolve(word)))?;
+        anonymous(&mut said, sandbox).map_err(|error| format!("an iolog: {error}"))?;
+        Ok(said)
+    }
+}
+
 /// A device is as large as the largest file of a job.
 const DEVICE_BYTES: u64 = 32 << 20;
 /// Everything at once, unless the job file says otherwise.

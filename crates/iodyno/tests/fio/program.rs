@@ -198,10 +198,11 @@ impl Sandbox {
         self.home.path()
     }
 
-    /// A device's path, as text.
-    #[cfg(target_os = "linux")]
-    pub fn device(&self, index: usize) -> String {
-        self.devices[index].path().display().to_string()
+    /// A word with the sandbox's own names in the place of `${NAME}`.
+    pub fn resolve(&self, word: &str) -> String {
+        self.environment.iter().fold(word.to_string(), |word, (name, value)| {
+            word.replace(&format!("${{{}}}", name.to_string_lossy()), &value.to_string_lossy())
+        })
     }
 
     /// Every file below it, by its relative name.
