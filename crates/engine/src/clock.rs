@@ -56,6 +56,17 @@ pub fn unix_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// The clocks of the system: their numbers, and what they show, ns. 0 is wall-clock time.
+pub fn all() -> Vec<(i32, u64)> {
+    let read = |id: i32| {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `time` is valid for writing; a clock that is not there is an error.
+        let known = unsafe { libc::clock_gettime(id as libc::clockid_t, &raw mut time) } == 0;
+        known.then(|| (id, time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64))
+    };
+    (0..12).filter_map(read).collect()
+}
+
 /// How time is read during a run, also while the counter is still being calibrated.
 pub fn source() -> &'static str {
     if COUNTER.scale.load(Relaxed) != 0 || trusted() { COUNTER_NAME } else { "monotonic" }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::{
-    Diagnostic, Event, Job, JobRecord, Kind, Live, LiveJob, Phase, PhaseRecord, Plan, Record, Started, Stop,
-    Tally, Verb, WorkerKind,
+    Diagnostic, Event, Job, Kind, Phase, PhaseRecord, Plan, Record, Started, Stop, Verb, WorkerKind,
+    WorkerState,
 };
 
 use crate::check::check;
@@ -16,6 +16,7 @@ use crate::clock;
 use crate::failure::Failure;
 use crate::gate::Gate;
 use crate::io::Handle;
+use crate::journal::Journals;
 use crate::memory::Memory;
 use crate::open::{self, Access, Asker};
 use crate::prepare::{self, Made};
@@ -45,6 +46,10 @@ impl Default for Options {
         Options { live_ns: 500_000_000, live_latency: false, interim_ns: 0, witness: true }
     }
 }
+
+mod telling;
+
+use telling::Telling;
 
 /// Who is told what happens.
 pub type Emit<'a> = &'a mut dyn FnMut(&Event);
@@ -137,6 +142,7 @@ struct Stage {
     entries: Vec<&'static Entry>,
     goals: Vec<Option<u64>>,
     shared: SharedObjects,
+    journals: Option<Journals>,
 }
 
 impl Stage {
@@ -153,6 +159,8 @@ impl Stage {
             .collect();
         let lines = labels.iter().map(Vec::len).max().unwrap_or(0).max(1);
         let workers: Vec<u32> = phase.jobs.iter().map(|job| job.workers).collect();
+        let parted = phase.jobs.iter().any(|job| job.measure.submission && job.measure.latency);
+        let journaled = phase.jobs.iter().any(|job| job.measure.journal.is_some());
         let entry = |job: &Job| {
             registry::engine(&job.engine).ok_or_else(|| Failure::new(format!("no engine `{}`", job.engine)))
         };
@@ -160,7 +168,8 @@ impl Stage {
             plan: Arc::clone(plan),
             phase: index,
             gate: Gate::new(&workers).map_err(|errno| Failure::call("mmap", errno))?,
-            sheets: Sheets::new(seats.len(), lines).map_err(|errno| Failure::call("mmap", errno))?,
+            sheets: Sheets::new(seats.len(), lines, parted).map_err(|errno| Failure::call("mmap", errno))?,
+            journals: journaled.then(|| Journals::new(seats.len(), journal_limit())).transpose()?,
             seats,
             labels,
             kinds,
@@ -179,15 +188,15 @@ impl Stage {
         let (job, worker) = self.seats[number as usize];
         let sheet = self.sheets.sheet(number as usize);
         let before = witness::usage();
+        sheet.head.pid.store(placement::pid(), Relaxed);
         match catch_unwind(AssertUnwindSafe(|| self.work(number, job, worker))) {
             Ok(Ok(())) => {}
             Ok(Err(failure)) => sheet.fail(&told(&failure)),
             Err(_) => sheet.fail("internal error: the worker panicked\nplease report it with the plan"),
         }
         let after = witness::usage();
-        sheet.head.usage.iter().zip(after.iter().zip(before)).for_each(|(cell, (after, before))| {
-            cell.store(after.saturating_sub(before), Relaxed);
-        });
+        sheet.spend(&std::array::from_fn(|field| after[field].saturating_sub(before[field])));
+        sheet.enter(WorkerState::Ended);
         sheet.head.over.store(1, Relaxed);
         self.gate.leave(job);
     }
@@ -220,11 +229,14 @@ impl Stage {
         };
         let after = job.start.after_job.as_ref();
         let after = after.and_then(|name| self.phase().jobs.iter().position(|job| job.name == *name));
+        let sheet = self.sheets.sheet(number as usize);
+        let journals = self.journals.as_ref().filter(|_| job.measure.journal.is_some());
         let mut seat = Worker {
             plan: &self.plan,
             job,
             gate: &self.gate,
-            sheet: self.sheets.sheet(number as usize),
+            sheet,
+            pen: journals.map(|journals| journals.pen(number as usize, &sheet.head.journaled)),
             kinds: &self.kinds[index],
             files,
             memory: &memory,
@@ -236,70 +248,6 @@ impl Stage {
         };
         (entry.drive)(&mut seat)
     }
-
-    fn live(&self, elapsed_ns: u64, asked: bool) -> Live {
-        let phase = self.phase();
-        let total = |job: &Job| job.limit.time_ns.map(|time| time + job.limit.ramp_ns + job.start.after_ns);
-        let left_ns = phase.jobs.iter().map(total).try_fold(0, |most, time| time.map(|time| time.max(most)));
-        let jobs = phase.jobs.iter().enumerate().map(|(index, job)| self.live_job(index, job)).collect();
-        let left_ns = left_ns.map(|total| total.saturating_sub(elapsed_ns));
-        Live { phase: self.phase, elapsed_ns, left_ns, jobs, asked }
-    }
-
-    fn live_job(&self, index: usize, job: &Job) -> LiveJob {
-        let mut live =
-            LiveJob { name: job.name.clone(), running: self.gate.running(index), ..LiveJob::default() };
-        let seats = self.seats.iter().enumerate().filter(|(_, (seat, _))| *seat == index);
-        for (number, _) in seats {
-            let sheet = self.sheets.sheet(number);
-            let kinds = [Kind::Read, Kind::Write, Kind::Trim, Kind::Sync, Kind::Metadata, Kind::Network];
-            let progress = kinds.map(|kind| sheet.progress(&self.labels[index], kind));
-            live.operations += progress.iter().map(|(operations, ..)| operations).sum::<u64>();
-            live.reads = (live.reads.0 + progress[0].0, live.reads.1 + progress[0].1);
-            live.writes = (live.writes.0 + progress[1].0, live.writes.1 + progress[1].1);
-            live.read_bytes += progress[0].2;
-            live.write_bytes += progress[1].2;
-            live.errors += sheet.failures();
-        }
-        live
-    }
-
-    /// The phase's record, once everybody is over.
-    fn gather(&self, end: u64) -> PhaseRecord {
-        let phase = self.phase();
-        let start = self.gate.started();
-        let mut jobs: Vec<JobRecord> = phase.jobs.iter().map(empty_record).collect();
-        let mut elapsed_ns = 0;
-        for (number, (index, worker)) in self.seats.iter().enumerate() {
-            let sheet = self.sheets.sheet(number);
-            let start = if self.entries[*index].is_virtual { 0 } else { start };
-            let mut tally = sheet.tally(&self.labels[*index], start);
-            // Workers know handles; the record knows the plan's targets.
-            let targets = &phase.jobs[*index].targets;
-            tally.errors.iter_mut().for_each(|error| {
-                error.first_target =
-                    targets.get(error.first_target as usize).map_or(0, |target| *target as u32);
-            });
-            elapsed_ns = elapsed_ns.max(tally.last_done_ns);
-            jobs[*index].tally.merge(&tally);
-            jobs[*index].workers.push(sheet.worker_record(*worker, start));
-        }
-        let elapsed_ns = if self.seats.is_empty() { end.saturating_sub(start) } else { elapsed_ns };
-        PhaseRecord {
-            name: phase.name.clone(),
-            index: self.phase,
-            repetition: phase.repetition,
-            coordinates: phase.coordinates.clone(),
-            elapsed_ns,
-            jobs,
-            sightings: Vec::new(),
-        }
-    }
-}
-
-fn empty_record(job: &Job) -> JobRecord {
-    let (name, engine) = (job.name.clone(), job.engine.clone());
-    JobRecord { name, engine, depth: job.depth.most, tally: Tally::default(), ..JobRecord::default() }
 }
 
 fn told(failure: &Failure) -> String {
@@ -372,14 +320,16 @@ fn run_phase(
         repetition: phase.repetition,
         coordinates: phase.coordinates.clone(),
     });
-    let all_over = watch_over(&stage, &mut world, options, emit);
+    let mut telling = Telling::new(&stage, watch);
+    let all_over = watch_over(&stage, &mut world, options, &mut telling, emit);
     let end = clock::now();
-    let sightings = watch.map_or_else(Vec::new, |watch| watch.close());
+    let sightings = telling.sightings();
     if all_over {
         world.join()
     } else {
         world.abandon()
     }
+    telling.rest(emit).map_err(place)?;
     Ok(PhaseRecord { sightings, ..stage.gather(end) })
 }
 
@@ -438,11 +388,17 @@ fn note_deaths(stage: &Stage, world: &mut World) {
 const NUDGE_AFTER_NS: u64 = 200_000_000;
 
 /// Watches the phase until everybody is over; `false`: the user would not wait for those that hang.
-fn watch_over(stage: &Stage, world: &mut World, options: &Options, emit: Emit<'_>) -> bool {
+fn watch_over(
+    stage: &Stage,
+    world: &mut World,
+    options: &Options,
+    telling: &mut Telling<'_>,
+    emit: Emit<'_>,
+) -> bool {
     let everybody = stage.seats.len() as u32;
     let start = stage.gate.started();
-    let slice_ns = if options.live_ns > 0 { options.live_ns.min(200_000_000) } else { 200_000_000 };
-    let mut next_live = start + options.live_ns;
+    let wishes = [options.live_ns, options.interim_ns, 200_000_000].into_iter().filter(|ns| *ns > 0);
+    let slice_ns = wishes.min().unwrap_or(200_000_000);
     let mut nudge_at = clock::NEVER;
     loop {
         let over = stage.gate.over();
@@ -474,11 +430,7 @@ fn watch_over(stage: &Stage, world: &mut World, options: &Options, emit: Emit<'_
         } else if stage.gate.stopped() && nudge_at == clock::NEVER {
             nudge_at = now + NUDGE_AFTER_NS;
         }
-        let asked = signal::was_asked();
-        if asked || (options.live_ns > 0 && now >= next_live) {
-            next_live = if asked { next_live } else { now + options.live_ns };
-            emit(&Event::Live(Box::new(stage.live(now.saturating_sub(start), asked))));
-        }
+        telling.tell(options, now, emit);
         stage.gate.wait_for_end(over, slice_ns);
     }
 }
@@ -495,6 +447,11 @@ fn stops(stage: &Stage) -> bool {
         Stop::FirstJobDone => failed() || (0..phase.jobs.len()).any(|job| stage.gate.running(job) == 0),
         Stop::FirstError => failed() || (0..stage.seats.len()).any(|n| stage.sheets.sheet(n).failures() > 0),
     }
+}
+
+/// How much of the journals may lie in memory at a time, bytes: half of what is available.
+fn journal_limit() -> u64 {
+    witness::memory::read().map_or(1 << 30, |memory| memory.available / 2)
 }
 
 /// As many open files as the system allows: ten thousand workers open as many.

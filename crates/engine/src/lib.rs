@@ -18,6 +18,7 @@ pub mod engines;
 pub mod failure;
 pub mod gate;
 pub mod io;
+pub mod journal;
 pub mod memory;
 mod mismatch;
 pub mod open;

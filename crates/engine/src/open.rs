@@ -106,6 +106,17 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
     Ok(files)
 }
 
+/// The names of what a worker of a job opens, in the order of its handles.
+pub fn paths(plan: &Plan, job: &Job, asker: Asker<'_>) -> Vec<String> {
+    let path = |target: &Target| match &target.kind {
+        TargetKind::File { path, .. } => resolve(path, asker),
+        TargetKind::Device { path } => path.clone(),
+        TargetKind::FileSet { root, items } => set_root(root, items, asker),
+        _ => target.name.clone(),
+    };
+    job.targets.iter().map(|index| path(&plan.targets[*index])).collect()
+}
+
 /// Tells the kernel how a file will be used; it may listen or not.
 #[cfg(target_os = "linux")]
 fn advise(job: &Job, advice: Advice, fd: RawFd) {

@@ -5,6 +5,19 @@ use iodyno_model::Placement;
 use crate::engines::Failure;
 use crate::memory::errno;
 
+/// The number by which the kernel knows the calling worker.
+#[cfg(target_os = "linux")]
+pub fn pid() -> u32 {
+    // SAFETY: the call takes nothing and cannot fail.
+    unsafe { libc::gettid() as u32 }
+}
+
+/// The number of the calling worker's process.
+#[cfg(not(target_os = "linux"))]
+pub fn pid() -> u32 {
+    std::process::id()
+}
+
 /// Moves the calling worker where its job wants it.
 ///
 /// # Errors
