@@ -7,18 +7,19 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::{
-    Diagnostic, Event, Job, JobRecord, Kind, Live, LiveJob, Phase, PhaseRecord, Plan, Record, Started, Stop,
-    Tally, Verb, WorkerKind,
+    Diagnostic, Event, Fatal, Job, JobRecord, Kind, Live, LiveJob, Phase, PhaseRecord, Plan, Record, Started,
+    Stop, Tally, Verb, WorkerKind, record,
 };
 
 use crate::check::check;
 use crate::clock;
+use crate::exits::{self, Exits};
 use crate::failure::Failure;
 use crate::gate::Gate;
 use crate::io::Handle;
 use crate::memory::Memory;
 use crate::open::{self, Access, Asker};
-use crate::prepare::{self, Made};
+use crate::prepare::{self, Made, Unready};
 use crate::registry::{self, Entry};
 use crate::sheet::Sheets;
 use crate::source::{self, Brief, SharedObjects, Source};
@@ -68,12 +69,14 @@ pub fn run(plan: &Plan, options: &Options, emit: Emit<'_>) -> Result<Record, Vec
             break;
         }
         match run_phase(&plan, index, options, &record, &mut made, emit) {
-            Ok(phase) => {
+            Ok((phase, ends_run)) => {
                 emit(&Event::PhaseEnded(Box::new(phase.clone())));
-                let failed = first_failure(&phase);
+                let alone = plan.phases[index].stop == Stop::Alone;
+                let failed = if alone { exits::failures(&plan, &phase) } else { first_failure(&phase) };
+                let ends = ends_run || (!alone && !failed.is_empty());
                 record.phases.push(phase);
-                if let Some(failure) = failed {
-                    fail(&mut record, vec![failure], emit);
+                fail(&mut record, failed, emit);
+                if ends {
                     break;
                 }
             }
@@ -102,8 +105,8 @@ fn fail(record: &mut Record, wrong: Vec<Diagnostic>, emit: Emit<'_>) {
 }
 
 /// The first worker that broke off, and why.
-fn first_failure(phase: &PhaseRecord) -> Option<Diagnostic> {
-    phase.jobs.iter().find_map(|job| {
+fn first_failure(phase: &PhaseRecord) -> Vec<Diagnostic> {
+    let first = phase.jobs.iter().find_map(|job| {
         let broken = job.workers.iter().find(|worker| worker.failure.is_some())?;
         let text = broken.failure.as_ref()?;
         Some(match job.workers.len() {
@@ -111,23 +114,27 @@ fn first_failure(phase: &PhaseRecord) -> Option<Diagnostic> {
             1 => worker_failure("", text),
             _ => worker_failure(&format!("{}, worker {}: ", job.name, broken.index), text),
         })
-    })
+    });
+    first.into_iter().collect()
 }
 
 /// A worker's failure text back into message and hint.
-fn worker_failure(who: &str, text: &str) -> Diagnostic {
+pub(crate) fn worker_failure(who: &str, text: &str) -> Diagnostic {
     let (message, hint) = text.split_once('\n').unwrap_or((text, ""));
     let diagnostic = Diagnostic::error(&Default::default(), format!("{who}{message}"));
     if hint.is_empty() { diagnostic } else { diagnostic.hint(hint) }
 }
 
 /// Everything the workers of a phase share.
-struct Stage {
+pub(crate) struct Stage {
     plan: Arc<Plan>,
     phase: usize,
-    gate: Gate,
-    sheets: Sheets,
-    seats: Vec<(usize, u32)>,
+    pub(crate) gate: Gate,
+    pub(crate) sheets: Sheets,
+    /// Job and number within the job of each worker.
+    pub(crate) seats: Vec<(usize, u32)>,
+    /// Targets that could not be made ready, where each worker stands alone.
+    unready: Vec<Unready>,
     labels: Vec<Vec<(String, Verb)>>,
     kinds: Vec<Vec<Kind>>,
     entries: Vec<&'static Entry>,
@@ -136,7 +143,12 @@ struct Stage {
 }
 
 impl Stage {
-    fn new(plan: &Arc<Plan>, index: usize, earlier: &Record) -> Result<Stage, Failure> {
+    fn new(
+        plan: &Arc<Plan>,
+        index: usize,
+        earlier: &Record,
+        unready: Vec<Unready>,
+    ) -> Result<Stage, Failure> {
         let phase = &plan.phases[index];
         let labels: Vec<_> = phase.jobs.iter().map(source::labels).collect();
         let kinds =
@@ -158,6 +170,7 @@ impl Stage {
             gate: Gate::new(&workers).map_err(|errno| Failure::call("mmap", errno))?,
             sheets: Sheets::new(seats.len(), lines).map_err(|errno| Failure::call("mmap", errno))?,
             seats,
+            unready,
             labels,
             kinds,
             entries: phase.jobs.iter().map(entry).collect::<Result<_, _>>()?,
@@ -166,7 +179,7 @@ impl Stage {
         })
     }
 
-    fn phase(&self) -> &Phase {
+    pub(crate) fn phase(&self) -> &Phase {
         &self.plan.phases[self.phase]
     }
 
@@ -177,7 +190,7 @@ impl Stage {
         let before = witness::usage();
         match catch_unwind(AssertUnwindSafe(|| self.work(number, job, worker))) {
             Ok(Ok(())) => {}
-            Ok(Err(failure)) => sheet.fail(&told(&failure)),
+            Ok(Err(failure)) => self.break_off(number, &failure),
             Err(_) => sheet.fail("internal error: the worker panicked\nplease report it with the plan"),
         }
         let after = witness::usage();
@@ -188,7 +201,40 @@ impl Stage {
         self.gate.leave(job);
     }
 
+    /// Notes why a worker ends before its time, and how far it had come.
+    fn break_off(&self, number: u32, failure: &Failure) {
+        let sheet = self.sheets.sheet(number as usize);
+        let unready = self.unready(number);
+        let stage = match (unready, sheet.head.began.load(Relaxed)) {
+            (Some(_), _) => record::Stage::Prepare,
+            (None, 0) => record::Stage::Start,
+            _ => record::Stage::Run,
+        };
+        let targets = &self.phase().jobs[self.seats[number as usize].0].targets;
+        let position = |unready: &Unready| targets.iter().position(|target| *target == unready.target);
+        let target = unready.and_then(position).map(|position| position as u32);
+        sheet.fail(&told(failure));
+        sheet.end_by(&Fatal { errno: failure.errno, stage, target, ..Fatal::default() });
+    }
+
+    /// Takes the place of a worker that could not be started.
+    fn never_came(&self, number: u32, failure: &Failure) {
+        self.break_off(number, failure);
+        self.sheets.sheet(number as usize).head.over.store(1, Relaxed);
+        self.gate.leave(self.seats[number as usize].0);
+    }
+
+    /// The target of a worker that could not be made ready.
+    fn unready(&self, number: u32) -> Option<&Unready> {
+        let (job, worker) = self.seats[number as usize];
+        let its = |unready: &&Unready| unready.job == job && unready.worker.is_none_or(|one| one == worker);
+        self.unready.iter().find(its)
+    }
+
     fn work(&self, number: u32, index: usize, worker: u32) -> Result<(), Failure> {
+        if let Some(unready) = self.unready(number) {
+            return Err(unready.failure.clone());
+        }
         let (job, entry) = (&self.phase().jobs[index], self.entries[index]);
         placement::apply(&job.placement, worker)?;
         let asker = Asker { job: &job.name, worker, repetition: self.phase().repetition };
@@ -272,7 +318,11 @@ impl Stage {
             });
             elapsed_ns = elapsed_ns.max(tally.last_done_ns);
             jobs[*index].tally.merge(&tally);
-            jobs[*index].workers.push(sheet.worker_record(*worker, start));
+            let mut record = sheet.worker_record(*worker, start);
+            if let Some(target) = record.fatal.as_mut().and_then(|fatal| fatal.target.as_mut()) {
+                *target = targets.get(*target as usize).map_or(0, |target| *target as u32);
+            }
+            jobs[*index].workers.push(record);
         }
         let elapsed_ns = if self.seats.is_empty() { end.saturating_sub(start) } else { elapsed_ns };
         PhaseRecord {
@@ -314,17 +364,20 @@ fn run_phase(
     earlier: &Record,
     made: &mut Made,
     emit: Emit<'_>,
-) -> Result<PhaseRecord, Vec<Diagnostic>> {
+) -> Result<(PhaseRecord, bool), Vec<Diagnostic>> {
     let phase = &plan.phases[index];
     let mut told_at = 0;
-    prepare::prepare(plan, phase, made, &mut |target, done_bytes, total_bytes| {
+    let unready = prepare::prepare(plan, phase, made, &mut |target, done_bytes, total_bytes| {
         let now = clock::monotonic();
         if options.live_ns > 0 && (now > told_at + options.live_ns || done_bytes == total_bytes) {
             told_at = now;
             emit(&Event::Preparing { target: target.into(), done_bytes, total_bytes });
         }
         signal::interruptions().0 == 0
-    })?;
+    });
+    if !unready.is_empty() && (phase.stop != Stop::Alone || signal::interruptions().0 > 0) {
+        return Err(unready.iter().map(|unready| unready.diagnostic(plan)).collect());
+    }
     pause(phase.pause_ns);
     if phase.drop_caches {
         witness::drop_caches();
@@ -334,7 +387,7 @@ fn run_phase(
         wrong.hint = failure.hint;
         vec![wrong]
     };
-    let stage = Arc::new(Stage::new(plan, index, earlier).map_err(place)?);
+    let stage = Arc::new(Stage::new(plan, index, earlier, unready).map_err(place)?);
     let task: Task = Arc::new({
         let stage = Arc::clone(&stage);
         move |number| stage.sit(number)
@@ -346,7 +399,12 @@ fn run_phase(
     let started = World::start(&task, &kind(WorkerKind::Processes), &kind(WorkerKind::Threads));
     let mut world = match started {
         Ok(world) => world,
-        Err((world, reason)) => {
+        Err((world, missing, reason)) if phase.stop == Stop::Alone => {
+            let failure = Failure::new(reason).errno(libc::EAGAIN).hint("fewer workers");
+            missing.iter().for_each(|number| stage.never_came(*number, &failure));
+            world
+        }
+        Err((world, _, reason)) => {
             stage.gate.stop();
             world.join();
             return Err(vec![Diagnostic::error(&phase.jobs[0].origin, reason).hint("fewer workers")]);
@@ -362,7 +420,8 @@ fn run_phase(
         repetition: phase.repetition,
         coordinates: phase.coordinates.clone(),
     });
-    let all_over = watch_over(&stage, &mut world, options, emit);
+    let mut exits = Exits::new(&stage);
+    let all_over = watch_over(&stage, &mut world, &mut exits, options, emit);
     let end = clock::now();
     let sightings = watch.map_or_else(Vec::new, |watch| watch.close());
     if all_over {
@@ -370,7 +429,7 @@ fn run_phase(
     } else {
         world.abandon()
     }
-    Ok(PhaseRecord { sightings, ..stage.gather(end) })
+    Ok((PhaseRecord { sightings, ..stage.gather(end) }, exits.ends_run))
 }
 
 /// The files, directories and devices that a phase works on.
@@ -402,7 +461,7 @@ fn wait_for_line(stage: &Stage, world: &mut World) {
     loop {
         let (ready, over) = (stage.gate.ready(), stage.gate.over());
         note_deaths(stage, world);
-        if over > 0 {
+        if over > 0 && stage.phase().stop != Stop::Alone {
             // Somebody failed: nobody starts.
             stage.gate.stop();
         }
@@ -428,7 +487,13 @@ fn note_deaths(stage: &Stage, world: &mut World) {
 const NUDGE_AFTER_NS: u64 = 200_000_000;
 
 /// Watches the phase until everybody is over; `false`: the user would not wait for those that hang.
-fn watch_over(stage: &Stage, world: &mut World, options: &Options, emit: Emit<'_>) -> bool {
+fn watch_over(
+    stage: &Stage,
+    world: &mut World,
+    exits: &mut Exits,
+    options: &Options,
+    emit: Emit<'_>,
+) -> bool {
     let everybody = stage.seats.len() as u32;
     let start = stage.gate.started();
     let slice_ns = if options.live_ns > 0 { options.live_ns.min(200_000_000) } else { 200_000_000 };
@@ -458,10 +523,11 @@ fn watch_over(stage: &Stage, world: &mut World, options: &Options, emit: Emit<'_
         if over > 0 && stops(stage) {
             stage.gate.stop();
         }
+        exits.look(stage, over);
         // Most see the flag by themselves; those that wait in the kernel do not.
         if now >= nudge_at {
-            world.nudge();
-        } else if stage.gate.stopped() && nudge_at == clock::NEVER {
+            world.nudge(|number| stage.gate.is_stopped(number));
+        } else if stage.gate.stopped_any() && nudge_at == clock::NEVER {
             nudge_at = now + NUDGE_AFTER_NS;
         }
         let asked = signal::was_asked();

@@ -243,7 +243,7 @@ pub fn open(path: &str, flags: i32) -> Result<RawFd, i32> {
 }
 
 fn told(path: &str, errno: i32) -> Failure {
-    Failure::new(format!("cannot open {path}: {}", strerror(errno)))
+    Failure::new(format!("cannot open {path}: {}", strerror(errno))).errno(errno)
 }
 
 /// The system's text for an error number, without Rust's suffix.
@@ -341,7 +341,7 @@ fn length(fd: RawFd) -> Result<Option<u64>, i32> {
 
 /// A failure on a path, with what helps where there is no room.
 pub fn space_failure(path: &str, errno: i32) -> Failure {
-    let failure = Failure::new(format!("{path}: {}", strerror(errno)));
+    let failure = Failure::new(format!("{path}: {}", strerror(errno))).errno(errno);
     match errno {
         libc::ENOSPC | libc::EDQUOT => failure.hint("choose a smaller size, or free some space"),
         _ => failure,

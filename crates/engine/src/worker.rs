@@ -5,9 +5,9 @@
 //! done and nothing is in flight. On this path: no allocation, no lock, no formatting; the clock is read once for each
 //! batch handed over and once for each batch reaped.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use iodyno_model::{ErrorPolicy, Job, Kind, Verb};
+use iodyno_model::{ErrorPolicy, Fatal, Job, Kind, Stage, Tolerance, Verb};
 
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
@@ -65,11 +65,11 @@ impl Worker<'_> {
 
     /// Waits for the start line and then for its own turn; the time at which it begins.
     fn wait_for_turn<E: Engine>(&self, engine: &mut E) -> Tick {
-        let line = self.gate.wait_for_start(self.after);
+        let line = self.gate.wait_for_start(self.number, self.after);
         let mut now = if E::VIRTUAL { engine.now() } else { line };
         let start = &self.job.start;
         let begin = now + start.after_ns + drawn(start.spread_ns, self.seed, self.number);
-        while now < begin && !self.gate.stopped() {
+        while now < begin && !self.gate.is_stopped(self.number) {
             engine.idle(begin);
             now = engine.now();
         }
@@ -106,6 +106,19 @@ impl Worker<'_> {
     }
 }
 
+/// Whether an error is one that is survived.
+fn is_tolerated(tolerance: &Tolerance, verb: Verb, errno: i32) -> bool {
+    if errno < 0 {
+        // What is wrong with content has no number of the system's.
+        return tolerance.verify.contains(&libc::EILSEQ);
+    }
+    match verb.kind() {
+        Kind::Read => tolerance.read.contains(&errno),
+        Kind::Trim => tolerance.trim.contains(&errno),
+        _ => tolerance.write.contains(&errno),
+    }
+}
+
 /// A worker's own part of a spread, the same for the same seed.
 fn drawn(spread_ns: u64, seed: u64, worker: u32) -> u64 {
     ((u128::from(spread_ns) * u128::from(mix(seed ^ mix(u64::from(worker))))) >> 64) as u64
@@ -117,9 +130,13 @@ struct Flight<'a> {
     free: FreeSlots,
     source: Source,
     sheet: Sheet<'a>,
-    gate: &'a Gate,
+    stop: &'a AtomicU32,
     series: SeriesWriter,
     errors_left: u64,
+    /// Errors that do not count against that.
+    tolerance: Option<Box<Tolerance>>,
+    /// No space left is the end, not an error.
+    until_full: bool,
     /// Handed over together at most, and only when so many slots are free.
     batch: usize,
     refill_at: usize,
@@ -157,10 +174,12 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
     let begin = worker.wait_for_turn(&mut engine);
     let mut flight = Flight::new(worker, (worker.source)(&worker.files, begin)?, begin);
     worker.sheet.head.began.store(begin, Relaxed);
-    let gate = worker.gate;
+    worker.sheet.head.began_clock_ns.store(clock::by(worker.job.start.clock_id), Relaxed);
+    let stop = worker.gate.flag(worker.number);
     loop {
         let now = engine.now();
-        let (mut wake, mut over) = (NEVER, gate.stopped() || (now >= flight.deadline && !flight.winds_up()));
+        let (mut wake, mut over) =
+            (NEVER, stop.load(Relaxed) != 0 || (now >= flight.deadline && !flight.winds_up()));
         if !over {
             (wake, over) = flight.hand_over(&mut engine, &mut worker.files, now);
         }
@@ -199,7 +218,7 @@ impl<'a> Flight<'a> {
             free: FreeSlots { slots: (0..worker.depth).rev().collect(), count: depth },
             source,
             sheet: worker.sheet,
-            gate: worker.gate,
+            stop: worker.gate.flag(worker.number),
             batch: if wish.submit_batch == 0 { depth } else { wish.submit_batch as usize },
             refill_at: if wish.low == 0 { 0 } else { depth - (wish.low as usize).min(depth - 1) },
             least: wish.reap_least.clamp(1, worker.depth),
@@ -211,6 +230,11 @@ impl<'a> Flight<'a> {
                 ErrorPolicy::Continue => u64::MAX,
                 ErrorPolicy::AtMost(count) => count.saturating_add(1),
             },
+            tolerance: match &worker.job.errors {
+                ErrorPolicy::Tolerate(tolerance) => Some(tolerance.clone()),
+                _ => None,
+            },
+            until_full: limit.until_full,
             deadline: limit.time_ns.map_or(NEVER, |time_ns| ramp_end.saturating_add(time_ns)),
             ended: begin,
         }
@@ -283,18 +307,18 @@ impl<'a> Flight<'a> {
         if result == UNTALLIED || (io.flags & SILENT != 0 && result >= 0) {
             return;
         }
-        if result == -i64::from(libc::EINTR) && self.gate.stopped() {
+        if result == -i64::from(libc::EINTR) && self.stop.load(Relaxed) != 0 {
             // Interrupted because the run ends.
             return;
         }
         if result < 0 {
             // Kinds of corruption keep their negative code.
             let errno = if result > CORRUPT { -result } else { result } as i32;
-            self.sheet.failure(io.label, io.verb, errno, io.offset, io.file);
-            self.errors_left = self.errors_left.saturating_sub(u64::from(io.flags & FORGIVEN == 0));
-            if self.errors_left == 0 {
-                self.deadline = 0;
+            let is_end = self.until_full && matches!(errno, libc::ENOSPC | libc::EDQUOT);
+            if !is_end {
+                self.sheet.failure(io.label, io.verb, errno, io.offset, io.file);
             }
+            self.fail(&io, errno);
             return;
         }
         let paced = io.flags & PACED != 0;
@@ -306,6 +330,25 @@ impl<'a> Flight<'a> {
         }
         if paced {
             self.sheet.service(io.label, ended.saturating_sub(io.started));
+        }
+    }
+
+    /// What an error means to the worker: it goes on, or it ends.
+    #[cold]
+    fn fail(&mut self, io: &Io, errno: i32) {
+        if matches!(errno, libc::ENOSPC | libc::EDQUOT) && self.until_full {
+            (self.errors_left, self.deadline) = (0, 0);
+            return;
+        }
+        if self.tolerance.as_ref().is_some_and(|tolerance| is_tolerated(tolerance, io.verb, errno)) {
+            return;
+        }
+        self.errors_left = self.errors_left.saturating_sub(u64::from(io.flags & FORGIVEN == 0));
+        if self.errors_left == 0 {
+            self.deadline = 0;
+            let (verb, target) = (Some(io.verb), Some(io.file));
+            let (offset, bytes) = (io.offset, io.bytes);
+            self.sheet.end_by(&Fatal { errno, stage: Stage::Run, verb, target, offset, bytes });
         }
     }
 

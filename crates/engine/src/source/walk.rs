@@ -515,5 +515,5 @@ pub fn shares(weights: impl Iterator<Item = f64> + Clone) -> Result<Vec<u64>, Fa
 
 /// A diagnostic as the reason why a worker cannot start.
 pub fn failure(diagnostic: iodyno_model::Diagnostic) -> Failure {
-    Failure { message: diagnostic.message, hint: diagnostic.hint }
+    Failure { message: diagnostic.message, hint: diagnostic.hint, errno: 0 }
 }
