@@ -325,6 +325,10 @@ pub struct Span {
     /// Relative offsets are rounded up to a multiple of this, bytes; 0: not at all.
     #[serde(default)]
     pub align_bytes: u64,
+    /// Whether an operation that begins inside may end beyond, where the target is longer. Gaps and windows then go by
+    /// the target's end, and wrap until a limit ends them (fio).
+    #[serde(default)]
+    pub overhang: bool,
 }
 
 /// Which of several files comes next.
@@ -355,6 +359,9 @@ pub struct Every {
     pub verb: Verb,
     /// After how many, at least 1.
     pub operations: u64,
+    /// Only between operations: not after the last one.
+    #[serde(default)]
+    pub between: bool,
 }
 
 /// What to do when a block that is still in flight comes again.

@@ -249,9 +249,10 @@ fn span(node: &Node) -> Read<Span> {
     if node.word().is_some() {
         return Ok(Span { length: extent(node)?, ..Span::default() });
     }
-    known(node, &["offset", "length", "increment", "align"])?;
+    known(node, &["offset", "length", "increment", "align", "overhang"])?;
     Ok(Span {
         align_bytes: may(node, "align", some_bytes, 0)?,
+        overhang: may(node, "overhang", super::value::flag, false)?,
         offset: may(node, "offset", extent, Extent::Rest)?,
         length: may(node, "length", extent, Extent::Rest)?,
         increment: may(node, "increment", extent, Extent::Rest)?,
@@ -286,7 +287,7 @@ fn order(node: &Node) -> Read<FileOrder> {
 fn every(node: &Node) -> Read<Vec<Every>> {
     let one = |entry: &super::tree::Entry| {
         let operations = count(&entry.node).map_err(|error| format!("{error} for {}", entry.name))?;
-        Ok(Every { verb: verb_named(&entry.name)?, operations })
+        Ok(Every { verb: verb_named(&entry.name)?, operations, between: false })
     };
     match node.entries() {
         [] => Err("expected verbs and counts such as { fsync = 32 }".into()),

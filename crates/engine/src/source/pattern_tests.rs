@@ -229,9 +229,9 @@ fn directions_walk_for_themselves_and_carry_their_labels() {
 #[test]
 fn insertions_come_after_so_many_writes() {
     let every = vec![
-        Every { verb: Verb::Fdatasync, operations: 2 },
-        Every { verb: Verb::Stat, operations: 3 },
-        Every { verb: Verb::Fsync, operations: 6 },
+        Every { verb: Verb::Fdatasync, operations: 2, between: false },
+        Every { verb: Verb::Stat, operations: 3, between: false },
+        Every { verb: Verb::Fsync, operations: 6, between: false },
     ];
     let pattern = Pattern { every, ..Pattern::of(Verb::Write, Pick::Sequential, 4) };
     let bench = Bench::new(pattern, &[(0, 24)]);
