@@ -33,13 +33,17 @@ use crate::{placement, signal};
 pub struct Options {
     /// How often a live event is wanted, ns; 0: never.
     pub live_ns: u64,
+    /// Whether live events carry the latencies so far.
+    pub live_latency: bool,
+    /// How often the record so far of a running phase is wanted, ns; 0: only when the user asks.
+    pub interim_ns: u64,
     /// Whether witnesses watch.
     pub witness: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { live_ns: 500_000_000, witness: true }
+        Options { live_ns: 500_000_000, live_latency: false, interim_ns: 0, witness: true }
     }
 }
 
@@ -238,7 +242,12 @@ impl Stage {
         let (job, entry) = (&self.phase().jobs[index], self.entries[index]);
         placement::apply(&job.placement, worker)?;
         let asker = Asker { job: &job.name, worker, repetition: self.phase().repetition };
-        let access = Access { files: entry.files, reads_to_write: entry.reads_to_write };
+        let access = Access {
+            files: entry.files,
+            reads_to_write: entry.reads_to_write,
+            writes_to_read: entry.writes_to_read,
+            peers: entry.peers,
+        };
         let mut files = open::open_files(&self.plan, job, asker, access)?;
         files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
         if job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate) {
@@ -258,6 +267,7 @@ impl Stage {
         let after = job.start.after_job.as_ref();
         let after = after.and_then(|name| self.phase().jobs.iter().position(|job| job.name == *name));
         let mut seat = Worker {
+            plan: &self.plan,
             job,
             gate: &self.gate,
             sheet: self.sheets.sheet(number as usize),

@@ -20,6 +20,7 @@ pub mod failure;
 pub mod gate;
 pub mod io;
 pub mod memory;
+mod mismatch;
 pub mod open;
 pub mod payload;
 pub mod placement;

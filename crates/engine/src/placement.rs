@@ -14,8 +14,8 @@ pub fn apply(placement: &Placement, worker: u32) -> Result<(), Failure> {
         let alone = placement.cpus[worker as usize % placement.cpus.len()];
         affinity(if placement.spread { std::slice::from_ref(&alone) } else { &placement.cpus })?;
     }
-    if let Some(node) = placement.numa_node {
-        prefer_node(node)?;
+    if let Some(memory) = &placement.numa_memory {
+        prefer_node(memory.nodes.first().copied().unwrap_or(0))?;
     }
     if let Some(nice) = placement.nice {
         // SAFETY: the call takes no pointers.
@@ -27,7 +27,7 @@ pub fn apply(placement: &Placement, worker: u32) -> Result<(), Failure> {
         io_priority(class, level)?;
     }
     if let Some(group) = &placement.cgroup {
-        let file = format!("{group}/cgroup.procs");
+        let file = format!("{}/cgroup.procs", group.path);
         std::fs::write(&file, "0").map_err(|error| Failure::new(format!("{file}: {error}")))?;
     }
     if let Some((uid, gid)) = placement.identity {
@@ -37,7 +37,11 @@ pub fn apply(placement: &Placement, worker: u32) -> Result<(), Failure> {
 }
 
 #[cfg(target_os = "linux")]
-fn affinity(cpus: &[u32]) -> Result<(), Failure> {
+/// Lets the calling thread run on these CPUs only.
+///
+/// # Errors
+/// None of them may be used.
+pub(crate) fn affinity(cpus: &[u32]) -> Result<(), Failure> {
     // SAFETY: the set is plain memory and valid for the calls; CPU_SET ignores numbers that do not fit.
     let failed = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
@@ -91,7 +95,7 @@ fn become_user(uid: u32, gid: u32) -> Result<(), Failure> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn affinity(_cpus: &[u32]) -> Result<(), Failure> {
+pub(crate) fn affinity(_cpus: &[u32]) -> Result<(), Failure> {
     Err(Failure::new("a CPU list is a Linux option").hint("leave it out here"))
 }
 

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use iodyno_model::histogram::{self, BUCKETS};
 use iodyno_model::{
-    ErrorCount, Fatal, Histogram, Kind, Line, Series, SeriesRow, Stage, Tally, Verb, WorkerRecord,
+    ErrorCount, Fatal, Histogram, Kind, Line, Mismatch, Series, SeriesRow, Stage, Tally, Verb, WorkerRecord,
 };
 
 use crate::clock::Tick;
 use crate::memory::Mapping;
+use crate::mismatch;
 
 /// Kinds of error that are told apart; more of them are counted as the last.
 const ERRORS: usize = 16;
@@ -25,6 +26,8 @@ const ROW_NS: u64 = 1_000_000_000;
 const FAILURE_WORDS: usize = 120;
 /// Room for a worker's complaints.
 const COMPLAINT_WORDS: usize = 1024;
+/// Room for the facts behind them.
+const MISMATCH_WORDS: usize = 4096;
 
 /// Adds to a counter that only this worker writes.
 #[inline(always)]
@@ -137,6 +140,7 @@ pub struct Head {
     fatal: FatalSheet,
     failure: Text<FAILURE_WORDS>,
     complaints: Text<COMPLAINT_WORDS>,
+    mismatches: Text<MISMATCH_WORDS>,
 }
 
 /// A text in words of four bytes, so that it can lie in shared memory.
@@ -320,6 +324,13 @@ impl Sheet<'_> {
         self.head.complaints.write(&text);
     }
 
+    /// Writes down the facts of what was wrong with what was read, as many as there is room for.
+    pub fn mismatch(&self, mismatches: &[Mismatch]) {
+        if !mismatches.is_empty() {
+            self.head.mismatches.write(&mismatch::encode(mismatches, MISMATCH_WORDS * 4));
+        }
+    }
+
     /// Operations, short ones and bytes of a verb so far.
     pub fn progress(&self, labels: &[(String, Verb)], kind: Kind) -> (u64, u64, u64) {
         labels.iter().zip(self.lines).filter(|((_, verb), _)| verb.kind() == kind).fold(
@@ -390,6 +401,7 @@ impl Sheet<'_> {
             steady: None,
             found_depth: None,
             complaints: self.head.complaints.read().lines().map(String::from).collect(),
+            mismatches: mismatch::decode(&self.head.mismatches.read()),
             pid: 0,
             tally: None,
         }

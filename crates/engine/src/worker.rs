@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use iodyno_model::{ErrorPolicy, Fatal, Job, Kind, Stage, Tolerance, Verb};
+use iodyno_model::{ErrorPolicy, Fatal, Job, Kind, Plan, Stage, Tolerance, Verb};
 
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
@@ -27,6 +27,8 @@ const CORRUPT: i64 = -1000;
 
 /// One worker, ready to go.
 pub struct Worker<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
     /// Its job.
     pub job: &'a Job,
     /// Where the start line and the stop flag are.
@@ -54,6 +56,7 @@ pub struct Worker<'a> {
 impl Worker<'_> {
     fn setup(&self) -> Setup<'_> {
         Setup {
+            plan: self.plan,
             job: self.job,
             depth: self.depth,
             files: &self.files,
@@ -202,7 +205,11 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
     }
     worker.finish(&mut flight.ended);
     flight.close(worker.kinds, begin);
+    for late in flight.source.close() {
+        worker.sheet.failure(late.label, Verb::Read, late.code, late.offset, late.file);
+    }
     worker.sheet.complain(&flight.source.complaints());
+    worker.sheet.mismatch(flight.source.mismatches());
     flight.source.failure().map_or(Ok(()), |failure| Err(failure.clone()))
 }
 

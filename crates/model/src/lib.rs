@@ -21,6 +21,7 @@ pub mod origin;
 pub mod pace;
 pub mod pattern;
 pub mod payload;
+pub mod placement;
 pub mod plan;
 pub mod record;
 pub mod setting;
@@ -29,10 +30,11 @@ pub mod tally;
 pub mod target;
 pub mod units;
 pub mod verb;
+pub mod verify;
 pub mod workload;
 
 pub use conversation::{Action as PeerAction, Conversation, Input as PeerInput};
-pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, Started};
+pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, Started, WorkerState};
 pub use finding::{DeviceActivity, Figure, Finding, Severity, Sighting};
 pub use histogram::Histogram;
 pub use origin::{Diagnostic, Level, Origin};
@@ -40,10 +42,11 @@ pub use pace::{Arrivals, Criterion, LatencyTarget, Limit, Pace, Rate, Steady, Th
 pub use pattern::{
     Blend, Coverage, Directed, Every, FileOrder, Mix, Overlap, Pattern, Pick, Share, Size, Span, Window, Zone,
 };
-pub use payload::{Content, Payload, Refresh, Stamp, Verify, VerifyWhen};
+pub use payload::{Content, Dedupe, Payload, Refresh, Template};
+pub use placement::{BufferKind, Buffers, ControlGroup, Hooks, NumaMemory, NumaPolicy, Placement, SAME_ID};
 pub use plan::{
-    Depth, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish, Intent, Job, Journal, Measure, Phase, Place,
-    Placement, Plan, Ranks, Repeat, Start, Stop, Submit, Tolerance, WorkerKind,
+    Depth, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish, Intent, Job, Journal, Measure, Phase, Place, Plan,
+    Ranks, Repeat, Start, Stop, Submit, Tolerance, WorkerKind,
 };
 pub use record::{
     Fatal, FoundDepth, JobRecord, Machine, PhaseRecord, Record, Stage, SteadyRecord, WorkerRecord,
@@ -51,8 +54,12 @@ pub use record::{
 pub use setting::Setting;
 pub use sweep::{Coordinate, Parameter, Sweep, Value};
 pub use tally::{ErrorCount, Line, Series, SeriesRow, Tally};
-pub use target::{Direct, Extent, Items, Open, OpenMode, OpenSync, Prepare, Target, TargetFacts, TargetKind};
+pub use target::{
+    Advice, Direct, Extent, FileLock, Items, Open, OpenMode, OpenSync, Prepare, Target, TargetFacts,
+    TargetKind, WriteLife,
+};
 pub use verb::{Kind, Verb, VerbSet};
+pub use verify::{Checksum, HeaderStamp, Mismatch, Stamp, TrimBack, Verify, VerifyState, VerifyWhen, Wrong};
 pub use workload::{
     Action, Actor, AtEnd, Expect, Item, Offset, Operation, Per, Script, Shared, SharedKind, SharedUse, Step,
     Timing, Trace, TraceEntry, Transfer, Workload,

@@ -362,6 +362,17 @@ pub struct Every {
     /// Only between operations: not after the last one.
     #[serde(default)]
     pub between: bool,
+    /// What a `sync_file_range` does to what was written since the last one, as its system call numbers it: 1 waits
+    /// before, 2 starts to write, 4 waits after; 0: starts to write. Other verbs have none.
+    #[serde(default)]
+    pub flags: u32,
+}
+
+impl Every {
+    /// A verb without flags.
+    pub fn new(verb: Verb, operations: u64) -> Self {
+        Every { verb, operations, between: false, flags: 0 }
+    }
 }
 
 /// What to do when a block that is still in flight comes again.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::origin::Origin;
 use crate::pace::{Limit, Pace};
 use crate::payload::Payload;
+use crate::placement::{Buffers, Hooks, Placement};
 use crate::setting::Setting;
 use crate::sweep::{Coordinate, Sweep};
 use crate::target::Target;
@@ -132,6 +133,12 @@ pub struct Job {
     /// Where on the machine.
     #[serde(default)]
     pub placement: Placement,
+    /// Where the memory of its buffers comes from.
+    #[serde(default)]
+    pub buffers: Buffers,
+    /// What runs before and after it.
+    #[serde(default)]
+    pub hooks: Hooks,
     /// On which ranks.
     #[serde(default)]
     pub ranks: Ranks,
@@ -179,6 +186,8 @@ impl Job {
             start: Start::default(),
             payload: Payload::default(),
             placement: Placement::default(),
+            buffers: Buffers::default(),
+            hooks: Hooks::default(),
             ranks: Ranks::default(),
             place: Place::default(),
             errors: ErrorPolicy::default(),
@@ -365,32 +374,6 @@ pub enum Place {
     RandomAway(u32),
     /// A seeded permutation of all ranks.
     Permuted,
-}
-
-/// Where on the machine a worker runs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Placement {
-    /// CPUs it may use; empty: any. Worker n takes the n-th alone when `spread`.
-    #[serde(default)]
-    pub cpus: Vec<u32>,
-    /// One CPU of the list for each worker, in turn.
-    #[serde(default)]
-    pub spread: bool,
-    /// NUMA node its memory comes from.
-    #[serde(default)]
-    pub numa_node: Option<u32>,
-    /// Nice value, -20 to 19.
-    #[serde(default)]
-    pub nice: Option<i32>,
-    /// I/O priority class (1 real time, 2 best effort, 3 idle) and level (0 to 7).
-    #[serde(default)]
-    pub io_priority: Option<(u8, u8)>,
-    /// User and group id of the worker; needs processes.
-    #[serde(default)]
-    pub identity: Option<(u32, u32)>,
-    /// Control group the worker joins; needs processes.
-    #[serde(default)]
-    pub cgroup: Option<String>,
 }
 
 /// What a worker does after an error.

@@ -6,7 +6,9 @@
 //! It refuses the server (no authentication, and jobs may run shell commands), and engines whose hardware or library is
 //! not here, each by name with what to use instead.
 
+pub mod lower;
 pub mod options;
+pub mod report;
 pub mod settings;
 pub mod value;
 pub mod view;

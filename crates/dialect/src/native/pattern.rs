@@ -8,7 +8,7 @@ use iodyno_model::{
 use super::fields::Fields;
 use super::tree::{Node, Value};
 use super::value::{
-    Read, bytes, choice, count, extent, number, percent, percent_of, small_count, some_bytes, verb,
+    Read, bytes, choice, count, extent, number, percent, percent_of, small, small_count, some_bytes, verb,
     verb_named,
 };
 
@@ -286,8 +286,15 @@ fn order(node: &Node) -> Read<FileOrder> {
 
 fn every(node: &Node) -> Read<Vec<Every>> {
     let one = |entry: &super::tree::Entry| {
+        let verb = verb_named(&entry.name)?;
+        if entry.node.word().is_none() {
+            known(&entry.node, &["operations", "flags", "between"])?;
+            let operations = must(&entry.node, "operations", count)?;
+            let between = may(&entry.node, "between", super::value::flag, false)?;
+            return Ok(Every { verb, operations, between, flags: may(&entry.node, "flags", small, 0)? });
+        }
         let operations = count(&entry.node).map_err(|error| format!("{error} for {}", entry.name))?;
-        Ok(Every { verb: verb_named(&entry.name)?, operations, between: false })
+        Ok(Every::new(verb, operations))
     };
     match node.entries() {
         [] => Err("expected verbs and counts such as { fsync = 32 }".into()),

@@ -228,11 +228,7 @@ fn directions_walk_for_themselves_and_carry_their_labels() {
 
 #[test]
 fn insertions_come_after_so_many_writes() {
-    let every = vec![
-        Every { verb: Verb::Fdatasync, operations: 2, between: false },
-        Every { verb: Verb::Stat, operations: 3, between: false },
-        Every { verb: Verb::Fsync, operations: 6, between: false },
-    ];
+    let every = vec![Every::new(Verb::Fdatasync, 2), Every::new(Verb::Stat, 3), Every::new(Verb::Fsync, 6)];
     let pattern = Pattern { every, ..Pattern::of(Verb::Write, Pick::Sequential, 4) };
     let bench = Bench::new(pattern, &[(0, 24)]);
     let verbs: Vec<&str> = bench.draw(0, 100).iter().map(|io| io.verb.name()).collect();

@@ -92,6 +92,7 @@ impl Stand {
             })
         };
         let mut worker = Worker {
+            plan: &self.plan,
             job,
             gate: &gate,
             sheet: sheets.sheet(0),

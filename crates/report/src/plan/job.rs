@@ -1,9 +1,10 @@
 //! A job in words: who, on what, what, how fast, from when, until when.
 
 use iodyno_model::{
-    Arrivals, Criterion, Depth, Directed, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish, Job, Journal, Kind,
-    LatencyTarget, Limit, Measure, Pace, Per, Phase, Place, Placement, Plan, Ranks, Rate, SharedKind,
-    SharedUse, Start, Steady, Submit, Tolerance, Verb, WorkerKind, Workload,
+    Arrivals, BufferKind, Buffers, Criterion, Depth, Directed, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish,
+    Hooks, Job, Journal, Kind, LatencyTarget, Limit, Measure, NumaMemory, NumaPolicy, Pace, Per, Phase,
+    Place, Placement, Plan, Ranks, Rate, SAME_ID, SharedKind, SharedUse, Start, Steady, Submit, Tolerance,
+    Verb, WorkerKind, Workload,
 };
 
 use super::exact::{bytes, many, number, time};
@@ -300,6 +301,8 @@ fn finish(finish: &Finish) -> Option<String> {
 
 fn rest(job: &Job) -> Vec<String> {
     let mut lines = placement(&job.placement);
+    lines.extend(buffers(&job.buffers));
+    lines.extend(hooks(&job.hooks));
     match job.ranks {
         Ranks::All => {}
         Ranks::First(count) => lines.push(format!("on the first {}", many(count.into(), "rank"))),
@@ -349,23 +352,87 @@ fn exit(exit: Exit) -> String {
 fn placement(placement: &Placement) -> Vec<String> {
     let mut words = Vec::new();
     if !placement.cpus.is_empty() {
-        let cpus: Vec<_> = placement.cpus.iter().map(ToString::to_string).collect();
         let spread = if placement.spread { ", one for each worker" } else { "" };
-        words.push(format!("on CPUs {}{spread}", cpus.join(", ")));
+        words.push(format!("on CPUs {}{spread}", numbers(&placement.cpus)));
     } else if placement.spread {
         words.push("one CPU for each worker".into());
     }
-    words.extend(placement.numa_node.map(|node| format!("memory of NUMA node {node}")));
+    if !placement.numa_cpu_nodes.is_empty() {
+        words.push(format!("on the CPUs of NUMA nodes {}", numbers(&placement.numa_cpu_nodes)));
+    }
+    words.extend(placement.numa_memory.as_ref().map(numa));
     words.extend(placement.nice.map(|nice| format!("nice {nice}")));
     words.extend(
         placement.io_priority.map(|(class, level)| format!("I/O priority class {class} level {level}")),
     );
-    words.extend(placement.identity.map(|(user, group)| format!("as user {user} group {group}")));
-    words.extend(placement.cgroup.as_ref().map(|group| format!("in cgroup {group}")));
+    if placement.io_priority_hint > 0 {
+        words.push(format!("I/O priority hint {}", placement.io_priority_hint));
+    }
+    words.extend(placement.identity.map(|(user, group)| match (user, group) {
+        (SAME_ID, group) => format!("as group {group}"),
+        (user, SAME_ID) => format!("as user {user}"),
+        (user, group) => format!("as user {user} group {group}"),
+    }));
+    words.extend(placement.cgroup.as_ref().map(|group| {
+        let weight = group.weight.map_or_else(String::new, |weight| format!(", weight {weight}"));
+        format!("in cgroup {}{weight}{}", group.path, if group.keep { ", kept" } else { "" })
+    }));
+    words.extend(placement.io_scheduler.as_ref().map(|name| format!("I/O scheduler {name}")));
     match words.is_empty() {
         true => Vec::new(),
         false => vec![words.join(" · ")],
     }
+}
+
+fn numbers(all: &[u32]) -> String {
+    all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn numa(memory: &NumaMemory) -> String {
+    let node = match memory.nodes.len() {
+        0 => {
+            return match memory.policy {
+                NumaPolicy::Standard => "memory as the system has it".into(),
+                NumaPolicy::Interleave => "memory of all NUMA nodes in turn".into(),
+                _ => "memory of the local NUMA node".into(),
+            };
+        }
+        1 => format!("memory of NUMA node {}", numbers(&memory.nodes)),
+        _ => format!("memory of NUMA nodes {}", numbers(&memory.nodes)),
+    };
+    match memory.policy {
+        NumaPolicy::Prefer => format!("{node} if possible"),
+        NumaPolicy::Interleave => format!("{node} in turn"),
+        _ => node,
+    }
+}
+
+fn buffers(buffers: &Buffers) -> Vec<String> {
+    let mut words = Vec::new();
+    let file = buffers.file.as_ref().map_or_else(String::new, |file| format!(" of {file}"));
+    let huge = if buffers.huge_pages { ", huge pages" } else { "" };
+    match buffers.kind {
+        BufferKind::Mapping if file.is_empty() && huge.is_empty() => {}
+        BufferKind::Mapping => words.push(format!("buffers in a mapping{file}{huge}")),
+        BufferKind::Heap => words.push("buffers on the heap".into()),
+        BufferKind::SharedMapping => words.push(format!("buffers in a shared mapping{file}{huge}")),
+        BufferKind::Segment => words.push(format!("buffers in a shared memory segment{huge}")),
+    }
+    if buffers.huge_page_bytes > 0 {
+        words.push(format!("pages of {}", bytes(buffers.huge_page_bytes)));
+    }
+    if buffers.align_bytes > 0 {
+        words.push(format!("buffers aligned to {}", bytes(buffers.align_bytes)));
+    }
+    if buffers.locked_bytes > 0 {
+        words.push(format!("{} of memory locked besides", bytes(buffers.locked_bytes)));
+    }
+    if words.is_empty() { Vec::new() } else { vec![words.join(" · ")] }
+}
+
+fn hooks(hooks: &Hooks) -> Vec<String> {
+    let before = hooks.before.iter().map(|command| format!("before it: {command}"));
+    before.chain(hooks.after.iter().map(|command| format!("after it: {command}"))).collect()
 }
 
 fn place(place: Place) -> Option<String> {

@@ -212,8 +212,10 @@ fn order(order: &FileOrder) -> Option<String> {
 
 fn every(every: &Every) -> String {
     let what = if every.verb.kind() == Kind::Sync { "write" } else { "operation" };
+    let flags = if every.flags > 0 { format!(" (flags {})", every.flags) } else { String::new() };
     let between = if every.between { ", but the last" } else { "" };
-    format!("{} after every {}{between}", every.verb, many(every.operations, what).trim_start_matches("1 "))
+    let after = many(every.operations, what);
+    format!("{}{flags} after every {}{between}", every.verb, after.trim_start_matches("1 "))
 }
 
 /// A pause in words.

@@ -187,7 +187,7 @@ fn each_place_gets_all_verbs_in_turn() {
 #[test]
 fn syncs_between_do_not_come_last() {
     let verbs = |operations, fdatasync: Option<u64>| {
-        let every = |verb, operations| Every { verb, operations, between: true };
+        let every = |verb, operations| Every { between: true, ..Every::new(verb, operations) };
         let mut pattern = soft(Verb::Write, Pick::Sequential);
         pattern.every.push(every(Verb::Fsync, operations));
         pattern.every.extend(fdatasync.map(|operations| every(Verb::Fdatasync, operations)));

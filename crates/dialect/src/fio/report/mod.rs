@@ -1,0 +1,5 @@
+//! fio's handwriting.
+mod bins;
+mod date;
+mod number;
+mod samples;
