@@ -15,6 +15,7 @@ pub mod check;
 pub mod clock;
 pub mod conductor;
 pub mod engines;
+pub mod exits;
 pub mod failure;
 pub mod gate;
 pub mod io;

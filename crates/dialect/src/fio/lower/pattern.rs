@@ -279,7 +279,9 @@ fn every(ask: &mut Ask<'_>, direction: &Direction) -> Vec<Every> {
     }
     for (name, verb) in [("fsync", Verb::Fsync), ("fdatasync", Verb::Fdatasync)] {
         match ask.whole(name) {
-            Some(operations) if operations > 0 => inserted.push(Every::new(verb, operations as u64)),
+            Some(operations) if operations > 0 => {
+                inserted.push(Every { between: true, ..Every::new(verb, operations as u64) })
+            }
             _ => {}
         }
     }

@@ -34,7 +34,6 @@ pub const ROWS: &[Row] = &[
     whole("fsync", 0, MOST, "fsync after every N writes").or("0"),
     whole("fdatasync", 0, MOST, "fdatasync after every N writes").or("0"),
     whole("write_barrier", 0, MOST, "every Nth write is a barrier")
-        
         .or("0")
         .ignored("Linux dropped barrier requests in 2010, and fio passes none on"),
     row(

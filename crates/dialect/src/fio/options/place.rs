@@ -22,9 +22,7 @@ pub const ROWS: &[Row] = &[
         "where memory comes from: default, prefer, bind, interleave, local",
     ),
     switch("thread", "workers are threads; without it processes"),
-    row("hugepage-size", Kind::Bytes, "BYTES", Reading::Bytes(0, MOST), "size of a huge page")
-        
-        .or("2097152"),
+    row("hugepage-size", Kind::Bytes, "BYTES", Reading::Bytes(0, MOST), "size of a huge page").or("2097152"),
     word("profile", words::PROFILES, "a built-in set of jobs")
         .refused("profiles are not done", "write its jobs out"),
     path("cgroup", "NAME", "run in this control group"),

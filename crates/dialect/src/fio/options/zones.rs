@@ -32,7 +32,5 @@ pub const ROWS: &[Row] = &[
         .also(&["fdp_pli_select"])
         .refused(PLACED, LEAVE),
     text("plids", "LIST", "placement identifiers").also(&["fdp_pli"]).refused(PLACED, LEAVE),
-    text("dp_scheme", "FILE", "which offsets get which identifier")
-        
-        .refused(PLACED, LEAVE),
+    text("dp_scheme", "FILE", "which offsets get which identifier").refused(PLACED, LEAVE),
 ];
