@@ -1,5 +1,5 @@
 //! fio's handwriting.
-mod bins;
+pub mod bins;
 mod date;
 mod number;
 mod samples;
