@@ -35,6 +35,12 @@ impl From<Skip> for Trouble {
     }
 }
 
+impl From<&str> for Trouble {
+    fn from(said: &str) -> Trouble {
+        Trouble::Found(said.to_string())
+    }
+}
+
 impl From<String> for Trouble {
     fn from(said: String) -> Trouble {
         Trouble::Found(said)
