@@ -14,6 +14,19 @@ mod surroundings;
 
 pub use surroundings::Surroundings;
 
+/// The number by which the kernel knows the calling worker.
+#[cfg(target_os = "linux")]
+pub fn pid() -> u32 {
+    // SAFETY: the call takes nothing and cannot fail.
+    unsafe { libc::gettid() as u32 }
+}
+
+/// The number of the calling worker's process.
+#[cfg(not(target_os = "linux"))]
+pub fn pid() -> u32 {
+    std::process::id()
+}
+
 /// Moves the calling worker where its job wants it.
 ///
 /// # Errors

@@ -65,6 +65,16 @@ impl Blocks {
         ends.read.0.min(ends.write.0).min(ends.trim.0).max(1)
     }
 
+    /// Whether the alignment of a used direction differs from its smallest block.
+    pub fn moves_align(&self, direction: &Direction) -> bool {
+        let each = [
+            (direction.reads, self.align.read, self.ends.read.0),
+            (direction.writes, self.align.write, self.ends.write.0),
+            (direction.trims, self.align.trim, self.ends.trim.0),
+        ];
+        each.iter().any(|(is, align, least)| *is && *align != 0 && align != least)
+    }
+
     /// Whether every block of the directions that are used has the same size.
     pub fn all_alike(&self, direction: &Direction) -> bool {
         let used = self.used(direction);

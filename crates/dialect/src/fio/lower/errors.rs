@@ -42,7 +42,11 @@ fn ignored(ask: &mut Ask<'_>, tolerance: &mut Tolerance) {
             Ok(numbers) => *list = Some(numbers),
             Err(name) => {
                 let message = format!("`ignore_error={text}`: no error is called `{name}`");
-                ask.refuse("ignore_error", message, "names or numbers of errors, e.g. ignore_error=EIO,ENOSPC:122");
+                ask.refuse(
+                    "ignore_error",
+                    message,
+                    "names or numbers of errors, e.g. ignore_error=EIO,ENOSPC:122",
+                );
             }
         }
     }

@@ -38,7 +38,8 @@ pub fn figures(ask: &mut Ask<'_>) -> Figures {
 fn percentiles(ask: &Ask<'_>) -> Option<Vec<f64>> {
     let text = ask.text("percentile_list")?;
     let numbers = text.split([':', ',']).map(|part| part.trim().trim_end_matches('%').parse::<f64>());
-    let mut list: Vec<f64> = numbers.filter_map(Result::ok).filter(|number| (0.0..=100.0).contains(number)).collect();
+    let mut list: Vec<f64> =
+        numbers.filter_map(Result::ok).filter(|number| (0.0..=100.0).contains(number)).collect();
     list.sort_by(f64::total_cmp);
     list.dedup();
     (!list.is_empty()).then_some(list)

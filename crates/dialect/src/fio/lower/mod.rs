@@ -13,16 +13,24 @@ pub mod ask;
 pub mod blocks;
 pub mod direction;
 pub mod engine;
+pub mod errors;
+pub mod figures;
 pub mod limit;
 pub mod names;
 pub mod number;
+pub mod pace;
 pub mod pattern;
 pub mod payload;
+pub mod placement;
 pub mod size;
 pub mod targets;
+pub mod template;
+pub mod verify;
 pub mod view;
 
-use iodyno_model::{Diagnostic, Job, Phase, Plan, Target, WorkerKind, Workload};
+use iodyno_model::{
+    Diagnostic, FileOrder, Job, Pattern, Phase, Pick, Plan, Size, Start, Stop, Target, WorkerKind, Workload,
+};
 
 use super::settings::Settings;
 use super::view::{Style, View};
@@ -130,7 +138,7 @@ impl<'a> Lowering<'a> {
         let started = self.plan.phases.last().is_some_and(|phase| !phase.jobs.is_empty());
         if self.plan.phases.is_empty() || (wall && started) {
             let name = format!("group {}", self.group.0);
-            self.plan.phases.push(Phase { name, ..Phase::default() });
+            self.plan.phases.push(Phase { name, stop: Stop::Alone, ..Phase::default() });
         }
     }
 
@@ -160,19 +168,32 @@ impl<'a> Lowering<'a> {
         let targets = targets::targets(ask, found);
         let targets = targets.into_iter().map(|target| self.target(target)).collect();
         let pattern = pattern::pattern(ask, found);
+        let drawn = is_drawn(&pattern);
+        let mut payload = payload::payload(ask, self.loader);
+        payload.verify = verify::verify(ask, found, self.threads, clones, self.loader);
+        let phase = self.plan.phases.last_mut().expect("a phase was begun");
         Job {
             workers: clones,
             kind: match ask.flag("thread", false) {
                 true => WorkerKind::Threads,
                 false => WorkerKind::Processes,
             },
+            seed: drawn.then(|| seed(ask, self.loader).wrapping_add(self.threads.into())),
             settings: found.engine.settings.clone(),
-            depth: engine::depth(ask),
+            depth: engine::depth(ask, &found.engine),
+            pace: pace::pace(ask, found, phase),
             limit: limit::limit(ask, found),
-            start: limit::start(ask),
-            payload: payload::payload(ask, self.loader),
+            start: Start { after_job: waits_for(ask, &self.view, phase), ..limit::start(ask) },
+            payload,
+            placement: placement::placement(ask),
+            buffers: placement::buffers(ask),
+            hooks: placement::hooks(ask),
+            errors: errors::policy(ask),
             finish: limit::finish(ask, found),
             group: ask.flag("group_reporting", false).then(|| format!("group {}", self.group.0)),
+            set: self.group.0,
+            exit: errors::exit(ask),
+            measure: figures::measure(ask, found, clones),
             origin: ask.settings.origin.clone(),
             ..Job::new(ask.job(), found.engine.name, targets, Workload::Pattern(Box::new(pattern)))
         }
@@ -189,6 +210,30 @@ impl<'a> Lowering<'a> {
             }
         }
     }
+}
+
+/// Whether chance decides anything that a job does.
+fn is_drawn(pattern: &Pattern) -> bool {
+    let picks = [&pattern.pick.read, &pattern.pick.write, &pattern.pick.trim];
+    let sizes = [&pattern.size.read, &pattern.size.write, &pattern.size.trim];
+    picks.iter().any(|pick| !matches!(pick, Pick::Sequential | Pick::Gap(_)))
+        || sizes.iter().any(|size| !matches!(size, Size::Fixed(_)))
+        || (pattern.mix.shares.len() > 1 && !pattern.mix.in_turn)
+        || matches!(pattern.files, FileOrder::Drawn { .. })
+}
+
+/// `wait_for`: a job that was written earlier; one of an earlier phase has ended anyway.
+fn waits_for(ask: &mut Ask<'_>, view: &View, phase: &Phase) -> Option<String> {
+    let name = ask.text("wait_for")?;
+    let same = view.jobs.iter().filter(|job| job.name == name).count();
+    let message = match same {
+        1 => return phase.jobs.iter().any(|job| job.name == name).then(|| name.to_string()),
+        0 if name == ask.job() => format!("{name}: a job cannot wait for itself"),
+        0 => format!("{}: waitee job {name} unknown", ask.job()),
+        _ => format!("{}: waitee job {name} is ambiguous", ask.job()),
+    };
+    ask.refuse("wait_for", message, "name one job that stands earlier in the file");
+    None
 }
 
 /// What several parts of a job depend on.

@@ -60,7 +60,8 @@ fn limits(ask: &Ask<'_>, name: &str) -> bool {
 
 /// Rates of the directions that are used, by bytes or by operations.
 fn rates(ask: &Ask<'_>, found: &Found, bytes: &str, operations: &str) -> Directed<Rate> {
-    let (by_bytes, by_operations) = (ask.triple(bytes).unwrap_or_default(), ask.triple(operations).unwrap_or_default());
+    let (by_bytes, by_operations) =
+        (ask.triple(bytes).unwrap_or_default(), ask.triple(operations).unwrap_or_default());
     let rate = |used: bool, bytes: Option<u64>, operations: Option<u64>| match (bytes, operations) {
         _ if !used => Rate::Unlimited,
         (Some(bytes), _) if bytes > 0 => Rate::Bytes(bytes),

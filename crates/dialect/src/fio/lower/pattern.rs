@@ -1,41 +1,91 @@
 //! What is done where: the mix of directions, the way places are picked, which file comes next, what is inserted.
 
 use iodyno_model::{
-    Blend, Coverage, Directed, Every, Extent, FileOrder, Mix, Overlap, Pattern, Pick, Share, Span, Verb, Zone,
+    Blend, Coverage, Directed, Every, Extent, FileOrder, Mix, Overlap, Pattern, Pick, Share, Span, Verb,
+    Window, Zone,
 };
 
 use super::Found;
 use super::ask::Ask;
 use super::direction::Direction;
 use super::number;
+use super::size::Sizes;
 
 /// The pattern of a job on its files.
 pub fn pattern(ask: &mut Ask<'_>, found: &Found) -> Pattern {
     let Found { direction, blocks, sizes, .. } = found;
     let pick = picks(ask, direction);
-    let skewed = [&pick.read, &pick.write, &pick.trim].into_iter().any(is_skewed);
-    let aligned = blocks.align != Directed::default();
-    let length = match sizes.parts.first() {
-        Some(Some(bytes)) if sizes.parts.iter().all(|part| *part == Some(*bytes)) => Extent::Bytes(*bytes),
-        _ => Extent::Rest,
-    };
     Pattern {
         mix: mix(ask, direction),
+        coverage: coverage(ask, found, &pick),
         pick,
         size: blocks.size.clone(),
         align_bytes: blocks.align.clone(),
-        coverage: match ask.flag("norandommap", false) || skewed || aligned {
-            true if direction.random => Coverage::Repeating,
-            _ => Coverage::Once,
-        },
-        span: Span { offset: sizes.offset, length, increment: sizes.increment },
+        span: span(sizes),
         files: if found.files.len() > 1 { order(ask) } else { FileOrder::default() },
         every: every(ask, direction),
         overlap: match ask.flag("serialize_overlap", false) {
             true => Overlap::Serialised,
             false => Overlap::Allowed,
         },
+        size_by_order: ask.flag("bs_is_seq_rand", false),
+        window: window(ask),
     }
+}
+
+/// Where the files differ in length, each ends where its target says.
+fn span(sizes: &Sizes) -> Span {
+    let length = match sizes.parts.first() {
+        Some(Some(bytes)) if sizes.parts.iter().all(|part| *part == Some(*bytes)) => Extent::Bytes(*bytes),
+        _ => Extent::Rest,
+    };
+    let relative = [sizes.offset, sizes.increment].iter().any(|extent| matches!(extent, Extent::Percent(_)));
+    Span {
+        offset: sizes.offset,
+        length,
+        increment: sizes.increment,
+        align_bytes: if relative { sizes.offset_align } else { 0 },
+    }
+}
+
+/// Random blocks come once, whichever direction and size comes to them, unless a job says otherwise.
+fn coverage(ask: &mut Ask<'_>, found: &Found, pick: &Directed<Pick>) -> Coverage {
+    let Found { direction, blocks, .. } = found;
+    if !direction.random {
+        return Coverage::Once;
+    }
+    let aligned = blocks.align != Directed::default() && blocks.moves_align(direction);
+    if aligned && !ask.flag("norandommap", false) {
+        ask.note("ba", "Any use of blockalign= turns off randommap", "");
+    }
+    let skewed = [&pick.read, &pick.write, &pick.trim].into_iter().any(is_skewed);
+    let shift_register = ask.word("random_generator") == Some("lfsr");
+    match () {
+        () if aligned || skewed => Coverage::Repeating,
+        () if ask.flag("norandommap", false) && !shift_register => Coverage::Repeating,
+        () if direction.mixed() || !blocks.all_alike(direction) => Coverage::Together,
+        () => Coverage::Once,
+    }
+}
+
+/// `zonemode=strided`.
+fn window(ask: &mut Ask<'_>) -> Option<Window> {
+    match ask.word("zonemode") {
+        Some("strided") => {}
+        // Before it had a name, a zone size alone was enough.
+        None if ask.bytes("zonesize").is_some_and(|bytes| bytes > 0) => {}
+        _ => return None,
+    }
+    let Some(bytes) = ask.bytes("zonesize").filter(|bytes| *bytes > 0) else {
+        ask.refuse(
+            "zonemode",
+            "--zonesize must be specified when using --zonemode=strided",
+            "for example zonesize=1m",
+        );
+        return None;
+    };
+    let range_bytes = ask.bytes("zonerange").filter(|bytes| *bytes > 0).unwrap_or(bytes);
+    Some(Window { bytes, range_bytes, skip_bytes: ask.bytes("zoneskip").unwrap_or(0) })
 }
 
 fn mix(ask: &Ask<'_>, direction: &Direction) -> Mix {
@@ -46,7 +96,11 @@ fn mix(ask: &Ask<'_>, direction: &Direction) -> Mix {
         (true, ..) => Mix::only(Verb::Read),
         (_, true, true) => {
             let share = |verb| Share { verb, weight: 50.0 };
-            Mix { shares: vec![share(Verb::Trim), share(Verb::Write)], ..Mix::only(Verb::Trim) }
+            Mix {
+                shares: vec![share(Verb::Trim), share(Verb::Write)],
+                in_turn: true,
+                ..Mix::only(Verb::Trim)
+            }
         }
         (_, true, _) => Mix::only(Verb::Write),
         _ => Mix::only(Verb::Trim),
@@ -129,25 +183,24 @@ fn skewed(name: &str, arguments: &str) -> Result<Pick, String> {
     let mut numbers = arguments.split(':').map(str::trim).filter(|part| !part.is_empty());
     let first = numbers.next().map(|text| text.parse::<f64>().map_err(|_| format!("`{text}` is no number")));
     let first = first.transpose()?;
-    if let Some(center) = numbers.next() {
-        let center = center.parse::<f64>().map_err(|_| format!("`{center}` is no number"))?;
-        if !(0.0..=1.0).contains(&center) {
-            return Err("the centre lies between 0 and 1".into());
-        }
-        if center >= 0.0 {
-            return Err("a centre of its own is not served yet".into());
-        }
+    let center = numbers.next().map(|text| text.parse::<f64>().map_err(|_| format!("`{text}` is no number")));
+    let center = center.transpose()?.filter(|center| *center >= 0.0);
+    if center.is_some_and(|center| center > 1.0) {
+        return Err("the centre lies between 0 and 1".into());
     }
     match name {
         "zipf" => match first.unwrap_or(ZIPF_THETA) {
             1.0 => Err("zipf input value 1.0 is not possible".into()),
-            theta if theta > 0.0 => Ok(Pick::Zipf { theta }),
+            theta if theta > 0.0 => Ok(Pick::Zipf { theta, center }),
             _ => Err("theta is above 0".into()),
         },
         "pareto" => match first.unwrap_or(PARETO_H) {
-            h if h > 0.0 && h < 1.0 => Ok(Pick::Pareto { h }),
+            h if h > 0.0 && h < 1.0 => Ok(Pick::Pareto { h, center }),
             _ => Err("pareto input is out of range, it lies between 0 and 1".into()),
         },
+        _ if center.is_some_and(|center| center != 0.5) => {
+            Err("a normal distribution around another place than the middle is not served yet".into())
+        }
         _ => match first.unwrap_or(0.0) {
             deviation_percent if deviation_percent > 0.0 && deviation_percent <= 100.0 => {
                 Ok(Pick::Normal { deviation_percent })
@@ -227,10 +280,36 @@ fn every(ask: &mut Ask<'_>, direction: &Direction) -> Vec<Every> {
     for (name, verb) in [("fsync", Verb::Fsync), ("fdatasync", Verb::Fdatasync)] {
         match ask.whole(name) {
             Some(operations) if operations > 0 => {
-                inserted.push(Every { verb, operations: operations as u64 })
+                inserted.push(Every { between: true, ..Every::new(verb, operations as u64) })
             }
             _ => {}
         }
     }
+    inserted.extend(range_syncs(ask));
     inserted
+}
+
+/// `sync_file_range=wait_before,write:8`: words with their flags, and after how many writes.
+fn range_syncs(ask: &mut Ask<'_>) -> Option<Every> {
+    let text = ask.text("sync_file_range")?;
+    let (words, count) = text.rsplit_once(':').unwrap_or((text, ""));
+    let mut flags = 0;
+    for word in words.split(',').map(str::trim) {
+        flags |= match word {
+            "wait_before" => 1,
+            "write" => 2,
+            "wait_after" => 4,
+            _ => 0,
+        };
+    }
+    match count.trim().parse::<u64>() {
+        Ok(operations) if operations > 0 && flags > 0 => {
+            Some(Every { flags, ..Every::new(Verb::SyncFileRange, operations) })
+        }
+        _ => {
+            let message = format!("`sync_file_range={text}`: expected words and a number");
+            ask.refuse("sync_file_range", message, "for example sync_file_range=wait_before,write:8");
+            None
+        }
+    }
 }

@@ -1,8 +1,6 @@
 //! Where on the machine, as whom, with which memory, and what runs around the job.
 
-use iodyno_model::{
-    BufferKind, Buffers, ControlGroup, Hooks, NumaMemory, NumaPolicy, Placement, SAME_ID,
-};
+use iodyno_model::{BufferKind, Buffers, ControlGroup, Hooks, NumaMemory, NumaPolicy, Placement, SAME_ID};
 
 use super::ask::Ask;
 
@@ -91,7 +89,11 @@ fn numa_memory(ask: &mut Ask<'_>) -> Option<NumaMemory> {
         Some(nodes) if policy != NumaPolicy::Prefer || nodes.len() == 1 => Some(NumaMemory { policy, nodes }),
         _ => {
             let message = format!("`numa_mem_policy={text}`: the nodes do not fit the policy");
-            ask.refuse("numa_mem_policy", message, "prefer takes one node, bind and interleave a list: bind:0,2-3");
+            ask.refuse(
+                "numa_mem_policy",
+                message,
+                "prefer takes one node, bind and interleave a list: bind:0,2-3",
+            );
             None
         }
     }

@@ -1,6 +1,8 @@
 //! Files as targets: how they are opened, what must be there before, and what is left of them.
 
-use iodyno_model::{Direct, Extent, Open, OpenSync, Prepare, Target, TargetKind};
+use iodyno_model::{
+    Advice, Direct, Extent, FileLock, Open, OpenSync, Prepare, Target, TargetKind, WriteLife,
+};
 
 use super::Found;
 use super::ask::Ask;
@@ -47,6 +49,7 @@ fn opened(file: &Named, open: &Open) -> Open {
     let plain = file.is_file();
     Open {
         create: open.create && plain,
+        advice: if plain || file.kind() == PathKind::BlockDevice { open.advice } else { Advice::No },
         invalidate: open.invalidate && matches!(file.kind(), PathKind::File | PathKind::BlockDevice),
         ..open.clone()
     }
@@ -61,6 +64,26 @@ fn open(ask: &Ask<'_>, direction: &Direction, engine: &Engine) -> Open {
             Some("sync" | "1") => OpenSync::All,
             Some("dsync") => OpenSync::Data,
             _ => OpenSync::No,
+        },
+        advice: match ask.word("fadvise_hint") {
+            _ if engine.diskless => Advice::No,
+            Some("0" | "none") => Advice::No,
+            Some("random") => Advice::Random,
+            Some("sequential") => Advice::Sequential,
+            Some("noreuse") => Advice::NoReuse,
+            _ => Advice::AsPicked,
+        },
+        write_life: match ask.word("write_hint") {
+            Some("short") => Some(WriteLife::Short),
+            Some("medium") => Some(WriteLife::Medium),
+            Some("long") => Some(WriteLife::Long),
+            Some("extreme") => Some(WriteLife::Extreme),
+            _ => None,
+        },
+        lock: match ask.word("lockfile") {
+            Some("exclusive") => FileLock::Exclusive,
+            Some("readwrite") => FileLock::ReadWrite,
+            _ => FileLock::No,
         },
         invalidate: ask.flag("invalidate", true) && !ask.flag("pre_read", false) && !engine.diskless,
         ..Open::default()

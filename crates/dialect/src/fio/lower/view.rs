@@ -1,11 +1,12 @@
 //! What the reporters need of each job beside the plan: its words, its figures, its log files.
 
-use iodyno_model::Job;
+use iodyno_model::{Directed, ErrorPolicy, Job, Rate};
 
 use super::super::settings::Given;
 use super::super::view::JobView;
 use super::Found;
 use super::ask::Ask;
+use super::figures;
 
 /// What lowering has found out about a job.
 pub struct Known<'a> {
@@ -22,7 +23,7 @@ pub struct Known<'a> {
 }
 
 /// The view of a job.
-pub fn view(ask: &Ask<'_>, known: &Known<'_>) -> JobView {
+pub fn view(ask: &mut Ask<'_>, known: &Known<'_>) -> JobView {
     let own = |given: &&Given| !given.global && given.entry.name != "name";
     JobView {
         phase: known.place.0,
@@ -41,7 +42,30 @@ pub fn view(ask: &Ask<'_>, known: &Known<'_>) -> JobView {
         asynchronous: known.found.engine.asynchronous,
         runtime_ns: known.job.limit.time_ns.map(|ns| ns + known.job.limit.ramp_ns),
         bytes_planned: known.found.sizes.pass_bytes,
-        ..JobView::default()
+        figures: figures::figures(ask),
+        logs: figures::logs(ask, known.first_number),
+        verifies: known.job.payload.verify.is_some(),
+        latency_target: known
+            .job
+            .pace
+            .latency_target
+            .as_ref()
+            .map_or((0, 0, 100.0), |target| (target.latency_ns, target.window_ns, target.percent)),
+        counts_errors: known.job.errors != ErrorPolicy::Stop,
+        rate: Directed {
+            read: rate(known.job.pace.rate.read),
+            write: rate(known.job.pace.rate.write),
+            trim: rate(known.job.pace.rate.trim),
+        },
+    }
+}
+
+/// Bytes and operations per second.
+fn rate(rate: Rate) -> (u64, u64) {
+    match rate {
+        Rate::Unlimited => (0, 0),
+        Rate::Bytes(bytes) => (bytes, 0),
+        Rate::Operations(operations) => (0, operations as u64),
     }
 }
 
