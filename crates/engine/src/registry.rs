@@ -80,6 +80,8 @@ pub const ENGINES: &[Entry] = &[
     entry::<crate::engines::posixaio::Posixaio>(),
     #[cfg(target_os = "linux")]
     entry::<crate::engines::splice::Splice>(),
+    #[cfg(target_os = "linux")]
+    entry::<crate::engines::sg::Sg>(),
     entry::<Cpuio>(),
     entry::<Exec>(),
     #[cfg(target_os = "linux")]

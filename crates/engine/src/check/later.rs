@@ -3,7 +3,8 @@
 //! Each line leaves this file when it is built. What depends on a worker's own files is refused by its source.
 
 use iodyno_model::{
-    Action, Diagnostic, Item, Items, Job, Origin, Place, Plan, Ranks, Step, Target, TargetKind, Workload,
+    Action, Diagnostic, FileLock, Item, Items, Job, Origin, Place, Plan, Ranks, Step, Target, TargetKind,
+    Workload,
 };
 
 use crate::registry;
@@ -27,6 +28,9 @@ pub fn check(plan: &Plan, wrong: &mut Vec<Diagnostic>) {
 fn check_target(target: &Target, wrong: &mut Vec<Diagnostic>) {
     let mut say =
         |what: &str, hint: &str| refuse(wrong, &target.origin, &format!("{}: {what}", target.name), hint);
+    if target.open.lock != FileLock::No {
+        say("taking turns on a file", "leave the lock out, or give each worker a file of its own");
+    }
     match &target.kind {
         TargetKind::Bucket { .. } => say("an object store", "measure files or devices"),
         TargetKind::FileSet { items, .. } if items.gamma != 0.0 => {

@@ -28,6 +28,8 @@ pub mod posixaio;
 pub mod priority;
 pub mod psync;
 pub mod pvsync;
+#[cfg(target_os = "linux")]
+pub mod sg;
 pub mod sim;
 #[cfg(target_os = "linux")]
 pub mod splice;
