@@ -43,6 +43,10 @@ pub trait Loader {
     fn engine_available(&self, _name: &str) -> Result<(), String> {
         Ok(())
     }
+    /// The size of a page of memory, bytes.
+    fn page_bytes(&self) -> u64 {
+        4096
+    }
     /// Whether the report goes to a terminal that takes colour.
     fn colour(&self) -> bool {
         false
@@ -124,8 +128,12 @@ pub struct Run {
     pub messages: Vec<Diagnostic>,
     /// How often a [`iodyno_model::Event::Live`] is wanted, ns; 0: never.
     pub live_ns: u64,
+    /// How often a [`iodyno_model::Event::Interim`] is wanted, ns; 0: only when the user asks (SIGUSR1).
+    pub interim_ns: u64,
     /// Whether the reporter says everything itself, messages and progress too, in the original's words.
     pub own_voice: bool,
+    /// Whether the program dies of the signal that ended the run, as the original does; else the exit status tells.
+    pub dies_of_signals: bool,
     /// Whether findings may follow on standard error, where the reporter does not print them.
     pub findings: bool,
     /// A finding in the tool's own options; `None`: it concerns nothing that this tool prints.
@@ -173,9 +181,11 @@ pub struct Dialect {
     pub about: &'static str,
     /// Whether it is the drop-in of another tool (then it writes nothing the original would not write).
     pub drop_in: bool,
+    /// Our own words (of `--also`) that it understands, besides those that every dialect has.
+    pub also: &'static [&'static str],
     /// From arguments (without the program's name) to a request.
     pub lower: Lower,
 }
 
 /// Every dialect there is.
-pub const DIALECTS: &[Dialect] = &[measure::DIALECT, dd::DIALECT, hdparm::DIALECT];
+pub const DIALECTS: &[Dialect] = &[measure::DIALECT, dd::DIALECT, hdparm::DIALECT, fio::DIALECT];

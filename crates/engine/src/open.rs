@@ -5,8 +5,8 @@
 use std::os::fd::RawFd;
 
 use iodyno_model::{
-    Action, Direct, Extent, Items, Job, Open, OpenMode, OpenSync, Plan, Step, Target, TargetKind, Verb,
-    Workload,
+    Action, Advice, Direct, Extent, Items, Job, Open, OpenMode, OpenSync, Plan, Step, Target, TargetKind,
+    Verb, Workload,
 };
 
 use crate::failure::Failure;
@@ -60,6 +60,10 @@ pub struct Access {
     pub files: bool,
     /// Whether it must read what it writes.
     pub reads_to_write: bool,
+    /// Whether it must write what it reads.
+    pub writes_to_read: bool,
+    /// Whether it opens endpoints itself.
+    pub peers: bool,
 }
 
 /// Opens everything a worker needs, in the order of its job's targets.
@@ -71,9 +75,10 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
     for (position, index) in job.targets.iter().enumerate() {
         let target = &plan.targets[*index];
         let (reads, writes) = needs(job, position);
-        let needs = (reads || (writes && access.reads_to_write), writes);
+        let needs = (reads || (writes && access.reads_to_write), writes || (reads && access.writes_to_read));
         let handle = match &target.kind {
             TargetKind::Nothing { bytes } => bare(-1, *bytes),
+            TargetKind::Endpoint { .. } if access.peers => bare(-1, u64::MAX >> 1),
             TargetKind::File { size, .. } if !access.files => bare(-1, pretended(*size)),
             _ if !access.files => bare(-1, 1 << 30),
             TargetKind::File { path, size } => open_one(&resolve(path, asker), target, needs, *size)?,
@@ -89,8 +94,8 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
                 return Err(Failure::new(format!("target {}: not served yet", target.name)));
             }
         };
-        if target.open.advise && handle.fd >= 0 && handle.names.is_none() {
-            advise(job, handle.fd);
+        if handle.fd >= 0 && handle.names.is_none() {
+            advise(job, target.open.advice, handle.fd);
         }
         let span = span(job, asker.worker, handle.bytes);
         files.handles.push(match handle.names {
@@ -101,14 +106,30 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
     Ok(files)
 }
 
+/// The names of what a worker of a job opens, in the order of its handles.
+pub fn paths(plan: &Plan, job: &Job, asker: Asker<'_>) -> Vec<String> {
+    let path = |target: &Target| match &target.kind {
+        TargetKind::File { path, .. } => resolve(path, asker),
+        TargetKind::Device { path } => path.clone(),
+        TargetKind::FileSet { root, items } => set_root(root, items, asker),
+        _ => target.name.clone(),
+    };
+    job.targets.iter().map(|index| path(&plan.targets[*index])).collect()
+}
+
 /// Tells the kernel how a file will be used; it may listen or not.
 #[cfg(target_os = "linux")]
-fn advise(job: &Job, fd: RawFd) {
+fn advise(job: &Job, advice: Advice, fd: RawFd) {
     use iodyno_model::Pick;
     let in_order =
         |pick: &Pick| matches!(pick, Pick::Sequential | Pick::Stream | Pick::Append | Pick::Gap(_));
-    let advice = match &job.workload {
-        Workload::Pattern(pattern) if !in_order(&pattern.pick.read) => libc::POSIX_FADV_RANDOM,
+    let advice = match (advice, &job.workload) {
+        (Advice::No, _) => return,
+        (Advice::Random, _) => libc::POSIX_FADV_RANDOM,
+        (Advice::NoReuse, _) => libc::POSIX_FADV_NOREUSE,
+        (Advice::AsPicked, Workload::Pattern(pattern)) if !in_order(&pattern.pick.read) => {
+            libc::POSIX_FADV_RANDOM
+        }
         _ => libc::POSIX_FADV_SEQUENTIAL,
     };
     // SAFETY: the call takes no pointers.
@@ -116,7 +137,7 @@ fn advise(job: &Job, fd: RawFd) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn advise(_job: &Job, _fd: RawFd) {}
+fn advise(_job: &Job, _advice: Advice, _fd: RawFd) {}
 
 fn bare(fd: RawFd, bytes: u64) -> Handle {
     Handle { fd, target: 0, bytes, base: 0, names: None }
@@ -137,7 +158,12 @@ fn span(job: &Job, worker: u32, bytes: u64) -> (u64, u64) {
         Extent::Percent(percent) => (bytes as f64 * percent / 100.0) as u64,
         Extent::Rest => rest,
     };
-    let start = of(pattern.span.offset, 0) + of(pattern.span.increment, 0) * u64::from(worker);
+    let aligned = |extent: Extent| match (extent, pattern.span.align_bytes) {
+        (Extent::Percent(_), align @ 1..) => of(extent, 0).next_multiple_of(align),
+        _ => of(extent, 0),
+    };
+    let increment = aligned(pattern.span.increment).saturating_mul(u64::from(worker));
+    let start = aligned(pattern.span.offset).saturating_add(increment);
     let start = start.min(bytes);
     (start, of(pattern.span.length, bytes - start).min(bytes - start))
 }
@@ -243,7 +269,7 @@ pub fn open(path: &str, flags: i32) -> Result<RawFd, i32> {
 }
 
 fn told(path: &str, errno: i32) -> Failure {
-    Failure::new(format!("cannot open {path}: {}", strerror(errno)))
+    Failure::new(format!("cannot open {path}: {}", strerror(errno))).errno(errno)
 }
 
 /// The system's text for an error number, without Rust's suffix.
@@ -317,7 +343,10 @@ fn open_descriptor(number: u32, target: &Target) -> Result<Handle, Failure> {
 }
 
 /// How long a file or device is; `None`: it has no length.
-fn length(fd: RawFd) -> Result<Option<u64>, i32> {
+///
+/// # Errors
+/// The system's error number.
+pub fn length(fd: RawFd) -> Result<Option<u64>, i32> {
     let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
     // SAFETY: `stat` is valid for writing, and read only after success.
     let stat = unsafe {
@@ -341,7 +370,7 @@ fn length(fd: RawFd) -> Result<Option<u64>, i32> {
 
 /// A failure on a path, with what helps where there is no room.
 pub fn space_failure(path: &str, errno: i32) -> Failure {
-    let failure = Failure::new(format!("{path}: {}", strerror(errno)));
+    let failure = Failure::new(format!("{path}: {}", strerror(errno))).errno(errno);
     match errno {
         libc::ENOSPC | libc::EDQUOT => failure.hint("choose a smaller size, or free some space"),
         _ => failure,

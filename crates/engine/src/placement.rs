@@ -5,6 +5,19 @@ use iodyno_model::Placement;
 use crate::engines::Failure;
 use crate::memory::errno;
 
+/// The number by which the kernel knows the calling worker.
+#[cfg(target_os = "linux")]
+pub fn pid() -> u32 {
+    // SAFETY: the call takes nothing and cannot fail.
+    unsafe { libc::gettid() as u32 }
+}
+
+/// The number of the calling worker's process.
+#[cfg(not(target_os = "linux"))]
+pub fn pid() -> u32 {
+    std::process::id()
+}
+
 /// Moves the calling worker where its job wants it.
 ///
 /// # Errors
@@ -14,8 +27,8 @@ pub fn apply(placement: &Placement, worker: u32) -> Result<(), Failure> {
         let alone = placement.cpus[worker as usize % placement.cpus.len()];
         affinity(if placement.spread { std::slice::from_ref(&alone) } else { &placement.cpus })?;
     }
-    if let Some(node) = placement.numa_node {
-        prefer_node(node)?;
+    if let Some(memory) = &placement.numa_memory {
+        prefer_node(memory.nodes.first().copied().unwrap_or(0))?;
     }
     if let Some(nice) = placement.nice {
         // SAFETY: the call takes no pointers.
@@ -27,7 +40,7 @@ pub fn apply(placement: &Placement, worker: u32) -> Result<(), Failure> {
         io_priority(class, level)?;
     }
     if let Some(group) = &placement.cgroup {
-        let file = format!("{group}/cgroup.procs");
+        let file = format!("{}/cgroup.procs", group.path);
         std::fs::write(&file, "0").map_err(|error| Failure::new(format!("{file}: {error}")))?;
     }
     if let Some((uid, gid)) = placement.identity {

@@ -49,7 +49,7 @@ fn plan(job: &Job) -> Plan {
 }
 
 fn run(job: &Job) -> Tally {
-    let options = Options { live_ns: 0, witness: false };
+    let options = Options { live_ns: 0, witness: false, ..Options::default() };
     let record = run_plan(&plan(job), &options, &mut |_| {}).expect("the simulated device runs");
     assert_eq!(record.errors, []);
     record.phases[0].jobs[0].tally.clone()

@@ -56,7 +56,16 @@ fn dialect_answer(dialect: &Dialect, arguments: &[String], voice: Voice) -> u8 {
             return 2;
         }
     };
-    let voice = Voice { watched: !also.unwatched, ..voice };
+    if let Some((word, _)) = also.wishes.iter().find(|(word, _)| !dialect.also.contains(&word.as_str())) {
+        let wrong = Diagnostic::error(
+            &Origin::argument("--also"),
+            format!("`{word}` means nothing to {}", dialect.name),
+        );
+        say(wrong.hint("leave it out"));
+        return 2;
+    }
+    let screen = also.wishes.iter().any(|(word, _)| word == "live");
+    let voice = Voice { watched: !also.unwatched, screen, ..voice };
     let mut machinery = Machinery { also: also.wishes.clone(), ..Machinery::default() };
     match (dialect.lower)(&arguments, &mut machinery) {
         // A drop-in's refusal is the original's text, word for word.

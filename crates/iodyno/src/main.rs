@@ -9,6 +9,7 @@ use iodyno_dialect::dashes;
 
 mod also;
 mod command;
+mod desk;
 mod loader;
 mod session;
 mod shelf;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::finding::Finding;
 use crate::histogram::Histogram;
 use crate::origin::Diagnostic;
+use crate::pattern::Directed;
 use crate::plan::Plan;
 use crate::record::{Machine, PhaseRecord, Record};
 use crate::sweep::Coordinate;
@@ -43,7 +44,9 @@ pub enum Event {
     },
     /// Time passed.
     Live(Box<Live>),
-    /// What a worker wrote down, in the order of time; told between a phase's last operation and its end.
+    /// The record of a running phase so far: every so often, and when the user asked (SIGUSR1).
+    Interim(Box<PhaseRecord>),
+    /// What a worker wrote down, in the order of time; told before the phase's end, and while it runs where it is much.
     Journal(Box<JournalPart>),
     /// A phase has ended.
     PhaseEnded(Box<PhaseRecord>),
@@ -83,6 +86,27 @@ pub struct Live {
     pub asked: bool,
 }
 
+/// What a worker is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkerState {
+    /// It makes itself ready, or waits at the start line.
+    #[default]
+    Starting,
+    /// It waits for its own turn: a delay, or another job's end.
+    Waiting,
+    /// It runs, and nothing is counted yet.
+    Ramping,
+    /// It runs.
+    Running,
+    /// It reads back what it wrote.
+    Verifying,
+    /// It makes its files durable and closes them.
+    Finishing,
+    /// It has ended.
+    Ended,
+}
+
 /// The state of a running job: counters since its start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LiveJob {
@@ -102,6 +126,21 @@ pub struct LiveJob {
     pub errors: u64,
     /// Workers still running.
     pub running: u32,
+    /// Trims completed, and how many of them were short.
+    #[serde(default)]
+    pub trims: (u64, u64),
+    /// Bytes trimmed.
+    #[serde(default)]
+    pub trim_bytes: u64,
+    /// Operations completed that make data durable.
+    #[serde(default)]
+    pub syncs: u64,
+    /// What the workers are doing, in their order; neighbours in one state are counted together.
+    #[serde(default)]
+    pub states: Vec<(WorkerState, u32)>,
+    /// The latencies so far of each direction, ns; empty unless they were asked for.
+    #[serde(default)]
+    pub latency: Directed<Histogram>,
 }
 
 /// Part of what one worker wrote down.
@@ -113,6 +152,15 @@ pub struct JournalPart {
     pub job: usize,
     /// The worker's number within the job.
     pub worker: u32,
+    /// The names of the files it works on; entries refer to them by index.
+    #[serde(default)]
+    pub files: Vec<String>,
+    /// When the worker began, ns after the phase's start line.
+    #[serde(default)]
+    pub began_ns: u64,
+    /// What the system's clocks showed at the start line: their number (0: wall-clock time) and ns.
+    #[serde(default)]
+    pub clocks: Vec<(i32, u64)>,
     /// What was written down.
     pub entries: Vec<JournalEntry>,
 }
@@ -127,8 +175,8 @@ pub enum JournalEntry {
         at_ns: u64,
         /// What.
         verb: Verb,
-        /// The file's name.
-        file: String,
+        /// The file, by index.
+        file: u32,
         /// Where, in bytes.
         offset: u64,
         /// How much, in bytes.

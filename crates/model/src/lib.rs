@@ -21,6 +21,7 @@ pub mod origin;
 pub mod pace;
 pub mod pattern;
 pub mod payload;
+pub mod placement;
 pub mod plan;
 pub mod record;
 pub mod setting;
@@ -33,24 +34,30 @@ pub mod verify;
 pub mod workload;
 
 pub use conversation::{Action as PeerAction, Conversation, Input as PeerInput};
-pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, Started};
+pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, Started, WorkerState};
 pub use finding::{DeviceActivity, Figure, Finding, Severity, Sighting};
 pub use histogram::Histogram;
 pub use origin::{Diagnostic, Level, Origin};
-pub use pace::{Arrivals, LatencyTarget, Limit, Pace, Rate, Think};
+pub use pace::{Arrivals, Criterion, LatencyTarget, Limit, Pace, Rate, Steady, Think};
 pub use pattern::{
-    Blend, Coverage, Directed, Every, FileOrder, Mix, Overlap, Pattern, Pick, Share, Size, Span, Zone,
+    Blend, Coverage, Directed, Every, FileOrder, Mix, Overlap, Pattern, Pick, Share, Size, Span, Window, Zone,
 };
 pub use payload::{Content, Dedupe, Payload, Refresh, Template};
+pub use placement::{BufferKind, Buffers, ControlGroup, Hooks, NumaMemory, NumaPolicy, Placement, SAME_ID};
 pub use plan::{
-    Depth, ErrorPolicy, Finish, Intent, Job, Journal, Measure, Phase, Place, Placement, Plan, Ranks, Repeat,
-    Start, Stop, WorkerKind,
+    Depth, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish, Intent, Job, Journal, Measure, Phase, Place, Plan,
+    Ranks, Repeat, Start, Stop, Submit, Tolerance, WorkerKind,
 };
-pub use record::{JobRecord, Machine, PhaseRecord, Record, WorkerRecord};
+pub use record::{
+    Fatal, FoundDepth, JobRecord, Machine, PhaseRecord, Record, Stage, SteadyRecord, WorkerRecord,
+};
 pub use setting::Setting;
 pub use sweep::{Coordinate, Parameter, Sweep, Value};
 pub use tally::{ErrorCount, Line, Series, SeriesRow, Tally};
-pub use target::{Direct, Extent, Items, Open, OpenMode, OpenSync, Prepare, Target, TargetFacts, TargetKind};
+pub use target::{
+    Advice, Direct, Extent, FileLock, Items, Open, OpenMode, OpenSync, Prepare, Target, TargetFacts,
+    TargetKind, WriteLife,
+};
 pub use verb::{Kind, Verb, VerbSet};
 pub use verify::{Checksum, HeaderStamp, Mismatch, Stamp, TrimBack, Verify, VerifyState, VerifyWhen, Wrong};
 pub use workload::{

@@ -17,6 +17,9 @@ pub struct Pace {
     /// The slowest rate allowed; below it the job ends with an error.
     #[serde(default)]
     pub rate_least: Directed<Rate>,
+    /// The time over which the slowest rate is judged, ns; 0: a second.
+    #[serde(default)]
+    pub rate_window_ns: u64,
     /// How intended starts are spread.
     #[serde(default)]
     pub arrivals: Arrivals,
@@ -26,6 +29,9 @@ pub struct Pace {
     /// Pauses between operations.
     #[serde(default)]
     pub think: Option<Think>,
+    /// Whether a pause moves the schedule of a rate on; otherwise what was missed is caught up after it.
+    #[serde(default)]
+    pub think_shifts_rate: bool,
     /// Whether latency counts from the intended start (open loop) when there is a rate.
     #[serde(default = "yes")]
     pub open_loop: bool,
@@ -43,9 +49,11 @@ impl Default for Pace {
             rate_all: Rate::default(),
             rate: Directed::default(),
             rate_least: Directed::default(),
+            rate_window_ns: 0,
             arrivals: Arrivals::default(),
             burst: 0,
             think: None,
+            think_shifts_rate: false,
             open_loop: true,
             shared: Vec::new(),
             latency_target: None,
@@ -97,17 +105,23 @@ pub struct Think {
     /// Time burning CPU before the sleep, ns.
     #[serde(default)]
     pub spin_ns: u64,
-    /// Operations between two pauses, at least 1.
+    /// CPU loop turns burnt before the sleep: unlike time, they take longer on a slower processor.
+    #[serde(default)]
+    pub spin_cycles: u64,
+    /// Operations between two pauses, at least 1; 0 with `after_ns`: time alone decides.
     pub every: u64,
+    /// Whether completed operations are counted rather than begun ones.
+    #[serde(default)]
+    pub completed: bool,
     /// Whether what is in flight completes before the pause.
     #[serde(default)]
     pub drain: bool,
-    /// Pause after this much time with I/O rather than after operations, ns; 0: off.
+    /// Pause after this much time with I/O, ns, or after `every` operations, whichever comes first; 0: off.
     #[serde(default)]
     pub after_ns: u64,
 }
 
-/// A depth search (fio `latency_target`).
+/// A depth search (fio `latency_target`). It ends the worker when it has found the largest depth, unless it keeps on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencyTarget {
     /// The latency, ns.
@@ -144,7 +158,55 @@ pub struct Limit {
     /// Time at the start that is run but not counted, ns (ramp, omit).
     #[serde(default)]
     pub ramp_ns: u64,
+    /// Bytes at the start that are moved but not counted, by each worker; 0: none.
+    #[serde(default)]
+    pub ramp_bytes: u64,
+    /// An operation that takes longer than this ends the worker with `ETIMEDOUT`, ns; 0: none does.
+    #[serde(default)]
+    pub latency_ns: Directed<u64>,
+    /// No space left (`ENOSPC`, `EDQUOT`) ends the worker without an error.
+    #[serde(default)]
+    pub until_full: bool,
+    /// Until the rate is steady.
+    #[serde(default)]
+    pub steady: Option<Steady>,
     /// When the time is up: whether slower workers still do what the fastest has done (IOR, mdtest).
     #[serde(default)]
     pub wear_out: bool,
+}
+
+/// When a rate counts as steady: over a rolling window of equal intervals. Jobs of one [group](crate::plan::Job::group)
+/// are judged together and end together; others each worker by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Steady {
+    /// What is looked at.
+    pub criterion: Criterion,
+    /// Whether the slope of the least squares line per interval is judged, rather than the largest deviation from the mean.
+    #[serde(default)]
+    pub slope: bool,
+    /// What it must stay below: operations per second, bytes per second, ns; or percent of the mean.
+    pub limit: f64,
+    /// Whether the limit is a percentage of the window's mean.
+    #[serde(default)]
+    pub percent: bool,
+    /// The window, ns.
+    pub window_ns: u64,
+    /// Time at the start that is not looked at, ns.
+    #[serde(default)]
+    pub ramp_ns: u64,
+    /// Length of an interval, ns.
+    pub interval_ns: u64,
+}
+
+/// Which rate must be steady.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Criterion {
+    /// Operations per second.
+    #[default]
+    Operations,
+    /// Bytes per second.
+    Bytes,
+    /// Mean latency.
+    Latency,
 }

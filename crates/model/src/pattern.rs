@@ -52,6 +52,13 @@ pub struct Pattern {
     /// What to do when a block that is still in flight comes again.
     #[serde(default)]
     pub overlap: Overlap,
+    /// Whether `size.read` is the size of all sequential and `size.write` that of all random operations (fio
+    /// `bs_is_seq_rand`).
+    #[serde(default)]
+    pub size_by_order: bool,
+    /// A window that moves over the span, inside which places are picked.
+    #[serde(default)]
+    pub window: Option<Window>,
 }
 
 impl Pattern {
@@ -67,8 +74,23 @@ impl Pattern {
             files: FileOrder::default(),
             every: Vec::new(),
             overlap: Overlap::default(),
+            size_by_order: false,
+            window: None,
         }
     }
+}
+
+/// A part of the span that all operations stay in until they have moved so many bytes; then the next part (fio
+/// `zonemode=strided`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// Bytes moved before the next part.
+    pub bytes: u64,
+    /// How long a part is.
+    pub range_bytes: u64,
+    /// Bytes left out between two parts.
+    #[serde(default)]
+    pub skip_bytes: u64,
 }
 
 /// Which verb: shares in percent or any other weight.
@@ -79,6 +101,9 @@ pub struct Mix {
     /// Consecutive operations of one verb before the next draw, at least 1 (fio `rwmixcycle`).
     #[serde(default = "one")]
     pub run: u32,
+    /// Every place gets all verbs in the order of their shares before the next place is picked (fio `trimwrite`).
+    #[serde(default)]
+    pub in_turn: bool,
 }
 
 fn one() -> u32 {
@@ -88,7 +113,7 @@ fn one() -> u32 {
 impl Mix {
     /// Only one verb.
     pub fn only(verb: Verb) -> Self {
-        Mix { shares: vec![Share { verb, weight: 100.0 }], run: 1 }
+        Mix { shares: vec![Share { verb, weight: 100.0 }], run: 1, in_turn: false }
     }
 
     /// Reads and writes by percentage of reads, 0 to 100.
@@ -97,7 +122,7 @@ impl Mix {
             Share { verb: Verb::Read, weight: percent },
             Share { verb: Verb::Write, weight: 100.0 - percent },
         ];
-        Mix { shares, run: 1 }
+        Mix { shares, run: 1, in_turn: false }
     }
 
     /// Whether a verb can come at all.
@@ -148,11 +173,17 @@ pub enum Pick {
     Zipf {
         /// Skew, > 0, not 1 exactly for fio's sake.
         theta: f64,
+        /// Where the most popular place lies, 0 to 1 of the span (the others are scattered); none: anywhere.
+        #[serde(default)]
+        center: Option<f64>,
     },
     /// Pareto (fio's `pareto:h`): self-similar, 0 < h < 1.
     Pareto {
         /// Skew: h of the accesses go to 1-h of the places.
         h: f64,
+        /// As of zipf.
+        #[serde(default)]
+        center: Option<f64>,
     },
     /// Normal around the middle of the span.
     Normal {
@@ -270,9 +301,11 @@ impl Size {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Coverage {
-    /// Every place once, by a seeded permutation of constant memory.
+    /// Every place once by each verb, by a seeded permutation of constant memory.
     #[default]
     Once,
+    /// Every block once, by whichever verb and size comes to it (fio's random map).
+    Together,
     /// With replacement (fio `norandommap`).
     Repeating,
 }
@@ -289,6 +322,13 @@ pub struct Span {
     /// Added to the offset for each worker (fio `offset_increment`) or rank.
     #[serde(default)]
     pub increment: Extent,
+    /// Relative offsets are rounded up to a multiple of this, bytes; 0: not at all.
+    #[serde(default)]
+    pub align_bytes: u64,
+    /// Whether an operation that begins inside may end beyond, where the target is longer. Gaps and windows then go by
+    /// the target's end, and wrap until a limit ends them (fio).
+    #[serde(default)]
+    pub overhang: bool,
 }
 
 /// Which of several files comes next.
@@ -319,6 +359,20 @@ pub struct Every {
     pub verb: Verb,
     /// After how many, at least 1.
     pub operations: u64,
+    /// Only between operations: not after the last one.
+    #[serde(default)]
+    pub between: bool,
+    /// What a `sync_file_range` does to what was written since the last one, as its system call numbers it: 1 waits
+    /// before, 2 starts to write, 4 waits after; 0: starts to write. Other verbs have none.
+    #[serde(default)]
+    pub flags: u32,
+}
+
+impl Every {
+    /// A verb without flags.
+    pub fn new(verb: Verb, operations: u64) -> Self {
+        Every { verb, operations, between: false, flags: 0 }
+    }
 }
 
 /// What to do when a block that is still in flight comes again.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::origin::Origin;
 use crate::pace::{Limit, Pace};
 use crate::payload::Payload;
+use crate::placement::{Buffers, Hooks, Placement};
 use crate::setting::Setting;
 use crate::sweep::{Coordinate, Sweep};
 use crate::target::Target;
@@ -132,6 +133,12 @@ pub struct Job {
     /// Where on the machine.
     #[serde(default)]
     pub placement: Placement,
+    /// Where the memory of its buffers comes from.
+    #[serde(default)]
+    pub buffers: Buffers,
+    /// What runs before and after it.
+    #[serde(default)]
+    pub hooks: Hooks,
     /// On which ranks.
     #[serde(default)]
     pub ranks: Ranks,
@@ -144,9 +151,15 @@ pub struct Job {
     /// What is done with each file after the last operation, inside the measured time.
     #[serde(default)]
     pub finish: Finish,
-    /// Jobs of one group name are reported as one.
+    /// Jobs of one group name are reported as one, and judged steady as one.
     #[serde(default)]
     pub group: Option<String>,
+    /// The number of its set of jobs, counted over the run: what an [`Exit`] takes along.
+    #[serde(default)]
+    pub set: u32,
+    /// Whom its workers take along when they end.
+    #[serde(default)]
+    pub exit: Option<Exit>,
     /// What is written down of it while it runs.
     #[serde(default)]
     pub measure: Measure,
@@ -173,11 +186,15 @@ impl Job {
             start: Start::default(),
             payload: Payload::default(),
             placement: Placement::default(),
+            buffers: Buffers::default(),
+            hooks: Hooks::default(),
             ranks: Ranks::default(),
             place: Place::default(),
             errors: ErrorPolicy::default(),
             finish: Finish::default(),
             group: None,
+            set: 0,
+            exit: None,
             measure: Measure::default(),
             origin: Origin::default(),
         }
@@ -206,14 +223,31 @@ pub struct Depth {
     /// Awaited together at least; 0 or 1: one.
     #[serde(default)]
     pub reap_least: u32,
+    /// Taken back together at most; 0: as many as are done.
+    #[serde(default)]
+    pub reap_most: u32,
     /// Refill only when this few are in flight; 0: always.
     #[serde(default)]
     pub low: u32,
+    /// Who hands operations over.
+    #[serde(default)]
+    pub submit: Submit,
+}
+
+/// Who hands operations over to the kernel or service.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Submit {
+    /// The worker itself.
+    #[default]
+    Inline,
+    /// Helper threads, one for each operation in flight: a call that blocks does not hold up the schedule.
+    Offload,
 }
 
 impl Default for Depth {
     fn default() -> Self {
-        Depth { most: 1, submit_batch: 0, reap_least: 0, low: 0 }
+        Depth { most: 1, submit_batch: 0, reap_least: 0, reap_most: 0, low: 0, submit: Submit::Inline }
     }
 }
 
@@ -235,21 +269,62 @@ pub struct Start {
     /// All workers of the phase wait for each other after opening (IOR -g).
     #[serde(default)]
     pub barrier: bool,
+    /// The system clock (`CLOCK_REALTIME` is 0) by which the record says when a worker began; none: the wall clock.
+    #[serde(default)]
+    pub clock_id: Option<i32>,
 }
 
 /// When a phase ends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// Each worker ends by its own limit.
+    /// Each worker ends by its own limit; one that breaks off ends the run.
     #[default]
     Each,
+    /// Each worker for itself: one that cannot begin or breaks off ends alone, and later phases run all the same. The
+    /// record carries its error.
+    Alone,
     /// The first worker that ends, ends all.
     FirstDone,
     /// The first job whose workers have all ended, ends all.
     FirstJobDone,
     /// The first worker that fails, ends all.
     FirstError,
+}
+
+/// Whom a worker that ends takes along.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exit {
+    /// At which end.
+    #[serde(default)]
+    pub on: ExitOn,
+    /// Whom.
+    #[serde(default)]
+    pub what: ExitWhat,
+}
+
+/// Which end of a worker takes others along.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExitOn {
+    /// Any.
+    #[default]
+    End,
+    /// Only with an error.
+    Error,
+}
+
+/// Who is taken along by a worker that ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExitWhat {
+    /// Jobs of the same [`Job::set`], in this phase.
+    #[default]
+    Set,
+    /// Everybody in this phase; the next phase runs.
+    Phase,
+    /// Everybody, and there is no next phase.
+    Run,
 }
 
 /// How often.
@@ -301,32 +376,6 @@ pub enum Place {
     Permuted,
 }
 
-/// Where on the machine a worker runs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Placement {
-    /// CPUs it may use; empty: any. Worker n takes the n-th alone when `spread`.
-    #[serde(default)]
-    pub cpus: Vec<u32>,
-    /// One CPU of the list for each worker, in turn.
-    #[serde(default)]
-    pub spread: bool,
-    /// NUMA node its memory comes from.
-    #[serde(default)]
-    pub numa_node: Option<u32>,
-    /// Nice value, -20 to 19.
-    #[serde(default)]
-    pub nice: Option<i32>,
-    /// I/O priority class (1 real time, 2 best effort, 3 idle) and level (0 to 7).
-    #[serde(default)]
-    pub io_priority: Option<(u8, u8)>,
-    /// User and group id of the worker; needs processes.
-    #[serde(default)]
-    pub identity: Option<(u32, u32)>,
-    /// Control group the worker joins; needs processes.
-    #[serde(default)]
-    pub cgroup: Option<String>,
-}
-
 /// What a worker does after an error.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -338,6 +387,25 @@ pub enum ErrorPolicy {
     Continue,
     /// It goes on and counts, at most so many.
     AtMost(u64),
+    /// It goes on after those listed and counts them; any other ends it.
+    Tolerate(Box<Tolerance>),
+}
+
+/// Error numbers that a worker survives, by what failed. What is wrong with content counts as `EILSEQ` of `verify`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tolerance {
+    /// Of reads.
+    #[serde(default)]
+    pub read: Vec<i32>,
+    /// Of writes and syncs.
+    #[serde(default)]
+    pub write: Vec<i32>,
+    /// Of trims.
+    #[serde(default)]
+    pub trim: Vec<i32>,
+    /// Of checking content.
+    #[serde(default)]
+    pub verify: Vec<i32>,
 }
 
 /// What is done with each file after the last operation, inside the measured time.

@@ -6,6 +6,7 @@ use crate::finding::{Finding, Sighting};
 use crate::origin::Diagnostic;
 use crate::sweep::Coordinate;
 use crate::tally::Tally;
+use crate::verb::Verb;
 use crate::verify::Mismatch;
 
 /// The answer to a plan.
@@ -111,6 +112,18 @@ pub struct WorkerRecord {
     pub faults: (u64, u64),
     /// Why it failed, if it did.
     pub failure: Option<String>,
+    /// The error that ended it, if one did.
+    #[serde(default)]
+    pub fatal: Option<Fatal>,
+    /// When it began by the clock that its job named, ns.
+    #[serde(default)]
+    pub began_clock_ns: u64,
+    /// How steady it became, where that was asked. Of jobs judged together, with each job's first worker.
+    #[serde(default)]
+    pub steady: Option<SteadyRecord>,
+    /// The depth that a latency target allowed.
+    #[serde(default)]
+    pub found_depth: Option<FoundDepth>,
     /// What it found wrong with what it read: the first few, a sentence each.
     #[serde(default)]
     pub complaints: Vec<String>,
@@ -123,4 +136,66 @@ pub struct WorkerRecord {
     /// All it counted, where the job asked for each worker's tally.
     #[serde(default)]
     pub tally: Option<Box<Tally>>,
+}
+
+/// The error that ended a worker.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fatal {
+    /// The error number; 0 where the system gave none, negative for a kind of corruption.
+    pub errno: i32,
+    /// Where it happened.
+    pub stage: Stage,
+    /// The verb that failed, in the loop.
+    #[serde(default)]
+    pub verb: Option<Verb>,
+    /// Its target, by index in the plan.
+    #[serde(default)]
+    pub target: Option<u32>,
+    /// Its offset, bytes.
+    #[serde(default)]
+    pub offset: u64,
+    /// Its length, bytes.
+    #[serde(default)]
+    pub bytes: u64,
+}
+
+/// How far a worker had come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Its targets were made ready.
+    #[default]
+    Prepare,
+    /// It opened them, got its place and memory, and started its engine.
+    Start,
+    /// It was at work.
+    Run,
+}
+
+/// How steady a rate became. See [`Steady`](crate::pace::Steady).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SteadyRecord {
+    /// Whether it ended for being steady.
+    pub attained: bool,
+    /// The last window's slope or largest deviation, in the limit's unit; none: the window was never full.
+    pub found: Option<f64>,
+    /// The slope per interval, where that is the criterion, in the unit of what is looked at.
+    pub slope: f64,
+    /// The largest deviation from the mean, where that is the criterion.
+    pub deviation: f64,
+    /// Operations per second in each interval of the last window, oldest first.
+    pub operations: Vec<f64>,
+    /// Bytes per second.
+    pub bytes: Vec<f64>,
+    /// Mean latency, ns; where that is looked at.
+    pub latency_ns: Vec<f64>,
+}
+
+/// What a [`LatencyTarget`](crate::pace::LatencyTarget) found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FoundDepth {
+    /// The largest depth that met it; 0: none did.
+    pub depth: u32,
+    /// Operations per second at that depth.
+    pub per_second: f64,
 }

@@ -77,9 +77,9 @@ pub enum TargetKind {
     },
     /// A network peer, or the port we wait at.
     Endpoint {
-        /// `tcp`, `udp`, `unix`, `sctp`, `vsock`.
+        /// `tcp`, `tcp6`, `udp`, `udp6`, `unix`, `sctp`, `vsock`.
         transport: String,
-        /// Address and port to connect to, or to listen at.
+        /// Address and port to connect to, or to listen at (`HOST:PORT`, `:PORT`; unix: a path; vsock: `CID:PORT`).
         address: String,
         /// Whether we wait for the peer.
         listen: bool,
@@ -199,7 +199,13 @@ pub struct Open {
     pub drop_behind: bool,
     /// Advice to the kernel about the pattern.
     #[serde(default)]
-    pub advise: bool,
+    pub advice: Advice,
+    /// How long the kernel is told that what is written will live; none: nothing is told.
+    #[serde(default)]
+    pub write_life: Option<WriteLife>,
+    /// Whether workers that share it take turns, operation by operation.
+    #[serde(default)]
+    pub lock: FileLock,
 }
 
 /// Reading, writing, or both.
@@ -241,6 +247,52 @@ pub enum OpenSync {
     Data,
     /// `O_SYNC`.
     All,
+}
+
+/// Advice to the kernel about how a file will be used (`posix_fadvise`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Advice {
+    /// None.
+    #[default]
+    No,
+    /// Sequential or random, by what the workload does.
+    AsPicked,
+    /// Random.
+    Random,
+    /// Sequential.
+    Sequential,
+    /// Once, or never again soon.
+    NoReuse,
+}
+
+/// How long what is written will live (`F_SET_RW_HINT`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WriteLife {
+    /// No opinion, on purpose.
+    No,
+    /// Short.
+    Short,
+    /// Medium.
+    Medium,
+    /// Long.
+    Long,
+    /// Extremely long.
+    Extreme,
+}
+
+/// How workers that share a file take turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileLock {
+    /// Not at all.
+    #[default]
+    No,
+    /// One operation at a time.
+    Exclusive,
+    /// Many reads, or one write, at a time.
+    ReadWrite,
 }
 
 /// What must be there before the start line.

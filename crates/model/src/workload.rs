@@ -329,12 +329,15 @@ pub struct SharedUse {
     /// Only what steps of that label did counts; none: everything this worker did.
     #[serde(default)]
     pub of: Option<String>,
+    /// How long a worker that must wait sleeps before it asks again, ns; 0: as briefly as makes sense.
+    #[serde(default)]
+    pub retry_ns: u64,
 }
 
 impl SharedUse {
     /// So much at each use.
     pub fn new(name: &str, amount: i64) -> Self {
-        SharedUse { name: name.into(), amount, per: Per::default(), of: None }
+        SharedUse { name: name.into(), amount, per: Per::default(), of: None, retry_ns: 0 }
     }
 }
 

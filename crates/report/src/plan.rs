@@ -121,6 +121,7 @@ fn phase(plan: &Plan, index: usize, phase: &Phase, out: &mut String) {
 fn stop(stop: &Stop) -> Option<String> {
     let first = match stop {
         Stop::Each => return None,
+        Stop::Alone => return Some("each worker for itself".into()),
         Stop::FirstDone => "worker that is done",
         Stop::FirstJobDone => "job that is done",
         Stop::FirstError => "worker that fails",

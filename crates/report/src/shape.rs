@@ -231,8 +231,8 @@ fn pick(pick: &Pick) -> String {
         Pick::Strided { stride_bytes } => format!("stride {}", units::binary(*stride_bytes)),
         Pick::Segmented { block_bytes, .. } => format!("segments of {}", units::binary(*block_bytes)),
         Pick::Uniform => "uniform random".into(),
-        Pick::Zipf { theta } => format!("zipf {theta}"),
-        Pick::Pareto { h } => format!("pareto {h}"),
+        Pick::Zipf { theta, .. } => format!("zipf {theta}"),
+        Pick::Pareto { h, .. } => format!("pareto {h}"),
         Pick::Normal { deviation_percent } => format!("normal, deviation {deviation_percent} %"),
         Pick::Zones(zones) => format!("{} zones", zones.len()),
         Pick::Blend(ways) => {

@@ -19,8 +19,13 @@ use quote::Marks;
 use text::Closing;
 
 /// The dialect.
-pub const DIALECT: Dialect =
-    Dialect { name: "dd", about: "copy blocks and say how fast (GNU dd)", drop_in: true, lower: request };
+pub const DIALECT: Dialect = Dialect {
+    name: "dd",
+    about: "copy blocks and say how fast (GNU dd)",
+    drop_in: true,
+    also: &[],
+    lower: request,
+};
 
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let planned = operands::parse(arguments, marks(loader)).and_then(|operands| {
@@ -35,8 +40,10 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     Ok(Request::Run(Box::new(Run {
         plan,
         live_ns: if operands.level == Some("progress") { 1_000_000_000 } else { 0 },
+        interim_ns: 0,
         reporter: Box::new(Closing::new(&operands, warnings)),
         output: None,
+        dies_of_signals: true,
         files: Vec::new(),
         messages: Vec::new(),
         own_voice: true,

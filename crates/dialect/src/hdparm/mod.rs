@@ -19,6 +19,7 @@ pub const DIALECT: Dialect = Dialect {
     name: "hdparm",
     about: "time cached and device reads (hdparm -T -t)",
     drop_in: true,
+    also: &[],
     lower: request,
 };
 
@@ -68,9 +69,11 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         plan,
         reporter: Box::new(Timings::new(parts)),
         output: None,
+        dies_of_signals: true,
         files: Vec::new(),
         messages: Vec::new(),
         live_ns: 0,
+        interim_ns: 0,
         own_voice: true,
         findings: true,
         translate,

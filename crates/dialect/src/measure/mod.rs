@@ -22,6 +22,7 @@ pub const DIALECT: Dialect = Dialect {
     name: "measure",
     about: "an honest profile of a directory, a file or a device, in about a minute",
     drop_in: false,
+    also: &[],
     lower,
 };
 
@@ -122,9 +123,11 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
         plan,
         reporter: Box::new(card::Card::new(setup, loader.colour())),
         output: None,
+        dies_of_signals: false,
         files: [file(&options.json, "json"), file(&options.csv, "csv")].into_iter().flatten().collect(),
         messages,
         live_ns: LIVE_NS,
+        interim_ns: 0,
         own_voice: false,
         findings: false,
         translate,

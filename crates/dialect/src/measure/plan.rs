@@ -91,7 +91,7 @@ fn span(setup: &Setup, pattern: &Pattern, workers: u64) -> Span {
 
 fn append(setup: &Setup) -> Phase {
     let mut pattern = Pattern::of(Verb::Write, Pick::Append, 4096);
-    pattern.every = vec![Every { verb: Verb::Fsync, operations: 1 }];
+    pattern.every = vec![Every::new(Verb::Fsync, 1)];
     let mut job = Job::new(APPEND, "psync", vec![APPENDED], Workload::Pattern(Box::new(pattern)));
     job.limit.time_ns = Some(setup.budget.cell_ns);
     job.limit.bytes = Some(APPEND_MOST.min(setup.span_bytes));

@@ -1,14 +1,16 @@
 //! `[[phase.job]]`: who does what to which target.
 
 use iodyno_model::{
-    Depth, ErrorPolicy, Job, Pattern, Pick, Place, Placement, Ranks, Setting, Verb, WorkerKind, Workload,
+    BufferKind, Buffers, ControlGroup, Depth, ErrorPolicy, Exit, ExitOn, ExitWhat, Hooks, Job, Measure,
+    NumaMemory, NumaPolicy, Pattern, Pick, Place, Placement, Ranks, SAME_ID, Setting, Submit, Tolerance,
+    Verb, WorkerKind, Workload,
 };
 
 use super::fields::{Fields, Wrong, suggestion};
 use super::pattern::{known, may, must};
 use super::tree::{Node, Value};
-use super::value::{Read, choice, count, flag, list, small, small_count, text, whole};
-use super::{pace, pattern, payload, script};
+use super::value::{Read, bytes, choice, count, flag, list, small, small_count, text, whole};
+use super::{measure, pace, pattern, payload, script};
 
 /// One job; `targets` are the names of the plan's targets.
 pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong) -> Job {
@@ -29,11 +31,16 @@ pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong
         start: pace::start(&fields),
         payload: payload::read(&fields),
         placement: fields.or("placement", placement, Placement::default()),
+        buffers: fields.or("buffers", buffers, Buffers::default()),
+        hooks: fields.or("hooks", hooks, Hooks::default()),
         ranks: fields.or("ranks", ranks, Ranks::All),
         place: fields.or("place", place, Place::Own),
         errors: fields.or("errors", errors, ErrorPolicy::Stop),
         finish: pace::finish(&fields),
         group: fields.get("group", text),
+        set: fields.or("set", small, 0),
+        exit: fields.get("exit", exit),
+        measure: fields.or("measure", measure::read, Measure::default()),
         origin: node.origin.clone(),
         ..Job::new(&name, &engine, on, workload(&fields, &own))
     };
@@ -94,8 +101,10 @@ fn depth(node: &Node) -> Read<Depth> {
     if node.word().is_some() {
         return Ok(Depth { most: small_count(node)?, ..Depth::default() });
     }
-    known(node, &["most", "submit", "reap", "low"])?;
+    known(node, &["most", "submit", "reap", "reap_most", "low", "offload"])?;
     Ok(Depth {
+        reap_most: may(node, "reap_most", small, 0)?,
+        submit: if may(node, "offload", flag, false)? { Submit::Offload } else { Submit::Inline },
         most: must(node, "most", small_count)?,
         submit_batch: may(node, "submit", small, 0)?,
         reap_least: may(node, "reap", small, 0)?,
@@ -104,21 +113,79 @@ fn depth(node: &Node) -> Read<Depth> {
 }
 
 fn placement(node: &Node) -> Read<Placement> {
-    known(node, &["cpus", "spread", "numa_node", "nice", "io_priority", "user", "group", "cgroup"])?;
-    let identity = match (may(node, "user", some(small), None)?, may(node, "group", some(small), None)?) {
-        (None, None) => None,
-        (Some(user), Some(group)) => Some((user, group)),
-        _ => return Err("user and group belong together".into()),
-    };
+    let names = ["cpus", "spread", "numa_cpus", "numa_node", "numa", "nice", "io_priority", "priority_hint"];
+    known(node, &[&names[..], &["user", "group", "cgroup", "io_scheduler"]].concat())?;
+    let id = |name| may(node, name, small, SAME_ID);
+    let identity = (id("user")?, id("group")?);
+    let bind =
+        |node: &Node| small(node).map(|node| NumaMemory { policy: NumaPolicy::Bind, nodes: vec![node] });
+    let numa_memory = may(node, "numa_node", some(bind), None)?;
     Ok(Placement {
         cpus: may(node, "cpus", cpus, Vec::new())?,
         spread: may(node, "spread", flag, false)?,
-        numa_node: may(node, "numa_node", some(small), None)?,
+        numa_cpu_nodes: may(node, "numa_cpus", cpus, Vec::new())?,
+        numa_memory: numa_memory.or(may(node, "numa", some(numa), None)?),
         nice: may(node, "nice", some(nice), None)?,
         io_priority: may(node, "io_priority", some(io_priority), None)?,
-        identity,
-        cgroup: may(node, "cgroup", some(text), None)?,
+        io_priority_hint: may(node, "priority_hint", small, 0)?.min(1023) as u16,
+        identity: (identity != (SAME_ID, SAME_ID)).then_some(identity),
+        cgroup: may(node, "cgroup", some(cgroup), None)?,
+        io_scheduler: may(node, "io_scheduler", some(text), None)?,
     })
+}
+
+/// `{ policy = "interleave", nodes = "0-1" }`.
+fn numa(node: &Node) -> Read<NumaMemory> {
+    known(node, &["policy", "nodes"])?;
+    let policies = [
+        ("standard", NumaPolicy::Standard),
+        ("bind", NumaPolicy::Bind),
+        ("prefer", NumaPolicy::Prefer),
+        ("interleave", NumaPolicy::Interleave),
+        ("local", NumaPolicy::Local),
+    ];
+    let policy = must(node, "policy", choice(&policies))?;
+    Ok(NumaMemory { policy, nodes: may(node, "nodes", cpus, Vec::new())? })
+}
+
+/// A directory, or `{ path = "bench", weight = 500, keep = true }`.
+fn cgroup(node: &Node) -> Read<ControlGroup> {
+    if node.word().is_some() {
+        return text(node).map(|path| ControlGroup::new(&path));
+    }
+    known(node, &["path", "weight", "keep"])?;
+    Ok(ControlGroup {
+        path: must(node, "path", text)?,
+        weight: may(node, "weight", some(small_count), None)?,
+        keep: may(node, "keep", flag, false)?,
+    })
+}
+
+/// `"heap"`, or `{ kind = "shared mapping", huge = true, file = "F", align = "64KiB", locked = "1GiB" }`.
+fn buffers(node: &Node) -> Read<Buffers> {
+    let kinds = [
+        ("mapping", BufferKind::Mapping),
+        ("heap", BufferKind::Heap),
+        ("shared mapping", BufferKind::SharedMapping),
+        ("segment", BufferKind::Segment),
+    ];
+    if node.word().is_some() {
+        return choice(&kinds)(node).map(|kind| Buffers { kind, ..Buffers::default() });
+    }
+    known(node, &["kind", "huge", "huge_page", "file", "align", "locked"])?;
+    Ok(Buffers {
+        kind: may(node, "kind", choice(&kinds), BufferKind::Mapping)?,
+        huge_pages: may(node, "huge", flag, false)?,
+        huge_page_bytes: may(node, "huge_page", bytes, 0)?,
+        file: may(node, "file", some(text), None)?,
+        align_bytes: may(node, "align", bytes, 0)?,
+        locked_bytes: may(node, "locked", bytes, 0)?,
+    })
+}
+
+fn hooks(node: &Node) -> Read<Hooks> {
+    known(node, &["before", "after"])?;
+    Ok(Hooks { before: may(node, "before", some(text), None)?, after: may(node, "after", some(text), None)? })
 }
 
 /// A reading function for a value that may be missing.
@@ -186,7 +253,40 @@ fn place(node: &Node) -> Read<Place> {
     }
 }
 
+/// Whom a worker that ends takes along: `"set"`, `"phase"`, `"run"`, or a table.
+fn exit(node: &Node) -> Read<Exit> {
+    let whom = [("set", ExitWhat::Set), ("phase", ExitWhat::Phase), ("run", ExitWhat::Run)];
+    if node.word().is_some() {
+        return Ok(Exit { what: choice(&whom)(node)?, on: ExitOn::End });
+    }
+    known(node, &["on", "what"])?;
+    let on = [("end", ExitOn::End), ("error", ExitOn::Error)];
+    Ok(Exit {
+        on: may(node, "on", choice(&on), ExitOn::End)?,
+        what: may(node, "what", choice(&whom), ExitWhat::Set)?,
+    })
+}
+
+/// Error numbers that are survived, by what failed.
+fn tolerance(node: &Node) -> Read<ErrorPolicy> {
+    known(node, &["read", "write", "trim", "verify"])?;
+    let numbers = |name| may(node, name, list(number), Vec::new());
+    Ok(ErrorPolicy::Tolerate(Box::new(Tolerance {
+        read: numbers("read")?,
+        write: numbers("write")?,
+        trim: numbers("trim")?,
+        verify: numbers("verify")?,
+    })))
+}
+
+fn number(node: &Node) -> Read<i32> {
+    small(node).and_then(|number| i32::try_from(number).map_err(|_| "expected an error number".into()))
+}
+
 fn errors(node: &Node) -> Read<ErrorPolicy> {
+    if node.word().is_none() {
+        return tolerance(node);
+    }
     if let Ok(most) = count(node) {
         return Ok(ErrorPolicy::AtMost(most));
     }

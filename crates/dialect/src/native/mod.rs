@@ -6,6 +6,7 @@
 mod command;
 mod fields;
 mod job;
+mod measure;
 mod pace;
 mod pattern;
 mod payload;

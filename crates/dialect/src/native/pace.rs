@@ -1,14 +1,15 @@
 //! How fast, from when, until when: `rate`, `think`, `shared`, `start`, `until`, `finish`.
 
 use iodyno_model::{
-    Arrivals, Directed, Finish, LatencyTarget, Limit, Pace, Per, Rate, SharedUse, Start, Think, Verb,
+    Arrivals, Criterion, Directed, Finish, LatencyTarget, Limit, Pace, Per, Rate, SharedUse, Start, Steady,
+    Think, Verb,
 };
 
 use super::fields::Fields;
 use super::pattern::{directed, known, may, must};
 use super::tree::Node;
 use super::value::{
-    Read, choice, count, flag, list, percent, rate, signed, small_count, some_bytes, text, time, verb,
+    Read, bytes, choice, count, flag, list, percent, rate, signed, small_count, some_bytes, text, time, verb,
 };
 
 /// The pace of a job.
@@ -19,6 +20,8 @@ pub(crate) fn read(fields: &Fields<'_>) -> Pace {
         rate_all,
         rate,
         rate_least: fields.or("rate_least", directed(super::value::rate), Directed::same(Rate::Unlimited)),
+        rate_window_ns: fields.or("rate_window", time, 0),
+        think_shifts_rate: fields.flag("think_shifts_rate"),
         arrivals: fields.or("arrivals", choice(&arrivals), Arrivals::Even),
         burst: fields.or("burst", small_count, 0),
         think: fields.get("think", think),
@@ -41,11 +44,13 @@ fn think(node: &Node) -> Read<Think> {
     if node.word().is_some() {
         return Ok(Think { sleep_ns: time(node)?, every: 1, ..Think::default() });
     }
-    known(node, &["sleep", "spin", "every", "drain", "after"])?;
+    known(node, &["sleep", "spin", "spin_cycles", "every", "completed", "drain", "after"])?;
     Ok(Think {
+        spin_cycles: may(node, "spin_cycles", count, 0)?,
+        completed: may(node, "completed", flag, false)?,
         sleep_ns: may(node, "sleep", time, 0)?,
         spin_ns: may(node, "spin", time, 0)?,
-        every: may(node, "every", count, 1)?,
+        every: may(node, "every", count, u64::from(!node.has(&["after"])))?,
         drain: may(node, "drain", flag, false)?,
         after_ns: may(node, "after", time, 0)?,
     })
@@ -66,12 +71,13 @@ pub(crate) fn shared(node: &Node) -> Read<SharedUse> {
     if node.word().is_some() {
         return Ok(SharedUse::new(&text(node)?, 1));
     }
-    known(node, &["name", "amount", "per", "of"])?;
+    known(node, &["name", "amount", "per", "of", "retry"])?;
     Ok(SharedUse {
         name: must(node, "name", text)?,
         amount: may(node, "amount", signed, 1)?,
         per: may(node, "per", per, Per::Use)?,
         of: may(node, "of", |node| text(node).map(Some), None)?,
+        retry_ns: may(node, "retry", time, 0)?,
     })
 }
 
@@ -101,6 +107,7 @@ fn read_start(node: &Node) -> Read<Start> {
         after_job: may(node, "after_job", |node| text(node).map(Some), None)?,
         open: may(node, "open", flag, false)?,
         barrier: may(node, "barrier", flag, false)?,
+        clock_id: None,
     })
 }
 
@@ -113,7 +120,20 @@ fn limit(node: &Node) -> Read<Limit> {
     if node.word().is_some() {
         return Ok(Limit { time_ns: Some(some_time(node)?), ..Limit::default() });
     }
-    let keys = ["time", "bytes", "operations", "passes", "as_phase", "ramp", "together", "wear_out"];
+    let keys = [
+        "time",
+        "bytes",
+        "operations",
+        "passes",
+        "as_phase",
+        "ramp",
+        "together",
+        "wear_out",
+        "ramp_bytes",
+        "latency",
+        "until_full",
+        "steady",
+    ];
     known(node, &keys)?;
     Ok(Limit {
         time_ns: may(node, "time", |node| some_time(node).map(Some), None)?,
@@ -123,7 +143,30 @@ fn limit(node: &Node) -> Read<Limit> {
         passes: may(node, "passes", |node| count(node).map(Some), None)?,
         as_phase: may(node, "as_phase", |node| text(node).map(Some), None)?,
         ramp_ns: may(node, "ramp", time, 0)?,
+        ramp_bytes: may(node, "ramp_bytes", bytes, 0)?,
+        latency_ns: may(node, "latency", directed(time), Directed::default())?,
+        until_full: may(node, "until_full", flag, false)?,
+        steady: may(node, "steady", |node| steady(node).map(Some), None)?,
         wear_out: may(node, "wear_out", flag, false)?,
+    })
+}
+
+/// When a rate counts as steady: `{ what = "operations", limit = "0.3%", window = "10s" }`.
+fn steady(node: &Node) -> Read<Steady> {
+    known(node, &["what", "slope", "limit", "window", "ramp", "interval"])?;
+    let what =
+        [("operations", Criterion::Operations), ("bytes", Criterion::Bytes), ("latency", Criterion::Latency)];
+    let limit = must(node, "limit", text)?;
+    let (number, percent) = limit.strip_suffix('%').map_or((&limit[..], false), |number| (number, true));
+    let limit = number.trim().parse::<f64>().ok().filter(|limit| *limit > 0.0);
+    Ok(Steady {
+        criterion: may(node, "what", choice(&what), Criterion::Operations)?,
+        slope: may(node, "slope", flag, false)?,
+        limit: limit.ok_or("`limit`: expected a number above 0 or a percentage such as \"0.3%\"")?,
+        percent,
+        window_ns: must(node, "window", some_time)?,
+        ramp_ns: may(node, "ramp", time, 0)?,
+        interval_ns: may(node, "interval", some_time, 1_000_000_000)?,
     })
 }
 

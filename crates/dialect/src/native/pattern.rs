@@ -2,13 +2,13 @@
 
 use iodyno_model::{
     Blend, Coverage, Directed, Every, Extent, FileOrder, Mix, Overlap, Pattern, Pick, Share, Size, Span,
-    Verb, Zone, units,
+    Verb, Window, Zone, units,
 };
 
 use super::fields::Fields;
 use super::tree::{Node, Value};
 use super::value::{
-    Read, bytes, choice, count, extent, number, percent, percent_of, small_count, some_bytes, verb,
+    Read, bytes, choice, count, extent, number, percent, percent_of, small, small_count, some_bytes, verb,
     verb_named,
 };
 
@@ -17,16 +17,23 @@ pub(crate) fn read(fields: &Fields<'_>) -> Option<Pattern> {
     let only = fields.get("do", verb).map(Mix::only);
     let mixed = fields.get("mix", mix);
     let run = fields.or("run", small_count, 1);
+    let in_turn = fields.flag("in_turn");
     let pattern = Pattern {
-        mix: Mix { run, ..only.or(mixed).unwrap_or_else(|| Mix::only(Verb::Read)) },
+        mix: Mix { run, in_turn, ..only.or(mixed).unwrap_or_else(|| Mix::only(Verb::Read)) },
         pick: fields.or("pick", directed(pick), Directed::same(Pick::Sequential)),
         size: fields.or("block", directed(size), Directed::same(Size::default())),
         align_bytes: fields.or("align", directed(bytes), Directed::default()),
-        coverage: if fields.flag("repeats") { Coverage::Repeating } else { Coverage::Once },
+        coverage: match (fields.flag("repeats"), fields.flag("once_by_any")) {
+            (true, _) => Coverage::Repeating,
+            (false, true) => Coverage::Together,
+            (false, false) => Coverage::Once,
+        },
         span: fields.or("span", span, Span::default()),
         files: fields.or("files", order, FileOrder::default()),
         every: fields.or("every", every, Vec::new()),
         overlap: if fields.flag("serialise_overlap") { Overlap::Serialised } else { Overlap::Allowed },
+        size_by_order: fields.flag("block_by_order"),
+        window: fields.get("window", window),
     };
     (fields.entry("do").is_some() || fields.entry("mix").is_some()).then_some(pattern)
 }
@@ -61,7 +68,7 @@ fn mix(node: &Node) -> Read<Mix> {
     };
     let shares = node.entries().iter().map(share).collect::<Read<Vec<_>>>()?;
     match shares.iter().any(|share| share.weight > 0.0) {
-        true => Ok(Mix { shares, run: 1 }),
+        true => Ok(Mix { shares, run: 1, in_turn: false }),
         false => Err("expected verbs and weights such as { read = 70, write = 30 }".into()),
     }
 }
@@ -86,8 +93,8 @@ pub(crate) fn pick(node: &Node) -> Read<Pick> {
             .ok()
             .filter(|bytes| *bytes > 0)
             .map(|stride_bytes| Pick::Strided { stride_bytes }),
-        ("zipf", _) => real().map(|theta| Pick::Zipf { theta }),
-        ("pareto", _) => real().filter(|h| *h < 1.0).map(|h| Pick::Pareto { h }),
+        ("zipf", _) => real().map(|theta| Pick::Zipf { theta, center: None }),
+        ("pareto", _) => real().filter(|h| *h < 1.0).map(|h| Pick::Pareto { h, center: None }),
         ("normal", Some(text)) => {
             percent_of(text).map(|deviation_percent| Pick::Normal { deviation_percent })
         }
@@ -242,11 +249,23 @@ fn span(node: &Node) -> Read<Span> {
     if node.word().is_some() {
         return Ok(Span { length: extent(node)?, ..Span::default() });
     }
-    known(node, &["offset", "length", "increment"])?;
+    known(node, &["offset", "length", "increment", "align", "overhang"])?;
     Ok(Span {
+        align_bytes: may(node, "align", some_bytes, 0)?,
+        overhang: may(node, "overhang", super::value::flag, false)?,
         offset: may(node, "offset", extent, Extent::Rest)?,
         length: may(node, "length", extent, Extent::Rest)?,
         increment: may(node, "increment", extent, Extent::Rest)?,
+    })
+}
+
+fn window(node: &Node) -> Read<Window> {
+    known(node, &["bytes", "range", "skip"])?;
+    let range_bytes = must(node, "range", some_bytes)?;
+    Ok(Window {
+        bytes: may(node, "bytes", some_bytes, range_bytes)?,
+        range_bytes,
+        skip_bytes: may(node, "skip", bytes, 0)?,
     })
 }
 
@@ -267,8 +286,15 @@ fn order(node: &Node) -> Read<FileOrder> {
 
 fn every(node: &Node) -> Read<Vec<Every>> {
     let one = |entry: &super::tree::Entry| {
+        let verb = verb_named(&entry.name)?;
+        if entry.node.word().is_none() {
+            known(&entry.node, &["operations", "flags", "between"])?;
+            let operations = must(&entry.node, "operations", count)?;
+            let between = may(&entry.node, "between", super::value::flag, false)?;
+            return Ok(Every { verb, operations, between, flags: may(&entry.node, "flags", small, 0)? });
+        }
         let operations = count(&entry.node).map_err(|error| format!("{error} for {}", entry.name))?;
-        Ok(Every { verb: verb_named(&entry.name)?, operations })
+        Ok(Every::new(verb, operations))
     };
     match node.entries() {
         [] => Err("expected verbs and counts such as { fsync = 32 }".into()),

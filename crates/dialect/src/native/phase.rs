@@ -32,6 +32,7 @@ pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong
 
 const STOP: &[(&str, Stop)] = &[
     ("each", Stop::Each),
+    ("alone", Stop::Alone),
     ("first done", Stop::FirstDone),
     ("first job done", Stop::FirstJobDone),
     ("first error", Stop::FirstError),

@@ -1,6 +1,9 @@
 //! `[target.NAME]`: what jobs work on, how it is opened, what must be there before.
 
-use iodyno_model::{Direct, Extent, Items, Open, OpenMode, OpenSync, Prepare, Size, Target, TargetKind};
+use iodyno_model::{
+    Advice, Direct, Extent, FileLock, Items, Open, OpenMode, OpenSync, Prepare, Size, Target, TargetKind,
+    WriteLife,
+};
 
 use super::fields::Fields;
 use super::pattern;
@@ -29,6 +32,25 @@ const PREPARE: &[(&str, Prepare)] = &[
     ("sparse", Prepare::Sparse),
     ("empty", Prepare::Empty),
 ];
+
+const ADVICE: &[(&str, Advice)] = &[
+    ("true", Advice::AsPicked),
+    ("false", Advice::No),
+    ("random", Advice::Random),
+    ("sequential", Advice::Sequential),
+    ("no reuse", Advice::NoReuse),
+];
+
+const LIFE: &[(&str, WriteLife)] = &[
+    ("none", WriteLife::No),
+    ("short", WriteLife::Short),
+    ("medium", WriteLife::Medium),
+    ("long", WriteLife::Long),
+    ("extreme", WriteLife::Extreme),
+];
+
+const LOCK: &[(&str, FileLock)] =
+    &[("false", FileLock::No), ("exclusive", FileLock::Exclusive), ("read write", FileLock::ReadWrite)];
 
 fn kind(fields: &Fields<'_>, name: &str) -> TargetKind {
     let mut kinds = Vec::new();
@@ -62,7 +84,7 @@ fn endpoint(node: &Node, listen: bool) -> Read<TargetKind> {
     let expected = || "expected a transport and an address such as \"tcp:127.0.0.1:5201\"".to_string();
     let (transport, address) = node.word().and_then(|word| word.split_once(':')).ok_or_else(expected)?;
     match transport {
-        "tcp" | "udp" | "unix" | "sctp" | "vsock" => {
+        "tcp" | "tcp6" | "udp" | "udp6" | "unix" | "sctp" | "vsock" => {
             Ok(TargetKind::Endpoint { transport: transport.into(), address: address.into(), listen })
         }
         _ => Err(expected()),
@@ -107,7 +129,9 @@ fn open(fields: &Fields<'_>) -> Open {
         noctty: fields.flag("noctty"),
         invalidate: fields.flag("invalidate"),
         drop_behind: fields.flag("drop_behind"),
-        advise: fields.flag("advise"),
+        advice: fields.or("advise", choice(ADVICE), Advice::No),
+        write_life: fields.get("write_life", choice(LIFE)),
+        lock: fields.or("lock", choice(LOCK), FileLock::No),
     }
 }
 

@@ -22,12 +22,12 @@ enum Law {
     Uniform,
     Zipf {
         ranks: Zipf,
-        scatter: Permutation,
+        scatter: Scatter,
     },
     /// Rank n·u^power.
     Pareto {
         power: f64,
-        scatter: Permutation,
+        scatter: Scatter,
     },
     Normal {
         middle: f64,
@@ -51,6 +51,31 @@ struct Choice {
     distribution: Distribution,
 }
 
+/// Which place has which popularity.
+#[derive(Clone, Debug)]
+struct Scatter {
+    places: Permutation,
+    /// Added to each place, modulo all, so that the most popular one lies where it is wanted.
+    shift: u64,
+}
+
+impl Scatter {
+    fn new(blocks: u64, seed: u64, center: Option<f64>) -> Self {
+        let places = Permutation::new(blocks, seed);
+        let shift = center.map_or(0, |center| {
+            let wanted = ((blocks as f64 * center) as u64).min(blocks - 1);
+            (wanted + blocks - places.at(0)) % blocks
+        });
+        Scatter { places, shift }
+    }
+
+    #[inline]
+    fn at(&self, rank: u64) -> u64 {
+        let (place, blocks) = (self.places.at(rank) + self.shift, self.places.len());
+        if place < blocks { place } else { place - blocks }
+    }
+}
+
 impl Distribution {
     /// The distribution of `pick` over `blocks` blocks of `block_bytes` bytes each (used by zones given in bytes).
     /// `seed` decides which places are the popular ones.
@@ -62,19 +87,24 @@ impl Distribution {
             return Err(refused(format!("cannot draw from {blocks} blocks"))
                 .hint("the span needs at least one block"));
         }
-        let scatter = || Permutation::new(blocks, seed);
+        let scatter = |center| Scatter::new(blocks, seed, center);
         let law = match pick {
             Pick::Uniform => Law::Uniform,
-            Pick::Zipf { theta } if *theta > 0.0 && theta.is_finite() => {
-                Law::Zipf { ranks: Zipf::new(blocks, *theta), scatter: scatter() }
+            Pick::Zipf { center: Some(center), .. } | Pick::Pareto { center: Some(center), .. }
+                if !(0.0..=1.0).contains(center) =>
+            {
+                return Err(refused(format!("center {center}: expected a number from 0 to 1")));
             }
-            Pick::Zipf { theta } => {
+            Pick::Zipf { theta, center } if *theta > 0.0 && theta.is_finite() => {
+                Law::Zipf { ranks: Zipf::new(blocks, *theta), scatter: scatter(*center) }
+            }
+            Pick::Zipf { theta, .. } => {
                 return Err(refused(format!("zipf skew {theta}: expected a number above 0")));
             }
-            Pick::Pareto { h } if *h > 0.0 && *h < 1.0 => {
-                Law::Pareto { power: libm::log(*h) / libm::log1p(-*h), scatter: scatter() }
+            Pick::Pareto { h, center } if *h > 0.0 && *h < 1.0 => {
+                Law::Pareto { power: libm::log(*h) / libm::log1p(-*h), scatter: scatter(*center) }
             }
-            Pick::Pareto { h } => {
+            Pick::Pareto { h, .. } => {
                 return Err(refused(format!("pareto skew {h}: expected a number between 0 and 1"))
                     .hint("h=0.2 sends 80 % of the accesses to 20 % of the places"));
             }

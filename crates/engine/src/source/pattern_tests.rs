@@ -228,11 +228,7 @@ fn directions_walk_for_themselves_and_carry_their_labels() {
 
 #[test]
 fn insertions_come_after_so_many_writes() {
-    let every = vec![
-        Every { verb: Verb::Fdatasync, operations: 2 },
-        Every { verb: Verb::Stat, operations: 3 },
-        Every { verb: Verb::Fsync, operations: 6 },
-    ];
+    let every = vec![Every::new(Verb::Fdatasync, 2), Every::new(Verb::Stat, 3), Every::new(Verb::Fsync, 6)];
     let pattern = Pattern { every, ..Pattern::of(Verb::Write, Pick::Sequential, 4) };
     let bench = Bench::new(pattern, &[(0, 24)]);
     let verbs: Vec<&str> = bench.draw(0, 100).iter().map(|io| io.verb.name()).collect();
@@ -294,8 +290,8 @@ fn any_pick() -> impl Strategy<Value = Pick> {
             shuffled,
         }),
         Just(Pick::Uniform),
-        (0.1f64..2.5).prop_map(|theta| Pick::Zipf { theta }),
-        (0.05f64..0.95).prop_map(|h| Pick::Pareto { h }),
+        (0.1f64..2.5).prop_map(|theta| Pick::Zipf { theta, center: None }),
+        (0.05f64..0.95).prop_map(|h| Pick::Pareto { h, center: None }),
         (0.0f64..50.0).prop_map(|deviation_percent| Pick::Normal { deviation_percent }),
         Just(Pick::Zones(vec![
             Zone { accesses_percent: 90.0, extent: iodyno_model::Extent::Percent(40.0) },
@@ -339,7 +335,7 @@ proptest! {
         seed: u64,
     ) {
         let least = size.least_bytes().unwrap_or(1);
-        let mix = Mix { shares: vec![
+        let mix = Mix { in_turn: false, shares: vec![
             Share { verb: Verb::Read, weight: 1.0 },
             Share { verb: Verb::Write, weight: 2.0 },
         ], run: 1 };

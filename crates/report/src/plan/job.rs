@@ -1,8 +1,10 @@
 //! A job in words: who, on what, what, how fast, from when, until when.
 
 use iodyno_model::{
-    Arrivals, Depth, Directed, ErrorPolicy, Finish, Job, Kind, LatencyTarget, Limit, Pace, Per, Phase, Place,
-    Placement, Plan, Ranks, Rate, SharedKind, SharedUse, Start, Verb, WorkerKind, Workload,
+    Arrivals, BufferKind, Buffers, Criterion, Depth, Directed, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish,
+    Hooks, Job, Journal, Kind, LatencyTarget, Limit, Measure, NumaMemory, NumaPolicy, Pace, Per, Phase,
+    Place, Placement, Plan, Ranks, Rate, SAME_ID, SharedKind, SharedUse, Start, Steady, Submit, Tolerance,
+    Verb, WorkerKind, Workload,
 };
 
 use super::exact::{bytes, many, number, time};
@@ -25,6 +27,25 @@ pub(crate) fn print(plan: &Plan, phase: &Phase, job: &Job, out: &mut String) {
     until(job).iter().for_each(|text| put(text));
     finish(&job.finish).iter().for_each(|text| put(text));
     rest(job).iter().for_each(|text| put(text));
+    measure(&job.measure).iter().for_each(|text| put(text));
+}
+
+/// What is written down beyond counts and latencies.
+fn measure(measure: &Measure) -> Option<String> {
+    let mut words = Vec::new();
+    let mut say = |is: bool, text: String| words.extend(is.then_some(text));
+    say(!measure.latency, "no latencies".into());
+    say(measure.submission, "submission and completion apart".into());
+    say(measure.each, "each worker".into());
+    say(measure.row_ns > 0, format!("rows of {}", time(measure.row_ns)));
+    if let Some(journal) = &measure.journal {
+        say(journal.completions, "every completion".into());
+        say(journal.starts, "every start".into());
+        say(journal.window_ns > 0, format!("windows of {}", time(journal.window_ns)));
+        say(journal.histogram_ns > 0, format!("distributions of {}", time(journal.histogram_ns)));
+        say(*journal == Journal::default(), "an empty journal".into());
+    }
+    (!words.is_empty()).then(|| format!("written down: {}", words.join(", ")))
 }
 
 fn head(job: &Job) -> String {
@@ -51,8 +72,14 @@ fn depth(depth: &Depth) -> String {
     if depth.reap_least > 1 {
         words.push(format!("reaped {} at once", depth.reap_least));
     }
+    if depth.reap_most > 0 {
+        words.push(format!("reaped {} at most", depth.reap_most));
+    }
     if depth.low > 0 {
         words.push(format!("refilled at {}", depth.low));
+    }
+    if depth.submit == Submit::Offload {
+        words.push("handed over by helpers".into());
     }
     words.join(", ")
 }
@@ -84,7 +111,11 @@ fn pace(phase: &Phase, pace: &Pace) -> Vec<String> {
         lines.push(format!("at any rate{}", arrivals(pace)));
     }
     if pace.rate_least != Directed::default() {
-        lines.push(format!("fails below {}", rates(&pace.rate_least)));
+        let over = match pace.rate_window_ns {
+            0 => String::new(),
+            window_ns => format!(" over {}", time(window_ns)),
+        };
+        lines.push(format!("fails below {}{over}", rates(&pace.rate_least)));
     }
     lines.extend(pace.think.as_ref().map(pattern::think));
     lines.extend(pace.shared.iter().map(|used| gate(phase, used)));
@@ -104,6 +135,9 @@ fn arrivals(pace: &Pace) -> String {
         true => ", open loop",
         false => ", closed loop",
     });
+    if pace.think_shifts_rate {
+        text.push_str(", pauses are not caught up");
+    }
     text
 }
 
@@ -130,7 +164,7 @@ fn gate(phase: &Phase, used: &SharedUse) -> String {
         .iter()
         .any(|shared| shared.name == used.name && matches!(shared.kind, SharedKind::Weights { .. }));
     match (weights, used.per) {
-        (true, _) => format!("weighs {} in \"{}\"", used.amount, used.name),
+        (true, _) => format!("weighs {}", script::amount(used).replacen(' ', " in ", 1)),
         (false, Per::Use) => format!("each operation takes {}", script::amount(used)),
         (false, _) => format!("takes {}", script::amount(used)),
     }
@@ -159,6 +193,7 @@ fn start(start: &Start) -> Vec<String> {
     if !words.is_empty() {
         lines.push(format!("starts {}", words.join(", ")));
     }
+    lines.extend(start.clock_id.map(|id| format!("its beginning is told by clock {id}")));
     let begin: Vec<_> =
         [(start.open, "opening is measured"), (start.barrier, "all wait for each other after opening")]
             .iter()
@@ -198,6 +233,10 @@ fn until(job: &Job) -> Vec<String> {
         most => format!("each did {}", many(most, "pass").replace("passs", "passes")),
     }));
     ends.extend(limit.as_phase.as_ref().map(|phase| format!("each did as many as in phase \"{phase}\"")));
+    ends.extend(limit.steady.as_ref().map(steady));
+    if limit.until_full {
+        ends.push("no space is left".into());
+    }
     let mut lines = vec![match ends.is_empty() {
         true => "for one pass".to_string(),
         false => format!("until {}", ends.join(", or ")),
@@ -214,7 +253,38 @@ fn after_time(limit: &Limit) -> Vec<String> {
     if limit.ramp_ns > 0 {
         lines.push(format!("the first {} are not counted", time(limit.ramp_ns)));
     }
+    if limit.ramp_bytes > 0 {
+        lines.push(format!("the first {} are not counted", bytes(limit.ramp_bytes)));
+    }
+    lines.extend(too_slow(&limit.latency_ns));
     lines
+}
+
+fn too_slow(most: &Directed<u64>) -> Option<String> {
+    let all = [("reads", most.read), ("writes", most.write), ("trims", most.trim)];
+    if all.iter().all(|(_, ns)| *ns == most.read) {
+        return (most.read > 0).then(|| format!("fails at one slower than {}", time(most.read)));
+    }
+    let limited = all.iter().filter(|(_, ns)| *ns > 0).map(|(name, ns)| format!("{name} {}", time(*ns)));
+    Some(format!("fails at one slower than {}", limited.collect::<Vec<_>>().join(", ")))
+}
+
+fn steady(steady: &Steady) -> String {
+    let (what, limit) = match (steady.criterion, steady.percent) {
+        (Criterion::Operations, false) => ("operations/s", format!("{}/s", number(steady.limit))),
+        (Criterion::Bytes, false) => ("bytes/s", format!("{}/s", bytes(steady.limit as u64))),
+        (Criterion::Latency, false) => ("mean latency", time(steady.limit as u64)),
+        (Criterion::Operations, true) => ("operations/s", format!("{} %", number(steady.limit))),
+        (Criterion::Bytes, true) => ("bytes/s", format!("{} %", number(steady.limit))),
+        (Criterion::Latency, true) => ("mean latency", format!("{} %", number(steady.limit))),
+    };
+    let how = if steady.slope { "slope" } else { "deviation" };
+    let ramp = match steady.ramp_ns {
+        0 => String::new(),
+        ramp_ns => format!(", the first {} aside", time(ramp_ns)),
+    };
+    let (window, interval) = (time(steady.window_ns), time(steady.interval_ns));
+    format!("the {how} of {what} stays below {limit} over {window} in steps of {interval}{ramp}")
 }
 
 fn finish(finish: &Finish) -> Option<String> {
@@ -231,41 +301,138 @@ fn finish(finish: &Finish) -> Option<String> {
 
 fn rest(job: &Job) -> Vec<String> {
     let mut lines = placement(&job.placement);
+    lines.extend(buffers(&job.buffers));
+    lines.extend(hooks(&job.hooks));
     match job.ranks {
         Ranks::All => {}
         Ranks::First(count) => lines.push(format!("on the first {}", many(count.into(), "rank"))),
         Ranks::Only(rank) => lines.push(format!("on rank {rank} only")),
     }
     lines.extend(place(job.place));
-    match job.errors {
+    match &job.errors {
         ErrorPolicy::Stop => {}
         ErrorPolicy::Continue => lines.push("errors are counted, it goes on".into()),
-        ErrorPolicy::AtMost(most) => lines.push(format!("goes on over at most {}", many(most, "error"))),
+        ErrorPolicy::AtMost(most) => lines.push(format!("goes on over at most {}", many(*most, "error"))),
+        ErrorPolicy::Tolerate(tolerance) => lines.push(tolerated(tolerance)),
     }
     lines.extend(job.group.as_ref().map(|group| format!("reported in group \"{group}\"")));
+    if job.set > 0 {
+        lines.push(format!("of set {}", job.set));
+    }
+    lines.extend(job.exit.map(exit));
     lines
+}
+
+fn tolerated(tolerance: &Tolerance) -> String {
+    let all = [
+        ("reads", &tolerance.read),
+        ("writes", &tolerance.write),
+        ("trims", &tolerance.trim),
+        ("verify", &tolerance.verify),
+    ];
+    let survived = all.iter().filter(|(_, numbers)| !numbers.is_empty()).map(|(name, numbers)| {
+        format!("{name} {}", numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+    });
+    format!("goes on over error numbers: {}", survived.collect::<Vec<_>>().join(", "))
+}
+
+fn exit(exit: Exit) -> String {
+    let on = match exit.on {
+        ExitOn::End => "a worker that ends",
+        ExitOn::Error => "a worker that fails",
+    };
+    let what = match exit.what {
+        ExitWhat::Set => "its set",
+        ExitWhat::Phase => "the phase",
+        ExitWhat::Run => "the run",
+    };
+    format!("{on} ends {what}")
 }
 
 fn placement(placement: &Placement) -> Vec<String> {
     let mut words = Vec::new();
     if !placement.cpus.is_empty() {
-        let cpus: Vec<_> = placement.cpus.iter().map(ToString::to_string).collect();
         let spread = if placement.spread { ", one for each worker" } else { "" };
-        words.push(format!("on CPUs {}{spread}", cpus.join(", ")));
+        words.push(format!("on CPUs {}{spread}", numbers(&placement.cpus)));
     } else if placement.spread {
         words.push("one CPU for each worker".into());
     }
-    words.extend(placement.numa_node.map(|node| format!("memory of NUMA node {node}")));
+    if !placement.numa_cpu_nodes.is_empty() {
+        words.push(format!("on the CPUs of NUMA nodes {}", numbers(&placement.numa_cpu_nodes)));
+    }
+    words.extend(placement.numa_memory.as_ref().map(numa));
     words.extend(placement.nice.map(|nice| format!("nice {nice}")));
     words.extend(
         placement.io_priority.map(|(class, level)| format!("I/O priority class {class} level {level}")),
     );
-    words.extend(placement.identity.map(|(user, group)| format!("as user {user} group {group}")));
-    words.extend(placement.cgroup.as_ref().map(|group| format!("in cgroup {group}")));
+    if placement.io_priority_hint > 0 {
+        words.push(format!("I/O priority hint {}", placement.io_priority_hint));
+    }
+    words.extend(placement.identity.map(|(user, group)| match (user, group) {
+        (SAME_ID, group) => format!("as group {group}"),
+        (user, SAME_ID) => format!("as user {user}"),
+        (user, group) => format!("as user {user} group {group}"),
+    }));
+    words.extend(placement.cgroup.as_ref().map(|group| {
+        let weight = group.weight.map_or_else(String::new, |weight| format!(", weight {weight}"));
+        format!("in cgroup {}{weight}{}", group.path, if group.keep { ", kept" } else { "" })
+    }));
+    words.extend(placement.io_scheduler.as_ref().map(|name| format!("I/O scheduler {name}")));
     match words.is_empty() {
         true => Vec::new(),
         false => vec![words.join(" · ")],
     }
+}
+
+fn numbers(all: &[u32]) -> String {
+    all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn numa(memory: &NumaMemory) -> String {
+    let node = match memory.nodes.len() {
+        0 => {
+            return match memory.policy {
+                NumaPolicy::Standard => "memory as the system has it".into(),
+                NumaPolicy::Interleave => "memory of all NUMA nodes in turn".into(),
+                _ => "memory of the local NUMA node".into(),
+            };
+        }
+        1 => format!("memory of NUMA node {}", numbers(&memory.nodes)),
+        _ => format!("memory of NUMA nodes {}", numbers(&memory.nodes)),
+    };
+    match memory.policy {
+        NumaPolicy::Prefer => format!("{node} if possible"),
+        NumaPolicy::Interleave => format!("{node} in turn"),
+        _ => node,
+    }
+}
+
+fn buffers(buffers: &Buffers) -> Vec<String> {
+    let mut words = Vec::new();
+    let file = buffers.file.as_ref().map_or_else(String::new, |file| format!(" of {file}"));
+    let huge = if buffers.huge_pages { ", huge pages" } else { "" };
+    match buffers.kind {
+        BufferKind::Mapping if file.is_empty() && huge.is_empty() => {}
+        BufferKind::Mapping => words.push(format!("buffers in a mapping{file}{huge}")),
+        BufferKind::Heap => words.push("buffers on the heap".into()),
+        BufferKind::SharedMapping => words.push(format!("buffers in a shared mapping{file}{huge}")),
+        BufferKind::Segment => words.push(format!("buffers in a shared memory segment{huge}")),
+    }
+    if buffers.huge_page_bytes > 0 {
+        words.push(format!("pages of {}", bytes(buffers.huge_page_bytes)));
+    }
+    if buffers.align_bytes > 0 {
+        words.push(format!("buffers aligned to {}", bytes(buffers.align_bytes)));
+    }
+    if buffers.locked_bytes > 0 {
+        words.push(format!("{} of memory locked besides", bytes(buffers.locked_bytes)));
+    }
+    if words.is_empty() { Vec::new() } else { vec![words.join(" · ")] }
+}
+
+fn hooks(hooks: &Hooks) -> Vec<String> {
+    let before = hooks.before.iter().map(|command| format!("before it: {command}"));
+    before.chain(hooks.after.iter().map(|command| format!("after it: {command}"))).collect()
 }
 
 fn place(place: Place) -> Option<String> {

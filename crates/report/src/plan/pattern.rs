@@ -23,6 +23,14 @@ pub(crate) fn lines(pattern: &Pattern, seed: Option<u64>) -> Vec<String> {
     if pattern.overlap == Overlap::Serialised {
         lines.push("a block in flight is waited for before it comes again".into());
     }
+    if pattern.size_by_order {
+        let (sequential, random) = (size(&pattern.size.read), size(&pattern.size.write));
+        lines.push(format!("sequential ones of {sequential}, random ones of {random}"));
+    }
+    lines.extend(pattern.window.map(|window| {
+        let (moved, range) = (bytes(window.bytes), bytes(window.range_bytes));
+        format!("{moved} in each window of {range}, {} left out between", bytes(window.skip_bytes))
+    }));
     lines
 }
 
@@ -37,6 +45,9 @@ fn mix(mix: &Mix) -> String {
     let mut text: Vec<_> = mix.shares.iter().map(|part| share(part.verb, part.weight)).collect();
     if mix.run > 1 {
         text.push(format!("in runs of {}", mix.run));
+    }
+    if mix.in_turn {
+        text.push("each place by all in turn".into());
     }
     text.join(", ")
 }
@@ -101,7 +112,8 @@ fn places(pick: &Pick, coverage: Coverage) -> String {
     match (coverage, pick) {
         (Coverage::Repeating, _) => format!("{text}, with repeats"),
         (Coverage::Once, Pick::Uniform) => format!("{text}, no repeat"),
-        (Coverage::Once, _) => text,
+        (Coverage::Together, Pick::Uniform) => format!("{text}, no repeat by any"),
+        (Coverage::Once | Coverage::Together, _) => text,
     }
 }
 
@@ -119,8 +131,8 @@ pub(crate) fn pick(pick: &Pick) -> String {
             segmented(*block_bytes, *count, *stride_bytes, *shuffled)
         }
         Pick::Uniform => "uniform".into(),
-        Pick::Zipf { theta } => format!("zipf {}", number(*theta)),
-        Pick::Pareto { h } => format!("pareto {}", number(*h)),
+        Pick::Zipf { theta, center } => format!("zipf {}{}", number(*theta), around(*center)),
+        Pick::Pareto { h, center } => format!("pareto {}{}", number(*h), around(*center)),
         Pick::Normal { deviation_percent } => format!("normal, deviation {} %", number(*deviation_percent)),
         Pick::Zones(zones) => {
             let zone = |zone: &iodyno_model::Zone| {
@@ -138,6 +150,11 @@ pub(crate) fn pick(pick: &Pick) -> String {
         Pick::Stream => "as a stream".into(),
         Pick::Append => "at the end".into(),
     }
+}
+
+/// Where the most popular place lies.
+fn around(center: Option<f64>) -> String {
+    center.map_or(String::new(), |center| format!(" around {} %", number(center * 100.0)))
 }
 
 fn segmented(block_bytes: u64, count: u64, stride_bytes: u64, shuffled: bool) -> String {
@@ -170,6 +187,12 @@ fn span(span: &Span) -> Option<String> {
     if span.increment != Extent::Rest {
         words.push(format!("{} further for each worker", extent(span.increment, "0")));
     }
+    if span.align_bytes > 0 {
+        words.push(format!("relative offsets rounded up to {}", bytes(span.align_bytes)));
+    }
+    if span.overhang {
+        words.push("operations may hang over".into());
+    }
     Some(words.join(", "))
 }
 
@@ -189,7 +212,10 @@ fn order(order: &FileOrder) -> Option<String> {
 
 fn every(every: &Every) -> String {
     let what = if every.verb.kind() == Kind::Sync { "write" } else { "operation" };
-    format!("{} after every {}", every.verb, many(every.operations, what).trim_start_matches("1 "))
+    let flags = if every.flags > 0 { format!(" (flags {})", every.flags) } else { String::new() };
+    let between = if every.between { ", but the last" } else { "" };
+    let after = many(every.operations, what);
+    format!("{}{flags} after every {}{between}", every.verb, after.trim_start_matches("1 "))
 }
 
 /// A pause in words.
@@ -198,14 +224,20 @@ pub(crate) fn think(think: &iodyno_model::Think) -> String {
     if think.spin_ns > 0 {
         words.push(format!("computes {}", time(think.spin_ns)));
     }
+    if think.spin_cycles > 0 {
+        words.push(format!("turns {} times", think.spin_cycles));
+    }
     if think.sleep_ns > 0 || think.spin_ns == 0 {
         words.push(format!("sleeps {}", time(think.sleep_ns)));
     }
     let mut text = format!("{} after every ", words.join(" and "));
-    match think.after_ns {
-        0 => text.push_str(many(think.every.max(1), "operation").trim_start_matches("1 ")),
-        ns => text.push_str(&format!("{} of I/O", time(ns))),
-    }
+    let operation = if think.completed { "completed operation" } else { "operation" };
+    let operations = || many(think.every.max(1), operation).trim_start_matches("1 ").to_string();
+    text.push_str(&match (think.after_ns, think.every) {
+        (0, _) => operations(),
+        (ns, 0) => format!("{} of I/O", time(ns)),
+        (ns, _) => format!("{} of I/O or {}", time(ns), operations()),
+    });
     if think.drain {
         text.push_str(", once nothing is in flight");
     }

@@ -187,6 +187,9 @@ pub(crate) fn amount(used: &SharedUse) -> String {
     if let Some(label) = &used.of {
         text.push_str(&format!(" of \"{label}\""));
     }
+    if used.retry_ns > 0 {
+        text.push_str(&format!(", asked again after {}", time(used.retry_ns)));
+    }
     text
 }
 

@@ -1,6 +1,9 @@
 //! A target in one line: what it is, how long, how it is opened, prepared and left.
 
-use iodyno_model::{Direct, Extent, Items, Open, OpenMode, OpenSync, Prepare, Size, Target, TargetKind};
+use iodyno_model::{
+    Advice, Direct, Extent, FileLock, Items, Open, OpenMode, OpenSync, Prepare, Size, Target, TargetKind,
+    WriteLife,
+};
 
 use super::exact::{bytes, many, number};
 use super::pattern::size;
@@ -110,9 +113,11 @@ fn open(open: &Open) -> Vec<String> {
         (open.noctty, "noctty"),
         (open.invalidate, "cache dropped before"),
         (open.drop_behind, "cache dropped behind"),
-        (open.advise, "kernel advised"),
     ];
     words.extend(flags.iter().filter(|(is, _)| *is).map(|(_, word)| word.to_string()));
+    words.extend(advice(open.advice).map(String::from));
+    words.extend(open.write_life.map(write_life).map(String::from));
+    words.extend(lock(open.lock).map(String::from));
     words
 }
 
@@ -138,6 +143,34 @@ fn sync(sync: OpenSync) -> Option<&'static str> {
         OpenSync::No => None,
         OpenSync::Data => Some("dsync"),
         OpenSync::All => Some("sync"),
+    }
+}
+
+fn advice(advice: Advice) -> Option<&'static str> {
+    match advice {
+        Advice::No => None,
+        Advice::AsPicked => Some("kernel advised"),
+        Advice::Random => Some("kernel advised: random"),
+        Advice::Sequential => Some("kernel advised: sequential"),
+        Advice::NoReuse => Some("kernel advised: no reuse"),
+    }
+}
+
+fn write_life(life: WriteLife) -> &'static str {
+    match life {
+        WriteLife::No => "write life none",
+        WriteLife::Short => "write life short",
+        WriteLife::Medium => "write life medium",
+        WriteLife::Long => "write life long",
+        WriteLife::Extreme => "write life extreme",
+    }
+}
+
+fn lock(lock: FileLock) -> Option<&'static str> {
+    match lock {
+        FileLock::No => None,
+        FileLock::Exclusive => Some("one operation at a time"),
+        FileLock::ReadWrite => Some("many reads or one write at a time"),
     }
 }
 

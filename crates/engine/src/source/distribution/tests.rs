@@ -42,7 +42,7 @@ fn by_rank(counts: &[f64], scatter: &Permutation) -> Vec<f64> {
 fn zipf_has_its_closed_form() {
     for (theta, blocks) in [(0.3, 1000), (0.9, 1000), (1.0, 500), (1.2, 5000), (2.5, 100), (1.1, 1), (1.1, 2)]
     {
-        let zipf = distribution(Pick::Zipf { theta }, blocks);
+        let zipf = distribution(Pick::Zipf { theta, center: None }, blocks);
         let weights: Vec<f64> = (1..=blocks).map(|k| (k as f64).powf(-theta)).collect();
         let total: f64 = weights.iter().sum();
         let expected: Vec<f64> = weights.iter().map(|weight| weight / total).collect();
@@ -59,8 +59,10 @@ fn pareto_sends_the_rest_of_h_to_h_of_the_places() {
         let power = f64::ln(h) / f64::ln(1.0 - h);
         let cumulated = |k: u64| (k as f64 / blocks as f64).powf(1.0 / power);
         let expected: Vec<f64> = (0..blocks).map(|k| cumulated(k + 1) - cumulated(k)).collect();
-        let ranked =
-            by_rank(&counts(&distribution(Pick::Pareto { h }, blocks)), &Permutation::new(blocks, 11));
+        let ranked = by_rank(
+            &counts(&distribution(Pick::Pareto { h, center: None }, blocks)),
+            &Permutation::new(blocks, 11),
+        );
         let surprise = surprise(ranked.iter().copied(), &expected);
         assert!(surprise.abs() < 3.5, "h {h}: {surprise}");
         let hot: f64 = ranked[..(h * blocks as f64) as usize].iter().sum();
@@ -70,7 +72,7 @@ fn pareto_sends_the_rest_of_h_to_h_of_the_places() {
 
 #[test]
 fn popular_places_are_scattered() {
-    let counts = counts(&distribution(Pick::Zipf { theta: 1.2 }, 10_000));
+    let counts = counts(&distribution(Pick::Zipf { theta: 1.2, center: None }, 10_000));
     let mut order: Vec<usize> = (0..counts.len()).collect();
     order.sort_by(|a, b| counts[*b].total_cmp(&counts[*a]));
     let quarters: std::collections::BTreeSet<usize> = order[..16].iter().map(|place| place / 2500).collect();
@@ -139,9 +141,9 @@ fn what_cannot_be_is_refused() {
     let refused = |pick: &Pick| Distribution::new(pick, 100, 4096, 1).unwrap_err().message;
     for (pick, word) in [
         (Pick::Sequential, "walked"),
-        (Pick::Zipf { theta: 0.0 }, "zipf"),
-        (Pick::Zipf { theta: f64::NAN }, "zipf"),
-        (Pick::Pareto { h: 1.0 }, "pareto"),
+        (Pick::Zipf { theta: 0.0, center: None }, "zipf"),
+        (Pick::Zipf { theta: f64::NAN, center: None }, "zipf"),
+        (Pick::Pareto { h: 1.0, center: None }, "pareto"),
         (Pick::Normal { deviation_percent: -1.0 }, "normal"),
         (Pick::Zones(vec![]), "shares"),
         (Pick::Zones(vec![zone(100.0, Extent::Percent(110.0))]), "zone 1 ends beyond"),
@@ -165,7 +167,7 @@ proptest! {
         theta in 0.01f64..8.0, h in 0.001f64..0.999, deviation_percent in 0.0f64..200.0, seed: u64,
     ) {
         let mut random = Random::from_seed(seed, 0);
-        for pick in [Pick::Uniform, Pick::Zipf { theta }, Pick::Pareto { h }, Pick::Normal { deviation_percent }] {
+        for pick in [Pick::Uniform, Pick::Zipf { theta, center: None }, Pick::Pareto { h, center: None }, Pick::Normal { deviation_percent }] {
             let distribution = Distribution::new(&pick, blocks, 512, seed).unwrap();
             for _ in 0..200 {
                 prop_assert!(distribution.draw(&mut random) < blocks, "{:?}", pick);
@@ -224,9 +226,9 @@ fn draws_are_pinned() {
         [(); 4].map(|()| distribution.draw(&mut random))
     };
     assert_eq!(first(Pick::Uniform), [417_521, 113_809, 211_563, 743_586]);
-    assert_eq!(first(Pick::Zipf { theta: 1.2 }), [916_988, 193_615, 213_184, 20_075]);
-    assert_eq!(first(Pick::Zipf { theta: 1.0 }), [584_856, 804_296, 306_774, 70_259]);
-    assert_eq!(first(Pick::Pareto { h: 0.2 }), [363_966, 359_182, 725_960, 604_891]);
+    assert_eq!(first(Pick::Zipf { theta: 1.2, center: None }), [916_988, 193_615, 213_184, 20_075]);
+    assert_eq!(first(Pick::Zipf { theta: 1.0, center: None }), [584_856, 804_296, 306_774, 70_259]);
+    assert_eq!(first(Pick::Pareto { h: 0.2, center: None }), [363_966, 359_182, 725_960, 604_891]);
     assert_eq!(first(Pick::Normal { deviation_percent: 20.0 }), [459_416, 338_014, 194_515, 279_975]);
     let gamma = Sizes::new(&Size::Gamma { mean_bytes: 16_384.0, shape: 1.5 }).unwrap();
     let mut random = Random::from_seed(1, 0);

@@ -1,0 +1,140 @@
+//! Where on the machine a worker runs, as whom, and where the memory of its buffers comes from.
+//!
+//! Only wishes: the engine room grants them before the start line, or says why not.
+
+use serde::{Deserialize, Serialize};
+
+/// Where on the machine a worker runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Placement {
+    /// CPUs it may use; empty: any. Worker n takes the n-th alone when `spread`.
+    #[serde(default)]
+    pub cpus: Vec<u32>,
+    /// One CPU of the list for each worker, in turn; of all CPUs where there is no list.
+    #[serde(default)]
+    pub spread: bool,
+    /// NUMA nodes on whose CPUs it may run; empty: any.
+    #[serde(default)]
+    pub numa_cpu_nodes: Vec<u32>,
+    /// Where its memory comes from; none: as the system likes.
+    #[serde(default)]
+    pub numa_memory: Option<NumaMemory>,
+    /// Nice value, -20 to 19.
+    #[serde(default)]
+    pub nice: Option<i32>,
+    /// I/O priority class (1 real time, 2 best effort, 3 idle) and level (0 to 7).
+    #[serde(default)]
+    pub io_priority: Option<(u8, u8)>,
+    /// A hint that goes with the I/O priority (command duration limits), 0 to 1023; 0: none.
+    #[serde(default)]
+    pub io_priority_hint: u16,
+    /// User and group id of the worker, [`SAME_ID`]: as it is; needs processes.
+    #[serde(default)]
+    pub identity: Option<(u32, u32)>,
+    /// Control group the worker joins; needs processes.
+    #[serde(default)]
+    pub cgroup: Option<ControlGroup>,
+    /// The I/O scheduler of the devices that hold its files, put back at the end of the run.
+    #[serde(default)]
+    pub io_scheduler: Option<String>,
+}
+
+/// A user or group id that stays as it is.
+pub const SAME_ID: u32 = u32::MAX;
+
+/// Where memory comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NumaMemory {
+    /// How nodes are chosen.
+    pub policy: NumaPolicy,
+    /// Among which; empty where the policy names none (`Local`), or means all.
+    #[serde(default)]
+    pub nodes: Vec<u32>,
+}
+
+/// How the NUMA node of a new page is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NumaPolicy {
+    /// The system's default policy, whatever was inherited.
+    #[default]
+    Standard,
+    /// Only these nodes.
+    Bind,
+    /// This node while it has room, then others.
+    Prefer,
+    /// Page by page over these nodes.
+    Interleave,
+    /// The node of the CPU that touches it first.
+    Local,
+}
+
+/// A control group.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ControlGroup {
+    /// A directory; relative: below the mounted hierarchy that controls I/O. Made where it is missing, and what was made
+    /// is removed at the end.
+    pub path: String,
+    /// Its share of the I/O, as the hierarchy counts it (v1: 10 to 1000, v2: 1 to 10000); none: as it is.
+    #[serde(default)]
+    pub weight: Option<u32>,
+    /// It stays at the end.
+    #[serde(default)]
+    pub keep: bool,
+}
+
+impl ControlGroup {
+    /// A group as it is.
+    pub fn new(path: &str) -> Self {
+        ControlGroup { path: path.into(), weight: None, keep: false }
+    }
+}
+
+/// Where the memory of a worker's buffers comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Buffers {
+    /// How it is had from the system.
+    #[serde(default)]
+    pub kind: BufferKind,
+    /// Of huge pages, which must have been reserved.
+    #[serde(default)]
+    pub huge_pages: bool,
+    /// The size of a huge page, in bytes; 0: the system's default.
+    #[serde(default)]
+    pub huge_page_bytes: u64,
+    /// The file that is mapped, for mappings; none: of no file.
+    #[serde(default)]
+    pub file: Option<String>,
+    /// Each buffer begins at a multiple of this, a power of two, plus nothing; 0: of a page.
+    #[serde(default)]
+    pub align_bytes: u64,
+    /// Memory each worker holds locked besides, to leave less to everybody else, in bytes.
+    #[serde(default)]
+    pub locked_bytes: u64,
+}
+
+/// How buffers are had from the system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BufferKind {
+    /// A private mapping.
+    #[default]
+    Mapping,
+    /// The heap.
+    Heap,
+    /// A shared mapping.
+    SharedMapping,
+    /// A System V shared memory segment.
+    Segment,
+}
+
+/// Shell commands around a job. Their output goes to `JOB.prerun.txt` and `JOB.postrun.txt` in the working directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hooks {
+    /// Run by each worker before its start.
+    #[serde(default)]
+    pub before: Option<String>,
+    /// Run by each worker after its end.
+    #[serde(default)]
+    pub after: Option<String>,
+}
