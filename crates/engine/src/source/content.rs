@@ -81,6 +81,8 @@ pub struct Late {
     pub file: u32,
     /// Where it read.
     pub offset: u64,
+    /// How much it asked for, bytes.
+    pub bytes: u64,
     /// The kind of corruption.
     pub code: i32,
 }
@@ -480,7 +482,13 @@ impl Content {
         for found in found {
             let piece = found.piece;
             let code = self.note(found);
-            self.late.push(Late { label: piece.label, file: piece.handle, offset: piece.read.0, code });
+            self.late.push(Late {
+                label: piece.label,
+                file: piece.handle,
+                offset: piece.read.0,
+                bytes: piece.read.1,
+                code,
+            });
         }
     }
 

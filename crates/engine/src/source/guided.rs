@@ -86,12 +86,7 @@ impl Guided {
             in_flight: 0,
             serialised: overlap == Overlap::Serialised || content.remembers(),
             fatal: verify.is_some_and(|verify| verify.fatal),
-            late_most: match brief.job.errors {
-                _ if verify.is_some_and(|verify| verify.fatal) => 0,
-                ErrorPolicy::Stop => 0,
-                ErrorPolicy::Continue => u64::MAX,
-                ErrorPolicy::AtMost(count) => count,
-            },
+            late_most: late_most(brief, verify.is_some_and(|verify| verify.fatal)),
             back,
             trims: verify.and_then(|verify| Trims::new(brief, verify)),
             only: verify.is_some_and(|verify| verify.only),
@@ -266,6 +261,18 @@ impl Guided {
     /// What was found wrong with the content.
     pub fn content(&self) -> &Content {
         &self.content
+    }
+}
+
+/// Bad reads that helpers may find before the worker ends.
+fn late_most(brief: &Brief<'_>, fatal: bool) -> u64 {
+    match &brief.job.errors {
+        _ if fatal => 0,
+        ErrorPolicy::Stop => 0,
+        ErrorPolicy::Continue => u64::MAX,
+        ErrorPolicy::AtMost(count) => *count,
+        ErrorPolicy::Tolerate(tolerance) if tolerance.verify.contains(&libc::EILSEQ) => u64::MAX,
+        ErrorPolicy::Tolerate(_) => 0,
     }
 }
 
