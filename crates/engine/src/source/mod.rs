@@ -130,6 +130,7 @@ pub const UNTALLIED: i64 = i64::MIN;
 /// # Errors
 /// What it asks for and cannot have.
 pub fn check(job: &Job) -> Result<(), Failure> {
+    content::check(job)?;
     match &job.workload {
         Workload::Pattern(_) => Ok(()),
         Workload::Script(_) if job.depth.most > 1 => script::too_deep(job.depth.most),
