@@ -22,7 +22,7 @@ usage: cargo xtask CHORE
   ci [--no-install] [--quick]  everything continuous integration runs; --quick leaves out portability
   bless [TEST …]               run the golden tests and let them rewrite what they expect
   bench [CASE …]               instructions per I/O, and paired runs against Debian's fio
-  against TOOL                 the original and ours on the same input
+  against fio [PART]           the original and ours on the same input; --itself: the original twice
 ";
 
 fn main() -> ExitCode {
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         Some("ci") => ci::chore(&root(), rest),
         Some("bless") => bless::chore(&root(), rest),
         Some("bench") => bench::chore(&root(), rest),
-        Some("against") => against::chore(rest),
+        Some("against") => against::chore(&root(), rest),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");
             Ok(true)

@@ -88,8 +88,8 @@ impl Watch {
         }
     }
 
-    /// Closes them: what was seen.
-    pub fn close(self) -> Vec<Sighting> {
+    /// What the devices did so far.
+    pub fn so_far(&self) -> Vec<Sighting> {
         let interval_ns = crate::clock::monotonic().saturating_sub(self.since);
         let mut sightings = Vec::new();
         for (disk, before) in &self.devices {
@@ -99,6 +99,12 @@ impl Watch {
                 sightings.push(Sighting::Device(DeviceActivity { beneath, ..activity }));
             }
         }
+        sightings
+    }
+
+    /// Closes them: what was seen.
+    pub fn close(self) -> Vec<Sighting> {
+        let mut sightings = self.so_far();
         for (Watched { target, path }, before_bytes) in self.residency {
             if let Some((span_bytes, after_bytes)) = page_cache::resident(&path) {
                 sightings.push(Sighting::Residency { target, span_bytes, before_bytes, after_bytes });
@@ -145,6 +151,13 @@ pub fn targets(plan: &Plan) -> Vec<TargetFacts> {
 /// The machine.
 pub fn machine() -> Machine {
     identity::machine()
+}
+
+/// The size of a page of memory, bytes.
+pub fn page_bytes() -> u64 {
+    // SAFETY: the call only answers.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(bytes).unwrap_or(4096)
 }
 
 /// CPU time, switches and faults of this thread so far.

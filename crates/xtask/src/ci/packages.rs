@@ -33,6 +33,8 @@ const PACKAGES: &[&str] = &[
     "iproute2",
     "dosfstools",
     "time",
+    "gnuplot-nox",
+    "python3-venv",
 ];
 
 /// Where apt keeps what it was told about its sources.

@@ -66,6 +66,15 @@ impl Bins {
         capped
     }
 
+    /// The count of each of fio's bins, by index; what lies above the last is counted in it.
+    pub fn dense(&self) -> Vec<u64> {
+        let mut dense = vec![0; FIO_BINS as usize];
+        for (bin, count) in &self.counts {
+            dense[(*bin).min(FIO_BINS - 1) as usize] += count;
+        }
+        dense
+    }
+
     /// Value and count of each bin.
     pub fn all(&self) -> Vec<(u64, u64)> {
         self.counts.iter().map(|(bin, count)| (value(*bin), *count)).collect()

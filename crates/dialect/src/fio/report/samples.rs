@@ -66,8 +66,7 @@ pub fn rates(series: &Series, kind: Kind, average_ms: (u64, u64), until_ns: u64)
             window.iter().map(|row| counted(row, kind)).fold((0, 0), sum)
         });
         // An interval in which nothing came is no sample.
-        let rates: Vec<u64> =
-            sums.filter(|sum| sum.0 > 0).map(|sum| rate(sum, ms.max(1))).collect();
+        let rates: Vec<u64> = sums.filter(|sum| sum.0 > 0).map(|sum| rate(sum, ms.max(1))).collect();
         Samples::of(&rates)
     };
     let bandwidth = sample(average_ms.0, |(_, bytes), ms| bytes.saturating_mul(1000) / ms / 1024);
@@ -85,8 +84,7 @@ mod tests {
 
     #[test]
     fn whole_rows_with_something_in_them_are_sampled() {
-        let (bandwidth, rate) =
-            rates(&series(&[500, 0, 502, 498, 7]), Kind::Read, (500, 500), 2_100_000_000);
+        let (bandwidth, rate) = rates(&series(&[500, 0, 502, 498, 7]), Kind::Read, (500, 500), 2_100_000_000);
         assert_eq!((rate.min, rate.max, rate.mean, rate.count), (996, 1004, 1000.0, 3));
         assert_eq!((rate.deviation(), bandwidth.max), (4.0, 4016));
     }

@@ -1,0 +1,72 @@
+//! The proof that our fio is a fio: the same job files, command lines and scripts, with Debian's fio and with ours.
+//!
+//! `cargo test -p iodyno --test fio` judges ours; with `IODYNO_FIO_CANDIDATE=/usr/bin/fio` the original is held against
+//! itself, which must pass too, or the comparison is not fair. Where fio is not installed, every comparison is counted
+//! as skipped. `cargo xtask against fio` runs the same and prints a line a job.
+
+#![allow(unsafe_code)]
+
+#[cfg(target_os = "linux")]
+mod clients;
+#[cfg(target_os = "linux")]
+mod compare;
+#[cfg(target_os = "linux")]
+mod devices;
+#[cfg(target_os = "linux")]
+mod differences;
+#[cfg(target_os = "linux")]
+mod job;
+#[cfg(target_os = "linux")]
+mod layout;
+#[cfg(target_os = "linux")]
+mod mask;
+#[cfg(target_os = "linux")]
+mod odd;
+#[cfg(target_os = "linux")]
+mod output;
+#[cfg(target_os = "linux")]
+mod pairs;
+#[cfg(target_os = "linux")]
+mod program;
+#[cfg(target_os = "linux")]
+mod reading;
+#[cfg(target_os = "linux")]
+mod statistics;
+#[cfg(target_os = "linux")]
+mod trace;
+#[cfg(target_os = "linux")]
+mod wrappers;
+
+/// A fio job mostly sleeps: more of them at once than there are processors.
+#[cfg(target_os = "linux")]
+const AT_ONCE: usize = 4;
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    let mut arguments = libtest_mimic::Arguments::from_args();
+    arguments.test_threads = arguments.test_threads.or(Some(AT_ONCE));
+    let own = [
+        output::checks(),
+        mask::checks(),
+        layout::checks(),
+        trace::checks(),
+        statistics::checks(),
+        differences::checks(),
+        compare::checks(),
+        reading::checks(),
+    ];
+    let own = own.into_iter().flatten().map(|(name, check)| {
+        testbed::Case::new(name, &[], move || {
+            check();
+            Ok(())
+        })
+    });
+    let others = [devices::cases(), odd::cases(), wrappers::cases(), clients::cases()];
+    let cases = own.chain(pairs::cases()).chain(others.into_iter().flatten()).collect();
+    libtest_mimic::run(&arguments, testbed::trials(cases)).exit_code()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {
+    println!("skipped: fio: its dialect is held against Linux's fio");
+}

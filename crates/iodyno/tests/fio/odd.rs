@@ -1,0 +1,122 @@
+//! Files that an editor, another system or a script left in an odd state, and job files that are odd on purpose.
+//!
+//! Most are read by fio and must be read alike. Those that fio 3.33 refuses for its own limits (4,096 jobs, long lines,
+//! a byte order mark) must run with ours.
+
+use testbed::{Case, Outcome};
+
+use crate::compare::jobs;
+use crate::job::Holds;
+use crate::output::Output;
+use crate::pairs::Line;
+use crate::program::{Fio, Sandbox};
+
+/// The smallest job that does something everywhere.
+const JOB: &str = "[a]\nioengine=null\nrw=read\nbs=4k\nsize=64k\n";
+
+/// The cases.
+pub fn cases() -> Vec<Case> {
+    let alike = alike().into_iter().map(|(name, text, more)| {
+        let arguments = [&["--output-format=normal,terse,json"], more, &["odd.fio"]].concat();
+        let files = vec![("odd.fio".to_string(), text.into_bytes()), ("data".to_string(), vec![7; 1 << 20])];
+        Line {
+            name: format!("odd_{name}"),
+            arguments: arguments.iter().map(|word| word.to_string()).collect(),
+            files,
+            holds: vec![Holds::Counts, Holds::Text],
+            devices: 0,
+        }
+        .case()
+    });
+    let ours = ours()
+        .into_iter()
+        .map(|(name, text, count)| Case::new(format!("odd_{name}"), &[], move || runs(&text, count)).alone());
+    alike.chain(ours).collect()
+}
+
+/// Read alike by both: a name, the text, and arguments before the file.
+fn alike() -> Vec<(&'static str, String, &'static [&'static str])> {
+    let job = || JOB.to_string();
+    vec![
+        ("crlf", JOB.replace('\n', "\r\n"), &[]),
+        ("no_newline_at_the_end", JOB.trim_end().to_string(), &[]),
+        ("empty", String::new(), &[]),
+        ("only_global", "[global]\nioengine=null\nsize=4k\n".into(), &[]),
+        ("only_comments", "; nothing\n# at all\n".into(), &[]),
+        ("global_twice", format!("[global]\nbs=8k\n[global]\niodepth=2\n{JOB}"), &[]),
+        ("global_at_the_end", format!("{JOB}[global]\nbs=8k\n"), &[]),
+        ("global_in_the_middle", format!("{JOB}[global]\nbs=8k\n[b]\nioengine=null\nsize=64k\n"), &[]),
+        ("tabs_and_blanks", "\t[a]\t\n  ioengine=null  \n\trw=read\t\n bs=4k\nsize=64k   \n\n\n".into(), &[]),
+        ("comments_behind", "[a] ; the job\nioengine=null ; none\nbs=4k # small\nsize=64k\n".into(), &[]),
+        ("comments_indented", "[a]\n  ; one\n\t# two\nioengine=null\nsize=64k\n".into(), &[]),
+        ("name_with_blanks", JOB.replace("[a]", "[a b  c]"), &[]),
+        ("name_with_brackets", JOB.replace("[a]", "[a[0]]"), &[]),
+        ("name_of_other_letters", JOB.replace("[a]", "[läuft-日本]"), &[]),
+        ("name_empty", JOB.replace("[a]", "[]"), &[]),
+        ("names_alike", format!("{JOB}{JOB}"), &[]),
+        ("option_twice", format!("{JOB}size=32k\n"), &[]),
+        ("options_in_other_orders", "[a]\nsize=64k\nbs=4k\nrw=read\nioengine=null\n".into(), &[]),
+        ("option_before_any_section", format!("bs=8k\n{JOB}"), &[]),
+        ("option_without_value", format!("{JOB}thread\ngroup_reporting\n"), &[]),
+        ("option_with_empty_value", format!("{JOB}description=\n"), &[]),
+        ("value_with_equals", format!("{JOB}description=a=b=c\n"), &[]),
+        ("value_with_quotes", format!("{JOB}description=\"a b\"\n"), &[]),
+        ("blank_before_equals", "[a]\nioengine = null\nsize = 64k\n".into(), &[]),
+        ("blank_after_equals", "[a]\nioengine=null\nsize= 64k\n".into(), &[]),
+        ("upper_case_option", "[a]\nIOENGINE=null\nsize=64k\n".into(), &[]),
+        ("upper_case_suffix", "[a]\nioengine=null\nbs=4K\nsize=1M\n".into(), &[]),
+        ("suffixes", "[a]\nioengine=null\nbs=4KiB\nsize=1MiB\n".into(), &[]),
+        ("decimal_suffixes", "[a]\nioengine=null\nbs=4kB\nsize=1mb\n".into(), &[]),
+        ("hexadecimal", "[a]\nioengine=null\nbs=0x1000\nsize=0x10000\n".into(), &[]),
+        ("percent_of_a_file", "[a]\nfilename=data\nrw=read\nbs=4k\nsize=10%\n".into(), &[]),
+        ("section_chosen", format!("{JOB}[b]\nioengine=null\nsize=8k\n"), &["--section=b"]),
+        ("section_missing", job(), &["--section=nosuch"]),
+        ("defaults_from_the_command_line", job(), &["--bs=8k", "--numjobs=2"]),
+        ("one_dash", job(), &["-iodepth=2"]),
+        ("readonly", job(), &["--readonly"]),
+        ("runtime_from_the_command_line", job(), &["--runtime=9"]),
+        ("ncpus", format!("{JOB}numjobs=$ncpus\n"), &[]),
+        ("environment_missing", format!("{JOB}description=${{NO_SUCH_VARIABLE_HERE}}\n"), &[]),
+        ("unknown_section_words", "[a\nioengine=null\nsize=64k\n".into(), &[]),
+        ("words_without_section", "ioengine=null\n".into(), &[]),
+        ("eta_never", job(), &["--eta=never"]),
+        (
+            "status_interval",
+            "[a]\nioengine=null\nsize=64k\nruntime=1\ntime_based\n".into(),
+            &["--max-jobs=4"],
+        ),
+    ]
+}
+
+/// Run by ours though fio 3.33 refuses them: a name, the text, and how many jobs come of it.
+fn ours() -> Vec<(&'static str, String, usize)> {
+    let sections = |count: usize| (0..count).map(|index| format!("[j{index}]\n")).collect::<String>();
+    let tiny = "[global]\nioengine=null\nthread\nbs=4k\nsize=4k\n";
+    vec![
+        ("five_thousand_sections", format!("{tiny}{}", sections(5000)), 5000),
+        ("byte_order_mark", format!("\u{feff}{JOB}"), 1),
+        ("line_of_a_megabyte", format!("{JOB}description={}\n", "x".repeat(1_000_000)), 1),
+        ("comment_of_a_megabyte", format!("; {}\n{JOB}", "x".repeat(1_000_000)), 1),
+        ("a_thousand_clones", format!("{tiny}numjobs=1000\n[a]\n"), 1000),
+        ("sums_and_products", JOB.replace("64k", "(2*16k+32k)"), 1),
+    ]
+}
+
+fn runs(text: &str, count: usize) -> Outcome {
+    let ours = Fio::candidate()?;
+    let sandbox = Sandbox::new();
+    sandbox.put("odd.fio", text.as_bytes());
+    let said = ours.run(&sandbox, ["--output-format=json", "odd.fio"])?;
+    if said.status != 0 {
+        return Err(
+            format!("status {}: {}", said.status, said.err.chars().take(300).collect::<String>()).into()
+        );
+    }
+    let document = Output::read(&said.out).document()?;
+    let found = jobs(&document).len();
+    let idle = jobs(&document).iter().filter(|job| job["read"]["total_ios"].as_u64() == Some(0)).count();
+    if found != count || idle > 0 {
+        return Err(format!("{found} jobs of {count}, {idle} of them without an I/O").into());
+    }
+    Ok(())
+}
