@@ -163,7 +163,11 @@ fn shape(name: &'static str, view: View, phases: Vec<PhaseRecord>) -> Shape {
 fn mixed_worker() -> WorkerRecord {
     let mut fsync = line(Verb::Fsync, 120, 0, 480_000.0);
     fsync.bytes = 0;
-    worker(4711, 2001, vec![line(Verb::Read, 87_566, 4096, 77_230.0), line(Verb::Write, 87_313, 4096, 97_206.0), fsync])
+    worker(
+        4711,
+        2001,
+        vec![line(Verb::Read, 87_566, 4096, 77_230.0), line(Verb::Write, 87_313, 4096, 97_206.0), fsync],
+    )
 }
 
 fn in_every_format() -> Vec<Shape> {
@@ -198,12 +202,21 @@ fn groups() -> Vec<Shape> {
     ];
     let write = worker(12, 1500, vec![line(Verb::Write, 512, 1 << 20, 2_800_000.0)]);
     let trim = worker(13, 400, vec![line(Verb::Trim, 1280, 65_536, 310_000.0)]);
-    let phases = vec![phase(0, vec![vec![read(10, 2000), read(11, 1800)], vec![write]]), phase(1, vec![vec![trim]])];
+    let phases =
+        vec![phase(0, vec![vec![read(10, 2000), read(11, 1800)], vec![write]]), phase(1, vec![vec![trim]])];
     let apart = vec![JobView { clones: 2, ..job("a", "read") }];
     vec![
         shape("groups", view(jobs, vec![Format::Normal]), phases),
-        shape("clones", view(apart.clone(), vec![Format::Normal]), vec![phase(0, vec![vec![read(10, 2000), read(11, 1800)]])]),
-        shape("clones-terse", view(apart, vec![Format::Terse]), vec![phase(0, vec![vec![read(10, 2000), read(11, 1800)]])]),
+        shape(
+            "clones",
+            view(apart.clone(), vec![Format::Normal]),
+            vec![phase(0, vec![vec![read(10, 2000), read(11, 1800)]])],
+        ),
+        shape(
+            "clones-terse",
+            view(apart, vec![Format::Terse]),
+            vec![phase(0, vec![vec![read(10, 2000), read(11, 1800)]])],
+        ),
     ]
 }
 
@@ -215,9 +228,13 @@ fn units() -> Vec<Shape> {
         let mut worker = mixed_worker();
         if let Some(tally) = &mut worker.tally {
             for line in tally.lines.iter_mut().take(2) {
-                (line.submission, line.completion) = (Some(spread(87_566, 3_500.0)), Some(spread(87_566, 73_700.0)));
+                (line.submission, line.completion) =
+                    (Some(spread(87_566, 3_500.0)), Some(spread(87_566, 73_700.0)));
             }
-            tally.depths = vec![0, 10, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 174_859];
+            tally.depths = vec![
+                0, 10, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                0, 0, 174_859,
+            ];
         }
         shape(name, view(jobs, formats), vec![phase(0, vec![vec![worker]])])
     };
@@ -226,14 +243,22 @@ fn units() -> Vec<Shape> {
         with("kb-base-1000", |figures| figures.kb_base = 1000, normal()),
         with("bits", |figures| figures.unit_base = 1, normal()),
         with("significant-figures", |figures| figures.significant_figures = 7, normal()),
-        with("all-percentiles", |figures| {
-            figures.percentiles = vec![50.0, 99.0, 99.9999];
-            (figures.submission_percentiles, figures.latency_percentiles) = (true, true);
-        }, normal()),
-        with("no-latencies", |figures| {
-            figures.shown = (false, false, false);
-            (figures.completion_percentiles, figures.bandwidth) = (false, false);
-        }, normal()),
+        with(
+            "all-percentiles",
+            |figures| {
+                figures.percentiles = vec![50.0, 99.0, 99.9999];
+                (figures.submission_percentiles, figures.latency_percentiles) = (true, true);
+            },
+            normal(),
+        ),
+        with(
+            "no-latencies",
+            |figures| {
+                figures.shown = (false, false, false);
+                (figures.completion_percentiles, figures.bandwidth) = (false, false);
+            },
+            normal(),
+        ),
         with("mixed", |figures| figures.unified = Unified::Mixed, normal()),
         with("both", |figures| figures.unified = Unified::Both, normal()),
         with("mixed-terse", |figures| figures.unified = Unified::Mixed, vec![Format::Terse]),
@@ -264,14 +289,8 @@ fn failed_worker(errno: i32, stage: Stage) -> WorkerRecord {
     failed.failed = 1;
     let mut worker = worker(9386, 1, vec![failed]);
     let error = ErrorCount { verb: Verb::Write, errno, count: 1, first_offset: 12_288, first_target: 0 };
-    worker.fatal = Some(Fatal {
-        errno,
-        stage,
-        verb: Some(Verb::Write),
-        target: Some(0),
-        offset: 12_288,
-        bytes: 4096,
-    });
+    worker.fatal =
+        Some(Fatal { errno, stage, verb: Some(Verb::Write), target: Some(0), offset: 12_288, bytes: 4096 });
     worker.failure = Some("write failed".into());
     if let Some(tally) = &mut worker.tally {
         tally.errors.push(error);
@@ -312,7 +331,8 @@ fn courses() -> Vec<Shape> {
         (view, events)
     };
     let interim = |ms| {
-        let lines = vec![line(Verb::Read, ms * 40, 4096, 77_000.0), line(Verb::Write, ms * 40, 4096, 90_000.0)];
+        let lines =
+            vec![line(Verb::Read, ms * 40, 4096, 77_000.0), line(Verb::Write, ms * 40, 4096, 90_000.0)];
         Event::Interim(Box::new(phase(0, vec![vec![worker(4711, ms, lines)]])))
     };
     let laid = |done_bytes| Event::Preparing { target: "data".into(), done_bytes, total_bytes: 16 << 20 };
@@ -365,7 +385,8 @@ fn searches() -> Vec<Shape> {
     };
     let mut found = mixed_worker();
     found.found_depth = Some(FoundDepth { depth: 11, per_second: 43_000.0 });
-    let target = JobView { latency_target: (10_000_000, 500_000_000, 99.0), depth: 16, ..job("lt", "randrw") };
+    let target =
+        JobView { latency_target: (10_000_000, 500_000_000, 99.0), depth: 16, ..job("lt", "randrw") };
     let mut rated = mixed_worker();
     if let Some(tally) = &mut rated.tally {
         tally.lines[0].service = Some(spread(87_566, 60_000.0));

@@ -55,21 +55,30 @@ pub fn all() -> Vec<Twin> {
     };
     let asynchronous = |depth| JobView { asynchronous: true, depth, ..job("a", "randrw") };
     let shown = |figures: Figures| vec![JobView { figures, ..job("a", "randrw") }];
-    const RATED: &str = "--name=a --rw=randrw --ioengine=null --size=1m --time_based --runtime=1 --rate_iops=500";
+    const RATED: &str =
+        "--name=a --rw=randrw --ioengine=null --size=1m --time_based --runtime=1 --rate_iops=500";
     let rated = |name, more: &'static str, jobs| {
         let arguments: &'static str = Box::leak(format!("{RATED} {more}").into_boxed_str());
         twin(name, arguments, jobs)
     };
     vec![
         rated("mixed", "", vec![job("a", "randrw")]),
-        rated("described", "--description=words", vec![JobView { description: "words".into(), ..job("a", "randrw") }]),
+        rated(
+            "described",
+            "--description=words",
+            vec![JobView { description: "words".into(), ..job("a", "randrw") }],
+        ),
         rated("deep", "--iodepth=8 --slat_percentiles=1", {
             let figures = figures(|figures| figures.submission_percentiles = true);
             vec![JobView { figures, ..asynchronous(8) }]
         }),
         rated("thousands", "--kb_base=1000", shown(figures(|figures| figures.kb_base = 1000))),
         rated("bits", "--unit_base=1", shown(figures(|figures| figures.unit_base = 1))),
-        rated("six digits", "--significant_figures=6", shown(figures(|figures| figures.significant_figures = 6))),
+        rated(
+            "six digits",
+            "--significant_figures=6",
+            shown(figures(|figures| figures.significant_figures = 6)),
+        ),
         rated("own percentiles", "--percentile_list=50:99.9:100 --lat_percentiles=1", {
             let figures = figures(|figures| {
                 figures.percentiles = vec![50.0, 99.9, 100.0];
@@ -80,19 +89,36 @@ pub fn all() -> Vec<Twin> {
         }),
         rated("no clat", "--disable_clat=1", shown(figures(|figures| figures.shown.1 = false))),
         rated("no lat", "--disable_lat=1", shown(figures(|figures| figures.shown.2 = false))),
-        rated("counting errors", "--continue_on_error=all", vec![JobView { counts_errors: true, ..job("a", "randrw") }]),
-        rated("all as one", "--unified_rw_reporting=mixed", shown(figures(|figures| figures.unified = Unified::Mixed))),
-        rated("clones", "--numjobs=2 --thread", vec![JobView { clones: 2, threads: true, ..job("a", "randrw") }]),
-        rated("group", "--numjobs=3 --group_reporting", vec![JobView { clones: 3, group_reporting: true, ..job("a", "randrw") }]),
+        rated(
+            "counting errors",
+            "--continue_on_error=all",
+            vec![JobView { counts_errors: true, ..job("a", "randrw") }],
+        ),
+        rated(
+            "all as one",
+            "--unified_rw_reporting=mixed",
+            shown(figures(|figures| figures.unified = Unified::Mixed)),
+        ),
+        rated(
+            "clones",
+            "--numjobs=2 --thread",
+            vec![JobView { clones: 2, threads: true, ..job("a", "randrw") }],
+        ),
+        rated(
+            "group",
+            "--numjobs=3 --group_reporting",
+            vec![JobView { clones: 3, group_reporting: true, ..job("a", "randrw") }],
+        ),
         twin(
             "two groups",
             "--name=a --rw=read --ioengine=null --size=400k --rate_iops=200 --name=b --stonewall --rw=trim --ioengine=null --size=400k --rate_iops=200",
             vec![job("a", "read"), JobView { phase: 1, group: 1, ..job("b", "trim") }],
         ),
-        twin("synced", "--name=a --rw=write --filename=f --size=400k --rate_iops=100 --fsync=10", vec![JobView {
-            engine: "psync".into(),
-            ..job("a", "write")
-        }]),
+        twin(
+            "synced",
+            "--name=a --rw=write --filename=f --size=400k --rate_iops=100 --fsync=10",
+            vec![JobView { engine: "psync".into(), ..job("a", "write") }],
+        ),
     ]
 }
 
@@ -114,7 +140,8 @@ impl Twin {
         }
         for version in [3, 2, 4, 5] {
             let theirs = self.fio(version)?;
-            let (start, end) = (theirs.find("\n{\n").ok_or("no JSON")?, theirs.find("\n}\n").ok_or("no JSON")?);
+            let (start, end) =
+                (theirs.find("\n{\n").ok_or("no JSON")?, theirs.find("\n}\n").ok_or("no JSON")?);
             let json: Value = serde_json::from_str(&theirs[start..end + 2])?;
             self.view.style = Style {
                 formats: vec![Format::Normal, Format::Terse, Format::JsonPlus],
@@ -149,7 +176,10 @@ impl Twin {
             }
             let told = if view.group_reporting { 1 } else { view.clones };
             let mut workers: Vec<WorkerRecord> = reported.by_ref().take(told as usize).map(worker).collect();
-            workers.resize(view.clones as usize, WorkerRecord { tally: Some(Box::default()), ..WorkerRecord::default() });
+            workers.resize(
+                view.clones as usize,
+                WorkerRecord { tally: Some(Box::default()), ..WorkerRecord::default() },
+            );
             phases[view.phase].jobs.push(JobRecord { workers, ..JobRecord::default() });
         }
         let disks = json["disk_util"].as_array().into_iter().flatten();
@@ -245,7 +275,9 @@ fn latency(json: &Value, near: &Value) -> Histogram {
     let sum = (decimal(json, "mean") * count as f64) as u128;
     let extremes = (whole(json, "min"), whole(json, "max"));
     let mut bins: Vec<(u64, u64)> = match json["bins"].as_object().or(near.as_object()) {
-        Some(bins) => bins.iter().map(|(value, count)| (value.parse().unwrap(), count.as_u64().unwrap())).collect(),
+        Some(bins) => {
+            bins.iter().map(|(value, count)| (value.parse().unwrap(), count.as_u64().unwrap())).collect()
+        }
         None => vec![(decimal(json, "mean") as u64, count)],
     };
     bins.retain(|(_, count)| *count > 0);
@@ -258,10 +290,19 @@ fn series(direction: &Value, verb: Verb, series: &mut Series) {
     series.interval_ns = 500_000_000;
     series.rows.resize(series.rows.len().max(count), SeriesRow::default());
     let spread = |key: &str| {
-        let (least, most) = (whole(direction, &format!("{key}_min")), whole(direction, &format!("{key}_max")));
+        let (least, most) =
+            (whole(direction, &format!("{key}_min")), whole(direction, &format!("{key}_max")));
         let rest = decimal(direction, &format!("{key}_mean")) * count as f64 - (least + most) as f64;
         let middle = if count > 2 { (rest / (count - 2) as f64).round() as u64 } else { least };
-        move |row: usize| if row == 0 { least } else if row + 1 == count { most } else { middle }
+        move |row: usize| {
+            if row == 0 {
+                least
+            } else if row + 1 == count {
+                most
+            } else {
+                middle
+            }
+        }
     };
     let (bandwidth, rate) = (spread("bw"), spread("iops"));
     for (index, row) in series.rows.iter_mut().enumerate().take(count) {
@@ -287,7 +328,9 @@ fn compare(theirs: &str, ours: &str) -> Outcome {
     let (theirs, ours) = (kept(theirs), kept(ours));
     let mut place = "";
     for (number, (a, b)) in theirs.iter().zip(&ours).enumerate() {
-        if let Some(key) = ["latency_ns", "latency_us", "latency_ms", "job options"].iter().find(|key| a.contains(*key)) {
+        if let Some(key) =
+            ["latency_ns", "latency_us", "latency_ms", "job options"].iter().find(|key| a.contains(*key))
+        {
             place = key;
         } else if a.trim_start().starts_with('}') {
             place = "";
