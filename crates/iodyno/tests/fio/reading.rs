@@ -26,8 +26,7 @@ const JOB: &[(&str, Type)] = &[
     ("latency_target", Int), ("latency_percentile", Float), ("latency_window", Int),
 ];
 const JOB_OPTIONS: &[(&str, Type)] = &[
-    ("name", Text), ("bs", Text), ("iodepth", Text), ("size", Text), ("readwrite", Text), ("ramp_time", Text),
-    ("runtime", Text),
+    ("name", Text), ("bs", Text), ("iodepth", Text), ("size", Text), ("ramp_time", Text), ("runtime", Text),
 ];
 const DIRECTION: &[(&str, Type)] = &[
     ("io_bytes", Int), ("io_kbytes", Int), ("bw_bytes", Int), ("bw", Int), ("iops", Float), ("runtime", Int),
