@@ -43,6 +43,10 @@ pub trait Loader {
     fn engine_available(&self, _name: &str) -> Result<(), String> {
         Ok(())
     }
+    /// The size of a page of memory, bytes.
+    fn page_bytes(&self) -> u64 {
+        4096
+    }
     /// Whether the report goes to a terminal that takes colour.
     fn colour(&self) -> bool {
         false
@@ -184,4 +188,4 @@ pub struct Dialect {
 }
 
 /// Every dialect there is.
-pub const DIALECTS: &[Dialect] = &[measure::DIALECT, dd::DIALECT, hdparm::DIALECT];
+pub const DIALECTS: &[Dialect] = &[measure::DIALECT, dd::DIALECT, hdparm::DIALECT, fio::DIALECT];

@@ -71,6 +71,15 @@ fn write(io: &Io, fd: RawFd) -> i64 {
     } as i64)
 }
 
+/// Reads or writes through a descriptor, whatever handle it belongs to.
+#[inline(always)]
+pub fn transfer(io: &Io, fd: RawFd) -> i64 {
+    match io.verb {
+        Verb::Read => read(io, fd),
+        _ => write(io, fd),
+    }
+}
+
 /// Everything but reading and writing.
 #[inline(never)]
 fn other(io: &Io, files: &mut Files) -> i64 {

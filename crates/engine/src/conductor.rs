@@ -7,18 +7,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::{
-    Diagnostic, Event, Job, JobRecord, Kind, Live, LiveJob, Phase, PhaseRecord, Plan, Record, Started, Stop,
-    Tally, Verb, WorkerKind,
+    Diagnostic, Event, Fatal, Job, Kind, Phase, PhaseRecord, Plan, Record, Started, Stop, Verb, WorkerKind,
+    WorkerState, record,
 };
 
 use crate::check::check;
 use crate::clock;
+use crate::exits::{self, Exits};
 use crate::failure::Failure;
 use crate::gate::Gate;
 use crate::io::Handle;
+use crate::journal::Journals;
 use crate::memory::Memory;
 use crate::open::{self, Access, Asker};
-use crate::prepare::{self, Made};
+use crate::prepare::{self, Made, Unready};
 use crate::registry::{self, Entry};
 use crate::sheet::Sheets;
 use crate::source::{self, Brief, SharedObjects, Source};
@@ -46,6 +48,10 @@ impl Default for Options {
     }
 }
 
+mod telling;
+
+use telling::Telling;
+
 /// Who is told what happens.
 pub type Emit<'a> = &'a mut dyn FnMut(&Event);
 
@@ -72,12 +78,14 @@ pub fn run(plan: &Plan, options: &Options, emit: Emit<'_>) -> Result<Record, Vec
             break;
         }
         match run_phase(&plan, index, options, &record, &mut made, emit) {
-            Ok(phase) => {
+            Ok((phase, ends_run)) => {
                 emit(&Event::PhaseEnded(Box::new(phase.clone())));
-                let failed = first_failure(&phase);
+                let alone = plan.phases[index].stop == Stop::Alone;
+                let failed = if alone { exits::failures(&plan, &phase) } else { first_failure(&phase) };
+                let ends = ends_run || (!alone && !failed.is_empty());
                 record.phases.push(phase);
-                if let Some(failure) = failed {
-                    fail(&mut record, vec![failure], emit);
+                fail(&mut record, failed, emit);
+                if ends {
                     break;
                 }
             }
@@ -106,8 +114,8 @@ fn fail(record: &mut Record, wrong: Vec<Diagnostic>, emit: Emit<'_>) {
 }
 
 /// The first worker that broke off, and why.
-fn first_failure(phase: &PhaseRecord) -> Option<Diagnostic> {
-    phase.jobs.iter().find_map(|job| {
+fn first_failure(phase: &PhaseRecord) -> Vec<Diagnostic> {
+    let first = phase.jobs.iter().find_map(|job| {
         let broken = job.workers.iter().find(|worker| worker.failure.is_some())?;
         let text = broken.failure.as_ref()?;
         Some(match job.workers.len() {
@@ -115,32 +123,42 @@ fn first_failure(phase: &PhaseRecord) -> Option<Diagnostic> {
             1 => worker_failure("", text),
             _ => worker_failure(&format!("{}, worker {}: ", job.name, broken.index), text),
         })
-    })
+    });
+    first.into_iter().collect()
 }
 
 /// A worker's failure text back into message and hint.
-fn worker_failure(who: &str, text: &str) -> Diagnostic {
+pub(crate) fn worker_failure(who: &str, text: &str) -> Diagnostic {
     let (message, hint) = text.split_once('\n').unwrap_or((text, ""));
     let diagnostic = Diagnostic::error(&Default::default(), format!("{who}{message}"));
     if hint.is_empty() { diagnostic } else { diagnostic.hint(hint) }
 }
 
 /// Everything the workers of a phase share.
-struct Stage {
+pub(crate) struct Stage {
     plan: Arc<Plan>,
     phase: usize,
-    gate: Gate,
-    sheets: Sheets,
-    seats: Vec<(usize, u32)>,
+    pub(crate) gate: Gate,
+    pub(crate) sheets: Sheets,
+    /// Job and number within the job of each worker.
+    pub(crate) seats: Vec<(usize, u32)>,
+    /// Targets that could not be made ready, where each worker stands alone.
+    unready: Vec<Unready>,
     labels: Vec<Vec<(String, Verb)>>,
     kinds: Vec<Vec<Kind>>,
     entries: Vec<&'static Entry>,
     goals: Vec<Option<u64>>,
     shared: SharedObjects,
+    journals: Option<Journals>,
 }
 
 impl Stage {
-    fn new(plan: &Arc<Plan>, index: usize, earlier: &Record) -> Result<Stage, Failure> {
+    fn new(
+        plan: &Arc<Plan>,
+        index: usize,
+        earlier: &Record,
+        unready: Vec<Unready>,
+    ) -> Result<Stage, Failure> {
         let phase = &plan.phases[index];
         let labels: Vec<_> = phase.jobs.iter().map(source::labels).collect();
         let kinds =
@@ -153,6 +171,8 @@ impl Stage {
             .collect();
         let lines = labels.iter().map(Vec::len).max().unwrap_or(0).max(1);
         let workers: Vec<u32> = phase.jobs.iter().map(|job| job.workers).collect();
+        let parted = phase.jobs.iter().any(|job| job.measure.submission && job.measure.latency);
+        let journaled = phase.jobs.iter().any(|job| job.measure.journal.is_some());
         let entry = |job: &Job| {
             registry::engine(&job.engine).ok_or_else(|| Failure::new(format!("no engine `{}`", job.engine)))
         };
@@ -160,8 +180,10 @@ impl Stage {
             plan: Arc::clone(plan),
             phase: index,
             gate: Gate::new(&workers).map_err(|errno| Failure::call("mmap", errno))?,
-            sheets: Sheets::new(seats.len(), lines).map_err(|errno| Failure::call("mmap", errno))?,
+            sheets: Sheets::new(seats.len(), lines, parted).map_err(|errno| Failure::call("mmap", errno))?,
+            journals: journaled.then(|| Journals::new(seats.len(), journal_limit())).transpose()?,
             seats,
+            unready,
             labels,
             kinds,
             entries: phase.jobs.iter().map(entry).collect::<Result<_, _>>()?,
@@ -170,7 +192,7 @@ impl Stage {
         })
     }
 
-    fn phase(&self) -> &Phase {
+    pub(crate) fn phase(&self) -> &Phase {
         &self.plan.phases[self.phase]
     }
 
@@ -179,24 +201,62 @@ impl Stage {
         let (job, worker) = self.seats[number as usize];
         let sheet = self.sheets.sheet(number as usize);
         let before = witness::usage();
+        sheet.head.pid.store(placement::pid(), Relaxed);
         match catch_unwind(AssertUnwindSafe(|| self.work(number, job, worker))) {
             Ok(Ok(())) => {}
-            Ok(Err(failure)) => sheet.fail(&told(&failure)),
+            Ok(Err(failure)) => self.break_off(number, &failure),
             Err(_) => sheet.fail("internal error: the worker panicked\nplease report it with the plan"),
         }
         let after = witness::usage();
-        sheet.head.usage.iter().zip(after.iter().zip(before)).for_each(|(cell, (after, before))| {
-            cell.store(after.saturating_sub(before), Relaxed);
-        });
+        sheet.spend(&std::array::from_fn(|field| after[field].saturating_sub(before[field])));
+        sheet.enter(WorkerState::Ended);
         sheet.head.over.store(1, Relaxed);
         self.gate.leave(job);
     }
 
+    /// Notes why a worker ends before its time, and how far it had come.
+    fn break_off(&self, number: u32, failure: &Failure) {
+        let sheet = self.sheets.sheet(number as usize);
+        let unready = self.unready(number);
+        let stage = match (unready, sheet.head.began.load(Relaxed)) {
+            (Some(_), _) => record::Stage::Prepare,
+            (None, 0) => record::Stage::Start,
+            _ => record::Stage::Run,
+        };
+        let targets = &self.phase().jobs[self.seats[number as usize].0].targets;
+        let position = |unready: &Unready| targets.iter().position(|target| *target == unready.target);
+        let target = unready.and_then(position).map(|position| position as u32);
+        sheet.fail(&told(failure));
+        sheet.end_by(&Fatal { errno: failure.errno, stage, target, ..Fatal::default() });
+    }
+
+    /// Takes the place of a worker that could not be started.
+    fn never_came(&self, number: u32, failure: &Failure) {
+        self.break_off(number, failure);
+        self.sheets.sheet(number as usize).head.over.store(1, Relaxed);
+        self.gate.leave(self.seats[number as usize].0);
+    }
+
+    /// The target of a worker that could not be made ready.
+    fn unready(&self, number: u32) -> Option<&Unready> {
+        let (job, worker) = self.seats[number as usize];
+        let its = |unready: &&Unready| unready.job == job && unready.worker.is_none_or(|one| one == worker);
+        self.unready.iter().find(its)
+    }
+
     fn work(&self, number: u32, index: usize, worker: u32) -> Result<(), Failure> {
+        if let Some(unready) = self.unready(number) {
+            return Err(unready.failure.clone());
+        }
         let (job, entry) = (&self.phase().jobs[index], self.entries[index]);
         placement::apply(&job.placement, worker)?;
         let asker = Asker { job: &job.name, worker, repetition: self.phase().repetition };
-        let access = Access { files: entry.files, reads_to_write: entry.reads_to_write };
+        let access = Access {
+            files: entry.files,
+            reads_to_write: entry.reads_to_write,
+            writes_to_read: entry.writes_to_read,
+            peers: entry.peers,
+        };
         let mut files = open::open_files(&self.plan, job, asker, access)?;
         files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
         if job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate) {
@@ -215,10 +275,14 @@ impl Stage {
         };
         let after = job.start.after_job.as_ref();
         let after = after.and_then(|name| self.phase().jobs.iter().position(|job| job.name == *name));
+        let sheet = self.sheets.sheet(number as usize);
+        let journals = self.journals.as_ref().filter(|_| job.measure.journal.is_some());
         let mut seat = Worker {
+            plan: &self.plan,
             job,
             gate: &self.gate,
-            sheet: self.sheets.sheet(number as usize),
+            sheet,
+            pen: journals.map(|journals| journals.pen(number as usize, &sheet.head.journaled)),
             kinds: &self.kinds[index],
             files,
             memory: &memory,
@@ -230,70 +294,6 @@ impl Stage {
         };
         (entry.drive)(&mut seat)
     }
-
-    fn live(&self, elapsed_ns: u64, asked: bool) -> Live {
-        let phase = self.phase();
-        let total = |job: &Job| job.limit.time_ns.map(|time| time + job.limit.ramp_ns + job.start.after_ns);
-        let left_ns = phase.jobs.iter().map(total).try_fold(0, |most, time| time.map(|time| time.max(most)));
-        let jobs = phase.jobs.iter().enumerate().map(|(index, job)| self.live_job(index, job)).collect();
-        let left_ns = left_ns.map(|total| total.saturating_sub(elapsed_ns));
-        Live { phase: self.phase, elapsed_ns, left_ns, jobs, asked }
-    }
-
-    fn live_job(&self, index: usize, job: &Job) -> LiveJob {
-        let mut live =
-            LiveJob { name: job.name.clone(), running: self.gate.running(index), ..LiveJob::default() };
-        let seats = self.seats.iter().enumerate().filter(|(_, (seat, _))| *seat == index);
-        for (number, _) in seats {
-            let sheet = self.sheets.sheet(number);
-            let kinds = [Kind::Read, Kind::Write, Kind::Trim, Kind::Sync, Kind::Metadata, Kind::Network];
-            let progress = kinds.map(|kind| sheet.progress(&self.labels[index], kind));
-            live.operations += progress.iter().map(|(operations, ..)| operations).sum::<u64>();
-            live.reads = (live.reads.0 + progress[0].0, live.reads.1 + progress[0].1);
-            live.writes = (live.writes.0 + progress[1].0, live.writes.1 + progress[1].1);
-            live.read_bytes += progress[0].2;
-            live.write_bytes += progress[1].2;
-            live.errors += sheet.failures();
-        }
-        live
-    }
-
-    /// The phase's record, once everybody is over.
-    fn gather(&self, end: u64) -> PhaseRecord {
-        let phase = self.phase();
-        let start = self.gate.started();
-        let mut jobs: Vec<JobRecord> = phase.jobs.iter().map(empty_record).collect();
-        let mut elapsed_ns = 0;
-        for (number, (index, worker)) in self.seats.iter().enumerate() {
-            let sheet = self.sheets.sheet(number);
-            let start = if self.entries[*index].is_virtual { 0 } else { start };
-            let mut tally = sheet.tally(&self.labels[*index], start);
-            // Workers know handles; the record knows the plan's targets.
-            let targets = &phase.jobs[*index].targets;
-            tally.errors.iter_mut().for_each(|error| {
-                error.first_target =
-                    targets.get(error.first_target as usize).map_or(0, |target| *target as u32);
-            });
-            elapsed_ns = elapsed_ns.max(tally.last_done_ns);
-            jobs[*index].tally.merge(&tally);
-            jobs[*index].workers.push(sheet.worker_record(*worker, start));
-        }
-        let elapsed_ns = if self.seats.is_empty() { end.saturating_sub(start) } else { elapsed_ns };
-        PhaseRecord {
-            name: phase.name.clone(),
-            index: self.phase,
-            repetition: phase.repetition,
-            coordinates: phase.coordinates.clone(),
-            elapsed_ns,
-            jobs,
-            sightings: Vec::new(),
-        }
-    }
-}
-
-fn empty_record(job: &Job) -> JobRecord {
-    let (name, engine) = (job.name.clone(), job.engine.clone());
-    JobRecord { name, engine, depth: job.depth.most, tally: Tally::default(), ..JobRecord::default() }
 }
 
 fn told(failure: &Failure) -> String {
@@ -318,17 +318,20 @@ fn run_phase(
     earlier: &Record,
     made: &mut Made,
     emit: Emit<'_>,
-) -> Result<PhaseRecord, Vec<Diagnostic>> {
+) -> Result<(PhaseRecord, bool), Vec<Diagnostic>> {
     let phase = &plan.phases[index];
     let mut told_at = 0;
-    prepare::prepare(plan, phase, made, &mut |target, done_bytes, total_bytes| {
+    let unready = prepare::prepare(plan, phase, made, &mut |target, done_bytes, total_bytes| {
         let now = clock::monotonic();
         if options.live_ns > 0 && (now > told_at + options.live_ns || done_bytes == total_bytes) {
             told_at = now;
             emit(&Event::Preparing { target: target.into(), done_bytes, total_bytes });
         }
         signal::interruptions().0 == 0
-    })?;
+    });
+    if !unready.is_empty() && (phase.stop != Stop::Alone || signal::interruptions().0 > 0) {
+        return Err(unready.iter().map(|unready| unready.diagnostic(plan)).collect());
+    }
     pause(phase.pause_ns);
     if phase.drop_caches {
         witness::drop_caches();
@@ -338,7 +341,7 @@ fn run_phase(
         wrong.hint = failure.hint;
         vec![wrong]
     };
-    let stage = Arc::new(Stage::new(plan, index, earlier).map_err(place)?);
+    let stage = Arc::new(Stage::new(plan, index, earlier, unready).map_err(place)?);
     let task: Task = Arc::new({
         let stage = Arc::clone(&stage);
         move |number| stage.sit(number)
@@ -350,7 +353,12 @@ fn run_phase(
     let started = World::start(&task, &kind(WorkerKind::Processes), &kind(WorkerKind::Threads));
     let mut world = match started {
         Ok(world) => world,
-        Err((world, reason)) => {
+        Err((world, missing, reason)) if phase.stop == Stop::Alone => {
+            let failure = Failure::new(reason).errno(libc::EAGAIN).hint("fewer workers");
+            missing.iter().for_each(|number| stage.never_came(*number, &failure));
+            world
+        }
+        Err((world, _, reason)) => {
             stage.gate.stop();
             world.join();
             return Err(vec![Diagnostic::error(&phase.jobs[0].origin, reason).hint("fewer workers")]);
@@ -366,15 +374,18 @@ fn run_phase(
         repetition: phase.repetition,
         coordinates: phase.coordinates.clone(),
     });
-    let all_over = watch_over(&stage, &mut world, options, emit);
+    let mut telling = Telling::new(&stage, watch);
+    let mut exits = Exits::new(&stage);
+    let all_over = watch_over(&stage, &mut world, &mut exits, options, &mut telling, emit);
     let end = clock::now();
-    let sightings = watch.map_or_else(Vec::new, |watch| watch.close());
+    let sightings = telling.sightings();
     if all_over {
         world.join()
     } else {
         world.abandon()
     }
-    Ok(PhaseRecord { sightings, ..stage.gather(end) })
+    telling.rest(emit).map_err(place)?;
+    Ok((PhaseRecord { sightings, ..stage.gather(end) }, exits.ends_run))
 }
 
 /// The files, directories and devices that a phase works on.
@@ -406,7 +417,7 @@ fn wait_for_line(stage: &Stage, world: &mut World) {
     loop {
         let (ready, over) = (stage.gate.ready(), stage.gate.over());
         note_deaths(stage, world);
-        if over > 0 {
+        if over > 0 && stage.phase().stop != Stop::Alone {
             // Somebody failed: nobody starts.
             stage.gate.stop();
         }
@@ -432,11 +443,18 @@ fn note_deaths(stage: &Stage, world: &mut World) {
 const NUDGE_AFTER_NS: u64 = 200_000_000;
 
 /// Watches the phase until everybody is over; `false`: the user would not wait for those that hang.
-fn watch_over(stage: &Stage, world: &mut World, options: &Options, emit: Emit<'_>) -> bool {
+fn watch_over(
+    stage: &Stage,
+    world: &mut World,
+    exits: &mut Exits,
+    options: &Options,
+    telling: &mut Telling<'_>,
+    emit: Emit<'_>,
+) -> bool {
     let everybody = stage.seats.len() as u32;
     let start = stage.gate.started();
-    let slice_ns = if options.live_ns > 0 { options.live_ns.min(200_000_000) } else { 200_000_000 };
-    let mut next_live = start + options.live_ns;
+    let wishes = [options.live_ns, options.interim_ns, 200_000_000].into_iter().filter(|ns| *ns > 0);
+    let slice_ns = wishes.min().unwrap_or(200_000_000);
     let mut nudge_at = clock::NEVER;
     loop {
         let over = stage.gate.over();
@@ -462,17 +480,14 @@ fn watch_over(stage: &Stage, world: &mut World, options: &Options, emit: Emit<'_
         if over > 0 && stops(stage) {
             stage.gate.stop();
         }
+        exits.look(stage, over);
         // Most see the flag by themselves; those that wait in the kernel do not.
         if now >= nudge_at {
-            world.nudge();
-        } else if stage.gate.stopped() && nudge_at == clock::NEVER {
+            world.nudge(|number| stage.gate.is_stopped(number));
+        } else if stage.gate.stopped_any() && nudge_at == clock::NEVER {
             nudge_at = now + NUDGE_AFTER_NS;
         }
-        let asked = signal::was_asked();
-        if asked || (options.live_ns > 0 && now >= next_live) {
-            next_live = if asked { next_live } else { now + options.live_ns };
-            emit(&Event::Live(Box::new(stage.live(now.saturating_sub(start), asked))));
-        }
+        telling.tell(options, now, emit);
         stage.gate.wait_for_end(over, slice_ns);
     }
 }
@@ -489,6 +504,11 @@ fn stops(stage: &Stage) -> bool {
         Stop::FirstJobDone => failed() || (0..phase.jobs.len()).any(|job| stage.gate.running(job) == 0),
         Stop::FirstError => failed() || (0..stage.seats.len()).any(|n| stage.sheets.sheet(n).failures() > 0),
     }
+}
+
+/// How much of the journals may lie in memory at a time, bytes: half of what is available.
+fn journal_limit() -> u64 {
+    witness::memory::read().map_or(1 << 30, |memory| memory.available / 2)
 }
 
 /// As many open files as the system allows: ten thousand workers open as many.

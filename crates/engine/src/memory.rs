@@ -37,6 +37,21 @@ impl Mapping {
         Mapping::map(bytes, libc::MAP_SHARED | NO_RESERVE)
     }
 
+    /// A part of a file, shared with everybody who maps or reads it. The offset is a multiple of the page size, and the
+    /// file is that long.
+    ///
+    /// # Errors
+    /// The system's error number.
+    pub fn of_file(fd: std::os::fd::RawFd, offset: u64, bytes: usize) -> Result<Self, i32> {
+        let (access, at) = (libc::PROT_READ | libc::PROT_WRITE, offset as libc::off_t);
+        // SAFETY: a mapping at an address of the kernel's choice touches nothing that exists.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, fd, at) };
+        if start == libc::MAP_FAILED {
+            return Err(errno());
+        }
+        NonNull::new(start.cast()).map(|start| Mapping { start, bytes }).ok_or(libc::ENOMEM)
+    }
+
     fn map(bytes: usize, flags: libc::c_int) -> Result<Self, i32> {
         let bytes = bytes.max(1);
         let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, flags | libc::MAP_ANON);

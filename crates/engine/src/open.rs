@@ -60,6 +60,10 @@ pub struct Access {
     pub files: bool,
     /// Whether it must read what it writes.
     pub reads_to_write: bool,
+    /// Whether it must write what it reads.
+    pub writes_to_read: bool,
+    /// Whether it opens endpoints itself.
+    pub peers: bool,
 }
 
 /// Opens everything a worker needs, in the order of its job's targets.
@@ -71,9 +75,10 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
     for (position, index) in job.targets.iter().enumerate() {
         let target = &plan.targets[*index];
         let (reads, writes) = needs(job, position);
-        let needs = (reads || (writes && access.reads_to_write), writes);
+        let needs = (reads || (writes && access.reads_to_write), writes || (reads && access.writes_to_read));
         let handle = match &target.kind {
             TargetKind::Nothing { bytes } => bare(-1, *bytes),
+            TargetKind::Endpoint { .. } if access.peers => bare(-1, u64::MAX >> 1),
             TargetKind::File { size, .. } if !access.files => bare(-1, pretended(*size)),
             _ if !access.files => bare(-1, 1 << 30),
             TargetKind::File { path, size } => open_one(&resolve(path, asker), target, needs, *size)?,
@@ -99,6 +104,17 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
         });
     }
     Ok(files)
+}
+
+/// The names of what a worker of a job opens, in the order of its handles.
+pub fn paths(plan: &Plan, job: &Job, asker: Asker<'_>) -> Vec<String> {
+    let path = |target: &Target| match &target.kind {
+        TargetKind::File { path, .. } => resolve(path, asker),
+        TargetKind::Device { path } => path.clone(),
+        TargetKind::FileSet { root, items } => set_root(root, items, asker),
+        _ => target.name.clone(),
+    };
+    job.targets.iter().map(|index| path(&plan.targets[*index])).collect()
 }
 
 /// Tells the kernel how a file will be used; it may listen or not.
@@ -142,7 +158,12 @@ fn span(job: &Job, worker: u32, bytes: u64) -> (u64, u64) {
         Extent::Percent(percent) => (bytes as f64 * percent / 100.0) as u64,
         Extent::Rest => rest,
     };
-    let start = of(pattern.span.offset, 0) + of(pattern.span.increment, 0) * u64::from(worker);
+    let aligned = |extent: Extent| match (extent, pattern.span.align_bytes) {
+        (Extent::Percent(_), align @ 1..) => of(extent, 0).next_multiple_of(align),
+        _ => of(extent, 0),
+    };
+    let increment = aligned(pattern.span.increment).saturating_mul(u64::from(worker));
+    let start = aligned(pattern.span.offset).saturating_add(increment);
     let start = start.min(bytes);
     (start, of(pattern.span.length, bytes - start).min(bytes - start))
 }
@@ -248,7 +269,7 @@ pub fn open(path: &str, flags: i32) -> Result<RawFd, i32> {
 }
 
 fn told(path: &str, errno: i32) -> Failure {
-    Failure::new(format!("cannot open {path}: {}", strerror(errno)))
+    Failure::new(format!("cannot open {path}: {}", strerror(errno))).errno(errno)
 }
 
 /// The system's text for an error number, without Rust's suffix.
@@ -322,7 +343,10 @@ fn open_descriptor(number: u32, target: &Target) -> Result<Handle, Failure> {
 }
 
 /// How long a file or device is; `None`: it has no length.
-fn length(fd: RawFd) -> Result<Option<u64>, i32> {
+///
+/// # Errors
+/// The system's error number.
+pub fn length(fd: RawFd) -> Result<Option<u64>, i32> {
     let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
     // SAFETY: `stat` is valid for writing, and read only after success.
     let stat = unsafe {
@@ -346,7 +370,7 @@ fn length(fd: RawFd) -> Result<Option<u64>, i32> {
 
 /// A failure on a path, with what helps where there is no room.
 pub fn space_failure(path: &str, errno: i32) -> Failure {
-    let failure = Failure::new(format!("{path}: {}", strerror(errno)));
+    let failure = Failure::new(format!("{path}: {}", strerror(errno))).errno(errno);
     match errno {
         libc::ENOSPC | libc::EDQUOT => failure.hint("choose a smaller size, or free some space"),
         _ => failure,

@@ -5,6 +5,19 @@ use iodyno_model::Placement;
 use crate::engines::Failure;
 use crate::memory::errno;
 
+/// The number by which the kernel knows the calling worker.
+#[cfg(target_os = "linux")]
+pub fn pid() -> u32 {
+    // SAFETY: the call takes nothing and cannot fail.
+    unsafe { libc::gettid() as u32 }
+}
+
+/// The number of the calling worker's process.
+#[cfg(not(target_os = "linux"))]
+pub fn pid() -> u32 {
+    std::process::id()
+}
+
 /// Moves the calling worker where its job wants it.
 ///
 /// # Errors
@@ -37,7 +50,11 @@ pub fn apply(placement: &Placement, worker: u32) -> Result<(), Failure> {
 }
 
 #[cfg(target_os = "linux")]
-fn affinity(cpus: &[u32]) -> Result<(), Failure> {
+/// Lets the calling thread run on these CPUs only.
+///
+/// # Errors
+/// None of them may be used.
+pub(crate) fn affinity(cpus: &[u32]) -> Result<(), Failure> {
     // SAFETY: the set is plain memory and valid for the calls; CPU_SET ignores numbers that do not fit.
     let failed = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
@@ -91,7 +108,7 @@ fn become_user(uid: u32, gid: u32) -> Result<(), Failure> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn affinity(_cpus: &[u32]) -> Result<(), Failure> {
+pub(crate) fn affinity(_cpus: &[u32]) -> Result<(), Failure> {
     Err(Failure::new("a CPU list is a Linux option").hint("leave it out here"))
 }
 

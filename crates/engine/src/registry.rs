@@ -3,7 +3,15 @@
 use iodyno_model::{Diagnostic, Job, VerbSet};
 
 use crate::engines::{Engine, Failure, SettingSpec};
-use crate::engines::{mmap::Mmap, null::Null, psync::Psync, pvsync::Pvsync, sim::Sim};
+use crate::engines::{
+    cpuio::Cpuio, exec::Exec, ftruncate::Ftruncate, mmap::Mmap, names, null::Null, psync::Psync,
+};
+use crate::engines::{
+    pvsync::{Pvsync, Pvsync2},
+    sim::Sim,
+    sync::Sync,
+    vsync::Vsync,
+};
 use crate::worker::{Worker, drive};
 
 /// An engine as the control plane sees it.
@@ -24,6 +32,10 @@ pub struct Entry {
     pub files: bool,
     /// Whether a file must be open for reading even where it is only written.
     pub reads_to_write: bool,
+    /// Whether a file must be open for writing even where it is only read.
+    pub writes_to_read: bool,
+    /// Whether it opens endpoints.
+    pub peers: bool,
     /// Whether it can be had on this machine.
     pub available: fn() -> Result<(), Failure>,
     /// Whether a job's settings make sense.
@@ -42,6 +54,8 @@ const fn entry<E: Engine>() -> Entry {
         is_virtual: E::VIRTUAL,
         files: E::FILES,
         reads_to_write: E::READS_TO_WRITE,
+        writes_to_read: E::WRITES_TO_READ,
+        peers: E::PEERS,
         available: E::available,
         check: E::check,
         drive: drive::<E>,
@@ -53,7 +67,10 @@ pub const ENGINES: &[Entry] = &[
     entry::<Null>(),
     entry::<Sim>(),
     entry::<Psync>(),
+    entry::<Sync>(),
+    entry::<Vsync>(),
     entry::<Pvsync>(),
+    entry::<Pvsync2>(),
     entry::<Mmap>(),
     #[cfg(target_os = "linux")]
     entry::<crate::engines::libaio::Libaio>(),
@@ -61,6 +78,19 @@ pub const ENGINES: &[Entry] = &[
     entry::<crate::engines::io_uring::Uring>(),
     #[cfg(any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", target_os = "freebsd"))]
     entry::<crate::engines::posixaio::Posixaio>(),
+    #[cfg(target_os = "linux")]
+    entry::<crate::engines::splice::Splice>(),
+    entry::<Cpuio>(),
+    entry::<Exec>(),
+    #[cfg(target_os = "linux")]
+    entry::<crate::engines::falloc::Falloc>(),
+    entry::<Ftruncate>(),
+    entry::<names::Filecreate>(),
+    entry::<names::Filestat>(),
+    entry::<names::Filedelete>(),
+    entry::<names::Dircreate>(),
+    entry::<names::Dirstat>(),
+    entry::<names::Dirdelete>(),
 ];
 
 /// The engine of that name.

@@ -6,23 +6,35 @@
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use iodyno_model::histogram::{self, BUCKETS};
-use iodyno_model::{ErrorCount, Histogram, Kind, Line, Series, SeriesRow, Tally, Verb, WorkerRecord};
+use iodyno_model::{
+    ErrorCount, Fatal, Histogram, Kind, Line, Mismatch, Series, SeriesRow, Stage, Tally, Verb, WorkerRecord,
+    WorkerState,
+};
 
 use crate::clock::Tick;
 use crate::memory::Mapping;
+use crate::mismatch;
 
 /// Kinds of error that are told apart; more of them are counted as the last.
 const ERRORS: usize = 16;
 /// Depths that are told apart; deeper ones count as the last.
 const DEPTHS: usize = 4097;
-/// Rows of the series; when they are full, neighbours are joined.
-const ROWS: usize = 1024;
-/// Length of a row at first, ns.
+/// What is counted by number: operations by the depth they made, hand-overs and reaps by their size.
+const DEPTH: usize = 0;
+const SUBMIT: usize = 1;
+const COMPLETE: usize = 2;
+/// Rows of the series there is room for: an hour of half seconds. Rows that are never reached take no memory.
+const ROWS: usize = 7200;
+/// When so many rows are full, neighbours are joined, unless the job asks for rows of its own length.
+const ROWS_UNASKED: usize = 1024;
+/// Length of a row at first, unless the job asks for another, ns.
 const ROW_NS: u64 = 1_000_000_000;
 /// Room for a worker's failure message, in words of four bytes.
 const FAILURE_WORDS: usize = 120;
 /// Room for a worker's complaints.
 const COMPLAINT_WORDS: usize = 1024;
+/// Room for the facts behind them.
+const MISMATCH_WORDS: usize = 4096;
 
 /// Adds to a counter that only this worker writes.
 #[inline(always)]
@@ -63,6 +75,11 @@ impl Latencies {
         }
     }
 
+    fn forget(&self) {
+        self.counts[self.touched()].iter().for_each(|count| count.store(0, Relaxed));
+        [&self.sum, &self.least, &self.most].iter().for_each(|cell| cell.store(0, Relaxed));
+    }
+
     fn histogram(&self) -> Histogram {
         let sum = u128::from(self.sum.load(Relaxed));
         let touched = self.touched();
@@ -83,6 +100,13 @@ pub struct LineSheet {
     service: Latencies,
 }
 
+/// The two parts of the latencies of one label.
+#[repr(C)]
+pub struct PartSheet {
+    submission: Latencies,
+    completion: Latencies,
+}
+
 #[repr(C)]
 struct ErrorSheet {
     verb: AtomicU32,
@@ -90,6 +114,20 @@ struct ErrorSheet {
     count: AtomicU64,
     first_offset: AtomicU64,
     first_target: AtomicU64,
+}
+
+/// The error that ended the worker.
+#[repr(C)]
+struct FatalSheet {
+    /// 0: none; else the stage, counted from 1.
+    stage: AtomicU32,
+    errno: AtomicI32,
+    /// Counted from 1; 0: none.
+    verb: AtomicU32,
+    /// As above, the handle.
+    handle: AtomicU32,
+    offset: AtomicU64,
+    bytes: AtomicU64,
 }
 
 #[repr(C)]
@@ -102,10 +140,18 @@ pub struct Head {
     pub began: AtomicU64,
     /// Last operation's end.
     pub ended: AtomicU64,
+    /// When it began, by the clock its job named.
+    pub began_clock_ns: AtomicU64,
     /// Waits on something shared or empty.
     pub waits: AtomicU64,
     /// Whether the worker has left the loop.
     pub over: AtomicU32,
+    /// What it is doing: a [`WorkerState`].
+    state: AtomicU32,
+    /// The number the kernel knows it by.
+    pub pid: AtomicU32,
+    /// Bytes of its journal that can be read.
+    pub journaled: AtomicU64,
     /// Rows before this one are complete.
     rows: AtomicU32,
     /// Deeper than this the worker never is, so nobody need look there; 0: not known.
@@ -114,10 +160,13 @@ pub struct Head {
     /// CPU time and switches: user ns, system ns, voluntary, involuntary, major and minor faults.
     pub usage: [AtomicU64; 6],
     errors: [ErrorSheet; ERRORS],
-    depths: [AtomicU64; DEPTHS],
+    /// By number: depths, hand-overs and reaps, side by side so that a shallow worker touches one page.
+    counts: [[AtomicU64; 3]; DEPTHS],
     series: [RowSheet; ROWS],
+    fatal: FatalSheet,
     failure: Text<FAILURE_WORDS>,
     complaints: Text<COMPLAINT_WORDS>,
+    mismatches: Text<MISMATCH_WORDS>,
 }
 
 /// A text in words of four bytes, so that it can lie in shared memory.
@@ -154,6 +203,7 @@ pub struct Sheets {
     mapping: Mapping,
     stride: usize,
     lines: usize,
+    parts: usize,
 }
 
 /// One worker's sheet.
@@ -163,17 +213,21 @@ pub struct Sheet<'a> {
     pub head: &'a Head,
     /// A line for each label.
     pub lines: &'a [LineSheet],
+    /// The parts of the latencies of each label, where the phase has jobs that ask for them.
+    pub parts: &'a [PartSheet],
 }
 
 impl Sheets {
-    /// Sheets for so many workers with so many labels each, zeroed.
+    /// Sheets for so many workers with so many labels each, zeroed; with room for the parts of latencies, or without.
     ///
     /// # Errors
     /// The system's error number.
-    pub fn new(workers: usize, lines: usize) -> Result<Self, i32> {
-        let stride = (size_of::<Head>() + lines * size_of::<LineSheet>()).next_multiple_of(4096);
+    pub fn new(workers: usize, lines: usize, parted: bool) -> Result<Self, i32> {
+        let parts = if parted { lines } else { 0 };
+        let bytes = size_of::<Head>() + lines * size_of::<LineSheet>() + parts * size_of::<PartSheet>();
+        let stride = bytes.next_multiple_of(4096);
         let mapping = Mapping::shared(stride.checked_mul(workers.max(1)).ok_or(libc::ENOMEM)?)?;
-        Ok(Sheets { mapping, stride, lines })
+        Ok(Sheets { mapping, stride, lines, parts })
     }
 
     /// One worker's sheet.
@@ -184,7 +238,12 @@ impl Sheets {
         unsafe {
             let start = self.mapping.start().add(worker * self.stride);
             let lines = start.add(size_of::<Head>()).cast::<LineSheet>();
-            Sheet { head: &*start.cast::<Head>(), lines: std::slice::from_raw_parts(lines, self.lines) }
+            let parts = lines.add(self.lines).cast::<PartSheet>();
+            Sheet {
+                head: &*start.cast::<Head>(),
+                lines: std::slice::from_raw_parts(lines, self.lines),
+                parts: std::slice::from_raw_parts(parts, self.parts),
+            }
         }
     }
 }
@@ -197,6 +256,23 @@ impl Sheet<'_> {
         add(&line.operations, 1);
         add(&line.bytes, bytes);
         line.latency.record(latency_ns);
+    }
+
+    /// Counts a success whose latency was not measured.
+    #[inline(always)]
+    pub fn success_untimed(&self, label: u16, bytes: u64) {
+        let line = &self.lines[label as usize];
+        add(&line.operations, 1);
+        add(&line.bytes, bytes);
+    }
+
+    /// Counts the two parts of a latency.
+    #[inline(always)]
+    pub fn parts(&self, label: u16, submission_ns: u64, completion_ns: u64) {
+        if let Some(parts) = self.parts.get(label as usize) {
+            parts.submission.record(submission_ns);
+            parts.completion.record(completion_ns);
+        }
     }
 
     /// Counts that a success moved less than it was asked to.
@@ -213,7 +289,48 @@ impl Sheet<'_> {
     /// Counts how many were in flight once a batch of so many had been handed over.
     #[inline(always)]
     pub fn depth(&self, depth: usize, batch: usize) {
-        add(&self.head.depths[depth.min(DEPTHS - 1)], batch as u64);
+        add(&self.head.counts[depth.min(DEPTHS - 1)][DEPTH], batch as u64);
+    }
+
+    /// Counts that so many were handed over together.
+    #[inline(always)]
+    pub fn submitted(&self, batch: usize) {
+        add(&self.head.counts[batch.min(DEPTHS - 1)][SUBMIT], 1);
+    }
+
+    /// Counts that so many completions came together.
+    #[inline(always)]
+    pub fn completed(&self, batch: usize) {
+        add(&self.head.counts[batch.min(DEPTHS - 1)][COMPLETE], 1);
+    }
+
+    /// Says what the worker is doing.
+    pub fn enter(&self, state: WorkerState) {
+        self.head.state.store(state as u32, Relaxed);
+    }
+
+    /// Operations of one label that succeeded so far.
+    pub fn operations(&self, line: usize) -> u64 {
+        self.lines.get(line).map_or(0, |line| line.operations.load(Relaxed))
+    }
+
+    /// When the worker began.
+    pub fn began(&self) -> Tick {
+        self.head.began.load(Relaxed)
+    }
+
+    /// What the worker is doing.
+    pub fn state(&self) -> WorkerState {
+        let states = [
+            WorkerState::Starting,
+            WorkerState::Waiting,
+            WorkerState::Ramping,
+            WorkerState::Running,
+            WorkerState::Verifying,
+            WorkerState::Finishing,
+            WorkerState::Ended,
+        ];
+        states[(self.head.state.load(Relaxed) as usize).min(states.len() - 1)]
     }
 
     /// Counts a wait.
@@ -244,9 +361,49 @@ impl Sheet<'_> {
         self.lines.iter().map(|line| line.failed.load(Relaxed)).sum()
     }
 
+    /// Notes CPU time, switches and faults so far.
+    pub fn spend(&self, usage: &[u64; 6]) {
+        self.head.usage.iter().zip(usage).for_each(|(cell, amount)| cell.store(*amount, Relaxed));
+    }
+
     /// Says why the worker ends before its time.
     pub fn fail(&self, message: &str) {
         self.head.failure.write(message);
+    }
+
+    /// Says which error ended the worker, its target by handle; the first that is said stays.
+    #[cold]
+    pub fn end_by(&self, fatal: &Fatal) {
+        let cell = &self.head.fatal;
+        if cell.stage.load(Relaxed) != 0 {
+            return;
+        }
+        cell.errno.store(fatal.errno, Relaxed);
+        cell.verb.store(fatal.verb.map_or(0, |verb| verb as u32 + 1), Relaxed);
+        cell.handle.store(fatal.target.map_or(0, |handle| handle + 1), Relaxed);
+        cell.offset.store(fatal.offset, Relaxed);
+        cell.bytes.store(fatal.bytes, Relaxed);
+        cell.stage.store(fatal.stage as u32 + 1, Relaxed);
+    }
+
+    /// The error that ended the worker, its target by handle.
+    pub fn ended_by(&self) -> Option<Fatal> {
+        let cell = &self.head.fatal;
+        let stage = match cell.stage.load(Relaxed) {
+            0 => return None,
+            1 => Stage::Prepare,
+            2 => Stage::Start,
+            _ => Stage::Run,
+        };
+        let verb = cell.verb.load(Relaxed).checked_sub(1);
+        Some(Fatal {
+            errno: cell.errno.load(Relaxed),
+            stage,
+            verb: verb.and_then(|verb| Verb::ALL.get(verb as usize).copied()),
+            target: cell.handle.load(Relaxed).checked_sub(1),
+            offset: cell.offset.load(Relaxed),
+            bytes: cell.bytes.load(Relaxed),
+        })
     }
 
     /// Why the worker ended before its time.
@@ -266,6 +423,13 @@ impl Sheet<'_> {
         self.head.complaints.write(&text);
     }
 
+    /// Writes down the facts of what was wrong with what was read, as many as there is room for.
+    pub fn mismatch(&self, mismatches: &[Mismatch]) {
+        if !mismatches.is_empty() {
+            self.head.mismatches.write(&mismatch::encode(mismatches, MISMATCH_WORDS * 4));
+        }
+    }
+
     /// Operations, short ones and bytes of a verb so far.
     pub fn progress(&self, labels: &[(String, Verb)], kind: Kind) -> (u64, u64, u64) {
         labels.iter().zip(self.lines).filter(|((_, verb), _)| verb.kind() == kind).fold(
@@ -282,75 +446,99 @@ impl Sheet<'_> {
     pub fn reset(&self) {
         for line in self.lines {
             [&line.operations, &line.bytes, &line.short].iter().for_each(|counter| counter.store(0, Relaxed));
-            for latencies in [&line.latency, &line.service] {
-                latencies.counts[latencies.touched()].iter().for_each(|count| count.store(0, Relaxed));
-                [&latencies.sum, &latencies.least, &latencies.most]
-                    .iter()
-                    .for_each(|cell| cell.store(0, Relaxed));
-            }
+            [&line.latency, &line.service].iter().for_each(|latencies| latencies.forget());
         }
-        self.reachable_depths()
-            .iter()
-            .filter(|depth| depth.load(Relaxed) > 0)
-            .for_each(|depth| depth.store(0, Relaxed));
+        for parts in self.parts {
+            [&parts.submission, &parts.completion].iter().for_each(|latencies| latencies.forget());
+        }
+        let counted = self.reachable().iter().flatten().filter(|count| count.load(Relaxed) > 0);
+        counted.for_each(|count| count.store(0, Relaxed));
     }
 
-    /// The worker's tally, once it is over. `start` is the phase's start line.
-    pub fn tally(&self, labels: &[(String, Verb)], start: Tick) -> Tally {
-        let since = |tick: &AtomicU64| tick.load(Relaxed).saturating_sub(start);
+    /// The worker's tally, once it is over, or so far. `start` is the phase's start line, `now` the end of what is
+    /// counted for a worker that still runs.
+    pub fn tally(&self, labels: &[(String, Verb)], start: Tick, now: Tick) -> Tally {
+        let (began_ns, ended_ns) = self.span(start, now);
         let mut tally = Tally {
-            began_ns: since(&self.head.began),
-            first_done_ns: since(&self.head.ended),
-            last_done_ns: since(&self.head.ended),
+            began_ns,
+            first_done_ns: ended_ns,
+            last_done_ns: ended_ns,
             waits: self.head.waits.load(Relaxed),
             series: self.series(),
-            depths: self.depths(),
+            depths: self.counts(DEPTH),
+            submits: self.counts(SUBMIT),
+            completes: self.counts(COMPLETE),
             errors: self.errors(),
             ..Tally::default()
         };
-        let used = |line: &&LineSheet| line.operations.load(Relaxed) + line.failed.load(Relaxed) > 0;
-        for ((label, verb), line) in labels.iter().zip(self.lines).filter(|(_, line)| used(line)) {
-            tally.lines.push(line.read(label, *verb));
+        for (index, ((label, verb), line)) in labels.iter().zip(self.lines).enumerate() {
+            if line.operations.load(Relaxed) + line.failed.load(Relaxed) > 0 {
+                tally.lines.push(line.read(label, *verb, self.parts.get(index)));
+            }
         }
         tally
     }
 
+    /// When it began and ended, ns after the start line.
+    fn span(&self, start: Tick, now: Tick) -> (u64, u64) {
+        let (began, ended) = (self.head.began.load(Relaxed), self.head.ended.load(Relaxed));
+        let ended = match (began, ended) {
+            (1.., 0) => now,
+            (_, ended) => ended,
+        };
+        (began.saturating_sub(start), ended.saturating_sub(start))
+    }
+
+    /// The latencies of a direction so far.
+    pub fn latency(&self, labels: &[(String, Verb)], kind: Kind) -> Histogram {
+        let mut merged = Histogram::default();
+        for ((_, verb), line) in labels.iter().zip(self.lines) {
+            if verb.kind() == kind && line.operations.load(Relaxed) > 0 {
+                merged.merge(&line.latency.histogram());
+            }
+        }
+        merged
+    }
+
     /// The worker's own row of a job's record.
-    pub fn worker_record(&self, index: u32, start: Tick) -> WorkerRecord {
+    pub fn worker_record(&self, index: u32, start: Tick, now: Tick) -> WorkerRecord {
         let usage = |field: usize| self.head.usage[field].load(Relaxed);
-        let since = |tick: &AtomicU64| tick.load(Relaxed).saturating_sub(start);
+        let (began_ns, ended_ns) = self.span(start, now);
         WorkerRecord {
             index,
             operations: self.lines.iter().map(|line| line.operations.load(Relaxed)).sum(),
             bytes: self.lines.iter().map(|line| line.bytes.load(Relaxed)).sum(),
             errors: self.failures(),
-            began_ns: since(&self.head.began),
-            ended_ns: since(&self.head.ended),
+            began_ns,
+            ended_ns,
             user_ns: usage(0),
             system_ns: usage(1),
             switches: (usage(2), usage(3)),
             faults: (usage(4), usage(5)),
             failure: self.failed_because(),
-            fatal: None,
-            began_clock_ns: 0,
+            fatal: self.ended_by(),
+            began_clock_ns: self.head.began_clock_ns.load(Relaxed),
             steady: None,
             found_depth: None,
             complaints: self.head.complaints.read().lines().map(String::from).collect(),
-            pid: 0,
+            mismatches: mismatch::decode(&self.head.mismatches.read()),
+            pid: self.head.pid.load(Relaxed),
             tally: None,
         }
     }
 
-    fn reachable_depths(&self) -> &[AtomicU64] {
+    /// The counters by number, as far as the worker can have come.
+    fn reachable(&self) -> &[[AtomicU64; 3]] {
         match self.head.deepest.load(Relaxed) as usize {
-            0 => &self.head.depths,
-            deepest => &self.head.depths[..DEPTHS.min(deepest + 1)],
+            0 => &self.head.counts,
+            deepest => &self.head.counts[..DEPTHS.min(deepest + 1)],
         }
     }
 
-    fn depths(&self) -> Vec<u64> {
-        let last = self.reachable_depths().iter().rposition(|depth| depth.load(Relaxed) > 0);
-        self.head.depths[..last.map_or(0, |last| last + 1)].iter().map(|depth| depth.load(Relaxed)).collect()
+    fn counts(&self, of: usize) -> Vec<u64> {
+        let counts: Vec<u64> = self.reachable().iter().map(|counts| counts[of].load(Relaxed)).collect();
+        let last = counts.iter().rposition(|count| *count > 0);
+        counts[..last.map_or(0, |last| last + 1)].to_vec()
     }
 
     fn errors(&self) -> Vec<ErrorCount> {
@@ -373,8 +561,9 @@ impl Sheet<'_> {
 }
 
 impl LineSheet {
-    fn read(&self, label: &str, verb: Verb) -> Line {
+    fn read(&self, label: &str, verb: Verb, parts: Option<&PartSheet>) -> Line {
         let service = self.service.histogram();
+        let part = |part: &Latencies| Some(part.histogram()).filter(|histogram| !histogram.is_empty());
         Line {
             label: label.into(),
             verb,
@@ -384,8 +573,8 @@ impl LineSheet {
             failed: self.failed.load(Relaxed),
             latency: self.latency.histogram(),
             service: (!service.is_empty()).then_some(service),
-            submission: None,
-            completion: None,
+            submission: parts.and_then(|parts| part(&parts.submission)),
+            completion: parts.and_then(|parts| part(&parts.completion)),
         }
     }
 }
@@ -428,15 +617,22 @@ pub struct SeriesWriter {
     pub next: Tick,
     start: Tick,
     row_ns: u64,
+    wanted_ns: u64,
     before: SeriesRow,
     latency_max_ns: u64,
 }
 
 impl SeriesWriter {
-    /// A series that begins now.
-    pub fn new(start: Tick) -> Self {
-        let (row_ns, before) = (ROW_NS, SeriesRow::default());
-        SeriesWriter { next: start + row_ns, start, row_ns, before, latency_max_ns: 0 }
+    /// A series that begins now, in rows of that length; 0: one second.
+    pub fn new(start: Tick, wanted_ns: u64) -> Self {
+        let row_ns = if wanted_ns == 0 { ROW_NS } else { wanted_ns };
+        let before = SeriesRow::default();
+        SeriesWriter { next: start + row_ns, start, row_ns, wanted_ns, before, latency_max_ns: 0 }
+    }
+
+    /// Rows before neighbours are joined.
+    fn rows(&self) -> usize {
+        if self.wanted_ns == 0 { ROWS_UNASKED } else { ROWS }
     }
 
     /// Remembers the largest latency of the present row.
@@ -452,7 +648,7 @@ impl SeriesWriter {
     pub fn turn(&mut self, sheet: &Sheet<'_>, kinds: &[Kind], now: Tick) {
         while self.next <= now {
             let index = ((self.next - self.start) / self.row_ns - 1) as usize;
-            if index >= ROWS {
+            if index >= self.rows() {
                 self.coarsen(sheet);
                 continue;
             }
@@ -482,13 +678,13 @@ impl SeriesWriter {
 
     /// Joins neighbouring rows: half the resolution, the same counts.
     fn coarsen(&mut self, sheet: &Sheet<'_>) {
-        for to in 0..ROWS / 2 {
+        for to in 0..self.rows() / 2 {
             let mut joined = sheet.head.series[2 * to].read();
             joined.merge(&sheet.head.series[2 * to + 1].read());
             sheet.head.series[to].write(&joined);
         }
         self.row_ns *= 2;
-        self.next = self.start + (ROWS as u64 / 2 + 1) * self.row_ns;
+        self.next = self.start + (self.rows() as u64 / 2 + 1) * self.row_ns;
     }
 
     fn totals(&self, sheet: &Sheet<'_>, kinds: &[Kind]) -> SeriesRow {
@@ -515,7 +711,7 @@ impl SeriesWriter {
 
     /// Begins anew after the ramp.
     pub fn restart(&mut self, start: Tick) {
-        *self = SeriesWriter::new(start);
+        *self = SeriesWriter::new(start, self.wanted_ns);
     }
 }
 
@@ -539,7 +735,7 @@ mod tests {
 
     #[test]
     fn what_is_counted_can_be_read() {
-        let sheets = Sheets::new(2, 1).unwrap();
+        let sheets = Sheets::new(2, 1, false).unwrap();
         let labels = [("read".to_string(), Verb::Read)];
         let sheet = sheets.sheet(1);
         sheet.success(0, 4096, 1000);
@@ -547,19 +743,19 @@ mod tests {
         sheet.short(0);
         sheet.failure(0, Verb::Read, libc::EIO, 77, 0);
         sheet.failure(0, Verb::Read, libc::EIO, 99, 0);
-        let tally = sheet.tally(&labels, 0);
+        let tally = sheet.tally(&labels, 0, 0);
         let line = &tally.lines[0];
         assert_eq!((line.operations, line.bytes, line.short, line.failed), (2, 4608, 1, 2));
         assert_eq!((line.latency.min, line.latency.max, line.latency.mean()), (1000, 3000, 2000.0));
         assert_eq!((tally.errors[0].count, tally.errors[0].first_offset), (2, 77));
-        assert!(sheets.sheet(0).tally(&labels, 0).lines.is_empty());
+        assert!(sheets.sheet(0).tally(&labels, 0, 0).lines.is_empty());
     }
 
     #[test]
     fn a_long_series_loses_resolution_not_counts() {
-        let sheets = Sheets::new(1, 1).unwrap();
+        let sheets = Sheets::new(1, 1, false).unwrap();
         let sheet = sheets.sheet(0);
-        let mut series = SeriesWriter::new(0);
+        let mut series = SeriesWriter::new(0, 0);
         for second in 1..=3000u64 {
             sheet.success(0, 1, 5);
             series.turn(&sheet, &[Kind::Read], second * ROW_NS);

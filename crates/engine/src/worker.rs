@@ -5,19 +5,21 @@
 //! done and nothing is in flight. On this path: no allocation, no lock, no formatting; the clock is read once for each
 //! batch handed over and once for each batch reaped.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use iodyno_model::{ErrorPolicy, Job, Kind, Verb};
+use iodyno_model::{ErrorPolicy, Fatal, Job, Kind, Plan, Stage, Tolerance, Verb, WorkerState};
 
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
 use crate::engines::{Engine, Failure, Setup};
 use crate::gate::Gate;
 use crate::io::{FORGIVEN, Files, Io, PACED, SILENT, Slot};
+use crate::journal::{Book, Pen};
 use crate::memory::Memory;
 use crate::random::mix;
 use crate::sheet::{SeriesWriter, Sheet};
 use crate::source::{Next, Source, UNTALLIED, label_of, labels};
+use crate::witness;
 
 /// With nothing in flight, a source that waits is asked again after this, ns.
 const WAIT_NS: u64 = 20_000;
@@ -27,6 +29,8 @@ const CORRUPT: i64 = -1000;
 
 /// One worker, ready to go.
 pub struct Worker<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
     /// Its job.
     pub job: &'a Job,
     /// Where the start line and the stop flag are.
@@ -47,6 +51,8 @@ pub struct Worker<'a> {
     pub seed: u64,
     /// The job it waits for, by index in the phase.
     pub after: Option<usize>,
+    /// Where it writes down what its job wants written down.
+    pub pen: Option<Pen<'a>>,
     /// Makes the source once the start line's time is known.
     pub source: &'a dyn Fn(&Files, Tick) -> Result<Source, Failure>,
 }
@@ -54,6 +60,7 @@ pub struct Worker<'a> {
 impl Worker<'_> {
     fn setup(&self) -> Setup<'_> {
         Setup {
+            plan: self.plan,
             job: self.job,
             depth: self.depth,
             files: &self.files,
@@ -65,11 +72,14 @@ impl Worker<'_> {
 
     /// Waits for the start line and then for its own turn; the time at which it begins.
     fn wait_for_turn<E: Engine>(&self, engine: &mut E) -> Tick {
-        let line = self.gate.wait_for_start(self.after);
+        if self.after.is_some() || self.job.start.after_ns > 0 {
+            self.sheet.enter(WorkerState::Waiting);
+        }
+        let line = self.gate.wait_for_start(self.number, self.after);
         let mut now = if E::VIRTUAL { engine.now() } else { line };
         let start = &self.job.start;
         let begin = now + start.after_ns + drawn(start.spread_ns, self.seed, self.number);
-        while now < begin && !self.gate.stopped() {
+        while now < begin && !self.gate.is_stopped(self.number) {
             engine.idle(begin);
             now = engine.now();
         }
@@ -78,6 +88,7 @@ impl Worker<'_> {
 
     /// What is done with each file after the last operation, inside the measured time.
     fn finish(&mut self, ended: &mut Tick) {
+        self.sheet.enter(WorkerState::Finishing);
         if let Some(verb) = self.job.finish.sync {
             self.sync_all(verb, ended);
         }
@@ -106,6 +117,19 @@ impl Worker<'_> {
     }
 }
 
+/// Whether an error is one that is survived.
+fn is_tolerated(tolerance: &Tolerance, verb: Verb, errno: i32) -> bool {
+    if errno < 0 {
+        // What is wrong with content has no number of the system's.
+        return tolerance.verify.contains(&libc::EILSEQ);
+    }
+    match verb.kind() {
+        Kind::Read => tolerance.read.contains(&errno),
+        Kind::Trim => tolerance.trim.contains(&errno),
+        _ => tolerance.write.contains(&errno),
+    }
+}
+
 /// A worker's own part of a spread, the same for the same seed.
 fn drawn(spread_ns: u64, seed: u64, worker: u32) -> u64 {
     ((u128::from(spread_ns) * u128::from(mix(seed ^ mix(u64::from(worker))))) >> 64) as u64
@@ -117,9 +141,13 @@ struct Flight<'a> {
     free: FreeSlots,
     source: Source,
     sheet: Sheet<'a>,
-    gate: &'a Gate,
+    stop: &'a AtomicU32,
     series: SeriesWriter,
     errors_left: u64,
+    /// Errors that do not count against that.
+    tolerance: Option<Box<Tolerance>>,
+    /// No space left is the end, not an error.
+    until_full: bool,
     /// Handed over together at most, and only when so many slots are free.
     batch: usize,
     refill_at: usize,
@@ -132,6 +160,39 @@ struct Flight<'a> {
     /// When something is due that is not: the end of the ramp, or of a row of the series.
     turn: Tick,
     ended: Tick,
+    close: Close<'a>,
+}
+
+/// What is measured otherwise than plainly. Only loops that are compiled for it look here.
+struct Close<'a> {
+    /// When the operation of each slot was handed over; empty where that is not asked for or cannot be told.
+    issued: Box<[Tick]>,
+    /// Whether latencies are measured.
+    timed: bool,
+    /// Whether CPU time is noted while the worker runs.
+    noted: bool,
+    book: Option<Box<Book<'a>>>,
+}
+
+impl<'a> Close<'a> {
+    fn new<E: Engine>(worker: &mut Worker<'a>, begin: Tick) -> Self {
+        let (job, pen) = (worker.job, worker.pen.take());
+        let parted = job.measure.submission && job.measure.latency && E::SUBMITS;
+        let mut book = pen
+            .zip(job.measure.journal.as_ref())
+            .map(|(pen, wants)| Box::new(Book::new(pen, wants, job, begin)));
+        if let Some(book) = &mut book {
+            book.files(Verb::Open, worker.files.handles.len() as u32, begin);
+        }
+        let slots = if parted { worker.depth as usize } else { 0 };
+        Close { issued: vec![0; slots].into(), timed: job.measure.latency, noted: job.measure.each, book }
+    }
+
+    /// Whether a worker measures plainly: counts and whole latencies.
+    fn is_plain<E: Engine>(worker: &Worker<'_>) -> bool {
+        let measure = &worker.job.measure;
+        measure.latency && worker.pen.is_none() && !(measure.submission && E::SUBMITS)
+    }
 }
 
 /// Slots without an operation, the last first. A stack that never grows, so that nothing asks whether it must.
@@ -153,25 +214,42 @@ impl FreeSlots {
 /// # Errors
 /// When the engine cannot start or breaks.
 pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
+    if Close::is_plain::<E>(worker) { fly::<E, false>(worker) } else { fly::<E, true>(worker) }
+}
+
+/// The loop; `CLOSELY`: with all that a job may have measured beyond counts and whole latencies.
+fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Failure> {
     let mut engine = E::start(&worker.setup())?;
     let begin = worker.wait_for_turn(&mut engine);
-    let mut flight = Flight::new(worker, (worker.source)(&worker.files, begin)?, begin);
+    let source = (worker.source)(&worker.files, begin)?;
+    let close = Close::new::<E>(worker, begin);
+    let mut flight = Flight::new(worker, source, close, begin);
     worker.sheet.head.began.store(begin, Relaxed);
-    let gate = worker.gate;
+    worker.sheet.enter(if flight.ramp_end > 0 { WorkerState::Ramping } else { WorkerState::Running });
+    worker.sheet.head.began_clock_ns.store(clock::by(worker.job.start.clock_id), Relaxed);
+    let stop = worker.gate.flag(worker.number);
+    let mut now = engine.now();
     loop {
-        let now = engine.now();
-        let (mut wake, mut over) = (NEVER, gate.stopped() || (now >= flight.deadline && !flight.winds_up()));
+        let (mut wake, mut over) =
+            (NEVER, stop.load(Relaxed) != 0 || (now >= flight.deadline && !flight.winds_up()));
+        let before = flight.free.count;
         if !over {
             (wake, over) = flight.hand_over(&mut engine, &mut worker.files, now);
+            if CLOSELY {
+                flight.handed_over(&mut engine, before)?;
+            }
         }
-        let in_flight = flight.slots.len() - flight.free.count;
+        let free = flight.free.count;
+        let in_flight = flight.slots.len() - free;
         if in_flight > 0 {
             // What is left is reaped one by one: reaped together, all would look as slow as the last.
             let (least, until) = match over {
                 true => (1, NEVER),
                 false => (flight.least.min(in_flight as u32), wake.min(flight.deadline)),
             };
-            engine.poll(least, until, |slot, result, ended| flight.complete(slot, result, ended))?;
+            engine
+                .poll(least, until, |slot, result, ended| flight.complete::<CLOSELY>(slot, result, ended))?;
+            flight.sheet.completed(flight.free.count - free);
         } else if over {
             break;
         } else {
@@ -180,26 +258,35 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
         if flight.ended >= flight.turn {
             flight.turn(worker.kinds);
         }
+        // Without latencies the time of the last reap is near enough.
+        let recent = CLOSELY && !flight.close.timed && flight.free.count > free;
+        now = if recent { flight.ended } else { engine.now() };
     }
+    let files = worker.files.handles.len() as u32;
     worker.finish(&mut flight.ended);
-    flight.close(worker.kinds, begin);
+    let closed = flight.close(worker.kinds, begin, files);
+    for late in flight.source.close() {
+        worker.sheet.failure(late.label, Verb::Read, late.code, late.offset, late.file);
+    }
     worker.sheet.complain(&flight.source.complaints());
+    worker.sheet.mismatch(flight.source.mismatches());
+    closed?;
     flight.source.failure().map_or(Ok(()), |failure| Err(failure.clone()))
 }
 
 impl<'a> Flight<'a> {
-    fn new(worker: &Worker<'a>, source: Source, begin: Tick) -> Self {
+    fn new(worker: &Worker<'a>, source: Source, close: Close<'a>, begin: Tick) -> Self {
         let (wish, depth) = (worker.job.depth, worker.depth as usize);
         let limit = &worker.job.limit;
         let ramp_end = begin + limit.ramp_ns;
-        let series = SeriesWriter::new(begin);
+        let series = SeriesWriter::new(begin, worker.job.measure.row_ns);
         let slot = |slot| Io { buffer: worker.memory.buffer(slot), ..source.template() };
         Flight {
             slots: (0..worker.depth).map(slot).collect(),
             free: FreeSlots { slots: (0..worker.depth).rev().collect(), count: depth },
             source,
             sheet: worker.sheet,
-            gate: worker.gate,
+            stop: worker.gate.flag(worker.number),
             batch: if wish.submit_batch == 0 { depth } else { wish.submit_batch as usize },
             refill_at: if wish.low == 0 { 0 } else { depth - (wish.low as usize).min(depth - 1) },
             least: wish.reap_least.clamp(1, worker.depth),
@@ -211,8 +298,14 @@ impl<'a> Flight<'a> {
                 ErrorPolicy::Continue => u64::MAX,
                 ErrorPolicy::AtMost(count) => count.saturating_add(1),
             },
+            tolerance: match &worker.job.errors {
+                ErrorPolicy::Tolerate(tolerance) => Some(tolerance.clone()),
+                _ => None,
+            },
+            until_full: limit.until_full,
             deadline: limit.time_ns.map_or(NEVER, |time_ns| ramp_end.saturating_add(time_ns)),
             ended: begin,
+            close,
         }
     }
 
@@ -248,64 +341,149 @@ impl<'a> Flight<'a> {
             }
             break;
         }
-        self.sheet.depth(self.slots.len() - self.free.count, free - self.free.count);
+        let batch = free - self.free.count;
+        if batch > 0 {
+            self.sheet.depth(self.slots.len() - self.free.count, batch);
+            self.sheet.submitted(batch);
+        }
         answer
+    }
+
+    /// Makes sure that the kernel has what was handed over, and notes when it had it.
+    #[inline(always)]
+    fn handed_over<E: Engine>(&mut self, engine: &mut E, before: usize) -> Result<(), Failure> {
+        // Slots that were taken from the stack still lie above it, the first taken uppermost.
+        let taken = self.free.count..before;
+        if taken.is_empty() {
+            return Ok(());
+        }
+        if !self.close.issued.is_empty() {
+            engine.submit()?;
+            let now = engine.now();
+            self.free.slots[taken.clone()].iter().for_each(|slot| self.close.issued[*slot as usize] = now);
+        }
+        if let Some(book) = self.close.book.as_mut().filter(|book| book.wants_starts()) {
+            let begun = self.free.slots[taken].iter().rev().map(|slot| &self.slots[*slot as usize]);
+            begun.filter(|io| io.flags & SILENT == 0).for_each(|io| book.began(io));
+        }
+        Ok(())
     }
 
     /// The time is up. Whether something is left that must still be done: reading back what was written.
     #[cold]
     fn winds_up(&mut self) -> bool {
         let goes_on = self.errors_left > 0 && self.source.wind_up();
-        self.deadline = if goes_on { NEVER } else { self.deadline };
+        if goes_on {
+            self.deadline = NEVER;
+            self.sheet.enter(WorkerState::Verifying);
+        }
         goes_on
     }
 
     /// Tallies one completion and frees its slot.
     #[inline(always)]
-    fn complete(&mut self, slot: Slot, result: i64, ended: Tick) {
+    fn complete<const CLOSELY: bool>(&mut self, slot: Slot, result: i64, ended: Tick) {
         let io = &mut self.slots[slot as usize];
         self.ended = ended;
         let result = if self.source.listens { self.source.done(slot, io, result, ended) } else { result };
         self.free.push(slot);
+        if CLOSELY {
+            return self.complete_closely(slot, result, ended);
+        }
         // Failed and short results alike are below what was asked for.
         if result < io.bytes as i64 || io.flags & (SILENT | PACED) != 0 {
-            return self.complete_rarely(slot, result, ended);
+            self.complete_rarely(slot, result, ended);
+            return;
         }
         let latency = ended.saturating_sub(io.started);
         self.series.observe(latency);
         self.sheet.success(io.label, result as u64, latency);
     }
 
-    /// Failures, short results, untallied operations, and latencies from the intended start.
+    /// Latencies in parts, or none, and what is written down.
     #[inline(never)]
-    fn complete_rarely(&mut self, slot: Slot, result: i64, ended: Tick) {
+    fn complete_closely(&mut self, slot: Slot, result: i64, ended: Tick) {
+        let io = &self.slots[slot as usize];
+        let latency = ended.saturating_sub(io.started);
+        if result < io.bytes as i64 || io.flags & (SILENT | PACED) != 0 {
+            if !self.complete_rarely(slot, result, ended) {
+                return;
+            }
+        } else if self.close.timed {
+            self.series.observe(latency);
+            self.sheet.success(io.label, result as u64, latency);
+        } else {
+            self.sheet.success_untimed(io.label, result as u64);
+        }
+        let io = &self.slots[slot as usize];
+        let mut issued = io.started;
+        if let Some(at) = self.close.issued.get(slot as usize) {
+            issued = *at;
+            self.sheet.parts(io.label, issued.saturating_sub(io.started), ended.saturating_sub(issued));
+        }
+        if let Some(book) = self.close.book.as_mut().filter(|_| self.ramp_end == 0) {
+            book.done(io, result as u64, issued, ended);
+            if book.failure().is_some() {
+                self.deadline = 0;
+            }
+        }
+    }
+
+    /// Failures, short results, untallied operations, and latencies from the intended start. Answers whether it was
+    /// counted as a success.
+    #[inline(never)]
+    fn complete_rarely(&mut self, slot: Slot, result: i64, ended: Tick) -> bool {
         let io = self.slots[slot as usize];
         if result == UNTALLIED || (io.flags & SILENT != 0 && result >= 0) {
-            return;
+            return false;
         }
-        if result == -i64::from(libc::EINTR) && self.gate.stopped() {
+        if result == -i64::from(libc::EINTR) && self.stop.load(Relaxed) != 0 {
             // Interrupted because the run ends.
-            return;
+            return false;
         }
         if result < 0 {
             // Kinds of corruption keep their negative code.
             let errno = if result > CORRUPT { -result } else { result } as i32;
-            self.sheet.failure(io.label, io.verb, errno, io.offset, io.file);
-            self.errors_left = self.errors_left.saturating_sub(u64::from(io.flags & FORGIVEN == 0));
-            if self.errors_left == 0 {
-                self.deadline = 0;
+            let is_end = self.until_full && matches!(errno, libc::ENOSPC | libc::EDQUOT);
+            if !is_end {
+                self.sheet.failure(io.label, io.verb, errno, io.offset, io.file);
             }
-            return;
+            self.fail(&io, errno);
+            return false;
         }
         let paced = io.flags & PACED != 0;
         let latency = ended.saturating_sub(if paced { io.intended } else { io.started });
-        self.series.observe(latency);
-        self.sheet.success(io.label, result as u64, latency);
+        if self.close.timed {
+            self.series.observe(latency);
+            self.sheet.success(io.label, result as u64, latency);
+        } else {
+            self.sheet.success_untimed(io.label, result as u64);
+        }
         if (result as u64) < io.bytes && io.verb.moves_data() {
             self.sheet.short(io.label);
         }
-        if paced {
+        if paced && self.close.timed {
             self.sheet.service(io.label, ended.saturating_sub(io.started));
+        }
+        true
+    }
+
+    /// What an error means to the worker: it goes on, or it ends.
+    #[cold]
+    fn fail(&mut self, io: &Io, errno: i32) {
+        if matches!(errno, libc::ENOSPC | libc::EDQUOT) && self.until_full {
+            (self.errors_left, self.deadline) = (0, 0);
+            return;
+        }
+        if self.tolerance.as_ref().is_some_and(|tolerance| is_tolerated(tolerance, io.verb, errno)) {
+            return;
+        }
+        self.errors_left = self.errors_left.saturating_sub(u64::from(io.flags & FORGIVEN == 0));
+        if self.errors_left == 0 {
+            self.deadline = 0;
+            let (verb, target) = (Some(io.verb), Some(io.file));
+            let (offset, bytes) = (io.offset, io.bytes);
+            self.sheet.end_by(&Fatal { errno, stage: Stage::Run, verb, target, offset, bytes });
         }
     }
 
@@ -318,17 +496,26 @@ impl<'a> Flight<'a> {
             self.series.restart(self.ramp_end);
             self.sheet.head.began.store(self.ramp_end, Relaxed);
             self.ramp_end = 0;
+            self.sheet.enter(WorkerState::Running);
+            self.close.book.iter_mut().for_each(|book| book.forget());
         }
         if self.ended >= self.series.next {
             self.series.turn(&self.sheet, kinds, self.ended);
+        }
+        if self.close.noted {
+            self.sheet.spend(&witness::usage());
         }
         self.turn = if self.ramp_end > 0 { self.ramp_end.min(self.series.next) } else { self.series.next };
     }
 
     /// Writes down the end.
-    fn close(&mut self, kinds: &[Kind], begin: Tick) {
+    fn close(&mut self, kinds: &[Kind], begin: Tick, files: u32) -> Result<(), Failure> {
         let ended = self.ended.max(begin);
         self.series.finish(&self.sheet, kinds, ended);
         self.sheet.head.ended.store(ended, Relaxed);
+        let Some(book) = &mut self.close.book else { return Ok(()) };
+        book.files(Verb::Close, files, ended);
+        book.close(ended);
+        book.failure().map_or(Ok(()), |failure| Err(failure.clone()))
     }
 }

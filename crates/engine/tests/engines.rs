@@ -11,7 +11,8 @@ use std::os::fd::{AsRawFd, IntoRawFd, RawFd};
 use std::path::Path;
 
 use iodyno_engine::clock;
-use iodyno_engine::engines::{Engine, mmap::Mmap, null::Null, psync::Psync, pvsync::Pvsync};
+use iodyno_engine::engines::pvsync::{Pvsync, Pvsync2};
+use iodyno_engine::engines::{Engine, mmap::Mmap, null::Null, psync::Psync, sync::Sync, vsync::Vsync};
 use iodyno_engine::io::{AT_POSITION, Io};
 use iodyno_model::Verb;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -310,10 +311,14 @@ fn main() {
     let mut trials = Vec::new();
     add::<Psync>(&mut trials, &[], file);
     add::<Pvsync>(&mut trials, &[], file);
+    add::<Pvsync2>(&mut trials, &["hipri_percentage=50"], file);
+    add::<Sync>(&mut trials, &[], file);
+    add::<Vsync>(&mut trials, &[], file);
     add::<Mmap>(&mut trials, &[], file);
     #[cfg(target_os = "linux")]
     {
-        use iodyno_engine::engines::{io_uring::Uring, libaio::Libaio};
+        use iodyno_engine::engines::{io_uring::Uring, libaio::Libaio, splice::Splice};
+        add::<Splice>(&mut trials, &[], file);
         add::<Libaio>(&mut trials, &[], file);
         add::<Libaio>(&mut trials, &["userspace_reap=off"], file);
         add::<Uring>(&mut trials, &[], file);

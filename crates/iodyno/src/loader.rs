@@ -70,6 +70,10 @@ impl Loader for Machinery {
         (entry.available)().map_err(|failure| failure.message)
     }
 
+    fn page_bytes(&self) -> u64 {
+        witness::page_bytes()
+    }
+
     fn colour(&self) -> bool {
         self.colour
     }

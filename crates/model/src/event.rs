@@ -155,6 +155,12 @@ pub struct JournalPart {
     /// The names of the files it works on; entries refer to them by index.
     #[serde(default)]
     pub files: Vec<String>,
+    /// When the worker began, ns after the phase's start line.
+    #[serde(default)]
+    pub began_ns: u64,
+    /// What the system's clocks showed at the start line: their number (0: wall-clock time) and ns.
+    #[serde(default)]
+    pub clocks: Vec<(i32, u64)>,
     /// What was written down.
     pub entries: Vec<JournalEntry>,
 }

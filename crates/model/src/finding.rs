@@ -86,6 +86,15 @@ pub struct DeviceActivity {
     pub weighted_ns: u64,
     /// The interval these counters cover, ns.
     pub interval_ns: u64,
+    /// Time that reads took, summed over them, ns.
+    #[serde(default)]
+    pub read_ns: u64,
+    /// Time that writes took, summed over them, ns.
+    #[serde(default)]
+    pub write_ns: u64,
+    /// The devices it is made of (of a mapper's or an array's device).
+    #[serde(default)]
+    pub beneath: Vec<DeviceActivity>,
 }
 
 /// How much a finding spoils.

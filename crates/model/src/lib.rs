@@ -30,6 +30,7 @@ pub mod tally;
 pub mod target;
 pub mod units;
 pub mod verb;
+pub mod verify;
 pub mod workload;
 
 pub use conversation::{Action as PeerAction, Conversation, Input as PeerInput};
@@ -41,7 +42,7 @@ pub use pace::{Arrivals, Criterion, LatencyTarget, Limit, Pace, Rate, Steady, Th
 pub use pattern::{
     Blend, Coverage, Directed, Every, FileOrder, Mix, Overlap, Pattern, Pick, Share, Size, Span, Window, Zone,
 };
-pub use payload::{Content, Payload, Refresh, Stamp, Verify, VerifyWhen};
+pub use payload::{Content, Dedupe, Payload, Refresh, Template};
 pub use placement::{BufferKind, Buffers, ControlGroup, Hooks, NumaMemory, NumaPolicy, Placement, SAME_ID};
 pub use plan::{
     Depth, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish, Intent, Job, Journal, Measure, Phase, Place, Plan,
@@ -58,6 +59,7 @@ pub use target::{
     TargetKind, WriteLife,
 };
 pub use verb::{Kind, Verb, VerbSet};
+pub use verify::{Checksum, HeaderStamp, Mismatch, Stamp, TrimBack, Verify, VerifyState, VerifyWhen, Wrong};
 pub use workload::{
     Action, Actor, AtEnd, Expect, Item, Offset, Operation, Per, Script, Shared, SharedKind, SharedUse, Step,
     Timing, Trace, TraceEntry, Transfer, Workload,

@@ -1,6 +1,8 @@
-//! What is in the buffers: content, how far it compresses and deduplicates, and how it is verified.
+//! What is in the buffers: content, how far it compresses and deduplicates. How it is verified: [`crate::verify`].
 
 use serde::{Deserialize, Serialize};
+
+use crate::verify::Verify;
 
 /// The content of write buffers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,6 +19,9 @@ pub struct Payload {
     /// Blocks that repeat an earlier block, 0 to 100 percent.
     #[serde(default)]
     pub dedupe_percent: u8,
+    /// What the blocks that repeat are copies of.
+    #[serde(default)]
+    pub dedupe: Dedupe,
     /// How often the content changes.
     #[serde(default)]
     pub refresh: Refresh,
@@ -35,6 +40,7 @@ impl Default for Payload {
             compress_percent: 0,
             compress_chunk_bytes: 0,
             dedupe_percent: 0,
+            dedupe: Dedupe::Few,
             refresh: Refresh::EachWrite,
             seed: None,
             verify: None,
@@ -51,8 +57,11 @@ pub enum Content {
     Random,
     /// Zeros.
     Zero,
-    /// A pattern, repeated.
+    /// A pattern, repeated from the file's first byte on.
     Pattern(Vec<u8>),
+    /// A pattern, repeated from the first byte of each write on, that may name the write's place (fio
+    /// `buffer_pattern`). With `compress_percent`, it is that part of each chunk, behind random bytes.
+    Repeated(Template),
     /// What the step before left in the buffer (dd: the bytes that were read).
     Carried,
     /// Nearly constant data as fio's default writes it: random once, then a few words changed in each write.
@@ -70,60 +79,30 @@ pub enum Refresh {
     Once,
 }
 
-/// Verification: what is stamped and when it is read back and checked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Verify {
-    /// The stamp or checksum.
+/// Bytes to be repeated, in some places the offset at which they will lie.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Template {
+    /// The bytes, at least one; zeros where an offset goes.
+    pub bytes: Vec<u8>,
+    /// Where in `bytes` the byte offset in the file of the whole write goes, eight bytes, little endian (fio `%o`).
     #[serde(default)]
-    pub stamp: Stamp,
-    /// When blocks are checked.
-    #[serde(default)]
-    pub when: VerifyWhen,
-    /// Bytes from one stamp to the next; 0: one for each block.
-    #[serde(default)]
-    pub interval_bytes: u64,
-    /// Stop at the first bad block.
-    #[serde(default)]
-    pub fatal: bool,
-    /// Threads that check, beside the worker; 0: the worker itself.
-    #[serde(default)]
-    pub helpers: u32,
+    pub offsets: Vec<u32>,
 }
 
-impl Default for Verify {
-    fn default() -> Self {
-        Verify { stamp: Stamp::Block, when: VerifyWhen::OnRead, interval_bytes: 0, fatal: false, helpers: 0 }
-    }
-}
-
-/// What a block carries so that it can be checked.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// What the blocks that repeat are copies of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stamp {
-    /// iodyno's own: block address, job seed, generation and checksum in every 512-byte sector.
+pub enum Dedupe {
+    /// Of a few, the same for all jobs of one seed (native; fio `dedupe_global=1`).
     #[default]
-    Block,
-    /// A named checksum in the layout of another tool, which its dialect declares.
-    Foreign(String),
-    /// The content itself, regenerated from the seed and compared, no stamp.
-    Content,
-}
-
-/// When verification happens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum VerifyWhen {
-    /// Whatever a read brings is checked.
-    #[default]
-    OnRead,
-    /// After the writes of a phase, everything that was written is read back.
-    AfterWrites,
-    /// After every `writes`, the last `batch` of them are read back, and what remains at the end (fio
-    /// `verify_backlog`).
-    Backlog {
-        /// Writes between two rounds.
-        writes: u64,
-        /// Blocks read back in a round; 0: as many as were written.
-        batch: u64,
+    Few,
+    /// Of a few of the job's own (fio `dedupe_mode=repeat`).
+    Own,
+    /// Of a set of different blocks that is so large a part of the worker's span (fio `dedupe_mode=working_set`).
+    WorkingSet {
+        /// Part of the span, in percent, above 0.
+        percent: f64,
+        /// Whether all jobs of one seed have the same set (fio `dedupe_global`).
+        shared: bool,
     },
 }

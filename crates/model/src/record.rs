@@ -7,6 +7,7 @@ use crate::origin::Diagnostic;
 use crate::sweep::Coordinate;
 use crate::tally::Tally;
 use crate::verb::Verb;
+use crate::verify::Mismatch;
 
 /// The answer to a plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -126,6 +127,9 @@ pub struct WorkerRecord {
     /// What it found wrong with what it read: the first few, a sentence each.
     #[serde(default)]
     pub complaints: Vec<String>,
+    /// The same as facts: the first few.
+    #[serde(default)]
+    pub mismatches: Vec<Mismatch>,
     /// The number the kernel knows it by: of its process, or of its thread.
     #[serde(default)]
     pub pid: u32,

@@ -94,7 +94,7 @@ pub struct ErrorCount {
 }
 
 /// Kinds of corruption, in the order of their codes: -1001 is the first.
-const CORRUPTIONS: [&str; 10] = [
+const CORRUPTIONS: [&str; 11] = [
     "bit flip",
     "stale",
     "torn",
@@ -105,11 +105,23 @@ const CORRUPTIONS: [&str; 10] = [
     "overwritten",
     "ahead",
     "garbage",
+    "mismatch",
 ];
 
-/// The kind of corruption that a code stands for: -1001 to -1010, far from every error number of every system.
+/// The kind of corruption that a code stands for: -1001 to -1011, far from every error number of every system.
 pub fn corruption(code: i32) -> Option<&'static str> {
     usize::try_from(-1001 - i64::from(code)).ok().and_then(|index| CORRUPTIONS.get(index)).copied()
+}
+
+/// The error number of Linux that stands for content that is not what was written (`EILSEQ`).
+pub const ILLEGAL_CONTENT: i32 = 84;
+
+impl ErrorCount {
+    /// The error number as a program with nothing but error numbers tells it: every kind of corruption is
+    /// [`ILLEGAL_CONTENT`].
+    pub fn system_errno(&self) -> i32 {
+        if corruption(self.errno).is_some() { ILLEGAL_CONTENT } else { self.errno }
+    }
 }
 
 /// Counters over time, in rows of equal length.

@@ -6,10 +6,97 @@
 //! It refuses the server (no authentication, and jobs may run shell commands), and engines whose hardware or library is
 //! not here, each by name with what to use instead.
 
+pub mod command;
+pub mod file;
+pub mod gather;
+pub mod help;
+pub mod log;
+pub mod lower;
+pub mod number;
 pub mod options;
+pub mod orders;
+pub mod program;
+pub mod report;
+pub mod section;
 pub mod settings;
+pub mod show;
 pub mod value;
 pub mod view;
 
+#[cfg(test)]
+mod testing;
+
+use iodyno_model::Diagnostic;
+
+use crate::{Dialect, Loader, Request, Run, untranslated};
+use lower::Context;
+use orders::{Instead, Orders};
+use view::Eta;
+
 /// The version that reports and `--version` name: that of the layouts we write, with our own name behind it.
 pub const VERSION: &str = "fio-3.42";
+
+/// The dialect.
+pub const DIALECT: Dialect = Dialect {
+    name: "fio",
+    about: "flexible I/O jobs from files or arguments (fio)",
+    drop_in: true,
+    also: &["data", "live"],
+    lower: request,
+};
+
+fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    let orders = match orders::orders(arguments, loader) {
+        Ok(orders) => orders,
+        Err(problems) => return Ok(Request::Refuse { err: section::told(&problems), status: 1 }),
+    };
+    match orders.instead {
+        Some(ref instead) => Ok(instead_of_a_run(instead)),
+        None => run(orders, loader),
+    }
+}
+
+fn instead_of_a_run(instead: &Instead) -> Request {
+    let (out, status) = match instead {
+        Instead::Version => (format!("{VERSION}\n"), 0),
+        Instead::Help => (help::usage(), 0),
+        Instead::OptionHelp(name) => help::option(name),
+        Instead::EngineHelp(name) => help::engine(name),
+        Instead::Commands(files) => (show::commands(files), 0),
+        Instead::ParseOnly => (String::new(), 0),
+        Instead::ClockTest => (help::CLOCK.to_string(), 0),
+        Instead::ChecksumTest(names) => help::checksums(names),
+        Instead::Nothing => {
+            return Request::Refuse { err: format!("No job(s) defined\n\n{}", help::usage()), status: 1 };
+        }
+    };
+    Request::Print { out, status }
+}
+
+fn run(orders: Orders, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    let context =
+        Context { name: orders.name, style: orders.style, global: orders.global, readonly: orders.readonly };
+    let lowered = match lower::plan(&orders.jobs, context, loader) {
+        Ok(lowered) => lowered,
+        Err(problems) => return Ok(Request::Refuse { err: section::told(&problems), status: 1 }),
+    };
+    let style = &lowered.view.style;
+    // The live line and the whole reports between have clocks of their own.
+    let live_ns = if style.eta == Eta::Never { 0 } else { style.eta_interval_ns };
+    let interim_ns = style.status_interval_ns;
+    Ok(Request::Run(Box::new(Run {
+        plan: lowered.plan,
+        reporter: report::reporter(lowered.view),
+        output: orders.output,
+        files: Vec::new(),
+        messages: Vec::new(),
+        live_ns,
+        interim_ns,
+        own_voice: true,
+        dies_of_signals: false,
+        findings: true,
+        translate: untranslated,
+        reads_forgiven: false,
+        error_status: 1,
+    })))
+}

@@ -6,7 +6,7 @@
 use iodyno_model::{Directed, Origin};
 
 use super::value::{Amount, Value};
-use crate::option::Entry;
+use crate::option::{Entry, Kind};
 
 /// One option as it was given.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub struct Settings {
 impl Settings {
     /// The last mention of an option (by its first name in the table).
     pub fn given(&self, name: &str) -> Option<&Given> {
-        debug_assert!(super::options::TABLE.find(name).is_some_and(|entry| entry.name == name), "{name}");
+        debug_assert!(super::options::find(name).is_some_and(|row| row.entry.name == name), "{name}");
         self.given.iter().rev().find(|given| given.entry.name == name)
     }
 
@@ -117,14 +117,76 @@ impl Settings {
     /// One of the words that the table lists for the option.
     pub fn word(&self, name: &str) -> Option<&'static str> {
         match self.value(name)? {
-            Value::Word(word) => Some(word),
+            Value::Word(word) | Value::Tailed(word, _) => Some(word),
+            Value::Words(words, _) => words.first().copied(),
             _ => None,
         }
     }
 
-    /// The text as it was written.
+    /// All words, of an option that takes several.
+    pub fn words(&self, name: &str) -> &[&'static str] {
+        match self.value(name) {
+            Some(Value::Words(words, _)) => words,
+            _ => &[],
+        }
+    }
+
+    /// What stands behind an option's word after a colon: `1.2` of `zipf:1.2`; empty: nothing.
+    pub fn tail(&self, name: &str) -> &str {
+        match self.value(name) {
+            Some(Value::Tailed(_, tail) | Value::Words(_, tail)) => tail,
+            _ => "",
+        }
+    }
+
+    /// Two times in ns that one is drawn from between; the same twice where there is one.
+    pub fn times_ns(&self, name: &str) -> Option<(u64, u64)> {
+        match self.value(name)? {
+            Value::Time(ns) => Some((*ns, *ns)),
+            Value::Times(low, high) => Some((*low, *high)),
+            _ => None,
+        }
+    }
+
+    /// The ends of a range of sizes for each direction (`bsrange`), the lower first.
+    pub fn ranges(&self, name: &str) -> Option<Directed<Option<(u64, u64)>>> {
+        match self.value(name)? {
+            Value::Ranges(ranges) => Some(ranges.clone()),
+            _ => None,
+        }
+    }
+
+    /// The ends of one range of sizes (`filesize`), the lower first.
+    pub fn range(&self, name: &str) -> Option<(u64, u64)> {
+        self.ranges(name)?.read
+    }
+
+    /// Sizes with their share in percent for each direction (`bssplit`); no share: an equal part of what is left.
+    pub fn splits(&self, name: &str) -> Option<&Directed<Vec<(u64, Option<u32>)>>> {
+        match self.value(name)? {
+            Value::Splits(splits) => Some(splits),
+            _ => None,
+        }
+    }
+
+    /// Numbers with fractions (`percentile_list`).
+    pub fn decimals(&self, name: &str) -> Option<Vec<f64>> {
+        match self.value(name)? {
+            Value::Decimals(list) => Some(list.clone()),
+            Value::Decimal(one) => Some(vec![*one]),
+            _ => None,
+        }
+    }
+
+    /// The text, without the quotes that a path may stand in; otherwise as it was written.
     pub fn text(&self, name: &str) -> Option<&str> {
-        self.given(name).map(|given| given.text.as_str())
+        let given = self.given(name)?;
+        let text = given.text.as_str();
+        if !matches!(given.entry.kind, Kind::Path) {
+            return Some(text);
+        }
+        let bare = |mark| text.strip_prefix(mark)?.strip_suffix(mark);
+        Some(bare('"').or_else(|| bare('\'')).unwrap_or(text))
     }
 
     fn value(&self, name: &str) -> Option<&Value> {

@@ -203,6 +203,8 @@ pub struct Style {
     pub status_interval_ns: u64,
     /// The live line: `--eta`, when, and every so many ns.
     pub eta: Eta,
+    /// `--eta-interval`: how often the live line is renewed, ns.
+    pub eta_interval_ns: u64,
     /// `--eta-newline`, ns; 0: no.
     pub eta_newline_ns: u64,
     /// Whether the results go to a terminal.
@@ -222,6 +224,7 @@ impl Default for Style {
             terse_version: 3,
             status_interval_ns: 0,
             eta: Eta::Auto,
+            eta_interval_ns: 1_000_000_000,
             eta_newline_ns: 0,
             terminal: false,
             to_file: false,

@@ -1,6 +1,8 @@
 //! `payload` and `verify`: what is written and how it is checked.
 
-use iodyno_model::{Content, Payload, Refresh, Stamp, Verify, VerifyWhen};
+use iodyno_model::{
+    Checksum, Content, Dedupe, HeaderStamp, Payload, Refresh, Stamp, Template, Verify, VerifyWhen,
+};
 
 use super::fields::Fields;
 use super::tree::Node;
@@ -53,6 +55,7 @@ fn table(fields: &Fields<'_>) -> Payload {
         compress_percent: fields.or("compress", whole_percent, 0),
         compress_chunk_bytes: fields.or("compress_chunk", bytes, 0),
         dedupe_percent: fields.or("dedupe", whole_percent, 0),
+        dedupe: Dedupe::Few,
         refresh: if fields.flag("same_in_every_write") { Refresh::Once } else { Refresh::EachWrite },
         seed: fields.get("seed", whole),
         verify: None,
@@ -62,7 +65,11 @@ fn table(fields: &Fields<'_>) -> Payload {
 }
 
 fn checks(fields: &Fields<'_>) -> Verify {
-    let when = [("on read", VerifyWhen::OnRead), ("after writes", VerifyWhen::AfterWrites)];
+    let when = [
+        ("on read", VerifyWhen::OnRead),
+        ("after writes", VerifyWhen::AfterWrites),
+        ("never", VerifyWhen::Never),
+    ];
     let batch = fields.or("batch", count, 0);
     let backlog = fields.get("backlog", count).map(|writes| VerifyWhen::Backlog { writes, batch });
     let verify = Verify {
@@ -71,17 +78,33 @@ fn checks(fields: &Fields<'_>) -> Verify {
         interval_bytes: fields.or("interval", some_bytes, 0),
         fatal: fields.flag("fatal"),
         helpers: fields.or("helpers", small, 0),
+        only: fields.flag("only"),
+        dump: fields.flag("dump"),
+        ..Verify::default()
     };
     fields.entry("when");
     fields.unknown();
     verify
 }
 
-/// `block`, `content`, or the name of another tool's checksum.
+/// `block`, `content`, `nothing`, a pattern, or the name of a checksum behind a header.
 fn stamp(node: &Node) -> Read<Stamp> {
     Ok(match text(node)?.as_str() {
         "block" => Stamp::Block,
         "content" => Stamp::Content,
-        name => Stamp::Foreign(name.into()),
+        "nothing" => Stamp::Nothing,
+        word if word.starts_with("0x") => {
+            Stamp::Pattern(Template { bytes: pattern(&word[2..])?, offsets: Vec::new() })
+        }
+        name => match Checksum::named(name) {
+            Some(checksum) => Stamp::Header(HeaderStamp::new(checksum)),
+            None => {
+                let names: Vec<_> = Checksum::ALL.iter().map(|checksum| checksum.name()).collect();
+                return Err(format!(
+                    "expected block, content, nothing, a pattern such as \"0xdeadbeef\", or a checksum: {}",
+                    names.join(" ")
+                ));
+            }
+        },
     })
 }

@@ -1,9 +1,9 @@
 //! fio: jobs side by side with think time, verification in rounds, flow weights.
 
 use iodyno_model::{
-    Content, Coverage, Depth, Direct, Extent, Job, Limit, Mix, Open, Pace, Pattern, Payload, Phase, Pick,
-    Prepare, Refresh, Shared, SharedKind, SharedUse, Stamp, Target, Think, Verb, Verify, VerifyWhen,
-    WorkerKind, Workload,
+    Checksum, Content, Coverage, Depth, Direct, Extent, HeaderStamp, Job, Limit, Mix, Open, Pace, Pattern,
+    Payload, Phase, Pick, Prepare, Refresh, Shared, SharedKind, SharedUse, Stamp, Target, Think, Verb,
+    Verify, VerifyWhen, WorkerKind, Workload,
 };
 
 use super::{file, golden, phase, plan};
@@ -115,11 +115,11 @@ verify_fatal=1
 #[test]
 fn golden_verify_backlog() {
     let verify = Verify {
-        stamp: Stamp::Foreign("fio crc32c".into()),
+        stamp: Stamp::Header(HeaderStamp::new(Checksum::Crc32c)),
         when: VerifyWhen::Backlog { writes: 1024, batch: 256 },
         interval_bytes: 4096,
         fatal: true,
-        helpers: 0,
+        ..Verify::default()
     };
     let job = Job {
         depth: depth(16),

@@ -3,8 +3,7 @@
 //! Each line leaves this file when it is built. What depends on a worker's own files is refused by its source.
 
 use iodyno_model::{
-    Action, Diagnostic, Item, Items, Job, Measure, Origin, Place, Plan, Ranks, Step, Target, TargetKind,
-    Workload,
+    Action, Diagnostic, Item, Items, Job, Origin, Place, Plan, Ranks, Step, Target, TargetKind, Workload,
 };
 
 /// Everything in a plan that would otherwise be silently left out.
@@ -63,9 +62,6 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     }
     if job.start.barrier || job.finish.barrier {
         say("a barrier around open or close", "workers already wait for each other at the start line");
-    }
-    if job.measure != (Measure { each: job.measure.each, ..Measure::default() }) {
-        say("a journal, or latencies in parts", "leave measure out");
     }
     if job.pace.latency_target.is_some() {
         say("a latency target", "sweep over depth and read the table");

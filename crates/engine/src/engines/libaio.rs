@@ -86,6 +86,7 @@ impl Engine for Libaio {
     const NAME: &'static str = "libaio";
     const ABOUT: &'static str = "Linux asynchronous I/O (io_submit); asynchronous with direct I/O only";
     const VERBS: VerbSet = VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]);
+    const SUBMITS: bool = true;
     const SETTINGS: &'static [SettingSpec] = &[
         SettingSpec {
             name: "userspace_reap",
@@ -158,9 +159,13 @@ impl Engine for Libaio {
         self.pending.push(block);
     }
 
+    fn submit(&mut self) -> Result<(), Failure> {
+        self.hand_over()
+    }
+
     #[inline(always)]
     fn poll(&mut self, min: u32, until: Tick, mut done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
-        self.submit()?;
+        self.hand_over()?;
         let (mut count, mut events) = (0, self.take_from_ring());
         loop {
             count += self.hand_back(events, &mut done);
@@ -168,7 +173,7 @@ impl Engine for Libaio {
                 return Ok(());
             }
             // What found no room before finds it now.
-            self.submit()?;
+            self.hand_over()?;
             let missing = (min - count).saturating_sub(self.ready.len() as u32).min(self.in_kernel);
             if missing == 0 && self.ready.is_empty() {
                 return Ok(());
@@ -188,7 +193,7 @@ impl Engine for Libaio {
 
 impl Libaio {
     /// Hands pending operations to the kernel, as many as it takes; refused ones become results.
-    fn submit(&mut self) -> Result<(), Failure> {
+    fn hand_over(&mut self) -> Result<(), Failure> {
         let mut first = 0;
         let mut tries = 0;
         while first < self.pending.len() {

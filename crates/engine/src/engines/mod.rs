@@ -2,7 +2,7 @@
 //!
 //! An engine never decides what to do next, never tallies, and never sees a plan beyond its own job.
 
-use iodyno_model::{Diagnostic, Job, Setting, Verb, VerbSet};
+use iodyno_model::{Diagnostic, Job, Plan, Setting, Share, Target, Verb, VerbSet, Workload};
 
 use crate::clock::{self, Tick};
 use crate::io::{Files, Io, Slot};
@@ -10,20 +10,32 @@ use crate::memory::Memory;
 
 pub use crate::failure::Failure;
 
+pub mod cpuio;
+pub mod exec;
+#[cfg(target_os = "linux")]
+pub mod falloc;
+pub mod ftruncate;
 #[cfg(target_os = "linux")]
 pub mod io_uring;
 #[cfg(target_os = "linux")]
 pub mod libaio;
 pub mod mmap;
+pub mod names;
 pub mod null;
 #[cfg(any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", target_os = "freebsd"))]
 pub mod posixaio;
 pub mod psync;
 pub mod pvsync;
 pub mod sim;
+#[cfg(target_os = "linux")]
+pub mod splice;
+pub mod sync;
+pub mod vsync;
 
 /// What an engine is given when it starts, once per worker.
 pub struct Setup<'a> {
+    /// The plan that its job's targets are in.
+    pub plan: &'a Plan,
     /// Its job.
     pub job: &'a Job,
     /// The depth it will see at most: the job's, cut to [`Engine::MOST_DEPTH`].
@@ -36,6 +48,14 @@ pub struct Setup<'a> {
     pub seed: u64,
     /// The worker's number within the phase.
     pub worker: u32,
+}
+
+impl Setup<'_> {
+    /// The target that a handle stands for.
+    pub fn target(&self, handle: usize) -> Option<&Target> {
+        let handle = self.files.handles.get(handle)?;
+        self.plan.targets.get(handle.target as usize)
+    }
 }
 
 /// An engine's own option, as it declares it.
@@ -68,6 +88,10 @@ pub trait Engine: Sized {
     const FILES: bool = true;
     /// Whether a file must be open for reading even where it is only written (mappings).
     const READS_TO_WRITE: bool = false;
+    /// Whether a file must be open for writing even where it is only read (calls that change what they look at).
+    const WRITES_TO_READ: bool = false;
+    /// Whether it opens the endpoints among its targets itself.
+    const PEERS: bool = false;
 
     /// Whether it can be had on this machine, and if not, why.
     ///
@@ -180,6 +204,16 @@ pub fn check_values(job: &Job, names: &[&str], accept: impl Fn(&str) -> bool, hi
         Diagnostic::error(&setting.origin, message).hint(hint)
     };
     job.settings.iter().filter(wrong).map(error).collect()
+}
+
+/// One error where a drawn workload has a verb that an engine gives no meaning to.
+pub fn only_verbs(job: &Job, engine: &str, verbs: &[Verb]) -> Vec<Diagnostic> {
+    let Workload::Pattern(pattern) = &job.workload else { return Vec::new() };
+    let other = |share: &&Share| share.weight > 0.0 && !verbs.contains(&share.verb);
+    let Some(share) = pattern.mix.shares.iter().find(other) else { return Vec::new() };
+    let names: Vec<_> = verbs.iter().map(|verb| verb.name()).collect();
+    let message = format!("engine {engine}: it gives no meaning to `{}`", share.verb);
+    vec![Diagnostic::error(&job.origin, message).hint(format!("it does: {}", names.join(" ")))]
 }
 
 /// Whether a verb can do harm when it is only pretended.

@@ -33,6 +33,8 @@ impl Engine for Posixaio {
     const ABOUT: &'static str =
         "aio_read and aio_write of the C library (glibc: threads, serial on one file)";
     const VERBS: VerbSet = VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]);
+    /// `push` itself hands over.
+    const SUBMITS: bool = true;
     const MOST_DEPTH: u32 = 1024;
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {

@@ -1,39 +1,54 @@
-//! `pvsync`: preadv2 and pwritev2, one call for each operation, with the flags that only these calls carry.
+//! `pvsync` and `pvsync2`: preadv2 and pwritev2, one call for each operation, with the flags that only these calls
+//! carry.
 //!
 //! Where the kernel (or the system) has only the older preadv and pwritev they are used, unless a flag was asked for:
-//! a flag is never dropped silently.
+//! a flag is never dropped silently. The two names are one engine: people know it by either.
 
 use std::os::fd::RawFd;
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
-use super::{Engine, Failure, SettingSpec, Setup, Single, check_switches, switched_on};
+use super::{Engine, Failure, SettingSpec, Setup, Single, check_switches, check_values, switched_on, whole};
 use crate::call;
 use crate::clock::Tick;
 use crate::io::{AT_POSITION, Files, Io, Slot};
 use crate::memory::errno;
+use crate::random::Random;
 
 /// The settings and the per-call flags they stand for, as the kernel numbers them.
-const FLAGS: [(&str, i32); 4] = [("hipri", 0x01), ("nowait", 0x08), ("atomic", 0x40), ("uncached", 0x80)];
+const FLAGS: [(&str, i32); 4] = [("hipri", HIPRI), ("nowait", 0x08), ("atomic", 0x40), ("uncached", 0x80)];
+/// Polls the device.
+const HIPRI: i32 = 0x01;
 /// The flags that a read may carry: an atomic read is refused by the kernel.
 #[cfg(target_os = "linux")]
 const READ_FLAGS: i32 = !0x40;
 
 /// Vectored, positioned, synchronous calls.
-pub struct Pvsync {
+pub struct Vectored<const SECOND: bool> {
     done: Single,
     /// The flags of each call, where there is preadv2 at all.
     flags: Option<i32>,
+    /// Where only a part of the operations polls: in percent, and the draws.
+    polls: Option<(u64, Random)>,
 }
 
-impl Engine for Pvsync {
-    const NAME: &'static str = "pvsync";
+/// The engine by its first name.
+pub type Pvsync = Vectored<false>;
+/// The engine by its second name.
+pub type Pvsync2 = Vectored<true>;
+
+impl<const SECOND: bool> Engine for Vectored<SECOND> {
+    const NAME: &'static str = if SECOND { "pvsync2" } else { "pvsync" };
     const ABOUT: &'static str = "preadv2 and pwritev2, one call for each operation, with their flags";
     const VERBS: VerbSet = VerbSet::ALL;
     const SETTINGS: &'static [SettingSpec] = &[
         SettingSpec {
             name: "hipri",
             help: "poll the device for the completion (RWF_HIPRI); needs direct I/O",
+        },
+        SettingSpec {
+            name: "hipri_percentage",
+            help: "how many of the operations poll, with hipri, in percent (default 100)",
         },
         SettingSpec { name: "nowait", help: "fail with EAGAIN rather than block (RWF_NOWAIT)" },
         SettingSpec { name: "uncached", help: "drop the pages from the cache afterwards (RWF_DONTCACHE)" },
@@ -42,7 +57,10 @@ impl Engine for Pvsync {
     const MOST_DEPTH: u32 = 1;
 
     fn check(job: &Job) -> Vec<Diagnostic> {
-        check_switches(job, &FLAGS.map(|(name, _)| name))
+        let mut wrong = check_switches(job, &FLAGS.map(|(name, _)| name));
+        let percent = |value: &str| value.parse::<u64>().is_ok_and(|percent| percent <= 100);
+        wrong.extend(check_values(job, &["hipri_percentage"], percent, "say 0 to 100"));
+        wrong
     }
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
@@ -53,11 +71,17 @@ impl Engine for Pvsync {
             let hint = "leave out hipri, nowait, uncached and atomic, or use a newer kernel";
             return Err(Failure::new("this system has no preadv2, which carries the flags").hint(hint));
         }
-        Ok(Pvsync { done: Single::default(), flags: second.then_some(flags) })
+        let random = Random::from_seed(setup.seed, u64::from(setup.worker));
+        let part = whole(setup.job, "hipri_percentage").filter(|percent| *percent < 100);
+        let polls = part.filter(|_| flags & HIPRI != 0).map(|percent| (percent, random));
+        Ok(Vectored { done: Single::default(), flags: second.then_some(flags), polls })
     }
 
     #[inline(always)]
     fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
+        if self.polls.is_some() {
+            self.draw_polling();
+        }
         let result = match io.verb {
             Verb::Read => self.read(io, files.fd(io.file)),
             Verb::Write => self.write(io, files.fd(io.file)),
@@ -73,7 +97,15 @@ impl Engine for Pvsync {
     }
 }
 
-impl Pvsync {
+impl<const SECOND: bool> Vectored<SECOND> {
+    #[inline(never)]
+    fn draw_polling(&mut self) {
+        if let (Some((percent, random)), Some(flags)) = (&mut self.polls, &mut self.flags) {
+            let polls = random.below(100) < *percent;
+            *flags = if polls { *flags | HIPRI } else { *flags & !HIPRI };
+        }
+    }
+
     #[inline(always)]
     fn read(&self, io: &Io, fd: RawFd) -> i64 {
         let vector = libc::iovec { iov_base: io.buffer.cast(), iov_len: io.bytes as usize };

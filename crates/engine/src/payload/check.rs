@@ -61,6 +61,13 @@ impl Checker {
         if clean { Verdict::default() } else { self.examine(buffer, place, generation) }
     }
 
+    /// The content of a generation at a place, as it should be.
+    pub fn remake(&self, file: u64, offset: u64, generation: u64, bytes: usize) -> Vec<u8> {
+        let mut buffer = vec![0; bytes];
+        self.filler.fill(&mut buffer, Place { file, offset, generation });
+        buffer
+    }
+
     #[inline]
     fn all_sealed(&self, sectors: &[Sector], place: Place, any: bool) -> bool {
         let mut expected = self.filler.stamp(place);

@@ -7,10 +7,12 @@
 
 use std::sync::OnceLock;
 
-use iodyno_model::{Content, Diagnostic, Origin, Payload, Refresh, Stamp as StampKind, Verify};
+use iodyno_model::{
+    Content, Dedupe, Diagnostic, Origin, Payload, Refresh, Stamp as StampKind, Template, Verify,
+};
 
 use super::stamp::Stamp;
-use super::{Place, SECTOR_BYTES, Sector, pieces};
+use super::{Place, SECTOR_BYTES, Sector, pieces, template};
 use crate::random::{GOLDEN, Random, mix};
 
 /// A cache line of the pool: windows begin at one, so that vector loads never cross two.
@@ -48,6 +50,10 @@ pub struct Filler {
     unit_bytes: u64,
     /// Units whose hash is below this repeat one of few.
     repeats_below: u64,
+    dedupe_percent: u8,
+    dedupe: Dedupe,
+    /// How many different blocks there are among those that repeat.
+    originals: u64,
     chunk_bytes: u64,
     /// The rest of each chunk is zeros.
     random_bytes: u64,
@@ -75,10 +81,27 @@ impl Filler {
             once: payload.refresh == Refresh::Once,
             stamped,
             unit_bytes: block_bytes.max(UNIT_BYTES_LEAST).next_multiple_of(SECTOR_BYTES as u64),
-            repeats_below: (u128::from(payload.dedupe_percent) * u128::from(u64::MAX) / 100) as u64,
+            repeats_below: below(f64::from(payload.dedupe_percent)),
+            dedupe_percent: payload.dedupe_percent,
+            dedupe: payload.dedupe,
+            originals: REPEATED_BLOCKS,
             chunk_bytes,
             random_bytes: (u128::from(chunk_bytes) * random_percent).div_ceil(100) as u64,
         })
+    }
+
+    /// The same for a worker whose span has so many bytes: how large its working set of repeating blocks is.
+    pub fn over(self, span_bytes: u64) -> Self {
+        let Dedupe::WorkingSet { percent, .. } = self.dedupe else { return self };
+        let blocks = span_bytes as f64 / self.unit_bytes as f64;
+        let share = percent.clamp(0.0, 100.0);
+        // The first copy of each original is no repetition, so there are so many more of them.
+        let repeating = if self.dedupe_percent == 0 { 0.0 } else { f64::from(self.dedupe_percent) + share };
+        Filler {
+            originals: ((blocks * share / 100.0) as u64).max(1),
+            repeats_below: below(repeating.min(100.0)),
+            ..self
+        }
     }
 
     /// Fills the whole buffer for a write to `place`. Allocates nothing.
@@ -171,6 +194,7 @@ impl Filler {
             Content::Random => self.write_chunks(buffer, place),
             Content::Zero => buffer.fill(0),
             Content::Pattern(pattern) => write_pattern(buffer, pattern, place.offset),
+            Content::Repeated(template) => self.write_repeated(buffer, template, place),
             Content::Carried => {}
             Content::Scrambled => self.write_sectors(buffer, place.offset, self.key(place)),
         }
@@ -211,6 +235,20 @@ impl Filler {
         }
     }
 
+    /// The pattern throughout; with a share that compresses, random bytes before it in each chunk of the write.
+    fn write_repeated(&self, buffer: &mut [u8], pattern: &Template, place: Place) {
+        template::write(buffer, pattern, place.offset);
+        if self.random_bytes == self.chunk_bytes {
+            return;
+        }
+        let mut start = 0;
+        while start < buffer.len() {
+            let end = buffer.len().min(start + self.random_bytes as usize);
+            self.write_units(&mut buffer[start..end], place.at(place.offset + start as u64));
+            start += self.chunk_bytes as usize;
+        }
+    }
+
     /// Random bytes; where blocks repeat, one unit after the other.
     #[inline]
     fn write_units(&self, buffer: &mut [u8], place: Place) {
@@ -224,12 +262,21 @@ impl Filler {
             let hash = mix(mix(at.file ^ self.seed).wrapping_add(unit));
             match hash < self.repeats_below {
                 true => {
-                    let original = Place { file: !0, offset: 0, generation: mix(hash) % REPEATED_BLOCKS };
+                    let original = self.original(at.file, mix(hash));
                     self.write_sectors(part, within, self.key(original));
                 }
                 false => self.write_sectors(part, at.offset, self.key(at)),
             }
         });
+    }
+
+    /// One of the blocks that repeat, for the file that repeats it.
+    fn original(&self, file: u64, draw: u64) -> Place {
+        let own = match self.dedupe {
+            Dedupe::Few | Dedupe::WorkingSet { shared: true, .. } => !0,
+            Dedupe::Own | Dedupe::WorkingSet { shared: false, .. } => !file,
+        };
+        Place { file: own, offset: 0, generation: draw % self.originals }
     }
 
     /// What distinguishes this file and generation from all others.
@@ -294,6 +341,11 @@ impl Filler {
     }
 }
 
+/// Hashes below this are so many percent of all.
+fn below(percent: f64) -> u64 {
+    (percent / 100.0 * u64::MAX as f64) as u64
+}
+
 fn refused(message: impl Into<String>, hint: impl Into<String>) -> Diagnostic {
     Diagnostic::error(&Origin::Default, message).hint(hint)
 }
@@ -301,6 +353,9 @@ fn refused(message: impl Into<String>, hint: impl Into<String>) -> Diagnostic {
 /// The content that is really made: scrambling has no share that compresses, so a payload with one is plain random.
 fn content(payload: &Payload) -> Result<Content, Diagnostic> {
     match &payload.content {
+        Content::Repeated(pattern) if !template::is_sound(pattern) => {
+            Err(refused("payload: an empty pattern", "name at least one byte, or use zero"))
+        }
         Content::Pattern(pattern) if pattern.is_empty() => {
             Err(refused("payload: an empty pattern", "name at least one byte, or use zero"))
         }
@@ -321,10 +376,14 @@ fn stamped(payload: &Payload, block_bytes: usize) -> Result<bool, Diagnostic> {
         ));
     }
     match stamp {
-        StampKind::Foreign(name) => Err(refused(
-            format!("verify: the stamp `{name}` arrives with the fio dialect"),
-            "use the stamp `block` or `content`",
-        )),
+        // Made and checked by others: see `header`.
+        StampKind::Header(_) | StampKind::Pattern(_) | StampKind::Nothing => Ok(false),
+        StampKind::Content | StampKind::Block if matches!(payload.content, Content::Repeated(_)) => {
+            Err(refused(
+                "verify: a pattern that begins anew in each write cannot be found again",
+                "use the stamp `pattern`",
+            ))
+        }
         StampKind::Content => Ok(false),
         StampKind::Block if payload.dedupe_percent > 0 => Err(refused(
             "verify: stamped blocks cannot repeat, each names its own place",

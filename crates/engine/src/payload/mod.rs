@@ -8,18 +8,27 @@
 //!   Filler ── fill(buffer, place) ──► write … read ──► Checker ── check(buffer, …) ──► Verdict ──► Findings
 //!   [fill]   content + stamps [stamp]                  [check]                         [verdict]
 //! ```
+//! Where stamps are laid out as another tool's, [`Headers`] takes the place of the filler and [`Inspector`] that of the
+//! checker.
 
 use crate::random::{GOLDEN, mix};
 
 mod check;
+mod digest;
 mod fill;
+mod header;
+mod inspect;
 mod stamp;
+mod template;
 #[cfg(test)]
 mod tests;
 mod verdict;
 
 pub use check::Checker;
+pub(crate) use digest::crc32c_plain;
 pub use fill::Filler;
+pub use header::{Headers, Write};
+pub use inspect::{Expected, Flaw, Inspector};
 pub use verdict::{Class, Corruption, Findings, Verdict};
 
 /// The unit of content and of stamps, bytes: the smallest write a disk does in one piece.

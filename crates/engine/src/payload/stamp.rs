@@ -70,8 +70,9 @@ pub(super) fn same_seed(a: u64, b: u64) -> bool {
     a >> 32 == b >> 32
 }
 
+/// Whose place it is: upper half a hash of the job's seed, lower half one of the file.
 #[inline]
-fn owner(seed: u64, file: u64) -> u64 {
+pub(super) fn owner(seed: u64, file: u64) -> u64 {
     mix(seed ^ GOLDEN) >> 32 << 32 | mix(file) >> 32
 }
 

@@ -162,14 +162,12 @@ fn scrambled_blocks_are_nearly_the_same_but_never_equal() {
 #[test]
 fn what_cannot_be_is_refused() {
     let error = |payload: &Payload, bytes| Filler::new(payload, 1, bytes).err().unwrap().message;
-    let foreign = Verify { stamp: Stamp::Foreign("crc32c".into()), ..Verify::default() };
     let spaced = Verify { interval_bytes: 4096, ..Verify::default() };
     for (payload, bytes, word) in [
         (Payload { compress_percent: 101, ..Payload::default() }, BLOCK, "100 percent"),
         (Payload { content: Content::Pattern(vec![]), ..Payload::default() }, BLOCK, "empty pattern"),
         (Payload { content: Content::Carried, ..stamped() }, BLOCK, "carried"),
         (Payload { dedupe_percent: 1, ..stamped() }, BLOCK, "cannot repeat"),
-        (Payload { verify: Some(foreign), ..Payload::default() }, BLOCK, "arrives with the fio dialect"),
         (Payload { verify: Some(spaced), ..Payload::default() }, BLOCK, "every 512-byte sector"),
         (stamped(), 1000, "1000 bytes"),
     ] {

@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use iodyno_model::Wrong;
+
 /// What kind of corruption it is, with the facts that prove it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
@@ -67,6 +69,11 @@ pub enum Class {
     },
     /// Nothing known.
     Garbage,
+    /// A header or checksum in another tool's layout is not right, and nothing says why.
+    Mismatch {
+        /// What is not right.
+        what: Wrong,
+    },
 }
 
 impl Class {
@@ -83,10 +90,11 @@ impl Class {
             Class::Overwritten => "overwritten",
             Class::Ahead { .. } => "ahead",
             Class::Garbage => "garbage",
+            Class::Mismatch { .. } => "mismatch",
         }
     }
 
-    /// The class as a result, beside `-errno`: -1001 to -1010, far from every error number of every system.
+    /// The class as a result, beside `-errno`: -1001 to -1011, far from every error number of every system.
     pub const fn code(self) -> i32 {
         match self {
             Class::BitFlip { .. } => -1001,
@@ -99,6 +107,7 @@ impl Class {
             Class::Overwritten => -1008,
             Class::Ahead { .. } => -1009,
             Class::Garbage => -1010,
+            Class::Mismatch { .. } => -1011,
         }
     }
 }
@@ -170,9 +179,26 @@ impl fmt::Display for Corruption {
             Class::Ahead { found, written } => {
                 write!(f, "generation {found} found, only {written} was acknowledged")?;
             }
+            Class::Mismatch { what } => f.write_str(mismatch(what))?,
             Class::Garbage => f.write_str("neither this nor an earlier content of this place")?,
         }
         write!(f, " ({} bytes)", grouped(self.bytes))
+    }
+}
+
+/// What does not fit, in words.
+const fn mismatch(what: Wrong) -> &'static str {
+    match what {
+        Wrong::Magic => "no header begins here",
+        Wrong::Length => "the header tells another length",
+        Wrong::Seed => "the header tells another seed",
+        Wrong::Offset => "the header tells another place",
+        Wrong::Number => "the header tells another write",
+        Wrong::Header => "the header's own checksum is wrong",
+        Wrong::Checksum => "the checksum of the data is wrong",
+        Wrong::Pattern { .. } => "it is not the pattern",
+        Wrong::NotZero { .. } => "trimmed, but not zeros",
+        Wrong::Content => "it is not the content",
     }
 }
 
@@ -224,12 +250,15 @@ impl Findings {
 
     /// Adds what one buffer showed.
     pub fn add(&mut self, verdict: &Verdict) {
-        for corruption in &verdict.corruptions {
-            self.count += 1;
-            self.bytes += corruption.bytes;
-            if self.kept.len() < Findings::KEPT_MOST {
-                self.kept.push(*corruption);
-            }
+        verdict.corruptions.iter().for_each(|corruption| self.note(*corruption));
+    }
+
+    /// Adds one corruption.
+    pub fn note(&mut self, corruption: Corruption) {
+        self.count += 1;
+        self.bytes += corruption.bytes;
+        if self.kept.len() < Findings::KEPT_MOST {
+            self.kept.push(corruption);
         }
     }
 

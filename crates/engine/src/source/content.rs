@@ -5,19 +5,34 @@
 //! right one. The table is a mapping that costs memory only where blocks were written. It refuses to verify what
 //! cannot be told apart: sizes that are no whole sectors, tables beyond a bound.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-
-use iodyno_model::{Content as Bytes, Refresh, Size, TargetKind, Verb, Verify, Workload};
+use iodyno_model::{
+    Content as Bytes, Mismatch, Refresh, Size, Stamp, TargetKind, Verb, Verify, VerifyWhen, Workload, Wrong,
+};
 
 use super::Brief;
 use super::pattern::PatternSource;
 use super::walk::{AT_POSITION, failure};
+use crate::clock::Tick;
 use crate::failure::Failure;
 use crate::io::{Io, VERIFY};
-use crate::memory::Mapping;
-use crate::payload::{Checker, Filler, Findings, Place, SECTOR_BYTES};
+use crate::open::{Asker, resolve};
+use crate::payload::{
+    Checker, Class, Corruption, Filler, Findings, Headers, Inspector, Place, SECTOR_BYTES, Write,
+};
 
-/// Blocks that one worker can remember; the table would be 1 GiB.
+mod helpers;
+mod judge;
+mod keeper;
+mod state;
+mod table;
+
+use helpers::Helpers;
+use judge::{Found, Judge, Piece};
+use keeper::Keeper;
+pub use state::State;
+use table::Table;
+
+/// Blocks that one worker can remember; the table would be 2 GiB.
 const BLOCKS_MOST: u64 = 1 << 28;
 /// Complaints that are kept.
 const COMPLAINTS_MOST: usize = 20;
@@ -25,37 +40,49 @@ const COMPLAINTS_MOST: usize = 20;
 /// Fills and checks one worker's buffers.
 pub struct Content {
     filler: Option<Filler>,
-    checker: Option<Checker>,
+    headers: Option<Headers>,
+    judge: Option<Judge>,
+    helpers: Option<Helpers>,
     /// By handle.
     files: Vec<FileContent>,
     grain: u64,
     /// What tells writes of the same place apart where nothing is verified.
     writes: u64,
+    /// Whether blocks of another length, or of a pattern that begins anew, are checked write by write.
+    whole_writes: bool,
+    /// Whether a trimmed block must read as zeros.
+    trims_read_zero: bool,
+    /// Whether another run wrote, of which only the places are known.
+    assumed: bool,
+    began: Tick,
+    now: Tick,
+    keeper: Option<Keeper>,
     findings: Findings,
+    mismatches: Vec<Mismatch>,
     names: Vec<String>,
     /// Owners of bad places, each with its handle.
     accused: Vec<(u64, u32)>,
+    late: Vec<Late>,
 }
 
 struct FileContent {
     id: u64,
     base: u64,
-    /// One more than the generation of each block's last write; 0: never written, or not known.
-    blocks: Option<Mapping>,
-    count: u64,
+    path: String,
+    table: Option<Table>,
 }
 
-impl FileContent {
-    /// The cell of a block, where there is a table and the block is in it.
-    fn block(&self, block: u64) -> Option<&AtomicU32> {
-        let table = self.blocks.as_ref().filter(|_| block < self.count)?;
-        // SAFETY: the mapping holds `count` cells, is zeroed and aligned, and is written through atomics only.
-        Some(unsafe { &*table.start().cast::<AtomicU32>().add(block as usize) })
-    }
-
-    fn generation(&self, block: u64) -> u32 {
-        self.block(block).map_or(0, |cell| cell.load(Relaxed))
-    }
+/// A read that was taken for good before a helper found that it was not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Late {
+    /// The line it was tallied in.
+    pub label: u16,
+    /// The handle.
+    pub file: u32,
+    /// Where it read.
+    pub offset: u64,
+    /// The kind of corruption.
+    pub code: i32,
 }
 
 /// The sizes a job writes (or, where it only reads, reads).
@@ -94,60 +121,104 @@ impl Content {
         let stride = brief.memory.stride() as u64;
         let block =
             sizes.first().and_then(|size| size.most_bytes()).unwrap_or(stride).clamp(1, stride) as usize;
-        let grain = match &payload.verify {
-            Some(verify) => verified_grain(brief, verify, sizes.first().copied())?,
-            None => 0,
+        let verify = payload.verify.as_ref();
+        let grain = verify.map_or(Ok(0), |verify| verified_grain(brief, verify, sizes.first().copied()))?;
+        let headers = match verify {
+            Some(verify) => Headers::new(verify, seed, grain, brief.worker).map_err(failure)?,
+            None => None,
         };
+        let span: u64 = brief.files.handles.iter().map(|handle| handle.bytes).fold(0, u64::saturating_add);
         let filler = match (&payload.content, writes) {
             (Bytes::Carried, _) | (_, false) => None,
-            _ => Some(Filler::new(payload, seed, block).map_err(failure)?),
+            _ if headers.is_some() => None,
+            _ => Some(Filler::new(payload, seed, block).map_err(failure)?.over(span)),
         };
         let mut content = Content {
             filler,
-            checker: None,
+            headers,
+            judge: None,
+            helpers: None,
             files: Vec::new(),
             grain,
             writes: 0,
+            whole_writes: false,
+            trims_read_zero: verify.is_some_and(|verify| verify.trim.is_some_and(|trim| trim.reads_zero)),
+            assumed: verify.is_some_and(|verify| verify.only),
+            began: brief.start,
+            now: brief.start,
+            keeper: verify.and_then(|verify| Keeper::new(brief, verify, writes)),
             findings: Findings::default(),
+            mismatches: Vec::new(),
             names: names(brief),
             accused: Vec::new(),
+            late: Vec::new(),
         };
-        if payload.verify.is_some() {
-            content.checker = Some(Checker::new(payload, seed, block).map_err(failure)?.written_as(grain));
+        let checked = verify.filter(|verify| verify.when != VerifyWhen::Never);
+        content.open_files(brief, checked.is_some() && writes)?;
+        if let Some(verify) = checked {
+            content.appoint(brief, verify, block)?;
         }
-        let table = (content.checker.is_some() && writes).then_some(content.grain);
-        for (handle, name) in brief.files.handles.iter().zip(&content.names) {
-            let count = table.map_or(0, |grain| handle.bytes / grain);
+        Ok(content)
+    }
+
+    /// Finds who checks.
+    fn appoint(&mut self, brief: &Brief<'_>, verify: &Verify, block: usize) -> Result<(), Failure> {
+        let (payload, seed) = (&brief.job.payload, brief.job.payload.seed.unwrap_or(brief.plan.seed));
+        let judge = match (&verify.stamp, &self.headers) {
+            (Stamp::Nothing, _) => Judge::nothing(),
+            (_, Some(headers)) => Judge::headed(Inspector::new(headers.clone())),
+            _ => Judge::own(Checker::new(payload, seed, block).map_err(failure)?.written_as(self.grain)),
+        };
+        let paths: Vec<String> = self.files.iter().map(|file| file.path.clone()).collect();
+        let judge = if verify.dump { judge.dumping(&paths) } else { judge };
+        self.whole_writes = judge.wants_whole_writes();
+        if verify.helpers > 0 {
+            self.helpers = Some(Helpers::new(verify.helpers, &verify.helper_cpus, &judge)?);
+        }
+        self.judge = Some(judge);
+        Ok(())
+    }
+
+    fn open_files(&mut self, brief: &Brief<'_>, remembers: bool) -> Result<(), Failure> {
+        for (handle, name) in brief.files.handles.iter().zip(&self.names) {
+            let count = if remembers { handle.bytes / self.grain.max(1) } else { 0 };
             if count > BLOCKS_MOST {
                 return Err(Failure::new(format!(
                     "`{name}`: {count} blocks are too many to remember for verification"
                 ))
                 .hint("verify a smaller span or larger blocks, or read in a later phase"));
             }
-            let blocks = match table {
-                Some(_) => {
-                    Some(Mapping::private(count as usize * 4).map_err(|errno| Failure::call("mmap", errno))?)
+            let table = match remembers {
+                true => {
+                    let table = Table::new(count, self.grain.max(1));
+                    Some(table.map_err(|errno| Failure::call("mmap", errno))?)
                 }
-                None => None,
+                false => None,
             };
-            content.files.push(FileContent { id: Place::file_id(name), base: handle.base, blocks, count });
+            let path = path_of(brief, handle.target).unwrap_or_else(|| name.clone());
+            self.files.push(FileContent { id: Place::file_id(name), base: handle.base, path, table });
         }
-        Ok(content)
+        Ok(())
     }
 
     /// Whether reads are checked.
     pub fn checks(&self) -> bool {
-        self.checker.is_some()
+        self.judge.is_some()
+    }
+
+    /// Whether completions must be told.
+    pub fn listens(&self) -> bool {
+        self.checks() || self.keeper.is_some()
     }
 
     /// Whether writes are remembered, so that no two may be in flight on one block.
     pub fn remembers(&self) -> bool {
-        self.files.iter().any(|file| file.blocks.is_some())
+        self.files.iter().any(|file| file.table.is_some())
     }
 
     /// Whether there is nothing to do for any operation.
     pub fn is_idle(&self) -> bool {
-        self.filler.is_none() && self.checker.is_none()
+        self.filler.is_none() && self.headers.is_none() && !self.listens()
     }
 
     /// Fills all buffers once, where every write carries the same bytes anyway. Whether that is so.
@@ -168,22 +239,24 @@ impl Content {
     pub fn ready(&mut self, io: &mut Io) {
         match io.verb {
             Verb::Write => self.fill(io),
-            Verb::Read if self.checker.is_some() => io.flags |= VERIFY,
+            Verb::Read if self.judge.is_some() => io.flags |= VERIFY,
             _ => {}
         }
     }
 
+    /// The same for an operation that goes out at a known time.
+    pub fn ready_at(&mut self, io: &mut Io, now: Tick) {
+        self.now = now;
+        self.ready(io);
+    }
+
     #[inline(always)]
     fn fill(&mut self, io: &mut Io) {
-        let Some(filler) = &self.filler else { return };
+        let Some(filler) = &self.filler else { return self.fill_headed(io) };
         let file = &self.files[io.file as usize];
-        let generation = match file.blocks {
+        let generation = match &file.table {
             None => self.writes,
-            Some(_) => {
-                let known =
-                    (io.offset - file.base) / self.grain..(io.offset - file.base + io.bytes) / self.grain;
-                u64::from(known.map(|block| file.generation(block)).max().unwrap_or(0))
-            }
+            Some(table) => table.next_generation(io.offset - file.base, io.bytes),
         };
         self.writes += 1;
         io.other = generation;
@@ -193,10 +266,31 @@ impl Content {
         filler.fill(buffer, Place { file: file.id, offset, generation });
     }
 
-    /// Takes note of a completion; the answer is its result, or the code of what is wrong with its content.
-    pub fn done(&mut self, io: &Io, result: i64) -> i64 {
+    /// Data and headers in another tool's layout.
+    #[inline(never)]
+    fn fill_headed(&mut self, io: &mut Io) {
+        let Some(headers) = &self.headers else { return };
+        let file = &self.files[io.file as usize];
+        let generation = match &file.table {
+            None => self.writes & u64::from(u32::MAX),
+            Some(table) => table.next_generation(io.offset - file.base, io.bytes),
+        };
+        let number = self.writes as u16;
+        io.other = generation | u64::from(number) << 48;
+        let offset = if io.offset == AT_POSITION { self.writes * io.bytes } else { io.offset };
+        self.writes += 1;
+        // SAFETY: the buffer is the slot's and at least as long as the operation; no operation is in flight on it.
+        let buffer = unsafe { std::slice::from_raw_parts_mut(io.buffer, io.bytes as usize) };
+        let age_ns = self.now.saturating_sub(self.began);
+        headers.fill(buffer, Write { file: file.id, offset, generation, number, age_ns });
+    }
+
+    /// Takes note of a completion; the answer is its result, or the code of what is wrong with its content. Where a
+    /// helper was late, `io` then becomes the read that was wrong.
+    pub fn done(&mut self, io: &mut Io, result: i64) -> i64 {
         match io.verb {
             Verb::Write => self.remember(io, result),
+            Verb::Trim if result >= 0 => self.remember_trim(io),
             Verb::Read if io.flags & VERIFY != 0 && result > 0 => return self.check(io, result),
             _ => {}
         }
@@ -205,58 +299,219 @@ impl Content {
 
     /// A write that failed or was short leaves blocks of which nothing is known.
     fn remember(&mut self, io: &Io, result: i64) {
-        let file = &self.files[io.file as usize];
-        if file.blocks.is_none() {
-            return;
+        let whole = result == io.bytes as i64;
+        if let Some(keeper) = self.keeper.as_mut().filter(|_| whole) {
+            keeper.completed(io.file, io.offset);
         }
-        let generation = if result == io.bytes as i64 { io.other as u32 + 1 } else { 0 };
-        for block in (io.offset - file.base) / self.grain..(io.offset - file.base + io.bytes) / self.grain {
-            if let Some(cell) = file.block(block) {
-                cell.store(generation, Relaxed);
-            }
+        let file = &self.files[io.file as usize];
+        if let Some(table) = &file.table {
+            let write = whole.then_some((io.other & u64::from(u32::MAX), (io.other >> 48) as u16));
+            table.wrote(io.offset - file.base, io.bytes, write, self.whole_writes);
         }
     }
 
-    /// Checks what was read, in stretches of one generation.
-    fn check(&mut self, io: &Io, result: i64) -> i64 {
-        let Some(checker) = &self.checker else { return result };
+    fn remember_trim(&self, io: &Io) {
         let file = &self.files[io.file as usize];
-        // SAFETY: the buffer holds at least as many bytes as the read was asked for, and the read is complete.
-        let buffer = unsafe { std::slice::from_raw_parts(io.buffer, (result as u64).min(io.bytes) as usize) };
-        let mut bad = 0;
-        let mut start = 0;
-        while start < buffer.len() {
-            let (end, generation) = match file.blocks {
-                None => (buffer.len(), Some(None)),
-                Some(_) => {
-                    file.stretch(io.offset + start as u64 - file.base, buffer.len() - start, self.grain)
-                }
-            };
-            let end = if file.blocks.is_some() { start + end } else { end };
-            if let Some(generation) = generation {
-                let verdict =
-                    checker.check(&buffer[start..end], file.id, io.offset + start as u64, generation);
-                if !verdict.is_clean() {
-                    bad = if bad == 0 { i64::from(verdict.code()) } else { bad };
-                    self.findings.add(&verdict);
-                    let owner = verdict.corruptions[0].owner;
-                    if !self.accused.iter().any(|(accused, _)| *accused == owner) {
-                        self.accused.push((owner, io.file));
-                    }
-                }
-            }
-            start = end;
+        if let Some(table) = &file.table {
+            table.trimmed(io.offset - file.base, io.bytes);
         }
-        if bad == 0 { result } else { bad }
+    }
+
+    /// Takes note of a write that an earlier run is said to have done.
+    pub fn assume(&mut self, io: &Io) {
+        let file = &self.files[io.file as usize];
+        if let Some(table) = &file.table {
+            table.wrote(io.offset - file.base, io.bytes, Some((0, 0)), self.whole_writes);
+        }
+        self.writes += 1;
+    }
+
+    /// Checks what was read: whole writes one by one, or stretches of one generation.
+    fn check(&mut self, io: &mut Io, result: i64) -> i64 {
+        // SAFETY: the buffer holds at least as many bytes as the read was asked for, and the read is complete.
+        let buffer =
+            unsafe { std::slice::from_raw_parts_mut(io.buffer, (result as u64).min(io.bytes) as usize) };
+        let remembers = self.files[io.file as usize].table.is_some();
+        let mut bad = if remembers { self.check_trimmed(io, buffer) } else { 0 };
+        let worse = match (remembers, self.whole_writes) {
+            (false, true) if buffer.len() as u64 != io.bytes => 0,
+            (false, _) => self.check_piece(io, buffer, io.offset, None),
+            (true, true) => self.check_writes(io, buffer),
+            (true, false) => self.check_stretches(io, buffer),
+        };
+        bad = if bad == 0 { worse } else { bad };
+        if bad == 0 && self.helpers.as_ref().is_some_and(Helpers::trouble) {
+            bad = self.hear_helpers(io);
+        }
+        if bad == 0 { result } else { i64::from(bad) }
+    }
+
+    fn check_stretches(&mut self, io: &Io, buffer: &mut [u8]) -> i32 {
+        let (mut bad, mut start) = (0, 0);
+        while start < buffer.len() {
+            let file = &self.files[io.file as usize];
+            let Some(table) = &file.table else { break };
+            let offset = io.offset + start as u64;
+            let (bytes, generation) = table.stretch(offset - file.base, buffer.len() - start);
+            if let Some(generation) = generation {
+                let part = &mut buffer[start..start + bytes];
+                let code = self.check_piece(io, part, offset, (!self.assumed).then_some((generation, 0)));
+                bad = if bad == 0 { code } else { bad };
+            }
+            start += bytes;
+        }
+        bad
+    }
+
+    fn check_writes(&mut self, io: &Io, buffer: &mut [u8]) -> i32 {
+        let base = self.files[io.file as usize].base;
+        let (begin, end) = (io.offset - base, io.offset - base + buffer.len() as u64);
+        let (mut bad, mut from) = (0, begin);
+        while let Some(unit) =
+            self.files[io.file as usize].table.as_ref().and_then(|table| table.unit_from(from))
+        {
+            if unit.end > end {
+                break;
+            }
+            from = unit.end;
+            if unit.trimmed {
+                continue;
+            }
+            let part = &mut buffer[(unit.start - begin) as usize..(unit.end - begin) as usize];
+            // What an earlier run wrote is known by its place alone.
+            let written = (!self.assumed).then_some((unit.generation, unit.number));
+            let code = self.check_piece(io, part, base + unit.start, written);
+            bad = if bad == 0 { code } else { bad };
+        }
+        bad
+    }
+
+    /// One piece: by a helper, where there are any and one has time.
+    fn check_piece(&mut self, io: &Io, buffer: &mut [u8], offset: u64, written: Option<(u64, u16)>) -> i32 {
+        let file = self.files[io.file as usize].id;
+        let read = (io.offset, io.bytes);
+        let piece = Piece { handle: io.file, file, offset, written, read, label: io.label };
+        if self.helpers.as_ref().is_some_and(|helpers| helpers.take(buffer, piece)) {
+            return 0;
+        }
+        match self.judge.as_mut().and_then(|judge| judge.look(buffer, piece)) {
+            Some(found) => self.note(*found),
+            None => 0,
+        }
+    }
+
+    /// Whether trimmed blocks read as zeros, where they must.
+    fn check_trimmed(&mut self, io: &Io, buffer: &[u8]) -> i32 {
+        let file = &self.files[io.file as usize];
+        let Some(table) = file.table.as_ref().filter(|_| self.trims_read_zero) else { return 0 };
+        let wrong = table.trimmed_within(io.offset - file.base, buffer.len() as u64).find_map(|range| {
+            let at = buffer[range.clone()].iter().position(|byte| *byte != 0)?;
+            Some((range, at))
+        });
+        let Some((range, at)) = wrong else { return 0 };
+        let path = file.path.clone();
+        let offset = io.offset + range.start as u64;
+        self.note_mismatch(Mismatch {
+            file: path,
+            offset,
+            bytes: range.len() as u64,
+            read_offset: io.offset,
+            read_bytes: io.bytes,
+            what: Wrong::NotZero { at: at as u64 },
+            check: "trim".into(),
+            expected: "00".into(),
+            found: format!("{:02x}", buffer[range.start + at]),
+            dumped: None,
+        });
+        let what = Wrong::NotZero { at: at as u64 };
+        let corruption = Corruption {
+            class: Class::Mismatch { what },
+            owner: u64::from(io.file),
+            offset,
+            bytes: range.len() as u64,
+        };
+        self.accuse(corruption, io.file);
+        corruption.code()
+    }
+
+    /// Writes down what is wrong; the code of the first of it.
+    #[cold]
+    fn note(&mut self, found: Found) -> i32 {
+        let check = self.judge.as_ref().map_or("", Judge::name);
+        let piece = found.piece;
+        let code = found.flaws.first().map_or(0, |(flaw, _)| flaw.corruption.code());
+        for (flaw, dumped) in found.flaws {
+            self.accuse(flaw.corruption, piece.handle);
+            self.note_mismatch(Mismatch {
+                file: self.files[piece.handle as usize].path.clone(),
+                offset: flaw.offset,
+                bytes: flaw.bytes,
+                read_offset: piece.read.0,
+                read_bytes: piece.read.1,
+                what: flaw.what,
+                check: check.into(),
+                expected: flaw.expected,
+                found: flaw.found,
+                dumped,
+            });
+        }
+        code
+    }
+
+    fn note_mismatch(&mut self, mismatch: Mismatch) {
+        if self.mismatches.len() < COMPLAINTS_MOST {
+            self.mismatches.push(mismatch);
+        }
+    }
+
+    fn accuse(&mut self, corruption: Corruption, handle: u32) {
+        self.findings.note(corruption);
+        if !self.accused.iter().any(|(accused, _)| *accused == corruption.owner) {
+            self.accused.push((corruption.owner, handle));
+        }
+    }
+
+    /// What helpers found since the last time: the first of it takes the place of the operation that is just done.
+    #[cold]
+    fn hear_helpers(&mut self, io: &mut Io) -> i32 {
+        self.collect();
+        let Some(late) = self.late.pop() else { return 0 };
+        (io.label, io.file, io.offset) = (late.label, late.file, late.offset);
+        late.code
+    }
+
+    fn collect(&mut self) {
+        let found = self.helpers.as_ref().map_or_else(Vec::new, Helpers::found);
+        for found in found {
+            let piece = found.piece;
+            let code = self.note(found);
+            self.late.push(Late { label: piece.label, file: piece.handle, offset: piece.read.0, code });
+        }
+    }
+
+    /// The end: helpers are waited for, the state is written down. What helpers found last of all.
+    ///
+    /// # Errors
+    /// The state cannot be written.
+    pub fn close(&mut self) -> Result<Vec<Late>, Failure> {
+        if let Some(helpers) = &mut self.helpers {
+            helpers.finish();
+        }
+        self.collect();
+        let late = std::mem::take(&mut self.late);
+        match &self.keeper {
+            Some(keeper) => keeper.save(self.writes).map(|()| late),
+            None => Ok(late),
+        }
     }
 
     /// The next range that was written, from an offset of a file on: at most so many bytes.
     pub fn next_written(&self, handle: usize, from: u64, most: u64) -> Option<(u64, u64)> {
-        let file = &self.files[handle];
-        let first = (from / self.grain.max(1)..file.count).find(|block| file.generation(*block) > 0)?;
-        let room = first + (most / self.grain).max(1);
-        let end = (first + 1..room).find(|block| file.generation(*block) == 0).unwrap_or(room);
-        Some((first * self.grain, (end - first) * self.grain))
+        let table = self.files[handle].table.as_ref()?;
+        match self.whole_writes {
+            true => table.unit_from(from).map(|unit| (unit.start, unit.end - unit.start)),
+            false => table.written_from(from, most),
+        }
     }
 
     /// How many handles there are.
@@ -280,22 +535,37 @@ impl Content {
         found.map(|corruption| format!("{}: {corruption}", name(corruption.owner))).collect()
     }
 
+    /// The same as facts, in the order they were found.
+    pub fn mismatches(&self) -> &[Mismatch] {
+        &self.mismatches
+    }
+
     /// Everything that was found wrong.
     pub fn findings(&self) -> &Findings {
         &self.findings
     }
 }
 
-impl FileContent {
-    /// How many bytes from here on have one generation, and which: `None` is "do not check".
-    fn stretch(&self, offset: u64, most: usize, grain: u64) -> (usize, Option<Option<u64>>) {
-        let first = offset / grain;
-        let generation = self.generation(first);
-        let mut end = (first + 1) * grain - offset;
-        while (end as usize) < most && self.generation((offset + end) / grain) == generation {
-            end += grain;
-        }
-        (most.min(end as usize), (generation > 0).then(|| Some(u64::from(generation) - 1)))
+/// How far the writes of an earlier run came, where a job asks its state file.
+///
+/// # Errors
+/// The file cannot be read, or is not one.
+pub fn reach(brief: &Brief<'_>, verify: &Verify) -> Result<Option<State>, Failure> {
+    let Some(state) = verify.state.as_ref().filter(|state| state.load) else { return Ok(None) };
+    let path = keeper::path_of(&state.path, verify, brief.worker);
+    let bytes = std::fs::read(&path).map_err(|error| {
+        Failure::new(format!("{path}: {error}")).hint("run the writes first, with the state saved")
+    })?;
+    State::decode(&bytes).map(Some)
+}
+
+/// The path of a handle's file, as it was opened.
+fn path_of(brief: &Brief<'_>, target: u32) -> Option<String> {
+    let asker = Asker { job: &brief.job.name, worker: brief.worker, repetition: 0 };
+    match &brief.plan.targets.get(target as usize)?.kind {
+        TargetKind::File { path, .. } => Some(resolve(path, asker)),
+        TargetKind::Device { path } => Some(path.clone()),
+        _ => None,
     }
 }
 
@@ -303,14 +573,16 @@ fn verified_grain(brief: &Brief<'_>, verify: &Verify, size: Option<&Size>) -> Re
     let Workload::Pattern(pattern) = &brief.job.workload else {
         return Err(Failure::new("only patterns are verified; scripts and traces are not yet"));
     };
-    if verify.helpers > 0 {
-        return Err(Failure::new("verification by helper threads arrives with the fio dialect")
-            .hint("the worker itself verifies without them"));
-    }
     let align =
         if pattern.mix.has(Verb::Write) { pattern.align_bytes.write } else { pattern.align_bytes.read };
     let grain = size.map_or(0, |size| grain(size, align));
-    if grain == 0 || !grain.is_multiple_of(SECTOR_BYTES as u64) {
+    if grain == 0 {
+        return Err(Failure::new("verification needs sizes that are known before"));
+    }
+    if !matches!(verify.stamp, Stamp::Block | Stamp::Content) {
+        return Ok(grain);
+    }
+    if !grain.is_multiple_of(SECTOR_BYTES as u64) {
         return Err(Failure::new("verification needs sizes and offsets that are whole sectors of 512 bytes"));
     }
     if let Some(handle) =

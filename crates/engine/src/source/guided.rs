@@ -5,11 +5,12 @@
 
 use iodyno_model::{Overlap, Verb, VerifyWhen, Workload};
 
-use super::content::Content;
+use super::content::{self, Content, Late, State};
 use super::pace::Pacer;
 use super::pattern::{PatternSource, worker_seed};
 use super::script::ScriptSource;
 use super::trace::TraceSource;
+use super::trims::Trims;
 use super::{Brief, Next, VERIFY_LABEL, label_of, labels};
 use crate::clock::Tick;
 use crate::failure::Failure;
@@ -37,6 +38,11 @@ pub struct Guided {
     serialised: bool,
     fatal: bool,
     back: Option<ReadBack>,
+    trims: Option<Trims>,
+    /// Writes are not done, only noted, and read back at the end.
+    only: bool,
+    /// How far an earlier run came, and how many of its writes were met so far.
+    reach: Option<(State, u64)>,
     over: bool,
     failure: Option<Failure>,
 }
@@ -55,6 +61,9 @@ enum When {
     Backlog { every: u64, batch: usize, ring: Vec<(u32, u64, u64)>, next: usize, fresh: u64, reading: usize },
 }
 
+/// Writes that are noted in one go.
+const ASSUMED_MOST: u32 = 100_000;
+
 impl Guided {
     /// A drawer with its guides.
     ///
@@ -67,14 +76,18 @@ impl Guided {
         };
         let content = Content::new(brief, drawer.writes())?;
         let back = ReadBack::new(brief, &content);
+        let verify = brief.job.payload.verify.as_ref();
         Ok(Guided {
             pacer: Pacer::new(brief, worker_seed(brief))?,
             held: None,
             flying: vec![Io::default(); brief.depth.max(1) as usize],
             in_flight: 0,
             serialised: overlap == Overlap::Serialised || content.remembers(),
-            fatal: brief.job.payload.verify.as_ref().is_some_and(|verify| verify.fatal),
+            fatal: verify.is_some_and(|verify| verify.fatal),
             back,
+            trims: verify.and_then(|verify| Trims::new(brief, verify)),
+            only: verify.is_some_and(|verify| verify.only),
+            reach: verify.map_or(Ok(None), |verify| content::reach(brief, verify))?.map(|state| (state, 0)),
             over: false,
             failure: None,
             content,
@@ -85,7 +98,7 @@ impl Guided {
     /// Whether completions must be told.
     pub fn listens(&self) -> bool {
         self.serialised
-            || self.content.checks()
+            || self.content.listens()
             || self.pacer.as_ref().is_some_and(Pacer::listens)
             || match &self.drawer {
                 Drawer::Pattern(pattern) => pattern.ends_on_nothing,
@@ -112,7 +125,7 @@ impl Guided {
         }
         let buffer = if held.buffer.is_null() { io.buffer } else { held.buffer };
         *io = Io { buffer, started: io.started, ..held };
-        self.content.ready(io);
+        self.content.ready_at(io, now);
         self.flying[slot as usize] = *io;
         self.in_flight += 1;
         Next::Io
@@ -123,13 +136,21 @@ impl Guided {
         if let Some(answer) = self.back.as_mut().and_then(|back| back.backlog(&mut io)) {
             return answer.map(|()| io);
         }
+        if let Some(io) = self.trims.as_mut().and_then(Trims::due) {
+            return Ok(io);
+        }
         let answer = match (&mut self.drawer, self.over) {
             (_, true) => Next::Done,
+            (Drawer::Pattern(pattern), _) if self.only => assume(pattern, &mut self.content, &mut self.reach),
             (Drawer::Pattern(pattern), _) => pattern.next(&mut io),
             (Drawer::Script(script), _) => script.next(now, self.in_flight, &mut io),
             (Drawer::Trace(trace), _) => trace.next(now, self.in_flight, &mut io),
         };
         match answer {
+            Next::Io if io.verb == Verb::Read && !within(&mut self.reach, &io) => {
+                self.over = true;
+                Err(Next::Done)
+            }
             Next::Io => Ok(io),
             Next::Done => {
                 self.over = true;
@@ -178,6 +199,11 @@ impl Guided {
         {
             back.wrote(io);
         }
+        if let Some(trims) =
+            self.trims.as_mut().filter(|_| io.verb == Verb::Write && result == io.bytes as i64)
+        {
+            trims.wrote(io);
+        }
         let checked = self.content.done(io, result);
         if checked != result && self.fatal {
             self.end();
@@ -202,6 +228,15 @@ impl Guided {
         self.over = true;
         self.held = None;
         self.back = None;
+        self.trims = None;
+    }
+
+    /// The worker is done: what helpers found after all, and the state kept. A state that cannot be kept is a failure.
+    pub fn close(&mut self) -> Vec<Late> {
+        self.content.close().unwrap_or_else(|failure| {
+            self.failure.get_or_insert(failure);
+            Vec::new()
+        })
     }
 
     /// The time is up: no more of the workload. Whether something is left to be read back.
@@ -209,6 +244,7 @@ impl Guided {
         if !self.over {
             self.over = true;
             self.held = None;
+            self.trims = None;
         }
         self.back.is_some()
     }
@@ -222,6 +258,27 @@ impl Guided {
     pub fn content(&self) -> &Content {
         &self.content
     }
+}
+
+/// Draws on without doing anything, noting what would be written. It comes up for air, so that somebody may say stop.
+fn assume(pattern: &mut PatternSource, content: &mut Content, reach: &mut Option<(State, u64)>) -> Next {
+    let mut io = Io::default();
+    for _ in 0..ASSUMED_MOST {
+        match pattern.next(&mut io) {
+            Next::Io if io.verb == Verb::Write && !within(reach, &io) => return Next::Done,
+            Next::Io if io.verb == Verb::Write => content.assume(&io),
+            Next::Io => {}
+            other => return other,
+        }
+    }
+    Next::Later(0)
+}
+
+/// Whether an earlier run came so far, where its state is known.
+fn within(reach: &mut Option<(State, u64)>, io: &Io) -> bool {
+    let Some((state, met)) = reach else { return true };
+    *met += 1;
+    state.was_done(*met - 1, u64::from(io.file), io.offset)
 }
 
 impl Drawer {
@@ -239,7 +296,7 @@ impl ReadBack {
         let verify = brief.job.payload.verify.as_ref().filter(|_| content.remembers())?;
         let label = label_of(&labels(brief.job), VERIFY_LABEL, Verb::Read);
         let when = match verify.when {
-            VerifyWhen::OnRead => return None,
+            VerifyWhen::OnRead | VerifyWhen::Never => return None,
             VerifyWhen::AfterWrites => When::AtEnd { handle: 0, from: 0 },
             VerifyWhen::Backlog { writes, batch } => {
                 let batch = if batch == 0 { writes } else { batch }.max(1) as usize;

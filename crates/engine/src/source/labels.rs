@@ -25,6 +25,9 @@ pub fn labels(job: &Job) -> Vec<(String, Verb)> {
     if job.payload.verify.as_ref().is_some_and(|verify| reads_back(verify.when)) {
         labels.add(VERIFY_LABEL, Verb::Read);
     }
+    if job.payload.verify.as_ref().is_some_and(|verify| verify.trim.is_some()) {
+        labels.verb(Verb::Trim);
+    }
     labels.0
 }
 

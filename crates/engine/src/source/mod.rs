@@ -3,7 +3,7 @@
 //! A source decides; it never performs. Everything that would otherwise clutter the loop (rates, think time, verify
 //! backlogs, closed-loop traces) lives here. On the data plane nothing here allocates, locks or formats.
 
-use iodyno_model::{Job, Overlap, Pattern, Plan, SharedUse, Size, Target, Verb, Workload};
+use iodyno_model::{Job, Mismatch, Overlap, Pattern, Plan, SharedUse, Size, Target, Verb, Workload};
 
 use crate::clock::Tick;
 use crate::failure::Failure;
@@ -12,6 +12,7 @@ use crate::memory::Memory;
 
 pub mod content;
 pub mod distribution;
+pub mod free_map;
 pub mod guided;
 mod labels;
 pub mod pace;
@@ -22,13 +23,14 @@ pub mod shared;
 #[cfg(test)]
 mod testing;
 pub mod trace;
+mod trims;
 pub mod walk;
 
 pub use crate::random;
 pub use labels::{VERIFY_LABEL, block_verb, label_of, labels};
 pub use shared::SharedObjects;
 
-use content::Content;
+use content::{Content, Late};
 use guided::{Drawer, Guided};
 use pattern::PatternSource;
 
@@ -257,6 +259,23 @@ impl Source {
         match &self.work {
             Work::Guided(guided) => guided.failure(),
             _ => None,
+        }
+    }
+
+    /// The worker is done, nothing is in flight. What was found wrong after it was tallied as right.
+    #[cold]
+    pub fn close(&mut self) -> Vec<Late> {
+        match &mut self.work {
+            Work::Guided(guided) => guided.close(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What was found wrong with what was read, as facts.
+    pub fn mismatches(&self) -> &[Mismatch] {
+        match &self.work {
+            Work::Guided(guided) => guided.content().mismatches(),
+            _ => &[],
         }
     }
 

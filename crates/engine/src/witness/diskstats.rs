@@ -7,6 +7,22 @@ use iodyno_model::DeviceActivity;
 #[derive(Clone, Debug)]
 pub struct Counters([u64; 17]);
 
+/// The devices that a device is made of, all the way down; none for a plain one.
+pub fn beneath(device: &str) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(format!("/sys/class/block/{device}/slaves")) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for name in entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
+        let deeper = beneath(&name);
+        found.push(name);
+        found.extend(deeper);
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
 /// Reads a device's counters by its kernel name.
 pub fn read(device: &str) -> Option<Counters> {
     parse(&std::fs::read_to_string(format!("/sys/class/block/{device}/stat")).ok()?)
@@ -39,6 +55,9 @@ impl Counters {
             busy_ns: delta(9) * 1_000_000,
             weighted_ns: delta(10) * 1_000_000,
             interval_ns,
+            read_ns: delta(3) * 1_000_000,
+            write_ns: delta(7) * 1_000_000,
+            beneath: Vec::new(),
         }
     }
 }
@@ -53,6 +72,7 @@ mod tests {
         let after = parse("11 2 88 5 3 1 24 7 0 101 201 4 0 0 0 6 9").unwrap();
         let did = after.since(&before, "sda", 1);
         assert_eq!((did.reads, did.read_bytes, did.writes, did.write_bytes), (10, 80 * 512, 3, 24 * 512));
+        assert_eq!((did.read_ns, did.write_ns), (4_000_000, 7_000_000));
         assert_eq!(
             (did.busy_ns, did.weighted_ns, did.discards, did.flushes),
             (100_000_000, 200_000_000, 4, 6)

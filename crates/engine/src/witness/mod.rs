@@ -3,7 +3,7 @@
 //! Witnesses read before the start line and after the end, from outside, and never judge; `truth` does. What cannot be
 //! read is said as such.
 
-use iodyno_model::{Machine, Plan, Sighting, TargetFacts};
+use iodyno_model::{DeviceActivity, Machine, Plan, Sighting, TargetFacts};
 
 pub mod cpu;
 pub mod diskstats;
@@ -25,6 +25,7 @@ pub const WITNESSES: &[(&str, &str)] = &[
 /// Witnesses that look on while a phase runs.
 pub struct Watch {
     devices: Vec<(String, diskstats::Counters)>,
+    beneath: Vec<(String, Vec<(String, diskstats::Counters)>)>,
     residency: Vec<(Watched, u64)>,
     memory: Option<memory::Levels>,
     cpu: Option<cpu::Times>,
@@ -71,7 +72,12 @@ impl Watch {
         let cached = |watched: &Watched| {
             page_cache::resident(&watched.path).map(|(_, cached)| (watched.clone(), cached))
         };
+        let counted = |name: String| diskstats::read(&name).map(|counters| (name, counters));
+        let beneath = |(disk, _): &(String, diskstats::Counters)| {
+            (disk.clone(), diskstats::beneath(disk).into_iter().filter_map(counted).collect())
+        };
         Watch {
+            beneath: devices.iter().map(beneath).collect(),
             residency: watched.iter().filter_map(cached).collect(),
             devices,
             memory: memory::read(),
@@ -82,15 +88,23 @@ impl Watch {
         }
     }
 
-    /// Closes them: what was seen.
-    pub fn close(self) -> Vec<Sighting> {
+    /// What the devices did so far.
+    pub fn so_far(&self) -> Vec<Sighting> {
         let interval_ns = crate::clock::monotonic().saturating_sub(self.since);
         let mut sightings = Vec::new();
         for (disk, before) in &self.devices {
             if let Some(after) = diskstats::read(disk) {
-                sightings.push(Sighting::Device(after.since(before, disk, interval_ns)));
+                let activity = after.since(before, disk, interval_ns);
+                let beneath = since(self.beneath.iter().filter(|(name, _)| name == disk), interval_ns);
+                sightings.push(Sighting::Device(DeviceActivity { beneath, ..activity }));
             }
         }
+        sightings
+    }
+
+    /// Closes them: what was seen.
+    pub fn close(self) -> Vec<Sighting> {
+        let mut sightings = self.so_far();
         for (Watched { target, path }, before_bytes) in self.residency {
             if let Some((span_bytes, after_bytes)) = page_cache::resident(&path) {
                 sightings.push(Sighting::Residency { target, span_bytes, before_bytes, after_bytes });
@@ -116,6 +130,15 @@ impl Watch {
     }
 }
 
+/// What the devices beneath some others did.
+fn since<'a>(
+    disks: impl Iterator<Item = &'a (String, Vec<(String, diskstats::Counters)>)>,
+    interval_ns: u64,
+) -> Vec<DeviceActivity> {
+    let all = disks.flat_map(|(_, beneath)| beneath);
+    all.filter_map(|(name, before)| Some(diskstats::read(name)?.since(before, name, interval_ns))).collect()
+}
+
 /// What the plan's targets are.
 pub fn targets(plan: &Plan) -> Vec<TargetFacts> {
     let facts = |target: &iodyno_model::Target| {
@@ -128,6 +151,13 @@ pub fn targets(plan: &Plan) -> Vec<TargetFacts> {
 /// The machine.
 pub fn machine() -> Machine {
     identity::machine()
+}
+
+/// The size of a page of memory, bytes.
+pub fn page_bytes() -> u64 {
+    // SAFETY: the call only answers.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(bytes).unwrap_or(4096)
 }
 
 /// CPU time, switches and faults of this thread so far.

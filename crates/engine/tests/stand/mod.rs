@@ -76,7 +76,7 @@ impl Stand {
         let memory = Memory::new(depth, 4096).unwrap();
         // SAFETY: the memory is ours; it is touched so that no page fault is measured.
         unsafe { memory.whole().0.write_bytes(1, memory.whole().1) };
-        let sheets = Sheets::new(1, 1).unwrap();
+        let sheets = Sheets::new(1, 1, false).unwrap();
         let gate = Gate::new(&[1]).unwrap();
         let source = |files: &Files, start| {
             Source::new(&Brief {
@@ -92,6 +92,7 @@ impl Stand {
             })
         };
         let mut worker = Worker {
+            plan: &self.plan,
             job,
             gate: &gate,
             sheet: sheets.sheet(0),
@@ -101,12 +102,13 @@ impl Stand {
             depth,
             number: 0,
             seed: 7,
+            pen: None,
             after: None,
             source: &source,
         };
         let start = gate.open();
         let mut outcome = Ok(());
         around(&mut || outcome = (entry.drive)(&mut worker));
-        outcome.map(|()| sheets.sheet(0).tally(&[("read".into(), Verb::Read)], start))
+        outcome.map(|()| sheets.sheet(0).tally(&[("read".into(), Verb::Read)], start, start))
     }
 }

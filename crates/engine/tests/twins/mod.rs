@@ -79,7 +79,9 @@ impl<E: Engine> Bench<E> {
             return Err(diagnostic.message.clone().into());
         }
         let (files, memory) = (Files { handles }, Memory::new(depth, BUFFER).unwrap());
-        let setup = Setup { job: &job, depth, files: &files, memory: &memory, seed: 1, worker: 0 };
+        let plan = iodyno_model::Plan::default();
+        let setup =
+            Setup { plan: &plan, job: &job, depth, files: &files, memory: &memory, seed: 1, worker: 0 };
         let engine = E::start(&setup).map_err(failed)?;
         Ok(Bench { engine, files, memory, flight: vec![Io::default(); depth as usize] })
     }

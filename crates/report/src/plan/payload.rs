@@ -1,6 +1,8 @@
 //! Buffer content and its verification in words.
 
-use iodyno_model::{Content, Payload, Refresh, Stamp, Verify, VerifyWhen};
+use iodyno_model::{
+    Content, Dedupe, HeaderStamp, Payload, Refresh, Stamp, Template, TrimBack, Verify, VerifyWhen,
+};
 
 use super::exact::{bytes, many};
 
@@ -19,9 +21,8 @@ fn content(payload: &Payload) -> String {
     let mut words = vec![match &payload.content {
         Content::Random => "random".to_string(),
         Content::Zero => "zeros".into(),
-        Content::Pattern(pattern) => {
-            format!("pattern 0x{}", pattern.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
-        }
+        Content::Pattern(pattern) => format!("pattern 0x{}", hexadecimal(pattern)),
+        Content::Repeated(template) => format!("pattern {} in each write", words_of(template)),
         Content::Carried => "what was read".into(),
         Content::Scrambled => "scrambled".into(),
     }];
@@ -33,6 +34,7 @@ fn content(payload: &Payload) -> String {
     }
     if payload.dedupe_percent > 0 {
         words.push(format!("{} % repeat an earlier block", payload.dedupe_percent));
+        words.extend(repeated(payload.dedupe));
     }
     if payload.refresh == Refresh::Once {
         words.push("the same in every write".into());
@@ -41,29 +43,99 @@ fn content(payload: &Payload) -> String {
     words.join(" · ")
 }
 
+fn repeated(dedupe: Dedupe) -> Option<String> {
+    match dedupe {
+        Dedupe::Few => None,
+        Dedupe::Own => Some("of the job's own".into()),
+        Dedupe::WorkingSet { percent, shared } => {
+            let whose = if shared { "all jobs' one" } else { "a" };
+            Some(format!("of {whose} working set of {percent} %"))
+        }
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A template as its bytes, `offset` where offsets go.
+fn words_of(template: &Template) -> String {
+    let mut words = Vec::new();
+    let mut from = 0;
+    let hex = |bytes: &[u8]| (!bytes.is_empty()).then(|| format!("0x{}", hexadecimal(bytes)));
+    for offset in &template.offsets {
+        let at = (*offset as usize).clamp(from, template.bytes.len());
+        words.extend(hex(&template.bytes[from..at]));
+        words.push("offset".into());
+        from = (at + 8).min(template.bytes.len());
+    }
+    words.extend(hex(&template.bytes[from..]));
+    words.join(" + ")
+}
+
 fn verify(verify: &Verify) -> String {
     let stamp = match &verify.stamp {
         Stamp::Block => "stamps".to_string(),
-        Stamp::Foreign(name) => format!("{name} stamps"),
+        Stamp::Header(header) => header_words(header),
+        Stamp::Pattern(template) => format!("the pattern {}", words_of(template)),
         Stamp::Content => "content".into(),
+        Stamp::Nothing => "nothing".into(),
     };
     let mut words = vec![format!("verify {stamp}"), when(verify.when)];
+    if verify.only {
+        words.push("nothing is written".into());
+    }
     if verify.interval_bytes > 0 {
         words.push(format!("one for every {}", bytes(verify.interval_bytes)));
     }
+    words.extend(verify.trim.as_ref().map(trim));
     if verify.helpers > 0 {
         words.push(format!("by {}", many(verify.helpers.into(), "helper")));
+    }
+    if !verify.helper_cpus.is_empty() {
+        let cpus: Vec<_> = verify.helper_cpus.iter().map(u32::to_string).collect();
+        words.push(format!("helpers on CPU {}", cpus.join(",")));
     }
     if verify.fatal {
         words.push("the first bad block ends it".into());
     }
+    if verify.dump {
+        words.push("bad blocks are dumped".into());
+    }
+    if let Some(state) = &verify.state {
+        words.extend(state.load.then(|| format!("as far as {} says", state.path)));
+        words.extend(state.save.then(|| format!("state kept in {}", state.path)));
+    }
     words.join(" · ")
+}
+
+fn header_words(header: &HeaderStamp) -> String {
+    let mut text = format!("{} headers", header.checksum.name());
+    if header.offset_bytes > 0 {
+        text.push_str(&format!(" at byte {}", header.offset_bytes));
+    }
+    if let Some(pattern) = &header.pattern {
+        text.push_str(&format!(" and the pattern {}", words_of(pattern)));
+    }
+    if !header.seed_checked {
+        text.push_str(", any seed");
+    }
+    if !header.number_checked {
+        text.push_str(", any number");
+    }
+    text
+}
+
+fn trim(trim: &TrimBack) -> String {
+    let zero = if trim.reads_zero { ", which must read as zeros" } else { "" };
+    format!("{} % trimmed, looked for after every {}{zero}", trim.percent, many(trim.every_writes, "write"))
 }
 
 fn when(when: VerifyWhen) -> String {
     match when {
         VerifyWhen::OnRead => "whatever is read".into(),
         VerifyWhen::AfterWrites => "all that was written, after the writes".into(),
+        VerifyWhen::Never => "not by this job".into(),
         VerifyWhen::Backlog { writes, batch: 0 } => {
             format!("after every {} all of them", many(writes, "write"))
         }

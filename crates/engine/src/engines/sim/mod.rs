@@ -233,7 +233,16 @@ mod tests {
         let mut job = Job::new("j", "sim", vec![], iodyno_model::Workload::Pattern(Box::new(pattern)));
         job.settings = said.iter().map(|(name, value)| iodyno_model::Setting::new(name, value)).collect();
         let (files, memory) = (Files::default(), crate::memory::Memory::new(1, 1).unwrap());
-        Sim::start(&Setup { job: &job, depth, files: &files, memory: &memory, seed: 1, worker: 0 }).unwrap()
+        Sim::start(&Setup {
+            plan: &iodyno_model::Plan::default(),
+            job: &job,
+            depth,
+            files: &files,
+            memory: &memory,
+            seed: 1,
+            worker: 0,
+        })
+        .unwrap()
     }
 
     /// Operations at their own times, as many in flight as there are: latencies from arrival to completion, ns.

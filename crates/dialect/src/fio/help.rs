@@ -1,0 +1,168 @@
+//! `--help`, `--cmdhelp`, `--enghelp` and the like, in fio's layouts and our own words.
+//!
+//! It refuses to say anything that the tables do not say.
+
+use std::fmt::Write as _;
+
+use super::VERSION;
+use super::options::{self, ENGINES, ROWS, Reading, Row};
+use super::program::PROGRAM;
+use crate::option::{Kind, Status, nearest};
+
+/// How the generated page begins.
+pub const INTRODUCTION: &str = "";
+
+/// `--cpuclock-test`: the engine room judges its clock at every start.
+pub const CLOCK: &str =
+    "cs: the clock is chosen and checked at every start; `iodyno measure` prints which it is\n";
+
+/// `--help`.
+pub fn usage() -> String {
+    let mut text = format!("{VERSION}\nfio [options] [job options] <job file(s)>\n");
+    for entry in PROGRAM.entries {
+        let value = match entry.value {
+            "" => String::new(),
+            value if value.starts_with('[') => format!("[={}]", value.trim_matches(['[', ']'])),
+            value => format!("={}", value.to_lowercase()),
+        };
+        let _ = writeln!(text, "  --{}{value}\t{}{}", entry.name, entry.help, remark(entry.status));
+    }
+    text + "\nJob options are explained by --cmdhelp=all and --cmdhelp=OPTION.\n"
+}
+
+fn remark(status: Status) -> &'static str {
+    match status {
+        Status::Done => "",
+        Status::Ignored(_) => " (accepted, no effect)",
+        Status::Refused(..) => " (not supported)",
+    }
+}
+
+/// `--cmdhelp[=OPTION]` and the exit status.
+pub fn option(name: &str) -> (String, i32) {
+    if name.is_empty() || name == "all" {
+        return (ROWS.iter().filter(|row| row.engines.is_empty()).map(line).collect(), 0);
+    }
+    match options::find(name).filter(|row| row.engines.is_empty()) {
+        Some(row) => (details(row), 0),
+        None => {
+            let core = ROWS.iter().filter(|row| row.engines.is_empty());
+            (closest(name, core), 0)
+        }
+    }
+}
+
+/// `--enghelp[=ENGINE[,OPTION]]` and the exit status.
+pub fn engine(asked: &str) -> (String, i32) {
+    let (name, option) = asked.split_once(',').unwrap_or((asked, ""));
+    if name.is_empty() {
+        let usable = ENGINES.iter().filter(|word| !matches!(word.status, Status::Refused(..)));
+        let list: String = usable.map(|word| format!("\t{}\n", word.name)).collect();
+        return (format!("Available IO engines:\n{list}"), 0);
+    }
+    match ENGINES.iter().find(|word| word.name == name).map(|word| (word.name, word.status)) {
+        None => (format!("fio: engine {name} not loadable\nIO engine {name} not found\n"), 1),
+        Some((name, Status::Refused(why, hint))) => {
+            (format!("IO engine {name} not here: {why}; {hint}\n"), 1)
+        }
+        Some((name, _)) => engine_options(name, option),
+    }
+}
+
+fn engine_options(engine: &'static str, option: &str) -> (String, i32) {
+    let own = || ROWS.iter().filter(move |row| row.engines.contains(&engine));
+    if own().next().is_none() {
+        return (format!("IO engine {engine} has no options\n"), 0);
+    }
+    if option.is_empty() {
+        return (own().map(line).collect(), 0);
+    }
+    match own().find(|row| row.entry.answers_to(option)) {
+        Some(row) => (details(row), 0),
+        None => (closest(option, own()), 1),
+    }
+}
+
+fn closest(name: &str, rows: impl Iterator<Item = &'static Row> + Clone) -> String {
+    let names = rows.clone().map(|row| row.entry.name);
+    match nearest(name, names).and_then(options::find) {
+        Some(row) => format!("No such command: {name} - showing closest match\n{}", details(row)),
+        None => format!("No such command: {name}\n"),
+    }
+}
+
+/// One line of a list: the name in 24 columns, indented below what it depends on.
+fn line(row: &Row) -> String {
+    let (indent, name) = (row.depth * 2, row.entry.name);
+    let width = 24usize.saturating_sub(indent);
+    format!("{:indent$}{name:<width$}: {}{}\n", "", row.entry.help, remark(row.entry.status))
+}
+
+/// All about one option.
+fn details(row: &Row) -> String {
+    let mut text = String::new();
+    let entry = &row.entry;
+    let _ = writeln!(text, "{:>20}: {}{}", entry.name, entry.help, remark(entry.status));
+    if let Some(alias) = entry.aliases.first() {
+        let _ = writeln!(text, "{:>20}: {alias}", "alias");
+    }
+    let _ = writeln!(text, "{:>20}: {}", "type", type_of(row));
+    let default = if entry.default.is_empty() { "no default" } else { entry.default };
+    let _ = writeln!(text, "{:>20}: {default}", "default");
+    text += &range(row);
+    for (index, word) in entry.words().iter().enumerate() {
+        let label = if index == 0 { "valid values" } else { "" };
+        let _ = writeln!(text, "{label:>20}: {:<10} {}{}", word.name, word.help, remark(word.status));
+    }
+    if let Status::Ignored(why) | Status::Refused(why, _) = entry.status {
+        let _ = writeln!(text, "{:>20}: {why}", "here");
+    }
+    text + "\n"
+}
+
+fn type_of(row: &Row) -> &'static str {
+    match row.reading {
+        Reading::Flag => "boolean value (opt=1)",
+        Reading::Switch => "empty or boolean value ([0|1])",
+        Reading::Whole(..) | Reading::Triple(..) | Reading::Bytes(..) => "integer value (opt=100)",
+        Reading::Amount => "string with possible k/m/g postfix (opt=4k)",
+        Reading::Time(_) | Reading::Times | Reading::Latencies => "string with time postfix (opt=10s)",
+        Reading::Ranges => "one to three ranges (opt=1k-4k[,4k-8k[,1k-8k]])",
+        Reading::Decimals(..) => "list of floating point values separated by ':' (opt=5.9:7.8)",
+        _ => "string (opt=bla)",
+    }
+}
+
+/// The bounds; -1 is no upper bound.
+fn range(row: &Row) -> String {
+    let bounds = match row.reading {
+        Reading::Flag => "min=0, max=1".to_string(),
+        Reading::Whole(least, most) | Reading::Triple(least, most) | Reading::Bytes(least, most) => {
+            let most = if most == i64::MAX { -1 } else { most };
+            format!("min={least}, max={most}")
+        }
+        Reading::Decimals(least, most) if most < f64::from(i32::MAX) => {
+            format!("min={least:.6}, max={most:.6}")
+        }
+        Reading::Range | Reading::Ranges => "min=1".to_string(),
+        _ => return String::new(),
+    };
+    format!("{:>20}: {bounds}\n", "range")
+}
+
+/// `--crctest`: the names it knows, or which it does not.
+pub fn checksums(names: &str) -> (String, i32) {
+    let known =
+        || options::find("verify").map_or(&[][..], |row| row.entry.words()).iter().map(|word| word.name);
+    for name in names.split(',').filter(|name| !name.is_empty()) {
+        if !known().any(|known| known == name) {
+            let list: String =
+                known().filter(|known| *known != "0").map(|name| format!("{name}\n")).collect();
+            return (format!("fio: unknown hash `{name}`. Available:\n{list}"), 1);
+        }
+    }
+    ("fio: checksums are not timed here; cargo xtask bench does\n".to_string(), 1)
+}
+
+#[allow(dead_code)]
+const _: Kind = Kind::Text;

@@ -1,0 +1,168 @@
+//! Block sizes of each direction: `bs`, `bsrange`, `bssplit`, their alignment and what reports call them.
+//!
+//! Of the three ways to say a size it is not the later mention that wins: a split beats a range, and a range beats a
+//! size, as fio draws them.
+
+use iodyno_model::{Directed, Size};
+
+use super::ask::Ask;
+use super::direction::Direction;
+use super::number;
+
+/// Sizes and alignment of a job.
+#[derive(Clone, Debug)]
+pub struct Blocks {
+    /// Sizes of each direction.
+    pub size: Directed<Size>,
+    /// Smallest and largest of each direction, bytes.
+    pub ends: Directed<(u64, u64)>,
+    /// Offsets are multiples of this, where `ba` says so; 0: of the smallest size.
+    pub align: Directed<u64>,
+}
+
+/// fio's block where none is given.
+const BLOCK: u64 = 4096;
+
+impl Blocks {
+    /// What a job says.
+    pub fn of(ask: &mut Ask<'_>, direction: &Direction) -> Blocks {
+        let fixed = fixed(ask);
+        let ranges = ranges(ask, &fixed);
+        let splits = splits(ask);
+        let mut each = [0, 1, 2].map(|place| match &splits[place] {
+            Some(table) => (split(table), ends(table)),
+            None => (sized(ask, ranges[place]), ranges[place]),
+        });
+        let mut next = |place: usize| std::mem::take(&mut each[place]);
+        let (read, write, trim) = (next(0), next(1), next(2));
+        let size = Directed { read: read.0, write: write.0, trim: trim.0 };
+        let ends = Directed { read: read.1, write: write.1, trim: trim.1 };
+        let align = ask.triple("ba").map_or(Directed::default(), |triple| Directed {
+            read: triple.read.unwrap_or(0),
+            write: triple.write.unwrap_or(0),
+            trim: triple.trim.unwrap_or(0),
+        });
+        let blocks = Blocks { size, ends, align };
+        if blocks.used(direction).iter().any(|(least, _)| *least == 0) {
+            ask.refuse("bs", "a block of 0 bytes", "give a block size of at least 1 byte, e.g. bs=4k");
+        }
+        blocks
+    }
+
+    /// Ends of the directions that a job uses.
+    pub fn used(&self, direction: &Direction) -> Vec<(u64, u64)> {
+        let each = [
+            (direction.reads, self.ends.read),
+            (direction.writes, self.ends.write),
+            (direction.trims, self.ends.trim),
+        ];
+        each.iter().filter(|(is, _)| *is).map(|(_, ends)| *ends).collect()
+    }
+
+    /// The smallest block that can come, of any direction, as fio rounds by it.
+    pub fn least(&self) -> u64 {
+        let ends = &self.ends;
+        ends.read.0.min(ends.write.0).min(ends.trim.0).max(1)
+    }
+
+    /// Whether the alignment of a used direction differs from its smallest block.
+    pub fn moves_align(&self, direction: &Direction) -> bool {
+        let each = [
+            (direction.reads, self.align.read, self.ends.read.0),
+            (direction.writes, self.align.write, self.ends.write.0),
+            (direction.trims, self.align.trim, self.ends.trim.0),
+        ];
+        each.iter().any(|(is, align, least)| *is && *align != 0 && align != least)
+    }
+
+    /// Whether every block of the directions that are used has the same size.
+    pub fn all_alike(&self, direction: &Direction) -> bool {
+        let used = self.used(direction);
+        used.iter().all(|(least, most)| least == most && *least == used[0].0)
+    }
+}
+
+fn fixed(ask: &Ask<'_>) -> [u64; 3] {
+    match ask.triple("bs") {
+        None => [BLOCK; 3],
+        Some(given) => [given.read, given.write, given.trim].map(|bytes| bytes.unwrap_or(BLOCK)),
+    }
+}
+
+/// Smallest and largest of each direction.
+fn ranges(ask: &mut Ask<'_>, fixed: &[u64; 3]) -> [(u64, u64); 3] {
+    let mut ends = fixed.map(|bytes| (bytes, bytes));
+    let Some(text) = ask.text("bsrange") else { return ends };
+    let parts = number::directions_of(text, &[',', '/']);
+    for (end, part) in ends.iter_mut().zip(parts) {
+        match part.map(|part| number::range(part, ask)) {
+            Some(Some(range)) => *end = range,
+            Some(None) => {
+                let message = format!("`bsrange={text}`: expected a range of block sizes");
+                ask.refuse(
+                    "bsrange",
+                    message,
+                    "two sizes with a dash, e.g. bsrange=1k-4k, or one range for each direction",
+                );
+                break;
+            }
+            None => {}
+        }
+    }
+    ends
+}
+
+fn sized(ask: &Ask<'_>, (least_bytes, most_bytes): (u64, u64)) -> Size {
+    match least_bytes == most_bytes {
+        true => Size::Fixed(least_bytes),
+        false => {
+            let step_bytes = if ask.flag("bs_unaligned", false) { 1 } else { least_bytes.max(1) };
+            // The largest that is drawn is a multiple too.
+            let most_bytes = least_bytes + (most_bytes - least_bytes) / step_bytes * step_bytes;
+            Size::Uniform { least_bytes, most_bytes, step_bytes }
+        }
+    }
+}
+
+/// `bssplit`: sizes with shares for each direction.
+fn splits(ask: &mut Ask<'_>) -> [Option<Vec<(u64, f64)>>; 3] {
+    let mut tables = [None, None, None];
+    let Some(text) = ask.text("bssplit") else { return tables };
+    for (table, part) in tables.iter_mut().zip(number::directions(text)) {
+        let Some(part) = part else { continue };
+        match number::shares(part, |bytes| number::bytes(bytes, ask)) {
+            Ok(shares) => *table = Some(shares),
+            Err(reason) => {
+                let message = format!("`bssplit={text}`: {reason}");
+                ask.refuse("bssplit", message, "sizes with percentages, e.g. bssplit=4k/60:64k/40");
+                break;
+            }
+        }
+    }
+    tables
+}
+
+/// What comes of a table: what goes beyond 100 % never comes, and the last takes what is left.
+fn split(table: &[(u64, f64)]) -> Size {
+    let mut left = 100.0;
+    let mut used: Vec<(u64, f64)> = Vec::new();
+    for (bytes, percent) in table {
+        let percent = percent.min(left);
+        left -= percent;
+        used.push((*bytes, percent));
+    }
+    if let Some(last) = used.last_mut() {
+        last.1 += left;
+    }
+    used.retain(|(_, percent)| *percent > 0.0);
+    match used.as_slice() {
+        [(bytes, _)] => Size::Fixed(*bytes),
+        _ => Size::Split(used),
+    }
+}
+
+/// Smallest and largest of a table, whether they come or not.
+fn ends(table: &[(u64, f64)]) -> (u64, u64) {
+    let sizes = table.iter().map(|(bytes, _)| *bytes);
+    (sizes.clone().min().unwrap_or(BLOCK), sizes.max().unwrap_or(BLOCK))
+}

@@ -1,0 +1,195 @@
+//! Engines by fio's names: which of ours they are, what they can, and their own options.
+//!
+//! Names of engines that are not here are refused by the option table already; what is left over is refused here.
+
+use iodyno_model::{Depth, Setting, Submit, Verb};
+
+use super::ask::Ask;
+
+/// An engine of a job.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    /// The engine room's name.
+    pub name: &'static str,
+    /// fio's name.
+    pub word: String,
+    /// Whether it hands over without waiting.
+    pub asynchronous: bool,
+    /// Whether it touches no file.
+    pub diskless: bool,
+    /// Whether it moves nothing, so that no size is needed.
+    pub sizeless: bool,
+    /// Whether a file must have its length before it is written.
+    pub cannot_extend: bool,
+    /// The verb of engines that work on names rather than on data.
+    pub names: Option<Verb>,
+    /// Its options.
+    pub settings: Vec<Setting>,
+}
+
+/// What an engine is, beyond its name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    /// Each call waits.
+    Waiting,
+    /// Hands over without waiting.
+    Asynchronous,
+    /// Touches no file, but pretends to.
+    Diskless,
+    /// Touches no file and needs no size.
+    Sizeless,
+    /// Works on names.
+    Names(Verb),
+}
+
+/// fio's name, which is ours too, and what it is.
+const ENGINES: [(&str, Class); 21] = [
+    ("psync", Class::Waiting),
+    ("sync", Class::Waiting),
+    ("vsync", Class::Waiting),
+    ("pvsync", Class::Waiting),
+    ("pvsync2", Class::Waiting),
+    ("io_uring", Class::Asynchronous),
+    ("libaio", Class::Asynchronous),
+    ("posixaio", Class::Asynchronous),
+    ("mmap", Class::Waiting),
+    ("splice", Class::Waiting),
+    ("falloc", Class::Waiting),
+    ("ftruncate", Class::Waiting),
+    ("null", Class::Diskless),
+    ("cpuio", Class::Sizeless),
+    ("exec", Class::Sizeless),
+    ("filecreate", Class::Names(Verb::Create)),
+    ("filestat", Class::Names(Verb::Stat)),
+    ("filedelete", Class::Names(Verb::Unlink)),
+    ("dircreate", Class::Names(Verb::Mkdir)),
+    ("dirstat", Class::Names(Verb::Stat)),
+    ("dirdelete", Class::Names(Verb::Rmdir)),
+];
+
+impl Engine {
+    /// What a job says.
+    pub fn of(ask: &mut Ask<'_>) -> Engine {
+        let word = ask.word("ioengine").unwrap_or("psync").to_string();
+        let known = if word == "cpp_null" { "null" } else { &word };
+        let Some((name, class)) = ENGINES.iter().find(|engine| engine.0 == known) else {
+            let names: Vec<_> = ENGINES.iter().map(|engine| engine.0).collect();
+            ask.refuse("ioengine", format!("engine `{word}` is not served yet"), names.join(" "));
+            return Engine::new("psync", &word, Class::Waiting);
+        };
+        let mut engine = Engine::new(name, &word, *class);
+        // Alone, an I/O of the null engine is done when it is handed over.
+        engine.asynchronous |= *name == "null" && ask.whole("iodepth").unwrap_or(1) > 1;
+        engine.settings = settings(ask, name);
+        engine
+    }
+
+    fn new(name: &'static str, word: &str, class: Class) -> Engine {
+        Engine {
+            name,
+            word: word.into(),
+            asynchronous: class == Class::Asynchronous,
+            diskless: matches!(class, Class::Diskless | Class::Sizeless),
+            sizeless: class == Class::Sizeless,
+            cannot_extend: name == "mmap",
+            names: if let Class::Names(verb) = class { Some(verb) } else { None },
+            settings: Vec::new(),
+        }
+    }
+
+    /// Whether only one operation can be in flight.
+    pub fn waits(&self) -> bool {
+        !self.asynchronous && self.name != "null"
+    }
+}
+
+/// Options by engine: fio's name, ours, and how the value is written for us.
+const SETTINGS: [(&str, &str, &str, Form); 25] = [
+    ("io_uring", "fixedbufs", "fixed_buffers", Form::Switch),
+    ("io_uring", "registerfiles", "fixed_files", Form::Switch),
+    ("io_uring", "sqthread_poll", "sqpoll", Form::Switch),
+    ("io_uring", "sqthread_poll_cpu", "sqpoll_cpu", Form::Number),
+    ("io_uring", "hipri", "iopoll", Form::Switch),
+    ("io_uring", "nonvectored", "vectored", Form::Opposite),
+    ("io_uring", "force_async", "force_async", Form::Every),
+    ("io_uring", "nowait", "nowait", Form::Switch),
+    ("io_uring", "uncached", "uncached", Form::Switch),
+    ("libaio", "userspace_reap", "userspace_reap", Form::Switch),
+    ("libaio", "nowait", "nowait", Form::Switch),
+    ("pvsync2", "hipri", "hipri", Form::Switch),
+    ("pvsync2", "hipri_percentage", "hipri_percentage", Form::Number),
+    ("pvsync2", "nowait", "nowait", Form::Switch),
+    ("pvsync2", "uncached", "uncached", Form::Switch),
+    ("pvsync2", "atomic", "atomic", Form::Switch),
+    ("mmap", "thp", "thp", Form::Switch),
+    ("cpuio", "cpuload", "load_percent", Form::Number),
+    ("cpuio", "cpuchunks", "chunk_us", Form::Number),
+    ("cpuio", "cpumode", "mode", Form::Text),
+    ("exec", "program", "program", Form::Text),
+    ("exec", "arguments", "arguments", Form::Text),
+    ("exec", "grace_time", "grace_s", Form::Number),
+    ("exec", "std_redirect", "redirect", Form::Switch),
+    ("filestat", "stat_type", "stat_type", Form::Text),
+];
+
+/// How a value is written for the engine room.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Switch,
+    /// On where fio says off; what fio leaves open is left open.
+    Opposite,
+    Number,
+    /// Every so many: only each one, or none.
+    Every,
+    Text,
+}
+
+fn settings(ask: &mut Ask<'_>, engine: &str) -> Vec<Setting> {
+    let mut settings = Vec::new();
+    for (_, theirs, ours, form) in SETTINGS.iter().filter(|setting| setting.0 == engine) {
+        if !ask.has(theirs) {
+            continue;
+        }
+        let value = match form {
+            Form::Switch => ask.flag(theirs, true).then(|| "on".to_string()),
+            Form::Opposite => (ask.whole(theirs) == Some(0)).then(|| "on".to_string()),
+            Form::Number => ask.whole(theirs).map(|number| number.to_string()),
+            Form::Every => ask.whole(theirs).filter(|every| *every > 0).map(|every| every.to_string()),
+            Form::Text => ask.word(theirs).map(String::from),
+        };
+        let setting = |value| Setting { name: (*ours).into(), value, origin: ask.origin(theirs).clone() };
+        settings.extend(value.map(setting));
+    }
+    settings
+}
+
+/// `iodepth` and how operations are handed over and taken back.
+pub fn depth(ask: &mut Ask<'_>, engine: &Engine) -> Depth {
+    let asked = ask.count("iodepth").unwrap_or(1).max(1);
+    let submit = match ask.word("io_submit_mode") {
+        Some("offload") => Submit::Offload,
+        _ => Submit::Inline,
+    };
+    if asked > 1 && engine.waits() && submit == Submit::Inline {
+        let message =
+            "both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1";
+        ask.note("iodepth", message, "");
+    }
+    // A batch of 0 is all of them; one that is not given is left to the engine room, which hands over what it has.
+    let batch = match ask.count("iodepth_batch") {
+        Some(0) => asked,
+        Some(batch) => batch.min(asked),
+        None => 0,
+    };
+    Depth {
+        most: asked,
+        submit_batch: batch,
+        reap_least: match ask.count("iodepth_batch_complete_min").unwrap_or(1).min(asked) {
+            1 => 0,
+            least => least,
+        },
+        reap_most: ask.count("iodepth_batch_complete_max").unwrap_or(0).min(asked),
+        low: ask.count("iodepth_low").filter(|low| *low < asked).unwrap_or(0),
+        submit,
+    }
+}

@@ -1,0 +1,145 @@
+//! From when, until when, and what is done at the end.
+
+use iodyno_model::{Criterion, Directed, Finish, Limit, Start, Steady, Verb};
+
+use super::super::value::Amount;
+use super::Found;
+use super::ask::Ask;
+use super::number;
+use super::size::Sizes;
+
+/// Until when a clone goes on.
+pub fn limit(ask: &mut Ask<'_>, found: &Found) -> Limit {
+    let Found { direction, sizes, .. } = found;
+    let loops = ask.whole("loops").unwrap_or(1).max(1) as u64;
+    let time_ns = ask.time_ns("runtime").filter(|ns| *ns > 0);
+    let timed = ask.flag("time_based", false) && time_ns.is_some();
+    if ask.flag("time_based", false) && time_ns.is_none() {
+        ask.note("time_based", "time_based requires a runtime/timeout setting", "");
+    }
+    // Holes, repeated places, windows and sizes of their own end a pass by bytes, not by places.
+    let random = direction.random && direction.operations > 1;
+    let by_bytes = sizes.own_pass || direction.gap != 0 || random || ask.has("zonesize");
+    let mut limit = Limit {
+        time_ns,
+        pass_bytes: sizes.pass_bytes.filter(|_| by_bytes),
+        pass_operations: ask.whole("number_ios").filter(|count| *count > 0).map(|count| count as u64),
+        passes: (!timed).then_some(loops).filter(|loops| *loops > 1 || time_ns.is_some()),
+        ramp_ns: ask.time_ns("ramp_time").unwrap_or(0),
+        ramp_bytes: ramp_bytes(ask, sizes),
+        latency_ns: longest(ask),
+        until_full: sizes.fill,
+        steady: steady(ask),
+        ..Limit::default()
+    };
+    if ask.flag("create_only", false) {
+        limit = Limit { operations: Some(0), ..Limit::default() };
+    }
+    if time_ns.is_none() && found.engine.sizeless {
+        limit.passes = None;
+    }
+    limit
+}
+
+fn ramp_bytes(ask: &mut Ask<'_>, sizes: &Sizes) -> u64 {
+    match (ask.amount("ramp_size"), sizes.pass_bytes) {
+        (Some(Amount::Bytes(bytes)), _) => bytes,
+        (Some(Amount::Percent(percent)), Some(bytes)) => (bytes as f64 * percent / 100.0) as u64,
+        (None, _) => 0,
+        _ => {
+            ask.refuse("ramp_size", "a share of a size that is not known yet", "give ramp_size in bytes");
+            0
+        }
+    }
+}
+
+/// `max_latency`, for each direction.
+fn longest(ask: &mut Ask<'_>) -> Directed<u64> {
+    let Some(text) = ask.text("max_latency") else { return Directed::default() };
+    let [read, write, trim] = number::directions(text).map(|part| match part {
+        Some(part) => number::time_ns(part, 1_000),
+        None => Some(0),
+    });
+    match (read, write, trim) {
+        (Some(read), Some(write), Some(trim)) => Directed { read, write, trim },
+        _ => {
+            let message = format!("`max_latency={text}`: expected times");
+            ask.refuse("max_latency", message, "for example max_latency=10ms");
+            Directed::default()
+        }
+    }
+}
+
+/// `steadystate=WORD:LIMIT` with its window.
+fn steady(ask: &mut Ask<'_>) -> Option<Steady> {
+    let text = ask.text("steadystate")?;
+    let window_ns = ask.time_ns("steadystate_duration").filter(|ns| *ns > 0)?;
+    let (word, limit) = text.split_once(':').unwrap_or((text, ""));
+    let (limit, percent) = match limit.trim().strip_suffix('%') {
+        Some(number) => (number, true),
+        None => (limit.trim(), false),
+    };
+    let (name, slope) = match word.trim().strip_suffix("_slope") {
+        Some(name) => (name, true),
+        None => (word.trim(), false),
+    };
+    let criterion = match name {
+        "iops" => Some(Criterion::Operations),
+        "bw" => Some(Criterion::Bytes),
+        "lat" => Some(Criterion::Latency),
+        _ => None,
+    };
+    let number = match criterion {
+        // A bandwidth may have a unit.
+        Some(Criterion::Bytes) if !percent => number::bytes(limit, ask).map(|bytes| bytes as f64),
+        Some(Criterion::Latency) if !percent => number::time_ns(limit, 1_000).map(|ns| ns as f64),
+        _ => limit.parse::<f64>().ok().filter(|limit| limit.is_finite()),
+    };
+    let (Some(criterion), Some(limit)) = (criterion, number.filter(|limit| *limit >= 0.0)) else {
+        let message = format!("`steadystate={text}`: expected a criterion and its limit");
+        ask.refuse("steadystate", message, "for example steadystate=iops:0.5% or steadystate=bw_slope:1m");
+        return None;
+    };
+    Some(Steady {
+        criterion,
+        slope,
+        limit,
+        percent,
+        window_ns,
+        ramp_ns: ask.time_ns("steadystate_ramp_time").unwrap_or(0),
+        interval_ns: ask.time_ns("steadystate_check_interval").filter(|ns| *ns > 0).unwrap_or(SECOND),
+    })
+}
+
+/// From when.
+pub fn start(ask: &mut Ask<'_>) -> Start {
+    let clock_id = ask.whole("job_start_clock_id").filter(|clock| *clock != 0);
+    let mut start = Start { clock_id: clock_id.map(|clock| clock as i32), ..Start::default() };
+    if let Some(text) = ask.text("startdelay") {
+        let (low, high) = text.split_once(['-', ':']).unwrap_or((text, text));
+        match (number::time_ns(low, SECOND), number::time_ns(high, SECOND)) {
+            (Some(low), Some(high)) => {
+                start.after_ns = low.min(high);
+                start.spread_ns = low.abs_diff(high);
+            }
+            _ => {
+                let message = format!("`startdelay={text}`: expected a time or a range of times");
+                ask.refuse("startdelay", message, "for example startdelay=10 or startdelay=1s-5s");
+            }
+        }
+    }
+    start
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+/// What is done with each file after the last operation.
+pub fn finish(ask: &Ask<'_>, found: &Found) -> Finish {
+    let sync = match () {
+        () if !found.direction.writes => None,
+        () if ask.flag("end_fsync", false) || ask.flag("fsync_on_close", false) => Some(Verb::Fsync),
+        () if ask.flag("end_syncfs", false) => Some(Verb::Syncfs),
+        () => None,
+    };
+    Finish { sync, ..Finish::default() }
+}

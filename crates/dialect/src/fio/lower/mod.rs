@@ -1,0 +1,273 @@
+//! From what jobs were told to a plan, and to what the reporters need beside it: the only place where fio's words meet
+//! ours.
+//!
+//! ```text
+//!   Settings ─┬─ direction, blocks, names, size ─► targets, pattern, limit ─┐
+//!             ├─ engine, payload, pace, placement ─────────────────────────┼─► Job, JobView ─► Plan, View
+//!             └─ stonewall, groups ─► phases ──────────────────────────────┘
+//! ```
+//! Each file lowers one subject; all read the settings through [`ask`]. Nothing here opens, waits or prints. What a
+//! plan cannot say yet is refused at its option, with a reason.
+
+pub mod ask;
+pub mod blocks;
+pub mod direction;
+pub mod engine;
+pub mod errors;
+pub mod figures;
+pub mod limit;
+pub mod names;
+pub mod number;
+pub mod pace;
+pub mod pattern;
+pub mod payload;
+pub mod placement;
+pub mod size;
+pub mod targets;
+pub mod template;
+pub mod verify;
+pub mod view;
+
+use iodyno_model::{
+    Diagnostic, FileOrder, Job, Pattern, Phase, Pick, Plan, Size, Start, Stop, Target, WorkerKind, Workload,
+};
+
+use super::settings::Settings;
+use super::view::{Style, View};
+use crate::Loader;
+use ask::Ask;
+use blocks::Blocks;
+use direction::Direction;
+use engine::Engine;
+use names::Named;
+use size::{Scene, Sizes};
+
+/// What lowering is told beside the jobs.
+#[derive(Clone, Debug, Default)]
+pub struct Context {
+    /// What the plan is called: the job file, or `fio`.
+    pub name: String,
+    /// How the report is written.
+    pub style: Style,
+    /// `[global]`, for the report.
+    pub global: Vec<(String, String)>,
+    /// `--readonly`: jobs that write are refused.
+    pub readonly: bool,
+}
+
+/// What comes of a set of jobs.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// What is to be done.
+    pub plan: Plan,
+    /// What the reporters need to know of it.
+    pub view: View,
+    /// What is worth saying before the start.
+    pub notes: Vec<Diagnostic>,
+}
+
+/// Lowers jobs in the order they were written.
+///
+/// # Errors
+/// Everything that is wrong with them, all at once.
+pub fn plan(
+    jobs: &[Settings],
+    context: Context,
+    loader: &mut dyn Loader,
+) -> Result<Lowered, Vec<Diagnostic>> {
+    let mut lowering = Lowering::new(jobs, context, loader);
+    jobs.iter().for_each(|settings| lowering.job(settings));
+    if lowering.wrong.is_empty() {
+        Ok(Lowered { plan: lowering.plan, view: lowering.view, notes: lowering.notes })
+    } else {
+        Err(lowering.wrong)
+    }
+}
+
+/// What grows while jobs are lowered.
+struct Lowering<'a> {
+    loader: &'a mut dyn Loader,
+    readonly: bool,
+    plan: Plan,
+    view: View,
+    wrong: Vec<Diagnostic>,
+    notes: Vec<Diagnostic>,
+    /// Reporting group, and how many jobs it has.
+    group: (u32, u32),
+    /// Threads or processes so far, over all jobs.
+    threads: u32,
+}
+
+/// The seed where nobody gives one.
+const SEED: u64 = 1;
+
+impl<'a> Lowering<'a> {
+    fn new(jobs: &[Settings], context: Context, loader: &'a mut dyn Loader) -> Self {
+        let seed = jobs.first().map_or(SEED, |first| seed(&Ask::new(first), loader));
+        let plan = Plan { name: context.name, seed, signatures_allowed: true, ..Plan::default() };
+        let view = View { jobs: Vec::new(), style: context.style, global: context.global };
+        Lowering {
+            loader,
+            readonly: context.readonly,
+            plan,
+            view,
+            wrong: Vec::new(),
+            notes: Vec::new(),
+            group: (0, 0),
+            threads: 0,
+        }
+    }
+
+    fn job(&mut self, settings: &Settings) {
+        let mut ask = Ask::new(settings);
+        self.begin(&ask);
+        let clones = ask.count("numjobs").unwrap_or(1).max(1);
+        self.lower(&mut ask, clones);
+        self.threads += clones;
+        self.group.1 += 1;
+        self.wrong.append(&mut ask.wrong);
+        self.notes.append(&mut ask.notes);
+    }
+
+    /// A stone wall begins a phase; it and `new_group` begin a reporting group.
+    fn begin(&mut self, ask: &Ask<'_>) {
+        let wall = ask.flag("stonewall", false);
+        if (wall || ask.flag("new_group", false)) && self.group.1 > 0 {
+            self.group = (self.group.0 + 1, 0);
+        }
+        let started = self.plan.phases.last().is_some_and(|phase| !phase.jobs.is_empty());
+        if self.plan.phases.is_empty() || (wall && started) {
+            let name = format!("group {}", self.group.0);
+            self.plan.phases.push(Phase { name, stop: Stop::Alone, ..Phase::default() });
+        }
+    }
+
+    fn lower(&mut self, ask: &mut Ask<'_>, clones: u32) {
+        let found = Found::of(ask, clones, self.loader);
+        if self.readonly && found.direction.changes() {
+            ask.refuse(
+                "rw",
+                format!("job <{}> has write bit set, but fio is in read-only mode", ask.job()),
+                "leave --readonly out, or say rw=read",
+            );
+        }
+        let job = self.make(ask, clones, &found);
+        let phase = self.plan.phases.len() - 1;
+        let known = view::Known {
+            job: &job,
+            found: &found,
+            place: (phase, self.plan.phases[phase].jobs.len()),
+            group: self.group.0,
+            first_number: self.threads + 1,
+        };
+        self.view.jobs.push(view::view(ask, &known));
+        self.plan.phases[phase].jobs.push(job);
+    }
+
+    fn make(&mut self, ask: &mut Ask<'_>, clones: u32, found: &Found) -> Job {
+        let targets = targets::targets(ask, found);
+        let targets = targets.into_iter().map(|target| self.target(target)).collect();
+        let pattern = pattern::pattern(ask, found);
+        let drawn = is_drawn(&pattern);
+        let mut payload = payload::payload(ask, self.loader);
+        payload.verify = verify::verify(ask, found, self.threads, clones, self.loader);
+        let phase = self.plan.phases.last_mut().expect("a phase was begun");
+        Job {
+            workers: clones,
+            kind: match ask.flag("thread", false) {
+                true => WorkerKind::Threads,
+                false => WorkerKind::Processes,
+            },
+            seed: drawn.then(|| seed(ask, self.loader).wrapping_add(self.threads.into())),
+            settings: found.engine.settings.clone(),
+            depth: engine::depth(ask, &found.engine),
+            pace: pace::pace(ask, found, phase),
+            limit: limit::limit(ask, found),
+            start: Start { after_job: waits_for(ask, &self.view, phase), ..limit::start(ask) },
+            payload,
+            placement: placement::placement(ask),
+            buffers: placement::buffers(ask),
+            hooks: placement::hooks(ask),
+            errors: errors::policy(ask),
+            finish: limit::finish(ask, found),
+            group: ask.flag("group_reporting", false).then(|| format!("group {}", self.group.0)),
+            set: self.group.0,
+            exit: errors::exit(ask),
+            measure: figures::measure(ask, found, clones),
+            origin: ask.settings.origin.clone(),
+            ..Job::new(ask.job(), found.engine.name, targets, Workload::Pattern(Box::new(pattern)))
+        }
+    }
+
+    /// The index of a target; jobs that use the same file in the same way share it.
+    fn target(&mut self, target: Target) -> usize {
+        let alike = |known: &Target| Target { origin: known.origin.clone(), ..target.clone() } == *known;
+        match self.plan.targets.iter().position(alike) {
+            Some(index) => index,
+            None => {
+                self.plan.targets.push(target);
+                self.plan.targets.len() - 1
+            }
+        }
+    }
+}
+
+/// Whether chance decides anything that a job does.
+fn is_drawn(pattern: &Pattern) -> bool {
+    let picks = [&pattern.pick.read, &pattern.pick.write, &pattern.pick.trim];
+    let sizes = [&pattern.size.read, &pattern.size.write, &pattern.size.trim];
+    picks.iter().any(|pick| !matches!(pick, Pick::Sequential | Pick::Gap(_)))
+        || sizes.iter().any(|size| !matches!(size, Size::Fixed(_)))
+        || (pattern.mix.shares.len() > 1 && !pattern.mix.in_turn)
+        || matches!(pattern.files, FileOrder::Drawn { .. })
+}
+
+/// `wait_for`: a job that was written earlier; one of an earlier phase has ended anyway.
+fn waits_for(ask: &mut Ask<'_>, view: &View, phase: &Phase) -> Option<String> {
+    let name = ask.text("wait_for")?;
+    let same = view.jobs.iter().filter(|job| job.name == name).count();
+    let message = match same {
+        1 => return phase.jobs.iter().any(|job| job.name == name).then(|| name.to_string()),
+        0 if name == ask.job() => format!("{name}: a job cannot wait for itself"),
+        0 => format!("{}: waitee job {name} unknown", ask.job()),
+        _ => format!("{}: waitee job {name} is ambiguous", ask.job()),
+    };
+    ask.refuse("wait_for", message, "name one job that stands earlier in the file");
+    None
+}
+
+/// What several parts of a job depend on.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Directions.
+    pub direction: Direction,
+    /// Block sizes.
+    pub blocks: Blocks,
+    /// The engine.
+    pub engine: Engine,
+    /// The files.
+    pub files: Vec<Named>,
+    /// How much of them.
+    pub sizes: Sizes,
+}
+
+impl Found {
+    fn of(ask: &mut Ask<'_>, clones: u32, loader: &mut dyn Loader) -> Found {
+        let direction = Direction::of(ask);
+        let blocks = Blocks::of(ask, &direction);
+        let engine = Engine::of(ask);
+        let files = names::files(ask, &direction, clones, loader);
+        let scene = Scene { files: &files, blocks: &blocks, clones, sizeless: engine.sizeless };
+        let sizes = Sizes::of(ask, &scene);
+        Found { direction, blocks, engine, files, sizes }
+    }
+}
+
+/// The seed of a job's draws: its own, the same in every run, or another each time.
+fn seed(ask: &Ask<'_>, loader: &dyn Loader) -> u64 {
+    match ask.whole("randseed") {
+        Some(seed) => seed as u64,
+        None if ask.flag("randrepeat", true) || ask.flag("allrandrepeat", false) => SEED,
+        None => loader.now_unix_ns(),
+    }
+}

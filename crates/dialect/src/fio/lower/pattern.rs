@@ -1,0 +1,315 @@
+//! What is done where: the mix of directions, the way places are picked, which file comes next, what is inserted.
+
+use iodyno_model::{
+    Blend, Coverage, Directed, Every, Extent, FileOrder, Mix, Overlap, Pattern, Pick, Share, Span, Verb,
+    Window, Zone,
+};
+
+use super::Found;
+use super::ask::Ask;
+use super::direction::Direction;
+use super::number;
+use super::size::Sizes;
+
+/// The pattern of a job on its files.
+pub fn pattern(ask: &mut Ask<'_>, found: &Found) -> Pattern {
+    let Found { direction, blocks, sizes, .. } = found;
+    let pick = picks(ask, direction);
+    Pattern {
+        mix: mix(ask, direction),
+        coverage: coverage(ask, found, &pick),
+        pick,
+        size: blocks.size.clone(),
+        align_bytes: blocks.align.clone(),
+        span: span(sizes),
+        files: if found.files.len() > 1 { order(ask) } else { FileOrder::default() },
+        every: every(ask, direction),
+        overlap: match ask.flag("serialize_overlap", false) {
+            true => Overlap::Serialised,
+            false => Overlap::Allowed,
+        },
+        size_by_order: ask.flag("bs_is_seq_rand", false),
+        window: window(ask),
+    }
+}
+
+/// Where the files differ in length, each ends where its target says.
+fn span(sizes: &Sizes) -> Span {
+    let length = match sizes.parts.first() {
+        Some(Some(bytes)) if sizes.parts.iter().all(|part| *part == Some(*bytes)) => Extent::Bytes(*bytes),
+        _ => Extent::Rest,
+    };
+    let relative = [sizes.offset, sizes.increment].iter().any(|extent| matches!(extent, Extent::Percent(_)));
+    Span {
+        offset: sizes.offset,
+        length,
+        increment: sizes.increment,
+        align_bytes: if relative { sizes.offset_align } else { 0 },
+    }
+}
+
+/// Random blocks come once, whichever direction and size comes to them, unless a job says otherwise.
+fn coverage(ask: &mut Ask<'_>, found: &Found, pick: &Directed<Pick>) -> Coverage {
+    let Found { direction, blocks, .. } = found;
+    if !direction.random {
+        return Coverage::Once;
+    }
+    let aligned = blocks.align != Directed::default() && blocks.moves_align(direction);
+    if aligned && !ask.flag("norandommap", false) {
+        ask.note("ba", "Any use of blockalign= turns off randommap", "");
+    }
+    let skewed = [&pick.read, &pick.write, &pick.trim].into_iter().any(is_skewed);
+    let shift_register = ask.word("random_generator") == Some("lfsr");
+    match () {
+        () if aligned || skewed => Coverage::Repeating,
+        () if ask.flag("norandommap", false) && !shift_register => Coverage::Repeating,
+        () if direction.mixed() || !blocks.all_alike(direction) => Coverage::Together,
+        () => Coverage::Once,
+    }
+}
+
+/// `zonemode=strided`.
+fn window(ask: &mut Ask<'_>) -> Option<Window> {
+    match ask.word("zonemode") {
+        Some("strided") => {}
+        // Before it had a name, a zone size alone was enough.
+        None if ask.bytes("zonesize").is_some_and(|bytes| bytes > 0) => {}
+        _ => return None,
+    }
+    let Some(bytes) = ask.bytes("zonesize").filter(|bytes| *bytes > 0) else {
+        ask.refuse(
+            "zonemode",
+            "--zonesize must be specified when using --zonemode=strided",
+            "for example zonesize=1m",
+        );
+        return None;
+    };
+    let range_bytes = ask.bytes("zonerange").filter(|bytes| *bytes > 0).unwrap_or(bytes);
+    Some(Window { bytes, range_bytes, skip_bytes: ask.bytes("zoneskip").unwrap_or(0) })
+}
+
+fn mix(ask: &Ask<'_>, direction: &Direction) -> Mix {
+    if direction.mixed() {
+        return Mix::reads(reads_percent(ask));
+    }
+    match (direction.reads, direction.writes, direction.trims) {
+        (true, ..) => Mix::only(Verb::Read),
+        (_, true, true) => {
+            let share = |verb| Share { verb, weight: 50.0 };
+            Mix {
+                shares: vec![share(Verb::Trim), share(Verb::Write)],
+                in_turn: true,
+                ..Mix::only(Verb::Trim)
+            }
+        }
+        (_, true, _) => Mix::only(Verb::Write),
+        _ => Mix::only(Verb::Trim),
+    }
+}
+
+/// `rwmixread` and `rwmixwrite` overrule each other: the later one counts.
+fn reads_percent(ask: &Ask<'_>) -> f64 {
+    let (reads, writes) = (ask.position("rwmixread"), ask.position("rwmixwrite"));
+    match (reads > writes, ask.whole("rwmixread"), ask.whole("rwmixwrite")) {
+        (true, Some(percent), _) => percent as f64,
+        (false, _, Some(percent)) => 100.0 - percent as f64,
+        _ => 50.0,
+    }
+}
+
+fn picks(ask: &mut Ask<'_>, direction: &Direction) -> Directed<Pick> {
+    if !direction.random {
+        return Directed::same(if direction.gap == 0 { Pick::Sequential } else { Pick::Gap(direction.gap) });
+    }
+    let [read, write, trim] = distributions(ask);
+    let share = ask.triple("percentage_random").unwrap_or_default();
+    let blended = |pick: Pick, percent: Option<u64>| {
+        let pick = match percent {
+            Some(0) => Pick::Sequential,
+            Some(percent) if percent < 100 => Pick::Blend(vec![
+                Blend { percent: percent as f64, pick },
+                Blend { percent: 100.0 - percent as f64, pick: Pick::Sequential },
+            ]),
+            _ => pick,
+        };
+        match (direction.operations, direction.identical) {
+            (0 | 1, _) => pick,
+            (times, true) => Pick::Repeat { times, pick: Box::new(pick) },
+            (operations, false) => Pick::Runs { operations, pick: Box::new(pick) },
+        }
+    };
+    Directed {
+        read: blended(read, share.read),
+        write: blended(write, share.write),
+        trim: blended(trim, share.trim),
+    }
+}
+
+/// Whether some places come more often than others, which excludes that each comes once.
+fn is_skewed(pick: &Pick) -> bool {
+    match pick {
+        Pick::Zipf { .. } | Pick::Pareto { .. } | Pick::Normal { .. } | Pick::Zones(_) => true,
+        Pick::Blend(ways) => ways.iter().any(|way| is_skewed(&way.pick)),
+        Pick::Repeat { pick, .. } | Pick::Runs { pick, .. } => is_skewed(pick),
+        _ => false,
+    }
+}
+
+/// `random_distribution` for reads, writes and trims.
+fn distributions(ask: &mut Ask<'_>) -> [Pick; 3] {
+    let uniform = || [Pick::Uniform, Pick::Uniform, Pick::Uniform];
+    let Some(text) = ask.text("random_distribution") else { return uniform() };
+    let (name, arguments) = text.split_once([':', '=']).unwrap_or((text, ""));
+    let picked = match name.trim() {
+        "random" => return uniform(),
+        "zipf" | "pareto" | "normal" | "gauss" => {
+            skewed(name, arguments).map(|pick| [pick.clone(), pick.clone(), pick])
+        }
+        "zoned" | "zoned_abs" => zones(ask, name == "zoned_abs", arguments),
+        _ => Err("no such distribution".into()),
+    };
+    picked.unwrap_or_else(|reason| {
+        let hint = "random, zipf:1.2, pareto:0.2, normal:20, zoned:60/10:30/20:8/30:2/40 or zoned_abs:60/20g:40/100g";
+        ask.refuse("random_distribution", format!("`random_distribution={text}`: {reason}"), hint);
+        uniform()
+    })
+}
+
+/// Defaults of fio where the number is left out.
+const ZIPF_THETA: f64 = 1.1;
+const PARETO_H: f64 = 0.2;
+
+fn skewed(name: &str, arguments: &str) -> Result<Pick, String> {
+    let mut numbers = arguments.split(':').map(str::trim).filter(|part| !part.is_empty());
+    let first = numbers.next().map(|text| text.parse::<f64>().map_err(|_| format!("`{text}` is no number")));
+    let first = first.transpose()?;
+    let center = numbers.next().map(|text| text.parse::<f64>().map_err(|_| format!("`{text}` is no number")));
+    let center = center.transpose()?.filter(|center| *center >= 0.0);
+    if center.is_some_and(|center| center > 1.0) {
+        return Err("the centre lies between 0 and 1".into());
+    }
+    match name {
+        "zipf" => match first.unwrap_or(ZIPF_THETA) {
+            1.0 => Err("zipf input value 1.0 is not possible".into()),
+            theta if theta > 0.0 => Ok(Pick::Zipf { theta, center }),
+            _ => Err("theta is above 0".into()),
+        },
+        "pareto" => match first.unwrap_or(PARETO_H) {
+            h if h > 0.0 && h < 1.0 => Ok(Pick::Pareto { h, center }),
+            _ => Err("pareto input is out of range, it lies between 0 and 1".into()),
+        },
+        _ if center.is_some_and(|center| center != 0.5) => {
+            Err("a normal distribution around another place than the middle is not served yet".into())
+        }
+        _ => match first.unwrap_or(0.0) {
+            deviation_percent if deviation_percent > 0.0 && deviation_percent <= 100.0 => {
+                Ok(Pick::Normal { deviation_percent })
+            }
+            _ => Err("normal deviation lies between 0 and 100 percent".into()),
+        },
+    }
+}
+
+fn zones(ask: &Ask<'_>, absolute: bool, arguments: &str) -> Result<[Pick; 3], String> {
+    let parts = number::directions(arguments);
+    let mut picks = [Pick::Uniform, Pick::Uniform, Pick::Uniform];
+    for (pick, part) in picks.iter_mut().zip(parts) {
+        let Some(part) = part else { continue };
+        let mut zones = Vec::new();
+        for zone in part.split(':').filter(|zone| !zone.trim().is_empty()) {
+            let (share, extent) = zone.split_once('/').ok_or_else(|| format!("`{zone}` has no extent"))?;
+            let accesses_percent = percent(share)?;
+            let extent = match absolute {
+                true => {
+                    Extent::Bytes(number::bytes(extent, ask).ok_or_else(|| format!("`{extent}` is no size"))?)
+                }
+                false => Extent::Percent(percent(extent)?),
+            };
+            zones.push(Zone { accesses_percent, extent });
+        }
+        *pick = Pick::Zones(zones);
+    }
+    Ok(picks)
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').parse::<f64>().ok();
+    number
+        .filter(|percent| (0.0..=100.0).contains(percent))
+        .ok_or_else(|| format!("`{text}` is no percentage"))
+}
+
+/// `file_service_type`: round robin where nothing is said.
+fn order(ask: &mut Ask<'_>) -> FileOrder {
+    let text = ask.text("file_service_type").unwrap_or("roundrobin");
+    let (name, argument) = text.split_once(':').unwrap_or((text, ""));
+    let operations = argument.trim().parse::<u32>().unwrap_or(1).max(1);
+    let drawn = |pick| FileOrder::Drawn { pick: Box::new(pick), operations: 1 };
+    match name.trim() {
+        "roundrobin" => FileOrder::RoundRobin { operations },
+        "sequential" => FileOrder::InTurn,
+        "random" => FileOrder::Drawn { pick: Box::new(Pick::Uniform), operations },
+        "zipf" | "pareto" | "normal" | "gauss" => match skewed(name, argument) {
+            Ok(pick) => drawn(pick),
+            Err(reason) => {
+                ask.refuse(
+                    "file_service_type",
+                    format!("`file_service_type={text}`: {reason}"),
+                    "for example zipf:1.2",
+                );
+                FileOrder::default()
+            }
+        },
+        _ => {
+            ask.refuse(
+                "file_service_type",
+                format!("`file_service_type={text}`: no such order"),
+                "random, roundrobin, sequential, zipf, pareto, normal",
+            );
+            FileOrder::default()
+        }
+    }
+}
+
+/// What is inserted after every so many writes.
+fn every(ask: &mut Ask<'_>, direction: &Direction) -> Vec<Every> {
+    let mut inserted = Vec::new();
+    if !direction.writes {
+        return inserted;
+    }
+    for (name, verb) in [("fsync", Verb::Fsync), ("fdatasync", Verb::Fdatasync)] {
+        match ask.whole(name) {
+            Some(operations) if operations > 0 => {
+                inserted.push(Every { between: true, ..Every::new(verb, operations as u64) })
+            }
+            _ => {}
+        }
+    }
+    inserted.extend(range_syncs(ask));
+    inserted
+}
+
+/// `sync_file_range=wait_before,write:8`: words with their flags, and after how many writes.
+fn range_syncs(ask: &mut Ask<'_>) -> Option<Every> {
+    let text = ask.text("sync_file_range")?;
+    let (words, count) = text.rsplit_once(':').unwrap_or((text, ""));
+    let mut flags = 0;
+    for word in words.split(',').map(str::trim) {
+        flags |= match word {
+            "wait_before" => 1,
+            "write" => 2,
+            "wait_after" => 4,
+            _ => 0,
+        };
+    }
+    match count.trim().parse::<u64>() {
+        Ok(operations) if operations > 0 && flags > 0 => {
+            Some(Every { flags, ..Every::new(Verb::SyncFileRange, operations) })
+        }
+        _ => {
+            let message = format!("`sync_file_range={text}`: expected words and a number");
+            ask.refuse("sync_file_range", message, "for example sync_file_range=wait_before,write:8");
+            None
+        }
+    }
+}

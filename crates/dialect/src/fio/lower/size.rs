@@ -1,0 +1,238 @@
+//! How much of each file: `size`, `filesize`, `offset` and what is moved: `io_size`, `loops`.
+//!
+//! Follows fio's arithmetic: a size is divided among the files, what does not divide goes to the first ones block by
+//! block; percentages are of what is there. What is not there and was given no size is an error here, in fio's words.
+
+use iodyno_model::Extent;
+
+use super::super::value::Amount;
+use super::ask::Ask;
+use super::blocks::Blocks;
+use super::names::Named;
+
+/// How much of a job's files is used.
+#[derive(Clone, Debug, Default)]
+pub struct Sizes {
+    /// Of each file: the bytes that are worked on; none: to its end.
+    pub parts: Vec<Option<u64>>,
+    /// The length each file is laid out to; none: as it is.
+    pub ends: Vec<Option<u64>>,
+    /// Where work begins in each file.
+    pub offset: Extent,
+    /// What is added for each clone.
+    pub increment: Extent,
+    /// What percentages of the offset are rounded up to.
+    pub offset_align: u64,
+    /// The bytes one clone moves in one pass, where that can be told.
+    pub pass_bytes: Option<u64>,
+    /// Whether that is not simply everything once.
+    pub own_pass: bool,
+    /// Until the file system is full.
+    pub fill: bool,
+}
+
+/// What is known when sizes are asked for.
+pub struct Scene<'a> {
+    /// The files.
+    pub files: &'a [Named],
+    /// The blocks.
+    pub blocks: &'a Blocks,
+    /// How many clones.
+    pub clones: u32,
+    /// Whether the engine moves no data, so that no size is needed.
+    pub sizeless: bool,
+}
+
+impl Sizes {
+    /// What a job says.
+    pub fn of(ask: &mut Ask<'_>, scene: &Scene<'_>) -> Sizes {
+        let mut sizes = Sizes { fill: ask.flag("fill_device", false), ..Sizes::default() };
+        sizes.offsets(ask);
+        let there: u64 = scene.files.iter().map(Named::bytes).sum();
+        let given = given(ask);
+        let file_sizes = file_sizes(ask, scene.files.len());
+        if !sizes.known(ask, scene, there, &given, file_sizes.is_some()) {
+            return sizes;
+        }
+        sizes.divide(scene, there, &given, file_sizes);
+        sizes.lay_out(scene);
+        sizes.check(ask, scene);
+        sizes.amount_moved(ask);
+        sizes
+    }
+
+    fn offsets(&mut self, ask: &mut Ask<'_>) {
+        for name in ["offset", "offset_increment", "size", "io_size"] {
+            if let Some(Amount::Zones(_)) = ask.amount(name) {
+                ask.refuse(
+                    name,
+                    format!("`{name}` in zones needs zonemode=zbd, which is not served"),
+                    "give it in bytes",
+                );
+            }
+        }
+        self.offset = extent(ask.amount("offset")).unwrap_or_default();
+        self.increment = extent(ask.amount("offset_increment")).unwrap_or_default();
+        self.offset_align = ask.bytes("offset_align").unwrap_or(0);
+    }
+
+    /// Whether anything says how much there is.
+    fn known(
+        &self,
+        ask: &mut Ask<'_>,
+        scene: &Scene<'_>,
+        there: u64,
+        given: &Given,
+        files_given: bool,
+    ) -> bool {
+        let sized = given.bytes.is_some_and(|bytes| bytes > 0);
+        if there > 0 || sized || scene.sizeless || self.fill || files_given {
+            return true;
+        }
+        ask.refuse(
+            "size",
+            format!("{}: you need to specify size=", ask.job()),
+            "what the job works on is not there yet, or has no length of its own: say how much, e.g. size=1g",
+        );
+        false
+    }
+
+    /// Each file's part.
+    fn divide(&mut self, scene: &Scene<'_>, there: u64, given: &Given, file_sizes: Option<Vec<u64>>) {
+        let count = scene.files.len().max(1) as u64;
+        let start = self.start();
+        if let Some(file_sizes) = file_sizes {
+            self.parts = file_sizes.iter().map(|bytes| Some(bytes.saturating_sub(start))).collect();
+            self.ends = file_sizes.into_iter().map(Some).collect();
+        } else if self.fill {
+            self.parts = vec![None; scene.files.len()];
+        } else {
+            let total = given.bytes.unwrap_or(0);
+            let (each, least) = (total / count, scene.blocks.least());
+            let extra = (total - each * count) / least;
+            let part = |index: u64| each + if index < extra { least } else { 0 };
+            self.parts = (0..scene.files.len() as u64)
+                .map(|index| Some(part(index)).filter(|part| *part > 0))
+                .collect();
+        }
+        if let Some(percent) = given.percent {
+            for (part, file) in self.parts.iter_mut().zip(scene.files) {
+                let whole = part.unwrap_or_else(|| file.bytes());
+                let share = (whole as f64 * percent / 100.0) as u64;
+                let share = share - share % scene.blocks.least();
+                *part = (percent < 100.0 && whole > 0).then_some(share).or(*part);
+            }
+        }
+        let _ = there;
+    }
+
+    /// How long files must be.
+    fn lay_out(&mut self, scene: &Scene<'_>) {
+        if !self.ends.is_empty() {
+            return;
+        }
+        let shared = |file: &Named| !file.own && scene.clones > 1;
+        let end = |(part, file): (&Option<u64>, &Named)| {
+            let last = if shared(file) { u64::from(scene.clones - 1) } else { 0 };
+            let increment = if let Extent::Bytes(bytes) = self.increment { bytes } else { 0 };
+            part.map(|part| part.saturating_add(self.start()).saturating_add(increment.saturating_mul(last)))
+        };
+        self.ends = self.parts.iter().zip(scene.files).map(end).collect();
+    }
+
+    /// The first byte, where it is given in bytes.
+    pub fn start(&self) -> u64 {
+        if let Extent::Bytes(bytes) = self.offset { bytes } else { 0 }
+    }
+
+    fn check(&self, ask: &mut Ask<'_>, scene: &Scene<'_>) {
+        let least = scene.blocks.least();
+        let known: Option<Vec<u64>> = self.parts.iter().copied().collect();
+        let total = known.map(|parts| parts.iter().sum::<u64>());
+        if let Some(total) = total
+            && total > 0
+            && total < least
+            && !scene.sizeless
+        {
+            let message =
+                format!("size too small, must not be less than minimum block size: {total} < {least}");
+            ask.refuse("size", message, "a larger size, or a smaller block size (bs)");
+        }
+        for file in scene.files {
+            let bytes = file.bytes();
+            if bytes > 0 && !file.is_file() && self.start() >= bytes {
+                let message = format!("{}: you need to specify valid offset={}", ask.job(), self.start());
+                ask.refuse("offset", message, format!("{} ends at {bytes} bytes", file.path));
+                return;
+            }
+        }
+    }
+
+    /// What one pass moves.
+    fn amount_moved(&mut self, ask: &mut Ask<'_>) {
+        let known: Option<Vec<u64>> = self.parts.iter().copied().collect();
+        let total = known.map(|parts| parts.iter().sum::<u64>()).filter(|total| *total > 0);
+        self.pass_bytes = total;
+        match ask.amount("io_size") {
+            Some(Amount::Bytes(bytes)) if bytes > 0 => {
+                self.own_pass = total != Some(bytes);
+                self.pass_bytes = Some(bytes);
+            }
+            Some(Amount::Percent(percent)) if percent < 100.0 => match total {
+                Some(total) => {
+                    self.own_pass = true;
+                    self.pass_bytes = Some((total as f64 * percent / 100.0) as u64);
+                }
+                None => ask.refuse(
+                    "io_size",
+                    "a percentage of a size that is not known yet",
+                    "give size in bytes, or io_size in bytes",
+                ),
+            },
+            _ => {}
+        }
+    }
+}
+
+/// What `size` says.
+struct Given {
+    bytes: Option<u64>,
+    percent: Option<f64>,
+}
+
+fn given(ask: &Ask<'_>) -> Given {
+    match ask.amount("size") {
+        Some(Amount::Bytes(bytes)) => Given { bytes: Some(bytes).filter(|bytes| *bytes > 0), percent: None },
+        Some(Amount::Percent(percent)) => Given { bytes: None, percent: Some(percent) },
+        _ => Given { bytes: None, percent: None },
+    }
+}
+
+fn extent(amount: Option<Amount>) -> Option<Extent> {
+    match amount? {
+        Amount::Bytes(0) | Amount::Zones(_) => None,
+        Amount::Bytes(bytes) => Some(Extent::Bytes(bytes)),
+        Amount::Percent(percent) => Some(Extent::Percent(percent)),
+    }
+}
+
+/// `filesize`: one size for all, or a range from which each file's is drawn.
+fn file_sizes(ask: &mut Ask<'_>, count: usize) -> Option<Vec<u64>> {
+    let text = ask.text("filesize")?;
+    let Some((low, high)) = super::number::range(text, ask) else {
+        let message = format!("`filesize={text}`: expected a size or a range of sizes");
+        ask.refuse("filesize", message, "for example filesize=1m or filesize=4k-1m");
+        return None;
+    };
+    if low == 0 && high == 0 {
+        return None;
+    }
+    let mut state = ask.whole("randseed").unwrap_or(1) as u64 ^ 0x9e37_79b9_7f4a_7c15;
+    let mut draw = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    };
+    Some((0..count).map(|_| low + ((u128::from(draw()) * u128::from(high - low + 1)) >> 64) as u64).collect())
+}

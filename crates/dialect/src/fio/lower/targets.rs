@@ -1,0 +1,113 @@
+//! Files as targets: how they are opened, what must be there before, and what is left of them.
+
+use iodyno_model::{
+    Advice, Direct, Extent, FileLock, Open, OpenSync, Prepare, Target, TargetKind, WriteLife,
+};
+
+use super::Found;
+use super::ask::Ask;
+use super::direction::Direction;
+use super::engine::Engine;
+use super::names::Named;
+use crate::PathKind;
+
+/// The targets of a job, in the order of its files.
+pub fn targets(ask: &mut Ask<'_>, found: &Found) -> Vec<Target> {
+    let Found { direction, engine, files, sizes, .. } = found;
+    let open = open(ask, direction, engine);
+    let prepare = layout(ask, direction, engine);
+    let ends = sizes.ends.iter().copied().chain(std::iter::repeat(None));
+    let target = |(file, end): (&Named, Option<u64>)| Target {
+        name: file.path.clone(),
+        kind: kind(file, end, engine),
+        open: opened(file, &open),
+        prepare: if file.is_file() && end.is_some() { prepare } else { Prepare::AsItIs },
+        remove: file.is_file() && ask.flag("unlink", false),
+        origin: file.origin.clone(),
+    };
+    files.iter().zip(ends).map(target).collect()
+}
+
+/// What a file is; without an end given, what it has.
+fn kind(file: &Named, end: Option<u64>, engine: &Engine) -> TargetKind {
+    if engine.diskless {
+        return TargetKind::Nothing { bytes: end.unwrap_or_else(|| file.bytes()) };
+    }
+    match (file.stream, file.kind()) {
+        (Some(output), _) => TargetKind::Descriptor { number: u32::from(output) },
+        (None, PathKind::BlockDevice) => TargetKind::Device { path: file.path.clone() },
+        (None, PathKind::File) => {
+            TargetKind::File { path: file.path.clone(), size: end.map_or(Extent::Rest, Extent::Bytes) }
+        }
+        // Character devices and pipes have no length that could be cut.
+        (None, _) => TargetKind::File { path: file.path.clone(), size: Extent::Rest },
+    }
+}
+
+/// What only files have.
+fn opened(file: &Named, open: &Open) -> Open {
+    let plain = file.is_file();
+    Open {
+        create: open.create && plain,
+        advice: if plain || file.kind() == PathKind::BlockDevice { open.advice } else { Advice::No },
+        invalidate: open.invalidate && matches!(file.kind(), PathKind::File | PathKind::BlockDevice),
+        ..open.clone()
+    }
+}
+
+fn open(ask: &Ask<'_>, direction: &Direction, engine: &Engine) -> Open {
+    let creates = direction.changes() || ask.flag("create_on_open", false);
+    Open {
+        create: creates && ask.flag("allow_file_create", true),
+        direct: if is_direct(ask) { Direct::Yes } else { Direct::No },
+        sync: match ask.word("sync") {
+            Some("sync" | "1") => OpenSync::All,
+            Some("dsync") => OpenSync::Data,
+            _ => OpenSync::No,
+        },
+        advice: match ask.word("fadvise_hint") {
+            _ if engine.diskless => Advice::No,
+            Some("0" | "none") => Advice::No,
+            Some("random") => Advice::Random,
+            Some("sequential") => Advice::Sequential,
+            Some("noreuse") => Advice::NoReuse,
+            _ => Advice::AsPicked,
+        },
+        write_life: match ask.word("write_hint") {
+            Some("short") => Some(WriteLife::Short),
+            Some("medium") => Some(WriteLife::Medium),
+            Some("long") => Some(WriteLife::Long),
+            Some("extreme") => Some(WriteLife::Extreme),
+            _ => None,
+        },
+        lock: match ask.word("lockfile") {
+            Some("exclusive") => FileLock::Exclusive,
+            Some("readwrite") => FileLock::ReadWrite,
+            _ => FileLock::No,
+        },
+        invalidate: ask.flag("invalidate", true) && !ask.flag("pre_read", false) && !engine.diskless,
+        ..Open::default()
+    }
+}
+
+/// `direct`, and its opposite `buffered`: the later one counts.
+pub fn is_direct(ask: &Ask<'_>) -> bool {
+    match (ask.position("direct"), ask.position("buffered")) {
+        (direct, buffered) if buffered > direct => !ask.flag("buffered", true),
+        _ => ask.flag("direct", false) || ask.flag("atomic", false),
+    }
+}
+
+/// What must be there before: reads need blocks with data, writes get their space.
+fn layout(ask: &mut Ask<'_>, direction: &Direction, engine: &Engine) -> Prepare {
+    if engine.diskless || ask.flag("create_on_open", false) || !ask.flag("allow_file_create", true) {
+        return Prepare::AsItIs;
+    }
+    let whole = direction.reads || ask.flag("overwrite", false) || engine.cannot_extend;
+    match ask.word("fallocate").unwrap_or("native") {
+        _ if whole && !ask.flag("file_append", false) => Prepare::Filled,
+        "none" | "0" => Prepare::Empty,
+        "truncate" => Prepare::Sparse,
+        _ => Prepare::Reserved,
+    }
+}

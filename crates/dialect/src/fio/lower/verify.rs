@@ -1,0 +1,130 @@
+//! `verify` and its kin: what blocks carry, when they are read back, what is kept of it.
+
+use iodyno_model::{Checksum, HeaderStamp, Stamp, Template, TrimBack, Verify, VerifyState, VerifyWhen};
+
+use super::Found;
+use super::ask::Ask;
+use super::template;
+use crate::Loader;
+
+/// How a job's blocks are checked; `None`: they are not. `number` is that of the first clone, from 0.
+pub fn verify(
+    ask: &mut Ask<'_>,
+    found: &Found,
+    number: u32,
+    clones: u32,
+    loader: &mut dyn Loader,
+) -> Option<Verify> {
+    let stamp = stamp(ask, loader)?;
+    let direction = &found.direction;
+    let shared = found.files.iter().any(|file| !file.own && file.is_file());
+    if direction.writes && clones > 1 && shared && !found.engine.diskless {
+        let message = "multiple writers may overwrite blocks that belong to other jobs. This can cause \
+                       verification failures.";
+        ask.note("verify", message, "");
+    }
+    Some(Verify {
+        stamp,
+        when: when(ask, direction.writes),
+        interval_bytes: ask
+            .bytes("verify_interval")
+            .or_else(|| ask.whole("verify_interval").map(|bytes| bytes as u64))
+            .unwrap_or(0),
+        fatal: ask.flag("verify_fatal", false),
+        helpers: ask.count("verify_async").unwrap_or(0),
+        helper_cpus: ask.text("verify_async_cpus").and_then(super::placement::list).unwrap_or_default(),
+        only: ask.flag("verify_only", false) && direction.writes,
+        dump: ask.flag("verify_dump", false),
+        trim: trims(ask),
+        state: Some(state(ask)).filter(|state| state.save || state.load),
+        first_worker: number,
+    })
+}
+
+fn stamp(ask: &mut Ask<'_>, loader: &mut dyn Loader) -> Option<Stamp> {
+    let word = ask.word("verify")?;
+    let pattern = match ask.text("verify_pattern") {
+        Some(text) => match template::parse(text, loader) {
+            Ok(template) => Some(template),
+            Err(reason) => {
+                ask.refuse("verify_pattern", format!("`verify_pattern={text}`: {reason}"), template::HINT);
+                None
+            }
+        },
+        None => None,
+    };
+    let checksum = match word {
+        "0" | "none" => return None,
+        "1" | "md5" => Checksum::Md5,
+        "null" => return Some(Stamp::Nothing),
+        "pattern" => match pattern {
+            Some(template) => return Some(Stamp::Pattern(template)),
+            None => {
+                ask.refuse(
+                    "verify",
+                    "verify=pattern needs verify_pattern",
+                    "for example verify_pattern=0xdeadbeef",
+                );
+                return None;
+            }
+        },
+        "crc32c-intel" => Checksum::Crc32c,
+        // fio keeps `meta` as a word; its header is in every block anyway.
+        name => match Checksum::named(name) {
+            Some(checksum) => checksum,
+            None => {
+                let known: Vec<_> = Checksum::ALL.iter().map(|checksum| checksum.name()).collect();
+                ask.refuse("verify", format!("`verify={name}`: no such check"), known.join(" "));
+                return None;
+            }
+        },
+    };
+    Some(Stamp::Header(HeaderStamp {
+        offset_bytes: ask.whole("verify_offset").unwrap_or(0).max(0) as u64,
+        pattern,
+        seed_checked: ask.flag("verify_header_seed", true),
+        number_checked: ask.flag("verify_write_sequence", true),
+        ..HeaderStamp::new(checksum)
+    }))
+}
+
+/// The template of all zeros that a pattern of nothing stands for.
+pub fn zeros() -> Template {
+    Template { bytes: vec![0], offsets: Vec::new() }
+}
+
+fn when(ask: &Ask<'_>, writes: bool) -> VerifyWhen {
+    if !writes {
+        return VerifyWhen::OnRead;
+    }
+    if !ask.flag("do_verify", true) {
+        return VerifyWhen::Never;
+    }
+    match ask.whole("verify_backlog").filter(|writes| *writes > 0) {
+        Some(writes) => VerifyWhen::Backlog {
+            writes: writes as u64,
+            batch: ask.whole("verify_backlog_batch").unwrap_or(0).max(0) as u64,
+        },
+        None => VerifyWhen::AfterWrites,
+    }
+}
+
+fn trims(ask: &Ask<'_>) -> Option<TrimBack> {
+    let percent = ask.whole("trim_percentage").filter(|percent| *percent > 0)?;
+    let backlog = ask.whole("trim_backlog").unwrap_or(0).max(0) as u64;
+    Some(TrimBack {
+        percent: percent.min(100) as u8,
+        every_writes: backlog.max(1),
+        batch: ask.whole("trim_backlog_batch").unwrap_or(0).max(0) as u64,
+        reads_zero: ask.flag("trim_verify_zero", true),
+    })
+}
+
+fn state(ask: &Ask<'_>) -> VerifyState {
+    VerifyState {
+        path: format!("local-{}-{{worker}}-verify.state", ask.job()),
+        name: ask.job().into(),
+        save: ask.flag("verify_state_save", true),
+        load: ask.flag("verify_state_load", false),
+    }
+}

@@ -1,0 +1,82 @@
+//! What the reporters need of each job beside the plan: its words, its figures, its log files.
+
+use iodyno_model::{Directed, ErrorPolicy, Job, Rate};
+
+use super::super::settings::Given;
+use super::super::view::JobView;
+use super::Found;
+use super::ask::Ask;
+use super::figures;
+
+/// What lowering has found out about a job.
+pub struct Known<'a> {
+    /// Its plan.
+    pub job: &'a Job,
+    /// What it was made from.
+    pub found: &'a Found,
+    /// Phase and index.
+    pub place: (usize, usize),
+    /// Reporting group.
+    pub group: u32,
+    /// The number of the first clone, from 1.
+    pub first_number: u32,
+}
+
+/// The view of a job.
+pub fn view(ask: &mut Ask<'_>, known: &Known<'_>) -> JobView {
+    let own = |given: &&Given| !given.global && given.entry.name != "name";
+    JobView {
+        phase: known.place.0,
+        job: known.place.1,
+        name: known.job.name.clone(),
+        description: ask.text("description").unwrap_or_default().into(),
+        clones: known.job.workers,
+        group: known.group,
+        group_reporting: ask.flag("group_reporting", false),
+        options: options(ask.settings.given.iter().filter(own)),
+        direction: known.found.direction.word,
+        blocks: known.found.blocks.ends.clone(),
+        engine: known.found.engine.word.clone(),
+        depth: known.job.depth.most,
+        threads: ask.flag("thread", false),
+        asynchronous: known.found.engine.asynchronous,
+        runtime_ns: known.job.limit.time_ns.map(|ns| ns + known.job.limit.ramp_ns),
+        bytes_planned: known.found.sizes.pass_bytes,
+        figures: figures::figures(ask),
+        logs: figures::logs(ask, known.first_number),
+        verifies: known.job.payload.verify.is_some(),
+        latency_target: known
+            .job
+            .pace
+            .latency_target
+            .as_ref()
+            .map_or((0, 0, 100.0), |target| (target.latency_ns, target.window_ns, target.percent)),
+        counts_errors: known.job.errors != ErrorPolicy::Stop,
+        rate: Directed {
+            read: rate(known.job.pace.rate.read),
+            write: rate(known.job.pace.rate.write),
+            trim: rate(known.job.pace.rate.trim),
+        },
+    }
+}
+
+/// Bytes and operations per second.
+fn rate(rate: Rate) -> (u64, u64) {
+    match rate {
+        Rate::Unlimited => (0, 0),
+        Rate::Bytes(bytes) => (bytes, 0),
+        Rate::Operations(operations) => (0, operations as u64),
+    }
+}
+
+/// Options once each, the last mention, in the order of their first.
+fn options<'a>(given: impl Iterator<Item = &'a Given>) -> Vec<(String, String)> {
+    let mut options: Vec<(String, String)> = Vec::new();
+    for given in given {
+        match options.iter_mut().find(|(name, _)| name == given.entry.name) {
+            Some(option) => option.1 = given.text.clone(),
+            None => options.push((given.entry.name.into(), given.text.clone())),
+        }
+    }
+    options
+}

@@ -1,0 +1,134 @@
+//! Options that belong to one engine or a few.
+//!
+//! Those of engines that are not here are refused with their engine.
+
+use super::{MOST, Row, flag, path, switch, text, whole, word, words};
+
+const ASYNC: &[&str] = &["io_uring", "libaio"];
+const RING: &[&str] = &["io_uring"];
+const PV2: &[&str] = &["pvsync2"];
+const NET: &[&str] = &["net"];
+const EXEC: &[&str] = &["exec"];
+const SG: &[&str] = &["sg"];
+
+/// Options of engines that are here.
+pub const ROWS: &[Row] = &[
+    switch("hipri", "wait for completions by polling").of(&["io_uring", "pvsync2", "sg"]),
+    whole("hipri_percentage", 0, 100, "how many I/Os are polled for").or("100").of(PV2),
+    whole("uncached", 0, 1, "buffered, but leave no pages behind").of(&["io_uring", "pvsync2"]),
+    flag("nowait", "fail rather than wait").of(&["io_uring", "libaio", "pvsync2"]),
+    whole("cmdprio_percentage", 0, 100, "how many I/Os have the other priority").of(ASYNC),
+    whole("cmdprio_class", 1, 3, "their class").of(ASYNC).below(1),
+    whole("cmdprio", 0, 7, "their priority").of(ASYNC).below(1),
+    whole("cmdprio_hint", 0, 1023, "their hint").of(ASYNC).below(1),
+    text("cmdprio_bssplit", "BYTES/PERCENT[/CLASS/PRIO][:…]", "priorities by size").of(ASYNC).below(1),
+    switch("fixedbufs", "register the buffers").of(RING),
+    switch("registerfiles", "register the files").of(RING),
+    switch("sqthread_poll", "a kernel thread submits").of(RING),
+    whole("sqthread_poll_cpu", 0, MOST, "where that thread runs").of(RING).below(1),
+    whole("nonvectored", -1, MOST, "plain reads and writes rather than vectors of one").or("-1").of(RING),
+    whole("force_async", 0, MOST, "every Nth I/O by a kernel worker").of(RING),
+    switch("userspace_reap", "read completions from memory without a system call").of(&["libaio"]),
+    whole("thp", 0, 1, "transparent huge pages for the mapping").of(&["mmap"]),
+    whole("cpuload", 0, 100, "percentage of the processor that is burnt").of(&["cpuio"]),
+    whole("cpuchunks", 0, MOST, "length of a burst in us").or("50000").of(&["cpuio"]).below(1),
+    word("cpumode", words::BURNERS, "what it computes").or("noop").of(&["cpuio"]),
+    flag("exit_on_io_done", "end when the other jobs do").of(&["cpuio"]),
+    text("hostname", "HOST", "whom to connect to").of(&["net", "netsplice", "rdma", "nfs"]),
+    whole("port", 1, 65535, "the port").of(&["net", "netsplice", "rdma"]),
+    word("protocol", words::PROTOCOLS, "which protocol").also(&["proto"]).or("tcp").of(NET),
+    flag("nodelay", "TCP_NODELAY").of(NET),
+    switch("listen", "wait for connections").of(NET),
+    switch("pingpong", "answer each message").of(NET),
+    text("interface", "ADDRESS", "the interface for multicast").of(NET),
+    whole("ttl", 0, 255, "how far multicast goes").or("1").of(NET),
+    whole("window_size", 0, MOST, "socket buffers in bytes").of(NET),
+    whole("mss", 0, MOST, "largest TCP segment").of(NET),
+    word("stat_type", words::STATS, "which call").or("stat").of(&["filestat", "dirstat"]),
+    path("program", "FILE", "what is run").of(EXEC),
+    text("arguments", "TEXT", "with which arguments").of(EXEC),
+    whole("grace_time", 0, MOST, "seconds before it is killed").or("1").of(EXEC),
+    flag("std_redirect", "its output goes to files").or("1").of(EXEC),
+    flag("readfua", "reads reach the medium").of(SG),
+    flag("writefua", "writes reach the medium").of(SG),
+    word("sg_write_mode", words::SCSI_WRITES, "which command writes").or("write").of(SG),
+    whole("stream_id", 0, MOST, "stream of WRITE STREAM(16)").or("0").of(SG),
+];
+
+const ABSENT_ENGINE: &str = "its engine is not here";
+const OTHER: &str = "see what ioengine= says of the engine";
+
+const fn absent(row: Row, engines: &'static [&'static str]) -> Row {
+    row.of(engines).refused(ABSENT_ENGINE, OTHER)
+}
+
+const GLUSTER: &[&str] = &["gfapi", "gfapi_async"];
+const CEPH: &[&str] = &["rbd", "rados"];
+const HTTP: &[&str] = &["http"];
+const CMD: &[&str] = &["io_uring_cmd"];
+const XNVME: &[&str] = &["xnvme"];
+const BLKIO: &[&str] = &["libblkio"];
+
+/// Options of engines that are not.
+pub const ABSENT: &[Row] = &[
+    absent(word("cmd_type", words::COMMANDS, "kind of command").or("nvme"), CMD),
+    absent(path("donorname", "FILE", "the file that gives blocks"), &["e4defrag"]),
+    absent(whole("inplace", 0, 1, "allocate while moving"), &["e4defrag"]),
+    absent(text("volume", "NAME", "the volume"), GLUSTER),
+    absent(text("brick", "HOST", "a server of it"), GLUSTER),
+    absent(flag("single-instance", "one connection for all"), GLUSTER),
+    absent(flag("skip_bad", "pass over bad blocks"), &["mtd"]),
+    absent(text("uri", "URI", "the export"), &["nbd"]),
+    absent(text("bindname", "HOST", "own address"), &["rdma"]),
+    absent(word("verb", words::VERBS, "which verb").or("write"), &["rdma"]),
+    absent(text("clustername", "NAME", "the cluster"), CEPH),
+    absent(text("rbdname", "NAME", "the image"), CEPH),
+    absent(text("pool", "NAME", "the pool"), CEPH),
+    absent(text("clientname", "NAME", "as whom"), CEPH),
+    absent(path("conf", "FILE", "the configuration").or("/etc/ceph/ceph.conf"), CEPH),
+    absent(flag("busy_poll", "poll for completions"), CEPH),
+    absent(flag("touch_objects", "create objects first").or("1"), CEPH),
+    absent(text("nfs_url", "URL", "the export"), &["nfs"]),
+    absent(text("namenode", "HOST", "the name node"), &["libhdfs"]),
+    absent(text("hdfsdirectory", "DIR", "where files lie"), &["libhdfs"]),
+    absent(whole("chunk_size", 0, MOST, "size of a file"), &["libhdfs"]),
+    absent(flag("hdfs_use_direct", "read past the checksums"), &["libhdfs"]),
+    absent(switch("https", "encrypted"), HTTP),
+    absent(text("http_host", "HOST", "the store"), HTTP),
+    absent(text("http_user", "NAME", "as whom"), HTTP),
+    absent(text("http_pass", "TEXT", "with which password"), HTTP),
+    absent(text("http_mode", "webdav|swift|s3", "which protocol").or("webdav"), HTTP),
+    absent(text("http_s3_key", "TEXT", "the secret key"), HTTP),
+    absent(text("http_s3_keyid", "TEXT", "the key's name"), HTTP),
+    absent(text("http_s3_region", "NAME", "the region").or("us-east-1"), HTTP),
+    absent(text("http_s3_sse_customer_key", "TEXT", "the encryption key"), HTTP),
+    absent(text("http_s3_sse_customer_algorithm", "NAME", "how it encrypts").or("AES256"), HTTP),
+    absent(text("http_s3_storage_class", "NAME", "the storage class").or("STANDARD"), HTTP),
+    absent(text("http_s3_security_token", "TEXT", "a session's token"), HTTP),
+    absent(text("http_swift_auth_token", "TEXT", "the token"), HTTP),
+    absent(whole("http_verbose", 0, MOST, "how much is said").or("0"), HTTP),
+    absent(text("http_object_mode", "block|range", "objects for blocks or ranges").or("block"), HTTP),
+    absent(text("svcl", "NAME", "label of the service"), &["dfs"]),
+    absent(text("cont", "NAME", "the container"), &["dfs"]),
+    absent(text("object_class", "NAME", "class of objects"), &["dfs"]),
+    absent(switch("xnvme_async", "the asynchronous way"), XNVME),
+    absent(text("xnvme_sync", "WORD", "the synchronous way"), XNVME),
+    absent(text("xnvme_admin", "WORD", "the way of admin commands"), XNVME),
+    absent(text("xnvme_be", "WORD", "the back end"), XNVME),
+    absent(text("xnvme_mem", "WORD", "whose memory"), XNVME),
+    absent(whole("xnvme_dev_nsid", 0, MOST, "the name space"), XNVME),
+    absent(text("xnvme_dev_subnqn", "NAME", "the subsystem"), XNVME),
+    absent(switch("xnvme_iovec", "vectors"), XNVME),
+    absent(text("libblkio_driver", "NAME", "the driver"), BLKIO),
+    absent(path("libblkio_path", "PATH", "the device"), BLKIO),
+    absent(text("libblkio_pre_connect_props", "LIST", "properties before connecting"), BLKIO),
+    absent(whole("libblkio_num_entries", 1, MOST, "entries of a queue"), BLKIO),
+    absent(whole("libblkio_queue_size", 1, MOST, "length of a queue"), BLKIO),
+    absent(text("libblkio_pre_start_props", "LIST", "properties before starting"), BLKIO),
+    absent(switch("libblkio_vectored", "vectors"), BLKIO),
+    absent(switch("libblkio_write_zeroes_on_trim", "trims write zeros"), BLKIO),
+    absent(text("libblkio_wait_mode", "block|eventfd|loop", "how completions are waited for"), BLKIO),
+    absent(switch("libblkio_force_enable_completion_eventfd", "event file anyway"), BLKIO),
+    absent(text("cuda_io", "cufile|posix", "which way").or("cufile"), &["libcufile"]),
+    absent(text("rocm_io", "hipfile|posix", "which way").or("hipfile"), &["libhipfile"]),
+];

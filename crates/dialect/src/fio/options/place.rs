@@ -1,0 +1,36 @@
+//! Options about where and as whom workers run: processors, memory, priorities, users, control groups.
+//!
+//! Refuses a GPU.
+
+use super::{MOST, Reading, Row, bytes, flag, path, row, switch, text, whole, word, words};
+use crate::option::Kind;
+
+/// The rows.
+pub const ROWS: &[Row] = &[
+    bytes("lockmem", 0, MOST, "pin so much memory, so that less is left for caches").or("0"),
+    whole("nice", -20, 19, "processor priority").or("0"),
+    whole("prio", 0, 7, "I/O priority, 0 the highest"),
+    whole("prioclass", 0, 3, "I/O class: 1 real time, 2 best effort, 3 idle"),
+    whole("priohint", 0, 1023, "I/O hint beside the priority"),
+    row("cpumask", Kind::Whole(0, MOST), "MASK", Reading::Whole(0, MOST), "processors, a bit each"),
+    text("cpus_allowed", "CPUS", "processors: 0-3,8"),
+    word("cpus_allowed_policy", words::SHARINGS, "whether clones share them").or("shared").below(1),
+    text("numa_cpu_nodes", "NODES", "processors of these nodes"),
+    text(
+        "numa_mem_policy",
+        "MODE[:NODES]",
+        "where memory comes from: default, prefer, bind, interleave, local",
+    ),
+    switch("thread", "workers are threads; without it processes"),
+    row("hugepage-size", Kind::Bytes, "BYTES", Reading::Bytes(0, MOST), "size of a huge page").or("2097152"),
+    word("profile", words::PROFILES, "a built-in set of jobs")
+        .refused("profiles are not done", "write its jobs out"),
+    path("cgroup", "NAME", "run in this control group"),
+    flag("cgroup_nodelete", "leave the group behind").below(1),
+    whole("cgroup_weight", 100, 1000, "the group's share of I/O").below(1),
+    whole("uid", 0, MOST, "run as this user"),
+    whole("gid", 0, MOST, "run as this group"),
+    text("comm", "NAME", "what workers are called in lists of processes"),
+    whole("gpu_dev_id", 0, MOST, "the graphics processor")
+        .refused("GPU memory is not known here", "leave it out"),
+];

@@ -1,0 +1,74 @@
+//! What fio says before it measures: each job in a line, the version, how many start, and which files are laid out.
+
+use iodyno_model::Plan;
+
+use super::number::bytes;
+use crate::fio::view::{JobView, View};
+
+/// Everything up to the start.
+pub fn banner(view: &View) -> String {
+    let mut text: String = view.jobs.iter().map(job).collect();
+    text += &format!("{}\n", view.style.version);
+    text + &starting(view)
+}
+
+fn job(job: &JobView) -> String {
+    // cpuio moves no data and says what it does when it starts.
+    if job.engine == "cpuio" {
+        return if job.clones > 1 { "...\n".into() } else { String::new() };
+    }
+    let (digits, binary) = (job.figures.significant_figures, job.figures.kb_base == 1024);
+    let range = |(least, most): (u64, u64)| {
+        format!("{}-{}", bytes(least, digits, binary), bytes(most, digits, binary))
+    };
+    let more = if job.clones > 1 { "...\n" } else { "" };
+    format!(
+        "{}: (g={}): rw={}, bs=(R) {}, (W) {}, (T) {}, ioengine={}, iodepth={}\n{more}",
+        job.name,
+        job.group,
+        job.direction,
+        range(job.blocks.read),
+        range(job.blocks.write),
+        range(job.blocks.trim),
+        job.engine,
+        job.depth
+    )
+}
+
+fn starting(view: &View) -> String {
+    let count = |threads: bool| -> u32 {
+        view.jobs.iter().filter(|job| job.threads == threads).map(|job| job.clones).sum()
+    };
+    let named = |count: u32, name: &str, plural: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {name}")),
+        count => Some(format!("{count} {name}{plural}")),
+    };
+    let kinds = [named(count(true), "thread", "s"), named(count(false), "process", "es")];
+    format!("Starting {}\n", kinds.into_iter().flatten().collect::<Vec<_>>().join(" and "))
+}
+
+/// The line about files that are laid out, when it begins.
+pub fn laying_out(view: &View, plan: &Plan, target: &str, total_bytes: u64) -> String {
+    let mut owner = None;
+    let mut files = 1;
+    for job in &view.jobs {
+        let planned = plan.phases.get(job.phase).and_then(|phase| phase.jobs.get(job.job));
+        let targets = planned.map_or(&[][..], |job| job.targets.as_slice());
+        let found =
+            targets.iter().filter_map(|index| plan.targets.get(*index)).find(|one| one.name == target);
+        if let Some(found) = found {
+            if let iodyno_model::TargetKind::FileSet { items, .. } = &found.kind {
+                files = items.count.max(1);
+            }
+            owner = Some(job.name.as_str());
+            break;
+        }
+    }
+    let name = owner.unwrap_or(target);
+    let mib = total_bytes >> 20;
+    match files {
+        1 => format!("{name}: Laying out IO file (1 file / {mib}MiB)\n"),
+        files => format!("{name}: Laying out IO files ({files} files / total {mib}MiB)\n"),
+    }
+}

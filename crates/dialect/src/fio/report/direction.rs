@@ -1,0 +1,161 @@
+//! What is reported of one direction: counts, rates, and the three latencies that fio tells apart.
+
+use iodyno_model::{Histogram, Kind, Line, Tally, WorkerRecord};
+
+use super::samples::{self, Samples};
+use crate::fio::view::JobView;
+
+/// Everything about reads, writes or trims of one reported job, or about all of them as one.
+#[derive(Clone, Debug, Default)]
+pub struct Direction {
+    /// Bytes moved.
+    pub bytes: u64,
+    /// The longest that a worker moved any, ms, rounded up; 0: none did.
+    pub runtime_ms: u64,
+    /// Operations handed over, failed ones too.
+    pub issued: u64,
+    /// Operations that succeeded.
+    pub done: u64,
+    /// Operations that moved less than was asked.
+    pub short: u64,
+    /// Until the kernel had it (`slat`), ns.
+    pub submission: Histogram,
+    /// From there to the completion (`clat`), ns.
+    pub completion: Histogram,
+    /// From the start to the completion (`lat`), ns.
+    pub latency: Histogram,
+    /// From the intended start, where there was one, ns.
+    pub intended: Option<Histogram>,
+    /// Bandwidth, KiB/s.
+    pub bandwidth: Samples,
+    /// Operations per second.
+    pub rate: Samples,
+}
+
+/// The directions in fio's order.
+pub const KINDS: [Kind; 3] = [Kind::Read, Kind::Write, Kind::Trim];
+
+/// The direction under which fio counts a line of a tally.
+fn direction_of(line: &Line, engine: &str) -> Kind {
+    use iodyno_model::Verb;
+    match (line.verb.kind(), line.verb) {
+        (Kind::Network, Verb::Recv) => Kind::Read,
+        (Kind::Network, Verb::Send) => Kind::Write,
+        (Kind::Metadata, Verb::Truncate | Verb::Fallocate) => Kind::Write,
+        (Kind::Metadata, _) if engine.starts_with("file") || engine.starts_with("dir") => Kind::Read,
+        (kind, _) => kind,
+    }
+}
+
+impl Direction {
+    /// One worker's part.
+    pub fn of(kind: Kind, tally: &Tally, worker: &WorkerRecord, view: &JobView) -> Self {
+        let mut direction = Direction::default();
+        let mine = |line: &&Line| direction_of(line, &view.engine) == kind;
+        tally.lines.iter().filter(mine).for_each(|line| direction.count(line));
+        let time_ns = worker.ended_ns.saturating_sub(worker.began_ns);
+        if direction.bytes > 0 || direction.done > 0 {
+            direction.runtime_ms = time_ns.div_ceil(1_000_000).max(1);
+        }
+        let figures = &view.figures;
+        if figures.bandwidth {
+            let rates = samples::rates(&tally.series, kind, figures.average_ms, worker.ended_ns);
+            (direction.bandwidth, direction.rate) = rates;
+        }
+        direction.show(view);
+        direction
+    }
+
+    fn count(&mut self, line: &Line) {
+        self.bytes += line.bytes;
+        self.issued += line.operations + line.failed;
+        self.done += line.operations;
+        self.short += line.short;
+        let own = line.service.as_ref().unwrap_or(&line.latency);
+        self.latency.merge(own);
+        // An engine that waits has nothing to tell apart.
+        self.completion.merge(line.completion.as_ref().unwrap_or(own));
+        if let Some(submission) = &line.submission {
+            self.submission.merge(submission);
+        }
+        if line.service.is_some() {
+            self.intended.get_or_insert_default().merge(&line.latency);
+        }
+    }
+
+    /// Leaves out what was not wanted.
+    fn show(&mut self, view: &JobView) {
+        let (submission, completion, latency) = view.figures.shown;
+        if !submission || !view.asynchronous {
+            self.submission = Histogram::default();
+        }
+        if !completion {
+            self.completion = Histogram::default();
+        }
+        if !latency {
+            self.latency = Histogram::default();
+        }
+    }
+
+    /// Adds another worker's part, or another direction.
+    pub fn add(&mut self, other: &Direction) {
+        self.bytes += other.bytes;
+        self.runtime_ms = self.runtime_ms.max(other.runtime_ms);
+        self.issued += other.issued;
+        self.done += other.done;
+        self.short += other.short;
+        self.submission.merge(&other.submission);
+        self.completion.merge(&other.completion);
+        self.latency.merge(&other.latency);
+        if let Some(intended) = &other.intended {
+            self.intended.get_or_insert_default().merge(intended);
+        }
+        self.bandwidth.add(&other.bandwidth);
+        self.rate.add(&other.rate);
+    }
+
+    /// Bytes per second.
+    pub fn bytes_per_second(&self) -> u64 {
+        per_second(self.bytes, self.runtime_ms)
+    }
+
+    /// Operations per second: those that succeeded.
+    pub fn operations_per_second(&self) -> f64 {
+        if self.runtime_ms == 0 { 0.0 } else { self.done as f64 * 1000.0 / self.runtime_ms as f64 }
+    }
+}
+
+/// So many in so many ms, per second.
+pub fn per_second(count: u64, ms: u64) -> u64 {
+    if ms == 0 { 0 } else { (u128::from(count) * 1000 / u128::from(ms)) as u64 }
+}
+
+/// Smallest, largest, mean and deviation of a latency, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spread {
+    /// How many values.
+    pub count: u64,
+    /// Smallest.
+    pub min: u64,
+    /// Largest.
+    pub max: u64,
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation of a sample.
+    pub deviation: f64,
+}
+
+impl Spread {
+    /// All zero when nothing was counted.
+    pub fn of(histogram: &Histogram) -> Self {
+        let count = histogram.count();
+        let sample = if count > 1 { (count as f64 / (count - 1) as f64).sqrt() } else { 0.0 };
+        Spread {
+            count,
+            min: histogram.min,
+            max: histogram.max,
+            mean: histogram.mean(),
+            deviation: histogram.deviation() * sample,
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! fio's handwriting: what happens, as fio 3.33 writes it down, with the keys that 3.42 added to its JSON.
+//!
+//! ```text
+//!   events ─► Report ─┬─ banner, ETA line, error lines        as they happen
+//!                     └─ summary (computed once) ─► terse, JSON, normal: in that order, as fio
+//! ```
+//! Results never mix with messages: where the results are only for machines, what fio would write before the first
+//! brace goes to standard error. What fio does not say is in the JSON under `iodyno`, and nowhere else.
+
+mod banner;
+pub mod bins;
+mod date;
+mod direction;
+mod disks;
+mod eta;
+mod json;
+mod normal;
+mod number;
+mod samples;
+mod spectrum;
+mod summary;
+mod terse;
+mod tree;
+mod trouble;
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use iodyno_model::pace::Steady;
+use iodyno_model::{Event, Live, PhaseRecord, Plan, Record};
+use iodyno_report::{Output, Reporter};
+
+use self::eta::EtaLine;
+use self::normal::Moment;
+use self::summary::Reported;
+use self::trouble::Failure;
+use crate::fio::view::{Format, View};
+
+/// The number that fio writes for a time that nobody can tell.
+const NOBODY_KNOWS: i64 = 2_147_483_647;
+
+/// Writes fio's report.
+pub struct Report {
+    view: View,
+    plan: Plan,
+    began_unix_ns: u64,
+    /// The records of phases that ended, and of one that runs.
+    phases: Vec<PhaseRecord>,
+    live: Option<Live>,
+    laid_out: BTreeSet<String>,
+    eta: EtaLine,
+    started: bool,
+}
+
+/// The reporter of a run.
+pub fn reporter(view: View) -> Box<dyn Reporter> {
+    Box::new(Report::new(view))
+}
+
+impl Report {
+    /// The reporter of a run.
+    pub fn new(view: View) -> Self {
+        Report {
+            view,
+            plan: Plan::default(),
+            began_unix_ns: 0,
+            phases: Vec::new(),
+            live: None,
+            laid_out: BTreeSet::new(),
+            eta: EtaLine::default(),
+            started: false,
+        }
+    }
+
+    fn speaks(&self) -> bool {
+        self.view.style.formats.contains(&Format::Normal)
+    }
+
+    /// Writes where people read: among the results when those are for people, else beside them.
+    fn tell(&self, text: &str, output: &mut Output<'_>) -> io::Result<()> {
+        match self.speaks() {
+            true => output.out.write_all(text.as_bytes()),
+            // Nobody may be listening on standard error.
+            false => {
+                let _ = output.err.write_all(text.as_bytes());
+                Ok(())
+            }
+        }
+    }
+
+    fn laying_out(&mut self, target: &str, total_bytes: u64, output: &mut Output<'_>) -> io::Result<()> {
+        if !self.speaks() || !self.laid_out.insert(target.to_string()) {
+            return Ok(());
+        }
+        let line = banner::laying_out(&self.view, &self.plan, target, total_bytes);
+        output.out.write_all(line.as_bytes())
+    }
+
+    fn live(&mut self, live: &Live, output: &mut Output<'_>) -> io::Result<()> {
+        if !live.asked && eta::wanted(&self.view) {
+            let elapsed_ns = self.now_unix_ns(live.elapsed_ns).saturating_sub(self.began_unix_ns);
+            if let Some(line) = self.eta.line(live, elapsed_ns, &self.view, &self.plan) {
+                // The line is for the terminal: beside a report in a file of its own it is talk.
+                let to: &mut dyn Write = if self.view.style.to_file { output.err } else { output.out };
+                to.write_all(line.as_bytes())?;
+                to.flush()?;
+            }
+        }
+        self.live = Some(live.clone());
+        Ok(())
+    }
+
+    /// The wall-clock time, so long after the last phase's start line.
+    fn now_unix_ns(&self, elapsed_ns: u64) -> u64 {
+        let line = self.phases.last().and_then(|phase| phase.jobs.first()).map(|job| job.began_unix_ns);
+        let before: u64 = self.phases.iter().rev().skip(1).map(|phase| phase.elapsed_ns).sum();
+        line.filter(|began| *began > 0).unwrap_or(self.began_unix_ns + before) + elapsed_ns
+    }
+
+    fn keep(&mut self, phase: &PhaseRecord) {
+        self.phases.retain(|known| known.index != phase.index);
+        self.phases.push(phase.clone());
+    }
+
+    fn phase_ended(&mut self, phase: &PhaseRecord, output: &mut Output<'_>) -> io::Result<()> {
+        self.keep(phase);
+        self.live = None;
+        let here = |job: &&crate::fio::view::JobView| job.phase == phase.index;
+        for view in self.view.jobs.iter().filter(here) {
+            let Some(record) = phase.jobs.get(view.job) else { continue };
+            // Nobody may be listening on standard error.
+            let _ = output.err.write_all(trouble::complaints(record, view, &self.plan).as_bytes());
+            for worker in &record.workers {
+                if let Some(failure) = Failure::of(worker, &self.plan) {
+                    self.tell(&failure.line(worker.pid), output)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn message(&self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
+        let Some(text) = trouble::message(event) else { return Ok(()) };
+        // A worker's own end was told when its phase ended.
+        let failed = |phase: &PhaseRecord| {
+            phase.jobs.iter().flat_map(|job| &job.workers).any(|worker| {
+                worker
+                    .failure
+                    .as_deref()
+                    .and_then(|told| told.lines().next())
+                    .is_some_and(|told| text.contains(told))
+            })
+        };
+        if !self.phases.iter().any(failed) {
+            let _ = output.err.write_all(text.as_bytes());
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, record: &Record, output: &mut Output<'_>) -> io::Result<()> {
+        if !self.started {
+            for wrong in &record.errors {
+                let _ = writeln!(output.err, "fio: {}", wrong.message);
+                if let Some(hint) = &wrong.hint {
+                    let _ = writeln!(output.err, "fio: {hint}");
+                }
+            }
+            return Ok(());
+        }
+        if let Some(signal) = record.stopped_by {
+            self.tell(&format!("\nfio: terminating on signal {signal}\n"), output)?;
+        }
+        let told = self.phases.iter().flat_map(|phase| &phase.jobs).flat_map(|job| &job.workers);
+        if !told.into_iter().any(|worker| worker.failure.is_some() || worker.fatal.is_some()) {
+            for failure in record.errors.iter().filter_map(|wrong| Failure::of_message(&wrong.message)) {
+                self.tell(&failure.line(0), output)?;
+            }
+        }
+        self.live = None;
+        self.phases.clone_from(&record.phases);
+        self.write(record, output)
+    }
+
+    /// The whole report, in every format that is wanted: terse, JSON, normal.
+    fn write(&self, record: &Record, output: &mut Output<'_>) -> io::Result<()> {
+        let style = &self.view.style;
+        let summary = summary::summary(&self.view, &self.plan, &self.phases);
+        let asked = |job: &Reported<'_>| -> Option<Steady> {
+            self.plan.phases.get(job.view.phase)?.jobs.get(job.view.job)?.limit.steady
+        };
+        let elapsed_ns = self.phases.last().map_or(0, |phase| phase.elapsed_ns);
+        let now = Moment { unix_ns: self.now_unix_ns(elapsed_ns), east_s: style.local.0 };
+        if style.formats.contains(&Format::Terse) {
+            let text = terse::write(&summary, style.terse_version, &style.version);
+            output.out.write_all(text.as_bytes())?;
+        }
+        let plus = style.formats.contains(&Format::JsonPlus);
+        if plus || style.formats.contains(&Format::Json) {
+            let elapsed_s = now.unix_ns.saturating_sub(self.began_unix_ns).div_ceil(1_000_000_000).max(1);
+            let frame = json::Frame {
+                view: &self.view,
+                plus,
+                now: &now,
+                elapsed_s,
+                eta_s: self.left_s(elapsed_s),
+                findings: &record.findings,
+                steady: &asked,
+            };
+            output.out.write_all(json::write(&summary, &frame).as_bytes())?;
+        }
+        if style.formats.contains(&Format::Normal) {
+            output.out.write_all(normal::write(&summary, &asked, &now).as_bytes())?;
+        }
+        output.out.flush()
+    }
+
+    fn left_s(&self, elapsed_s: u64) -> i64 {
+        match &self.live {
+            _ if elapsed_s < 3 => NOBODY_KNOWS,
+            Some(live) => eta::left_s(live, &self.view).map_or(NOBODY_KNOWS, |left| left as i64),
+            None => 0,
+        }
+    }
+}
+
+impl Reporter for Report {
+    fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
+        match event {
+            Event::Started(started) => {
+                self.started = true;
+                self.plan = started.plan.clone();
+                self.began_unix_ns = started.at_unix_ns;
+                match self.speaks() {
+                    true => output.out.write_all(banner::banner(&self.view).as_bytes()),
+                    false => Ok(()),
+                }
+            }
+            Event::Preparing { target, total_bytes, .. } => self.laying_out(target, *total_bytes, output),
+            Event::Live(live) => self.live(live, output),
+            Event::Interim(phase) => {
+                self.keep(phase);
+                self.write(&Record::default(), output)
+            }
+            Event::PhaseEnded(phase) => self.phase_ended(phase, output),
+            Event::Message(_) => self.message(event, output),
+            Event::Ended(record) => self.ended(record, output),
+            Event::PhaseStarted { .. } | Event::Journal(_) | Event::Finding(_) => Ok(()),
+        }
+    }
+}

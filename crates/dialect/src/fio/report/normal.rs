@@ -1,0 +1,374 @@
+//! The report for people.
+
+use iodyno_model::Histogram;
+use iodyno_model::pace::{Criterion, Steady};
+
+use super::bins::Bins;
+use super::date::ctime;
+use super::direction::{Direction, Spread, per_second};
+use super::disks::Disk;
+use super::number::{Unit, bytes, count, scaled};
+use super::samples::Samples;
+use super::spectrum::{STEPS, shares};
+use super::summary::{Group, GroupDirection, Reported, Summary};
+use super::trouble::reason;
+use crate::fio::view::{Figures, JobView, Unified};
+
+/// What a report says beside the summary.
+pub struct Moment {
+    /// Wall-clock time of the report, ns since 1970.
+    pub unix_ns: u64,
+    /// Seconds that local time is east of Greenwich.
+    pub east_s: i64,
+}
+
+/// Writes the whole report.
+pub fn write(
+    summary: &Summary<'_>,
+    steady: &dyn Fn(&Reported<'_>) -> Option<Steady>,
+    now: &Moment,
+) -> String {
+    let mut text = String::from("\n");
+    for job in summary.jobs.iter().filter(|job| job.did_something()) {
+        let group = summary.groups.get(job.view.group as usize);
+        text += &reported(job, group, steady(job).as_ref(), now);
+    }
+    for (number, group) in summary.groups.iter().enumerate() {
+        text += &format!("\nRun status group {number} (all jobs):\n{}", group_lines(group));
+    }
+    if !summary.disks.is_empty() {
+        text += "\nDisk stats (read/write):\n";
+        summary.disks.iter().for_each(|disk| text += &disk_line(disk));
+    }
+    text
+}
+
+/// The unit of a job's bandwidths.
+pub fn rate_unit(figures: &Figures, engine: &str) -> Unit {
+    match figures.unit_base {
+        1 => Unit::BitsPerSecond,
+        0 if engine.starts_with("net") => Unit::BitsPerSecond,
+        _ => Unit::BytesPerSecond,
+    }
+}
+
+fn reported(job: &Reported<'_>, group: Option<&Group<'_>>, steady: Option<&Steady>, now: &Moment) -> String {
+    let view = job.view;
+    let error = match &job.failure {
+        Some(failure) => format!("err={:2} ({})", failure.errno, failure.text),
+        None => "err= 0".to_string(),
+    };
+    let mut text = format!(
+        "{}: (groupid={}, jobs={}): {error}: pid={}: {}\n",
+        view.name,
+        view.group,
+        job.members,
+        job.pid,
+        ctime(now.unix_ns, now.east_s)
+    );
+    if !view.description.is_empty() {
+        text += &format!("  Description  : [{}]\n", view.description);
+    }
+    let names = if job.is_mixed() { ["mixed", "", ""] } else { ["read", "write", "trim"] };
+    for (index, (direction, name)) in job.directions.iter().zip(names).enumerate() {
+        let whole = group.map(|group| group.directions[index].aggregate());
+        text += &direction_lines(direction, name, job, whole);
+    }
+    if let Some(all) = &job.all {
+        text += &direction_lines(all, "mixed", job, None);
+    }
+    text += &latency_steps(job);
+    text += &sync_lines(job);
+    text += &usage_lines(job);
+    if view.counts_errors {
+        let (total, first) = job.errors;
+        text += &format!("     errors    : total={total}, first_error={first}/<{}>\n", words(first));
+    }
+    text += &target_line(job);
+    if let (Some(steady), Some(asked)) = (&job.steady, steady) {
+        text += &steady_line(job, steady, asked);
+    }
+    text
+}
+
+/// The words for an error number, of 0 too.
+fn words(errno: i32) -> String {
+    if errno == 0 { "Success".into() } else { reason(errno) }
+}
+
+fn direction_lines(direction: &Direction, name: &str, job: &Reported<'_>, group: Option<u64>) -> String {
+    if direction.runtime_ms == 0 {
+        return String::new();
+    }
+    let figures = &job.view.figures;
+    let (digits, binary) = (figures.significant_figures, figures.kb_base == 1024);
+    let unit = rate_unit(figures, &job.view.engine);
+    let rate = direction.bytes_per_second();
+    let zones = if name == "write" { "; 0 zone resets" } else { "" };
+    let mut text = format!(
+        "  {name}: IOPS={}, BW={} ({})({}/{}msec){zones}\n",
+        count(per_second(direction.done, direction.runtime_ms), digits),
+        scaled(rate, digits, 0, binary, unit),
+        scaled(rate, digits, 0, !binary, unit),
+        bytes(direction.bytes, digits, binary),
+        direction.runtime_ms
+    );
+    text += &latency_line("slat", &direction.submission);
+    text += &latency_line("clat", &direction.completion);
+    text += &latency_line(" lat", &direction.latency);
+    if figures.submission_percentiles {
+        text += &percentile_lines("slat", &direction.submission, job.view);
+    }
+    if figures.completion_percentiles {
+        text += &percentile_lines("clat", &direction.completion, job.view);
+    }
+    if figures.latency_percentiles {
+        text += &percentile_lines("lat", &direction.latency, job.view);
+    }
+    text += &bandwidth_line(&direction.bandwidth, figures, unit, group);
+    text + &rate_line(&direction.rate)
+}
+
+fn latency_line(name: &str, histogram: &Histogram) -> String {
+    let spread = Spread::of(histogram);
+    if spread.count == 0 {
+        return String::new();
+    }
+    let beyond = |min, max, deviation| spread.min > min && spread.max > max && spread.deviation > deviation;
+    let (unit, divisor) = if beyond(2_000_000, 99_999_999, 1_000_000.0) {
+        ("msec", 1_000_000)
+    } else if beyond(2_000, 99_999, 1_000.0) {
+        ("usec", 1_000)
+    } else {
+        ("nsec", 1)
+    };
+    format!(
+        "    {name} ({unit}): min={}, max={}, avg={:5.2}, stdev={:5.2}\n",
+        count(spread.min / divisor, 6),
+        count(spread.max / divisor, 6),
+        spread.mean / divisor as f64,
+        spread.deviation / divisor as f64
+    )
+}
+
+/// Decimals of the percentages: as many as the longest was written with (`percentile_list=50:99.9`).
+fn percent_decimals(view: &JobView, percentiles: &[f64]) -> usize {
+    let written = view.options.iter().rfind(|(name, _)| name == "percentile_list");
+    if let Some((_, text)) = written {
+        let decimals = |percent: &str| percent.trim().split_once('.').map_or(0, |(_, rest)| rest.len());
+        return text.split(':').map(decimals).max().unwrap_or(0).min(9);
+    }
+    let told = |percent: &f64| (0..9).find(|digits| format!("{percent:.digits$}").parse() == Ok(*percent));
+    percentiles.iter().filter_map(told).max().unwrap_or(2).max(2)
+}
+
+fn percentile_lines(name: &str, histogram: &Histogram, view: &JobView) -> String {
+    let percentiles = view.figures.percentiles.as_slice();
+    let mut values = Bins::from(histogram).percentiles(percentiles);
+    let (Some(least), Some(most)) = (values.iter().min().copied(), values.iter().max().copied()) else {
+        return String::new();
+    };
+    let (unit, divisor) = match () {
+        () if least > 2_000_000 && most > 99_999_999 => ("msec", 1_000_000),
+        () if least > 2_000 && most > 99_999 => ("usec", 1_000),
+        () => ("nsec", 1),
+    };
+    values.iter_mut().for_each(|value| *value = value.div_ceil(divisor));
+    let decimals = percent_decimals(view, percentiles);
+    let width = 5.max((most / divisor).max(1).ilog10() as usize + 1);
+    let per_line = ((80 - 7) / (decimals + 10 + width)).max(1);
+    let mut text = format!("    {name} percentiles ({unit}):\n");
+    let cells: Vec<String> = percentiles
+        .iter()
+        .zip(values)
+        .map(|(percent, value)| format!(" {percent:0$.decimals$}th=[{value:width$}]", decimals + 3))
+        .collect();
+    let lines: Vec<String> = cells.chunks(per_line).map(|line| format!("     |{}", line.join(","))).collect();
+    text += &lines.join(",\n");
+    text + "\n"
+}
+
+/// The share of the group's bandwidth (bytes per second) that a mean of samples (KiB/s) is, percent.
+pub fn share_of_group(mean: f64, group: Option<u64>) -> f64 {
+    match group {
+        Some(rate) if rate > 1024 => (mean.trunc() * 100.0 / (rate as f64 / 1024.0)).min(100.0),
+        _ => 100.0,
+    }
+}
+
+fn bandwidth_line(samples: &Samples, figures: &Figures, unit: Unit, group: Option<u64>) -> String {
+    if samples.count == 0 {
+        return String::new();
+    }
+    let (bits, binary) = (unit == Unit::BitsPerSecond, figures.kb_base == 1024);
+    let names = match (bits, binary) {
+        (true, true) => ["Kibit", "Mibit"],
+        (true, false) => ["kbit", "Mibit"],
+        (false, true) => ["KiB", "MiB"],
+        (false, false) => ["kB", "MiB"],
+    };
+    let (times, thousand) = (if bits { 8 } else { 1 }, u64::from(figures.kb_base));
+    let mean = samples.mean * times as f64;
+    let large = mean > (thousand * thousand) as f64;
+    let divisor = if large { thousand } else { 1 };
+    format!(
+        "   bw ({:>5}/s): min={:5}, max={:5}, per={:3.2}%, avg={:5.2}, stdev={:5.2}, samples={}\n",
+        names[usize::from(large)],
+        samples.min * times / divisor,
+        samples.max * times / divisor,
+        share_of_group(samples.mean, group),
+        mean / divisor as f64,
+        samples.deviation() * times as f64 / divisor as f64,
+        samples.count
+    )
+}
+
+fn rate_line(samples: &Samples) -> String {
+    if samples.count == 0 {
+        return String::new();
+    }
+    format!(
+        "   iops        : min={:5}, max={:5}, avg={:5.2}, stdev={:5.2}, samples={}\n",
+        samples.min,
+        samples.max,
+        samples.mean,
+        samples.deviation(),
+        samples.count
+    )
+}
+
+fn latency_steps(job: &Reported<'_>) -> String {
+    let spectrum = &job.spectrum;
+    let steps = |unit: &str, shares: &[f64]| {
+        let name = |index: usize| STEPS.get(index).map_or(">=2000".into(), u64::to_string);
+        let shown = shares.iter().enumerate().filter(|(_, share)| **share > 0.0);
+        let cells: Vec<String> =
+            shown.map(|(index, share)| format!("{}={share:3.2}%", name(index))).collect();
+        let line = |line: &[String]| format!("  lat ({unit})   : {}\n", line.join(", "));
+        cells.chunks(5).map(line).collect::<String>()
+    };
+    steps("nsec", &shares(spectrum.ns, spectrum.issued, 0.01))
+        + &steps("usec", &shares(spectrum.us, spectrum.issued, 0.01))
+        + &steps("msec", &shares(spectrum.ms, spectrum.issued, 0.01))
+}
+
+fn sync_lines(job: &Reported<'_>) -> String {
+    let (operations, latency) = &job.syncs;
+    if *operations == 0 {
+        return String::new();
+    }
+    let figures = &job.view.figures;
+    let mut text = String::from("  fsync/fdatasync/sync_file_range:\n");
+    text += &latency_line("sync", latency);
+    if figures.completion_percentiles || figures.latency_percentiles {
+        text += &percentile_lines("sync", latency, job.view);
+    }
+    text
+}
+
+fn usage_lines(job: &Reported<'_>) -> String {
+    let (user, system) = job.cpu_percent();
+    let mut text = format!(
+        "  cpu          : usr={user:3.2}%, sys={system:3.2}%, ctx={}, majf={}, minf={}\n",
+        job.switches, job.faults.0, job.faults.1
+    );
+    let spectrum = &job.spectrum;
+    let line = |head: &str, names: [&str; 7], shares: [f64; 7]| {
+        let cells: Vec<String> =
+            names.iter().zip(shares).map(|(name, share)| format!("{name}={share:3.1}%")).collect();
+        format!("{head}: {}\n", cells.join(", "))
+    };
+    let depths = ["1", "2", "4", "8", "16", "32", ">=64"];
+    let batches = ["0", "4", "8", "16", "32", "64", ">=64"];
+    text += &line("  IO depths    ", depths, shares(spectrum.depths, spectrum.issued, 0.1));
+    text += &line("     submit    ", batches, shares(spectrum.submits, spectrum.submits.iter().sum(), 0.1));
+    let completes = shares(spectrum.completes, spectrum.completes.iter().sum(), 0.1);
+    text += &line("     complete  ", batches, completes);
+    let [read, write, trim] = &job.directions;
+    text + &format!(
+        "     issued rwts: total={},{},{},{} short={},{},{},0 dropped=0,0,0,0\n",
+        read.issued, write.issued, trim.issued, job.syncs.0, read.short, write.short, trim.short
+    )
+}
+
+fn target_line(job: &Reported<'_>) -> String {
+    let (target_ns, window_ns, percent) = job.view.latency_target;
+    let percent = if target_ns == 0 && percent == 0.0 { 100.0 } else { percent };
+    format!(
+        "     latency   : target={target_ns}, window={}, percentile={percent:.2}%, depth={}\n",
+        window_ns / 1000,
+        job.depth
+    )
+}
+
+fn steady_line(job: &Reported<'_>, steady: &iodyno_model::SteadyRecord, asked: &Steady) -> String {
+    let figures = &job.view.figures;
+    let (digits, binary) = (figures.significant_figures, figures.kb_base == 1024);
+    let unit = rate_unit(figures, &job.view.engine);
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let rate = mean(&steady.bytes) as u64;
+    let name = match asked.criterion {
+        Criterion::Operations => "iops",
+        Criterion::Bytes => "bw",
+        Criterion::Latency => "lat",
+    };
+    format!(
+        "  steadystate  : attained={}, bw={} ({}), iops={}, {name}{}={:.3}{}\n",
+        if steady.attained { "yes" } else { "no" },
+        scaled(rate / u64::from(figures.kb_base), digits, 1, binary, unit),
+        scaled(rate / 1000, digits, 1, !binary, unit),
+        count(mean(&steady.operations) as u64, digits),
+        if asked.slope { " slope" } else { " mean dev" },
+        steady.found.unwrap_or(0.0),
+        if asked.percent { "%" } else { "" }
+    )
+}
+
+fn group_lines(group: &Group<'_>) -> String {
+    let figures = &group.view.figures;
+    let names = match figures.unified {
+        Unified::Mixed => ["  MIXED"; 4],
+        _ => ["   READ", "  WRITE", "   TRIM", "  MIXED"],
+    };
+    let unit = rate_unit(figures, &group.view.engine);
+    let lines = group.directions.iter().zip(names).filter(|(direction, _)| direction.run_ms.1 > 0);
+    lines.map(|(direction, name)| group_line(direction, name, figures, unit)).collect()
+}
+
+fn group_line(direction: &GroupDirection, name: &str, figures: &Figures, unit: Unit) -> String {
+    let (digits, binary) = (figures.significant_figures, figures.kb_base == 1024);
+    let rate = |rate: u64, binary: bool| scaled(rate, digits, 0, binary, unit);
+    let (least, most) = direction.bandwidth;
+    format!(
+        "{name}: bw={} ({}), {}-{} ({}-{}), io={} ({}), run={}-{}msec\n",
+        rate(direction.aggregate(), binary),
+        rate(direction.aggregate(), !binary),
+        rate(least, binary),
+        rate(most, binary),
+        rate(least, !binary),
+        rate(most, !binary),
+        bytes(direction.bytes, digits, binary),
+        bytes(direction.bytes, digits, !binary),
+        direction.run_ms.0,
+        direction.run_ms.1
+    )
+}
+
+fn disk_line(disk: &Disk) -> String {
+    let figures = |disk: &Disk, prefix: &str| {
+        format!(
+            "{prefix}ios={}/{}, {prefix}merge={}/{}, {prefix}ticks={}/{}, {prefix}in_queue={}, {prefix}util={:3.2}%",
+            disk.requests.0,
+            disk.requests.1,
+            disk.merges.0,
+            disk.merges.1,
+            disk.ticks.0,
+            disk.ticks.1,
+            disk.in_queue,
+            disk.util
+        )
+    };
+    let indent = if disk.beneath > 0 { "    " } else { "  " };
+    let mean = disk.mean.as_ref().map_or(String::new(), |mean| format!(", {}", figures(mean, "aggr")));
+    format!("{indent}{}: {}{mean}\n", disk.name, figures(disk, ""))
+}

@@ -1,0 +1,165 @@
+//! Errors in fio's words: what ended a worker, and the lines that are printed when it happens.
+//!
+//! fio names a line of its own source with each error; scripts look for those, so the best known are repeated here.
+
+use std::io;
+
+use iodyno_model::{Event, Fatal, JobRecord, Plan, Stage, Target, Verb, WorkerRecord};
+
+use crate::fio::view::JobView;
+
+/// What ended a job, as its report repeats it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The error number.
+    pub errno: i32,
+    /// `file:…, func=…, error=…`.
+    pub text: String,
+}
+
+/// The number of "illegal byte sequence", which fio uses for content that is not what was written.
+const EILSEQ: i32 = 84;
+/// The number of "input/output error", where the system gave none.
+const EIO: i32 = 5;
+
+/// The C library's words for an error number.
+pub fn reason(errno: i32) -> String {
+    let text = io::Error::from_raw_os_error(errno).to_string();
+    match text.find(" (os error ") {
+        Some(end) => text[..end].into(),
+        None => text,
+    }
+}
+
+/// The error number that a message ends with, in the system's words.
+pub fn errno_in(message: &str) -> Option<i32> {
+    let message = message.lines().next()?;
+    let told = message.split_once(" (os error ").map_or(message, |(text, _)| text);
+    (1..134).find(|errno| told.ends_with(&reason(*errno)))
+}
+
+impl Failure {
+    fn new(errno: i32, place: &str, function: &str) -> Self {
+        Failure { errno, text: format!("file:{place}, func={function}, error={}", reason(errno)) }
+    }
+
+    /// What ended a worker, if something did.
+    pub fn of(worker: &WorkerRecord, plan: &Plan) -> Option<Self> {
+        if let Some(fatal) = &worker.fatal {
+            return Some(Failure::of_fatal(fatal, plan));
+        }
+        let message = worker.failure.as_deref()?;
+        Some(Failure::new(errno_in(message).unwrap_or(EIO), "backend.c:1850", "init"))
+    }
+
+    fn of_fatal(fatal: &Fatal, plan: &Plan) -> Self {
+        let errno = match fatal.errno {
+            0 => EIO,
+            ..0 => EILSEQ,
+            errno => errno,
+        };
+        match fatal.stage {
+            Stage::Prepare => Failure::new(errno, "filesetup.c:174", "open"),
+            Stage::Start => {
+                let path = fatal.target.and_then(|target| path(plan, target));
+                Failure::new(errno, "filesetup.c:805", &format!("open({})", path.unwrap_or_default()))
+            }
+            Stage::Run if errno == EILSEQ => Failure::new(errno, "io_u.c:2152", "io_u_sync_complete"),
+            Stage::Run => Failure::new(errno, "io_u.c:1876", "io_u error"),
+        }
+    }
+
+    /// What a job reports that went on after errors: the first of them.
+    pub fn counted(errno: i32) -> Self {
+        Failure::new(errno, "io_u.c:1876", "io_u error")
+    }
+
+    /// What a run says that could not begin.
+    pub fn of_message(message: &str) -> Option<Self> {
+        Some(Failure::new(errno_in(message)?, "filesetup.c:174", "open"))
+    }
+
+    /// The line that fio prints when it takes leave of the worker.
+    pub fn line(&self, pid: u32) -> String {
+        format!("fio: pid={pid}, err={}/{}\n", self.errno, self.text)
+    }
+}
+
+fn path(plan: &Plan, target: u32) -> Option<&str> {
+    plan.targets.get(target as usize).and_then(Target::path)
+}
+
+/// The lines on standard error about operations that failed and content that was wrong.
+pub fn complaints(job: &JobRecord, view: &JobView, plan: &Plan) -> String {
+    let mut text = String::new();
+    let worker = |worker: &WorkerRecord| {
+        worker.complaints.iter().map(|line| format!("verify: {line}\n")).collect::<String>()
+    };
+    job.workers.iter().for_each(|one| text += &worker(one));
+    for error in job.tally.errors.iter().filter(|error| error.errno > 0) {
+        let known = job
+            .workers
+            .iter()
+            .filter_map(|worker| worker.fatal.as_ref())
+            .find(|fatal| (fatal.verb, fatal.errno) == (Some(error.verb), error.errno));
+        let length = known.map(|fatal| fatal.bytes).filter(|bytes| *bytes > 0);
+        let blocks = match error.verb {
+            Verb::Read => view.blocks.read,
+            Verb::Trim => view.blocks.trim,
+            _ => view.blocks.write,
+        };
+        text += &failed(
+            path(plan, error.first_target).unwrap_or_default(),
+            error.errno,
+            error.verb,
+            (error.first_offset, length.unwrap_or(blocks.0)),
+        );
+    }
+    text
+}
+
+fn failed(path: &str, errno: i32, verb: Verb, (offset, bytes): (u64, u64)) -> String {
+    let verb = match verb {
+        Verb::Fsync => "sync",
+        Verb::Fdatasync => "datasync",
+        verb => verb.name(),
+    };
+    format!("fio: io_u error on file {path}: {}: {verb} offset={offset}, buflen={bytes}\n", reason(errno))
+}
+
+/// A message of the engine room in fio's manner; what a worker's own failure already says is left out.
+pub fn message(event: &Event) -> Option<String> {
+    let Event::Message(diagnostic) = event else { return None };
+    let mut text = format!("fio: {}\n", diagnostic.message);
+    if let Some(hint) = &diagnostic.hint {
+        text += &format!("fio: {hint}\n");
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_found_again() {
+        assert_eq!(errno_in("cannot open /x: No such file or directory (os error 2)"), Some(2));
+        assert_eq!(errno_in("/x: No space left on device"), Some(28));
+        assert_eq!(errno_in("it did not please me"), None);
+    }
+
+    #[test]
+    fn failures_read_as_fios() {
+        let fatal = Fatal { errno: 28, stage: Stage::Run, ..Fatal::default() };
+        let worker = WorkerRecord { fatal: Some(fatal), ..WorkerRecord::default() };
+        let line = Failure::of(&worker, &Plan::default()).unwrap().line(9386);
+        let expected =
+            "fio: pid=9386, err=28/file:io_u.c:1876, func=io_u error, error=No space left on device\n";
+        assert_eq!(line, expected);
+        let worker = WorkerRecord {
+            fatal: Some(Fatal { errno: -1001, stage: Stage::Run, ..Fatal::default() }),
+            ..WorkerRecord::default()
+        };
+        assert_eq!(Failure::of(&worker, &Plan::default()).unwrap().errno, 84);
+    }
+}

@@ -1,0 +1,65 @@
+//! `--showcmd`: job files as the command lines that would run them.
+//!
+//! It refuses to sort options in any other order than fio's: units first, file names and engines' options last.
+
+use super::options::{self, Row};
+use super::section::{Line, Section};
+
+/// One line for each file.
+pub fn commands(files: &[Vec<Section>]) -> String {
+    files.iter().filter(|sections| !sections.is_empty()).map(|sections| command(sections)).collect()
+}
+
+fn command(sections: &[Section]) -> String {
+    let mut text = String::from("fio ");
+    for section in sections {
+        if !section.global {
+            text += &format!("--name={} ", section.name);
+        }
+        let mut lines: Vec<(i32, &Line)> = section.lines.iter().map(|line| (rank(line), line)).collect();
+        lines.sort_by_key(|(rank, _)| *rank);
+        lines.iter().for_each(|(_, line)| text += &shown(line));
+    }
+    text.push('\n');
+    text
+}
+
+fn rank(line: &Line) -> i32 {
+    match options::find(&line.name) {
+        Some(Row { engines: [_, ..], .. }) => 2,
+        Some(row) => match row.entry.name {
+            "kb_base" | "unit_base" | "lockfile" => -1,
+            "filename" | "filename_format" => 1,
+            _ => 0,
+        },
+        None => 0,
+    }
+}
+
+fn shown(line: &Line) -> String {
+    let name = options::find(&line.name).map_or(line.name.as_str(), |row| row.entry.name);
+    match &line.text {
+        None => format!("--{name} "),
+        Some(text) if name == "description" => format!("--{name}=\"{text}\" "),
+        Some(text) => format!("--{name}={text} "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Shelf;
+    use super::*;
+
+    #[test]
+    fn a_job_file_is_shown_as_fio_shows_it() {
+        let text = "[global]\nrw=read\nblocksize=4k\n[j one]\nfilename=a b\nsize=1m\nthread\nkb_base=1000\n\
+                    [two]\nuserspace_reap=1\nioengine=libaio\ndescription=a b\n";
+        let mut sections = Vec::new();
+        super::super::file::read("j", &mut Shelf::of(&[("j", text)]), &mut sections);
+        assert_eq!(
+            commands(&[sections]),
+            "fio --rw=read --bs=4k --name=j one --kb_base=1000 --size=1m --thread --filename=a b \
+             --name=two --ioengine=libaio --description=\"a b\" --userspace_reap=1 \n"
+        );
+    }
+}

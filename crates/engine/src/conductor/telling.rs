@@ -1,0 +1,242 @@
+//! What the conductor tells of a phase: how it stands, its record so far and at its end, and what its workers wrote down.
+//!
+//! It only reads what workers publish; it never makes one of them wait.
+
+use iodyno_model::{
+    Event, Job, JobRecord, JournalPart, Kind, Live, LiveJob, PhaseRecord, Sighting, Tally, VerifyWhen,
+    WorkerState,
+};
+
+use super::{Emit, Options, Stage};
+use crate::clock::{self, NEVER, Tick};
+use crate::failure::Failure;
+use crate::journal::Reader;
+use crate::open::{self, Asker};
+use crate::signal;
+use crate::source::VERIFY_LABEL;
+use crate::witness::Watch;
+
+/// Entries of a journal that are told at once, at most.
+const PART_ENTRIES: usize = 1 << 16;
+/// Journals that hold less than this are told when the phase is over; larger ones while it runs, bytes.
+const TOLD_WHILE_RUNNING: u64 = 256 << 20;
+/// How long journals are read at a time while the phase runs, ns: a stop must be seen.
+const READ_NS: u64 = 100_000_000;
+
+/// What was told of a phase, and what is due next.
+pub struct Telling<'a> {
+    stage: &'a Stage,
+    watch: Option<Watch>,
+    next_live: Tick,
+    next_interim: Tick,
+    readers: Vec<Reader>,
+    clocks: Vec<(i32, u64)>,
+}
+
+impl<'a> Telling<'a> {
+    /// For a phase whose gate was opened.
+    pub fn new(stage: &'a Stage, watch: Option<Watch>) -> Self {
+        let passed = clock::now().saturating_sub(stage.gate.started());
+        let clocks = match &stage.journals {
+            Some(_) => clock::all().into_iter().map(|(id, ns)| (id, ns.saturating_sub(passed))).collect(),
+            None => Vec::new(),
+        };
+        let readers = stage.journals.iter().flat_map(|_| stage.seats.iter().map(|_| Reader::default()));
+        Telling { stage, watch, next_live: 0, next_interim: 0, readers: readers.collect(), clocks }
+    }
+
+    /// Tells what is due by now, or was asked for.
+    pub fn tell(&mut self, options: &Options, now: Tick, emit: Emit<'_>) {
+        let (asked, start) = (signal::was_asked(), self.stage.gate.started());
+        if asked || due(&mut self.next_live, options.live_ns, start, now) {
+            let elapsed_ns = now.saturating_sub(start);
+            emit(&Event::Live(Box::new(self.stage.live(elapsed_ns, asked, options.live_latency))));
+        }
+        if due(&mut self.next_interim, options.interim_ns, start, now) || asked {
+            let sightings = self.watch.as_ref().map_or_else(Vec::new, Watch::so_far);
+            emit(&Event::Interim(Box::new(PhaseRecord { sightings, ..self.stage.gather(now) })));
+        }
+        let much = |held: u64| held > TOLD_WHILE_RUNNING;
+        if self.stage.journals.as_ref().is_some_and(|journals| much(journals.held_bytes())) {
+            // An unreadable journal is told as such at the end.
+            let _ = self.read(clock::now() + READ_NS, emit);
+        }
+    }
+
+    /// Ends the watch: what was seen.
+    pub fn sightings(&mut self) -> Vec<Sighting> {
+        self.watch.take().map_or_else(Vec::new, Watch::close)
+    }
+
+    /// Tells what is left of the journals: everybody is over.
+    ///
+    /// # Errors
+    /// When a journal cannot be read.
+    pub fn rest(&mut self, emit: Emit<'_>) -> Result<(), Failure> {
+        self.read(NEVER, emit)
+    }
+
+    /// Tells what the journals hold, as far as there is time.
+    fn read(&mut self, until: Tick, emit: Emit<'_>) -> Result<(), Failure> {
+        let Some(journals) = &self.stage.journals else { return Ok(()) };
+        for (number, reader) in self.readers.iter_mut().enumerate() {
+            let (job, worker) = self.stage.seats[number];
+            let sheet = self.stage.sheets.sheet(number);
+            let start = self.stage.start_of(job);
+            loop {
+                let entries = reader
+                    .entries(journals, number, &sheet.head.journaled, start, PART_ENTRIES)
+                    .map_err(|errno| Failure::call("reading the journal", errno))?;
+                if entries.is_empty() {
+                    break;
+                }
+                let part = JournalPart {
+                    phase: self.stage.phase,
+                    job,
+                    worker,
+                    files: self.stage.files(job, worker),
+                    began_ns: sheet.began().saturating_sub(start),
+                    clocks: self.clocks.clone(),
+                    entries,
+                };
+                emit(&Event::Journal(Box::new(part)));
+                if clock::now() >= until {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether something is due that comes every so often; 0: never. Then the next time is set.
+fn due(next: &mut Tick, every_ns: u64, start: Tick, now: Tick) -> bool {
+    if every_ns == 0 {
+        return false;
+    }
+    if *next == 0 {
+        *next = start + every_ns;
+    }
+    let is_due = now >= *next;
+    while now >= *next {
+        *next += every_ns;
+    }
+    is_due
+}
+
+impl Stage {
+    /// The point in time that a job's workers count from.
+    fn start_of(&self, job: usize) -> Tick {
+        if self.entries[job].is_virtual { 0 } else { self.gate.started() }
+    }
+
+    /// The names of the files that a worker opened, in their order.
+    fn files(&self, job: usize, worker: u32) -> Vec<String> {
+        let phase = self.phase();
+        let job = &phase.jobs[job];
+        let asker = Asker { job: &job.name, worker, repetition: phase.repetition };
+        open::paths(&self.plan, job, asker)
+    }
+
+    fn live(&self, elapsed_ns: u64, asked: bool, latency: bool) -> Live {
+        let phase = self.phase();
+        let total = |job: &Job| job.limit.time_ns.map(|time| time + job.limit.ramp_ns + job.start.after_ns);
+        let left_ns = phase.jobs.iter().map(total).try_fold(0, |most, time| time.map(|time| time.max(most)));
+        let jobs =
+            phase.jobs.iter().enumerate().map(|(index, job)| self.live_job(index, job, latency)).collect();
+        let left_ns = left_ns.map(|total| total.saturating_sub(elapsed_ns));
+        Live { phase: self.phase, elapsed_ns, left_ns, jobs, asked }
+    }
+
+    fn live_job(&self, index: usize, job: &Job, latency: bool) -> LiveJob {
+        let mut live =
+            LiveJob { name: job.name.clone(), running: self.gate.running(index), ..LiveJob::default() };
+        let labels = &self.labels[index];
+        let seats = self.seats.iter().enumerate().filter(|(_, (seat, _))| *seat == index);
+        for (number, _) in seats {
+            let sheet = self.sheets.sheet(number);
+            let kinds = [Kind::Read, Kind::Write, Kind::Trim, Kind::Sync, Kind::Metadata, Kind::Network];
+            let progress = kinds.map(|kind| sheet.progress(labels, kind));
+            live.operations += progress.iter().map(|(operations, ..)| operations).sum::<u64>();
+            live.reads = (live.reads.0 + progress[0].0, live.reads.1 + progress[0].1);
+            live.writes = (live.writes.0 + progress[1].0, live.writes.1 + progress[1].1);
+            live.trims = (live.trims.0 + progress[2].0, live.trims.1 + progress[2].1);
+            live.read_bytes += progress[0].2;
+            live.write_bytes += progress[1].2;
+            live.trim_bytes += progress[2].2;
+            live.syncs += progress[3].0;
+            live.errors += sheet.failures();
+            let state = self.state(number, job);
+            match live.states.last_mut().filter(|(last, _)| *last == state) {
+                Some((_, count)) => *count += 1,
+                None => live.states.push((state, 1)),
+            }
+            if latency {
+                live.latency.read.merge(&sheet.latency(labels, Kind::Read));
+                live.latency.write.merge(&sheet.latency(labels, Kind::Write));
+                live.latency.trim.merge(&sheet.latency(labels, Kind::Trim));
+            }
+        }
+        live
+    }
+
+    /// What a worker is doing. That it reads back only after all its writes shows in what it counts.
+    fn state(&self, number: usize, job: &Job) -> WorkerState {
+        let sheet = self.sheets.sheet(number);
+        let at_end = job.payload.verify.as_ref().is_some_and(|verify| verify.when == VerifyWhen::AfterWrites);
+        match sheet.state() {
+            WorkerState::Running if at_end => {
+                let labels = &self.labels[self.seats[number].0];
+                let checks = labels.iter().position(|(label, _)| label == VERIFY_LABEL);
+                match checks.is_some_and(|line| sheet.operations(line) > 0) {
+                    true => WorkerState::Verifying,
+                    false => WorkerState::Running,
+                }
+            }
+            state => state,
+        }
+    }
+
+    /// The phase's record by now; final once everybody is over.
+    pub(super) fn gather(&self, now: Tick) -> PhaseRecord {
+        let phase = self.phase();
+        let began_unix_ns = clock::unix_ns().saturating_sub(clock::now().saturating_sub(self.gate.started()));
+        let mut jobs: Vec<JobRecord> =
+            phase.jobs.iter().map(|job| JobRecord { began_unix_ns, ..empty_record(job) }).collect();
+        let mut elapsed_ns = 0;
+        for (number, (index, worker)) in self.seats.iter().enumerate() {
+            let (sheet, start) = (self.sheets.sheet(number), self.start_of(*index));
+            let mut tally = sheet.tally(&self.labels[*index], start, now);
+            // Workers know handles; the record knows the plan's targets.
+            let targets = &phase.jobs[*index].targets;
+            tally.errors.iter_mut().for_each(|error| {
+                error.first_target =
+                    targets.get(error.first_target as usize).map_or(0, |target| *target as u32);
+            });
+            elapsed_ns = elapsed_ns.max(tally.last_done_ns);
+            jobs[*index].tally.merge(&tally);
+            let mut record = sheet.worker_record(*worker, start, now);
+            if let Some(target) = record.fatal.as_mut().and_then(|fatal| fatal.target.as_mut()) {
+                *target = targets.get(*target as usize).map_or(0, |target| *target as u32);
+            }
+            record.tally = phase.jobs[*index].measure.each.then(|| Box::new(tally));
+            jobs[*index].workers.push(record);
+        }
+        let elapsed_ns =
+            if self.seats.is_empty() { now.saturating_sub(self.gate.started()) } else { elapsed_ns };
+        PhaseRecord {
+            name: phase.name.clone(),
+            index: self.phase,
+            repetition: phase.repetition,
+            coordinates: phase.coordinates.clone(),
+            elapsed_ns,
+            jobs,
+            sightings: Vec::<Sighting>::new(),
+        }
+    }
+}
+
+fn empty_record(job: &Job) -> JobRecord {
+    let (name, engine) = (job.name.clone(), job.engine.clone());
+    JobRecord { name, engine, depth: job.depth.most, tally: Tally::default(), ..JobRecord::default() }
+}

@@ -1,0 +1,103 @@
+//! `cpuio`: burns CPU instead of doing I/O, a part of the time: the program beside the storage.
+//!
+//! Each operation is one burst; the pause that makes it the wanted part comes after it and is not timed. It opens
+//! nothing and moves nothing.
+
+use std::hint::black_box;
+
+use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
+
+use super::{Engine, Failure, SettingSpec, Setup, Single, check_values, setting, whole};
+use crate::clock::{self, NEVER, Tick};
+use crate::io::{Files, Io, Slot};
+use crate::random::Random;
+
+/// Length of a burst where none is given, µs.
+const CHUNK_US: u64 = 50_000;
+/// Numbers that are sorted at once.
+const NUMBERS: usize = 4096;
+
+/// A busy program.
+pub struct Cpuio {
+    done: Single,
+    burst_ns: u64,
+    pause_ns: u64,
+    /// What is sorted, where sorting burns.
+    numbers: Vec<u64>,
+    random: Random,
+}
+
+impl Engine for Cpuio {
+    const NAME: &'static str = "cpuio";
+    const ABOUT: &'static str = "burns CPU a part of the time instead of doing I/O";
+    const VERBS: VerbSet = VerbSet::of(&[Verb::Read, Verb::Write, Verb::Spin]);
+    const SETTINGS: &'static [SettingSpec] = &[
+        SettingSpec { name: "load_percent", help: "how much of one CPU, 1 to 100 (must be given)" },
+        SettingSpec { name: "chunk_us", help: "length of one burst, in µs (default 50000)" },
+        SettingSpec { name: "mode", help: "noop or qsort: what burns (default noop)" },
+    ];
+    const MOST_DEPTH: u32 = 1;
+    const FILES: bool = false;
+
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let percent = |value: &str| value.parse::<u64>().is_ok_and(|load| (1..=100).contains(&load));
+        let mut wrong = check_values(job, &["load_percent"], percent, "say 1 to 100");
+        let number = |value: &str| value.parse::<u64>().is_ok_and(|us| us > 0);
+        wrong.extend(check_values(job, &["chunk_us"], number, "say a number of microseconds"));
+        let mode = |value: &str| matches!(value, "noop" | "qsort");
+        wrong.extend(check_values(job, &["mode"], mode, "say noop or qsort"));
+        if setting(job, "load_percent").is_none() {
+            let message = "engine cpuio: how much of a CPU it takes is not said";
+            wrong.push(Diagnostic::error(&job.origin, message).hint("say load_percent, 1 to 100"));
+        }
+        wrong
+    }
+
+    fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
+        let load = whole(setup.job, "load_percent").unwrap_or(100).clamp(1, 100);
+        let burst_ns = whole(setup.job, "chunk_us").unwrap_or(CHUNK_US) * 1000;
+        let sorts = setting(setup.job, "mode") == Some("qsort");
+        Ok(Cpuio {
+            done: Single::default(),
+            burst_ns,
+            pause_ns: burst_ns * (100 - load) / load,
+            numbers: vec![0; if sorts { NUMBERS } else { 0 }],
+            random: Random::from_seed(setup.seed, u64::from(setup.worker)),
+        })
+    }
+
+    fn push(&mut self, slot: Slot, io: &Io, _files: &mut Files) {
+        let end = clock::now() + self.burst_ns;
+        while clock::now() < end {
+            self.burn();
+        }
+        self.done.keep(slot, io.bytes as i64);
+    }
+
+    fn poll(&mut self, _min: u32, until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
+        self.done.hand_back(done);
+        let pause =
+            self.pause_ns.min(if until == NEVER { u64::MAX } else { until.saturating_sub(clock::now()) });
+        if pause > 0 {
+            // In one piece: a signal that ends the run ends it.
+            clock::sleep_ns(pause);
+        }
+        Ok(())
+    }
+}
+
+impl Cpuio {
+    fn burn(&mut self) {
+        if self.numbers.is_empty() {
+            for _ in 0..1000 {
+                std::hint::spin_loop();
+            }
+            return;
+        }
+        for number in &mut self.numbers {
+            *number = self.random.next();
+        }
+        self.numbers.sort_unstable();
+        black_box(&mut self.numbers);
+    }
+}

@@ -1,0 +1,130 @@
+//! `exec`: runs a program as a job. The first operation starts it; each operation after that looks, ten times a second,
+//! whether it still runs. At the end it is told to terminate, and killed when its time of grace is over.
+//!
+//! The program is started directly, without a shell: its arguments are split at spaces. `%r` in them is the job's time
+//! in seconds, `%n` its name.
+
+use std::fs::File;
+use std::process::{Child, Command, Stdio};
+
+use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
+
+use super::{
+    Engine, Failure, SettingSpec, Setup, Single, check_switches, check_values, setting, switch, whole,
+};
+use crate::clock::{self, Tick};
+use crate::io::{Files, Io, Slot};
+
+/// How long one operation looks, ns.
+const LOOK_NS: u64 = 100_000_000;
+/// How often it looks while the program terminates, ns.
+const GRACE_LOOK_NS: u64 = 10_000_000;
+
+/// A program that runs.
+pub struct Exec {
+    done: Single,
+    command: Command,
+    child: Option<Child>,
+    started: bool,
+    grace_ns: u64,
+}
+
+impl Engine for Exec {
+    const NAME: &'static str = "exec";
+    const ABOUT: &'static str = "runs a program as long as the job";
+    const VERBS: VerbSet = VerbSet::of(&[Verb::Read, Verb::Write]);
+    const SETTINGS: &'static [SettingSpec] = &[
+        SettingSpec { name: "program", help: "the program to run (must be given)" },
+        SettingSpec {
+            name: "arguments",
+            help: "its arguments, split at spaces; %r is the job's time in seconds, %n its name",
+        },
+        SettingSpec { name: "grace_s", help: "seconds between telling it to end and killing it (default 1)" },
+        SettingSpec {
+            name: "redirect",
+            help: "on or off: its output goes to JOB.stdout and JOB.stderr (default on)",
+        },
+    ];
+    const MOST_DEPTH: u32 = 1;
+    const FILES: bool = false;
+
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let mut wrong = check_switches(job, &["redirect"]);
+        let number = |value: &str| value.parse::<u64>().is_ok();
+        wrong.extend(check_values(job, &["grace_s"], number, "say a number of seconds"));
+        if setting(job, "program").is_none_or(str::is_empty) {
+            let message = "engine exec: no program is given";
+            wrong.push(Diagnostic::error(&job.origin, message).hint("say program = PATH"));
+        }
+        wrong
+    }
+
+    fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
+        let job = setup.job;
+        let mut command = Command::new(setting(job, "program").unwrap_or_default());
+        command.args(arguments(job)).stdin(Stdio::null());
+        if switch(job, "redirect") != Some(false) {
+            command.stdout(output(&format!("{}.stdout", job.name))?);
+            command.stderr(output(&format!("{}.stderr", job.name))?);
+        }
+        let grace_ns = whole(job, "grace_s").unwrap_or(1).saturating_mul(1_000_000_000);
+        Ok(Exec { done: Single::default(), command, child: None, started: false, grace_ns })
+    }
+
+    fn push(&mut self, slot: Slot, io: &Io, _files: &mut Files) {
+        let result = match std::mem::replace(&mut self.started, true) {
+            false => match self.command.spawn() {
+                Ok(child) => {
+                    self.child = Some(child);
+                    io.bytes as i64
+                }
+                Err(error) => -i64::from(error.raw_os_error().unwrap_or(libc::EIO)),
+            },
+            true => {
+                // Collects it, so that it does not stay behind as a zombie.
+                if self.child.as_mut().is_some_and(|child| !matches!(child.try_wait(), Ok(None))) {
+                    self.child = None;
+                }
+                clock::sleep_ns(LOOK_NS);
+                io.bytes as i64
+            }
+        };
+        self.done.keep(slot, result);
+    }
+
+    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
+        self.done.hand_back(done);
+        Ok(())
+    }
+}
+
+impl Drop for Exec {
+    /// Tells the program to end, and kills it after its time of grace.
+    fn drop(&mut self) {
+        let Some(child) = &mut self.child else { return };
+        // SAFETY: the child was not waited for, so the number is its own.
+        unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGTERM) };
+        let end = clock::monotonic().saturating_add(self.grace_ns);
+        while matches!(child.try_wait(), Ok(None)) {
+            if clock::monotonic() >= end {
+                // It may have ended just now; then there is nobody to kill.
+                let _ = child.kill();
+                let _ = child.wait();
+                return;
+            }
+            clock::sleep_ns(GRACE_LOOK_NS);
+        }
+    }
+}
+
+fn arguments(job: &Job) -> Vec<String> {
+    let seconds = (job.limit.time_ns.unwrap_or(0) / 1_000_000_000).to_string();
+    let text = setting(job, "arguments").unwrap_or_default();
+    text.replace("%r", &seconds).replace("%n", &job.name).split_whitespace().map(String::from).collect()
+}
+
+fn output(path: &str) -> Result<File, Failure> {
+    File::create(path).map_err(|error| {
+        Failure::new(format!("{path}: {error}")).hint("run where files can be made, or say redirect = off")
+    })
+}

@@ -1,0 +1,48 @@
+//! `ftruncate`: a write cuts or lengthens the file to where it would begin. No data moves; reads and trims have no
+//! meaning here and are refused.
+
+use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
+
+use super::{Engine, Failure, Setup, Single, only_verbs};
+use crate::call;
+use crate::clock::Tick;
+use crate::io::{Files, Io, Slot};
+
+/// Lengths instead of bytes.
+pub struct Ftruncate {
+    done: Single,
+}
+
+impl Engine for Ftruncate {
+    const NAME: &'static str = "ftruncate";
+    const ABOUT: &'static str = "ftruncate to each write's offset; no data moves";
+    const VERBS: VerbSet = VerbSet::of(&[Verb::Write]);
+    const MOST_DEPTH: u32 = 1;
+
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        only_verbs(job, Self::NAME, &[Verb::Write])
+    }
+
+    fn start(_setup: &Setup<'_>) -> Result<Self, Failure> {
+        Ok(Ftruncate { done: Single::default() })
+    }
+
+    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
+        let result = match io.verb {
+            Verb::Write => {
+                let cut = Io { verb: Verb::Truncate, bytes: io.offset, offset: 0, ..*io };
+                match call::perform(&cut, files) {
+                    0 => io.bytes as i64,
+                    failed => failed,
+                }
+            }
+            _ => call::perform(io, files),
+        };
+        self.done.keep(slot, result);
+    }
+
+    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
+        self.done.hand_back(done);
+        Ok(())
+    }
+}

@@ -1,0 +1,133 @@
+//! `sync`: lseek, then read or write, in the worker itself: how programs without pread do it.
+//!
+//! The seek is left out where the file's position is known to be right already. Operations at the file's own position
+//! find it where they left it.
+
+use std::os::fd::RawFd;
+
+use iodyno_model::{Verb, VerbSet};
+
+use super::{Engine, Failure, Setup, Single};
+use crate::call;
+use crate::clock::Tick;
+use crate::io::{AT_POSITION, Files, Io, Slot};
+use crate::memory::errno;
+
+/// Seeks and synchronous calls.
+pub struct Sync {
+    done: Single,
+    seeker: Seeker,
+}
+
+impl Engine for Sync {
+    const NAME: &'static str = "sync";
+    const ABOUT: &'static str = "lseek, then read or write, two calls for each operation out of order";
+    const VERBS: VerbSet = VerbSet::ALL;
+    const MOST_DEPTH: u32 = 1;
+
+    fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
+        Ok(Sync { done: Single::default(), seeker: Seeker::new(setup.files.handles.len()) })
+    }
+
+    #[inline(always)]
+    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
+        let result = match io.verb {
+            Verb::Read | Verb::Write if io.offset != AT_POSITION => {
+                self.seeker.at(io.file, files.fd(io.file), io.offset, |fd| {
+                    let here = Io { offset: AT_POSITION, ..*io };
+                    call::transfer(&here, fd)
+                })
+            }
+            _ => self.seeker.other(io, files),
+        };
+        self.done.keep(slot, result);
+    }
+
+    #[inline(always)]
+    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
+        self.done.hand_back(done);
+        Ok(())
+    }
+}
+
+/// Where the positions of files are. Each has two: the one that positioned operations use up, and its own, which
+/// operations at the position must find again.
+pub struct Seeker {
+    places: Vec<Place>,
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    fd: RawFd,
+    /// The file's own position, once it was left.
+    own: Option<i64>,
+    /// Where the position is, if that is known.
+    at: Option<u64>,
+    /// Writes go to the end, wherever the position was.
+    appends: bool,
+}
+
+const NOWHERE: Place = Place { fd: -1, own: None, at: None, appends: false };
+
+impl Seeker {
+    /// For so many handles.
+    pub fn new(handles: usize) -> Self {
+        Seeker { places: vec![NOWHERE; handles] }
+    }
+
+    /// Brings a file's position to an offset and runs a transfer there. The result is the transfer's, or `-errno`.
+    #[inline(always)]
+    pub fn at(&mut self, file: u32, fd: RawFd, offset: u64, transfer: impl FnOnce(RawFd) -> i64) -> i64 {
+        let index = file as usize;
+        if self.places.get(index).is_none_or(|place| place.fd != fd) {
+            self.meet(index, fd);
+        }
+        let place = &mut self.places[index];
+        if place.at != Some(offset) {
+            place.at = None;
+            let Ok(wanted) = libc::off_t::try_from(offset) else { return -i64::from(libc::EINVAL) };
+            // SAFETY: the call takes no pointers.
+            if unsafe { libc::lseek(fd, wanted, libc::SEEK_SET) } < 0 {
+                return -i64::from(errno());
+            }
+        }
+        let result = transfer(fd);
+        let place = &mut self.places[index];
+        place.at = (result >= 0 && !place.appends).then(|| offset + result.max(0) as u64);
+        result
+    }
+
+    /// A new descriptor: its own position is remembered before it is left.
+    #[cold]
+    fn meet(&mut self, index: usize, fd: RawFd) {
+        if index >= self.places.len() {
+            self.places.resize(index + 1, NOWHERE);
+        }
+        // SAFETY: the calls take no pointers.
+        let (own, flags) = unsafe { (libc::lseek(fd, 0, libc::SEEK_CUR), libc::fcntl(fd, libc::F_GETFL)) };
+        let appends = flags >= 0 && flags & libc::O_APPEND != 0;
+        self.places[index] = Place { fd, own: (own >= 0).then_some(own as i64), at: None, appends };
+    }
+
+    /// Everything but positioned transfers.
+    #[inline(never)]
+    pub fn other(&mut self, io: &Io, files: &mut Files) -> i64 {
+        let fd = files.fd(io.file);
+        let place = self.places.get_mut(io.file as usize).filter(|place| place.fd == fd);
+        if let (true, Some(Place { own: Some(own), at, .. })) = (io.offset == AT_POSITION, place) {
+            *at = None;
+            // SAFETY: the calls take no pointers.
+            unsafe { libc::lseek(fd, *own as libc::off_t, libc::SEEK_SET) };
+            let result = call::perform(io, files);
+            // SAFETY: as above.
+            *own = unsafe { libc::lseek(fd, 0, libc::SEEK_CUR) } as i64;
+            return result;
+        }
+        let result = call::perform(io, files);
+        if !io.verb.moves_data() {
+            // A number may stand for another file now, and another call may have moved the position.
+            self.places.fill(NOWHERE);
+        }
+        result
+    }
+}

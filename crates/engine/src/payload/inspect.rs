@@ -1,0 +1,288 @@
+//! Checks writes that carry headers or a pattern: a fast path that says "clean", and a slow one that tells every fact.
+//!
+//! The order of the checks is fio's, so that both name the same first fault of an interval. What the facts prove is named
+//! beside: a header of another place is a misdirected write, one of an older seed a stale one. Refuses to repair.
+
+use iodyno_model::{Checksum, Wrong};
+
+use super::digest::{DIGEST_MOST, crc32c_plain, digest, digest_bytes, telling_bytes};
+use super::header::{Form, HEADER_BYTES, Header, Headers, MAGIC, write_random};
+use super::template;
+use super::verdict::{Class, Corruption};
+
+/// More wrong bits than this in an interval are no bit flip.
+const FLIPPED_BITS_MOST: u32 = 16;
+/// Older generations whose seed is tried.
+const OLDER_TRIED: u64 = 8;
+
+/// What a read block should be.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected {
+    /// The file, see [`super::Place::file_id`].
+    pub file: u64,
+    /// Where the write began, bytes.
+    pub offset: u64,
+    /// Its generation and number, where this run wrote it.
+    pub written: Option<(u64, u16)>,
+}
+
+/// An interval that is not what was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flaw {
+    /// Where it begins in the file, bytes.
+    pub offset: u64,
+    /// How long it is, bytes.
+    pub bytes: u64,
+    /// What is wrong.
+    pub what: Wrong,
+    /// What should be there, as text.
+    pub expected: String,
+    /// What is there, as text.
+    pub found: String,
+    /// What that proves.
+    pub corruption: Corruption,
+}
+
+/// Checks what [`Headers`] of the same arguments wrote, or fio did.
+#[derive(Clone, Debug)]
+pub struct Inspector {
+    headers: Headers,
+    scratch: Vec<u8>,
+}
+
+impl Inspector {
+    /// A checker of what these headers write.
+    pub fn new(headers: Headers) -> Self {
+        Inspector { headers, scratch: Vec::new() }
+    }
+
+    /// The checksum's name, or `pattern`.
+    pub fn check_name(&self) -> &'static str {
+        match &self.headers.form {
+            Form::Header(stamp) => stamp.checksum.name(),
+            Form::Pattern(_) => "pattern",
+        }
+    }
+
+    /// Looks at all intervals of one whole write, and adds what is wrong to `flaws`. The buffer is as before when it
+    /// returns. Allocates only when something is wrong.
+    pub fn check(&mut self, buffer: &mut [u8], expected: Expected, flaws: &mut Vec<Flaw>) {
+        let interval = self.headers.interval_of(buffer.len()).max(1);
+        let mut at = 0;
+        while at < buffer.len() {
+            let end = buffer.len().min(at + interval);
+            let part = &mut buffer[at..end];
+            self.headers.swap(part);
+            if let Some(flaw) = self.examine(part, at, expected) {
+                flaws.push(flaw);
+            }
+            self.headers.swap(part);
+            at = end;
+        }
+    }
+
+    /// What is wrong with an interval that lies `at` bytes into its write, if anything.
+    fn examine(&mut self, part: &[u8], at: usize, expected: Expected) -> Option<Flaw> {
+        let fault = match &self.headers.form {
+            Form::Header(_) => {
+                let header = Header::read(part);
+                self.header_fault(part, &header, at, expected).or_else(|| self.data_fault(part, at, expected))
+            }
+            Form::Pattern(_) => self.data_fault(part, at, expected),
+        };
+        let (what, wanted, found) = fault?;
+        let corruption = self.classify(part, at, expected, what);
+        Some(Flaw {
+            offset: expected.offset + at as u64,
+            bytes: part.len() as u64,
+            what,
+            expected: wanted,
+            found,
+            corruption,
+        })
+    }
+
+    fn header_fault(
+        &self,
+        part: &[u8],
+        header: &Header,
+        at: usize,
+        expected: Expected,
+    ) -> Option<(Wrong, String, String)> {
+        let Form::Header(stamp) = &self.headers.form else { return None };
+        let offset = expected.offset + at as u64;
+        let decimal = |what, wanted: u64, found: u64| Some((what, wanted.to_string(), found.to_string()));
+        let hex = |what, wanted: u32, found: u32| Some((what, format!("{wanted:x}"), format!("{found:x}")));
+        if header.magic != MAGIC {
+            return hex(Wrong::Magic, MAGIC.into(), header.magic.into());
+        }
+        if header.bytes as usize != part.len() {
+            return decimal(Wrong::Length, part.len() as u64, header.bytes.into());
+        }
+        let seed = expected.written.filter(|_| stamp.seed_checked);
+        let seed =
+            seed.map(|(generation, _)| self.headers.seed_of(expected.file, expected.offset, generation));
+        if let Some(seed) = seed.filter(|seed| *seed != header.seed) {
+            return decimal(Wrong::Seed, seed, header.seed);
+        }
+        if header.offset != offset {
+            return decimal(Wrong::Offset, offset, header.offset);
+        }
+        let number = expected.written.filter(|_| stamp.number_checked).map(|(_, number)| number);
+        if let Some(number) = number.filter(|number| *number != header.number) {
+            return decimal(Wrong::Number, number.into(), header.number.into());
+        }
+        let crc = crc32c_plain(&part[..36]);
+        if crc != header.crc {
+            return hex(Wrong::Header, crc, header.crc);
+        }
+        None
+    }
+
+    /// The checksum, and the pattern byte by byte.
+    fn data_fault(&mut self, part: &[u8], at: usize, expected: Expected) -> Option<(Wrong, String, String)> {
+        if let Some(fault) = self.checksum_fault(part) {
+            return Some(fault);
+        }
+        let skipped = self.headers.header_bytes();
+        let moved = match &self.headers.form {
+            Form::Header(stamp)
+                if stamp.checksum != Checksum::Pattern && stamp.checksum != Checksum::Meta =>
+            {
+                None
+            }
+            _ => self.headers.pattern(),
+        };
+        let template = moved?;
+        let data = &part[skipped..];
+        let (wrong, byte) =
+            template::first_difference(data, template, expected.offset, at + skipped, &mut self.scratch)?;
+        let place = Wrong::Pattern { at: (skipped + wrong) as u64 };
+        Some((place, format!("{byte:02x}"), format!("{:02x}", data[wrong])))
+    }
+
+    fn checksum_fault(&self, part: &[u8]) -> Option<(Wrong, String, String)> {
+        let Form::Header(stamp) = &self.headers.form else { return None };
+        let (head, data) = part.split_at(self.headers.header_bytes());
+        let mut sum = [0; DIGEST_MOST];
+        let sum = &mut sum[..digest_bytes(stamp.checksum)];
+        digest(stamp.checksum, data, sum);
+        let telling = telling_bytes(stamp.checksum, data.len());
+        let stored = &head[HEADER_BYTES..][..telling];
+        if stored == &sum[..telling] {
+            return None;
+        }
+        Some((Wrong::Checksum, text_of(stamp.checksum, &sum[..telling]), text_of(stamp.checksum, stored)))
+    }
+
+    /// What the facts prove.
+    fn classify(&self, part: &[u8], at: usize, expected: Expected, what: Wrong) -> Corruption {
+        let offset = expected.offset + at as u64;
+        let owner = super::stamp::owner(self.headers.seed, expected.file);
+        let whole = Corruption { class: Class::Mismatch { what }, owner, offset, bytes: part.len() as u64 };
+        if let Some(&byte) = part.first().filter(|byte| matches!(**byte, 0x00 | 0xff))
+            && part.iter().all(|other| *other == byte)
+        {
+            return Corruption { class: Class::Lost { byte }, ..whole };
+        }
+        let header = Header::read(part);
+        let sound = part.len() >= HEADER_BYTES
+            && header.magic == MAGIC
+            && header.bytes as usize == part.len()
+            && crc32c_plain(&part[..36]) == header.crc;
+        match what {
+            Wrong::Offset | Wrong::Seed if sound && header.offset != offset => {
+                Corruption { class: Class::Misdirected { owner, from: header.offset }, ..whole }
+            }
+            Wrong::Seed | Wrong::Number if sound => self.otherwise(header, expected, whole),
+            Wrong::Checksum => self.flipped(part, header.seed, expected, at, whole),
+            _ => whole,
+        }
+    }
+
+    /// A whole header of this place, but of another write.
+    fn otherwise(&self, header: Header, expected: Expected, whole: Corruption) -> Corruption {
+        let Some((written, _)) = expected.written else { return whole };
+        let older = (written.saturating_sub(OLDER_TRIED)..written)
+            .rev()
+            .find(|found| self.headers.seed_of(expected.file, expected.offset, *found) == header.seed);
+        let class = match older {
+            Some(found) => Class::Stale { found, written },
+            None => Class::Foreign { from: header.offset, generation: header.number.into() },
+        };
+        Corruption { class, ..whole }
+    }
+
+    /// Compares data that belong to a whole header with what its seed (or the pattern) makes: a few bits, or a range.
+    fn flipped(
+        &self,
+        part: &[u8],
+        seed: u64,
+        expected: Expected,
+        at: usize,
+        whole: Corruption,
+    ) -> Corruption {
+        let content = self.content(seed, expected.offset, at + part.len());
+        let content = &content[at..];
+        let skipped = self.headers.header_bytes();
+        let differs = |index: &usize| part[*index] != content[*index];
+        let Some(first) = (skipped..part.len()).find(differs) else { return whole };
+        let last = (first..part.len()).rfind(differs).unwrap_or(first);
+        let bits: u32 = (first..=last).map(|index| (part[index] ^ content[index]).count_ones()).sum();
+        let place =
+            Corruption { offset: whole.offset + first as u64, bytes: (last - first + 1) as u64, ..whole };
+        let right = part.len() - skipped - (last - first + 1);
+        if bits <= FLIPPED_BITS_MOST {
+            let bit = (part[first] ^ content[first]).trailing_zeros() as u8;
+            return Corruption { class: Class::BitFlip { bit, bits }, ..place };
+        }
+        match right * 8 >= part.len() {
+            true => Corruption { class: Class::Overwritten, ..place },
+            false => Corruption { class: Class::Garbage, ..whole },
+        }
+    }
+
+    /// The first bytes of a write before its headers are laid over.
+    fn content(&self, seed: u64, write_offset: u64, bytes: usize) -> Vec<u8> {
+        let mut content = vec![0; bytes];
+        match self.headers.pattern() {
+            Some(pattern) => template::write(&mut content, pattern, write_offset),
+            None => write_random(&mut content, seed),
+        }
+        content
+    }
+
+    /// What an interval should be, as far as it can be made again: its own header, and the data of its seed or pattern.
+    pub fn remake(&self, interval: &[u8], at: usize, expected: Expected) -> Vec<u8> {
+        let mut copy = interval.to_vec();
+        self.headers.swap(&mut copy);
+        let seed = match expected.written {
+            Some((generation, _)) => self.headers.seed_of(expected.file, expected.offset, generation),
+            None => Header::read(&copy).seed,
+        };
+        let mut content = self.content(seed, expected.offset, at + interval.len()).split_off(at);
+        if let Form::Header(stamp) = &self.headers.form {
+            let skipped = self.headers.header_bytes();
+            content[..skipped].copy_from_slice(&copy[..skipped]);
+            let (head, data) = content.split_at_mut(skipped);
+            digest(stamp.checksum, data, &mut head[HEADER_BYTES..]);
+        }
+        self.headers.swap(&mut content);
+        content
+    }
+}
+
+/// A checksum in the way it is printed: short ones as a number, long ones byte by byte.
+fn text_of(checksum: Checksum, bytes: &[u8]) -> String {
+    let number = matches!(
+        checksum,
+        Checksum::Crc7
+            | Checksum::Crc16
+            | Checksum::Crc32
+            | Checksum::Crc32c
+            | Checksum::Crc64
+            | Checksum::Xxhash
+    );
+    let hex = |byte: &u8| format!("{byte:02x}");
+    if number { bytes.iter().rev().map(hex).collect() } else { bytes.iter().map(hex).collect() }
+}

@@ -1,0 +1,204 @@
+//! What a worker remembers of each block it wrote: which write it was, where that write began, whether it was trimmed
+//! since.
+//!
+//! A mapping that costs memory only where blocks were written. Refuses to know content.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::memory::Mapping;
+
+/// One more than the generation; 0: never written, or not known.
+const GENERATION: u64 = 0xffff_ffff;
+/// A write began at this block.
+const START: u64 = 1 << 32;
+/// Trimmed since it was written.
+const TRIMMED: u64 = 1 << 33;
+/// Where the write's number lies.
+const NUMBER_AT: u32 = 48;
+
+/// The blocks of one file's span.
+pub struct Table {
+    cells: Mapping,
+    count: u64,
+    grain: u64,
+}
+
+/// One write that is still whole: a range of the span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// Where it begins, bytes from the span's start.
+    pub start: u64,
+    /// Where it ends.
+    pub end: u64,
+    /// Its generation.
+    pub generation: u64,
+    /// Its number among the worker's writes.
+    pub number: u16,
+    /// Whether it was trimmed since.
+    pub trimmed: bool,
+}
+
+impl Table {
+    /// A table of so many blocks of `grain` bytes.
+    ///
+    /// # Errors
+    /// The error number, where there is no memory.
+    pub fn new(count: u64, grain: u64) -> Result<Self, i32> {
+        Ok(Table { cells: Mapping::private(count as usize * 8)?, count, grain })
+    }
+
+    fn cell(&self, block: u64) -> Option<&AtomicU64> {
+        if block >= self.count {
+            return None;
+        }
+        // SAFETY: the mapping holds `count` cells, is zeroed and aligned, and is written through atomics only.
+        Some(unsafe { &*self.cells.start().cast::<AtomicU64>().add(block as usize) })
+    }
+
+    fn load(&self, block: u64) -> u64 {
+        self.cell(block).map_or(0, |cell| cell.load(Relaxed))
+    }
+
+    fn store(&self, block: u64, value: u64) {
+        if let Some(cell) = self.cell(block) {
+            cell.store(value, Relaxed);
+        }
+    }
+
+    /// One more than the generation of a block whose content is known; 0 otherwise.
+    pub fn generation(&self, block: u64) -> u64 {
+        match self.load(block) {
+            cell if cell & TRIMMED != 0 => 0,
+            cell => cell & GENERATION,
+        }
+    }
+
+    /// The generation that the next write of a range has.
+    pub fn next_generation(&self, offset: u64, bytes: u64) -> u64 {
+        let blocks = offset / self.grain..(offset + bytes) / self.grain;
+        blocks.map(|block| self.load(block) & GENERATION).max().unwrap_or(0)
+    }
+
+    /// Takes note of a write; `None`: it failed or was short, and nothing is known of its range. What is left of other
+    /// writes that it overlaps is no longer known either, where `whole` writes count.
+    pub fn wrote(&self, offset: u64, bytes: u64, write: Option<(u64, u16)>, whole: bool) {
+        let (first, end) = (offset / self.grain, (offset + bytes) / self.grain);
+        if whole {
+            self.forget_rest(first, end);
+        }
+        let cell = match write {
+            Some((generation, number)) => (generation + 1) & GENERATION | u64::from(number) << NUMBER_AT,
+            None => 0,
+        };
+        for block in first..end {
+            let start = if block == first && cell != 0 { START } else { 0 };
+            self.store(block, cell | start);
+        }
+    }
+
+    /// Forgets the parts of older writes before and behind a range that is overwritten.
+    fn forget_rest(&self, first: u64, end: u64) {
+        let continues = |block: u64| {
+            let cell = self.load(block);
+            cell & GENERATION != 0 && cell & START == 0
+        };
+        if continues(first) {
+            for block in (0..first).rev() {
+                let starts = self.load(block) & START != 0;
+                self.store(block, 0);
+                if starts {
+                    break;
+                }
+            }
+        }
+        let mut block = end;
+        while continues(block) {
+            self.store(block, 0);
+            block += 1;
+        }
+    }
+
+    /// Takes note of a trim of what was written.
+    pub fn trimmed(&self, offset: u64, bytes: u64) {
+        for block in offset / self.grain..(offset + bytes) / self.grain {
+            let cell = self.load(block);
+            if cell & GENERATION != 0 {
+                self.store(block, cell | TRIMMED);
+            }
+        }
+    }
+
+    /// The first write that begins at or behind an offset of the span.
+    pub fn unit_from(&self, offset: u64) -> Option<Unit> {
+        let first = (offset.div_ceil(self.grain)..self.count).find(|block| self.load(*block) & START != 0)?;
+        let cell = self.load(first);
+        let goes_on = |block: &u64| {
+            let cell = self.load(*block);
+            cell & GENERATION != 0 && cell & START == 0
+        };
+        let end = (first + 1..).find(|block| !goes_on(block)).unwrap_or(first + 1);
+        Some(Unit {
+            start: first * self.grain,
+            end: end * self.grain,
+            generation: (cell & GENERATION) - 1,
+            number: (cell >> NUMBER_AT) as u16,
+            trimmed: cell & TRIMMED != 0,
+        })
+    }
+
+    /// The next range that was written, from an offset on: at most so many bytes.
+    pub fn written_from(&self, from: u64, most: u64) -> Option<(u64, u64)> {
+        let written = |block: u64| self.load(block) & GENERATION != 0;
+        let first = (from / self.grain..self.count).find(|block| written(*block))?;
+        let room = first + (most / self.grain).max(1);
+        let end = (first + 1..room).find(|block| !written(*block)).unwrap_or(room);
+        Some((first * self.grain, (end - first) * self.grain))
+    }
+
+    /// How many bytes from here on have one generation, and which: `None` is "do not check".
+    pub fn stretch(&self, offset: u64, most: usize) -> (usize, Option<u64>) {
+        let first = offset / self.grain;
+        let generation = self.generation(first);
+        let mut end = (first + 1) * self.grain - offset;
+        while (end as usize) < most && self.generation((offset + end) / self.grain) == generation {
+            end += self.grain;
+        }
+        (most.min(end as usize), generation.checked_sub(1))
+    }
+
+    /// The trimmed ranges within a range, as offsets into it.
+    pub fn trimmed_within(&self, offset: u64, bytes: u64) -> impl Iterator<Item = std::ops::Range<usize>> {
+        let first = offset / self.grain;
+        let end = (offset + bytes) / self.grain;
+        let blocks = (first..end).filter(|block| self.load(*block) & TRIMMED != 0);
+        blocks.map(move |block| {
+            let start = (block * self.grain).saturating_sub(offset);
+            start as usize..(start + self.grain).min(bytes) as usize
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_write_wins_and_what_it_cut_is_forgotten() {
+        let table = Table::new(16, 512).unwrap();
+        table.wrote(0, 2048, Some((0, 1)), true);
+        table.wrote(2048, 1024, Some((0, 2)), true);
+        table.wrote(1024, 1536, Some((table.next_generation(1024, 1536), 3)), true);
+        let unit =
+            |from| table.unit_from(from).map(|unit| (unit.start, unit.end, unit.generation, unit.number));
+        assert_eq!(unit(0), Some((1024, 2560, 1, 3)));
+        assert_eq!(unit(1536), None);
+        table.wrote(0, 1024, Some((0, 4)), true);
+        assert_eq!(unit(0), Some((0, 1024, 0, 4)));
+        assert_eq!(table.written_from(0, 8192), Some((0, 2560)));
+        table.trimmed(0, 1024);
+        assert_eq!((table.generation(0), table.generation(2)), (0, 2));
+        assert_eq!(table.trimmed_within(0, 2048).collect::<Vec<_>>(), [0..512, 512..1024]);
+        table.wrote(0, 1024, None, true);
+        assert_eq!(unit(0), Some((1024, 2560, 1, 3)));
+    }
+}

@@ -1,0 +1,297 @@
+//! How what was written is checked: what each block carries, when it is read back, what is kept of it.
+//!
+//! A stamp is told in the field's own terms; where one is laid out as another tool lays it out, the files of both can be
+//! checked by both. Nothing here makes or checks a stamp.
+
+use serde::{Deserialize, Serialize};
+
+use crate::payload::Template;
+
+/// Verification: what is stamped and when it is read back and checked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Verify {
+    /// The stamp or checksum.
+    #[serde(default)]
+    pub stamp: Stamp,
+    /// When blocks are checked.
+    #[serde(default)]
+    pub when: VerifyWhen,
+    /// Bytes from one stamp to the next; 0: one for each block (fio `verify_interval`).
+    #[serde(default)]
+    pub interval_bytes: u64,
+    /// Stop at the first bad block; otherwise all of a block's faults are told, and the job's error policy decides (fio
+    /// `verify_fatal`).
+    #[serde(default)]
+    pub fatal: bool,
+    /// Threads that check, beside the worker; 0: the worker itself (fio `verify_async`).
+    #[serde(default)]
+    pub helpers: u32,
+    /// CPUs those threads may use; empty: any (fio `verify_async_cpus`).
+    #[serde(default)]
+    pub helper_cpus: Vec<u32>,
+    /// Nothing is written: the places that the writes would go to are read back, as if an earlier run of the same job had
+    /// written them (fio `verify_only`). Reads, trims and insertions of the mix are left out too.
+    #[serde(default)]
+    pub only: bool,
+    /// Bad blocks are written to files beside: as read and as expected, `NAME.OFFSET.received` and
+    /// `NAME.OFFSET.expected` in the current directory, NAME being the last part of the path (fio `verify_dump`).
+    #[serde(default)]
+    pub dump: bool,
+    /// Written blocks that are trimmed again before they are read back (fio `trim_percentage` and `trim_*`).
+    #[serde(default)]
+    pub trim: Option<TrimBack>,
+    /// How far the writes came, kept in a file.
+    #[serde(default)]
+    pub state: Option<VerifyState>,
+    /// The number of the job's first worker, from 0, counted through all jobs: in stamps and in state files (fio counts
+    /// its jobs through).
+    #[serde(default)]
+    pub first_worker: u32,
+}
+
+/// What a block carries so that it can be checked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stamp {
+    /// iodyno's own: block address, job seed, generation and checksum in every 512-byte sector.
+    #[default]
+    Block,
+    /// A header of 40 bytes in each interval: magic number, kind of checksum, length, seed, byte offset, time, thread,
+    /// number of the write, checksum of the header; behind it the checksum of the data (fio `verify=CHECKSUM`).
+    Header(HeaderStamp),
+    /// No stamp: the repeated pattern itself, from the first byte of each write on (fio `verify=pattern`).
+    Pattern(Template),
+    /// The content itself, regenerated from the seed and compared, no stamp.
+    Content,
+    /// Nothing: blocks are read back as if they were checked (fio `verify=null`).
+    Nothing,
+}
+
+/// A header in each interval and what is behind it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeaderStamp {
+    /// The checksum of the data.
+    pub checksum: Checksum,
+    /// Where in the interval the header lies; the data that would be there lies at its start (fio `verify_offset`).
+    #[serde(default)]
+    pub offset_bytes: u64,
+    /// The data; none: incompressible, made from the header's seed. Of a pattern every byte is checked besides the
+    /// checksum (fio `verify_pattern`).
+    #[serde(default)]
+    pub pattern: Option<Template>,
+    /// Whether the header's seed must be the one this run wrote there (fio `verify_header_seed`).
+    #[serde(default = "yes")]
+    pub seed_checked: bool,
+    /// Whether the header's write number must be the one this run gave (fio `verify_write_sequence`).
+    #[serde(default = "yes")]
+    pub number_checked: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl HeaderStamp {
+    /// A header at the start of each interval, incompressible data behind it, everything checked.
+    pub fn new(checksum: Checksum) -> Self {
+        HeaderStamp { checksum, offset_bytes: 0, pattern: None, seed_checked: true, number_checked: true }
+    }
+}
+
+/// A checksum behind a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Checksum {
+    /// None: the header alone (fio `meta`).
+    Meta,
+    /// None: the header, and the pattern behind it (fio `pattern_hdr`).
+    Pattern,
+    /// MD5, 16 bytes.
+    Md5,
+    /// CRC-64, 8 bytes.
+    Crc64,
+    /// CRC-32, 4 bytes.
+    Crc32,
+    /// CRC-32C, 4 bytes.
+    Crc32c,
+    /// CRC-16, 2 bytes.
+    Crc16,
+    /// CRC-7, 1 byte.
+    Crc7,
+    /// SHA-256 as fio keeps it, 64 bytes.
+    Sha256,
+    /// SHA-512 as fio keeps it, 128 bytes.
+    Sha512,
+    /// SHA3-224, 28 bytes.
+    #[serde(rename = "sha3-224")]
+    Sha3x224,
+    /// SHA3-256, 32 bytes.
+    #[serde(rename = "sha3-256")]
+    Sha3x256,
+    /// SHA3-384, 48 bytes.
+    #[serde(rename = "sha3-384")]
+    Sha3x384,
+    /// SHA3-512, 64 bytes.
+    #[serde(rename = "sha3-512")]
+    Sha3x512,
+    /// xxHash, 32 bits, 4 bytes.
+    Xxhash,
+    /// SHA-1, 20 bytes.
+    Sha1,
+}
+
+impl Checksum {
+    /// All of them.
+    pub const ALL: [Checksum; 16] = [
+        Checksum::Meta,
+        Checksum::Pattern,
+        Checksum::Md5,
+        Checksum::Crc64,
+        Checksum::Crc32,
+        Checksum::Crc32c,
+        Checksum::Crc16,
+        Checksum::Crc7,
+        Checksum::Sha256,
+        Checksum::Sha512,
+        Checksum::Sha3x224,
+        Checksum::Sha3x256,
+        Checksum::Sha3x384,
+        Checksum::Sha3x512,
+        Checksum::Xxhash,
+        Checksum::Sha1,
+    ];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Checksum::Meta => "meta",
+            Checksum::Pattern => "pattern_hdr",
+            Checksum::Md5 => "md5",
+            Checksum::Crc64 => "crc64",
+            Checksum::Crc32 => "crc32",
+            Checksum::Crc32c => "crc32c",
+            Checksum::Crc16 => "crc16",
+            Checksum::Crc7 => "crc7",
+            Checksum::Sha256 => "sha256",
+            Checksum::Sha512 => "sha512",
+            Checksum::Sha3x224 => "sha3-224",
+            Checksum::Sha3x256 => "sha3-256",
+            Checksum::Sha3x384 => "sha3-384",
+            Checksum::Sha3x512 => "sha3-512",
+            Checksum::Xxhash => "xxhash",
+            Checksum::Sha1 => "sha1",
+        }
+    }
+
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Checksum::ALL.into_iter().find(|checksum| checksum.name() == name)
+    }
+}
+
+/// When verification happens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerifyWhen {
+    /// Whatever a read brings is checked.
+    #[default]
+    OnRead,
+    /// After the writes of a phase, everything that was written is read back.
+    AfterWrites,
+    /// After every `writes`, the last `batch` of them are read back, and what remains at the end (fio
+    /// `verify_backlog`).
+    Backlog {
+        /// Writes between two rounds.
+        writes: u64,
+        /// Blocks read back in a round; 0: as many as were written.
+        batch: u64,
+    },
+    /// Never by this job: blocks are stamped for a later one (fio `do_verify=0`).
+    Never,
+}
+
+/// Written blocks that are trimmed again before they are read back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrimBack {
+    /// Of the written blocks so many are to be trimmed, 0 to 100 percent (fio `trim_percentage`).
+    pub percent: u8,
+    /// After so many writes those that are due are trimmed; at least 1 (fio `trim_backlog`).
+    pub every_writes: u64,
+    /// So many of them at a time; 0: `every_writes` (fio `trim_backlog_batch`).
+    #[serde(default)]
+    pub batch: u64,
+    /// Whether a trimmed block must read as zeros; otherwise it is read and not checked (fio `trim_verify_zero`).
+    pub reads_zero: bool,
+}
+
+/// How far the writes came, kept in a file from one run to the next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerifyState {
+    /// The file; `{worker}` is the worker's number, counted from [`Verify::first_worker`] (fio
+    /// `local-JOB-{worker}-verify.state`).
+    pub path: String,
+    /// The job's name, kept in it.
+    pub name: String,
+    /// Whether a worker that wrote keeps its state there when it ends (fio `verify_state_save`).
+    pub save: bool,
+    /// Whether a worker that reads stops where the state says that the writes ended (fio `verify_state_load`).
+    pub load: bool,
+}
+
+/// One interval that is not what was written, as facts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mismatch {
+    /// The file's path.
+    pub file: String,
+    /// Where the interval begins in it, bytes.
+    pub offset: u64,
+    /// How long it is, bytes.
+    pub bytes: u64,
+    /// Where the read began that brought it.
+    pub read_offset: u64,
+    /// How much that read asked for, bytes.
+    pub read_bytes: u64,
+    /// What is wrong.
+    pub what: Wrong,
+    /// The checksum's name, `pattern`, `block` or `content`.
+    pub check: String,
+    /// What should be there: hexadecimal for magic numbers, checksums and pattern bytes, decimal for everything else.
+    pub expected: String,
+    /// What is there, in the same way.
+    pub found: String,
+    /// The files it was dumped to, as read and as expected.
+    #[serde(default)]
+    pub dumped: Option<(String, String)>,
+}
+
+/// What is wrong with an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wrong {
+    /// The header's magic number.
+    Magic,
+    /// The header's length.
+    Length,
+    /// The header's seed.
+    Seed,
+    /// The header's byte offset.
+    Offset,
+    /// The header's number of the write.
+    Number,
+    /// The header's own checksum.
+    Header,
+    /// The checksum of the data.
+    Checksum,
+    /// A byte of the pattern: `offset` is that byte's interval, and it lies so many bytes into the read.
+    Pattern {
+        /// Bytes from the start of the interval.
+        at: u64,
+    },
+    /// A trimmed block that does not read as zeros.
+    NotZero {
+        /// Bytes from the start of the interval.
+        at: u64,
+    },
+    /// The content, which is compared as a whole: `found` names what it is.
+    Content,
+}
