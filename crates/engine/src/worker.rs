@@ -267,6 +267,8 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
     let closed = flight.close(worker.kinds, begin, files);
     for late in flight.source.close() {
         worker.sheet.failure(late.label, Verb::Read, late.code, late.offset, late.file);
+        let read = Io { file: late.file, offset: late.offset, bytes: late.bytes, ..Io::default() };
+        flight.fail(&read, late.code);
     }
     worker.sheet.complain(&flight.source.complaints());
     worker.sheet.mismatch(flight.source.mismatches());

@@ -22,8 +22,8 @@ pub fn limit(ask: &mut Ask<'_>, found: &Found) -> Limit {
     let by_bytes = sizes.own_pass || direction.gap != 0 || random || ask.has("zonesize");
     let mut limit = Limit {
         time_ns,
-        pass_bytes: sizes.pass_bytes.filter(|_| by_bytes),
-        pass_operations: ask.whole("number_ios").filter(|count| *count > 0).map(|count| count as u64),
+        bytes: sizes.pass_bytes.filter(|_| by_bytes && !timed).map(|bytes| bytes.saturating_mul(loops)),
+        operations: ask.whole("number_ios").filter(|count| *count > 0).map(|count| count as u64 * loops),
         passes: (!timed).then_some(loops).filter(|loops| *loops > 1 || time_ns.is_some()),
         ramp_ns: ask.time_ns("ramp_time").unwrap_or(0),
         ramp_bytes: ramp_bytes(ask, sizes),
