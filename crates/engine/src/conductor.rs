@@ -18,8 +18,9 @@ use crate::failure::Failure;
 use crate::gate::Gate;
 use crate::io::Handle;
 use crate::journal::Journals;
-use crate::memory::Memory;
+use crate::memory::{Ballast, Memory};
 use crate::open::{self, Access, Asker};
+use crate::placement::Surroundings;
 use crate::prepare::{self, Made, Unready};
 use crate::registry::{self, Entry};
 use crate::sheet::Sheets;
@@ -27,7 +28,7 @@ use crate::source::{self, Brief, SharedObjects, Source};
 use crate::witness::{self, Watch, Watched};
 use crate::worker::Worker;
 use crate::world::{Task, World};
-use crate::{placement, signal};
+use crate::{hooks, placement, signal};
 
 /// How a plan is run, beyond what it says itself.
 #[derive(Clone, Debug)]
@@ -249,7 +250,8 @@ impl Stage {
             return Err(unready.failure.clone());
         }
         let (job, entry) = (&self.phase().jobs[index], self.entries[index]);
-        placement::apply(&job.placement, worker)?;
+        placement::apply(&job.placement, job.kind, worker)?;
+        let _ballast = Ballast::new(job.buffers.locked_bytes)?;
         let asker = Asker { job: &job.name, worker, repetition: self.phase().repetition };
         let access = Access {
             files: entry.files,
@@ -264,10 +266,7 @@ impl Stage {
         }
         let depth = job.depth.most.min(entry.most_depth);
         self.sheets.sheet(number as usize).head.deepest.store(depth, Relaxed);
-        let memory = Memory::new(depth, source::buffer_bytes(job)).map_err(|errno| {
-            Failure::call("mmap", errno)
-                .hint("the buffers of all workers do not fit memory: lower depth or block")
-        })?;
+        let memory = Memory::of(depth, source::buffer_bytes(job), &job.buffers)?;
         let goal = self.goals[index];
         let make = |files: &_, start| {
             let (plan, memory, shared) = (&self.plan, &memory, Some(&self.shared));
@@ -288,11 +287,15 @@ impl Stage {
             memory: &memory,
             depth,
             number,
+            seat: worker,
             seed: self.plan.seed,
             after,
             source: &make,
         };
-        (entry.drive)(&mut seat)
+        hooks::before(job)?;
+        let outcome = (entry.drive)(&mut seat);
+        drop(seat);
+        outcome.and(hooks::after(job))
     }
 }
 
@@ -332,6 +335,7 @@ fn run_phase(
     if !unready.is_empty() && (phase.stop != Stop::Alone || signal::interruptions().0 > 0) {
         return Err(unready.iter().map(|unready| unready.diagnostic(plan)).collect());
     }
+    let _surroundings = Surroundings::new(plan, phase)?;
     pause(phase.pause_ns);
     if phase.drop_caches {
         witness::drop_caches();
@@ -420,6 +424,7 @@ fn wait_for_line(stage: &Stage, world: &mut World) {
         if over > 0 && stage.phase().stop != Stop::Alone {
             // Somebody failed: nobody starts.
             stage.gate.stop();
+            world.nudge(|_| true);
         }
         if ready + over >= everybody || signal::interruptions().0 > 0 {
             return;

@@ -18,6 +18,7 @@ pub mod engines;
 pub mod exits;
 pub mod failure;
 pub mod gate;
+pub mod hooks;
 pub mod io;
 pub mod journal;
 pub mod memory;

@@ -47,6 +47,8 @@ pub struct Worker<'a> {
     pub depth: u32,
     /// Its number within the phase.
     pub number: u32,
+    /// Its number within its job.
+    pub seat: u32,
     /// The plan's seed.
     pub seed: u64,
     /// The job it waits for, by index in the phase.
@@ -67,6 +69,7 @@ impl Worker<'_> {
             memory: self.memory,
             seed: self.seed,
             worker: self.number,
+            seat: self.seat,
         }
     }
 

@@ -217,8 +217,10 @@ impl Guided {
         }
         match &mut self.drawer {
             Drawer::Pattern(pattern) => {
-                if pattern.ends_on_nothing && result == 0 && io.verb == Verb::Read {
+                if pattern.ends_on_nothing && result == 0 && matches!(io.verb, Verb::Read | Verb::Recv) {
+                    // The end is no operation.
                     pattern.end();
+                    return super::UNTALLIED;
                 }
                 checked
             }
