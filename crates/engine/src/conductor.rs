@@ -422,7 +422,7 @@ fn wait_for_line(stage: &Stage, world: &mut World) {
         let (ready, over) = (stage.gate.ready(), stage.gate.over());
         note_deaths(stage, world);
         if over > 0 && stage.phase().stop != Stop::Alone {
-            // Somebody failed: nobody starts.
+            // Somebody failed: nobody starts, and nobody goes on waiting for a peer.
             stage.gate.stop();
             world.nudge(|_| true);
         }
