@@ -63,9 +63,6 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     if job.start.barrier || job.finish.barrier {
         say("a barrier around open or close", "workers already wait for each other at the start line");
     }
-    if job.pace.latency_target.is_some() {
-        say("a latency target", "sweep over depth and read the table");
-    }
     if let Workload::Script(script) = &job.workload
         && job.workers > 1
         && script.steps.iter().any(|step| draws_from_shared_set(plan, job, step))

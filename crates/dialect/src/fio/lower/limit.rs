@@ -17,14 +17,20 @@ pub fn limit(ask: &mut Ask<'_>, found: &Found) -> Limit {
     if ask.flag("time_based", false) && time_ns.is_none() {
         ask.note("time_based", "time_based requires a runtime/timeout setting", "");
     }
-    // Holes, repeated places, windows and sizes of their own end a pass by bytes, not by places.
+    // Holes, repeated places, windows and sizes of their own end by bytes, over all passes, not by places.
     let random = direction.random && direction.operations > 1;
     let by_bytes = sizes.own_pass || direction.gap != 0 || random || ask.has("zonesize");
     let mut limit = Limit {
         time_ns,
-        pass_bytes: sizes.pass_bytes.filter(|_| by_bytes),
-        pass_operations: ask.whole("number_ios").filter(|count| *count > 0).map(|count| count as u64),
-        passes: (!timed).then_some(loops).filter(|loops| *loops > 1 || time_ns.is_some()),
+        bytes: sizes.pass_bytes.filter(|_| by_bytes && !timed).map(|bytes| bytes.saturating_mul(loops)),
+        operations: ask
+            .whole("number_ios")
+            .filter(|count| *count > 0 && !timed)
+            .map(|count| (count as u64).saturating_mul(loops)),
+        // An amount of its own is moved in as many passes as it takes.
+        passes: (!timed && !sizes.own_pass)
+            .then_some(loops)
+            .filter(|loops| *loops > 1 || time_ns.is_some() || by_bytes),
         ramp_ns: ask.time_ns("ramp_time").unwrap_or(0),
         ramp_bytes: ramp_bytes(ask, sizes),
         latency_ns: longest(ask),

@@ -45,6 +45,7 @@ fn span(sizes: &Sizes) -> Span {
         length,
         increment: sizes.increment,
         align_bytes: if relative { sizes.offset_align } else { 0 },
+        overhang: true,
     }
 }
 
