@@ -160,6 +160,12 @@ struct Flight<'a> {
     deadline: Tick,
     /// When the ramp ends; 0 once it has.
     ramp_end: Tick,
+    /// Bytes that are to be moved before anything counts; 0 once they were.
+    ramp_bytes: u64,
+    /// How long it goes on once the ramp is over, ns.
+    time_ns: u64,
+    /// Whether every batch is a turn: something else than time may end the ramp.
+    eager: bool,
     /// When something is due that is not: the end of the ramp, or of a row of the series.
     turn: Tick,
     ended: Tick,
@@ -274,6 +280,7 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
         flight.fail(&read, late.code);
     }
     worker.sheet.complain(&flight.source.complaints());
+    worker.sheet.found(flight.source.found_depth());
     worker.sheet.mismatch(flight.source.mismatches());
     closed?;
     flight.source.failure().map_or(Ok(()), |failure| Err(failure.clone()))
@@ -296,7 +303,14 @@ impl<'a> Flight<'a> {
             refill_at: if wish.low == 0 { 0 } else { depth - (wish.low as usize).min(depth - 1) },
             least: wish.reap_least.clamp(1, worker.depth),
             ramp_end: if limit.ramp_ns > 0 { ramp_end } else { 0 },
-            turn: if limit.ramp_ns > 0 { ramp_end.min(series.next) } else { series.next },
+            ramp_bytes: limit.ramp_bytes,
+            time_ns: limit.time_ns.unwrap_or(NEVER),
+            eager: limit.ramp_bytes > 0 || worker.job.pace.latency_target.is_some(),
+            turn: match limit.ramp_bytes > 0 || worker.job.pace.latency_target.is_some() {
+                true => 0,
+                false if limit.ramp_ns > 0 => ramp_end.min(series.next),
+                false => series.next,
+            },
             series,
             errors_left: match &worker.job.errors {
                 ErrorPolicy::Stop | ErrorPolicy::Tolerate(_) => 1,
@@ -504,13 +518,35 @@ impl<'a> Flight<'a> {
             self.sheet.enter(WorkerState::Running);
             self.close.book.iter_mut().for_each(|book| book.forget());
         }
+        if self.eager {
+            self.turn_eagerly();
+        }
         if self.ended >= self.series.next {
             self.series.turn(&self.sheet, kinds, self.ended);
         }
         if self.close.noted {
             self.sheet.spend(&witness::usage());
         }
-        self.turn = if self.ramp_end > 0 { self.ramp_end.min(self.series.next) } else { self.series.next };
+        self.turn = match self.eager {
+            true => 0,
+            false if self.ramp_end > 0 => self.ramp_end.min(self.series.next),
+            false => self.series.next,
+        };
+    }
+
+    /// What was counted so far may have to be forgotten for another reason than time.
+    fn turn_eagerly(&mut self) {
+        let ramped = self.ramp_bytes > 0 && self.sheet.totals().1 >= self.ramp_bytes;
+        if ramped || self.source.takes_restart() {
+            self.sheet.reset();
+            self.series.restart(self.ended);
+            self.sheet.head.began.store(self.ended, Relaxed);
+            self.sheet.enter(WorkerState::Running);
+            self.close.book.iter_mut().for_each(|book| book.forget());
+        }
+        if ramped {
+            (self.ramp_bytes, self.deadline) = (0, self.ended.saturating_add(self.time_ns));
+        }
     }
 
     /// Writes down the end.
