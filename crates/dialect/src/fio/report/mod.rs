@@ -144,7 +144,11 @@ impl Report {
         // A worker's own end was told when its phase ended.
         let failed = |phase: &PhaseRecord| {
             phase.jobs.iter().flat_map(|job| &job.workers).any(|worker| {
-                worker.failure.as_deref().and_then(|told| told.lines().next()).is_some_and(|told| text.contains(told))
+                worker
+                    .failure
+                    .as_deref()
+                    .and_then(|told| told.lines().next())
+                    .is_some_and(|told| text.contains(told))
             })
         };
         if !self.phases.iter().any(failed) {
