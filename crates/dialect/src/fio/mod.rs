@@ -10,6 +10,7 @@ pub mod command;
 pub mod file;
 pub mod gather;
 pub mod help;
+pub mod log;
 pub mod lower;
 pub mod number;
 pub mod options;

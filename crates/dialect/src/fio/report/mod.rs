@@ -8,7 +8,7 @@
 //! brace goes to standard error. What fio does not say is in the JSON under `iodyno`, and nowhere else.
 
 mod banner;
-mod bins;
+pub mod bins;
 mod date;
 mod direction;
 mod disks;

@@ -1,0 +1,190 @@
+//! Logs of samples: one line for each operation, or for each window of them; or the same packed by zlib.
+//!
+//! A line is time (ms), value, direction, block size, offset or 0, priority, and what was asked for besides. Values are
+//! ns for latencies, operations per second for rates, and for bandwidth KiB/s in windows but kB/s (thousands of bytes)
+//! of single operations: so the original does it.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use iodyno_model::{JournalEntry, JournalPart, Kind};
+
+use super::super::view::{Logs, Window};
+use super::Times;
+use super::line::{columns, number};
+
+/// What a log measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measured {
+    /// Bytes by time.
+    Bandwidth,
+    /// Operations by time.
+    Operations,
+    /// Whole latencies.
+    Latency,
+    /// Latencies until the kernel had it; of an engine that does not wait for operations, or an empty log.
+    Submission(bool),
+    /// Latencies from there.
+    Completion,
+}
+
+/// One line.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sample {
+    time_ms: u64,
+    value: u64,
+    /// The largest of the window, beside the average.
+    most: u64,
+    direction: u64,
+    block: u64,
+    offset: u64,
+    priority: u16,
+    issued_ns: u64,
+}
+
+/// In packed samples: a direction's flags for samples with an offset and with a whole priority.
+const HAS_OFFSET: u32 = 0x8000_0000;
+const HAS_PRIORITY: u32 = 0x4000_0000;
+/// The priority class for real-time operations, as the kernel packs it.
+const REAL_TIME: u16 = 1;
+
+/// The number of a direction; none for what has none.
+pub fn direction(kind: Kind) -> Option<u64> {
+    [Kind::Read, Kind::Write, Kind::Trim].iter().position(|known| *known == kind).map(|index| index as u64)
+}
+
+/// A part of a journal, as the log of one measure has it.
+pub fn written(measured: Measured, part: &JournalPart, logs: &Logs, times: Times) -> Vec<u8> {
+    let mut out = Vec::with_capacity(part.entries.len() * 32);
+    for entry in &part.entries {
+        if let Some(sample) = sample(measured, entry, logs, times) {
+            if logs.compressed { sample.pack(logs, &mut out) } else { sample.print(logs, &mut out) }
+        }
+    }
+    match logs.compressed && !out.is_empty() {
+        true => packed(&out),
+        false => out,
+    }
+}
+
+/// A zlib stream of its own; a log is one or several of them.
+fn packed(samples: &[u8]) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    // Into memory nothing fails.
+    let _ = encoder.write_all(samples);
+    encoder.finish().unwrap_or_default()
+}
+
+fn sample(measured: Measured, entry: &JournalEntry, logs: &Logs, times: Times) -> Option<Sample> {
+    if measured == Measured::Submission(false) {
+        return None;
+    }
+    match entry {
+        JournalEntry::Done { .. } if logs.average_ms == 0 => single(measured, entry, times),
+        JournalEntry::Window { .. } if logs.average_ms > 0 => window(measured, entry, logs, times),
+        _ => None,
+    }
+}
+
+/// The sample of one operation.
+fn single(measured: Measured, entry: &JournalEntry, times: Times) -> Option<Sample> {
+    let JournalEntry::Done { at_ns, verb, offset, bytes, submission_ns, completion_ns, latency_ns, priority } =
+        entry
+    else {
+        return None;
+    };
+    let value = match measured {
+        Measured::Bandwidth => (u128::from(*bytes) * 1_000_000)
+            .checked_div(u128::from(*completion_ns))
+            .map_or(0, |rate| rate as u64),
+        Measured::Operations => 1,
+        Measured::Latency => *latency_ns,
+        Measured::Submission(_) => *submission_ns,
+        Measured::Completion => *completion_ns,
+    };
+    Some(Sample {
+        time_ms: times.ms(*at_ns),
+        value,
+        most: value,
+        direction: direction(verb.kind())?,
+        block: *bytes,
+        offset: *offset,
+        priority: *priority,
+        issued_ns: at_ns.saturating_sub(*completion_ns).saturating_sub(times.began_ns),
+    })
+}
+
+/// The sample of a window.
+fn window(measured: Measured, entry: &JournalEntry, logs: &Logs, times: Times) -> Option<Sample> {
+    let JournalEntry::Window {
+        at_ns,
+        kind,
+        length_ns,
+        operations,
+        bytes,
+        submission_ns,
+        completion_ns,
+        latency_ns,
+    } = entry
+    else {
+        return None;
+    };
+    // Rates are sampled by time: the original has none of a last window that is not full.
+    let full = *length_ns >= logs.average_ms * 1_000_000;
+    let rate = |amount: u64| full.then(|| u128::from(amount) * 1_000_000_000 / u128::from(*length_ns));
+    let average = |(sum, most): &(u64, u64)| ((sum + operations / 2) / operations.max(&1), *most);
+    let same = |rate: u128| (rate as u64, rate as u64);
+    let (mean, most) = match measured {
+        Measured::Bandwidth => same(rate(*bytes)? / 1024),
+        Measured::Operations => same(rate(*operations)?),
+        Measured::Latency => average(latency_ns),
+        Measured::Submission(_) => average(submission_ns),
+        Measured::Completion => average(completion_ns),
+    };
+    let value = if logs.window == Window::Most { most } else { mean };
+    let (time_ms, direction) = (times.ms(*at_ns), direction(*kind)?);
+    Some(Sample { time_ms, value, most, direction, ..Sample::default() })
+}
+
+impl Sample {
+    fn print(&self, logs: &Logs, out: &mut Vec<u8>) {
+        columns(out, &[self.time_ms, self.value]);
+        if logs.window == Window::Both && logs.average_ms > 0 {
+            out.extend_from_slice(b", ");
+            number(out, self.most);
+        }
+        out.extend_from_slice(b", ");
+        columns(out, &[self.direction, self.block]);
+        if logs.offsets {
+            out.extend_from_slice(b", ");
+            number(out, self.offset);
+        }
+        if logs.priorities {
+            out.extend_from_slice(format!(", 0x{:04x}", self.priority).as_bytes());
+        } else {
+            out.extend_from_slice(if self.priority >> 13 == REAL_TIME { b", 1" } else { b", 0" });
+        }
+        if logs.issue_times {
+            out.extend_from_slice(b", ");
+            number(out, self.issued_ns);
+        }
+        out.push(b'\n');
+    }
+
+    /// As the original lays it out in memory: time, value, direction and flags, priority, block size, offset.
+    fn pack(&self, logs: &Logs, out: &mut Vec<u8>) {
+        let flags =
+            if logs.offsets { HAS_OFFSET } else { 0 } | if logs.priorities { HAS_PRIORITY } else { 0 };
+        let real_time = u16::from(self.priority >> 13 == REAL_TIME);
+        let priority = if logs.priorities { self.priority } else { real_time };
+        out.extend_from_slice(&self.time_ms.to_le_bytes());
+        out.extend_from_slice(&self.value.to_le_bytes());
+        out.extend_from_slice(&(self.direction as u32 | flags).to_le_bytes());
+        out.extend_from_slice(&u32::from(priority).to_le_bytes());
+        out.extend_from_slice(&self.block.to_le_bytes());
+        if logs.offsets {
+            out.extend_from_slice(&self.offset.to_le_bytes());
+        }
+    }
+}
