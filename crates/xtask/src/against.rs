@@ -81,7 +81,10 @@ fn table(text: &str) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     let name = |line: &str| line.get(30..).unwrap_or(line).to_string();
     lines.sort_by_key(|line| name(line));
-    let head = format!("{:<8}{:>9} {:>9}   {:<28}{}\n", "", "original", "ours", "job", "what it proves, or what differs");
+    let head = format!(
+        "{:<8}{:>9} {:>9}   {:<28}{}\n",
+        "", "original", "ours", "job", "what it proves, or what differs"
+    );
     let equal = lines.iter().filter(|line| line.starts_with("equal")).count();
     let body: String = lines.iter().map(|line| format!("{line}\n")).collect();
     format!("{head}{body}\n{equal} of {} job files equal\n", lines.len())
@@ -107,7 +110,8 @@ mod tests {
 
     #[test]
     fn jobs_are_told_in_order_of_their_names_and_counted() {
-        let line = |verdict: &str, job: &str| format!("{verdict:<8}{:>6} ms {:>6} ms  {job:<28}why\n", 310, 20);
+        let line =
+            |verdict: &str, job: &str| format!("{verdict:<8}{:>6} ms {:>6} ms  {job:<28}why\n", 310, 20);
         let text = table(&(line("DIFFERS", "b") + &line("equal", "a")));
         assert!(text.find(" a ").unwrap() < text.find(" b ").unwrap(), "{text}");
         assert!(text.ends_with("1 of 2 job files equal\n"), "{text}");
@@ -115,9 +119,10 @@ mod tests {
 
     #[test]
     fn what_failed_is_told_from_its_head_to_the_tally() {
-        let lines: Vec<String> = ["test a ... ok", "failures:", "---- b ----", "counts: 1", "test result: FAILED."]
-            .map(String::from)
-            .to_vec();
+        let lines: Vec<String> =
+            ["test a ... ok", "failures:", "---- b ----", "counts: 1", "test result: FAILED."]
+                .map(String::from)
+                .to_vec();
         assert_eq!(failures(&lines).count(), 3);
         assert_eq!(failures(&lines[..1]).count(), 0);
     }

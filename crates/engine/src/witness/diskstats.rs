@@ -9,7 +9,9 @@ pub struct Counters([u64; 17]);
 
 /// The devices that a device is made of, all the way down; none for a plain one.
 pub fn beneath(device: &str) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(format!("/sys/class/block/{device}/slaves")) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(format!("/sys/class/block/{device}/slaves")) else {
+        return Vec::new();
+    };
     let mut found = Vec::new();
     for name in entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
         let deeper = beneath(&name);

@@ -82,7 +82,11 @@ fn both(name: &str, check: Check) -> Outcome {
 
 fn run(fio: &Fio, sandbox: &Sandbox, line: &str) -> Result<Said, String> {
     let said = fio.run(sandbox, line.split_ascii_whitespace())?;
-    if said.status == 0 { Ok(said) } else { Err(format!("`fio {line}` ends with {}: {}", said.status, said.err)) }
+    if said.status == 0 {
+        Ok(said)
+    } else {
+        Err(format!("`fio {line}` ends with {}: {}", said.status, said.err))
+    }
 }
 
 /// Runs a script in the sandbox; its output, when it succeeds.
@@ -131,7 +135,8 @@ fn yabs(fio: &Fio) -> Result<(), Trouble> {
     let line = "--name=rand_rw_4k --ioengine=libaio --rw=randrw --rwmixread=50 --bs=4k --iodepth=16 --numjobs=2 \
                 --size=4m --runtime=30 --gtod_reduce=1 --direct=1 --filename=test.fio --group_reporting --minimal";
     let said = run(fio, &sandbox, line)?;
-    let columns = reading::yabs(&said.out, "rand_rw_4k").ok_or("no line with the job's name and its columns")?;
+    let columns =
+        reading::yabs(&said.out, "rand_rw_4k").ok_or("no line with the job's name and its columns")?;
     wanted(columns.iter().all(|value| *value > 0.0), format!("bandwidths and IOPS {columns:?}"))?;
     let block = |bandwidth: f64, rate: f64| (bandwidth / rate - 4.0).abs() < 0.2;
     let consistent = block(columns[0], columns[1]) && block(columns[2], columns[3]);
@@ -145,10 +150,19 @@ fn tkperf(fio: &Fio) -> Result<(), Trouble> {
     let said = run(fio, &sandbox, line)?;
     let columns = said.out.lines().find_map(reading::tkperf).ok_or("no line with its columns")?;
     let [read_bw, read_iops, read_max, read_mean, write_bw, write_iops, write_max, write_mean] = columns;
-    wanted(read_iops > write_iops && write_iops > 0.0, format!("IOPS {read_iops} and {write_iops} of 65 and 35 %"))?;
+    wanted(
+        read_iops > write_iops && write_iops > 0.0,
+        format!("IOPS {read_iops} and {write_iops} of 65 and 35 %"),
+    )?;
     wanted((read_bw / read_iops - 8.0).abs() < 0.4, format!("reads: {read_bw} KiB/s at {read_iops} IOPS"))?;
-    wanted((write_bw / write_iops - 8.0).abs() < 0.4, format!("writes: {write_bw} KiB/s at {write_iops} IOPS"))?;
-    wanted(read_max >= read_mean && write_max >= write_mean && read_mean > 0.0, format!("latencies {columns:?}"))
+    wanted(
+        (write_bw / write_iops - 8.0).abs() < 0.4,
+        format!("writes: {write_bw} KiB/s at {write_iops} IOPS"),
+    )?;
+    wanted(
+        read_max >= read_mean && write_max >= write_mean && read_mean > 0.0,
+        format!("latencies {columns:?}"),
+    )
 }
 
 fn phoronix(fio: &Fio) -> Result<(), Trouble> {
@@ -182,7 +196,8 @@ fn clat2csv(fio: &Fio) -> Result<(), Trouble> {
     run(fio, &sandbox, line)?;
     script(&sandbox, Path::new("fio_jsonplus_clat2csv"), &["out.json", "out.csv"])?;
     for (name, least) in [("out_job0.csv", 5), ("out_job1.csv", 5)] {
-        let text = std::fs::read_to_string(sandbox.path().join(name)).map_err(|error| format!("{name}: {error}"))?;
+        let text =
+            std::fs::read_to_string(sandbox.path().join(name)).map_err(|error| format!("{name}: {error}"))?;
         wanted(text.lines().count() >= least, format!("{name}: only {} lines", text.lines().count()))?;
     }
     let text = std::fs::read_to_string(sandbox.path().join("out_job1.csv")).unwrap_or_default();
@@ -208,11 +223,10 @@ fn fiologparser(fio: &Fio) -> Result<(), Trouble> {
     let python = Path::new("python3");
     let whole = script(&sandbox, python, &[&parser, "-i", "500", "h_bw.1.log"]);
     wanted(whole.is_err(), "it reads a log of five columns, which it cannot")?;
-    let text = std::fs::read_to_string(sandbox.path().join("h_bw.1.log")).map_err(|error| error.to_string())?;
-    let cut: String = text
-        .lines()
-        .map(|line| line.split(", ").take(4).collect::<Vec<_>>().join(", ") + "\n")
-        .collect();
+    let text =
+        std::fs::read_to_string(sandbox.path().join("h_bw.1.log")).map_err(|error| error.to_string())?;
+    let cut: String =
+        text.lines().map(|line| line.split(", ").take(4).collect::<Vec<_>>().join(", ") + "\n").collect();
     sandbox.put("four.log", cut.as_bytes());
     let said = script(&sandbox, python, &[&parser, "-i", "500", "-s", "four.log"])?;
     let values = said.lines().filter_map(|line| line.split(", ").nth(1)?.trim().parse::<f64>().ok());
@@ -225,7 +239,8 @@ fn fiologparser_hist(fio: &Fio) -> Result<(), Trouble> {
     let sandbox = logs(fio)?;
     let parser = unpack(&sandbox, "fiologparser_hist.py")?.display().to_string();
     let said = script(&sandbox, &python, &[&parser, "h_clat_hist.1.log"])?;
-    let rows = said.lines().filter(|line| line.split(", ").count() == 9 && !line.starts_with("end-time")).count();
+    let rows =
+        said.lines().filter(|line| line.split(", ").count() == 9 && !line.starts_with("end-time")).count();
     wanted(rows >= 1, format!("no intervals in: {said}"))
 }
 
@@ -244,7 +259,8 @@ fn generate_plots(fio: &Fio) -> Result<(), Trouble> {
     script(&sandbox, Path::new("fio_generate_plots"), &["title"])?;
     for kind in ["bw", "iops", "lat", "clat"] {
         let name = format!("title-{kind}.svg");
-        let text = std::fs::read_to_string(sandbox.path().join(&name)).map_err(|error| format!("{name}: {error}"))?;
+        let text = std::fs::read_to_string(sandbox.path().join(&name))
+            .map_err(|error| format!("{name}: {error}"))?;
         wanted(text.contains("</svg>") && text.contains("<path"), format!("{name} has no curve"))?;
     }
     Ok(())
@@ -252,7 +268,8 @@ fn generate_plots(fio: &Fio) -> Result<(), Trouble> {
 
 fn verify_state(fio: &Fio) -> Result<(), Trouble> {
     let sandbox = Sandbox::new();
-    let line = "--name=vs --size=256k --bs=4k --rw=randwrite --verify=crc32c --verify_state_save=1 --number_ios=20";
+    let line =
+        "--name=vs --size=256k --bs=4k --rw=randwrite --verify=crc32c --verify_state_save=1 --number_ios=20";
     run(fio, &sandbox, line)?;
     let said = script(&sandbox, Path::new("fio-verify-state"), &["local-vs-0-verify.state"])?;
     for fact in ["Version:\t0x3", "Name:\t\tvs", "Number IOs:\t20", "Depth:\t\t1"] {
@@ -280,7 +297,8 @@ fn bench_fio(fio: &Fio) -> Result<(), Trouble> {
     let target = format!("{target}{}", sandbox.path().file_name().unwrap_or_default().to_string_lossy());
     sandbox.put(&target, &vec![1; 4 << 20]);
     let size = "--size 4M --runtime 1 --loginterval 200 --iodepth 1 4 --numjobs 1 2 --quiet";
-    let benched = step("bench-fio", &format!("--target {target} --type file --mode randread --output out {size}"));
+    let benched =
+        step("bench-fio", &format!("--target {target} --type file --mode randread --output out {size}"));
     let _ = std::fs::remove_file(format!("/tmp/{target}-tmpjobfile.fio"));
     benched?;
     let folder = format!("out/{target}/4k");
@@ -310,7 +328,10 @@ fn environment() -> Result<&'static Path, Skip> {
         }
         let steps = [
             ("python3".into(), vec!["-m", "venv", "--clear", home.to_str().unwrap_or_default()]),
-            (home.join("bin/pip"), vec!["install", "--quiet", "--disable-pip-version-check", "fio-plot", "pandas"]),
+            (
+                home.join("bin/pip"),
+                vec!["install", "--quiet", "--disable-pip-version-check", "fio-plot", "pandas"],
+            ),
         ];
         for (program, words) in steps {
             let mut command = Command::new(program);

@@ -97,7 +97,10 @@ pub fn streams(reference: &Said, candidate: &Said) -> Vec<Mismatch> {
     }
     let spoke = |said: &Said| said.err.trim().lines().next().unwrap_or("nothing").to_string();
     if reference.err.trim().is_empty() != candidate.err.trim().is_empty() {
-        wrong.push(Mismatch::new("stderr", format!("`{}` there and `{}` here", spoke(reference), spoke(candidate))));
+        wrong.push(Mismatch::new(
+            "stderr",
+            format!("`{}` there and `{}` here", spoke(reference), spoke(candidate)),
+        ));
     }
     wrong
 }
@@ -151,7 +154,12 @@ fn lines(topic: &'static str, a: &[String], b: &[String]) -> Vec<Mismatch> {
     let mut said: Vec<String> = missing.chain(extra).collect();
     if said.is_empty() {
         let at = a.iter().zip(b).position(|(a, b)| a != b).unwrap_or(a.len().min(b.len()));
-        said.push(format!("another order or number of lines from line {}: {:?} and {:?}", at + 1, a.get(at), b.get(at)));
+        said.push(format!(
+            "another order or number of lines from line {}: {:?} and {:?}",
+            at + 1,
+            a.get(at),
+            b.get(at)
+        ));
     }
     said.into_iter().map(|said| Mismatch::new(topic, said)).collect()
 }
@@ -169,7 +177,9 @@ fn fields(a: &[String], b: &[String]) -> Vec<Mismatch> {
         return vec![Mismatch::new("terse", format!("{} fields there and {} here", a.len(), b.len()))];
     }
     let unequal = a.iter().zip(b).enumerate().filter(|(_, (a, b))| a != b);
-    unequal.map(|(i, (a, b))| Mismatch::new("terse", format!("field {i}: `{a}` there and `{b}` here"))).collect()
+    unequal
+        .map(|(i, (a, b))| Mismatch::new("terse", format!("field {i}: `{a}` there and `{b}` here")))
+        .collect()
 }
 
 /// The jobs of a document: of this machine, or of clients.
@@ -188,7 +198,8 @@ fn counts(a: &Value, b: &Value) -> Vec<Mismatch> {
         let mut facts = Vec::new();
         for (index, job) in jobs(document).iter().enumerate() {
             for direction in DIRECTIONS {
-                let said = |key: &&str| (format!("job {index} {direction} {key}"), number(job, direction, key));
+                let said =
+                    |key: &&str| (format!("job {index} {direction} {key}"), number(job, direction, key));
                 facts.extend(keys.iter().map(said));
             }
             facts.push((format!("job {index} syncs"), number(job, "sync", "total_ios")));
@@ -201,7 +212,9 @@ fn counts(a: &Value, b: &Value) -> Vec<Mismatch> {
         return differs("counts", a.len(), b.len());
     }
     let unequal = a.iter().zip(&b).filter(|(a, b)| a != b);
-    unequal.map(|(a, b)| Mismatch::new("counts", format!("{}: {} there and {} here", a.0, a.1, b.1))).collect()
+    unequal
+        .map(|(a, b)| Mismatch::new("counts", format!("{}: {} there and {} here", a.0, a.1, b.1)))
+        .collect()
 }
 
 fn total(document: &Value) -> Vec<(u64, u64)> {
@@ -215,12 +228,14 @@ fn per_direction(document: &Value) -> Vec<u64> {
 }
 
 fn rate(a: &Value, b: &Value) -> Vec<Mismatch> {
-    let rate = |job: &Value| DIRECTIONS.iter().map(|d| job[*d]["bw_bytes"].as_f64().unwrap_or(0.0)).sum::<f64>();
+    let rate =
+        |job: &Value| DIRECTIONS.iter().map(|d| job[*d]["bw_bytes"].as_f64().unwrap_or(0.0)).sum::<f64>();
     near("rate", "B/s", jobs(a).iter().map(rate), jobs(b).iter().map(rate), 0.0)
 }
 
 fn runtime(a: &Value, b: &Value) -> Vec<Mismatch> {
-    let longest = |job: &Value| DIRECTIONS.iter().map(|d| number(job, d, "runtime")).max().unwrap_or(0) as f64;
+    let longest =
+        |job: &Value| DIRECTIONS.iter().map(|d| number(job, d, "runtime")).max().unwrap_or(0) as f64;
     near("runtime", "ms", jobs(a).iter().map(longest), jobs(b).iter().map(longest), SLACK_MS)
 }
 
@@ -232,16 +247,23 @@ fn near(
     more: f64,
 ) -> Vec<Mismatch> {
     let apart = |(a, b): &(f64, f64)| (a - b).abs() > a.max(*b) * SLACK + more;
-    a.zip(b).filter(apart).map(|(a, b)| Mismatch::new(topic, format!("{a} {unit} there and {b} here"))).collect()
+    a.zip(b)
+        .filter(apart)
+        .map(|(a, b)| Mismatch::new(topic, format!("{a} {unit} there and {b} here")))
+        .collect()
 }
 
 fn content(reference: &Run<'_>, candidate: &Run<'_>) -> Vec<Mismatch> {
-    let names = reference.sandbox.files().into_keys().filter(|name| !name.ends_with("log") && !name.ends_with('/'));
+    let names =
+        reference.sandbox.files().into_keys().filter(|name| !name.ends_with("log") && !name.ends_with('/'));
     let differing = names.filter_map(|name| {
         let a = std::fs::read(reference.sandbox.path().join(&name)).ok()?;
         let b = std::fs::read(candidate.sandbox.path().join(&name)).ok()?;
         let at = a.iter().zip(&b).position(|(a, b)| a != b)?;
-        Some(Mismatch::new("content", format!("{name} differs from byte {at}: {:#04x} there and {:#04x} here", a[at], b[at])))
+        Some(Mismatch::new(
+            "content",
+            format!("{name} differs from byte {at}: {:#04x} there and {:#04x} here", a[at], b[at]),
+        ))
     });
     differing.collect()
 }
@@ -266,12 +288,18 @@ fn logs(whole: bool, reference: &Run<'_>, candidate: &Run<'_>) -> Vec<Mismatch> 
             wrong.push(Mismatch::new("logs", format!("{name}: {both}")));
         }
         if a.is_empty() != b.is_empty() {
-            wrong.push(Mismatch::new("logs", format!("{name}: {} bytes there and {} here", a.len(), b.len())));
+            wrong
+                .push(Mismatch::new("logs", format!("{name}: {} bytes there and {} here", a.len(), b.len())));
         }
         let columns = |text: &str| text.lines().next().map(columns);
-        wrong.extend(differs("logs", columns(&a), columns(&b)).into_iter().filter(|_| !a.is_empty() && !b.is_empty()));
+        wrong.extend(
+            differs("logs", columns(&a), columns(&b)).into_iter().filter(|_| !a.is_empty() && !b.is_empty()),
+        );
         if let Some(line) = b.lines().find(|line| Some(self::columns(line)) != columns(&b)) {
-            wrong.push(Mismatch::new("logs", format!("{name}: `{line}` has other columns than the first line")));
+            wrong.push(Mismatch::new(
+                "logs",
+                format!("{name}: `{line}` has other columns than the first line"),
+            ));
         }
     }
     wrong
@@ -294,7 +322,9 @@ fn traces(holds: Holds, reference: &Run<'_>, candidate: &Run<'_>) -> Vec<Mismatc
             (Ok(a), Ok(b)) => {
                 wrong.extend(judged(topic(holds), alike(holds, &a, &b).map_err(|e| format!("{name}: {e}"))));
             }
-            (a, b) => wrong.extend([a.err(), b.err()].into_iter().flatten().map(|e| Mismatch::new("trace", e))),
+            (a, b) => {
+                wrong.extend([a.err(), b.err()].into_iter().flatten().map(|e| Mismatch::new("trace", e)))
+            }
         }
     }
     wrong
@@ -329,7 +359,8 @@ fn same_order(a: &[Io], b: &[Io]) -> Result<(), String> {
     }
     let at = a.iter().zip(b).position(|(a, b)| a != b).unwrap_or(a.len().min(b.len()));
     let said = |ios: &[Io]| {
-        ios.get(at).map_or("nothing".to_string(), |io| format!("{} {} {}+{}", io.verb, io.file, io.offset, io.bytes))
+        ios.get(at)
+            .map_or("nothing".to_string(), |io| format!("{} {} {}+{}", io.verb, io.file, io.offset, io.bytes))
     };
     Err(format!("I/O {at}: {} there and {} here ({} and {} in all)", said(a), said(b), a.len(), b.len()))
 }

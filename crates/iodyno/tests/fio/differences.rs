@@ -49,7 +49,8 @@ impl Known {
     /// When it cannot be read: it is part of the source.
     pub fn read() -> Known {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dialect/src/fio/differences.toml");
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let text =
+            std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         Known::parse(&text)
     }
 

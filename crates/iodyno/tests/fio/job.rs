@@ -131,7 +131,8 @@ impl JobFile {
             "ends" if value == "badly" => self.ends_badly = true,
             "spoil" => {
                 let (file, offset) = value.rsplit_once(' ').ok_or("spoil: expected a file and an offset")?;
-                self.spoil = Some((file.to_string(), offset.parse().map_err(|_| "spoil: expected an offset")?));
+                self.spoil =
+                    Some((file.to_string(), offset.parse().map_err(|_| "spoil: expected an offset")?));
             }
             other => return Err(format!("`{other}` is not a word of a job's head")),
         }

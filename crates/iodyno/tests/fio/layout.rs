@@ -94,7 +94,8 @@ fn document(text: &str) -> Vec<Line> {
 
 fn more_is_welcome_and_less_is_not() {
     let less = document("{\n  \"a\" : 1,\n  \"b\" : {\n    \"c\" : 0.500000\n  }\n}");
-    let more = document("{\n  \"a\" : 7,\n  \"x\" : 7,\n  \"b\" : {\n    \"c\" : 9.000000,\n    \"d\" : 3\n  }\n}");
+    let more =
+        document("{\n  \"a\" : 7,\n  \"x\" : 7,\n  \"b\" : {\n    \"c\" : 9.000000,\n    \"d\" : 3\n  }\n}");
     assert_eq!(lacks(&less, &more), []);
     assert_eq!(lacks(&more, &less).len(), 2);
     let turned = document("{\n  \"b\" : {\n    \"c\" : 0.500000\n  },\n  \"a\" : 1\n}");

@@ -9,15 +9,9 @@
 #[cfg(target_os = "linux")]
 mod clients;
 #[cfg(target_os = "linux")]
-mod devices;
-#[cfg(target_os = "linux")]
-mod odd;
-#[cfg(target_os = "linux")]
-mod reading;
-#[cfg(target_os = "linux")]
-mod wrappers;
-#[cfg(target_os = "linux")]
 mod compare;
+#[cfg(target_os = "linux")]
+mod devices;
 #[cfg(target_os = "linux")]
 mod differences;
 #[cfg(target_os = "linux")]
@@ -27,15 +21,21 @@ mod layout;
 #[cfg(target_os = "linux")]
 mod mask;
 #[cfg(target_os = "linux")]
+mod odd;
+#[cfg(target_os = "linux")]
 mod output;
 #[cfg(target_os = "linux")]
 mod pairs;
 #[cfg(target_os = "linux")]
 mod program;
 #[cfg(target_os = "linux")]
+mod reading;
+#[cfg(target_os = "linux")]
 mod statistics;
 #[cfg(target_os = "linux")]
 mod trace;
+#[cfg(target_os = "linux")]
+mod wrappers;
 
 /// A fio job mostly sleeps: more of them at once than there are processors.
 #[cfg(target_os = "linux")]

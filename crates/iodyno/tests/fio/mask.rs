@@ -115,9 +115,29 @@ fn continues(rest: &str) -> bool {
 }
 
 const UNITS: &[(&str, &str)] = &[
-    ("KiB", "B"), ("MiB", "B"), ("GiB", "B"), ("TiB", "B"), ("kB", "B"), ("MB", "B"), ("GB", "B"), ("TB", "B"),
-    ("Kib", "b"), ("Mib", "b"), ("Gib", "b"), ("kb", "b"), ("Mb", "b"), ("Gb", "b"), ("B", "B"), ("b", "b"),
-    ("nsec", "sec"), ("usec", "sec"), ("msec", "sec"), ("sec", "sec"), ("k", ""), ("M", ""), ("G", ""),
+    ("KiB", "B"),
+    ("MiB", "B"),
+    ("GiB", "B"),
+    ("TiB", "B"),
+    ("kB", "B"),
+    ("MB", "B"),
+    ("GB", "B"),
+    ("TB", "B"),
+    ("Kib", "b"),
+    ("Mib", "b"),
+    ("Gib", "b"),
+    ("kb", "b"),
+    ("Mb", "b"),
+    ("Gb", "b"),
+    ("B", "B"),
+    ("b", "b"),
+    ("nsec", "sec"),
+    ("usec", "sec"),
+    ("msec", "sec"),
+    ("sec", "sec"),
+    ("k", ""),
+    ("M", ""),
+    ("G", ""),
 ];
 
 /// What breaks fio's fixed layout in a text of one program: blanks, widths, how many values stand on a line.
@@ -157,8 +177,11 @@ fn values<'a>(line: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
 
 fn percentile_fault(line: &str) -> Option<&'static str> {
     let entries: Vec<&str> = line.trim_start_matches([' ', '|']).split("],").collect();
-    let widths: Vec<usize> =
-        entries.iter().filter_map(|entry| entry.split_once('[')).map(|(_, v)| v.trim_end_matches(']').len()).collect();
+    let widths: Vec<usize> = entries
+        .iter()
+        .filter_map(|entry| entry.split_once('['))
+        .map(|(_, v)| v.trim_end_matches(']').len())
+        .collect();
     let first = *widths.first()?;
     (widths.iter().any(|width| *width != first)).then_some("percentiles of unequal width")
 }
@@ -186,7 +209,7 @@ pub fn terse(text: &str) -> Vec<String> {
 
 fn terse_field(index: usize, field: &str) -> String {
     match index {
-        1 => "fio-#".into(), // the version
+        1 => "fio-#".into(),           // the version
         0 | 2 | 3 | 4 => field.into(), // format, name, group, error
         _ => line(field),
     }
@@ -208,14 +231,20 @@ fn numbers_lose_value_and_scale() {
     let fast = "  read: IOPS=10.7k, BW=1333MiB/s (1398MB/s)(32.0MiB/2sec)";
     assert_eq!(line(slow), line(fast));
     assert_eq!(line(slow), "  read: IOPS=#, BW=#B/s (#B/s)(#B/#sec)");
-    assert_eq!(line("     lat (usec): min=7, max=9k, avg= 7.65"), line("     lat (msec): min=1, max=2, avg=12.00"));
+    assert_eq!(
+        line("     lat (usec): min=7, max=9k, avg= 7.65"),
+        line("     lat (msec): min=1, max=2, avg=12.00")
+    );
 }
 
 fn layout_is_kept() {
     assert_ne!(line("usr=9.09%, sys=1.00%"), line("usr=9.1%, sys=1.00%"));
     assert_ne!(line("  cpu : ctx=7, majf=0"), line("  cpu: ctx=7, majf=0"));
     assert_ne!(line("util=0.00%"), line("util= 0.00 %"));
-    assert_ne!(normal(&["x: (g=0): rw=read, iodepth=1".into()]), normal(&["x: (g=0): rw=read, iodepth=2".into()]));
+    assert_ne!(
+        normal(&["x: (g=0): rw=read, iodepth=1".into()]),
+        normal(&["x: (g=0): rw=read, iodepth=2".into()])
+    );
 }
 
 fn widths_are_checked() {
@@ -239,7 +268,10 @@ fn percentiles_may_wrap_elsewhere() {
 }
 
 fn terse_keeps_kinds() {
-    assert_eq!(terse("3;fio-3.33;a;0;0;12;0.500000;1.000000%=9"), terse("3;fio-3.42;a;0;0;7;9.125000;1.000000%=77"));
+    assert_eq!(
+        terse("3;fio-3.33;a;0;0;12;0.500000;1.000000%=9"),
+        terse("3;fio-3.42;a;0;0;7;9.125000;1.000000%=77")
+    );
     assert_ne!(terse("3;fio-3.33;a;0;0;12"), terse("3;fio-3.33;a;0;22;12"));
     assert_ne!(terse("3;fio-3.33;a;0;0;12.5"), terse("3;fio-3.33;a;0;0;12"));
 }

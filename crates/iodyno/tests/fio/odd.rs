@@ -28,9 +28,9 @@ pub fn cases() -> Vec<Case> {
         }
         .case()
     });
-    let ours = ours().into_iter().map(|(name, text, count)| {
-        Case::new(format!("odd_{name}"), &[], move || runs(&text, count)).alone()
-    });
+    let ours = ours()
+        .into_iter()
+        .map(|(name, text, count)| Case::new(format!("odd_{name}"), &[], move || runs(&text, count)).alone());
     alike.chain(ours).collect()
 }
 
@@ -80,7 +80,11 @@ fn alike() -> Vec<(&'static str, String, &'static [&'static str])> {
         ("unknown_section_words", "[a\nioengine=null\nsize=64k\n".into(), &[]),
         ("words_without_section", "ioengine=null\n".into(), &[]),
         ("eta_never", job(), &["--eta=never"]),
-        ("status_interval", "[a]\nioengine=null\nsize=64k\nruntime=1\ntime_based\n".into(), &["--max-jobs=4"]),
+        (
+            "status_interval",
+            "[a]\nioengine=null\nsize=64k\nruntime=1\ntime_based\n".into(),
+            &["--max-jobs=4"],
+        ),
     ]
 }
 
@@ -104,7 +108,9 @@ fn runs(text: &str, count: usize) -> Outcome {
     sandbox.put("odd.fio", text.as_bytes());
     let said = ours.run(&sandbox, ["--output-format=json", "odd.fio"])?;
     if said.status != 0 {
-        return Err(format!("status {}: {}", said.status, said.err.chars().take(300).collect::<String>()).into());
+        return Err(
+            format!("status {}: {}", said.status, said.err.chars().take(300).collect::<String>()).into()
+        );
     }
     let document = Output::read(&said.out).document()?;
     let found = jobs(&document).len();

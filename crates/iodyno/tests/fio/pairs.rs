@@ -172,7 +172,8 @@ fn sandbox(job: &JobFile) -> Result<Sandbox, Skip> {
 /// Runs what comes first, spoils what is to be spoilt, then runs the job.
 fn perform(job: &JobFile, fio: &Fio, sandbox: &Sandbox) -> Result<Said, String> {
     for name in &job.put {
-        let bytes = std::fs::read(job.path.with_file_name(name)).map_err(|error| format!("{name}: {error}"))?;
+        let bytes =
+            std::fs::read(job.path.with_file_name(name)).map_err(|error| format!("{name}: {error}"))?;
         sandbox.put(name, &bytes);
     }
     if let Some(first) = &job.first {
@@ -185,7 +186,8 @@ fn perform(job: &JobFile, fio: &Fio, sandbox: &Sandbox) -> Result<Said, String> 
     if let Some((name, offset)) = &job.spoil {
         spoil(&sandbox.path().join(name), *offset).map_err(|error| format!("{name}: {error}"))?;
     }
-    let formats = if job.with.iter().any(|word| word.starts_with("--output-format")) { None } else { Some(FORMATS) };
+    let formats =
+        if job.with.iter().any(|word| word.starts_with("--output-format")) { None } else { Some(FORMATS) };
     let words = formats.into_iter().chain(job.with.iter().map(String::as_str)).map(std::ffi::OsStr::new);
     let mut said = fio.run(sandbox, words.chain([job.path.as_os_str()]))?;
     anonymous(&mut said, sandbox).map_err(|error| format!("an iolog: {error}"))?;

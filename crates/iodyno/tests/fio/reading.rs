@@ -17,28 +17,76 @@ enum Type {
 use Type::{Float, Int, Text};
 
 /// kubestr's document: what it declares of the top, of a job, of a direction, of a latency and of a disk.
-const TOP: &[(&str, Type)] = &[("fio version", Text), ("timestamp", Int), ("timestamp_ms", Int), ("time", Text)];
-const GLOBAL: &[(&str, Type)] =
-    &[("directory", Text), ("randrepeat", Text), ("verify", Text), ("ioengine", Text), ("direct", Text), ("gtod_reduce", Text)];
+const TOP: &[(&str, Type)] =
+    &[("fio version", Text), ("timestamp", Int), ("timestamp_ms", Int), ("time", Text)];
+const GLOBAL: &[(&str, Type)] = &[
+    ("directory", Text),
+    ("randrepeat", Text),
+    ("verify", Text),
+    ("ioengine", Text),
+    ("direct", Text),
+    ("gtod_reduce", Text),
+];
 const JOB: &[(&str, Type)] = &[
-    ("jobname", Text), ("groupid", Int), ("error", Int), ("eta", Int), ("elapsed", Int), ("job_runtime", Int),
-    ("usr_cpu", Float), ("sys_cpu", Float), ("ctx", Int), ("majf", Int), ("minf", Int), ("latency_depth", Int),
-    ("latency_target", Int), ("latency_percentile", Float), ("latency_window", Int),
+    ("jobname", Text),
+    ("groupid", Int),
+    ("error", Int),
+    ("eta", Int),
+    ("elapsed", Int),
+    ("job_runtime", Int),
+    ("usr_cpu", Float),
+    ("sys_cpu", Float),
+    ("ctx", Int),
+    ("majf", Int),
+    ("minf", Int),
+    ("latency_depth", Int),
+    ("latency_target", Int),
+    ("latency_percentile", Float),
+    ("latency_window", Int),
 ];
 const JOB_OPTIONS: &[(&str, Type)] = &[
-    ("name", Text), ("bs", Text), ("iodepth", Text), ("size", Text), ("readwrite", Text), ("ramp_time", Text),
+    ("name", Text),
+    ("bs", Text),
+    ("iodepth", Text),
+    ("size", Text),
+    ("readwrite", Text),
+    ("ramp_time", Text),
     ("runtime", Text),
 ];
 const DIRECTION: &[(&str, Type)] = &[
-    ("io_bytes", Int), ("io_kbytes", Int), ("bw_bytes", Int), ("bw", Int), ("iops", Float), ("runtime", Int),
-    ("total_ios", Int), ("short_ios", Int), ("drop_ios", Int), ("bw_min", Int), ("bw_max", Int), ("bw_agg", Float),
-    ("bw_mean", Float), ("bw_dev", Float), ("bw_samples", Int), ("iops_min", Int), ("iops_max", Int),
-    ("iops_mean", Float), ("iops_stddev", Float), ("iops_samples", Int),
+    ("io_bytes", Int),
+    ("io_kbytes", Int),
+    ("bw_bytes", Int),
+    ("bw", Int),
+    ("iops", Float),
+    ("runtime", Int),
+    ("total_ios", Int),
+    ("short_ios", Int),
+    ("drop_ios", Int),
+    ("bw_min", Int),
+    ("bw_max", Int),
+    ("bw_agg", Float),
+    ("bw_mean", Float),
+    ("bw_dev", Float),
+    ("bw_samples", Int),
+    ("iops_min", Int),
+    ("iops_max", Int),
+    ("iops_mean", Float),
+    ("iops_stddev", Float),
+    ("iops_samples", Int),
 ];
-const LATENCY: &[(&str, Type)] = &[("min", Int), ("max", Int), ("mean", Float), ("stddev", Float), ("N", Int)];
+const LATENCY: &[(&str, Type)] =
+    &[("min", Int), ("max", Int), ("mean", Float), ("stddev", Float), ("N", Int)];
 const DISK: &[(&str, Type)] = &[
-    ("name", Text), ("read_ios", Int), ("write_ios", Int), ("read_merges", Int), ("write_merges", Int),
-    ("read_ticks", Int), ("write_ticks", Int), ("in_queue", Int), ("util", Float),
+    ("name", Text),
+    ("read_ios", Int),
+    ("write_ios", Int),
+    ("read_merges", Int),
+    ("write_merges", Int),
+    ("read_ticks", Int),
+    ("write_ticks", Int),
+    ("in_queue", Int),
+    ("util", Float),
 ];
 const DEPTHS: &[&str] = &["1", "2", "4", "8", "16", "32", ">=64"];
 const SUBMITS: &[&str] = &["0", "4", "8", "16", "32", "64", ">=64"];
@@ -73,8 +121,12 @@ fn kubestr_job(wrong: &mut Vec<String>, job: &Value) {
     expect(wrong, &job["sync"], "sync", &[("total_ios", Int)]);
     expect(wrong, &job["sync"]["lat_ns"], "sync/lat_ns", LATENCY);
     let shares = [
-        ("iodepth_level", DEPTHS), ("iodepth_submit", SUBMITS), ("iodepth_complete", SUBMITS), ("latency_ns", NANOS),
-        ("latency_us", NANOS), ("latency_ms", MILLIS),
+        ("iodepth_level", DEPTHS),
+        ("iodepth_submit", SUBMITS),
+        ("iodepth_complete", SUBMITS),
+        ("latency_ns", NANOS),
+        ("latency_us", NANOS),
+        ("latency_ms", MILLIS),
     ];
     for (key, labels) in shares {
         let fields: Vec<(&str, Type)> = labels.iter().map(|label| (*label, Float)).collect();
@@ -110,18 +162,28 @@ pub fn tkperf(line: &str) -> Option<[f64; 8]> {
     let columns: Vec<&str> = line.trim().split(';').collect();
     let column = |position: usize| columns.get(position)?.parse::<f64>().ok();
     // Reads: bandwidth 6, IOPS 7, total latency 37 to 39; the writes' stand 41 further.
-    Some([column(6)?, column(7)?, column(38)?, column(39)?, column(47)?, column(48)?, column(79)?, column(80)?])
+    Some([
+        column(6)?,
+        column(7)?,
+        column(38)?,
+        column(39)?,
+        column(47)?,
+        column(48)?,
+        column(79)?,
+        column(80)?,
+    ])
 }
 
 /// What the Phoronix Test Suite takes from normal text: the number before a unit after `bw=`, and after `IOPS=`.
 pub fn phoronix(text: &str) -> Option<(f64, f64)> {
-    let bandwidth = text.lines().filter(|line| line.contains("io=") && line.contains("run=")).find_map(|line| {
-        let value = line.split("bw=").nth(1)?;
-        ["KiB/s", "MiB/s", "GiB/s"].iter().zip([1.0, 1024.0, 1048576.0]).find_map(|(unit, scale)| {
-            let number = value.split(unit).next()?;
-            number.trim().parse::<f64>().ok().map(|number| number * scale)
-        })
-    })?;
+    let bandwidth =
+        text.lines().filter(|line| line.contains("io=") && line.contains("run=")).find_map(|line| {
+            let value = line.split("bw=").nth(1)?;
+            ["KiB/s", "MiB/s", "GiB/s"].iter().zip([1.0, 1024.0, 1048576.0]).find_map(|(unit, scale)| {
+                let number = value.split(unit).next()?;
+                number.trim().parse::<f64>().ok().map(|number| number * scale)
+            })
+        })?;
     let rate = text.lines().find_map(|line| {
         let value = line.split("IOPS=").nth(1)?.split(',').next()?;
         let (number, scale) = match value.strip_suffix('k') {

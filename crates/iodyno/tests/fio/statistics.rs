@@ -31,7 +31,8 @@ fn distance(left: &[u64], right: &[u64]) -> f64 {
         values
     };
     let (left, right) = (sorted(left), sorted(right));
-    let share = |values: &[u64], limit: u64| values.partition_point(|v| *v <= limit) as f64 / values.len() as f64;
+    let share =
+        |values: &[u64], limit: u64| values.partition_point(|v| *v <= limit) as f64 / values.len() as f64;
     left.iter().chain(&right).map(|at| (share(&left, *at) - share(&right, *at)).abs()).fold(0.0, f64::max)
 }
 

@@ -64,7 +64,8 @@ pub fn checks() -> Vec<(&'static str, fn())> {
 
 fn both_versions_are_read() {
     let second = parse("fio version 2 iolog\na b.0 add\na b.0 open\na b.0 read 4096 512\na b.0 close\n");
-    let third = parse("fio version 3 iolog\n3 a b.0 add\n4 a b.0 open\n9 a b.0 read 4096 512\n12 a b.0 sync 0 0\n");
+    let third =
+        parse("fio version 3 iolog\n3 a b.0 add\n4 a b.0 open\n9 a b.0 read 4096 512\n12 a b.0 sync 0 0\n");
     assert_eq!(second, third);
     assert_eq!(second.expect("an iolog")[0].offset, 4096);
     assert!(parse("no iolog\n").is_err());

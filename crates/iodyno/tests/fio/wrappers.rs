@@ -101,10 +101,7 @@ const LINES: &[(&str, &str)] = &[
         "etcd_disk_check",
         "--rw=write --ioengine=sync --fdatasync=1 --directory=. --size=230k --bs=2300 --name=mytest",
     ),
-    (
-        "database_wal",
-        "--name=wal --rw=write --bs=8k --size=512k --fdatasync=1 --fallocate=none --unlink=1",
-    ),
+    ("database_wal", "--name=wal --rw=write --bs=8k --size=512k --fdatasync=1 --fallocate=none --unlink=1"),
     (
         "fstests_aio_verify",
         "--name=verify --directory=. --ioengine=libaio --iodepth=16 --bs=16k --size=1m --numjobs=2 --rw=randwrite \
@@ -155,7 +152,10 @@ const LINES: &[(&str, &str)] = &[
     ("append_terse", "--append-terse --name=o --size=64k --bs=4k --ioengine=null"),
     ("eta_always", "--eta=always --name=o --size=64k --bs=4k --ioengine=null"),
     ("bandwidth_log", "--bandwidth-log --name=o --size=64k --bs=4k --ioengine=null --runtime=1 --time_based"),
-    ("alternative_values", "--name=o --ioengine=null --size=1M --bs=4KiB --rw=read --direct=0 --thread=1 --loops=0x2"),
+    (
+        "alternative_values",
+        "--name=o --ioengine=null --size=1M --bs=4KiB --rw=read --direct=0 --thread=1 --loops=0x2",
+    ),
 ];
 
 /// Job files, by whose they resemble.
@@ -223,7 +223,8 @@ pub fn cases() -> Vec<Case> {
 }
 
 fn line(name: &str, arguments: Vec<String>, files: Vec<(String, Vec<u8>)>) -> Line {
-    let text: String = arguments.join(" ") + &files.iter().map(|(_, t)| String::from_utf8_lossy(t)).collect::<String>();
+    let text: String =
+        arguments.join(" ") + &files.iter().map(|(_, t)| String::from_utf8_lossy(t)).collect::<String>();
     let timed = text.contains("time_based");
     let mixed = text.contains("randrw");
     let amount = match (timed, mixed) {

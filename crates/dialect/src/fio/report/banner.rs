@@ -55,7 +55,8 @@ pub fn laying_out(view: &View, plan: &Plan, target: &str, total_bytes: u64) -> S
     for job in &view.jobs {
         let planned = plan.phases.get(job.phase).and_then(|phase| phase.jobs.get(job.job));
         let targets = planned.map_or(&[][..], |job| job.targets.as_slice());
-        let found = targets.iter().filter_map(|index| plan.targets.get(*index)).find(|one| one.name == target);
+        let found =
+            targets.iter().filter_map(|index| plan.targets.get(*index)).find(|one| one.name == target);
         if let Some(found) = found {
             if let iodyno_model::TargetKind::FileSet { items, .. } = &found.kind {
                 files = items.count.max(1);

@@ -103,8 +103,9 @@ impl EtaLine {
         let elapsed_s = elapsed_ns.div_ceil(1_000_000_000);
         let left_s = if elapsed_s >= FIRST_GUESS_S { left_s(live, view) } else { None };
         let Some(left_s) = left_s.filter(|_| running > 0) else { return line };
-        let ramping = live.jobs.iter().flat_map(|job| &job.states).all(|(state, _)| *state == WorkerState::Ramping)
-            && live.jobs.iter().any(|job| !job.states.is_empty());
+        let ramping =
+            live.jobs.iter().flat_map(|job| &job.states).all(|(state, _)| *state == WorkerState::Ramping)
+                && live.jobs.iter().any(|job| !job.states.is_empty());
         let percent = match (left_s, self.guessed) {
             (0, false) => "-.-%".to_string(),
             _ if ramping => "-.-%".to_string(),
@@ -268,6 +269,9 @@ mod tests {
 
     #[test]
     fn durations_grow_to_the_left() {
-        assert_eq!([0, 61, 3600, 90_061].map(duration), ["00m:00s", "01m:01s", "01h:00m:00s", "01d:01h:01m:01s"]);
+        assert_eq!(
+            [0, 61, 3600, 90_061].map(duration),
+            ["00m:00s", "01m:01s", "01h:00m:00s", "01d:01h:01m:01s"]
+        );
     }
 }

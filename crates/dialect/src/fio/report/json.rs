@@ -46,7 +46,10 @@ pub fn write(summary: &Summary<'_>, frame: &Frame<'_>) -> String {
     let jobs = summary.jobs.iter().map(|job| job_object(job, summary, frame).into());
     root.tree("jobs", Tree::Array(jobs.collect()));
     if !summary.disks.is_empty() {
-        root.tree("disk_util", Tree::Array(summary.disks.iter().map(|disk| disk_object(disk).into()).collect()));
+        root.tree(
+            "disk_util",
+            Tree::Array(summary.disks.iter().map(|disk| disk_object(disk).into()).collect()),
+        );
     }
     let ours = ours(summary, frame);
     if !ours.is_empty() {
@@ -205,7 +208,10 @@ fn usage(job: &Reported<'_>, object: &mut Object) {
     object
         .object("iodepth_level", named(&depths, &all(spectrum.depths, spectrum.issued)))
         .object("iodepth_submit", named(&batches, &all(spectrum.submits, spectrum.submits.iter().sum())))
-        .object("iodepth_complete", named(&batches, &all(spectrum.completes, spectrum.completes.iter().sum())));
+        .object(
+            "iodepth_complete",
+            named(&batches, &all(spectrum.completes, spectrum.completes.iter().sum())),
+        );
 }
 
 fn named(names: &[&str], values: &[f64]) -> Object {

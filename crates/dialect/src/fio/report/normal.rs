@@ -23,7 +23,11 @@ pub struct Moment {
 }
 
 /// Writes the whole report.
-pub fn write(summary: &Summary<'_>, steady: &dyn Fn(&Reported<'_>) -> Option<Steady>, now: &Moment) -> String {
+pub fn write(
+    summary: &Summary<'_>,
+    steady: &dyn Fn(&Reported<'_>) -> Option<Steady>,
+    now: &Moment,
+) -> String {
     let mut text = String::from("\n");
     for job in summary.jobs.iter().filter(|job| job.did_something()) {
         let group = summary.groups.get(job.view.group as usize);

@@ -197,13 +197,7 @@ impl<'a> Reported<'a> {
         }
     }
 
-    fn of(
-        view: &'a JobView,
-        record: &JobRecord,
-        worker: &WorkerRecord,
-        tally: &Tally,
-        plan: &Plan,
-    ) -> Self {
+    fn of(view: &'a JobView, record: &JobRecord, worker: &WorkerRecord, tally: &Tally, plan: &Plan) -> Self {
         let directions = KINDS.map(|kind| Direction::of(kind, tally, worker, view));
         let errno = tally.errors.first().map_or(0, |error| error.errno);
         let first_error = if errno < 0 { 84 } else { errno };

@@ -130,10 +130,7 @@ fn percentile_fields(direction: &Direction, figures: &Figures) -> String {
 
 fn usage_fields(job: &Reported<'_>) -> String {
     let (user, system) = job.cpu_percent();
-    let mut text = format!(
-        ";{user:.6}%;{system:.6}%;{};{};{}",
-        job.switches, job.faults.0, job.faults.1
-    );
+    let mut text = format!(";{user:.6}%;{system:.6}%;{};{};{}", job.switches, job.faults.0, job.faults.1);
     let spectrum = &job.spectrum;
     let depths = shares(spectrum.depths, spectrum.issued, 0.1);
     depths.iter().for_each(|share| text += &format!(";{share:3.1}%"));

@@ -97,9 +97,11 @@ pub fn complaints(job: &JobRecord, view: &JobView, plan: &Plan) -> String {
     };
     job.workers.iter().for_each(|one| text += &worker(one));
     for error in job.tally.errors.iter().filter(|error| error.errno > 0) {
-        let known = job.workers.iter().filter_map(|worker| worker.fatal.as_ref()).find(|fatal| {
-            (fatal.verb, fatal.errno) == (Some(error.verb), error.errno)
-        });
+        let known = job
+            .workers
+            .iter()
+            .filter_map(|worker| worker.fatal.as_ref())
+            .find(|fatal| (fatal.verb, fatal.errno) == (Some(error.verb), error.errno));
         let length = known.map(|fatal| fatal.bytes).filter(|bytes| *bytes > 0);
         let blocks = match error.verb {
             Verb::Read => view.blocks.read,
