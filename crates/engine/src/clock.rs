@@ -50,9 +50,15 @@ pub fn monotonic() -> Tick {
 
 /// Wall-clock time, ns since 1970.
 pub fn unix_ns() -> u64 {
+    by(None)
+}
+
+/// The time by a clock of the system's, ns; 0 where there is no such clock. None: the wall clock.
+pub fn by(clock_id: Option<i32>) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is valid for writing.
-    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut time) };
+    let id = clock_id.map_or(libc::CLOCK_REALTIME, |id| id as libc::clockid_t);
+    // SAFETY: `time` is valid for writing; an unknown clock is refused.
+    unsafe { libc::clock_gettime(id, &raw mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 

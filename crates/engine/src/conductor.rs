@@ -7,26 +7,28 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::{
-    Diagnostic, Event, Job, Kind, Phase, PhaseRecord, Plan, Record, Started, Stop, Verb, WorkerKind,
-    WorkerState,
+    Diagnostic, Event, Fatal, Job, Kind, Phase, PhaseRecord, Plan, Record, Started, Stop, Verb, WorkerKind,
+    WorkerState, record,
 };
 
 use crate::check::check;
 use crate::clock;
+use crate::exits::{self, Exits};
 use crate::failure::Failure;
 use crate::gate::Gate;
 use crate::io::Handle;
 use crate::journal::Journals;
-use crate::memory::Memory;
+use crate::memory::{Ballast, Memory};
 use crate::open::{self, Access, Asker};
-use crate::prepare::{self, Made};
+use crate::placement::Surroundings;
+use crate::prepare::{self, Made, Unready};
 use crate::registry::{self, Entry};
 use crate::sheet::Sheets;
 use crate::source::{self, Brief, SharedObjects, Source};
 use crate::witness::{self, Watch, Watched};
 use crate::worker::Worker;
 use crate::world::{Task, World};
-use crate::{placement, signal};
+use crate::{hooks, placement, signal};
 
 /// How a plan is run, beyond what it says itself.
 #[derive(Clone, Debug)]
@@ -77,12 +79,14 @@ pub fn run(plan: &Plan, options: &Options, emit: Emit<'_>) -> Result<Record, Vec
             break;
         }
         match run_phase(&plan, index, options, &record, &mut made, emit) {
-            Ok(phase) => {
+            Ok((phase, ends_run)) => {
                 emit(&Event::PhaseEnded(Box::new(phase.clone())));
-                let failed = first_failure(&phase);
+                let alone = plan.phases[index].stop == Stop::Alone;
+                let failed = if alone { exits::failures(&plan, &phase) } else { first_failure(&phase) };
+                let ends = ends_run || (!alone && !failed.is_empty());
                 record.phases.push(phase);
-                if let Some(failure) = failed {
-                    fail(&mut record, vec![failure], emit);
+                fail(&mut record, failed, emit);
+                if ends {
                     break;
                 }
             }
@@ -111,8 +115,8 @@ fn fail(record: &mut Record, wrong: Vec<Diagnostic>, emit: Emit<'_>) {
 }
 
 /// The first worker that broke off, and why.
-fn first_failure(phase: &PhaseRecord) -> Option<Diagnostic> {
-    phase.jobs.iter().find_map(|job| {
+fn first_failure(phase: &PhaseRecord) -> Vec<Diagnostic> {
+    let first = phase.jobs.iter().find_map(|job| {
         let broken = job.workers.iter().find(|worker| worker.failure.is_some())?;
         let text = broken.failure.as_ref()?;
         Some(match job.workers.len() {
@@ -120,23 +124,27 @@ fn first_failure(phase: &PhaseRecord) -> Option<Diagnostic> {
             1 => worker_failure("", text),
             _ => worker_failure(&format!("{}, worker {}: ", job.name, broken.index), text),
         })
-    })
+    });
+    first.into_iter().collect()
 }
 
 /// A worker's failure text back into message and hint.
-fn worker_failure(who: &str, text: &str) -> Diagnostic {
+pub(crate) fn worker_failure(who: &str, text: &str) -> Diagnostic {
     let (message, hint) = text.split_once('\n').unwrap_or((text, ""));
     let diagnostic = Diagnostic::error(&Default::default(), format!("{who}{message}"));
     if hint.is_empty() { diagnostic } else { diagnostic.hint(hint) }
 }
 
 /// Everything the workers of a phase share.
-struct Stage {
+pub(crate) struct Stage {
     plan: Arc<Plan>,
     phase: usize,
-    gate: Gate,
-    sheets: Sheets,
-    seats: Vec<(usize, u32)>,
+    pub(crate) gate: Gate,
+    pub(crate) sheets: Sheets,
+    /// Job and number within the job of each worker.
+    pub(crate) seats: Vec<(usize, u32)>,
+    /// Targets that could not be made ready, where each worker stands alone.
+    unready: Vec<Unready>,
     labels: Vec<Vec<(String, Verb)>>,
     kinds: Vec<Vec<Kind>>,
     entries: Vec<&'static Entry>,
@@ -146,7 +154,12 @@ struct Stage {
 }
 
 impl Stage {
-    fn new(plan: &Arc<Plan>, index: usize, earlier: &Record) -> Result<Stage, Failure> {
+    fn new(
+        plan: &Arc<Plan>,
+        index: usize,
+        earlier: &Record,
+        unready: Vec<Unready>,
+    ) -> Result<Stage, Failure> {
         let phase = &plan.phases[index];
         let labels: Vec<_> = phase.jobs.iter().map(source::labels).collect();
         let kinds =
@@ -171,6 +184,7 @@ impl Stage {
             sheets: Sheets::new(seats.len(), lines, parted).map_err(|errno| Failure::call("mmap", errno))?,
             journals: journaled.then(|| Journals::new(seats.len(), journal_limit())).transpose()?,
             seats,
+            unready,
             labels,
             kinds,
             entries: phase.jobs.iter().map(entry).collect::<Result<_, _>>()?,
@@ -179,7 +193,7 @@ impl Stage {
         })
     }
 
-    fn phase(&self) -> &Phase {
+    pub(crate) fn phase(&self) -> &Phase {
         &self.plan.phases[self.phase]
     }
 
@@ -191,7 +205,7 @@ impl Stage {
         sheet.head.pid.store(placement::pid(), Relaxed);
         match catch_unwind(AssertUnwindSafe(|| self.work(number, job, worker))) {
             Ok(Ok(())) => {}
-            Ok(Err(failure)) => sheet.fail(&told(&failure)),
+            Ok(Err(failure)) => self.break_off(number, &failure),
             Err(_) => sheet.fail("internal error: the worker panicked\nplease report it with the plan"),
         }
         let after = witness::usage();
@@ -201,9 +215,43 @@ impl Stage {
         self.gate.leave(job);
     }
 
+    /// Notes why a worker ends before its time, and how far it had come.
+    fn break_off(&self, number: u32, failure: &Failure) {
+        let sheet = self.sheets.sheet(number as usize);
+        let unready = self.unready(number);
+        let stage = match (unready, sheet.head.began.load(Relaxed)) {
+            (Some(_), _) => record::Stage::Prepare,
+            (None, 0) => record::Stage::Start,
+            _ => record::Stage::Run,
+        };
+        let targets = &self.phase().jobs[self.seats[number as usize].0].targets;
+        let position = |unready: &Unready| targets.iter().position(|target| *target == unready.target);
+        let target = unready.and_then(position).map(|position| position as u32);
+        sheet.fail(&told(failure));
+        sheet.end_by(&Fatal { errno: failure.errno, stage, target, ..Fatal::default() });
+    }
+
+    /// Takes the place of a worker that could not be started.
+    fn never_came(&self, number: u32, failure: &Failure) {
+        self.break_off(number, failure);
+        self.sheets.sheet(number as usize).head.over.store(1, Relaxed);
+        self.gate.leave(self.seats[number as usize].0);
+    }
+
+    /// The target of a worker that could not be made ready.
+    fn unready(&self, number: u32) -> Option<&Unready> {
+        let (job, worker) = self.seats[number as usize];
+        let its = |unready: &&Unready| unready.job == job && unready.worker.is_none_or(|one| one == worker);
+        self.unready.iter().find(its)
+    }
+
     fn work(&self, number: u32, index: usize, worker: u32) -> Result<(), Failure> {
+        if let Some(unready) = self.unready(number) {
+            return Err(unready.failure.clone());
+        }
         let (job, entry) = (&self.phase().jobs[index], self.entries[index]);
-        placement::apply(&job.placement, worker)?;
+        placement::apply(&job.placement, job.kind, worker)?;
+        let _ballast = Ballast::new(job.buffers.locked_bytes)?;
         let asker = Asker { job: &job.name, worker, repetition: self.phase().repetition };
         let access = Access {
             files: entry.files,
@@ -218,10 +266,7 @@ impl Stage {
         }
         let depth = job.depth.most.min(entry.most_depth);
         self.sheets.sheet(number as usize).head.deepest.store(depth, Relaxed);
-        let memory = Memory::new(depth, source::buffer_bytes(job)).map_err(|errno| {
-            Failure::call("mmap", errno)
-                .hint("the buffers of all workers do not fit memory: lower depth or block")
-        })?;
+        let memory = Memory::of(depth, source::buffer_bytes(job), &job.buffers)?;
         let goal = self.goals[index];
         let make = |files: &_, start| {
             let (plan, memory, shared) = (&self.plan, &memory, Some(&self.shared));
@@ -242,11 +287,15 @@ impl Stage {
             memory: &memory,
             depth,
             number,
+            seat: worker,
             seed: self.plan.seed,
             after,
             source: &make,
         };
-        (entry.drive)(&mut seat)
+        hooks::before(job)?;
+        let outcome = (entry.drive)(&mut seat);
+        drop(seat);
+        outcome.and(hooks::after(job))
     }
 }
 
@@ -272,17 +321,21 @@ fn run_phase(
     earlier: &Record,
     made: &mut Made,
     emit: Emit<'_>,
-) -> Result<PhaseRecord, Vec<Diagnostic>> {
+) -> Result<(PhaseRecord, bool), Vec<Diagnostic>> {
     let phase = &plan.phases[index];
     let mut told_at = 0;
-    prepare::prepare(plan, phase, made, &mut |target, done_bytes, total_bytes| {
+    let unready = prepare::prepare(plan, phase, made, &mut |target, done_bytes, total_bytes| {
         let now = clock::monotonic();
         if options.live_ns > 0 && (now > told_at + options.live_ns || done_bytes == total_bytes) {
             told_at = now;
             emit(&Event::Preparing { target: target.into(), done_bytes, total_bytes });
         }
         signal::interruptions().0 == 0
-    })?;
+    });
+    if !unready.is_empty() && (phase.stop != Stop::Alone || signal::interruptions().0 > 0) {
+        return Err(unready.iter().map(|unready| unready.diagnostic(plan)).collect());
+    }
+    let _surroundings = Surroundings::new(plan, phase)?;
     pause(phase.pause_ns);
     if phase.drop_caches {
         witness::drop_caches();
@@ -292,7 +345,7 @@ fn run_phase(
         wrong.hint = failure.hint;
         vec![wrong]
     };
-    let stage = Arc::new(Stage::new(plan, index, earlier).map_err(place)?);
+    let stage = Arc::new(Stage::new(plan, index, earlier, unready).map_err(place)?);
     let task: Task = Arc::new({
         let stage = Arc::clone(&stage);
         move |number| stage.sit(number)
@@ -304,7 +357,12 @@ fn run_phase(
     let started = World::start(&task, &kind(WorkerKind::Processes), &kind(WorkerKind::Threads));
     let mut world = match started {
         Ok(world) => world,
-        Err((world, reason)) => {
+        Err((world, missing, reason)) if phase.stop == Stop::Alone => {
+            let failure = Failure::new(reason).errno(libc::EAGAIN).hint("fewer workers");
+            missing.iter().for_each(|number| stage.never_came(*number, &failure));
+            world
+        }
+        Err((world, _, reason)) => {
             stage.gate.stop();
             world.join();
             return Err(vec![Diagnostic::error(&phase.jobs[0].origin, reason).hint("fewer workers")]);
@@ -321,7 +379,8 @@ fn run_phase(
         coordinates: phase.coordinates.clone(),
     });
     let mut telling = Telling::new(&stage, watch);
-    let all_over = watch_over(&stage, &mut world, options, &mut telling, emit);
+    let mut exits = Exits::new(&stage);
+    let all_over = watch_over(&stage, &mut world, &mut exits, options, &mut telling, emit);
     let end = clock::now();
     let sightings = telling.sightings();
     if all_over {
@@ -330,7 +389,7 @@ fn run_phase(
         world.abandon()
     }
     telling.rest(emit).map_err(place)?;
-    Ok(PhaseRecord { sightings, ..stage.gather(end) })
+    Ok((PhaseRecord { sightings, ..stage.gather(end) }, exits.ends_run))
 }
 
 /// The files, directories and devices that a phase works on.
@@ -362,9 +421,10 @@ fn wait_for_line(stage: &Stage, world: &mut World) {
     loop {
         let (ready, over) = (stage.gate.ready(), stage.gate.over());
         note_deaths(stage, world);
-        if over > 0 {
+        if over > 0 && stage.phase().stop != Stop::Alone {
             // Somebody failed: nobody starts.
             stage.gate.stop();
+            world.nudge(|_| true);
         }
         if ready + over >= everybody || signal::interruptions().0 > 0 {
             return;
@@ -391,6 +451,7 @@ const NUDGE_AFTER_NS: u64 = 200_000_000;
 fn watch_over(
     stage: &Stage,
     world: &mut World,
+    exits: &mut Exits,
     options: &Options,
     telling: &mut Telling<'_>,
     emit: Emit<'_>,
@@ -424,10 +485,11 @@ fn watch_over(
         if over > 0 && stops(stage) {
             stage.gate.stop();
         }
+        exits.look(stage, over);
         // Most see the flag by themselves; those that wait in the kernel do not.
         if now >= nudge_at {
-            world.nudge();
-        } else if stage.gate.stopped() && nudge_at == clock::NEVER {
+            world.nudge(|number| stage.gate.is_stopped(number));
+        } else if stage.gate.stopped_any() && nudge_at == clock::NEVER {
             nudge_at = now + NUDGE_AFTER_NS;
         }
         telling.tell(options, now, emit);

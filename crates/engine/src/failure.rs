@@ -7,17 +7,25 @@ pub struct Failure {
     pub message: String,
     /// What to do.
     pub hint: Option<String>,
+    /// The system's error number; 0 where there is none.
+    pub errno: i32,
 }
 
 impl Failure {
     /// A failure.
     pub fn new(message: impl Into<String>) -> Self {
-        Failure { message: message.into(), hint: None }
+        Failure { message: message.into(), hint: None, errno: 0 }
     }
 
     /// A failed system call.
     pub fn call(name: &str, errno: i32) -> Self {
-        Failure::new(format!("{name}: {}", std::io::Error::from_raw_os_error(errno)))
+        Failure::new(format!("{name}: {}", std::io::Error::from_raw_os_error(errno))).errno(errno)
+    }
+
+    /// The same with an error number.
+    pub fn errno(mut self, errno: i32) -> Self {
+        self.errno = errno;
+        self
     }
 
     /// The same with a hint.

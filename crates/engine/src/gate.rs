@@ -1,4 +1,4 @@
-//! The start line and the stop flag of a phase, in a mapping that threads and processes share.
+//! The start line and the stop flags of a phase, in a mapping that threads and processes share.
 //!
 //! Waiting is a futex on Linux, short sleeps elsewhere.
 
@@ -15,15 +15,17 @@ const OPEN: u32 = 1;
 struct Words {
     state: AtomicU32,
     stop: AtomicU32,
+    stopped_one: AtomicU32,
     ready: AtomicU32,
     over: AtomicU32,
     start: AtomicU64,
 }
 
-/// The start line, the stop flag, and how many workers each job still has.
+/// The start line, the stop flags, and how many workers each job still has.
 pub struct Gate {
     mapping: Mapping,
     jobs: usize,
+    workers: usize,
 }
 
 impl Gate {
@@ -32,8 +34,9 @@ impl Gate {
     /// # Errors
     /// The system's error number.
     pub fn new(workers: &[u32]) -> Result<Self, i32> {
-        let bytes = size_of::<Words>() + size_of_val(workers);
-        let gate = Gate { mapping: Mapping::shared(bytes)?, jobs: workers.len() };
+        let (jobs, all) = (workers.len(), workers.iter().map(|workers| *workers as usize).sum::<usize>());
+        let bytes = size_of::<Words>() + (jobs + all) * size_of::<AtomicU32>();
+        let gate = Gate { mapping: Mapping::shared(bytes)?, jobs, workers: all };
         gate.left().iter().zip(workers).for_each(|(left, workers)| left.store(*workers, Ordering::Release));
         Ok(gate)
     }
@@ -47,6 +50,15 @@ impl Gate {
         }
     }
 
+    /// The stop flag of each worker.
+    fn flags(&self) -> &[AtomicU32] {
+        // SAFETY: as in `left`, behind whose words there is one for each worker.
+        unsafe {
+            let first = self.mapping.start().add(size_of::<Words>()).cast::<AtomicU32>();
+            std::slice::from_raw_parts(first.add(self.jobs), self.workers)
+        }
+    }
+
     #[inline(always)]
     fn words(&self) -> &Words {
         // SAFETY: the mapping is large enough, aligned to pages, zeroed, and holds only atomics.
@@ -55,17 +67,17 @@ impl Gate {
 
     /// Says that this worker is ready, and waits for the start line and then for the end of the job it comes `after`;
     /// returns the time at which it may begin.
-    pub fn wait_for_start(&self, after: Option<usize>) -> Tick {
+    pub fn wait_for_start(&self, number: u32, after: Option<usize>) -> Tick {
         let words = self.words();
         words.ready.fetch_add(1, Ordering::AcqRel);
         wake(&words.ready);
-        while words.state.load(Ordering::Acquire) == WAITING && !self.stopped() {
+        while words.state.load(Ordering::Acquire) == WAITING && !self.is_stopped(number) {
             wait(&words.state, WAITING, 100_000_000);
         }
         if let Some(job) = after.and_then(|job| self.left().get(job)) {
             loop {
                 let left = job.load(Ordering::Acquire);
-                if left == 0 || self.stopped() {
+                if left == 0 || self.is_stopped(number) {
                     return clock::now();
                 }
                 wait(job, left, 100_000_000);
@@ -97,13 +109,34 @@ impl Gate {
     /// Tells every worker to stop.
     pub fn stop(&self) {
         self.words().stop.store(1, Ordering::Release);
+        self.flags().iter().for_each(|flag| flag.store(1, Ordering::Release));
         wake(&self.words().state);
     }
 
-    /// Whether somebody said stop.
-    #[inline(always)]
+    /// Tells one worker to stop.
+    pub fn stop_one(&self, number: u32) {
+        self.flags()[number as usize].store(1, Ordering::Release);
+        self.words().stopped_one.store(1, Ordering::Release);
+    }
+
+    /// Whether everybody was told to stop.
     pub fn stopped(&self) -> bool {
         self.words().stop.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether anybody was told to stop.
+    pub fn stopped_any(&self) -> bool {
+        self.stopped() || self.words().stopped_one.load(Ordering::Relaxed) != 0
+    }
+
+    /// The stop flag of a worker: not 0 once it was told to stop.
+    pub fn flag(&self, number: u32) -> &AtomicU32 {
+        &self.flags()[number as usize]
+    }
+
+    /// Whether a worker was told to stop.
+    pub fn is_stopped(&self, number: u32) -> bool {
+        self.flag(number).load(Ordering::Relaxed) != 0
     }
 
     /// Says that this worker is over, having run or failed.

@@ -158,7 +158,12 @@ fn span(job: &Job, worker: u32, bytes: u64) -> (u64, u64) {
         Extent::Percent(percent) => (bytes as f64 * percent / 100.0) as u64,
         Extent::Rest => rest,
     };
-    let start = of(pattern.span.offset, 0) + of(pattern.span.increment, 0) * u64::from(worker);
+    let aligned = |extent: Extent| match (extent, pattern.span.align_bytes) {
+        (Extent::Percent(_), align @ 1..) => of(extent, 0).next_multiple_of(align),
+        _ => of(extent, 0),
+    };
+    let increment = aligned(pattern.span.increment).saturating_mul(u64::from(worker));
+    let start = aligned(pattern.span.offset).saturating_add(increment);
     let start = start.min(bytes);
     (start, of(pattern.span.length, bytes - start).min(bytes - start))
 }
@@ -264,7 +269,7 @@ pub fn open(path: &str, flags: i32) -> Result<RawFd, i32> {
 }
 
 fn told(path: &str, errno: i32) -> Failure {
-    Failure::new(format!("cannot open {path}: {}", strerror(errno)))
+    Failure::new(format!("cannot open {path}: {}", strerror(errno))).errno(errno)
 }
 
 /// The system's text for an error number, without Rust's suffix.
@@ -338,7 +343,10 @@ fn open_descriptor(number: u32, target: &Target) -> Result<Handle, Failure> {
 }
 
 /// How long a file or device is; `None`: it has no length.
-fn length(fd: RawFd) -> Result<Option<u64>, i32> {
+///
+/// # Errors
+/// The system's error number.
+pub fn length(fd: RawFd) -> Result<Option<u64>, i32> {
     let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
     // SAFETY: `stat` is valid for writing, and read only after success.
     let stat = unsafe {
@@ -362,7 +370,7 @@ fn length(fd: RawFd) -> Result<Option<u64>, i32> {
 
 /// A failure on a path, with what helps where there is no room.
 pub fn space_failure(path: &str, errno: i32) -> Failure {
-    let failure = Failure::new(format!("{path}: {}", strerror(errno)));
+    let failure = Failure::new(format!("{path}: {}", strerror(errno))).errno(errno);
     match errno {
         libc::ENOSPC | libc::EDQUOT => failure.hint("choose a smaller size, or free some space"),
         _ => failure,

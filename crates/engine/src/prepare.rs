@@ -8,7 +8,9 @@ use std::ffi::CStr;
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 
-use iodyno_model::{Diagnostic, Direct, Extent, Items, Payload, Phase, Plan, Prepare, Target, TargetKind};
+use iodyno_model::{
+    Diagnostic, Direct, Extent, Items, Payload, Phase, Plan, Prepare, Stop, Target, TargetKind,
+};
 
 use crate::failure::Failure;
 use crate::io::{Files, Handle, PathBuffer, c_path};
@@ -80,33 +82,48 @@ impl Drop for Made {
 /// Tells how far a layout has come (name, bytes so far, bytes in all); the answer `false` stops it.
 pub type Progress<'a> = &'a mut dyn FnMut(&str, u64, u64) -> bool;
 
-/// Makes everything ready that a phase needs and that no earlier phase has made ready.
-///
-/// # Errors
-/// One diagnostic for each target that cannot be had.
-pub fn prepare(
-    plan: &Plan,
-    phase: &Phase,
-    made: &mut Made,
-    progress: Progress<'_>,
-) -> Result<(), Vec<Diagnostic>> {
+/// A target that could not be made ready.
+#[derive(Clone, Debug)]
+pub struct Unready {
+    /// The job that wants it, by index in the phase.
+    pub job: usize,
+    /// The worker that wants it; none: all of the job.
+    pub worker: Option<u32>,
+    /// The target, by index in the plan.
+    pub target: usize,
+    /// Why.
+    pub failure: Failure,
+}
+
+impl Unready {
+    /// For the user, where one that is not ready keeps all from starting.
+    pub fn diagnostic(&self, plan: &Plan) -> Diagnostic {
+        let origin = &plan.targets[self.target].origin;
+        let mut diagnostic = Diagnostic::error(origin, self.failure.message.clone());
+        diagnostic.hint.clone_from(&self.failure.hint);
+        diagnostic
+    }
+}
+
+/// Makes everything ready that a phase needs and that no earlier phase has made ready. What could not be is told: where
+/// each worker stands [alone](Stop::Alone), for each worker of its own, else the first of each target.
+pub fn prepare(plan: &Plan, phase: &Phase, made: &mut Made, progress: Progress<'_>) -> Vec<Unready> {
     let mut wrong = Vec::new();
-    for job in &phase.jobs {
+    for (number, job) in phase.jobs.iter().enumerate() {
         for index in &job.targets {
             let target = &plan.targets[*index];
-            let workers = if is_per_worker(target) { job.workers } else { 1 };
-            for worker in 0..workers {
+            let own = is_per_worker(target);
+            for worker in 0..if own { job.workers } else { 1 } {
                 let asker = Asker { job: &job.name, worker, repetition: phase.repetition };
-                if let Err(failure) = prepare_target(plan, target, asker, made, progress) {
-                    let mut diagnostic = Diagnostic::error(&target.origin, failure.message);
-                    diagnostic.hint = failure.hint;
-                    wrong.push(diagnostic);
+                let Err(failure) = prepare_target(plan, target, asker, made, progress) else { continue };
+                wrong.push(Unready { job: number, worker: own.then_some(worker), target: *index, failure });
+                if phase.stop != Stop::Alone {
                     break;
                 }
             }
         }
     }
-    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+    wrong
 }
 
 fn is_per_worker(target: &Target) -> bool {
@@ -128,10 +145,12 @@ fn prepare_target(
         TargetKind::File { path, size } => {
             let path = resolve(path, asker);
             let key = format!("{path}\0{:?}\0{size:?}", target.prepare);
-            if !made.seen.insert(key) {
+            if made.seen.contains(&key) {
                 return Ok(());
             }
-            prepare_file(plan.seed, target, &path, *size, made, progress)
+            prepare_file(plan.seed, target, &path, *size, made, progress)?;
+            made.seen.insert(key);
+            Ok(())
         }
         TargetKind::FileSet { root, items } => {
             let root = set_root(root, items, asker);
@@ -142,8 +161,10 @@ fn prepare_target(
             }
         }
         TargetKind::Bucket { .. } => Err(Failure::new("object stores are not served yet")),
-        TargetKind::Endpoint { .. } => Err(Failure::new("network endpoints are not served yet")),
-        TargetKind::Device { .. } | TargetKind::Descriptor { .. } | TargetKind::Nothing { .. } => Ok(()),
+        TargetKind::Device { .. }
+        | TargetKind::Descriptor { .. }
+        | TargetKind::Endpoint { .. }
+        | TargetKind::Nothing { .. } => Ok(()),
     }
 }
 
@@ -177,9 +198,9 @@ fn prepare_file(
             // Made at opening time; nothing to lay out.
             if target.prepare == Prepare::Empty && there.is_none() { create(path).map(drop) } else { Ok(()) }
         }
-        Prepare::AsItIs | Prepare::Empty => {
-            Err(Failure::new(format!("{path}: {}", strerror(reason))).hint("name a file that exists"))
-        }
+        Prepare::AsItIs | Prepare::Empty => Err(Failure::new(format!("{path}: {}", strerror(reason)))
+            .errno(reason)
+            .hint("name a file that exists")),
         _ if wanted <= existing => match there {
             Some(_) => Ok(()),
             None => Err(Failure::new(format!("{path}: it does not exist, and no size was given for it"))
@@ -197,7 +218,7 @@ fn create(path: &str) -> Result<std::fs::File, Failure> {
         .truncate(false)
         .write(true)
         .open(path)
-        .map_err(|error| Failure::new(format!("{path}: {}", strerror(error.raw_os_error().unwrap_or(0)))))
+        .map_err(|error| space_failure(path, error.raw_os_error().unwrap_or(libc::EIO)))
 }
 
 fn with_file(path: &str, work: impl FnOnce(RawFd) -> Result<(), i32>) -> Result<(), Failure> {

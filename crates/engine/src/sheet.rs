@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use iodyno_model::histogram::{self, BUCKETS};
 use iodyno_model::{
-    ErrorCount, Histogram, Kind, Line, Mismatch, Series, SeriesRow, Tally, Verb, WorkerRecord, WorkerState,
+    ErrorCount, Fatal, Histogram, Kind, Line, Mismatch, Series, SeriesRow, Stage, Tally, Verb, WorkerRecord,
+    WorkerState,
 };
 
 use crate::clock::Tick;
@@ -115,6 +116,20 @@ struct ErrorSheet {
     first_target: AtomicU64,
 }
 
+/// The error that ended the worker.
+#[repr(C)]
+struct FatalSheet {
+    /// 0: none; else the stage, counted from 1.
+    stage: AtomicU32,
+    errno: AtomicI32,
+    /// Counted from 1; 0: none.
+    verb: AtomicU32,
+    /// As above, the handle.
+    handle: AtomicU32,
+    offset: AtomicU64,
+    bytes: AtomicU64,
+}
+
 #[repr(C)]
 struct RowSheet([AtomicU64; 9]);
 
@@ -125,6 +140,8 @@ pub struct Head {
     pub began: AtomicU64,
     /// Last operation's end.
     pub ended: AtomicU64,
+    /// When it began, by the clock its job named.
+    pub began_clock_ns: AtomicU64,
     /// Waits on something shared or empty.
     pub waits: AtomicU64,
     /// Whether the worker has left the loop.
@@ -148,6 +165,7 @@ pub struct Head {
     /// By number: depths, hand-overs and reaps, side by side so that a shallow worker touches one page.
     counts: [[AtomicU64; 3]; DEPTHS],
     series: [RowSheet; ROWS],
+    fatal: FatalSheet,
     failure: Text<FAILURE_WORDS>,
     complaints: Text<COMPLAINT_WORDS>,
     mismatches: Text<MISMATCH_WORDS>,
@@ -355,6 +373,41 @@ impl Sheet<'_> {
         self.head.failure.write(message);
     }
 
+    /// Says which error ended the worker, its target by handle; the first that is said stays.
+    #[cold]
+    pub fn end_by(&self, fatal: &Fatal) {
+        let cell = &self.head.fatal;
+        if cell.stage.load(Relaxed) != 0 {
+            return;
+        }
+        cell.errno.store(fatal.errno, Relaxed);
+        cell.verb.store(fatal.verb.map_or(0, |verb| verb as u32 + 1), Relaxed);
+        cell.handle.store(fatal.target.map_or(0, |handle| handle + 1), Relaxed);
+        cell.offset.store(fatal.offset, Relaxed);
+        cell.bytes.store(fatal.bytes, Relaxed);
+        cell.stage.store(fatal.stage as u32 + 1, Relaxed);
+    }
+
+    /// The error that ended the worker, its target by handle.
+    pub fn ended_by(&self) -> Option<Fatal> {
+        let cell = &self.head.fatal;
+        let stage = match cell.stage.load(Relaxed) {
+            0 => return None,
+            1 => Stage::Prepare,
+            2 => Stage::Start,
+            _ => Stage::Run,
+        };
+        let verb = cell.verb.load(Relaxed).checked_sub(1);
+        Some(Fatal {
+            errno: cell.errno.load(Relaxed),
+            stage,
+            verb: verb.and_then(|verb| Verb::ALL.get(verb as usize).copied()),
+            target: cell.handle.load(Relaxed).checked_sub(1),
+            offset: cell.offset.load(Relaxed),
+            bytes: cell.bytes.load(Relaxed),
+        })
+    }
+
     /// Why the worker ended before its time.
     pub fn failed_because(&self) -> Option<String> {
         Some(self.head.failure.read()).filter(|text| !text.is_empty())
@@ -465,8 +518,8 @@ impl Sheet<'_> {
             switches: (usage(2), usage(3)),
             faults: (usage(4), usage(5)),
             failure: self.failed_because(),
-            fatal: None,
-            began_clock_ns: 0,
+            fatal: self.ended_by(),
+            began_clock_ns: self.head.began_clock_ns.load(Relaxed),
             steady: None,
             found_depth: None,
             complaints: self.head.complaints.read().lines().map(String::from).collect(),

@@ -5,9 +5,9 @@
 //! done and nothing is in flight. On this path: no allocation, no lock, no formatting; the clock is read once for each
 //! batch handed over and once for each batch reaped.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use iodyno_model::{ErrorPolicy, Job, Kind, Plan, Verb, WorkerState};
+use iodyno_model::{ErrorPolicy, Fatal, Job, Kind, Plan, Stage, Tolerance, Verb, WorkerState};
 
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
@@ -47,6 +47,8 @@ pub struct Worker<'a> {
     pub depth: u32,
     /// Its number within the phase.
     pub number: u32,
+    /// Its number within its job.
+    pub seat: u32,
     /// The plan's seed.
     pub seed: u64,
     /// The job it waits for, by index in the phase.
@@ -67,6 +69,7 @@ impl Worker<'_> {
             memory: self.memory,
             seed: self.seed,
             worker: self.number,
+            seat: self.seat,
         }
     }
 
@@ -75,11 +78,11 @@ impl Worker<'_> {
         if self.after.is_some() || self.job.start.after_ns > 0 {
             self.sheet.enter(WorkerState::Waiting);
         }
-        let line = self.gate.wait_for_start(self.after);
+        let line = self.gate.wait_for_start(self.number, self.after);
         let mut now = if E::VIRTUAL { engine.now() } else { line };
         let start = &self.job.start;
         let begin = now + start.after_ns + drawn(start.spread_ns, self.seed, self.number);
-        while now < begin && !self.gate.stopped() {
+        while now < begin && !self.gate.is_stopped(self.number) {
             engine.idle(begin);
             now = engine.now();
         }
@@ -117,6 +120,19 @@ impl Worker<'_> {
     }
 }
 
+/// Whether an error is one that is survived.
+fn is_tolerated(tolerance: &Tolerance, verb: Verb, errno: i32) -> bool {
+    if errno < 0 {
+        // What is wrong with content has no number of the system's.
+        return tolerance.verify.contains(&libc::EILSEQ);
+    }
+    match verb.kind() {
+        Kind::Read => tolerance.read.contains(&errno),
+        Kind::Trim => tolerance.trim.contains(&errno),
+        _ => tolerance.write.contains(&errno),
+    }
+}
+
 /// A worker's own part of a spread, the same for the same seed.
 fn drawn(spread_ns: u64, seed: u64, worker: u32) -> u64 {
     ((u128::from(spread_ns) * u128::from(mix(seed ^ mix(u64::from(worker))))) >> 64) as u64
@@ -128,9 +144,13 @@ struct Flight<'a> {
     free: FreeSlots,
     source: Source,
     sheet: Sheet<'a>,
-    gate: &'a Gate,
+    stop: &'a AtomicU32,
     series: SeriesWriter,
     errors_left: u64,
+    /// Errors that do not count against that.
+    tolerance: Option<Box<Tolerance>>,
+    /// No space left is the end, not an error.
+    until_full: bool,
     /// Handed over together at most, and only when so many slots are free.
     batch: usize,
     refill_at: usize,
@@ -215,10 +235,12 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
     let mut flight = Flight::new(worker, source, close, begin);
     worker.sheet.head.began.store(begin, Relaxed);
     worker.sheet.enter(if flight.ramp_end > 0 { WorkerState::Ramping } else { WorkerState::Running });
-    let gate = worker.gate;
+    worker.sheet.head.began_clock_ns.store(clock::by(worker.job.start.clock_id), Relaxed);
+    let stop = worker.gate.flag(worker.number);
     let mut now = engine.now();
     loop {
-        let (mut wake, mut over) = (NEVER, gate.stopped() || (now >= flight.deadline && !flight.winds_up()));
+        let (mut wake, mut over) =
+            (NEVER, stop.load(Relaxed) != 0 || (now >= flight.deadline && !flight.winds_up()));
         let before = flight.free.count;
         if !over {
             (wake, over) = flight.hand_over(&mut engine, &mut worker.files, now);
@@ -256,6 +278,8 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
     let closed = flight.close(worker.kinds, begin, files);
     for late in flight.source.close() {
         worker.sheet.failure(late.label, Verb::Read, late.code, late.offset, late.file);
+        let read = Io { file: late.file, offset: late.offset, bytes: late.bytes, ..Io::default() };
+        flight.fail(&read, late.code);
     }
     worker.sheet.complain(&flight.source.complaints());
     worker.sheet.mismatch(flight.source.mismatches());
@@ -275,7 +299,7 @@ impl<'a> Flight<'a> {
             free: FreeSlots { slots: (0..worker.depth).rev().collect(), count: depth },
             source,
             sheet: worker.sheet,
-            gate: worker.gate,
+            stop: worker.gate.flag(worker.number),
             batch: if wish.submit_batch == 0 { depth } else { wish.submit_batch as usize },
             refill_at: if wish.low == 0 { 0 } else { depth - (wish.low as usize).min(depth - 1) },
             least: wish.reap_least.clamp(1, worker.depth),
@@ -287,6 +311,11 @@ impl<'a> Flight<'a> {
                 ErrorPolicy::Continue => u64::MAX,
                 ErrorPolicy::AtMost(count) => count.saturating_add(1),
             },
+            tolerance: match &worker.job.errors {
+                ErrorPolicy::Tolerate(tolerance) => Some(tolerance.clone()),
+                _ => None,
+            },
+            until_full: limit.until_full,
             deadline: limit.time_ns.map_or(NEVER, |time_ns| ramp_end.saturating_add(time_ns)),
             ended: begin,
             close,
@@ -418,18 +447,18 @@ impl<'a> Flight<'a> {
         if result == UNTALLIED || (io.flags & SILENT != 0 && result >= 0) {
             return false;
         }
-        if result == -i64::from(libc::EINTR) && self.gate.stopped() {
+        if result == -i64::from(libc::EINTR) && self.stop.load(Relaxed) != 0 {
             // Interrupted because the run ends.
             return false;
         }
         if result < 0 {
             // Kinds of corruption keep their negative code.
             let errno = if result > CORRUPT { -result } else { result } as i32;
-            self.sheet.failure(io.label, io.verb, errno, io.offset, io.file);
-            self.errors_left = self.errors_left.saturating_sub(u64::from(io.flags & FORGIVEN == 0));
-            if self.errors_left == 0 {
-                self.deadline = 0;
+            let is_end = self.until_full && matches!(errno, libc::ENOSPC | libc::EDQUOT);
+            if !is_end {
+                self.sheet.failure(io.label, io.verb, errno, io.offset, io.file);
             }
+            self.fail(&io, errno);
             return false;
         }
         let paced = io.flags & PACED != 0;
@@ -447,6 +476,25 @@ impl<'a> Flight<'a> {
             self.sheet.service(io.label, ended.saturating_sub(io.started));
         }
         true
+    }
+
+    /// What an error means to the worker: it goes on, or it ends.
+    #[cold]
+    fn fail(&mut self, io: &Io, errno: i32) {
+        if matches!(errno, libc::ENOSPC | libc::EDQUOT) && self.until_full {
+            (self.errors_left, self.deadline) = (0, 0);
+            return;
+        }
+        if self.tolerance.as_ref().is_some_and(|tolerance| is_tolerated(tolerance, io.verb, errno)) {
+            return;
+        }
+        self.errors_left = self.errors_left.saturating_sub(u64::from(io.flags & FORGIVEN == 0));
+        if self.errors_left == 0 {
+            self.deadline = 0;
+            let (verb, target) = (Some(io.verb), Some(io.file));
+            let (offset, bytes) = (io.offset, io.bytes);
+            self.sheet.end_by(&Fatal { errno, stage: Stage::Run, verb, target, offset, bytes });
+        }
     }
 
     /// The ramp is over, or a row of the series.

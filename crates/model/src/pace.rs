@@ -161,13 +161,6 @@ pub struct Limit {
     /// Bytes at the start that are moved but not counted, by each worker; 0: none.
     #[serde(default)]
     pub ramp_bytes: u64,
-    /// Bytes of one pass, where that is not the whole span: fewer, or more (it wraps); then the next pass begins at the
-    /// start.
-    #[serde(default)]
-    pub pass_bytes: Option<u64>,
-    /// Operations of one pass, at most.
-    #[serde(default)]
-    pub pass_operations: Option<u64>,
     /// An operation that takes longer than this ends the worker with `ETIMEDOUT`, ns; 0: none does.
     #[serde(default)]
     pub latency_ns: Directed<u64>,

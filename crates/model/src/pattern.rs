@@ -325,6 +325,10 @@ pub struct Span {
     /// Relative offsets are rounded up to a multiple of this, bytes; 0: not at all.
     #[serde(default)]
     pub align_bytes: u64,
+    /// Whether an operation that begins inside may end beyond, where the target is longer. Gaps and windows then go by
+    /// the target's end, and wrap until a limit ends them (fio).
+    #[serde(default)]
+    pub overhang: bool,
 }
 
 /// Which of several files comes next.
@@ -355,6 +359,9 @@ pub struct Every {
     pub verb: Verb,
     /// After how many, at least 1.
     pub operations: u64,
+    /// Only between operations: not after the last one.
+    #[serde(default)]
+    pub between: bool,
     /// What a `sync_file_range` does to what was written since the last one, as its system call numbers it: 1 waits
     /// before, 2 starts to write, 4 waits after; 0: starts to write. Other verbs have none.
     #[serde(default)]
@@ -364,7 +371,7 @@ pub struct Every {
 impl Every {
     /// A verb without flags.
     pub fn new(verb: Verb, operations: u64) -> Self {
-        Every { verb, operations, flags: 0 }
+        Every { verb, operations, between: false, flags: 0 }
     }
 }
 

@@ -249,9 +249,10 @@ fn span(node: &Node) -> Read<Span> {
     if node.word().is_some() {
         return Ok(Span { length: extent(node)?, ..Span::default() });
     }
-    known(node, &["offset", "length", "increment", "align"])?;
+    known(node, &["offset", "length", "increment", "align", "overhang"])?;
     Ok(Span {
         align_bytes: may(node, "align", some_bytes, 0)?,
+        overhang: may(node, "overhang", super::value::flag, false)?,
         offset: may(node, "offset", extent, Extent::Rest)?,
         length: may(node, "length", extent, Extent::Rest)?,
         increment: may(node, "increment", extent, Extent::Rest)?,
@@ -287,9 +288,10 @@ fn every(node: &Node) -> Read<Vec<Every>> {
     let one = |entry: &super::tree::Entry| {
         let verb = verb_named(&entry.name)?;
         if entry.node.word().is_none() {
-            known(&entry.node, &["operations", "flags"])?;
+            known(&entry.node, &["operations", "flags", "between"])?;
             let operations = must(&entry.node, "operations", count)?;
-            return Ok(Every { verb, operations, flags: may(&entry.node, "flags", small, 0)? });
+            let between = may(&entry.node, "between", super::value::flag, false)?;
+            return Ok(Every { verb, operations, between, flags: may(&entry.node, "flags", small, 0)? });
         }
         let operations = count(&entry.node).map_err(|error| format!("{error} for {}", entry.name))?;
         Ok(Every::new(verb, operations))

@@ -51,9 +51,9 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
         say(format!("it refers to target {index}, which is not there"), "name one of the plan's targets");
         return;
     }
-    let processes_only = job.placement.identity.is_some() || job.placement.cgroup.is_some();
+    let processes_only = job.placement.identity.is_some();
     if job.kind == WorkerKind::Threads && processes_only {
-        say("an identity or a control group of its own needs processes".into(), "processes = true");
+        say("an identity of its own needs processes".into(), "processes = true");
     }
     let Some(entry) = registry::engine(&job.engine) else {
         let names: Vec<_> = ENGINES.iter().map(|entry| entry.name).collect();

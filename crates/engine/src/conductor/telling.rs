@@ -216,6 +216,9 @@ impl Stage {
             elapsed_ns = elapsed_ns.max(tally.last_done_ns);
             jobs[*index].tally.merge(&tally);
             let mut record = sheet.worker_record(*worker, start, now);
+            if let Some(target) = record.fatal.as_mut().and_then(|fatal| fatal.target.as_mut()) {
+                *target = targets.get(*target as usize).map_or(0, |target| *target as u32);
+            }
             record.tally = phase.jobs[*index].measure.each.then(|| Box::new(tally));
             jobs[*index].workers.push(record);
         }

@@ -81,6 +81,8 @@ pub struct Late {
     pub file: u32,
     /// Where it read.
     pub offset: u64,
+    /// How much it asked for, bytes.
+    pub bytes: u64,
     /// The kind of corruption.
     pub code: i32,
 }
@@ -285,9 +287,8 @@ impl Content {
         headers.fill(buffer, Write { file: file.id, offset, generation, number, age_ns });
     }
 
-    /// Takes note of a completion; the answer is its result, or the code of what is wrong with its content. Where a
-    /// helper was late, `io` then becomes the read that was wrong.
-    pub fn done(&mut self, io: &mut Io, result: i64) -> i64 {
+    /// Takes note of a completion; the answer is its result, or the code of what is wrong with its content.
+    pub fn done(&mut self, io: &Io, result: i64) -> i64 {
         match io.verb {
             Verb::Write => self.remember(io, result),
             Verb::Trim if result >= 0 => self.remember_trim(io),
@@ -327,7 +328,7 @@ impl Content {
     }
 
     /// Checks what was read: whole writes one by one, or stretches of one generation.
-    fn check(&mut self, io: &mut Io, result: i64) -> i64 {
+    fn check(&mut self, io: &Io, result: i64) -> i64 {
         // SAFETY: the buffer holds at least as many bytes as the read was asked for, and the read is complete.
         let buffer =
             unsafe { std::slice::from_raw_parts_mut(io.buffer, (result as u64).min(io.bytes) as usize) };
@@ -340,9 +341,6 @@ impl Content {
             (true, false) => self.check_stretches(io, buffer),
         };
         bad = if bad == 0 { worse } else { bad };
-        if bad == 0 && self.helpers.as_ref().is_some_and(Helpers::trouble) {
-            bad = self.hear_helpers(io);
-        }
         if bad == 0 { result } else { i64::from(bad) }
     }
 
@@ -471,13 +469,12 @@ impl Content {
         }
     }
 
-    /// What helpers found since the last time: the first of it takes the place of the operation that is just done.
-    #[cold]
-    fn hear_helpers(&mut self, io: &mut Io) -> i32 {
-        self.collect();
-        let Some(late) = self.late.pop() else { return 0 };
-        (io.label, io.file, io.offset) = (late.label, late.file, late.offset);
-        late.code
+    /// How many reads helpers found wrong so far.
+    pub fn late(&mut self) -> u64 {
+        if self.helpers.as_ref().is_some_and(Helpers::trouble) {
+            self.collect();
+        }
+        self.late.len() as u64
     }
 
     fn collect(&mut self) {
@@ -485,7 +482,13 @@ impl Content {
         for found in found {
             let piece = found.piece;
             let code = self.note(found);
-            self.late.push(Late { label: piece.label, file: piece.handle, offset: piece.read.0, code });
+            self.late.push(Late {
+                label: piece.label,
+                file: piece.handle,
+                offset: piece.read.0,
+                bytes: piece.read.1,
+                code,
+            });
         }
     }
 

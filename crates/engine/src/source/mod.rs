@@ -12,6 +12,7 @@ use crate::memory::Memory;
 
 pub mod content;
 pub mod distribution;
+pub mod free_map;
 pub mod guided;
 mod labels;
 pub mod pace;

@@ -9,13 +9,15 @@ use iodyno_model::{FileOrder, Kind, Pattern, Pick, Size, TargetKind, Verb};
 
 use super::distribution::{Distribution, Sizes};
 use super::random::{GOLDEN, Random, mix};
-use super::walk::{AT_POSITION, Ground, Walk, failure, shares};
+use super::walk::{AT_POSITION, END, Ground, Walk, failure, shares};
 use super::{Brief, Next};
 use crate::failure::Failure;
 use crate::io::Io;
 
+mod common;
 mod steady;
 
+use common::Common;
 pub use steady::Steady;
 
 /// Draws operations.
@@ -35,6 +37,10 @@ pub struct PatternSource {
     due: u64,
     /// Whether all verbs are of [`Class::File`]: then a pass is one operation on each.
     only_files: bool,
+    /// Whether every place gets all verbs in turn, and the place whose turn it is.
+    in_turn: Option<(u64, u64)>,
+    /// Whether anything came of the present pass.
+    progressed: bool,
     random: Random,
     left: Left,
     pass: u64,
@@ -58,6 +64,9 @@ struct Share {
     below: u64,
     class: Class,
     sizes: Sizes,
+    /// The size where the place is a random one, if that makes a difference.
+    sizes_random: Option<Sizes>,
+    align: u64,
     /// The size is the file's.
     whole: bool,
     /// What a buffer holds, bytes; for verbs that need none, everything.
@@ -87,8 +96,12 @@ struct Span {
     /// Bytes or items of one pass, and what is left of this one.
     pass_units: u64,
     left: u64,
+    /// Bytes from the span's start that an operation may reach.
+    reach: u64,
     /// One for each share.
     walks: Vec<Walk>,
+    /// What all shares pick from together, if they do.
+    common: Option<Common>,
 }
 
 #[derive(Clone, Debug)]
@@ -104,6 +117,7 @@ struct Inserted {
     label: u16,
     operations: u64,
     count: u64,
+    between: bool,
 }
 
 /// The seed of everything a worker draws: the job's own or that of plan and job, the worker, and nothing else.
@@ -163,12 +177,20 @@ impl PatternSource {
         if files.is_empty() {
             return Err(Failure::new("no target to work on").hint("name a file, a set of files or a device"));
         }
-        let stream = shares.iter().any(|share| *directed(&pattern.pick, share.verb) == Pick::Stream);
+        let is_peer = |index: &usize| {
+            matches!(
+                brief.plan.targets.get(*index).map(|target| &target.kind),
+                Some(TargetKind::Endpoint { .. })
+            )
+        };
+        let stream = shares.iter().any(|share| *directed(&pattern.pick, share.verb) == Pick::Stream)
+            || brief.job.targets.iter().any(is_peer);
         let every = pattern.every.iter().map(|every| Inserted {
             verb: every.verb,
             label: super::label_of(&labels, every.verb.name(), every.verb),
             operations: every.operations.max(1),
             count: 0,
+            between: every.between,
         });
         if pattern.every.len() > 64 {
             return Err(Failure::new("more than 64 kinds of inserted operations"));
@@ -183,6 +205,8 @@ impl PatternSource {
             file_run_left: 0,
             every: every.collect(),
             due: 0,
+            in_turn: pattern.mix.in_turn.then_some((0, 0)),
+            progressed: false,
             only_files: shares.iter().all(|share| share.class == Class::File),
             random: Random::from_seed(seed, 0),
             left: left(brief),
@@ -239,31 +263,74 @@ impl PatternSource {
     /// Draws the next operation.
     #[inline(never)]
     pub fn next(&mut self, io: &mut Io) -> Next {
-        if self.due != 0 {
-            self.insert(io);
+        if self.due != 0 && self.insert(io) {
             return Next::Io;
         }
-        if self.left.operations == 0 || self.left.bytes == 0 || (self.unfinished == 0 && !self.next_pass()) {
-            return Next::Done;
+        loop {
+            if self.is_over() {
+                return Next::Done;
+            }
+            self.choose_share();
+            self.choose_file();
+            if self.place(io) {
+                break;
+            }
+            self.share_again();
         }
+        self.progressed = true;
         self.left.operations -= u64::from(self.left.operations != u64::MAX);
-        self.choose_share();
-        self.choose_file();
-        self.place(io);
         self.count_for_insertions(io.verb);
         Next::Io
     }
 
-    /// One of the insertions that are due, on the file of the operation before.
-    fn insert(&mut self, io: &mut Io) {
+    /// Whether nothing more comes; begins the next pass where one is due.
+    #[inline(always)]
+    fn is_over(&mut self) -> bool {
+        let in_place = self.in_turn.is_some() && self.share + 1 < self.shares.len() && self.progressed;
+        self.left.operations == 0
+            || (self.left.bytes == 0 && !in_place)
+            || (self.unfinished == 0 && !in_place && !self.next_pass())
+    }
+
+    /// The share that found no place is drawn anew with the next file.
+    #[cold]
+    fn share_again(&mut self) {
+        self.run_left = 0;
+        self.file_run_left = 0;
+        if self.in_turn.is_some() {
+            self.share = self.shares.len() - 1;
+        }
+    }
+
+    /// One of the insertions that are due, on the file of the operation before; `false`: none is left that may come last.
+    fn insert(&mut self, io: &mut Io) -> bool {
+        if self.is_last() {
+            let every = self.every.iter().enumerate();
+            every.filter(|(_, every)| every.between).for_each(|(index, _)| self.due &= !(1 << index));
+            if self.due == 0 {
+                return false;
+            }
+        }
         let inserted = &self.every[self.due.trailing_zeros() as usize];
         self.due &= self.due - 1;
         let (verb, label, file) = (inserted.verb, inserted.label, self.files[self.file].handle);
         *io = Io { verb, label, file, buffer: io.buffer, ..Io::default() };
+        true
+    }
+
+    /// Whether no operation of the mix comes any more.
+    fn is_last(&self) -> bool {
+        let passes = self.unfinished == 0 && self.left.passes == 1;
+        self.left.operations == 0 || self.left.bytes == 0 || passes
     }
 
     #[inline(always)]
     fn choose_share(&mut self) {
+        if self.in_turn.is_some() {
+            self.share =
+                if self.share + 1 == self.shares.len() || !self.progressed { 0 } else { self.share + 1 };
+            return;
+        }
         if self.run_left > 0 {
             self.run_left -= 1;
             return;
@@ -283,6 +350,9 @@ impl PatternSource {
     }
 
     fn choose_among_files(&mut self) {
+        if self.in_turn.is_some() && self.share > 0 {
+            return;
+        }
         match &mut self.order {
             Order::InTurn => {}
             _ if self.file_run_left > 0 => self.file_run_left -= 1,
@@ -303,7 +373,7 @@ impl PatternSource {
 
     /// Writes verb, place and size; counts them against pass and limits.
     #[inline(always)]
-    fn place(&mut self, io: &mut Io) {
+    fn place(&mut self, io: &mut Io) -> bool {
         let share = &self.shares[self.share];
         let file = &mut self.files[self.file];
         io.verb = share.verb;
@@ -312,20 +382,30 @@ impl PatternSource {
         io.file = file.handle;
         let units = match share.class {
             Class::Range => {
-                let wanted = if share.whole {
-                    file.length
-                } else {
-                    share.sizes.draw(&mut self.random).min(share.most)
+                let (offset, bytes) = match (self.in_turn, self.share) {
+                    (Some(place), 1..) => place,
+                    _ => file.next_range(share, self.share, &mut self.random),
                 };
-                let offset = file.walks[self.share].next(&mut self.random, wanted);
-                let room = if offset >= file.length { u64::MAX } else { file.length - offset };
+                if offset == END {
+                    (self.unfinished, file.left) = (self.unfinished - usize::from(file.left > 0), 0);
+                    return false;
+                }
                 io.offset = if offset == AT_POSITION { offset } else { file.base + offset };
-                io.bytes = wanted.min(room);
+                io.bytes = bytes;
+                let counted = match &mut self.in_turn {
+                    // A place counts once, with the last of its verbs.
+                    Some(_) if self.share + 1 == self.shares.len() => bytes,
+                    Some(place) => {
+                        *place = (offset, bytes);
+                        0
+                    }
+                    None => bytes,
+                };
                 self.left.bytes = match self.left.bytes {
                     u64::MAX => u64::MAX,
-                    left => left.saturating_sub(io.bytes),
+                    left => left.saturating_sub(counted),
                 };
-                io.bytes
+                counted
             }
             Class::Item => {
                 io.offset = file.base + file.walks[self.share].next(&mut self.random, 1);
@@ -341,8 +421,10 @@ impl PatternSource {
                 u64::from(self.only_files)
             }
         };
-        file.left = if file.left == u64::MAX { u64::MAX } else { file.left.saturating_sub(units) };
-        self.unfinished -= usize::from(file.left == 0);
+        let before = file.left;
+        file.left = if before == u64::MAX { u64::MAX } else { before.saturating_sub(units) };
+        self.unfinished -= usize::from(file.left == 0 && before > 0);
+        true
     }
 
     #[inline(always)]
@@ -371,10 +453,56 @@ impl PatternSource {
             self.left.operations = 0;
             return false;
         }
+        if !self.progressed {
+            // Nothing fits: passes without operations would never end.
+            self.left.operations = 0;
+            return false;
+        }
         self.unfinished = self.files.len();
-        self.files.iter_mut().for_each(|file| file.left = file.pass_units);
+        self.files.iter_mut().for_each(Span::restart);
         self.file = 0;
+        self.progressed = false;
         true
+    }
+}
+
+impl Span {
+    /// The next place and its length; [`END`]: there is none.
+    #[inline(always)]
+    fn next_range(&mut self, share: &Share, number: usize, random: &mut Random) -> (u64, u64) {
+        if self.common.is_some() || share.sizes_random.is_some() {
+            return self.next_rare(share, number, random);
+        }
+        let wanted = if share.whole { self.length } else { share.sizes.draw(random).min(share.most) };
+        let offset = self.walks[number].next(random, wanted);
+        let room = if offset >= self.reach { u64::MAX } else { self.reach - offset };
+        (offset, wanted.min(room))
+    }
+
+    #[inline(never)]
+    fn next_rare(&mut self, share: &Share, number: usize, random: &mut Random) -> (u64, u64) {
+        let walk = &mut self.walks[number];
+        let sizes = match &share.sizes_random {
+            Some(sizes) if self.common.is_some() || walk.is_random(random) => sizes,
+            _ => &share.sizes,
+        };
+        let wanted = if share.whole { self.length } else { sizes.draw(random).min(share.most) };
+        if let Some(common) = &mut self.common {
+            return common.next(random, wanted, share.align).unwrap_or((END, 0));
+        }
+        let offset = walk.next(random, wanted);
+        let room = if offset >= self.reach { u64::MAX } else { self.reach - offset };
+        (offset, wanted.min(room))
+    }
+
+    /// A pass begins.
+    fn restart(&mut self) {
+        self.left = self.pass_units;
+        if let Some(common) = &mut self.common {
+            common.restart();
+        } else if self.reach != self.length || self.pass_units == u64::MAX {
+            self.walks.iter_mut().for_each(Walk::restart);
+        }
     }
 }
 
@@ -393,9 +521,20 @@ fn mixed(pattern: &Pattern, labels: &[(String, Verb)], buffer: u64) -> Result<Ve
             if matches!(sizes, Sizes::Fixed(0)) && share.verb.moves_data() {
                 return Err(Failure::new("operations of 0 bytes").hint("give a size of at least 1 byte"));
             }
+            let sizes_random = match class {
+                Class::Range if pattern.size_by_order => {
+                    Some(Sizes::new(&pattern.size.write).map_err(failure)?)
+                }
+                _ => None,
+            };
+            let sizes = match sizes_random {
+                Some(_) => Sizes::new(&pattern.size.read).map_err(failure)?,
+                None => sizes,
+            };
+            let align = aligned(pattern, share.verb, class);
             let label = super::label_of(labels, share.verb.name(), share.verb);
             let most = if share.verb.moves_data() { buffer } else { u64::MAX };
-            Ok(Share { verb: share.verb, label, below, class, sizes, whole, most })
+            Ok(Share { verb: share.verb, label, below, class, sizes, sizes_random, align, whole, most })
         })
         .collect()
 }
@@ -427,10 +566,20 @@ fn span(
             ));
         }
     };
-    let mut span =
-        Span { handle: index as u32, base, length, items, pass_units: 0, left: 0, walks: Vec::new() };
+    let mut span = Span {
+        handle: index as u32,
+        base,
+        length,
+        items,
+        pass_units: 0,
+        left: 0,
+        reach: length,
+        walks: Vec::new(),
+        common: None,
+    };
     for (number, share) in shares.iter().enumerate() {
         let ground = ground(brief, pattern, share, &span);
+        span.reach = ground.reach;
         let owned = segmented(directed(&pattern.pick, share.verb), brief.job.workers);
         let pick = if share.class == Class::File { &Pick::Stream } else { &owned };
         if share.class == Class::Range && matches!(pick, Pick::Stream | Pick::Append) && length == 0 {
@@ -441,6 +590,13 @@ fn span(
             span.pass_units = span.pass_units.max(units);
         }
         span.walks.push(Walk::new(pick, pattern.coverage, ground, mix(seed ^ number as u64))?);
+    }
+    if shares.iter().any(|share| share.class == Class::Range) {
+        let ground = common_ground(brief, pattern, shares, &span);
+        span.common = Common::new(pattern, ground, seed)?;
+        if let Some(common) = &span.common {
+            span.pass_units = common.pass_bytes(ground);
+        }
     }
     span.pass_units = span.pass_units.max(1);
     span.left = span.pass_units;
@@ -470,23 +626,59 @@ fn own_items(brief: &Brief<'_>, target: usize, count: u64) -> (u64, u64) {
     (first, part(brief.worker + 1) - first)
 }
 
-fn ground(brief: &Brief<'_>, pattern: &Pattern, share: &Share, span: &Span) -> Ground {
-    let size = directed(&pattern.size, share.verb);
-    let (least, fixed) = match (share.class, size) {
-        (Class::Range, Size::Whole) => (span.length, true),
+/// The smallest size of a verb's operations, and whether all have it.
+fn least_of(pattern: &Pattern, verb: Verb, class: Class, length: u64) -> (u64, bool) {
+    let (read, write) = (&pattern.size.read, &pattern.size.write);
+    match (class, directed(&pattern.size, verb)) {
+        (Class::Range, _) if pattern.size_by_order && read != write => {
+            (read.least_bytes().unwrap_or(1).min(write.least_bytes().unwrap_or(1)), false)
+        }
+        (Class::Range, Size::Whole) => (length, true),
         (Class::Range, Size::Fixed(bytes)) => (*bytes, true),
         (Class::Range, size) => (size.least_bytes().unwrap_or(1), false),
         _ => (1, true),
-    };
-    let align = match (share.class, *directed(&pattern.align_bytes, share.verb)) {
-        (Class::Range, 0) => least,
+    }
+}
+
+/// What a verb's offsets are multiples of.
+fn aligned(pattern: &Pattern, verb: Verb, class: Class) -> u64 {
+    let gap = matches!(directed(&pattern.pick, verb), Pick::Gap(_)) && pattern.span.overhang;
+    match (class, *directed(&pattern.align_bytes, verb)) {
+        (Class::Range, 0) if gap => 1,
+        (Class::Range, 0) => least_of(pattern, verb, class, 1).0.max(1),
         (Class::Range, align) => align,
         _ => 1,
+    }
+}
+
+/// The ground that all verbs on ranges share: their smallest size is its grain.
+fn common_ground(brief: &Brief<'_>, pattern: &Pattern, shares: &[Share], span: &Span) -> Ground {
+    let ranges = || shares.iter().filter(|share| share.class == Class::Range);
+    let grounds: Vec<_> = ranges().map(|share| ground(brief, pattern, share, span)).collect();
+    let smallest = *grounds.iter().min_by_key(|ground| ground.least).unwrap_or(&grounds[0]);
+    let alike = grounds.iter().all(|ground| ground.fixed && ground.least == smallest.least);
+    let tight = smallest.align == smallest.least;
+    Ground { fixed: alike && tight, align: smallest.least, ..smallest }
+}
+
+fn ground(brief: &Brief<'_>, pattern: &Pattern, share: &Share, span: &Span) -> Ground {
+    let (least, fixed) = least_of(pattern, share.verb, share.class, span.length);
+    let align = match (share.class, *directed(&pattern.align_bytes, share.verb), share.whole) {
+        (Class::Range, 0, true) => least,
+        _ => share.align,
     };
     let appends = *directed(&pattern.pick, share.verb) == Pick::Append;
     let fd = brief.files.handles[span.handle as usize].fd;
     let end = if appends { held_bytes(fd).saturating_sub(span.base) } else { 0 };
-    Ground { span: span.length, align: align.max(1), least: least.max(1), fixed, end }
+    let overhang = pattern.span.overhang && share.class == Class::Range;
+    let reach = match overhang {
+        true => {
+            crate::open::length(fd).ok().flatten().unwrap_or(0).saturating_sub(span.base).max(span.length)
+        }
+        false => span.length,
+    };
+    let base = span.base;
+    Ground { span: span.length, align: align.max(1), least: least.max(1), fixed, end, reach, base, overhang }
 }
 
 /// How long an open file is now; 0 where there is none.
@@ -503,7 +695,7 @@ fn order(order: &FileOrder, files: usize, seed: u64) -> Result<Order, Failure> {
         FileOrder::InTurn => Order::InTurn,
         FileOrder::RoundRobin { operations } => Order::Turns { operations: (*operations).max(1), next: 0 },
         FileOrder::Drawn { pick, operations } => {
-            let ground = Ground { span: files as u64, align: 1, least: 1, fixed: true, end: 0 };
+            let ground = Ground::plain(files as u64, 1, 1, true);
             let drawn = Distribution::draws(pick) || **pick == Pick::Sequential;
             if !drawn {
                 return Err(Failure::new("files can be drawn by chance, or taken in turn"));

@@ -24,9 +24,31 @@ pub struct Ground {
     pub fixed: bool,
     /// Bytes the file holds now, beyond which appends go; relative to the span's start.
     pub end: u64,
+    /// Bytes from the span's start that operations may reach; more than the span where they may hang over.
+    pub reach: u64,
+    /// Where the span begins in the file.
+    pub base: u64,
+    /// Whether the span's end is soft: see [`iodyno_model::Span::overhang`].
+    pub overhang: bool,
 }
 
 impl Ground {
+    /// A span that nothing goes beyond, for operations that all have the smallest size.
+    pub fn plain(span: u64, align: u64, least: u64, fixed: bool) -> Ground {
+        Ground { span, align, least, fixed, end: 0, reach: span, base: 0, overhang: false }
+    }
+
+    /// How many operations of one size there are one after the other; the last may hang over.
+    fn in_line(&self) -> u64 {
+        match self.overhang && self.fixed && self.reach > self.span {
+            true => {
+                let fit = self.reach.saturating_sub(self.least) / self.pitch() + 1;
+                self.span.div_ceil(self.pitch()).min(fit)
+            }
+            false => self.places(),
+        }
+    }
+
     /// Bytes from one aligned operation of the smallest size to the next.
     pub fn pitch(&self) -> u64 {
         self.least.max(1).next_multiple_of(self.align)
@@ -116,7 +138,12 @@ pub enum Rare {
         align: u64,
     },
     /// One way of several, drawn each time.
-    Blend(Vec<(u64, Walk)>),
+    Blend {
+        /// The ways, with the highest draw that belongs to each.
+        ways: Vec<(u64, Walk)>,
+        /// The way that was drawn before its place was asked for.
+        chosen: Option<usize>,
+    },
     /// Each place several times.
     Repeat {
         /// How often.
@@ -134,6 +161,8 @@ pub enum Rare {
         operations: u32,
         /// Operations left in this one.
         left: u32,
+        /// Whether a run that comes to the end of the span goes on from a new place, rather than from the start.
+        hops: bool,
         /// How a run goes on.
         line: Line,
         /// How a run begins.
@@ -146,6 +175,44 @@ pub enum Rare {
         /// The end.
         end: u64,
     },
+    /// With gaps that go by the target's end.
+    Jumps(Jumps),
+}
+
+/// The state of [`Pick::Gap`] where the span's end is soft.
+#[derive(Clone, Debug)]
+pub struct Jumps {
+    ground: Ground,
+    gap: i64,
+    /// Where the operation before ended, relative to the span's start.
+    last: u64,
+}
+
+impl Jumps {
+    /// A jump beyond the target leads to the start, or back from the end; a place outside of the span ends the pass.
+    fn next(&mut self, bytes: u64) -> u64 {
+        let Ground { span, reach, base, .. } = self.ground;
+        if self.last >= reach {
+            return END;
+        }
+        let (whole, gap) = (i128::from(base) + i128::from(reach), i128::from(self.gap));
+        let end = i128::from(span).min(whole);
+        let backward = gap < 0 && self.last == 0 && base > 0;
+        let mut place = if backward { end - i128::from(base) } else { i128::from(self.last) };
+        if place != 0 {
+            place += gap;
+            if place < 0 || place >= whole {
+                place = if gap > 0 { i128::from(base) } else { end + gap };
+            }
+        }
+        match u64::try_from(place) {
+            Ok(place) if place < span && bytes <= reach.saturating_sub(place) => {
+                self.last = place + bytes;
+                place
+            }
+            _ => END,
+        }
+    }
 }
 
 /// The state of [`Pick::Segmented`].
@@ -165,6 +232,9 @@ pub struct Segments {
 
 /// An offset that stands for the file's own position.
 pub use crate::io::AT_POSITION;
+
+/// The answer of a walk that has come to its end before the pass did.
+pub const END: u64 = u64::MAX - 1;
 
 impl Walk {
     /// A walk for a pick. `seed` decides permutations and popular places.
@@ -186,8 +256,11 @@ impl Walk {
         Ok(match pick {
             Pick::Sequential => Walk::Line(Line::new(ground, 0, false)),
             Pick::Backward => Walk::Line(Line::new(ground, 0, true)),
+            Pick::Gap(gap) if ground.overhang => {
+                Walk::Rare(Box::new(Rare::Jumps(Jumps { ground, gap: *gap, last: 0 })))
+            }
             Pick::Gap(bytes) => Walk::Line(Line::new(ground, *bytes, false)),
-            Pick::Uniform if coverage == Coverage::Once => Walk::Once(Box::new(Once::new(ground, seed))),
+            Pick::Uniform if coverage != Coverage::Repeating => Walk::Once(Box::new(Once::new(ground, seed))),
             Pick::Uniform => Walk::Uniform { places: ground.offsets(), align: ground.align },
             other => Walk::Rare(Box::new(Rare::new(other, coverage, ground, seed)?)),
         })
@@ -213,9 +286,46 @@ impl Walk {
         }
     }
 
-    /// How many operations of the smallest size one pass is.
+    /// A pass begins: what ended before its end begins anew.
+    pub fn restart(&mut self) {
+        match self {
+            Walk::Line(line) => line.restart(),
+            Walk::Rare(rare) => match &mut **rare {
+                Rare::Jumps(jumps) => jumps.last = 0,
+                Rare::Blend { ways, .. } => ways.iter_mut().for_each(|(_, way)| way.restart()),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+
+    /// Whether the next place will be a random one; where that is drawn, it is drawn now.
+    pub fn is_random(&mut self, random: &mut Random) -> bool {
+        match self {
+            Walk::Line(_) => false,
+            Walk::Once(_) | Walk::Uniform { .. } => true,
+            Walk::Rare(rare) => match &mut **rare {
+                Rare::Drawn { .. } => true,
+                Rare::Blend { ways, chosen } => {
+                    let way = *chosen.get_or_insert_with(|| drawn(ways, random));
+                    ways[way].1.is_random(random)
+                }
+                Rare::Repeat { walk, .. } => walk.is_random(random),
+                Rare::Runs { left, walk, .. } => *left == 0 && walk.is_random(random),
+                _ => false,
+            },
+        }
+    }
+
+    /// How many operations of the smallest size one pass is; the largest number where only a limit ends it.
     pub fn places(pick: &Pick, ground: Ground) -> u64 {
+        if ground.overhang
+            && matches!(pick, Pick::Gap(_) | Pick::Repeat { .. } | Pick::Runs { .. } | Pick::Blend(_))
+        {
+            return u64::MAX;
+        }
         match pick {
+            Pick::Sequential => ground.in_line(),
             Pick::Gap(gap) => match ground.pitch().checked_add_signed(*gap) {
                 Some(step) if step > 0 => ground.span.saturating_sub(ground.least) / step + 1,
                 _ => ground.places(),
@@ -240,7 +350,7 @@ impl Walk {
         match self {
             Walk::Line(line) => line.follow(offset, bytes),
             Walk::Rare(rare) => {
-                if let Rare::Blend(ways) = &mut **rare {
+                if let Rare::Blend { ways, .. } = &mut **rare {
                     ways.iter_mut().for_each(|(_, way)| way.follow(offset, bytes));
                 }
             }
@@ -254,7 +364,10 @@ impl Line {
         let pitch = ground.pitch() as i64;
         let step = if backward { -pitch } else { pitch.saturating_add(gap) };
         let step = step.signum() * (step.unsigned_abs().next_multiple_of(ground.align) as i64);
-        let last = (ground.offsets() - 1) * ground.align;
+        let last = match ground.overhang && ground.fixed {
+            true => (ground.in_line() - 1) * pitch as u64,
+            false => (ground.offsets() - 1) * ground.align,
+        };
         let (first, last) = if step < 0 { ((last / pitch as u64) * pitch as u64, 0) } else { (0, last) };
         let varied = (!ground.fixed).then_some((ground, gap));
         let backward = step < 0;
@@ -271,6 +384,13 @@ impl Line {
         let offset = self.next;
         self.advance(offset);
         offset
+    }
+
+    fn restart(&mut self) {
+        self.next = match self.varied {
+            Some((ground, _)) if self.backward => ground.span,
+            _ => self.first,
+        };
     }
 
     #[inline(always)]
@@ -320,7 +440,8 @@ impl Line {
 }
 
 impl Once {
-    fn new(ground: Ground, seed: u64) -> Self {
+    /// A permutation of the places that the ground has.
+    pub fn new(ground: Ground, seed: u64) -> Self {
         // Where operations of one size may overlap each other's alignment, only the places side by side are "all".
         let (places, align) = match ground.fixed {
             true => (ground.places(), ground.pitch()),
@@ -329,8 +450,9 @@ impl Once {
         Once { permutation: Permutation::new(places, seed), index: 0, places, align, seed, pass: 0 }
     }
 
+    /// The next place.
     #[inline(always)]
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         if self.index == self.places {
             self.begin_anew();
         }
@@ -365,20 +487,27 @@ impl Rare {
                 ground,
                 seed,
             )?),
-            Pick::Blend(ways) if !Distribution::draws(pick) => Rare::Blend(
-                shares(ways.iter().map(|way| way.percent))?
+            Pick::Blend(ways) if !Distribution::draws(pick) => Rare::Blend {
+                chosen: None,
+                ways: shares(ways.iter().map(|way| way.percent))?
                     .into_iter()
                     .zip(ways)
                     .enumerate()
                     .map(|(number, (below, way))| Ok((below, inner(&way.pick, number as u64)?)))
                     .collect::<Result<_, Failure>>()?,
-            ),
+            },
             Pick::Repeat { times, pick } => {
                 Rare::Repeat { times: (*times).max(1), left: 0, place: 0, walk: inner(pick, 1)? }
             }
             Pick::Runs { operations, pick } => {
                 let line = Line::new(ground, 0, false);
-                Rare::Runs { operations: (*operations).max(1), left: 0, line, walk: inner(pick, 1)? }
+                Rare::Runs {
+                    operations: (*operations).max(1),
+                    left: 0,
+                    hops: ground.overhang,
+                    line,
+                    walk: inner(pick, 1)?,
+                }
             }
             drawn => {
                 let law = Distribution::new(drawn, ground.offsets(), ground.align, seed).map_err(failure)?;
@@ -404,9 +533,8 @@ impl Rare {
             }
             Rare::Segmented(segments) => segments.next(),
             Rare::Drawn { law, align } => law.draw(random) * *align,
-            Rare::Blend(ways) => {
-                let draw = random.next();
-                let way = ways.iter().position(|(below, _)| draw <= *below).unwrap_or(ways.len() - 1);
+            Rare::Blend { ways, chosen } => {
+                let way = chosen.take().unwrap_or_else(|| drawn(ways, random));
                 let offset = ways[way].1.next(random, bytes);
                 let others = ways.iter_mut().enumerate().filter(|(other, _)| *other != way);
                 others.for_each(|(_, (_, other))| other.follow(offset, bytes));
@@ -420,10 +548,16 @@ impl Rare {
                 *left -= 1;
                 *place
             }
-            Rare::Runs { operations, left, line, walk } => {
+            Rare::Runs { operations, left, hops, line, walk } => {
                 if *left > 0 {
                     *left -= 1;
-                    return line.next(bytes);
+                    if !*hops || line.next != line.first {
+                        return line.next(bytes);
+                    }
+                    // The run has come to the end of the span: it goes on from a new place.
+                    let offset = walk.next(random, bytes);
+                    line.follow(offset, bytes);
+                    return offset;
                 }
                 *left = *operations - 1;
                 let offset = walk.next(random, bytes);
@@ -431,6 +565,7 @@ impl Rare {
                 offset
             }
             Rare::Stream => AT_POSITION,
+            Rare::Jumps(jumps) => jumps.next(bytes),
             Rare::Append { end } => {
                 let offset = *end;
                 *end += bytes;
@@ -491,6 +626,12 @@ impl Segments {
     }
 }
 
+/// Which way comes next.
+fn drawn(ways: &[(u64, Walk)], random: &mut Random) -> usize {
+    let draw = random.next();
+    ways.iter().position(|(below, _)| draw <= *below).unwrap_or(ways.len() - 1)
+}
+
 /// Upper bounds (inclusive) of the 64-bit draws that belong to each weight; a weight of nothing gets no draw.
 ///
 /// # Errors
@@ -515,5 +656,5 @@ pub fn shares(weights: impl Iterator<Item = f64> + Clone) -> Result<Vec<u64>, Fa
 
 /// A diagnostic as the reason why a worker cannot start.
 pub fn failure(diagnostic: iodyno_model::Diagnostic) -> Failure {
-    Failure { message: diagnostic.message, hint: diagnostic.hint }
+    Failure { message: diagnostic.message, hint: diagnostic.hint, errno: 0 }
 }

@@ -15,11 +15,14 @@ pub type Task = Arc<dyn Fn(u32) + Send + Sync>;
 /// Workers that were started.
 #[derive(Default)]
 pub struct World {
-    threads: Vec<std::thread::JoinHandle<()>>,
+    threads: Vec<(u32, std::thread::JoinHandle<()>)>,
     children: Vec<processes::Child>,
     /// Before this time nobody asks again who died: with thousands of processes the question is dear.
     next_look: Tick,
 }
+
+/// Those who were started, the numbers of those who could not be, and why.
+pub type Missing = (World, Vec<u32>, String);
 
 /// How often it is asked who died, ns.
 const LOOK_NS: u64 = 20_000_000;
@@ -28,19 +31,19 @@ impl World {
     /// Forks the processes first, while there is no other thread, then starts the threads.
     ///
     /// # Errors
-    /// The first worker that could not be started, and why.
-    pub fn start(task: &Task, processes: &[u32], threads: &[u32]) -> Result<World, (World, String)> {
+    /// Those who could not be started, from the first on, and why.
+    pub fn start(task: &Task, processes: &[u32], threads: &[u32]) -> Result<World, Missing> {
         let mut world = World::default();
-        for number in processes {
+        for (place, number) in processes.iter().enumerate() {
             match processes::fork(task, *number) {
                 Ok(child) => world.children.push(child),
-                Err(reason) => return Err((world, reason)),
+                Err(reason) => return Err((world, [&processes[place..], threads].concat(), reason)),
             }
         }
-        for number in threads {
+        for (place, number) in threads.iter().enumerate() {
             match threads::spawn(task, *number) {
-                Ok(thread) => world.threads.push(thread),
-                Err(reason) => return Err((world, reason)),
+                Ok(thread) => world.threads.push((*number, thread)),
+                Err(reason) => return Err((world, threads[place..].to_vec(), reason)),
             }
         }
         Ok(world)
@@ -56,15 +59,18 @@ impl World {
         processes::reap(&mut self.children)
     }
 
-    /// Interrupts the system calls in which workers wait: a read of a silent pipe would never see the stop flag.
-    pub fn nudge(&self) {
-        self.threads.iter().for_each(threads::nudge);
-        self.children.iter().for_each(processes::nudge);
+    /// Interrupts the system calls in which chosen workers wait: a read of a silent pipe would never see the stop flag.
+    pub fn nudge(&self, whom: impl Fn(u32) -> bool) {
+        self.threads
+            .iter()
+            .filter(|(number, _)| whom(*number))
+            .for_each(|(_, thread)| threads::nudge(thread));
+        self.children.iter().filter(|child| whom(child.number)).for_each(processes::nudge);
     }
 
     /// Waits for everybody.
     pub fn join(mut self) {
-        for thread in self.threads.drain(..) {
+        for (_, thread) in self.threads.drain(..) {
             // A worker's panic was caught and noted on its sheet.
             let _ = thread.join();
         }

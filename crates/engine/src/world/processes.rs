@@ -10,7 +10,8 @@ use crate::signal;
 /// A forked worker.
 pub struct Child {
     pid: libc::pid_t,
-    number: u32,
+    /// Its number within the phase.
+    pub number: u32,
 }
 
 /// Forks one worker.

@@ -257,11 +257,6 @@ fn after_time(limit: &Limit) -> Vec<String> {
     if limit.ramp_bytes > 0 {
         lines.push(format!("the first {} are not counted", bytes(limit.ramp_bytes)));
     }
-    let pass = [limit.pass_bytes.map(bytes), limit.pass_operations.map(|most| many(most, "operation"))];
-    let pass: Vec<_> = pass.into_iter().flatten().collect();
-    if !pass.is_empty() {
-        lines.push(format!("a pass is {}", pass.join(" or ")));
-    }
     lines.extend(too_slow(&limit.latency_ns));
     lines
 }

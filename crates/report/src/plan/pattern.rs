@@ -187,6 +187,12 @@ fn span(span: &Span) -> Option<String> {
     if span.increment != Extent::Rest {
         words.push(format!("{} further for each worker", extent(span.increment, "0")));
     }
+    if span.align_bytes > 0 {
+        words.push(format!("relative offsets rounded up to {}", bytes(span.align_bytes)));
+    }
+    if span.overhang {
+        words.push("operations may hang over".into());
+    }
     Some(words.join(", "))
 }
 
@@ -207,7 +213,9 @@ fn order(order: &FileOrder) -> Option<String> {
 fn every(every: &Every) -> String {
     let what = if every.verb.kind() == Kind::Sync { "write" } else { "operation" };
     let flags = if every.flags > 0 { format!(" (flags {})", every.flags) } else { String::new() };
-    format!("{}{flags} after every {}", every.verb, many(every.operations, what).trim_start_matches("1 "))
+    let between = if every.between { ", but the last" } else { "" };
+    let after = many(every.operations, what);
+    format!("{}{flags} after every {}{between}", every.verb, after.trim_start_matches("1 "))
 }
 
 /// A pause in words.

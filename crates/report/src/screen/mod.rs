@@ -12,6 +12,7 @@ use iodyno_model::Event;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Constraint, Layout, Rect};
 use ratatui_core::style::{Color, Style};
+use ratatui_core::symbols::Marker;
 use ratatui_core::text::Line;
 use ratatui_core::widgets::Widget;
 use ratatui_widgets::block::Block;
@@ -92,7 +93,7 @@ impl Screen {
             curve("read", Color::Cyan, |f| f.read_bytes_per_second),
             curve("write", Color::Yellow, |f| f.write_bytes_per_second),
         ];
-        chart("bandwidth", &bandwidth, number::mib, left, buffer);
+        chart("bandwidth, MiB/s", &bandwidth, number::mib, left, buffer);
         let iops = [
             curve("read", Color::Cyan, |f| f.reads_per_second),
             curve("write", Color::Yellow, |f| f.writes_per_second),
@@ -152,8 +153,8 @@ impl Screen {
 const COLUMNS: [(&str, u16); 9] = [
     ("job", 18),
     ("run", 5),
-    ("read", 12),
-    ("write", 12),
+    ("read MiB/s", 12),
+    ("write MiB/s", 12),
     ("IOPS", 9),
     ("p50", 9),
     ("p99", 9),
@@ -181,12 +182,14 @@ fn chart(title: &str, curves: &[Curve], label: fn(f64) -> String, area: Rect, bu
     let datasets = moving().map(|curve| {
         Dataset::default()
             .name(curve.name)
+            .marker(Marker::Braille)
             .graph_type(GraphType::Line)
             .style(Style::new().fg(curve.colour))
             .data(&curve.points)
     });
     let labels = ["0".to_string(), label(most / 2.0), label(most)];
     let chart = Chart::new(datasets.collect())
+        .hidden_legend_constraints((Constraint::Ratio(1, 1), Constraint::Ratio(1, 1)))
         .block(Block::bordered().title(title.to_string()))
         .x_axis(Axis::default().bounds([0.0, last as f64]))
         .y_axis(Axis::default().bounds([0.0, most]).labels(labels));

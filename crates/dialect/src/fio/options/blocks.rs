@@ -34,7 +34,7 @@ pub const ROWS: &[Row] = &[
         .also(&["blocksize_unaligned"])
         .below(1),
     flag("bs_is_seq_rand", "bs=A,B is for sequential and random I/O rather than reads and writes").below(1),
-    flag("randrepeat", "the same random numbers in every run").or("1").below(1),
+    flag("randrepeat", "the same random numbers in every run").also(&["allrandrepeat"]).or("1").below(1),
     row("randseed", Kind::Whole(0, MOST), "N", Reading::Whole(0, MOST), "where random numbers begin")
         .or("0x89")
         .below(1),

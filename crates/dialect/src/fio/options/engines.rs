@@ -9,7 +9,6 @@ const RING: &[&str] = &["io_uring"];
 const PV2: &[&str] = &["pvsync2"];
 const NET: &[&str] = &["net"];
 const EXEC: &[&str] = &["exec"];
-const ITEMS: &[&str] = &["filecreate", "filestat", "filedelete"];
 const SG: &[&str] = &["sg"];
 
 /// Options of engines that are here.
@@ -46,7 +45,6 @@ pub const ROWS: &[Row] = &[
     whole("window_size", 0, MOST, "socket buffers in bytes").of(NET),
     whole("mss", 0, MOST, "largest TCP segment").of(NET),
     word("stat_type", words::STATS, "which call").or("stat").of(&["filestat", "dirstat"]),
-    word("filetype", words::FILE_TYPES, "what is created, looked at or deleted").or("file").of(ITEMS),
     path("program", "FILE", "what is run").of(EXEC),
     text("arguments", "TEXT", "with which arguments").of(EXEC),
     whole("grace_time", 0, MOST, "seconds before it is killed").or("1").of(EXEC),

@@ -12,9 +12,9 @@ pub const JOB: &[Row] = &[
     text("wait_for", "JOB", "begin only when all workers of that job have ended"),
     path("filename", "FILE[:FILE…]", "the files or devices; `-` is standard input or output"),
     word("lockfile", words::LOCKS, "lock each file while an I/O is done to it").or("none").below(1),
+    word("filetype", words::FILE_TYPES, "what the files are, without looking").or("none"),
     path("directory", "DIR[:DIR…]", "where the files lie; several jobs take turns"),
     text("filename_format", "TEXT", "how files are called: $jobname $jobnum $filenum $clientuid")
-        .also(&["filename-format"])
         .or("$jobname.$jobnum.$filenum"),
     flag("unique_filename", "clients of a server put their address before names")
         .or("1")
@@ -30,11 +30,10 @@ pub const ROWS: &[Row] = &[
         .below(1),
     whole("openfiles", 0, MOST, "files open at the same time").below(1),
     word("fallocate", words::PREALLOCATIONS, "how space is reserved when files are laid out").or("native"),
-    word("fadvise_hint", words::HINTS, "what the kernel is told of the pattern").also(&["fadvise"]).or("1"),
+    word("fadvise_hint", words::HINTS, "what the kernel is told of the pattern").or("1"),
     whole("fsync", 0, MOST, "fsync after every N writes").or("0"),
     whole("fdatasync", 0, MOST, "fdatasync after every N writes").or("0"),
     whole("write_barrier", 0, MOST, "every Nth write is a barrier")
-        .also(&["write-barrier"])
         .or("0")
         .ignored("Linux dropped barrier requests in 2010, and fio passes none on"),
     row(

@@ -28,7 +28,7 @@ pub const ROWS: &[Row] = &[
     whole("rwmixread", 0, 100, "percentage of a mix that is reads").or("50"),
     whole("rwmixwrite", 0, 100, "percentage of a mix that is writes").or("50"),
     whole("rwmixcycle", 0, MOST, "how often the mix was looked at, in ms")
-        .ignored("fio itself ignores it since version 1.21"),
+        .refused("fio itself no longer has it", "leave it out: every I/O is drawn anew"),
     micros("thinktime", "pause between I/Os").or("0"),
     micros("thinktime_spin", "how much of the pause burns the processor").or("0").below(1),
     whole("thinktime_blocks", 0, MOST, "I/Os between pauses").or("1").below(1),

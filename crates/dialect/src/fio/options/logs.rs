@@ -2,7 +2,7 @@
 //!
 //! Refuses nothing; what only concerned fio's own memory is accepted without effect.
 
-use super::{MOST, Row, flag, path, text, whole};
+use super::{MOST, Row, flag, path, text, whole, word, words};
 
 /// The rows.
 pub const ROWS: &[Row] = &[
@@ -19,8 +19,9 @@ pub const ROWS: &[Row] = &[
     whole("log_hist_msec", 0, MOST, "a histogram of latencies every so many ms").or("0"),
     whole("log_hist_coarseness", 0, 6, "how often pairs of bins are joined").or("0"),
     path("write_hist_log", "PREFIX", "histograms, to PREFIX_clat_hist.N.log").maybe(),
-    flag("log_max_value", "the largest of each interval rather than the average"),
-    text("log_window_value", "avg|max|both", "what is said of each interval").or("avg"),
+    word("log_window_value", words::WINDOWS, "what is said of each interval")
+        .also(&["log_max_value"])
+        .or("avg"),
     flag("log_offset", "the offset of each I/O"),
     flag("log_prio", "the priority of each I/O"),
     flag("log_issue_time", "when each I/O was sent"),
@@ -29,7 +30,6 @@ pub const ROWS: &[Row] = &[
         .below(1)
         .ignored("it is done at the end"),
     flag("log_store_compressed", "leave logs compressed"),
-    flag("log_unix_epoch", "times count from 1970"),
-    flag("log_alternate_epoch", "times count from a clock's zero"),
+    flag("log_alternate_epoch", "times count from a clock's zero: 1970").also(&["log_unix_epoch"]),
     whole("log_alternate_epoch_clock_id", 0, MOST, "which clock: clock_gettime's number").or("0"),
 ];

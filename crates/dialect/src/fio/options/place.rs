@@ -22,9 +22,7 @@ pub const ROWS: &[Row] = &[
         "where memory comes from: default, prefer, bind, interleave, local",
     ),
     switch("thread", "workers are threads; without it processes"),
-    row("hugepage-size", Kind::Bytes, "BYTES", Reading::Bytes(0, MOST), "size of a huge page")
-        .also(&["hugepage_size"])
-        .or("2097152"),
+    row("hugepage-size", Kind::Bytes, "BYTES", Reading::Bytes(0, MOST), "size of a huge page").or("2097152"),
     word("profile", words::PROFILES, "a built-in set of jobs")
         .refused("profiles are not done", "write its jobs out"),
     path("cgroup", "NAME", "run in this control group"),
@@ -32,7 +30,7 @@ pub const ROWS: &[Row] = &[
     whole("cgroup_weight", 100, 1000, "the group's share of I/O").below(1),
     whole("uid", 0, MOST, "run as this user"),
     whole("gid", 0, MOST, "run as this group"),
-    text("gpu_dev_ids", "LIST", "graphics processors")
-        .also(&["gpu_dev_id"])
+    text("comm", "NAME", "what workers are called in lists of processes"),
+    whole("gpu_dev_id", 0, MOST, "the graphics processor")
         .refused("GPU memory is not known here", "leave it out"),
 ];

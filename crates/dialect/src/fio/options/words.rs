@@ -289,10 +289,26 @@ pub const STEADINESS: &[Word] = &[
     w("iops_slope", "IOPS do not drift"),
     w("bw", "bandwidth stays near its mean"),
     w("bw_slope", "bandwidth does not drift"),
+    w("lat", "latency stays near its mean"),
+    w("lat_slope", "latency does not drift"),
 ];
 
-/// `filetype=` of the metadata engines.
-pub const FILE_TYPES: &[Word] = &[w("file", "regular files"), w("dir", "directories")];
+/// `filetype=`.
+pub const FILE_TYPES: &[Word] = &[
+    w("none", "look at each"),
+    w("file", "regular files"),
+    w("block", "block devices"),
+    w("char", "character devices"),
+];
+
+/// `log_window_value=`.
+pub const WINDOWS: &[Word] = &[
+    w("avg", "the average"),
+    w("max", "the largest"),
+    w("both", "both, in two columns"),
+    w("0", "avg"),
+    w("1", "max"),
+];
 
 /// `dataplacement=`.
 pub const PLACEMENTS: &[Word] = &[

@@ -27,12 +27,10 @@ pub const ROWS: &[Row] = &[
         .refused(ZONED, STRIDED),
     flag("recover_zbd_write_error", "go on after a write to a zone failed").refused(ZONED, STRIDED),
     flag("fdp", "flexible data placement").refused(PLACED, LEAVE),
-    word("dataplacement", words::PLACEMENTS, "how data is placed").or("none").refused(PLACED, LEAVE),
+    word("dataplacement", words::PLACEMENTS, "how data is placed").also(&["data_placement"]).or("none"),
     word("plid_select", words::PLACEMENT_CHOICES, "which identifier is next")
         .also(&["fdp_pli_select"])
         .refused(PLACED, LEAVE),
     text("plids", "LIST", "placement identifiers").also(&["fdp_pli"]).refused(PLACED, LEAVE),
-    text("dp_scheme", "FILE", "which offsets get which identifier")
-        .also(&["dp_scheme_file"])
-        .refused(PLACED, LEAVE),
+    text("dp_scheme", "FILE", "which offsets get which identifier").refused(PLACED, LEAVE),
 ];

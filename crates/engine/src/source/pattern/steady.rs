@@ -32,6 +32,9 @@ impl Steady {
             return None;
         };
         let Sizes::Fixed(bytes) = share.sizes else { return None };
+        if file.common.is_some() || share.sizes_random.is_some() {
+            return None;
+        }
         let plain = matches!(file.walks[0], Walk::Line(_) | Walk::Once(_) | Walk::Uniform { .. });
         if !plain || share.class != Class::Range || share.whole {
             return None;

@@ -368,7 +368,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
                 let span = if *span_bytes == 0 { held } else { *span_bytes };
                 let least = operation.size.least_bytes().unwrap_or(1);
                 let fixed = matches!(operation.size, Size::Fixed(_));
-                let ground = Ground { span, align: least.max(1), least: least.max(1), fixed, end: 0 };
+                let ground = Ground::plain(span, least.max(1), least.max(1), fixed);
                 Spot::Drawn(Box::new(self.walk(pick, ground)?))
             }
         };
@@ -382,7 +382,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
 
     fn item(&mut self, item: &Item, operation: &Operation, file: u32) -> Result<Which, Failure> {
         let count = self.brief.files.handles[file as usize].names.as_ref().map_or(0, |names| names.count);
-        let ground = Ground { span: count, align: 1, least: 1, fixed: true, end: 0 };
+        let ground = Ground::plain(count, 1, 1, true);
         Ok(match item {
             Item::Index(index) => Which::Index(*index),
             Item::Each => Which::Each,

@@ -1,0 +1,197 @@
+//! Places that all verbs of a mix share: every block once by whichever verb comes to it, and windows that move over the
+//! span.
+//!
+//! Where the verbs of a mix pick for themselves, nothing of this is made.
+
+use iodyno_model::{Coverage, Directed, Pattern, Pick, Window};
+
+use super::super::free_map::FreeMap;
+use super::super::permutation::Permutation;
+use super::super::random::{GOLDEN, Random, mix};
+use super::super::walk::{Ground, Once, Walk};
+use crate::failure::Failure;
+
+/// What the verbs of a mix share on one file.
+#[derive(Clone, Debug)]
+pub enum Common {
+    /// Operations of one size: a permutation.
+    Once(Once),
+    /// Operations of any size: a map.
+    Blocks(Box<Blocks>),
+    /// A part of the span, and then the next.
+    Window(Box<Moving>),
+}
+
+/// A map of blocks, with where an operation may begin.
+#[derive(Clone, Debug)]
+pub struct Blocks {
+    map: FreeMap,
+    granule: u64,
+}
+
+/// A window's state; places are relative to the span's start.
+#[derive(Clone, Debug)]
+pub struct Moving {
+    window: Window,
+    order: Order,
+    /// Where the window is, where the operation before ended, and what was moved in it.
+    start: u64,
+    last: u64,
+    moved: u64,
+    reach: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Order {
+    Sequential { gap: i64 },
+    Repeating { pitch: u64 },
+    Once { pitch: u64, permutation: Permutation, index: u64, seed: u64, count: u64 },
+}
+
+impl Common {
+    /// What a pattern's verbs share on ground whose smallest size is that of all verbs; none where they share nothing.
+    ///
+    /// # Errors
+    /// A window that holds no operation.
+    pub fn new(pattern: &Pattern, ground: Ground, seed: u64) -> Result<Option<Self>, Failure> {
+        if let Some(window) = pattern.window {
+            return Moving::new(pattern, window, ground, seed)
+                .map(|moving| Some(Common::Window(Box::new(moving))));
+        }
+        let Directed { read, write, trim } = &pattern.pick;
+        let uniform = [read, write, trim].iter().all(|pick| **pick == Pick::Uniform);
+        if pattern.coverage != Coverage::Together || !uniform {
+            return Ok(None);
+        }
+        if ground.fixed {
+            return Ok(Some(Common::Once(Once::new(ground, seed))));
+        }
+        let granule = ground.least;
+        let map = FreeMap::new(ground.span / granule);
+        if map.is_full() {
+            let message = format!("a span of {} bytes holds no operation of {granule} bytes", ground.span);
+            return Err(Failure::new(message).hint("make the file or the span larger, or the size smaller"));
+        }
+        Ok(Some(Common::Blocks(Box::new(Blocks { map, granule }))))
+    }
+
+    /// What one pass over it is, bytes; the largest number where it does not end by itself.
+    pub fn pass_bytes(&self, ground: Ground) -> u64 {
+        match self {
+            Common::Once(_) => Walk::places(&Pick::Uniform, ground).saturating_mul(ground.least),
+            Common::Blocks(_) => ground.span / ground.least * ground.least,
+            Common::Window(_) => u64::MAX,
+        }
+    }
+
+    /// The next place and its length, for an operation that would like to move so many bytes from a multiple of
+    /// `align`; none: this file has no more.
+    pub fn next(&mut self, random: &mut Random, wanted: u64, align: u64) -> Option<(u64, u64)> {
+        match self {
+            Common::Once(once) => Some((once.next(), wanted)),
+            Common::Blocks(blocks) => blocks.next(random, wanted, align),
+            Common::Window(moving) => moving.next(random, wanted).map(|offset| (offset, wanted)),
+        }
+    }
+
+    /// A pass begins.
+    pub fn restart(&mut self) {
+        match self {
+            Common::Once(_) => {}
+            Common::Blocks(blocks) => blocks.map.clear(),
+            Common::Window(moving) => (moving.start, moving.last, moving.moved) = (0, 0, 0),
+        }
+    }
+}
+
+impl Blocks {
+    /// Any free block is as likely as its distance to the touched ones before it; as few as fit are touched.
+    fn next(&mut self, random: &mut Random, wanted: u64, align: u64) -> Option<(u64, u64)> {
+        let step = (align / self.granule).max(1);
+        let drawn = random.below(self.map.blocks().div_ceil(step)) * step;
+        let mut block = self.map.next_free(drawn).or_else(|| self.map.next_free(0))?;
+        // An aligned one near by is as good; where none is, alignment yields to coverage.
+        let aligned = block.next_multiple_of(step);
+        if !self.map.is_used(aligned) {
+            block = aligned;
+        }
+        let count = self.map.run(block, wanted.div_ceil(self.granule).max(1));
+        self.map.take(block, count);
+        Some((block * self.granule, wanted.min(count * self.granule)))
+    }
+}
+
+impl Moving {
+    fn new(pattern: &Pattern, window: Window, ground: Ground, seed: u64) -> Result<Self, Failure> {
+        if window.range_bytes < ground.least || window.bytes == 0 {
+            let message = format!(
+                "a window of {} bytes holds no operation of {} bytes",
+                window.range_bytes, ground.least
+            );
+            return Err(Failure::new(message).hint("make the window larger, or the size smaller"));
+        }
+        let pitch = ground.pitch();
+        let order = match (&pattern.pick.read, pattern.coverage) {
+            (Pick::Sequential, _) => Order::Sequential { gap: 0 },
+            (Pick::Gap(gap), _) => Order::Sequential { gap: *gap },
+            (Pick::Uniform, Coverage::Repeating) => Order::Repeating { pitch },
+            (Pick::Uniform, _) => {
+                let permutation = Permutation::new(window.range_bytes / pitch, seed);
+                Order::Once { pitch, permutation, index: 0, seed, count: 0 }
+            }
+            _ => {
+                return Err(Failure::new("places in a window are sequential or random")
+                    .hint("leave the window out, or pick uniformly"));
+            }
+        };
+        Ok(Moving { window, order, start: 0, last: 0, moved: 0, reach: ground.reach })
+    }
+
+    fn next(&mut self, random: &mut Random, wanted: u64) -> Option<u64> {
+        let range = self.window.range_bytes;
+        if self.moved >= self.window.bytes {
+            self.moved = 0;
+            self.start = self.start.saturating_add(range).saturating_add(self.window.skip_bytes);
+            if self.start >= self.reach {
+                self.start = 0;
+            }
+            self.last = self.start;
+        }
+        if self.last >= self.start + range {
+            self.last = self.start;
+        }
+        let room = range.min(self.reach - self.start);
+        let fresh = self.moved.is_multiple_of(range);
+        let offset = match &mut self.order {
+            Order::Sequential { gap } => {
+                let within = self.last - self.start;
+                let jump = if within > 0 { *gap } else { 0 };
+                self.start + within.checked_add_signed(jump).filter(|within| *within < range).unwrap_or(0)
+            }
+            Order::Repeating { pitch } => {
+                let places = (room / *pitch).max(1);
+                self.start + random.below(places) * *pitch
+            }
+            Order::Once { pitch, permutation, index, seed, count } => {
+                let places = (room / *pitch).max(1);
+                if fresh || *index >= permutation.len() || permutation.len() != places {
+                    *count += 1;
+                    *permutation = Permutation::new(places, mix(*seed ^ mix(count.wrapping_mul(GOLDEN))));
+                    *index = 0;
+                }
+                *index += 1;
+                self.start + permutation.at(*index - 1) * *pitch
+            }
+        };
+        if wanted > self.reach.saturating_sub(offset) {
+            return None;
+        }
+        self.moved += wanted;
+        self.last = offset + wanted;
+        Some(offset)
+    }
+}
+
+#[cfg(test)]
+#[path = "common_tests.rs"]
+mod tests;

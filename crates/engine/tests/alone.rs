@@ -1,0 +1,162 @@
+//! Each worker for itself: who fails ends alone, whom it takes along, what the record says.
+
+use std::path::Path;
+
+use iodyno_engine::{Options, run};
+use iodyno_model::{
+    ErrorPolicy, Exit, ExitOn, ExitWhat, Extent, Fatal, Job, Kind, Limit, Open, Pattern, Phase, Pick, Plan,
+    Prepare, Record, Setting, Stage, Stop, Target, TargetKind, Tolerance, Verb, WorkerKind, Workload,
+};
+
+fn target(kind: TargetKind) -> Target {
+    let (open, origin) = (Open::default(), Default::default());
+    Target { name: "data".into(), kind, open, prepare: Prepare::AsItIs, remove: false, origin }
+}
+
+fn file(path: &Path, prepare: Prepare) -> Target {
+    let kind = TargetKind::File { path: path.display().to_string(), size: Extent::Bytes(64 << 10) };
+    Target { prepare, remove: true, ..target(kind) }
+}
+
+fn nothing() -> Target {
+    target(TargetKind::Nothing { bytes: 1 << 30 })
+}
+
+fn job(name: &str, engine: &str, on: usize, settings: &[(&str, &str)]) -> Job {
+    let workload = Workload::Pattern(Box::new(Pattern::of(Verb::Read, Pick::Sequential, 4096)));
+    let mut job = Job::new(name, engine, vec![on], workload);
+    job.settings = settings.iter().map(|(name, value)| Setting::new(name, value)).collect();
+    job.limit.operations = Some(10);
+    job
+}
+
+fn phase(name: &str, jobs: Vec<Job>) -> Phase {
+    Phase { name: name.into(), jobs, stop: Stop::Alone, ..Phase::default() }
+}
+
+fn record(targets: Vec<Target>, phases: Vec<Phase>) -> Record {
+    let plan = Plan { name: "test".into(), seed: 1, targets, phases, ..Plan::default() };
+    run(&plan, &Options { witness: false, ..Options::default() }, &mut |_| {}).unwrap()
+}
+
+fn reads(record: &Record, phase: usize, job: usize) -> u64 {
+    record.phases[phase].jobs[job].tally.operations(Kind::Read)
+}
+
+fn fatal(record: &Record, phase: usize, job: usize, worker: usize) -> Fatal {
+    record.phases[phase].jobs[job].workers[worker].fatal.clone().expect("it ended by an error")
+}
+
+#[test]
+fn what_cannot_open_ends_alone_in_both_worlds() {
+    let folder = tempfile::tempdir().unwrap();
+    let targets = || {
+        vec![
+            file(Path::new("/nonexistent/f"), Prepare::AsItIs),
+            file(&folder.path().join("f"), Prepare::Filled),
+        ]
+    };
+    for kind in [WorkerKind::Threads, WorkerKind::Processes] {
+        let mut broken = job("broken", "psync", 0, &[]);
+        (broken.kind, broken.workers) = (kind, 3);
+        let sound = Job { kind, ..job("sound", "psync", 1, &[]) };
+        let later = Job { kind, ..job("later", "psync", 1, &[]) };
+        let record = record(targets(), vec![phase("a", vec![broken, sound]), phase("b", vec![later])]);
+        assert_eq!((reads(&record, 0, 0), reads(&record, 0, 1), reads(&record, 1, 0)), (0, 10, 10));
+        for worker in 0..3 {
+            let fatal = fatal(&record, 0, 0, worker);
+            assert_eq!((fatal.errno, fatal.stage, fatal.target), (libc::ENOENT, Stage::Prepare, Some(0)));
+        }
+        assert_eq!(record.errors.len(), 3, "{:?}", record.errors);
+        assert!(record.errors[0].message.contains("broken, worker 0: /nonexistent/f: No such file"));
+    }
+}
+
+#[test]
+fn an_error_of_one_ends_one() {
+    let bad = job("bad", "sim", 0, &[("service", "100us"), ("error_at", "5:EIO")]);
+    let good = job("good", "sim", 0, &[("service", "100us")]);
+    let record = record(vec![nothing()], vec![phase("a", vec![bad, good])]);
+    assert_eq!((reads(&record, 0, 0), reads(&record, 0, 1)), (4, 10));
+    let fatal = fatal(&record, 0, 0, 0);
+    let expected = Fatal {
+        errno: libc::EIO,
+        stage: Stage::Run,
+        verb: Some(Verb::Read),
+        target: Some(0),
+        offset: 4 * 4096,
+        bytes: 4096,
+    };
+    assert_eq!(fatal, expected);
+    assert_eq!(record.errors[0].message, "bad: read of data at 16384: Input/output error");
+    assert!(record.phases[0].jobs[1].workers[0].fatal.is_none());
+}
+
+#[test]
+fn tolerated_errors_are_counted_and_survived() {
+    let errors = [("service", "100us"), ("error_at", "3:EIO,5:ENOMEM")];
+    let with = |read: Vec<i32>| {
+        let mut job = job("j", "sim", 0, &errors);
+        job.errors = ErrorPolicy::Tolerate(Box::new(Tolerance { read, ..Tolerance::default() }));
+        record(vec![nothing()], vec![phase("a", vec![job])])
+    };
+    let both = with(vec![libc::EIO, libc::ENOMEM]);
+    assert_eq!((reads(&both, 0, 0), both.phases[0].jobs[0].tally.failed(), both.errors.len()), (8, 2, 0));
+    let one = with(vec![libc::EIO]);
+    assert_eq!((reads(&one, 0, 0), fatal(&one, 0, 0, 0).errno), (3, libc::ENOMEM));
+    assert_eq!(fatal(&with(Vec::new()), 0, 0, 0).errno, libc::EIO);
+}
+
+#[test]
+fn a_full_device_is_the_end_where_that_is_meant() {
+    let full = |until_full| {
+        let mut job = job("w", "sim", 0, &[("service", "100us"), ("capacity", "32KiB")]);
+        job.workload = Workload::Pattern(Box::new(Pattern::of(Verb::Write, Pick::Sequential, 4096)));
+        job.limit = Limit { until_full, ..Limit::default() };
+        record(vec![nothing()], vec![phase("a", vec![job])])
+    };
+    let meant = full(true);
+    let tally = &meant.phases[0].jobs[0].tally;
+    assert_eq!((tally.operations(Kind::Write), tally.failed(), meant.errors.len()), (8, 0, 0));
+    assert_eq!(fatal(&full(false), 0, 0, 0).errno, libc::ENOSPC);
+}
+
+/// Jobs that read nothing forever, beside one that ends or fails soon.
+fn with_exit(exit: Exit, fails: bool) -> Record {
+    let endless = |name: &str, set| {
+        let mut job = job(name, "null", 0, &[]);
+        job.limit = Limit { time_ns: Some(20_000_000_000), ..Limit::default() };
+        (job.set, job.depth.most) = (set, 1);
+        job.pace.think = Some(iodyno_model::Think { sleep_ns: 1_000_000, every: 1, ..Default::default() });
+        job
+    };
+    let soon = match fails {
+        true => Job { exit: Some(exit), ..job("soon", "psync", 1, &[]) },
+        false => Job { exit: Some(exit), ..job("soon", "null", 0, &[]) },
+    };
+    let mut jobs = vec![soon, endless("same set", 0), endless("other set", 1)];
+    if exit.what == ExitWhat::Set {
+        // Or the test would last as long as its limit.
+        jobs[2].limit.time_ns = Some(200_000_000);
+    }
+    let next = job("next", "null", 0, &[]);
+    let gone = file(Path::new("/nonexistent/f"), Prepare::AsItIs);
+    record(vec![nothing(), gone], vec![phase("a", jobs), phase("b", vec![next])])
+}
+
+#[test]
+fn an_end_takes_along_whom_it_should() {
+    let ended_ns = |record: &Record, job: usize| record.phases[0].jobs[job].workers[0].ended_ns;
+    for fails in [false, true] {
+        let on = if fails { ExitOn::Error } else { ExitOn::End };
+        let set = with_exit(Exit { on, what: ExitWhat::Set }, fails);
+        assert!(ended_ns(&set, 1) < 150_000_000 && ended_ns(&set, 2) >= 190_000_000);
+        assert_eq!(set.phases.len(), 2);
+        let phase = with_exit(Exit { on, what: ExitWhat::Phase }, fails);
+        assert!(ended_ns(&phase, 2) < 10_000_000_000);
+        assert_eq!(phase.phases.len(), 2);
+        let run = with_exit(Exit { on, what: ExitWhat::Run }, fails);
+        assert!(ended_ns(&run, 2) < 10_000_000_000);
+        assert_eq!(run.phases.len(), 1);
+    }
+}
