@@ -148,6 +148,8 @@ pub struct Head {
     pub over: AtomicU32,
     /// What it is doing: a [`WorkerState`].
     state: AtomicU32,
+    /// Whether hand-overs and reaps are counted by their size.
+    pub batched: AtomicU32,
     /// The number the kernel knows it by.
     pub pid: AtomicU32,
     /// Bytes of its journal that can be read.
@@ -490,8 +492,8 @@ impl Sheet<'_> {
             waits: self.head.waits.load(Relaxed),
             series: self.series(),
             depths: self.counts(DEPTH),
-            submits: self.counts(SUBMIT),
-            completes: self.counts(COMPLETE),
+            submits: self.batches(SUBMIT),
+            completes: self.batches(COMPLETE),
             errors: self.errors(),
             ..Tally::default()
         };
@@ -563,6 +565,15 @@ impl Sheet<'_> {
         let counts: Vec<u64> = self.reachable().iter().map(|counts| counts[of].load(Relaxed)).collect();
         let last = counts.iter().rposition(|count| *count > 0);
         counts[..last.map_or(0, |last| last + 1)].to_vec()
+    }
+
+    /// Hand-overs or reaps by their size, where they were counted; at depth 1 each is of one operation.
+    fn batches(&self, of: usize) -> Vec<u64> {
+        match (self.head.batched.load(Relaxed), self.head.deepest.load(Relaxed)) {
+            (1, _) => self.counts(of),
+            (_, 1) => self.counts(DEPTH),
+            _ => Vec::new(),
+        }
     }
 
     fn errors(&self) -> Vec<ErrorCount> {

@@ -200,7 +200,8 @@ impl<'a> Close<'a> {
     /// Whether a worker measures plainly: counts and whole latencies.
     fn is_plain<E: Engine>(worker: &Worker<'_>) -> bool {
         let measure = &worker.job.measure;
-        measure.latency && worker.pen.is_none() && !(measure.submission && E::SUBMITS)
+        let batches = measure.batches && worker.depth > 1;
+        measure.latency && worker.pen.is_none() && !batches && !(measure.submission && E::SUBMITS)
     }
 }
 
@@ -223,7 +224,12 @@ impl FreeSlots {
 /// # Errors
 /// When the engine cannot start or breaks.
 pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
-    if Close::is_plain::<E>(worker) { fly::<E, false>(worker) } else { fly::<E, true>(worker) }
+    if Close::is_plain::<E>(worker) {
+        fly::<E, false>(worker)
+    } else {
+        worker.sheet.head.batched.store(1, Relaxed);
+        fly::<E, true>(worker)
+    }
 }
 
 /// The loop; `CLOSELY`: with all that a job may have measured beyond counts and whole latencies.
@@ -258,7 +264,9 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
             };
             engine
                 .poll(least, until, |slot, result, ended| flight.complete::<CLOSELY>(slot, result, ended))?;
-            flight.sheet.completed(flight.free.count - free);
+            if CLOSELY {
+                flight.sheet.completed(flight.free.count - free);
+            }
         } else if over {
             break;
         } else {
@@ -360,11 +368,7 @@ impl<'a> Flight<'a> {
             }
             break;
         }
-        let batch = free - self.free.count;
-        if batch > 0 {
-            self.sheet.depth(self.slots.len() - self.free.count, batch);
-            self.sheet.submitted(batch);
-        }
+        self.sheet.depth(self.slots.len() - self.free.count, free - self.free.count);
         answer
     }
 
@@ -376,6 +380,7 @@ impl<'a> Flight<'a> {
         if taken.is_empty() {
             return Ok(());
         }
+        self.sheet.submitted(taken.len());
         if !self.close.issued.is_empty() {
             engine.submit()?;
             let now = engine.now();
