@@ -71,6 +71,6 @@ mod tests {
         assert_eq!(first_difference(&buffer, &template, 0x1234, 0, &mut Vec::new()), None);
         assert_eq!(first_difference(&buffer[20..], &template, 0x1234, 20, &mut Vec::new()), None);
         buffer[22] = b'x';
-        assert_eq!(first_difference(&buffer[20..], &template, 0x1234, 20, &mut Vec::new()), Some((2, b'b')));
+        assert_eq!(first_difference(&buffer[20..], &template, 0x1234, 20, &mut Vec::new()), Some((2, b'a')));
     }
 }

@@ -79,9 +79,6 @@ fn job_object(job: &Reported<'_>, summary: &Summary<'_>, frame: &Frame<'_>) -> O
     if !view.options.is_empty() {
         object.object("job options", options(&view.options));
     }
-    if !view.description.is_empty() {
-        object.text("desc", &view.description);
-    }
     let group = summary.groups.get(view.group as usize);
     let whole = |index: usize| group.map(|group| group.directions[index].aggregate());
     let direction = |direction: &Direction, whole| direction_object(direction, job, whole, frame.plus);
@@ -105,6 +102,9 @@ fn job_object(job: &Reported<'_>, summary: &Summary<'_>, frame: &Frame<'_>) -> O
         object.whole("total_err", job.errors.0).whole("first_error", job.errors.1);
     }
     target(job, &mut object);
+    if !view.description.is_empty() {
+        object.text("desc", &view.description);
+    }
     if let (Some(found), Some(asked)) = (&job.steady, (frame.steady)(job)) {
         object.object("steadystate", steady_object(found, &asked));
     }
