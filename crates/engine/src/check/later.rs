@@ -28,9 +28,6 @@ pub fn check(plan: &Plan, wrong: &mut Vec<Diagnostic>) {
 fn check_target(target: &Target, wrong: &mut Vec<Diagnostic>) {
     let mut say =
         |what: &str, hint: &str| refuse(wrong, &target.origin, &format!("{}: {what}", target.name), hint);
-    if target.open.lock != FileLock::No {
-        say("taking turns on a file", "leave the lock out, or give each worker a file of its own");
-    }
     match &target.kind {
         TargetKind::Bucket { .. } => say("an object store", "measure files or devices"),
         TargetKind::FileSet { items, .. } if items.gamma != 0.0 => {
@@ -71,6 +68,13 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     let peer = |index: &usize| {
         plan.targets.get(*index).is_some_and(|target| matches!(target.kind, TargetKind::Endpoint { .. }))
     };
+    let locked =
+        |index: &usize| plan.targets.get(*index).is_some_and(|target| target.open.lock != FileLock::No);
+    let waits =
+        registry::engine(&job.engine).is_none_or(|entry| entry.drive_in_turns.is_some() || !entry.files);
+    if job.targets.iter().any(locked) && !waits {
+        say("taking turns on a file by this engine", "use psync, sync, pvsync or pvsync2");
+    }
     if job.targets.iter().any(peer) && !registry::engine(&job.engine).is_some_and(|entry| entry.peers) {
         say("a network endpoint by this engine", "use the engine net or netsplice");
     }

@@ -34,6 +34,7 @@ pub mod sim;
 #[cfg(target_os = "linux")]
 pub mod splice;
 pub mod sync;
+pub mod turns;
 pub mod vsync;
 
 /// What an engine is given when it starts, once per worker.

@@ -7,7 +7,9 @@ use std::os::fd::RawFd;
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
-use super::{Engine, Failure, SettingSpec, Setup, Single, check_switches, check_values, setting, switched_on};
+use super::{
+    Engine, Failure, SettingSpec, Setup, Single, check_switches, check_values, setting, switched_on,
+};
 use crate::call;
 use crate::clock::Tick;
 use crate::io::{AT_POSITION, Files, Io, Slot};
