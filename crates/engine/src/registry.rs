@@ -62,6 +62,9 @@ const fn entry<E: Engine>() -> Entry {
     }
 }
 
+/// What drives jobs whose operations helpers hand over, whatever their engine.
+pub const OFFLOAD: &Entry = &entry::<crate::engines::offload::Offload>();
+
 /// Every engine there is.
 pub const ENGINES: &[Entry] = &[
     entry::<Null>(),

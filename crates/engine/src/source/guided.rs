@@ -3,7 +3,7 @@
 //! One operation at a time is drawn and held until the pace, the shared objects and what is in flight let it go; so no
 //! draw ever depends on time. It refuses to know how operations are drawn: that is the drawer's.
 
-use iodyno_model::{ErrorPolicy, Overlap, Verb, VerifyWhen, Workload, FoundDepth};
+use iodyno_model::{ErrorPolicy, FoundDepth, Overlap, Verb, VerifyWhen, Workload};
 
 use super::content::{self, Content, Late, State};
 use super::pace::Pacer;

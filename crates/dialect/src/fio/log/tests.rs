@@ -150,7 +150,8 @@ fn what_was_done_can_be_replayed() {
         bytes,
     };
     let first = vec![began(1, Verb::Open, 0, 0), began(4, Verb::Write, 4096, 512)];
-    let rest = vec![began(9, Verb::Fsync, 0, 0), began(10, Verb::Trim, 0, 4096), began(12, Verb::Close, 0, 0)];
+    let rest =
+        vec![began(9, Verb::Fsync, 0, 0), began(10, Verb::Trim, 0, 4096), began(12, Verb::Close, 0, 0)];
     let asked = Logs { iolog: Some("w".into()), ..logs() };
     let files = written(job(asked), vec![part(0, first), part(0, rest), part(1, Vec::new())]);
     let lines = "fio version 3 iolog\n0 /f add\n1 /f open\n4 /f write 4096 512\n9 /f sync 0 0\n10 /f trim 0 4096\n\
