@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::{
-    Diagnostic, Event, Fatal, FileLock, Job, Kind, Phase, PhaseRecord, Plan, Record, Started, Stop, Verb,
+    Diagnostic, Event, Fatal, FileLock, Job, Kind, Phase, PhaseRecord, Plan, Record, Started, Stop, Verb, Submit,
     WorkerKind, WorkerState, record,
 };
 
@@ -176,7 +176,10 @@ impl Stage {
         let parted = phase.jobs.iter().any(|job| job.measure.submission && job.measure.latency);
         let journaled = phase.jobs.iter().any(|job| job.measure.journal.is_some());
         let entry = |job: &Job| {
-            registry::engine(&job.engine).ok_or_else(|| Failure::new(format!("no engine `{}`", job.engine)))
+            let found = registry::engine(&job.engine);
+            let found = found.ok_or_else(|| Failure::new(format!("no engine `{}`", job.engine)))?;
+            let helped = job.depth.submit == Submit::Offload && found.files;
+            Ok(if helped { registry::OFFLOAD } else { found })
         };
         Ok(Stage {
             plan: Arc::clone(plan),
@@ -188,7 +191,7 @@ impl Stage {
             unready,
             labels,
             kinds,
-            entries: phase.jobs.iter().map(entry).collect::<Result<_, _>>()?,
+            entries: phase.jobs.iter().map(entry).collect::<Result<_, Failure>>()?,
             goals: phase.jobs.iter().map(|job| goal(job, earlier)).collect(),
             shared: SharedObjects::new(&phase.shared).map_err(|errno| Failure::call("mmap", errno))?,
         })

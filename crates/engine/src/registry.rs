@@ -71,6 +71,9 @@ const fn waiting<E: Engine>() -> Entry {
     Entry { drive_in_turns: Some(drive::<InTurns<E>>), ..entry::<E>() }
 }
 
+/// What drives jobs whose operations helpers hand over, whatever their engine.
+pub const OFFLOAD: &Entry = &entry::<crate::engines::offload::Offload>();
+
 /// Every engine there is.
 pub const ENGINES: &[Entry] = &[
     entry::<Null>(),

@@ -3,11 +3,10 @@
 //! Each line leaves this file when it is built. What depends on a worker's own files is refused by its source.
 
 use iodyno_model::{
-    Action, Diagnostic, FileLock, Item, Items, Job, Origin, Place, Plan, Ranks, Step, Target, TargetKind,
-    Workload,
+    Action, Diagnostic, FileLock, Item, Items, Job, Origin, Place, Plan, Ranks, Step, Target, TargetKind, Workload, Kind, Submit, Verb,
 };
 
-use crate::registry;
+use crate::{registry, source};
 
 /// Everything in a plan that would otherwise be silently left out.
 pub fn check(plan: &Plan, wrong: &mut Vec<Diagnostic>) {
@@ -55,6 +54,10 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     }
     if job.limit.wear_out {
         say("wearing out after the time is up", "leave wear_out out: each worker stops when the time is up");
+    }
+    let range = |verb: Verb| verb.moves_data() || matches!(verb.kind(), Kind::Sync | Kind::Trim);
+    if job.depth.submit == Submit::Offload && !source::labels(job).iter().all(|(_, verb)| range(*verb)) {
+        say("helpers that open or change names", "leave offload out: only data goes through helpers");
     }
     if job.limit.together {
         say("a limit over all workers together", "give each worker its part");

@@ -23,6 +23,7 @@ pub mod mmap;
 pub mod names;
 pub mod net;
 pub mod null;
+pub mod offload;
 #[cfg(any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", target_os = "freebsd"))]
 pub mod posixaio;
 pub mod priority;
