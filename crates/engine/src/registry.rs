@@ -85,6 +85,9 @@ pub const ENGINES: &[Entry] = &[
     #[cfg(target_os = "linux")]
     entry::<crate::engines::falloc::Falloc>(),
     entry::<Ftruncate>(),
+    entry::<crate::engines::net::Net>(),
+    #[cfg(target_os = "linux")]
+    entry::<crate::engines::net::Netsplice>(),
     entry::<names::Filecreate>(),
     entry::<names::Filestat>(),
     entry::<names::Filedelete>(),

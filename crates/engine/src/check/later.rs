@@ -6,6 +6,8 @@ use iodyno_model::{
     Action, Diagnostic, Item, Items, Job, Origin, Place, Plan, Ranks, Step, Target, TargetKind, Workload,
 };
 
+use crate::registry;
+
 /// Everything in a plan that would otherwise be silently left out.
 pub fn check(plan: &Plan, wrong: &mut Vec<Diagnostic>) {
     if plan.repeat.until_interval_percent > 0.0 {
@@ -27,7 +29,6 @@ fn check_target(target: &Target, wrong: &mut Vec<Diagnostic>) {
         |what: &str, hint: &str| refuse(wrong, &target.origin, &format!("{}: {what}", target.name), hint);
     match &target.kind {
         TargetKind::Bucket { .. } => say("an object store", "measure files or devices"),
-        TargetKind::Endpoint { .. } => say("a network endpoint", "measure files or devices"),
         TargetKind::FileSet { items, .. } if items.gamma != 0.0 => {
             say("a tree of drawn depth and width", "leave gamma out: all directories are alike");
         }
@@ -63,8 +64,11 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     if job.start.barrier || job.finish.barrier {
         say("a barrier around open or close", "workers already wait for each other at the start line");
     }
-    if job.pace.latency_target.is_some() {
-        say("a latency target", "sweep over depth and read the table");
+    let peer = |index: &usize| {
+        plan.targets.get(*index).is_some_and(|target| matches!(target.kind, TargetKind::Endpoint { .. }))
+    };
+    if job.targets.iter().any(peer) && !registry::engine(&job.engine).is_some_and(|entry| entry.peers) {
+        say("a network endpoint by this engine", "use the engine net or netsplice");
     }
     if let Workload::Script(script) = &job.workload
         && job.workers > 1

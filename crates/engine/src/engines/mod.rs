@@ -21,9 +21,11 @@ pub mod io_uring;
 pub mod libaio;
 pub mod mmap;
 pub mod names;
+pub mod net;
 pub mod null;
 #[cfg(any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", target_os = "freebsd"))]
 pub mod posixaio;
+pub mod priority;
 pub mod psync;
 pub mod pvsync;
 pub mod sim;
@@ -48,6 +50,8 @@ pub struct Setup<'a> {
     pub seed: u64,
     /// The worker's number within the phase.
     pub worker: u32,
+    /// The worker's number within its job.
+    pub seat: u32,
 }
 
 impl Setup<'_> {

@@ -177,7 +177,14 @@ impl PatternSource {
         if files.is_empty() {
             return Err(Failure::new("no target to work on").hint("name a file, a set of files or a device"));
         }
-        let stream = shares.iter().any(|share| *directed(&pattern.pick, share.verb) == Pick::Stream);
+        let is_peer = |index: &usize| {
+            matches!(
+                brief.plan.targets.get(*index).map(|target| &target.kind),
+                Some(TargetKind::Endpoint { .. })
+            )
+        };
+        let stream = shares.iter().any(|share| *directed(&pattern.pick, share.verb) == Pick::Stream)
+            || brief.job.targets.iter().any(is_peer);
         let every = pattern.every.iter().map(|every| Inserted {
             verb: every.verb,
             label: super::label_of(&labels, every.verb.name(), every.verb),

@@ -108,7 +108,7 @@ pub fn streams(reference: &Said, candidate: &Said) -> Vec<Mismatch> {
 /// Names and sizes of what lies in the sandbox afterwards; of logs, whose size follows the times, the names.
 fn files(reference: &Run<'_>, candidate: &Run<'_>) -> Vec<Mismatch> {
     let listed = |run: &Run<'_>| {
-        let timed = |name: &str| name.ends_with("log") || name.ends_with("trace");
+        let timed = |name: &str| name.ends_with("log") || name.ends_with("trace") || name.ends_with("json");
         let entry = |(name, bytes): (String, u64)| {
             let bytes = if timed(&name) { 0 } else { bytes };
             format!("{name} {bytes}")

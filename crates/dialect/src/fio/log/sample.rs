@@ -89,16 +89,8 @@ fn sample(measured: Measured, entry: &JournalEntry, logs: &Logs, times: Times) -
 
 /// The sample of one operation.
 fn single(measured: Measured, entry: &JournalEntry, times: Times) -> Option<Sample> {
-    let JournalEntry::Done {
-        at_ns,
-        verb,
-        offset,
-        bytes,
-        submission_ns,
-        completion_ns,
-        latency_ns,
-        priority,
-    } = entry
+    let JournalEntry::Done { at_ns, verb, offset, bytes, submission_ns, completion_ns, latency_ns, priority } =
+        entry
     else {
         return None;
     };
@@ -182,7 +174,8 @@ impl Sample {
 
     /// As the original lays it out in memory: time, value, direction and flags, priority, block size, offset.
     fn pack(&self, logs: &Logs, out: &mut Vec<u8>) {
-        let flags = if logs.offsets { HAS_OFFSET } else { 0 } | if logs.priorities { HAS_PRIORITY } else { 0 };
+        let flags =
+            if logs.offsets { HAS_OFFSET } else { 0 } | if logs.priorities { HAS_PRIORITY } else { 0 };
         let real_time = u16::from(self.priority >> 13 == REAL_TIME);
         let priority = if logs.priorities { self.priority } else { real_time };
         out.extend_from_slice(&self.time_ms.to_le_bytes());

@@ -10,21 +10,21 @@ use super::size::Sizes;
 
 /// Until when a clone goes on.
 pub fn limit(ask: &mut Ask<'_>, found: &Found) -> Limit {
-    let Found { direction, sizes, .. } = found;
+    let sizes = &found.sizes;
     let loops = ask.whole("loops").unwrap_or(1).max(1) as u64;
     let time_ns = ask.time_ns("runtime").filter(|ns| *ns > 0);
     let timed = ask.flag("time_based", false) && time_ns.is_some();
     if ask.flag("time_based", false) && time_ns.is_none() {
         ask.note("time_based", "time_based requires a runtime/timeout setting", "");
     }
-    // Holes, repeated places, windows and sizes of their own end a pass by bytes, not by places.
-    let random = direction.random && direction.operations > 1;
-    let by_bytes = sizes.own_pass || direction.gap != 0 || random || ask.has("zonesize");
+    // What is moved in all loops together; a size of its own goes round the files as often as it takes.
+    let bytes = sizes.pass_bytes.filter(|_| !timed).map(|bytes| bytes.saturating_mul(loops));
+    let operations = ask.whole("number_ios").filter(|count| *count > 0 && !timed);
     let mut limit = Limit {
         time_ns,
-        bytes: sizes.pass_bytes.filter(|_| by_bytes && !timed).map(|bytes| bytes.saturating_mul(loops)),
-        operations: ask.whole("number_ios").filter(|count| *count > 0).map(|count| count as u64 * loops),
-        passes: (!timed).then_some(loops).filter(|loops| *loops > 1 || time_ns.is_some()),
+        bytes,
+        operations: operations.map(|count| (count as u64).saturating_mul(loops)),
+        passes: (!timed && !sizes.own_pass).then_some(loops),
         ramp_ns: ask.time_ns("ramp_time").unwrap_or(0),
         ramp_bytes: ramp_bytes(ask, sizes),
         latency_ns: longest(ask),
@@ -35,7 +35,7 @@ pub fn limit(ask: &mut Ask<'_>, found: &Found) -> Limit {
     if ask.flag("create_only", false) {
         limit = Limit { operations: Some(0), ..Limit::default() };
     }
-    if time_ns.is_none() && found.engine.sizeless {
+    if found.engine.sizeless {
         limit.passes = None;
     }
     limit

@@ -64,7 +64,9 @@ fn coverage(ask: &mut Ask<'_>, found: &Found, pick: &Directed<Pick>) -> Coverage
     match () {
         () if aligned || skewed => Coverage::Repeating,
         () if ask.flag("norandommap", false) && !shift_register => Coverage::Repeating,
-        () if direction.mixed() || !blocks.all_alike(direction) => Coverage::Together,
+        () if direction.mixed() || (direction.writes && direction.trims) || !blocks.all_alike(direction) => {
+            Coverage::Together
+        }
         () => Coverage::Once,
     }
 }
@@ -305,7 +307,7 @@ fn range_syncs(ask: &mut Ask<'_>) -> Option<Every> {
     }
     match count.trim().parse::<u64>() {
         Ok(operations) if operations > 0 && flags > 0 => {
-            Some(Every { flags, ..Every::new(Verb::SyncFileRange, operations) })
+            Some(Every { flags, between: true, ..Every::new(Verb::SyncFileRange, operations) })
         }
         _ => {
             let message = format!("`sync_file_range={text}`: expected words and a number");
