@@ -432,6 +432,9 @@ pub struct Measure {
     /// hand-over, and from there to the completion.
     #[serde(default)]
     pub submission: bool,
+    /// How many operations are handed over, and how many completions come, together.
+    #[serde(default)]
+    pub batches: bool,
     /// Each worker's whole tally is kept beside the job's.
     #[serde(default)]
     pub each: bool,
@@ -445,7 +448,7 @@ pub struct Measure {
 
 impl Default for Measure {
     fn default() -> Self {
-        Measure { latency: true, submission: false, each: false, row_ns: 0, journal: None }
+        Measure { latency: true, submission: false, batches: false, each: false, row_ns: 0, journal: None }
     }
 }
 

@@ -64,9 +64,6 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     if job.start.barrier || job.finish.barrier {
         say("a barrier around open or close", "workers already wait for each other at the start line");
     }
-    if job.pace.latency_target.is_some() {
-        say("a latency target", "sweep over depth and read the table");
-    }
     let peer = |index: &usize| {
         plan.targets.get(*index).is_some_and(|target| matches!(target.kind, TargetKind::Endpoint { .. }))
     };

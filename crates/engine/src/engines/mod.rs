@@ -25,6 +25,7 @@ pub mod net;
 pub mod null;
 #[cfg(any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", target_os = "freebsd"))]
 pub mod posixaio;
+pub mod priority;
 pub mod psync;
 pub mod pvsync;
 pub mod sim;

@@ -34,6 +34,7 @@ use self::eta::EtaLine;
 use self::normal::Moment;
 use self::summary::Reported;
 use self::trouble::Failure;
+use crate::fio::log::LogFiles;
 use crate::fio::view::{Format, View};
 
 /// The number that fio writes for a time that nobody can tell.
@@ -49,6 +50,7 @@ pub struct Report {
     live: Option<Live>,
     laid_out: BTreeSet<String>,
     eta: EtaLine,
+    logs: LogFiles,
     started: bool,
 }
 
@@ -61,6 +63,7 @@ impl Report {
     /// The reporter of a run.
     pub fn new(view: View) -> Self {
         Report {
+            logs: LogFiles::new(&view),
             view,
             plan: Plan::default(),
             began_unix_ns: 0,
@@ -225,6 +228,7 @@ impl Report {
 
 impl Reporter for Report {
     fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
+        self.logs.event(event, output.files)?;
         match event {
             Event::Started(started) => {
                 self.started = true;
