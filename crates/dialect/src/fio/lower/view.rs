@@ -3,6 +3,7 @@
 use iodyno_model::{Directed, ErrorPolicy, Job, Origin, Rate};
 
 use super::super::settings::Given;
+use super::super::show::rank;
 use super::super::view::JobView;
 use super::Found;
 use super::ask::Ask;
@@ -24,7 +25,7 @@ pub struct Known<'a> {
 
 /// The view of a job.
 pub fn view(ask: &mut Ask<'_>, known: &Known<'_>) -> JobView {
-    let own = |given: &&Given| !given.global && given.entry.name != "name";
+    let own = |given: &&Given| !given.global;
     JobView {
         phase: known.place.0,
         job: known.place.1,
@@ -83,14 +84,27 @@ fn named(ask: &Ask<'_>) -> Option<(String, String)> {
     typed.then(|| ("name".into(), ask.settings.name.clone()))
 }
 
-/// Options once each, the last mention, in the order of their first.
+/// Options with a value once each, the last mention: of a command line in the order of their first, of a file as fio
+/// takes them.
 fn options<'a>(given: impl Iterator<Item = &'a Given>) -> Vec<(String, String)> {
     let mut options: Vec<(String, String)> = Vec::new();
-    for given in given {
+    let mut written = false;
+    for given in given.filter(|given| !given.text.is_empty()) {
+        written |= matches!(given.origin, Origin::File { .. });
         match options.iter_mut().find(|(name, _)| name == given.entry.name) {
             Some(option) => option.1 = given.text.clone(),
             None => options.push((given.entry.name.into(), given.text.clone())),
         }
     }
+    if written {
+        options.sort_by_key(|(name, _)| rank(name));
+    }
+    options
+}
+
+/// The options of `[global]` that have a value, as fio takes them.
+pub fn in_turn(mut options: Vec<(String, String)>) -> Vec<(String, String)> {
+    options.retain(|(_, value)| !value.is_empty());
+    options.sort_by_key(|(name, _)| rank(name));
     options
 }
