@@ -6,7 +6,8 @@
 //! cannot be told apart: sizes that are no whole sectors, tables beyond a bound.
 
 use iodyno_model::{
-    Content as Bytes, Mismatch, Refresh, Size, Stamp, TargetKind, Verb, Verify, VerifyWhen, Workload, Wrong,
+    Content as Bytes, Job, Mismatch, Refresh, Size, Stamp, TargetKind, Verb, Verify, VerifyWhen, Workload,
+    Wrong,
 };
 
 use super::Brief;
@@ -124,7 +125,7 @@ impl Content {
         let block =
             sizes.first().and_then(|size| size.most_bytes()).unwrap_or(stride).clamp(1, stride) as usize;
         let verify = payload.verify.as_ref();
-        let grain = verify.map_or(Ok(0), |verify| verified_grain(brief, verify, sizes.first().copied()))?;
+        let grain = verify.map_or(Ok(0), |verify| verified_grain(brief, verify))?;
         let headers = match verify {
             Some(verify) => Headers::new(verify, seed, grain, brief.worker).map_err(failure)?,
             None => None,
@@ -572,31 +573,47 @@ fn path_of(brief: &Brief<'_>, target: u32) -> Option<String> {
     }
 }
 
-fn verified_grain(brief: &Brief<'_>, verify: &Verify, size: Option<&Size>) -> Result<u64, Failure> {
-    let Workload::Pattern(pattern) = &brief.job.workload else {
+/// Whether what a job's blocks carry fits them, as far as the job alone tells.
+///
+/// # Errors
+/// What does not fit.
+pub fn check(job: &Job) -> Result<(), Failure> {
+    let Some(verify) = &job.payload.verify else { return Ok(()) };
+    let grain = job_grain(job, verify)?;
+    Headers::new(verify, 0, grain, 0).map(drop).map_err(failure)
+}
+
+/// What every size and place is a multiple of, bytes.
+fn job_grain(job: &Job, verify: &Verify) -> Result<u64, Failure> {
+    let Workload::Pattern(pattern) = &job.workload else {
         return Err(Failure::new("only patterns are verified; scripts and traces are not yet"));
     };
-    let align =
-        if pattern.mix.has(Verb::Write) { pattern.align_bytes.write } else { pattern.align_bytes.read };
-    let grain = size.map_or(0, |size| grain(size, align));
+    let writes = pattern.mix.has(Verb::Write);
+    let align = if writes { pattern.align_bytes.write } else { pattern.align_bytes.read };
+    let grain = grain(if writes { &pattern.size.write } else { &pattern.size.read }, align);
     if grain == 0 {
         return Err(Failure::new("verification needs sizes that are known before"));
     }
+    let by_sectors = matches!(verify.stamp, Stamp::Block | Stamp::Content);
+    if by_sectors && !grain.is_multiple_of(SECTOR_BYTES as u64) {
+        return Err(Failure::new("verification needs sizes and offsets that are whole sectors of 512 bytes"));
+    }
+    Ok(grain)
+}
+
+fn verified_grain(brief: &Brief<'_>, verify: &Verify) -> Result<u64, Failure> {
+    let grain = job_grain(brief.job, verify)?;
     if !matches!(verify.stamp, Stamp::Block | Stamp::Content) {
         return Ok(grain);
     }
-    if !grain.is_multiple_of(SECTOR_BYTES as u64) {
-        return Err(Failure::new("verification needs sizes and offsets that are whole sectors of 512 bytes"));
-    }
-    if let Some(handle) =
-        brief.files.handles.iter().find(|handle| !handle.base.is_multiple_of(SECTOR_BYTES as u64))
-    {
-        return Err(Failure::new(format!(
+    let odd = brief.files.handles.iter().find(|handle| !handle.base.is_multiple_of(SECTOR_BYTES as u64));
+    match odd {
+        Some(handle) => Err(Failure::new(format!(
             "verification needs a span that begins at a sector, not at {}",
             handle.base
-        )));
+        ))),
+        None => Ok(grain),
     }
-    Ok(grain)
 }
 
 /// What each handle's content is told apart by: the target, its file's number, and the worker where each has its own.

@@ -36,6 +36,7 @@ pub fn cases() -> Vec<(String, Body)> {
         }
     }
     add("pattern_without_header".into(), Box::new(pattern_alone));
+    add("buffer_patterns_are_the_same_bytes".into(), Box::new(buffer_pattern));
     add("random_writes_by_fio_checked_in_order".into(), Box::new(random_theirs));
     add("random_writes_by_us_checked_by_verify_only".into(), Box::new(random_ours));
     add("every_header_field_is_checked_alike".into(), Box::new(fields));
@@ -141,6 +142,22 @@ fn pattern_alone() -> Outcome {
         mismatches.len() == 1 && mismatches[0].what == Wrong::Pattern { at: 904 },
         format!("{mismatches:?}"),
     )
+}
+
+fn buffer_pattern() -> Outcome {
+    let bench = Bench::new();
+    let (right, said) = bench.fio(&["--rw=write", "--buffer_pattern=0xdeadbeef\"abc\"-12"]);
+    expect(right, said)?;
+    let theirs = std::fs::read(bench.path())?;
+    std::fs::write(bench.path(), vec![0; BYTES as usize])?;
+    let mut write =
+        Job::new("j", "psync", vec![0], Workload::Pattern(Box::new(writing(Verb::Write, Pick::Uniform))));
+    write.payload.content = iodyno_model::Content::Repeated(Template {
+        bytes: b"\xde\xad\xbe\xefabc\xf4\xff\xff\xff".to_vec(),
+        offsets: Vec::new(),
+    });
+    clean(&bench.ours(write))?;
+    expect(std::fs::read(bench.path())? == theirs, "the bytes differ")
 }
 
 fn random_theirs() -> Outcome {
