@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::{
-    Diagnostic, Event, Fatal, Job, Kind, Phase, PhaseRecord, Plan, Record, Started, Stop, Verb, WorkerKind,
-    WorkerState, record,
+    Diagnostic, Event, Fatal, FileLock, Job, Kind, Phase, PhaseRecord, Plan, Record, Started, Stop, Verb, Submit,
+    WorkerKind, WorkerState, record,
 };
 
 use crate::check::check;
@@ -176,7 +176,10 @@ impl Stage {
         let parted = phase.jobs.iter().any(|job| job.measure.submission && job.measure.latency);
         let journaled = phase.jobs.iter().any(|job| job.measure.journal.is_some());
         let entry = |job: &Job| {
-            registry::engine(&job.engine).ok_or_else(|| Failure::new(format!("no engine `{}`", job.engine)))
+            let found = registry::engine(&job.engine);
+            let found = found.ok_or_else(|| Failure::new(format!("no engine `{}`", job.engine)))?;
+            let helped = job.depth.submit == Submit::Offload && found.files;
+            Ok(if helped { registry::OFFLOAD } else { found })
         };
         Ok(Stage {
             plan: Arc::clone(plan),
@@ -188,7 +191,7 @@ impl Stage {
             unready,
             labels,
             kinds,
-            entries: phase.jobs.iter().map(entry).collect::<Result<_, _>>()?,
+            entries: phase.jobs.iter().map(entry).collect::<Result<_, Failure>>()?,
             goals: phase.jobs.iter().map(|job| goal(job, earlier)).collect(),
             shared: SharedObjects::new(&phase.shared).map_err(|errno| Failure::call("mmap", errno))?,
         })
@@ -294,7 +297,10 @@ impl Stage {
             source: &make,
         };
         hooks::before(job)?;
-        let outcome = (entry.drive)(&mut seat);
+        let takes_turns =
+            job.targets.iter().any(|target| self.plan.targets[*target].open.lock != FileLock::No);
+        let drive = entry.drive_in_turns.filter(|_| takes_turns).unwrap_or(entry.drive);
+        let outcome = drive(&mut seat);
         drop(seat);
         outcome.and(hooks::after(job))
     }

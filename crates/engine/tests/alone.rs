@@ -225,3 +225,24 @@ fn bytes_may_ramp_a_job_up() {
     let worker = &record.phases[0].jobs[0].workers[0];
     assert_eq!((worker.operations, worker.began_ns), (60, 4_000_000));
 }
+
+#[test]
+fn helpers_write_and_read_every_block() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut written = job("w", "psync", 0, &[]);
+    written.workload = Workload::Pattern(Box::new(Pattern::of(Verb::Write, Pick::Uniform, 4096)));
+    written.limit = Limit::default();
+    written.depth.most = 8;
+    written.depth.submit = iodyno_model::Submit::Offload;
+    let read = Job { workload: job("r", "psync", 0, &[]).workload, ..written.clone() };
+    let target = file(&folder.path().join("f"), Prepare::Filled);
+    for kind in [WorkerKind::Threads, WorkerKind::Processes] {
+        let jobs = [&written, &read].map(|job| vec![Job { kind, ..job.clone() }]);
+        let phases = jobs.map(|jobs| phase("p", jobs)).to_vec();
+        let record = record(vec![target.clone()], phases);
+        assert_eq!(record.errors, []);
+        let [written, read] = [0, 1].map(|phase| &record.phases[phase].jobs[0].tally);
+        assert_eq!((written.operations(Kind::Write), read.operations(Kind::Read)), (16, 16));
+        assert!(written.depths.len() > 2, "several were in flight: {:?}", written.depths);
+    }
+}
