@@ -25,7 +25,8 @@ pub struct Known<'a> {
 
 /// The view of a job.
 pub fn view(ask: &mut Ask<'_>, known: &Known<'_>) -> JobView {
-    let own = |given: &&Given| !given.global && given.entry.name != "name";
+    let told = |given: &Given| given.entry.name == "name" && matches!(given.origin, Origin::Argument(_));
+    let own = |given: &&Given| !given.global && !told(given);
     JobView {
         phase: known.place.0,
         job: known.place.1,
