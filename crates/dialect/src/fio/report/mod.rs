@@ -224,10 +224,13 @@ impl Reporter for Report {
                 self.started = true;
                 self.plan = started.plan.clone();
                 self.began_unix_ns = started.at_unix_ns;
-                match self.speaks() {
-                    true => output.out.write_all(banner::banner(&self.view).as_bytes()),
-                    false => Ok(()),
+                self.laid_out.extend(started.targets.iter().map(|facts| facts.target.clone()));
+                if !self.speaks() {
+                    return Ok(());
                 }
+                let text =
+                    banner::banner(&self.view) + &banner::laid_out(&self.view, &self.plan, &started.targets);
+                output.out.write_all(text.as_bytes())
             }
             Event::Preparing { target, total_bytes, .. } => self.laying_out(target, *total_bytes, output),
             Event::Live(live) => self.live(live, output),
