@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::{
-    Diagnostic, Event, Fatal, Job, Kind, Phase, PhaseRecord, Plan, Record, Started, Stop, Verb, WorkerKind,
-    WorkerState, record,
+    Diagnostic, Event, Fatal, FileLock, Job, Kind, Phase, PhaseRecord, Plan, Record, Started, Stop, Submit,
+    Verb, WorkerKind, WorkerState, record,
 };
 
 use crate::check::check;
@@ -25,6 +25,7 @@ use crate::prepare::{self, Made, Unready};
 use crate::registry::{self, Entry};
 use crate::sheet::Sheets;
 use crate::source::{self, Brief, SharedObjects, Source};
+use crate::steadiness::Steadiness;
 use crate::witness::{self, Watch, Watched};
 use crate::worker::Worker;
 use crate::world::{Task, World};
@@ -175,7 +176,10 @@ impl Stage {
         let parted = phase.jobs.iter().any(|job| job.measure.submission && job.measure.latency);
         let journaled = phase.jobs.iter().any(|job| job.measure.journal.is_some());
         let entry = |job: &Job| {
-            registry::engine(&job.engine).ok_or_else(|| Failure::new(format!("no engine `{}`", job.engine)))
+            let found = registry::engine(&job.engine);
+            let found = found.ok_or_else(|| Failure::new(format!("no engine `{}`", job.engine)))?;
+            let helped = job.depth.submit == Submit::Offload && found.files;
+            Ok(if helped { registry::OFFLOAD } else { found })
         };
         Ok(Stage {
             plan: Arc::clone(plan),
@@ -187,7 +191,7 @@ impl Stage {
             unready,
             labels,
             kinds,
-            entries: phase.jobs.iter().map(entry).collect::<Result<_, _>>()?,
+            entries: phase.jobs.iter().map(entry).collect::<Result<_, Failure>>()?,
             goals: phase.jobs.iter().map(|job| goal(job, earlier)).collect(),
             shared: SharedObjects::new(&phase.shared).map_err(|errno| Failure::call("mmap", errno))?,
         })
@@ -293,7 +297,10 @@ impl Stage {
             source: &make,
         };
         hooks::before(job)?;
-        let outcome = (entry.drive)(&mut seat);
+        let takes_turns =
+            job.targets.iter().any(|target| self.plan.targets[*target].open.lock != FileLock::No);
+        let drive = entry.drive_in_turns.filter(|_| takes_turns).unwrap_or(entry.drive);
+        let outcome = drive(&mut seat);
         drop(seat);
         outcome.and(hooks::after(job))
     }
@@ -311,6 +318,12 @@ fn goal(job: &Job, earlier: &Record) -> Option<u64> {
     let name = job.limit.as_phase.as_ref()?;
     let phase = earlier.phases.iter().rev().find(|phase| phase.name == *name)?;
     phase.jobs.iter().flat_map(|job| &job.workers).map(|worker| worker.operations).max()
+}
+
+/// Who ends workers before their own limits do.
+struct Watchers {
+    exits: Exits,
+    steadiness: Steadiness,
 }
 
 /// Runs one phase.
@@ -379,8 +392,9 @@ fn run_phase(
         coordinates: phase.coordinates.clone(),
     });
     let mut telling = Telling::new(&stage, watch);
-    let mut exits = Exits::new(&stage);
-    let all_over = watch_over(&stage, &mut world, &mut exits, options, &mut telling, emit);
+    let mut watchers =
+        Watchers { exits: Exits::new(&stage), steadiness: Steadiness::new(&stage, stage.gate.started()) };
+    let all_over = watch_over(&stage, &mut world, &mut watchers, options, &mut telling, emit);
     let end = clock::now();
     let sightings = telling.sightings();
     if all_over {
@@ -389,7 +403,12 @@ fn run_phase(
         world.abandon()
     }
     telling.rest(emit).map_err(place)?;
-    Ok((PhaseRecord { sightings, ..stage.gather(end) }, exits.ends_run))
+    let mut record = PhaseRecord { sightings, ..stage.gather(end) };
+    for (seat, steady) in watchers.steadiness.records(&stage) {
+        let (job, worker) = stage.seats[seat];
+        record.jobs[job].workers[worker as usize].steady = Some(steady);
+    }
+    Ok((record, watchers.exits.ends_run))
 }
 
 /// The files, directories and devices that a phase works on.
@@ -422,7 +441,7 @@ fn wait_for_line(stage: &Stage, world: &mut World) {
         let (ready, over) = (stage.gate.ready(), stage.gate.over());
         note_deaths(stage, world);
         if over > 0 && stage.phase().stop != Stop::Alone {
-            // Somebody failed: nobody starts.
+            // Somebody failed: nobody starts, and nobody goes on waiting for a peer.
             stage.gate.stop();
             world.nudge(|_| true);
         }
@@ -451,7 +470,7 @@ const NUDGE_AFTER_NS: u64 = 200_000_000;
 fn watch_over(
     stage: &Stage,
     world: &mut World,
-    exits: &mut Exits,
+    watchers: &mut Watchers,
     options: &Options,
     telling: &mut Telling<'_>,
     emit: Emit<'_>,
@@ -485,7 +504,8 @@ fn watch_over(
         if over > 0 && stops(stage) {
             stage.gate.stop();
         }
-        exits.look(stage, over);
+        watchers.exits.look(stage, over);
+        watchers.steadiness.look(stage, now);
         // Most see the flag by themselves; those that wait in the kernel do not.
         if now >= nudge_at {
             world.nudge(|number| stage.gate.is_stopped(number));
@@ -493,7 +513,8 @@ fn watch_over(
             nudge_at = now + NUDGE_AFTER_NS;
         }
         telling.tell(options, now, emit);
-        stage.gate.wait_for_end(over, slice_ns);
+        let soon = watchers.steadiness.next().map_or(slice_ns, |next| next.saturating_sub(now));
+        stage.gate.wait_for_end(over, slice_ns.min(soon.max(1)));
     }
 }
 

@@ -32,6 +32,7 @@ pub mod registry;
 pub mod sheet;
 pub mod signal;
 pub mod source;
+pub mod steadiness;
 pub mod witness;
 pub mod worker;
 pub mod world;

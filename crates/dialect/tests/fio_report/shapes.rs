@@ -291,7 +291,7 @@ fn failed_worker(errno: i32, stage: Stage) -> WorkerRecord {
     let error = ErrorCount { verb: Verb::Write, errno, count: 1, first_offset: 12_288, first_target: 0 };
     worker.fatal =
         Some(Fatal { errno, stage, verb: Some(Verb::Write), target: Some(0), offset: 12_288, bytes: 4096 });
-    worker.failure = Some("write failed".into());
+    worker.failure = Some(format!("write failed: {}", std::io::Error::from_raw_os_error(errno.abs())));
     if let Some(tally) = &mut worker.tally {
         tally.errors.push(error);
     }
@@ -307,7 +307,18 @@ fn errors() -> Vec<Shape> {
     opened.tally = Some(Box::default());
     opened.ended_ns = 0;
     let mut garbled = failed_worker(-1001, Stage::Run);
-    garbled.complaints = vec!["/data/f: 4,096 bytes at 12,288: bit flip".into()];
+    garbled.mismatches = vec![Mismatch {
+        file: "/data/f".into(),
+        offset: 12_288,
+        bytes: 4096,
+        read_offset: 12_288,
+        read_bytes: 4096,
+        what: Wrong::Checksum,
+        check: "crc32c".into(),
+        expected: "f4a2efa3".into(),
+        found: "dbbb7ae9".into(),
+        dumped: None,
+    }];
     let mut forgiven = failed_worker(28, Stage::Run);
     (forgiven.fatal, forgiven.failure) = (None, None);
     vec![

@@ -3,7 +3,7 @@
 //! One operation at a time is drawn and held until the pace, the shared objects and what is in flight let it go; so no
 //! draw ever depends on time. It refuses to know how operations are drawn: that is the drawer's.
 
-use iodyno_model::{ErrorPolicy, Overlap, Verb, VerifyWhen, Workload};
+use iodyno_model::{ErrorPolicy, FoundDepth, Overlap, Verb, VerifyWhen, Workload};
 
 use super::content::{self, Content, Late, State};
 use super::pace::Pacer;
@@ -212,8 +212,13 @@ impl Guided {
         if (checked != result && self.fatal) || self.content.late() > self.late_most {
             self.end();
         }
-        if let Some(failure) = self.pacer.as_mut().and_then(|pacer| pacer.done(io, result, now)) {
+        if let Some(failure) =
+            self.pacer.as_mut().and_then(|pacer| pacer.done(io, result, now, self.in_flight))
+        {
             self.failure.get_or_insert(failure);
+        }
+        if self.pacer.as_ref().is_some_and(Pacer::is_over) {
+            self.end();
         }
         match &mut self.drawer {
             Drawer::Pattern(pattern) => {
@@ -253,6 +258,16 @@ impl Guided {
             self.trims = None;
         }
         self.back.is_some()
+    }
+
+    /// The depth that a latency target allowed.
+    pub fn found_depth(&self) -> Option<FoundDepth> {
+        self.pacer.as_ref().and_then(Pacer::found_depth)
+    }
+
+    /// Whether what was counted so far is to be forgotten; asked once.
+    pub fn takes_restart(&mut self) -> bool {
+        self.pacer.as_mut().is_some_and(Pacer::takes_restart)
     }
 
     /// Why the worker ends before its time.
