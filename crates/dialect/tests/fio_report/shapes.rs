@@ -307,7 +307,18 @@ fn errors() -> Vec<Shape> {
     opened.tally = Some(Box::default());
     opened.ended_ns = 0;
     let mut garbled = failed_worker(-1001, Stage::Run);
-    garbled.complaints = vec!["/data/f: 4,096 bytes at 12,288: bit flip".into()];
+    garbled.mismatches = vec![Mismatch {
+        file: "/data/f".into(),
+        offset: 12_288,
+        bytes: 4096,
+        read_offset: 12_288,
+        read_bytes: 4096,
+        what: Wrong::Checksum,
+        check: "crc32c".into(),
+        expected: "f4a2efa3".into(),
+        found: "dbbb7ae9".into(),
+        dumped: None,
+    }];
     let mut forgiven = failed_worker(28, Stage::Run);
     (forgiven.fatal, forgiven.failure) = (None, None);
     vec![
