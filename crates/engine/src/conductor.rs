@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::{
-    Diagnostic, Event, Fatal, Job, Kind, Phase, PhaseRecord, Plan, Record, Started, Stop, Submit, Verb,
-    WorkerKind, WorkerState, record,
+    Diagnostic, Event, Fatal, FileLock, Job, Kind, Phase, PhaseRecord, Plan, Record, Started, Stop, Submit,
+    Verb, WorkerKind, WorkerState, record,
 };
 
 use crate::check::check;
@@ -297,7 +297,10 @@ impl Stage {
             source: &make,
         };
         hooks::before(job)?;
-        let outcome = (entry.drive)(&mut seat);
+        let takes_turns =
+            job.targets.iter().any(|target| self.plan.targets[*target].open.lock != FileLock::No);
+        let drive = entry.drive_in_turns.filter(|_| takes_turns).unwrap_or(entry.drive);
+        let outcome = drive(&mut seat);
         drop(seat);
         outcome.and(hooks::after(job))
     }

@@ -3,8 +3,8 @@
 //! Each line leaves this file when it is built. What depends on a worker's own files is refused by its source.
 
 use iodyno_model::{
-    Action, Diagnostic, Item, Items, Job, Kind, Origin, Place, Plan, Ranks, Step, Submit, Target, TargetKind,
-    Verb, Workload,
+    Action, Diagnostic, FileLock, Item, Items, Job, Kind, Origin, Place, Plan, Ranks, Step, Submit, Target,
+    TargetKind, Verb, Workload,
 };
 
 use crate::{registry, source};
@@ -72,6 +72,13 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     let peer = |index: &usize| {
         plan.targets.get(*index).is_some_and(|target| matches!(target.kind, TargetKind::Endpoint { .. }))
     };
+    let locked =
+        |index: &usize| plan.targets.get(*index).is_some_and(|target| target.open.lock != FileLock::No);
+    let waits =
+        registry::engine(&job.engine).is_none_or(|entry| entry.drive_in_turns.is_some() || !entry.files);
+    if job.targets.iter().any(locked) && !waits {
+        say("taking turns on a file by this engine", "use psync, sync, pvsync or pvsync2");
+    }
     if job.targets.iter().any(peer) && !registry::engine(&job.engine).is_some_and(|entry| entry.peers) {
         say("a network endpoint by this engine", "use the engine net or netsplice");
     }

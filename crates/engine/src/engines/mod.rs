@@ -29,10 +29,13 @@ pub mod posixaio;
 pub mod priority;
 pub mod psync;
 pub mod pvsync;
+#[cfg(target_os = "linux")]
+pub mod sg;
 pub mod sim;
 #[cfg(target_os = "linux")]
 pub mod splice;
 pub mod sync;
+pub mod turns;
 pub mod vsync;
 
 /// What an engine is given when it starts, once per worker.
