@@ -101,9 +101,9 @@ struct Span {
     /// One for each share.
     walks: Vec<Walk>,
     /// What all shares pick from together, if they do.
+    joint: Option<Joint>,
     /// Where what was written since the last inserted sync begins and ends, in the file; nothing: both ends meet.
     written: (u64, u64),
-    joint: Option<Joint>,
 }
 
 #[derive(Clone, Debug)]
@@ -595,8 +595,8 @@ fn span(
         left: 0,
         reach: length,
         walks: Vec::new(),
-        written: (0, 0),
         joint: None,
+        written: (0, 0),
     };
     for (number, share) in shares.iter().enumerate() {
         let ground = ground(brief, pattern, share, &span);
