@@ -28,6 +28,8 @@ pub mod template;
 pub mod verify;
 pub mod view;
 
+use std::collections::HashMap;
+
 use iodyno_model::{
     Diagnostic, FileOrder, Job, Pattern, Phase, Pick, Plan, Size, Start, Stop, Target, WorkerKind, Workload,
 };
@@ -96,6 +98,8 @@ struct Lowering<'a> {
     group: (u32, u32),
     /// Threads or processes so far, over all jobs.
     threads: u32,
+    /// Targets by their names.
+    by_name: HashMap<String, Vec<usize>>,
 }
 
 /// The seed where nobody gives one.
@@ -115,6 +119,7 @@ impl<'a> Lowering<'a> {
             notes: Vec::new(),
             group: (0, 0),
             threads: 0,
+            by_name: HashMap::new(),
         }
     }
 
@@ -123,7 +128,7 @@ impl<'a> Lowering<'a> {
         self.begin(&ask);
         let clones = ask.count("numjobs").unwrap_or(1).max(1);
         self.lower(&mut ask, clones);
-        self.threads += clones;
+        self.threads = self.threads.saturating_add(clones);
         self.group.1 += 1;
         self.wrong.append(&mut ask.wrong);
         self.notes.append(&mut ask.notes);
@@ -158,7 +163,7 @@ impl<'a> Lowering<'a> {
             found: &found,
             place: (phase, self.plan.phases[phase].jobs.len()),
             group: self.group.0,
-            first_number: self.threads + 1,
+            first_number: self.threads.saturating_add(1),
         };
         self.view.jobs.push(view::view(ask, &known));
         self.plan.phases[phase].jobs.push(job);
@@ -201,14 +206,17 @@ impl<'a> Lowering<'a> {
 
     /// The index of a target; jobs that use the same file in the same way share it.
     fn target(&mut self, target: Target) -> usize {
-        let alike = |known: &Target| Target { origin: known.origin.clone(), ..target.clone() } == *known;
-        match self.plan.targets.iter().position(alike) {
-            Some(index) => index,
-            None => {
-                self.plan.targets.push(target);
-                self.plan.targets.len() - 1
-            }
+        let alike = |index: &usize| {
+            let known = &self.plan.targets[*index];
+            Target { origin: known.origin.clone(), ..target.clone() } == *known
+        };
+        let namesakes = self.by_name.entry(target.name.clone()).or_default();
+        if let Some(index) = namesakes.iter().copied().find(alike) {
+            return index;
         }
+        namesakes.push(self.plan.targets.len());
+        self.plan.targets.push(target);
+        self.plan.targets.len() - 1
     }
 }
 
@@ -249,6 +257,8 @@ pub struct Found {
     pub files: Vec<Named>,
     /// How much of them.
     pub sizes: Sizes,
+    /// How many clones.
+    pub clones: u32,
 }
 
 impl Found {
@@ -256,10 +266,14 @@ impl Found {
         let direction = Direction::of(ask);
         let blocks = Blocks::of(ask, &direction);
         let engine = Engine::of(ask);
-        let files = names::files(ask, &direction, clones, loader);
+        // Those that are only named are computed; one stands for all.
+        let files = match engine.names {
+            Some(_) => vec![Named::alone(ask)],
+            None => names::files(ask, &direction, clones, loader),
+        };
         let scene = Scene { files: &files, blocks: &blocks, clones, sizeless: engine.sizeless };
         let sizes = Sizes::of(ask, &scene);
-        Found { direction, blocks, engine, files, sizes }
+        Found { direction, blocks, engine, files, sizes, clones }
     }
 }
 

@@ -25,6 +25,17 @@ pub struct Named {
 }
 
 impl Named {
+    /// A file of no name of its own.
+    pub fn alone(ask: &Ask<'_>) -> Self {
+        Named {
+            path: String::new(),
+            own: true,
+            stream: None,
+            facts: None,
+            origin: ask.settings.origin.clone(),
+        }
+    }
+
     /// What kind of thing it is or will be.
     pub fn kind(&self) -> PathKind {
         match (&self.facts, self.stream) {
@@ -46,6 +57,34 @@ impl Named {
     pub fn is_file(&self) -> bool {
         self.kind() == PathKind::File
     }
+}
+
+/// A job's files as a set whose names are computed: its directory, and the template of their names.
+pub fn set(ask: &mut Ask<'_>, clones: u32) -> (String, String) {
+    if ask.has("filename") {
+        let word = ask.word("ioengine").unwrap_or_default();
+        let hint = "leave filename out, and say how many with nrfiles and where with directory";
+        ask.refuse(
+            "filename",
+            format!("files of their own names for engine `{word}` are not served yet"),
+            hint,
+        );
+    }
+    let directories = ask.text("directory").map(split_names).unwrap_or_default();
+    let root = directory_template(&directories, clones).unwrap_or_else(|| ".".into());
+    let format = ask.text("filename_format").unwrap_or(FORMAT);
+    (root, filled_in(format, ask.job(), "{item}"))
+}
+
+/// How files are called where nothing is said.
+const FORMAT: &str = "$jobname.$jobnum.$filenum";
+
+fn filled_in(format: &str, job: &str, number: &str) -> String {
+    format
+        .replace("$jobname", job)
+        .replace("$jobnum", "{worker}")
+        .replace("$filenum", number)
+        .replace("$clientuid", "localhost")
 }
 
 /// The files of a job, in order.
@@ -74,25 +113,34 @@ fn generated(
         true => ask.origin("directory").clone(),
         false => ask.settings.origin.clone(),
     };
-    let count = ask.whole("nrfiles").unwrap_or(1).max(1) as u64;
+    let mut count = ask.whole("nrfiles").unwrap_or(1).max(1) as u64;
+    if count > MOST_FILES {
+        let message = format!("{count} files in one job are more than can be open at the same time");
+        ask.refuse("nrfiles", message, format!("at most {MOST_FILES}"));
+        count = 1;
+    }
     if count == 1 && is_other_than_file(ask.job(), loader) {
         let path = joined(directories.first(), ask.job());
         return vec![named(path, false, direction, &origin, loader)];
     }
-    let format = ask.text("filename_format").unwrap_or("$jobname.$jobnum.$filenum");
+    let format = ask.text("filename_format").unwrap_or(FORMAT);
     let directory = directory_template(directories, clones);
-    (0..count)
-        .map(|file| {
-            let name = format
-                .replace("$jobname", ask.job())
-                .replace("$jobnum", "{worker}")
-                .replace("$filenum", &file.to_string())
-                .replace("$clientuid", "localhost");
-            let own = clones > 1 && (name.contains("{worker}") || directories.len() > 1);
-            named(joined(directory.as_ref(), &name), own, direction, &origin, loader)
-        })
-        .collect()
+    // What is there matters only where nothing says how long files are.
+    let looks = !ask.has("size") && !ask.has("filesize");
+    let file = |number: u64| {
+        let name = filled_in(format, ask.job(), &number.to_string());
+        let own = clones > 1 && (name.contains("{worker}") || directories.len() > 1);
+        let path = joined(directory.as_ref(), &name);
+        match looks {
+            true => named(path, own, direction, &origin, loader),
+            false => Named { path, own, stream: None, facts: None, origin: origin.clone() },
+        }
+    };
+    (0..count).map(file).collect()
 }
+
+/// The most files that a job may have: each is open, and has a place in the plan.
+const MOST_FILES: u64 = 1 << 17;
 
 /// A section that is named like a device works on it.
 fn is_other_than_file(path: &str, loader: &dyn Loader) -> bool {

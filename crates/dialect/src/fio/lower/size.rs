@@ -54,7 +54,7 @@ impl Sizes {
         if !sizes.known(ask, scene, there, &given, file_sizes.is_some()) {
             return sizes;
         }
-        sizes.divide(scene, there, &given, file_sizes);
+        sizes.divide(scene, &given, file_sizes);
         sizes.lay_out(scene);
         sizes.check(ask, scene);
         sizes.amount_moved(ask);
@@ -98,7 +98,7 @@ impl Sizes {
     }
 
     /// Each file's part.
-    fn divide(&mut self, scene: &Scene<'_>, there: u64, given: &Given, file_sizes: Option<Vec<u64>>) {
+    fn divide(&mut self, scene: &Scene<'_>, given: &Given, file_sizes: Option<Vec<u64>>) {
         let count = scene.files.len().max(1) as u64;
         let start = self.start();
         if let Some(file_sizes) = file_sizes {
@@ -123,7 +123,6 @@ impl Sizes {
                 *part = (percent < 100.0 && whole > 0).then_some(share).or(*part);
             }
         }
-        let _ = there;
     }
 
     /// How long files must be.
@@ -172,7 +171,8 @@ impl Sizes {
     fn amount_moved(&mut self, ask: &mut Ask<'_>) {
         let known: Option<Vec<u64>> = self.parts.iter().copied().collect();
         let total = known.map(|parts| parts.iter().sum::<u64>()).filter(|total| *total > 0);
-        self.pass_bytes = total;
+        // What is said is what is moved, even where it cannot be divided evenly.
+        self.pass_bytes = given(ask).bytes.filter(|_| total.is_some()).or(total);
         match ask.amount("io_size") {
             Some(Amount::Bytes(bytes)) if bytes > 0 => {
                 self.own_pass = total != Some(bytes);

@@ -14,6 +14,7 @@ mod direction;
 mod disks;
 mod eta;
 mod json;
+mod mismatch;
 mod normal;
 mod number;
 mod samples;
