@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::{
-    Diagnostic, Event, Fatal, Job, Kind, Phase, PhaseRecord, Plan, Record, Started, Stop, Verb, WorkerKind,
-    WorkerState, record,
+    Diagnostic, Event, Fatal, FileLock, Job, Kind, Phase, PhaseRecord, Plan, Record, Started, Stop, Verb, Submit,
+    WorkerKind, WorkerState, record,
 };
 
 use crate::check::check;
@@ -18,16 +18,18 @@ use crate::failure::Failure;
 use crate::gate::Gate;
 use crate::io::Handle;
 use crate::journal::Journals;
-use crate::memory::Memory;
+use crate::memory::{Ballast, Memory};
 use crate::open::{self, Access, Asker};
+use crate::placement::Surroundings;
 use crate::prepare::{self, Made, Unready};
 use crate::registry::{self, Entry};
 use crate::sheet::Sheets;
 use crate::source::{self, Brief, SharedObjects, Source};
+use crate::steadiness::Steadiness;
 use crate::witness::{self, Watch, Watched};
 use crate::worker::Worker;
 use crate::world::{Task, World};
-use crate::{placement, signal};
+use crate::{hooks, placement, signal};
 
 /// How a plan is run, beyond what it says itself.
 #[derive(Clone, Debug)]
@@ -174,7 +176,10 @@ impl Stage {
         let parted = phase.jobs.iter().any(|job| job.measure.submission && job.measure.latency);
         let journaled = phase.jobs.iter().any(|job| job.measure.journal.is_some());
         let entry = |job: &Job| {
-            registry::engine(&job.engine).ok_or_else(|| Failure::new(format!("no engine `{}`", job.engine)))
+            let found = registry::engine(&job.engine);
+            let found = found.ok_or_else(|| Failure::new(format!("no engine `{}`", job.engine)))?;
+            let helped = job.depth.submit == Submit::Offload && found.files;
+            Ok(if helped { registry::OFFLOAD } else { found })
         };
         Ok(Stage {
             plan: Arc::clone(plan),
@@ -186,7 +191,7 @@ impl Stage {
             unready,
             labels,
             kinds,
-            entries: phase.jobs.iter().map(entry).collect::<Result<_, _>>()?,
+            entries: phase.jobs.iter().map(entry).collect::<Result<_, Failure>>()?,
             goals: phase.jobs.iter().map(|job| goal(job, earlier)).collect(),
             shared: SharedObjects::new(&phase.shared).map_err(|errno| Failure::call("mmap", errno))?,
         })
@@ -249,7 +254,8 @@ impl Stage {
             return Err(unready.failure.clone());
         }
         let (job, entry) = (&self.phase().jobs[index], self.entries[index]);
-        placement::apply(&job.placement, worker)?;
+        placement::apply(&job.placement, job.kind, worker)?;
+        let _ballast = Ballast::new(job.buffers.locked_bytes)?;
         let asker = Asker { job: &job.name, worker, repetition: self.phase().repetition };
         let access = Access {
             files: entry.files,
@@ -264,10 +270,7 @@ impl Stage {
         }
         let depth = job.depth.most.min(entry.most_depth);
         self.sheets.sheet(number as usize).head.deepest.store(depth, Relaxed);
-        let memory = Memory::new(depth, source::buffer_bytes(job)).map_err(|errno| {
-            Failure::call("mmap", errno)
-                .hint("the buffers of all workers do not fit memory: lower depth or block")
-        })?;
+        let memory = Memory::of(depth, source::buffer_bytes(job), &job.buffers)?;
         let goal = self.goals[index];
         let make = |files: &_, start| {
             let (plan, memory, shared) = (&self.plan, &memory, Some(&self.shared));
@@ -288,11 +291,18 @@ impl Stage {
             memory: &memory,
             depth,
             number,
+            seat: worker,
             seed: self.plan.seed,
             after,
             source: &make,
         };
-        (entry.drive)(&mut seat)
+        hooks::before(job)?;
+        let takes_turns =
+            job.targets.iter().any(|target| self.plan.targets[*target].open.lock != FileLock::No);
+        let drive = entry.drive_in_turns.filter(|_| takes_turns).unwrap_or(entry.drive);
+        let outcome = drive(&mut seat);
+        drop(seat);
+        outcome.and(hooks::after(job))
     }
 }
 
@@ -308,6 +318,12 @@ fn goal(job: &Job, earlier: &Record) -> Option<u64> {
     let name = job.limit.as_phase.as_ref()?;
     let phase = earlier.phases.iter().rev().find(|phase| phase.name == *name)?;
     phase.jobs.iter().flat_map(|job| &job.workers).map(|worker| worker.operations).max()
+}
+
+/// Who ends workers before their own limits do.
+struct Watchers {
+    exits: Exits,
+    steadiness: Steadiness,
 }
 
 /// Runs one phase.
@@ -332,6 +348,7 @@ fn run_phase(
     if !unready.is_empty() && (phase.stop != Stop::Alone || signal::interruptions().0 > 0) {
         return Err(unready.iter().map(|unready| unready.diagnostic(plan)).collect());
     }
+    let _surroundings = Surroundings::new(plan, phase)?;
     pause(phase.pause_ns);
     if phase.drop_caches {
         witness::drop_caches();
@@ -375,8 +392,9 @@ fn run_phase(
         coordinates: phase.coordinates.clone(),
     });
     let mut telling = Telling::new(&stage, watch);
-    let mut exits = Exits::new(&stage);
-    let all_over = watch_over(&stage, &mut world, &mut exits, options, &mut telling, emit);
+    let mut watchers =
+        Watchers { exits: Exits::new(&stage), steadiness: Steadiness::new(&stage, stage.gate.started()) };
+    let all_over = watch_over(&stage, &mut world, &mut watchers, options, &mut telling, emit);
     let end = clock::now();
     let sightings = telling.sightings();
     if all_over {
@@ -385,7 +403,12 @@ fn run_phase(
         world.abandon()
     }
     telling.rest(emit).map_err(place)?;
-    Ok((PhaseRecord { sightings, ..stage.gather(end) }, exits.ends_run))
+    let mut record = PhaseRecord { sightings, ..stage.gather(end) };
+    for (seat, steady) in watchers.steadiness.records(&stage) {
+        let (job, worker) = stage.seats[seat];
+        record.jobs[job].workers[worker as usize].steady = Some(steady);
+    }
+    Ok((record, watchers.exits.ends_run))
 }
 
 /// The files, directories and devices that a phase works on.
@@ -418,8 +441,9 @@ fn wait_for_line(stage: &Stage, world: &mut World) {
         let (ready, over) = (stage.gate.ready(), stage.gate.over());
         note_deaths(stage, world);
         if over > 0 && stage.phase().stop != Stop::Alone {
-            // Somebody failed: nobody starts.
+            // Somebody failed: nobody starts, and nobody goes on waiting for a peer.
             stage.gate.stop();
+            world.nudge(|_| true);
         }
         if ready + over >= everybody || signal::interruptions().0 > 0 {
             return;
@@ -446,7 +470,7 @@ const NUDGE_AFTER_NS: u64 = 200_000_000;
 fn watch_over(
     stage: &Stage,
     world: &mut World,
-    exits: &mut Exits,
+    watchers: &mut Watchers,
     options: &Options,
     telling: &mut Telling<'_>,
     emit: Emit<'_>,
@@ -480,7 +504,8 @@ fn watch_over(
         if over > 0 && stops(stage) {
             stage.gate.stop();
         }
-        exits.look(stage, over);
+        watchers.exits.look(stage, over);
+        watchers.steadiness.look(stage, now);
         // Most see the flag by themselves; those that wait in the kernel do not.
         if now >= nudge_at {
             world.nudge(|number| stage.gate.is_stopped(number));
@@ -488,7 +513,8 @@ fn watch_over(
             nudge_at = now + NUDGE_AFTER_NS;
         }
         telling.tell(options, now, emit);
-        stage.gate.wait_for_end(over, slice_ns);
+        let soon = watchers.steadiness.next().map_or(slice_ns, |next| next.saturating_sub(now));
+        stage.gate.wait_for_end(over, slice_ns.min(soon.max(1)));
     }
 }
 

@@ -1,6 +1,15 @@
 //! Memory of the data plane: buffers that are made before the start line, and mappings that processes share.
 
+use std::alloc::{Layout, dealloc};
 use std::ptr::NonNull;
+
+use iodyno_model::Buffers;
+
+use crate::failure::Failure;
+
+mod kinds;
+
+pub use kinds::{Ballast, PAGE_BYTES};
 
 #[cfg(not(target_os = "freebsd"))]
 const NO_RESERVE: libc::c_int = libc::MAP_NORESERVE;
@@ -8,11 +17,20 @@ const NO_RESERVE: libc::c_int = libc::MAP_NORESERVE;
 #[cfg(target_os = "freebsd")]
 const NO_RESERVE: libc::c_int = 0;
 
-/// Anonymous memory from the kernel: page-aligned, zeroed, released on drop.
+/// Memory of its own: page-aligned, released on drop. From the kernel and zeroed, unless another kind was asked for.
 #[derive(Debug)]
 pub struct Mapping {
     start: NonNull<u8>,
     bytes: usize,
+    release: Release,
+}
+
+/// How memory is given back.
+#[derive(Clone, Copy, Debug)]
+enum Release {
+    Unmap,
+    Free(Layout),
+    Detach,
 }
 
 // SAFETY: the mapping is plain memory; who may touch which part is decided by its users.
@@ -49,7 +67,9 @@ impl Mapping {
         if start == libc::MAP_FAILED {
             return Err(errno());
         }
-        NonNull::new(start.cast()).map(|start| Mapping { start, bytes }).ok_or(libc::ENOMEM)
+        NonNull::new(start.cast())
+            .map(|start| Mapping { start, bytes, release: Release::Unmap })
+            .ok_or(libc::ENOMEM)
     }
 
     fn map(bytes: usize, flags: libc::c_int) -> Result<Self, i32> {
@@ -60,7 +80,9 @@ impl Mapping {
         if start == libc::MAP_FAILED {
             return Err(errno());
         }
-        NonNull::new(start.cast()).map(|start| Mapping { start, bytes }).ok_or(libc::ENOMEM)
+        NonNull::new(start.cast())
+            .map(|start| Mapping { start, bytes, release: Release::Unmap })
+            .ok_or(libc::ENOMEM)
     }
 
     /// Where it begins.
@@ -76,8 +98,14 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours and nobody holds a reference into it any more.
-        unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
+        // SAFETY: the memory is ours, was had in just this way, and nobody holds a reference into it any more.
+        unsafe {
+            match self.release {
+                Release::Unmap => drop(libc::munmap(self.start.as_ptr().cast(), self.bytes)),
+                Release::Free(layout) => dealloc(self.start.as_ptr(), layout),
+                Release::Detach => drop(libc::shmdt(self.start.as_ptr().cast())),
+            }
+        };
     }
 }
 
@@ -85,6 +113,8 @@ impl Drop for Mapping {
 #[derive(Debug)]
 pub struct Memory {
     mapping: Mapping,
+    /// Where the first buffer begins within it.
+    first: usize,
     stride: usize,
     count: u32,
 }
@@ -97,7 +127,30 @@ impl Memory {
     pub fn new(count: u32, bytes: usize) -> Result<Self, i32> {
         let stride = bytes.max(1).next_multiple_of(4096);
         let mapping = Mapping::private(stride.checked_mul(count as usize).ok_or(libc::ENOMEM)?)?;
-        Ok(Memory { mapping, stride, count })
+        Ok(Memory { mapping, first: 0, stride, count })
+    }
+
+    /// The same, had from where a job wants it.
+    ///
+    /// # Errors
+    /// What the system refused, and what would help.
+    pub fn of(count: u32, bytes: usize, wanted: &Buffers) -> Result<Self, Failure> {
+        let align = usize::try_from(wanted.align_bytes).unwrap_or(usize::MAX);
+        // What is aligned to less than a page must not be aligned to a page by chance.
+        let (unit, first) = match align {
+            0 => (PAGE_BYTES, 0),
+            _ if align < PAGE_BYTES => (PAGE_BYTES, align),
+            _ => (align, 0),
+        };
+        let stride = (bytes.max(1) + first).checked_next_multiple_of(unit);
+        let whole = stride.and_then(|stride| stride.checked_mul(count as usize));
+        let (Some(stride), Some(whole)) = (stride, whole) else {
+            return Err(Failure::new("the buffers do not fit an address space").hint("lower depth or block"));
+        };
+        let slack = if unit > PAGE_BYTES { unit } else { 0 };
+        let mapping = Mapping::of(whole + slack, wanted)?;
+        let first = first + (mapping.start() as usize).next_multiple_of(unit) - mapping.start() as usize;
+        Ok(Memory { mapping, first, stride, count })
     }
 
     /// The buffer of a slot.
@@ -105,7 +158,7 @@ impl Memory {
     pub fn buffer(&self, slot: u32) -> *mut u8 {
         debug_assert!(slot < self.count);
         // SAFETY: `slot` is below `count`, so the address lies inside the mapping.
-        unsafe { self.mapping.start().add(slot as usize * self.stride) }
+        unsafe { self.mapping.start().add(self.first + slot as usize * self.stride) }
     }
 
     /// Bytes from one buffer to the next.
@@ -118,9 +171,9 @@ impl Memory {
         self.count
     }
 
-    /// All of it.
+    /// All of it, from the first buffer on.
     pub fn whole(&self) -> (*mut u8, usize) {
-        (self.mapping.start(), self.mapping.bytes())
+        (self.buffer(0), self.stride * self.count as usize - self.first % PAGE_BYTES)
     }
 }
 

@@ -121,6 +121,6 @@ mod tests {
             .map(|number| mismatch(wrong_of(number, if matches!(number, 7 | 8) { 33 } else { 0 })))
             .collect();
         assert_eq!(decode(&encode(&all, 1 << 20)), all);
-        assert_eq!(decode(&encode(&all, 300)).len(), 2);
+        assert_eq!(decode(&encode(&all, 300))[..], all[..3]);
     }
 }

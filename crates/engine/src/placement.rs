@@ -1,9 +1,19 @@
 //! Where on the machine a worker runs, and as whom. Applied by the worker to itself, before the start line.
+//!
+//! What workers share (control groups, devices' schedulers) is the conductor's: see [`Surroundings`].
 
-use iodyno_model::Placement;
+use iodyno_model::{Placement, SAME_ID, WorkerKind};
 
 use crate::engines::Failure;
 use crate::memory::errno;
+
+mod cgroup;
+mod numa;
+mod scheduler;
+mod surroundings;
+
+pub use cgroup::directory as group_directory;
+pub use surroundings::Surroundings;
 
 /// The number by which the kernel knows the calling worker.
 #[cfg(target_os = "linux")]
@@ -22,13 +32,14 @@ pub fn pid() -> u32 {
 ///
 /// # Errors
 /// What the system refused.
-pub fn apply(placement: &Placement, worker: u32) -> Result<(), Failure> {
-    if !placement.cpus.is_empty() {
-        let alone = placement.cpus[worker as usize % placement.cpus.len()];
-        affinity(if placement.spread { std::slice::from_ref(&alone) } else { &placement.cpus })?;
+pub fn apply(placement: &Placement, kind: WorkerKind, worker: u32) -> Result<(), Failure> {
+    let cpus = cpus(placement)?;
+    if !cpus.is_empty() {
+        let alone = cpus[worker as usize % cpus.len()];
+        affinity(if placement.spread { std::slice::from_ref(&alone) } else { &cpus })?;
     }
     if let Some(memory) = &placement.numa_memory {
-        prefer_node(memory.nodes.first().copied().unwrap_or(0))?;
+        numa::take_memory_from(memory)?;
     }
     if let Some(nice) = placement.nice {
         // SAFETY: the call takes no pointers.
@@ -37,11 +48,10 @@ pub fn apply(placement: &Placement, worker: u32) -> Result<(), Failure> {
         }
     }
     if let Some((class, level)) = placement.io_priority {
-        io_priority(class, level)?;
+        io_priority(class, level, placement.io_priority_hint)?;
     }
     if let Some(group) = &placement.cgroup {
-        let file = format!("{}/cgroup.procs", group.path);
-        std::fs::write(&file, "0").map_err(|error| Failure::new(format!("{file}: {error}")))?;
+        cgroup::join(group, kind)?;
     }
     if let Some((uid, gid)) = placement.identity {
         become_user(uid, gid)?;
@@ -49,11 +59,31 @@ pub fn apply(placement: &Placement, worker: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-#[cfg(target_os = "linux")]
+/// The CPUs a job's workers may use; empty: any.
+fn cpus(placement: &Placement) -> Result<Vec<u32>, Failure> {
+    let mut cpus = placement.cpus.clone();
+    if !placement.numa_cpu_nodes.is_empty() {
+        let of_nodes = numa::cpus_of(&placement.numa_cpu_nodes)?;
+        match cpus.is_empty() {
+            true => cpus = of_nodes,
+            false => cpus.retain(|cpu| of_nodes.contains(cpu)),
+        }
+        if cpus.is_empty() {
+            return Err(Failure::new("the CPUs and the NUMA nodes have no CPU in common")
+                .hint("leave out one of them"));
+        }
+    }
+    if cpus.is_empty() && placement.spread {
+        cpus = (0..std::thread::available_parallelism().map_or(1, |count| count.get() as u32)).collect();
+    }
+    Ok(cpus)
+}
+
 /// Lets the calling thread run on these CPUs only.
 ///
 /// # Errors
-/// None of them may be used.
+/// None of them is there, or may be used.
+#[cfg(target_os = "linux")]
 pub(crate) fn affinity(cpus: &[u32]) -> Result<(), Failure> {
     // SAFETY: the set is plain memory and valid for the calls; CPU_SET ignores numbers that do not fit.
     let failed = unsafe {
@@ -68,28 +98,14 @@ pub(crate) fn affinity(cpus: &[u32]) -> Result<(), Failure> {
 }
 
 #[cfg(target_os = "linux")]
-fn prefer_node(node: u32) -> Result<(), Failure> {
-    const MPOL_BIND: libc::c_long = 2;
-    let mask: [u64; 16] = std::array::from_fn(|word| match node as usize / 64 == word {
-        true => 1 << (node % 64),
-        false => 0,
-    });
-    // SAFETY: the mask is valid for reading and as long as said.
-    match unsafe { libc::syscall(libc::SYS_set_mempolicy, MPOL_BIND, mask.as_ptr(), 1024) } {
-        0 => Ok(()),
-        _ => Err(Failure::call("set_mempolicy", errno()).hint("name a NUMA node that exists")),
-    }
-}
-
-#[cfg(target_os = "linux")]
-fn io_priority(class: u8, level: u8) -> Result<(), Failure> {
+fn io_priority(class: u8, level: u8, hint: u16) -> Result<(), Failure> {
     const WHO_PROCESS: libc::c_long = 1;
-    let value = libc::c_long::from(class) << 13 | libc::c_long::from(level);
+    let value = libc::c_long::from(class) << 13 | libc::c_long::from(hint) << 3 | libc::c_long::from(level);
     // SAFETY: the call takes no pointers.
     match unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, value) } {
         0 => Ok(()),
         _ => Err(Failure::call("ioprio_set", errno())
-            .hint("classes are 1 to 3, levels 0 to 7; class 1 is for root")),
+            .hint("classes are 1 to 3, levels 0 to 7; class 1 is for root; old kernels know no hint")),
     }
 }
 
@@ -97,7 +113,7 @@ fn io_priority(class: u8, level: u8) -> Result<(), Failure> {
 fn become_user(uid: u32, gid: u32) -> Result<(), Failure> {
     // SAFETY: the calls take no pointers that are read.
     let failed = unsafe {
-        libc::setgroups(0, std::ptr::null()) < 0
+        ((uid, gid) != (SAME_ID, SAME_ID) && libc::setgroups(0, std::ptr::null()) < 0)
             || libc::setresgid(gid, gid, gid) < 0
             || libc::setresuid(uid, uid, uid) < 0
     };
@@ -107,22 +123,24 @@ fn become_user(uid: u32, gid: u32) -> Result<(), Failure> {
     }
 }
 
+/// Lets the calling thread run on these CPUs only.
+///
+/// # Errors
+/// Always: this system has no such call.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn affinity(_cpus: &[u32]) -> Result<(), Failure> {
     Err(Failure::new("a CPU list is a Linux option").hint("leave it out here"))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn prefer_node(_node: u32) -> Result<(), Failure> {
-    Err(Failure::new("a NUMA node is a Linux option").hint("leave it out here"))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn io_priority(_class: u8, _level: u8) -> Result<(), Failure> {
+fn io_priority(_class: u8, _level: u8, _hint: u16) -> Result<(), Failure> {
     Err(Failure::new("an I/O priority is a Linux option").hint("leave it out here"))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn become_user(_uid: u32, _gid: u32) -> Result<(), Failure> {
-    Err(Failure::new("another identity is a Linux option here").hint("leave it out here"))
+fn become_user(uid: u32, gid: u32) -> Result<(), Failure> {
+    match (uid, gid) {
+        (SAME_ID, SAME_ID) => Ok(()),
+        _ => Err(Failure::new("another identity is a Linux option here").hint("leave it out here")),
+    }
 }

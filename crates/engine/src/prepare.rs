@@ -164,8 +164,10 @@ fn prepare_target(
             }
         }
         TargetKind::Bucket { .. } => Err(Failure::new("object stores are not served yet")),
-        TargetKind::Endpoint { .. } => Err(Failure::new("network endpoints are not served yet")),
-        TargetKind::Device { .. } | TargetKind::Descriptor { .. } | TargetKind::Nothing { .. } => Ok(()),
+        TargetKind::Device { .. }
+        | TargetKind::Descriptor { .. }
+        | TargetKind::Endpoint { .. }
+        | TargetKind::Nothing { .. } => Ok(()),
     }
 }
 

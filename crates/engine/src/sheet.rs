@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use iodyno_model::histogram::{self, BUCKETS};
 use iodyno_model::{
-    ErrorCount, Fatal, Histogram, Kind, Line, Mismatch, Series, SeriesRow, Stage, Tally, Verb, WorkerRecord,
-    WorkerState,
+    ErrorCount, Fatal, FoundDepth, Histogram, Kind, Line, Mismatch, Series, SeriesRow, Stage, Tally, Verb,
+    WorkerRecord, WorkerState,
 };
 
 use crate::clock::Tick;
@@ -148,6 +148,8 @@ pub struct Head {
     pub over: AtomicU32,
     /// What it is doing: a [`WorkerState`].
     state: AtomicU32,
+    /// Whether hand-overs and reaps are counted by their size.
+    pub batched: AtomicU32,
     /// The number the kernel knows it by.
     pub pid: AtomicU32,
     /// Bytes of its journal that can be read.
@@ -164,6 +166,9 @@ pub struct Head {
     counts: [[AtomicU64; 3]; DEPTHS],
     series: [RowSheet; ROWS],
     fatal: FatalSheet,
+    /// Counted from 1; 0: none was looked for.
+    found_depth: AtomicU32,
+    found_per_second: AtomicU64,
     failure: Text<FAILURE_WORDS>,
     complaints: Text<COMPLAINT_WORDS>,
     mismatches: Text<MISMATCH_WORDS>,
@@ -371,6 +376,27 @@ impl Sheet<'_> {
         self.head.failure.write(message);
     }
 
+    /// Says which depth a latency target allowed.
+    pub fn found(&self, found: Option<FoundDepth>) {
+        if let Some(found) = found {
+            self.head.found_depth.store(found.depth + 1, Relaxed);
+            self.head.found_per_second.store(found.per_second.to_bits(), Relaxed);
+        }
+    }
+
+    fn found_depth(&self) -> Option<FoundDepth> {
+        let depth = self.head.found_depth.load(Relaxed).checked_sub(1)?;
+        Some(FoundDepth { depth, per_second: f64::from_bits(self.head.found_per_second.load(Relaxed)) })
+    }
+
+    /// Operations, bytes and the sum of latencies so far, ns.
+    pub fn totals(&self) -> (u64, u64, u64) {
+        self.lines.iter().fold((0, 0, 0u64), |sum, line| {
+            let latency_ns = sum.2.wrapping_add(line.latency.sum.load(Relaxed));
+            (sum.0 + line.operations.load(Relaxed), sum.1 + line.bytes.load(Relaxed), latency_ns)
+        })
+    }
+
     /// Says which error ended the worker, its target by handle; the first that is said stays.
     #[cold]
     pub fn end_by(&self, fatal: &Fatal) {
@@ -466,8 +492,8 @@ impl Sheet<'_> {
             waits: self.head.waits.load(Relaxed),
             series: self.series(),
             depths: self.counts(DEPTH),
-            submits: self.counts(SUBMIT),
-            completes: self.counts(COMPLETE),
+            submits: self.batches(SUBMIT),
+            completes: self.batches(COMPLETE),
             errors: self.errors(),
             ..Tally::default()
         };
@@ -519,7 +545,7 @@ impl Sheet<'_> {
             fatal: self.ended_by(),
             began_clock_ns: self.head.began_clock_ns.load(Relaxed),
             steady: None,
-            found_depth: None,
+            found_depth: self.found_depth(),
             complaints: self.head.complaints.read().lines().map(String::from).collect(),
             mismatches: mismatch::decode(&self.head.mismatches.read()),
             pid: self.head.pid.load(Relaxed),
@@ -539,6 +565,15 @@ impl Sheet<'_> {
         let counts: Vec<u64> = self.reachable().iter().map(|counts| counts[of].load(Relaxed)).collect();
         let last = counts.iter().rposition(|count| *count > 0);
         counts[..last.map_or(0, |last| last + 1)].to_vec()
+    }
+
+    /// Hand-overs or reaps by their size, where they were counted; at depth 1 each is of one operation.
+    fn batches(&self, of: usize) -> Vec<u64> {
+        match (self.head.batched.load(Relaxed), self.head.deepest.load(Relaxed)) {
+            (1, _) => self.counts(of),
+            (_, 1) => self.counts(DEPTH),
+            _ => Vec::new(),
+        }
     }
 
     fn errors(&self) -> Vec<ErrorCount> {

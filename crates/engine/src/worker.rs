@@ -47,6 +47,8 @@ pub struct Worker<'a> {
     pub depth: u32,
     /// Its number within the phase.
     pub number: u32,
+    /// Its number within its job.
+    pub seat: u32,
     /// The plan's seed.
     pub seed: u64,
     /// The job it waits for, by index in the phase.
@@ -67,6 +69,7 @@ impl Worker<'_> {
             memory: self.memory,
             seed: self.seed,
             worker: self.number,
+            seat: self.seat,
         }
     }
 
@@ -157,6 +160,12 @@ struct Flight<'a> {
     deadline: Tick,
     /// When the ramp ends; 0 once it has.
     ramp_end: Tick,
+    /// Bytes that are to be moved before anything counts; 0 once they were.
+    ramp_bytes: u64,
+    /// How long it goes on once the ramp is over, ns.
+    time_ns: u64,
+    /// Whether every batch is a turn: something else than time may end the ramp.
+    eager: bool,
     /// When something is due that is not: the end of the ramp, or of a row of the series.
     turn: Tick,
     ended: Tick,
@@ -191,7 +200,8 @@ impl<'a> Close<'a> {
     /// Whether a worker measures plainly: counts and whole latencies.
     fn is_plain<E: Engine>(worker: &Worker<'_>) -> bool {
         let measure = &worker.job.measure;
-        measure.latency && worker.pen.is_none() && !(measure.submission && E::SUBMITS)
+        let batches = measure.batches && worker.depth > 1;
+        measure.latency && worker.pen.is_none() && !batches && !(measure.submission && E::SUBMITS)
     }
 }
 
@@ -214,7 +224,12 @@ impl FreeSlots {
 /// # Errors
 /// When the engine cannot start or breaks.
 pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
-    if Close::is_plain::<E>(worker) { fly::<E, false>(worker) } else { fly::<E, true>(worker) }
+    if Close::is_plain::<E>(worker) {
+        fly::<E, false>(worker)
+    } else {
+        worker.sheet.head.batched.store(1, Relaxed);
+        fly::<E, true>(worker)
+    }
 }
 
 /// The loop; `CLOSELY`: with all that a job may have measured beyond counts and whole latencies.
@@ -249,7 +264,9 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
             };
             engine
                 .poll(least, until, |slot, result, ended| flight.complete::<CLOSELY>(slot, result, ended))?;
-            flight.sheet.completed(flight.free.count - free);
+            if CLOSELY {
+                flight.sheet.completed(flight.free.count - free);
+            }
         } else if over {
             break;
         } else {
@@ -267,8 +284,11 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
     let closed = flight.close(worker.kinds, begin, files);
     for late in flight.source.close() {
         worker.sheet.failure(late.label, Verb::Read, late.code, late.offset, late.file);
+        let read = Io { file: late.file, offset: late.offset, bytes: late.bytes, ..Io::default() };
+        flight.fail(&read, late.code);
     }
     worker.sheet.complain(&flight.source.complaints());
+    worker.sheet.found(flight.source.found_depth());
     worker.sheet.mismatch(flight.source.mismatches());
     closed?;
     flight.source.failure().map_or(Ok(()), |failure| Err(failure.clone()))
@@ -291,7 +311,14 @@ impl<'a> Flight<'a> {
             refill_at: if wish.low == 0 { 0 } else { depth - (wish.low as usize).min(depth - 1) },
             least: wish.reap_least.clamp(1, worker.depth),
             ramp_end: if limit.ramp_ns > 0 { ramp_end } else { 0 },
-            turn: if limit.ramp_ns > 0 { ramp_end.min(series.next) } else { series.next },
+            ramp_bytes: limit.ramp_bytes,
+            time_ns: limit.time_ns.unwrap_or(NEVER),
+            eager: limit.ramp_bytes > 0 || worker.job.pace.latency_target.is_some(),
+            turn: match limit.ramp_bytes > 0 || worker.job.pace.latency_target.is_some() {
+                true => 0,
+                false if limit.ramp_ns > 0 => ramp_end.min(series.next),
+                false => series.next,
+            },
             series,
             errors_left: match &worker.job.errors {
                 ErrorPolicy::Stop | ErrorPolicy::Tolerate(_) => 1,
@@ -341,11 +368,7 @@ impl<'a> Flight<'a> {
             }
             break;
         }
-        let batch = free - self.free.count;
-        if batch > 0 {
-            self.sheet.depth(self.slots.len() - self.free.count, batch);
-            self.sheet.submitted(batch);
-        }
+        self.sheet.depth(self.slots.len() - self.free.count, free - self.free.count);
         answer
     }
 
@@ -357,6 +380,7 @@ impl<'a> Flight<'a> {
         if taken.is_empty() {
             return Ok(());
         }
+        self.sheet.submitted(taken.len());
         if !self.close.issued.is_empty() {
             engine.submit()?;
             let now = engine.now();
@@ -499,13 +523,35 @@ impl<'a> Flight<'a> {
             self.sheet.enter(WorkerState::Running);
             self.close.book.iter_mut().for_each(|book| book.forget());
         }
+        if self.eager {
+            self.turn_eagerly();
+        }
         if self.ended >= self.series.next {
             self.series.turn(&self.sheet, kinds, self.ended);
         }
         if self.close.noted {
             self.sheet.spend(&witness::usage());
         }
-        self.turn = if self.ramp_end > 0 { self.ramp_end.min(self.series.next) } else { self.series.next };
+        self.turn = match self.eager {
+            true => 0,
+            false if self.ramp_end > 0 => self.ramp_end.min(self.series.next),
+            false => self.series.next,
+        };
+    }
+
+    /// What was counted so far may have to be forgotten for another reason than time.
+    fn turn_eagerly(&mut self) {
+        let ramped = self.ramp_bytes > 0 && self.sheet.totals().1 >= self.ramp_bytes;
+        if ramped || self.source.takes_restart() {
+            self.sheet.reset();
+            self.series.restart(self.ended);
+            self.sheet.head.began.store(self.ended, Relaxed);
+            self.sheet.enter(WorkerState::Running);
+            self.close.book.iter_mut().for_each(|book| book.forget());
+        }
+        if ramped {
+            (self.ramp_bytes, self.deadline) = (0, self.ended.saturating_add(self.time_ns));
+        }
     }
 
     /// Writes down the end.

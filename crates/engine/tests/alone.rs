@@ -160,3 +160,89 @@ fn an_end_takes_along_whom_it_should() {
         assert_eq!(run.phases.len(), 1);
     }
 }
+
+#[test]
+fn a_steady_rate_ends_its_jobs_together() {
+    use iodyno_model::{Criterion, Rate, Steady};
+    let rule = Steady {
+        criterion: Criterion::Operations,
+        slope: false,
+        limit: 50.0,
+        percent: true,
+        window_ns: 200_000_000,
+        ramp_ns: 0,
+        interval_ns: 50_000_000,
+    };
+    let paced = |name: &str, group: Option<&str>, steady| {
+        let mut job = job(name, "null", 0, &[]);
+        job.workers = 2;
+        job.group = group.map(String::from);
+        job.pace.rate_all = Rate::Operations(2000.0);
+        job.limit = Limit { time_ns: Some(20_000_000_000), steady, ..Limit::default() };
+        job
+    };
+    let jobs = vec![
+        paced("a", Some("both"), Some(rule)),
+        paced("b", Some("both"), Some(rule)),
+        paced("alone", None, Some(rule)),
+    ];
+    let record = record(vec![nothing()], vec![phase("a", jobs)]);
+    let [a, b, alone] = [0, 1, 2].map(|job| &record.phases[0].jobs[job].workers);
+    for workers in [a, b, alone] {
+        assert!(workers.iter().all(|worker| worker.ended_ns < 15_000_000_000));
+        let steady = workers[0].steady.as_ref().expect("it was judged");
+        assert!(steady.attained && steady.operations.len() == 4, "{steady:?}");
+    }
+    assert!(a[1].steady.is_none() && alone[1].steady.is_some());
+    assert_eq!(a[0].steady, b[0].steady);
+}
+
+#[test]
+fn a_depth_is_found_in_virtual_time() {
+    let mut job = job("j", "sim", 0, &[("service", "100us")]);
+    job.depth.most = 64;
+    job.limit = Limit::default();
+    job.pace.latency_target = Some(iodyno_model::LatencyTarget {
+        latency_ns: 800_000,
+        window_ns: 50_000_000,
+        percent: 99.0,
+        keep: false,
+    });
+    job.limit.time_ns = Some(100_000_000_000);
+    let record = record(vec![nothing()], vec![phase("a", vec![job])]);
+    let worker = &record.phases[0].jobs[0].workers[0];
+    let found = worker.found_depth.expect("it was sought");
+    assert_eq!(found.depth, 8);
+    assert!((found.per_second - 10_000.0).abs() < 500.0, "{found:?}");
+    assert!(worker.operations < 1000, "only the last window counts: {}", worker.operations);
+}
+
+#[test]
+fn bytes_may_ramp_a_job_up() {
+    let mut job = job("j", "sim", 0, &[("service", "100us")]);
+    job.limit = Limit { operations: Some(100), ramp_bytes: 40 * 4096, ..Limit::default() };
+    let record = record(vec![nothing()], vec![phase("a", vec![job])]);
+    let worker = &record.phases[0].jobs[0].workers[0];
+    assert_eq!((worker.operations, worker.began_ns), (60, 4_000_000));
+}
+
+#[test]
+fn helpers_write_and_read_every_block() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut written = job("w", "psync", 0, &[]);
+    written.workload = Workload::Pattern(Box::new(Pattern::of(Verb::Write, Pick::Uniform, 4096)));
+    written.limit = Limit::default();
+    written.depth.most = 8;
+    written.depth.submit = iodyno_model::Submit::Offload;
+    let read = Job { workload: job("r", "psync", 0, &[]).workload, ..written.clone() };
+    let target = file(&folder.path().join("f"), Prepare::Filled);
+    for kind in [WorkerKind::Threads, WorkerKind::Processes] {
+        let jobs = [&written, &read].map(|job| vec![Job { kind, ..job.clone() }]);
+        let phases = jobs.map(|jobs| phase("p", jobs)).to_vec();
+        let record = record(vec![target.clone()], phases);
+        assert_eq!(record.errors, []);
+        let [written, read] = [0, 1].map(|phase| &record.phases[phase].jobs[0].tally);
+        assert_eq!((written.operations(Kind::Write), read.operations(Kind::Read)), (16, 16));
+        assert!(written.depths.len() > 2, "several were in flight: {:?}", written.depths);
+    }
+}

@@ -325,6 +325,12 @@ fn main() {
         add::<Uring>(&mut trials, &["fixed_buffers", "fixed_files"], file);
         add::<Uring>(&mut trials, &["vectored", "defer_taskrun=off"], file);
         add::<Uring>(&mut trials, &["force_async"], file);
+        add::<Uring>(
+            &mut trials,
+            &["force_async=3", "iopoll=off", "priority_percent=50", "priority_class=2", "priority=4"],
+            file,
+        );
+        add::<Libaio>(&mut trials, &["priority_percent=50", "priority_class=2", "priority=4"], file);
         add::<Uring>(&mut trials, &["sqpoll", "sqpoll_idle_ms=10"], file);
         trials.push(Trial::test("io_uring: a forbidden ring says so", a_forbidden_ring_says_so));
         let missing = Uring::available().is_err();

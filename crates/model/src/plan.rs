@@ -223,7 +223,8 @@ pub struct Depth {
     /// Awaited together at least; 0 or 1: one.
     #[serde(default)]
     pub reap_least: u32,
-    /// Taken back together at most; 0: as many as are done.
+    /// Taken back together at most; 0: as many as are done. A wish: engines that share a ring with the kernel take what
+    /// lies in it.
     #[serde(default)]
     pub reap_most: u32,
     /// Refill only when this few are in flight; 0: always.
@@ -432,6 +433,9 @@ pub struct Measure {
     /// hand-over, and from there to the completion.
     #[serde(default)]
     pub submission: bool,
+    /// How many operations are handed over, and how many completions come, together.
+    #[serde(default)]
+    pub batches: bool,
     /// Each worker's whole tally is kept beside the job's.
     #[serde(default)]
     pub each: bool,
@@ -445,7 +449,7 @@ pub struct Measure {
 
 impl Default for Measure {
     fn default() -> Self {
-        Measure { latency: true, submission: false, each: false, row_ns: 0, journal: None }
+        Measure { latency: true, submission: false, batches: false, each: false, row_ns: 0, journal: None }
     }
 }
 

@@ -21,7 +21,8 @@ pub struct Tally {
     /// Depths that were reached: index is the number in flight once a batch was handed over, value how many
     /// operations were handed over in such batches.
     pub depths: Vec<u64>,
-    /// How many operations were handed over together: index is the number, value how many times.
+    /// How many operations were handed over together: index is the number, value how many times. Empty where it was not
+    /// asked for and the depth is more than 1.
     #[serde(default)]
     pub submits: Vec<u64>,
     /// How many completions came together: index is the number, value how many times.

@@ -94,7 +94,7 @@ impl Reader<'_> {
             self.problems.push(Diagnostic::error(&origin, problem).hint("give it a line of its own"));
         }
         self.inside = true;
-        self.sections.push(Section::new(name.trim(), origin));
+        self.sections.push(Section::new(name, origin));
     }
 
     /// Another file's lines in this place. What is not found from here is looked for beside the file that names it.

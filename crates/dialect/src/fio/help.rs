@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::VERSION;
 use super::options::{self, ENGINES, ROWS, Reading, Row};
 use super::program::PROGRAM;
-use crate::option::{Kind, Status, nearest};
+use crate::option::{Status, nearest};
 
 /// How the generated page begins.
 pub const INTRODUCTION: &str = "";
@@ -99,7 +99,7 @@ fn line(row: &Row) -> String {
 }
 
 /// All about one option.
-fn details(row: &Row) -> String {
+pub fn details(row: &Row) -> String {
     let mut text = String::new();
     let entry = &row.entry;
     let _ = writeln!(text, "{:>20}: {}{}", entry.name, entry.help, remark(entry.status));
@@ -135,10 +135,14 @@ fn type_of(row: &Row) -> &'static str {
 
 /// The bounds; -1 is no upper bound.
 fn range(row: &Row) -> String {
+    if row.bounded == Some(false) {
+        return String::new();
+    }
     let bounds = match row.reading {
+        _ if row.bounded == Some(true) => "min=0, max=-1".to_string(),
         Reading::Flag => "min=0, max=1".to_string(),
         Reading::Whole(least, most) | Reading::Triple(least, most) | Reading::Bytes(least, most) => {
-            let most = if most == i64::MAX { -1 } else { most };
+            let most = if most >= i64::from(u32::MAX) { -1 } else { most };
             format!("min={least}, max={most}")
         }
         Reading::Decimals(least, most) if most < f64::from(i32::MAX) => {
@@ -163,6 +167,3 @@ pub fn checksums(names: &str) -> (String, i32) {
     }
     ("fio: checksums are not timed here; cargo xtask bench does\n".to_string(), 1)
 }
-
-#[allow(dead_code)]
-const _: Kind = Kind::Text;

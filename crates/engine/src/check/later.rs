@@ -3,8 +3,10 @@
 //! Each line leaves this file when it is built. What depends on a worker's own files is refused by its source.
 
 use iodyno_model::{
-    Action, Diagnostic, Item, Items, Job, Origin, Place, Plan, Ranks, Step, Target, TargetKind, Workload,
+    Action, Diagnostic, FileLock, Item, Items, Job, Origin, Place, Plan, Ranks, Step, Target, TargetKind, Workload, Kind, Submit, Verb,
 };
+
+use crate::{registry, source};
 
 /// Everything in a plan that would otherwise be silently left out.
 pub fn check(plan: &Plan, wrong: &mut Vec<Diagnostic>) {
@@ -27,7 +29,6 @@ fn check_target(target: &Target, wrong: &mut Vec<Diagnostic>) {
         |what: &str, hint: &str| refuse(wrong, &target.origin, &format!("{}: {what}", target.name), hint);
     match &target.kind {
         TargetKind::Bucket { .. } => say("an object store", "measure files or devices"),
-        TargetKind::Endpoint { .. } => say("a network endpoint", "measure files or devices"),
         TargetKind::FileSet { items, .. } if items.gamma != 0.0 => {
             say("a tree of drawn depth and width", "leave gamma out: all directories are alike");
         }
@@ -54,6 +55,10 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     if job.limit.wear_out {
         say("wearing out after the time is up", "leave wear_out out: each worker stops when the time is up");
     }
+    let range = |verb: Verb| verb.moves_data() || matches!(verb.kind(), Kind::Sync | Kind::Trim);
+    if job.depth.submit == Submit::Offload && !source::labels(job).iter().all(|(_, verb)| range(*verb)) {
+        say("helpers that open or change names", "leave offload out: only data goes through helpers");
+    }
     if job.limit.together {
         say("a limit over all workers together", "give each worker its part");
     }
@@ -63,8 +68,18 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     if job.start.barrier || job.finish.barrier {
         say("a barrier around open or close", "workers already wait for each other at the start line");
     }
-    if job.pace.latency_target.is_some() {
-        say("a latency target", "sweep over depth and read the table");
+    let peer = |index: &usize| {
+        plan.targets.get(*index).is_some_and(|target| matches!(target.kind, TargetKind::Endpoint { .. }))
+    };
+    let locked =
+        |index: &usize| plan.targets.get(*index).is_some_and(|target| target.open.lock != FileLock::No);
+    let waits =
+        registry::engine(&job.engine).is_none_or(|entry| entry.drive_in_turns.is_some() || !entry.files);
+    if job.targets.iter().any(locked) && !waits {
+        say("taking turns on a file by this engine", "use psync, sync, pvsync or pvsync2");
+    }
+    if job.targets.iter().any(peer) && !registry::engine(&job.engine).is_some_and(|entry| entry.peers) {
+        say("a network endpoint by this engine", "use the engine net or netsplice");
     }
     if let Workload::Script(script) = &job.workload
         && job.workers > 1

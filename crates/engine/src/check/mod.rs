@@ -51,9 +51,20 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
         say(format!("it refers to target {index}, which is not there"), "name one of the plan's targets");
         return;
     }
-    let processes_only = job.placement.identity.is_some() || job.placement.cgroup.is_some();
+    let processes_only = job.placement.identity.is_some();
     if job.kind == WorkerKind::Threads && processes_only {
-        say("an identity or a control group of its own needs processes".into(), "processes = true");
+        say("an identity of its own needs processes".into(), "processes = true");
+    }
+    if let Some(steady) = &job.limit.steady {
+        if steady.interval_ns == 0 || steady.window_ns < steady.interval_ns {
+            say(
+                "its window of steadiness holds no interval".into(),
+                "a window of 10 s has ten intervals of 1 s",
+            );
+        }
+        if registry::engine(&job.engine).is_some_and(|entry| entry.is_virtual) {
+            say("virtual time passes unobserved".into(), "steadiness is judged in the machine's time");
+        }
     }
     let Some(entry) = registry::engine(&job.engine) else {
         let names: Vec<_> = ENGINES.iter().map(|entry| entry.name).collect();

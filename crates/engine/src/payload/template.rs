@@ -29,8 +29,8 @@ pub(super) fn is_sound(template: &Template) -> bool {
     !template.bytes.is_empty() && template.offsets.iter().all(|at| *at as usize + 8 <= template.bytes.len())
 }
 
-/// The first byte of `part`, which lies `phase` bytes into a write, that is not the pattern's: where in `part`, and what
-/// it should be. `scratch` is room for one period, kept from call to call.
+/// The first byte of `part`, which lies `phase` bytes into a write, that is not the pattern's: where in `part`, and
+/// what it should be. `scratch` is room for one period, kept from call to call.
 pub(super) fn first_difference(
     part: &[u8],
     template: &Template,
@@ -71,6 +71,6 @@ mod tests {
         assert_eq!(first_difference(&buffer, &template, 0x1234, 0, &mut Vec::new()), None);
         assert_eq!(first_difference(&buffer[20..], &template, 0x1234, 20, &mut Vec::new()), None);
         buffer[22] = b'x';
-        assert_eq!(first_difference(&buffer[20..], &template, 0x1234, 20, &mut Vec::new()), Some((2, b'b')));
+        assert_eq!(first_difference(&buffer[20..], &template, 0x1234, 20, &mut Vec::new()), Some((2, b'a')));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use iodyno_model::{Content, Payload, Refresh, Stamp, Verify};
+use iodyno_model::{Content, Dedupe, Payload, Refresh, Stamp, Template, Verify};
 use proptest::prelude::*;
 
 use super::*;
@@ -146,6 +146,69 @@ fn refreshing_equals_filling() {
             filler.refresh(&mut buffer, next);
             assert!(buffer == filled(&payload, BLOCK, next), "{payload:?}");
         }
+    }
+}
+
+/// How many different blocks there are, and how many of them come more than once.
+fn different(file: &[u8]) -> (usize, usize) {
+    let mut blocks = std::collections::HashMap::new();
+    file.chunks(BLOCK).for_each(|block| *blocks.entry(block).or_insert(0) += 1);
+    (blocks.len(), blocks.values().filter(|times| **times > 1).count())
+}
+
+#[test]
+fn a_working_set_is_as_large_as_asked() {
+    let count = 8000;
+    for (dedupe_percent, percent) in [(50u8, 10.0), (80, 1.0), (0, 10.0)] {
+        let dedupe = Dedupe::WorkingSet { percent, shared: false };
+        let payload = Payload { dedupe_percent, dedupe, ..Payload::default() };
+        let filler = Filler::new(&payload, SEED, BLOCK).unwrap().over((count * BLOCK) as u64);
+        let mut file = vec![0; count * BLOCK];
+        filler.fill(&mut file, place(0, 1));
+        let (unique, repeated) = different(&file);
+        let saved = 100.0 * (1.0 - unique as f64 / count as f64);
+        assert!(
+            (saved - f64::from(dedupe_percent)).abs() < 3.0,
+            "{dedupe_percent} % of {percent} %: {saved}"
+        );
+        let set = if dedupe_percent == 0 { 0.0 } else { count as f64 * percent / 100.0 };
+        assert!((repeated as f64 - set).abs() <= set * 0.1, "{repeated} blocks repeat, {set} expected");
+    }
+}
+
+#[test]
+fn blocks_that_repeat_are_shared_only_where_asked() {
+    let other = Place { file: Place::file_id("data.1"), ..place(0, 1) };
+    for (dedupe, shared) in [
+        (Dedupe::Few, true),
+        (Dedupe::Own, false),
+        (Dedupe::WorkingSet { percent: 1.0, shared: true }, true),
+        (Dedupe::WorkingSet { percent: 1.0, shared: false }, false),
+    ] {
+        let payload = Payload { dedupe_percent: 100, dedupe, ..Payload::default() };
+        let filler = Filler::new(&payload, SEED, BLOCK).unwrap().over((1000 * BLOCK) as u64);
+        let [one, two] = [place(0, 1), other].map(|place| {
+            let mut file = vec![0; 1000 * BLOCK];
+            filler.fill(&mut file, place);
+            file.chunks(BLOCK).map(<[u8]>::to_vec).collect::<HashSet<_>>()
+        });
+        assert_eq!(!one.is_disjoint(&two), shared, "{dedupe:?}");
+    }
+}
+
+#[test]
+fn a_repeated_pattern_is_what_compresses() {
+    let template = Template { bytes: b"ab\0\0\0\0\0\0\0\0".to_vec(), offsets: vec![2] };
+    for compress_percent in [0u8, 50, 100] {
+        let content = Content::Repeated(template.clone());
+        let payload = Payload { content, compress_percent, compress_chunk_bytes: 1000, ..Payload::default() };
+        let block = filled(&payload, BLOCK, place(OFFSET, 3));
+        let whole = filled(&Payload { compress_percent: 0, ..payload.clone() }, BLOCK, place(OFFSET, 3));
+        let same = block.iter().zip(&whole).filter(|(a, b)| a == b).count() * 100 / BLOCK;
+        // Without a share that compresses the pattern is everywhere.
+        let expected = if compress_percent == 0 { 100 } else { usize::from(compress_percent) };
+        assert!(same.abs_diff(expected) < 4, "{compress_percent} %: {same} % are the pattern");
+        assert_eq!(&whole[..4], &[b'a', b'b', OFFSET as u8, (OFFSET >> 8) as u8]);
     }
 }
 

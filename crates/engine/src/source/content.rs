@@ -6,7 +6,8 @@
 //! cannot be told apart: sizes that are no whole sectors, tables beyond a bound.
 
 use iodyno_model::{
-    Content as Bytes, Mismatch, Refresh, Size, Stamp, TargetKind, Verb, Verify, VerifyWhen, Workload, Wrong,
+    Content as Bytes, Job, Mismatch, Refresh, Size, Stamp, TargetKind, Verb, Verify, VerifyWhen, Workload,
+    Wrong,
 };
 
 use super::Brief;
@@ -81,6 +82,8 @@ pub struct Late {
     pub file: u32,
     /// Where it read.
     pub offset: u64,
+    /// How much it asked for, bytes.
+    pub bytes: u64,
     /// The kind of corruption.
     pub code: i32,
 }
@@ -122,7 +125,7 @@ impl Content {
         let block =
             sizes.first().and_then(|size| size.most_bytes()).unwrap_or(stride).clamp(1, stride) as usize;
         let verify = payload.verify.as_ref();
-        let grain = verify.map_or(Ok(0), |verify| verified_grain(brief, verify, sizes.first().copied()))?;
+        let grain = verify.map_or(Ok(0), |verify| verified_grain(brief, verify))?;
         let headers = match verify {
             Some(verify) => Headers::new(verify, seed, grain, brief.worker).map_err(failure)?,
             None => None,
@@ -285,9 +288,8 @@ impl Content {
         headers.fill(buffer, Write { file: file.id, offset, generation, number, age_ns });
     }
 
-    /// Takes note of a completion; the answer is its result, or the code of what is wrong with its content. Where a
-    /// helper was late, `io` then becomes the read that was wrong.
-    pub fn done(&mut self, io: &mut Io, result: i64) -> i64 {
+    /// Takes note of a completion; the answer is its result, or the code of what is wrong with its content.
+    pub fn done(&mut self, io: &Io, result: i64) -> i64 {
         match io.verb {
             Verb::Write => self.remember(io, result),
             Verb::Trim if result >= 0 => self.remember_trim(io),
@@ -327,7 +329,7 @@ impl Content {
     }
 
     /// Checks what was read: whole writes one by one, or stretches of one generation.
-    fn check(&mut self, io: &mut Io, result: i64) -> i64 {
+    fn check(&mut self, io: &Io, result: i64) -> i64 {
         // SAFETY: the buffer holds at least as many bytes as the read was asked for, and the read is complete.
         let buffer =
             unsafe { std::slice::from_raw_parts_mut(io.buffer, (result as u64).min(io.bytes) as usize) };
@@ -340,9 +342,6 @@ impl Content {
             (true, false) => self.check_stretches(io, buffer),
         };
         bad = if bad == 0 { worse } else { bad };
-        if bad == 0 && self.helpers.as_ref().is_some_and(Helpers::trouble) {
-            bad = self.hear_helpers(io);
-        }
         if bad == 0 { result } else { i64::from(bad) }
     }
 
@@ -471,13 +470,12 @@ impl Content {
         }
     }
 
-    /// What helpers found since the last time: the first of it takes the place of the operation that is just done.
-    #[cold]
-    fn hear_helpers(&mut self, io: &mut Io) -> i32 {
-        self.collect();
-        let Some(late) = self.late.pop() else { return 0 };
-        (io.label, io.file, io.offset) = (late.label, late.file, late.offset);
-        late.code
+    /// How many reads helpers found wrong so far.
+    pub fn late(&mut self) -> u64 {
+        if self.helpers.as_ref().is_some_and(Helpers::trouble) {
+            self.collect();
+        }
+        self.late.len() as u64
     }
 
     fn collect(&mut self) {
@@ -485,7 +483,13 @@ impl Content {
         for found in found {
             let piece = found.piece;
             let code = self.note(found);
-            self.late.push(Late { label: piece.label, file: piece.handle, offset: piece.read.0, code });
+            self.late.push(Late {
+                label: piece.label,
+                file: piece.handle,
+                offset: piece.read.0,
+                bytes: piece.read.1,
+                code,
+            });
         }
     }
 
@@ -569,31 +573,47 @@ fn path_of(brief: &Brief<'_>, target: u32) -> Option<String> {
     }
 }
 
-fn verified_grain(brief: &Brief<'_>, verify: &Verify, size: Option<&Size>) -> Result<u64, Failure> {
-    let Workload::Pattern(pattern) = &brief.job.workload else {
+/// Whether what a job's blocks carry fits them, as far as the job alone tells.
+///
+/// # Errors
+/// What does not fit.
+pub fn check(job: &Job) -> Result<(), Failure> {
+    let Some(verify) = &job.payload.verify else { return Ok(()) };
+    let grain = job_grain(job, verify)?;
+    Headers::new(verify, 0, grain, 0).map(drop).map_err(failure)
+}
+
+/// What every size and place is a multiple of, bytes.
+fn job_grain(job: &Job, verify: &Verify) -> Result<u64, Failure> {
+    let Workload::Pattern(pattern) = &job.workload else {
         return Err(Failure::new("only patterns are verified; scripts and traces are not yet"));
     };
-    let align =
-        if pattern.mix.has(Verb::Write) { pattern.align_bytes.write } else { pattern.align_bytes.read };
-    let grain = size.map_or(0, |size| grain(size, align));
+    let writes = pattern.mix.has(Verb::Write);
+    let align = if writes { pattern.align_bytes.write } else { pattern.align_bytes.read };
+    let grain = grain(if writes { &pattern.size.write } else { &pattern.size.read }, align);
     if grain == 0 {
         return Err(Failure::new("verification needs sizes that are known before"));
     }
+    let by_sectors = matches!(verify.stamp, Stamp::Block | Stamp::Content);
+    if by_sectors && !grain.is_multiple_of(SECTOR_BYTES as u64) {
+        return Err(Failure::new("verification needs sizes and offsets that are whole sectors of 512 bytes"));
+    }
+    Ok(grain)
+}
+
+fn verified_grain(brief: &Brief<'_>, verify: &Verify) -> Result<u64, Failure> {
+    let grain = job_grain(brief.job, verify)?;
     if !matches!(verify.stamp, Stamp::Block | Stamp::Content) {
         return Ok(grain);
     }
-    if !grain.is_multiple_of(SECTOR_BYTES as u64) {
-        return Err(Failure::new("verification needs sizes and offsets that are whole sectors of 512 bytes"));
-    }
-    if let Some(handle) =
-        brief.files.handles.iter().find(|handle| !handle.base.is_multiple_of(SECTOR_BYTES as u64))
-    {
-        return Err(Failure::new(format!(
+    let odd = brief.files.handles.iter().find(|handle| !handle.base.is_multiple_of(SECTOR_BYTES as u64));
+    match odd {
+        Some(handle) => Err(Failure::new(format!(
             "verification needs a span that begins at a sector, not at {}",
             handle.base
-        )));
+        ))),
+        None => Ok(grain),
     }
-    Ok(grain)
 }
 
 /// What each handle's content is told apart by: the target, its file's number, and the worker where each has its own.

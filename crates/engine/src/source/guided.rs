@@ -3,7 +3,7 @@
 //! One operation at a time is drawn and held until the pace, the shared objects and what is in flight let it go; so no
 //! draw ever depends on time. It refuses to know how operations are drawn: that is the drawer's.
 
-use iodyno_model::{Overlap, Verb, VerifyWhen, Workload};
+use iodyno_model::{ErrorPolicy, FoundDepth, Overlap, Verb, VerifyWhen, Workload};
 
 use super::content::{self, Content, Late, State};
 use super::pace::Pacer;
@@ -37,6 +37,8 @@ pub struct Guided {
     in_flight: u32,
     serialised: bool,
     fatal: bool,
+    /// Bad reads that helpers may find before the worker ends.
+    late_most: u64,
     back: Option<ReadBack>,
     trims: Option<Trims>,
     /// Writes are not done, only noted, and read back at the end.
@@ -84,6 +86,7 @@ impl Guided {
             in_flight: 0,
             serialised: overlap == Overlap::Serialised || content.remembers(),
             fatal: verify.is_some_and(|verify| verify.fatal),
+            late_most: late_most(brief, verify.is_some_and(|verify| verify.fatal)),
             back,
             trims: verify.and_then(|verify| Trims::new(brief, verify)),
             only: verify.is_some_and(|verify| verify.only),
@@ -205,16 +208,24 @@ impl Guided {
             trims.wrote(io);
         }
         let checked = self.content.done(io, result);
-        if checked != result && self.fatal {
+        // What helpers find is counted at the end, but ends the job as soon as it is heard of.
+        if (checked != result && self.fatal) || self.content.late() > self.late_most {
             self.end();
         }
-        if let Some(failure) = self.pacer.as_mut().and_then(|pacer| pacer.done(io, result, now)) {
+        if let Some(failure) =
+            self.pacer.as_mut().and_then(|pacer| pacer.done(io, result, now, self.in_flight))
+        {
             self.failure.get_or_insert(failure);
+        }
+        if self.pacer.as_ref().is_some_and(Pacer::is_over) {
+            self.end();
         }
         match &mut self.drawer {
             Drawer::Pattern(pattern) => {
-                if pattern.ends_on_nothing && result == 0 && io.verb == Verb::Read {
+                if pattern.ends_on_nothing && result == 0 && matches!(io.verb, Verb::Read | Verb::Recv) {
+                    // The end is no operation.
                     pattern.end();
+                    return super::UNTALLIED;
                 }
                 checked
             }
@@ -249,6 +260,16 @@ impl Guided {
         self.back.is_some()
     }
 
+    /// The depth that a latency target allowed.
+    pub fn found_depth(&self) -> Option<FoundDepth> {
+        self.pacer.as_ref().and_then(Pacer::found_depth)
+    }
+
+    /// Whether what was counted so far is to be forgotten; asked once.
+    pub fn takes_restart(&mut self) -> bool {
+        self.pacer.as_mut().is_some_and(Pacer::takes_restart)
+    }
+
     /// Why the worker ends before its time.
     pub fn failure(&self) -> Option<&Failure> {
         self.failure.as_ref()
@@ -257,6 +278,18 @@ impl Guided {
     /// What was found wrong with the content.
     pub fn content(&self) -> &Content {
         &self.content
+    }
+}
+
+/// Bad reads that helpers may find before the worker ends.
+fn late_most(brief: &Brief<'_>, fatal: bool) -> u64 {
+    match &brief.job.errors {
+        _ if fatal => 0,
+        ErrorPolicy::Stop => 0,
+        ErrorPolicy::Continue => u64::MAX,
+        ErrorPolicy::AtMost(count) => *count,
+        ErrorPolicy::Tolerate(tolerance) if tolerance.verify.contains(&libc::EILSEQ) => u64::MAX,
+        ErrorPolicy::Tolerate(_) => 0,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Paces, think times, shared objects and reading back, each against times and offsets known beforehand.
 
 use iodyno_model::{
-    Arrivals, Directed, LatencyTarget, Mix, Overlap, Pace, Pattern, Payload, Pick, Rate, Shared, SharedKind,
-    SharedUse, Size, Stamp, Think, Timing, Trace, TraceEntry, Verb, Verify, VerifyWhen, Workload,
+    Arrivals, Directed, Mix, Overlap, Pace, Pattern, Payload, Pick, Rate, Shared, SharedKind, SharedUse,
+    Size, Stamp, Think, Timing, Trace, TraceEntry, Verb, Verify, VerifyWhen, Workload,
 };
 
 use super::super::testing::{Stage, Tallied};
@@ -84,13 +84,45 @@ fn below_the_least_rate_the_worker_fails() {
         rate_least: Directed { read: Rate::Operations(100.0), ..Directed::default() },
         ..Pace::default()
     });
+    stage.job().limit.operations = Some(1000);
     stage.service_ns = 20_000_000;
-    assert_eq!(stage.run().len(), 50, "it ends with the first window");
+    assert_eq!(stage.run().len(), 150, "it ends with the first window after two seconds");
+    stage.job().pace.rate_window_ns = 500_000_000;
+    assert_eq!(stage.run().len(), 125);
     stage.service_ns = 5_000_000;
+    assert_eq!(stage.run().len(), 1000);
+}
+
+#[test]
+fn one_that_takes_too_long_ends_the_worker() {
+    let mut stage = stage(pattern(Verb::Read, Pick::Sequential));
+    stage.service_ns = 1000;
+    stage.job().limit.latency_ns = Directed { read: 999, ..Directed::default() };
+    assert_eq!(stage.run().len(), 1);
+    stage.job().limit.latency_ns = Directed { read: 1000, write: 1, ..Directed::default() };
     assert_eq!(stage.run().len(), 64);
-    stage.job().pace.latency_target =
-        Some(LatencyTarget { latency_ns: 1, window_ns: 1, percent: 99.0, keep: false });
-    assert!(stage.source().err().unwrap().message.contains("fio dialect"));
+}
+
+#[test]
+fn pauses_count_completions_shift_rates_and_end_by_themselves() {
+    let think = Think { sleep_ns: 10_000, every: 2, completed: true, drain: true, ..Think::default() };
+    let mut stage = paced(Pace { think: Some(think), ..Pace::default() });
+    (stage.depth, stage.job().limit.operations) = (2, Some(6));
+    // One is done and one more begins, before the other is counted.
+    assert_eq!(starts(&stage.run()), [0, 0, 100, 10_200, 10_200, 10_300]);
+    let think = Think { sleep_ns: 3_000_000, every: 2, ..Think::default() };
+    let mut stage = paced(Pace { think: Some(think), ..reads_at(Rate::Operations(1000.0)) });
+    stage.job().limit.operations = Some(6);
+    let ms =
+        |stage: &mut Stage| starts(&stage.run()).iter().map(|start| start / 1_000_000).collect::<Vec<_>>();
+    // The pause begins when the third is asked for, at once after the second.
+    assert_eq!(ms(&mut stage), [0, 1, 4, 4, 7, 7], "what was missed is caught up");
+    stage.job().pace.think_shifts_rate = true;
+    assert_eq!(ms(&mut stage), [0, 1, 5, 6, 10, 11], "the schedule moves on");
+    let either = Think { sleep_ns: 10_000, every: 5, after_ns: 250, ..Think::default() };
+    let mut stage = paced(Pace { think: Some(either), ..Pace::default() });
+    stage.job().limit.operations = Some(5);
+    assert_eq!(starts(&stage.run()), [0, 100, 200, 10_300, 10_400]);
 }
 
 #[test]

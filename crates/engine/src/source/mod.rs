@@ -3,7 +3,9 @@
 //! A source decides; it never performs. Everything that would otherwise clutter the loop (rates, think time, verify
 //! backlogs, closed-loop traces) lives here. On the data plane nothing here allocates, locks or formats.
 
-use iodyno_model::{Job, Mismatch, Overlap, Pattern, Plan, SharedUse, Size, Target, Verb, Workload};
+use iodyno_model::{
+    FoundDepth, Job, Mismatch, Overlap, Pattern, Plan, SharedUse, Size, Target, Verb, Workload,
+};
 
 use crate::clock::Tick;
 use crate::failure::Failure;
@@ -11,6 +13,7 @@ use crate::io::{Files, Io, Slot};
 use crate::memory::Memory;
 
 pub mod content;
+mod depth_search;
 pub mod distribution;
 pub mod free_map;
 pub mod guided;
@@ -130,6 +133,7 @@ pub const UNTALLIED: i64 = i64::MIN;
 /// # Errors
 /// What it asks for and cannot have.
 pub fn check(job: &Job) -> Result<(), Failure> {
+    content::check(job)?;
     match &job.workload {
         Workload::Pattern(_) => Ok(()),
         Workload::Script(_) if job.depth.most > 1 => script::too_deep(job.depth.most),
@@ -179,7 +183,7 @@ impl Source {
     /// The plainest source that does what a pattern says.
     fn drawn(brief: &Brief<'_>, pattern: &Pattern) -> Result<Work, Failure> {
         let source = PatternSource::new(brief, pattern)?;
-        let free = pace::is_free(&brief.job.pace)
+        let free = pace::is_free(brief.job)
             && pattern.overlap == Overlap::Allowed
             && brief.job.payload.verify.is_none()
             && !source.ends_on_nothing;
@@ -250,6 +254,23 @@ impl Source {
     pub fn wind_up(&mut self) -> bool {
         match &mut self.work {
             Work::Guided(guided) => guided.wind_up(),
+            _ => false,
+        }
+    }
+
+    /// The depth that a latency target allowed.
+    pub fn found_depth(&self) -> Option<FoundDepth> {
+        match &self.work {
+            Work::Guided(guided) => guided.found_depth(),
+            _ => None,
+        }
+    }
+
+    /// Whether what was counted so far is to be forgotten; asked once.
+    #[cold]
+    pub fn takes_restart(&mut self) -> bool {
+        match &mut self.work {
+            Work::Guided(guided) => guided.takes_restart(),
             _ => false,
         }
     }

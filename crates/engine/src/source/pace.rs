@@ -4,8 +4,9 @@
 //! should have gone: latency counts from there, so a stall cannot hide behind the operations it delayed. It refuses to
 //! wait itself; only think time that burns CPU is burnt here, in slices.
 
-use iodyno_model::{Arrivals, Directed, Kind, Pace, Per, Rate, SharedUse, Think};
+use iodyno_model::{Arrivals, Directed, FoundDepth, Job, Kind, Per, Rate, SharedUse, Think};
 
+use super::depth_search::DepthSearch;
 use super::random::Random;
 use super::shared::{Answer, Object};
 use super::{Brief, Next};
@@ -15,8 +16,10 @@ use crate::io::{Io, PACED};
 
 /// CPU is burnt in slices of this, ns, so that completions are reaped meanwhile.
 const SPIN_SLICE_NS: u64 = 5_000_000;
-/// How often the slowest rate allowed is checked, ns.
+/// How often the slowest rate allowed is checked, ns, where nothing is said.
 const WINDOW_NS: u64 = 1_000_000_000;
+/// How long a worker may settle before its rate is checked, ns.
+const SETTLE_NS: u64 = 2_000_000_000;
 /// How soon a gate that says "wait" is asked again, ns: at first and at most.
 const ASK_AGAIN_NS: (u64, u64) = (10_000, 1_000_000);
 
@@ -33,6 +36,10 @@ pub struct Pacer {
     again_ns: u64,
     intended: Option<Tick>,
     floor: Option<Floor>,
+    search: Option<DepthSearch>,
+    /// Latencies that end the worker, ns, for each direction; 0: none does.
+    slowest_ns: [u64; 3],
+    shifts: bool,
     random: Random,
 }
 
@@ -58,6 +65,8 @@ struct Thinking {
     count: u64,
     began: Option<Tick>,
     until: Option<Tick>,
+    /// When the present pause began.
+    since: Tick,
     spin_left_ns: u64,
 }
 
@@ -65,6 +74,9 @@ struct Thinking {
 #[derive(Debug)]
 struct Floor {
     least: Directed<Rate>,
+    /// Whether the time to settle is over.
+    settled: bool,
+    window_ns: u64,
     window_end: Tick,
     operations: [u64; 3],
     bytes: [u64; 3],
@@ -87,14 +99,16 @@ fn each<T>(directed: &Directed<T>) -> [&T; 3] {
     [&directed.read, &directed.write, &directed.trim]
 }
 
-/// Whether a pace changes anything.
-pub fn is_free(pace: &Pace) -> bool {
+/// Whether a job's pace and its limit of latency change anything.
+pub fn is_free(job: &Job) -> bool {
+    let Job { pace, limit, .. } = job;
     let unlimited = |rates| each(rates).iter().all(|rate| **rate == Rate::Unlimited);
     !pace.has_rate()
         && unlimited(&pace.rate_least)
         && pace.think.is_none()
         && pace.shared.is_empty()
         && pace.latency_target.is_none()
+        && limit.latency_ns == Directed::default()
 }
 
 impl Pacer {
@@ -104,12 +118,8 @@ impl Pacer {
     /// Rates that are none, shared objects that are not there, and what is not done yet.
     pub fn new(brief: &Brief<'_>, seed: u64) -> Result<Option<Self>, Failure> {
         let pace = &brief.job.pace;
-        if is_free(pace) {
+        if is_free(brief.job) {
             return Ok(None);
-        }
-        if pace.latency_target.is_some() {
-            return Err(Failure::new("a depth that adapts to a latency arrives with the fio dialect")
-                .hint("sweep the depth instead"));
         }
         let rates = [pace.rate.read, pace.rate.write, pace.rate.trim, pace.rate_all];
         let tracks = rates.map(|rate| Track::new(rate, pace.arrivals, pace.burst.max(1), brief.start));
@@ -121,9 +131,12 @@ impl Pacer {
             gates.push((super::object(brief, wanted)?, wanted.clone()));
         }
         let has_floor = each(&pace.rate_least).iter().any(|rate| **rate != Rate::Unlimited);
+        let window_ns = if pace.rate_window_ns > 0 { pace.rate_window_ns } else { WINDOW_NS };
         let floor = has_floor.then(|| Floor {
             least: pace.rate_least.clone(),
-            window_end: brief.start + brief.job.limit.ramp_ns + WINDOW_NS,
+            settled: false,
+            window_ns,
+            window_end: brief.start + brief.job.limit.ramp_ns + SETTLE_NS,
             operations: [0; 3],
             bytes: [0; 3],
         });
@@ -132,10 +145,11 @@ impl Pacer {
             tracks: [a?, b?, c?, all?],
             open_loop: pace.open_loop,
             think: pace.think.clone().map(|rule| Thinking {
-                rule: Think { every: rule.every.max(1), ..rule },
+                rule: Think { every: if rule.after_ns > 0 { rule.every } else { rule.every.max(1) }, ..rule },
                 count: 0,
                 began: None,
                 until: None,
+                since: 0,
                 spin_left_ns: 0,
             }),
             gates,
@@ -143,19 +157,49 @@ impl Pacer {
             again_ns: ASK_AGAIN_NS.0,
             intended: None,
             floor,
+            search: pace
+                .latency_target
+                .as_ref()
+                .map(|target| DepthSearch::new(target, brief.depth, brief.start + brief.job.limit.ramp_ns)),
+            slowest_ns: each(&brief.job.limit.latency_ns).map(|ns| *ns),
+            shifts: pace.think_shifts_rate,
             random: Random::from_seed(seed, 1),
         }))
     }
 
     /// Whether completions must be told.
     pub fn listens(&self) -> bool {
-        self.floor.is_some() || self.think.as_ref().is_some_and(|think| think.rule.drain)
+        self.floor.is_some()
+            || self.search.is_some()
+            || self.slowest_ns != [0; 3]
+            || self.think.as_ref().is_some_and(|think| think.rule.drain || think.rule.completed)
+    }
+
+    /// The depth that a latency target allowed.
+    pub fn found_depth(&self) -> Option<FoundDepth> {
+        self.search.as_ref().map(DepthSearch::found)
+    }
+
+    /// Whether the worker has found what it was looking for.
+    pub fn is_over(&self) -> bool {
+        self.search.as_ref().is_some_and(DepthSearch::is_over)
+    }
+
+    /// Whether what was counted so far is to be forgotten; asked once.
+    pub fn takes_restart(&mut self) -> bool {
+        self.search.as_mut().is_some_and(DepthSearch::takes_restart)
     }
 
     /// Whether the operation may go now; if not, what to answer. Asked again until it may.
     pub fn gate(&mut self, now: Tick, io: &mut Io, in_flight: u32) -> Result<(), Next> {
-        if let Some(think) = &mut self.think {
-            think.gate(now, in_flight)?;
+        if self.search.as_ref().is_some_and(|search| search.holds(in_flight)) {
+            return Err(Next::Wait);
+        }
+        if let Some(think) = &mut self.think
+            && let Some(paused_ns) = think.gate(now, in_flight)?
+            && self.shifts
+        {
+            self.tracks.iter_mut().for_each(|track| track.start += paused_ns);
         }
         while let Some((object, wanted)) = self.gates.get_mut(self.passed) {
             let amount = match wanted.per {
@@ -165,6 +209,7 @@ impl Pacer {
             match object.take(amount, now) {
                 Answer::Granted => self.passed += 1,
                 Answer::At(tick) => return Err(Next::Later(tick)),
+                Answer::Wait if wanted.retry_ns > 0 => return Err(Next::Later(now + wanted.retry_ns)),
                 Answer::Wait => return Err(self.ask_again(now)),
             }
         }
@@ -207,13 +252,29 @@ impl Pacer {
         self.passed = 0;
         self.again_ns = ASK_AGAIN_NS.0;
         if let Some(think) = &mut self.think {
-            think.count += 1;
+            think.count += u64::from(!think.rule.completed);
             think.began.get_or_insert(now);
         }
     }
 
-    /// Counts a completion; says what is wrong when the worker was slower than allowed.
-    pub fn done(&mut self, io: &Io, result: i64, now: Tick) -> Option<Failure> {
+    /// Counts a completion, with `in_flight` others still out; says what is wrong when the worker was slower than
+    /// allowed.
+    pub fn done(&mut self, io: &Io, result: i64, now: Tick, in_flight: u32) -> Option<Failure> {
+        if let Some(think) = self.think.as_mut().filter(|think| think.rule.completed) {
+            think.count += u64::from(direction(io).is_some());
+        }
+        let latency_ns = now.saturating_sub(io.started);
+        if let Some(most_ns) = direction(io).map(|direction| self.slowest_ns[direction]).filter(|ns| *ns > 0)
+            && latency_ns > most_ns
+        {
+            return Some(took_too_long(latency_ns, most_ns));
+        }
+        if let Some(search) = self.search.as_mut().filter(|_| direction(io).is_some()) {
+            let failure = search.done(latency_ns, now, in_flight);
+            if failure.is_some() {
+                return failure;
+            }
+        }
         let floor = self.floor.as_mut()?;
         if let Some(direction) = direction(io).filter(|_| result >= 0) {
             floor.operations[direction] += 1;
@@ -221,6 +282,11 @@ impl Pacer {
         }
         (now >= floor.window_end).then(|| floor.judge(now)).flatten()
     }
+}
+
+fn took_too_long(latency_ns: u64, most_ns: u64) -> Failure {
+    let message = format!("an operation took {latency_ns} ns: at most {most_ns} were demanded");
+    Failure::new(message).errno(libc::ETIMEDOUT).hint("allow more time, or find out what stalls the target")
 }
 
 impl Track {
@@ -255,22 +321,24 @@ impl Track {
 
 impl Thinking {
     fn is_due(&self, now: Tick) -> bool {
-        if self.rule.after_ns > 0 {
-            return self.began.is_some_and(|began| now.saturating_sub(began) >= self.rule.after_ns);
-        }
-        self.count >= self.rule.every
+        let Think { after_ns, every, .. } = self.rule;
+        let is_long = || self.began.is_some_and(|began| now.saturating_sub(began) >= after_ns);
+        (every > 0 && self.count >= every) || (after_ns > 0 && is_long())
     }
 
-    fn gate(&mut self, now: Tick, in_flight: u32) -> Result<(), Next> {
+    /// Whether the next operation may go; with it, how long the pause was that has just ended.
+    fn gate(&mut self, now: Tick, in_flight: u32) -> Result<Option<u64>, Next> {
         if self.until.is_none() && self.is_due(now) {
             if self.rule.drain && in_flight > 0 {
                 return Err(Next::Wait);
             }
             self.until = Some(now + self.rule.spin_ns + self.rule.sleep_ns);
+            self.since = now;
             self.spin_left_ns = self.rule.spin_ns;
             (self.count, self.began) = (0, None);
+            turn(self.rule.spin_cycles);
         }
-        let Some(until) = self.until else { return Ok(()) };
+        let Some(until) = self.until else { return Ok(None) };
         if self.spin_left_ns > 0 {
             let slice = self.spin_left_ns.min(SPIN_SLICE_NS);
             self.spin_left_ns -= slice;
@@ -281,7 +349,14 @@ impl Thinking {
             return Err(Next::Later(until));
         }
         self.until = None;
-        Ok(())
+        Ok(Some(now.saturating_sub(self.since)))
+    }
+}
+
+/// Turns a loop so many times.
+fn turn(cycles: u64) {
+    for cycle in 0..cycles {
+        std::hint::black_box(cycle);
     }
 }
 
@@ -295,7 +370,11 @@ pub fn burn(ns: u64) {
 
 impl Floor {
     fn judge(&mut self, now: Tick) -> Option<Failure> {
-        let seconds = (now - self.window_end + WINDOW_NS) as f64 / 1e9;
+        let seconds = (now - self.window_end + self.window_ns) as f64 / 1e9;
+        if !std::mem::replace(&mut self.settled, true) {
+            self.begin(now);
+            return None;
+        }
         let names = ["read", "write", "trim"];
         let slow = each(&self.least).into_iter().enumerate().find_map(|(index, least)| {
             let (rate, least, unit) = match least {
@@ -306,11 +385,17 @@ impl Floor {
             (rate < least).then(|| {
                 let message =
                     format!("{} rate {rate:.0} {unit}/s: at least {least:.0} were demanded", names[index]);
-                Failure::new(message).hint("lower the least rate, or find out what slows the target down")
+                Failure::new(message)
+                    .errno(libc::EIO)
+                    .hint("lower the least rate, or find out what slows the target down")
             })
         });
-        (self.operations, self.bytes) = ([0; 3], [0; 3]);
-        self.window_end = now + WINDOW_NS;
+        self.begin(now);
         slow
+    }
+
+    fn begin(&mut self, now: Tick) {
+        (self.operations, self.bytes) = ([0; 3], [0; 3]);
+        self.window_end = now + self.window_ns;
     }
 }

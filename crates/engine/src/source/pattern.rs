@@ -102,6 +102,8 @@ struct Span {
     walks: Vec<Walk>,
     /// What all shares pick from together, if they do.
     common: Option<Common>,
+    /// Where what was written since the last inserted sync begins and ends, in the file; nothing: both ends meet.
+    written: (u64, u64),
 }
 
 #[derive(Clone, Debug)]
@@ -118,6 +120,7 @@ struct Inserted {
     operations: u64,
     count: u64,
     between: bool,
+    flags: u32,
 }
 
 /// The seed of everything a worker draws: the job's own or that of plan and job, the worker, and nothing else.
@@ -177,13 +180,21 @@ impl PatternSource {
         if files.is_empty() {
             return Err(Failure::new("no target to work on").hint("name a file, a set of files or a device"));
         }
-        let stream = shares.iter().any(|share| *directed(&pattern.pick, share.verb) == Pick::Stream);
+        let is_peer = |index: &usize| {
+            matches!(
+                brief.plan.targets.get(*index).map(|target| &target.kind),
+                Some(TargetKind::Endpoint { .. })
+            )
+        };
+        let stream = shares.iter().any(|share| *directed(&pattern.pick, share.verb) == Pick::Stream)
+            || brief.job.targets.iter().any(is_peer);
         let every = pattern.every.iter().map(|every| Inserted {
             verb: every.verb,
             label: super::label_of(&labels, every.verb.name(), every.verb),
             operations: every.operations.max(1),
             count: 0,
             between: every.between,
+            flags: every.flags,
         });
         if pattern.every.len() > 64 {
             return Err(Failure::new("more than 64 kinds of inserted operations"));
@@ -272,7 +283,7 @@ impl PatternSource {
         }
         self.progressed = true;
         self.left.operations -= u64::from(self.left.operations != u64::MAX);
-        self.count_for_insertions(io.verb);
+        self.count_for_insertions(io);
         Next::Io
     }
 
@@ -306,8 +317,16 @@ impl PatternSource {
         }
         let inserted = &self.every[self.due.trailing_zeros() as usize];
         self.due &= self.due - 1;
-        let (verb, label, file) = (inserted.verb, inserted.label, self.files[self.file].handle);
+        let span = &mut self.files[self.file];
+        let (verb, label, file) = (inserted.verb, inserted.label, span.handle);
         *io = Io { verb, label, file, buffer: io.buffer, ..Io::default() };
+        if verb == Verb::SyncFileRange {
+            let (begin, end) = span.written;
+            (io.offset, io.bytes, io.other) = (begin, end - begin, u64::from(inserted.flags));
+        }
+        if verb.kind() == Kind::Sync {
+            span.written = (0, 0);
+        }
         true
     }
 
@@ -421,13 +440,21 @@ impl PatternSource {
     }
 
     #[inline(always)]
-    fn count_for_insertions(&mut self, verb: Verb) {
+    fn count_for_insertions(&mut self, io: &Io) {
         if !self.every.is_empty() {
-            self.count_each(verb);
+            self.count_each(io);
         }
     }
 
-    fn count_each(&mut self, verb: Verb) {
+    fn count_each(&mut self, io: &Io) {
+        let verb = io.verb;
+        if verb.kind() == Kind::Write && io.offset != AT_POSITION {
+            let (end, written) = (io.offset.saturating_add(io.bytes), &mut self.files[self.file].written);
+            *written = match *written {
+                (0, 0) => (io.offset, end),
+                (first, last) => (first.min(io.offset), last.max(end)),
+            };
+        }
         for (index, inserted) in self.every.iter_mut().enumerate() {
             let counts = inserted.verb.kind() != Kind::Sync || verb.kind() == Kind::Write;
             inserted.count += u64::from(counts);
@@ -569,6 +596,7 @@ fn span(
         reach: length,
         walks: Vec::new(),
         common: None,
+        written: (0, 0),
     };
     for (number, share) in shares.iter().enumerate() {
         let ground = ground(brief, pattern, share, &span);

@@ -101,6 +101,7 @@ impl Stand {
             memory: &memory,
             depth,
             number: 0,
+            seat: 0,
             seed: 7,
             pen: None,
             after: None,

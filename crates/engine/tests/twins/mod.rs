@@ -80,8 +80,16 @@ impl<E: Engine> Bench<E> {
         }
         let (files, memory) = (Files { handles }, Memory::new(depth, BUFFER).unwrap());
         let plan = iodyno_model::Plan::default();
-        let setup =
-            Setup { plan: &plan, job: &job, depth, files: &files, memory: &memory, seed: 1, worker: 0 };
+        let setup = Setup {
+            plan: &plan,
+            job: &job,
+            depth,
+            files: &files,
+            memory: &memory,
+            seed: 1,
+            worker: 0,
+            seat: 0,
+        };
         let engine = E::start(&setup).map_err(failed)?;
         Ok(Bench { engine, files, memory, flight: vec![Io::default(); depth as usize] })
     }

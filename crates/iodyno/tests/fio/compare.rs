@@ -108,7 +108,7 @@ pub fn streams(reference: &Said, candidate: &Said) -> Vec<Mismatch> {
 /// Names and sizes of what lies in the sandbox afterwards; of logs, whose size follows the times, the names.
 fn files(reference: &Run<'_>, candidate: &Run<'_>) -> Vec<Mismatch> {
     let listed = |run: &Run<'_>| {
-        let timed = |name: &str| name.ends_with("log") || name.ends_with("trace");
+        let timed = |name: &str| name.ends_with("log") || name.ends_with("trace") || name.ends_with("json");
         let entry = |(name, bytes): (String, u64)| {
             let bytes = if timed(&name) { 0 } else { bytes };
             format!("{name} {bytes}")
@@ -130,7 +130,8 @@ fn json(there: &Output, here: &Output) -> Vec<Mismatch> {
     let (Some(a), Some(b)) = (there.json.last(), here.json.last()) else {
         return vec![Mismatch::new("json", "one of the two printed none")];
     };
-    let lacks = layout::lacks(&layout::lines(a), &layout::lines(b));
+    let mut lacks = layout::lacks(&layout::lines(a), &layout::lines(b));
+    lacks.truncate(SHOWN);
     lacks.into_iter().map(|(path, what)| Mismatch::new("json", format!("{path} {what}"))).collect()
 }
 

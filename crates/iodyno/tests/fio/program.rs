@@ -59,6 +59,11 @@ impl Fio {
         }
     }
 
+    /// Whether it is iodyno's dialect, and not the original in its place.
+    pub fn is_ours(&self) -> bool {
+        !self.leading.is_empty()
+    }
+
     /// A command with these arguments.
     pub fn command<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Command {
         let mut command = Command::new(&self.program);

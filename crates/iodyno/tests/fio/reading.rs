@@ -49,7 +49,6 @@ const JOB_OPTIONS: &[(&str, Type)] = &[
     ("bs", Text),
     ("iodepth", Text),
     ("size", Text),
-    ("readwrite", Text),
     ("ramp_time", Text),
     ("runtime", Text),
 ];

@@ -36,6 +36,7 @@ fn measure(measure: &Measure) -> Option<String> {
     let mut say = |is: bool, text: String| words.extend(is.then_some(text));
     say(!measure.latency, "no latencies".into());
     say(measure.submission, "submission and completion apart".into());
+    say(measure.batches, "batch sizes".into());
     say(measure.each, "each worker".into());
     say(measure.row_ns > 0, format!("rows of {}", time(measure.row_ns)));
     if let Some(journal) = &measure.journal {

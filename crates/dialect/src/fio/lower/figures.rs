@@ -64,11 +64,9 @@ pub fn logs(ask: &Ask<'_>, first_number: u32) -> Logs {
         histogram_ms: ask.whole("log_hist_msec").unwrap_or(0).max(0) as u64,
         coarseness: ask.count("log_hist_coarseness").unwrap_or(0),
         window: match ask.text("log_window_value") {
-            Some("max") => Window::Most,
+            Some("max" | "1") => Window::Most,
             Some("both") => Window::Both,
-            Some(_) => Window::Average,
-            None if ask.flag("log_max_value", false) => Window::Most,
-            None => Window::Average,
+            _ => Window::Average,
         },
         offsets: ask.flag("log_offset", false),
         priorities: ask.flag("log_prio", false),
@@ -84,7 +82,7 @@ fn epoch(ask: &Ask<'_>) -> Epoch {
     let clock = ask.whole("log_alternate_epoch_clock_id").unwrap_or(0) as i32;
     match () {
         () if ask.flag("log_alternate_epoch", false) && clock != 0 => Epoch::Clock(clock),
-        () if ask.flag("log_alternate_epoch", false) || ask.flag("log_unix_epoch", false) => Epoch::Unix,
+        () if ask.flag("log_alternate_epoch", false) => Epoch::Unix,
         () => Epoch::Start,
     }
 }
@@ -106,6 +104,7 @@ pub fn measure(ask: &mut Ask<'_>, found: &Found, clones: u32) -> Measure {
     Measure {
         latency: slat || clat || lat || logs.latency.is_some(),
         submission: found.engine.asynchronous && (slat || clat),
+        batches: true,
         each: clones > 1 && !ask.flag("group_reporting", false),
         row_ns: figures.average_ms.0.min(figures.average_ms.1) * MS,
         journal: (journal != Journal::default()).then_some(journal),

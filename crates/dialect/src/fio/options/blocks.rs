@@ -2,7 +2,9 @@
 //!
 //! Refuses the preconditioning scheme of one maker's disks (sprandom): it needs to know the disk from inside.
 
-use super::{MOST, Reading, Row, decimals, flag, row, switch, tailed, text, triple, whole, word, words};
+use super::{
+    ENDLESS, MOST, Reading, Row, decimals, flag, row, switch, tailed, text, triple, whole, word, words,
+};
 use crate::option::Kind;
 
 const NOT_INSIDE: &str = "it models the inside of one maker's disks";
@@ -18,11 +20,11 @@ pub const ROWS: &[Row] = &[
     )
     .also(&["readwrite"])
     .or("read"),
-    triple("bs", "BYTES[,BYTES[,BYTES]]", 1, MOST, "size of an I/O: reads, writes, trims")
+    triple("bs", "BYTES[,BYTES[,BYTES]]", 1, ENDLESS, "size of an I/O: reads, writes, trims")
         .also(&["blocksize"])
         .or("4096")
         .below(1),
-    triple("ba", "BYTES[,BYTES[,BYTES]]", 1, MOST, "offsets are multiples of this")
+    triple("ba", "BYTES[,BYTES[,BYTES]]", 1, ENDLESS, "offsets are multiples of this")
         .also(&["blockalign"])
         .below(1),
     row("bsrange", Kind::Range, "LOW-HIGH[,…]", Reading::Ranges, "sizes between these, drawn evenly")
@@ -35,7 +37,8 @@ pub const ROWS: &[Row] = &[
         .below(1),
     flag("bs_is_seq_rand", "bs=A,B is for sequential and random I/O rather than reads and writes").below(1),
     flag("randrepeat", "the same random numbers in every run").also(&["allrandrepeat"]).or("1").below(1),
-    row("randseed", Kind::Whole(0, MOST), "N", Reading::Whole(0, MOST), "where random numbers begin")
+    row("randseed", Kind::Whole(0, ENDLESS), "N", Reading::Whole(0, ENDLESS), "where random numbers begin")
+        .bounded(false)
         .or("0x89")
         .below(1),
     switch("norandommap", "random blocks may come twice, and others never").below(1),

@@ -16,7 +16,7 @@ pub const ROWS: &[Row] = &[
     switch("hipri", "wait for completions by polling").of(&["io_uring", "pvsync2", "sg"]),
     whole("hipri_percentage", 0, 100, "how many I/Os are polled for").or("100").of(PV2),
     whole("uncached", 0, 1, "buffered, but leave no pages behind").of(&["io_uring", "pvsync2"]),
-    flag("nowait", "fail rather than wait").of(&["io_uring", "libaio", "pvsync2"]),
+    flag("nowait", "fail rather than wait").or("").of(&["io_uring", "libaio", "pvsync2"]),
     whole("cmdprio_percentage", 0, 100, "how many I/Os have the other priority").of(ASYNC),
     whole("cmdprio_class", 1, 3, "their class").of(ASYNC).below(1),
     whole("cmdprio", 0, 7, "their priority").of(ASYNC).below(1),
@@ -28,6 +28,10 @@ pub const ROWS: &[Row] = &[
     whole("sqthread_poll_cpu", 0, MOST, "where that thread runs").of(RING).below(1),
     whole("nonvectored", -1, MOST, "plain reads and writes rather than vectors of one").or("-1").of(RING),
     whole("force_async", 0, MOST, "every Nth I/O by a kernel worker").of(RING),
+    word("cmd_type", words::COMMANDS, "kind of command that is passed through")
+        .or("nvme")
+        .of(&["io_uring", "io_uring_cmd"])
+        .ignored("only ioengine=io_uring_cmd looks at it"),
     switch("userspace_reap", "read completions from memory without a system call").of(&["libaio"]),
     whole("thp", 0, 1, "transparent huge pages for the mapping").of(&["mmap"]),
     whole("cpuload", 0, 100, "percentage of the processor that is burnt").of(&["cpuio"]),
@@ -37,7 +41,7 @@ pub const ROWS: &[Row] = &[
     text("hostname", "HOST", "whom to connect to").of(&["net", "netsplice", "rdma", "nfs"]),
     whole("port", 1, 65535, "the port").of(&["net", "netsplice", "rdma"]),
     word("protocol", words::PROTOCOLS, "which protocol").also(&["proto"]).or("tcp").of(NET),
-    flag("nodelay", "TCP_NODELAY").of(NET),
+    flag("nodelay", "TCP_NODELAY").or("").of(NET),
     switch("listen", "wait for connections").of(NET),
     switch("pingpong", "answer each message").of(NET),
     text("interface", "ADDRESS", "the interface for multicast").of(NET),
@@ -65,13 +69,11 @@ const fn absent(row: Row, engines: &'static [&'static str]) -> Row {
 const GLUSTER: &[&str] = &["gfapi", "gfapi_async"];
 const CEPH: &[&str] = &["rbd", "rados"];
 const HTTP: &[&str] = &["http"];
-const CMD: &[&str] = &["io_uring_cmd"];
 const XNVME: &[&str] = &["xnvme"];
 const BLKIO: &[&str] = &["libblkio"];
 
 /// Options of engines that are not.
 pub const ABSENT: &[Row] = &[
-    absent(word("cmd_type", words::COMMANDS, "kind of command").or("nvme"), CMD),
     absent(path("donorname", "FILE", "the file that gives blocks"), &["e4defrag"]),
     absent(whole("inplace", 0, 1, "allocate while moving"), &["e4defrag"]),
     absent(text("volume", "NAME", "the volume"), GLUSTER),

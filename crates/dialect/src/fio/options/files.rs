@@ -28,7 +28,7 @@ pub const ROWS: &[Row] = &[
     tailed("file_service_type", words::SERVICES, "WORD[:N]", "which file is next; :N keeps it for N I/Os")
         .or("roundrobin")
         .below(1),
-    whole("openfiles", 0, MOST, "files open at the same time").below(1),
+    whole("openfiles", 0, MOST, "files open at the same time"),
     word("fallocate", words::PREALLOCATIONS, "how space is reserved when files are laid out").or("native"),
     word("fadvise_hint", words::HINTS, "what the kernel is told of the pattern").or("1"),
     whole("fsync", 0, MOST, "fsync after every N writes").or("0"),
@@ -49,7 +49,7 @@ pub const ROWS: &[Row] = &[
     flag("overwrite", "lay files out before they are written"),
     flag("invalidate", "drop a file's cached pages before the job").or("1"),
     word("sync", words::SYNCS, "whether each write is durable before it returns").or("none"),
-    word("write_hint", words::LIFETIMES, "how long the data is expected to live").or("none"),
+    word("write_hint", words::LIFETIMES, "how long the data is expected to live"),
     flag("create_serialize", "lay out the files of one job after the other's").or("1"),
     flag("create_fsync", "fsync a file that was laid out").or("1"),
     flag("create_on_open", "create files when they are opened, not before"),

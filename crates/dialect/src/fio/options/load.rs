@@ -2,7 +2,9 @@
 //!
 //! Refuses nothing by itself; the engines that cannot be had are refused by their names.
 
-use super::{MOST, Reading, Row, decimals, flag, micros, row, seconds, tailed, triple, whole, word, words};
+use super::{
+    ENDLESS, MOST, Reading, Row, decimals, flag, micros, row, seconds, tailed, triple, whole, word, words,
+};
 use crate::option::Kind;
 
 /// The engine and how many I/Os are in flight.
@@ -29,16 +31,16 @@ pub const ROWS: &[Row] = &[
     whole("rwmixwrite", 0, 100, "percentage of a mix that is writes").or("50"),
     whole("rwmixcycle", 0, MOST, "how often the mix was looked at, in ms")
         .refused("fio itself no longer has it", "leave it out: every I/O is drawn anew"),
-    micros("thinktime", "pause between I/Os").or("0"),
-    micros("thinktime_spin", "how much of the pause burns the processor").or("0").below(1),
+    micros("thinktime", "pause between I/Os").or("0").bounded(true),
+    micros("thinktime_spin", "how much of the pause burns the processor").or("0").below(1).bounded(true),
     whole("thinktime_blocks", 0, MOST, "I/Os between pauses").or("1").below(1),
     word("thinktime_blocks_type", words::THINK_SIDES, "which I/Os thinktime_blocks counts")
         .or("complete")
         .below(1),
-    seconds("thinktime_iotime", "time of I/O between pauses").or("0").below(1),
-    whole("thinkcycles", 0, MOST, "cycles of computing between I/Os").or("0"),
-    triple("rate", "BYTES[,BYTES[,BYTES]]", 0, MOST, "most bytes a second"),
-    triple("rate_min", "BYTES[,…]", 0, MOST, "fewest bytes a second, or the job ends")
+    seconds("thinktime_iotime", "time of I/O between pauses").or("0").below(1).bounded(true),
+    whole("thinkcycles", 0, MOST, "cycles of computing between I/Os").or("0").below(1),
+    triple("rate", "BYTES[,BYTES[,BYTES]]", 0, ENDLESS, "most bytes a second"),
+    triple("rate_min", "BYTES[,…]", 0, ENDLESS, "fewest bytes a second, or the job ends")
         .also(&["ratemin"])
         .below(1),
     word("rate_process", words::RATE_PROCESSES, "when I/Os are sent at a rate").or("linear").below(1),
@@ -46,7 +48,7 @@ pub const ROWS: &[Row] = &[
         .also(&["ratecycle"])
         .or("1000")
         .below(1),
-    flag("rate_ignore_thinktime", "pauses do not count against the rate").below(1),
+    flag("rate_ignore_thinktime", "pauses do not count against the rate").or("").below(1),
     triple("rate_iops", "N[,N[,N]]", 0, MOST, "most I/Os a second"),
     triple("rate_iops_min", "N[,N[,N]]", 0, MOST, "fewest I/Os a second, or the job ends").below(1),
     row(
@@ -55,7 +57,8 @@ pub const ROWS: &[Row] = &[
         "US[,US[,US]]",
         Reading::Latencies,
         "the job ends with an error when an I/O takes longer",
-    ),
+    )
+    .bounded(true),
     micros("latency_target", "find the depth that keeps this latency"),
     micros("latency_window", "over how long the target is judged"),
     decimals("latency_percentile", 0, 100, "percentage of I/Os that must keep the target").or("100"),

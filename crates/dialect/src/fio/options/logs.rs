@@ -29,7 +29,7 @@ pub const ROWS: &[Row] = &[
     text("log_compression_cpus", "CPUS", "where compressing is done")
         .below(1)
         .ignored("it is done at the end"),
-    flag("log_store_compressed", "leave logs compressed"),
-    flag("log_alternate_epoch", "times count from a clock's zero: 1970").also(&["log_unix_epoch"]),
-    whole("log_alternate_epoch_clock_id", 0, MOST, "which clock: clock_gettime's number").or("0"),
+    flag("log_store_compressed", "leave logs compressed").or(""),
+    flag("log_alternate_epoch", "times count from a clock's zero: 1970").also(&["log_unix_epoch"]).or(""),
+    whole("log_alternate_epoch_clock_id", 0, MOST, "which clock: clock_gettime's number"),
 ];

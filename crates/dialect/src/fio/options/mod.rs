@@ -40,6 +40,8 @@ pub struct Row {
     pub depth: usize,
     /// Whether it may stand without a value although it takes one.
     pub bare: bool,
+    /// Whether help shows its bounds; none: as its kind does.
+    pub bounded: Option<bool>,
 }
 
 /// How a value is read.
@@ -81,8 +83,11 @@ pub enum Reading {
     Words,
 }
 
+/// No upper bound but that of the original's own type, 32 bits.
+const MOST: i64 = u32::MAX as i64;
+
 /// No upper bound.
-const MOST: i64 = i64::MAX;
+const ENDLESS: i64 = i64::MAX;
 
 /// Options under one heading.
 type Group = (&'static str, &'static [Row]);
@@ -172,7 +177,14 @@ const fn row(
     reading: Reading,
     help: &'static str,
 ) -> Row {
-    Row { entry: Entry::new(name, kind, value, help), reading, engines: &[], depth: 0, bare: false }
+    Row {
+        entry: Entry::new(name, kind, value, help),
+        reading,
+        engines: &[],
+        depth: 0,
+        bare: false,
+        bounded: None,
+    }
 }
 
 /// Free text.
@@ -269,6 +281,12 @@ impl Row {
 
     const fn refused(mut self, why: &'static str, hint: &'static str) -> Row {
         self.entry = self.entry.refused(why, hint);
+        self
+    }
+
+    /// Help shows its bounds, or it does not.
+    const fn bounded(mut self, bounded: bool) -> Row {
+        self.bounded = Some(bounded);
         self
     }
 

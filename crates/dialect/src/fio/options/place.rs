@@ -2,19 +2,21 @@
 //!
 //! Refuses a GPU.
 
-use super::{MOST, Reading, Row, bytes, flag, path, row, switch, text, whole, word, words};
+use super::{ENDLESS, MOST, Reading, Row, bytes, flag, path, row, switch, text, whole, word, words};
 use crate::option::Kind;
 
 /// The rows.
 pub const ROWS: &[Row] = &[
-    bytes("lockmem", 0, MOST, "pin so much memory, so that less is left for caches").or("0"),
+    bytes("lockmem", 0, ENDLESS, "pin so much memory, so that less is left for caches")
+        .bounded(false)
+        .or("0"),
     whole("nice", -20, 19, "processor priority").or("0"),
     whole("prio", 0, 7, "I/O priority, 0 the highest"),
     whole("prioclass", 0, 3, "I/O class: 1 real time, 2 best effort, 3 idle"),
     whole("priohint", 0, 1023, "I/O hint beside the priority"),
     row("cpumask", Kind::Whole(0, MOST), "MASK", Reading::Whole(0, MOST), "processors, a bit each"),
     text("cpus_allowed", "CPUS", "processors: 0-3,8"),
-    word("cpus_allowed_policy", words::SHARINGS, "whether clones share them").or("shared").below(1),
+    word("cpus_allowed_policy", words::SHARINGS, "whether clones share them").below(1),
     text("numa_cpu_nodes", "NODES", "processors of these nodes"),
     text(
         "numa_mem_policy",

@@ -23,5 +23,5 @@ pub const ROWS: &[Row] = &[
     word("unified_rw_reporting", words::UNIFICATIONS, "whether directions are reported as one").or("none"),
     flag("block_error_percentiles", "a histogram of errors of trimmed blocks"),
     word("kb_base", words::KILOS, "what k is worth").or("1024"),
-    word("unit_base", words::UNITS, "bits or bytes in reports").or("0"),
+    word("unit_base", words::UNITS, "bits or bytes in reports"),
 ];

@@ -2,7 +2,7 @@
 //!
 //! Refuses nothing.
 
-use super::{MOST, Row, flag, text, whole, word, words};
+use super::{ENDLESS, MOST, Row, flag, text, whole, word, words};
 
 /// The rows.
 pub const ROWS: &[Row] = &[
@@ -16,24 +16,24 @@ pub const ROWS: &[Row] = &[
         .or("1024")
         .below(1)
         .ignored("fio itself ignores it since version 3.0"),
-    whole("verify_interval", 1, MOST, "a header every so many bytes").below(1),
-    whole("verify_offset", 1, MOST, "where in its interval the header lies").below(1),
+    whole("verify_interval", 80, MOST, "a header every so many bytes").below(1),
+    whole("verify_offset", 40, MOST, "where in its interval the header lies").below(1),
     text("verify_pattern", "PATTERN", "what buffers are filled with: 0xff, \"text\", 'file', %o").below(1),
     whole("verify_pattern_interval", 0, MOST, "a new pattern every so many bytes").below(1),
     flag("verify_fatal", "the first difference ends the job").below(1),
     flag("verify_dump", "write both blocks to files when they differ").below(1),
     whole("verify_async", 0, MOST, "threads that check beside the job").or("0").below(1),
     text("verify_async_cpus", "CPUS", "where those threads run").below(2),
-    whole("verify_backlog", 0, MOST, "check after so many writes").below(1),
+    whole("verify_backlog", 0, ENDLESS, "check after so many writes").bounded(false).below(1),
     whole("verify_backlog_batch", 0, MOST, "check so many at once").below(1),
-    flag("experimental_verify", "generate the I/Os again instead of remembering them").below(1),
-    flag("verify_state_load", "take up where an interrupted run stopped").below(1),
+    flag("experimental_verify", "generate the I/Os again instead of remembering them").or("").below(1),
+    flag("verify_state_load", "take up where an interrupted run stopped").or("").below(1),
     flag("verify_state_save", "remember where the run stopped").or("1").below(1),
     flag("verify_write_sequence", "check the number of the write as well").or("1").below(1),
     flag("verify_header_seed", "check the seed in the header as well").or("1").below(1),
     text("verify_policy", "WORD", "when blocks are checked").below(1),
     whole("trim_percentage", 0, 100, "percentage of written blocks that are trimmed").or("0").below(1),
     flag("trim_verify_zero", "trimmed blocks must read as zeros").or("1").below(2),
-    whole("trim_backlog", 0, MOST, "trim after so many writes").below(2),
+    whole("trim_backlog", 0, ENDLESS, "trim after so many writes").bounded(false).below(2),
     whole("trim_backlog_batch", 0, MOST, "trim so many at once").below(2),
 ];

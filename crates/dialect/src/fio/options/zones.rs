@@ -2,7 +2,7 @@
 //!
 //! Refuses the zones of zoned devices and data placement: both need hardware that is not known here.
 
-use super::{MOST, Reading, Row, amount, bytes, decimals, flag, row, text, whole, word, words};
+use super::{ENDLESS, Reading, Row, amount, bytes, decimals, flag, row, text, whole, word, words};
 use crate::option::Kind;
 
 const ZONED: &str = "zoned devices (host-aware or host-managed) are not driven";
@@ -13,9 +13,9 @@ const LEAVE: &str = "leave it out";
 /// The rows.
 pub const ROWS: &[Row] = &[
     word("zonemode", words::ZONE_MODES, "what zonesize, zonerange and zoneskip mean").or("none"),
-    bytes("zonesize", 0, MOST, "how much is done in each zone").or("0"),
-    bytes("zonecapacity", 0, MOST, "how much of each zone can be used").or("0").refused(ZONED, STRIDED),
-    bytes("zonerange", 0, MOST, "how large a zone is").or("0"),
+    bytes("zonesize", 0, ENDLESS, "how much is done in each zone").or("0").bounded(false),
+    bytes("zonecapacity", 0, ENDLESS, "how much of each zone can be used").or("0").refused(ZONED, STRIDED),
+    bytes("zonerange", 0, ENDLESS, "how large a zone is").or("0").bounded(false),
     amount("zoneskip", "gap between zones").or("0"),
     flag("read_beyond_wp", "read past what was written").refused(ZONED, STRIDED),
     whole("max_open_zones", 0, 4096, "zones open at the same time").or("0").refused(ZONED, STRIDED),

@@ -99,72 +99,21 @@ impl Bins {
     }
 }
 
-/// Whether `seen >= percent / 100 * total` in arithmetic of 64-bit mantissas: fio's `long double`.
+/// Whether `seen` is `percent` of `total` or more, in exact arithmetic: 99.9 is a little more than that in binary, so
+/// 999 of 1000 do not reach it, in fio neither.
 fn reaches(seen: u64, percent: f64, total: u64) -> bool {
-    if seen >= total {
+    if seen >= total || percent <= 0.0 {
         return true;
     }
-    let share = Extended::from(percent).over(100);
-    let rank = share.times(total);
-    rank.at_most(seen)
-}
-
-/// A positive number `mantissa × 2^exponent` with the mantissa's top bit set.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Extended {
-    mantissa: u64,
-    exponent: i32,
-}
-
-impl Extended {
-    fn from(number: f64) -> Self {
-        let bits = number.max(0.0).to_bits();
-        let (power, fraction) = ((bits >> 52) as i32, bits & ((1 << 52) - 1));
-        match power {
-            // A percentage as small as this is none.
-            0 => Extended { mantissa: 0, exponent: 0 },
-            _ => Extended { mantissa: (fraction | 1u64 << 52) << 11, exponent: power - 1075 - 11 },
-        }
-    }
-
-    /// Rounds to the nearest, ties to even; `rest`: something lies below the last bit.
-    fn rounded(number: u128, exponent: i32, rest: bool) -> Self {
-        if number == 0 {
-            return Extended { mantissa: 0, exponent: 0 };
-        }
-        let drop = 64 - number.leading_zeros() as i32;
-        if drop <= 0 {
-            return Extended { mantissa: (number << -drop) as u64, exponent: exponent + drop };
-        }
-        let (kept, half) = ((number >> drop) as u64, 1u128 << (drop - 1));
-        let dropped = number & ((1u128 << drop) - 1);
-        let up = dropped > half || (dropped == half && (rest || kept & 1 == 1));
-        match kept.checked_add(u64::from(up)) {
-            Some(mantissa) => Extended { mantissa, exponent: exponent + drop },
-            None => Extended { mantissa: 1 << 63, exponent: exponent + drop + 1 },
-        }
-    }
-
-    fn over(self, divisor: u64) -> Self {
-        let (number, divisor): (u128, u128) = (u128::from(self.mantissa) << 64, divisor.into());
-        Extended::rounded(number / divisor, self.exponent - 64, !number.is_multiple_of(divisor))
-    }
-
-    fn times(self, factor: u64) -> Self {
-        Extended::rounded(u128::from(self.mantissa) * u128::from(factor), self.exponent, false)
-    }
-
-    fn at_most(self, number: u64) -> bool {
-        match self.exponent {
-            64.. => self.mantissa == 0,
-            0..64 => u128::from(self.mantissa) << self.exponent <= u128::from(number),
-            -63..0 => {
-                let whole = self.mantissa >> -self.exponent;
-                let fraction = self.mantissa & ((1u64 << -self.exponent) - 1);
-                whole < number || (whole == number && fraction == 0)
-            }
-            _ => number > 0 || self.mantissa == 0,
-        }
+    let bits = percent.to_bits();
+    let power = (bits >> 52) as i32 - 1075;
+    let mantissa = u128::from((bits & ((1 << 52) - 1)) | 1 << 52);
+    let (seen, wanted) = (u128::from(seen) * 100, mantissa * u128::from(total));
+    match u32::try_from(-power) {
+        // So small a percentage is reached at once.
+        Ok(shift) if shift >= seen.leading_zeros() => seen > 0,
+        Ok(shift) => seen << shift >= wanted,
+        Err(_) => false,
     }
 }
 
@@ -199,13 +148,13 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_what_a_long_double_makes_of_it() {
-        // 99.9 is a little more than that in binary, and 64 bits tell it from 999 where 53 do not.
+    fn shares_are_exact() {
         assert!(!reaches(999, 99.9, 1000));
         assert!(reaches(1000, 99.9, 1000));
         assert!(reaches(1, 50.0, 2) && !reaches(0, 50.0, 2));
         assert!(reaches(9900, 99.0, 10_000) && !reaches(9899, 99.0, 10_000));
-        assert!(reaches(5, 0.0, 10) && reaches(0, 0.0, 10));
+        assert!(reaches(30, 30.0, 100) && reaches(27, 54.0, 50) && !reaches(1999, 99.95, 2000));
+        assert!(reaches(1, 1e-300, u64::MAX) && !reaches(u64::MAX - 1, 100.0, u64::MAX));
     }
 
     #[test]

@@ -85,8 +85,8 @@ fn reported(job: &Reported<'_>, group: Option<&Group<'_>>, steady: Option<&Stead
         text += &format!("     errors    : total={total}, first_error={first}/<{}>\n", words(first));
     }
     text += &target_line(job);
-    if let (Some(steady), Some(asked)) = (&job.steady, steady) {
-        text += &steady_line(job, steady, asked);
+    if let Some(asked) = steady {
+        text += &steady_line(job, &job.steady.clone().unwrap_or_default(), asked);
     }
     text
 }
@@ -125,7 +125,7 @@ fn direction_lines(direction: &Direction, name: &str, job: &Reported<'_>, group:
     if figures.latency_percentiles {
         text += &percentile_lines("lat", &direction.latency, job.view);
     }
-    text += &bandwidth_line(&direction.bandwidth, figures, unit, group);
+    text += &bandwidth_line(&direction.bandwidth, figures, group);
     text + &rate_line(&direction.rate)
 }
 
@@ -196,29 +196,23 @@ pub fn share_of_group(mean: f64, group: Option<u64>) -> f64 {
     }
 }
 
-fn bandwidth_line(samples: &Samples, figures: &Figures, unit: Unit, group: Option<u64>) -> String {
+fn bandwidth_line(samples: &Samples, figures: &Figures, group: Option<u64>) -> String {
     if samples.count == 0 {
         return String::new();
     }
-    let (bits, binary) = (unit == Unit::BitsPerSecond, figures.kb_base == 1024);
-    let names = match (bits, binary) {
-        (true, true) => ["Kibit", "Mibit"],
-        (true, false) => ["kbit", "Mibit"],
-        (false, true) => ["KiB", "MiB"],
-        (false, false) => ["kB", "MiB"],
-    };
-    let (times, thousand) = (if bits { 8 } else { 1 }, u64::from(figures.kb_base));
-    let mean = samples.mean * times as f64;
-    let large = mean > (thousand * thousand) as f64;
+    // In bytes, whatever the unit of the other rates; fio does the same.
+    let names = if figures.kb_base == 1024 { ["KiB", "MiB"] } else { ["kB", "MiB"] };
+    let thousand = u64::from(figures.kb_base);
+    let large = samples.mean > (thousand * thousand) as f64;
     let divisor = if large { thousand } else { 1 };
     format!(
         "   bw ({:>5}/s): min={:5}, max={:5}, per={:3.2}%, avg={:5.2}, stdev={:5.2}, samples={}\n",
         names[usize::from(large)],
-        samples.min * times / divisor,
-        samples.max * times / divisor,
+        samples.min / divisor,
+        samples.max / divisor,
         share_of_group(samples.mean, group),
-        mean / divisor as f64,
-        samples.deviation() * times as f64 / divisor as f64,
+        samples.mean / divisor as f64,
+        samples.deviation() / divisor as f64,
         samples.count
     )
 }

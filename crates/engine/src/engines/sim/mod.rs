@@ -241,6 +241,7 @@ mod tests {
             memory: &memory,
             seed: 1,
             worker: 0,
+            seat: 0,
         })
         .unwrap()
     }

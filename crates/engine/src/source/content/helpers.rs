@@ -61,7 +61,7 @@ impl Helpers {
         };
         let helpers = Helpers { tasks: Some(tasks), threads: (0..count).map(help).collect(), desk };
         drop(ready);
-        placed.iter().collect::<Result<(), Failure>>().map(|()| helpers)
+        placed.iter().take(count as usize).collect::<Result<(), Failure>>().map(|()| helpers)
     }
 
     /// Hands over a copy of a piece; whether somebody took it.

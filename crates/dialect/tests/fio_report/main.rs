@@ -1,0 +1,18 @@
+//! fio's handwriting: stored runs to exact text in `golden/fio/report/`, and beside the real fio where it is installed.
+//!
+//! A twin is a job that the real fio runs: its JSON becomes a record, and what we write of that record must read as
+//! what fio wrote, word for word, with the same numbers but for those that a histogram cannot give back.
+
+mod shapes;
+mod stage;
+mod twin;
+
+use testbed::{Case, Need};
+
+fn main() -> std::process::ExitCode {
+    let mut cases: Vec<Case> =
+        shapes::all().into_iter().map(|shape| Case::new(shape.title(), &[], move || shape.check())).collect();
+    let needs = [Need::Tool("fio"), Need::That(twin::version)];
+    cases.extend(twin::all().into_iter().map(|twin| Case::new(twin.title(), &needs, move || twin.check())));
+    testbed::run(cases)
+}

@@ -1,0 +1,412 @@
+//! Stored runs of many shapes, and the exact text of each: `IODYNO_BLESS=1` rewrites `golden/fio/report/`.
+
+use iodyno_dialect::fio::view::{Figures, Format, JobView, Style, Unified, View};
+use iodyno_model::pace::{Criterion, Steady};
+use iodyno_model::*;
+use testbed::Outcome;
+
+use crate::stage::{BEGAN_UNIX_NS, ended, histogram, plan, started, written};
+
+/// A stored run.
+pub struct Shape {
+    name: &'static str,
+    view: View,
+    events: Vec<Event>,
+}
+
+impl Shape {
+    /// What the test is called; `cargo xtask bless` finds it by its first word.
+    pub fn title(&self) -> String {
+        format!("golden_{}", self.name)
+    }
+
+    /// Compares with the golden file, or rewrites it.
+    pub fn check(self) -> Outcome {
+        let (out, err) = written(&self.view, &self.events);
+        let mut text = out;
+        if !err.is_empty() {
+            text += &format!("--- on standard error\n{err}");
+        }
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/fio/report");
+        let path = root.join(format!("{}.txt", self.name));
+        if std::env::var_os("IODYNO_BLESS").is_some_and(|value| value == "1") {
+            std::fs::create_dir_all(&root)?;
+            std::fs::write(&path, text)?;
+            return Ok(());
+        }
+        let expected = std::fs::read_to_string(&path).unwrap_or_default();
+        match expected == text {
+            true => Ok(()),
+            false => {
+                let wrong = text.lines().zip(expected.lines()).find(|(a, b)| a != b);
+                Err(format!("{} differs: {wrong:?}; IODYNO_BLESS=1 rewrites it", self.name).into())
+            }
+        }
+    }
+}
+
+/// So many latencies around a mean with a tail to the right, from no clock and no dice.
+fn spread(count: u64, mean_ns: f64) -> Histogram {
+    let value = |part: f64| (mean_ns * (0.85 - 0.15 * (1.0 - part).ln())).round() as u64;
+    let steps = count.min(200);
+    let bins: Vec<(u64, u64)> = (0..steps)
+        .map(|step| {
+            let upto = |step: u64| (count as f64 * step as f64 / steps as f64).round() as u64;
+            (value((step as f64 + 0.5) / steps as f64), upto(step + 1) - upto(step))
+        })
+        .collect();
+    let sum = bins.iter().map(|(value, count)| u128::from(*value) * u128::from(*count)).sum();
+    let ends = (bins.first().map_or(0, |bin| bin.0), bins.last().map_or(0, |bin| bin.0));
+    histogram(&bins, sum, ends)
+}
+
+fn line(verb: Verb, count: u64, block: u64, mean_ns: f64) -> Line {
+    let mut line = Line::empty(verb.name(), verb);
+    (line.operations, line.bytes, line.latency) = (count, count * block, spread(count, mean_ns));
+    line
+}
+
+/// A worker that ran so many ms.
+fn worker(pid: u32, ms: u64, lines: Vec<Line>) -> WorkerRecord {
+    let rows = ms / 500;
+    let mut series = Series { interval_ns: 500_000_000, rows: Vec::new() };
+    for row in 0..rows {
+        let mut counts = SeriesRow::default();
+        for line in &lines {
+            // Some rows have a little more than others.
+            let share = |count: u64| count / rows.max(1) * (100 + row % 3) / 100;
+            let (operations, bytes) = (share(line.operations), share(line.bytes));
+            match line.verb.kind() {
+                Kind::Read => (counts.reads, counts.read_bytes) = (operations, bytes),
+                Kind::Write => (counts.writes, counts.write_bytes) = (operations, bytes),
+                Kind::Trim => (counts.trims, counts.trim_bytes) = (operations, bytes),
+                _ => {}
+            }
+        }
+        series.rows.push(counts);
+    }
+    let all: u64 = lines.iter().map(|line| line.operations).sum();
+    let tally = Tally {
+        lines,
+        depths: vec![0, all],
+        submits: vec![0, all],
+        completes: vec![0, all],
+        last_done_ns: ms * 1_000_000,
+        series,
+        ..Tally::default()
+    };
+    WorkerRecord {
+        pid,
+        ended_ns: ms * 1_000_000,
+        user_ns: ms * 110_000,
+        system_ns: ms * 320_000,
+        switches: (all / 2, 7),
+        faults: (0, 14),
+        tally: Some(Box::new(tally)),
+        ..WorkerRecord::default()
+    }
+}
+
+fn job(name: &str, direction: &'static str) -> JobView {
+    JobView {
+        name: name.into(),
+        clones: 1,
+        direction,
+        blocks: Directed::same((4096, 4096)),
+        engine: "psync".into(),
+        depth: 1,
+        options: vec![("rw".into(), direction.into())],
+        ..JobView::default()
+    }
+}
+
+fn phase(index: usize, jobs: Vec<Vec<WorkerRecord>>) -> PhaseRecord {
+    let record = |workers: Vec<WorkerRecord>| {
+        let mut tally = Tally::default();
+        workers.iter().filter_map(|worker| worker.tally.as_deref()).for_each(|one| tally.merge(one));
+        let began_unix_ns = BEGAN_UNIX_NS + 1_000_000_000 * (index as u64 + 1);
+        JobRecord { workers, tally, began_unix_ns, ..JobRecord::default() }
+    };
+    let jobs: Vec<JobRecord> = jobs.into_iter().map(record).collect();
+    let elapsed_ns = jobs.iter().flat_map(|job| &job.workers).map(|worker| worker.ended_ns).max();
+    PhaseRecord { index, jobs, elapsed_ns: elapsed_ns.unwrap_or(0), ..PhaseRecord::default() }
+}
+
+fn disk(name: &str, requests: u64) -> DeviceActivity {
+    DeviceActivity {
+        device: name.into(),
+        reads: requests,
+        writes: requests / 2,
+        reads_merged: 3,
+        read_bytes: requests * 4096,
+        write_bytes: requests * 2048,
+        busy_ns: 1_800_000_000,
+        weighted_ns: 2_400_000_000,
+        interval_ns: 2_000_000_000,
+        read_ns: 1_500_000_000,
+        write_ns: 900_000_000,
+        ..DeviceActivity::default()
+    }
+}
+
+fn view(jobs: Vec<JobView>, formats: Vec<Format>) -> View {
+    View { jobs, style: Style { formats, version: "fio-3.42".into(), ..Style::default() }, ..View::default() }
+}
+
+fn shape(name: &'static str, view: View, phases: Vec<PhaseRecord>) -> Shape {
+    let plan = plan(&view, "/data/f");
+    let mut events = vec![started(&plan)];
+    events.extend(ended(phases, Vec::new(), None));
+    Shape { name, view, events }
+}
+
+fn mixed_worker() -> WorkerRecord {
+    let mut fsync = line(Verb::Fsync, 120, 0, 480_000.0);
+    fsync.bytes = 0;
+    worker(
+        4711,
+        2001,
+        vec![line(Verb::Read, 87_566, 4096, 77_230.0), line(Verb::Write, 87_313, 4096, 97_206.0), fsync],
+    )
+}
+
+fn in_every_format() -> Vec<Shape> {
+    let all = |name, formats, terse_version| {
+        let described = JobView { description: "a description".into(), ..job("rr", "randrw") };
+        let mut view = view(vec![described], formats);
+        view.style.terse_version = terse_version;
+        view.global = vec![("ioengine".into(), "psync".into())];
+        let mut phase = phase(0, vec![vec![mixed_worker()]]);
+        phase.sightings.push(Sighting::Device(disk("vda", 70_000)));
+        shape(name, view, vec![phase])
+    };
+    vec![
+        all("normal", vec![Format::Normal], 3),
+        all("terse-2", vec![Format::Terse], 2),
+        all("terse-3", vec![Format::Terse], 3),
+        all("terse-4", vec![Format::Terse], 4),
+        all("terse-5", vec![Format::Terse], 5),
+        all("json", vec![Format::Json], 3),
+        all("json-plus", vec![Format::JsonPlus], 3),
+        all("normal-terse-json", vec![Format::Normal, Format::Terse, Format::Json], 3),
+    ]
+}
+
+fn groups() -> Vec<Shape> {
+    let read = |pid, ms| worker(pid, ms, vec![line(Verb::Read, 10_000, 4096, 50_000.0)]);
+    let group = |clones| JobView { clones, group_reporting: true, threads: true, ..job("a", "read") };
+    let jobs = vec![
+        group(2),
+        JobView { job: 1, description: "second".into(), group_reporting: true, ..job("b", "write") },
+        JobView { phase: 1, group: 1, ..job("c", "trim") },
+    ];
+    let write = worker(12, 1500, vec![line(Verb::Write, 512, 1 << 20, 2_800_000.0)]);
+    let trim = worker(13, 400, vec![line(Verb::Trim, 1280, 65_536, 310_000.0)]);
+    let phases =
+        vec![phase(0, vec![vec![read(10, 2000), read(11, 1800)], vec![write]]), phase(1, vec![vec![trim]])];
+    let apart = vec![JobView { clones: 2, ..job("a", "read") }];
+    vec![
+        shape("groups", view(jobs, vec![Format::Normal]), phases),
+        shape(
+            "clones",
+            view(apart.clone(), vec![Format::Normal]),
+            vec![phase(0, vec![vec![read(10, 2000), read(11, 1800)]])],
+        ),
+        shape(
+            "clones-terse",
+            view(apart, vec![Format::Terse]),
+            vec![phase(0, vec![vec![read(10, 2000), read(11, 1800)]])],
+        ),
+    ]
+}
+
+fn units() -> Vec<Shape> {
+    let with = |name, change: fn(&mut Figures), formats: Vec<Format>| {
+        let mut figures = Figures::default();
+        change(&mut figures);
+        let jobs = vec![JobView { figures, asynchronous: true, depth: 32, ..job("u", "randrw") }];
+        let mut worker = mixed_worker();
+        if let Some(tally) = &mut worker.tally {
+            for line in tally.lines.iter_mut().take(2) {
+                (line.submission, line.completion) =
+                    (Some(spread(87_566, 3_500.0)), Some(spread(87_566, 73_700.0)));
+            }
+            tally.depths = vec![
+                0, 10, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                0, 0, 174_859,
+            ];
+        }
+        shape(name, view(jobs, formats), vec![phase(0, vec![vec![worker]])])
+    };
+    let normal = || vec![Format::Normal];
+    vec![
+        with("kb-base-1000", |figures| figures.kb_base = 1000, normal()),
+        with("bits", |figures| figures.unit_base = 1, normal()),
+        with("significant-figures", |figures| figures.significant_figures = 7, normal()),
+        with(
+            "all-percentiles",
+            |figures| {
+                figures.percentiles = vec![50.0, 99.0, 99.9999];
+                (figures.submission_percentiles, figures.latency_percentiles) = (true, true);
+            },
+            normal(),
+        ),
+        with(
+            "no-latencies",
+            |figures| {
+                figures.shown = (false, false, false);
+                (figures.completion_percentiles, figures.bandwidth) = (false, false);
+            },
+            normal(),
+        ),
+        with("mixed", |figures| figures.unified = Unified::Mixed, normal()),
+        with("both", |figures| figures.unified = Unified::Both, normal()),
+        with("mixed-terse", |figures| figures.unified = Unified::Mixed, vec![Format::Terse]),
+        with("both-terse", |figures| figures.unified = Unified::Both, vec![Format::Terse]),
+        with("mixed-json", |figures| figures.unified = Unified::Mixed, vec![Format::Json]),
+        with("both-json", |figures| figures.unified = Unified::Both, vec![Format::Json]),
+    ]
+}
+
+fn extremes() -> Vec<Shape> {
+    let one = |name, formats, lines, ms| {
+        shape(name, view(vec![job("x", "read")], formats), vec![phase(0, vec![vec![worker(9, ms, lines)]])])
+    };
+    let slow = || vec![line(Verb::Read, 40, 4096, 21_000_000_000.0)];
+    vec![
+        one("nothing", vec![Format::Normal], Vec::new(), 10),
+        one("nothing-terse", vec![Format::Terse], Vec::new(), 10),
+        one("one-io", vec![Format::Normal], vec![line(Verb::Read, 1, 512, 900.0)], 1),
+        one("nanoseconds", vec![Format::Normal], vec![line(Verb::Read, 5_000_000, 4096, 31.0)], 1000),
+        one("huge", vec![Format::Normal], vec![line(Verb::Read, 4_000_000_000, 1 << 22, 120.0)], 2000),
+        one("beyond-17-seconds", vec![Format::Normal], slow(), 840_000),
+        one("beyond-17-seconds-json", vec![Format::JsonPlus], slow(), 840_000),
+    ]
+}
+
+fn failed_worker(errno: i32, stage: Stage) -> WorkerRecord {
+    let mut failed = line(Verb::Write, 3, 4096, 8_000.0);
+    failed.failed = 1;
+    let mut worker = worker(9386, 1, vec![failed]);
+    let error = ErrorCount { verb: Verb::Write, errno, count: 1, first_offset: 12_288, first_target: 0 };
+    worker.fatal =
+        Some(Fatal { errno, stage, verb: Some(Verb::Write), target: Some(0), offset: 12_288, bytes: 4096 });
+    worker.failure = Some(format!("write failed: {}", std::io::Error::from_raw_os_error(errno.abs())));
+    if let Some(tally) = &mut worker.tally {
+        tally.errors.push(error);
+    }
+    worker
+}
+
+fn errors() -> Vec<Shape> {
+    let one = |name, formats: Vec<Format>, worker: WorkerRecord, counts_errors| {
+        let jobs = vec![JobView { counts_errors, ..job("er", "write") }];
+        shape(name, view(jobs, formats), vec![phase(0, vec![vec![worker]])])
+    };
+    let mut opened = failed_worker(2, Stage::Start);
+    opened.tally = Some(Box::default());
+    opened.ended_ns = 0;
+    let mut garbled = failed_worker(-1001, Stage::Run);
+    garbled.complaints = vec!["/data/f: 4,096 bytes at 12,288: bit flip".into()];
+    let mut forgiven = failed_worker(28, Stage::Run);
+    (forgiven.fatal, forgiven.failure) = (None, None);
+    vec![
+        one("error", vec![Format::Normal], failed_worker(28, Stage::Run), false),
+        one("error-json", vec![Format::Json], failed_worker(28, Stage::Run), false),
+        one("error-open", vec![Format::Normal], opened, false),
+        one("error-verify", vec![Format::Normal], garbled, false),
+        one("errors-counted", vec![Format::Normal], forgiven.clone(), true),
+        one("errors-counted-terse", vec![Format::Terse], forgiven.clone(), true),
+        one("errors-counted-json", vec![Format::Json], forgiven, true),
+    ]
+}
+
+fn courses() -> Vec<Shape> {
+    let simple = || view(vec![job("si", "randrw")], vec![Format::Normal]);
+    let ends = |view: View, stopped_by: Option<i32>, before: Vec<Event>, findings: Vec<Finding>| {
+        let plan = plan(&view, "/data/f");
+        let mut events = vec![started(&plan)];
+        events.extend(before);
+        events.extend(ended(vec![phase(0, vec![vec![mixed_worker()]])], findings, stopped_by));
+        (view, events)
+    };
+    let interim = |ms| {
+        let lines =
+            vec![line(Verb::Read, ms * 40, 4096, 77_000.0), line(Verb::Write, ms * 40, 4096, 90_000.0)];
+        Event::Interim(Box::new(phase(0, vec![vec![worker(4711, ms, lines)]])))
+    };
+    let laid = |done_bytes| Event::Preparing { target: "data".into(), done_bytes, total_bytes: 16 << 20 };
+    let finding = Finding {
+        code: 1,
+        severity: Severity::Invalid,
+        phase: String::new(),
+        job: Some("si".into()),
+        sentence: "the page cache answered".into(),
+        figures: vec![Figure::new("from the device", 0.0, "%")],
+        advice: "direct=1".into(),
+    };
+    let mut json = simple();
+    json.style.formats = vec![Format::Json];
+    let shape = |name, (view, events): (View, Vec<Event>)| Shape { name, view, events };
+    vec![
+        shape("laid-out", ends(simple(), None, vec![laid(0), laid(16 << 20)], Vec::new())),
+        shape("interrupted", ends(simple(), Some(2), Vec::new(), Vec::new())),
+        shape("interrupted-json", ends(json.clone(), Some(2), Vec::new(), Vec::new())),
+        shape("interim", ends(simple(), None, vec![interim(1000), interim(1500)], Vec::new())),
+        shape("findings-json", ends(json, None, Vec::new(), vec![finding])),
+    ]
+}
+
+fn searches() -> Vec<Shape> {
+    let steady = |name, formats| {
+        let view = view(vec![job("ss", "read")], formats);
+        let mut plan = plan(&view, "/data/f");
+        plan.phases[0].jobs[0].limit.steady = Some(Steady {
+            criterion: Criterion::Operations,
+            slope: true,
+            limit: 20.0,
+            percent: true,
+            window_ns: 2_000_000_000,
+            ramp_ns: 0,
+            interval_ns: 1_000_000_000,
+        });
+        let mut worker = worker(5, 2000, vec![line(Verb::Read, 1744, 4096, 1_100_000.0)]);
+        worker.steady = Some(SteadyRecord {
+            attained: true,
+            found: Some(0.688_073),
+            slope: 6.0,
+            operations: vec![869.0, 875.0],
+            bytes: vec![3_562_139.0, 3_584_000.0],
+            ..SteadyRecord::default()
+        });
+        let mut events = vec![started(&plan)];
+        events.extend(ended(vec![phase(0, vec![vec![worker]])], Vec::new(), None));
+        Shape { name, view, events }
+    };
+    let mut found = mixed_worker();
+    found.found_depth = Some(FoundDepth { depth: 11, per_second: 43_000.0 });
+    let target =
+        JobView { latency_target: (10_000_000, 500_000_000, 99.0), depth: 16, ..job("lt", "randrw") };
+    let mut rated = mixed_worker();
+    if let Some(tally) = &mut rated.tally {
+        tally.lines[0].service = Some(spread(87_566, 60_000.0));
+    }
+    let mut made = phase(0, vec![vec![mixed_worker()]]);
+    let beneath = vec![disk("sda", 10_000), disk("sdb", 12_000)];
+    made.sightings.push(Sighting::Device(DeviceActivity { beneath, ..disk("dm-0", 22_000) }));
+    let simple = |formats| view(vec![job("x", "randrw")], formats);
+    vec![
+        steady("steady", vec![Format::Normal]),
+        steady("steady-json", vec![Format::Json]),
+        shape("latency-target", view(vec![target], vec![Format::Normal]), vec![phase(0, vec![vec![found]])]),
+        shape("rated-json", simple(vec![Format::Json]), vec![phase(0, vec![vec![rated]])]),
+        shape("disks", simple(vec![Format::Normal]), vec![made.clone()]),
+        shape("disks-json", simple(vec![Format::Json]), vec![made]),
+    ]
+}
+
+/// All of them.
+pub fn all() -> Vec<Shape> {
+    let sets = [in_every_format(), groups(), units(), extremes(), errors(), courses(), searches()];
+    sets.into_iter().flatten().collect()
+}

@@ -1,0 +1,270 @@
+//! The kinds of memory that buffers may be asked to lie in: the heap, mappings of nothing or of a file, System V
+//! segments, each but the first also of huge pages. What cannot be had is refused with what would help.
+
+use std::alloc::{Layout, alloc_zeroed};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr::NonNull;
+
+use iodyno_model::{BufferKind, Buffers};
+
+use super::{Mapping, Release, errno};
+use crate::failure::Failure;
+
+/// What buffers are aligned to unless something else was asked for.
+pub const PAGE_BYTES: usize = 4096;
+
+impl Mapping {
+    /// Memory of the kind that a job wants.
+    pub(super) fn of(bytes: usize, wanted: &Buffers) -> Result<Mapping, Failure> {
+        let huge = if wanted.huge_pages { huge_page_bytes(wanted)? } else { 0 };
+        let bytes = if huge > 0 { bytes.next_multiple_of(huge) } else { bytes };
+        let had = match wanted.kind {
+            BufferKind::Heap => heap(bytes),
+            BufferKind::Segment => segment(bytes, huge),
+            BufferKind::Mapping => mapped(bytes, huge, libc::MAP_PRIVATE, wanted.file.as_deref())?,
+            BufferKind::SharedMapping => mapped(bytes, huge, libc::MAP_SHARED, wanted.file.as_deref())?,
+        };
+        had.map_err(|number| match huge {
+            0 => Failure::call("memory for buffers", number)
+                .hint("the buffers of all workers do not fit memory: lower depth or block"),
+            _ => no_huge_pages(bytes, huge, number),
+        })
+    }
+}
+
+fn no_huge_pages(bytes: usize, huge: usize, number: i32) -> Failure {
+    let (count, kib) = (bytes.div_ceil(huge), huge / 1024);
+    let message = format!("{count} huge pages of {kib} KiB are not to be had");
+    match number {
+        libc::ENOMEM | libc::EINVAL | libc::EPERM => Failure::new(message).hint(format!(
+            "reserve them: echo {count} > /sys/kernel/mm/hugepages/hugepages-{kib}kB/nr_hugepages"
+        )),
+        number => Failure::call(&message, number),
+    }
+}
+
+fn heap(bytes: usize) -> Result<Mapping, i32> {
+    let layout = Layout::from_size_align(bytes.max(1), PAGE_BYTES).map_err(|_| libc::ENOMEM)?;
+    // SAFETY: the layout is not empty.
+    let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(libc::ENOMEM)?;
+    Ok(Mapping { start, bytes, release: Release::Free(layout) })
+}
+
+/// A segment that is marked for removal at once, so that it never outlives its users.
+fn segment(bytes: usize, huge: usize) -> Result<Mapping, i32> {
+    let flags = libc::IPC_CREAT | 0o600 | if huge > 0 { segment_of_huge(huge) } else { 0 };
+    // SAFETY: the calls take no memory of ours; the address is of the kernel's choice.
+    let start = unsafe {
+        let id = libc::shmget(libc::IPC_PRIVATE, bytes, flags);
+        if id < 0 {
+            return Err(errno());
+        }
+        let start = libc::shmat(id, std::ptr::null(), 0);
+        let number = errno();
+        libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut());
+        if start as isize == -1 {
+            return Err(number);
+        }
+        start
+    };
+    let start = NonNull::new(start.cast()).ok_or(libc::ENOMEM)?;
+    Ok(Mapping { start, bytes, release: Release::Detach })
+}
+
+/// A mapping of nothing, or of a file that is made where it is missing and is gone again afterwards.
+fn mapped(
+    bytes: usize,
+    huge: usize,
+    flags: libc::c_int,
+    file: Option<&str>,
+) -> Result<Result<Mapping, i32>, Failure> {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let opened = file.map(|path| backing(path, bytes)).transpose()?;
+    // A file of a huge page file system has huge pages without being asked.
+    let flags = match &opened {
+        Some(_) => flags,
+        None => flags | libc::MAP_ANON | if huge > 0 { mapping_of_huge(huge) } else { 0 },
+    };
+    let fd = opened.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+    // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes.max(1), access, flags, fd, 0) };
+    if start == libc::MAP_FAILED {
+        return Ok(Err(errno()));
+    }
+    let release = Release::Unmap;
+    Ok(NonNull::new(start.cast())
+        .map(|start| Mapping { start, bytes: bytes.max(1), release })
+        .ok_or(libc::ENOMEM))
+}
+
+/// The file behind a mapping, long enough. The mapping keeps what lies in it when the name is gone.
+fn backing(path: &str, bytes: usize) -> Result<OwnedFd, Failure> {
+    let told = |error: std::io::Error| {
+        Failure::new(format!("{path}: {error}")).hint("name a file that can be made and mapped")
+    };
+    let exists = std::path::Path::new(path).exists();
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.read(true).write(true).create(true).truncate(false).open(path).map_err(told)?;
+    if file.metadata().map_err(told)?.len() < bytes as u64 {
+        file.set_len(bytes as u64).map_err(told)?;
+    }
+    if !exists {
+        std::fs::remove_file(path).map_err(told)?;
+    }
+    Ok(file.into())
+}
+
+/// Memory that is kept from everybody else while it lives.
+#[derive(Debug)]
+pub struct Ballast(#[allow(dead_code)] Option<Mapping>);
+
+impl Ballast {
+    /// So many locked bytes.
+    ///
+    /// # Errors
+    /// More than the machine has, or more than the limits allow.
+    pub fn new(bytes: u64) -> Result<Self, Failure> {
+        if bytes == 0 {
+            return Ok(Ballast(None));
+        }
+        // SAFETY: the calls take no pointers.
+        let (pages, page) =
+            unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+        let memory = u64::try_from(pages).unwrap_or(0) * u64::try_from(page).unwrap_or(0);
+        if memory > 0 && bytes >= memory {
+            let message = format!("{bytes} bytes of locked memory are more than this machine has ({memory})");
+            return Err(Failure::new(message).hint("lock less"));
+        }
+        let refused = |number| {
+            Failure::call("mlock", number).hint("lock less, or raise the limit of locked memory (ulimit -l)")
+        };
+        let mapping = Mapping::private(bytes as usize).map_err(refused)?;
+        // SAFETY: the range is mapped.
+        match unsafe { libc::mlock(mapping.start().cast(), mapping.bytes()) } {
+            0 => Ok(Ballast(Some(mapping))),
+            _ => Err(refused(errno())),
+        }
+    }
+}
+
+/// How long a huge page is: as asked for, or the system's default.
+#[cfg(target_os = "linux")]
+fn huge_page_bytes(wanted: &Buffers) -> Result<usize, Failure> {
+    if wanted.huge_page_bytes > 0 {
+        let bytes = usize::try_from(wanted.huge_page_bytes).unwrap_or(usize::MAX);
+        let known =
+            std::path::Path::new(&format!("/sys/kernel/mm/hugepages/hugepages-{}kB", bytes / 1024)).exists();
+        return match known {
+            true => Ok(bytes),
+            false => Err(Failure::new(format!("this system has no huge pages of {bytes} bytes"))
+                .hint("ls /sys/kernel/mm/hugepages shows which it has")),
+        };
+    }
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("Hugepagesize:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
+    kib.map(|kib| kib * 1024)
+        .ok_or_else(|| Failure::new("this kernel has no huge pages").hint("leave huge pages out"))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn huge_page_bytes(_wanted: &Buffers) -> Result<usize, Failure> {
+    Err(Failure::new("huge pages are a Linux option here").hint("leave them out"))
+}
+
+#[cfg(target_os = "linux")]
+fn mapping_of_huge(bytes: usize) -> libc::c_int {
+    libc::MAP_HUGETLB | (bytes.trailing_zeros() as libc::c_int) << libc::MAP_HUGE_SHIFT
+}
+
+#[cfg(not(target_os = "linux"))]
+fn mapping_of_huge(_bytes: usize) -> libc::c_int {
+    0
+}
+
+#[cfg(target_os = "linux")]
+fn segment_of_huge(bytes: usize) -> libc::c_int {
+    libc::SHM_HUGETLB | (bytes.trailing_zeros() as libc::c_int) << libc::MAP_HUGE_SHIFT
+}
+
+#[cfg(not(target_os = "linux"))]
+fn segment_of_huge(_bytes: usize) -> libc::c_int {
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Memory;
+
+    fn of(kind: BufferKind) -> Buffers {
+        Buffers { kind, ..Buffers::default() }
+    }
+
+    #[test]
+    fn every_kind_holds_what_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pages");
+        let file = Some(path.display().to_string());
+        let kinds = [
+            of(BufferKind::Mapping),
+            of(BufferKind::Heap),
+            of(BufferKind::SharedMapping),
+            of(BufferKind::Segment),
+            Buffers { file: file.clone(), ..of(BufferKind::Mapping) },
+            Buffers { file, ..of(BufferKind::SharedMapping) },
+        ];
+        for wanted in kinds {
+            let memory = Memory::of(3, 10_000, &wanted).unwrap();
+            for slot in 0..3 {
+                // SAFETY: the buffers are ours, and so long.
+                let buffer = unsafe { std::slice::from_raw_parts_mut(memory.buffer(slot), 10_000) };
+                assert!(buffer.iter().all(|byte| *byte == 0), "{wanted:?}");
+                buffer.fill(slot as u8 + 1);
+            }
+            // SAFETY: as above.
+            let ends = (0..3).map(|slot| unsafe { *memory.buffer(slot).add(9_999) });
+            assert_eq!(ends.collect::<Vec<_>>(), [1, 2, 3], "{wanted:?}");
+            assert!(!path.exists());
+        }
+    }
+
+    #[test]
+    fn buffers_are_aligned_as_asked_and_no_better() {
+        for align in [0usize, 512, 1024, 4096, 65536] {
+            let wanted = Buffers { align_bytes: align as u64, ..Buffers::default() };
+            let memory = Memory::of(4, 4096, &wanted).unwrap();
+            for slot in 0..4 {
+                let at = memory.buffer(slot) as usize;
+                let expected = if align == 0 { PAGE_BYTES } else { align };
+                assert_eq!(at % expected, 0, "{align}");
+                assert!(align == 0 || align >= PAGE_BYTES || at % PAGE_BYTES == align, "{align}");
+            }
+            let (start, bytes) = memory.whole();
+            // SAFETY: all of it is ours.
+            unsafe { start.write_bytes(7, bytes) };
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn missing_huge_pages_are_told() {
+        for kind in [BufferKind::Mapping, BufferKind::SharedMapping, BufferKind::Segment] {
+            // More than anybody reserves.
+            let wanted = Buffers { huge_pages: true, ..of(kind) };
+            let failure = Memory::of(1, 1 << 45, &wanted).err().unwrap();
+            assert!(failure.message.contains("huge pages") && failure.hint.is_some(), "{}", failure.message);
+        }
+        let odd = Buffers { huge_pages: true, huge_page_bytes: 12345, ..Buffers::default() };
+        assert!(Memory::of(1, 1, &odd).err().unwrap().message.contains("12345"));
+    }
+
+    #[test]
+    fn ballast_is_locked_or_refused() {
+        assert!(Ballast::new(u64::MAX >> 1).is_err());
+        // Limits differ; either way nothing breaks.
+        if let Err(failure) = Ballast::new(65536) {
+            assert!(failure.hint.is_some());
+        }
+    }
+}

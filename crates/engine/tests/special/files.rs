@@ -1,0 +1,125 @@
+//! Names, lengths and space.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use iodyno_model::{Extent, FileLock, Kind, TargetKind, Verb};
+use libtest_mimic::Trial;
+
+use crate::plans::{job, plan, refused, set, tallies, target};
+use crate::{Outcome, holds};
+
+pub fn trials() -> Vec<Trial> {
+    let mut trials = vec![
+        Trial::test("names: made, asked for and removed", names_come_and_go),
+        Trial::test("names: a foreign verb is refused", a_foreign_verb_is_refused),
+        Trial::test("turns: operations wait for the lock", operations_wait_for_the_lock),
+        Trial::test("ftruncate: lengths follow offsets", lengths_follow_offsets),
+    ];
+    #[cfg(target_os = "linux")]
+    trials.push(Trial::test("falloc: space comes and goes", space_comes_and_goes));
+    trials
+}
+
+fn entries(folder: &Path) -> usize {
+    std::fs::read_dir(folder).map_or(0, Iterator::count)
+}
+
+fn names_come_and_go() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let root = folder.path().display().to_string();
+    let steps = [
+        ("filecreate", Verb::Create, false, &[][..], 7),
+        ("filestat", Verb::Stat, false, &[], 7),
+        ("filestat", Verb::Stat, false, &["stat_type=lstat"], 7),
+        ("filestat", Verb::Stat, false, &["stat_type=statx"], 7),
+        ("filecreate", Verb::Create, false, &[], 7),
+        ("filedelete", Verb::Unlink, false, &[], 0),
+        ("dircreate", Verb::Mkdir, true, &[], 7),
+        ("dirstat", Verb::Stat, true, &["stat_type=statx"], 7),
+        ("dirdelete", Verb::Rmdir, true, &[], 0),
+    ];
+    for (engine, verb, directories, settings, left) in steps {
+        let plan =
+            plan(vec![target("set", set(&root, 7, directories))], vec![job(engine, settings, 0, verb, 4096)]);
+        let tally = tallies(&plan)?.remove(0);
+        let counts = (tally.operations(Kind::Metadata), tally.failed(), entries(folder.path()));
+        holds(counts == (7, 0, left), format!("{engine} {settings:?}: {counts:?}, {left} left expected"))?;
+    }
+    Ok(())
+}
+
+fn a_foreign_verb_is_refused() -> Outcome {
+    let plan =
+        plan(vec![target("set", set("/nowhere", 1, false))], vec![job("filestat", &[], 0, Verb::Unlink, 1)]);
+    let wrong = refused(&plan)?;
+    holds(wrong.contains("`unlink`"), wrong)
+}
+
+fn on_file(path: &Path, bytes: u64, create: bool) -> iodyno_model::Target {
+    let kind = TargetKind::File { path: path.display().to_string(), size: Extent::Bytes(bytes) };
+    let mut target = target("file", kind);
+    target.open.create = create;
+    target
+}
+
+fn lengths_follow_offsets() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("f");
+    let tally =
+        tallies(&plan(vec![on_file(&path, 16384, true)], vec![job("ftruncate", &[], 0, Verb::Write, 4096)]))?;
+    let counts =
+        (tally[0].operations(Kind::Write), tally[0].bytes(Kind::Write), std::fs::metadata(&path)?.len());
+    holds(counts == (4, 16384, 12288), format!("{counts:?}"))
+}
+
+/// All that is to be done is done, and a lock that somebody else holds is waited for.
+fn operations_wait_for_the_lock() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("f");
+    std::fs::write(&path, vec![0; 65536])?;
+    for (lock, engine) in [(FileLock::Exclusive, "psync"), (FileLock::ReadWrite, "sync")] {
+        let mut file = on_file(&path, 65536, false);
+        file.open.lock = lock;
+        let (mut writers, mut readers) =
+            (job(engine, &[], 0, Verb::Write, 65536), job(engine, &[], 0, Verb::Read, 65536));
+        (writers.workers, readers.workers) = (2, 2);
+        writers.limit.operations = Some(50);
+        readers.limit.operations = Some(50);
+        (writers.name, readers.name) = ("writers".into(), "readers".into());
+        let tally = tallies(&plan(vec![file], vec![writers, readers]))?;
+        let counts = (tally[0].operations(Kind::Write), tally[1].operations(Kind::Read));
+        holds(counts == (100, 100), format!("{counts:?}"))?;
+    }
+    let mut file = on_file(&path, 65536, false);
+    file.open.lock = FileLock::Exclusive;
+    // Somebody else holds the lock: nothing is read before it is given back.
+    let other = std::fs::File::open(&path)?;
+    other.lock()?;
+    let holder = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        other.unlock()
+    });
+    let mut read = job("psync", &[], 0, Verb::Read, 65536);
+    read.limit.operations = Some(1);
+    let tally = tallies(&plan(vec![file], vec![read]))?;
+    holder.join().map_err(|_| "the holder panicked")??;
+    holds(tally[0].latency(Kind::Read).min > 10_000_000, format!("{} ns", tally[0].latency(Kind::Read).min))
+}
+
+#[cfg(target_os = "linux")]
+fn space_comes_and_goes() -> Outcome {
+    // Beside the build: a temporary directory may lie on a file system that cannot reserve.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+    let path = folder.path().join("f");
+    let mut seen = Vec::new();
+    for verb in [Verb::Read, Verb::Write, Verb::Trim] {
+        let plan = plan(vec![on_file(&path, 1 << 20, true)], vec![job("falloc", &[], 0, verb, 65536)]);
+        let tally = tallies(&plan)?;
+        let about = std::fs::metadata(&path)?;
+        seen.push((tally[0].bytes(verb.kind()), about.len(), about.blocks() * 512 >= 1 << 20));
+    }
+    // Reserved behind the end; the same with a length; the length stays, the space is gone.
+    let expected = [(1 << 20, 0, true), (1 << 20, 1 << 20, true), (1 << 20, 1 << 20, false)];
+    holds(seen == expected, format!("{seen:?}"))
+}

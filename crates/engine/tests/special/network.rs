@@ -1,0 +1,249 @@
+//! Bytes over the loopback interface: both sides ours, and one of them fio's.
+
+use std::net::{TcpListener, UdpSocket};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use iodyno_model::{Job, Kind, Plan, TargetKind, Verb};
+use libtest_mimic::{Failed, Trial};
+
+use crate::plans::{in_processes, job, plan, refused, tallies, target};
+use crate::{Outcome, holds};
+
+const BLOCK: u64 = 2000;
+/// So few that datagrams find room while their reader sleeps.
+const BLOCKS: u64 = 20;
+
+pub fn trials() -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for transport in ["tcp", "tcp6", "udp", "udp6", "unix", "vsock"] {
+        let missing = missing(transport);
+        if let Some(reason) = &missing {
+            println!("skipped: {transport}: {reason}");
+        }
+        for engine in ["net", "netsplice"] {
+            if engine == "netsplice" && transport.starts_with("udp") {
+                continue;
+            }
+            for settings in [&[][..], &["pingpong"]] {
+                let name = format!("{engine}: {transport} {settings:?}");
+                let run = move || both_sides_count_alike(engine, transport, settings);
+                trials.push(Trial::test(name, run).with_ignored_flag(missing.is_some()));
+            }
+        }
+    }
+    trials.push(Trial::test("net: each worker its port", each_worker_its_port));
+    trials.push(Trial::test("net: a reader ends with the writer", a_reader_ends_with_the_writer));
+    trials.push(Trial::test("net: time ends a silent wait", time_ends_a_silent_wait));
+    trials.push(Trial::test("net: files cannot be sent to", files_cannot_be_sent_to));
+    let fio = Command::new("fio").arg("--version").stdout(Stdio::null()).status().is_ok();
+    if !fio {
+        println!("skipped: net and fio: fio is not installed");
+    }
+    for transport in ["tcp", "udp", "unix"] {
+        for pingpong in [false, true] {
+            let with = if pingpong { ", pingpong" } else { "" };
+            let reads = move || fio_sends(transport, pingpong);
+            let writes = move || fio_receives(transport, pingpong);
+            let trial = Trial::test(format!("net: fio sends by {transport}{with}"), reads);
+            trials.push(trial.with_ignored_flag(!fio));
+            let trial = Trial::test(format!("net: fio receives by {transport}{with}"), writes);
+            trials.push(trial.with_ignored_flag(!fio));
+        }
+    }
+    trials
+}
+
+/// Why a transport cannot be had here.
+fn missing(transport: &str) -> Option<String> {
+    match transport {
+        "tcp6" | "udp6" => TcpListener::bind("[::1]:0").err().map(|error| error.to_string()),
+        "vsock" => (!Path::new("/sys/module/vsock_loopback").exists()).then(|| "no vsock loopback".into()),
+        _ => None,
+    }
+}
+
+/// A place that nobody uses: the address to wait at, and the one to connect to.
+fn place(transport: &str, folder: &Path) -> Result<(String, String), Failed> {
+    Ok(match transport {
+        "unix" => {
+            let path = folder.join("socket").display().to_string();
+            (path.clone(), path)
+        }
+        "vsock" => (":7411".into(), "1:7411".into()),
+        "tcp6" | "udp6" => {
+            let port = free_port("[::1]:0")?;
+            (format!(":{port}"), format!("::1:{port}"))
+        }
+        _ => {
+            let port = free_port("127.0.0.1:0")?;
+            (format!(":{port}"), format!("127.0.0.1:{port}"))
+        }
+    })
+}
+
+/// A port that neither TCP nor UDP uses.
+fn free_port(address: &str) -> Result<u16, Failed> {
+    for _ in 0..100 {
+        let tcp = TcpListener::bind(address)?;
+        let port = tcp.local_addr()?.port();
+        if UdpSocket::bind((tcp.local_addr()?.ip(), port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    Err("no free port".into())
+}
+
+fn endpoint(transport: &str, address: &str, listen: bool) -> TargetKind {
+    TargetKind::Endpoint { transport: transport.into(), address: address.into(), listen }
+}
+
+fn limited(mut job: Job, blocks: u64) -> Job {
+    job.limit.bytes = Some(blocks * BLOCK);
+    job
+}
+
+fn both(engine: &str, transport: &str, settings: &[&str], place: &(String, String)) -> Plan {
+    let targets = vec![
+        target("here", endpoint(transport, &place.0, true)),
+        target("there", endpoint(transport, &place.1, false)),
+    ];
+    let mut reader = limited(job(engine, settings, 0, Verb::Read, BLOCK), BLOCKS);
+    let mut writer = limited(job(engine, settings, 1, Verb::Write, BLOCK), BLOCKS);
+    (reader.name, writer.name) = ("reader".into(), "writer".into());
+    plan(targets, vec![reader, writer])
+}
+
+fn both_sides_count_alike(engine: &str, transport: &str, settings: &[&str]) -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let plan = both(engine, transport, settings, &place(transport, folder.path())?);
+    let tally = tallies(&plan)?;
+    let read = (tally[0].operations(Kind::Read), tally[0].bytes(Kind::Read));
+    let written = (tally[1].operations(Kind::Write), tally[1].bytes(Kind::Write));
+    let all = (BLOCKS, BLOCKS * BLOCK);
+    holds(read == all && written == all, format!("read {read:?}, written {written:?}, of {all:?}"))
+}
+
+fn each_worker_its_port() -> Outcome {
+    let mut plan = both("net", "tcp", &["port_each", "nodelay"], &place("tcp", Path::new("/"))?);
+    for job in &mut plan.phases[0].jobs {
+        job.workers = 3;
+        *job = in_processes(job.clone());
+    }
+    let tally = tallies(&plan)?;
+    let bytes = (tally[0].bytes(Kind::Read), tally[1].bytes(Kind::Write));
+    holds(bytes == (3 * BLOCKS * BLOCK, 3 * BLOCKS * BLOCK), format!("{bytes:?}"))
+}
+
+fn a_reader_ends_with_the_writer() -> Outcome {
+    for transport in ["tcp", "udp"] {
+        let mut plan = both("net", transport, &[], &place(transport, Path::new("/"))?);
+        plan.phases[0].jobs[0].limit.bytes = Some(u64::MAX >> 2);
+        let tally = tallies(&plan)?;
+        let read = (tally[0].operations(Kind::Read), tally[0].bytes(Kind::Read));
+        holds(read == (BLOCKS, BLOCKS * BLOCK), format!("{transport}: {read:?}"))?;
+    }
+    Ok(())
+}
+
+fn time_ends_a_silent_wait() -> Outcome {
+    let mut plan = both("net", "tcp", &[], &place("tcp", Path::new("/"))?);
+    let jobs = &mut plan.phases[0].jobs;
+    jobs[0].limit.bytes = None;
+    jobs[0].limit.time_ns = Some(300_000_000);
+    // It connects and says nothing for much longer.
+    jobs[1].start.after_ns = 3_000_000_000;
+    let tally = tallies(&plan)?;
+    holds(tally[0].operations(Kind::Read) == 0, format!("{} reads", tally[0].operations(Kind::Read)))
+}
+
+fn files_cannot_be_sent_to() -> Outcome {
+    let there = target("there", endpoint("tcp", "127.0.0.1:1", false));
+    let wrong = refused(&plan(vec![there], vec![job("psync", &[], 0, Verb::Write, 1)]))?;
+    holds(wrong.contains("network endpoint"), wrong)
+}
+
+/// fio as the other side.
+fn fio(transport: &str, place: &str, reads: bool, pingpong: bool) -> Result<Child, Failed> {
+    let mut command = Command::new("fio");
+    command.args(["--name=other", "--ioengine=net", "--bs=2000", "--size=40000"]);
+    command.arg(format!("--protocol={transport}"));
+    command.arg(if reads { "--rw=read" } else { "--rw=write" });
+    match place.rsplit_once(':') {
+        Some((host, port)) => {
+            command.arg(format!("--port={port}"));
+            if !reads {
+                command.arg(format!("--hostname={host}"));
+            } else if transport == "tcp" {
+                command.arg("--listen");
+            }
+        }
+        None => {
+            command.arg(format!("--filename={place}"));
+        }
+    }
+    if pingpong {
+        command.arg("--pingpong=1");
+    }
+    Ok(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?)
+}
+
+fn one_side(transport: &str, address: &str, listen: bool, verb: Verb, pingpong: bool) -> Plan {
+    let settings: &[&str] = if pingpong { &["pingpong"] } else { &[] };
+    let ours = limited(job("net", settings, 0, verb, BLOCK), BLOCKS);
+    plan(vec![target("other", endpoint(transport, address, listen))], vec![ours])
+}
+
+fn fio_sends(transport: &str, pingpong: bool) -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let (here, there) = place(transport, folder.path())?;
+    // fio does not try twice: it starts when we wait.
+    let starts = std::thread::spawn({
+        let (transport, here) = (transport.to_string(), here.clone());
+        move || {
+            wait_until_taken(&transport, &here);
+            fio(&transport, &there, false, pingpong).map_err(|failed| failed.message().map(String::from))
+        }
+    });
+    let tally = tallies(&one_side(transport, &here, true, Verb::Read, pingpong))?;
+    let mut child = starts.join().map_err(|_| "the thread panicked")?.map_err(|_| "fio did not start")?;
+    child.wait()?;
+    let read = (tally[0].operations(Kind::Read), tally[0].bytes(Kind::Read));
+    holds(read == (BLOCKS, BLOCKS * BLOCK), format!("{read:?}"))
+}
+
+/// Waits until somebody waits at a port.
+fn wait_until_taken(transport: &str, here: &str) {
+    let table = |name: &str| std::fs::read_to_string(format!("/proc/net/{name}")).unwrap_or_default();
+    for _ in 0..1000 {
+        let taken = match (transport, here.rsplit_once(':')) {
+            ("unix", _) => table("unix").contains(here),
+            (_, Some((_, port))) => {
+                let port = format!(":{:04X} 00000000:0000", port.parse::<u16>().unwrap_or(0));
+                table(transport).contains(&port)
+            }
+            _ => true,
+        };
+        if taken {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+fn fio_receives(transport: &str, pingpong: bool) -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let (here, there) = place(transport, folder.path())?;
+    let reader = if transport == "unix" { here.clone() } else { there.clone() };
+    let mut child = fio(transport, &reader, true, pingpong)?;
+    wait_until_taken(transport, &here);
+    let tally = tallies(&one_side(transport, &there, false, Verb::Write, pingpong));
+    if tally.is_err() {
+        let _ = child.kill();
+    }
+    let (status, tally) = (child.wait()?, tally?);
+    let written = (tally[0].operations(Kind::Write), tally[0].bytes(Kind::Write));
+    holds(written == (BLOCKS, BLOCKS * BLOCK), format!("{written:?}"))?;
+    // Over unix sockets fio 3.33 fails at its own farewell.
+    holds(status.success() || transport == "unix", format!("fio: {status}"))
+}
