@@ -31,7 +31,8 @@ pub mod view;
 use std::collections::HashMap;
 
 use iodyno_model::{
-    Diagnostic, FileOrder, Job, Pattern, Phase, Pick, Plan, Size, Start, Stop, Target, WorkerKind, Workload,
+    Diagnostic, Extent, FileOrder, Job, Pattern, Phase, Pick, Plan, Prepare, Size, Start, Stop, Target,
+    TargetKind, WorkerKind, Workload,
 };
 
 use super::settings::Settings;
@@ -100,6 +101,8 @@ struct Lowering<'a> {
     threads: u32,
     /// Targets by their names.
     by_name: HashMap<String, Vec<usize>>,
+    /// How long files are laid out, by the first clone's name: all of that happens before the first job starts.
+    made: HashMap<String, u64>,
 }
 
 /// The seed where nobody gives one.
@@ -120,6 +123,7 @@ impl<'a> Lowering<'a> {
             group: (0, 0),
             threads: 0,
             by_name: HashMap::new(),
+            made: HashMap::new(),
         }
     }
 
@@ -148,7 +152,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn lower(&mut self, ask: &mut Ask<'_>, clones: u32) {
-        let found = Found::of(ask, clones, self.loader);
+        let found = Found::of(ask, clones, &self.made, self.loader);
         if self.readonly && found.direction.changes() {
             ask.refuse(
                 "rw",
@@ -171,6 +175,7 @@ impl<'a> Lowering<'a> {
 
     fn make(&mut self, ask: &mut Ask<'_>, clones: u32, found: &Found) -> Job {
         let targets = targets::targets(ask, found);
+        self.remember(&targets);
         let targets = targets.into_iter().map(|target| self.target(target)).collect();
         let pattern = pattern::pattern(ask, found);
         let drawn = is_drawn(&pattern);
@@ -201,6 +206,17 @@ impl<'a> Lowering<'a> {
             measure: figures::measure(ask, found, clones),
             origin: ask.settings.origin.clone(),
             ..Job::new(ask.job(), found.engine.name, targets, Workload::Pattern(Box::new(pattern)))
+        }
+    }
+
+    fn remember(&mut self, targets: &[Target]) {
+        for target in targets {
+            if let (TargetKind::File { path, size: Extent::Bytes(bytes) }, true) =
+                (&target.kind, !matches!(target.prepare, Prepare::AsItIs | Prepare::Empty))
+            {
+                let made = self.made.entry(names::first(path)).or_default();
+                *made = (*made).max(*bytes);
+            }
         }
     }
 
@@ -262,15 +278,18 @@ pub struct Found {
 }
 
 impl Found {
-    fn of(ask: &mut Ask<'_>, clones: u32, loader: &mut dyn Loader) -> Found {
+    fn of(ask: &mut Ask<'_>, clones: u32, made: &HashMap<String, u64>, loader: &mut dyn Loader) -> Found {
         let direction = Direction::of(ask);
         let blocks = Blocks::of(ask, &direction);
         let engine = Engine::of(ask);
         // Those that are only named are computed; one stands for all.
-        let files = match engine.names {
+        let mut files = match engine.names {
             Some(_) => vec![Named::alone(ask)],
             None => names::files(ask, &direction, clones, loader),
         };
+        for file in &mut files {
+            file.made_bytes = made.get(&names::first(&file.path)).copied().unwrap_or(0);
+        }
         let scene = Scene { files: &files, blocks: &blocks, clones, sizeless: engine.sizeless };
         let sizes = Sizes::of(ask, &scene);
         Found { direction, blocks, engine, files, sizes, clones }

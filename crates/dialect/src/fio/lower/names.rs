@@ -20,6 +20,8 @@ pub struct Named {
     pub stream: Option<bool>,
     /// What is there now; of a template, the first clone's.
     pub facts: Option<PathFacts>,
+    /// How long an earlier job makes it.
+    pub made_bytes: u64,
     /// Where it was named.
     pub origin: Origin,
 }
@@ -32,6 +34,7 @@ impl Named {
             own: true,
             stream: None,
             facts: None,
+            made_bytes: 0,
             origin: ask.settings.origin.clone(),
         }
     }
@@ -48,7 +51,9 @@ impl Named {
     /// How long it is, where it is there and has a length.
     pub fn bytes(&self) -> u64 {
         match self.kind() {
-            PathKind::File | PathKind::BlockDevice => self.facts.as_ref().map_or(0, |facts| facts.bytes),
+            PathKind::File | PathKind::BlockDevice => {
+                self.facts.as_ref().map_or(0, |facts| facts.bytes).max(self.made_bytes)
+            }
             _ => 0,
         }
     }
@@ -133,7 +138,7 @@ fn generated(
         let path = joined(directory.as_ref(), &name);
         match looks {
             true => named(path, own, direction, &origin, loader),
-            false => Named { path, own, stream: None, facts: None, origin: origin.clone() },
+            false => Named { path, own, stream: None, facts: None, made_bytes: 0, origin: origin.clone() },
         }
     };
     (0..count).map(file).collect()
@@ -167,11 +172,11 @@ fn joined(directory: Option<&String>, name: &str) -> String {
 fn named(path: String, own: bool, direction: &Direction, origin: &Origin, loader: &mut dyn Loader) -> Named {
     let stream = (path == "-").then_some(direction.changes() && !direction.reads);
     let facts = if stream.is_some() { None } else { loader.look(&first(&path)) };
-    Named { path, own, stream, facts, origin: origin.clone() }
+    Named { path, own, stream, facts, made_bytes: 0, origin: origin.clone() }
 }
 
 /// The first clone's name.
-fn first(template: &str) -> String {
+pub fn first(template: &str) -> String {
     let template = match (template.find("{worker:"), template.find('}')) {
         (Some(start), Some(end)) if start < end => {
             let list = &template[start + "{worker:".len()..end];
