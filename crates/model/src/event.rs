@@ -86,8 +86,8 @@ pub struct Live {
     pub asked: bool,
 }
 
-/// What a worker is doing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What a worker is doing, in the order in which it goes through them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkerState {
     /// It makes itself ready, or waits at the start line.
