@@ -217,7 +217,7 @@ pub enum JournalEntry {
         submission_ns: (u64, u64),
         /// Sum and largest of the completion latencies, ns.
         completion_ns: (u64, u64),
-        /// Sum and largest of the whole latencies, ns.
+        /// Sum and largest of the latencies from the actual start, ns.
         latency_ns: (u64, u64),
     },
     /// The completion latencies in a window.
