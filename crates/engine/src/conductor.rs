@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::{
-    Diagnostic, Event, Fatal, Job, Kind, Phase, PhaseRecord, Plan, Record, Started, Stop, Verb, WorkerKind,
-    WorkerState, record,
+    Diagnostic, Event, Fatal, FileLock, Job, Kind, Phase, PhaseRecord, Plan, Record, Started, Stop, Verb, Submit,
+    WorkerKind, WorkerState, record,
 };
 
 use crate::check::check;
@@ -176,7 +176,10 @@ impl Stage {
         let parted = phase.jobs.iter().any(|job| job.measure.submission && job.measure.latency);
         let journaled = phase.jobs.iter().any(|job| job.measure.journal.is_some());
         let entry = |job: &Job| {
-            registry::engine(&job.engine).ok_or_else(|| Failure::new(format!("no engine `{}`", job.engine)))
+            let found = registry::engine(&job.engine);
+            let found = found.ok_or_else(|| Failure::new(format!("no engine `{}`", job.engine)))?;
+            let helped = job.depth.submit == Submit::Offload && found.files;
+            Ok(if helped { registry::OFFLOAD } else { found })
         };
         Ok(Stage {
             plan: Arc::clone(plan),
@@ -188,7 +191,7 @@ impl Stage {
             unready,
             labels,
             kinds,
-            entries: phase.jobs.iter().map(entry).collect::<Result<_, _>>()?,
+            entries: phase.jobs.iter().map(entry).collect::<Result<_, Failure>>()?,
             goals: phase.jobs.iter().map(|job| goal(job, earlier)).collect(),
             shared: SharedObjects::new(&phase.shared).map_err(|errno| Failure::call("mmap", errno))?,
         })
@@ -294,7 +297,10 @@ impl Stage {
             source: &make,
         };
         hooks::before(job)?;
-        let outcome = (entry.drive)(&mut seat);
+        let takes_turns =
+            job.targets.iter().any(|target| self.plan.targets[*target].open.lock != FileLock::No);
+        let drive = entry.drive_in_turns.filter(|_| takes_turns).unwrap_or(entry.drive);
+        let outcome = drive(&mut seat);
         drop(seat);
         outcome.and(hooks::after(job))
     }
@@ -318,6 +324,33 @@ fn goal(job: &Job, earlier: &Record) -> Option<u64> {
 struct Watchers {
     exits: Exits,
     steadiness: Steadiness,
+}
+
+/// Starts the workers of a phase; one that cannot be started ends alone, where each does.
+fn start_world(stage: &Arc<Stage>) -> Result<World, Vec<Diagnostic>> {
+    let phase = stage.phase();
+    let task: Task = Arc::new({
+        let stage = Arc::clone(stage);
+        move |number| stage.sit(number)
+    });
+    let kind = |kind| {
+        let of = move |(_, (job, _)): &(usize, &(usize, u32))| phase.jobs[*job].kind == kind;
+        stage.seats.iter().enumerate().filter(of).map(|(number, _)| number as u32).collect::<Vec<_>>()
+    };
+    let started = World::start(&task, &kind(WorkerKind::Processes), &kind(WorkerKind::Threads));
+    match started {
+        Ok(world) => Ok(world),
+        Err((world, missing, reason)) if phase.stop == Stop::Alone => {
+            let failure = Failure::new(reason).errno(libc::EAGAIN).hint("fewer workers");
+            missing.iter().for_each(|number| stage.never_came(*number, &failure));
+            Ok(world)
+        }
+        Err((world, _, reason)) => {
+            stage.gate.stop();
+            world.join();
+            Err(vec![Diagnostic::error(&phase.jobs[0].origin, reason).hint("fewer workers")])
+        }
+    }
 }
 
 /// Runs one phase.
@@ -353,28 +386,7 @@ fn run_phase(
         vec![wrong]
     };
     let stage = Arc::new(Stage::new(plan, index, earlier, unready).map_err(place)?);
-    let task: Task = Arc::new({
-        let stage = Arc::clone(&stage);
-        move |number| stage.sit(number)
-    });
-    let kind = |kind| {
-        let of = move |(_, (job, _)): &(usize, &(usize, u32))| phase.jobs[*job].kind == kind;
-        stage.seats.iter().enumerate().filter(of).map(|(number, _)| number as u32).collect::<Vec<_>>()
-    };
-    let started = World::start(&task, &kind(WorkerKind::Processes), &kind(WorkerKind::Threads));
-    let mut world = match started {
-        Ok(world) => world,
-        Err((world, missing, reason)) if phase.stop == Stop::Alone => {
-            let failure = Failure::new(reason).errno(libc::EAGAIN).hint("fewer workers");
-            missing.iter().for_each(|number| stage.never_came(*number, &failure));
-            world
-        }
-        Err((world, _, reason)) => {
-            stage.gate.stop();
-            world.join();
-            return Err(vec![Diagnostic::error(&phase.jobs[0].origin, reason).hint("fewer workers")]);
-        }
-    };
+    let mut world = start_world(&stage)?;
     wait_for_line(&stage, &mut world);
     let watch = options.witness.then(|| Watch::open(&watched(plan, phase)));
     stage.gate.open();

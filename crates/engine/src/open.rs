@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 
 use iodyno_model::{
     Action, Advice, Direct, Extent, Items, Job, Open, OpenMode, OpenSync, Plan, Step, Target, TargetKind,
-    Verb, Workload,
+    Verb, Workload, WriteLife,
 };
 
 use crate::failure::Failure;
@@ -97,6 +97,9 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
         if handle.fd >= 0 && handle.names.is_none() {
             advise(job, target.open.advice, handle.fd);
         }
+        if let (Some(life), 0..) = (target.open.write_life, handle.fd) {
+            tell_life(&target.name, life, handle.fd)?;
+        }
         let span = span(job, asker.worker, handle.bytes);
         files.handles.push(match handle.names {
             Some(_) => Handle { target: *index as u32, ..handle },
@@ -138,6 +141,30 @@ fn advise(job: &Job, advice: Advice, fd: RawFd) {
 
 #[cfg(not(target_os = "linux"))]
 fn advise(_job: &Job, _advice: Advice, _fd: RawFd) {}
+
+/// Tells the kernel how long what is written will live.
+#[cfg(target_os = "linux")]
+fn tell_life(name: &str, life: WriteLife, fd: RawFd) -> Result<(), Failure> {
+    let hint: u64 = match life {
+        WriteLife::No => 1,
+        WriteLife::Short => 2,
+        WriteLife::Medium => 3,
+        WriteLife::Long => 4,
+        WriteLife::Extreme => 5,
+    };
+    /// linux/fcntl.h, `F_LINUX_SPECIFIC_BASE + 12`.
+    const SET_HINT: libc::c_int = 1036;
+    // SAFETY: the call reads one 64-bit number, which is valid for it.
+    match unsafe { libc::fcntl(fd, SET_HINT, &raw const hint) } {
+        0.. => Ok(()),
+        _ => Err(Failure::call(&format!("{name}: write life"), errno()).hint("leave it out here")),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn tell_life(_name: &str, _life: WriteLife, _fd: RawFd) -> Result<(), Failure> {
+    Err(Failure::new("a write life is a Linux option").hint("leave it out here"))
+}
 
 fn bare(fd: RawFd, bytes: u64) -> Handle {
     Handle { fd, target: 0, bytes, base: 0, names: None }

@@ -12,6 +12,7 @@ mod numa;
 mod scheduler;
 mod surroundings;
 
+pub use cgroup::directory as group_directory;
 pub use surroundings::Surroundings;
 
 /// The number by which the kernel knows the calling worker.

@@ -10,6 +10,7 @@ use crate::engines::{
     pvsync::{Pvsync, Pvsync2},
     sim::Sim,
     sync::Sync,
+    turns::InTurns,
     vsync::Vsync,
 };
 use crate::worker::{Worker, drive};
@@ -42,6 +43,8 @@ pub struct Entry {
     pub check: fn(&Job) -> Vec<Diagnostic>,
     /// The only dynamic call, once for each worker.
     pub drive: fn(&mut Worker<'_>) -> Result<(), Failure>,
+    /// The same with workers that take turns on files, where the engine can.
+    pub drive_in_turns: Option<fn(&mut Worker<'_>) -> Result<(), Failure>>,
 }
 
 const fn entry<E: Engine>() -> Entry {
@@ -59,18 +62,27 @@ const fn entry<E: Engine>() -> Entry {
         available: E::available,
         check: E::check,
         drive: drive::<E>,
+        drive_in_turns: None,
     }
 }
+
+/// An engine that waits for each operation: its workers can take turns.
+const fn waiting<E: Engine>() -> Entry {
+    Entry { drive_in_turns: Some(drive::<InTurns<E>>), ..entry::<E>() }
+}
+
+/// What drives jobs whose operations helpers hand over, whatever their engine.
+pub const OFFLOAD: &Entry = &entry::<crate::engines::offload::Offload>();
 
 /// Every engine there is.
 pub const ENGINES: &[Entry] = &[
     entry::<Null>(),
     entry::<Sim>(),
-    entry::<Psync>(),
-    entry::<Sync>(),
+    waiting::<Psync>(),
+    waiting::<Sync>(),
     entry::<Vsync>(),
-    entry::<Pvsync>(),
-    entry::<Pvsync2>(),
+    waiting::<Pvsync>(),
+    waiting::<Pvsync2>(),
     entry::<Mmap>(),
     #[cfg(target_os = "linux")]
     entry::<crate::engines::libaio::Libaio>(),
@@ -80,6 +92,8 @@ pub const ENGINES: &[Entry] = &[
     entry::<crate::engines::posixaio::Posixaio>(),
     #[cfg(target_os = "linux")]
     entry::<crate::engines::splice::Splice>(),
+    #[cfg(target_os = "linux")]
+    entry::<crate::engines::sg::Sg>(),
     entry::<Cpuio>(),
     entry::<Exec>(),
     #[cfg(target_os = "linux")]

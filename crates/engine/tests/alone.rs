@@ -51,10 +51,7 @@ fn fatal(record: &Record, phase: usize, job: usize, worker: usize) -> Fatal {
 fn what_cannot_open_ends_alone_in_both_worlds() {
     let folder = tempfile::tempdir().unwrap();
     let targets = || {
-        vec![
-            file(Path::new("/nonexistent/f"), Prepare::AsItIs),
-            file(&folder.path().join("f"), Prepare::Filled),
-        ]
+        vec![file(Path::new("/dev/null/f"), Prepare::AsItIs), file(&folder.path().join("f"), Prepare::Filled)]
     };
     for kind in [WorkerKind::Threads, WorkerKind::Processes] {
         let mut broken = job("broken", "psync", 0, &[]);
@@ -65,10 +62,10 @@ fn what_cannot_open_ends_alone_in_both_worlds() {
         assert_eq!((reads(&record, 0, 0), reads(&record, 0, 1), reads(&record, 1, 0)), (0, 10, 10));
         for worker in 0..3 {
             let fatal = fatal(&record, 0, 0, worker);
-            assert_eq!((fatal.errno, fatal.stage, fatal.target), (libc::ENOENT, Stage::Prepare, Some(0)));
+            assert_eq!((fatal.errno, fatal.stage, fatal.target), (libc::ENOTDIR, Stage::Prepare, Some(0)));
         }
         assert_eq!(record.errors.len(), 3, "{:?}", record.errors);
-        assert!(record.errors[0].message.contains("broken, worker 0: /nonexistent/f: No such file"));
+        assert!(record.errors[0].message.contains("broken, worker 0: /dev/null/f: Not a directory"));
     }
 }
 
@@ -140,7 +137,7 @@ fn with_exit(exit: Exit, fails: bool) -> Record {
         jobs[2].limit.time_ns = Some(200_000_000);
     }
     let next = job("next", "null", 0, &[]);
-    let gone = file(Path::new("/nonexistent/f"), Prepare::AsItIs);
+    let gone = file(Path::new("/dev/null/f"), Prepare::AsItIs);
     record(vec![nothing(), gone], vec![phase("a", jobs), phase("b", vec![next])])
 }
 
@@ -224,4 +221,25 @@ fn bytes_may_ramp_a_job_up() {
     let record = record(vec![nothing()], vec![phase("a", vec![job])]);
     let worker = &record.phases[0].jobs[0].workers[0];
     assert_eq!((worker.operations, worker.began_ns), (60, 4_000_000));
+}
+
+#[test]
+fn helpers_write_and_read_every_block() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut written = job("w", "psync", 0, &[]);
+    written.workload = Workload::Pattern(Box::new(Pattern::of(Verb::Write, Pick::Uniform, 4096)));
+    written.limit = Limit::default();
+    written.depth.most = 8;
+    written.depth.submit = iodyno_model::Submit::Offload;
+    let read = Job { workload: job("r", "psync", 0, &[]).workload, ..written.clone() };
+    let target = file(&folder.path().join("f"), Prepare::Filled);
+    for kind in [WorkerKind::Threads, WorkerKind::Processes] {
+        let jobs = [&written, &read].map(|job| vec![Job { kind, ..job.clone() }]);
+        let phases = jobs.map(|jobs| phase("p", jobs)).to_vec();
+        let record = record(vec![target.clone()], phases);
+        assert_eq!(record.errors, []);
+        let [written, read] = [0, 1].map(|phase| &record.phases[phase].jobs[0].tally);
+        assert_eq!((written.operations(Kind::Write), read.operations(Kind::Read)), (16, 16));
+        assert!(written.depths.len() > 2, "several were in flight: {:?}", written.depths);
+    }
 }

@@ -223,7 +223,8 @@ pub struct Depth {
     /// Awaited together at least; 0 or 1: one.
     #[serde(default)]
     pub reap_least: u32,
-    /// Taken back together at most; 0: as many as are done.
+    /// Taken back together at most; 0: as many as are done. A wish: engines that share a ring with the kernel take what
+    /// lies in it.
     #[serde(default)]
     pub reap_most: u32,
     /// Refill only when this few are in flight; 0: always.

@@ -14,11 +14,6 @@ impl Shelf {
     pub fn of(files: &[(&str, &str)]) -> Self {
         Shelf(files.iter().map(|(name, text)| (name.to_string(), text.as_bytes().to_vec())).collect())
     }
-
-    /// A world with one file of bytes.
-    pub fn bytes(name: &str, bytes: &[u8]) -> Self {
-        Shelf(vec![(name.to_string(), bytes.to_vec())])
-    }
 }
 
 impl Loader for Shelf {

@@ -291,7 +291,7 @@ fn failed_worker(errno: i32, stage: Stage) -> WorkerRecord {
     let error = ErrorCount { verb: Verb::Write, errno, count: 1, first_offset: 12_288, first_target: 0 };
     worker.fatal =
         Some(Fatal { errno, stage, verb: Some(Verb::Write), target: Some(0), offset: 12_288, bytes: 4096 });
-    worker.failure = Some("write failed".into());
+    worker.failure = Some(format!("write failed: {}", std::io::Error::from_raw_os_error(errno.abs())));
     if let Some(tally) = &mut worker.tally {
         tally.errors.push(error);
     }

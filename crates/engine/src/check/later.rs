@@ -3,10 +3,10 @@
 //! Each line leaves this file when it is built. What depends on a worker's own files is refused by its source.
 
 use iodyno_model::{
-    Action, Diagnostic, Item, Items, Job, Origin, Place, Plan, Ranks, Step, Target, TargetKind, Workload,
+    Action, Diagnostic, FileLock, Item, Items, Job, Origin, Place, Plan, Ranks, Step, Target, TargetKind, Workload, Kind, Submit, Verb,
 };
 
-use crate::registry;
+use crate::{registry, source};
 
 /// Everything in a plan that would otherwise be silently left out.
 pub fn check(plan: &Plan, wrong: &mut Vec<Diagnostic>) {
@@ -55,6 +55,10 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     if job.limit.wear_out {
         say("wearing out after the time is up", "leave wear_out out: each worker stops when the time is up");
     }
+    let range = |verb: Verb| verb.moves_data() || matches!(verb.kind(), Kind::Sync | Kind::Trim);
+    if job.depth.submit == Submit::Offload && !source::labels(job).iter().all(|(_, verb)| range(*verb)) {
+        say("helpers that open or change names", "leave offload out: only data goes through helpers");
+    }
     if job.limit.together {
         say("a limit over all workers together", "give each worker its part");
     }
@@ -67,6 +71,13 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     let peer = |index: &usize| {
         plan.targets.get(*index).is_some_and(|target| matches!(target.kind, TargetKind::Endpoint { .. }))
     };
+    let locked =
+        |index: &usize| plan.targets.get(*index).is_some_and(|target| target.open.lock != FileLock::No);
+    let waits =
+        registry::engine(&job.engine).is_none_or(|entry| entry.drive_in_turns.is_some() || !entry.files);
+    if job.targets.iter().any(locked) && !waits {
+        say("taking turns on a file by this engine", "use psync, sync, pvsync or pvsync2");
+    }
     if job.targets.iter().any(peer) && !registry::engine(&job.engine).is_some_and(|entry| entry.peers) {
         say("a network endpoint by this engine", "use the engine net or netsplice");
     }

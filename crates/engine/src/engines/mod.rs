@@ -23,15 +23,19 @@ pub mod mmap;
 pub mod names;
 pub mod net;
 pub mod null;
+pub mod offload;
 #[cfg(any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", target_os = "freebsd"))]
 pub mod posixaio;
 pub mod priority;
 pub mod psync;
 pub mod pvsync;
+#[cfg(target_os = "linux")]
+pub mod sg;
 pub mod sim;
 #[cfg(target_os = "linux")]
 pub mod splice;
 pub mod sync;
+pub mod turns;
 pub mod vsync;
 
 /// What an engine is given when it starts, once per worker.

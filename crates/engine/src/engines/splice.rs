@@ -76,7 +76,7 @@ impl Pipe {
     }
 
     /// Bytes from a descriptor into memory. The result is how many, or `-errno` where the first part failed.
-    pub fn read(&mut self, fd: RawFd, offset: Option<u64>, buffer: *mut u8, bytes: u64) -> i64 {
+    pub(crate) fn read(&mut self, fd: RawFd, offset: Option<u64>, buffer: *mut u8, bytes: u64) -> i64 {
         self.in_parts(bytes, |pipe, moved, part| {
             let taken = splice(fd, at(offset, moved)?, pipe.writer, None, part)?;
             // SAFETY: `moved + taken` is at most the operation's length, for which the buffer is valid.
@@ -86,7 +86,7 @@ impl Pipe {
     }
 
     /// Bytes from memory to a descriptor. The result is how many, or `-errno` where the first part failed.
-    pub fn write(&mut self, fd: RawFd, offset: Option<u64>, buffer: *mut u8, bytes: u64) -> i64 {
+    pub(crate) fn write(&mut self, fd: RawFd, offset: Option<u64>, buffer: *mut u8, bytes: u64) -> i64 {
         self.in_parts(bytes, |pipe, moved, part| {
             // SAFETY: `moved + part` is at most the operation's length, for which the buffer is valid.
             let place = unsafe { buffer.add(moved as usize) };

@@ -60,7 +60,7 @@ pub struct Seeker {
 struct Place {
     fd: RawFd,
     /// The file's own position, once it was left.
-    own: Option<i64>,
+    own: Option<libc::off_t>,
     /// Where the position is, if that is known.
     at: Option<u64>,
     /// Writes go to the end, wherever the position was.
@@ -106,7 +106,7 @@ impl Seeker {
         // SAFETY: the calls take no pointers.
         let (own, flags) = unsafe { (libc::lseek(fd, 0, libc::SEEK_CUR), libc::fcntl(fd, libc::F_GETFL)) };
         let appends = flags >= 0 && flags & libc::O_APPEND != 0;
-        self.places[index] = Place { fd, own: (own >= 0).then_some(own as i64), at: None, appends };
+        self.places[index] = Place { fd, own: (own >= 0).then_some(own), at: None, appends };
     }
 
     /// Everything but positioned transfers.
@@ -117,10 +117,10 @@ impl Seeker {
         if let (true, Some(Place { own: Some(own), at, .. })) = (io.offset == AT_POSITION, place) {
             *at = None;
             // SAFETY: the calls take no pointers.
-            unsafe { libc::lseek(fd, *own as libc::off_t, libc::SEEK_SET) };
+            unsafe { libc::lseek(fd, *own, libc::SEEK_SET) };
             let result = call::perform(io, files);
             // SAFETY: as above.
-            *own = unsafe { libc::lseek(fd, 0, libc::SEEK_CUR) } as i64;
+            *own = unsafe { libc::lseek(fd, 0, libc::SEEK_CUR) };
             return result;
         }
         let result = call::perform(io, files);

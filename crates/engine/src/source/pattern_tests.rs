@@ -237,6 +237,23 @@ fn insertions_come_after_so_many_writes() {
 }
 
 #[test]
+fn an_inserted_range_is_what_was_written_since_the_last() {
+    let every = vec![Every { flags: 7, ..Every::new(Verb::SyncFileRange, 3) }];
+    let pattern = Pattern { every, ..Pattern::of(Verb::Write, Pick::Uniform, 4) };
+    let bench = Bench::new(pattern, &[(0, 24)]);
+    let (mut hull, mut ranges) = ((u64::MAX, 0), 0);
+    for io in bench.draw(0, 100) {
+        if io.verb == Verb::Write {
+            hull = (hull.0.min(io.offset), hull.1.max(io.offset + io.bytes));
+        } else {
+            assert_eq!((io.offset, io.offset + io.bytes, io.other), (hull.0, hull.1, 7));
+            (hull, ranges) = ((u64::MAX, 0), ranges + 1);
+        }
+    }
+    assert_eq!(ranges, 2);
+}
+
+#[test]
 fn files_come_in_turn_round_robin_or_drawn() {
     let files = |files| {
         let bench = Bench::new(Pattern { files, ..reads(Pick::Sequential) }, &[(0, 8), (0, 16), (0, 8)]);

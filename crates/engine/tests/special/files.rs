@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use iodyno_model::{Extent, Kind, TargetKind, Verb};
+use iodyno_model::{Extent, FileLock, Kind, TargetKind, Verb};
 use libtest_mimic::Trial;
 
 use crate::plans::{job, plan, refused, set, tallies, target};
@@ -13,6 +13,7 @@ pub fn trials() -> Vec<Trial> {
     let mut trials = vec![
         Trial::test("names: made, asked for and removed", names_come_and_go),
         Trial::test("names: a foreign verb is refused", a_foreign_verb_is_refused),
+        Trial::test("turns: operations wait for the lock", operations_wait_for_the_lock),
         Trial::test("ftruncate: lengths follow offsets", lengths_follow_offsets),
     ];
     #[cfg(target_os = "linux")]
@@ -70,6 +71,40 @@ fn lengths_follow_offsets() -> Outcome {
     let counts =
         (tally[0].operations(Kind::Write), tally[0].bytes(Kind::Write), std::fs::metadata(&path)?.len());
     holds(counts == (4, 16384, 12288), format!("{counts:?}"))
+}
+
+/// All that is to be done is done, and a lock that somebody else holds is waited for.
+fn operations_wait_for_the_lock() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("f");
+    std::fs::write(&path, vec![0; 65536])?;
+    for (lock, engine) in [(FileLock::Exclusive, "psync"), (FileLock::ReadWrite, "sync")] {
+        let mut file = on_file(&path, 65536, false);
+        file.open.lock = lock;
+        let (mut writers, mut readers) =
+            (job(engine, &[], 0, Verb::Write, 65536), job(engine, &[], 0, Verb::Read, 65536));
+        (writers.workers, readers.workers) = (2, 2);
+        writers.limit.operations = Some(50);
+        readers.limit.operations = Some(50);
+        (writers.name, readers.name) = ("writers".into(), "readers".into());
+        let tally = tallies(&plan(vec![file], vec![writers, readers]))?;
+        let counts = (tally[0].operations(Kind::Write), tally[1].operations(Kind::Read));
+        holds(counts == (100, 100), format!("{counts:?}"))?;
+    }
+    let mut file = on_file(&path, 65536, false);
+    file.open.lock = FileLock::Exclusive;
+    // Somebody else holds the lock: nothing is read before it is given back.
+    let other = std::fs::File::open(&path)?;
+    other.lock()?;
+    let holder = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        other.unlock()
+    });
+    let mut read = job("psync", &[], 0, Verb::Read, 65536);
+    read.limit.operations = Some(1);
+    let tally = tallies(&plan(vec![file], vec![read]))?;
+    holder.join().map_err(|_| "the holder panicked")??;
+    holds(tally[0].latency(Kind::Read).min > 10_000_000, format!("{} ns", tally[0].latency(Kind::Read).min))
 }
 
 #[cfg(target_os = "linux")]

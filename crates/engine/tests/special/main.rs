@@ -3,11 +3,15 @@
 //!
 //! What this machine does not have is skipped, said so, and counted as ignored.
 
+#![allow(unsafe_code)]
+
 use libtest_mimic::{Arguments, Failed, Trial};
 
 mod files;
 #[cfg(target_os = "linux")]
 mod network;
+#[cfg(target_os = "linux")]
+mod placed;
 mod plans;
 mod programs;
 
@@ -19,7 +23,10 @@ fn main() {
     trials.extend(files::trials());
     trials.extend(programs::trials());
     #[cfg(target_os = "linux")]
-    trials.extend(network::trials());
+    {
+        trials.extend(network::trials());
+        trials.extend(placed::trials());
+    }
     libtest_mimic::run(&arguments, trials).exit();
 }
 

@@ -130,7 +130,8 @@ fn json(there: &Output, here: &Output) -> Vec<Mismatch> {
     let (Some(a), Some(b)) = (there.json.last(), here.json.last()) else {
         return vec![Mismatch::new("json", "one of the two printed none")];
     };
-    let lacks = layout::lacks(&layout::lines(a), &layout::lines(b));
+    let mut lacks = layout::lacks(&layout::lines(a), &layout::lines(b));
+    lacks.truncate(SHOWN);
     lacks.into_iter().map(|(path, what)| Mismatch::new("json", format!("{path} {what}"))).collect()
 }
 

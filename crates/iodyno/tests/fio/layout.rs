@@ -3,10 +3,12 @@
 //! Scripts read fio's JSON with line tools as well as with parsers, so the lines are compared, each under its path. The
 //! candidate may say more than the reference, never less and never otherwise.
 
+use std::collections::HashMap;
+
 /// One line of a document: where it stands, and what is there with numbers masked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// Keys from the root, `[]` for an element.
+    /// Keys from the root, `[0]` for an element.
     pub path: String,
     /// Blanks before it.
     pub indent: usize,
@@ -17,9 +19,10 @@ pub struct Line {
 /// Text under these keys changes from run to run.
 const CHANGING: &[&str] = &["fio version", "time"];
 
-/// A document's lines with their paths. The bins of json+ are left out: which there are is a matter of time.
+/// A document's lines with their paths, elements of arrays numbered. The bins of json+ are left out: which there are is
+/// a matter of time.
 pub fn lines(document: &[String]) -> Vec<Line> {
-    let mut path: Vec<String> = Vec::new();
+    let mut path: Vec<(String, usize)> = Vec::new();
     let mut found = Vec::new();
     for text in document {
         let indent = text.len() - text.trim_start().len();
@@ -30,15 +33,18 @@ pub fn lines(document: &[String]) -> Vec<Line> {
         }
         let (key, value) = match body.strip_prefix('"').and_then(|rest| rest.split_once("\" : ")) {
             Some((key, value)) => (key.to_string(), value),
-            None => ("[]".to_string(), body),
+            None => {
+                let number = path.last_mut().map_or(0, |(_, count)| std::mem::replace(count, *count + 1));
+                (format!("[{number}]"), body)
+            }
         };
-        let in_bins = path.last().is_some_and(|last| last == "bins");
-        let here = path.iter().chain([&key]).map(String::as_str).collect::<Vec<_>>().join("/");
+        let in_bins = path.last().is_some_and(|(last, _)| last == "bins");
+        let here = path.iter().map(|(key, _)| key.as_str()).chain([key.as_str()]).collect::<Vec<_>>().join("/");
         if !in_bins {
             found.push(Line { path: here, indent, value: masked(&key, value) });
         }
         if value.ends_with(['{', '[']) {
-            path.push(key);
+            path.push((key, 0));
         }
     }
     found
@@ -57,24 +63,27 @@ fn masked(key: &str, value: &str) -> String {
 
 /// What the reference has and the candidate lacks, has elsewhere, or has of another kind; by path.
 pub fn lacks(reference: &[Line], candidate: &[Line]) -> Vec<(String, String)> {
-    let mut wrong: Vec<(String, String)> = Vec::new();
-    let mut at = 0;
+    let place: HashMap<&str, usize> = candidate.iter().enumerate().map(|(at, line)| (&*line.path, at)).collect();
+    let mut wrong = Vec::new();
+    // Of each object, where its last key was found: the next must stand behind it.
+    let mut last: HashMap<&str, usize> = HashMap::new();
     for wanted in reference {
-        if let Some(found) = candidate[at..].iter().position(|line| line == wanted) {
-            at += found + 1;
-            continue;
-        }
-        let elsewhere = candidate.iter().find(|line| line.path == wanted.path);
-        let what = match elsewhere {
-            None => "is missing".to_string(),
-            Some(line) if line.value != wanted.value => {
-                format!("is {} there and {} here", wanted.value, line.value)
+        let parent = wanted.path.rsplit_once('/').map_or("", |(parent, _)| parent);
+        let Some(&at) = place.get(&*wanted.path) else {
+            // What is missing as a whole is told once.
+            if parent.is_empty() || place.contains_key(parent) {
+                wrong.push((wanted.path.clone(), "is missing".to_string()));
             }
-            Some(line) if line.indent != wanted.indent => "is indented otherwise".to_string(),
-            Some(_) => "stands in another order".to_string(),
+            continue;
         };
-        if !wrong.iter().any(|(path, _)| *path == wanted.path) {
-            wrong.push((wanted.path.clone(), what));
+        let found = &candidate[at];
+        let previous = last.insert(parent, at);
+        if found.value != wanted.value {
+            wrong.push((wanted.path.clone(), format!("is {} there and {} here", wanted.value, found.value)));
+        } else if found.indent != wanted.indent {
+            wrong.push((wanted.path.clone(), "is indented otherwise".to_string()));
+        } else if previous.is_some_and(|previous| previous > at) {
+            wrong.push((wanted.path.clone(), "stands in another order".to_string()));
         }
     }
     wrong
@@ -97,7 +106,7 @@ fn more_is_welcome_and_less_is_not() {
     let more =
         document("{\n  \"a\" : 7,\n  \"x\" : 7,\n  \"b\" : {\n    \"c\" : 9.000000,\n    \"d\" : 3\n  }\n}");
     assert_eq!(lacks(&less, &more), []);
-    assert_eq!(lacks(&more, &less).len(), 2);
+    assert_eq!(lacks(&more, &less).len(), 2, "x and d");
     let turned = document("{\n  \"b\" : {\n    \"c\" : 0.500000\n  },\n  \"a\" : 1\n}");
     assert!(!lacks(&less, &turned).is_empty(), "another order");
 }

@@ -1,6 +1,6 @@
 //! What the reporters need of each job beside the plan: its words, its figures, its log files.
 
-use iodyno_model::{Directed, ErrorPolicy, Job, Rate};
+use iodyno_model::{Directed, ErrorPolicy, Job, Origin, Rate};
 
 use super::super::settings::Given;
 use super::super::view::JobView;
@@ -33,7 +33,7 @@ pub fn view(ask: &mut Ask<'_>, known: &Known<'_>) -> JobView {
         clones: known.job.workers,
         group: known.group,
         group_reporting: ask.flag("group_reporting", false),
-        options: options(ask.settings.given.iter().filter(own)),
+        options: named(ask).into_iter().chain(options(ask.settings.given.iter().filter(own))).collect(),
         direction: known.found.direction.word,
         blocks: known.found.blocks.ends.clone(),
         engine: known.found.engine.word.clone(),
@@ -41,7 +41,7 @@ pub fn view(ask: &mut Ask<'_>, known: &Known<'_>) -> JobView {
         threads: ask.flag("thread", false),
         asynchronous: known.found.engine.asynchronous,
         runtime_ns: known.job.limit.time_ns.map(|ns| ns + known.job.limit.ramp_ns),
-        bytes_planned: known.found.sizes.pass_bytes,
+        bytes_planned: planned(known),
         figures: figures::figures(ask),
         logs: figures::logs(ask, known.first_number),
         verifies: known.job.payload.verify.is_some(),
@@ -60,6 +60,14 @@ pub fn view(ask: &mut Ask<'_>, known: &Known<'_>) -> JobView {
     }
 }
 
+/// The bytes that each clone will move, where time alone does not decide.
+fn planned(known: &Known<'_>) -> Option<u64> {
+    let limit = &known.job.limit;
+    let timed = limit.time_ns.is_some() && limit.passes.is_none() && limit.bytes.is_none();
+    let bytes = known.found.sizes.pass_bytes.filter(|_| !timed)?;
+    Some(limit.bytes.unwrap_or(bytes.saturating_mul(limit.passes.unwrap_or(1))))
+}
+
 /// Bytes and operations per second.
 fn rate(rate: Rate) -> (u64, u64) {
     match rate {
@@ -67,6 +75,12 @@ fn rate(rate: Rate) -> (u64, u64) {
         Rate::Bytes(bytes) => (bytes, 0),
         Rate::Operations(operations) => (0, operations as u64),
     }
+}
+
+/// `name`, which is an option on the command line and a section in a file.
+fn named(ask: &Ask<'_>) -> Option<(String, String)> {
+    let typed = matches!(ask.settings.origin, Origin::Argument(_));
+    typed.then(|| ("name".into(), ask.settings.name.clone()))
 }
 
 /// Options once each, the last mention, in the order of their first.

@@ -9,7 +9,21 @@ use crate::fio::view::{JobView, View};
 pub fn banner(view: &View) -> String {
     let mut text: String = view.jobs.iter().map(job).collect();
     text += &format!("{}\n", view.style.version);
-    text + &starting(view)
+    text += &starting(view);
+    text + &view.jobs.iter().map(burner).collect::<String>()
+}
+
+/// What cpuio says of itself, once for each clone.
+fn burner(job: &JobView) -> String {
+    if job.engine != "cpuio" {
+        return String::new();
+    }
+    let said =
+        |name: &str| job.options.iter().rfind(|(known, _)| known == name).map(|(_, text)| text.as_str());
+    let (load, cycle) = (said("cpuload").unwrap_or("0"), said("cpuchunks").unwrap_or("50000"));
+    let mode = said("cpumode").unwrap_or("noop");
+    let line = format!("{} ({mode}): ioengine=cpuio, cpuload={load}, cpucycle={cycle}\n", job.name);
+    line.repeat(job.clones as usize)
 }
 
 fn job(job: &JobView) -> String {

@@ -60,7 +60,8 @@ pub fn write(summary: &Summary<'_>, frame: &Frame<'_>) -> String {
 
 fn options(options: &[(String, String)]) -> Object {
     let mut object = Object::default();
-    options.iter().for_each(|(name, value)| {
+    // Options without a value are not repeated, as in fio.
+    options.iter().filter(|(_, value)| !value.is_empty()).for_each(|(name, value)| {
         object.text(name, value);
     });
     object
@@ -105,8 +106,9 @@ fn job_object(job: &Reported<'_>, summary: &Summary<'_>, frame: &Frame<'_>) -> O
     if !view.description.is_empty() {
         object.text("desc", &view.description);
     }
-    if let (Some(found), Some(asked)) = (&job.steady, (frame.steady)(job)) {
-        object.object("steadystate", steady_object(found, &asked));
+    if let Some(asked) = (frame.steady)(job) {
+        let found = job.steady.clone().unwrap_or_default();
+        object.object("steadystate", steady_object(&found, &asked));
     }
     object
 }

@@ -14,6 +14,7 @@ mod direction;
 mod disks;
 mod eta;
 mod json;
+mod mismatch;
 mod normal;
 mod number;
 mod samples;
@@ -27,7 +28,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use iodyno_model::pace::Steady;
-use iodyno_model::{Event, Live, PhaseRecord, Plan, Record};
+use iodyno_model::{Event, Level, Live, PhaseRecord, Plan, Record};
 use iodyno_report::{Output, Reporter};
 
 use self::eta::EtaLine;
@@ -143,31 +144,20 @@ impl Report {
     }
 
     fn message(&self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
-        let Some(text) = trouble::message(event) else { return Ok(()) };
+        let Event::Message(diagnostic) = event else { return Ok(()) };
+        let workers = self.phases.iter().flat_map(|phase| &phase.jobs).flat_map(|job| &job.workers);
         // A worker's own end was told when its phase ended.
-        let failed = |phase: &PhaseRecord| {
-            phase.jobs.iter().flat_map(|job| &job.workers).any(|worker| {
-                worker
-                    .failure
-                    .as_deref()
-                    .and_then(|told| told.lines().next())
-                    .is_some_and(|told| text.contains(told))
-            })
-        };
-        if !self.phases.iter().any(failed) {
-            let _ = output.err.write_all(text.as_bytes());
+        let told = || workers.into_iter().any(|worker| worker.failure.is_some() || worker.fatal.is_some());
+        if diagnostic.level < Level::Error || !told() {
+            let _ = output.err.write_all(trouble::message(diagnostic).as_bytes());
         }
         Ok(())
     }
 
     fn ended(&mut self, record: &Record, output: &mut Output<'_>) -> io::Result<()> {
         if !self.started {
-            for wrong in &record.errors {
-                let _ = writeln!(output.err, "fio: {}", wrong.message);
-                if let Some(hint) = &wrong.hint {
-                    let _ = writeln!(output.err, "fio: {hint}");
-                }
-            }
+            let text: String = record.errors.iter().map(trouble::message).collect();
+            let _ = output.err.write_all(text.as_bytes());
             return Ok(());
         }
         if let Some(signal) = record.stopped_by {

@@ -85,8 +85,8 @@ fn reported(job: &Reported<'_>, group: Option<&Group<'_>>, steady: Option<&Stead
         text += &format!("     errors    : total={total}, first_error={first}/<{}>\n", words(first));
     }
     text += &target_line(job);
-    if let (Some(steady), Some(asked)) = (&job.steady, steady) {
-        text += &steady_line(job, steady, asked);
+    if let Some(asked) = steady {
+        text += &steady_line(job, &job.steady.clone().unwrap_or_default(), asked);
     }
     text
 }

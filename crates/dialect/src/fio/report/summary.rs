@@ -280,6 +280,8 @@ impl<'a> Reported<'a> {
     /// Shares of the time in user space and in the kernel, percent.
     pub fn cpu_percent(&self) -> (f64, f64) {
         let [run, user, system] = self.times_ns;
+        // Of a very short run, most of what a worker did was done before and after.
+        let run = run.max(user + system);
         let share = |time: u64| if run == 0 { 0.0 } else { time as f64 * 100.0 / run as f64 };
         (share(user), share(system))
     }

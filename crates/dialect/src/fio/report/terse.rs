@@ -114,9 +114,10 @@ fn latency_fields(histogram: &Histogram) -> String {
 
 fn percentile_fields(direction: &Direction, figures: &Figures) -> String {
     let completion = figures.completion_percentiles && figures.shown.1;
-    let values = match (completion, figures.latency_percentiles) {
-        (true, _) => Bins::from(&direction.completion).percentiles(&figures.percentiles),
-        (false, true) => Bins::from(&direction.latency).percentiles(&figures.percentiles),
+    // There is room for one of them.
+    let values = match (figures.latency_percentiles, completion) {
+        (true, _) => Bins::from(&direction.latency).percentiles(&figures.percentiles),
+        (false, true) => Bins::from(&direction.completion).percentiles(&figures.percentiles),
         (false, false) => Vec::new(),
     };
     let wanted = completion || figures.latency_percentiles;

@@ -136,7 +136,20 @@ mod tests {
         let mut outer = Object::default();
         outer.text("na\"me", "a\tb").object("lat_ns", inner).object("empty", Object::default());
         outer.tree("list", Tree::Array(vec![Tree::Whole(1), Tree::Whole(2)]));
-        let expected = "{\n  \"na\\\"me\" : \"a\\tb\",\n  \"lat_ns\" : {\n    \"N\" : 3,\n    \"mean\" : 1.500000\n  },\n  \"empty\" : {\n  },\n  \"list\" : [\n    1,\n    2\n  ]\n}\n";
+        let expected = r#"{
+  "na\"me" : "a\tb",
+  "lat_ns" : {
+    "N" : 3,
+    "mean" : 1.500000
+  },
+  "empty" : {
+  },
+  "list" : [
+    1,
+    2
+  ]
+}
+"#;
         assert_eq!(Tree::from(outer).document(), expected);
     }
 }

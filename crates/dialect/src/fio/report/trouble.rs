@@ -4,8 +4,9 @@
 
 use std::io;
 
-use iodyno_model::{Event, Fatal, JobRecord, Plan, Stage, Target, Verb, WorkerRecord};
+use iodyno_model::{Diagnostic, Fatal, JobRecord, Plan, Stage, Target, Verb, WorkerRecord, Event, Kind};
 
+use super::mismatch;
 use crate::fio::view::JobView;
 
 /// What ended a job, as its report repeats it.
@@ -92,10 +93,16 @@ fn path(plan: &Plan, target: u32) -> Option<&str> {
 /// The lines on standard error about operations that failed and content that was wrong.
 pub fn complaints(job: &JobRecord, view: &JobView, plan: &Plan) -> String {
     let mut text = String::new();
+    let wrote = job.tally.operations(Kind::Write) > 0;
     let worker = |worker: &WorkerRecord| {
-        worker.complaints.iter().map(|line| format!("verify: {line}\n")).collect::<String>()
+        worker.mismatches.iter().map(|one| mismatch::lines(one, wrote)).collect::<String>()
     };
     job.workers.iter().for_each(|one| text += &worker(one));
+    // Where the system gave no number, only our own words say what it was.
+    let wordless = job.workers.iter().filter_map(|worker| worker.failure.as_deref());
+    for told in wordless.filter(|told| errno_in(told).is_none()) {
+        told.lines().for_each(|line| text += &format!("{}: {line}\n", view.name));
+    }
     for error in job.tally.errors.iter().filter(|error| error.errno > 0) {
         let known = job
             .workers
@@ -127,14 +134,10 @@ fn failed(path: &str, errno: i32, verb: Verb, (offset, bytes): (u64, u64)) -> St
     format!("fio: io_u error on file {path}: {}: {verb} offset={offset}, buflen={bytes}\n", reason(errno))
 }
 
-/// A message of the engine room in fio's manner; what a worker's own failure already says is left out.
-pub fn message(event: &Event) -> Option<String> {
-    let Event::Message(diagnostic) = event else { return None };
-    let mut text = format!("fio: {}\n", diagnostic.message);
-    if let Some(hint) = &diagnostic.hint {
-        text += &format!("fio: {hint}\n");
-    }
-    Some(text)
+/// A message of the engine room in fio's manner.
+pub fn message(diagnostic: &Diagnostic) -> String {
+    let hint = diagnostic.hint.as_ref().map(|hint| format!("fio: {hint}\n"));
+    format!("fio: {}\n{}", diagnostic.message, hint.unwrap_or_default())
 }
 
 #[cfg(test)]

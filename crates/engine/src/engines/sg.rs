@@ -1,0 +1,255 @@
+//! `sg`: SCSI commands by `SG_IO`, to a generic (`/dev/sgN`), bsg or SCSI block device, past the block layer's queue.
+//!
+//! Reads, writes and syncs, one command at a time. A path that is no such device is refused when the worker starts,
+//! as is an offset or length that is no multiple of the device's block.
+
+use std::os::fd::RawFd;
+
+use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
+
+use super::{
+    Engine, Failure, SettingSpec, Setup, Single, check_switches, check_values, setting, switched_on,
+};
+use crate::call;
+use crate::clock::Tick;
+use crate::io::{AT_POSITION, Files, Io, Slot};
+use crate::memory::errno;
+
+/// scsi/sg.h.
+const SG_IO: libc::Ioctl = 0x2285;
+const GET_VERSION: libc::Ioctl = 0x2282;
+/// Where data goes: scsi/sg.h, `SG_DXFER_*`.
+const NO_DATA: i32 = -1;
+const TO_DEVICE: i32 = -2;
+const FROM_DEVICE: i32 = -3;
+/// A command's time, ms.
+const TIME_OUT_MS: u32 = 20_000;
+/// Operation codes of the 10-byte and 16-byte forms.
+const READ: [u8; 2] = [0x28, 0x88];
+const WRITE: [u8; 2] = [0x2a, 0x8a];
+const WRITE_AND_VERIFY: [u8; 2] = [0x2e, 0x8e];
+const VERIFY: [u8; 2] = [0x2f, 0x8f];
+const WRITE_SAME: [u8; 2] = [0x41, 0x93];
+const SYNC: u8 = 0x35;
+const CAPACITY: [u8; 2] = [0x25, 0x9e];
+/// Force unit access.
+const FUA: u8 = 0x08;
+
+/// scsi/sg.h, `struct sg_io_hdr`.
+#[repr(C)]
+struct Header {
+    interface: i32,
+    direction: i32,
+    command_bytes: u8,
+    sense_room: u8,
+    vectors: u16,
+    data_bytes: u32,
+    data: *mut libc::c_void,
+    command: *const u8,
+    sense: *mut u8,
+    time_out_ms: u32,
+    flags: u32,
+    id: i32,
+    user: *mut libc::c_void,
+    status: u8,
+    masked_status: u8,
+    message_status: u8,
+    sense_bytes: u8,
+    host_status: u16,
+    driver_status: u16,
+    left_bytes: i32,
+    took_ms: u32,
+    info: u32,
+}
+
+/// SCSI commands.
+pub struct Sg {
+    done: Single,
+    block_bytes: u64,
+    write: [u8; 2],
+    /// What a write moves is this many bytes, where the command repeats it.
+    same: bool,
+    read_flag: u8,
+    write_flag: u8,
+}
+
+impl Engine for Sg {
+    const NAME: &'static str = "sg";
+    const ABOUT: &'static str = "SCSI commands by SG_IO, to generic and SCSI devices";
+    const VERBS: VerbSet = VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]);
+    const SETTINGS: &'static [SettingSpec] = &[
+        SettingSpec { name: "read_fua", help: "reads bypass the device's cache (default off)" },
+        SettingSpec { name: "write_fua", help: "writes bypass the device's cache (default off)" },
+        SettingSpec {
+            name: "write_mode",
+            help: "write, write_and_verify, verify or write_same: the command of a write (default write)",
+        },
+    ];
+    const MOST_DEPTH: u32 = 1;
+    const READS_TO_WRITE: bool = true;
+    const WRITES_TO_READ: bool = true;
+
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let mut wrong = check_switches(job, &["read_fua", "write_fua"]);
+        let known = |value: &str| matches!(value, "write" | "write_and_verify" | "verify" | "write_same");
+        wrong.extend(check_values(
+            job,
+            &["write_mode"],
+            known,
+            "say write, write_and_verify, verify or write_same",
+        ));
+        wrong
+    }
+
+    fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
+        let mut block_bytes = 0;
+        for (index, handle) in setup.files.handles.iter().enumerate() {
+            let name = setup.target(index).map_or("", |target| target.name.as_str());
+            block_bytes = device_block(handle.fd).ok_or_else(|| {
+                Failure::new(format!("{name}: no SCSI generic, bsg or SCSI block device"))
+                    .hint("name /dev/sgN or a SCSI disk, or use psync, libaio or io_uring")
+            })?;
+        }
+        let write = match setting(setup.job, "write_mode") {
+            Some("write_and_verify") => WRITE_AND_VERIFY,
+            Some("verify") => VERIFY,
+            Some("write_same") => WRITE_SAME,
+            _ => WRITE,
+        };
+        let flag = |name| if switched_on(setup.job, name) { FUA } else { 0 };
+        Ok(Sg {
+            done: Single::default(),
+            block_bytes: block_bytes.max(1),
+            write,
+            same: write == WRITE_SAME,
+            read_flag: flag("read_fua"),
+            // Only plain writes know the flag; in the others the bit means something else.
+            write_flag: if write == WRITE { flag("write_fua") } else { 0 },
+        })
+    }
+
+    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
+        let fd = files.fd(io.file);
+        let result = match io.verb {
+            Verb::Read | Verb::Write if io.offset != AT_POSITION => self.transfer(io, fd),
+            Verb::Fsync | Verb::Fdatasync => {
+                perform(fd, &[SYNC, 0, 0, 0, 0, 0, 0, 0, 0, 0], NO_DATA, std::ptr::null_mut(), 0)
+            }
+            _ => call::perform(io, files),
+        };
+        self.done.keep(slot, result);
+    }
+
+    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
+        self.done.hand_back(done);
+        Ok(())
+    }
+}
+
+impl Sg {
+    fn transfer(&self, io: &Io, fd: RawFd) -> i64 {
+        if !io.offset.is_multiple_of(self.block_bytes) || !io.bytes.is_multiple_of(self.block_bytes) {
+            return -i64::from(libc::EINVAL);
+        }
+        let (first, count) = (io.offset / self.block_bytes, io.bytes / self.block_bytes);
+        let Ok(count) = u32::try_from(count) else { return -i64::from(libc::EINVAL) };
+        let (codes, flag, direction) = match io.verb {
+            Verb::Read => (READ, self.read_flag, FROM_DEVICE),
+            _ if self.write == VERIFY => (VERIFY, 0, NO_DATA),
+            _ => (self.write, self.write_flag, TO_DEVICE),
+        };
+        let moved = match direction {
+            NO_DATA => 0,
+            // The device repeats one block over the range.
+            TO_DEVICE if self.same => self.block_bytes,
+            _ => io.bytes,
+        };
+        let (command, length) = command(codes, flag, first, count);
+        match perform(fd, &command[..length], direction, io.buffer.cast(), moved as u32) {
+            0 => io.bytes as i64,
+            failed => failed,
+        }
+    }
+}
+
+/// The bytes of a command on a range: the short form where it reaches, the long one where not.
+fn command(codes: [u8; 2], flag: u8, first: u64, count: u32) -> ([u8; 16], usize) {
+    let mut bytes = [0; 16];
+    bytes[1] = flag;
+    match (u32::try_from(first), u16::try_from(count)) {
+        (Ok(first), Ok(count)) => {
+            bytes[0] = codes[0];
+            bytes[2..6].copy_from_slice(&first.to_be_bytes());
+            bytes[7..9].copy_from_slice(&count.to_be_bytes());
+            (bytes, 10)
+        }
+        _ => {
+            bytes[0] = codes[1];
+            bytes[2..10].copy_from_slice(&first.to_be_bytes());
+            bytes[10..14].copy_from_slice(&count.to_be_bytes());
+            (bytes, 16)
+        }
+    }
+}
+
+/// One command; 0, or `-errno`.
+fn perform(fd: RawFd, command: &[u8], direction: i32, data: *mut libc::c_void, bytes: u32) -> i64 {
+    let mut sense = [0u8; 32];
+    // SAFETY: the structure consists of numbers and pointers, for which zero is a value.
+    let mut header: Header = unsafe { std::mem::zeroed() };
+    header.interface = i32::from(b'S');
+    header.direction = direction;
+    (header.command, header.command_bytes) = (command.as_ptr(), command.len() as u8);
+    (header.data, header.data_bytes) = (data, bytes);
+    (header.sense, header.sense_room) = (sense.as_mut_ptr(), sense.len() as u8);
+    header.time_out_ms = TIME_OUT_MS;
+    // SAFETY: command, data and sense are valid for the call, and as long as said.
+    if unsafe { libc::ioctl(fd, SG_IO, &raw mut header) } < 0 {
+        return -i64::from(errno());
+    }
+    let failed = header.status != 0 || header.host_status != 0 || header.driver_status & 0x0f != 0;
+    if failed { -i64::from(libc::EIO) } else { 0 }
+}
+
+/// The device's block in bytes; `None`: it takes no SCSI commands.
+fn device_block(fd: RawFd) -> Option<u64> {
+    let mut version = 0i32;
+    // SAFETY: the request writes one number.
+    if unsafe { libc::ioctl(fd, GET_VERSION, &raw mut version) } < 0 || version < 30_000 {
+        return None;
+    }
+    let mut answer = [0u8; 32];
+    let short = [CAPACITY[0], 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    if perform(fd, &short, FROM_DEVICE, answer.as_mut_ptr().cast(), 8) != 0 {
+        return None;
+    }
+    let word = |at: usize| u32::from_be_bytes([answer[at], answer[at + 1], answer[at + 2], answer[at + 3]]);
+    Some(u64::from(word(4))).filter(|bytes| *bytes > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_short_where_they_reach() {
+        let (bytes, length) = command(READ, FUA, 0x0102_0304, 0x0506);
+        assert_eq!(bytes[..length], [0x28, 8, 1, 2, 3, 4, 0, 5, 6, 0]);
+        let (bytes, length) = command(WRITE, 0, 1 << 32, 1);
+        assert_eq!(bytes[..length], [0x8a, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0]);
+        assert_eq!(command(READ, 0, 0, 65536).1, 16);
+    }
+
+    #[test]
+    fn the_header_is_the_kernels() {
+        let expected = if cfg!(target_pointer_width = "64") { 88 } else { 64 };
+        assert_eq!(size_of::<Header>(), expected);
+    }
+
+    #[test]
+    fn a_file_is_no_device() {
+        use std::os::fd::AsRawFd;
+        let file = tempfile::tempfile().unwrap();
+        assert_eq!(device_block(file.as_raw_fd()), None);
+    }
+}
