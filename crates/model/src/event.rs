@@ -86,8 +86,8 @@ pub struct Live {
     pub asked: bool,
 }
 
-/// What a worker is doing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What a worker is doing, in the order in which it goes through them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkerState {
     /// It makes itself ready, or waits at the start line.
@@ -217,7 +217,7 @@ pub enum JournalEntry {
         submission_ns: (u64, u64),
         /// Sum and largest of the completion latencies, ns.
         completion_ns: (u64, u64),
-        /// Sum and largest of the whole latencies, ns.
+        /// Sum and largest of the latencies from the actual start, ns.
         latency_ns: (u64, u64),
     },
     /// The completion latencies in a window.
