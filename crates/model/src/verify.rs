@@ -1,7 +1,7 @@
 //! How what was written is checked: what each block carries, when it is read back, what is kept of it.
 //!
-//! A stamp is told in the field's own terms; where one is laid out as another tool lays it out, the files of both can be
-//! checked by both. Nothing here makes or checks a stamp.
+//! A stamp is told in the field's own terms; where one is laid out as another tool lays it out, the files of both can
+//! be checked by both. Nothing here makes or checks a stamp.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +29,8 @@ pub struct Verify {
     /// CPUs those threads may use; empty: any (fio `verify_async_cpus`).
     #[serde(default)]
     pub helper_cpus: Vec<u32>,
-    /// Nothing is written: the places that the writes would go to are read back, as if an earlier run of the same job had
-    /// written them (fio `verify_only`). Reads, trims and insertions of the mix are left out too.
+    /// Nothing is written: the places that the writes would go to are read back, as if an earlier run of the same job
+    /// had written them (fio `verify_only`). Reads, trims and insertions of the mix are left out too.
     #[serde(default)]
     pub only: bool,
     /// Bad blocks are written to files beside: as read and as expected, `NAME.OFFSET.received` and
@@ -255,9 +255,10 @@ pub struct Mismatch {
     pub what: Wrong,
     /// The checksum's name, `pattern`, `block` or `content`.
     pub check: String,
-    /// What should be there: hexadecimal for magic numbers, checksums and pattern bytes, decimal for everything else.
+    /// What should be there: hexadecimal for magic numbers, checksums (byte by byte as they lie there) and pattern
+    /// bytes, decimal for everything else. Of a checksum of data: what the stamp says.
     pub expected: String,
-    /// What is there, in the same way.
+    /// What is there, in the same way. Of a checksum of data: what the data make.
     pub found: String,
     /// The files it was dumped to, as read and as expected.
     #[serde(default)]
@@ -282,7 +283,7 @@ pub enum Wrong {
     Header,
     /// The checksum of the data.
     Checksum,
-    /// A byte of the pattern: `offset` is that byte's interval, and it lies so many bytes into the read.
+    /// A byte of the pattern.
     Pattern {
         /// Bytes from the start of the interval.
         at: u64,

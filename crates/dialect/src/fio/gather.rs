@@ -37,6 +37,9 @@ pub fn gather(sections: &[Section]) -> Gathered {
         }
     }
     gathered.global = once(&inherited);
+    if inherited.iter().any(|given| matches!(given.origin, Origin::File { .. })) {
+        as_taken(&mut gathered.global);
+    }
     gathered
 }
 
@@ -146,21 +149,27 @@ fn check_engine(given: &[Given], problems: &mut Vec<Diagnostic>, global: bool) {
     }
 }
 
-/// Each option that has a value once, as last mentioned, in the order of the last mentions.
+/// Each option once, as last mentioned, in the order of the last mentions.
 pub fn once(given: &[Given]) -> Vec<(String, String)> {
     let mut list: Vec<(String, String)> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     for given in given.iter().rev() {
-        if seen.insert(given.entry.name) && !given.text.is_empty() {
+        if seen.insert(given.entry.name) {
             list.push((given.entry.name.to_string(), given.text.clone()));
         }
     }
     list.reverse();
-    // A command line is listed as it was typed, a file as fio takes it.
-    if given.iter().any(|given| matches!(given.origin, Origin::File { .. })) {
-        list.sort_by_key(|(name, _)| super::show::rank(name));
-    }
     list
+}
+
+/// Puts options in the order in which fio takes them from a file, which its JSON shows: units before sizes, and
+/// `filename` after `directory`.
+pub fn as_taken(options: &mut [(String, String)]) {
+    options.sort_by_key(|(name, _)| match name.as_str() {
+        "kb_base" | "unit_base" => 0,
+        "filename" => 2,
+        _ => 1,
+    });
 }
 
 /// A line of the command line.

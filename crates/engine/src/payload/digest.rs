@@ -105,8 +105,8 @@ fn sha256_block(data: &[u8], out: &mut [u8]) {
     out.iter_mut().zip(state).for_each(|(byte, word)| *byte = word as u8);
 }
 
-/// What fio keeps under the name SHA-512: the first block of 128 bytes, and over it those behind the last whole block, as
-/// they are. It protects nothing else; whoever wants more takes another checksum.
+/// What fio keeps under the name SHA-512: the first block of 128 bytes, and over it those behind the last whole block,
+/// as they are. It protects nothing else; whoever wants more takes another checksum.
 fn sha512_ends(data: &[u8], out: &mut [u8]) {
     let (blocks, rest) = data.as_chunks::<128>();
     blocks.iter().take(1).for_each(|first| out.copy_from_slice(first));

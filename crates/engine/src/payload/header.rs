@@ -6,8 +6,9 @@
 //!   32  thread          34  number of the write     36  CRC-32C of bytes 0 to 35, not inverted
 //!   40  the checksum of what is behind it                                     (all little endian)
 //! ```
-//! Found by looking at files that fio wrote. The data follow from the seed alone, so a reader needs no copy; and the seed
-//! from place and generation, so a reader of the same run knows which write it must be. Refuses to check: see `inspect`.
+//! Found by looking at files that fio wrote. The data follow from the seed alone, so a reader needs no copy; and the
+//! seed from place and generation, so a reader of the same run knows which write it must be. Refuses to check: see
+//! `inspect`.
 
 use iodyno_model::{Checksum, Diagnostic, HeaderStamp, Origin, Stamp, Template, Verify};
 

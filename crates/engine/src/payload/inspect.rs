@@ -1,7 +1,7 @@
 //! Checks writes that carry headers or a pattern: a fast path that says "clean", and a slow one that tells every fact.
 //!
-//! The order of the checks is fio's, so that both name the same first fault of an interval. What the facts prove is named
-//! beside: a header of another place is a misdirected write, one of an older seed a stale one. Refuses to repair.
+//! The order of the checks is fio's, so that both name the same first fault of an interval. What the facts prove is
+//! named beside: a header of another place is a misdirected write, one of an older seed a stale one. Refuses to repair.
 
 use iodyno_model::{Checksum, Wrong};
 
@@ -172,7 +172,8 @@ impl Inspector {
         if stored == &sum[..telling] {
             return None;
         }
-        Some((Wrong::Checksum, text_of(stamp.checksum, &sum[..telling]), text_of(stamp.checksum, stored)))
+        // What was written is what the stamp says; what is found are the data.
+        Some((Wrong::Checksum, hexadecimal(stored), hexadecimal(&sum[..telling])))
     }
 
     /// What the facts prove.
@@ -272,17 +273,7 @@ impl Inspector {
     }
 }
 
-/// A checksum in the way it is printed: short ones as a number, long ones byte by byte.
-fn text_of(checksum: Checksum, bytes: &[u8]) -> String {
-    let number = matches!(
-        checksum,
-        Checksum::Crc7
-            | Checksum::Crc16
-            | Checksum::Crc32
-            | Checksum::Crc32c
-            | Checksum::Crc64
-            | Checksum::Xxhash
-    );
-    let hex = |byte: &u8| format!("{byte:02x}");
-    if number { bytes.iter().rev().map(hex).collect() } else { bytes.iter().map(hex).collect() }
+/// A checksum byte by byte, as it lies on the disk.
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -29,8 +29,8 @@ pub(super) fn is_sound(template: &Template) -> bool {
     !template.bytes.is_empty() && template.offsets.iter().all(|at| *at as usize + 8 <= template.bytes.len())
 }
 
-/// The first byte of `part`, which lies `phase` bytes into a write, that is not the pattern's: where in `part`, and what
-/// it should be. `scratch` is room for one period, kept from call to call.
+/// The first byte of `part`, which lies `phase` bytes into a write, that is not the pattern's: where in `part`, and
+/// what it should be. `scratch` is room for one period, kept from call to call.
 pub(super) fn first_difference(
     part: &[u8],
     template: &Template,

@@ -4,8 +4,9 @@
 
 use std::io;
 
-use iodyno_model::{Diagnostic, Fatal, JobRecord, Plan, Stage, Target, Verb, WorkerRecord};
+use iodyno_model::{Diagnostic, Event, Fatal, JobRecord, Kind, Plan, Stage, Target, Verb, WorkerRecord};
 
+use super::mismatch;
 use crate::fio::view::JobView;
 
 /// What ended a job, as its report repeats it.
@@ -92,8 +93,9 @@ fn path(plan: &Plan, target: u32) -> Option<&str> {
 /// The lines on standard error about operations that failed and content that was wrong.
 pub fn complaints(job: &JobRecord, view: &JobView, plan: &Plan) -> String {
     let mut text = String::new();
+    let wrote = job.tally.operations(Kind::Write) > 0;
     let worker = |worker: &WorkerRecord| {
-        worker.complaints.iter().map(|line| format!("verify: {line}\n")).collect::<String>()
+        worker.mismatches.iter().map(|one| mismatch::lines(one, wrote)).collect::<String>()
     };
     job.workers.iter().for_each(|one| text += &worker(one));
     // Where the system gave no number, only our own words say what it was.

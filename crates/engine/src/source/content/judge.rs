@@ -131,8 +131,8 @@ impl Judge {
         Box::new(Found { piece, flaws })
     }
 
-    /// Writes an interval as it is and as it should be to `NAME.OFFSET.received` and `NAME.OFFSET.expected`. What cannot
-    /// be written is not told: the fault itself is.
+    /// Writes an interval as it is and as it should be to `NAME.OFFSET.received` and `NAME.OFFSET.expected`. What
+    /// cannot be written is not told: the fault itself is.
     fn dump(&self, buffer: &[u8], piece: Piece, flaw: &Flaw) -> Option<(String, String)> {
         let name = self.dumps.get(piece.handle as usize)?;
         let at = (flaw.offset - piece.offset) as usize;

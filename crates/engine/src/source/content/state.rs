@@ -6,7 +6,8 @@
 //!   56  56 bytes of a random generator's state, zeros here          112  the job's name, 64 bytes
 //!  176  for each completion told, the latest first: number of the file, byte offset     (all little endian)
 //! ```
-//! Found by looking at files that fio wrote, and read back by `fio-verify-state`. Refuses files whose checksum is wrong.
+//! Found by looking at files that fio wrote, and read back by `fio-verify-state`. Refuses files whose checksum is
+//! wrong.
 
 use crate::failure::Failure;
 use crate::payload::crc32c_plain;
