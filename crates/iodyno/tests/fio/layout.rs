@@ -27,6 +27,9 @@ pub fn lines(document: &[String]) -> Vec<Line> {
     for text in document {
         let indent = text.len() - text.trim_start().len();
         let body = text.trim().trim_end_matches(',');
+        if body.is_empty() {
+            continue;
+        }
         if body.starts_with(['}', ']']) {
             path.pop();
             continue;
