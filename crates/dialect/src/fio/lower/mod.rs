@@ -112,7 +112,7 @@ impl<'a> Lowering<'a> {
     fn new(jobs: &[Settings], context: Context, loader: &'a mut dyn Loader) -> Self {
         let seed = jobs.first().map_or(SEED, |first| seed(&Ask::new(first), loader));
         let plan = Plan { name: context.name, seed, signatures_allowed: true, ..Plan::default() };
-        let view = View { jobs: Vec::new(), style: context.style, global: view::in_turn(context.global) };
+        let view = View { jobs: Vec::new(), style: context.style, global: context.global };
         Lowering {
             loader,
             readonly: context.readonly,
