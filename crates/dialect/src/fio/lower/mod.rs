@@ -16,6 +16,7 @@ pub mod direction;
 pub mod engine;
 pub mod errors;
 pub mod figures;
+pub mod later;
 pub mod limit;
 pub mod names;
 pub mod number;
@@ -154,7 +155,11 @@ impl<'a> Lowering<'a> {
     }
 
     fn lower(&mut self, ask: &mut Ask<'_>, clones: u32) {
+        later::check(ask);
         let found = Found::of(ask, clones, &self.made, self.loader);
+        if ask.flag("allow_mounted_write", false) {
+            self.plan.destroy.extend(found.files.iter().map(|file| file.path.clone()));
+        }
         if self.readonly && found.direction.changes() {
             ask.refuse(
                 "rw",
