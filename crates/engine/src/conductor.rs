@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::{
-    Diagnostic, Event, Fatal, FileLock, Job, Kind, Phase, PhaseRecord, Plan, Record, Started, Stop, Verb, Submit,
-    WorkerKind, WorkerState, record,
+    Diagnostic, Event, Fatal, FileLock, Job, Kind, Phase, PhaseRecord, Plan, Record, Started, Stop, Submit,
+    Verb, WorkerKind, WorkerState, record,
 };
 
 use crate::check::check;
@@ -326,6 +326,33 @@ struct Watchers {
     steadiness: Steadiness,
 }
 
+/// Starts the workers of a phase; one that cannot be started ends alone, where each does.
+fn start_world(stage: &Arc<Stage>) -> Result<World, Vec<Diagnostic>> {
+    let phase = stage.phase();
+    let task: Task = Arc::new({
+        let stage = Arc::clone(stage);
+        move |number| stage.sit(number)
+    });
+    let kind = |kind| {
+        let of = move |(_, (job, _)): &(usize, &(usize, u32))| phase.jobs[*job].kind == kind;
+        stage.seats.iter().enumerate().filter(of).map(|(number, _)| number as u32).collect::<Vec<_>>()
+    };
+    let started = World::start(&task, &kind(WorkerKind::Processes), &kind(WorkerKind::Threads));
+    match started {
+        Ok(world) => Ok(world),
+        Err((world, missing, reason)) if phase.stop == Stop::Alone => {
+            let failure = Failure::new(reason).errno(libc::EAGAIN).hint("fewer workers");
+            missing.iter().for_each(|number| stage.never_came(*number, &failure));
+            Ok(world)
+        }
+        Err((world, _, reason)) => {
+            stage.gate.stop();
+            world.join();
+            Err(vec![Diagnostic::error(&phase.jobs[0].origin, reason).hint("fewer workers")])
+        }
+    }
+}
+
 /// Runs one phase.
 fn run_phase(
     plan: &Arc<Plan>,
@@ -337,6 +364,9 @@ fn run_phase(
 ) -> Result<(PhaseRecord, bool), Vec<Diagnostic>> {
     let phase = &plan.phases[index];
     let mut told_at = 0;
+    for (job, files, total_bytes) in prepare::outstanding(plan, phase) {
+        emit(&Event::LayingOut { job: phase.jobs[job].name.clone(), files, total_bytes });
+    }
     let unready = prepare::prepare(plan, phase, made, &mut |target, done_bytes, total_bytes| {
         let now = clock::monotonic();
         if options.live_ns > 0 && (now > told_at + options.live_ns || done_bytes == total_bytes) {
@@ -359,28 +389,7 @@ fn run_phase(
         vec![wrong]
     };
     let stage = Arc::new(Stage::new(plan, index, earlier, unready).map_err(place)?);
-    let task: Task = Arc::new({
-        let stage = Arc::clone(&stage);
-        move |number| stage.sit(number)
-    });
-    let kind = |kind| {
-        let of = move |(_, (job, _)): &(usize, &(usize, u32))| phase.jobs[*job].kind == kind;
-        stage.seats.iter().enumerate().filter(of).map(|(number, _)| number as u32).collect::<Vec<_>>()
-    };
-    let started = World::start(&task, &kind(WorkerKind::Processes), &kind(WorkerKind::Threads));
-    let mut world = match started {
-        Ok(world) => world,
-        Err((world, missing, reason)) if phase.stop == Stop::Alone => {
-            let failure = Failure::new(reason).errno(libc::EAGAIN).hint("fewer workers");
-            missing.iter().for_each(|number| stage.never_came(*number, &failure));
-            world
-        }
-        Err((world, _, reason)) => {
-            stage.gate.stop();
-            world.join();
-            return Err(vec![Diagnostic::error(&phase.jobs[0].origin, reason).hint("fewer workers")]);
-        }
-    };
+    let mut world = start_world(&stage)?;
     wait_for_line(&stage, &mut world);
     let watch = options.witness.then(|| Watch::open(&watched(plan, phase)));
     stage.gate.open();

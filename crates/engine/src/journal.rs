@@ -349,7 +349,7 @@ impl<'a> Book<'a> {
             let add = |pair: &mut (u64, u64), ns: u64| *pair = (pair.0.saturating_add(ns), pair.1.max(ns));
             add(&mut sums.submission, submission);
             add(&mut sums.completion, completion);
-            add(&mut sums.latency, latency);
+            add(&mut sums.latency, submission + completion);
         }
         if self.wants.histogram_ns > 0 {
             let counts = &mut self.distributions.of[direction];

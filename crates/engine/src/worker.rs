@@ -154,6 +154,8 @@ struct Flight<'a> {
     /// Handed over together at most, and only when so many slots are free.
     batch: usize,
     refill_at: usize,
+    /// A refill goes on with the next batch.
+    filling: bool,
     /// Awaited together at least.
     least: u32,
     /// When nothing more is begun: the time is up, or too much failed.
@@ -224,12 +226,16 @@ impl FreeSlots {
 /// # Errors
 /// When the engine cannot start or breaks.
 pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
-    if Close::is_plain::<E>(worker) {
-        fly::<E, false>(worker)
-    } else {
-        worker.sheet.head.batched.store(1, Relaxed);
-        fly::<E, true>(worker)
-    }
+    if Close::is_plain::<E>(worker) { fly::<E, false>(worker) } else { drive_closely::<E>(worker) }
+}
+
+/// The same for engines whose operations cost so much that a loop of their own for plain jobs is not worth compiling.
+///
+/// # Errors
+/// When the engine cannot start or breaks.
+pub fn drive_closely<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
+    worker.sheet.head.batched.store(1, Relaxed);
+    fly::<E, true>(worker)
 }
 
 /// The loop; `CLOSELY`: with all that a job may have measured beyond counts and whole latencies.
@@ -309,6 +315,7 @@ impl<'a> Flight<'a> {
             stop: worker.gate.flag(worker.number),
             batch: if wish.submit_batch == 0 { depth } else { wish.submit_batch as usize },
             refill_at: if wish.low == 0 { 0 } else { depth - (wish.low as usize).min(depth - 1) },
+            filling: false,
             least: wish.reap_least.clamp(1, worker.depth),
             ramp_end: if limit.ramp_ns > 0 { ramp_end } else { 0 },
             ramp_bytes: limit.ramp_bytes,
@@ -341,12 +348,12 @@ impl<'a> Flight<'a> {
     #[inline(always)]
     fn hand_over<E: Engine>(&mut self, engine: &mut E, files: &mut Files, now: Tick) -> (Tick, bool) {
         let free = self.free.count;
-        if free < self.refill_at {
+        if free < self.refill_at && !std::mem::take(&mut self.filling) {
             return (NEVER, false);
         }
-        let mut left = free.min(self.batch);
+        let rest = free - free.min(self.batch);
         let mut answer = (NEVER, false);
-        while left > 0 {
+        while self.free.count > rest {
             let slot = self.free.slots[self.free.count - 1];
             let io = &mut self.slots[slot as usize];
             match self.source.next(now, slot, io) {
@@ -354,7 +361,6 @@ impl<'a> Flight<'a> {
                     io.started = now;
                     engine.push(slot, io, files);
                     self.free.count -= 1;
-                    left -= 1;
                     continue;
                 }
                 Next::Later(tick) => answer.0 = tick,
@@ -367,6 +373,10 @@ impl<'a> Flight<'a> {
                 Next::Done => answer.1 = true,
             }
             break;
+        }
+        if rest > 0 && self.free.count == rest {
+            // There is room for another batch: nothing is waited for in between.
+            (answer.0, self.filling) = (now, true);
         }
         self.sheet.depth(self.slots.len() - self.free.count, free - self.free.count);
         answer

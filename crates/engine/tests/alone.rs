@@ -51,10 +51,7 @@ fn fatal(record: &Record, phase: usize, job: usize, worker: usize) -> Fatal {
 fn what_cannot_open_ends_alone_in_both_worlds() {
     let folder = tempfile::tempdir().unwrap();
     let targets = || {
-        vec![
-            file(Path::new("/nonexistent/f"), Prepare::AsItIs),
-            file(&folder.path().join("f"), Prepare::Filled),
-        ]
+        vec![file(Path::new("/dev/null/f"), Prepare::AsItIs), file(&folder.path().join("f"), Prepare::Filled)]
     };
     for kind in [WorkerKind::Threads, WorkerKind::Processes] {
         let mut broken = job("broken", "psync", 0, &[]);
@@ -65,10 +62,10 @@ fn what_cannot_open_ends_alone_in_both_worlds() {
         assert_eq!((reads(&record, 0, 0), reads(&record, 0, 1), reads(&record, 1, 0)), (0, 10, 10));
         for worker in 0..3 {
             let fatal = fatal(&record, 0, 0, worker);
-            assert_eq!((fatal.errno, fatal.stage, fatal.target), (libc::ENOENT, Stage::Prepare, Some(0)));
+            assert_eq!((fatal.errno, fatal.stage, fatal.target), (libc::ENOTDIR, Stage::Prepare, Some(0)));
         }
         assert_eq!(record.errors.len(), 3, "{:?}", record.errors);
-        assert!(record.errors[0].message.contains("broken, worker 0: /nonexistent/f: No such file"));
+        assert!(record.errors[0].message.contains("broken, worker 0: /dev/null/f: Not a directory"));
     }
 }
 
@@ -140,7 +137,7 @@ fn with_exit(exit: Exit, fails: bool) -> Record {
         jobs[2].limit.time_ns = Some(200_000_000);
     }
     let next = job("next", "null", 0, &[]);
-    let gone = file(Path::new("/nonexistent/f"), Prepare::AsItIs);
+    let gone = file(Path::new("/dev/null/f"), Prepare::AsItIs);
     record(vec![nothing(), gone], vec![phase("a", jobs), phase("b", vec![next])])
 }
 

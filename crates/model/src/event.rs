@@ -29,6 +29,15 @@ pub enum Event {
         /// Bytes to lay out.
         total_bytes: u64,
     },
+    /// Files of a job are about to be made or extended: of each of its workers, where they are its own.
+    LayingOut {
+        /// The job's name.
+        job: String,
+        /// How many files.
+        files: u64,
+        /// What they will hold in all.
+        total_bytes: u64,
+    },
     /// A phase passed its start line.
     PhaseStarted {
         /// Its index in the expanded plan.
@@ -86,8 +95,8 @@ pub struct Live {
     pub asked: bool,
 }
 
-/// What a worker is doing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What a worker is doing, in the order in which it goes through them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkerState {
     /// It makes itself ready, or waits at the start line.
@@ -217,7 +226,7 @@ pub enum JournalEntry {
         submission_ns: (u64, u64),
         /// Sum and largest of the completion latencies, ns.
         completion_ns: (u64, u64),
-        /// Sum and largest of the whole latencies, ns.
+        /// Sum and largest of the latencies from the actual start, ns.
         latency_ns: (u64, u64),
     },
     /// The completion latencies in a window.

@@ -12,10 +12,14 @@ use crate::Loader;
 /// How deep files may include each other.
 const DEEPEST: usize = 16;
 
+/// How many files may be included: two that are each included twice, and so on, are more than anyone wrote.
+const MOST_FILES: usize = 10_000;
+
 /// Reads one job file (`-`: standard input) and what it includes, adding its sections to those that were read before.
 pub fn read(path: &str, loader: &mut dyn Loader, sections: &mut Vec<Section>) -> Vec<Diagnostic> {
-    let mut reader = Reader { loader, sections, problems: Vec::new(), inside: false };
-    reader.file(path, &Origin::argument(path), 0);
+    let mut reader =
+        Reader { loader, sections, problems: Vec::new(), inside: false, open: Vec::new(), read: 0 };
+    reader.file(path, &Origin::argument(path));
     reader.problems
 }
 
@@ -25,16 +29,25 @@ struct Reader<'a> {
     problems: Vec<Diagnostic>,
     /// Whether a section has begun in this file.
     inside: bool,
+    /// The files that are being read, each included by the one before.
+    open: Vec<String>,
+    /// How many were read.
+    read: usize,
 }
 
 impl Reader<'_> {
-    fn file(&mut self, path: &str, from: &Origin, depth: usize) {
+    fn file(&mut self, path: &str, from: &Origin) {
+        self.read += 1;
         let read = match path {
             "-" => self.loader.standard_input(),
             path => self.loader.read(path),
         };
         match read {
-            Ok(bytes) => self.text(path, &String::from_utf8_lossy(&bytes), depth),
+            Ok(bytes) => {
+                self.open.push(path.to_string());
+                self.text(path, &String::from_utf8_lossy(&bytes));
+                self.open.pop();
+            }
             Err(why) => {
                 let problem = format!("unable to open '{path}' job file: {why}");
                 self.problems.push(Diagnostic::error(from, problem));
@@ -42,7 +55,7 @@ impl Reader<'_> {
         }
     }
 
-    fn text(&mut self, path: &str, text: &str, depth: usize) {
+    fn text(&mut self, path: &str, text: &str) {
         let shown = if path == "-" { "stdin" } else { path };
         let place = Origin::file(shown, 0);
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -55,16 +68,16 @@ impl Reader<'_> {
                 Origin::File { path, .. } => Origin::File { path: path.clone(), line: number },
                 other => other.clone(),
             };
-            self.line(path, line, origin, depth);
+            self.line(path, line, origin);
         }
     }
 
-    fn line(&mut self, path: &str, line: &str, origin: Origin, depth: usize) {
+    fn line(&mut self, path: &str, line: &str, origin: Origin) {
         if let Some(rest) = line.strip_prefix('[') {
             return self.heading(rest, origin);
         }
         if let Some(wanted) = included(line) {
-            return self.include(path, wanted, &origin, depth);
+            return self.include(path, wanted, &origin);
         }
         let (name, text) = match line.split_once('=') {
             Some((name, text)) => (name.trim_end(), Some(text.trim())),
@@ -98,11 +111,7 @@ impl Reader<'_> {
     }
 
     /// Another file's lines in this place. What is not found from here is looked for beside the file that names it.
-    fn include(&mut self, path: &str, wanted: &str, origin: &Origin, depth: usize) {
-        if depth >= DEEPEST {
-            let problem = format!("`{wanted}` is included {DEEPEST} files deep");
-            return self.problems.push(Diagnostic::error(origin, problem).hint("does it include itself?"));
-        }
+    fn include(&mut self, path: &str, wanted: &str, origin: &Origin) {
         let beside = path.rsplit_once('/').map(|(folder, _)| format!("{folder}/{wanted}"));
         let found = match beside {
             Some(beside) if self.loader.look(wanted).is_none() && self.loader.look(&beside).is_some() => {
@@ -110,7 +119,17 @@ impl Reader<'_> {
             }
             _ => wanted.to_string(),
         };
-        self.file(&found, origin, depth + 1);
+        if self.open.contains(&found) {
+            let problem = Diagnostic::error(origin, format!("`{wanted}` includes itself"));
+            return self.problems.push(problem.hint(self.open.join(" includes ")));
+        }
+        if self.open.len() >= DEEPEST || self.read >= MOST_FILES {
+            let problem = format!("`{wanted}`: too many files include each other");
+            return self
+                .problems
+                .push(Diagnostic::error(origin, problem).hint(format!("{DEEPEST} deep is the most")));
+        }
+        self.file(&found, origin);
     }
 }
 
@@ -196,14 +215,14 @@ mod tests {
 
     #[test]
     fn variables_and_keywords_are_put_in_place() {
-        // The shelf has HOME=/root, two processors, 4096 MiB and pages of 4096 bytes.
+        // The shelf has HOME=/people/ada, two processors, 4096 MiB and pages of 4096 bytes.
         assert_eq!(
             shown(
                 "[a]\nfilename=${HOME}/f${NOPE}\nnumjobs=$ncpus\nsize=$mb_memory*3/4\nbs=$pagesize\ndirectory=$x"
             ),
             [
                 "[a]",
-                "filename=/root/f@j.fio:2",
+                "filename=/people/ada/f@j.fio:2",
                 "numjobs=2@j.fio:3",
                 "size=3072@j.fio:4",
                 "bs=4096@j.fio:5",
@@ -231,6 +250,6 @@ mod tests {
         assert_eq!(problems.len(), 4, "{problems:?}");
         assert!(problems[0].starts_with("error: j.fio:1: option `bs` stands outside"));
         let (_, problems) = sections(&[("j.fio", "[a]\ninclude j.fio\n")]);
-        assert!(problems[0].contains("16 files deep"), "{problems:?}");
+        assert!(problems[0].contains("`j.fio` includes itself"), "{problems:?}");
     }
 }

@@ -26,7 +26,7 @@ pub mod view;
 #[cfg(test)]
 mod testing;
 
-use iodyno_model::Diagnostic;
+use iodyno_model::{Diagnostic, Plan};
 
 use crate::{Dialect, Loader, Request, Run};
 use lower::Context;
@@ -80,16 +80,23 @@ fn run(orders: Orders, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnosti
         Ok(lowered) => lowered,
         Err(problems) => return Ok(Request::Refuse { err: section::told(&problems), status: 1 }),
     };
+    if orders.strict && !lowered.notes.is_empty() {
+        return Ok(Request::Refuse { err: section::told(&lowered.notes), status: 1 });
+    }
+    let mut plan = lowered.plan;
+    if let Some(folder) = &orders.aux_path {
+        gather_states(&mut plan, folder);
+    }
     let style = &lowered.view.style;
     // The live line and the whole reports between have clocks of their own.
     let live_ns = if style.eta == Eta::Never { 0 } else { style.eta_interval_ns };
     let interim_ns = style.status_interval_ns;
     Ok(Request::Run(Box::new(Run {
-        plan: lowered.plan,
+        plan,
         reporter: report::reporter(lowered.view),
         output: orders.output,
         files: Vec::new(),
-        messages: Vec::new(),
+        messages: lowered.notes,
         live_ns,
         interim_ns,
         own_voice: true,
@@ -99,4 +106,11 @@ fn run(orders: Orders, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnosti
         reads_forgiven: false,
         error_status: 1,
     })))
+}
+
+/// Puts the files that fio makes without being asked into one folder.
+fn gather_states(plan: &mut Plan, folder: &str) {
+    let jobs = plan.phases.iter_mut().flat_map(|phase| &mut phase.jobs);
+    let states = jobs.filter_map(|job| job.payload.verify.as_mut()?.state.as_mut());
+    states.for_each(|state| state.path = format!("{}/{}", folder.trim_end_matches('/'), state.path));
 }

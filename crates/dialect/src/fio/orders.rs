@@ -30,10 +30,8 @@ pub struct Orders {
     pub readonly: bool,
     /// `--aux-path`: where files made without being asked lie.
     pub aux_path: Option<String>,
-    /// `--bandwidth-log`: a log of all jobs together.
-    pub bandwidth_log: bool,
-    /// `--merge-blktrace-only`.
-    pub merge_only: bool,
+    /// `--warnings-fatal`: what is worth a note ends the run.
+    pub strict: bool,
     /// What is done instead of a run.
     pub instead: Option<Instead>,
 }
@@ -129,8 +127,7 @@ impl Asked<'_> {
             "showcmd" => self.show = true,
             "section" => self.sections.push(value.into()),
             "readonly" => self.orders.readonly = true,
-            "bandwidth-log" => self.orders.bandwidth_log = true,
-            "merge-blktrace-only" => self.orders.merge_only = true,
+            "warnings-fatal" => self.orders.strict = true,
             "aux-path" => self.orders.aux_path = Some(value.into()),
             "output" => {
                 self.orders.output = Some(value.into());

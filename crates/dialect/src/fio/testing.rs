@@ -14,11 +14,6 @@ impl Shelf {
     pub fn of(files: &[(&str, &str)]) -> Self {
         Shelf(files.iter().map(|(name, text)| (name.to_string(), text.as_bytes().to_vec())).collect())
     }
-
-    /// A world with one file of bytes.
-    pub fn bytes(name: &str, bytes: &[u8]) -> Self {
-        Shelf(vec![(name.to_string(), bytes.to_vec())])
-    }
 }
 
 impl Loader for Shelf {
@@ -30,7 +25,7 @@ impl Loader for Shelf {
         self.read("-")
     }
     fn variable(&self, name: &str) -> Option<String> {
-        (name == "HOME").then(|| "/root".to_string())
+        (name == "HOME").then(|| "/people/ada".to_string())
     }
     fn machine(&self) -> Machine {
         Machine { cpus: 2, memory_bytes: 4 << 30, ..Machine::default() }

@@ -19,6 +19,7 @@ impl Engine for Null {
     const NAME: &'static str = "null";
     const ABOUT: &'static str = "completes every operation at once: the cost of the loop itself";
     const VERBS: VerbSet = VerbSet::ALL;
+    const SUBMITS: bool = true;
     const FILES: bool = false;
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {

@@ -14,10 +14,10 @@ use super::{Brief, Next};
 use crate::failure::Failure;
 use crate::io::Io;
 
-mod common;
+mod joint;
 mod steady;
 
-use common::Common;
+use joint::Joint;
 pub use steady::Steady;
 
 /// Draws operations.
@@ -101,7 +101,7 @@ struct Span {
     /// One for each share.
     walks: Vec<Walk>,
     /// What all shares pick from together, if they do.
-    common: Option<Common>,
+    joint: Option<Joint>,
     /// Where what was written since the last inserted sync begins and ends, in the file; nothing: both ends meet.
     written: (u64, u64),
 }
@@ -490,7 +490,7 @@ impl Span {
     /// The next place and its length; [`END`]: there is none.
     #[inline(always)]
     fn next_range(&mut self, share: &Share, number: usize, random: &mut Random) -> (u64, u64) {
-        if self.common.is_some() || share.sizes_random.is_some() {
+        if self.joint.is_some() || share.sizes_random.is_some() {
             return self.next_rare(share, number, random);
         }
         let wanted = if share.whole { self.length } else { share.sizes.draw(random).min(share.most) };
@@ -503,12 +503,12 @@ impl Span {
     fn next_rare(&mut self, share: &Share, number: usize, random: &mut Random) -> (u64, u64) {
         let walk = &mut self.walks[number];
         let sizes = match &share.sizes_random {
-            Some(sizes) if self.common.is_some() || walk.is_random(random) => sizes,
+            Some(sizes) if self.joint.is_some() || walk.is_random(random) => sizes,
             _ => &share.sizes,
         };
         let wanted = if share.whole { self.length } else { sizes.draw(random).min(share.most) };
-        if let Some(common) = &mut self.common {
-            return common.next(random, wanted, share.align).unwrap_or((END, 0));
+        if let Some(joint) = &mut self.joint {
+            return joint.next(random, wanted, share.align).unwrap_or((END, 0));
         }
         let offset = walk.next(random, wanted);
         let room = if offset >= self.reach { u64::MAX } else { self.reach - offset };
@@ -518,8 +518,8 @@ impl Span {
     /// A pass begins.
     fn restart(&mut self) {
         self.left = self.pass_units;
-        if let Some(common) = &mut self.common {
-            common.restart();
+        if let Some(joint) = &mut self.joint {
+            joint.restart();
         } else if self.reach != self.length || self.pass_units == u64::MAX {
             self.walks.iter_mut().for_each(Walk::restart);
         }
@@ -595,7 +595,7 @@ fn span(
         left: 0,
         reach: length,
         walks: Vec::new(),
-        common: None,
+        joint: None,
         written: (0, 0),
     };
     for (number, share) in shares.iter().enumerate() {
@@ -613,10 +613,10 @@ fn span(
         span.walks.push(Walk::new(pick, pattern.coverage, ground, mix(seed ^ number as u64))?);
     }
     if shares.iter().any(|share| share.class == Class::Range) {
-        let ground = common_ground(brief, pattern, shares, &span);
-        span.common = Common::new(pattern, ground, seed)?;
-        if let Some(common) = &span.common {
-            span.pass_units = common.pass_bytes(ground);
+        let ground = joint_ground(brief, pattern, shares, &span);
+        span.joint = Joint::new(pattern, ground, seed)?;
+        if let Some(joint) = &span.joint {
+            span.pass_units = joint.pass_bytes(ground);
         }
     }
     span.pass_units = span.pass_units.max(1);
@@ -674,7 +674,7 @@ fn aligned(pattern: &Pattern, verb: Verb, class: Class) -> u64 {
 }
 
 /// The ground that all verbs on ranges share: their smallest size is its grain.
-fn common_ground(brief: &Brief<'_>, pattern: &Pattern, shares: &[Share], span: &Span) -> Ground {
+fn joint_ground(brief: &Brief<'_>, pattern: &Pattern, shares: &[Share], span: &Span) -> Ground {
     let ranges = || shares.iter().filter(|share| share.class == Class::Range);
     let grounds: Vec<_> = ranges().map(|share| ground(brief, pattern, share, span)).collect();
     let smallest = *grounds.iter().min_by_key(|ground| ground.least).unwrap_or(&grounds[0]);

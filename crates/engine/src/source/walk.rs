@@ -280,7 +280,7 @@ impl Walk {
     fn next_of_others(&mut self, random: &mut Random, bytes: u64) -> u64 {
         match self {
             Walk::Line(line) => line.next(bytes),
-            Walk::Once(once) => once.next(),
+            Walk::Once(once) => once.place(),
             Walk::Uniform { places, align } => random.below(*places) * *align,
             Walk::Rare(rare) => rare.next(random, bytes),
         }
@@ -452,7 +452,7 @@ impl Once {
 
     /// The next place.
     #[inline(always)]
-    pub fn next(&mut self) -> u64 {
+    pub fn place(&mut self) -> u64 {
         if self.index == self.places {
             self.begin_anew();
         }

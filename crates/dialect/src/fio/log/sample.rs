@@ -89,8 +89,7 @@ fn sample(measured: Measured, entry: &JournalEntry, logs: &Logs, times: Times) -
 
 /// The sample of one operation.
 fn single(measured: Measured, entry: &JournalEntry, times: Times) -> Option<Sample> {
-    let JournalEntry::Done { at_ns, verb, offset, bytes, submission_ns, completion_ns, latency_ns, priority } =
-        entry
+    let JournalEntry::Done { at_ns, verb, offset, bytes, submission_ns, completion_ns, priority, .. } = entry
     else {
         return None;
     };
@@ -99,7 +98,8 @@ fn single(measured: Measured, entry: &JournalEntry, times: Times) -> Option<Samp
             .checked_div(u128::from(*completion_ns))
             .map_or(0, |rate| rate as u64),
         Measured::Operations => 1,
-        Measured::Latency => *latency_ns,
+        // From the actual start, whatever the pace: so the original counts.
+        Measured::Latency => submission_ns + completion_ns,
         Measured::Submission(_) => *submission_ns,
         Measured::Completion => *completion_ns,
     };

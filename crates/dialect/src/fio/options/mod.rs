@@ -141,7 +141,7 @@ const fn gathered() -> [Row; COUNT] {
     rows
 }
 
-const ENTRIES: [Entry; COUNT] = {
+static ENTRIES: [Entry; COUNT] = {
     let rows = gathered();
     let mut entries = [rows[0].entry; COUNT];
     let mut index = 0;
@@ -167,7 +167,8 @@ pub fn find(name: &str) -> Option<&'static Row> {
 
 /// The page `docs/fio.md`, generated.
 pub fn document() -> String {
-    format!("# fio\n\n{}\n{}", super::help::INTRODUCTION, TABLE.markdown())
+    let program = super::program::PROGRAM.markdown().replace("## Options", "## The command line");
+    format!("# fio\n\n{}\n{program}\n{}", super::help::INTRODUCTION, TABLE.markdown())
 }
 
 const fn row(
@@ -294,5 +295,32 @@ impl Row {
     const fn maybe(mut self) -> Row {
         self.bare = true;
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::option::Status;
+
+    #[test]
+    fn every_option_once_and_what_is_refused_says_why() {
+        assert_eq!(TABLE.defects(), Vec::<String>::new());
+        assert_eq!(super::super::program::PROGRAM.defects(), Vec::<String>::new());
+        assert!(ROWS.len() > 300, "{}", ROWS.len());
+        for row in &ROWS {
+            assert_eq!(find(row.entry.name).map(|found| found.entry.name), Some(row.entry.name));
+            if let Status::Refused(why, hint) = row.entry.status {
+                assert!(!why.is_empty() && !hint.is_empty(), "{}", row.entry.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_default_is_a_value_of_its_option() {
+        for row in ROWS.iter().filter(|row| !row.entry.default.is_empty()) {
+            let read = super::super::value::read(row, Some(row.entry.default), Default::default());
+            assert!(read.is_ok(), "{}={}: {read:?}", row.entry.name, row.entry.default);
+        }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::io;
 
-use iodyno_model::{Diagnostic, Event, Fatal, JobRecord, Kind, Plan, Stage, Target, Verb, WorkerRecord};
+use iodyno_model::{Diagnostic, Fatal, JobRecord, Kind, Plan, Stage, Target, Verb, WorkerRecord};
 
 use super::mismatch;
 use crate::fio::view::JobView;

@@ -51,6 +51,7 @@ impl Engine for Sim {
     const VERBS: VerbSet = VerbSet::ALL;
     const SETTINGS: &'static [SettingSpec] = settings::SPECS;
     const VIRTUAL: bool = true;
+    const SUBMITS: bool = true;
     const FILES: bool = false;
 
     fn check(job: &Job) -> Vec<Diagnostic> {

@@ -167,7 +167,8 @@ proptest! {
         theta in 0.01f64..8.0, h in 0.001f64..0.999, deviation_percent in 0.0f64..200.0, seed: u64,
     ) {
         let mut random = Random::from_seed(seed, 0);
-        for pick in [Pick::Uniform, Pick::Zipf { theta, center: None }, Pick::Pareto { h, center: None }, Pick::Normal { deviation_percent }] {
+        let (zipf, pareto) = (Pick::Zipf { theta, center: None }, Pick::Pareto { h, center: None });
+        for pick in [Pick::Uniform, zipf, pareto, Pick::Normal { deviation_percent }] {
             let distribution = Distribution::new(&pick, blocks, 512, seed).unwrap();
             for _ in 0..200 {
                 prop_assert!(distribution.draw(&mut random) < blocks, "{:?}", pick);

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 
 /// What the verbs of a mix share on one file.
 #[derive(Clone, Debug)]
-pub enum Common {
+pub enum Joint {
     /// Operations of one size: a permutation.
     Once(Once),
     /// Operations of any size: a map.
@@ -48,7 +48,7 @@ enum Order {
     Once { pitch: u64, permutation: Permutation, index: u64, seed: u64, count: u64 },
 }
 
-impl Common {
+impl Joint {
     /// What a pattern's verbs share on ground whose smallest size is that of all verbs; none where they share nothing.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ impl Common {
     pub fn new(pattern: &Pattern, ground: Ground, seed: u64) -> Result<Option<Self>, Failure> {
         if let Some(window) = pattern.window {
             return Moving::new(pattern, window, ground, seed)
-                .map(|moving| Some(Common::Window(Box::new(moving))));
+                .map(|moving| Some(Joint::Window(Box::new(moving))));
         }
         let Directed { read, write, trim } = &pattern.pick;
         let uniform = [read, write, trim].iter().all(|pick| **pick == Pick::Uniform);
@@ -64,7 +64,7 @@ impl Common {
             return Ok(None);
         }
         if ground.fixed {
-            return Ok(Some(Common::Once(Once::new(ground, seed))));
+            return Ok(Some(Joint::Once(Once::new(ground, seed))));
         }
         let granule = ground.least;
         let map = FreeMap::new(ground.span / granule);
@@ -72,15 +72,15 @@ impl Common {
             let message = format!("a span of {} bytes holds no operation of {granule} bytes", ground.span);
             return Err(Failure::new(message).hint("make the file or the span larger, or the size smaller"));
         }
-        Ok(Some(Common::Blocks(Box::new(Blocks { map, granule }))))
+        Ok(Some(Joint::Blocks(Box::new(Blocks { map, granule }))))
     }
 
     /// What one pass over it is, bytes; the largest number where it does not end by itself.
     pub fn pass_bytes(&self, ground: Ground) -> u64 {
         match self {
-            Common::Once(_) => Walk::places(&Pick::Uniform, ground).saturating_mul(ground.least),
-            Common::Blocks(_) => ground.span / ground.least * ground.least,
-            Common::Window(_) => u64::MAX,
+            Joint::Once(_) => Walk::places(&Pick::Uniform, ground).saturating_mul(ground.least),
+            Joint::Blocks(_) => ground.span / ground.least * ground.least,
+            Joint::Window(_) => u64::MAX,
         }
     }
 
@@ -88,18 +88,18 @@ impl Common {
     /// `align`; none: this file has no more.
     pub fn next(&mut self, random: &mut Random, wanted: u64, align: u64) -> Option<(u64, u64)> {
         match self {
-            Common::Once(once) => Some((once.next(), wanted)),
-            Common::Blocks(blocks) => blocks.next(random, wanted, align),
-            Common::Window(moving) => moving.next(random, wanted).map(|offset| (offset, wanted)),
+            Joint::Once(once) => Some((once.place(), wanted)),
+            Joint::Blocks(blocks) => blocks.next(random, wanted, align),
+            Joint::Window(moving) => moving.next(random, wanted).map(|offset| (offset, wanted)),
         }
     }
 
     /// A pass begins.
     pub fn restart(&mut self) {
         match self {
-            Common::Once(_) => {}
-            Common::Blocks(blocks) => blocks.map.clear(),
-            Common::Window(moving) => (moving.start, moving.last, moving.moved) = (0, 0, 0),
+            Joint::Once(_) => {}
+            Joint::Blocks(blocks) => blocks.map.clear(),
+            Joint::Window(moving) => (moving.start, moving.last, moving.moved) = (0, 0, 0),
         }
     }
 }
@@ -193,5 +193,5 @@ impl Moving {
 }
 
 #[cfg(test)]
-#[path = "common_tests.rs"]
+#[path = "joint_tests.rs"]
 mod tests;
