@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::{
-    Diagnostic, Event, Fatal, FileLock, Job, Kind, Phase, PhaseRecord, Plan, Record, Started, Stop, Verb, Submit,
-    WorkerKind, WorkerState, record,
+    Diagnostic, Event, Fatal, FileLock, Job, Kind, Phase, PhaseRecord, Plan, Record, Started, Stop, Submit,
+    Verb, WorkerKind, WorkerState, record,
 };
 
 use crate::check::check;

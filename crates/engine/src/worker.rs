@@ -347,7 +347,7 @@ impl<'a> Flight<'a> {
         if free < self.refill_at && !std::mem::take(&mut self.filling) {
             return (NEVER, false);
         }
-        let rest = free - free.min(self.batch);
+        let rest = free.saturating_sub(self.batch);
         let mut answer = (NEVER, false);
         while self.free.count > rest {
             let slot = self.free.slots[self.free.count - 1];
@@ -370,12 +370,20 @@ impl<'a> Flight<'a> {
             }
             break;
         }
-        if rest > 0 && self.free.count == rest {
-            // There is room for another batch: nothing is waited for in between.
-            (answer.0, self.filling) = (now, true);
+        if rest > 0 {
+            self.go_on(rest, now, &mut answer.0);
         }
         self.sheet.depth(self.slots.len() - self.free.count, free - self.free.count);
         answer
+    }
+
+    /// A whole batch was handed over and there is room for another: nothing is waited for in between.
+    #[cold]
+    #[inline(never)]
+    fn go_on(&mut self, rest: usize, now: Tick, wake: &mut Tick) {
+        if self.free.count == rest {
+            (*wake, self.filling) = (now, true);
+        }
     }
 
     /// Makes sure that the kernel has what was handed over, and notes when it had it.

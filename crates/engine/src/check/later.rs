@@ -3,7 +3,8 @@
 //! Each line leaves this file when it is built. What depends on a worker's own files is refused by its source.
 
 use iodyno_model::{
-    Action, Diagnostic, FileLock, Item, Items, Job, Origin, Place, Plan, Ranks, Step, Target, TargetKind, Workload, Kind, Submit, Verb,
+    Action, Diagnostic, FileLock, Item, Items, Job, Kind, Origin, Place, Plan, Ranks, Step, Submit, Target,
+    TargetKind, Verb, Workload,
 };
 
 use crate::{registry, source};
