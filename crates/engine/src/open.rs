@@ -26,12 +26,20 @@ pub struct Asker<'a> {
 
 /// The name a template gives to one worker.
 pub fn resolve(template: &str, asker: Asker<'_>) -> String {
-    template
+    dealt(template, asker.worker)
         .replace("{job}", asker.job)
         .replace("{worker}", &asker.worker.to_string())
         .replace("{rank}", "0")
         .replace("{node}", "0")
         .replace("{repetition}", &asker.repetition.to_string())
+}
+
+/// `{worker:A|B|C}` is dealt to the workers in turn.
+fn dealt(template: &str, worker: u32) -> String {
+    let Some((before, rest)) = template.split_once("{worker:") else { return template.into() };
+    let Some((list, after)) = rest.split_once('}') else { return template.into() };
+    let names: Vec<_> = list.split('|').collect();
+    format!("{before}{}{after}", names[worker as usize % names.len()])
 }
 
 /// The root directory of a set, for one worker.
@@ -40,9 +48,10 @@ pub fn set_root(root: &str, items: &Items, asker: Asker<'_>) -> String {
     if items.own { format!("{root}/w{}", asker.worker) } else { root }
 }
 
-/// How the items of a set are named.
-pub fn names(items: &Items) -> Names {
-    let (prefix, suffix) = items.name.split_once("{item}").unwrap_or((&items.name, ""));
+/// How the items of a set are named, for one worker.
+pub fn names(items: &Items, asker: Asker<'_>) -> Names {
+    let name = resolve(&items.name, asker);
+    let (prefix, suffix) = name.split_once("{item}").unwrap_or((&name, ""));
     Names {
         prefix: prefix.into(),
         suffix: suffix.into(),
@@ -88,7 +97,7 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
                 let root = set_root(root, items, asker);
                 let fd =
                     open(&root, libc::O_RDONLY | libc::O_DIRECTORY).map_err(|errno| told(&root, errno))?;
-                Handle { names: Some(Box::new(names(items))), ..bare(fd, items.count) }
+                Handle { names: Some(Box::new(names(items, asker))), ..bare(fd, items.count) }
             }
             TargetKind::Bucket { .. } | TargetKind::Endpoint { .. } => {
                 return Err(Failure::new(format!("target {}: not served yet", target.name)));

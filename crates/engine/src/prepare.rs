@@ -126,10 +126,42 @@ pub fn prepare(plan: &Plan, phase: &Phase, made: &mut Made, progress: Progress<'
     wrong
 }
 
+/// What is to be made or extended before a phase begins: a job's index, how many files, and what they will hold in all;
+/// of each worker, where its files are its own.
+pub fn outstanding(plan: &Plan, phase: &Phase) -> Vec<(usize, u64, u64)> {
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for (number, job) in phase.jobs.iter().enumerate() {
+        let own = job.targets.iter().any(|index| is_per_worker(&plan.targets[*index]));
+        for worker in 0..if own { job.workers } else { 1 } {
+            let asker = Asker { job: &job.name, worker, repetition: phase.repetition };
+            let short = job.targets.iter().filter_map(|index| short(&plan.targets[*index], asker));
+            let new: Vec<u64> = short.filter(|(path, _)| seen.insert(path.clone())).map(|(_, b)| b).collect();
+            if !new.is_empty() {
+                found.push((number, new.len() as u64, new.iter().sum()));
+            }
+        }
+    }
+    found
+}
+
+/// A file that is missing or too short, and what it will hold.
+fn short(target: &Target, asker: Asker<'_>) -> Option<(String, u64)> {
+    let TargetKind::File { path, size: Extent::Bytes(wanted) } = &target.kind else { return None };
+    if target.prepare == Prepare::AsItIs {
+        return None;
+    }
+    let path = resolve(path, asker);
+    let enough = std::fs::metadata(&path).is_ok_and(|facts| !facts.is_file() || facts.len() >= *wanted);
+    (!enough).then_some((path, *wanted))
+}
+
 fn is_per_worker(target: &Target) -> bool {
     match &target.kind {
-        TargetKind::File { path, .. } => path.contains("{worker}"),
-        TargetKind::FileSet { root, items } => items.own || root.contains("{worker}"),
+        TargetKind::File { path, .. } => path.contains("{worker"),
+        TargetKind::FileSet { root, items } => {
+            items.own || root.contains("{worker") || items.name.contains("{worker")
+        }
         _ => false,
     }
 }
@@ -155,8 +187,9 @@ fn prepare_target(
         TargetKind::FileSet { root, items } => {
             let root = set_root(root, items, asker);
             // A set is made anew for each repetition: the phases before have used it up.
-            match made.seen.insert(format!("{root}\0{}\0{}", target.name, asker.repetition)) {
-                true => prepare_set(plan.seed, target, &root, items, made),
+            let name = resolve(&items.name, asker);
+            match made.seen.insert(format!("{root}\0{name}\0{}\0{}", target.name, asker.repetition)) {
+                true => prepare_set(plan.seed, target, &root, items, asker, made),
                 false => Ok(()),
             }
         }
@@ -192,6 +225,9 @@ fn prepare_file(
     };
     if there.is_none() {
         made.file(path, target.remove);
+        if target.open.parents {
+            make_parents(path)?;
+        }
     }
     match target.prepare {
         Prepare::AsItIs | Prepare::Empty if target.open.create || target.prepare == Prepare::Empty => {
@@ -210,6 +246,12 @@ fn prepare_file(
         Prepare::Reserved => with_file(path, |fd| reserve(fd, existing, wanted)),
         Prepare::Filled => fill(seed, target, path, existing, wanted, progress),
     }
+}
+
+fn make_parents(path: &str) -> Result<(), Failure> {
+    let Some(parent) = Path::new(path).parent() else { return Ok(()) };
+    let told = |error: std::io::Error| space_failure(path, error.raw_os_error().unwrap_or(libc::EIO));
+    std::fs::create_dir_all(parent).map_err(told)
 }
 
 fn create(path: &str) -> Result<std::fs::File, Failure> {
@@ -307,6 +349,7 @@ fn prepare_set(
     target: &Target,
     root: &str,
     items: &Items,
+    asker: Asker<'_>,
     made: &mut Made,
 ) -> Result<(), Failure> {
     if std::fs::metadata(root).is_err() {
@@ -320,7 +363,7 @@ fn prepare_set(
     if target.prepare == Prepare::AsItIs {
         return Ok(());
     }
-    let names = names(items);
+    let names = names(items, asker);
     let fd = open(root, libc::O_RDONLY | libc::O_DIRECTORY).map_err(|errno| space_failure(root, errno))?;
     let files = Files { handles: vec![Handle { fd, target: 0, bytes: 0, base: 0, names: None }] };
     directories(fd, items.depth, u64::from(items.branch), &mut String::new())

@@ -13,7 +13,10 @@ use crate::engines::{
     turns::InTurns,
     vsync::Vsync,
 };
-use crate::worker::{Worker, drive};
+use crate::worker::{Worker, drive, drive_closely};
+
+/// Drives one worker to its end.
+pub type Drive = fn(&mut Worker<'_>) -> Result<(), Failure>;
 
 /// An engine as the control plane sees it.
 pub struct Entry {
@@ -42,9 +45,9 @@ pub struct Entry {
     /// Whether a job's settings make sense.
     pub check: fn(&Job) -> Vec<Diagnostic>,
     /// The only dynamic call, once for each worker.
-    pub drive: fn(&mut Worker<'_>) -> Result<(), Failure>,
+    pub drive: Drive,
     /// The same with workers that take turns on files, where the engine can.
-    pub drive_in_turns: Option<fn(&mut Worker<'_>) -> Result<(), Failure>>,
+    pub drive_in_turns: Option<Drive>,
 }
 
 const fn entry<E: Engine>() -> Entry {
@@ -68,11 +71,16 @@ const fn entry<E: Engine>() -> Entry {
 
 /// An engine that waits for each operation: its workers can take turns.
 const fn waiting<E: Engine>() -> Entry {
-    Entry { drive_in_turns: Some(drive::<InTurns<E>>), ..entry::<E>() }
+    Entry { drive_in_turns: Some(drive_closely::<InTurns<E>>), ..entry::<E>() }
+}
+
+/// An engine whose operations are slow beside the loop.
+const fn special<E: Engine>() -> Entry {
+    Entry { drive: drive_closely::<E>, ..entry::<E>() }
 }
 
 /// What drives jobs whose operations helpers hand over, whatever their engine.
-pub const OFFLOAD: &Entry = &entry::<crate::engines::offload::Offload>();
+pub const OFFLOAD: &Entry = &special::<crate::engines::offload::Offload>();
 
 /// Every engine there is.
 pub const ENGINES: &[Entry] = &[
@@ -91,23 +99,23 @@ pub const ENGINES: &[Entry] = &[
     #[cfg(any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", target_os = "freebsd"))]
     entry::<crate::engines::posixaio::Posixaio>(),
     #[cfg(target_os = "linux")]
-    entry::<crate::engines::splice::Splice>(),
+    special::<crate::engines::splice::Splice>(),
     #[cfg(target_os = "linux")]
-    entry::<crate::engines::sg::Sg>(),
-    entry::<Cpuio>(),
-    entry::<Exec>(),
+    special::<crate::engines::sg::Sg>(),
+    special::<Cpuio>(),
+    special::<Exec>(),
     #[cfg(target_os = "linux")]
-    entry::<crate::engines::falloc::Falloc>(),
-    entry::<Ftruncate>(),
-    entry::<crate::engines::net::Net>(),
+    special::<crate::engines::falloc::Falloc>(),
+    special::<Ftruncate>(),
+    special::<crate::engines::net::Net>(),
     #[cfg(target_os = "linux")]
-    entry::<crate::engines::net::Netsplice>(),
-    entry::<names::Filecreate>(),
-    entry::<names::Filestat>(),
-    entry::<names::Filedelete>(),
-    entry::<names::Dircreate>(),
-    entry::<names::Dirstat>(),
-    entry::<names::Dirdelete>(),
+    special::<crate::engines::net::Netsplice>(),
+    special::<names::Filecreate>(),
+    special::<names::Filestat>(),
+    special::<names::Filedelete>(),
+    special::<names::Dircreate>(),
+    special::<names::Dirstat>(),
+    special::<names::Dirdelete>(),
 ];
 
 /// The engine of that name.

@@ -226,12 +226,16 @@ impl FreeSlots {
 /// # Errors
 /// When the engine cannot start or breaks.
 pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
-    if Close::is_plain::<E>(worker) {
-        fly::<E, false>(worker)
-    } else {
-        worker.sheet.head.batched.store(1, Relaxed);
-        fly::<E, true>(worker)
-    }
+    if Close::is_plain::<E>(worker) { fly::<E, false>(worker) } else { drive_closely::<E>(worker) }
+}
+
+/// The same for engines whose operations cost so much that a loop of their own for plain jobs is not worth compiling.
+///
+/// # Errors
+/// When the engine cannot start or breaks.
+pub fn drive_closely<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
+    worker.sheet.head.batched.store(1, Relaxed);
+    fly::<E, true>(worker)
 }
 
 /// The loop; `CLOSELY`: with all that a job may have measured beyond counts and whole latencies.

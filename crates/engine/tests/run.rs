@@ -133,9 +133,25 @@ fn a_directory_that_was_there_is_neither_removed_nor_written_over() {
     assert_eq!(std::fs::read(mine.join("0")).unwrap(), b"mine");
 }
 
+/// Engines that put something else in the place of a file's data: commands, space, lengths, names, peers.
+const PECULIAR: [&str; 11] = [
+    "sg",
+    "falloc",
+    "ftruncate",
+    "filecreate",
+    "filestat",
+    "filedelete",
+    "dircreate",
+    "dirstat",
+    "dirdelete",
+    "net",
+    "netsplice",
+];
+
 #[test]
 fn every_engine_writes_a_file_through_a_plan() {
-    for entry in iodyno_engine::ENGINES.iter().filter(|entry| entry.files && (entry.available)().is_ok()) {
+    let writes = |entry: &&iodyno_engine::Entry| entry.files && !PECULIAR.contains(&entry.name);
+    for entry in iodyno_engine::ENGINES.iter().filter(writes).filter(|entry| (entry.available)().is_ok()) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
         let mut job = Job::new("write", entry.name, vec![0], pattern(Verb::Write, Pick::Uniform));

@@ -158,6 +158,9 @@ pub struct Open {
     /// Make it where it is missing.
     #[serde(default)]
     pub create: bool,
+    /// Make the directories above it where they are missing.
+    #[serde(default)]
+    pub parents: bool,
     /// Fail where it exists.
     #[serde(default)]
     pub exclusive: bool,

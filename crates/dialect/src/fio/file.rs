@@ -215,14 +215,14 @@ mod tests {
 
     #[test]
     fn variables_and_keywords_are_put_in_place() {
-        // The shelf has HOME=/root, two processors, 4096 MiB and pages of 4096 bytes.
+        // The shelf has HOME=/people/ada, two processors, 4096 MiB and pages of 4096 bytes.
         assert_eq!(
             shown(
                 "[a]\nfilename=${HOME}/f${NOPE}\nnumjobs=$ncpus\nsize=$mb_memory*3/4\nbs=$pagesize\ndirectory=$x"
             ),
             [
                 "[a]",
-                "filename=/root/f@j.fio:2",
+                "filename=/people/ada/f@j.fio:2",
                 "numjobs=2@j.fio:3",
                 "size=3072@j.fio:4",
                 "bs=4096@j.fio:5",

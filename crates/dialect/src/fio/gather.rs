@@ -37,6 +37,9 @@ pub fn gather(sections: &[Section]) -> Gathered {
         }
     }
     gathered.global = once(&inherited);
+    if inherited.iter().any(|given| matches!(given.origin, Origin::File { .. })) {
+        as_taken(&mut gathered.global);
+    }
     gathered
 }
 
@@ -157,6 +160,16 @@ pub fn once(given: &[Given]) -> Vec<(String, String)> {
     }
     list.reverse();
     list
+}
+
+/// Puts options in the order in which fio takes them from a file, which its JSON shows: units before sizes, and
+/// `filename` after `directory`.
+pub fn as_taken(options: &mut [(String, String)]) {
+    options.sort_by_key(|(name, _)| match name.as_str() {
+        "kb_base" | "unit_base" => 0,
+        "filename" => 2,
+        _ => 1,
+    });
 }
 
 /// A line of the command line.

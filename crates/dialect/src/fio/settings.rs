@@ -5,7 +5,7 @@
 
 use iodyno_model::{Directed, Origin};
 
-use super::value::{Amount, Value};
+use super::value::{Amount, Splits, Value};
 use crate::option::{Entry, Kind};
 
 /// One option as it was given.
@@ -162,7 +162,7 @@ impl Settings {
     }
 
     /// Sizes with their share in percent for each direction (`bssplit`); no share: an equal part of what is left.
-    pub fn splits(&self, name: &str) -> Option<&Directed<Vec<(u64, Option<u32>)>>> {
+    pub fn splits(&self, name: &str) -> Option<&Directed<Splits>> {
         match self.value(name)? {
             Value::Splits(splits) => Some(splits),
             _ => None,

@@ -28,7 +28,7 @@ pub enum Value {
     /// The ends of a range for each direction, the lower first.
     Ranges(Directed<Option<(u64, u64)>>),
     /// Sizes with their share in percent, for each direction; no share: an equal part of what is left.
-    Splits(Directed<Vec<(u64, Option<u32>)>>),
+    Splits(Directed<Splits>),
     /// Numbers with fractions.
     Decimals(Vec<f64>),
     /// One of the words that the table lists.
@@ -40,6 +40,9 @@ pub enum Value {
     /// Anything else: its meaning is found where it is lowered.
     Text(String),
 }
+
+/// Sizes in bytes, each with its share in percent.
+pub type Splits = Vec<(u64, Option<u32>)>;
 
 /// How much of something.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -217,7 +220,7 @@ fn splits(text: &str, base: Base) -> Result<Value, Fault> {
 }
 
 /// `4k/60:8k/40`; a share left out is an equal part of what the others leave.
-fn split_list(text: &str, base: Base) -> Result<Vec<(u64, Option<u32>)>, Fault> {
+fn split_list(text: &str, base: Base) -> Result<Splits, Fault> {
     let mut list = Vec::new();
     for item in text.split(':').map(str::trim).filter(|item| !item.is_empty()) {
         let (size, share) = item.split_once('/').unwrap_or((item, ""));

@@ -117,6 +117,7 @@ fn open(fields: &Fields<'_>) -> Open {
         mode: fields.or("mode", choice(&modes), OpenMode::AsNeeded),
         create: fields.flag("create"),
         exclusive: fields.flag("exclusive"),
+        parents: fields.flag("directories_made"),
         truncate,
         truncate_bytes,
         append: fields.flag("append"),

@@ -128,7 +128,7 @@ fn take(arguments: &[String], world: &mut Shelf) {
 #[test]
 fn mangled_job_files_make_no_panic() {
     let mut draw = Draw(1);
-    for _ in 0..3000 {
+    for _ in 0..1000 {
         take(&["j.fio".to_string()], &mut Shelf::bytes("j.fio", &mangled(&mut draw)));
     }
 }

@@ -27,7 +27,7 @@ impl Loader for Shelf {
         self.read("-")
     }
     fn variable(&self, name: &str) -> Option<String> {
-        (name == "HOME").then(|| "/root".to_string())
+        (name == "HOME").then(|| "/people/ada".to_string())
     }
     fn machine(&self) -> Machine {
         Machine { cpus: 2, memory_bytes: 4 << 30, ..Machine::default() }

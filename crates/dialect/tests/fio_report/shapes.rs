@@ -307,7 +307,18 @@ fn errors() -> Vec<Shape> {
     opened.tally = Some(Box::default());
     opened.ended_ns = 0;
     let mut garbled = failed_worker(-1001, Stage::Run);
-    garbled.complaints = vec!["/data/f: 4,096 bytes at 12,288: bit flip".into()];
+    garbled.mismatches = vec![Mismatch {
+        file: "/data/f".into(),
+        offset: 12_288,
+        bytes: 4096,
+        read_offset: 12_288,
+        read_bytes: 4096,
+        what: Wrong::Checksum,
+        check: "crc32c".into(),
+        expected: "f4a2efa3".into(),
+        found: "dbbb7ae9".into(),
+        dumped: None,
+    }];
     let mut forgiven = failed_worker(28, Stage::Run);
     (forgiven.fatal, forgiven.failure) = (None, None);
     vec![
@@ -335,7 +346,7 @@ fn courses() -> Vec<Shape> {
             vec![line(Verb::Read, ms * 40, 4096, 77_000.0), line(Verb::Write, ms * 40, 4096, 90_000.0)];
         Event::Interim(Box::new(phase(0, vec![vec![worker(4711, ms, lines)]])))
     };
-    let laid = |done_bytes| Event::Preparing { target: "data".into(), done_bytes, total_bytes: 16 << 20 };
+    let laid = || Event::LayingOut { job: "si".into(), files: 1, total_bytes: 16 << 20 };
     let finding = Finding {
         code: 1,
         severity: Severity::Invalid,
@@ -349,7 +360,7 @@ fn courses() -> Vec<Shape> {
     json.style.formats = vec![Format::Json];
     let shape = |name, (view, events): (View, Vec<Event>)| Shape { name, view, events };
     vec![
-        shape("laid-out", ends(simple(), None, vec![laid(0), laid(16 << 20)], Vec::new())),
+        shape("laid-out", ends(simple(), None, vec![laid()], Vec::new())),
         shape("interrupted", ends(simple(), Some(2), Vec::new(), Vec::new())),
         shape("interrupted-json", ends(json.clone(), Some(2), Vec::new(), Vec::new())),
         shape("interim", ends(simple(), None, vec![interim(1000), interim(1500)], Vec::new())),

@@ -101,9 +101,9 @@ struct Span {
     /// One for each share.
     walks: Vec<Walk>,
     /// What all shares pick from together, if they do.
+    joint: Option<Joint>,
     /// Where what was written since the last inserted sync begins and ends, in the file; nothing: both ends meet.
     written: (u64, u64),
-    joint: Option<Joint>,
 }
 
 #[derive(Clone, Debug)]
@@ -595,8 +595,8 @@ fn span(
         left: 0,
         reach: length,
         walks: Vec::new(),
-        written: (0, 0),
         joint: None,
+        written: (0, 0),
     };
     for (number, share) in shares.iter().enumerate() {
         let ground = ground(brief, pattern, share, &span);
@@ -639,7 +639,8 @@ fn segmented(pick: &Pick, workers: u32) -> Pick {
 fn own_items(brief: &Brief<'_>, target: usize, count: u64) -> (u64, u64) {
     let kind = brief.plan.targets.get(target).map(|target| &target.kind);
     let own = !matches!(kind, Some(TargetKind::FileSet { items, .. } | TargetKind::Bucket { items, .. }) if !items.own);
-    if own || brief.job.workers <= 1 {
+    let named = matches!(kind, Some(TargetKind::FileSet { items, .. }) if items.name.contains("{worker"));
+    if own || named || brief.job.workers <= 1 {
         return (0, count);
     }
     let part = |worker: u32| (u128::from(count) * u128::from(worker) / u128::from(brief.job.workers)) as u64;

@@ -3,6 +3,7 @@
 //! Witnesses read before the start line and after the end, from outside, and never judge; `truth` does. What cannot be
 //! read is said as such.
 
+use crate::open::{self, Asker};
 use iodyno_model::{DeviceActivity, Machine, Plan, Sighting, TargetFacts};
 
 pub mod cpu;
@@ -139,13 +140,24 @@ fn since<'a>(
     all.filter_map(|(name, before)| Some(diskstats::read(name)?.since(before, name, interval_ns))).collect()
 }
 
-/// What the plan's targets are.
+/// What the plan's targets are; of those with a file for each worker, the first worker's.
 pub fn targets(plan: &Plan) -> Vec<TargetFacts> {
-    let facts = |target: &iodyno_model::Target| {
-        let path = target.path().filter(|path| is_storage(path))?;
-        Some(TargetFacts { target: target.name.clone(), ..identity::facts(path) })
+    let facts = |(index, target): (usize, &iodyno_model::Target)| {
+        let mut jobs = plan.phases.iter().flat_map(|phase| &phase.jobs);
+        let job = jobs.find(|job| job.targets.contains(&index)).map_or("", |job| job.name.as_str());
+        let path = open::resolve(target.path()?, Asker { job, worker: 0, repetition: 0 });
+        if !is_storage(&path) {
+            return None;
+        }
+        let status = std::fs::metadata(&path);
+        Some(TargetFacts {
+            target: target.name.clone(),
+            missing: status.is_err(),
+            file_bytes: status.ok().filter(|status| status.is_file()).map(|status| status.len()),
+            ..identity::facts(&path)
+        })
     };
-    plan.targets.iter().filter_map(facts).collect()
+    plan.targets.iter().enumerate().filter_map(facts).collect()
 }
 
 /// The machine.

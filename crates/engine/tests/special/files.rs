@@ -17,6 +17,8 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("ftruncate: lengths follow offsets", lengths_follow_offsets),
     ];
     #[cfg(target_os = "linux")]
+    trials.push(Trial::test("sg: a file is no SCSI device", a_file_is_no_scsi_device));
+    #[cfg(target_os = "linux")]
     trials.push(Trial::test("falloc: space comes and goes", space_comes_and_goes));
     trials
 }
@@ -105,6 +107,17 @@ fn operations_wait_for_the_lock() -> Outcome {
     let tally = tallies(&plan(vec![file], vec![read]))?;
     holder.join().map_err(|_| "the holder panicked")??;
     holds(tally[0].latency(Kind::Read).min > 10_000_000, format!("{} ns", tally[0].latency(Kind::Read).min))
+}
+
+#[cfg(target_os = "linux")]
+fn a_file_is_no_scsi_device() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("f");
+    std::fs::write(&path, vec![0; 8192])?;
+    let plan = plan(vec![on_file(&path, 8192, false)], vec![job("sg", &[], 0, Verb::Read, 4096)]);
+    let errors = crate::plans::record(&plan)?.errors;
+    let told = errors.iter().any(|error| error.message.contains("no SCSI generic") && error.hint.is_some());
+    holds(told, format!("{errors:?}"))
 }
 
 #[cfg(target_os = "linux")]

@@ -27,6 +27,9 @@ pub fn lines(document: &[String]) -> Vec<Line> {
     for text in document {
         let indent = text.len() - text.trim_start().len();
         let body = text.trim().trim_end_matches(',');
+        if body.is_empty() {
+            continue;
+        }
         if body.starts_with(['}', ']']) {
             path.pop();
             continue;
@@ -39,7 +42,8 @@ pub fn lines(document: &[String]) -> Vec<Line> {
             }
         };
         let in_bins = path.last().is_some_and(|(last, _)| last == "bins");
-        let here = path.iter().map(|(key, _)| key.as_str()).chain([key.as_str()]).collect::<Vec<_>>().join("/");
+        let here =
+            path.iter().map(|(key, _)| key.as_str()).chain([key.as_str()]).collect::<Vec<_>>().join("/");
         if !in_bins {
             found.push(Line { path: here, indent, value: masked(&key, value) });
         }
@@ -63,7 +67,8 @@ fn masked(key: &str, value: &str) -> String {
 
 /// What the reference has and the candidate lacks, has elsewhere, or has of another kind; by path.
 pub fn lacks(reference: &[Line], candidate: &[Line]) -> Vec<(String, String)> {
-    let place: HashMap<&str, usize> = candidate.iter().enumerate().map(|(at, line)| (&*line.path, at)).collect();
+    let place: HashMap<&str, usize> =
+        candidate.iter().enumerate().map(|(at, line)| (&*line.path, at)).collect();
     let mut wrong = Vec::new();
     // Of each object, where its last key was found: the next must stand behind it.
     let mut last: HashMap<&str, usize> = HashMap::new();

@@ -104,6 +104,7 @@ fn open(open: &Open) -> Vec<String> {
     }
     let flags = [
         (open.create, "created"),
+        (open.parents, "directories made"),
         (open.exclusive, "must be new"),
         (open.append, "append"),
         (open.nonblock, "nonblock"),

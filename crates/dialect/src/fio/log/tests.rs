@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fio::view::Window;
-use iodyno_model::{Histogram, JournalEntry, Kind, PhaseRecord, Verb};
+use iodyno_model::{Histogram, JournalEntry, Kind, Verb};
 use iodyno_report::FilesInMemory;
 
 const MS: u64 = 1_000_000;
@@ -50,7 +50,7 @@ fn part(worker: u32, entries: Vec<JournalEntry>) -> Event {
 fn written(job: JobView, parts: Vec<Event>) -> std::collections::BTreeMap<String, Vec<u8>> {
     let mut log = LogFiles::new(&View { jobs: vec![job], ..View::default() });
     let mut files = FilesInMemory::default();
-    let end = Event::PhaseEnded(Box::new(PhaseRecord::default()));
+    let end = Event::PhaseEnded(Box::default());
     for event in parts.iter().chain([&end]) {
         log.event(event, &mut files).unwrap();
     }

@@ -141,8 +141,8 @@ impl<'a> Ask<'a> {
         self.wrong.push(Diagnostic::error(self.origin(name), message).hint(hint));
     }
 
-    /// A note at an option.
-    pub fn note(&mut self, name: &str, message: impl Into<String>, hint: impl Into<String>) {
-        self.notes.push(Diagnostic::note(self.origin(name), message).hint(hint));
+    /// A note at an option, in fio's own words.
+    pub fn note(&mut self, name: &str, message: impl Into<String>) {
+        self.notes.push(Diagnostic::note(self.origin(name), message));
     }
 }

@@ -173,7 +173,7 @@ pub fn depth(ask: &mut Ask<'_>, engine: &Engine) -> Depth {
     if asked > 1 && engine.waits() && submit == Submit::Inline {
         let message =
             "both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1";
-        ask.note("iodepth", message, "");
+        ask.note("iodepth", message);
     }
     // A batch of 0 is all of them; one that is not given is left to the engine room, which hands over what it has.
     let batch = match ask.count("iodepth_batch") {

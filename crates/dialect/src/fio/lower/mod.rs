@@ -28,8 +28,11 @@ pub mod template;
 pub mod verify;
 pub mod view;
 
+use std::collections::HashMap;
+
 use iodyno_model::{
-    Diagnostic, FileOrder, Job, Pattern, Phase, Pick, Plan, Size, Start, Stop, Target, WorkerKind, Workload,
+    Diagnostic, Extent, FileOrder, Job, Pattern, Phase, Pick, Plan, Prepare, Size, Start, Stop, Target,
+    TargetKind, WorkerKind, Workload,
 };
 
 use super::settings::Settings;
@@ -96,6 +99,10 @@ struct Lowering<'a> {
     group: (u32, u32),
     /// Threads or processes so far, over all jobs.
     threads: u32,
+    /// Targets by their names.
+    by_name: HashMap<String, Vec<usize>>,
+    /// How long files are laid out, by the first clone's name: all of that happens before the first job starts.
+    made: HashMap<String, u64>,
 }
 
 /// The seed where nobody gives one.
@@ -105,7 +112,7 @@ impl<'a> Lowering<'a> {
     fn new(jobs: &[Settings], context: Context, loader: &'a mut dyn Loader) -> Self {
         let seed = jobs.first().map_or(SEED, |first| seed(&Ask::new(first), loader));
         let plan = Plan { name: context.name, seed, signatures_allowed: true, ..Plan::default() };
-        let view = View { jobs: Vec::new(), style: context.style, global: context.global };
+        let view = View { jobs: Vec::new(), style: context.style, global: view::in_turn(context.global) };
         Lowering {
             loader,
             readonly: context.readonly,
@@ -115,6 +122,8 @@ impl<'a> Lowering<'a> {
             notes: Vec::new(),
             group: (0, 0),
             threads: 0,
+            by_name: HashMap::new(),
+            made: HashMap::new(),
         }
     }
 
@@ -123,7 +132,7 @@ impl<'a> Lowering<'a> {
         self.begin(&ask);
         let clones = ask.count("numjobs").unwrap_or(1).max(1);
         self.lower(&mut ask, clones);
-        self.threads += clones;
+        self.threads = self.threads.saturating_add(clones);
         self.group.1 += 1;
         self.wrong.append(&mut ask.wrong);
         self.notes.append(&mut ask.notes);
@@ -143,7 +152,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn lower(&mut self, ask: &mut Ask<'_>, clones: u32) {
-        let found = Found::of(ask, clones, self.loader);
+        let found = Found::of(ask, clones, &self.made, self.loader);
         if self.readonly && found.direction.changes() {
             ask.refuse(
                 "rw",
@@ -158,7 +167,7 @@ impl<'a> Lowering<'a> {
             found: &found,
             place: (phase, self.plan.phases[phase].jobs.len()),
             group: self.group.0,
-            first_number: self.threads + 1,
+            first_number: self.threads.saturating_add(1),
         };
         self.view.jobs.push(view::view(ask, &known));
         self.plan.phases[phase].jobs.push(job);
@@ -166,6 +175,7 @@ impl<'a> Lowering<'a> {
 
     fn make(&mut self, ask: &mut Ask<'_>, clones: u32, found: &Found) -> Job {
         let targets = targets::targets(ask, found);
+        self.remember(&targets);
         let targets = targets.into_iter().map(|target| self.target(target)).collect();
         let pattern = pattern::pattern(ask, found);
         let drawn = is_drawn(&pattern);
@@ -199,16 +209,30 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The index of a target; jobs that use the same file in the same way share it.
-    fn target(&mut self, target: Target) -> usize {
-        let alike = |known: &Target| Target { origin: known.origin.clone(), ..target.clone() } == *known;
-        match self.plan.targets.iter().position(alike) {
-            Some(index) => index,
-            None => {
-                self.plan.targets.push(target);
-                self.plan.targets.len() - 1
+    fn remember(&mut self, targets: &[Target]) {
+        for target in targets {
+            if let (TargetKind::File { path, size: Extent::Bytes(bytes) }, true) =
+                (&target.kind, !matches!(target.prepare, Prepare::AsItIs | Prepare::Empty))
+            {
+                let made = self.made.entry(names::first(path)).or_default();
+                *made = (*made).max(*bytes);
             }
         }
+    }
+
+    /// The index of a target; jobs that use the same file in the same way share it.
+    fn target(&mut self, target: Target) -> usize {
+        let alike = |index: &usize| {
+            let known = &self.plan.targets[*index];
+            Target { origin: known.origin.clone(), ..target.clone() } == *known
+        };
+        let namesakes = self.by_name.entry(target.name.clone()).or_default();
+        if let Some(index) = namesakes.iter().copied().find(alike) {
+            return index;
+        }
+        namesakes.push(self.plan.targets.len());
+        self.plan.targets.push(target);
+        self.plan.targets.len() - 1
     }
 }
 
@@ -249,17 +273,26 @@ pub struct Found {
     pub files: Vec<Named>,
     /// How much of them.
     pub sizes: Sizes,
+    /// How many clones.
+    pub clones: u32,
 }
 
 impl Found {
-    fn of(ask: &mut Ask<'_>, clones: u32, loader: &mut dyn Loader) -> Found {
+    fn of(ask: &mut Ask<'_>, clones: u32, made: &HashMap<String, u64>, loader: &mut dyn Loader) -> Found {
         let direction = Direction::of(ask);
         let blocks = Blocks::of(ask, &direction);
         let engine = Engine::of(ask);
-        let files = names::files(ask, &direction, clones, loader);
+        // Those that are only named are computed; one stands for all.
+        let mut files = match engine.names {
+            Some(_) => vec![Named::alone(ask)],
+            None => names::files(ask, &direction, clones, loader),
+        };
+        for file in &mut files {
+            file.made_bytes = made.get(&names::first(&file.path)).copied().unwrap_or(0);
+        }
         let scene = Scene { files: &files, blocks: &blocks, clones, sizeless: engine.sizeless };
         let sizes = Sizes::of(ask, &scene);
-        Found { direction, blocks, engine, files, sizes }
+        Found { direction, blocks, engine, files, sizes, clones }
     }
 }
 

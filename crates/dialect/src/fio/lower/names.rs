@@ -20,11 +20,25 @@ pub struct Named {
     pub stream: Option<bool>,
     /// What is there now; of a template, the first clone's.
     pub facts: Option<PathFacts>,
+    /// How long an earlier job makes it.
+    pub made_bytes: u64,
     /// Where it was named.
     pub origin: Origin,
 }
 
 impl Named {
+    /// A file of no name of its own.
+    pub fn alone(ask: &Ask<'_>) -> Self {
+        Named {
+            path: String::new(),
+            own: true,
+            stream: None,
+            facts: None,
+            made_bytes: 0,
+            origin: ask.settings.origin.clone(),
+        }
+    }
+
     /// What kind of thing it is or will be.
     pub fn kind(&self) -> PathKind {
         match (&self.facts, self.stream) {
@@ -37,7 +51,9 @@ impl Named {
     /// How long it is, where it is there and has a length.
     pub fn bytes(&self) -> u64 {
         match self.kind() {
-            PathKind::File | PathKind::BlockDevice => self.facts.as_ref().map_or(0, |facts| facts.bytes),
+            PathKind::File | PathKind::BlockDevice => {
+                self.facts.as_ref().map_or(0, |facts| facts.bytes).max(self.made_bytes)
+            }
             _ => 0,
         }
     }
@@ -46,6 +62,34 @@ impl Named {
     pub fn is_file(&self) -> bool {
         self.kind() == PathKind::File
     }
+}
+
+/// A job's files as a set whose names are computed: its directory, and the template of their names.
+pub fn set(ask: &mut Ask<'_>, clones: u32) -> (String, String) {
+    if ask.has("filename") {
+        let word = ask.word("ioengine").unwrap_or_default();
+        let hint = "leave filename out, and say how many with nrfiles and where with directory";
+        ask.refuse(
+            "filename",
+            format!("files of their own names for engine `{word}` are not served yet"),
+            hint,
+        );
+    }
+    let directories = ask.text("directory").map(split_names).unwrap_or_default();
+    let root = directory_template(&directories, clones).unwrap_or_else(|| ".".into());
+    let format = ask.text("filename_format").unwrap_or(FORMAT);
+    (root, filled_in(format, ask.job(), "{item}"))
+}
+
+/// How files are called where nothing is said.
+const FORMAT: &str = "$jobname.$jobnum.$filenum";
+
+fn filled_in(format: &str, job: &str, number: &str) -> String {
+    format
+        .replace("$jobname", job)
+        .replace("$jobnum", "{worker}")
+        .replace("$filenum", number)
+        .replace("$clientuid", "localhost")
 }
 
 /// The files of a job, in order.
@@ -74,25 +118,34 @@ fn generated(
         true => ask.origin("directory").clone(),
         false => ask.settings.origin.clone(),
     };
-    let count = ask.whole("nrfiles").unwrap_or(1).max(1) as u64;
+    let mut count = ask.whole("nrfiles").unwrap_or(1).max(1) as u64;
+    if count > MOST_FILES {
+        let message = format!("{count} files in one job are more than can be open at the same time");
+        ask.refuse("nrfiles", message, format!("at most {MOST_FILES}"));
+        count = 1;
+    }
     if count == 1 && is_other_than_file(ask.job(), loader) {
         let path = joined(directories.first(), ask.job());
         return vec![named(path, false, direction, &origin, loader)];
     }
-    let format = ask.text("filename_format").unwrap_or("$jobname.$jobnum.$filenum");
+    let format = ask.text("filename_format").unwrap_or(FORMAT);
     let directory = directory_template(directories, clones);
-    (0..count)
-        .map(|file| {
-            let name = format
-                .replace("$jobname", ask.job())
-                .replace("$jobnum", "{worker}")
-                .replace("$filenum", &file.to_string())
-                .replace("$clientuid", "localhost");
-            let own = clones > 1 && (name.contains("{worker}") || directories.len() > 1);
-            named(joined(directory.as_ref(), &name), own, direction, &origin, loader)
-        })
-        .collect()
+    // What is there matters only where nothing says how long files are.
+    let looks = !ask.has("size") && !ask.has("filesize");
+    let file = |number: u64| {
+        let name = filled_in(format, ask.job(), &number.to_string());
+        let own = clones > 1 && (name.contains("{worker}") || directories.len() > 1);
+        let path = joined(directory.as_ref(), &name);
+        match looks {
+            true => named(path, own, direction, &origin, loader),
+            false => Named { path, own, stream: None, facts: None, made_bytes: 0, origin: origin.clone() },
+        }
+    };
+    (0..count).map(file).collect()
 }
+
+/// The most files that a job may have: each is open, and has a place in the plan.
+const MOST_FILES: u64 = 1 << 17;
 
 /// A section that is named like a device works on it.
 fn is_other_than_file(path: &str, loader: &dyn Loader) -> bool {
@@ -119,11 +172,11 @@ fn joined(directory: Option<&String>, name: &str) -> String {
 fn named(path: String, own: bool, direction: &Direction, origin: &Origin, loader: &mut dyn Loader) -> Named {
     let stream = (path == "-").then_some(direction.changes() && !direction.reads);
     let facts = if stream.is_some() { None } else { loader.look(&first(&path)) };
-    Named { path, own, stream, facts, origin: origin.clone() }
+    Named { path, own, stream, facts, made_bytes: 0, origin: origin.clone() }
 }
 
 /// The first clone's name.
-fn first(template: &str) -> String {
+pub fn first(template: &str) -> String {
     let template = match (template.find("{worker:"), template.find('}')) {
         (Some(start), Some(end)) if start < end => {
             let list = &template[start + "{worker:".len()..end];

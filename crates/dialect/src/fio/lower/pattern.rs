@@ -14,6 +14,9 @@ use super::size::Sizes;
 /// The pattern of a job on its files.
 pub fn pattern(ask: &mut Ask<'_>, found: &Found) -> Pattern {
     let Found { direction, blocks, sizes, .. } = found;
+    if let Some(verb) = found.engine.names {
+        return Pattern::of(verb, Pick::Sequential, 0);
+    }
     let pick = picks(ask, direction);
     Pattern {
         mix: mix(ask, direction),
@@ -57,7 +60,7 @@ fn coverage(ask: &mut Ask<'_>, found: &Found, pick: &Directed<Pick>) -> Coverage
     }
     let aligned = blocks.align != Directed::default() && blocks.moves_align(direction);
     if aligned && !ask.flag("norandommap", false) {
-        ask.note("ba", "Any use of blockalign= turns off randommap", "");
+        ask.note("ba", "Any use of blockalign= turns off randommap");
     }
     let skewed = [&pick.read, &pick.write, &pick.trim].into_iter().any(is_skewed);
     let shift_register = ask.word("random_generator") == Some("lfsr");

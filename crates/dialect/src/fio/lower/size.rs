@@ -47,33 +47,55 @@ impl Sizes {
     /// What a job says.
     pub fn of(ask: &mut Ask<'_>, scene: &Scene<'_>) -> Sizes {
         let mut sizes = Sizes { fill: ask.flag("fill_device", false), ..Sizes::default() };
-        sizes.offsets(ask);
+        sizes.offsets(ask, scene);
         let there: u64 = scene.files.iter().map(Named::bytes).sum();
         let given = given(ask);
         let file_sizes = file_sizes(ask, scene.files.len());
         if !sizes.known(ask, scene, there, &given, file_sizes.is_some()) {
             return sizes;
         }
-        sizes.divide(scene, there, &given, file_sizes);
+        sizes.divide(scene, &given, file_sizes);
         sizes.lay_out(scene);
         sizes.check(ask, scene);
-        sizes.amount_moved(ask);
+        sizes.amount_moved(ask, scene);
         sizes
     }
 
-    fn offsets(&mut self, ask: &mut Ask<'_>) {
+    /// Where work begins: shares of what is there, rounded up to blocks; of a file that is not there yet a share is nothing.
+    fn offsets(&mut self, ask: &mut Ask<'_>, scene: &Scene<'_>) {
         for name in ["offset", "offset_increment", "size", "io_size"] {
             if let Some(Amount::Zones(_)) = ask.amount(name) {
-                ask.refuse(
-                    name,
-                    format!("`{name}` in zones needs zonemode=zbd, which is not served"),
-                    "give it in bytes",
-                );
+                let message = format!("`{name}` in zones needs zonemode=zbd, which is not served");
+                ask.refuse(name, message, "give it in bytes");
             }
         }
-        self.offset = extent(ask.amount("offset")).unwrap_or_default();
-        self.increment = extent(ask.amount("offset_increment")).unwrap_or_default();
-        self.offset_align = ask.bytes("offset_align").unwrap_or(0);
+        let align = ask.whole("offset_align").filter(|align| *align > 0).map(|align| align as u64);
+        self.offset_align = align.unwrap_or_else(|| scene.blocks.least());
+        let offset = extent(ask.amount("offset"));
+        self.increment = self.known_share(extent(ask.amount("offset_increment")), scene, 1);
+        self.offset = self.known_share(offset, scene, self.offset_align);
+        let appends = ask.flag("file_append", false) && scene.files.iter().all(Named::is_file);
+        if let (true, Some(bytes)) = (appends, same_length(scene.files)) {
+            self.offset = if bytes > 0 { Extent::Bytes(bytes) } else { Extent::Rest };
+        } else if appends {
+            ask.refuse(
+                "file_append",
+                "files of different lengths cannot be appended to together",
+                "use one job for each",
+            );
+        }
+    }
+
+    /// A share in bytes, where all files have the same length.
+    fn known_share(&self, extent: Option<Extent>, scene: &Scene<'_>, align: u64) -> Extent {
+        match (extent, same_length(scene.files)) {
+            (Some(Extent::Percent(_)), Some(0)) => Extent::Rest,
+            (Some(Extent::Percent(percent)), Some(bytes)) => {
+                let share = (bytes as f64 * percent / 100.0) as u64;
+                Extent::Bytes(share.div_ceil(align).saturating_mul(align))
+            }
+            (extent, _) => extent.unwrap_or_default(),
+        }
     }
 
     /// Whether anything says how much there is.
@@ -98,7 +120,7 @@ impl Sizes {
     }
 
     /// Each file's part.
-    fn divide(&mut self, scene: &Scene<'_>, there: u64, given: &Given, file_sizes: Option<Vec<u64>>) {
+    fn divide(&mut self, scene: &Scene<'_>, given: &Given, file_sizes: Option<Vec<u64>>) {
         let count = scene.files.len().max(1) as u64;
         let start = self.start();
         if let Some(file_sizes) = file_sizes {
@@ -117,13 +139,12 @@ impl Sizes {
         }
         if let Some(percent) = given.percent {
             for (part, file) in self.parts.iter_mut().zip(scene.files) {
-                let whole = part.unwrap_or_else(|| file.bytes());
-                let share = (whole as f64 * percent / 100.0) as u64;
+                let whole = part.map_or_else(|| file.bytes(), |part| part.saturating_add(start));
+                let share = ((whole as f64 * percent / 100.0) as u64).min(whole.saturating_sub(start));
                 let share = share - share % scene.blocks.least();
                 *part = (percent < 100.0 && whole > 0).then_some(share).or(*part);
             }
         }
-        let _ = there;
     }
 
     /// How long files must be.
@@ -169,10 +190,17 @@ impl Sizes {
     }
 
     /// What one pass moves.
-    fn amount_moved(&mut self, ask: &mut Ask<'_>) {
-        let known: Option<Vec<u64>> = self.parts.iter().copied().collect();
-        let total = known.map(|parts| parts.iter().sum::<u64>()).filter(|total| *total > 0);
-        self.pass_bytes = total;
+    fn amount_moved(&mut self, ask: &mut Ask<'_>, scene: &Scene<'_>) {
+        let parts = self.parts.iter().zip(scene.files);
+        let start = self.start();
+        let rest = |file: &Named| {
+            Some(file.bytes()).filter(|bytes| *bytes > start && self.increment == Extent::Rest)
+        };
+        let known: Option<Vec<u64>> =
+            parts.map(|(part, file)| part.or_else(|| rest(file).map(|bytes| bytes - start))).collect();
+        let total = known.map(|parts| parts.iter().sum::<u64>()).filter(|total| *total > 0 && !self.fill);
+        // What is said is what is moved, even where it cannot be divided evenly.
+        self.pass_bytes = given(ask).bytes.filter(|_| total.is_some()).or(total);
         match ask.amount("io_size") {
             Some(Amount::Bytes(bytes)) if bytes > 0 => {
                 self.own_pass = total != Some(bytes);
@@ -192,6 +220,12 @@ impl Sizes {
             _ => {}
         }
     }
+}
+
+/// How long all files are, where they are all alike.
+fn same_length(files: &[Named]) -> Option<u64> {
+    let first = files.first()?.bytes();
+    files.iter().all(|file| file.bytes() == first).then_some(first)
 }
 
 /// What `size` says.

@@ -1,19 +1,23 @@
 //! Files as targets: how they are opened, what must be there before, and what is left of them.
 
 use iodyno_model::{
-    Advice, Direct, Extent, FileLock, Open, OpenSync, Prepare, Target, TargetKind, WriteLife,
+    Advice, Direct, Extent, FileLock, Items, Open, OpenSync, Prepare, Size, Target, TargetKind, Verb,
+    WriteLife,
 };
 
 use super::Found;
 use super::ask::Ask;
 use super::direction::Direction;
 use super::engine::Engine;
-use super::names::Named;
+use super::names::{self, Named};
 use crate::PathKind;
 
 /// The targets of a job, in the order of its files.
 pub fn targets(ask: &mut Ask<'_>, found: &Found) -> Vec<Target> {
     let Found { direction, engine, files, sizes, .. } = found;
+    if let Some(verb) = engine.names {
+        return vec![set(ask, verb, found)];
+    }
     let open = open(ask, direction, engine);
     let prepare = layout(ask, direction, engine);
     let ends = sizes.ends.iter().copied().chain(std::iter::repeat(None));
@@ -26,6 +30,28 @@ pub fn targets(ask: &mut Ask<'_>, found: &Found) -> Vec<Target> {
         origin: file.origin.clone(),
     };
     files.iter().zip(ends).map(target).collect()
+}
+
+/// All files of a job that only names them.
+fn set(ask: &mut Ask<'_>, verb: Verb, found: &Found) -> Target {
+    let (root, name) = names::set(ask, found.clones);
+    let makes = matches!(verb, Verb::Create | Verb::Mkdir);
+    let items = Items {
+        count: ask.whole("nrfiles").unwrap_or(1).max(1) as u64,
+        name,
+        size: Size::Fixed(found.sizes.ends.first().copied().flatten().unwrap_or(0)),
+        present_percent: if makes { 0.0 } else { 100.0 },
+        directories: matches!(found.engine.name, "dircreate" | "dirstat" | "dirdelete"),
+        ..Items::default()
+    };
+    Target {
+        name: root.clone(),
+        kind: TargetKind::FileSet { root, items },
+        open: Open::default(),
+        prepare: if makes { Prepare::Empty } else { Prepare::Filled },
+        remove: false,
+        origin: ask.settings.origin.clone(),
+    }
 }
 
 /// What a file is; without an end given, what it has.
@@ -49,6 +75,7 @@ fn opened(file: &Named, open: &Open) -> Open {
     let plain = file.is_file();
     Open {
         create: open.create && plain,
+        parents: open.parents && plain && file.path.trim_start_matches('/').contains('/'),
         advice: if plain || file.kind() == PathKind::BlockDevice { open.advice } else { Advice::No },
         invalidate: open.invalidate && matches!(file.kind(), PathKind::File | PathKind::BlockDevice),
         ..open.clone()
@@ -59,6 +86,7 @@ fn open(ask: &Ask<'_>, direction: &Direction, engine: &Engine) -> Open {
     let creates = direction.changes() || ask.flag("create_on_open", false);
     Open {
         create: creates && ask.flag("allow_file_create", true),
+        parents: ask.flag("allow_file_create", true) && !engine.diskless,
         direct: if is_direct(ask) { Direct::Yes } else { Direct::No },
         sync: match ask.word("sync") {
             Some("sync" | "1") => OpenSync::All,

@@ -21,7 +21,7 @@ pub fn verify(
     if direction.writes && clones > 1 && shared && !found.engine.diskless {
         let message = "multiple writers may overwrite blocks that belong to other jobs. This can cause \
                        verification failures.";
-        ask.note("verify", message, "");
+        ask.note("verify", message);
     }
     Some(Verify {
         stamp,

@@ -2,7 +2,9 @@
 
 use iodyno_model::{Directed, ErrorPolicy, Job, Origin, Rate};
 
+use super::super::gather::as_taken;
 use super::super::settings::Given;
+use super::super::show::rank;
 use super::super::view::JobView;
 use super::Found;
 use super::ask::Ask;
@@ -24,7 +26,7 @@ pub struct Known<'a> {
 
 /// The view of a job.
 pub fn view(ask: &mut Ask<'_>, known: &Known<'_>) -> JobView {
-    let own = |given: &&Given| !given.global && given.entry.name != "name";
+    let own = |given: &&Given| !given.global;
     JobView {
         phase: known.place.0,
         job: known.place.1,
@@ -33,7 +35,7 @@ pub fn view(ask: &mut Ask<'_>, known: &Known<'_>) -> JobView {
         clones: known.job.workers,
         group: known.group,
         group_reporting: ask.flag("group_reporting", false),
-        options: named(ask).into_iter().chain(options(ask.settings.given.iter().filter(own))).collect(),
+        options: said(ask, options(ask.settings.given.iter().filter(own))),
         direction: known.found.direction.word,
         blocks: known.found.blocks.ends.clone(),
         engine: known.found.engine.word.clone(),
@@ -77,20 +79,37 @@ fn rate(rate: Rate) -> (u64, u64) {
     }
 }
 
-/// `name`, which is an option on the command line and a section in a file.
-fn named(ask: &Ask<'_>) -> Option<(String, String)> {
-    let typed = matches!(ask.settings.origin, Origin::Argument(_));
-    typed.then(|| ("name".into(), ask.settings.name.clone()))
+/// The job's options as reports repeat them. On the command line its name is one of them; in a file it is a section, and
+/// the options are taken in an order of their own.
+fn said(ask: &Ask<'_>, mut options: Vec<(String, String)>) -> Vec<(String, String)> {
+    match &ask.settings.origin {
+        Origin::Argument(_) => options.insert(0, ("name".into(), ask.settings.name.clone())),
+        _ => as_taken(&mut options),
+    }
+    options
 }
 
-/// Options once each, the last mention, in the order of their first.
+/// Options with a value once each, the last mention: of a command line in the order of their first, of a file as fio
+/// takes them.
 fn options<'a>(given: impl Iterator<Item = &'a Given>) -> Vec<(String, String)> {
     let mut options: Vec<(String, String)> = Vec::new();
-    for given in given {
+    let mut written = false;
+    for given in given.filter(|given| !given.text.is_empty()) {
+        written |= matches!(given.origin, Origin::File { .. });
         match options.iter_mut().find(|(name, _)| name == given.entry.name) {
             Some(option) => option.1 = given.text.clone(),
             None => options.push((given.entry.name.into(), given.text.clone())),
         }
     }
+    if written {
+        options.sort_by_key(|(name, _)| rank(name));
+    }
+    options
+}
+
+/// The options of `[global]` that have a value, as fio takes them.
+pub fn in_turn(mut options: Vec<(String, String)>) -> Vec<(String, String)> {
+    options.retain(|(_, value)| !value.is_empty());
+    options.sort_by_key(|(name, _)| rank(name));
     options
 }

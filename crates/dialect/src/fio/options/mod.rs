@@ -141,7 +141,7 @@ const fn gathered() -> [Row; COUNT] {
     rows
 }
 
-const ENTRIES: [Entry; COUNT] = {
+static ENTRIES: [Entry; COUNT] = {
     let rows = gathered();
     let mut entries = [rows[0].entry; COUNT];
     let mut index = 0;

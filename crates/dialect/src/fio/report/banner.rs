@@ -1,7 +1,5 @@
 //! What fio says before it measures: each job in a line, the version, how many start, and which files are laid out.
 
-use iodyno_model::Plan;
-
 use super::number::bytes;
 use crate::fio::view::{JobView, View};
 
@@ -63,26 +61,10 @@ fn starting(view: &View) -> String {
 }
 
 /// The line about files that are laid out, when it begins.
-pub fn laying_out(view: &View, plan: &Plan, target: &str, total_bytes: u64) -> String {
-    let mut owner = None;
-    let mut files = 1;
-    for job in &view.jobs {
-        let planned = plan.phases.get(job.phase).and_then(|phase| phase.jobs.get(job.job));
-        let targets = planned.map_or(&[][..], |job| job.targets.as_slice());
-        let found =
-            targets.iter().filter_map(|index| plan.targets.get(*index)).find(|one| one.name == target);
-        if let Some(found) = found {
-            if let iodyno_model::TargetKind::FileSet { items, .. } = &found.kind {
-                files = items.count.max(1);
-            }
-            owner = Some(job.name.as_str());
-            break;
-        }
-    }
-    let name = owner.unwrap_or(target);
+pub fn laying_out(job: &str, files: u64, total_bytes: u64) -> String {
     let mib = total_bytes >> 20;
     match files {
-        1 => format!("{name}: Laying out IO file (1 file / {mib}MiB)\n"),
-        files => format!("{name}: Laying out IO files ({files} files / total {mib}MiB)\n"),
+        1 => format!("{job}: Laying out IO file (1 file / {mib}MiB)\n"),
+        files => format!("{job}: Laying out IO files ({files} files / total {mib}MiB)\n"),
     }
 }

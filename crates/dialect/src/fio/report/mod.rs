@@ -24,7 +24,6 @@ mod terse;
 mod tree;
 mod trouble;
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use iodyno_model::pace::Steady;
@@ -49,7 +48,6 @@ pub struct Report {
     /// The records of phases that ended, and of one that runs.
     phases: Vec<PhaseRecord>,
     live: Option<Live>,
-    laid_out: BTreeSet<String>,
     eta: EtaLine,
     logs: LogFiles,
     started: bool,
@@ -70,7 +68,6 @@ impl Report {
             began_unix_ns: 0,
             phases: Vec::new(),
             live: None,
-            laid_out: BTreeSet::new(),
             eta: EtaLine::default(),
             started: false,
         }
@@ -90,14 +87,6 @@ impl Report {
                 Ok(())
             }
         }
-    }
-
-    fn laying_out(&mut self, target: &str, total_bytes: u64, output: &mut Output<'_>) -> io::Result<()> {
-        if !self.speaks() || !self.laid_out.insert(target.to_string()) {
-            return Ok(());
-        }
-        let line = banner::laying_out(&self.view, &self.plan, target, total_bytes);
-        output.out.write_all(line.as_bytes())
     }
 
     fn live(&mut self, live: &Live, output: &mut Output<'_>) -> io::Result<()> {
@@ -229,7 +218,9 @@ impl Reporter for Report {
                     false => Ok(()),
                 }
             }
-            Event::Preparing { target, total_bytes, .. } => self.laying_out(target, *total_bytes, output),
+            Event::LayingOut { job, files, total_bytes } if self.speaks() => {
+                output.out.write_all(banner::laying_out(job, *files, *total_bytes).as_bytes())
+            }
             Event::Live(live) => self.live(live, output),
             Event::Interim(phase) => {
                 self.keep(phase);
@@ -238,7 +229,7 @@ impl Reporter for Report {
             Event::PhaseEnded(phase) => self.phase_ended(phase, output),
             Event::Message(_) => self.message(event, output),
             Event::Ended(record) => self.ended(record, output),
-            Event::PhaseStarted { .. } | Event::Journal(_) | Event::Finding(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 }

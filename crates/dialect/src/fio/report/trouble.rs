@@ -4,7 +4,7 @@
 
 use std::io;
 
-use iodyno_model::{Diagnostic, Fatal, JobRecord, Plan, Stage, Target, Verb, WorkerRecord, Event, Kind};
+use iodyno_model::{Diagnostic, Fatal, JobRecord, Kind, Plan, Stage, Target, Verb, WorkerRecord};
 
 use super::mismatch;
 use crate::fio::view::JobView;
