@@ -16,16 +16,16 @@ const LATER: [(&str, &str); 14] = [
     ("random_sequence_stride", "use rw=randread:N for runs"),
     ("unlink_each_loop", "use unlink=1"),
     ("pre_read", "read the files with a job of its own, and say invalidate=0 here"),
-    ("cmdprio_percentage", "use prio and prioclass, for all I/Os of the job"),
-    ("cmdprio_bssplit", "use prio and prioclass, for all I/Os of the job"),
     ("exit_on_io_done", "give the job a runtime, or say exitall in the job that does I/O"),
+    ("dataplacement", "leave it out: the device places data as it likes"),
+    ("error_dump", "read the counts of errors in the report"),
     ("filetype", "use ioengine=dircreate, dirstat or dirdelete for directories"),
 ];
 
 /// Refuses what would otherwise be left out in silence.
 pub fn check(ask: &mut Ask<'_>) {
     for (name, hint) in LATER {
-        let means = ask.has(name) && !matches!(ask.text(name), Some("0" | "file" | "checksum"));
+        let means = ask.has(name) && !matches!(ask.text(name), Some("0" | "none" | "file" | "checksum"));
         if means {
             ask.refuse(name, format!("`{name}` is not served yet"), hint);
         }
