@@ -5,6 +5,7 @@
 use iodyno_model::{Depth, Setting, Submit, Verb};
 
 use super::ask::Ask;
+use super::number;
 
 /// An engine of a job.
 #[derive(Clone, Debug)]
@@ -104,7 +105,7 @@ impl Engine {
 }
 
 /// Options by engine: fio's name, ours, and how the value is written for us.
-const SETTINGS: [(&str, &str, &str, Form); 25] = [
+const SETTINGS: [(&str, &str, &str, Form); 35] = [
     ("io_uring", "fixedbufs", "fixed_buffers", Form::Switch),
     ("io_uring", "registerfiles", "fixed_files", Form::Switch),
     ("io_uring", "sqthread_poll", "sqpoll", Form::Switch),
@@ -116,6 +117,16 @@ const SETTINGS: [(&str, &str, &str, Form); 25] = [
     ("io_uring", "uncached", "uncached", Form::Switch),
     ("libaio", "userspace_reap", "userspace_reap", Form::Switch),
     ("libaio", "nowait", "nowait", Form::Switch),
+    ("io_uring", "cmdprio_percentage", "priority_percent", Form::Pair),
+    ("io_uring", "cmdprio_class", "priority_class", Form::Pair),
+    ("io_uring", "cmdprio", "priority", Form::Pair),
+    ("io_uring", "cmdprio_hint", "priority_hint", Form::Pair),
+    ("io_uring", "cmdprio_bssplit", "priority_split", Form::Split),
+    ("libaio", "cmdprio_percentage", "priority_percent", Form::Pair),
+    ("libaio", "cmdprio_class", "priority_class", Form::Pair),
+    ("libaio", "cmdprio", "priority", Form::Pair),
+    ("libaio", "cmdprio_hint", "priority_hint", Form::Pair),
+    ("libaio", "cmdprio_bssplit", "priority_split", Form::Split),
     ("pvsync2", "hipri", "hipri", Form::Switch),
     ("pvsync2", "hipri_percentage", "hipri_percentage", Form::Number),
     ("pvsync2", "nowait", "nowait", Form::Switch),
@@ -142,6 +153,10 @@ enum Form {
     /// Every so many: only each one, or none.
     Every,
     Text,
+    /// One number, or one for reads and one for writes.
+    Pair,
+    /// Sizes with their shares and priorities, for reads and for writes.
+    Split,
 }
 
 fn settings(ask: &mut Ask<'_>, engine: &str) -> Vec<Setting> {
@@ -156,11 +171,41 @@ fn settings(ask: &mut Ask<'_>, engine: &str) -> Vec<Setting> {
             Form::Number => ask.whole(theirs).map(|number| number.to_string()),
             Form::Every => ask.whole(theirs).filter(|every| *every > 0).map(|every| every.to_string()),
             Form::Text => ask.word(theirs).map(String::from),
+            Form::Pair => pair(ask, theirs),
+            Form::Split => split(ask, theirs),
         };
         let setting = |value| Setting { name: (*ours).into(), value, origin: ask.origin(theirs).clone() };
         settings.extend(value.map(setting));
     }
     settings
+}
+
+/// `N` or `READ,WRITE` of the priorities of single I/Os, which fio has only for a share of them.
+fn pair(ask: &Ask<'_>, name: &str) -> Option<String> {
+    if !ask.has("cmdprio_percentage") && !ask.has("cmdprio_bssplit") {
+        return None;
+    }
+    let numbers = ask.triple(name)?;
+    Some(format!("{},{}", numbers.read.unwrap_or(0), numbers.write.unwrap_or(0)))
+}
+
+/// `BYTES/PERCENT[/CLASS/LEVEL[/HINT]]`, with the bytes counted out; writes follow reads where they are left out.
+fn split(ask: &mut Ask<'_>, name: &str) -> Option<String> {
+    let text = ask.text(name)?;
+    let entry = |entry: &str| {
+        let (size, rest) = entry.trim().split_once('/')?;
+        Some(format!("{}/{rest}", number::bytes(size, ask)?))
+    };
+    let part = |part: &str| part.split(':').map(entry).collect::<Option<Vec<_>>>().map(|all| all.join(":"));
+    let (reads, writes) = text.split_once(',').unwrap_or((text, text));
+    match (part(reads), part(writes)) {
+        (Some(reads), Some(writes)) => Some(format!("{reads},{writes}")),
+        _ => {
+            let message = format!("`{name}={text}`: expected sizes with their shares");
+            ask.refuse(name, message, format!("for example {name}=4k/50/1/0:64k/10/2/7"));
+            None
+        }
+    }
 }
 
 /// `iodepth` and how operations are handed over and taken back.
