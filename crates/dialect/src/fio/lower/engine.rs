@@ -233,7 +233,11 @@ pub fn depth(ask: &mut Ask<'_>, engine: &Engine) -> Depth {
             1 => 0,
             least => least,
         },
-        reap_most: ask.count("iodepth_batch_complete_max").unwrap_or(0).min(asked),
+        // Never fewer than are awaited.
+        reap_most: match ask.count("iodepth_batch_complete_max").unwrap_or(0).min(asked) {
+            0 => 0,
+            most => most.max(ask.count("iodepth_batch_complete_min").unwrap_or(1).min(asked)),
+        },
         low: ask.count("iodepth_low").filter(|low| *low < asked).unwrap_or(0),
         submit,
     }
