@@ -313,7 +313,6 @@ fn bench_fio(fio: &Fio) -> Result<(), Trouble> {
         ("-N", "-d 4"),
         ("-H", "-d 1 -n 1"),
         ("-L", "-t iops"),
-        ("-g", "-t iops lat -f read -d 1 -n 1"),
     ];
     for (kind, more) in plots {
         let picture = format!("plot{kind}.png");
