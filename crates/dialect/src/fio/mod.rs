@@ -89,7 +89,11 @@ fn run(orders: Orders, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnosti
     }
     let style = &lowered.view.style;
     // The live line and the whole reports between have clocks of their own.
-    let live_ns = if style.eta == Eta::Never { 0 } else { style.eta_interval_ns };
+    let live_ns = match style.eta {
+        _ if style.bandwidth_log => style.eta_interval_ns.min(BANDWIDTH_LOG_NS),
+        Eta::Never => 0,
+        _ => style.eta_interval_ns,
+    };
     let interim_ns = style.status_interval_ns;
     Ok(Request::Run(Box::new(Run {
         plan,
@@ -119,6 +123,9 @@ fn status(record: &Record) -> u8 {
     // 256 failed workers are no success.
     signal | failed.min(usize::from(SIGNALLED - 1)) as u8
 }
+
+/// How often the logs of all jobs' bandwidth get a line, ns.
+const BANDWIDTH_LOG_NS: u64 = 500_000_000;
 
 /// What a signal adds to the exit status, whichever it was.
 const SIGNALLED: u8 = 128;
