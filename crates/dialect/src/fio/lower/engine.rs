@@ -105,7 +105,7 @@ impl Engine {
 }
 
 /// Options by engine: fio's name, ours, and how the value is written for us.
-const SETTINGS: [(&str, &str, &str, Form); 35] = [
+const SETTINGS: [(&str, &str, &str, Form); 36] = [
     ("io_uring", "fixedbufs", "fixed_buffers", Form::Switch),
     ("io_uring", "registerfiles", "fixed_files", Form::Switch),
     ("io_uring", "sqthread_poll", "sqpoll", Form::Switch),
@@ -141,6 +141,7 @@ const SETTINGS: [(&str, &str, &str, Form); 35] = [
     ("exec", "grace_time", "grace_s", Form::Number),
     ("exec", "std_redirect", "redirect", Form::Switch),
     ("filestat", "stat_type", "stat_type", Form::Text),
+    ("dirstat", "stat_type", "stat_type", Form::Text),
 ];
 
 /// How a value is written for the engine room.
@@ -233,7 +234,11 @@ pub fn depth(ask: &mut Ask<'_>, engine: &Engine) -> Depth {
             1 => 0,
             least => least,
         },
-        reap_most: ask.count("iodepth_batch_complete_max").unwrap_or(0).min(asked),
+        // Never fewer than are awaited.
+        reap_most: match ask.count("iodepth_batch_complete_max").unwrap_or(0).min(asked) {
+            0 => 0,
+            most => most.max(ask.count("iodepth_batch_complete_min").unwrap_or(1).min(asked)),
+        },
         low: ask.count("iodepth_low").filter(|low| *low < asked).unwrap_or(0),
         submit,
     }
