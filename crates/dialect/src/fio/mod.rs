@@ -28,7 +28,7 @@ mod testing;
 
 use iodyno_model::{Diagnostic, Plan};
 
-use crate::{Dialect, Loader, Request, Run, untranslated};
+use crate::{Dialect, Loader, Request, Run};
 use lower::Context;
 use orders::{Instead, Orders};
 use view::Eta;
@@ -102,7 +102,7 @@ fn run(orders: Orders, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnosti
         own_voice: true,
         dies_of_signals: false,
         findings: true,
-        translate: untranslated,
+        translate: lower::advice::translate,
         reads_forgiven: false,
         error_status: 1,
     })))

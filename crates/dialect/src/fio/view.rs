@@ -3,7 +3,7 @@
 //!
 //! Lowering makes it; the reporters read it. It refuses to hold anything that decides what is run.
 
-use iodyno_model::Directed;
+use iodyno_model::{Diagnostic, Directed};
 
 /// A whole run, as its reporters see it.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +14,8 @@ pub struct View {
     pub style: Style,
     /// `[global]`, as `name` and `value`, each option once (the last mention), in order.
     pub global: Vec<(String, String)>,
+    /// What fio would say before the start: warnings on standard error, notes behind the banner.
+    pub notes: Vec<Diagnostic>,
 }
 
 /// One job definition with its clones: one job of the plan.

@@ -15,7 +15,7 @@ pub fn limit(ask: &mut Ask<'_>, found: &Found) -> Limit {
     let time_ns = ask.time_ns("runtime").filter(|ns| *ns > 0);
     let timed = ask.flag("time_based", false) && time_ns.is_some();
     if ask.flag("time_based", false) && time_ns.is_none() {
-        ask.note("time_based", "time_based requires a runtime/timeout setting");
+        ask.warn("time_based", "time_based requires a runtime/timeout setting");
     }
     // What is moved in all loops together; a size of its own goes round the files as often as it takes.
     let moves = found.engine.names.is_none();

@@ -9,12 +9,14 @@
 //! Each file lowers one subject; all read the settings through [`ask`]. Nothing here opens, waits or prints. What a
 //! plan cannot say yet is refused at its option, with a reason.
 
+pub mod advice;
 pub mod ask;
 pub mod blocks;
 pub mod direction;
 pub mod engine;
 pub mod errors;
 pub mod figures;
+pub mod later;
 pub mod limit;
 pub mod names;
 pub mod number;
@@ -81,7 +83,8 @@ pub fn plan(
     let mut lowering = Lowering::new(jobs, context, loader);
     jobs.iter().for_each(|settings| lowering.job(settings));
     if lowering.wrong.is_empty() {
-        Ok(Lowered { plan: lowering.plan, view: lowering.view, notes: lowering.notes })
+        let view = View { notes: lowering.notes.clone(), ..lowering.view };
+        Ok(Lowered { plan: lowering.plan, view, notes: lowering.notes })
     } else {
         Err(lowering.wrong)
     }
@@ -112,7 +115,8 @@ impl<'a> Lowering<'a> {
     fn new(jobs: &[Settings], context: Context, loader: &'a mut dyn Loader) -> Self {
         let seed = jobs.first().map_or(SEED, |first| seed(&Ask::new(first), loader));
         let plan = Plan { name: context.name, seed, signatures_allowed: true, ..Plan::default() };
-        let view = View { jobs: Vec::new(), style: context.style, global: view::in_turn(context.global) };
+        let global = view::in_turn(context.global);
+        let view = View { style: context.style, global, ..View::default() };
         Lowering {
             loader,
             readonly: context.readonly,
@@ -152,7 +156,11 @@ impl<'a> Lowering<'a> {
     }
 
     fn lower(&mut self, ask: &mut Ask<'_>, clones: u32) {
+        later::check(ask);
         let found = Found::of(ask, clones, &self.made, self.loader);
+        if ask.flag("allow_mounted_write", false) {
+            self.plan.destroy.extend(found.files.iter().map(|file| file.path.clone()));
+        }
         if self.readonly && found.direction.changes() {
             ask.refuse(
                 "rw",

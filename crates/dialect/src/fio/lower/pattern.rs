@@ -60,7 +60,7 @@ fn coverage(ask: &mut Ask<'_>, found: &Found, pick: &Directed<Pick>) -> Coverage
     }
     let aligned = blocks.align != Directed::default() && blocks.moves_align(direction);
     if aligned && !ask.flag("norandommap", false) {
-        ask.note("ba", "Any use of blockalign= turns off randommap");
+        ask.warn("ba", "Any use of blockalign= turns off randommap");
     }
     let skewed = [&pick.read, &pick.write, &pick.trim].into_iter().any(is_skewed);
     let shift_register = ask.word("random_generator") == Some("lfsr");

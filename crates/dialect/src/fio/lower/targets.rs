@@ -57,7 +57,9 @@ fn set(ask: &mut Ask<'_>, verb: Verb, found: &Found) -> Target {
 /// What a file is; without an end given, what it has.
 fn kind(file: &Named, end: Option<u64>, engine: &Engine) -> TargetKind {
     if engine.diskless {
-        return TargetKind::Nothing { bytes: end.unwrap_or_else(|| file.bytes()) };
+        // What moves nothing never comes to an end of it.
+        let there = if engine.sizeless { u64::MAX >> 1 } else { file.bytes() };
+        return TargetKind::Nothing { bytes: end.unwrap_or(there) };
     }
     match (file.stream, file.kind()) {
         (Some(output), _) => TargetKind::Descriptor { number: u32::from(output) },

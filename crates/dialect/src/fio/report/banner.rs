@@ -1,5 +1,7 @@
 //! What fio says before it measures: each job in a line, the version, how many start, and which files are laid out.
 
+use iodyno_model::Level;
+
 use super::number::bytes;
 use crate::fio::view::{JobView, View};
 
@@ -57,7 +59,17 @@ fn starting(view: &View) -> String {
         count => Some(format!("{count} {name}{plural}")),
     };
     let kinds = [named(count(true), "thread", "s"), named(count(false), "process", "es")];
-    format!("Starting {}\n", kinds.into_iter().flatten().collect::<Vec<_>>().join(" and "))
+    let mut text = format!("Starting {}\n", kinds.into_iter().flatten().collect::<Vec<_>>().join(" and "));
+    for note in view.notes.iter().filter(|note| note.level == Level::Note) {
+        text.push_str(&format!("note: {}\n", note.message));
+    }
+    text
+}
+
+/// What is said of doubtful options before anything else, on standard error.
+pub fn warnings(view: &View) -> String {
+    let warnings = view.notes.iter().filter(|note| note.level == Level::Warning);
+    warnings.map(|warning| format!("fio: {}\n", warning.message)).collect()
 }
 
 /// The line about files that are laid out, when it begins.

@@ -213,6 +213,8 @@ impl Reporter for Report {
                 self.started = true;
                 self.plan = started.plan.clone();
                 self.began_unix_ns = started.at_unix_ns;
+                // Nobody may be listening on standard error.
+                let _ = output.err.write_all(banner::warnings(&self.view).as_bytes());
                 match self.speaks() {
                     true => output.out.write_all(banner::banner(&self.view).as_bytes()),
                     false => Ok(()),
