@@ -5,7 +5,7 @@
 use super::ask::Ask;
 
 /// Options that are refused when they are given and not 0, with what to do instead.
-const LATER: [(&str, &str); 14] = [
+const LATER: [(&str, &str); 12] = [
     ("read_iolog", "describe the workload with rw, bs and size"),
     ("merge_blktrace_file", "describe the workload with rw, bs and size"),
     ("opendir", "name the files with filename=A:B:C"),
@@ -16,8 +16,6 @@ const LATER: [(&str, &str); 14] = [
     ("random_sequence_stride", "use rw=randread:N for runs"),
     ("unlink_each_loop", "use unlink=1"),
     ("pre_read", "read the files with a job of its own, and say invalidate=0 here"),
-    ("cmdprio_percentage", "use prio and prioclass, for all I/Os of the job"),
-    ("cmdprio_bssplit", "use prio and prioclass, for all I/Os of the job"),
     ("exit_on_io_done", "give the job a runtime, or say exitall in the job that does I/O"),
     ("filetype", "use ioengine=dircreate, dirstat or dirdelete for directories"),
 ];
