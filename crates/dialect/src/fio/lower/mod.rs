@@ -23,7 +23,9 @@ pub mod number;
 pub mod pace;
 pub mod pattern;
 pub mod payload;
+pub mod peers;
 pub mod placement;
+pub mod priority;
 pub mod size;
 pub mod targets;
 pub mod template;
@@ -292,6 +294,7 @@ impl Found {
         // Those that are only named are computed; one stands for all.
         let mut files = match engine.names {
             Some(_) => vec![Named::alone(ask)],
+            None if engine.peer => vec![Named::alone(ask)],
             None => names::files(ask, &direction, clones, loader),
         };
         for file in &mut files {
