@@ -39,6 +39,7 @@ const EXCEPTIONS: [(&str, &[&str]); 2] = [
             "readfua",
             "writefua",
             "sg_write_mode",
+            "stream_id",
         ],
     ),
 ];
