@@ -4,6 +4,7 @@
 
 use iodyno_model::{Depth, Setting, Submit, Verb};
 
+use super::Found;
 use super::ask::Ask;
 use super::priority;
 
@@ -239,8 +240,11 @@ fn check(ask: &mut Ask<'_>, engine: &Engine) {
 }
 
 /// `iodepth` and how operations are handed over and taken back.
-pub fn depth(ask: &mut Ask<'_>, engine: &Engine) -> Depth {
-    let asked = ask.count("iodepth").unwrap_or(1).max(1);
+pub fn depth(ask: &mut Ask<'_>, found: &Found) -> Depth {
+    let engine = &found.engine;
+    // A recording may tell how deep it was.
+    let recorded = found.replay.as_ref().and_then(|replay| replay.depth).filter(|_| engine.asynchronous);
+    let asked = ask.count("iodepth").or(recorded).unwrap_or(1).max(1);
     let submit = match ask.word("io_submit_mode") {
         Some("offload") => Submit::Offload,
         _ => Submit::Inline,
