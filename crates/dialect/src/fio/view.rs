@@ -213,6 +213,8 @@ pub struct Style {
     pub terminal: bool,
     /// Whether the results go to a file of their own (`--output`), so that progress may go to standard output.
     pub to_file: bool,
+    /// `--bandwidth-log`: what all jobs move together goes to logs of its own.
+    pub bandwidth_log: bool,
     /// `fio-3.…`, as `--version` says.
     pub version: String,
     /// Seconds that local time is east of Greenwich, and the zone's abbreviation, for dates in the report.
@@ -230,6 +232,7 @@ impl Default for Style {
             eta_newline_ns: 0,
             terminal: false,
             to_file: false,
+            bandwidth_log: false,
             version: super::VERSION.into(),
             local: (0, "UTC".into()),
         }

@@ -114,7 +114,7 @@ impl Engine {
 }
 
 /// Options by engine: fio's name, ours, and how the value is written for us.
-const SETTINGS: [(&str, &str, &str, Form); 37] = [
+const SETTINGS: [(&str, &str, &str, Form); 43] = [
     ("io_uring", "fixedbufs", "fixed_buffers", Form::Switch),
     ("io_uring", "registerfiles", "fixed_files", Form::Switch),
     ("io_uring", "sqthread_poll", "sqpoll", Form::Switch),
@@ -149,6 +149,12 @@ const SETTINGS: [(&str, &str, &str, Form); 37] = [
     ("net", "mss", "mss", Form::Given),
     ("net", "interface", "interface", Form::Text),
     ("net", "ttl", "ttl", Form::Number),
+    ("netsplice", "nodelay", "nodelay", Form::Switch),
+    ("netsplice", "pingpong", "pingpong", Form::Switch),
+    ("netsplice", "window_size", "window_bytes", Form::Given),
+    ("netsplice", "mss", "mss", Form::Given),
+    ("netsplice", "interface", "interface", Form::Text),
+    ("netsplice", "ttl", "ttl", Form::Number),
     ("sg", "readfua", "read_fua", Form::Switch),
     ("sg", "writefua", "write_fua", Form::Switch),
     ("sg", "sg_write_mode", "write_mode", Form::Command),
@@ -172,9 +178,7 @@ enum Form {
 
 fn settings(ask: &mut Ask<'_>, engine: &str) -> Vec<Setting> {
     let mut settings = Vec::new();
-    // What is spliced to a peer is said in the same words.
-    let words = if engine == "netsplice" { "net" } else { engine };
-    for (_, theirs, ours, form) in SETTINGS.iter().filter(|setting| setting.0 == words) {
+    for (_, theirs, ours, form) in SETTINGS.iter().filter(|setting| setting.0 == engine) {
         if !ask.has(theirs) {
             continue;
         }
@@ -182,7 +186,9 @@ fn settings(ask: &mut Ask<'_>, engine: &str) -> Vec<Setting> {
             Form::Switch => ask.flag(theirs, true).then(|| "on".to_string()),
             Form::Opposite => (ask.whole(theirs) == Some(0)).then(|| "on".to_string()),
             Form::Number => ask.whole(theirs).map(|number| number.to_string()),
-            Form::Given | Form::Every => ask.whole(theirs).filter(|every| *every > 0).map(|every| every.to_string()),
+            Form::Given | Form::Every => {
+                ask.whole(theirs).filter(|every| *every > 0).map(|every| every.to_string())
+            }
             Form::Command => command(ask, theirs),
             Form::Text => ask.word(theirs).map(String::from),
         };
@@ -225,7 +231,11 @@ fn check(ask: &mut Ask<'_>, engine: &Engine) {
         return;
     }
     if ask.flag("hipri", false) {
-        ask.refuse("hipri", "polling for SCSI commands is not served", "leave it out, or use ioengine=io_uring");
+        ask.refuse(
+            "hipri",
+            "polling for SCSI commands is not served",
+            "leave it out, or use ioengine=io_uring",
+        );
     }
     if ask.whole("stream_id").unwrap_or(0) != 0 {
         ask.refuse("stream_id", "streams of SCSI writes are not served", "leave it out");

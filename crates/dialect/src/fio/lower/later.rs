@@ -5,7 +5,7 @@
 use super::ask::Ask;
 
 /// Options that are refused when they are given and not 0, with what to do instead.
-const LATER: [(&str, &str); 12] = [
+const LATER: [(&str, &str); 14] = [
     ("read_iolog", "describe the workload with rw, bs and size"),
     ("merge_blktrace_file", "describe the workload with rw, bs and size"),
     ("opendir", "name the files with filename=A:B:C"),
@@ -17,13 +17,15 @@ const LATER: [(&str, &str); 12] = [
     ("unlink_each_loop", "use unlink=1"),
     ("pre_read", "read the files with a job of its own, and say invalidate=0 here"),
     ("exit_on_io_done", "give the job a runtime, or say exitall in the job that does I/O"),
+    ("dataplacement", "leave it out: the device places data as it likes"),
+    ("error_dump", "read the counts of errors in the report"),
     ("filetype", "use ioengine=dircreate, dirstat or dirdelete for directories"),
 ];
 
 /// Refuses what would otherwise be left out in silence.
 pub fn check(ask: &mut Ask<'_>) {
     for (name, hint) in LATER {
-        let means = ask.has(name) && !matches!(ask.text(name), Some("0" | "file" | "checksum"));
+        let means = ask.has(name) && !matches!(ask.text(name), Some("0" | "none" | "file" | "checksum"));
         if means {
             ask.refuse(name, format!("`{name}` is not served yet"), hint);
         }

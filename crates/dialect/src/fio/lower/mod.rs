@@ -117,8 +117,7 @@ impl<'a> Lowering<'a> {
     fn new(jobs: &[Settings], context: Context, loader: &'a mut dyn Loader) -> Self {
         let seed = jobs.first().map_or(SEED, |first| seed(&Ask::new(first), loader));
         let plan = Plan { name: context.name, seed, signatures_allowed: true, ..Plan::default() };
-        let global = view::in_turn(context.global);
-        let view = View { style: context.style, global, ..View::default() };
+        let view = View { style: context.style, global: context.global, ..View::default() };
         Lowering {
             loader,
             readonly: context.readonly,

@@ -73,8 +73,7 @@ fn is_multicast(host: &str) -> bool {
 fn check(ask: &mut Ask<'_>, direction: &Direction, engine: &Engine, named: bool) {
     let transport = transport(ask);
     let listens = listens(ask, transport, direction);
-    let (tcp, udp, unix) =
-        (transport.starts_with("tcp"), transport.starts_with("udp"), transport == "unix");
+    let (tcp, udp, unix) = (transport.starts_with("tcp"), transport.starts_with("udp"), transport == "unix");
     let multicast = udp && host(ask).is_some_and(is_multicast);
     if direction.random || direction.trims {
         ask.refuse("rw", "network IO can't be random", "say rw=read or rw=write");
@@ -85,7 +84,10 @@ fn check(ask: &mut Ask<'_>, direction: &Direction, engine: &Engine, named: bool)
         }
         (false, false) => ask.refuse(
             "ioengine",
-            format!("network IO requires port for {}", if transport == "vsock" { "vsock" } else { "tcp or udp" }),
+            format!(
+                "network IO requires port for {}",
+                if transport == "vsock" { "vsock" } else { "tcp or udp" }
+            ),
             "for example port=8888",
         ),
         _ => {}

@@ -53,7 +53,9 @@ fn both((read, write): (u64, u64)) -> String {
 fn split(ask: &mut Ask<'_>, text: &str) -> Option<String> {
     let [read, write, _] = number::directions(text);
     let direction = |part: Option<&str>| match part {
-        Some(part) => part.split(':').filter(|entry| !entry.trim().is_empty()).map(|one| entry(ask, one)).collect(),
+        Some(part) => {
+            part.split(':').filter(|entry| !entry.trim().is_empty()).map(|one| entry(ask, one)).collect()
+        }
         None => Some(Vec::new()),
     };
     let sides: Option<Vec<Vec<String>>> = [read, write].map(direction).into_iter().collect();
@@ -68,7 +70,8 @@ fn split(ask: &mut Ask<'_>, text: &str) -> Option<String> {
 fn entry(ask: &Ask<'_>, text: &str) -> Option<String> {
     let (size, rest) = text.trim().split_once('/')?;
     let numbers = rest.split('/').map(|part| part.trim().parse::<u32>().ok()).collect::<Option<Vec<_>>>()?;
-    let fits = matches!(numbers[..], [_] | [_, 0..=3, 0..=7] | [_, 0..=3, 0..=7, 0..=1023]) && numbers[0] <= 100;
+    let fits =
+        matches!(numbers[..], [_] | [_, 0..=3, 0..=7] | [_, 0..=3, 0..=7, 0..=1023]) && numbers[0] <= 100;
     let numbers: Vec<_> = numbers.iter().map(u32::to_string).collect();
     fits.then_some(format!("{}/{}", number::bytes(size, ask)?, numbers.join("/")))
 }

@@ -65,6 +65,9 @@ pub fn view(ask: &mut Ask<'_>, known: &Known<'_>) -> JobView {
 /// The bytes that each clone will move, where time alone does not decide.
 fn planned(known: &Known<'_>) -> Option<u64> {
     let limit = &known.job.limit;
+    if known.found.engine.sizeless {
+        return None;
+    }
     let timed = limit.time_ns.is_some() && limit.passes.is_none() && limit.bytes.is_none();
     let bytes = known.found.sizes.pass_bytes.filter(|_| !timed)?;
     Some(limit.bytes.unwrap_or(bytes.saturating_mul(limit.passes.unwrap_or(1))))
@@ -104,12 +107,5 @@ fn options<'a>(given: impl Iterator<Item = &'a Given>) -> Vec<(String, String)> 
     if written {
         options.sort_by_key(|(name, _)| rank(name));
     }
-    options
-}
-
-/// The options of `[global]` that have a value, as fio takes them.
-pub fn in_turn(mut options: Vec<(String, String)>) -> Vec<(String, String)> {
-    options.retain(|(_, value)| !value.is_empty());
-    options.sort_by_key(|(name, _)| rank(name));
     options
 }
