@@ -115,7 +115,7 @@ impl Engine {
 }
 
 /// Options by engine: fio's name, ours, and how the value is written for us.
-const SETTINGS: [(&str, &str, &str, Form); 37] = [
+const SETTINGS: [(&str, &str, &str, Form); 43] = [
     ("io_uring", "fixedbufs", "fixed_buffers", Form::Switch),
     ("io_uring", "registerfiles", "fixed_files", Form::Switch),
     ("io_uring", "sqthread_poll", "sqpoll", Form::Switch),
@@ -150,6 +150,12 @@ const SETTINGS: [(&str, &str, &str, Form); 37] = [
     ("net", "mss", "mss", Form::Given),
     ("net", "interface", "interface", Form::Text),
     ("net", "ttl", "ttl", Form::Number),
+    ("netsplice", "nodelay", "nodelay", Form::Switch),
+    ("netsplice", "pingpong", "pingpong", Form::Switch),
+    ("netsplice", "window_size", "window_bytes", Form::Given),
+    ("netsplice", "mss", "mss", Form::Given),
+    ("netsplice", "interface", "interface", Form::Text),
+    ("netsplice", "ttl", "ttl", Form::Number),
     ("sg", "readfua", "read_fua", Form::Switch),
     ("sg", "writefua", "write_fua", Form::Switch),
     ("sg", "sg_write_mode", "write_mode", Form::Command),
@@ -173,9 +179,7 @@ enum Form {
 
 fn settings(ask: &mut Ask<'_>, engine: &str) -> Vec<Setting> {
     let mut settings = Vec::new();
-    // What is spliced to a peer is said in the same words.
-    let words = if engine == "netsplice" { "net" } else { engine };
-    for (_, theirs, ours, form) in SETTINGS.iter().filter(|setting| setting.0 == words) {
+    for (_, theirs, ours, form) in SETTINGS.iter().filter(|setting| setting.0 == engine) {
         if !ask.has(theirs) {
             continue;
         }
@@ -267,11 +271,7 @@ pub fn depth(ask: &mut Ask<'_>, found: &Found) -> Depth {
             1 => 0,
             least => least,
         },
-        // Never fewer than are awaited.
-        reap_most: match ask.count("iodepth_batch_complete_max").unwrap_or(0).min(asked) {
-            0 => 0,
-            most => most.max(ask.count("iodepth_batch_complete_min").unwrap_or(1).min(asked)),
-        },
+        reap_most: ask.count("iodepth_batch_complete_max").unwrap_or(0).min(asked),
         low: ask.count("iodepth_low").filter(|low| *low < asked).unwrap_or(0),
         submit,
     }

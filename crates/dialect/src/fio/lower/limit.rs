@@ -44,6 +44,10 @@ pub fn limit(ask: &mut Ask<'_>, found: &Found) -> Limit {
     if found.engine.sizeless || found.engine.peer {
         limit.passes = None;
     }
+    if found.engine.sizeless {
+        // What moves nothing never comes to the end of a size: only time ends it.
+        limit.bytes = None;
+    }
     limit
 }
 

@@ -42,9 +42,9 @@ impl Replay {
             ask.note("write_iolog", "fio: read iolog overrides write_iolog");
         }
         let how = how(ask, readonly);
-        match bytes(name, loader).and_then(|bytes| {
-            recorded::read(&bytes, &how, &mut |major, minor| device(major, minor, loader))
-        }) {
+        match bytes(name, loader)
+            .and_then(|bytes| recorded::read(&bytes, &how, &mut |major, minor| device(major, minor, loader)))
+        {
             Ok(recording) => Some(Replay::found(ask, recording)),
             Err(why) => {
                 let hint = "write_iolog=FILE records one; blkparse -d makes one of blktrace's files";
@@ -130,7 +130,9 @@ fn skipped(ask: &mut Ask<'_>) -> [bool; 4] {
         match ["read", "write", "trim", "sync"].iter().position(|known| *known == word) {
             Some(place) => skip[place] = true,
             None if word.is_empty() => {}
-            None => ask.refuse("replay_skip", format!("`{word}` cannot be skipped"), "read, write, trim, sync"),
+            None => {
+                ask.refuse("replay_skip", format!("`{word}` cannot be skipped"), "read, write, trim, sync")
+            }
         }
     }
     skip
