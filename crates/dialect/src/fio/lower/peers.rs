@@ -65,8 +65,11 @@ fn listens(ask: &Ask<'_>, transport: &str, direction: &Direction) -> bool {
     }
 }
 
+/// 224.0.0.0/4 (RFC 5771) and ff00::/8 (RFC 4291).
 fn is_multicast(host: &str) -> bool {
-    host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_multicast())
+    let first = host.split('.').next().and_then(|part| part.parse::<u8>().ok());
+    let six = host.contains(':') && host.len() > 2 && host[..2].eq_ignore_ascii_case("ff");
+    six || first.is_some_and(|part| (224..240).contains(&part))
 }
 
 /// What fio refuses when it starts to connect.
