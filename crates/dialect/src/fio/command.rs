@@ -204,7 +204,10 @@ mod tests {
             ]
         );
         let found = sorted("--name x --size=1m --name=global --rw=read --name=y -thread=1 a.fio - --minimal");
-        assert_eq!(shown(&found), ["[global] ", "[x] name=x size=1m", "[global] rw=read", "[y] name=y thread=1"]);
+        assert_eq!(
+            shown(&found),
+            ["[global] ", "[x] name=x size=1m", "[global] rw=read", "[y] name=y thread=1"]
+        );
         assert_eq!(found.files, ["a.fio", "-"]);
         assert_eq!(found.program[0].0.name, "minimal");
         assert!(found.sections[2].global);

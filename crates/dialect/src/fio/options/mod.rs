@@ -299,9 +299,6 @@ impl Row {
 }
 
 #[cfg(test)]
-mod audit;
-
-#[cfg(test)]
 mod tests {
     use super::*;
     use crate::option::Status;

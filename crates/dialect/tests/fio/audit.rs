@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
-use super::ROWS;
-use crate::option::Status;
+use iodyno_dialect::fio::options::ROWS;
+use iodyno_dialect::option::Status;
 
 /// Options that are done and read nowhere, each with the reason.
 const EXCEPTIONS: [(&str, &[&str]); 2] = [
