@@ -116,12 +116,7 @@ impl Sorter<'_> {
                 let problem = Diagnostic::error(&line.origin, "a job needs a name");
                 self.sorted.problems.push(problem.hint("--name=job1"));
             }
-            let mut section = Section::new(&name, line.origin.clone());
-            if name != "global" {
-                // Reports list it among the job's options, as they do a `name=` in a file.
-                section.lines.push(line);
-            }
-            self.sorted.sections.push(section);
+            self.sorted.sections.push(Section::new(&name, line.origin));
         } else if let Some(section) = self.sorted.sections.last_mut() {
             section.lines.push(line);
         }

@@ -21,13 +21,13 @@ use crate::payload::{
     Checker, Class, Corruption, Filler, Findings, Headers, Inspector, Place, SECTOR_BYTES, Write,
 };
 
-mod helpers;
+mod verifiers;
 mod judge;
 mod keeper;
 mod state;
 mod table;
 
-use helpers::Helpers;
+use verifiers::Helpers;
 use judge::{Found, Judge, Piece};
 use keeper::Keeper;
 pub use state::State;

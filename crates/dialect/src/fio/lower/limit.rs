@@ -37,7 +37,7 @@ pub fn limit(ask: &mut Ask<'_>, found: &Found) -> Limit {
     if ask.flag("create_only", false) {
         limit = Limit { operations: Some(0), ..Limit::default() };
     }
-    if found.engine.sizeless {
+    if found.engine.sizeless || found.engine.peer {
         limit.passes = None;
     }
     limit

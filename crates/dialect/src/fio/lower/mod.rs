@@ -23,7 +23,9 @@ pub mod number;
 pub mod pace;
 pub mod pattern;
 pub mod payload;
+pub mod peers;
 pub mod placement;
+pub mod priority;
 pub mod size;
 pub mod targets;
 pub mod template;
@@ -115,8 +117,7 @@ impl<'a> Lowering<'a> {
     fn new(jobs: &[Settings], context: Context, loader: &'a mut dyn Loader) -> Self {
         let seed = jobs.first().map_or(SEED, |first| seed(&Ask::new(first), loader));
         let plan = Plan { name: context.name, seed, signatures_allowed: true, ..Plan::default() };
-        let global = view::in_turn(context.global);
-        let view = View { style: context.style, global, ..View::default() };
+        let view = View { style: context.style, global: context.global, ..View::default() };
         Lowering {
             loader,
             readonly: context.readonly,
@@ -293,6 +294,7 @@ impl Found {
         // Those that are only named are computed; one stands for all.
         let mut files = match engine.names {
             Some(_) => vec![Named::alone(ask)],
+            None if engine.peer => vec![Named::alone(ask)],
             None => names::files(ask, &direction, clones, loader),
         };
         for file in &mut files {

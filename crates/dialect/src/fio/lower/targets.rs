@@ -10,6 +10,7 @@ use super::ask::Ask;
 use super::direction::Direction;
 use super::engine::Engine;
 use super::names::{self, Named};
+use super::peers;
 use crate::PathKind;
 
 /// The targets of a job, in the order of its files.
@@ -17,6 +18,9 @@ pub fn targets(ask: &mut Ask<'_>, found: &Found) -> Vec<Target> {
     let Found { direction, engine, files, sizes, .. } = found;
     if let Some(verb) = engine.names {
         return vec![set(ask, verb, found)];
+    }
+    if engine.peer {
+        return vec![peers::target(ask, found)];
     }
     let open = open(ask, direction, engine);
     let prepare = layout(ask, direction, engine);

@@ -106,10 +106,3 @@ fn options<'a>(given: impl Iterator<Item = &'a Given>) -> Vec<(String, String)> 
     }
     options
 }
-
-/// The options of `[global]` that have a value, as fio takes them.
-pub fn in_turn(mut options: Vec<(String, String)>) -> Vec<(String, String)> {
-    options.retain(|(_, value)| !value.is_empty());
-    options.sort_by_key(|(name, _)| rank(name));
-    options
-}
