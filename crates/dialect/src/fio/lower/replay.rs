@@ -36,20 +36,21 @@ impl Replay {
         if ask.has("merge_blktrace_file") {
             let hint = "merge them with blkparse -d, then replay the merged file with read_iolog=";
             ask.refuse("merge_blktrace_file", "merging traces is not done", hint);
-            return None;
+            return Some(Replay::found(ask, Recording::default()));
         }
         if ask.has("write_iolog") {
             ask.note("write_iolog", "fio: read iolog overrides write_iolog");
         }
         let how = how(ask, readonly);
-        match bytes(name, loader).and_then(|bytes| {
-            recorded::read(&bytes, &how, &mut |major, minor| device(major, minor, loader))
-        }) {
+        match bytes(name, loader)
+            .and_then(|bytes| recorded::read(&bytes, &how, &mut |major, minor| device(major, minor, loader)))
+        {
             Ok(recording) => Some(Replay::found(ask, recording)),
             Err(why) => {
                 let hint = "write_iolog=FILE records one; blkparse -d makes one of blktrace's files";
                 ask.refuse("read_iolog", format!("{name}: {why}"), hint);
-                None
+                // One thing is wrong, and not the size too.
+                Some(Replay::found(ask, Recording::default()))
             }
         }
     }
@@ -130,7 +131,9 @@ fn skipped(ask: &mut Ask<'_>) -> [bool; 4] {
         match ["read", "write", "trim", "sync"].iter().position(|known| *known == word) {
             Some(place) => skip[place] = true,
             None if word.is_empty() => {}
-            None => ask.refuse("replay_skip", format!("`{word}` cannot be skipped"), "read, write, trim, sync"),
+            None => {
+                ask.refuse("replay_skip", format!("`{word}` cannot be skipped"), "read, write, trim, sync")
+            }
         }
     }
     skip

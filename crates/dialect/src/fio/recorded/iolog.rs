@@ -29,7 +29,9 @@ pub fn read(bytes: &[u8], how: &How) -> Result<Recording, String> {
     let mut reader = Reader { how, stamped, recording, open: Vec::new(), last_us: 0, pause_ns: 0 };
     for (number, line) in lines.enumerate() {
         if !line.trim_ascii().is_empty() {
-            reader.line(&String::from_utf8_lossy(line)).map_err(|why| format!("line {}: {why}", number + 2))?;
+            reader
+                .line(&String::from_utf8_lossy(line))
+                .map_err(|why| format!("line {}: {why}", number + 2))?;
         }
     }
     Ok(reader.recording)

@@ -103,7 +103,8 @@ impl Recording {
         entry.offset -= entry.offset.checked_rem(how.align).unwrap_or(0);
         let places = matches!(entry.verb, Verb::Read | Verb::Write | Verb::Trim);
         let last = entry.offset.checked_add(entry.bytes);
-        if places && (entry.bytes == 0 || entry.bytes > MOST_BYTES || last.is_none_or(|last| last >> 63 > 0)) {
+        if places && (entry.bytes == 0 || entry.bytes > MOST_BYTES || last.is_none_or(|last| last >> 63 > 0))
+        {
             self.note(format!("left out: {} {} {}", entry.verb, entry.offset, entry.bytes));
             return true;
         }

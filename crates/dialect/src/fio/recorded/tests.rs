@@ -27,7 +27,8 @@ fn told(recording: &Recording) -> Vec<(u64, Verb, usize, u64, u64)> {
 const SECOND: &[u8] = b"fio version 2 iolog\na add\nb add\na open\na read 0 4096\nb open\nx wait 300 0\n\
     b write 1000 512\na sync 0 0\nb trim 512 512\na nonsense\nwhat is this line\na close\n";
 
-const THIRD: &[u8] = b"fio version 3 iolog\n1000 a add\n1000 a open\n2000 a read 0 4096\n102000 a read 9000 4096\n\
+const THIRD: &[u8] =
+    b"fio version 3 iolog\n1000 a add\n1000 a open\n2000 a read 0 4096\n102000 a read 9000 4096\n\
     102500 a datasync 0 0\n102600 a close\n";
 
 #[test]
