@@ -13,7 +13,7 @@ pub mod option;
 
 pub use dash::dashes;
 
-use iodyno_model::{Diagnostic, Finding, Machine, Plan, TargetFacts};
+use iodyno_model::{Diagnostic, Finding, Machine, Plan, Record, TargetFacts};
 use iodyno_report::Reporter;
 
 /// What a dialect may ask of the world while it parses.
@@ -142,7 +142,12 @@ pub struct Run {
     pub reads_forgiven: bool,
     /// The exit status for a run that had errors; most tools say 1.
     pub error_status: i32,
+    /// The exit status that a record deserves, where the tool reckons it in a way of its own.
+    pub status: Option<Status>,
 }
+
+/// An exit status by what happened.
+pub type Status = fn(&Record) -> u8;
 
 /// A finding, said for one tool.
 pub type Translate = fn(Finding) -> Option<Finding>;

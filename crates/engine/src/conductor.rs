@@ -364,6 +364,9 @@ fn run_phase(
 ) -> Result<(PhaseRecord, bool), Vec<Diagnostic>> {
     let phase = &plan.phases[index];
     let mut told_at = 0;
+    for (job, files, total_bytes) in prepare::outstanding(plan, phase) {
+        emit(&Event::LayingOut { job: phase.jobs[job].name.clone(), files, total_bytes });
+    }
     let unready = prepare::prepare(plan, phase, made, &mut |target, done_bytes, total_bytes| {
         let now = clock::monotonic();
         if options.live_ns > 0 && (now > told_at + options.live_ns || done_bytes == total_bytes) {

@@ -33,6 +33,7 @@ pub fn pid() -> u32 {
 /// # Errors
 /// What the system refused.
 pub fn apply(placement: &Placement, kind: WorkerKind, worker: u32) -> Result<(), Failure> {
+    placement.worker_name.as_deref().map_or(Ok(()), name)?;
     let cpus = cpus(placement)?;
     if !cpus.is_empty() {
         let alone = cpus[worker as usize % cpus.len()];
@@ -95,6 +96,23 @@ pub(crate) fn affinity(cpus: &[u32]) -> Result<(), Failure> {
         true => Err(Failure::call("sched_setaffinity", errno()).hint("name CPUs that exist and may be used")),
         false => Ok(()),
     }
+}
+
+/// Names the calling thread; the kernel cuts what is longer than 15 bytes.
+#[cfg(target_os = "linux")]
+fn name(name: &str) -> Result<(), Failure> {
+    let name =
+        std::ffi::CString::new(name).map_err(|_| Failure::new("a worker's name holds no zero byte"))?;
+    // SAFETY: the name ends with a zero and is valid for the call, which copies it.
+    match unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) } {
+        0 => Ok(()),
+        _ => Err(Failure::call("prctl", errno())),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn name(_: &str) -> Result<(), Failure> {
+    Err(Failure::new("naming a worker needs Linux").hint("leave it out"))
 }
 
 #[cfg(target_os = "linux")]

@@ -126,6 +126,36 @@ pub fn prepare(plan: &Plan, phase: &Phase, made: &mut Made, progress: Progress<'
     wrong
 }
 
+/// What is to be made or extended before a phase begins: a job's index, how many files, and what they will hold in all;
+/// of each worker, where its files are its own.
+pub fn outstanding(plan: &Plan, phase: &Phase) -> Vec<(usize, u64, u64)> {
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for (number, job) in phase.jobs.iter().enumerate() {
+        let own = job.targets.iter().any(|index| is_per_worker(&plan.targets[*index]));
+        for worker in 0..if own { job.workers } else { 1 } {
+            let asker = Asker { job: &job.name, worker, repetition: phase.repetition };
+            let short = job.targets.iter().filter_map(|index| short(&plan.targets[*index], asker));
+            let new: Vec<u64> = short.filter(|(path, _)| seen.insert(path.clone())).map(|(_, b)| b).collect();
+            if !new.is_empty() {
+                found.push((number, new.len() as u64, new.iter().sum()));
+            }
+        }
+    }
+    found
+}
+
+/// A file that is missing or too short, and what it will hold.
+fn short(target: &Target, asker: Asker<'_>) -> Option<(String, u64)> {
+    let TargetKind::File { path, size: Extent::Bytes(wanted) } = &target.kind else { return None };
+    if target.prepare == Prepare::AsItIs {
+        return None;
+    }
+    let path = resolve(path, asker);
+    let enough = std::fs::metadata(&path).is_ok_and(|facts| !facts.is_file() || facts.len() >= *wanted);
+    (!enough).then_some((path, *wanted))
+}
+
 fn is_per_worker(target: &Target) -> bool {
     match &target.kind {
         TargetKind::File { path, .. } => path.contains("{worker"),

@@ -15,6 +15,9 @@ use crate::engines::{
 };
 use crate::worker::{Worker, drive, drive_closely};
 
+/// Drives one worker to its end.
+pub type Drive = fn(&mut Worker<'_>) -> Result<(), Failure>;
+
 /// An engine as the control plane sees it.
 pub struct Entry {
     /// The name plans use.
@@ -42,9 +45,9 @@ pub struct Entry {
     /// Whether a job's settings make sense.
     pub check: fn(&Job) -> Vec<Diagnostic>,
     /// The only dynamic call, once for each worker.
-    pub drive: fn(&mut Worker<'_>) -> Result<(), Failure>,
+    pub drive: Drive,
     /// The same with workers that take turns on files, where the engine can.
-    pub drive_in_turns: Option<fn(&mut Worker<'_>) -> Result<(), Failure>>,
+    pub drive_in_turns: Option<Drive>,
 }
 
 const fn entry<E: Engine>() -> Entry {

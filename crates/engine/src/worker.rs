@@ -11,6 +11,7 @@ use iodyno_model::{ErrorPolicy, Fatal, Job, Kind, Plan, Stage, Tolerance, Verb, 
 
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
+use crate::engines::null::Null;
 use crate::engines::{Engine, Failure, Setup};
 use crate::gate::Gate;
 use crate::io::{FORGIVEN, Files, Io, PACED, SILENT, Slot};
@@ -202,7 +203,10 @@ impl<'a> Close<'a> {
     /// Whether a worker measures plainly: counts and whole latencies.
     fn is_plain<E: Engine>(worker: &Worker<'_>) -> bool {
         let measure = &worker.job.measure;
-        let batches = measure.batches && worker.depth > 1;
+        // Whatever is done otherwise than "as many as are free, at once" belongs to the other loop too.
+        let depth = &worker.job.depth;
+        let in_parts = depth.low > 0 || (depth.submit_batch > 0 && depth.submit_batch < worker.depth);
+        let batches = (measure.batches || in_parts) && worker.depth > 1;
         measure.latency && worker.pen.is_none() && !batches && !(measure.submission && E::SUBMITS)
     }
 }
@@ -238,10 +242,25 @@ pub fn drive_closely<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> 
     fly::<E, true>(worker)
 }
 
+/// Starts the engine, and waits for the worker's turn. Peers meet only then: the time that one of them comes later is not
+/// the other's.
+fn begin<E: Engine>(worker: &Worker<'_>) -> Result<(E, Tick), Failure> {
+    if !E::PEERS {
+        let mut engine = E::start(&worker.setup())?;
+        let begin = worker.wait_for_turn(&mut engine);
+        return Ok((engine, begin));
+    }
+    worker.wait_for_turn(&mut Null::start(&worker.setup())?);
+    if worker.gate.is_stopped(worker.number) {
+        return Err(Failure::new("the run ended before it met its peer"));
+    }
+    let engine = E::start(&worker.setup())?;
+    Ok((engine, clock::now()))
+}
+
 /// The loop; `CLOSELY`: with all that a job may have measured beyond counts and whole latencies.
 fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Failure> {
-    let mut engine = E::start(&worker.setup())?;
-    let begin = worker.wait_for_turn(&mut engine);
+    let (mut engine, begin) = begin::<E>(worker)?;
     let source = (worker.source)(&worker.files, begin)?;
     let close = Close::new::<E>(worker, begin);
     let mut flight = Flight::new(worker, source, close, begin);
@@ -255,7 +274,7 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
             (NEVER, stop.load(Relaxed) != 0 || (now >= flight.deadline && !flight.winds_up()));
         let before = flight.free.count;
         if !over {
-            (wake, over) = flight.hand_over(&mut engine, &mut worker.files, now);
+            (wake, over) = flight.hand_over::<E, CLOSELY>(&mut engine, &mut worker.files, now);
             if CLOSELY {
                 flight.handed_over(&mut engine, before)?;
             }
@@ -346,12 +365,17 @@ impl<'a> Flight<'a> {
     /// Asks the source for operations and hands them to the engine, while there are free slots. Answers when to come
     /// back, and whether there is nothing more.
     #[inline(always)]
-    fn hand_over<E: Engine>(&mut self, engine: &mut E, files: &mut Files, now: Tick) -> (Tick, bool) {
+    fn hand_over<E: Engine, const CLOSELY: bool>(
+        &mut self,
+        engine: &mut E,
+        files: &mut Files,
+        now: Tick,
+    ) -> (Tick, bool) {
         let free = self.free.count;
-        if free < self.refill_at && !std::mem::take(&mut self.filling) {
+        if CLOSELY && free < self.refill_at && !std::mem::take(&mut self.filling) {
             return (NEVER, false);
         }
-        let rest = free - free.min(self.batch);
+        let rest = if CLOSELY { free.saturating_sub(self.batch) } else { 0 };
         let mut answer = (NEVER, false);
         while self.free.count > rest {
             let slot = self.free.slots[self.free.count - 1];
@@ -374,12 +398,20 @@ impl<'a> Flight<'a> {
             }
             break;
         }
-        if rest > 0 && self.free.count == rest {
-            // There is room for another batch: nothing is waited for in between.
-            (answer.0, self.filling) = (now, true);
+        if rest > 0 {
+            self.go_on(rest, now, &mut answer.0);
         }
         self.sheet.depth(self.slots.len() - self.free.count, free - self.free.count);
         answer
+    }
+
+    /// A whole batch was handed over and there is room for another: nothing is waited for in between.
+    #[cold]
+    #[inline(never)]
+    fn go_on(&mut self, rest: usize, now: Tick, wake: &mut Tick) {
+        if self.free.count == rest {
+            (*wake, self.filling) = (now, true);
+        }
     }
 
     /// Makes sure that the kernel has what was handed over, and notes when it had it.

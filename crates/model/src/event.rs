@@ -29,6 +29,15 @@ pub enum Event {
         /// Bytes to lay out.
         total_bytes: u64,
     },
+    /// Files of a job are about to be made or extended: of each of its workers, where they are its own.
+    LayingOut {
+        /// The job's name.
+        job: String,
+        /// How many files.
+        files: u64,
+        /// What they will hold in all.
+        total_bytes: u64,
+    },
     /// A phase passed its start line.
     PhaseStarted {
         /// Its index in the expanded plan.

@@ -37,6 +37,9 @@ pub struct Placement {
     /// The I/O scheduler of the devices that hold its files, put back at the end of the run.
     #[serde(default)]
     pub io_scheduler: Option<String>,
+    /// What its workers are called in lists of processes, at most 15 bytes (Linux).
+    #[serde(default)]
+    pub worker_name: Option<String>,
 }
 
 /// A user or group id that stays as it is.

@@ -223,8 +223,7 @@ pub struct Depth {
     /// Awaited together at least; 0 or 1: one.
     #[serde(default)]
     pub reap_least: u32,
-    /// Taken back together at most; 0: as many as are done. A wish: engines that share a ring with the kernel take what
-    /// lies in it.
+    /// Taken back together at most; 0: as many as are done. For libaio and io_uring.
     #[serde(default)]
     pub reap_most: u32,
     /// Refill only when this few are in flight; 0: always.

@@ -172,7 +172,7 @@ impl Reporter for LiveLine {
                 self.last = Live::default();
                 Ok(())
             }
-            Event::Finding(_) | Event::Journal(_) | Event::Interim(_) => Ok(()),
+            Event::Finding(_) | Event::Journal(_) | Event::Interim(_) | Event::LayingOut { .. } => Ok(()),
             Event::Message(_) | Event::Ended(_) => self.clear(output),
         }
     }

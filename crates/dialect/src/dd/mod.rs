@@ -51,6 +51,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         translate,
         reads_forgiven,
         error_status: 1,
+        status: None,
     })))
 }
 

@@ -149,12 +149,12 @@ fn check_engine(given: &[Given], problems: &mut Vec<Diagnostic>, global: bool) {
     }
 }
 
-/// Each option once, as last mentioned, in the order of the last mentions.
+/// Each option that has a value once, as last mentioned, in the order of the last mentions.
 pub fn once(given: &[Given]) -> Vec<(String, String)> {
     let mut list: Vec<(String, String)> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     for given in given.iter().rev() {
-        if seen.insert(given.entry.name) {
+        if seen.insert(given.entry.name) && !given.text.is_empty() {
             list.push((given.entry.name.to_string(), given.text.clone()));
         }
     }

@@ -27,9 +27,9 @@ pub mod view;
 #[cfg(test)]
 mod testing;
 
-use iodyno_model::{Diagnostic, Plan};
+use iodyno_model::{Diagnostic, Plan, Record};
 
-use crate::{Dialect, Loader, Request, Run, untranslated};
+use crate::{Dialect, Loader, Request, Run};
 use lower::Context;
 use orders::{Instead, Orders};
 use view::Eta;
@@ -90,7 +90,11 @@ fn run(orders: Orders, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnosti
     }
     let style = &lowered.view.style;
     // The live line and the whole reports between have clocks of their own.
-    let live_ns = if style.eta == Eta::Never { 0 } else { style.eta_interval_ns };
+    let live_ns = match style.eta {
+        _ if style.bandwidth_log => style.eta_interval_ns.min(BANDWIDTH_LOG_NS),
+        Eta::Never => 0,
+        _ => style.eta_interval_ns,
+    };
     let interim_ns = style.status_interval_ns;
     Ok(Request::Run(Box::new(Run {
         plan,
@@ -103,11 +107,29 @@ fn run(orders: Orders, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnosti
         own_voice: true,
         dies_of_signals: false,
         findings: true,
-        translate: untranslated,
+        translate: lower::advice::translate,
         reads_forgiven: false,
         error_status: 1,
+        status: Some(status),
     })))
 }
+
+/// fio's exit status: how many workers ended with an error, and 128 after a signal. Errors that a worker survived are no
+/// failure.
+fn status(record: &Record) -> u8 {
+    let workers = record.phases.iter().flat_map(|phase| &phase.jobs).flat_map(|job| &job.workers);
+    let failed = workers.filter(|worker| worker.fatal.is_some() || worker.failure.is_some()).count();
+    let failed = failed.max(usize::from(!record.errors.is_empty()));
+    let signal = if record.stopped_by.is_some() { SIGNALLED } else { 0 };
+    // 256 failed workers are no success.
+    signal | failed.min(usize::from(SIGNALLED - 1)) as u8
+}
+
+/// How often the logs of all jobs' bandwidth get a line, ns.
+const BANDWIDTH_LOG_NS: u64 = 500_000_000;
+
+/// What a signal adds to the exit status, whichever it was.
+const SIGNALLED: u8 = 128;
 
 /// Puts the files that fio makes without being asked into one folder.
 fn gather_states(plan: &mut Plan, folder: &str) {

@@ -142,6 +142,7 @@ impl Asked<'_> {
         let style = &mut self.orders.style;
         match entry.name {
             "minimal" => style.formats = vec![Format::Terse],
+            "bandwidth-log" => style.bandwidth_log = true,
             "append-terse" if !style.formats.contains(&Format::Terse) => style.formats.push(Format::Terse),
             "output-format" => match formats(value) {
                 Ok(formats) => style.formats = formats,

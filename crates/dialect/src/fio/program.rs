@@ -36,10 +36,7 @@ const ENTRIES: &[Entry] = &[
     o("merge-blktrace-only", "", "merge traces, run nothing")
         .refused("merging traces is not done", "run fio's own, then replay the merged file with read_iolog="),
     o("output", "FILE", "write the report to FILE"),
-    o("bandwidth-log", "", "write logs of the bandwidth of all jobs together").refused(
-        "logs over all jobs are not done",
-        "use write_bw_log= with log_avg_msec=, and add the files up",
-    ),
+    o("bandwidth-log", "", "write logs of the bandwidth of all jobs together: agg-read_bw.log, …"),
     o("minimal", "", "the report in terse form"),
     o("output-format", "LIST", "forms of the report: normal, terse, json, json+"),
     o("terse-version", "N", "which terse form: 2, 3, 4 or 5").or("3"),

@@ -16,19 +16,22 @@ fn command(sections: &[Section]) -> String {
         if !section.global {
             text += &format!("--name={} ", section.name);
         }
-        let mut lines: Vec<(i32, &Line)> = section.lines.iter().map(|line| (rank(line), line)).collect();
-        lines.sort_by_key(|(rank, _)| *rank);
-        lines.iter().for_each(|(_, line)| text += &shown(line));
+        // The name stands before already.
+        let named = |line: &&Line| line.name == "name" && line.text.as_deref() == Some(&section.name);
+        let mut lines: Vec<&Line> = section.lines.iter().filter(|line| !named(line)).collect();
+        lines.sort_by_key(|line| rank(&line.name));
+        lines.iter().for_each(|line| text += &shown(line));
     }
     text.push('\n');
     text
 }
 
-fn rank(line: &Line) -> i32 {
-    match options::find(&line.name) {
+/// Where fio puts an option of a section: units first, file names and engines' options last.
+pub fn rank(name: &str) -> i32 {
+    match options::find(name) {
         Some(Row { engines: [_, ..], .. }) => 2,
         Some(row) => match row.entry.name {
-            "kb_base" | "unit_base" | "lockfile" => -1,
+            "kb_base" | "unit_base" | "lockfile" | "cpus_allowed_policy" => -1,
             "filename" | "filename_format" => 1,
             _ => 0,
         },

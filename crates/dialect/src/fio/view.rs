@@ -3,7 +3,7 @@
 //!
 //! Lowering makes it; the reporters read it. It refuses to hold anything that decides what is run.
 
-use iodyno_model::Directed;
+use iodyno_model::{Diagnostic, Directed};
 
 /// A whole run, as its reporters see it.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +14,8 @@ pub struct View {
     pub style: Style,
     /// `[global]`, as `name` and `value`, each option once (the last mention), in order.
     pub global: Vec<(String, String)>,
+    /// What fio would say before the start: warnings on standard error, notes behind the banner.
+    pub notes: Vec<Diagnostic>,
 }
 
 /// One job definition with its clones: one job of the plan.
@@ -211,6 +213,8 @@ pub struct Style {
     pub terminal: bool,
     /// Whether the results go to a file of their own (`--output`), so that progress may go to standard output.
     pub to_file: bool,
+    /// `--bandwidth-log`: what all jobs move together goes to logs of its own.
+    pub bandwidth_log: bool,
     /// `fio-3.…`, as `--version` says.
     pub version: String,
     /// Seconds that local time is east of Greenwich, and the zone's abbreviation, for dates in the report.
@@ -228,6 +232,7 @@ impl Default for Style {
             eta_newline_ns: 0,
             terminal: false,
             to_file: false,
+            bandwidth_log: false,
             version: super::VERSION.into(),
             local: (0, "UTC".into()),
         }

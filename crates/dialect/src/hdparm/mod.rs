@@ -79,6 +79,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         translate,
         reads_forgiven: false,
         error_status: 5,
+        status: None,
     })))
 }
 

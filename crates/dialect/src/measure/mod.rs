@@ -133,6 +133,7 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
         translate,
         reads_forgiven: false,
         error_status: 1,
+        status: None,
     })))
 }
 

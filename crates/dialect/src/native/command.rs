@@ -104,6 +104,7 @@ pub fn run(
         translate: crate::untranslated,
         reads_forgiven: false,
         error_status: 1,
+        status: None,
     })))
 }
 

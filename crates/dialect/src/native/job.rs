@@ -114,7 +114,7 @@ fn depth(node: &Node) -> Read<Depth> {
 
 fn placement(node: &Node) -> Read<Placement> {
     let names = ["cpus", "spread", "numa_cpus", "numa_node", "numa", "nice", "io_priority", "priority_hint"];
-    known(node, &[&names[..], &["user", "group", "cgroup", "io_scheduler"]].concat())?;
+    known(node, &[&names[..], &["user", "group", "cgroup", "io_scheduler", "worker_name"]].concat())?;
     let id = |name| may(node, name, small, SAME_ID);
     let identity = (id("user")?, id("group")?);
     let bind =
@@ -131,6 +131,7 @@ fn placement(node: &Node) -> Read<Placement> {
         identity: (identity != (SAME_ID, SAME_ID)).then_some(identity),
         cgroup: may(node, "cgroup", some(cgroup), None)?,
         io_scheduler: may(node, "io_scheduler", some(text), None)?,
+        worker_name: may(node, "worker_name", some(text), None)?,
     })
 }
 

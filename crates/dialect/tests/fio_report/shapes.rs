@@ -346,7 +346,7 @@ fn courses() -> Vec<Shape> {
             vec![line(Verb::Read, ms * 40, 4096, 77_000.0), line(Verb::Write, ms * 40, 4096, 90_000.0)];
         Event::Interim(Box::new(phase(0, vec![vec![worker(4711, ms, lines)]])))
     };
-    let laid = |done_bytes| Event::Preparing { target: "data".into(), done_bytes, total_bytes: 16 << 20 };
+    let laid = || Event::LayingOut { job: "si".into(), files: 1, total_bytes: 16 << 20 };
     let finding = Finding {
         code: 1,
         severity: Severity::Invalid,
@@ -360,7 +360,7 @@ fn courses() -> Vec<Shape> {
     json.style.formats = vec![Format::Json];
     let shape = |name, (view, events): (View, Vec<Event>)| Shape { name, view, events };
     vec![
-        shape("laid-out", ends(simple(), None, vec![laid(0), laid(16 << 20)], Vec::new())),
+        shape("laid-out", ends(simple(), None, vec![laid()], Vec::new())),
         shape("interrupted", ends(simple(), Some(2), Vec::new(), Vec::new())),
         shape("interrupted-json", ends(json.clone(), Some(2), Vec::new(), Vec::new())),
         shape("interim", ends(simple(), None, vec![interim(1000), interim(1500)], Vec::new())),

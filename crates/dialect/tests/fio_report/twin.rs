@@ -188,7 +188,8 @@ impl Twin {
         let mut events = vec![started(&plan)];
         if self.arguments.contains("filename") {
             let done = 400 << 10;
-            events.push(Event::Preparing { target: "data".into(), done_bytes: done, total_bytes: done });
+            let job = self.view.jobs[0].name.clone();
+            events.push(Event::LayingOut { job, files: 1, total_bytes: done });
         }
         events.extend(ended(phases, Vec::new(), None));
         written(&self.view, &events).0

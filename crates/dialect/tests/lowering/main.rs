@@ -5,7 +5,6 @@
 
 mod dd;
 mod filebench;
-mod fio;
 mod ior;
 mod iozone;
 mod mdtest;

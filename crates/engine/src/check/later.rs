@@ -56,6 +56,11 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     if job.limit.wear_out {
         say("wearing out after the time is up", "leave wear_out out: each worker stops when the time is up");
     }
+    let takes_parts =
+        matches!(job.engine.as_str(), "libaio" | "io_uring") && job.depth.submit == Submit::Inline;
+    if (1..job.depth.most).contains(&job.depth.reap_most) && !takes_parts && !waits(job) {
+        say("taking back fewer operations than are done by this engine", "use libaio or io_uring");
+    }
     let range = |verb: Verb| verb.moves_data() || matches!(verb.kind(), Kind::Sync | Kind::Trim);
     if job.depth.submit == Submit::Offload && !source::labels(job).iter().all(|(_, verb)| range(*verb)) {
         say("helpers that open or change names", "leave offload out: only data goes through helpers");
@@ -92,6 +97,12 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     if matches!(job.workload, Workload::Pattern(_) | Workload::Trace(_)) && job.targets.iter().any(drops) {
         say("dropping cached pages as it goes", "use direct = true, or a script");
     }
+}
+
+/// Whether a job's engine waits for each operation, so that never two are done together.
+fn waits(job: &Job) -> bool {
+    job.depth.submit == Submit::Inline
+        && registry::engine(&job.engine).is_some_and(|entry| entry.most_depth == 1)
 }
 
 /// Whether a step picks an existing or missing item of a set that is not each worker's own.

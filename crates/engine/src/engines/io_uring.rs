@@ -74,6 +74,8 @@ pub struct Uring {
     /// Carried out by `call`.
     ready: Vec<(Slot, i64)>,
     in_flight: u32,
+    /// Completions that are taken from the ring together, at most.
+    most: usize,
     timeouts: bool,
     polling_thread: bool,
     /// Operations are handed over before they are waited for, so completions may be there already.
@@ -172,6 +174,7 @@ impl Engine for Uring {
             extras: Extras::of(setup, async_every),
             ready: Vec::with_capacity(depth as usize),
             in_flight: 0,
+            most: if job.depth.reap_most == 0 { usize::MAX } else { job.depth.reap_most as usize },
             timeouts: ring.params().is_feature_ext_arg(),
             polling_thread: ring.params().is_setup_sqpoll(),
             parted: job.measure.submission,
@@ -416,19 +419,24 @@ impl Uring {
         false
     }
 
-    /// Takes all completions that are there. `done` is called in one place only, so that it is compiled into the loop.
+    /// Takes the completions that are there, as many as the job takes together. `done` is called in one place only, so
+    /// that it is compiled into the loop.
     #[inline(always)]
     fn reap(&mut self, done: &mut impl FnMut(Slot, i64, Tick)) -> u32 {
         let mut completions = self.ring.completion();
         if completions.is_empty() && self.ready.is_empty() {
             return 0;
         }
-        self.in_flight -= completions.len() as u32;
+        let mut left = completions.len().min(self.most);
+        self.in_flight -= left as u32;
         let (now, mut count) = (clock::now(), 0);
         self.last.set(now);
-        let mut next = || match completions.next() {
-            Some(completion) => Some((completion.user_data(), i64::from(completion.result()))),
-            None => self.ready.pop().map(|(slot, result)| (u64::from(slot), result)),
+        let mut next = || match left {
+            1.. => {
+                left -= 1;
+                completions.next().map(|done| (done.user_data(), i64::from(done.result())))
+            }
+            0 => self.ready.pop().map(|(slot, result)| (u64::from(slot), result)),
         };
         while let Some((data, mut result)) = next() {
             if data & THEN_CLOSE != 0 && result >= 0 {

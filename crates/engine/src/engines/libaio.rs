@@ -85,6 +85,7 @@ pub struct Libaio {
     pending: Vec<*const ControlBlock>,
     /// Carried out by `call`, or refused at submission.
     ready: Vec<(Slot, i64)>,
+    /// Completions that are taken back together, at most so many.
     events: Box<[Event]>,
     in_kernel: u32,
 }
@@ -134,7 +135,7 @@ impl Engine for Libaio {
             blocks: vec![ControlBlock::default(); depth].into(),
             pending: Vec::with_capacity(depth),
             ready: Vec::with_capacity(depth),
-            events: vec![Event::default(); depth].into(),
+            events: vec![Event::default(); most(setup.job.depth.reap_most, depth)].into(),
             in_kernel: 0,
         })
     }
@@ -182,7 +183,8 @@ impl Engine for Libaio {
             }
             // What found no room before finds it now.
             self.hand_over()?;
-            let missing = (min - count).saturating_sub(self.ready.len() as u32).min(self.in_kernel);
+            let room = self.in_kernel.min(self.events.len() as u32);
+            let missing = (min - count).saturating_sub(self.ready.len() as u32).min(room);
             if missing == 0 && self.ready.is_empty() {
                 return Ok(());
             }
@@ -302,6 +304,11 @@ impl Drop for Libaio {
         // SAFETY: the context is ours and destroyed once.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
     }
+}
+
+/// How many completions are taken back together: as many as are in flight, or fewer where a job says so.
+fn most(asked: u32, depth: usize) -> usize {
+    if asked == 0 { depth } else { depth.min(asked as usize) }
 }
 
 fn set_up(depth: u32) -> Result<u64, Failure> {

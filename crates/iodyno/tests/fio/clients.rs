@@ -308,13 +308,7 @@ fn bench_fio(fio: &Fio) -> Result<(), Trouble> {
     let _ = std::fs::remove_file(format!("/tmp/{target}-tmpjobfile.fio"));
     benched?;
     let folder = format!("out/{target}/4k");
-    let plots = [
-        ("-l", "-n 1 --show-cpu"),
-        ("-N", "-d 4"),
-        ("-H", "-d 1 -n 1"),
-        ("-L", "-t iops"),
-        ("-g", "-t iops lat bw -f read -d 1 4 -n 1"),
-    ];
+    let plots = [("-l", "-n 1 --show-cpu"), ("-N", "-d 4"), ("-H", "-d 1 -n 1"), ("-L", "-t iops")];
     for (kind, more) in plots {
         let picture = format!("plot{kind}.png");
         step("fio-plot", &format!("-i {folder} -T title -r randread {kind} {more} -o {picture}"))?;

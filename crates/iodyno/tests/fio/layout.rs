@@ -27,6 +27,9 @@ pub fn lines(document: &[String]) -> Vec<Line> {
     for text in document {
         let indent = text.len() - text.trim_start().len();
         let body = text.trim().trim_end_matches(',');
+        if body.is_empty() {
+            continue;
+        }
         if body.starts_with(['}', ']']) {
             path.pop();
             continue;
@@ -69,6 +72,7 @@ pub fn lacks(reference: &[Line], candidate: &[Line]) -> Vec<(String, String)> {
     let mut wrong = Vec::new();
     // Of each object, where its last key was found: the next must stand behind it.
     let mut last: HashMap<&str, usize> = HashMap::new();
+    let twice = |lines: &[Line], path: &str| lines.iter().filter(|line| line.path == path).count() > 1;
     for wanted in reference {
         let parent = wanted.path.rsplit_once('/').map_or("", |(parent, _)| parent);
         let Some(&at) = place.get(&*wanted.path) else {
@@ -84,6 +88,11 @@ pub fn lacks(reference: &[Line], candidate: &[Line]) -> Vec<(String, String)> {
             wrong.push((wanted.path.clone(), format!("is {} there and {} here", wanted.value, found.value)));
         } else if found.indent != wanted.indent {
             wrong.push((wanted.path.clone(), "is indented otherwise".to_string()));
+        } else if wanted.path.contains("options")
+            && twice(candidate, &wanted.path)
+            && !twice(reference, &wanted.path)
+        {
+            wrong.push((wanted.path.clone(), "stands there twice".to_string()));
         } else if previous.is_some_and(|previous| previous > at) {
             wrong.push((wanted.path.clone(), "stands in another order".to_string()));
         }

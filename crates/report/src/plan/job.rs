@@ -366,6 +366,7 @@ fn placement(placement: &Placement) -> Vec<String> {
     words.extend(
         placement.io_priority.map(|(class, level)| format!("I/O priority class {class} level {level}")),
     );
+    words.extend(placement.worker_name.as_ref().map(|name| format!("called {name}")));
     if placement.io_priority_hint > 0 {
         words.push(format!("I/O priority hint {}", placement.io_priority_hint));
     }

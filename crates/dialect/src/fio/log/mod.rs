@@ -10,6 +10,7 @@
 mod distribution;
 mod line;
 mod sample;
+mod together;
 mod trace;
 
 use std::collections::BTreeSet;
@@ -20,6 +21,7 @@ use iodyno_report::Files;
 
 use super::view::{Epoch, JobView, Logs, View};
 use sample::Measured;
+use together::Together;
 
 /// Clones beyond this number have their files closed between parts, so that a run needs few descriptors.
 const KEPT_OPEN: u32 = 64;
@@ -30,6 +32,8 @@ pub struct LogFiles {
     jobs: Vec<JobView>,
     /// Files that were written to.
     begun: BTreeSet<String>,
+    /// `--bandwidth-log`.
+    together: Option<Together>,
 }
 
 /// When a worker's log times count from.
@@ -62,7 +66,11 @@ impl Times {
 impl LogFiles {
     /// For the jobs of a run.
     pub fn new(view: &View) -> Self {
-        LogFiles { jobs: view.jobs.clone(), begun: BTreeSet::new() }
+        LogFiles {
+            jobs: view.jobs.clone(),
+            begun: BTreeSet::new(),
+            together: view.style.bandwidth_log.then(Together::default),
+        }
     }
 
     /// Writes what this event calls for.
@@ -72,6 +80,8 @@ impl LogFiles {
     pub fn event(&mut self, event: &Event, files: &mut dyn Files) -> io::Result<()> {
         match event {
             Event::Journal(part) => self.part(part, files),
+            Event::Started(_) if self.together.is_some() => Together::begin(files),
+            Event::Live(live) => self.together.as_mut().map_or(Ok(()), |together| together.live(live, files)),
             Event::PhaseEnded(phase) => self.finish(phase.index, files),
             _ => Ok(()),
         }

@@ -141,6 +141,11 @@ impl<'a> Ask<'a> {
         self.wrong.push(Diagnostic::error(self.origin(name), message).hint(hint));
     }
 
+    /// A warning at an option, in fio's own words.
+    pub fn warn(&mut self, name: &str, message: impl Into<String>) {
+        self.notes.push(Diagnostic::warning(self.origin(name), message));
+    }
+
     /// A note at an option, in fio's own words.
     pub fn note(&mut self, name: &str, message: impl Into<String>) {
         self.notes.push(Diagnostic::note(self.origin(name), message));

@@ -2,6 +2,7 @@
 
 use iodyno_model::{Criterion, Directed, Finish, Limit, Start, Steady, Verb};
 
+use super::super::number::Unit;
 use super::super::value::Amount;
 use super::Found;
 use super::ask::Ask;
@@ -15,7 +16,7 @@ pub fn limit(ask: &mut Ask<'_>, found: &Found) -> Limit {
     let time_ns = ask.time_ns("runtime").filter(|ns| *ns > 0);
     let timed = ask.flag("time_based", false) && time_ns.is_some();
     if ask.flag("time_based", false) && time_ns.is_none() {
-        ask.note("time_based", "time_based requires a runtime/timeout setting");
+        ask.warn("time_based", "time_based requires a runtime/timeout setting");
     }
     // What is moved in all loops together; a size of its own goes round the files as often as it takes.
     let moves = found.engine.names.is_none();
@@ -40,8 +41,12 @@ pub fn limit(ask: &mut Ask<'_>, found: &Found) -> Limit {
         // A recording is played back once, and ends early only when the time is up.
         limit = Limit { bytes: None, operations: None, passes: Some(1), ..limit };
     }
-    if found.engine.sizeless {
+    if found.engine.sizeless || found.engine.peer {
         limit.passes = None;
+    }
+    if found.engine.sizeless {
+        // What moves nothing never comes to the end of a size: only time ends it.
+        limit.bytes = None;
     }
     limit
 }
@@ -62,7 +67,7 @@ fn ramp_bytes(ask: &mut Ask<'_>, sizes: &Sizes) -> u64 {
 fn longest(ask: &mut Ask<'_>) -> Directed<u64> {
     let Some(text) = ask.text("max_latency") else { return Directed::default() };
     let [read, write, trim] = number::directions(text).map(|part| match part {
-        Some(part) => number::time_ns(part, 1_000),
+        Some(part) => number::time_ns(part, Unit::Microsecond),
         None => Some(0),
     });
     match (read, write, trim) {
@@ -97,7 +102,7 @@ fn steady(ask: &mut Ask<'_>) -> Option<Steady> {
     let number = match criterion {
         // A bandwidth may have a unit.
         Some(Criterion::Bytes) if !percent => number::bytes(limit, ask).map(|bytes| bytes as f64),
-        Some(Criterion::Latency) if !percent => number::time_ns(limit, 1_000).map(|ns| ns as f64),
+        Some(Criterion::Latency) if !percent => number::time_ns(limit, Unit::Microsecond).map(|ns| ns as f64),
         _ => limit.parse::<f64>().ok().filter(|limit| limit.is_finite()),
     };
     let (Some(criterion), Some(limit)) = (criterion, number.filter(|limit| *limit >= 0.0)) else {
@@ -122,7 +127,7 @@ pub fn start(ask: &mut Ask<'_>) -> Start {
     let mut start = Start { clock_id: clock_id.map(|clock| clock as i32), ..Start::default() };
     if let Some(text) = ask.text("startdelay") {
         let (low, high) = text.split_once(['-', ':']).unwrap_or((text, text));
-        match (number::time_ns(low, SECOND), number::time_ns(high, SECOND)) {
+        match (number::time_ns(low, Unit::Second), number::time_ns(high, Unit::Second)) {
             (Some(low), Some(high)) => {
                 start.after_ns = low.min(high);
                 start.spread_ns = low.abs_diff(high);

@@ -9,19 +9,23 @@
 //! Each file lowers one subject; all read the settings through [`ask`]. Nothing here opens, waits or prints. What a
 //! plan cannot say yet is refused at its option, with a reason.
 
+pub mod advice;
 pub mod ask;
 pub mod blocks;
 pub mod direction;
 pub mod engine;
 pub mod errors;
 pub mod figures;
+pub mod later;
 pub mod limit;
 pub mod names;
 pub mod number;
 pub mod pace;
 pub mod pattern;
 pub mod payload;
+pub mod peers;
 pub mod placement;
+pub mod priority;
 pub mod replay;
 pub mod size;
 pub mod targets;
@@ -83,7 +87,8 @@ pub fn plan(
     let mut lowering = Lowering::new(jobs, context, loader);
     jobs.iter().for_each(|settings| lowering.job(settings));
     if lowering.wrong.is_empty() {
-        Ok(Lowered { plan: lowering.plan, view: lowering.view, notes: lowering.notes })
+        let view = View { notes: lowering.notes.clone(), ..lowering.view };
+        Ok(Lowered { plan: lowering.plan, view, notes: lowering.notes })
     } else {
         Err(lowering.wrong)
     }
@@ -114,7 +119,7 @@ impl<'a> Lowering<'a> {
     fn new(jobs: &[Settings], context: Context, loader: &'a mut dyn Loader) -> Self {
         let seed = jobs.first().map_or(SEED, |first| seed(&Ask::new(first), loader));
         let plan = Plan { name: context.name, seed, signatures_allowed: true, ..Plan::default() };
-        let view = View { jobs: Vec::new(), style: context.style, global: context.global };
+        let view = View { style: context.style, global: context.global, ..View::default() };
         Lowering {
             loader,
             readonly: context.readonly,
@@ -158,8 +163,12 @@ impl<'a> Lowering<'a> {
     }
 
     fn lower(&mut self, ask: &mut Ask<'_>, clones: u32, turn: usize) {
+        later::check(ask);
         let replay = Replay::of(ask, turn, self.readonly, self.loader);
         let found = Found::of(ask, clones, replay, &self.made, self.loader);
+        if ask.flag("allow_mounted_write", false) {
+            self.plan.destroy.extend(found.files.iter().map(|file| file.path.clone()));
+        }
         if self.readonly && found.direction.changes() {
             ask.refuse(
                 "rw",
@@ -309,6 +318,7 @@ impl Found {
         // Those that are only named are computed; one stands for all.
         let mut files = match engine.names {
             Some(_) => vec![Named::alone(ask)],
+            None if engine.peer => vec![Named::alone(ask)],
             None => names::files(ask, &direction, clones, loader),
         };
         for file in &mut files {

@@ -24,7 +24,8 @@ pub fn pattern(ask: &mut Ask<'_>, found: &Found) -> Pattern {
         pick,
         size: blocks.size.clone(),
         align_bytes: blocks.align.clone(),
-        span: span(sizes),
+        // A stream has no places, and so no end of its own.
+        span: if found.engine.peer { Span::default() } else { span(sizes) },
         files: if found.files.len() > 1 { order(ask) } else { FileOrder::default() },
         every: every(ask, direction),
         overlap: match ask.flag("serialize_overlap", false) {
@@ -60,7 +61,7 @@ fn coverage(ask: &mut Ask<'_>, found: &Found, pick: &Directed<Pick>) -> Coverage
     }
     let aligned = blocks.align != Directed::default() && blocks.moves_align(direction);
     if aligned && !ask.flag("norandommap", false) {
-        ask.note("ba", "Any use of blockalign= turns off randommap");
+        ask.warn("ba", "Any use of blockalign= turns off randommap");
     }
     let skewed = [&pick.read, &pick.write, &pick.trim].into_iter().any(is_skewed);
     let shift_register = ask.word("random_generator") == Some("lfsr");

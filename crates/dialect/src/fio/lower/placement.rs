@@ -21,6 +21,7 @@ pub fn placement(ask: &mut Ask<'_>) -> Placement {
             keep: ask.flag("cgroup_nodelete", false),
         }),
         io_scheduler: ask.text("ioscheduler").map(String::from),
+        worker_name: ask.text("comm").map(String::from),
     }
 }
 

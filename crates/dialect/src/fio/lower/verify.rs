@@ -1,6 +1,6 @@
 //! `verify` and its kin: what blocks carry, when they are read back, what is kept of it.
 
-use iodyno_model::{Checksum, HeaderStamp, Stamp, Template, TrimBack, Verify, VerifyState, VerifyWhen};
+use iodyno_model::{Checksum, HeaderStamp, Stamp, TrimBack, Verify, VerifyState, VerifyWhen};
 
 use super::Found;
 use super::ask::Ask;
@@ -21,7 +21,7 @@ pub fn verify(
     if direction.writes && clones > 1 && shared && !found.engine.diskless {
         let message = "multiple writers may overwrite blocks that belong to other jobs. This can cause \
                        verification failures.";
-        ask.note("verify", message);
+        ask.warn("verify", message);
     }
     Some(Verify {
         stamp,
@@ -86,11 +86,6 @@ fn stamp(ask: &mut Ask<'_>, loader: &mut dyn Loader) -> Option<Stamp> {
         number_checked: ask.flag("verify_write_sequence", true),
         ..HeaderStamp::new(checksum)
     }))
-}
-
-/// The template of all zeros that a pattern of nothing stands for.
-pub fn zeros() -> Template {
-    Template { bytes: vec![0], offsets: Vec::new() }
 }
 
 fn when(ask: &Ask<'_>, writes: bool) -> VerifyWhen {

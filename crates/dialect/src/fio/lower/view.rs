@@ -4,6 +4,7 @@ use iodyno_model::{Directed, ErrorPolicy, Job, Origin, Rate};
 
 use super::super::gather::as_taken;
 use super::super::settings::Given;
+use super::super::show::rank;
 use super::super::view::JobView;
 use super::Found;
 use super::ask::Ask;
@@ -25,8 +26,7 @@ pub struct Known<'a> {
 
 /// The view of a job.
 pub fn view(ask: &mut Ask<'_>, known: &Known<'_>) -> JobView {
-    let told = |given: &Given| given.entry.name == "name" && matches!(given.origin, Origin::Argument(_));
-    let own = |given: &&Given| !given.global && !told(given);
+    let own = |given: &&Given| !given.global;
     JobView {
         phase: known.place.0,
         job: known.place.1,
@@ -65,6 +65,9 @@ pub fn view(ask: &mut Ask<'_>, known: &Known<'_>) -> JobView {
 /// The bytes that each clone will move, where time alone does not decide.
 fn planned(known: &Known<'_>) -> Option<u64> {
     let limit = &known.job.limit;
+    if known.found.engine.sizeless {
+        return None;
+    }
     let timed = limit.time_ns.is_some() && limit.passes.is_none() && limit.bytes.is_none();
     let bytes = known.found.sizes.pass_bytes.filter(|_| !timed)?;
     Some(limit.bytes.unwrap_or(bytes.saturating_mul(limit.passes.unwrap_or(1))))
@@ -89,14 +92,20 @@ fn said(ask: &Ask<'_>, mut options: Vec<(String, String)>) -> Vec<(String, Strin
     options
 }
 
-/// Options once each, the last mention, in the order of their first.
+/// Options with a value once each, the last mention: of a command line in the order of their first, of a file as fio
+/// takes them.
 fn options<'a>(given: impl Iterator<Item = &'a Given>) -> Vec<(String, String)> {
     let mut options: Vec<(String, String)> = Vec::new();
-    for given in given {
+    let mut written = false;
+    for given in given.filter(|given| !given.text.is_empty()) {
+        written |= matches!(given.origin, Origin::File { .. });
         match options.iter_mut().find(|(name, _)| name == given.entry.name) {
             Some(option) => option.1 = given.text.clone(),
             None => options.push((given.entry.name.into(), given.text.clone())),
         }
+    }
+    if written {
+        options.sort_by_key(|(name, _)| rank(name));
     }
     options
 }

@@ -42,7 +42,9 @@ pub const ROWS: &[Row] = &[
         .or("0x89")
         .below(1),
     switch("norandommap", "random blocks may come twice, and others never").below(1),
-    flag("softrandommap", "go on without a map of visited blocks if there is no memory for it").below(1),
+    flag("softrandommap", "go on without a map of visited blocks if there is no memory for it")
+        .below(1)
+        .ignored("the order of random blocks is computed and needs no map"),
     flag("sprandom", "precondition a disk by a model of its inside").below(1).refused(NOT_INSIDE, FILL_TWICE),
     whole("spr_num_regions", 0, MOST, "regions of sprandom")
         .or("100")

@@ -2,12 +2,12 @@
 //!
 //! Those of engines that are not here are refused with their engine.
 
-use super::{MOST, Row, flag, path, switch, text, whole, word, words};
+use super::{MOST, Row, flag, path, switch, text, triple, whole, word, words};
 
 const ASYNC: &[&str] = &["io_uring", "libaio"];
 const RING: &[&str] = &["io_uring"];
 const PV2: &[&str] = &["pvsync2"];
-const NET: &[&str] = &["net"];
+const NET: &[&str] = &["net", "netsplice"];
 const EXEC: &[&str] = &["exec"];
 const SG: &[&str] = &["sg"];
 
@@ -17,10 +17,10 @@ pub const ROWS: &[Row] = &[
     whole("hipri_percentage", 0, 100, "how many I/Os are polled for").or("100").of(PV2),
     whole("uncached", 0, 1, "buffered, but leave no pages behind").of(&["io_uring", "pvsync2"]),
     flag("nowait", "fail rather than wait").or("").of(&["io_uring", "libaio", "pvsync2"]),
-    whole("cmdprio_percentage", 0, 100, "how many I/Os have the other priority").of(ASYNC),
-    whole("cmdprio_class", 1, 3, "their class").of(ASYNC).below(1),
-    whole("cmdprio", 0, 7, "their priority").of(ASYNC).below(1),
-    whole("cmdprio_hint", 0, 1023, "their hint").of(ASYNC).below(1),
+    triple("cmdprio_percentage", "N[,N]", 0, 100, "how many I/Os have the other priority").of(ASYNC),
+    triple("cmdprio_class", "N[,N]", 1, 3, "their class").of(ASYNC).below(1),
+    triple("cmdprio", "N[,N]", 0, 7, "their priority").of(ASYNC).below(1),
+    triple("cmdprio_hint", "N[,N]", 0, 1023, "their hint").of(ASYNC).below(1),
     text("cmdprio_bssplit", "BYTES/PERCENT[/CLASS/PRIO][:…]", "priorities by size").of(ASYNC).below(1),
     switch("fixedbufs", "register the buffers").of(RING),
     switch("registerfiles", "register the files").of(RING),

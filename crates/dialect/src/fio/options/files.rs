@@ -50,8 +50,12 @@ pub const ROWS: &[Row] = &[
     flag("invalidate", "drop a file's cached pages before the job").or("1"),
     word("sync", words::SYNCS, "whether each write is durable before it returns").or("none"),
     word("write_hint", words::LIFETIMES, "how long the data is expected to live"),
-    flag("create_serialize", "lay out the files of one job after the other's").or("1"),
-    flag("create_fsync", "fsync a file that was laid out").or("1"),
+    flag("create_serialize", "lay out the files of one job after the other's")
+        .or("1")
+        .ignored("files are laid out before the start line either way, outside the measured time"),
+    flag("create_fsync", "fsync a file that was laid out")
+        .or("1")
+        .ignored("what is laid out is always made durable before the start line"),
     flag("create_on_open", "create files when they are opened, not before"),
     flag("create_only", "lay out the files and end"),
     flag("allow_file_create", "files that are missing may be created").or("1"),

@@ -299,6 +299,9 @@ impl Row {
 }
 
 #[cfg(test)]
+mod audit;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::option::Status;

@@ -26,7 +26,10 @@ pub const ROWS: &[Row] = &[
     text("verify_async_cpus", "CPUS", "where those threads run").below(2),
     whole("verify_backlog", 0, ENDLESS, "check after so many writes").bounded(false).below(1),
     whole("verify_backlog_batch", 0, MOST, "check so many at once").below(1),
-    flag("experimental_verify", "generate the I/Os again instead of remembering them").or("").below(1),
+    flag("experimental_verify", "generate the I/Os again instead of remembering them")
+        .or("")
+        .below(1)
+        .ignored("the same blocks are checked; how they are remembered is iodyno's affair"),
     flag("verify_state_load", "take up where an interrupted run stopped").or("").below(1),
     flag("verify_state_save", "remember where the run stopped").or("1").below(1),
     flag("verify_write_sequence", "check the number of the write as well").or("1").below(1),

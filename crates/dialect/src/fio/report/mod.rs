@@ -24,7 +24,6 @@ mod terse;
 mod tree;
 mod trouble;
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use iodyno_model::pace::Steady;
@@ -49,7 +48,6 @@ pub struct Report {
     /// The records of phases that ended, and of one that runs.
     phases: Vec<PhaseRecord>,
     live: Option<Live>,
-    laid_out: BTreeSet<String>,
     eta: EtaLine,
     logs: LogFiles,
     started: bool,
@@ -70,7 +68,6 @@ impl Report {
             began_unix_ns: 0,
             phases: Vec::new(),
             live: None,
-            laid_out: BTreeSet::new(),
             eta: EtaLine::default(),
             started: false,
         }
@@ -90,14 +87,6 @@ impl Report {
                 Ok(())
             }
         }
-    }
-
-    fn laying_out(&mut self, target: &str, total_bytes: u64, output: &mut Output<'_>) -> io::Result<()> {
-        if !self.speaks() || !self.laid_out.insert(target.to_string()) {
-            return Ok(());
-        }
-        let line = banner::laying_out(&self.view, &self.plan, target, total_bytes);
-        output.out.write_all(line.as_bytes())
     }
 
     fn live(&mut self, live: &Live, output: &mut Output<'_>) -> io::Result<()> {
@@ -224,15 +213,16 @@ impl Reporter for Report {
                 self.started = true;
                 self.plan = started.plan.clone();
                 self.began_unix_ns = started.at_unix_ns;
-                self.laid_out.extend(started.targets.iter().map(|facts| facts.target.clone()));
-                if !self.speaks() {
-                    return Ok(());
+                // Nobody may be listening on standard error.
+                let _ = output.err.write_all(banner::warnings(&self.view).as_bytes());
+                match self.speaks() {
+                    true => output.out.write_all(banner::banner(&self.view).as_bytes()),
+                    false => Ok(()),
                 }
-                let text =
-                    banner::banner(&self.view) + &banner::laid_out(&self.view, &self.plan, &started.targets);
-                output.out.write_all(text.as_bytes())
             }
-            Event::Preparing { target, total_bytes, .. } => self.laying_out(target, *total_bytes, output),
+            Event::LayingOut { job, files, total_bytes } if self.speaks() => {
+                output.out.write_all(banner::laying_out(job, *files, *total_bytes).as_bytes())
+            }
             Event::Live(live) => self.live(live, output),
             Event::Interim(phase) => {
                 self.keep(phase);
@@ -241,7 +231,7 @@ impl Reporter for Report {
             Event::PhaseEnded(phase) => self.phase_ended(phase, output),
             Event::Message(_) => self.message(event, output),
             Event::Ended(record) => self.ended(record, output),
-            Event::PhaseStarted { .. } | Event::Journal(_) | Event::Finding(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::io;
 
-use iodyno_model::{Diagnostic, Event, Fatal, JobRecord, Kind, Plan, Stage, Target, Verb, WorkerRecord};
+use iodyno_model::{Diagnostic, Fatal, JobRecord, Kind, Plan, Stage, Target, Verb, WorkerRecord};
 
 use super::mismatch;
 use crate::fio::view::JobView;
@@ -109,7 +109,9 @@ pub fn complaints(job: &JobRecord, view: &JobView, plan: &Plan) -> String {
             .iter()
             .filter_map(|worker| worker.fatal.as_ref())
             .find(|fatal| (fatal.verb, fatal.errno) == (Some(error.verb), error.errno));
-        let length = known.map(|fatal| fatal.bytes).filter(|bytes| *bytes > 0);
+        // What a worker survived is counted, not told.
+        let Some(known) = known else { continue };
+        let length = Some(known.bytes).filter(|bytes| *bytes > 0);
         let blocks = match error.verb {
             Verb::Read => view.blocks.read,
             Verb::Trim => view.blocks.trim,

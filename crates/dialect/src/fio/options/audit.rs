@@ -1,0 +1,76 @@
+//! No option is silently ignored: each one that the table calls done is read somewhere, by its first name.
+//!
+//! It refuses to believe the table: it looks into the sources of what follows after it.
+
+use std::path::Path;
+
+use super::ROWS;
+use crate::option::Status;
+
+/// Options that are done and read nowhere, each with the reason.
+const EXCEPTIONS: [(&str, &[&str]); 1] = [(
+    "they only say how read_iolog and merge_blktrace_file are played, which are read themselves",
+    &[
+        "read_iolog_chunked",
+        "replay_no_stall",
+        "replay_redirect",
+        "replay_scale",
+        "replay_align",
+        "replay_time_scale",
+        "replay_skip",
+        "merge_blktrace_scalars",
+        "merge_blktrace_iters",
+    ],
+)];
+
+/// What reads options: everything of the dialect but the table, its readers and its printers.
+const READERS: [&str; 5] = ["lower", "log", "report", "gather.rs", "orders.rs"];
+
+/// All text of a file, or of the files below a directory, without tests.
+fn sources(path: &Path) -> String {
+    if path.is_file() {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        return text.split("#[cfg(test)]").next().unwrap_or_default().to_string();
+    }
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter(|path| !path.ends_with("tests.rs")).map(|path| sources(&path)).collect()
+}
+
+fn read_by_the_dialect() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/fio");
+    READERS.iter().map(|name| sources(&root.join(name))).collect()
+}
+
+#[test]
+fn what_is_done_is_read() {
+    let text = read_by_the_dialect();
+    assert!(text.len() > 100_000, "the sources are where they were: {}", text.len());
+    let done = ROWS.iter().filter(|row| row.entry.status == Status::Done).map(|row| row.entry.name);
+    let unread: Vec<_> = done.filter(|name| !text.contains(&format!("\"{name}\""))).collect();
+    let excepted: Vec<_> = EXCEPTIONS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+    let silent: Vec<_> = unread.iter().filter(|name| !excepted.contains(name)).collect();
+    assert!(silent.is_empty(), "read nowhere, so silently ignored: {silent:?}");
+    let outlived: Vec<_> = excepted.iter().filter(|name| !unread.contains(name)).collect();
+    assert!(outlived.is_empty(), "no exceptions any more: {outlived:?}");
+}
+
+#[test]
+fn options_of_an_engine_reach_it() {
+    let text = read_by_the_dialect();
+    // These turn options into something else than a setting of their own.
+    let lower = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/fio/lower");
+    let apart = sources(&lower.join("peers.rs")) + &sources(&lower.join("priority.rs"));
+    let mut silent = Vec::new();
+    for row in ROWS.iter().filter(|row| row.entry.status == Status::Done) {
+        for engine in row.engines {
+            let pair = format!("(\"{engine}\", \"{}\",", row.entry.name);
+            let served = text.contains(&format!("(\"{engine}\", Class::"));
+            let read_apart = apart.contains(&format!("\"{}\"", row.entry.name));
+            if served && !read_apart && !text.contains(&pair) {
+                silent.push(format!("{engine}: {}", row.entry.name));
+            }
+        }
+    }
+    // Refused where it is given, whatever its engine.
+    assert_eq!(silent, ["sg: hipri", "cpuio: exit_on_io_done", "sg: stream_id"]);
+}
