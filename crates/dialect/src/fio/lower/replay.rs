@@ -36,7 +36,7 @@ impl Replay {
         if ask.has("merge_blktrace_file") {
             let hint = "merge them with blkparse -d, then replay the merged file with read_iolog=";
             ask.refuse("merge_blktrace_file", "merging traces is not done", hint);
-            return None;
+            return Some(Replay::found(ask, Recording::default()));
         }
         if ask.has("write_iolog") {
             ask.note("write_iolog", "fio: read iolog overrides write_iolog");
@@ -49,7 +49,8 @@ impl Replay {
             Err(why) => {
                 let hint = "write_iolog=FILE records one; blkparse -d makes one of blktrace's files";
                 ask.refuse("read_iolog", format!("{name}: {why}"), hint);
-                None
+                // One thing is wrong, and not the size too.
+                Some(Replay::found(ask, Recording::default()))
             }
         }
     }
