@@ -62,8 +62,8 @@ fn set(ask: &mut Ask<'_>, verb: Verb, found: &Found) -> Target {
 fn kind(file: &Named, end: Option<u64>, engine: &Engine) -> TargetKind {
     if engine.diskless {
         // What moves nothing never comes to an end of it.
-        let there = if engine.sizeless { u64::MAX >> 1 } else { file.bytes() };
-        return TargetKind::Nothing { bytes: end.unwrap_or(there) };
+        let bytes = if engine.sizeless { u64::MAX >> 1 } else { end.unwrap_or(file.bytes()) };
+        return TargetKind::Nothing { bytes };
     }
     match (file.stream, file.kind()) {
         (Some(output), _) => TargetKind::Descriptor { number: u32::from(output) },
