@@ -146,10 +146,11 @@ type Times = Option<(u128, u128)>;
 fn both(job: &JobFile, reference: &Fio, candidate: &Fio) -> Result<(Vec<Mismatch>, Times), Trouble> {
     let (theirs, ours) = (sandbox(job)?, sandbox(job)?);
     // fio 3.33 itself hangs at times (io_submit_mode=offload): there is nothing to compare with then.
-    let there = perform(job, reference, &theirs).map_err(|said| match said.contains("did not end within") {
-        true => Trouble::Lacking(Skip::new(format!("the original: {said}"))),
-        false => Trouble::Broken(said),
-    })?;
+    let there =
+        perform(job, reference, &theirs).map_err(|said| match said.contains("did not end within") {
+            true => Trouble::Lacking(Skip::new(format!("the original: {said}"))),
+            false => Trouble::Broken(said),
+        })?;
     if (there.status != 0) != job.ends_badly {
         let said = there.err.lines().chain(there.out.lines()).next().unwrap_or_default().to_string();
         return Err(Trouble::Broken(format!("the reference ends with {}: {said}", there.status)));
