@@ -11,6 +11,7 @@ use iodyno_model::{ErrorPolicy, Fatal, Job, Kind, Plan, Stage, Tolerance, Verb, 
 
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
+use crate::engines::null::Null;
 use crate::engines::{Engine, Failure, Setup};
 use crate::gate::Gate;
 use crate::io::{FORGIVEN, Files, Io, PACED, SILENT, Slot};
@@ -241,10 +242,25 @@ pub fn drive_closely<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> 
     fly::<E, true>(worker)
 }
 
+/// Starts the engine, and waits for the worker's turn. Peers meet only then: the time that one of them comes later is not
+/// the other's.
+fn begin<E: Engine>(worker: &Worker<'_>) -> Result<(E, Tick), Failure> {
+    if !E::PEERS {
+        let mut engine = E::start(&worker.setup())?;
+        let begin = worker.wait_for_turn(&mut engine);
+        return Ok((engine, begin));
+    }
+    worker.wait_for_turn(&mut Null::start(&worker.setup())?);
+    if worker.gate.is_stopped(worker.number) {
+        return Err(Failure::new("the run ended before it met its peer"));
+    }
+    let engine = E::start(&worker.setup())?;
+    Ok((engine, clock::now()))
+}
+
 /// The loop; `CLOSELY`: with all that a job may have measured beyond counts and whole latencies.
 fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Failure> {
-    let mut engine = E::start(&worker.setup())?;
-    let begin = worker.wait_for_turn(&mut engine);
+    let (mut engine, begin) = begin::<E>(worker)?;
     let source = (worker.source)(&worker.files, begin)?;
     let close = Close::new::<E>(worker, begin);
     let mut flight = Flight::new(worker, source, close, begin);

@@ -26,12 +26,17 @@ fn operations(count: u64) -> Limit {
 }
 
 fn run(job: Job, interim_ns: u64) -> (Record, Vec<Event>) {
+    run_on(TargetKind::Nothing { bytes: 1 << 40 }, job, interim_ns)
+}
+
+fn run_on(kind: TargetKind, job: Job, interim_ns: u64) -> (Record, Vec<Event>) {
+    let file = matches!(kind, TargetKind::File { .. });
     let target = Target {
         name: "nothing".into(),
-        kind: TargetKind::Nothing { bytes: 1 << 40 },
-        open: Open::default(),
-        prepare: Prepare::default(),
-        remove: false,
+        kind,
+        open: Open { create: file, ..Open::default() },
+        prepare: if file { Prepare::Filled } else { Prepare::default() },
+        remove: file,
         origin: Origin::Default,
     };
     let phase = Phase { name: "p".into(), jobs: vec![job], ..Phase::default() };
@@ -203,4 +208,26 @@ fn a_running_phase_says_what_it_has_so_far() {
         }
     }
     assert!(interims > 0 && before <= count(&record.phases[0]));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn no_more_is_taken_back_together_than_was_said() {
+    let available = |name: &&str| {
+        iodyno_engine::registry::engine(name).is_some_and(|engine| (engine.available)().is_ok())
+    };
+    let engines: Vec<_> = ["libaio", "io_uring"].into_iter().filter(available).collect();
+    assert!(!engines.is_empty(), "neither libaio nor io_uring is here");
+    for engine in engines {
+        let mut job = job(engine, operations(200));
+        // Through the page cache all that is handed over together is done together.
+        (job.depth.most, job.depth.reap_most, job.measure.batches) = (16, 2, true);
+        let path = std::env::temp_dir().join(format!("iodyno-taken-back-{engine}-{}", std::process::id()));
+        let kind =
+            TargetKind::File { path: path.display().to_string(), size: iodyno_model::Extent::Bytes(1 << 20) };
+        let (record, _) = run_on(kind, job, 0);
+        let tally = &record.phases[0].jobs[0].tally;
+        assert_eq!(tally.all_operations(), 200);
+        assert!(tally.completes.len() <= 3 && tally.completes[2] > 0, "{engine}: {:?}", tally.completes);
+    }
 }

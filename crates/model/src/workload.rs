@@ -374,7 +374,8 @@ pub struct Trace {
 /// One recorded operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraceEntry {
-    /// When it started, ns after the first; with [`Timing::Pauses`] the pause before it.
+    /// When it started, ns after the first; with [`Timing::Pauses`] the pause before it, with [`Timing::Gaps`] the time
+    /// since the one before started.
     pub at_ns: u64,
     /// What it was.
     pub verb: Verb,
@@ -397,6 +398,12 @@ pub enum Timing {
     Scaled(f64),
     /// After their recorded pause since the one before ended (iozone telemetry): a closed loop.
     Pauses,
+    /// No earlier than their recorded distance from the start of the one before: what comes late delays all that
+    /// follow, and latency counts from the real start (fio iolog version 3, blktrace).
+    Gaps,
+    /// No earlier than their recorded distance from the start of the run; what is late comes at once, and latency counts
+    /// from the real start (fio iolog version 2 with `wait`).
+    NoEarlier,
     /// One after the other without pause.
     AsFast,
 }

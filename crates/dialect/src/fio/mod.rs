@@ -17,6 +17,7 @@ pub mod number;
 pub mod options;
 pub mod orders;
 pub mod program;
+pub mod recorded;
 pub mod report;
 pub mod section;
 pub mod settings;

@@ -220,9 +220,13 @@ fn timing(node: &Node) -> Read<Timing> {
         known(node, &["faster"])?;
         return must(node, "faster", number).map(Timing::Scaled);
     }
-    choice(&[("as recorded", Timing::AsRecorded), ("pauses", Timing::Pauses), ("as fast", Timing::AsFast)])(
-        node,
-    )
+    choice(&[
+        ("as recorded", Timing::AsRecorded),
+        ("pauses", Timing::Pauses),
+        ("gaps", Timing::Gaps),
+        ("no earlier", Timing::NoEarlier),
+        ("as fast", Timing::AsFast),
+    ])(node)
     .map_err(|error| format!("{error}, or {{ faster = 10.0 }}"))
 }
 

@@ -2,6 +2,7 @@
 //!
 //! `IODYNO_BLESS=1` rewrites the golden files and `docs/fio.md`.
 
+mod audit;
 mod mangled;
 mod shelf;
 

@@ -8,10 +8,11 @@ pub struct World {
     name: String,
     text: String,
     there: Vec<(String, PathFacts)>,
+    files: Vec<(String, String)>,
 }
 
 impl World {
-    /// A job file, and what it says is there: `# there: PATH KIND BYTES`.
+    /// A job file, and what it says is there: `# there: PATH KIND BYTES`, `# file: PATH LINE|LINE`.
     pub fn of(name: &str, text: &str) -> World {
         let said = text.lines().filter_map(|line| line.strip_prefix("# there: ")).map(|line| {
             let mut words = line.split_whitespace();
@@ -26,7 +27,9 @@ impl World {
             let bytes = words.next().map_or(0, |bytes| bytes.parse().unwrap());
             (path, PathFacts { kind, bytes, readable: true, writable: true, ..PathFacts::default() })
         });
-        World { name: name.into(), text: text.into(), there: said.collect() }
+        let files = text.lines().filter_map(|line| line.strip_prefix("# file: ")?.split_once(' '));
+        let files = files.map(|(path, lines)| (path.to_string(), lines.replace('|', "\n"))).collect();
+        World { name: name.into(), text: text.into(), there: said.collect(), files }
     }
 
     /// The same world with another job file in it.
@@ -37,9 +40,10 @@ impl World {
 
 impl Loader for World {
     fn read(&mut self, path: &str) -> Result<Vec<u8>, String> {
-        match path == self.name {
-            true => Ok(self.text.clone().into_bytes()),
-            false => Err("no such file or directory".into()),
+        let file = self.files.iter().find(|(name, _)| name == path).map(|(_, text)| text);
+        match file.or((path == self.name).then_some(&self.text)) {
+            Some(text) => Ok(text.clone().into_bytes()),
+            None => Err("no such file or directory".into()),
         }
     }
 

@@ -419,7 +419,8 @@ impl Uring {
         false
     }
 
-    /// Takes the completions that are there, as many as the job takes together. `done` is called in one place only, so that it is compiled into the loop.
+    /// Takes the completions that are there, as many as the job takes together. `done` is called in one place only, so
+    /// that it is compiled into the loop.
     #[inline(always)]
     fn reap(&mut self, done: &mut impl FnMut(Slot, i64, Tick)) -> u32 {
         let mut completions = self.ring.completion();

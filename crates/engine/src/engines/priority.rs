@@ -82,7 +82,8 @@ pub fn check(job: &Job) -> Vec<Diagnostic> {
     wrong.extend(check_values(job, &NAMES[3..], pair(100), "say 0 to 100"));
     let split = |value: &str| {
         value.split(',').all(|direction| {
-            let entries = direction.split(':').map(|entry| part(entry, 0));
+            // A direction without entries carries nothing.
+            let entries = direction.split(':').filter(|entry| !entry.is_empty()).map(|entry| part(entry, 0));
             entries.collect::<Option<Vec<_>>>().is_some_and(|parts| {
                 let of = |size| parts.iter().filter(move |part| part.bytes == size).map(|part| part.percent);
                 parts.iter().all(|part| of(part.bytes).sum::<u64>() <= 100)

@@ -21,17 +21,17 @@ use crate::payload::{
     Checker, Class, Corruption, Filler, Findings, Headers, Inspector, Place, SECTOR_BYTES, Write,
 };
 
-mod helpers;
 mod judge;
 mod keeper;
 mod state;
 mod table;
+mod verifiers;
 
-use helpers::Helpers;
 use judge::{Found, Judge, Piece};
 use keeper::Keeper;
 pub use state::State;
 use table::Table;
+use verifiers::Helpers;
 
 /// Blocks that one worker can remember; the table would be 2 GiB.
 const BLOCKS_MOST: u64 = 1 << 28;

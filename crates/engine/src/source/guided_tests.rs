@@ -287,6 +287,8 @@ fn traces_keep_their_times() {
         (Timing::AsRecorded, [0, 5000, 6000]),
         (Timing::Scaled(2.0), [0, 2500, 3000]),
         (Timing::Pauses, [0, 5100, 11_200]),
+        (Timing::Gaps, [0, 5000, 11_000]),
+        (Timing::NoEarlier, [0, 5000, 6000]),
         (Timing::AsFast, [0, 100, 200]),
     ] {
         let mut stage = Stage::new(Workload::Trace(trace(timing)), &[8192]);

@@ -1,9 +1,10 @@
 //! A recorded workload: its entries in order, as recorded, scaled, with their pauses, or as fast as it goes.
 //!
 //! An open loop (as recorded, scaled) keeps the recorded starts whatever the storage does, and latency counts from
-//! them; a closed loop keeps the pauses. It refuses files of traces until their formats are known.
+//! them; a closed loop keeps the pauses, or the time between starts, and runs at any depth. It refuses files of traces:
+//! dialects hand the entries over.
 
-use iodyno_model::{Timing, Trace, TraceEntry, Verb};
+use iodyno_model::{Extent, TargetKind, Timing, Trace, TraceEntry, Verb};
 
 use super::{Brief, Next, label_of, labels};
 use crate::clock::Tick;
@@ -21,6 +22,10 @@ pub struct TraceSource {
     bytes: u64,
     /// When the last operation ended, for pauses.
     ended: Tick,
+    /// When the last operation started, for gaps; where it was waited for, when it should have.
+    began: Tick,
+    /// Whether the next operation is being waited for.
+    waiting: bool,
 }
 
 /// Whether a trace can be replayed, as far as it alone tells.
@@ -51,26 +56,14 @@ impl TraceSource {
     pub fn new(brief: &Brief<'_>, trace: &Trace) -> Result<Self, Failure> {
         check(trace, brief.depth)?;
         let labels = labels(brief.job);
+        let mut ends: Vec<u64> = brief.files.handles.iter().map(|handle| handle.bytes).collect();
         let mut entries = Vec::with_capacity(trace.entries.len());
         for (number, entry) in trace.entries.iter().enumerate() {
-            let target = brief.job.targets.get(entry.target);
-            let handles = &brief.files.handles;
-            let same = |target: &usize| handles.iter().position(|handle| handle.target as usize == *target);
-            let file = target
-                .and_then(same)
+            let file = handle(brief, entry.target)
                 .ok_or_else(|| Failure::new(format!("entry {number}: no such target")))?;
-            let end = entry.offset.saturating_add(entry.bytes);
-            if handles[file].bytes > 0 && entry.verb.moves_data() && end > handles[file].bytes {
-                let message =
-                    format!("entry {number} ends at byte {end}, its target at {}", handles[file].bytes);
-                return Err(Failure::new(message).hint("make the target larger"));
-            }
-            if entry.bytes > brief.memory.stride() as u64 && entry.verb.moves_data() {
-                return Err(Failure::new(format!(
-                    "entry {number}: {} bytes are more than a buffer holds",
-                    entry.bytes
-                )));
-            }
+            fits(brief, entry, &mut ends[file]).map_err(|why| {
+                Failure::new(format!("entry {number}: {why}")).hint("make the target larger")
+            })?;
             let label = label_of(&labels, entry.verb.name(), entry.verb);
             entries.push((entry.clone(), file as u32, label));
         }
@@ -87,6 +80,8 @@ impl TraceSource {
             operations: limit.operations.unwrap_or(u64::MAX),
             bytes: limit.bytes.unwrap_or(u64::MAX),
             ended: brief.start,
+            began: brief.start,
+            waiting: false,
         })
     }
 
@@ -98,7 +93,7 @@ impl TraceSource {
     /// Writes the next operation into `io`.
     pub fn next(&mut self, now: Tick, in_flight: u32, io: &mut Io) -> Next {
         if self.at == self.entries.len() && self.passes > 1 {
-            (self.at, self.passes, self.start) = (0, self.passes - 1, now);
+            (self.at, self.passes, self.start, self.began) = (0, self.passes - 1, now, now);
         }
         if self.operations == 0 || self.bytes == 0 {
             return Next::Done;
@@ -110,10 +105,15 @@ impl TraceSource {
             Timing::AsFast => now,
             Timing::Pauses if in_flight > 0 => return Next::Wait,
             Timing::Pauses => self.ended + entry.at_ns,
+            Timing::Gaps => self.began.saturating_add(entry.at_ns),
+            Timing::NoEarlier => self.start.saturating_add(entry.at_ns),
         };
         if due > now {
+            self.waiting = true;
             return Next::Later(due);
         }
+        // What a timer is late does not add up; what the storage is late does.
+        self.began = if std::mem::take(&mut self.waiting) { due } else { now };
         let (verb, offset, bytes) = (entry.verb, entry.offset, entry.bytes);
         *io = Io { verb, label: *label, file: *file, offset, bytes, ..Io::default() };
         if matches!(self.timing, Timing::AsRecorded | Timing::Scaled(_)) {
@@ -130,4 +130,29 @@ impl TraceSource {
         self.ended = now;
         result
     }
+}
+
+/// The handle of a job's target.
+fn handle(brief: &Brief<'_>, target: usize) -> Option<usize> {
+    let index = *brief.job.targets.get(target)?;
+    brief.files.handles.iter().position(|handle| handle.target as usize == index)
+}
+
+/// Whether an entry lies within its target, `end` bytes long so far (0: unknown): a write may make a file longer.
+fn fits(brief: &Brief<'_>, entry: &TraceEntry, end: &mut u64) -> Result<(), String> {
+    if !entry.verb.moves_data() {
+        return Ok(());
+    }
+    if entry.bytes > brief.memory.stride() as u64 {
+        return Err(format!("{} bytes are more than a buffer holds", entry.bytes));
+    }
+    let grows = matches!(brief.target(entry.target).kind, TargetKind::File { size: Extent::Rest, .. });
+    let last = entry.offset.saturating_add(entry.bytes);
+    if entry.verb == Verb::Write && grows && *end > 0 {
+        *end = last.max(*end);
+    }
+    if *end > 0 && last > *end {
+        return Err(format!("it ends at byte {last}, its target at {end}"));
+    }
+    Ok(())
 }

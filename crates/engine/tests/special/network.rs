@@ -1,6 +1,6 @@
 //! Bytes over the loopback interface: both sides ours, and one of them fio's.
 
-use std::net::{TcpListener, UdpSocket};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -33,6 +33,10 @@ pub fn trials() -> Vec<Trial> {
         }
     }
     trials.push(Trial::test("net: each worker its port", each_worker_its_port));
+    trials.push(Trial::test(
+        "net: whoever comes late is not waited for on the clock",
+        lateness_is_not_measured,
+    ));
     trials.push(Trial::test("net: a reader ends with the writer", a_reader_ends_with_the_writer));
     trials.push(Trial::test("net: time ends a silent wait", time_ends_a_silent_wait));
     trials.push(Trial::test("net: files cannot be sent to", files_cannot_be_sent_to));
@@ -146,14 +150,30 @@ fn a_reader_ends_with_the_writer() -> Outcome {
     Ok(())
 }
 
-fn time_ends_a_silent_wait() -> Outcome {
+fn lateness_is_not_measured() -> Outcome {
     let mut plan = both("net", "tcp", &[], &place("tcp", Path::new("/"))?);
-    let jobs = &mut plan.phases[0].jobs;
-    jobs[0].limit.bytes = None;
-    jobs[0].limit.time_ns = Some(300_000_000);
-    // It connects and says nothing for much longer.
-    jobs[1].start.after_ns = 3_000_000_000;
+    plan.phases[0].jobs[1].start.after_ns = LATE_NS;
     let tally = tallies(&plan)?;
+    let waited = tally[0].latency(Kind::Read).max;
+    holds(waited < LATE_NS, format!("a read took {waited} ns"))
+}
+
+/// How much later the writer comes, ns.
+const LATE_NS: u64 = 2_000_000_000;
+
+fn time_ends_a_silent_wait() -> Outcome {
+    let (here, there) = place("tcp", Path::new("/"))?;
+    let mut plan = one_side("tcp", &here, true, Verb::Read, false);
+    let job = &mut plan.phases[0].jobs[0];
+    (job.limit.bytes, job.limit.time_ns) = (None, Some(300_000_000));
+    // It connects and says nothing until the reader has gone.
+    let silent = std::thread::spawn(move || {
+        wait_until_taken("tcp", &here);
+        let mut stream = TcpStream::connect(there)?;
+        std::io::copy(&mut stream, &mut std::io::sink())
+    });
+    let tally = tallies(&plan)?;
+    silent.join().map_err(|_| "the thread panicked")??;
     holds(tally[0].operations(Kind::Read) == 0, format!("{} reads", tally[0].operations(Kind::Read)))
 }
 

@@ -96,6 +96,9 @@ fn verify(verify: &Verify) -> String {
         let cpus: Vec<_> = verify.helper_cpus.iter().map(u32::to_string).collect();
         words.push(format!("helpers on CPU {}", cpus.join(",")));
     }
+    if verify.first_worker > 0 {
+        words.push(format!("workers counted from {}", verify.first_worker));
+    }
     if verify.fatal {
         words.push("the first bad block ends it".into());
     }

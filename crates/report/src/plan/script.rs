@@ -207,6 +207,8 @@ pub(crate) fn trace(plan: &Plan, job: &Job, trace: &Trace) -> Vec<String> {
         Timing::AsRecorded => "at its recorded times".into(),
         Timing::Scaled(factor) => format!("{} times as fast", number(factor)),
         Timing::Pauses => "after its recorded pauses".into(),
+        Timing::Gaps => "keeping the recorded time between starts".into(),
+        Timing::NoEarlier => "no earlier than recorded".into(),
         Timing::AsFast => "as fast as it goes".into(),
     };
     let source = match (&trace.path, trace.format.as_str()) {

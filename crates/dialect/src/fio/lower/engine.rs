@@ -4,8 +4,9 @@
 
 use iodyno_model::{Depth, Setting, Submit, Verb};
 
+use super::Found;
 use super::ask::Ask;
-use super::number;
+use super::priority;
 
 /// An engine of a job.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub struct Engine {
     pub sizeless: bool,
     /// Whether a file must have its length before it is written.
     pub cannot_extend: bool,
+    /// Whether it talks to a peer rather than to a file.
+    pub peer: bool,
     /// The verb of engines that work on names rather than on data.
     pub names: Option<Verb>,
     /// Its options.
@@ -39,12 +42,14 @@ enum Class {
     Diskless,
     /// Touches no file and needs no size.
     Sizeless,
+    /// Talks to a peer.
+    Peer,
     /// Works on names.
     Names(Verb),
 }
 
 /// fio's name, which is ours too, and what it is.
-const ENGINES: [(&str, Class); 21] = [
+const ENGINES: [(&str, Class); 24] = [
     ("psync", Class::Waiting),
     ("sync", Class::Waiting),
     ("vsync", Class::Waiting),
@@ -55,9 +60,12 @@ const ENGINES: [(&str, Class); 21] = [
     ("posixaio", Class::Asynchronous),
     ("mmap", Class::Waiting),
     ("splice", Class::Waiting),
+    ("sg", Class::Waiting),
     ("falloc", Class::Waiting),
     ("ftruncate", Class::Waiting),
     ("null", Class::Diskless),
+    ("net", Class::Peer),
+    ("netsplice", Class::Peer),
     ("cpuio", Class::Sizeless),
     ("exec", Class::Sizeless),
     ("filecreate", Class::Names(Verb::Create)),
@@ -82,6 +90,7 @@ impl Engine {
         // Alone, an I/O of the null engine is done when it is handed over.
         engine.asynchronous |= *name == "null" && ask.whole("iodepth").unwrap_or(1) > 1;
         engine.settings = settings(ask, name);
+        check(ask, &engine);
         engine
     }
 
@@ -90,9 +99,10 @@ impl Engine {
             name,
             word: word.into(),
             asynchronous: class == Class::Asynchronous,
-            diskless: matches!(class, Class::Diskless | Class::Sizeless),
+            diskless: matches!(class, Class::Diskless | Class::Sizeless | Class::Peer),
             sizeless: class == Class::Sizeless,
             cannot_extend: name == "mmap",
+            peer: class == Class::Peer,
             names: if let Class::Names(verb) = class { Some(verb) } else { None },
             settings: Vec::new(),
         }
@@ -105,7 +115,7 @@ impl Engine {
 }
 
 /// Options by engine: fio's name, ours, and how the value is written for us.
-const SETTINGS: [(&str, &str, &str, Form); 36] = [
+const SETTINGS: [(&str, &str, &str, Form); 43] = [
     ("io_uring", "fixedbufs", "fixed_buffers", Form::Switch),
     ("io_uring", "registerfiles", "fixed_files", Form::Switch),
     ("io_uring", "sqthread_poll", "sqpoll", Form::Switch),
@@ -115,18 +125,10 @@ const SETTINGS: [(&str, &str, &str, Form); 36] = [
     ("io_uring", "force_async", "force_async", Form::Every),
     ("io_uring", "nowait", "nowait", Form::Switch),
     ("io_uring", "uncached", "uncached", Form::Switch),
+    ("io_uring", "atomic", "atomic", Form::Switch),
     ("libaio", "userspace_reap", "userspace_reap", Form::Switch),
     ("libaio", "nowait", "nowait", Form::Switch),
-    ("io_uring", "cmdprio_percentage", "priority_percent", Form::Pair),
-    ("io_uring", "cmdprio_class", "priority_class", Form::Pair),
-    ("io_uring", "cmdprio", "priority", Form::Pair),
-    ("io_uring", "cmdprio_hint", "priority_hint", Form::Pair),
-    ("io_uring", "cmdprio_bssplit", "priority_split", Form::Split),
-    ("libaio", "cmdprio_percentage", "priority_percent", Form::Pair),
-    ("libaio", "cmdprio_class", "priority_class", Form::Pair),
-    ("libaio", "cmdprio", "priority", Form::Pair),
-    ("libaio", "cmdprio_hint", "priority_hint", Form::Pair),
-    ("libaio", "cmdprio_bssplit", "priority_split", Form::Split),
+    ("libaio", "atomic", "atomic", Form::Switch),
     ("pvsync2", "hipri", "hipri", Form::Switch),
     ("pvsync2", "hipri_percentage", "hipri_percentage", Form::Number),
     ("pvsync2", "nowait", "nowait", Form::Switch),
@@ -142,6 +144,21 @@ const SETTINGS: [(&str, &str, &str, Form); 36] = [
     ("exec", "std_redirect", "redirect", Form::Switch),
     ("filestat", "stat_type", "stat_type", Form::Text),
     ("dirstat", "stat_type", "stat_type", Form::Text),
+    ("net", "nodelay", "nodelay", Form::Switch),
+    ("net", "pingpong", "pingpong", Form::Switch),
+    ("net", "window_size", "window_bytes", Form::Given),
+    ("net", "mss", "mss", Form::Given),
+    ("net", "interface", "interface", Form::Text),
+    ("net", "ttl", "ttl", Form::Number),
+    ("netsplice", "nodelay", "nodelay", Form::Switch),
+    ("netsplice", "pingpong", "pingpong", Form::Switch),
+    ("netsplice", "window_size", "window_bytes", Form::Given),
+    ("netsplice", "mss", "mss", Form::Given),
+    ("netsplice", "interface", "interface", Form::Text),
+    ("netsplice", "ttl", "ttl", Form::Number),
+    ("sg", "readfua", "read_fua", Form::Switch),
+    ("sg", "writefua", "write_fua", Form::Switch),
+    ("sg", "sg_write_mode", "write_mode", Form::Command),
 ];
 
 /// How a value is written for the engine room.
@@ -151,13 +168,13 @@ enum Form {
     /// On where fio says off; what fio leaves open is left open.
     Opposite,
     Number,
+    /// A number; 0 says nothing.
+    Given,
+    /// A SCSI command.
+    Command,
     /// Every so many: only each one, or none.
     Every,
     Text,
-    /// One number, or one for reads and one for writes.
-    Pair,
-    /// Sizes with their shares and priorities, for reads and for writes.
-    Split,
 }
 
 fn settings(ask: &mut Ask<'_>, engine: &str) -> Vec<Setting> {
@@ -170,48 +187,68 @@ fn settings(ask: &mut Ask<'_>, engine: &str) -> Vec<Setting> {
             Form::Switch => ask.flag(theirs, true).then(|| "on".to_string()),
             Form::Opposite => (ask.whole(theirs) == Some(0)).then(|| "on".to_string()),
             Form::Number => ask.whole(theirs).map(|number| number.to_string()),
-            Form::Every => ask.whole(theirs).filter(|every| *every > 0).map(|every| every.to_string()),
+            Form::Given | Form::Every => {
+                ask.whole(theirs).filter(|every| *every > 0).map(|every| every.to_string())
+            }
+            Form::Command => command(ask, theirs),
             Form::Text => ask.word(theirs).map(String::from),
-            Form::Pair => pair(ask, theirs),
-            Form::Split => split(ask, theirs),
         };
         let setting = |value| Setting { name: (*ours).into(), value, origin: ask.origin(theirs).clone() };
         settings.extend(value.map(setting));
     }
+    match engine {
+        "io_uring" | "libaio" => settings.extend(priority::settings(ask)),
+        "net" | "netsplice" if ask.count("numjobs").unwrap_or(1) > 1 && ask.has("port") => {
+            settings.push(Setting::new("port_each", "on"));
+        }
+        _ => {}
+    }
     settings
 }
 
-/// `N` or `READ,WRITE` of the priorities of single I/Os, which fio has only for a share of them.
-fn pair(ask: &Ask<'_>, name: &str) -> Option<String> {
-    if !ask.has("cmdprio_percentage") && !ask.has("cmdprio_bssplit") {
-        return None;
-    }
-    let numbers = ask.triple(name)?;
-    Some(format!("{},{}", numbers.read.unwrap_or(0), numbers.write.unwrap_or(0)))
-}
-
-/// `BYTES/PERCENT[/CLASS/LEVEL[/HINT]]`, with the bytes counted out; writes follow reads where they are left out.
-fn split(ask: &mut Ask<'_>, name: &str) -> Option<String> {
-    let text = ask.text(name)?;
-    let entry = |entry: &str| {
-        let (size, rest) = entry.trim().split_once('/')?;
-        Some(format!("{}/{rest}", number::bytes(size, ask)?))
-    };
-    let part = |part: &str| part.split(':').map(entry).collect::<Option<Vec<_>>>().map(|all| all.join(":"));
-    let (reads, writes) = text.split_once(',').unwrap_or((text, text));
-    match (part(reads), part(writes)) {
-        (Some(reads), Some(writes)) => Some(format!("{reads},{writes}")),
-        _ => {
-            let message = format!("`{name}={text}`: expected sizes with their shares");
-            ask.refuse(name, message, format!("for example {name}=4k/50/1/0:64k/10/2/7"));
+/// The command that writes, under its old or new name.
+fn command(ask: &mut Ask<'_>, name: &str) -> Option<String> {
+    match ask.word(name)? {
+        "verify" | "write_and_verify" => Some("write_and_verify".into()),
+        "same" | "write_same" => Some("write_same".into()),
+        "verify_bytchk_00" => Some("verify".into()),
+        "write" => Some("write".into()),
+        other => {
+            let message = format!("`{name}={other}`: this SCSI command is not served");
+            ask.refuse(name, message, "write, write_and_verify, write_same or verify_bytchk_00");
             None
         }
     }
 }
 
+/// What fio has for some engines that ours of the same name do not.
+fn check(ask: &mut Ask<'_>, engine: &Engine) {
+    let atomic = ["io_uring", "libaio", "pvsync2"].contains(&engine.name);
+    if ask.flag("atomic", false) && !atomic && !engine.diskless {
+        let message = format!("fio: engine {} does not support atomic writes", engine.word);
+        ask.refuse("atomic", message, "use ioengine=io_uring, libaio or pvsync2");
+    }
+    if engine.name != "sg" {
+        return;
+    }
+    if ask.flag("hipri", false) {
+        ask.refuse(
+            "hipri",
+            "polling for SCSI commands is not served",
+            "leave it out, or use ioengine=io_uring",
+        );
+    }
+    if ask.whole("stream_id").unwrap_or(0) != 0 {
+        ask.refuse("stream_id", "streams of SCSI writes are not served", "leave it out");
+    }
+}
+
 /// `iodepth` and how operations are handed over and taken back.
-pub fn depth(ask: &mut Ask<'_>, engine: &Engine) -> Depth {
-    let asked = ask.count("iodepth").unwrap_or(1).max(1);
+pub fn depth(ask: &mut Ask<'_>, found: &Found) -> Depth {
+    let engine = &found.engine;
+    // A recording may tell how deep it was.
+    let recorded = found.replay.as_ref().and_then(|replay| replay.depth).filter(|_| engine.asynchronous);
+    let asked = ask.count("iodepth").or(recorded).unwrap_or(1).max(1);
     let submit = match ask.word("io_submit_mode") {
         Some("offload") => Submit::Offload,
         _ => Submit::Inline,
@@ -234,11 +271,7 @@ pub fn depth(ask: &mut Ask<'_>, engine: &Engine) -> Depth {
             1 => 0,
             least => least,
         },
-        // Never fewer than are awaited.
-        reap_most: match ask.count("iodepth_batch_complete_max").unwrap_or(0).min(asked) {
-            0 => 0,
-            most => most.max(ask.count("iodepth_batch_complete_min").unwrap_or(1).min(asked)),
-        },
+        reap_most: ask.count("iodepth_batch_complete_max").unwrap_or(0).min(asked),
         low: ask.count("iodepth_low").filter(|low| *low < asked).unwrap_or(0),
         submit,
     }

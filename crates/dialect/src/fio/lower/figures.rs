@@ -59,7 +59,7 @@ pub fn logs(ask: &Ask<'_>, first_number: u32) -> Logs {
         latency: prefix("write_lat_log"),
         iops: prefix("write_iops_log"),
         histogram: prefix("write_hist_log"),
-        iolog: ask.text("write_iolog").map(String::from),
+        iolog: ask.text("write_iolog").filter(|_| !ask.has("read_iolog")).map(String::from),
         average_ms: ask.whole("log_avg_msec").unwrap_or(0).max(0) as u64,
         histogram_ms: ask.whole("log_hist_msec").unwrap_or(0).max(0) as u64,
         coarseness: ask.count("log_hist_coarseness").unwrap_or(0),

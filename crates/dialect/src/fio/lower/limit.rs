@@ -37,8 +37,16 @@ pub fn limit(ask: &mut Ask<'_>, found: &Found) -> Limit {
     if ask.flag("create_only", false) {
         limit = Limit { operations: Some(0), ..Limit::default() };
     }
-    if found.engine.sizeless {
+    if found.replay.is_some() {
+        // A recording is played back once, and ends early only when the time is up.
+        limit = Limit { bytes: None, operations: None, passes: Some(1), ..limit };
+    }
+    if found.engine.sizeless || found.engine.peer {
         limit.passes = None;
+    }
+    if found.engine.sizeless {
+        // What moves nothing never comes to the end of a size: only time ends it.
+        limit.bytes = None;
     }
     limit
 }

@@ -23,7 +23,10 @@ pub mod number;
 pub mod pace;
 pub mod pattern;
 pub mod payload;
+pub mod peers;
 pub mod placement;
+pub mod priority;
+pub mod replay;
 pub mod size;
 pub mod targets;
 pub mod template;
@@ -45,6 +48,7 @@ use blocks::Blocks;
 use direction::Direction;
 use engine::Engine;
 use names::Named;
+use replay::Replay;
 use size::{Scene, Sizes};
 
 /// What lowering is told beside the jobs.
@@ -134,8 +138,12 @@ impl<'a> Lowering<'a> {
         let mut ask = Ask::new(settings);
         self.begin(&ask);
         let clones = ask.count("numjobs").unwrap_or(1).max(1);
-        self.lower(&mut ask, clones);
-        self.threads = self.threads.saturating_add(clones);
+        // Clones that play different recordings back are jobs of their own.
+        let (turns, clones) = if replay::listed(&ask).len() > 1 { (clones, 1) } else { (1, clones) };
+        for turn in 0..turns {
+            self.lower(&mut ask, clones, turn as usize);
+            self.threads = self.threads.saturating_add(clones);
+        }
         self.group.1 += 1;
         self.wrong.append(&mut ask.wrong);
         self.notes.append(&mut ask.notes);
@@ -154,9 +162,10 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn lower(&mut self, ask: &mut Ask<'_>, clones: u32) {
+    fn lower(&mut self, ask: &mut Ask<'_>, clones: u32, turn: usize) {
         later::check(ask);
-        let found = Found::of(ask, clones, &self.made, self.loader);
+        let replay = Replay::of(ask, turn, self.readonly, self.loader);
+        let found = Found::of(ask, clones, replay, &self.made, self.loader);
         if ask.flag("allow_mounted_write", false) {
             self.plan.destroy.extend(found.files.iter().map(|file| file.path.clone()));
         }
@@ -184,8 +193,11 @@ impl<'a> Lowering<'a> {
         let targets = targets::targets(ask, found);
         self.remember(&targets);
         let targets = targets.into_iter().map(|target| self.target(target)).collect();
-        let pattern = pattern::pattern(ask, found);
-        let drawn = is_drawn(&pattern);
+        let workload = match &found.replay {
+            Some(replay) => Workload::Trace(replay.trace.clone()),
+            None => Workload::Pattern(Box::new(pattern::pattern(ask, found))),
+        };
+        let drawn = matches!(&workload, Workload::Pattern(pattern) if is_drawn(pattern));
         let mut payload = payload::payload(ask, self.loader);
         payload.verify = verify::verify(ask, found, self.threads, clones, self.loader);
         let phase = self.plan.phases.last_mut().expect("a phase was begun");
@@ -197,7 +209,7 @@ impl<'a> Lowering<'a> {
             },
             seed: drawn.then(|| seed(ask, self.loader).wrapping_add(self.threads.into())),
             settings: found.engine.settings.clone(),
-            depth: engine::depth(ask, &found.engine),
+            depth: engine::depth(ask, found),
             pace: pace::pace(ask, found, phase),
             limit: limit::limit(ask, found),
             start: Start { after_job: waits_for(ask, &self.view, phase), ..limit::start(ask) },
@@ -212,7 +224,7 @@ impl<'a> Lowering<'a> {
             exit: errors::exit(ask),
             measure: figures::measure(ask, found, clones),
             origin: ask.settings.origin.clone(),
-            ..Job::new(ask.job(), found.engine.name, targets, Workload::Pattern(Box::new(pattern)))
+            ..Job::new(ask.job(), found.engine.name, targets, workload)
         }
     }
 
@@ -282,16 +294,31 @@ pub struct Found {
     pub sizes: Sizes,
     /// How many clones.
     pub clones: u32,
+    /// What is played back.
+    pub replay: Option<Replay>,
 }
 
 impl Found {
-    fn of(ask: &mut Ask<'_>, clones: u32, made: &HashMap<String, u64>, loader: &mut dyn Loader) -> Found {
+    fn of(
+        ask: &mut Ask<'_>,
+        clones: u32,
+        replay: Option<Replay>,
+        made: &HashMap<String, u64>,
+        loader: &mut dyn Loader,
+    ) -> Found {
         let direction = Direction::of(ask);
+        if let Some(played) = &replay {
+            let (direction, engine) = (played.direction(direction), Engine::of(ask));
+            let (files, sizes) = (played.files(ask, loader), played.sizes(engine.diskless));
+            let blocks = Blocks::of(ask, &direction);
+            return Found { direction, blocks, engine, files, sizes, clones, replay };
+        }
         let blocks = Blocks::of(ask, &direction);
         let engine = Engine::of(ask);
         // Those that are only named are computed; one stands for all.
         let mut files = match engine.names {
             Some(_) => vec![Named::alone(ask)],
+            None if engine.peer => vec![Named::alone(ask)],
             None => names::files(ask, &direction, clones, loader),
         };
         for file in &mut files {
@@ -299,7 +326,7 @@ impl Found {
         }
         let scene = Scene { files: &files, blocks: &blocks, clones, sizeless: engine.sizeless };
         let sizes = Sizes::of(ask, &scene);
-        Found { direction, blocks, engine, files, sizes, clones }
+        Found { direction, blocks, engine, files, sizes, clones, replay }
     }
 }
 

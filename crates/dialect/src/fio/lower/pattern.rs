@@ -24,7 +24,8 @@ pub fn pattern(ask: &mut Ask<'_>, found: &Found) -> Pattern {
         pick,
         size: blocks.size.clone(),
         align_bytes: blocks.align.clone(),
-        span: span(sizes),
+        // Neither a stream nor what moves nothing has places, and so no end of its own.
+        span: if found.engine.peer || found.engine.sizeless { Span::default() } else { span(sizes) },
         files: if found.files.len() > 1 { order(ask) } else { FileOrder::default() },
         every: every(ask, direction),
         overlap: match ask.flag("serialize_overlap", false) {

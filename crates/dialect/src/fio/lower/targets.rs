@@ -10,6 +10,7 @@ use super::ask::Ask;
 use super::direction::Direction;
 use super::engine::Engine;
 use super::names::{self, Named};
+use super::peers;
 use crate::PathKind;
 
 /// The targets of a job, in the order of its files.
@@ -17,6 +18,9 @@ pub fn targets(ask: &mut Ask<'_>, found: &Found) -> Vec<Target> {
     let Found { direction, engine, files, sizes, .. } = found;
     if let Some(verb) = engine.names {
         return vec![set(ask, verb, found)];
+    }
+    if engine.peer {
+        return vec![peers::target(ask, found)];
     }
     let open = open(ask, direction, engine);
     let prepare = layout(ask, direction, engine);
@@ -58,8 +62,8 @@ fn set(ask: &mut Ask<'_>, verb: Verb, found: &Found) -> Target {
 fn kind(file: &Named, end: Option<u64>, engine: &Engine) -> TargetKind {
     if engine.diskless {
         // What moves nothing never comes to an end of it.
-        let there = if engine.sizeless { u64::MAX >> 1 } else { file.bytes() };
-        return TargetKind::Nothing { bytes: end.unwrap_or(there) };
+        let bytes = if engine.sizeless { u64::MAX >> 1 } else { end.unwrap_or(file.bytes()) };
+        return TargetKind::Nothing { bytes };
     }
     match (file.stream, file.kind()) {
         (Some(output), _) => TargetKind::Descriptor { number: u32::from(output) },

@@ -65,6 +65,9 @@ pub fn view(ask: &mut Ask<'_>, known: &Known<'_>) -> JobView {
 /// The bytes that each clone will move, where time alone does not decide.
 fn planned(known: &Known<'_>) -> Option<u64> {
     let limit = &known.job.limit;
+    if known.found.engine.sizeless {
+        return None;
+    }
     let timed = limit.time_ns.is_some() && limit.passes.is_none() && limit.bytes.is_none();
     let bytes = known.found.sizes.pass_bytes.filter(|_| !timed)?;
     Some(limit.bytes.unwrap_or(bytes.saturating_mul(limit.passes.unwrap_or(1))))

@@ -7,7 +7,7 @@ use super::{MOST, Row, flag, path, switch, text, triple, whole, word, words};
 const ASYNC: &[&str] = &["io_uring", "libaio"];
 const RING: &[&str] = &["io_uring"];
 const PV2: &[&str] = &["pvsync2"];
-const NET: &[&str] = &["net"];
+const NET: &[&str] = &["net", "netsplice"];
 const EXEC: &[&str] = &["exec"];
 const SG: &[&str] = &["sg"];
 

@@ -300,9 +300,6 @@ impl Row {
 }
 
 #[cfg(test)]
-mod audit;
-
-#[cfg(test)]
 mod tests {
     use super::*;
     use crate::option::Status;

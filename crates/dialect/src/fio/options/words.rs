@@ -54,7 +54,7 @@ pub const ENGINES: &[Word] = &[
     w("null", "no I/O at all: what the loop itself costs"),
     w("cpp_null", "the same as null"),
     w("net", "TCP, UDP and UNIX sockets"),
-    w("netsplice", "the same with splice").refused("splicing to sockets is not done", "use ioengine=net"),
+    w("netsplice", "the same with splice"),
     w("cpuio", "burns processor time beside the others"),
     w("exec", "runs a program as a job"),
     w("falloc", "fallocate and punched holes as writes and trims"),
@@ -331,7 +331,7 @@ pub const PROTOCOLS: &[Word] = &[
     w("udp", "UDP over IPv4"),
     w("udpv6", "UDP over IPv6"),
     w("unix", "a UNIX socket"),
-    w("vsock", "a virtual machine's socket").refused("vsock is not done", "use protocol=tcp"),
+    w("vsock", "a virtual machine's socket"),
 ];
 
 /// `stat_type=`.

@@ -12,6 +12,10 @@ use crate::io::{Files, Handle, Io};
 use crate::memory::Memory;
 use crate::source::{Brief, Next};
 
+/// Gap or window, and what it is held against.
+type GapCase<'a> = (i64, u64, (u64, u64), u64, &'a [u64]);
+type WindowCase<'a> = (Option<Window>, u64, (u64, u64), u64, &'a [u64]);
+
 const KIB: u64 = 1024;
 
 /// What is drawn from a file of `whole` KiB of which `(base, length)` is the span: verbs, offsets and lengths.
@@ -63,7 +67,7 @@ fn offsets(found: &[(Verb, u64, u64)]) -> Vec<u64> {
 
 #[test]
 fn gaps_go_by_the_end_of_the_file() {
-    let cases: [(i64, u64, (u64, u64), u64, &[u64]); 13] = [
+    let cases: [GapCase; 13] = [
         (4, 40, (0, 40), 1, &[0, 8, 16, 24, 32, 0, 8, 16, 24, 32]),
         (2, 40, (0, 40), 1, &[0, 6, 12, 18, 24, 30, 36]),
         (4, 32, (0, 20), 1, &[0, 8, 16]),
@@ -109,7 +113,7 @@ fn windows_move_on() {
     let window = |bytes: u64, range: u64, skip: u64| {
         Some(Window { bytes: bytes * KIB, range_bytes: range * KIB, skip_bytes: skip * KIB })
     };
-    let cases: [(Option<Window>, u64, (u64, u64), u64, &[u64]); 7] = [
+    let cases: [WindowCase; 7] = [
         (window(8, 16, 4), 64, (0, 64), 1, &[0, 4, 20, 24, 40, 44, 60]),
         (window(24, 16, 4), 64, (0, 64), 1, &[0, 4, 8, 12, 0, 4, 20, 24, 28, 32, 20, 24, 40, 44, 48, 52]),
         (window(4, 8, 0), 32, (4, 20), 1, &[4, 12, 20, 28, 4]),
