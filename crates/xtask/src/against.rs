@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn jobs_are_told_in_order_of_their_names_and_counted() {
         let line =
-            |verdict: &str, job: &str| format!("{verdict:<8}{:>6} ms {:>6} ms  {job:<28}why\n", 310, 20);
+            |verdict: &str, job: &str| format!("{verdict:<8}{:>6} ms {:>6} ms   {job:<28}why\n", 310, 20);
         let text = table(&(line("DIFFERS", "b") + &line("equal", "a")));
         assert!(text.find(" a ").unwrap() < text.find(" b ").unwrap(), "{text}");
         assert!(text.ends_with("1 of 2 job files equal\n"), "{text}");

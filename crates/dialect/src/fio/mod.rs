@@ -7,6 +7,7 @@
 //! not here, each by name with what to use instead.
 
 pub mod command;
+pub mod differences;
 pub mod file;
 pub mod gather;
 pub mod help;

@@ -168,7 +168,8 @@ pub fn find(name: &str) -> Option<&'static Row> {
 /// The page `docs/fio.md`, generated.
 pub fn document() -> String {
     let program = super::program::PROGRAM.markdown().replace("## Options", "## The command line");
-    format!("# fio\n\n{}\n{program}\n{}", super::help::INTRODUCTION, TABLE.markdown())
+    let differences = super::differences::chapter();
+    format!("# fio\n\n{}\n{differences}\n{program}\n{}", super::help::INTRODUCTION, TABLE.markdown())
 }
 
 const fn row(
