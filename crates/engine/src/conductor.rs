@@ -26,6 +26,7 @@ use crate::registry::{self, Entry};
 use crate::sheet::Sheets;
 use crate::source::{self, Brief, SharedObjects, Source};
 use crate::steadiness::Steadiness;
+use crate::warm::warm;
 use crate::witness::{self, Watch, Watched};
 use crate::worker::Worker;
 use crate::world::{Task, World};
@@ -268,6 +269,7 @@ impl Stage {
         if job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate) {
             prepare::invalidate(&files);
         }
+        warm(&self.plan, job, asker, &files, &|| self.gate.is_stopped(number))?;
         let depth = job.depth.most.min(entry.most_depth);
         self.sheets.sheet(number as usize).head.deepest.store(depth, Relaxed);
         let memory = Memory::of(depth, source::buffer_bytes(job), &job.buffers)?;

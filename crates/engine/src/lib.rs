@@ -33,6 +33,7 @@ pub mod sheet;
 pub mod signal;
 pub mod source;
 pub mod steadiness;
+pub mod warm;
 pub mod witness;
 pub mod worker;
 pub mod world;

@@ -244,6 +244,7 @@ fn prepare_file(
         },
         Prepare::Sparse => with_file(path, |fd| grow(fd, wanted)),
         Prepare::Reserved => with_file(path, |fd| reserve(fd, existing, wanted)),
+        Prepare::ReservedBeyondEnd => with_file(path, |fd| reserve_beyond_end(fd, existing, wanted)),
         Prepare::Filled => fill(seed, target, path, existing, wanted, progress),
     }
 }
@@ -280,6 +281,26 @@ fn reserve(fd: RawFd, from: u64, to: u64) -> Result<(), i32> {
     {
         let _ = from;
         grow(fd, to)
+    }
+}
+
+/// Reserves space without making the file longer. A file system that cannot leaves it as it was made.
+fn reserve_beyond_end(fd: RawFd, from: u64, to: u64) -> Result<(), i32> {
+    #[cfg(target_os = "linux")]
+    {
+        let (at, bytes) = (from as libc::off_t, (to - from) as libc::off_t);
+        // SAFETY: the call takes no pointers.
+        let refused = unsafe { libc::fallocate(fd, libc::FALLOC_FL_KEEP_SIZE, at, bytes) } < 0;
+        match errno() {
+            _ if !refused => Ok(()),
+            libc::EOPNOTSUPP | libc::ENOSYS => Ok(()),
+            errno => Err(errno),
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (fd, from, to);
+        Ok(())
     }
 }
 

@@ -46,6 +46,10 @@ pub struct Pattern {
     /// Which of several files comes next.
     #[serde(default)]
     pub files: FileOrder,
+    /// At most so many unfinished files take turns: another joins when one of them is finished; 0: all do. It bounds
+    /// which files are worked on together; descriptors may stay open for all of them.
+    #[serde(default)]
+    pub open_most: u32,
     /// Operations inserted after every n others (`fsync=32`).
     #[serde(default)]
     pub every: Vec<Every>,
@@ -72,6 +76,7 @@ impl Pattern {
             coverage: Coverage::default(),
             span: Span::default(),
             files: FileOrder::default(),
+            open_most: 0,
             every: Vec::new(),
             overlap: Overlap::default(),
             size_by_order: false,

@@ -197,6 +197,9 @@ pub struct Open {
     /// Drop cached pages of the target before the start line.
     #[serde(default)]
     pub invalidate: bool,
+    /// Read once through the page cache before the start line, each worker its part; after `invalidate`.
+    #[serde(default)]
+    pub pre_read: bool,
     /// Drop cached pages of what was moved, as it goes (dd `nocache`).
     #[serde(default)]
     pub drop_behind: bool,
@@ -309,6 +312,8 @@ pub enum Prepare {
     Filled,
     /// Space reserved, nothing written.
     Reserved,
+    /// Space reserved, the file's length left as it is (`FALLOC_FL_KEEP_SIZE`); where the system cannot, nothing is.
+    ReservedBeyondEnd,
     /// Extended with a hole.
     Sparse,
     /// Made with nothing in it.

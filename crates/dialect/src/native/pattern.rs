@@ -30,6 +30,7 @@ pub(crate) fn read(fields: &Fields<'_>) -> Option<Pattern> {
         },
         span: fields.or("span", span, Span::default()),
         files: fields.or("files", order, FileOrder::default()),
+        open_most: fields.or("files_at_once", small_count, 0),
         every: fields.or("every", every, Vec::new()),
         overlap: if fields.flag("serialise_overlap") { Overlap::Serialised } else { Overlap::Allowed },
         size_by_order: fields.flag("block_by_order"),

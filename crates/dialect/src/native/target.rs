@@ -29,6 +29,7 @@ const PREPARE: &[(&str, Prepare)] = &[
     ("as it is", Prepare::AsItIs),
     ("filled", Prepare::Filled),
     ("reserved", Prepare::Reserved),
+    ("reserved beyond end", Prepare::ReservedBeyondEnd),
     ("sparse", Prepare::Sparse),
     ("empty", Prepare::Empty),
 ];
@@ -129,6 +130,7 @@ fn open(fields: &Fields<'_>) -> Open {
         directory: fields.flag("must_be_directory"),
         noctty: fields.flag("noctty"),
         invalidate: fields.flag("invalidate"),
+        pre_read: fields.flag("pre_read"),
         drop_behind: fields.flag("drop_behind"),
         advice: fields.or("advise", choice(ADVICE), Advice::No),
         write_life: fields.get("write_life", choice(LIFE)),

@@ -14,9 +14,11 @@ use super::{Brief, Next};
 use crate::failure::Failure;
 use crate::io::Io;
 
+mod file_window;
 mod joint;
 mod steady;
 
+use file_window::FileWindow;
 use joint::Joint;
 pub use steady::Steady;
 
@@ -31,6 +33,8 @@ pub struct PatternSource {
     order: Order,
     file: usize,
     file_run_left: u32,
+    /// Which files take turns, where not all do.
+    window: Option<FileWindow>,
     unfinished: usize,
     every: Vec<Inserted>,
     /// Insertions that come next, a bit for each.
@@ -207,6 +211,7 @@ impl PatternSource {
             order: order(&pattern.files, files.len(), seed)?,
             file: 0,
             file_run_left: 0,
+            window: FileWindow::new(pattern.open_most, files.len()),
             every: every.collect(),
             due: 0,
             in_turn: pattern.mix.in_turn.then_some((0, 0)),
@@ -378,8 +383,32 @@ impl PatternSource {
                 self.file_run_left = *operations - 1;
             }
         }
+        if self.window.is_some() {
+            return self.choose_in_window();
+        }
         while self.files[self.file].left == 0 {
             self.file = if self.file + 1 == self.files.len() { 0 } else { self.file + 1 };
+        }
+    }
+
+    /// The chosen file if it may come; else one that may, by the same order.
+    fn choose_in_window(&mut self) {
+        let (files, order) = (&self.files, &mut self.order);
+        let Some(window) = &mut self.window else { return };
+        let mut draws = files.len();
+        while !window.admits(self.file, files[self.file].left > 0) {
+            self.file = match order {
+                // Drawn again, so that those that take turns stay equally likely; a skewed draw may never hit them.
+                Order::Drawn(walk, _) if draws > 0 => {
+                    draws -= 1;
+                    walk.next(&mut self.random, 1) as usize
+                }
+                _ if self.file + 1 == files.len() => 0,
+                _ => self.file + 1,
+            };
+            if let Order::Turns { next, .. } = order {
+                *next = if self.file + 1 == files.len() { 0 } else { self.file + 1 };
+            }
         }
     }
 
@@ -481,6 +510,9 @@ impl PatternSource {
         self.unfinished = self.files.len();
         self.files.iter_mut().for_each(Span::restart);
         self.file = 0;
+        if let Some(window) = &mut self.window {
+            window.clear();
+        }
         self.progressed = false;
         true
     }

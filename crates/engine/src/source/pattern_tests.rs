@@ -269,6 +269,31 @@ fn files_come_in_turn_round_robin_or_drawn() {
 }
 
 #[test]
+fn only_so_many_unfinished_files_take_turns() {
+    let files = |files, open_most| {
+        let spans = [(0, 8), (0, 16), (0, 8), (0, 8), (0, 4)];
+        let bench = Bench::new(Pattern { files, open_most, ..reads(Pick::Sequential) }, &spans);
+        bench.draw(0, 100).iter().map(|io| io.file).collect::<Vec<_>>()
+    };
+    let round = FileOrder::RoundRobin { operations: 1 };
+    assert_eq!(files(round.clone(), 2), [0, 1, 0, 1, 1, 2, 1, 2, 3, 4, 3]);
+    assert_eq!(files(round.clone(), 5), files(round, 0), "wide enough for all");
+    assert_eq!(files(FileOrder::InTurn, 2), files(FileOrder::InTurn, 0));
+    let pick = Box::new(Pick::Uniform);
+    let drawn = files(FileOrder::Drawn { pick, operations: 1 }, 2);
+    let (mut left, mut met) = ([2, 4, 2, 2, 1], Vec::new());
+    for file in drawn {
+        if !met.contains(&file) {
+            met.push(file);
+        }
+        left[file as usize] -= 1;
+        met.retain(|file| left[*file as usize] > 0);
+        assert!(met.len() <= 2, "{met:?} at once");
+    }
+    assert_eq!(left, [0; 5]);
+}
+
+#[test]
 fn items_are_each_verbed_once_and_renamed_back() {
     let mut bench = Bench::new(Pattern::of(Verb::Rename, Pick::Sequential, 0), &[]).items(3, true);
     bench.job().limit.passes = Some(2);

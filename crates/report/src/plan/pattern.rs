@@ -19,6 +19,9 @@ pub(crate) fn lines(pattern: &Pattern, seed: Option<u64>) -> Vec<String> {
     let mut lines = vec![words.join(" · ")];
     lines.extend(span(&pattern.span));
     lines.extend(order(&pattern.files));
+    if pattern.open_most > 0 {
+        lines.push(format!("{} at a time", many(pattern.open_most.into(), "unfinished file")));
+    }
     lines.extend(pattern.every.iter().map(every));
     if pattern.overlap == Overlap::Serialised {
         lines.push("a block in flight is waited for before it comes again".into());

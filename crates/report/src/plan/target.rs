@@ -113,6 +113,7 @@ fn open(open: &Open) -> Vec<String> {
         (open.directory, "directory"),
         (open.noctty, "noctty"),
         (open.invalidate, "cache dropped before"),
+        (open.pre_read, "read once before"),
         (open.drop_behind, "cache dropped behind"),
     ];
     words.extend(flags.iter().filter(|(is, _)| *is).map(|(_, word)| word.to_string()));
@@ -180,6 +181,7 @@ fn prepare(prepare: Prepare) -> Option<&'static str> {
         Prepare::AsItIs => None,
         Prepare::Filled => Some("filled"),
         Prepare::Reserved => Some("space reserved"),
+        Prepare::ReservedBeyondEnd => Some("space reserved, length kept"),
         Prepare::Sparse => Some("sparse"),
         Prepare::Empty => Some("made empty"),
     }

@@ -5,7 +5,7 @@
 use super::ask::Ask;
 
 /// Options that are refused when they are given and not 0, with what to do instead.
-const LATER: [(&str, &str); 13] = [
+const LATER: [(&str, &str); 12] = [
     ("merge_blktrace_file", "describe the workload with rw, bs and size"),
     ("opendir", "name the files with filename=A:B:C"),
     ("verify_pattern_interval", "leave it out: the pattern is repeated in each block"),
@@ -14,7 +14,6 @@ const LATER: [(&str, &str); 13] = [
     ("num_range", "leave it out: each trim carries one range"),
     ("random_sequence_stride", "use rw=randread:N for runs"),
     ("unlink_each_loop", "use unlink=1"),
-    ("pre_read", "read the files with a job of its own, and say invalidate=0 here"),
     ("exit_on_io_done", "give the job a runtime, or say exitall in the job that does I/O"),
     ("dataplacement", "leave it out: the device places data as it likes"),
     ("error_dump", "read the counts of errors in the report"),
@@ -28,10 +27,5 @@ pub fn check(ask: &mut Ask<'_>) {
         if means {
             ask.refuse(name, format!("`{name}` is not served yet"), hint);
         }
-    }
-    let (open, files) = (ask.whole("openfiles").unwrap_or(0), ask.whole("nrfiles").unwrap_or(1));
-    if open > 0 && open < files && !ask.has("filename") {
-        let message = format!("`openfiles={open}`: fewer open files than nrfiles={files} are not served yet");
-        ask.refuse("openfiles", message, "leave it out: all files are open at the same time");
     }
 }

@@ -27,6 +27,7 @@ pub fn pattern(ask: &mut Ask<'_>, found: &Found) -> Pattern {
         // Neither a stream nor what moves nothing has places, and so no end of its own.
         span: if found.engine.peer || found.engine.sizeless { Span::default() } else { span(sizes) },
         files: if found.files.len() > 1 { order(ask) } else { FileOrder::default() },
+        open_most: open_most(ask, found.files.len()),
         every: every(ask, direction),
         overlap: match ask.flag("serialize_overlap", false) {
             true => Overlap::Serialised,
@@ -244,6 +245,12 @@ fn percent(text: &str) -> Result<f64, String> {
     number
         .filter(|percent| (0.0..=100.0).contains(percent))
         .ok_or_else(|| format!("`{text}` is no percentage"))
+}
+
+/// `openfiles`, where it leaves some files out.
+fn open_most(ask: &Ask<'_>, files: usize) -> u32 {
+    let most = ask.whole("openfiles").and_then(|most| u32::try_from(most).ok()).unwrap_or(0);
+    if (most as usize) < files { most } else { 0 }
 }
 
 /// `file_service_type`: round robin where nothing is said.

@@ -126,7 +126,7 @@ impl Sizes {
         if let Some(file_sizes) = file_sizes {
             self.parts = file_sizes.iter().map(|bytes| Some(bytes.saturating_sub(start))).collect();
             self.ends = file_sizes.into_iter().map(Some).collect();
-        } else if self.fill {
+        } else if self.fill && given.bytes.is_none() {
             self.parts = vec![None; scene.files.len()];
         } else {
             let total = given.bytes.unwrap_or(0);
@@ -196,9 +196,10 @@ impl Sizes {
         let rest = |file: &Named| {
             Some(file.bytes()).filter(|bytes| *bytes > start && self.increment == Extent::Rest)
         };
+        let endless = self.fill && given(ask).bytes.is_none();
         let known: Option<Vec<u64>> =
             parts.map(|(part, file)| part.or_else(|| rest(file).map(|bytes| bytes - start))).collect();
-        let total = known.map(|parts| parts.iter().sum::<u64>()).filter(|total| *total > 0 && !self.fill);
+        let total = known.map(|parts| parts.iter().sum::<u64>()).filter(|total| *total > 0 && !endless);
         // What is said is what is moved, even where it cannot be divided evenly.
         self.pass_bytes = given(ask).bytes.filter(|_| total.is_some()).or(total);
         match ask.amount("io_size") {

@@ -24,10 +24,13 @@ pub fn targets(ask: &mut Ask<'_>, found: &Found) -> Vec<Target> {
     }
     let open = open(ask, direction, engine);
     let prepare = layout(ask, direction, engine);
+    // A file that is there must not end the work at its length.
+    let fills = sizes.fill && direction.writes;
+    let beyond = |file: &Named| (fills && file.is_file() && file.bytes() > 0).then_some(u64::MAX >> 1);
     let ends = sizes.ends.iter().copied().chain(std::iter::repeat(None));
     let target = |(file, end): (&Named, Option<u64>)| Target {
         name: file.path.clone(),
-        kind: kind(file, end, engine),
+        kind: kind(file, end.or_else(|| beyond(file)), engine),
         open: opened(file, &open),
         prepare: if file.is_file() && end.is_some() { prepare } else { Prepare::AsItIs },
         remove: file.is_file() && ask.flag("unlink", false),
@@ -79,11 +82,13 @@ fn kind(file: &Named, end: Option<u64>, engine: &Engine) -> TargetKind {
 /// What only files have.
 fn opened(file: &Named, open: &Open) -> Open {
     let plain = file.is_file();
+    let has_pages = matches!(file.kind(), PathKind::File | PathKind::BlockDevice);
     Open {
         create: open.create && plain,
         parents: open.parents && plain && file.path.trim_start_matches('/').contains('/'),
         advice: if plain || file.kind() == PathKind::BlockDevice { open.advice } else { Advice::No },
-        invalidate: open.invalidate && matches!(file.kind(), PathKind::File | PathKind::BlockDevice),
+        invalidate: open.invalidate && has_pages,
+        pre_read: open.pre_read && has_pages,
         ..open.clone()
     }
 }
@@ -120,6 +125,7 @@ fn open(ask: &Ask<'_>, direction: &Direction, engine: &Engine) -> Open {
             _ => FileLock::No,
         },
         invalidate: ask.flag("invalidate", true) && !ask.flag("pre_read", false) && !engine.diskless,
+        pre_read: ask.flag("pre_read", false) && !engine.diskless,
         ..Open::default()
     }
 }
@@ -142,6 +148,7 @@ fn layout(ask: &mut Ask<'_>, direction: &Direction, engine: &Engine) -> Prepare 
         _ if whole && !ask.flag("file_append", false) => Prepare::Filled,
         "none" | "0" => Prepare::Empty,
         "truncate" => Prepare::Sparse,
+        "keep" => Prepare::ReservedBeyondEnd,
         _ => Prepare::Reserved,
     }
 }
