@@ -195,14 +195,11 @@ mod tests {
             shown(&found),
             [
                 "[global] filename=DEV direct=1 iodepth=1 thread rw=read bs=16k",
-                "[x] name=x numjobs=30 runtime=10 group_reporting"
+                "[x] numjobs=30 runtime=10 group_reporting"
             ]
         );
         let found = sorted("--name x --size=1m --name=global --rw=read --name=y -thread=1 a.fio - --minimal");
-        assert_eq!(
-            shown(&found),
-            ["[global] ", "[x] name=x size=1m", "[global] rw=read", "[y] name=y thread=1"]
-        );
+        assert_eq!(shown(&found), ["[global] ", "[x] size=1m", "[global] rw=read", "[y] thread=1"]);
         assert_eq!(found.files, ["a.fio", "-"]);
         assert_eq!(found.program[0].0.name, "minimal");
         assert!(found.sections[2].global);
@@ -212,7 +209,7 @@ mod tests {
     fn beginnings_that_fit_one_option_only_will_do() {
         let found = sorted("--minim --nam x --time_ -v --sect=a -siz 1m");
         assert_eq!(found.problems, []);
-        assert_eq!(shown(&found), ["[global] ", "[x] name=x time_based size=1m"]);
+        assert_eq!(shown(&found), ["[global] ", "[x] time_based size=1m"]);
         let program: Vec<_> = found.program.iter().map(|(entry, _)| entry.name).collect();
         assert_eq!(program, ["minimal", "version", "section"]);
         let problems = sorted("--io=3 --foo --version=3 --name=x --direct").problems;

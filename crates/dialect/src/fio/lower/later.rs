@@ -5,8 +5,7 @@
 use super::ask::Ask;
 
 /// Options that are refused when they are given and not 0, with what to do instead.
-const LATER: [(&str, &str); 12] = [
-    ("merge_blktrace_file", "describe the workload with rw, bs and size"),
+const LATER: [(&str, &str); 11] = [
     ("opendir", "name the files with filename=A:B:C"),
     ("verify_pattern_interval", "leave it out: the pattern is repeated in each block"),
     ("verify_policy", "leave it out: blocks are checked by their checksums"),
