@@ -131,8 +131,10 @@ pub fn listen(mut command: Command, patience: Duration) -> Result<Said, String> 
             break status;
         }
         if started.elapsed() > patience {
-            let group = format!("-{}", child.id());
-            let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+            let all = std::iter::once(format!("-{}", child.id()));
+            // The original's workers are sessions of their own, which the group does not reach.
+            let all = all.chain(descendants(child.id()).into_iter().map(|pid| pid.to_string()));
+            let _ = Command::new("kill").args(["-KILL", "--"]).args(all).stderr(Stdio::null()).status();
             let _ = child.wait();
             return Err(format!("{name} did not end within {} s", patience.as_secs()));
         }
@@ -144,6 +146,27 @@ pub fn listen(mut command: Command, patience: Duration) -> Result<Said, String> 
     };
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     Ok(Said { out: text(out), err: text(err), status: code, took })
+}
+
+/// The processes that a process started, and theirs.
+fn descendants(root: u32) -> Vec<u32> {
+    let parent = |pid: u32| -> Option<u32> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name, in parentheses, may hold anything; after it come the state and the parent.
+        stat.rsplit(") ").next()?.split(' ').nth(1)?.parse().ok()
+    };
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_string_lossy().parse().ok());
+    let links: Vec<(u32, u32)> = pids.filter_map(|pid| Some((pid, parent(pid)?))).collect();
+    let mut found = vec![root];
+    let mut next = 0;
+    while next < found.len() {
+        let children = links.iter().filter(|(_, parent)| *parent == found[next]).map(|(pid, _)| *pid);
+        let children: Vec<u32> = children.collect();
+        found.extend(children);
+        next += 1;
+    }
+    found.split_off(1)
 }
 
 fn drain(stream: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<Vec<u8>> {
