@@ -47,13 +47,13 @@ impl Failure {
     /// What ended a worker, if something did.
     pub fn of(worker: &WorkerRecord, plan: &Plan) -> Option<Self> {
         if let Some(fatal) = &worker.fatal {
-            return Some(Failure::of_fatal(fatal, plan));
+            return Some(Failure::of_fatal(fatal, plan, worker.index));
         }
         let message = worker.failure.as_deref()?;
         Some(Failure::new(errno_in(message).unwrap_or(EIO), "backend.c:1850", "init"))
     }
 
-    fn of_fatal(fatal: &Fatal, plan: &Plan) -> Self {
+    fn of_fatal(fatal: &Fatal, plan: &Plan, worker: u32) -> Self {
         let errno = match fatal.errno {
             0 => EIO,
             ..0 => EILSEQ,
@@ -62,7 +62,7 @@ impl Failure {
         match fatal.stage {
             Stage::Prepare => Failure::new(errno, "filesetup.c:174", "open"),
             Stage::Start => {
-                let path = fatal.target.and_then(|target| path(plan, target));
+                let path = fatal.target.and_then(|target| path(plan, target, worker));
                 Failure::new(errno, "filesetup.c:805", &format!("open({})", path.unwrap_or_default()))
             }
             Stage::Run if errno == EILSEQ => Failure::new(errno, "io_u.c:2152", "io_u_sync_complete"),
@@ -86,8 +86,17 @@ impl Failure {
     }
 }
 
-fn path(plan: &Plan, target: u32) -> Option<&str> {
-    plan.targets.get(target as usize).and_then(Target::path)
+/// Where a worker's file lies: its number stands where the plan's template says so, or deals one of several names.
+fn path(plan: &Plan, target: u32, worker: u32) -> Option<String> {
+    let mut path =
+        plan.targets.get(target as usize).and_then(Target::path)?.replace("{worker}", &worker.to_string());
+    while let Some((head, rest)) = path.split_once("{worker:")
+        && let Some((names, tail)) = rest.split_once('}')
+    {
+        let names: Vec<_> = names.split('|').collect();
+        path = format!("{head}{}{tail}", names[worker as usize % names.len()]);
+    }
+    Some(path)
 }
 
 /// The lines on standard error about operations that failed and content that was wrong.
@@ -104,13 +113,11 @@ pub fn complaints(job: &JobRecord, view: &JobView, plan: &Plan) -> String {
         told.lines().for_each(|line| text += &format!("{}: {line}\n", view.name));
     }
     for error in job.tally.errors.iter().filter(|error| error.errno > 0) {
-        let known = job
-            .workers
-            .iter()
-            .filter_map(|worker| worker.fatal.as_ref())
-            .find(|fatal| (fatal.verb, fatal.errno) == (Some(error.verb), error.errno));
+        let ended = job.workers.iter().filter_map(|worker| Some((worker.index, worker.fatal.as_ref()?)));
+        let mut same =
+            ended.filter(|(_, fatal)| (fatal.verb, fatal.errno) == (Some(error.verb), error.errno));
         // What a worker survived is counted, not told.
-        let Some(known) = known else { continue };
+        let Some((index, known)) = same.next() else { continue };
         let length = Some(known.bytes).filter(|bytes| *bytes > 0);
         let blocks = match error.verb {
             Verb::Read => view.blocks.read,
@@ -118,7 +125,7 @@ pub fn complaints(job: &JobRecord, view: &JobView, plan: &Plan) -> String {
             _ => view.blocks.write,
         };
         text += &failed(
-            path(plan, error.first_target).unwrap_or_default(),
+            &path(plan, error.first_target, index).unwrap_or_default(),
             error.errno,
             error.verb,
             (error.first_offset, length.unwrap_or(blocks.0)),
