@@ -13,7 +13,7 @@ pub mod option;
 
 pub use dash::dashes;
 
-use iodyno_model::{Diagnostic, Finding, Machine, Plan, Record, TargetFacts};
+use iodyno_model::{Diagnostic, Finding, Machine, Plan, Record, TargetFacts, WorldFacts};
 use iodyno_report::Reporter;
 
 /// What a dialect may ask of the world while it parses.
@@ -46,6 +46,10 @@ pub trait Loader {
     /// The size of a page of memory, bytes.
     fn page_bytes(&self) -> u64 {
         4096
+    }
+    /// The ranks that will run the plan.
+    fn world(&self) -> WorldFacts {
+        WorldFacts::alone(&self.machine().host)
     }
     /// Whether the report goes to a terminal that takes colour.
     fn colour(&self) -> bool {

@@ -2,35 +2,23 @@
 //!
 //! Nothing here is on the data plane: the conductor sleeps while the workers work.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use iodyno_model::{
-    Diagnostic, Event, Fatal, FileLock, Job, Kind, Phase, PhaseRecord, Plan, Record, Started, Stop, Submit,
-    Verb, WorkerKind, WorkerState, record,
-};
+use iodyno_model::{Diagnostic, Event, Phase, PhaseRecord, Plan, Record, Started, Stop, WorkerKind};
 
 use crate::check::check;
 use crate::clock;
 use crate::exits::{self, Exits};
 use crate::failure::Failure;
-use crate::gate::Gate;
-use crate::io::Handle;
-use crate::journal::Journals;
-use crate::memory::{Ballast, Memory};
-use crate::open::{self, Access, Asker};
+use crate::open::{self, Asker};
 use crate::placement::Surroundings;
-use crate::prepare::{self, Made, Unready};
-use crate::registry::{self, Entry};
-use crate::sheet::Sheets;
-use crate::source::{self, Brief, SharedObjects, Source};
+use crate::prepare::{self, Made};
+use crate::signal;
 use crate::steadiness::Steadiness;
-use crate::warm::warm;
 use crate::witness::{self, Watch, Watched};
-use crate::worker::Worker;
-use crate::world::{Task, World};
-use crate::{hooks, placement, signal};
+use crate::world::World;
+use crate::world::crew::{Crew, Task};
 
 /// How a plan is run, beyond what it says itself.
 #[derive(Clone, Debug)]
@@ -51,8 +39,10 @@ impl Default for Options {
     }
 }
 
+mod stage;
 mod telling;
 
+pub(crate) use stage::Stage;
 use telling::Telling;
 
 /// Who is told what happens.
@@ -63,6 +53,21 @@ pub type Emit<'a> = &'a mut dyn FnMut(&Event);
 /// # Errors
 /// Everything that keeps the plan from starting.
 pub fn run(plan: &Plan, options: &Options, emit: Emit<'_>) -> Result<Record, Vec<Diagnostic>> {
+    run_in(&mut World::alone(), plan, options, emit)
+}
+
+/// The same on every rank of a world. Only the first rank's record is that of the whole world, and only there is
+/// everything told that there is to tell.
+///
+/// # Errors
+/// Everything that keeps the plan from starting, on every rank.
+pub fn run_in(
+    world: &mut World,
+    plan: &Plan,
+    options: &Options,
+    emit: Emit<'_>,
+) -> Result<Record, Vec<Diagnostic>> {
+    let began = clock::monotonic();
     clock::begin_calibration();
     let plan = check(plan)?;
     raise_file_limit();
@@ -71,7 +76,10 @@ pub fn run(plan: &Plan, options: &Options, emit: Emit<'_>) -> Result<Record, Vec
     let targets = if options.witness { witness::targets(&plan) } else { Vec::new() };
     let mut record =
         Record { name: plan.name.clone(), seed: plan.seed, machine: machine.clone(), ..Default::default() };
-    let started = Started { plan: plan.clone(), targets, machine, at_unix_ns: clock::unix_ns() };
+    record.world.clone_from(world.facts());
+    let facts = world.facts().clone();
+    let started =
+        Started { plan: plan.clone(), targets, machine, at_unix_ns: clock::unix_ns(), world: facts };
     emit(&Event::Started(Box::new(started)));
     clock::calibrate();
     let plan = Arc::new(plan);
@@ -80,7 +88,11 @@ pub fn run(plan: &Plan, options: &Options, emit: Emit<'_>) -> Result<Record, Vec
         if signal::interruptions().0 > 0 {
             break;
         }
-        match run_phase(&plan, index, options, &record, &mut made, emit) {
+        let latest_ns = plan.phases[index].latest_ns;
+        if latest_ns > 0 && clock::monotonic() > began.saturating_add(latest_ns) {
+            continue;
+        }
+        match run_phase(world, &plan, index, options, &record, &mut made, emit) {
             Ok((phase, ends_run)) => {
                 emit(&Event::PhaseEnded(Box::new(phase.clone())));
                 let alone = plan.phases[index].stop == Stop::Alone;
@@ -137,191 +149,6 @@ pub(crate) fn worker_failure(who: &str, text: &str) -> Diagnostic {
     if hint.is_empty() { diagnostic } else { diagnostic.hint(hint) }
 }
 
-/// Everything the workers of a phase share.
-pub(crate) struct Stage {
-    plan: Arc<Plan>,
-    phase: usize,
-    pub(crate) gate: Gate,
-    pub(crate) sheets: Sheets,
-    /// Job and number within the job of each worker.
-    pub(crate) seats: Vec<(usize, u32)>,
-    /// Targets that could not be made ready, where each worker stands alone.
-    unready: Vec<Unready>,
-    labels: Vec<Vec<(String, Verb)>>,
-    kinds: Vec<Vec<Kind>>,
-    entries: Vec<&'static Entry>,
-    goals: Vec<Option<u64>>,
-    shared: SharedObjects,
-    journals: Option<Journals>,
-}
-
-impl Stage {
-    fn new(
-        plan: &Arc<Plan>,
-        index: usize,
-        earlier: &Record,
-        unready: Vec<Unready>,
-    ) -> Result<Stage, Failure> {
-        let phase = &plan.phases[index];
-        let labels: Vec<_> = phase.jobs.iter().map(source::labels).collect();
-        let kinds =
-            labels.iter().map(|labels| labels.iter().map(|(_, verb)| verb.kind()).collect()).collect();
-        let seats: Vec<_> = phase
-            .jobs
-            .iter()
-            .enumerate()
-            .flat_map(|(job, j)| (0..j.workers).map(move |w| (job, w)))
-            .collect();
-        let lines = labels.iter().map(Vec::len).max().unwrap_or(0).max(1);
-        let workers: Vec<u32> = phase.jobs.iter().map(|job| job.workers).collect();
-        let parted = phase.jobs.iter().any(|job| job.measure.submission && job.measure.latency);
-        let journaled = phase.jobs.iter().any(|job| job.measure.journal.is_some());
-        let entry = |job: &Job| {
-            let found = registry::engine(&job.engine);
-            let found = found.ok_or_else(|| Failure::new(format!("no engine `{}`", job.engine)))?;
-            let helped = job.depth.submit == Submit::Offload && found.files;
-            Ok(if helped { registry::OFFLOAD } else { found })
-        };
-        Ok(Stage {
-            plan: Arc::clone(plan),
-            phase: index,
-            gate: Gate::new(&workers).map_err(|errno| Failure::call("mmap", errno))?,
-            sheets: Sheets::new(seats.len(), lines, parted).map_err(|errno| Failure::call("mmap", errno))?,
-            journals: journaled.then(|| Journals::new(seats.len(), journal_limit())).transpose()?,
-            seats,
-            unready,
-            labels,
-            kinds,
-            entries: phase.jobs.iter().map(entry).collect::<Result<_, Failure>>()?,
-            goals: phase.jobs.iter().map(|job| goal(job, earlier)).collect(),
-            shared: SharedObjects::new(&phase.shared).map_err(|errno| Failure::call("mmap", errno))?,
-        })
-    }
-
-    pub(crate) fn phase(&self) -> &Phase {
-        &self.plan.phases[self.phase]
-    }
-
-    /// What a worker does on its seat, whatever happens to it.
-    fn sit(&self, number: u32) {
-        let (job, worker) = self.seats[number as usize];
-        let sheet = self.sheets.sheet(number as usize);
-        let before = witness::usage();
-        sheet.head.pid.store(placement::pid(), Relaxed);
-        match catch_unwind(AssertUnwindSafe(|| self.work(number, job, worker))) {
-            Ok(Ok(())) => {}
-            Ok(Err(failure)) => self.break_off(number, &failure),
-            Err(_) => sheet.fail("internal error: the worker panicked\nplease report it with the plan"),
-        }
-        let after = witness::usage();
-        sheet.spend(&std::array::from_fn(|field| after[field].saturating_sub(before[field])));
-        sheet.enter(WorkerState::Ended);
-        sheet.head.over.store(1, Relaxed);
-        self.gate.leave(job);
-    }
-
-    /// Notes why a worker ends before its time, and how far it had come.
-    fn break_off(&self, number: u32, failure: &Failure) {
-        let sheet = self.sheets.sheet(number as usize);
-        let unready = self.unready(number);
-        let stage = match (unready, sheet.head.began.load(Relaxed)) {
-            (Some(_), _) => record::Stage::Prepare,
-            (None, 0) => record::Stage::Start,
-            _ => record::Stage::Run,
-        };
-        let targets = &self.phase().jobs[self.seats[number as usize].0].targets;
-        let position = |unready: &Unready| targets.iter().position(|target| *target == unready.target);
-        let target = unready.and_then(position).map(|position| position as u32);
-        sheet.fail(&told(failure));
-        sheet.end_by(&Fatal { errno: failure.errno, stage, target, ..Fatal::default() });
-    }
-
-    /// Takes the place of a worker that could not be started.
-    fn never_came(&self, number: u32, failure: &Failure) {
-        self.break_off(number, failure);
-        self.sheets.sheet(number as usize).head.over.store(1, Relaxed);
-        self.gate.leave(self.seats[number as usize].0);
-    }
-
-    /// The target of a worker that could not be made ready.
-    fn unready(&self, number: u32) -> Option<&Unready> {
-        let (job, worker) = self.seats[number as usize];
-        let its = |unready: &&Unready| unready.job == job && unready.worker.is_none_or(|one| one == worker);
-        self.unready.iter().find(its)
-    }
-
-    fn work(&self, number: u32, index: usize, worker: u32) -> Result<(), Failure> {
-        if let Some(unready) = self.unready(number) {
-            return Err(unready.failure.clone());
-        }
-        let (job, entry) = (&self.phase().jobs[index], self.entries[index]);
-        placement::apply(&job.placement, job.kind, worker)?;
-        let _ballast = Ballast::new(job.buffers.locked_bytes)?;
-        let asker = Asker { job: &job.name, worker, repetition: self.phase().repetition };
-        let access = Access {
-            files: entry.files,
-            reads_to_write: entry.reads_to_write,
-            writes_to_read: entry.writes_to_read,
-            peers: entry.peers,
-        };
-        let mut files = open::open_files(&self.plan, job, asker, access)?;
-        files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
-        if job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate) {
-            prepare::invalidate(&files);
-        }
-        warm(&self.plan, job, asker, &files, &|| self.gate.is_stopped(number))?;
-        let depth = job.depth.most.min(entry.most_depth);
-        self.sheets.sheet(number as usize).head.deepest.store(depth, Relaxed);
-        let memory = Memory::of(depth, source::buffer_bytes(job), &job.buffers)?;
-        let goal = self.goals[index];
-        let make = |files: &_, start| {
-            let (plan, memory, shared) = (&self.plan, &memory, Some(&self.shared));
-            Source::new(&Brief { plan, job, worker, files, memory, depth, start, goal, shared })
-        };
-        let after = job.start.after_job.as_ref();
-        let after = after.and_then(|name| self.phase().jobs.iter().position(|job| job.name == *name));
-        let sheet = self.sheets.sheet(number as usize);
-        let journals = self.journals.as_ref().filter(|_| job.measure.journal.is_some());
-        let mut seat = Worker {
-            plan: &self.plan,
-            job,
-            gate: &self.gate,
-            sheet,
-            pen: journals.map(|journals| journals.pen(number as usize, &sheet.head.journaled)),
-            kinds: &self.kinds[index],
-            files,
-            memory: &memory,
-            depth,
-            number,
-            seat: worker,
-            seed: self.plan.seed,
-            after,
-            source: &make,
-        };
-        hooks::before(job)?;
-        let takes_turns =
-            job.targets.iter().any(|target| self.plan.targets[*target].open.lock != FileLock::No);
-        let drive = entry.drive_in_turns.filter(|_| takes_turns).unwrap_or(entry.drive);
-        let outcome = drive(&mut seat);
-        drop(seat);
-        outcome.and(hooks::after(job))
-    }
-}
-
-fn told(failure: &Failure) -> String {
-    match &failure.hint {
-        Some(hint) => format!("{}\n{hint}", failure.message),
-        None => failure.message.clone(),
-    }
-}
-
-/// The operations each worker does when its limit is "as many as that phase did": the most any worker did there.
-fn goal(job: &Job, earlier: &Record) -> Option<u64> {
-    let name = job.limit.as_phase.as_ref()?;
-    let phase = earlier.phases.iter().rev().find(|phase| phase.name == *name)?;
-    phase.jobs.iter().flat_map(|job| &job.workers).map(|worker| worker.operations).max()
-}
-
 /// Who ends workers before their own limits do.
 struct Watchers {
     exits: Exits,
@@ -329,7 +156,7 @@ struct Watchers {
 }
 
 /// Starts the workers of a phase; one that cannot be started ends alone, where each does.
-fn start_world(stage: &Arc<Stage>) -> Result<World, Vec<Diagnostic>> {
+fn start_crew(stage: &Arc<Stage>) -> Result<Crew, Vec<Diagnostic>> {
     let phase = stage.phase();
     let task: Task = Arc::new({
         let stage = Arc::clone(stage);
@@ -339,24 +166,26 @@ fn start_world(stage: &Arc<Stage>) -> Result<World, Vec<Diagnostic>> {
         let of = move |(_, (job, _)): &(usize, &(usize, u32))| phase.jobs[*job].kind == kind;
         stage.seats.iter().enumerate().filter(of).map(|(number, _)| number as u32).collect::<Vec<_>>()
     };
-    let started = World::start(&task, &kind(WorkerKind::Processes), &kind(WorkerKind::Threads));
+    let started = Crew::start(&task, &kind(WorkerKind::Processes), &kind(WorkerKind::Threads));
     match started {
-        Ok(world) => Ok(world),
-        Err((world, missing, reason)) if phase.stop == Stop::Alone => {
+        Ok(crew) => Ok(crew),
+        Err((crew, missing, reason)) if phase.stop == Stop::Alone => {
             let failure = Failure::new(reason).errno(libc::EAGAIN).hint("fewer workers");
             missing.iter().for_each(|number| stage.never_came(*number, &failure));
-            Ok(world)
+            Ok(crew)
         }
-        Err((world, _, reason)) => {
+        Err((crew, _, reason)) => {
             stage.gate.stop();
-            world.join();
+            crew.join();
             Err(vec![Diagnostic::error(&phase.jobs[0].origin, reason).hint("fewer workers")])
         }
     }
 }
 
 /// Runs one phase.
+#[allow(clippy::too_many_arguments)]
 fn run_phase(
+    world: &World,
     plan: &Arc<Plan>,
     index: usize,
     options: &Options,
@@ -366,10 +195,10 @@ fn run_phase(
 ) -> Result<(PhaseRecord, bool), Vec<Diagnostic>> {
     let phase = &plan.phases[index];
     let mut told_at = 0;
-    for (job, files, total_bytes) in prepare::outstanding(plan, phase) {
+    for (job, files, total_bytes) in prepare::outstanding(world, plan, phase) {
         emit(&Event::LayingOut { job: phase.jobs[job].name.clone(), files, total_bytes });
     }
-    let unready = prepare::prepare(plan, phase, made, &mut |target, done_bytes, total_bytes| {
+    let unready = prepare::prepare(world, plan, phase, made, &mut |target, done_bytes, total_bytes| {
         let now = clock::monotonic();
         if options.live_ns > 0 && (now > told_at + options.live_ns || done_bytes == total_bytes) {
             told_at = now;
@@ -390,9 +219,9 @@ fn run_phase(
         wrong.hint = failure.hint;
         vec![wrong]
     };
-    let stage = Arc::new(Stage::new(plan, index, earlier, unready).map_err(place)?);
-    let mut world = start_world(&stage)?;
-    wait_for_line(&stage, &mut world);
+    let stage = Arc::new(Stage::new(world, plan, index, earlier, unready).map_err(place)?);
+    let mut crew = start_crew(&stage)?;
+    wait_for_line(&stage, &mut crew);
     let watch = options.witness.then(|| Watch::open(&watched(plan, phase)));
     stage.gate.open();
     emit(&Event::PhaseStarted {
@@ -405,13 +234,13 @@ fn run_phase(
     let mut telling = Telling::new(&stage, watch);
     let mut watchers =
         Watchers { exits: Exits::new(&stage), steadiness: Steadiness::new(&stage, stage.gate.started()) };
-    let all_over = watch_over(&stage, &mut world, &mut watchers, options, &mut telling, emit);
+    let all_over = watch_over(&stage, &mut crew, &mut watchers, options, &mut telling, emit);
     let end = clock::now();
     let sightings = telling.sightings();
     if all_over {
-        world.join()
+        crew.join()
     } else {
-        world.abandon()
+        crew.abandon()
     }
     telling.rest(emit).map_err(place)?;
     let mut record = PhaseRecord { sightings, ..stage.gather(end) };
@@ -446,15 +275,15 @@ fn pause(ns: u64) {
 }
 
 /// Waits until everybody is at the line or has failed before it.
-fn wait_for_line(stage: &Stage, world: &mut World) {
+fn wait_for_line(stage: &Stage, crew: &mut Crew) {
     let everybody = stage.seats.len() as u32;
     loop {
         let (ready, over) = (stage.gate.ready(), stage.gate.over());
-        note_deaths(stage, world);
+        note_deaths(stage, crew);
         if over > 0 && stage.phase().stop != Stop::Alone {
             // Somebody failed: nobody starts, and nobody goes on waiting for a peer.
             stage.gate.stop();
-            world.nudge(|_| true);
+            crew.nudge(|_| true);
         }
         if ready + over >= everybody || signal::interruptions().0 > 0 {
             return;
@@ -464,8 +293,8 @@ fn wait_for_line(stage: &Stage, world: &mut World) {
 }
 
 /// Takes the place of a process that died without leaving.
-fn note_deaths(stage: &Stage, world: &mut World) {
-    for (number, how) in world.deaths() {
+fn note_deaths(stage: &Stage, crew: &mut Crew) {
+    for (number, how) in crew.deaths() {
         let head = stage.sheets.sheet(number as usize);
         if head.head.over.swap(1, Relaxed) == 0 {
             head.fail(&how);
@@ -480,7 +309,7 @@ const NUDGE_AFTER_NS: u64 = 200_000_000;
 /// Watches the phase until everybody is over; `false`: the user would not wait for those that hang.
 fn watch_over(
     stage: &Stage,
-    world: &mut World,
+    crew: &mut Crew,
     watchers: &mut Watchers,
     options: &Options,
     telling: &mut Telling<'_>,
@@ -494,8 +323,8 @@ fn watch_over(
     loop {
         let over = stage.gate.over();
         let now = clock::now();
-        note_deaths(stage, world);
-        if everybody == 0 {
+        note_deaths(stage, crew);
+        if stage.phase().jobs.is_empty() {
             let until =
                 if stage.phase().watch_ns == 0 { clock::NEVER } else { start + stage.phase().watch_ns };
             if now >= until || signal::interruptions().0 > 0 {
@@ -519,7 +348,7 @@ fn watch_over(
         watchers.steadiness.look(stage, now);
         // Most see the flag by themselves; those that wait in the kernel do not.
         if now >= nudge_at {
-            world.nudge(|number| stage.gate.is_stopped(number));
+            crew.nudge(|number| stage.gate.is_stopped(number));
         } else if stage.gate.stopped_any() && nudge_at == clock::NEVER {
             nudge_at = now + NUDGE_AFTER_NS;
         }

@@ -9,7 +9,7 @@ use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 
 use iodyno_model::{
-    Diagnostic, Direct, Extent, Items, Payload, Phase, Plan, Prepare, Stop, Target, TargetKind,
+    Diagnostic, Direct, Extent, Items, Job, Payload, Phase, Plan, Prepare, Stop, Target, TargetKind,
 };
 
 use crate::failure::Failure;
@@ -20,6 +20,7 @@ use crate::payload::{Filler, Place};
 use crate::random::Random;
 use crate::source::distribution::Sizes;
 use crate::witness::identity;
+use crate::world::World;
 
 /// Bytes written at once while a file is laid out.
 const LAYOUT_BYTES: usize = 1 << 20;
@@ -107,13 +108,19 @@ impl Unready {
 
 /// Makes everything ready that a phase needs and that no earlier phase has made ready. What could not be is told: where
 /// each worker stands [alone](Stop::Alone), for each worker of its own, else the first of each target.
-pub fn prepare(plan: &Plan, phase: &Phase, made: &mut Made, progress: Progress<'_>) -> Vec<Unready> {
+pub fn prepare(
+    world: &World,
+    plan: &Plan,
+    phase: &Phase,
+    made: &mut Made,
+    progress: Progress<'_>,
+) -> Vec<Unready> {
     let mut wrong = Vec::new();
     for (number, job) in phase.jobs.iter().enumerate() {
         for index in &job.targets {
             let target = &plan.targets[*index];
             let own = is_per_worker(target);
-            for worker in 0..if own { job.workers } else { 1 } {
+            for worker in workers(world, job, own) {
                 let asker = Asker { job: &job.name, worker, repetition: phase.repetition };
                 let Err(failure) = prepare_target(plan, target, asker, made, progress) else { continue };
                 wrong.push(Unready { job: number, worker: own.then_some(worker), target: *index, failure });
@@ -128,12 +135,12 @@ pub fn prepare(plan: &Plan, phase: &Phase, made: &mut Made, progress: Progress<'
 
 /// What is to be made or extended before a phase begins: a job's index, how many files, and what they will hold in all;
 /// of each worker, where its files are its own.
-pub fn outstanding(plan: &Plan, phase: &Phase) -> Vec<(usize, u64, u64)> {
+pub fn outstanding(world: &World, plan: &Plan, phase: &Phase) -> Vec<(usize, u64, u64)> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     for (number, job) in phase.jobs.iter().enumerate() {
         let own = job.targets.iter().any(|index| is_per_worker(&plan.targets[*index]));
-        for worker in 0..if own { job.workers } else { 1 } {
+        for worker in workers(world, job, own) {
             let asker = Asker { job: &job.name, worker, repetition: phase.repetition };
             let short = job.targets.iter().filter_map(|index| short(&plan.targets[*index], asker));
             let new: Vec<u64> = short.filter(|(path, _)| seen.insert(path.clone())).map(|(_, b)| b).collect();
@@ -143,6 +150,13 @@ pub fn outstanding(plan: &Plan, phase: &Phase) -> Vec<(usize, u64, u64)> {
         }
     }
     found
+}
+
+/// The workers for whom this rank makes a target ready: its own, or any one where the target is everybody's.
+fn workers(world: &World, job: &Job, own: bool) -> std::ops::Range<u32> {
+    let part = world.part(job);
+    let count = if own { part.here } else { part.here.min(1) };
+    part.first..part.first + count
 }
 
 /// A file that is missing or too short, and what it will hold.

@@ -532,6 +532,9 @@ impl Sheet<'_> {
         let (began_ns, ended_ns) = self.span(start, now);
         WorkerRecord {
             index,
+            rank: 0,
+            opening: None,
+            closing: None,
             operations: self.lines.iter().map(|line| line.operations.load(Relaxed)).sum(),
             bytes: self.lines.iter().map(|line| line.bytes.load(Relaxed)).sum(),
             errors: self.failures(),

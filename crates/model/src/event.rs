@@ -13,6 +13,7 @@ use crate::record::{Machine, PhaseRecord, Record};
 use crate::sweep::Coordinate;
 use crate::target::TargetFacts;
 use crate::verb::{Kind, Verb};
+use crate::world::WorldFacts;
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,6 +79,9 @@ pub struct Started {
     pub machine: Machine,
     /// Wall-clock time, ns since 1970.
     pub at_unix_ns: u64,
+    /// The ranks.
+    #[serde(default)]
+    pub world: WorldFacts,
 }
 
 /// The state of a running phase.

@@ -32,6 +32,7 @@ pub mod units;
 pub mod verb;
 pub mod verify;
 pub mod workload;
+pub mod world;
 
 pub use conversation::{Action as PeerAction, Conversation, Input as PeerInput};
 pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, Started, WorkerState};
@@ -42,14 +43,14 @@ pub use pace::{Arrivals, Criterion, LatencyTarget, Limit, Pace, Rate, Steady, Th
 pub use pattern::{
     Blend, Coverage, Directed, Every, FileOrder, Mix, Overlap, Pattern, Pick, Share, Size, Span, Window, Zone,
 };
-pub use payload::{Content, Dedupe, Payload, Refresh, Template};
+pub use payload::{Content, Dedupe, Marked, Marks, Payload, Refresh, Template};
 pub use placement::{BufferKind, Buffers, ControlGroup, Hooks, NumaMemory, NumaPolicy, Placement, SAME_ID};
 pub use plan::{
     Depth, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish, Intent, Job, Journal, Measure, Phase, Place, Plan,
     Ranks, Repeat, Start, Stop, Submit, Tolerance, WorkerKind,
 };
 pub use record::{
-    Fatal, FoundDepth, JobRecord, Machine, PhaseRecord, Record, Stage, SteadyRecord, WorkerRecord,
+    Fatal, FoundDepth, JobRecord, Machine, PhaseRecord, Record, Stage, SteadyRecord, WearOut, WorkerRecord,
 };
 pub use setting::Setting;
 pub use sweep::{Coordinate, Parameter, Sweep, Value};
@@ -64,3 +65,4 @@ pub use workload::{
     Action, Actor, AtEnd, Expect, Item, Offset, Operation, Per, Script, Shared, SharedKind, SharedUse, Step,
     Timing, Trace, TraceEntry, Transfer, Workload,
 };
+pub use world::WorldFacts;

@@ -64,8 +64,38 @@ pub enum Content {
     Repeated(Template),
     /// What the step before left in the buffer (dd: the bytes that were read).
     Carried,
+    /// Words that name their owner.
+    Marked(Marked),
     /// Nearly constant data as fio's default writes it: random once, then a few words changed in each write.
     Scrambled,
+}
+
+/// Words of eight bytes, little endian, that name the worker whose data they are: what one worker, run or tool wrote,
+/// another verifies (IOR, mdtest). The owner is the one that [`Place`](crate::plan::Place) names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marked {
+    /// What the words are.
+    #[serde(default)]
+    pub marks: Marks,
+    /// Tells one run's words from another's; also the seed of those that are drawn.
+    #[serde(default)]
+    pub signature: u32,
+}
+
+/// What the words of [`Marked`] content are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Marks {
+    /// The owner in the upper half, signature plus the word's index in the operation in the lower: alike in all
+    /// operations of an owner (IOR `-l t`).
+    #[default]
+    Counted,
+    /// As counted, and the first word of every 4 KiB names its byte offset instead (IOR `-l o`).
+    Placed,
+    /// Drawn anew for each operation from signature, owner and offset (IOR `-l r`).
+    Drawn,
+    /// Drawn once; the first word of every 4 KiB names its byte offset (IOR `-l i`).
+    DrawnOnce,
 }
 
 /// How often the content changes.

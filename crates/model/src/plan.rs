@@ -88,6 +88,9 @@ pub struct Phase {
     /// Pause before it, ns.
     #[serde(default)]
     pub pause_ns: u64,
+    /// It is left out when the run is older than this, ns; 0: never (IOR -T).
+    #[serde(default)]
+    pub latest_ns: u64,
     /// How long a phase without jobs watches, ns; 0: until stopped.
     #[serde(default)]
     pub watch_ns: u64,
@@ -266,7 +269,7 @@ pub struct Start {
     /// Opening counts as part of the measured time.
     #[serde(default)]
     pub open: bool,
-    /// All workers of the phase wait for each other after opening (IOR -g).
+    /// All workers of the phase, on all ranks, wait for each other after opening (IOR -g).
     #[serde(default)]
     pub barrier: bool,
     /// The system clock (`CLOCK_REALTIME` is 0) by which the record says when a worker began; none: the wall clock.
@@ -355,24 +358,27 @@ pub enum Ranks {
     All,
     /// The first n.
     First(u32),
+    /// The first n workers, counted over the ranks in their order.
+    Workers(u32),
     /// Only that one.
     Only(u32),
 }
 
-/// Whose data a rank works on.
+/// Whose data a worker works on. The owner's number is what `{worker}` means in names of targets, where spans, segments
+/// and increments begin, and what content is marked with; workers are counted over all ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
     /// Its own.
     #[default]
     Own,
-    /// That of the rank so many further (mdtest -N, IOR -Q).
+    /// That of the worker so many further.
     ShiftRanks(u32),
-    /// That of the same position so many nodes further (IOR -C).
+    /// That of the worker at the same place so many nodes further (IOR -C with -Q, mdtest -N).
     ShiftNodes(u32),
-    /// A random rank's, at least so many away (IOR -Z with -X).
+    /// A random worker's, at least so many nodes away where there are as many (IOR -Z with -Q); several may meet.
     RandomAway(u32),
-    /// A seeded permutation of all ranks.
+    /// A seeded permutation of all workers (IOR -Z -Z).
     Permuted,
 }
 
@@ -417,7 +423,7 @@ pub struct Finish {
     /// Closing counts as part of the measured time.
     #[serde(default)]
     pub close: bool,
-    /// All workers of the phase wait for each other before closing (IOR -g).
+    /// All workers of the phase, on all ranks, wait for each other before closing (IOR -g).
     #[serde(default)]
     pub barrier: bool,
 }

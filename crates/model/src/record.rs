@@ -8,6 +8,7 @@ use crate::sweep::Coordinate;
 use crate::tally::Tally;
 use crate::verb::Verb;
 use crate::verify::Mismatch;
+use crate::world::WorldFacts;
 
 /// The answer to a plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -24,8 +25,11 @@ pub struct Record {
     pub errors: Vec<Diagnostic>,
     /// The signal that ended the run early, if one did.
     pub stopped_by: Option<i32>,
-    /// The machine.
+    /// The machine; of several, the first rank's.
     pub machine: Machine,
+    /// The ranks.
+    #[serde(default)]
+    pub world: WorldFacts,
 }
 
 /// The machine a run was on.
@@ -82,16 +86,37 @@ pub struct JobRecord {
     /// Wall-clock time of the start line, ns since 1970.
     #[serde(default)]
     pub began_unix_ns: u64,
+    /// What the workers had done when the time was up, where the slower ones then caught up with the fastest.
+    #[serde(default)]
+    pub worn: Option<WearOut>,
     /// Engine facts: `sqpoll`, `fixed buffers`, … name and value.
     #[serde(default)]
     pub engine_facts: Vec<(String, String)>,
 }
 
+/// What workers had done when the time was up, before the slower ones [wore out](crate::pace::Limit::wear_out).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WearOut {
+    /// When the last worker had noticed that the time was up, ns after the start line.
+    pub at_ns: u64,
+    /// The fewest operations that a worker had done.
+    pub operations_least: u64,
+    /// The most operations that a worker had done, which all of them then did.
+    pub operations_most: u64,
+    /// The fewest bytes that a worker had moved.
+    pub bytes_least: u64,
+    /// Bytes that all workers together had moved.
+    pub bytes: u64,
+}
+
 /// The answer of one worker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerRecord {
-    /// Its number within the job.
+    /// Its number within the job, counted over all ranks.
     pub index: u32,
+    /// The rank it belongs to.
+    #[serde(default)]
+    pub rank: u32,
     /// Operations completed.
     pub operations: u64,
     /// Bytes moved.
@@ -102,6 +127,12 @@ pub struct WorkerRecord {
     pub began_ns: u64,
     /// When its last operation was done, ns after the start line.
     pub ended_ns: u64,
+    /// When it began to open its files and when it had opened them, ns after the start line; where opening counts.
+    #[serde(default)]
+    pub opening: Option<(u64, u64)>,
+    /// When it began to close its files and when it had closed them, ns after the start line; where closing counts.
+    #[serde(default)]
+    pub closing: Option<(u64, u64)>,
     /// CPU time in user space, ns.
     pub user_ns: u64,
     /// CPU time in the kernel, ns.

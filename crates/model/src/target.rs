@@ -1,7 +1,8 @@
 //! On what: files, sets of files, devices, buckets and endpoints, with how they are opened and prepared.
 //!
 //! Names are templates over `{job} {worker} {rank} {node} {item} {repetition}`; the engine room resolves them once
-//! the world is known. Sizes may stay relative until then.
+//! the world is known. `{worker:08}` is a number of at least eight digits, `{worker:A|B}` deals the words in turn.
+//! Worker, rank and node are the [owner's](crate::plan::Place), counted over all ranks. Sizes may stay relative until then.
 
 use serde::{Deserialize, Serialize};
 
@@ -111,7 +112,8 @@ pub struct Items {
     pub count: u64,
     /// Name template; `{item}` is the index.
     pub name: String,
-    /// Name template of the directories below the root; `{item}` is the directory's index.
+    /// Name template of the directories below the root: `{child}` is the directory's index in the one above, `{item}` its
+    /// index in the whole tree, level by level, of which the root is 0.
     pub directory: String,
     /// Size of each when prepared.
     pub size: Size,
@@ -123,6 +125,10 @@ pub struct Items {
     pub gamma: f64,
     /// Whether items lie in the leaves only.
     pub leaves_only: bool,
+    /// So many successive items lie in one directory, then as many in the next; 0: they are dealt to the directories in
+    /// turn. Further items begin again with the first directory.
+    #[serde(default)]
+    pub per_directory: u64,
     /// Whether each worker has a tree of its own.
     pub own: bool,
     /// How many exist at the start, in percent (filebench `prealloc`).
@@ -136,12 +142,13 @@ impl Default for Items {
         Items {
             count: 1,
             name: "{item}".into(),
-            directory: "d{item}".into(),
+            directory: "d{child}".into(),
             size: Size::Fixed(0),
             depth: 0,
             branch: 1,
             gamma: 0.0,
             leaves_only: false,
+            per_directory: 0,
             own: false,
             present_percent: 100.0,
             directories: false,

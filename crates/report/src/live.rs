@@ -193,7 +193,13 @@ mod tests {
         job.limit.time_ns = Some(12_000_000_000);
         let phase = |name: &str| Phase { name: name.into(), jobs: vec![job.clone()], ..Phase::default() };
         let plan = Plan { phases: vec![phase("one"), phase("two")], ..Plan::default() };
-        let started = Started { plan, targets: vec![], machine: Default::default(), at_unix_ns: 0 };
+        let started = Started {
+            plan,
+            targets: vec![],
+            machine: Default::default(),
+            at_unix_ns: 0,
+            world: Default::default(),
+        };
         let live = |second: u64| {
             let job =
                 LiveJob { operations: second * 1000, read_bytes: second * 4_096_000, ..LiveJob::default() };

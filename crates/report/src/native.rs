@@ -396,7 +396,13 @@ mod tests {
         };
         let jobs = vec![planned("a"), planned("b")];
         let plan = Plan { phases: vec![Phase { jobs, ..Phase::default() }], ..Plan::default() };
-        let started = Started { plan, targets: Vec::new(), machine: Machine::default(), at_unix_ns: 0 };
+        let started = Started {
+            plan,
+            targets: Vec::new(),
+            machine: Machine::default(),
+            at_unix_ns: 0,
+            world: Default::default(),
+        };
         let mut native = Native::new(false);
         native.context.event(&Event::Started(Box::new(started)));
         let record = |name: &str| {

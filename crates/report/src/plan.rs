@@ -108,6 +108,9 @@ fn phase(plan: &Plan, index: usize, phase: &Phase, out: &mut String) {
     if phase.pause_ns > 0 {
         words.push(format!("after a pause of {}", time(phase.pause_ns)));
     }
+    if phase.latest_ns > 0 {
+        words.push(format!("unless the run is older than {}", time(phase.latest_ns)));
+    }
     if phase.drop_caches {
         words.push("after dropping caches".into());
     }

@@ -233,7 +233,10 @@ fn ranks(node: &Node) -> Read<Ranks> {
     if node.word().is_some() {
         return choice(&[("all", Ranks::All)])(node);
     }
-    known(node, &["first", "only"])?;
+    known(node, &["first", "workers", "only"])?;
+    if node.has(&["workers"]) {
+        return must(node, "workers", small_count).map(Ranks::Workers);
+    }
     match node.has(&["first"]) {
         true => must(node, "first", small_count).map(Ranks::First),
         false => must(node, "only", small).map(Ranks::Only),

@@ -1,7 +1,8 @@
 //! `payload` and `verify`: what is written and how it is checked.
 
 use iodyno_model::{
-    Checksum, Content, Dedupe, HeaderStamp, Payload, Refresh, Stamp, Template, Verify, VerifyWhen,
+    Checksum, Content, Dedupe, HeaderStamp, Marked, Marks, Payload, Refresh, Stamp, Template, Verify,
+    VerifyWhen,
 };
 
 use super::fields::Fields;
@@ -34,6 +35,7 @@ fn content(node: &Node) -> Read<Content> {
             ("zeros", Content::Zero),
             ("scrambled", Content::Scrambled),
             ("carried", Content::Carried),
+            ("marked", Content::Marked(Marked::default())),
         ])(node)
         .map_err(|error| format!("{error}, or a pattern such as \"0xdeadbeef\"")),
     }
@@ -50,7 +52,7 @@ fn pattern(digits: &str) -> Read<Vec<u8>> {
 
 fn table(fields: &Fields<'_>) -> Payload {
     let plain = Payload::default();
-    let payload = Payload {
+    let mut payload = Payload {
         content: fields.or("content", content, plain.content),
         compress_percent: fields.or("compress", whole_percent, 0),
         compress_chunk_bytes: fields.or("compress_chunk", bytes, 0),
@@ -60,9 +62,20 @@ fn table(fields: &Fields<'_>) -> Payload {
         seed: fields.get("seed", whole),
         verify: None,
     };
+    if let Content::Marked(marked) = &mut payload.content {
+        marked.marks = fields.or("marks", choice(MARKS), Marks::Counted);
+        marked.signature = fields.or("signature", small, 0);
+    }
     fields.unknown();
     payload
 }
+
+const MARKS: &[(&str, Marks)] = &[
+    ("counted", Marks::Counted),
+    ("placed", Marks::Placed),
+    ("drawn", Marks::Drawn),
+    ("drawn once", Marks::DrawnOnce),
+];
 
 fn checks(fields: &Fields<'_>) -> Verify {
     let when = [

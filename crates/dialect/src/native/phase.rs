@@ -19,6 +19,7 @@ pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong
         intent: fields.get("intent", choice(super::INTENTS)),
         drop_caches: fields.flag("drop_caches"),
         pause_ns: fields.or("pause", time, 0),
+        latest_ns: fields.or("latest", time, 0),
         watch_ns: fields.or("watch", time, 0),
         ..Phase::default()
     };

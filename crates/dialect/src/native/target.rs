@@ -103,6 +103,7 @@ fn items(fields: &Fields<'_>) -> Items {
         branch: fields.or("branch", small_count, plain.branch),
         gamma: fields.or("gamma", number, plain.gamma),
         leaves_only: fields.flag("leaves_only"),
+        per_directory: fields.or("per_directory", whole, 0),
         own: fields.flag("own"),
         present_percent: fields.or("present", percent, plain.present_percent),
         directories: fields.flag("directories"),

@@ -22,7 +22,13 @@ struct Copied {
 
 fn started() -> Event {
     let (plan, machine) = (Plan::default(), Machine::default());
-    Event::Started(Box::new(Started { plan, targets: Vec::new(), machine, at_unix_ns: 0 }))
+    Event::Started(Box::new(Started {
+        plan,
+        targets: Vec::new(),
+        machine,
+        at_unix_ns: 0,
+        world: Default::default(),
+    }))
 }
 
 fn live(copied: Copied, asked: bool) -> Event {

@@ -26,6 +26,7 @@ pub fn started(plan: &Plan) -> Event {
         targets: Vec::new(),
         machine: Machine::default(),
         at_unix_ns: BEGAN_UNIX_NS,
+        world: Default::default(),
     }))
 }
 

@@ -3,7 +3,7 @@
 //! Each line leaves this file when it is built. What depends on a worker's own files is refused by its source.
 
 use iodyno_model::{
-    Action, Diagnostic, FileLock, Item, Items, Job, Kind, Origin, Place, Plan, Ranks, Step, Submit, Target,
+    Action, Content, Diagnostic, FileLock, Item, Items, Job, Kind, Origin, Place, Plan, Step, Submit, Target,
     TargetKind, Verb, Workload,
 };
 
@@ -39,6 +39,9 @@ fn check_target(target: &Target, wrong: &mut Vec<Diagnostic>) {
         TargetKind::FileSet { items, .. } if items.directory != Items::default().directory => {
             say("names for directories", "leave directory out: they are called d0, d1, …");
         }
+        TargetKind::FileSet { items, .. } if items.per_directory > 0 => {
+            say("so many successive items in a directory", "leave per_directory out: they are dealt in turn");
+        }
         _ => {}
     }
 }
@@ -49,9 +52,6 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     let alone = "leave it out: this run has one rank";
     if job.place != Place::Own {
         say("another rank's data", alone);
-    }
-    if job.ranks != Ranks::All {
-        say("a subset of ranks", alone);
     }
     if job.limit.wear_out {
         say("wearing out after the time is up", "leave wear_out out: each worker stops when the time is up");
@@ -64,6 +64,9 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     let range = |verb: Verb| verb.moves_data() || matches!(verb.kind(), Kind::Sync | Kind::Trim);
     if job.depth.submit == Submit::Offload && !source::labels(job).iter().all(|(_, verb)| range(*verb)) {
         say("helpers that open or change names", "leave offload out: only data goes through helpers");
+    }
+    if matches!(job.payload.content, Content::Marked(_)) {
+        say("content that names its owner", "use random content");
     }
     if job.limit.together {
         say("a limit over all workers together", "give each worker its part");
@@ -125,7 +128,7 @@ fn refuse(wrong: &mut Vec<Diagnostic>, origin: &Origin, what: &str, hint: &str) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iodyno_model::{Pattern, Phase, Pick, Verb};
+    use iodyno_model::{Marked, Pattern, Phase, Pick, Verb};
 
     #[test]
     fn nothing_is_left_out_in_silence() {
@@ -142,11 +145,11 @@ mod tests {
         assert_eq!(with(&|_| {}), []);
         let changes: [&dyn Fn(&mut Job); 6] = [
             &|job| job.place = Place::ShiftRanks(1),
-            &|job| job.ranks = Ranks::First(1),
             &|job| job.limit.wear_out = true,
             &|job| job.limit.together = true,
             &|job| job.start.open = true,
             &|job| job.finish.barrier = true,
+            &|job| job.payload.content = Content::Marked(Marked::default()),
         ];
         for change in changes {
             let wrong = with(change);

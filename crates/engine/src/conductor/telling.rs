@@ -11,7 +11,7 @@ use super::{Emit, Options, Stage};
 use crate::clock::{self, NEVER, Tick};
 use crate::failure::Failure;
 use crate::journal::Reader;
-use crate::open::{self, Asker};
+use crate::open;
 use crate::signal;
 use crate::source::VERIFY_LABEL;
 use crate::witness::Watch;
@@ -93,7 +93,7 @@ impl<'a> Telling<'a> {
                 let part = JournalPart {
                     phase: self.stage.phase,
                     job,
-                    worker,
+                    worker: self.stage.number(job, worker),
                     files: self.stage.files(job, worker),
                     began_ns: sheet.began().saturating_sub(start),
                     clocks: self.clocks.clone(),
@@ -132,10 +132,7 @@ impl Stage {
 
     /// The names of the files that a worker opened, in their order.
     fn files(&self, job: usize, worker: u32) -> Vec<String> {
-        let phase = self.phase();
-        let job = &phase.jobs[job];
-        let asker = Asker { job: &job.name, worker, repetition: phase.repetition };
-        open::paths(&self.plan, job, asker)
+        open::paths(&self.plan, &self.phase().jobs[job], self.asker(job, worker))
     }
 
     fn live(&self, elapsed_ns: u64, asked: bool, latency: bool) -> Live {
@@ -215,7 +212,8 @@ impl Stage {
             });
             elapsed_ns = elapsed_ns.max(tally.last_done_ns);
             jobs[*index].tally.merge(&tally);
-            let mut record = sheet.worker_record(*worker, start, now);
+            let mut record = sheet.worker_record(self.number(*index, *worker), start, now);
+            record.rank = self.rank;
             if let Some(target) = record.fatal.as_mut().and_then(|fatal| fatal.target.as_mut()) {
                 *target = targets.get(*target as usize).map_or(0, |target| *target as u32);
             }

@@ -195,7 +195,8 @@ impl Filler {
             Content::Zero => buffer.fill(0),
             Content::Pattern(pattern) => write_pattern(buffer, pattern, place.offset),
             Content::Repeated(template) => self.write_repeated(buffer, template, place),
-            Content::Carried => {}
+            // Refused before it comes to this.
+            Content::Carried | Content::Marked(_) => {}
             Content::Scrambled => self.write_sectors(buffer, place.offset, self.key(place)),
         }
     }

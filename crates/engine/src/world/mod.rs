@@ -1,84 +1,226 @@
-//! Who runs: seats for workers, on threads of this process or in forked processes.
+//! Who runs: ranks beside each other, and on each of them a crew of workers, as threads or forked processes.
 //!
-//! A world starts its workers, notices when one of them dies, and waits for them. It does not know what they do.
+//! A rank is one process of ours. Without a launcher there is one, and nothing here costs anything; under one the ranks
+//! are joined by the MPI of the site. Only the conductor's thread calls in here, and whatever waits does so with little
+//! CPU time, since on a crowded machine it would take it from the workers of other ranks.
 
-use std::sync::Arc;
+use iodyno_model::{Job, WorldFacts};
 
-use crate::clock::{self, Tick};
+use crate::clock::Tick;
+use crate::failure::Failure;
+use part::Part;
 
+pub mod crew;
+pub mod part;
 pub mod processes;
 pub mod threads;
 
-/// What a worker does on its seat. The number is its place among all workers of the phase.
-pub type Task = Arc<dyn Fn(u32) + Send + Sync>;
-
-/// Workers that were started.
-#[derive(Default)]
+/// The ranks of a run, as one of them sees them.
 pub struct World {
-    threads: Vec<(u32, std::thread::JoinHandle<()>)>,
-    children: Vec<processes::Child>,
-    /// Before this time nobody asks again who died: with thousands of processes the question is dear.
-    next_look: Tick,
+    facts: WorldFacts,
+    rank: u32,
+    link: Link,
 }
 
-/// Those who were started, the numbers of those who could not be, and why.
-pub type Missing = (World, Vec<u32>, String);
+/// What joins the ranks.
+enum Link {
+    /// Nothing: there is one.
+    Alone,
+}
 
-/// How often it is asked who died, ns.
-const LOOK_NS: u64 = 20_000_000;
+/// How the values of all ranks become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduce {
+    /// Their sum.
+    Sum,
+    /// The smallest.
+    Least,
+    /// The largest.
+    Most,
+}
+
+/// What a message between ranks is about; messages of one topic arrive in the order in which a rank sent them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Topic {
+    /// How a rank's phase stands: towards the first rank.
+    Progress = 1,
+    /// What happened on a rank that the first one is to tell.
+    Event = 2,
+    /// That everybody is to stop.
+    Stop = 3,
+}
+
+/// Why ranks do not come together: the run was interrupted, or one of them is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken(pub String);
+
+/// Asked again and again while something is waited for; `false`: it is given up.
+pub type Patience<'a> = &'a mut dyn FnMut() -> bool;
+
+/// A reduction under way; begun by all ranks in the same order.
+pub struct Reduction {
+    values: Vec<u64>,
+}
 
 impl World {
-    /// Forks the processes first, while there is no other thread, then starts the threads.
+    /// One rank.
+    pub fn alone() -> Self {
+        World { facts: WorldFacts::alone(&crate::witness::machine().host), rank: 0, link: Link::Alone }
+    }
+
+    /// The world that the launcher's variables speak of; one rank where there are none.
     ///
     /// # Errors
-    /// Those who could not be started, from the first on, and why.
-    pub fn start(task: &Task, processes: &[u32], threads: &[u32]) -> Result<World, Missing> {
-        let mut world = World::default();
-        for (place, number) in processes.iter().enumerate() {
-            match processes::fork(task, *number) {
-                Ok(child) => world.children.push(child),
-                Err(reason) => return Err((world, [&processes[place..], threads].concat(), reason)),
+    /// No library that fits the launcher, or another number of ranks than it said.
+    pub fn find() -> Result<Self, Failure> {
+        Ok(World::alone())
+    }
+
+    /// The number of this rank.
+    pub fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    /// How many ranks there are, at least 1.
+    pub fn size(&self) -> u32 {
+        self.facts.ranks()
+    }
+
+    /// Whether this is the rank that tells the user.
+    pub fn is_first(&self) -> bool {
+        self.rank == 0
+    }
+
+    /// Whether there is no other rank.
+    pub fn is_alone(&self) -> bool {
+        matches!(self.link, Link::Alone)
+    }
+
+    /// What is known of the ranks; the same everywhere.
+    pub fn facts(&self) -> &WorldFacts {
+        &self.facts
+    }
+
+    /// This rank's place among those of its node, from 0.
+    pub fn place_on_node(&self) -> u32 {
+        let node = self.facts.node(self.rank);
+        (0..self.rank).filter(|rank| self.facts.node(*rank) == node).count() as u32
+    }
+
+    /// This rank's workers of a job.
+    pub fn part(&self, job: &Job) -> Part {
+        part::part(job.ranks, job.workers, self.rank, self.size())
+    }
+
+    /// Waits until every rank is here.
+    ///
+    /// # Errors
+    /// A rank is gone, or patience has ended.
+    pub fn barrier(&self, _patience: Patience<'_>) -> Result<(), Broken> {
+        match &self.link {
+            Link::Alone => Ok(()),
+        }
+    }
+
+    /// What the first rank has; what others hand in is ignored.
+    ///
+    /// # Errors
+    /// As of [`World::barrier`].
+    pub fn broadcast(&self, bytes: Vec<u8>, _patience: Patience<'_>) -> Result<Vec<u8>, Broken> {
+        match &self.link {
+            Link::Alone => Ok(bytes),
+        }
+    }
+
+    /// On the first rank what each rank has, in their order; elsewhere nothing.
+    ///
+    /// # Errors
+    /// As of [`World::barrier`].
+    pub fn gather(&self, bytes: Vec<u8>, _patience: Patience<'_>) -> Result<Vec<Vec<u8>>, Broken> {
+        match &self.link {
+            Link::Alone => Ok(vec![bytes]),
+        }
+    }
+
+    /// The values of all ranks made one, on every rank.
+    ///
+    /// # Errors
+    /// As of [`World::barrier`].
+    pub fn reduce(&self, how: Reduce, values: Vec<u64>, patience: Patience<'_>) -> Result<Vec<u64>, Broken> {
+        let mut reduction = self.begin(how, values)?;
+        loop {
+            if let Some(values) = self.poll(&mut reduction)? {
+                return Ok(values);
+            }
+            if !patience() {
+                return Err(Broken("given up".into()));
             }
         }
-        for (place, number) in threads.iter().enumerate() {
-            match threads::spawn(task, *number) {
-                Ok(thread) => world.threads.push((*number, thread)),
-                Err(reason) => return Err((world, threads[place..].to_vec(), reason)),
-            }
+    }
+
+    /// Begins to make the values of all ranks one, while something else goes on.
+    ///
+    /// # Errors
+    /// As of [`World::barrier`].
+    pub fn begin(&self, _how: Reduce, values: Vec<u64>) -> Result<Reduction, Broken> {
+        match &self.link {
+            Link::Alone => Ok(Reduction { values }),
         }
-        Ok(world)
     }
 
-    /// Numbers of processes that have died since the last call, and how.
-    pub fn deaths(&mut self) -> Vec<(u32, String)> {
-        let now = clock::monotonic();
-        if now < self.next_look {
-            return Vec::new();
+    /// What became of a reduction; nothing yet: other ranks are not there.
+    ///
+    /// # Errors
+    /// A rank is gone.
+    pub fn poll(&self, reduction: &mut Reduction) -> Result<Option<Vec<u64>>, Broken> {
+        match &self.link {
+            Link::Alone => Ok(Some(std::mem::take(&mut reduction.values))),
         }
-        self.next_look = now + LOOK_NS;
-        processes::reap(&mut self.children)
     }
 
-    /// Interrupts the system calls in which chosen workers wait: a read of a silent pipe would never see the stop flag.
-    pub fn nudge(&self, whom: impl Fn(u32) -> bool) {
-        self.threads
-            .iter()
-            .filter(|(number, _)| whom(*number))
-            .for_each(|(_, thread)| threads::nudge(thread));
-        self.children.iter().filter(|child| whom(child.number)).for_each(processes::nudge);
-    }
-
-    /// Waits for everybody.
-    pub fn join(mut self) {
-        for (_, thread) in self.threads.drain(..) {
-            // A worker's panic was caught and noted on its sheet.
-            let _ = thread.join();
+    /// Sends a message without waiting for its arrival.
+    pub fn send(&self, _to: u32, _topic: Topic, _bytes: Vec<u8>) {
+        match &self.link {
+            Link::Alone => {}
         }
-        processes::wait(&mut self.children);
     }
 
-    /// Leaves threads behind that hang in the kernel, and kills processes.
-    pub fn abandon(mut self) {
-        processes::kill(&mut self.children);
+    /// The next message about a topic, and who sent it.
+    pub fn receive(&self, _topic: Topic) -> Option<(u32, Vec<u8>)> {
+        match &self.link {
+            Link::Alone => None,
+        }
+    }
+
+    /// A time of the first rank's clock by this rank's.
+    pub fn mine(&self, of_first: Tick) -> Tick {
+        match &self.link {
+            Link::Alone => of_first,
+        }
+    }
+
+    /// Measures anew how far the clocks of the ranks are apart, and by how much that may be wrong; all ranks together.
+    ///
+    /// # Errors
+    /// As of [`World::barrier`].
+    pub fn compare_clocks(&mut self, _patience: Patience<'_>) -> Result<(), Broken> {
+        match &self.link {
+            Link::Alone => Ok(()),
+        }
+    }
+
+    /// Ends all ranks at once; whoever asks for it has said why.
+    pub fn abort(&self, status: i32) -> ! {
+        match &self.link {
+            Link::Alone => std::process::exit(status),
+        }
+    }
+
+    /// Leaves the world, when every rank does.
+    pub fn leave(self) {
+        match self.link {
+            Link::Alone => {}
+        }
     }
 }

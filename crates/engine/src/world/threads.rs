@@ -4,7 +4,7 @@ use std::os::unix::thread::JoinHandleExt;
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
-use super::Task;
+use super::crew::Task;
 use crate::signal;
 
 /// Stack of a worker; its buffers are elsewhere.

@@ -307,6 +307,9 @@ fn rest(job: &Job) -> Vec<String> {
     match job.ranks {
         Ranks::All => {}
         Ranks::First(count) => lines.push(format!("on the first {}", many(count.into(), "rank"))),
+        Ranks::Workers(count) => {
+            lines.push(format!("the first {} of all ranks", many(count.into(), "worker")))
+        }
         Ranks::Only(rank) => lines.push(format!("on rank {rank} only")),
     }
     lines.extend(place(job.place));
@@ -440,10 +443,14 @@ fn hooks(hooks: &Hooks) -> Vec<String> {
 fn place(place: Place) -> Option<String> {
     let whose = match place {
         Place::Own => return None,
-        Place::ShiftRanks(by) => format!("of the rank {by} further"),
-        Place::ShiftNodes(by) => format!("of the same rank {} further", many(by.into(), "node")),
-        Place::RandomAway(least) => format!("of a random rank at least {least} away"),
-        Place::Permuted => "of another rank each, permuted".into(),
+        Place::ShiftRanks(by) => format!("of the worker {by} further"),
+        Place::ShiftNodes(by) => {
+            format!("of the worker at the same place {} further", many(by.into(), "node"))
+        }
+        Place::RandomAway(least) => {
+            format!("of a random worker at least {} away", many(least.into(), "node"))
+        }
+        Place::Permuted => "of another worker each, permuted".into(),
     };
     Some(format!("works on the data {whose}"))
 }

@@ -1,7 +1,7 @@
 //! Buffer content and its verification in words.
 
 use iodyno_model::{
-    Content, Dedupe, HeaderStamp, Payload, Refresh, Stamp, Template, TrimBack, Verify, VerifyWhen,
+    Content, Dedupe, HeaderStamp, Marks, Payload, Refresh, Stamp, Template, TrimBack, Verify, VerifyWhen,
 };
 
 use super::exact::{bytes, many};
@@ -17,6 +17,15 @@ pub(crate) fn lines(payload: &Payload) -> Vec<String> {
     lines
 }
 
+fn marks(marks: Marks) -> &'static str {
+    match marks {
+        Marks::Counted => "counted words that name their owner",
+        Marks::Placed => "counted words that name their owner and place",
+        Marks::Drawn => "words drawn for their owner and place",
+        Marks::DrawnOnce => "words drawn once that name their place",
+    }
+}
+
 fn content(payload: &Payload) -> String {
     let mut words = vec![match &payload.content {
         Content::Random => "random".to_string(),
@@ -25,6 +34,7 @@ fn content(payload: &Payload) -> String {
         Content::Repeated(template) => format!("pattern {} in each write", words_of(template)),
         Content::Carried => "what was read".into(),
         Content::Scrambled => "scrambled".into(),
+        Content::Marked(marked) => format!("{}, signature {}", marks(marked.marks), marked.signature),
     }];
     if payload.compress_percent > 0 {
         words.push(format!("{} % compresses away", payload.compress_percent));

@@ -86,6 +86,9 @@ fn items(items: &Items) -> String {
     if items.leaves_only {
         words.push("in the leaves only".into());
     }
+    if items.per_directory > 0 {
+        words.push(format!("{} in each directory in turn", items.per_directory));
+    }
     if items.present_percent == 0.0 {
         words.push("none of them there at the start".into());
     } else if items.present_percent != 100.0 {

@@ -34,6 +34,7 @@ fn draw(jobs: usize, rows: u16) -> (Screen, Vec<u8>) {
         targets: Vec::new(),
         machine: Default::default(),
         at_unix_ns: 0,
+        world: Default::default(),
     };
     let begin = Event::PhaseStarted {
         index: 0,

@@ -106,8 +106,13 @@ pub fn events(
     trouble: Trouble,
 ) -> Vec<Event> {
     let mut noise = Noise::new(plan.seed);
-    let started =
-        Started { plan: plan.clone(), targets, machine: machine(), at_unix_ns: 1_700_000_000_000_000_000 };
+    let started = Started {
+        plan: plan.clone(),
+        targets,
+        machine: machine(),
+        at_unix_ns: 1_700_000_000_000_000_000,
+        world: Default::default(),
+    };
     let mut events = vec![Event::Started(Box::new(started))];
     let mut record = Record {
         name: plan.name.clone(),
@@ -255,6 +260,7 @@ fn job_record(
         workers: workers.collect(),
         tally,
         began_unix_ns: 0,
+        worn: None,
         engine_facts: Vec::new(),
     }
 }

@@ -1,0 +1,230 @@
+//! Everything the workers of a phase share, and what one of them does on its seat.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use iodyno_model::{Fatal, FileLock, Job, Kind, Phase, Plan, Record, Submit, Verb, WorkerState, record};
+
+use super::journal_limit;
+use crate::failure::Failure;
+use crate::gate::Gate;
+use crate::io::Handle;
+use crate::journal::Journals;
+use crate::memory::{Ballast, Memory};
+use crate::open::{self, Access, Asker};
+use crate::prepare::{self, Unready};
+use crate::registry::{self, Entry};
+use crate::sheet::Sheets;
+use crate::source::{self, Brief, SharedObjects, Source};
+use crate::warm::warm;
+use crate::worker::Worker;
+use crate::world::World;
+use crate::world::part::Part;
+use crate::{hooks, placement, witness};
+
+/// Everything the workers of a phase share.
+pub(crate) struct Stage {
+    pub(super) plan: Arc<Plan>,
+    pub(super) phase: usize,
+    pub(crate) gate: Gate,
+    pub(crate) sheets: Sheets,
+    /// Job of each worker, and its place among those that this rank has of it.
+    pub(crate) seats: Vec<(usize, u32)>,
+    /// This rank's part of each job.
+    pub(super) parts: Vec<Part>,
+    /// This rank.
+    pub(super) rank: u32,
+    /// Targets that could not be made ready, where each worker stands alone.
+    unready: Vec<Unready>,
+    pub(super) labels: Vec<Vec<(String, Verb)>>,
+    kinds: Vec<Vec<Kind>>,
+    pub(super) entries: Vec<&'static Entry>,
+    goals: Vec<Option<u64>>,
+    shared: SharedObjects,
+    pub(super) journals: Option<Journals>,
+}
+
+impl Stage {
+    pub(super) fn new(
+        world: &World,
+        plan: &Arc<Plan>,
+        index: usize,
+        earlier: &Record,
+        unready: Vec<Unready>,
+    ) -> Result<Stage, Failure> {
+        let phase = &plan.phases[index];
+        let labels: Vec<_> = phase.jobs.iter().map(source::labels).collect();
+        let kinds =
+            labels.iter().map(|labels| labels.iter().map(|(_, verb)| verb.kind()).collect()).collect();
+        let parts: Vec<Part> = phase.jobs.iter().map(|job| world.part(job)).collect();
+        let seats: Vec<_> = parts
+            .iter()
+            .enumerate()
+            .flat_map(|(job, part)| (0..part.here).map(move |worker| (job, worker)))
+            .collect();
+        let lines = labels.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        let workers: Vec<u32> = parts.iter().map(|part| part.here).collect();
+        let parted = phase.jobs.iter().any(|job| job.measure.submission && job.measure.latency);
+        let journaled = phase.jobs.iter().any(|job| job.measure.journal.is_some());
+        let entry = |job: &Job| {
+            let found = registry::engine(&job.engine);
+            let found = found.ok_or_else(|| Failure::new(format!("no engine `{}`", job.engine)))?;
+            let helped = job.depth.submit == Submit::Offload && found.files;
+            Ok(if helped { registry::OFFLOAD } else { found })
+        };
+        Ok(Stage {
+            plan: Arc::clone(plan),
+            phase: index,
+            gate: Gate::new(&workers).map_err(|errno| Failure::call("mmap", errno))?,
+            sheets: Sheets::new(seats.len(), lines, parted).map_err(|errno| Failure::call("mmap", errno))?,
+            journals: journaled.then(|| Journals::new(seats.len(), journal_limit())).transpose()?,
+            seats,
+            parts,
+            rank: world.rank(),
+            unready,
+            labels,
+            kinds,
+            entries: phase.jobs.iter().map(entry).collect::<Result<_, Failure>>()?,
+            goals: phase.jobs.iter().map(|job| goal(job, earlier)).collect(),
+            shared: SharedObjects::new(&phase.shared).map_err(|errno| Failure::call("mmap", errno))?,
+        })
+    }
+
+    pub(crate) fn phase(&self) -> &Phase {
+        &self.plan.phases[self.phase]
+    }
+
+    /// A worker's number within its job, counted over all ranks.
+    pub(crate) fn number(&self, job: usize, place: u32) -> u32 {
+        self.parts[job].first + place
+    }
+
+    /// Who asks for names, for a worker of this rank.
+    pub(super) fn asker(&self, job: usize, place: u32) -> Asker<'_> {
+        let (name, repetition) = (&self.phase().jobs[job].name, self.phase().repetition);
+        Asker { job: name, worker: self.number(job, place), repetition }
+    }
+
+    /// What a worker does on its seat, whatever happens to it.
+    pub(super) fn sit(&self, number: u32) {
+        let (job, worker) = self.seats[number as usize];
+        let sheet = self.sheets.sheet(number as usize);
+        let before = witness::usage();
+        sheet.head.pid.store(placement::pid(), Relaxed);
+        match catch_unwind(AssertUnwindSafe(|| self.work(number, job, worker))) {
+            Ok(Ok(())) => {}
+            Ok(Err(failure)) => self.break_off(number, &failure),
+            Err(_) => sheet.fail("internal error: the worker panicked\nplease report it with the plan"),
+        }
+        let after = witness::usage();
+        sheet.spend(&std::array::from_fn(|field| after[field].saturating_sub(before[field])));
+        sheet.enter(WorkerState::Ended);
+        sheet.head.over.store(1, Relaxed);
+        self.gate.leave(job);
+    }
+
+    /// Notes why a worker ends before its time, and how far it had come.
+    fn break_off(&self, number: u32, failure: &Failure) {
+        let sheet = self.sheets.sheet(number as usize);
+        let unready = self.unready(number);
+        let stage = match (unready, sheet.head.began.load(Relaxed)) {
+            (Some(_), _) => record::Stage::Prepare,
+            (None, 0) => record::Stage::Start,
+            _ => record::Stage::Run,
+        };
+        let targets = &self.phase().jobs[self.seats[number as usize].0].targets;
+        let position = |unready: &Unready| targets.iter().position(|target| *target == unready.target);
+        let target = unready.and_then(position).map(|position| position as u32);
+        sheet.fail(&told(failure));
+        sheet.end_by(&Fatal { errno: failure.errno, stage, target, ..Fatal::default() });
+    }
+
+    /// Takes the place of a worker that could not be started.
+    pub(super) fn never_came(&self, number: u32, failure: &Failure) {
+        self.break_off(number, failure);
+        self.sheets.sheet(number as usize).head.over.store(1, Relaxed);
+        self.gate.leave(self.seats[number as usize].0);
+    }
+
+    /// The target of a worker that could not be made ready.
+    fn unready(&self, number: u32) -> Option<&Unready> {
+        let (job, worker) = self.seats[number as usize];
+        let its = |unready: &&Unready| {
+            unready.job == job && unready.worker.is_none_or(|one| one == self.number(job, worker))
+        };
+        self.unready.iter().find(its)
+    }
+
+    fn work(&self, number: u32, index: usize, place: u32) -> Result<(), Failure> {
+        if let Some(unready) = self.unready(number) {
+            return Err(unready.failure.clone());
+        }
+        let (job, entry) = (&self.phase().jobs[index], self.entries[index]);
+        let worker = self.number(index, place);
+        placement::apply(&job.placement, job.kind, place)?;
+        let _ballast = Ballast::new(job.buffers.locked_bytes)?;
+        let asker = self.asker(index, place);
+        let access = Access {
+            files: entry.files,
+            reads_to_write: entry.reads_to_write,
+            writes_to_read: entry.writes_to_read,
+            peers: entry.peers,
+        };
+        let mut files = open::open_files(&self.plan, job, asker, access)?;
+        files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
+        if job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate) {
+            prepare::invalidate(&files);
+        }
+        warm(&self.plan, job, asker, &files, &|| self.gate.is_stopped(number))?;
+        let depth = job.depth.most.min(entry.most_depth);
+        self.sheets.sheet(number as usize).head.deepest.store(depth, Relaxed);
+        let memory = Memory::of(depth, source::buffer_bytes(job), &job.buffers)?;
+        let goal = self.goals[index];
+        let make = |files: &_, start| {
+            let (plan, memory, shared) = (&self.plan, &memory, Some(&self.shared));
+            Source::new(&Brief { plan, job, worker, files, memory, depth, start, goal, shared })
+        };
+        let after = job.start.after_job.as_ref();
+        let after = after.and_then(|name| self.phase().jobs.iter().position(|job| job.name == *name));
+        let sheet = self.sheets.sheet(number as usize);
+        let journals = self.journals.as_ref().filter(|_| job.measure.journal.is_some());
+        let mut seat = Worker {
+            plan: &self.plan,
+            job,
+            gate: &self.gate,
+            sheet,
+            pen: journals.map(|journals| journals.pen(number as usize, &sheet.head.journaled)),
+            kinds: &self.kinds[index],
+            files,
+            memory: &memory,
+            depth,
+            number,
+            seat: worker,
+            seed: self.plan.seed,
+            after,
+            source: &make,
+        };
+        hooks::before(job)?;
+        let takes_turns =
+            job.targets.iter().any(|target| self.plan.targets[*target].open.lock != FileLock::No);
+        let drive = entry.drive_in_turns.filter(|_| takes_turns).unwrap_or(entry.drive);
+        let outcome = drive(&mut seat);
+        drop(seat);
+        outcome.and(hooks::after(job))
+    }
+}
+
+fn told(failure: &Failure) -> String {
+    match &failure.hint {
+        Some(hint) => format!("{}\n{hint}", failure.message),
+        None => failure.message.clone(),
+    }
+}
+
+/// The operations each worker does when its limit is "as many as that phase did": the most any worker did there.
+fn goal(job: &Job, earlier: &Record) -> Option<u64> {
+    let name = job.limit.as_phase.as_ref()?;
+    let phase = earlier.phases.iter().rev().find(|phase| phase.name == *name)?;
+    phase.jobs.iter().flat_map(|job| &job.workers).map(|worker| worker.operations).max()
+}

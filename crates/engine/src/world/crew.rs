@@ -1,0 +1,82 @@
+//! The workers of one rank: seats on threads of this process or in forked processes.
+//!
+//! A crew starts its workers, notices when one of them dies, and waits for them. It does not know what they do.
+
+use std::sync::Arc;
+
+use super::{processes, threads};
+use crate::clock::{self, Tick};
+
+/// What a worker does on its seat. The number is its place among all workers of the phase.
+pub type Task = Arc<dyn Fn(u32) + Send + Sync>;
+
+/// Workers that were started.
+#[derive(Default)]
+pub struct Crew {
+    threads: Vec<(u32, std::thread::JoinHandle<()>)>,
+    children: Vec<processes::Child>,
+    /// Before this time nobody asks again who died: with thousands of processes the question is dear.
+    next_look: Tick,
+}
+
+/// Those who were started, the numbers of those who could not be, and why.
+pub type Missing = (Crew, Vec<u32>, String);
+
+/// How often it is asked who died, ns.
+const LOOK_NS: u64 = 20_000_000;
+
+impl Crew {
+    /// Forks the processes first, while there is no other thread, then starts the threads.
+    ///
+    /// # Errors
+    /// Those who could not be started, from the first on, and why.
+    pub fn start(task: &Task, processes: &[u32], threads: &[u32]) -> Result<Crew, Missing> {
+        let mut crew = Crew::default();
+        for (place, number) in processes.iter().enumerate() {
+            match processes::fork(task, *number) {
+                Ok(child) => crew.children.push(child),
+                Err(reason) => return Err((crew, [&processes[place..], threads].concat(), reason)),
+            }
+        }
+        for (place, number) in threads.iter().enumerate() {
+            match threads::spawn(task, *number) {
+                Ok(thread) => crew.threads.push((*number, thread)),
+                Err(reason) => return Err((crew, threads[place..].to_vec(), reason)),
+            }
+        }
+        Ok(crew)
+    }
+
+    /// Numbers of processes that have died since the last call, and how.
+    pub fn deaths(&mut self) -> Vec<(u32, String)> {
+        let now = clock::monotonic();
+        if now < self.next_look {
+            return Vec::new();
+        }
+        self.next_look = now + LOOK_NS;
+        processes::reap(&mut self.children)
+    }
+
+    /// Interrupts the system calls in which chosen workers wait: a read of a silent pipe would never see the stop flag.
+    pub fn nudge(&self, whom: impl Fn(u32) -> bool) {
+        self.threads
+            .iter()
+            .filter(|(number, _)| whom(*number))
+            .for_each(|(_, thread)| threads::nudge(thread));
+        self.children.iter().filter(|child| whom(child.number)).for_each(processes::nudge);
+    }
+
+    /// Waits for everybody.
+    pub fn join(mut self) {
+        for (_, thread) in self.threads.drain(..) {
+            // A worker's panic was caught and noted on its sheet.
+            let _ = thread.join();
+        }
+        processes::wait(&mut self.children);
+    }
+
+    /// Leaves threads behind that hang in the kernel, and kills processes.
+    pub fn abandon(mut self) {
+        processes::kill(&mut self.children);
+    }
+}
