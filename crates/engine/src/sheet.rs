@@ -31,6 +31,8 @@ const ROWS_UNASKED: usize = 1024;
 const ROW_NS: u64 = 1_000_000_000;
 /// Room for a worker's failure message, in words of four bytes.
 const FAILURE_WORDS: usize = 120;
+/// Room for what a worker's engine counted of its own.
+const FACT_WORDS: usize = 32;
 /// Room for a worker's complaints.
 const COMPLAINT_WORDS: usize = 1024;
 /// Room for the facts behind them.
@@ -171,6 +173,7 @@ pub struct Head {
     found_per_second: AtomicU64,
     failure: Text<FAILURE_WORDS>,
     complaints: Text<COMPLAINT_WORDS>,
+    facts: Text<FACT_WORDS>,
     mismatches: Text<MISMATCH_WORDS>,
 }
 
@@ -526,6 +529,20 @@ impl Sheet<'_> {
         merged
     }
 
+    /// Keeps what an engine counted of its own.
+    pub fn tell_facts(&self, facts: &[(&str, u64)]) {
+        if !facts.is_empty() {
+            let text: String = facts.iter().map(|(name, value)| format!("{name} {value}\n")).collect();
+            self.head.facts.write(&text);
+        }
+    }
+
+    fn facts(&self) -> Vec<(String, u64)> {
+        let text = self.head.facts.read();
+        let fact = |line: &str| line.split_once(' ').and_then(|(n, v)| Some((n.into(), v.parse().ok()?)));
+        text.lines().filter_map(fact).collect()
+    }
+
     /// The worker's own row of a job's record.
     pub fn worker_record(&self, index: u32, start: Tick, now: Tick) -> WorkerRecord {
         let usage = |field: usize| self.head.usage[field].load(Relaxed);
@@ -549,6 +566,7 @@ impl Sheet<'_> {
             began_clock_ns: self.head.began_clock_ns.load(Relaxed),
             steady: None,
             found_depth: self.found_depth(),
+            facts: self.facts(),
             complaints: self.head.complaints.read().lines().map(String::from).collect(),
             mismatches: mismatch::decode(&self.head.mismatches.read()),
             pid: self.head.pid.load(Relaxed),

@@ -155,6 +155,9 @@ pub struct WorkerRecord {
     /// The depth that a latency target allowed.
     #[serde(default)]
     pub found_depth: Option<FoundDepth>,
+    /// What its engine counted of its own, by name (`matches`).
+    #[serde(default)]
+    pub facts: Vec<(String, u64)>,
     /// What it found wrong with what it read: the first few, a sentence each.
     #[serde(default)]
     pub complaints: Vec<String>,

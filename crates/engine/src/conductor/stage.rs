@@ -201,6 +201,7 @@ impl Stage {
             depth,
             number,
             seat: worker,
+            seats: self.parts[index].all,
             seed: self.plan.seed,
             after,
             source: &make,

@@ -564,7 +564,13 @@ fn mixed(pattern: &Pattern, labels: &[(String, Verb)], buffer: u64) -> Result<Ve
     let bounds = shares(used.clone().map(|share| share.weight))?;
     used.zip(bounds)
         .map(|(share, below)| {
-            let (class, size) = (class_of(share.verb)?, directed(&pattern.size, share.verb));
+            let streamed = *directed(&pattern.pick, share.verb) == Pick::Stream;
+            let class = match class_of(share.verb)? {
+                // The directory as it is, entry by entry.
+                Class::Item if streamed => Class::File,
+                class => class,
+            };
+            let size = directed(&pattern.size, share.verb);
             let whole = *size == Size::Whole;
             let sizes = match class {
                 Class::Range if !whole => Sizes::new(size).map_err(failure)?,
@@ -636,6 +642,8 @@ fn span(
         let owned = segmented(directed(&pattern.pick, share.verb), brief.job.workers);
         let pick = if share.class == Class::File { &Pick::Stream } else { &owned };
         if share.class == Class::Range && matches!(pick, Pick::Stream | Pick::Append) && length == 0 {
+            span.pass_units = u64::MAX;
+        } else if share.verb == Verb::Readdir && share.class == Class::File {
             span.pass_units = u64::MAX;
         } else if share.class != Class::File {
             let units =
