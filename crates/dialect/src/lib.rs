@@ -7,6 +7,7 @@ mod dash;
 pub mod dd;
 pub mod fio;
 pub mod hdparm;
+pub mod io500;
 pub mod measure;
 pub mod native;
 pub mod option;
