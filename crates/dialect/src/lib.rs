@@ -4,10 +4,10 @@
 #![forbid(unsafe_code)]
 
 mod dash;
+pub mod date;
 pub mod dd;
 pub mod fio;
 pub mod hdparm;
-pub mod io500;
 pub mod measure;
 pub mod native;
 pub mod option;

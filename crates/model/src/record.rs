@@ -117,7 +117,7 @@ pub struct WorkerRecord {
     /// The rank it belongs to.
     #[serde(default)]
     pub rank: u32,
-    /// Operations completed.
+    /// Operations completed; syncs beside other work are not counted.
     pub operations: u64,
     /// Bytes moved.
     pub bytes: u64,
