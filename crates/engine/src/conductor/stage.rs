@@ -183,7 +183,8 @@ impl Stage {
         let goal = self.goals[index];
         let make = |files: &_, start| {
             let (plan, memory, shared) = (&self.plan, &memory, Some(&self.shared));
-            Source::new(&Brief { plan, job, worker, files, memory, depth, start, goal, shared })
+            let owner = worker;
+            Source::new(&Brief { plan, job, worker, owner, files, memory, depth, start, goal, shared })
         };
         let after = job.start.after_job.as_ref();
         let after = after.and_then(|name| self.phase().jobs.iter().position(|job| job.name == *name));

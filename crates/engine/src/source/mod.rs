@@ -58,6 +58,8 @@ pub struct Brief<'a> {
     pub job: &'a Job,
     /// The worker's number within its job.
     pub worker: u32,
+    /// The number of the worker whose data it works on: see [`Place`](iodyno_model::Place).
+    pub owner: u32,
     /// What it has open; one handle for each file, in the order of the job's targets.
     pub files: &'a Files,
     /// Its buffers.

@@ -61,6 +61,7 @@ impl Bench {
             plan: &self.plan,
             job,
             worker,
+            owner: worker,
             files: &self.files,
             memory: &self.memory,
             depth: 1,

@@ -124,6 +124,7 @@ impl Stage {
             plan: &self.plan,
             job,
             worker: 0,
+            owner: 0,
             files: &self.files,
             memory: &self.memory,
             depth: self.depth,

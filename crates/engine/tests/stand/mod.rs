@@ -83,6 +83,7 @@ impl Stand {
                 plan: &self.plan,
                 job,
                 worker: 0,
+                owner: 0,
                 files,
                 memory: &memory,
                 depth,

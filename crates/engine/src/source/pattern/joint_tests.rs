@@ -31,8 +31,18 @@ fn drawn(pattern: Pattern, whole: u64, (base, length): (u64, u64), limit: Limit)
     let memory = Memory::new(1, 1 << 20).unwrap();
     let job = &plan.phases[0].jobs[0];
     let (files, memory) = (&files, &memory);
-    let brief =
-        Brief { plan: &plan, job, worker: 0, files, memory, depth: 1, start: 0, goal: None, shared: None };
+    let brief = Brief {
+        plan: &plan,
+        job,
+        worker: 0,
+        owner: 0,
+        files,
+        memory,
+        depth: 1,
+        start: 0,
+        goal: None,
+        shared: None,
+    };
     let mut source = PatternSource::new(&brief, &pattern).unwrap();
     let mut steady = Steady::of(&source);
     let mut found = Vec::new();
