@@ -258,7 +258,9 @@ impl Explainer {
         let own = self.marker.signature.wrapping_add(self.marker.owner).wrapping_add(place as u32);
         let matching = |seed: u32| {
             let mut draws = Draws::new(seed);
-            (0..index).for_each(|_| drop(draws.next()));
+            for _ in 0..index {
+                draws.next();
+            }
             operation.words(index).take_while(|(_, word)| *word == draws.next()).count()
         };
         // What begins within an operation must be drawn up to there each time.
