@@ -102,10 +102,10 @@ fn engines() -> Vec<&'static str> {
 
 #[test]
 fn files_hold_what_the_formulas_say_and_read_back_clean() {
-    let folder = tempfile::tempdir().unwrap();
     for engine in engines() {
         for marks in ALL {
             for (block, shared) in [(4096, true), (65_536, false), (1 << 20, true), (4712, false)] {
+                let folder = tempfile::tempdir().unwrap();
                 let path = folder.path().join(if shared { "shared" } else { "own.{worker}" });
                 let bytes = 8 * block * if shared { u64::from(WORKERS) } else { 1 };
                 let write = job(engine, Verb::Write, payload(marks, false), block, shared);

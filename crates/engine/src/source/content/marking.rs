@@ -22,11 +22,11 @@ pub struct Marking {
 impl Marking {
     /// For the worker's owner and memory.
     pub fn new(brief: &Brief<'_>, marked: Marked) -> Self {
-        let Brief { memory, owner, .. } = brief;
+        let Brief { memory, worker, .. } = brief;
         let count = memory.count() as usize;
         let base = memory.buffer(0) as usize;
         Marking {
-            marker: Marker::new(marked, *owner),
+            marker: Marker::new(marked, *worker),
             base,
             stride: memory.stride(),
             marked: vec![(0, 0); count],
