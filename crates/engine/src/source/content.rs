@@ -15,7 +15,7 @@ use super::pattern::PatternSource;
 use super::walk::{AT_POSITION, failure};
 use crate::clock::Tick;
 use crate::failure::Failure;
-use crate::io::{Io, VERIFY};
+use crate::io::{Io, READ_BACK, VERIFY};
 use crate::open::{Asker, resolve};
 use crate::payload::{
     Checker, Class, Corruption, Filler, Findings, Headers, Inspector, Place, SECTOR_BYTES, Write,
@@ -91,7 +91,9 @@ pub struct Late {
 /// The sizes a job writes (or, where it only reads, reads).
 fn sizes<'a>(brief: &Brief<'a>) -> Vec<&'a Size> {
     match &brief.job.workload {
-        Workload::Pattern(pattern) if pattern.mix.has(Verb::Write) => vec![&pattern.size.write],
+        Workload::Pattern(pattern) if pattern.mix.has(Verb::Write) || pattern.mix.has(Verb::Create) => {
+            vec![&pattern.size.write]
+        }
         Workload::Pattern(pattern) => vec![&pattern.size.read],
         _ => Vec::new(),
     }
@@ -184,6 +186,8 @@ impl Content {
 
     fn open_files(&mut self, brief: &Brief<'_>, remembers: bool) -> Result<(), Failure> {
         for (handle, name) in brief.files.handles.iter().zip(&self.names) {
+            // Items are told apart by their number alone.
+            let remembers = remembers && handle.names.is_none();
             let count = if remembers { handle.bytes / self.grain.max(1) } else { 0 };
             if count > BLOCKS_MOST {
                 return Err(Failure::new(format!(
@@ -243,6 +247,7 @@ impl Content {
         match io.verb {
             Verb::Write => self.fill(io),
             Verb::Read if self.judge.is_some() => io.flags |= VERIFY,
+            Verb::Create | Verb::Open if io.bytes > 0 => self.ready_item(io),
             _ => {}
         }
     }
@@ -251,6 +256,16 @@ impl Content {
     pub fn ready_at(&mut self, io: &mut Io, now: Tick) {
         self.now = now;
         self.ready(io);
+    }
+
+    /// An item that is written, read, or both.
+    fn ready_item(&mut self, io: &mut Io) {
+        if io.verb == Verb::Create {
+            self.fill(io);
+        }
+        if self.judge.is_some() && (io.verb == Verb::Open || io.flags & READ_BACK != 0) {
+            io.flags |= VERIFY;
+        }
     }
 
     #[inline(always)]
@@ -293,7 +308,9 @@ impl Content {
         match io.verb {
             Verb::Write => self.remember(io, result),
             Verb::Trim if result >= 0 => self.remember_trim(io),
-            Verb::Read if io.flags & VERIFY != 0 && result > 0 => return self.check(io, result),
+            Verb::Read | Verb::Create | Verb::Open if io.flags & VERIFY != 0 && result > 0 => {
+                return self.check(io, result);
+            }
             _ => {}
         }
         result
