@@ -16,7 +16,8 @@ use crate::failure::Failure;
 use crate::io::{Files, Handle, Names, PathBuffer};
 use crate::memory::{Memory, errno};
 use crate::open::{
-    Asker, grow, names, o_direct, open, resolve, set_root, space_failure, split, strerror, whole_tree,
+    Asker, grow, names, o_direct, open, resolve, set_root, space_failure, split, strerror, tells_apart,
+    whole_tree,
 };
 use crate::payload::{Filler, Place};
 use crate::random::Random;
@@ -119,17 +120,15 @@ pub fn prepare(
 ) -> Vec<Unready> {
     let mut wrong = Vec::new();
     for (number, job) in phase.jobs.iter().enumerate() {
+        let (owners, all) = (world.owners(plan, phase, job), world.part(job).all);
         for index in &job.targets {
             let target = &plan.targets[*index];
             let own = is_per_worker(target);
             for worker in workers(world, job, own) {
-                let asker = Asker { job: &job.name, worker, repetition: phase.repetition };
-                let tree = job
-                    .targets
-                    .iter()
-                    .position(|other| other == index)
-                    .is_some_and(|position| whole_tree(job, position));
-                let ready = match tree {
+                let asker =
+                    Asker { job: &job.name, owner: owners.of(worker), all, repetition: phase.repetition };
+                let tree = job.targets.iter().position(|other| other == index);
+                let ready = match tree.is_some_and(|position| whole_tree(job, position)) {
                     true => prepare_ground(target, asker, made),
                     false => prepare_target(plan, target, asker, made, progress),
                 };
@@ -151,8 +150,9 @@ pub fn outstanding(world: &World, plan: &Plan, phase: &Phase) -> Vec<(usize, u64
     let mut found = Vec::new();
     for (number, job) in phase.jobs.iter().enumerate() {
         let own = job.targets.iter().any(|index| is_per_worker(&plan.targets[*index]));
+        let (owners, all) = (world.owners(plan, phase, job), world.part(job).all);
         for worker in workers(world, job, own) {
-            let asker = Asker { job: &job.name, worker, repetition: phase.repetition };
+            let asker = Asker { job: &job.name, owner: owners.of(worker), all, repetition: phase.repetition };
             let short = job.targets.iter().filter_map(|index| short(&plan.targets[*index], asker));
             let new: Vec<u64> = short.filter(|(path, _)| seen.insert(path.clone())).map(|(_, b)| b).collect();
             if !new.is_empty() {
@@ -183,10 +183,8 @@ fn short(target: &Target, asker: Asker<'_>) -> Option<(String, u64)> {
 
 fn is_per_worker(target: &Target) -> bool {
     match &target.kind {
-        TargetKind::File { path, .. } => path.contains("{worker"),
-        TargetKind::FileSet { root, items } => {
-            items.own || root.contains("{worker") || items.name.contains("{worker")
-        }
+        TargetKind::File { path, .. } => tells_apart(path),
+        TargetKind::FileSet { root, items } => items.own || tells_apart(root) || tells_apart(&items.name),
         _ => false,
     }
 }

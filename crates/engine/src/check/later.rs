@@ -3,7 +3,7 @@
 //! Each line leaves this file when it is built. What depends on a worker's own files is refused by its source.
 
 use iodyno_model::{
-    Action, Content, Diagnostic, FileLock, Item, Job, Kind, Origin, Place, Plan, Step, Submit, Target,
+    Action, Content, Diagnostic, FileLock, Item, Job, Kind, Origin, Plan, Step, Submit, Target,
     TargetKind, Verb, Workload,
 };
 
@@ -40,10 +40,6 @@ fn check_target(target: &Target, wrong: &mut Vec<Diagnostic>) {
 fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     let mut say =
         |what: &str, hint: &str| refuse(wrong, &job.origin, &format!("job {}: {what}", job.name), hint);
-    let alone = "leave it out: this run has one rank";
-    if job.place != Place::Own {
-        say("another rank's data", alone);
-    }
     if job.limit.wear_out {
         say("wearing out after the time is up", "leave wear_out out: each worker stops when the time is up");
     }
@@ -134,8 +130,7 @@ mod tests {
             wrong
         };
         assert_eq!(with(&|_| {}), []);
-        let changes: [&dyn Fn(&mut Job); 6] = [
-            &|job| job.place = Place::ShiftRanks(1),
+        let changes: [&dyn Fn(&mut Job); 5] = [
             &|job| job.limit.wear_out = true,
             &|job| job.limit.together = true,
             &|job| job.start.open = true,

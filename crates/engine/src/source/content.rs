@@ -16,7 +16,7 @@ use super::walk::{AT_POSITION, failure};
 use crate::clock::Tick;
 use crate::failure::Failure;
 use crate::io::{Io, READ_BACK, VERIFY};
-use crate::open::{Asker, resolve};
+use crate::open::{is_own, resolve};
 use crate::payload::{
     Checker, Class, Corruption, Filler, Findings, Headers, Inspector, Place, SECTOR_BYTES, Write,
 };
@@ -582,9 +582,8 @@ pub fn reach(brief: &Brief<'_>, verify: &Verify) -> Result<Option<State>, Failur
 
 /// The path of a handle's file, as it was opened.
 fn path_of(brief: &Brief<'_>, target: u32) -> Option<String> {
-    let asker = Asker { job: &brief.job.name, worker: brief.worker, repetition: 0 };
     match &brief.plan.targets.get(target as usize)?.kind {
-        TargetKind::File { path, .. } => Some(resolve(path, asker)),
+        TargetKind::File { path, .. } => Some(resolve(path, brief.asker)),
         TargetKind::Device { path } => Some(path.clone()),
         _ => None,
     }
@@ -641,7 +640,7 @@ fn names(brief: &Brief<'_>) -> Vec<String> {
         let number = handles[..index].iter().filter(|other| other.target == target).count();
         let Some(target) = brief.plan.targets.get(target as usize) else { return format!("file {index}") };
         let own = match &target.kind {
-            TargetKind::File { path, .. } => path.contains("{worker}"),
+            TargetKind::File { path, .. } => is_own(path),
             _ => false,
         };
         let worker = if own { format!(" of worker {}", brief.worker) } else { String::new() };

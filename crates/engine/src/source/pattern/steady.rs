@@ -44,13 +44,12 @@ impl Steady {
         if file.joint.is_some() || share.sizes_random.is_some() {
             return None;
         }
-        let plain = matches!(file.walks[0], Walk::Line(_) | Walk::Once(_) | Walk::Uniform { .. });
         let served = match share.class {
             Class::Range => !share.whole,
             Class::Item => has_no_argument(share.verb),
             Class::File => false,
         };
-        if !plain || !served {
+        if !file.walks[0].is_plain() || !served {
             return None;
         }
         let of_passes = (file.pass_units / step).saturating_mul(source.left.passes);
