@@ -3,8 +3,8 @@
 //! Each line leaves this file when it is built. What depends on a worker's own files is refused by its source.
 
 use iodyno_model::{
-    Action, Diagnostic, FileLock, Item, Items, Job, Kind, Origin, Plan, Step, Submit, Target, TargetKind,
-    Verb, Workload,
+    Action, Diagnostic, FileLock, Item, Job, Kind, Origin, Plan, Step, Submit, Target, TargetKind, Verb,
+    Workload,
 };
 
 use crate::{registry, source};
@@ -32,15 +32,6 @@ fn check_target(target: &Target, wrong: &mut Vec<Diagnostic>) {
         TargetKind::Bucket { .. } => say("an object store", "measure files or devices"),
         TargetKind::FileSet { items, .. } if items.gamma != 0.0 => {
             say("a tree of drawn depth and width", "leave gamma out: all directories are alike");
-        }
-        TargetKind::FileSet { items, .. } if items.depth > 0 && !items.leaves_only => {
-            say("items in every directory of a tree", "leaves_only = true puts them into the leaves");
-        }
-        TargetKind::FileSet { items, .. } if items.directory != Items::default().directory => {
-            say("names for directories", "leave directory out: they are called d0, d1, …");
-        }
-        TargetKind::FileSet { items, .. } if items.per_directory > 0 => {
-            say("so many successive items in a directory", "leave per_directory out: they are dealt in turn");
         }
         _ => {}
     }

@@ -15,7 +15,7 @@ use super::pattern::PatternSource;
 use super::walk::{AT_POSITION, failure};
 use crate::clock::Tick;
 use crate::failure::Failure;
-use crate::io::{Io, KEEP, Names, PathBuffer, VERIFY};
+use crate::io::{Io, KEEP, Names, PathBuffer, READ_BACK, VERIFY};
 use crate::open::{is_own, resolve, set_root};
 use crate::payload::{
     Checker, Class, Corruption, Filler, Findings, Headers, Inspector, Marker, Place, SECTOR_BYTES, Write,
@@ -101,7 +101,9 @@ pub struct Late {
 /// The sizes a job writes (or, where it only reads, reads).
 fn sizes<'a>(brief: &Brief<'a>) -> Vec<&'a Size> {
     match &brief.job.workload {
-        Workload::Pattern(pattern) if pattern.mix.has(Verb::Write) => vec![&pattern.size.write],
+        Workload::Pattern(pattern) if pattern.mix.has(Verb::Write) || pattern.mix.has(Verb::Create) => {
+            vec![&pattern.size.write]
+        }
         Workload::Pattern(pattern) => vec![&pattern.size.read],
         _ => Vec::new(),
     }
@@ -203,6 +205,8 @@ impl Content {
 
     fn open_files(&mut self, brief: &Brief<'_>, remembers: bool) -> Result<(), Failure> {
         for (handle, name) in brief.files.handles.iter().zip(&self.names) {
+            // Items are told apart by their number alone.
+            let remembers = remembers && handle.names.is_none();
             let count = if remembers { handle.bytes / self.grain.max(1) } else { 0 };
             if count > BLOCKS_MOST {
                 return Err(Failure::new(format!(
@@ -278,6 +282,7 @@ impl Content {
                 self.marking.iter_mut().for_each(|marking| marking.spoil(io));
             }
             Verb::Create | Verb::Open if io.flags & KEEP != 0 => self.opens(io),
+            Verb::Create | Verb::Open if io.bytes > 0 => self.ready_item(io),
             _ => {}
         }
     }
@@ -293,6 +298,16 @@ impl Content {
     pub fn ready_at(&mut self, io: &mut Io, now: Tick) {
         self.now = now;
         self.ready(io);
+    }
+
+    /// An item that is written, read, or both.
+    fn ready_item(&mut self, io: &mut Io) {
+        if io.verb == Verb::Create {
+            self.fill(io);
+        }
+        if self.judge.is_some() && (io.verb == Verb::Open || io.flags & READ_BACK != 0) {
+            io.flags |= VERIFY;
+        }
     }
 
     #[inline(always)]
@@ -364,7 +379,9 @@ impl Content {
         match io.verb {
             Verb::Write => self.remember(io, result),
             Verb::Trim if result >= 0 => self.remember_trim(io),
-            Verb::Read if io.flags & VERIFY != 0 && result > 0 => return self.check(io, result),
+            Verb::Read | Verb::Create | Verb::Open if io.flags & VERIFY != 0 && result > 0 => {
+                return self.check(io, result);
+            }
             _ => {}
         }
         result

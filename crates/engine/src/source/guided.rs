@@ -320,7 +320,7 @@ fn within(reach: &mut Option<(State, u64)>, io: &Io) -> bool {
 impl Drawer {
     fn writes(&self) -> bool {
         match self {
-            Drawer::Pattern(pattern) => pattern.has(Verb::Write),
+            Drawer::Pattern(pattern) => pattern.has(Verb::Write) || pattern.writes_items(),
             Drawer::Script(script) => script.writes(),
             Drawer::Trace(trace) => trace.writes(),
         }
