@@ -37,7 +37,8 @@ impl JobRecord {
             true => self.tally = other.tally,
             false => self.tally.merge(&other.tally),
         }
-        let in_order = self.workers.last().map(|worker| worker.index) < other.workers.first().map(|w| w.index);
+        let in_order =
+            self.workers.last().map(|worker| worker.index) < other.workers.first().map(|w| w.index);
         self.workers.extend(other.workers);
         if !in_order {
             self.workers.sort_by_key(|worker| (worker.index, worker.rank));
@@ -110,7 +111,8 @@ mod tests {
     /// What one worker counted: different for each number.
     fn worker(index: u32, rank: u32) -> (Tally, WorkerRecord) {
         let (index_ns, count) = (u64::from(index), u64::from(index % 3) + 1);
-        let mut tally = Tally { began_ns: 50 + index_ns, first_done_ns: 9_000 - index_ns, ..Tally::default() };
+        let mut tally =
+            Tally { began_ns: 50 + index_ns, first_done_ns: 9_000 - index_ns, ..Tally::default() };
         tally.last_done_ns = tally.first_done_ns;
         let line = tally.line_mut(if index % 2 == 0 { "read" } else { "write" }, Verb::Read);
         line.operations = count;

@@ -58,13 +58,15 @@ fn add(all: &mut Vec<Sighting>, new: Sighting, is_known: bool, targets: &[(Strin
             all.push(Sighting::Residency { target: name, span_bytes, before_bytes, after_bytes });
         }
         Sighting::Target(facts) => {
-            let same = |one: &Sighting| matches!(one, Sighting::Target(known) if known.target == facts.target);
+            let same =
+                |one: &Sighting| matches!(one, Sighting::Target(known) if known.target == facts.target);
             if !all.iter().any(same) {
                 all.push(Sighting::Target(facts));
             }
         }
         new @ (Sighting::Memory { .. } | Sighting::Cpu { .. }) => {
-            let known = all.iter_mut().find(|one| std::mem::discriminant(*one) == std::mem::discriminant(&new));
+            let known =
+                all.iter_mut().find(|one| std::mem::discriminant(*one) == std::mem::discriminant(&new));
             match known {
                 Some(_) if is_known => {}
                 Some(known) => add_machine(known, &new),
@@ -144,13 +146,10 @@ fn add_device(
 }
 
 /// The device on which what is known has a target that lies on `device` at this node.
-fn counterpart(
-    all: &[Sighting],
-    device: &str,
-    targets: &[(String, [Option<String>; 2])],
-) -> Option<String> {
+fn counterpart(all: &[Sighting], device: &str, targets: &[(String, [Option<String>; 2])]) -> Option<String> {
     let on_it = |disks: &[Option<String>; 2]| disks.iter().flatten().any(|disk| disk == device);
-    let names: Vec<&String> = targets.iter().filter(|(_, disks)| on_it(disks)).map(|(name, _)| name).collect();
+    let names: Vec<&String> =
+        targets.iter().filter(|(_, disks)| on_it(disks)).map(|(name, _)| name).collect();
     let watched = |name: &String| {
         all.iter().any(|one| matches!(one, Sighting::Device(activity) if activity.device == *name))
     };
@@ -253,12 +252,8 @@ mod tests {
         };
         let all = combine(vec![seen("a", 1), seen("b", 2)]);
         assert_eq!(all.len(), 3);
-        let cached = Sighting::Residency {
-            target: "t".into(),
-            span_bytes: 200,
-            before_bytes: 0,
-            after_bytes: 3,
-        };
+        let cached =
+            Sighting::Residency { target: "t".into(), span_bytes: 200, before_bytes: 0, after_bytes: 3 };
         assert_eq!(all[0], cached);
         let memory = Sighting::Memory {
             total_bytes: 14,
