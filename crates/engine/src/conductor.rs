@@ -40,6 +40,7 @@ impl Default for Options {
 }
 
 mod agree;
+mod company;
 mod gather;
 mod line;
 mod post;
@@ -54,6 +55,7 @@ use post::{Last, Post, pack, unpack};
 use ranks::Ranks;
 use telling::Telling;
 
+pub use company::{follow, lead, part};
 pub use post::Whom;
 pub(crate) use stage::Stage;
 
