@@ -32,7 +32,7 @@ impl Steady {
             return None;
         };
         let Sizes::Fixed(bytes) = share.sizes else { return None };
-        if file.joint.is_some() || share.sizes_random.is_some() {
+        if source.again_until > 0 || file.joint.is_some() || share.sizes_random.is_some() {
             return None;
         }
         let plain = matches!(file.walks[0], Walk::Line(_) | Walk::Once(_) | Walk::Uniform { .. });
