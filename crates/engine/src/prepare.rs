@@ -15,7 +15,9 @@ use iodyno_model::{
 use crate::failure::Failure;
 use crate::io::{Files, Handle, PathBuffer, c_path};
 use crate::memory::{Memory, errno};
-use crate::open::{Asker, grow, names, o_direct, open, resolve, set_root, space_failure, strerror};
+use crate::open::{
+    Asker, grow, names, o_direct, open, resolve, set_root, space_failure, strerror, tells_apart,
+};
 use crate::payload::{Filler, Place};
 use crate::random::Random;
 use crate::source::distribution::Sizes;
@@ -117,11 +119,13 @@ pub fn prepare(
 ) -> Vec<Unready> {
     let mut wrong = Vec::new();
     for (number, job) in phase.jobs.iter().enumerate() {
+        let (owners, all) = (world.owners(plan, phase, job), world.part(job).all);
         for index in &job.targets {
             let target = &plan.targets[*index];
             let own = is_per_worker(target);
             for worker in workers(world, job, own) {
-                let asker = Asker { job: &job.name, worker, repetition: phase.repetition };
+                let asker =
+                    Asker { job: &job.name, owner: owners.of(worker), all, repetition: phase.repetition };
                 let Err(failure) = prepare_target(plan, target, asker, made, progress) else { continue };
                 wrong.push(Unready { job: number, worker: own.then_some(worker), target: *index, failure });
                 if phase.stop != Stop::Alone {
@@ -140,8 +144,9 @@ pub fn outstanding(world: &World, plan: &Plan, phase: &Phase) -> Vec<(usize, u64
     let mut found = Vec::new();
     for (number, job) in phase.jobs.iter().enumerate() {
         let own = job.targets.iter().any(|index| is_per_worker(&plan.targets[*index]));
+        let (owners, all) = (world.owners(plan, phase, job), world.part(job).all);
         for worker in workers(world, job, own) {
-            let asker = Asker { job: &job.name, worker, repetition: phase.repetition };
+            let asker = Asker { job: &job.name, owner: owners.of(worker), all, repetition: phase.repetition };
             let short = job.targets.iter().filter_map(|index| short(&plan.targets[*index], asker));
             let new: Vec<u64> = short.filter(|(path, _)| seen.insert(path.clone())).map(|(_, b)| b).collect();
             if !new.is_empty() {
@@ -172,10 +177,8 @@ fn short(target: &Target, asker: Asker<'_>) -> Option<(String, u64)> {
 
 fn is_per_worker(target: &Target) -> bool {
     match &target.kind {
-        TargetKind::File { path, .. } => path.contains("{worker"),
-        TargetKind::FileSet { root, items } => {
-            items.own || root.contains("{worker") || items.name.contains("{worker")
-        }
+        TargetKind::File { path, .. } => tells_apart(path),
+        TargetKind::FileSet { root, items } => items.own || tells_apart(root) || tells_apart(&items.name),
         _ => false,
     }
 }

@@ -167,9 +167,12 @@ pub enum Pick {
         block_bytes: u64,
         /// How many blocks; 0: as many as the span holds.
         count: u64,
-        /// Distance of successive blocks' starts; 0: one block of every worker (or rank) lies between.
+        /// Distance of successive blocks' starts; 0: of a file that workers share, one block of every worker on all ranks
+        /// lies in a segment, in the order of their numbers, and each begins at its own (unless the span's increment is
+        /// neither nothing nor a block); of a file for each worker, its blocks follow each other.
         stride_bytes: u64,
-        /// Whether the transfers inside a segment come in random order.
+        /// Whether the transfers inside a block come in random order. With a distance of 0 those of a whole segment of a
+        /// shared file are dealt to its workers at random, as many to each: by the job's seed, the same for all.
         shuffled: bool,
     },
     /// Every place equally likely.

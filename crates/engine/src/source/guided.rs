@@ -222,7 +222,10 @@ impl Guided {
         }
         match &mut self.drawer {
             Drawer::Pattern(pattern) => {
-                if pattern.ends_on_nothing && result == 0 && matches!(io.verb, Verb::Read | Verb::Recv) {
+                if pattern.ends_on_nothing
+                    && result == 0
+                    && matches!(io.verb, Verb::Read | Verb::Recv | Verb::Readdir)
+                {
                     // The end is no operation.
                     pattern.end();
                     return super::UNTALLIED;

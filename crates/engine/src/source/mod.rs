@@ -11,6 +11,7 @@ use crate::clock::Tick;
 use crate::failure::Failure;
 use crate::io::{Files, Io, Slot};
 use crate::memory::Memory;
+use crate::open::Asker;
 
 pub mod content;
 mod depth_search;
@@ -22,6 +23,7 @@ pub mod pace;
 pub mod pattern;
 pub mod permutation;
 pub mod script;
+pub mod segments;
 pub mod shared;
 #[cfg(test)]
 mod testing;
@@ -56,8 +58,10 @@ pub struct Brief<'a> {
     pub plan: &'a Plan,
     /// The job.
     pub job: &'a Job,
-    /// The worker's number within its job.
+    /// The number, within its job, of the worker whose data it works on.
     pub worker: u32,
+    /// Who asks for names.
+    pub asker: Asker<'a>,
     /// What it has open; one handle for each file, in the order of the job's targets.
     pub files: &'a Files,
     /// Its buffers.
@@ -297,6 +301,17 @@ impl Source {
         match &self.work {
             Work::Guided(guided) => guided.content().mismatches(),
             _ => &[],
+        }
+    }
+
+    /// How many ranges of what was read are not what was written, and how many bytes.
+    pub fn corrupt(&self) -> (u64, u64) {
+        match &self.work {
+            Work::Guided(guided) => {
+                let findings = guided.content().findings();
+                (findings.count(), findings.bytes())
+            }
+            _ => (0, 0),
         }
     }
 

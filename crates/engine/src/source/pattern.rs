@@ -5,12 +5,12 @@
 //! A worker's draws depend on the plan's seed, the job and the worker alone, never on completions or time: the same
 //! seed gives the same operations everywhere. It refuses to wait, to pace and to fill: others do.
 
-use iodyno_model::{FileOrder, Kind, Pattern, Pick, Size, TargetKind, Verb};
+use iodyno_model::{FileOrder, Job, Kind, Pattern, Pick, Size, TargetKind, Verb};
 
 use super::distribution::{Distribution, Sizes};
 use super::random::{GOLDEN, Random, mix};
-use super::walk::{AT_POSITION, END, Ground, Walk, failure, shares};
-use super::{Brief, Next};
+use super::walk::{AT_POSITION, Deal, END, Ground, Walk, failure, shares};
+use super::{Brief, Next, segments};
 use crate::clock::{self, Tick};
 use crate::failure::Failure;
 use crate::io::Io;
@@ -132,12 +132,20 @@ struct Inserted {
 
 /// The seed of everything a worker draws: the job's own or that of plan and job, the worker, and nothing else.
 pub fn worker_seed(brief: &Brief<'_>) -> u64 {
-    let name =
-        brief.job.name.bytes().fold(0u64, |hash, byte| mix(hash ^ u64::from(byte)).wrapping_add(GOLDEN));
-    if let Some(seed) = brief.job.seed {
-        return mix(seed ^ mix(u64::from(brief.worker).wrapping_mul(GOLDEN)));
+    let worker = u64::from(brief.worker).wrapping_mul(GOLDEN);
+    match brief.job.seed {
+        Some(seed) => mix(seed ^ mix(worker)),
+        None => mix(brief.plan.seed ^ mix(hashed(&brief.job.name).wrapping_add(worker))),
     }
-    mix(brief.plan.seed ^ mix(name.wrapping_add(u64::from(brief.worker).wrapping_mul(GOLDEN))))
+}
+
+/// The seed of what a job's workers draw alike.
+pub fn job_seed(job: &Job, plan_seed: u64) -> u64 {
+    job.seed.unwrap_or_else(|| mix(plan_seed ^ mix(hashed(&job.name))))
+}
+
+fn hashed(name: &str) -> u64 {
+    name.bytes().fold(0u64, |hash, byte| mix(hash ^ u64::from(byte)).wrapping_add(GOLDEN))
 }
 
 /// Which of the three directions' rules a verb follows.
@@ -574,7 +582,13 @@ fn mixed(pattern: &Pattern, labels: &[(String, Verb)], buffer: u64) -> Result<Ve
     let bounds = shares(used.clone().map(|share| share.weight))?;
     used.zip(bounds)
         .map(|(share, below)| {
-            let (class, size) = (class_of(share.verb)?, directed(&pattern.size, share.verb));
+            let streamed = *directed(&pattern.pick, share.verb) == Pick::Stream;
+            let class = match class_of(share.verb)? {
+                // The directory as it is, entry by entry.
+                Class::Item if streamed => Class::File,
+                class => class,
+            };
+            let size = directed(&pattern.size, share.verb);
             let whole = *size == Size::Whole;
             let sizes = match class {
                 Class::Range if !whole => Sizes::new(size).map_err(failure)?,
@@ -643,16 +657,22 @@ fn span(
     for (number, share) in shares.iter().enumerate() {
         let ground = ground(brief, pattern, share, &span);
         span.reach = ground.reach;
-        let owned = segmented(directed(&pattern.pick, share.verb), brief.job.workers);
-        let pick = if share.class == Class::File { &Pick::Stream } else { &owned };
+        let (picked, ground, deal) =
+            picked(brief, directed(&pattern.pick, share.verb), handle.target, ground);
+        let pick = if share.class == Class::File { &Pick::Stream } else { &picked };
         if share.class == Class::Range && matches!(pick, Pick::Stream | Pick::Append) && length == 0 {
+            span.pass_units = u64::MAX;
+        } else if share.verb == Verb::Readdir && share.class == Class::File {
             span.pass_units = u64::MAX;
         } else if share.class != Class::File {
             let units =
                 if ground.fixed { Walk::places(pick, ground).saturating_mul(ground.least) } else { length };
             span.pass_units = span.pass_units.max(units);
         }
-        span.walks.push(Walk::new(pick, pattern.coverage, ground, mix(seed ^ number as u64))?);
+        span.walks.push(match deal {
+            Some(deal) => Walk::dealt(pick, ground, deal)?,
+            None => Walk::new(pick, pattern.coverage, ground, mix(seed ^ number as u64))?,
+        });
     }
     if shares.iter().any(|share| share.class == Class::Range) {
         let ground = joint_ground(brief, pattern, shares, &span);
@@ -666,15 +686,14 @@ fn span(
     Ok(span)
 }
 
-/// The pick, with a distance of segments that leaves one block of every worker between where none is given.
-fn segmented(pick: &Pick, workers: u32) -> Pick {
-    let mut pick = pick.clone();
-    if let Pick::Segmented { block_bytes, stride_bytes, .. } = &mut pick
-        && *stride_bytes == 0
-    {
-        *stride_bytes = *block_bytes * u64::from(workers.max(1));
-    }
-    pick
+/// The pick as this worker goes about it: segments lie as they are shared with others.
+fn picked(brief: &Brief<'_>, pick: &Pick, target: u32, ground: Ground) -> (Pick, Ground, Option<Deal>) {
+    let target = brief.plan.targets.get(target as usize);
+    let Some(laid) = segments::laid(brief.job, pick, target, brief.asker) else {
+        return (pick.clone(), ground, None);
+    };
+    let (pick, ground) = laid.plainly(ground);
+    (pick, ground, laid.deal(brief.job, brief.plan.seed, brief.asker, ground))
 }
 
 /// The items of a set that are this worker's: all of its own set, a part of one that all share.
@@ -682,10 +701,11 @@ fn own_items(brief: &Brief<'_>, target: usize, count: u64) -> (u64, u64) {
     let kind = brief.plan.targets.get(target).map(|target| &target.kind);
     let own = !matches!(kind, Some(TargetKind::FileSet { items, .. } | TargetKind::Bucket { items, .. }) if !items.own);
     let named = matches!(kind, Some(TargetKind::FileSet { items, .. }) if items.name.contains("{worker"));
-    if own || named || brief.job.workers <= 1 {
+    let all = brief.asker.all;
+    if own || named || all <= 1 {
         return (0, count);
     }
-    let part = |worker: u32| (u128::from(count) * u128::from(worker) / u128::from(brief.job.workers)) as u64;
+    let part = |worker: u32| (u128::from(count) * u128::from(worker) / u128::from(all)) as u64;
     let first = part(brief.worker);
     (first, part(brief.worker + 1) - first)
 }

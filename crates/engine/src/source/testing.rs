@@ -12,6 +12,7 @@ use crate::clock::Tick;
 use crate::failure::Failure;
 use crate::io::{AT_POSITION, Files, Handle, Io, Names, SILENT};
 use crate::memory::Memory;
+use crate::open::Asker;
 
 /// A file in memory.
 #[derive(Default)]
@@ -124,6 +125,7 @@ impl Stage {
             plan: &self.plan,
             job,
             worker: 0,
+            asker: Asker { all: job.workers, ..Asker::first(&job.name, 0) },
             files: &self.files,
             memory: &self.memory,
             depth: self.depth,

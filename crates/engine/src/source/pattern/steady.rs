@@ -35,8 +35,7 @@ impl Steady {
         if source.again_until > 0 || file.joint.is_some() || share.sizes_random.is_some() {
             return None;
         }
-        let plain = matches!(file.walks[0], Walk::Line(_) | Walk::Once(_) | Walk::Uniform { .. });
-        if !plain || share.class != Class::Range || share.whole {
+        if !file.walks[0].is_plain() || share.class != Class::Range || share.whole {
             return None;
         }
         let of_passes = (file.pass_units / bytes).saturating_mul(source.left.passes);
