@@ -95,7 +95,8 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], vo
     }
     let screen = also.wishes.iter().any(|(word, _)| word == "live");
     let voice = Voice { watched: !also.unwatched, screen, ..voice };
-    let mut machinery = Machinery { also: also.wishes.clone(), ..Machinery::new(world) };
+    let mut machinery =
+        Machinery { also: also.wishes.clone(), talks: !voice.original, ..Machinery::new(world) };
     match (dialect.lower)(&arguments, &mut machinery) {
         // A drop-in's refusal is the original's text, word for word.
         Err(wrong) => {

@@ -17,13 +17,15 @@ pub struct Machinery {
     pub also: Vec<(String, String)>,
     /// The ranks that will run what is asked for.
     pub world: WorldFacts,
+    /// Whether more may be said than an original says.
+    pub talks: bool,
 }
 
 impl Machinery {
     /// This machine, in a world.
     pub fn new(world: &World) -> Self {
         let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        Machinery { colour, also: Vec::new(), world: world.facts().clone() }
+        Machinery { colour, also: Vec::new(), world: world.facts().clone(), talks: false }
     }
 }
 
@@ -88,6 +90,10 @@ impl Loader for Machinery {
 
     fn also(&self, word: &str) -> Option<String> {
         self.also.iter().rev().find(|(name, _)| name == word).map(|(_, value)| value.clone())
+    }
+
+    fn talks(&self) -> bool {
+        self.talks
     }
 
     fn terminals(&self) -> (bool, bool) {
