@@ -7,6 +7,7 @@ mod dash;
 pub mod dd;
 pub mod fio;
 pub mod hdparm;
+pub mod hosts;
 pub mod measure;
 pub mod native;
 pub mod option;
@@ -109,6 +110,8 @@ pub enum Request {
         /// The exit status.
         status: i32,
     },
+    /// Run the same command on other hosts.
+    Hosts(hosts::Elsewhere),
     /// Nothing is run: what is wrong, in the tool's own words rather than as diagnostics.
     Refuse {
         /// For standard error.

@@ -9,6 +9,7 @@ use iodyno_model::{Diagnostic, Origin, VerbSet};
 use iodyno_report::native::Native;
 
 use crate::also::Also;
+use crate::hosts::{self, Errand};
 use crate::loader::{Machinery, plain};
 use crate::session::{self, Voice, say};
 
@@ -27,7 +28,8 @@ pub fn answer(name: &str, arguments: &[String]) -> u8 {
         "run" => {
             let machinery = &mut Machinery::default();
             let colour = machinery.colour;
-            run_request(native::run(rest, machinery, &|_| Box::new(Native::new(colour))))
+            let request = native::run(rest, machinery, &|_| Box::new(Native::new(colour)));
+            native_answer("run", rest, request, machinery)
         }
         "engines" => print(&engines()),
         "dialects" => print(&dialects()),
@@ -46,7 +48,9 @@ pub fn answer(name: &str, arguments: &[String]) -> u8 {
 
 fn dialect_answer(dialect: &Dialect, arguments: &[String], voice: Voice) -> u8 {
     if !dialect.drop_in {
-        return session::answer((dialect.lower)(arguments, &mut Machinery::default()), &voice);
+        let mut machinery = Machinery::default();
+        let request = (dialect.lower)(arguments, &mut machinery);
+        return native_answer(dialect.name, arguments, request, &mut machinery);
     }
     let environment = std::env::var("IODYNO_ALSO").ok();
     let (also, arguments) = match Also::take(arguments, environment.as_deref()) {
@@ -66,8 +70,34 @@ fn dialect_answer(dialect: &Dialect, arguments: &[String], voice: Voice) -> u8 {
     }
     let screen = also.wishes.iter().any(|(word, _)| word == "live");
     let voice = Voice { watched: !also.unwatched, screen, ..voice };
-    let mut machinery = Machinery { also: also.wishes.clone(), ..Machinery::default() };
-    match (dialect.lower)(&arguments, &mut machinery) {
+    let mut machinery = Machinery::default();
+    machinery.also.clone_from(&also.wishes);
+    let elsewhere = match also.elsewhere(&mut machinery) {
+        Ok(elsewhere) => elsewhere,
+        Err(wrong) => {
+            say(&wrong);
+            return 2;
+        }
+    };
+    if let Some(elsewhere) = &elsewhere {
+        machinery.world = Some(elsewhere.world());
+    }
+    let request = (dialect.lower)(&arguments, &mut machinery);
+    let there = match (&elsewhere, &request) {
+        (Some(there), Ok(Request::Run(_))) => Some(there),
+        // What is wrong here may be right there.
+        (Some(there), Err(_) | Ok(Request::Refuse { .. })) if machinery.looked() => Some(there),
+        (None, Ok(Request::Hosts(there))) => Some(there),
+        _ => None,
+    };
+    if let Some(there) = there {
+        let words = std::iter::once(dialect.name.to_string()).chain(arguments.iter().cloned());
+        let files = std::mem::take(&mut machinery.files);
+        let errand =
+            Errand { arguments: words.collect(), also: also.kept.clone(), files, original: voice.original };
+        return hosts::go(there, &errand);
+    }
+    match request {
         // A drop-in's refusal is the original's text, word for word.
         Err(wrong) => {
             wrong.iter().for_each(|wrong| say(&wrong.message));
@@ -79,6 +109,19 @@ fn dialect_answer(dialect: &Dialect, arguments: &[String], voice: Voice) -> u8 {
         }
         other => session::answer(other, &voice),
     }
+}
+
+/// Does what a native command asks for, here or on the hosts that it names.
+fn native_answer(
+    name: &str,
+    arguments: &[String],
+    request: Result<Request, Vec<Diagnostic>>,
+    machinery: &mut Machinery,
+) -> u8 {
+    let Ok(Request::Hosts(there)) = &request else { return run_request(request) };
+    let words = std::iter::once(name.to_string()).chain(native::on_hosts(arguments));
+    let files = std::mem::take(&mut machinery.files);
+    hosts::go(there, &Errand { arguments: words.collect(), files, ..Errand::default() })
 }
 
 fn run_request(request: Result<Request, Vec<Diagnostic>>) -> u8 {

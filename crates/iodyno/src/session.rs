@@ -14,6 +14,7 @@ use iodyno_model::{Diagnostic, Event, Record, Verb};
 use iodyno_report::{NoFiles, Output};
 
 use crate::desk::Desk;
+use crate::hosts;
 
 /// The screen is drawn this often, ns.
 const SCREEN_NS: u64 = 500_000_000;
@@ -34,7 +35,8 @@ impl Voice {
     /// As the environment wishes.
     pub fn from_environment() -> Self {
         let wish = std::env::var("IODYNO_FINDINGS").ok();
-        Voice { original: false, findings: wish.map(|wish| wish != "0"), watched: true, screen: false }
+        let original = std::env::var_os(hosts::ORIGINAL).is_some();
+        Voice { original, findings: wish.map(|wish| wish != "0"), watched: true, screen: false }
     }
 
     fn tells_findings(&self) -> bool {
@@ -60,6 +62,8 @@ pub fn answer(request: Result<Request, Vec<Diagnostic>>, voice: &Voice) -> u8 {
             status as u8
         }
         Ok(Request::Run(run)) => session(*run, voice),
+        // The command itself goes, and this is not the command any more.
+        Ok(Request::Hosts(_)) => 2,
     }
 }
 
