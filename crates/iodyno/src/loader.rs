@@ -6,6 +6,7 @@ use std::io::{IsTerminal, Read};
 use std::os::unix::fs::FileTypeExt;
 
 use iodyno_dialect::{Loader, PathFacts, PathKind};
+use iodyno_engine::world::World;
 use iodyno_engine::{clock, witness};
 use iodyno_model::{Machine, WorldFacts};
 
@@ -17,9 +18,9 @@ pub struct Machinery {
     pub colour: bool,
     /// Words of ours beside an original's command line, with their values.
     pub also: Vec<(String, String)>,
-    /// The world that will be, where the command goes to other hosts.
-    pub world: Option<WorldFacts>,
-    /// What was read, by path; kept only where the command goes to other hosts.
+    /// The ranks that will run what is asked for.
+    pub world: WorldFacts,
+    /// What was read, by path: it goes along where the command goes to other hosts.
     pub files: Vec<(String, Vec<u8>)>,
     /// Files that were read where the command was typed.
     brought: Vec<(String, Vec<u8>)>,
@@ -44,15 +45,16 @@ impl Machinery {
     }
 }
 
-impl Default for Machinery {
-    fn default() -> Self {
+impl Machinery {
+    /// This machine, in a world.
+    pub fn new(world: &World) -> Self {
         let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         let brought =
             std::env::var(luggage::VARIABLE).map(|value| luggage::unpacked(&value)).unwrap_or_default();
         Machinery {
             colour,
             also: Vec::new(),
-            world: None,
+            world: world.facts().clone(),
             files: Vec::new(),
             brought,
             looked: Cell::new(false),
@@ -121,12 +123,12 @@ impl Loader for Machinery {
         (entry.available)().map_err(|failure| failure.message)
     }
 
-    fn world(&self) -> WorldFacts {
-        self.world.clone().unwrap_or_else(|| WorldFacts::alone(&self.machine().host))
-    }
-
     fn page_bytes(&self) -> u64 {
         witness::page_bytes()
+    }
+
+    fn world(&self) -> WorldFacts {
+        self.world.clone()
     }
 
     fn colour(&self) -> bool {

@@ -78,7 +78,7 @@ impl Stage {
             phase: index,
             gate: Gate::new(&workers).map_err(|errno| Failure::call("mmap", errno))?,
             sheets: Sheets::new(seats.len(), lines, parted).map_err(|errno| Failure::call("mmap", errno))?,
-            journals: journaled.then(|| Journals::new(seats.len(), journal_limit())).transpose()?,
+            journals: journaled.then(|| Journals::new(seats.len(), journal_limit(world))).transpose()?,
             seats,
             parts,
             rank: world.rank(),
@@ -98,6 +98,12 @@ impl Stage {
     /// A worker's number within its job, counted over all ranks.
     pub(crate) fn number(&self, job: usize, place: u32) -> u32 {
         self.parts[job].first + place
+    }
+
+    /// Tells this rank's workers of a set of jobs to stop.
+    pub(super) fn stop_set(&self, set: u32) {
+        let seats = self.seats.iter().enumerate().filter(|(_, (job, _))| self.phase().jobs[*job].set == set);
+        seats.for_each(|(number, _)| self.gate.stop_one(number as u32));
     }
 
     /// Who asks for names, for a worker of this rank.

@@ -20,6 +20,8 @@ pub struct World {
     facts: WorldFacts,
     rank: u32,
     link: Link,
+    /// Whether the ranks no longer come together.
+    is_broken: bool,
 }
 
 /// What joins the ranks.
@@ -66,7 +68,12 @@ pub struct Reduction {
 impl World {
     /// One rank.
     pub fn alone() -> Self {
-        World { facts: WorldFacts::alone(&crate::witness::machine().host), rank: 0, link: Link::Alone }
+        World {
+            facts: WorldFacts::alone(&crate::witness::machine().host),
+            rank: 0,
+            link: Link::Alone,
+            is_broken: false,
+        }
     }
 
     /// The world that the launcher's variables speak of; one rank where there are none.
@@ -95,6 +102,17 @@ impl World {
     /// Whether there is no other rank.
     pub fn is_alone(&self) -> bool {
         matches!(self.link, Link::Alone)
+    }
+
+    /// Notes that ranks are gone, and that the others will not come together any more.
+    pub fn lose(&mut self, ranks: &[u32]) {
+        self.facts.lost.extend(ranks);
+        self.is_broken = true;
+    }
+
+    /// Whether the ranks no longer come together: then there is nothing left but to [abort](World::abort).
+    pub fn is_broken(&self) -> bool {
+        self.is_broken
     }
 
     /// What is known of the ranks; the same everywhere.
