@@ -8,6 +8,7 @@ pub mod date;
 pub mod dd;
 pub mod fio;
 pub mod hdparm;
+pub mod hosts;
 pub mod ior;
 pub mod measure;
 pub mod native;
@@ -115,6 +116,8 @@ pub enum Request {
         /// The exit status.
         status: i32,
     },
+    /// Run the same command on other hosts.
+    Hosts(hosts::Elsewhere),
     /// Nothing is run: what is wrong, in the tool's own words rather than as diagnostics.
     Refuse {
         /// For standard error.
