@@ -352,6 +352,7 @@ fn watch_over(
         } else if stage.gate.stopped_any() && nudge_at == clock::NEVER {
             nudge_at = now + NUDGE_AFTER_NS;
         }
+        stage.gate.beat();
         telling.tell(options, now, emit);
         let soon = watchers.steadiness.next().map_or(slice_ns, |next| next.saturating_sub(now));
         stage.gate.wait_for_end(over, slice_ns.min(soon.max(1)));

@@ -8,7 +8,7 @@ use iodyno_model::Verb;
 use super::super::Next;
 use super::super::distribution::Sizes;
 use super::super::random::Random;
-use super::super::walk::Walk;
+use super::super::walk::{Rare, Walk};
 use super::{Class, PatternSource};
 use crate::io::Io;
 
@@ -19,10 +19,21 @@ pub struct Steady {
     random: Random,
     left: u64,
     base: u64,
+    /// What a step of the walk and a pass are counted in: bytes of an operation, or items.
+    step: u64,
+    /// Bytes an operation moves.
     bytes: u64,
     verb: Verb,
     label: u16,
     file: u32,
+}
+
+/// Whether a verb needs no more than the index of an item.
+fn is_of_one_item(verb: Verb) -> bool {
+    matches!(
+        verb,
+        Verb::Create | Verb::Open | Verb::Stat | Verb::Lstat | Verb::Unlink | Verb::Mkdir | Verb::Rmdir
+    )
 }
 
 impl Steady {
@@ -35,8 +46,16 @@ impl Steady {
         if file.joint.is_some() || share.sizes_random.is_some() {
             return None;
         }
-        let plain = matches!(file.walks[0], Walk::Line(_) | Walk::Once(_) | Walk::Uniform { .. });
-        if !plain || share.class != Class::Range || share.whole {
+        let plain = match &file.walks[0] {
+            Walk::Line(_) | Walk::Once(_) | Walk::Uniform { .. } => true,
+            Walk::Rare(rare) => matches!(**rare, Rare::Segmented(_)),
+        };
+        let fits = match share.class {
+            Class::Range => !share.whole,
+            Class::Item => is_of_one_item(share.verb),
+            Class::File => false,
+        };
+        if !plain || !fits {
             return None;
         }
         let of_passes = (file.pass_units / bytes).saturating_mul(source.left.passes);
@@ -45,7 +64,8 @@ impl Steady {
             random: source.random.clone(),
             left: of_passes.min(source.left.operations).min(source.left.bytes.div_ceil(bytes)),
             base: file.base,
-            bytes,
+            step: bytes,
+            bytes: if share.class == Class::Range { bytes } else { 0 },
             verb: share.verb,
             label: share.label,
             file: file.handle,
@@ -64,8 +84,27 @@ impl Steady {
             return Next::Done;
         }
         self.left -= 1;
-        io.offset = self.base + self.walk.next(&mut self.random, self.bytes);
+        io.offset = self.base + self.walk.next(&mut self.random, self.step);
         Next::Io
+    }
+
+    /// The next operations' places, at equal distances: the first, the distance, and how many, at most `most`; 0: there
+    /// is nothing more. What is not used of them is [given back](Steady::give_back).
+    #[inline(never)]
+    pub fn run(&mut self, most: u64) -> (u64, u64, u64) {
+        let most = most.min(self.left);
+        if most == 0 {
+            return (0, 0, 0);
+        }
+        let (place, distance, count) = self.walk.run(&mut self.random, self.step, most);
+        self.left -= count;
+        (self.base + place, distance, count)
+    }
+
+    /// So many of the last run were not used; the first of them would have been at this place.
+    pub fn give_back(&mut self, count: u64, place: u64) {
+        self.left += count;
+        self.walk.resume(place - self.base);
     }
 
     /// Operations left; what this one's content is told apart by.
