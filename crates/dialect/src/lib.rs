@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod dash;
+pub mod date;
 pub mod dd;
 pub mod fio;
 pub mod hdparm;

@@ -255,7 +255,7 @@ fn run_phase(
 fn watched(plan: &Plan, phase: &Phase) -> Vec<Watched> {
     let mut all: Vec<Watched> = Vec::new();
     for job in &phase.jobs {
-        let asker = Asker { job: &job.name, worker: 0, repetition: phase.repetition };
+        let asker = Asker::first(&job.name, phase.repetition);
         for target in job.targets.iter().map(|index| &plan.targets[*index]) {
             let path = target.path().map(|path| open::resolve(path, asker));
             if let Some(path) = path.filter(|path| witness::is_storage(path)) {

@@ -8,9 +8,15 @@ use iodyno_model::Verb;
 use super::super::Next;
 use super::super::distribution::Sizes;
 use super::super::random::Random;
-use super::super::walk::{Rare, Walk};
+use super::super::walk::Walk;
 use super::{Class, PatternSource};
 use crate::io::Io;
+
+/// Whether a verb on an item needs nothing but the item.
+fn has_no_argument(verb: Verb) -> bool {
+    let on_one = matches!(verb, Verb::Create | Verb::Open | Verb::Stat | Verb::Lstat | Verb::Unlink);
+    on_one || matches!(verb, Verb::Mkdir | Verb::Rmdir | Verb::Mknod | Verb::Access | Verb::Readdir)
+}
 
 /// Draws without choices.
 #[derive(Clone, Debug)]
@@ -19,21 +25,13 @@ pub struct Steady {
     random: Random,
     left: u64,
     base: u64,
-    /// What a step of the walk and a pass are counted in: bytes of an operation, or items.
+    /// Bytes, or items, that a place is long.
     step: u64,
-    /// Bytes an operation moves.
     bytes: u64,
+    flags: u8,
     verb: Verb,
     label: u16,
     file: u32,
-}
-
-/// Whether a verb needs no more than the index of an item.
-fn is_of_one_item(verb: Verb) -> bool {
-    matches!(
-        verb,
-        Verb::Create | Verb::Open | Verb::Stat | Verb::Lstat | Verb::Unlink | Verb::Mkdir | Verb::Rmdir
-    )
 }
 
 impl Steady {
@@ -42,30 +40,31 @@ impl Steady {
         let ([share], [file], true) = (&source.shares[..], &source.files[..], source.every.is_empty()) else {
             return None;
         };
-        let Sizes::Fixed(bytes) = share.sizes else { return None };
+        let Sizes::Fixed(step) = share.sizes else { return None };
         if file.joint.is_some() || share.sizes_random.is_some() {
             return None;
         }
-        let plain = match &file.walks[0] {
-            Walk::Line(_) | Walk::Once(_) | Walk::Uniform { .. } => true,
-            Walk::Rare(rare) => matches!(**rare, Rare::Segmented(_)),
-        };
-        let fits = match share.class {
+        let served = match share.class {
             Class::Range => !share.whole,
-            Class::Item => is_of_one_item(share.verb),
+            Class::Item => has_no_argument(share.verb),
             Class::File => false,
         };
-        if !plain || !fits {
+        if !file.walks[0].is_plain() || !served {
             return None;
         }
-        let of_passes = (file.pass_units / bytes).saturating_mul(source.left.passes);
+        let of_passes = (file.pass_units / step).saturating_mul(source.left.passes);
+        let of_bytes = match share.class {
+            Class::Range => source.left.bytes.div_ceil(step),
+            _ => u64::MAX,
+        };
         Some(Steady {
             walk: file.walks[0].clone(),
             random: source.random.clone(),
-            left: of_passes.min(source.left.operations).min(source.left.bytes.div_ceil(bytes)),
+            left: of_passes.min(source.left.operations).min(of_bytes),
             base: file.base,
-            step: bytes,
-            bytes: if share.class == Class::Range { bytes } else { 0 },
+            step,
+            bytes: if share.class == Class::Item { share.item_bytes } else { step },
+            flags: share.item_flags,
             verb: share.verb,
             label: share.label,
             file: file.handle,
@@ -74,7 +73,14 @@ impl Steady {
 
     /// What all its operations have in common.
     pub fn template(&self) -> Io {
-        Io { verb: self.verb, label: self.label, file: self.file, bytes: self.bytes, ..Io::default() }
+        Io {
+            verb: self.verb,
+            flags: self.flags,
+            label: self.label,
+            file: self.file,
+            bytes: self.bytes,
+            ..Io::default()
+        }
     }
 
     /// Draws the next operation into a copy of the template.
