@@ -39,9 +39,11 @@ impl Default for Options {
     }
 }
 
+mod meetings;
 mod stage;
 mod telling;
 
+use meetings::Meetings;
 pub(crate) use stage::Stage;
 use telling::Telling;
 
@@ -149,10 +151,11 @@ pub(crate) fn worker_failure(who: &str, text: &str) -> Diagnostic {
     if hint.is_empty() { diagnostic } else { diagnostic.hint(hint) }
 }
 
-/// Who ends workers before their own limits do.
-struct Watchers {
+/// Who ends workers before their own limits do, and who brings them together with those of other ranks.
+struct Watchers<'a> {
     exits: Exits,
     steadiness: Steadiness,
+    meetings: Meetings<'a>,
 }
 
 /// Starts the workers of a phase; one that cannot be started ends alone, where each does.
@@ -232,8 +235,11 @@ fn run_phase(
         coordinates: phase.coordinates.clone(),
     });
     let mut telling = Telling::new(&stage, watch);
-    let mut watchers =
-        Watchers { exits: Exits::new(&stage), steadiness: Steadiness::new(&stage, stage.gate.started()) };
+    let mut watchers = Watchers {
+        exits: Exits::new(&stage),
+        steadiness: Steadiness::new(&stage, stage.gate.started()),
+        meetings: Meetings::new(world, phase),
+    };
     let all_over = watch_over(&stage, &mut crew, &mut watchers, options, &mut telling, emit);
     let end = clock::now();
     let sightings = telling.sightings();
@@ -298,7 +304,7 @@ fn note_deaths(stage: &Stage, crew: &mut Crew) {
         let head = stage.sheets.sheet(number as usize);
         if head.head.over.swap(1, Relaxed) == 0 {
             head.fail(&how);
-            stage.gate.leave(stage.seats[number as usize].0);
+            stage.gate.leave(stage.seats[number as usize].0, number);
         }
     }
 }
@@ -310,7 +316,7 @@ const NUDGE_AFTER_NS: u64 = 200_000_000;
 fn watch_over(
     stage: &Stage,
     crew: &mut Crew,
-    watchers: &mut Watchers,
+    watchers: &mut Watchers<'_>,
     options: &Options,
     telling: &mut Telling<'_>,
     emit: Emit<'_>,
@@ -333,7 +339,8 @@ fn watch_over(
             clock::sleep_until(until, slice_ns);
             continue;
         }
-        if over >= everybody {
+        watchers.meetings.look(&stage.gate);
+        if over >= everybody && watchers.meetings.are_over() {
             return true;
         }
         match signal::interruptions().0 {
@@ -354,6 +361,7 @@ fn watch_over(
         }
         telling.tell(options, now, emit);
         let soon = watchers.steadiness.next().map_or(slice_ns, |next| next.saturating_sub(now));
+        let soon = soon.min(watchers.meetings.patience_ns());
         stage.gate.wait_for_end(over, slice_ns.min(soon.max(1)));
     }
 }

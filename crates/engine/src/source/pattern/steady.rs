@@ -18,6 +18,8 @@ pub struct Steady {
     walk: Walk,
     random: Random,
     left: u64,
+    /// Operations of a pass; 0: something else than the last of them ends it.
+    pass: u64,
     base: u64,
     bytes: u64,
     verb: Verb,
@@ -38,11 +40,14 @@ impl Steady {
         if !file.walks[0].is_plain() || share.class != Class::Range || share.whole {
             return None;
         }
-        let of_passes = (file.pass_units / bytes).saturating_mul(source.left.passes);
+        let pass = file.pass_units / bytes;
+        let of_passes = pass.saturating_mul(source.left.passes);
+        let left = of_passes.min(source.left.operations).min(source.left.bytes.div_ceil(bytes));
         Some(Steady {
             walk: file.walks[0].clone(),
             random: source.random.clone(),
-            left: of_passes.min(source.left.operations).min(source.left.bytes.div_ceil(bytes)),
+            left,
+            pass: if left == of_passes && source.left.passes != u64::MAX { pass } else { 0 },
             base: file.base,
             bytes,
             verb: share.verb,
@@ -73,8 +78,16 @@ impl Steady {
         self.left
     }
 
-    /// Nothing more is to be drawn.
-    pub fn end(&mut self) {
-        self.left = 0;
+    /// Sets how many operations are left; as many were before.
+    pub fn set_left(&mut self, left: u64) -> u64 {
+        std::mem::replace(&mut self.left, left)
+    }
+
+    /// It has come to its end: whether it begins again, and with how many operations.
+    pub fn repeat(&mut self) -> u64 {
+        if self.left == 0 {
+            self.left = self.pass;
+        }
+        self.left
     }
 }
