@@ -43,6 +43,7 @@ mod agree;
 mod company;
 mod gather;
 mod line;
+mod meetings;
 mod post;
 mod ranks;
 mod ready;
@@ -51,6 +52,7 @@ mod telling;
 
 use agree::{Trouble, agreed, highest, patience};
 use gather::Outcome;
+use meetings::Meetings;
 use post::{Last, Post, pack, unpack};
 use ranks::Ranks;
 use telling::Telling;
@@ -305,10 +307,11 @@ pub(crate) fn worker_failure(who: &str, text: &str) -> Diagnostic {
     if hint.is_empty() { diagnostic } else { diagnostic.hint(hint) }
 }
 
-/// Who ends workers before their own limits do.
-struct Watchers {
+/// Who ends workers before their own limits do, and who brings them together with those of other ranks.
+struct Watchers<'a> {
     exits: Exits,
     steadiness: Steadiness,
+    meetings: Meetings<'a>,
 }
 
 /// Starts the workers of a phase; one that cannot be started ends alone, where each does.
@@ -370,8 +373,11 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
         coordinates: phase.coordinates.clone(),
     });
     let mut telling = Telling::new(&stage, watch);
-    let mut watchers =
-        Watchers { exits: Exits::new(&stage), steadiness: Steadiness::new(&stage, stage.gate.started()) };
+    let mut watchers = Watchers {
+        exits: Exits::new(&stage),
+        steadiness: Steadiness::new(&stage, stage.gate.started()),
+        meetings: Meetings::new(world, phase),
+    };
     let all_over = watch_over(&stage, &mut crew, &mut watchers, &mut ranks, options, &mut telling, emit);
     let end = clock::now();
     let seen = watches.then(|| Seen { kernel: gather::kernel(), sightings: telling.sightings() });
@@ -446,7 +452,7 @@ fn note_deaths(stage: &Stage, crew: &mut Crew) {
         let head = stage.sheets.sheet(number as usize);
         if head.head.over.swap(1, Relaxed) == 0 {
             head.fail(&how);
-            stage.gate.leave(stage.seats[number as usize].0);
+            stage.gate.leave(stage.seats[number as usize].0, number);
         }
     }
 }
@@ -458,7 +464,7 @@ const NUDGE_AFTER_NS: u64 = 200_000_000;
 fn watch_over(
     stage: &Stage,
     crew: &mut Crew,
-    watchers: &mut Watchers,
+    watchers: &mut Watchers<'_>,
     ranks: &mut Ranks<'_>,
     options: &Options,
     telling: &mut Telling<'_>,
@@ -472,8 +478,9 @@ fn watch_over(
         let now = clock::now();
         note_deaths(stage, crew);
         ranks.look(stage, now, emit);
+        watchers.meetings.look(&stage.gate);
         let here = if stage.phase().jobs.is_empty() { has_watched(stage, now) } else { over >= everybody };
-        if here && ranks.are_in() {
+        if here && watchers.meetings.are_over() && ranks.are_in() {
             return true;
         }
         match signal::interruptions() {
@@ -510,6 +517,7 @@ fn watch_over(
             continue;
         }
         let soon = watchers.steadiness.next().map_or(slice_ns, |next| next.saturating_sub(now));
+        let soon = soon.min(watchers.meetings.patience_ns());
         stage.gate.wait_for_end(over, slice_ns.min(soon.max(1)));
     }
 }

@@ -228,6 +228,11 @@ impl Stage {
                 *target = targets.get(*target as usize).map_or(0, |target| *target as u32);
             }
             record.operations = work(&tally);
+            match (&mut jobs[*index].worn, sheet.worn(start)) {
+                (Some(all), Some(one)) => all.merge(&one),
+                (all @ None, one) => *all = one,
+                _ => {}
+            }
             record.tally = phase.jobs[*index].measure.each.then(|| Box::new(tally));
             jobs[*index].workers.push(record);
         }
