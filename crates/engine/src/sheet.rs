@@ -169,6 +169,8 @@ pub struct Head {
     /// Counted from 1; 0: none was looked for.
     found_depth: AtomicU32,
     found_per_second: AtomicU64,
+    /// Ranges of what was read that are not what was written, and bytes of them.
+    corrupt: [AtomicU64; 2],
     failure: Text<FAILURE_WORDS>,
     complaints: Text<COMPLAINT_WORDS>,
     mismatches: Text<MISMATCH_WORDS>,
@@ -449,6 +451,12 @@ impl Sheet<'_> {
         self.head.complaints.write(&text);
     }
 
+    /// Says how many ranges of what was read are not what was written, and how many bytes.
+    pub fn count_corrupt(&self, (ranges, bytes): (u64, u64)) {
+        self.head.corrupt[0].store(ranges, Relaxed);
+        self.head.corrupt[1].store(bytes, Relaxed);
+    }
+
     /// Writes down the facts of what was wrong with what was read, as many as there is room for.
     pub fn mismatch(&self, mismatches: &[Mismatch]) {
         if !mismatches.is_empty() {
@@ -551,6 +559,8 @@ impl Sheet<'_> {
             found_depth: self.found_depth(),
             complaints: self.head.complaints.read().lines().map(String::from).collect(),
             mismatches: mismatch::decode(&self.head.mismatches.read()),
+            corrupt_ranges: self.head.corrupt[0].load(Relaxed),
+            corrupt_bytes: self.head.corrupt[1].load(Relaxed),
             pid: self.head.pid.load(Relaxed),
             tally: None,
         }

@@ -315,6 +315,7 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
     worker.sheet.complain(&flight.source.complaints());
     worker.sheet.found(flight.source.found_depth());
     worker.sheet.mismatch(flight.source.mismatches());
+    worker.sheet.count_corrupt(flight.source.corrupt());
     closed?;
     flight.source.failure().map_or(Ok(()), |failure| Err(failure.clone()))
 }

@@ -161,6 +161,12 @@ pub struct WorkerRecord {
     /// The same as facts: the first few.
     #[serde(default)]
     pub mismatches: Vec<Mismatch>,
+    /// Ranges of what it read that were not what was written, all of them.
+    #[serde(default)]
+    pub corrupt_ranges: u64,
+    /// Bytes of them.
+    #[serde(default)]
+    pub corrupt_bytes: u64,
     /// The number the kernel knows it by: of its process, or of its thread.
     #[serde(default)]
     pub pid: u32,

@@ -9,8 +9,8 @@ use super::{UNSUPPORTED, close, result, system};
 use crate::io::{DIRECTORY, DURABLE, Files, Io, KEEP, Names, PathBuffer, READ_BACK};
 use crate::memory::errno;
 
-/// How a file is made.
-pub const CREATE_FLAGS: libc::c_int = libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC;
+/// How a file is made: what is written to it may be read back before it is closed.
+pub const CREATE_FLAGS: libc::c_int = libc::O_CREAT | libc::O_EXCL | libc::O_RDWR | libc::O_CLOEXEC;
 /// How a file is opened.
 pub const OPEN_FLAGS: libc::c_int = libc::O_RDONLY | libc::O_CLOEXEC;
 

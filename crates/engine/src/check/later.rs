@@ -3,8 +3,8 @@
 //! Each line leaves this file when it is built. What depends on a worker's own files is refused by its source.
 
 use iodyno_model::{
-    Action, Content, Diagnostic, FileLock, Item, Job, Kind, Origin, Plan, Step, Submit, Target,
-    TargetKind, Verb, Workload,
+    Action, Diagnostic, FileLock, Item, Job, Kind, Origin, Plan, Step, Submit, Target, TargetKind,
+    Verb, Workload,
 };
 
 use crate::{registry, source};
@@ -51,9 +51,6 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     let range = |verb: Verb| verb.moves_data() || matches!(verb.kind(), Kind::Sync | Kind::Trim);
     if job.depth.submit == Submit::Offload && !source::labels(job).iter().all(|(_, verb)| range(*verb)) {
         say("helpers that open or change names", "leave offload out: only data goes through helpers");
-    }
-    if matches!(job.payload.content, Content::Marked(_)) {
-        say("content that names its owner", "use random content");
     }
     if job.limit.together {
         say("a limit over all workers together", "give each worker its part");
@@ -115,7 +112,7 @@ fn refuse(wrong: &mut Vec<Diagnostic>, origin: &Origin, what: &str, hint: &str) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iodyno_model::{Marked, Pattern, Phase, Pick, Verb};
+    use iodyno_model::{Pattern, Phase, Pick, Verb};
 
     #[test]
     fn nothing_is_left_out_in_silence() {
@@ -130,12 +127,11 @@ mod tests {
             wrong
         };
         assert_eq!(with(&|_| {}), []);
-        let changes: [&dyn Fn(&mut Job); 5] = [
+        let changes: [&dyn Fn(&mut Job); 4] = [
             &|job| job.limit.wear_out = true,
             &|job| job.limit.together = true,
             &|job| job.start.open = true,
             &|job| job.finish.barrier = true,
-            &|job| job.payload.content = Content::Marked(Marked::default()),
         ];
         for change in changes {
             let wrong = with(change);

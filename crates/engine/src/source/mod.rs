@@ -305,6 +305,17 @@ impl Source {
         }
     }
 
+    /// How many ranges of what was read are not what was written, and how many bytes.
+    pub fn corrupt(&self) -> (u64, u64) {
+        match &self.work {
+            Work::Guided(guided) => {
+                let findings = guided.content().findings();
+                (findings.count(), findings.bytes())
+            }
+            _ => (0, 0),
+        }
+    }
+
     /// What was found wrong with what was read: a sentence each, the first few.
     pub fn complaints(&self) -> Vec<String> {
         match &self.work {
