@@ -7,6 +7,7 @@ mod dash;
 pub mod dd;
 pub mod fio;
 pub mod hdparm;
+pub mod ior;
 pub mod measure;
 pub mod native;
 pub mod option;
@@ -58,6 +59,10 @@ pub trait Loader {
     /// What `--also` or `IODYNO_ALSO` says under that word; `""` for a word without a value.
     fn also(&self, _word: &str) -> Option<String> {
         None
+    }
+    /// Whether more may be said than the original says: it was not called by its name.
+    fn talks(&self) -> bool {
+        false
     }
     /// Whether standard output and standard error are terminals.
     fn terminals(&self) -> (bool, bool) {
@@ -151,7 +156,7 @@ pub struct Run {
 }
 
 /// An exit status by what happened.
-pub type Status = fn(&Record) -> u8;
+pub type Status = Box<dyn Fn(&Record) -> u8>;
 
 /// A finding, said for one tool.
 pub type Translate = fn(Finding) -> Option<Finding>;
@@ -197,4 +202,5 @@ pub struct Dialect {
 }
 
 /// Every dialect there is.
-pub const DIALECTS: &[Dialect] = &[measure::DIALECT, dd::DIALECT, hdparm::DIALECT, fio::DIALECT];
+pub const DIALECTS: &[Dialect] =
+    &[measure::DIALECT, dd::DIALECT, hdparm::DIALECT, fio::DIALECT, ior::DIALECT];

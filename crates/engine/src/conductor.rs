@@ -92,6 +92,9 @@ pub fn run_in(
         if latest_ns > 0 && clock::monotonic() > began.saturating_add(latest_ns) {
             continue;
         }
+        if plan.phases[index].unless_failed && something_failed(&record) {
+            continue;
+        }
         match run_phase(world, &plan, index, options, &record, &mut made, emit) {
             Ok((phase, ends_run)) => {
                 emit(&Event::PhaseEnded(Box::new(phase.clone())));
@@ -126,6 +129,12 @@ pub fn run_in(
 fn fail(record: &mut Record, wrong: Vec<Diagnostic>, emit: Emit<'_>) {
     wrong.iter().for_each(|wrong| emit(&Event::Message(wrong.clone())));
     record.errors.extend(wrong);
+}
+
+/// Whether an operation of a phase failed.
+fn something_failed(record: &Record) -> bool {
+    let jobs = record.phases.iter().flat_map(|phase| &phase.jobs);
+    !record.errors.is_empty() || jobs.into_iter().any(|job| job.tally.failed() > 0)
 }
 
 /// The first worker that broke off, and why.

@@ -7,7 +7,7 @@
 use iodyno_dialect::{ReportFile, Run};
 use iodyno_model::{Diagnostic, Origin};
 
-const WORDS: &str = "the words are destroy=DEVICE, json=FILE, csv=FILE, data=fio, live and witness=off, with commas between them";
+const WORDS: &str = "the words are destroy=DEVICE, json=FILE, csv=FILE, data=fio, text=3, bugs=TOOL, threads=N, phases=NAMES, engine=NAME, depth=N, percentiles, live and witness=off, with commas between them";
 
 /// What was asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -58,8 +58,11 @@ impl Also {
             Some(("json", path)) => self.files.push(("json", path.into())),
             Some(("csv", path)) => self.files.push(("csv", path.into())),
             Some(("witness", "off")) => self.unwatched = true,
+            Some((name @ ("text" | "bugs" | "threads" | "phases" | "engine" | "depth"), value)) => {
+                self.wishes.push((name.into(), value.into()));
+            }
             Some(("data", "fio")) => self.wishes.push(("data".into(), "fio".into())),
-            None if word == "live" => self.wishes.push(("live".into(), String::new())),
+            None if matches!(word, "live" | "percentiles") => self.wishes.push((word.into(), String::new())),
             _ => return Err(refused(place, &format!("`{word}` is no word of it"))),
         }
         Ok(())

@@ -66,7 +66,8 @@ fn dialect_answer(dialect: &Dialect, arguments: &[String], voice: Voice) -> u8 {
     }
     let screen = also.wishes.iter().any(|(word, _)| word == "live");
     let voice = Voice { watched: !also.unwatched, screen, ..voice };
-    let mut machinery = Machinery { also: also.wishes.clone(), ..Machinery::default() };
+    let mut machinery =
+        Machinery { also: also.wishes.clone(), talks: !voice.original, ..Machinery::default() };
     match (dialect.lower)(&arguments, &mut machinery) {
         // A drop-in's refusal is the original's text, word for word.
         Err(wrong) => {

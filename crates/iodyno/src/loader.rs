@@ -14,12 +14,14 @@ pub struct Machinery {
     pub colour: bool,
     /// Words of ours beside an original's command line, with their values.
     pub also: Vec<(String, String)>,
+    /// Whether more may be said than an original says.
+    pub talks: bool,
 }
 
 impl Default for Machinery {
     fn default() -> Self {
         let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        Machinery { colour, also: Vec::new() }
+        Machinery { colour, also: Vec::new(), talks: false }
     }
 }
 
@@ -80,6 +82,10 @@ impl Loader for Machinery {
 
     fn also(&self, word: &str) -> Option<String> {
         self.also.iter().rev().find(|(name, _)| name == word).map(|(_, value)| value.clone())
+    }
+
+    fn talks(&self) -> bool {
+        self.talks
     }
 
     fn terminals(&self) -> (bool, bool) {

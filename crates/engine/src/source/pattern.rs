@@ -11,6 +11,7 @@ use super::distribution::{Distribution, Sizes};
 use super::random::{GOLDEN, Random, mix};
 use super::walk::{AT_POSITION, Deal, END, Ground, Walk, failure, shares};
 use super::{Brief, Next, segments};
+use crate::clock::{self, Tick};
 use crate::failure::Failure;
 use crate::io::{DURABLE, Io, READ_BACK};
 
@@ -47,6 +48,8 @@ pub struct PatternSource {
     progressed: bool,
     random: Random,
     left: Left,
+    /// Until when passes begin again, whatever is left of them; 0: they do not.
+    again_until: Tick,
     pass: u64,
     /// Reads of a stream end it when they bring nothing.
     pub ends_on_nothing: bool,
@@ -219,6 +222,10 @@ impl PatternSource {
         let source = PatternSource {
             run: pattern.mix.run.max(1),
             run_left: 0,
+            again_until: match brief.job.limit.time_least_ns {
+                0 => 0,
+                time_ns => clock::now().saturating_add(time_ns),
+            },
             share: 0,
             unfinished: files.len(),
             order: order(&pattern.files, files.len(), seed)?,
@@ -355,7 +362,7 @@ impl PatternSource {
 
     /// Whether no operation of the mix comes any more.
     fn is_last(&self) -> bool {
-        let passes = self.unfinished == 0 && self.left.passes == 1;
+        let passes = self.unfinished == 0 && self.left.passes == 1 && self.again_until == 0;
         self.left.operations == 0 || self.left.bytes == 0 || passes
     }
 
@@ -512,7 +519,10 @@ impl PatternSource {
     #[cold]
     fn next_pass(&mut self) -> bool {
         self.pass += 1;
-        self.left.passes -= u64::from(self.left.passes != u64::MAX);
+        if self.again_until > 0 && clock::now() >= self.again_until {
+            self.again_until = 0;
+        }
+        self.left.passes -= u64::from(self.left.passes != u64::MAX && self.again_until == 0);
         if self.left.passes == 0 {
             self.left.operations = 0;
             return false;

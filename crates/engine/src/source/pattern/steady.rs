@@ -41,7 +41,7 @@ impl Steady {
             return None;
         };
         let Sizes::Fixed(step) = share.sizes else { return None };
-        if file.joint.is_some() || share.sizes_random.is_some() {
+        if source.again_until > 0 || file.joint.is_some() || share.sizes_random.is_some() {
             return None;
         }
         let served = match share.class {
