@@ -48,8 +48,10 @@ pub struct Worker<'a> {
     pub depth: u32,
     /// Its number within the phase.
     pub number: u32,
-    /// Its number within its job.
+    /// Its number within its job, counted over all ranks.
     pub seat: u32,
+    /// Workers of its job on all ranks together.
+    pub seats: u32,
     /// The plan's seed.
     pub seed: u64,
     /// The job it waits for, by index in the phase.
@@ -71,6 +73,7 @@ impl Worker<'_> {
             seed: self.seed,
             worker: self.number,
             seat: self.seat,
+            seats: self.seats,
         }
     }
 
@@ -312,9 +315,11 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
         let read = Io { file: late.file, offset: late.offset, bytes: late.bytes, ..Io::default() };
         flight.fail(&read, late.code);
     }
+    worker.sheet.tell_facts(&engine.facts());
     worker.sheet.complain(&flight.source.complaints());
     worker.sheet.found(flight.source.found_depth());
     worker.sheet.mismatch(flight.source.mismatches());
+    worker.sheet.count_corrupt(flight.source.corrupt());
     closed?;
     flight.source.failure().map_or(Ok(()), |failure| Err(failure.clone()))
 }

@@ -21,6 +21,7 @@ use crate::warm::warm;
 use crate::worker::Worker;
 use crate::world::World;
 use crate::world::part::Part;
+use crate::world::place::Owners;
 use crate::{hooks, placement, witness};
 
 /// Everything the workers of a phase share.
@@ -33,6 +34,8 @@ pub(crate) struct Stage {
     pub(crate) seats: Vec<(usize, u32)>,
     /// This rank's part of each job.
     pub(super) parts: Vec<Part>,
+    /// Whose data the workers of each job work on.
+    owners: Vec<Owners>,
     /// This rank.
     pub(super) rank: u32,
     /// Targets that could not be made ready, where each worker stands alone.
@@ -78,9 +81,10 @@ impl Stage {
             phase: index,
             gate: Gate::new(&workers).map_err(|errno| Failure::call("mmap", errno))?,
             sheets: Sheets::new(seats.len(), lines, parted).map_err(|errno| Failure::call("mmap", errno))?,
-            journals: journaled.then(|| Journals::new(seats.len(), journal_limit())).transpose()?,
+            journals: journaled.then(|| Journals::new(seats.len(), journal_limit(world))).transpose()?,
             seats,
             parts,
+            owners: phase.jobs.iter().map(|job| world.owners(plan, phase, job)).collect(),
             rank: world.rank(),
             unready,
             labels,
@@ -100,10 +104,17 @@ impl Stage {
         self.parts[job].first + place
     }
 
+    /// Tells this rank's workers of a set of jobs to stop.
+    pub(super) fn stop_set(&self, set: u32) {
+        let seats = self.seats.iter().enumerate().filter(|(_, (job, _))| self.phase().jobs[*job].set == set);
+        seats.for_each(|(number, _)| self.gate.stop_one(number as u32));
+    }
+
     /// Who asks for names, for a worker of this rank.
     pub(super) fn asker(&self, job: usize, place: u32) -> Asker<'_> {
         let (name, repetition) = (&self.phase().jobs[job].name, self.phase().repetition);
-        Asker { job: name, worker: self.number(job, place), repetition }
+        let owner = self.owners[job].of(self.number(job, place));
+        Asker { job: name, owner, all: self.parts[job].all, repetition }
     }
 
     /// What a worker does on its seat, whatever happens to it.
@@ -161,7 +172,6 @@ impl Stage {
             return Err(unready.failure.clone());
         }
         let (job, entry) = (&self.phase().jobs[index], self.entries[index]);
-        let worker = self.number(index, place);
         placement::apply(&job.placement, job.kind, place)?;
         let _ballast = Ballast::new(job.buffers.locked_bytes)?;
         let asker = self.asker(index, place);
@@ -183,7 +193,8 @@ impl Stage {
         let goal = self.goals[index];
         let make = |files: &_, start| {
             let (plan, memory, shared) = (&self.plan, &memory, Some(&self.shared));
-            Source::new(&Brief { plan, job, worker, files, memory, depth, start, goal, shared })
+            let worker = asker.owner.worker;
+            Source::new(&Brief { plan, job, worker, asker, files, memory, depth, start, goal, shared })
         };
         let after = job.start.after_job.as_ref();
         let after = after.and_then(|name| self.phase().jobs.iter().position(|job| job.name == *name));
@@ -200,7 +211,8 @@ impl Stage {
             memory: &memory,
             depth,
             number,
-            seat: worker,
+            seat: self.number(index, place),
+            seats: self.parts[index].all,
             seed: self.plan.seed,
             after,
             source: &make,

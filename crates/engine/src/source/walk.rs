@@ -226,8 +226,21 @@ pub struct Segments {
     stride: u64,
     last_start: u64,
     shuffle: Option<Permutation>,
+    /// The first place of the shuffle that is this worker's.
+    first: u64,
     seed: u64,
     count: u64,
+}
+
+/// One worker's part of segments whose transfers are shuffled and dealt to all workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deal {
+    /// Its first in the shuffled order.
+    pub first: u64,
+    /// Transfers of a segment, of all workers together.
+    pub all: u64,
+    /// The seed that all of them shuffle by.
+    pub seed: u64,
 }
 
 /// An offset that stands for the file's own position.
@@ -264,6 +277,27 @@ impl Walk {
             Pick::Uniform => Walk::Uniform { places: ground.offsets(), align: ground.align },
             other => Walk::Rare(Box::new(Rare::new(other, coverage, ground, seed)?)),
         })
+    }
+
+    /// A walk over a worker's part of segments whose transfers are dealt to all workers.
+    ///
+    /// # Errors
+    /// A pick without segments, or segments without room.
+    pub fn dealt(pick: &Pick, ground: Ground, deal: Deal) -> Result<Self, Failure> {
+        let Pick::Segmented { block_bytes, count, stride_bytes, .. } = *pick else {
+            return Err(Failure::new("only the transfers of segments can be dealt"));
+        };
+        let mut segments = Segments::new((block_bytes, count), stride_bytes, true, ground, deal.seed)?;
+        segments.deal(deal);
+        Ok(Walk::Rare(Box::new(Rare::Segmented(segments))))
+    }
+
+    /// Whether it needs nothing but to be asked: it has no end of its own, and every place leaves room.
+    pub fn is_plain(&self) -> bool {
+        match self {
+            Walk::Line(_) | Walk::Once(_) | Walk::Uniform { .. } => true,
+            Walk::Rare(rare) => matches!(**rare, Rare::Segmented(_)),
+        }
     }
 
     /// The next offset, for an operation that would like to move so many bytes.
@@ -601,6 +635,7 @@ impl Segments {
             stride,
             last_start,
             shuffle: None,
+            first: 0,
             seed,
             count: 0,
         };
@@ -610,6 +645,11 @@ impl Segments {
         Ok(segments)
     }
 
+    /// From now on only a part of the segment's transfers.
+    fn deal(&mut self, deal: Deal) {
+        (self.first, self.shuffle) = (deal.first, Some(Permutation::new(deal.all, deal.seed)));
+    }
+
     fn next(&mut self) -> u64 {
         if self.within == self.places {
             self.within = 0;
@@ -617,10 +657,10 @@ impl Segments {
             self.start =
                 if self.start + self.stride > self.last_start { 0 } else { self.start + self.stride };
             if let Some(shuffle) = &mut self.shuffle {
-                *shuffle = Permutation::new(self.places, mix(self.seed ^ mix(self.count)));
+                *shuffle = Permutation::new(shuffle.len(), mix(self.seed ^ mix(self.count)));
             }
         }
-        let place = self.shuffle.as_ref().map_or(self.within, |shuffle| shuffle.at(self.within));
+        let place = self.shuffle.as_ref().map_or(self.within, |shuffle| shuffle.at(self.first + self.within));
         self.within += 1;
         self.start + place * self.pitch
     }

@@ -4,15 +4,17 @@
 //! are joined by the MPI of the site. Only the conductor's thread calls in here, and whatever waits does so with little
 //! CPU time, since on a crowded machine it would take it from the workers of other ranks.
 
-use iodyno_model::{Job, WorldFacts};
+use iodyno_model::{Job, Phase, Plan, WorldFacts};
 
 use crate::clock::Tick;
 use crate::failure::Failure;
 use part::Part;
+use place::Owners;
 
 pub mod crew;
 pub(crate) mod mpi;
 pub mod part;
+pub mod place;
 pub mod processes;
 pub mod threads;
 
@@ -21,6 +23,8 @@ pub struct World {
     facts: WorldFacts,
     rank: u32,
     link: Link,
+    /// Whether the ranks no longer come together.
+    is_broken: bool,
 }
 
 /// What joins the ranks.
@@ -73,7 +77,12 @@ enum Reducing {
 impl World {
     /// One rank.
     pub fn alone() -> Self {
-        World { facts: WorldFacts::alone(&crate::witness::machine().host), rank: 0, link: Link::Alone }
+        World {
+            facts: WorldFacts::alone(&crate::witness::machine().host),
+            rank: 0,
+            link: Link::Alone,
+            is_broken: false,
+        }
     }
 
     /// The world that the launcher's variables speak of; one rank where there are none.
@@ -82,7 +91,9 @@ impl World {
     /// No library that fits the launcher, or another number of ranks than it said.
     pub fn find() -> Result<Self, Failure> {
         Ok(match mpi::find()? {
-            Some((mpi, facts, rank)) => World { facts, rank, link: Link::Mpi(Box::new(mpi)) },
+            Some((mpi, facts, rank)) => {
+                World { facts, rank, link: Link::Mpi(Box::new(mpi)), is_broken: false }
+            }
             None => World::alone(),
         })
     }
@@ -107,6 +118,17 @@ impl World {
         self.size() == 1
     }
 
+    /// Notes that ranks are gone, and that the others will not come together any more.
+    pub fn lose(&mut self, ranks: &[u32]) {
+        self.facts.lost.extend(ranks);
+        self.is_broken = true;
+    }
+
+    /// Whether the ranks no longer come together: then there is nothing left but to [abort](World::abort).
+    pub fn is_broken(&self) -> bool {
+        self.is_broken
+    }
+
     /// What is known of the ranks; the same everywhere.
     pub fn facts(&self) -> &WorldFacts {
         &self.facts
@@ -121,6 +143,11 @@ impl World {
     /// This rank's workers of a job.
     pub fn part(&self, job: &Job) -> Part {
         part::part(job.ranks, job.workers, self.rank, self.size())
+    }
+
+    /// Whose data each worker of a job works on.
+    pub fn owners(&self, plan: &Plan, phase: &Phase, job: &Job) -> Owners {
+        Owners::new(&self.facts, plan, phase, job, self.part(job).all)
     }
 
     /// Waits until every rank is here.

@@ -248,6 +248,9 @@ fn until(job: &Job) -> Vec<String> {
 
 fn after_time(limit: &Limit) -> Vec<String> {
     let mut lines = Vec::new();
+    if limit.time_least_ns > 0 {
+        lines.push(format!("passes begin again until {} have passed", time(limit.time_least_ns)));
+    }
     if limit.wear_out {
         lines.push("then the slower ones go on until they did as much as the fastest".into());
     }
