@@ -502,6 +502,7 @@ fn watch_over(
         } else if stage.gate.stopped_any() && nudge_at == clock::NEVER {
             nudge_at = now + NUDGE_AFTER_NS;
         }
+        stage.gate.beat();
         telling.tell(options, now, ranks, emit);
         if here {
             wait_ns = ranks::longer(wait_ns);

@@ -99,8 +99,9 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], vo
     }
     let screen = also.wishes.iter().any(|(word, _)| word == "live");
     let voice = Voice { watched: !also.unwatched, screen, ..voice };
-    let mut machinery =
-        Machinery { also: also.wishes.clone(), talks: !voice.original, ..Machinery::new(world) };
+    let mut machinery = Machinery::new(world);
+    machinery.also.clone_from(&also.wishes);
+    machinery.talks = !voice.original;
     let elsewhere = match also.elsewhere(&mut machinery) {
         Ok(elsewhere) => elsewhere,
         Err(wrong) => {

@@ -38,6 +38,7 @@ fn measure(measure: &Measure) -> Option<String> {
     say(measure.submission, "submission and completion apart".into());
     say(measure.batches, "batch sizes".into());
     say(measure.each, "each worker".into());
+    say(measure.sample_ns > 0, format!("about one latency in {}", time(measure.sample_ns)));
     say(measure.row_ns > 0, format!("rows of {}", time(measure.row_ns)));
     if let Some(journal) = &measure.journal {
         say(journal.completions, "every completion".into());
