@@ -89,7 +89,9 @@ impl World {
     /// No library that fits the launcher, or another number of ranks than it said.
     pub fn find() -> Result<Self, Failure> {
         Ok(match mpi::find()? {
-            Some((mpi, facts, rank)) => World { facts, rank, link: Link::Mpi(Box::new(mpi)) },
+            Some((mpi, facts, rank)) => {
+                World { facts, rank, link: Link::Mpi(Box::new(mpi)), is_broken: false }
+            }
             None => World::alone(),
         })
     }
