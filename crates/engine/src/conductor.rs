@@ -524,8 +524,7 @@ fn watch_over(
 
 /// How long the conductor sleeps at most while workers run, ns.
 fn slice_ns(options: &Options, ranks: &Ranks<'_>) -> u64 {
-    let mail_ns = if ranks.is_alone() { 0 } else { ranks::LOOK_NS };
-    let wishes = [options.live_ns, options.interim_ns, mail_ns, 200_000_000];
+    let wishes = [options.live_ns, options.interim_ns, ranks.look_ns(), 200_000_000];
     wishes.into_iter().filter(|ns| *ns > 0).min().unwrap_or(200_000_000)
 }
 
