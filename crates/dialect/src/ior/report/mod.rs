@@ -18,7 +18,7 @@ mod text;
 mod text3;
 mod trouble;
 
-use std::io::{self, Write};
+use std::io;
 
 use iodyno_model::{Event, Level, Machine, PhaseRecord, Plan, Record, Started, TargetFacts};
 use iodyno_report::{Output, Reporter};
