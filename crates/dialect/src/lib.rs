@@ -8,6 +8,7 @@ pub mod dd;
 pub mod fio;
 pub mod hdparm;
 pub mod ior;
+pub mod mdtest;
 pub mod measure;
 pub mod native;
 pub mod option;
@@ -203,4 +204,4 @@ pub struct Dialect {
 
 /// Every dialect there is.
 pub const DIALECTS: &[Dialect] =
-    &[measure::DIALECT, dd::DIALECT, hdparm::DIALECT, fio::DIALECT, ior::DIALECT];
+    &[measure::DIALECT, dd::DIALECT, hdparm::DIALECT, fio::DIALECT, ior::DIALECT, mdtest::DIALECT];

@@ -3,8 +3,8 @@
 //! Each line leaves this file when it is built. What depends on a worker's own files is refused by its source.
 
 use iodyno_model::{
-    Action, Diagnostic, FileLock, Item, Job, Kind, Origin, Plan, Step, Submit, Target, TargetKind,
-    Verb, Workload,
+    Action, Diagnostic, FileLock, Item, Job, Kind, Origin, Plan, Step, Submit, Target, TargetKind, Verb,
+    Workload,
 };
 
 use crate::{registry, source};

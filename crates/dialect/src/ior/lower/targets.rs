@@ -65,7 +65,9 @@ pub fn target(test: &Test, usage: Use) -> Target {
 
 /// Whether it is a device rather than a file; devices are never removed.
 pub fn is_device(test: &Test) -> bool {
-    test.file.starts_with("/dev/") && !test.file.starts_with("/dev/shm/") && names::template(test) == test.file
+    test.file.starts_with("/dev/")
+        && !test.file.starts_with("/dev/shm/")
+        && names::template(test) == test.file
 }
 
 fn direct(test: &Test) -> Direct {
