@@ -4,9 +4,11 @@
 #![forbid(unsafe_code)]
 
 mod dash;
+pub mod date;
 pub mod dd;
 pub mod fio;
 pub mod hdparm;
+pub mod hosts;
 pub mod ior;
 pub mod mdtest;
 pub mod measure;
@@ -115,6 +117,8 @@ pub enum Request {
         /// The exit status.
         status: i32,
     },
+    /// Run the same command on other hosts.
+    Hosts(hosts::Elsewhere),
     /// Nothing is run: what is wrong, in the tool's own words rather than as diagnostics.
     Refuse {
         /// For standard error.
@@ -179,9 +183,10 @@ pub fn advised(finding: Finding, advice: &[(u8, &str)]) -> Option<Finding> {
 
 /// A file that a run writes its results to.
 pub struct ReportFile {
-    /// Its path; it must not exist, unless the user asked for it by this very option before.
+    /// Its path; it must not exist, unless the user asked for it by this very option before. `-`: the report's own
+    /// place, of a table of the ranks.
     pub path: String,
-    /// `json` or `csv`.
+    /// `json` or `csv`; or `ranks`, a table that follows the report (`-`) or is talk (any other path).
     pub format: String,
 }
 

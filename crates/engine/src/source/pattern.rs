@@ -11,7 +11,6 @@ use super::distribution::{Distribution, Sizes};
 use super::random::{GOLDEN, Random, mix};
 use super::walk::{AT_POSITION, Deal, END, Ground, Walk, failure, shares};
 use super::{Brief, Next, segments};
-use crate::clock::{self, Tick};
 use crate::failure::Failure;
 use crate::io::{DURABLE, Io, READ_BACK};
 
@@ -48,8 +47,6 @@ pub struct PatternSource {
     progressed: bool,
     random: Random,
     left: Left,
-    /// Until when passes begin again, whatever is left of them; 0: they do not.
-    again_until: Tick,
     pass: u64,
     /// Reads of a stream end it when they bring nothing.
     pub ends_on_nothing: bool,
@@ -222,10 +219,6 @@ impl PatternSource {
         let source = PatternSource {
             run: pattern.mix.run.max(1),
             run_left: 0,
-            again_until: match brief.job.limit.time_least_ns {
-                0 => 0,
-                time_ns => clock::now().saturating_add(time_ns),
-            },
             share: 0,
             unfinished: files.len(),
             order: order(&pattern.files, files.len(), seed)?,
@@ -261,7 +254,7 @@ impl PatternSource {
                 return Err(Failure::new(message).hint("whole files as one operation are a script's"));
             }
         }
-        let limited = self.left.operations != u64::MAX || self.left.bytes != u64::MAX;
+        let limited = self.left.operations < u64::MAX - 1 || self.left.bytes != u64::MAX;
         let endless = self.files.iter().all(|file| file.pass_units == u64::MAX);
         if brief.job.limit.together {
             return Err(Failure::new("a limit over all workers together arrives with the iperf3 dialect"));
@@ -287,6 +280,26 @@ impl PatternSource {
     /// Whether a verb can come.
     pub fn has(&self, verb: Verb) -> bool {
         self.shares.iter().any(|share| share.verb == verb)
+    }
+
+    /// How many operations are left, as far as it is counted.
+    pub fn left(&self) -> u64 {
+        self.left.operations
+    }
+
+    /// Sets how many operations are left; as many were before.
+    pub fn set_left(&mut self, left: u64) -> u64 {
+        std::mem::replace(&mut self.left.operations, left)
+    }
+
+    /// It has come to the end of its passes: whether it begins again.
+    pub fn repeat(&mut self) -> bool {
+        if self.left.passes > 0 || self.left.bytes == 0 || !self.progressed {
+            return false;
+        }
+        (self.left.passes, self.left.operations) = (1, u64::MAX);
+        self.begin_pass();
+        true
     }
 
     /// Nothing more is to be drawn.
@@ -362,7 +375,7 @@ impl PatternSource {
 
     /// Whether no operation of the mix comes any more.
     fn is_last(&self) -> bool {
-        let passes = self.unfinished == 0 && self.left.passes == 1 && self.again_until == 0;
+        let passes = self.unfinished == 0 && self.left.passes == 1;
         self.left.operations == 0 || self.left.bytes == 0 || passes
     }
 
@@ -519,10 +532,7 @@ impl PatternSource {
     #[cold]
     fn next_pass(&mut self) -> bool {
         self.pass += 1;
-        if self.again_until > 0 && clock::now() >= self.again_until {
-            self.again_until = 0;
-        }
-        self.left.passes -= u64::from(self.left.passes != u64::MAX && self.again_until == 0);
+        self.left.passes -= u64::from(self.left.passes != u64::MAX);
         if self.left.passes == 0 {
             self.left.operations = 0;
             return false;
@@ -532,6 +542,11 @@ impl PatternSource {
             self.left.operations = 0;
             return false;
         }
+        self.begin_pass();
+        true
+    }
+
+    fn begin_pass(&mut self) {
         self.unfinished = self.files.len();
         self.files.iter_mut().for_each(Span::restart);
         self.file = 0;
@@ -539,7 +554,6 @@ impl PatternSource {
             window.clear();
         }
         self.progressed = false;
-        true
     }
 }
 
@@ -605,7 +619,13 @@ fn mixed(pattern: &Pattern, labels: &[(String, Verb)], buffer: u64) -> Result<Ve
     let bounds = shares(used.clone().map(|share| share.weight))?;
     used.zip(bounds)
         .map(|(share, below)| {
-            let (class, size) = (class_of(share.verb)?, directed(&pattern.size, share.verb));
+            let streamed = *directed(&pattern.pick, share.verb) == Pick::Stream;
+            let class = match class_of(share.verb)? {
+                // The directory as it is, entry by entry.
+                Class::Item if streamed => Class::File,
+                class => class,
+            };
+            let size = directed(&pattern.size, share.verb);
             let whole = *size == Size::Whole;
             let sizes = match class {
                 Class::Range if !whole => Sizes::new(size).map_err(failure)?,
@@ -710,6 +730,8 @@ fn span(
             picked(brief, directed(&pattern.pick, share.verb), handle.target, ground);
         let pick = if share.class == Class::File { &Pick::Stream } else { &picked };
         if share.class == Class::Range && matches!(pick, Pick::Stream | Pick::Append) && length == 0 {
+            span.pass_units = u64::MAX;
+        } else if share.verb == Verb::Readdir && share.class == Class::File {
             span.pass_units = u64::MAX;
         } else if share.class != Class::File {
             let units =
@@ -843,8 +865,10 @@ fn left(brief: &Brief<'_>) -> Left {
         || brief.goal.is_some()
         || limit.operations.is_some()
         || limit.bytes.is_some();
+    // What wears out is counted, even where nothing limits it.
+    let most = if limit.wear_out { u64::MAX - 1 } else { u64::MAX };
     Left {
-        operations: limit.operations.unwrap_or(u64::MAX).min(brief.goal.unwrap_or(u64::MAX)),
+        operations: limit.operations.unwrap_or(most).min(brief.goal.unwrap_or(most)),
         bytes: limit.bytes.unwrap_or(u64::MAX),
         passes: limit.passes.unwrap_or(if timed { u64::MAX } else { 1 }),
     }

@@ -82,6 +82,7 @@ impl<E: Engine> Bench<E> {
             seed: 1,
             worker: 0,
             seat: 0,
+            seats: 1,
         };
         let engine = E::start(&setup).map_err(failed)?;
         Ok(Bench { engine, files, memory, flight: vec![Io::default(); depth as usize] })
