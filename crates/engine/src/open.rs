@@ -139,7 +139,7 @@ fn open_set(plan: &Plan, job: &Job, position: usize, asker: Asker<'_>) -> Result
     let mut names = names(items, asker);
     names.reuses = target.open.create;
     let direct = if target.open.direct == Direct::No { 0 } else { o_direct() };
-    let of_file = libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC | libc::O_ACCMODE;
+    let of_file = libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC | libc::O_ACCMODE | libc::O_DIRECTORY;
     names.open_flags = (flags(&target.open, (false, false)) | direct) & !of_file;
     let path = match whole_tree(job, position) {
         true => {

@@ -102,6 +102,9 @@ pub struct WearOut {
     pub at_ns: u64,
     /// The fewest operations that a worker had done.
     pub operations_least: u64,
+    /// Operations that all workers together had done.
+    #[serde(default)]
+    pub operations: u64,
     /// The most operations that a worker had done, which all of them then did.
     pub operations_most: u64,
     /// The fewest bytes that a worker had moved.
