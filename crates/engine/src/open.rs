@@ -235,6 +235,15 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
     Ok(files)
 }
 
+/// The files of a worker that exist already, opened to read, as long as nothing is done with them.
+pub fn there_already(plan: &Plan, job: &Job, asker: Asker<'_>) -> Files {
+    let file = |target: &&Target| matches!(target.kind, TargetKind::File { .. });
+    let files = job.targets.iter().map(|index| &plan.targets[*index]).filter(file);
+    let path = |target: &Target| target.path().map(|path| resolve(path, asker));
+    let opened = files.filter_map(|target| open(&path(target)?, libc::O_RDONLY | libc::O_NONBLOCK).ok());
+    Files { handles: opened.map(|fd| bare(fd, 0)).collect() }
+}
+
 /// The names of what a worker of a job opens, in the order of its handles.
 pub fn paths(plan: &Plan, job: &Job, asker: Asker<'_>) -> Vec<String> {
     let path = |target: &Target| match &target.kind {

@@ -24,6 +24,7 @@ use crate::random::Random;
 use crate::source::distribution::Sizes;
 use crate::witness::identity;
 use crate::world::World;
+use crate::world::part::part;
 
 /// Bytes written at once while a file is laid out.
 const LAYOUT_BYTES: usize = 1 << 20;
@@ -109,12 +110,51 @@ impl Unready {
     }
 }
 
+/// Which targets are made ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// All.
+    All,
+    /// Those that are everybody's.
+    Everybodys,
+    /// Those that are each worker's own.
+    Own,
+}
+
+impl Whose {
+    fn includes(self, own: bool) -> bool {
+        self == Whose::All || (self == Whose::Own) == own
+    }
+}
+
+/// Ranks that make ready what is everybody's, one after the other: of each node the first that has a part in it. File
+/// systems may be each node's own, and those that are not must not be filled by two at once.
+pub fn leaders(world: &World, plan: &Plan, phase: &Phase) -> Vec<u32> {
+    let everybodys = |job: &&Job| {
+        job.targets.iter().map(|index| &plan.targets[*index]).any(|target| {
+            matches!(target.kind, TargetKind::File { .. } | TargetKind::FileSet { .. })
+                && !is_per_worker(target)
+        })
+    };
+    let jobs: Vec<&Job> = phase.jobs.iter().filter(everybodys).collect();
+    (0..world.size()).filter(|rank| jobs.iter().any(|job| leads(world, job, *rank))).collect()
+}
+
+/// Whether a rank is the first of its node that has workers of a job.
+fn leads(world: &World, job: &Job, rank: u32) -> bool {
+    let facts = world.facts();
+    let has_part = |rank: &u32| part(job.ranks, job.workers, *rank, world.size()).here > 0;
+    let node = facts.node(rank);
+    (0..world.size()).find(|other| facts.node(*other) == node && has_part(other)) == Some(rank)
+}
+
 /// Makes everything ready that a phase needs and that no earlier phase has made ready. What could not be is told: where
 /// each worker stands [alone](Stop::Alone), for each worker of its own, else the first of each target.
 pub fn prepare(
     world: &World,
     plan: &Plan,
     phase: &Phase,
+    whose: Whose,
     made: &mut Made,
     progress: Progress<'_>,
 ) -> Vec<Unready> {
@@ -124,6 +164,9 @@ pub fn prepare(
         for index in &job.targets {
             let target = &plan.targets[*index];
             let own = is_per_worker(target);
+            if !whose.includes(own) || (!own && !leads(world, job, world.rank())) {
+                continue;
+            }
             for worker in workers(world, job, own) {
                 let asker =
                     Asker { job: &job.name, owner: owners.of(worker), all, repetition: phase.repetition };
@@ -150,6 +193,9 @@ pub fn outstanding(world: &World, plan: &Plan, phase: &Phase) -> Vec<(usize, u64
     let mut found = Vec::new();
     for (number, job) in phase.jobs.iter().enumerate() {
         let own = job.targets.iter().any(|index| is_per_worker(&plan.targets[*index]));
+        if !own && !leads(world, job, world.rank()) {
+            continue;
+        }
         let (owners, all) = (world.owners(plan, phase, job), world.part(job).all);
         for worker in workers(world, job, own) {
             let asker = Asker { job: &job.name, owner: owners.of(worker), all, repetition: phase.repetition };
@@ -200,7 +246,7 @@ fn prepare_target(
         TargetKind::File { path, size } => {
             let path = resolve(path, asker);
             let key = format!("{path}\0{:?}\0{size:?}", target.prepare);
-            if made.seen.contains(&key) {
+            if made.seen.contains(&key) && target.prepare != Prepare::Absent {
                 return Ok(());
             }
             prepare_file(plan.seed, target, &path, *size, made, progress)?;
@@ -244,6 +290,9 @@ fn prepare_file(
     made: &mut Made,
     progress: Progress<'_>,
 ) -> Result<(), Failure> {
+    if target.prepare == Prepare::Absent {
+        take_away(path)?;
+    }
     let facts = std::fs::metadata(path);
     let reason = facts.as_ref().err().and_then(std::io::Error::raw_os_error).unwrap_or(libc::ENOENT);
     let there = facts.ok();
@@ -265,6 +314,8 @@ fn prepare_file(
         }
     }
     match target.prepare {
+        // Made at opening time.
+        Prepare::Absent => Ok(()),
         Prepare::AsItIs | Prepare::Empty if target.open.create || target.prepare == Prepare::Empty => {
             // Made at opening time; nothing to lay out.
             if target.prepare == Prepare::Empty && there.is_none() { create(path).map(drop) } else { Ok(()) }
@@ -281,6 +332,22 @@ fn prepare_file(
         Prepare::Reserved => with_file(path, |fd| reserve(fd, existing, wanted)),
         Prepare::ReservedBeyondEnd => with_file(path, |fd| reserve_beyond_end(fd, existing, wanted)),
         Prepare::Filled => fill(seed, target, path, existing, wanted, progress),
+    }
+}
+
+/// Removes a regular file that is there; nothing else is ever removed.
+fn take_away(path: &str) -> Result<(), Failure> {
+    if !std::fs::symlink_metadata(path).is_ok_and(|facts| facts.is_file()) {
+        return Ok(());
+    }
+    let told = |error: &std::io::Error| {
+        let errno = error.raw_os_error().unwrap_or(libc::EIO);
+        Failure::new(format!("{path}: it could not be removed: {}", strerror(errno))).errno(errno)
+    };
+    match std::fs::remove_file(path) {
+        // Another rank was faster.
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(told(&error)),
+        _ => Ok(()),
     }
 }
 

@@ -2,32 +2,63 @@
 
 use clap::{Arg, Command};
 use clap_complete::Shell;
+use iodyno_dialect::hosts::Elsewhere;
 use iodyno_dialect::{DIALECTS, Dialect, Request, native};
 use iodyno_engine::ENGINES;
 use iodyno_engine::witness::WITNESSES;
+use iodyno_engine::world::World;
 use iodyno_model::{Diagnostic, Origin, VerbSet};
 use iodyno_report::native::Native;
 
 use crate::also::Also;
+use crate::hosts::{self, Errand};
 use crate::loader::{Machinery, plain};
 use crate::session::{self, Voice, say};
 
-/// Runs a command and returns the exit status.
+/// Runs a command and returns the exit status. Under a launcher, what runs a plan is answered by the first rank; all
+/// others do what it says and end as it does.
 pub fn answer(name: &str, arguments: &[String]) -> u8 {
+    if !runs(name, arguments) {
+        return answer_in(&mut World::alone(), name, arguments);
+    }
+    let mut world = match World::find() {
+        Ok(world) => world,
+        Err(failure) => {
+            say(Diagnostic { hint: failure.hint, ..Diagnostic::error(&Origin::Default, failure.message) });
+            return 2;
+        }
+    };
+    if !world.is_first() {
+        return iodyno_engine::follow(world);
+    }
+    let status = answer_in(&mut world, name, arguments);
+    iodyno_engine::part(world, status)
+}
+
+/// Whether a command may run something: the others are done without looking for a launcher.
+fn runs(name: &str, arguments: &[String]) -> bool {
+    let is_dialect = |word: &str, drop_in: bool| {
+        DIALECTS.iter().any(|dialect| dialect.name == word && (dialect.drop_in || !drop_in))
+    };
+    is_dialect(name, true) || arguments.first().is_some_and(|word| word == "run" || is_dialect(word, false))
+}
+
+fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
     if let Some(dialect) = DIALECTS.iter().find(|dialect| dialect.drop_in && dialect.name == name) {
         let voice = Voice { original: true, ..Voice::from_environment() };
-        return dialect_answer(dialect, arguments, voice);
+        return dialect_answer(world, dialect, arguments, voice);
     }
     let Some((word, rest)) = arguments.split_first() else {
         print(&commands().render_help().to_string());
         return 2;
     };
     match word.as_str() {
-        "plan" => run_request(native::plan(rest, &mut Machinery::default())),
+        "plan" => run_request(world, native::plan(rest, &mut Machinery::new(world))),
         "run" => {
-            let machinery = &mut Machinery::default();
+            let machinery = &mut Machinery::new(world);
             let colour = machinery.colour;
-            run_request(native::run(rest, machinery, &|_| Box::new(Native::new(colour))))
+            let request = native::run(rest, machinery, &|_| Box::new(Native::new(colour)));
+            native_answer(world, "run", rest, request, machinery)
         }
         "engines" => print(&engines()),
         "dialects" => print(&dialects()),
@@ -38,15 +69,17 @@ pub fn answer(name: &str, arguments: &[String]) -> u8 {
         "--version" | "-V" => print(&format!("iodyno {}\n", env!("CARGO_PKG_VERSION"))),
         "help" | "--help" | "-h" => print(&commands().render_help().to_string()),
         word => match DIALECTS.iter().find(|dialect| dialect.name == word) {
-            Some(dialect) => dialect_answer(dialect, rest, Voice::from_environment()),
+            Some(dialect) => dialect_answer(world, dialect, rest, Voice::from_environment()),
             None => unknown(word),
         },
     }
 }
 
-fn dialect_answer(dialect: &Dialect, arguments: &[String], voice: Voice) -> u8 {
+fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], voice: Voice) -> u8 {
     if !dialect.drop_in {
-        return session::answer((dialect.lower)(arguments, &mut Machinery::default()), &voice);
+        let mut machinery = Machinery::new(world);
+        let request = (dialect.lower)(arguments, &mut machinery);
+        return native_answer(world, dialect.name, arguments, request, &mut machinery);
     }
     let environment = std::env::var("IODYNO_ALSO").ok();
     let (also, arguments) = match Also::take(arguments, environment.as_deref()) {
@@ -66,8 +99,26 @@ fn dialect_answer(dialect: &Dialect, arguments: &[String], voice: Voice) -> u8 {
     }
     let screen = also.wishes.iter().any(|(word, _)| word == "live");
     let voice = Voice { watched: !also.unwatched, screen, ..voice };
-    let mut machinery = Machinery { also: also.wishes.clone(), ..Machinery::default() };
-    match (dialect.lower)(&arguments, &mut machinery) {
+    let mut machinery = Machinery::new(world);
+    machinery.also.clone_from(&also.wishes);
+    machinery.talks = !voice.original;
+    let elsewhere = match also.elsewhere(&mut machinery) {
+        Ok(elsewhere) => elsewhere,
+        Err(wrong) => {
+            say(&wrong);
+            return 2;
+        }
+    };
+    if let Some(elsewhere) = &elsewhere {
+        machinery.world = elsewhere.world();
+    }
+    let request = (dialect.lower)(&arguments, &mut machinery);
+    if let Some(there) = destination(elsewhere.as_ref(), &request, machinery.looked()) {
+        let words = std::iter::once(dialect.name.to_string()).chain(arguments.iter().cloned());
+        let (arguments, also, files) = (words.collect(), also.kept.clone(), machinery.files);
+        return hosts::go(there, &Errand { arguments, also, files, original: voice.original });
+    }
+    match request {
         // A drop-in's refusal is the original's text, word for word.
         Err(wrong) => {
             wrong.iter().for_each(|wrong| say(&wrong.message));
@@ -75,14 +126,44 @@ fn dialect_answer(dialect: &Dialect, arguments: &[String], voice: Voice) -> u8 {
         }
         Ok(Request::Run(mut run)) => {
             also.join(&mut run);
-            session::answer(Ok(Request::Run(run)), &voice)
+            session::answer(world, Ok(Request::Run(run)), &voice)
         }
-        other => session::answer(other, &voice),
+        other => session::answer(world, other, &voice),
     }
 }
 
-fn run_request(request: Result<Request, Vec<Diagnostic>>) -> u8 {
-    session::answer(request, &Voice::from_environment())
+/// Where a command goes instead of being done here: where it was told to go, or where the dialect says. What is only
+/// printed is printed here, and so is what is wrong with it anywhere.
+fn destination<'a>(
+    told: Option<&'a Elsewhere>,
+    request: &'a Result<Request, Vec<Diagnostic>>,
+    looked: bool,
+) -> Option<&'a Elsewhere> {
+    match (told, request) {
+        (Some(there), Ok(Request::Run(_))) => Some(there),
+        // What is wrong on this machine may be right on that.
+        (Some(there), Err(_) | Ok(Request::Refuse { .. })) if looked => Some(there),
+        (None, Ok(Request::Hosts(there))) => Some(there),
+        _ => None,
+    }
+}
+
+/// Does what a native command asks for, here or on the hosts that it names.
+fn native_answer(
+    world: &mut World,
+    name: &str,
+    arguments: &[String],
+    request: Result<Request, Vec<Diagnostic>>,
+    machinery: &mut Machinery,
+) -> u8 {
+    let Ok(Request::Hosts(there)) = &request else { return run_request(world, request) };
+    let words = std::iter::once(name.to_string()).chain(native::on_hosts(arguments));
+    let files = std::mem::take(&mut machinery.files);
+    hosts::go(there, &Errand { arguments: words.collect(), files, ..Errand::default() })
+}
+
+fn run_request(world: &mut World, request: Result<Request, Vec<Diagnostic>>) -> u8 {
+    session::answer(world, request, &Voice::from_environment())
 }
 
 /// Prints to standard output; a reader that has gone away is no error.

@@ -9,11 +9,13 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use iodyno_dialect::{Request, Run, Translate};
+use iodyno_engine::world::World;
 use iodyno_engine::{Options, signal};
-use iodyno_model::{Diagnostic, Event, Record, Verb};
+use iodyno_model::{Diagnostic, Event, Origin, Record, Verb};
 use iodyno_report::{NoFiles, Output};
 
 use crate::desk::Desk;
+use crate::hosts;
 
 /// The screen is drawn this often, ns.
 const SCREEN_NS: u64 = 500_000_000;
@@ -34,7 +36,8 @@ impl Voice {
     /// As the environment wishes.
     pub fn from_environment() -> Self {
         let wish = std::env::var("IODYNO_FINDINGS").ok();
-        Voice { original: false, findings: wish.map(|wish| wish != "0"), watched: true, screen: false }
+        let original = std::env::var_os(hosts::ORIGINAL).is_some();
+        Voice { original, findings: wish.map(|wish| wish != "0"), watched: true, screen: false }
     }
 
     fn tells_findings(&self) -> bool {
@@ -43,7 +46,7 @@ impl Voice {
 }
 
 /// Does what was requested; the exit status.
-pub fn answer(request: Result<Request, Vec<Diagnostic>>, voice: &Voice) -> u8 {
+pub fn answer(world: &mut World, request: Result<Request, Vec<Diagnostic>>, voice: &Voice) -> u8 {
     match request {
         Err(wrong) => {
             say_all(&wrong);
@@ -59,7 +62,13 @@ pub fn answer(request: Result<Request, Vec<Diagnostic>>, voice: &Voice) -> u8 {
             let _ = io::stderr().write_all(err.as_bytes());
             status as u8
         }
-        Ok(Request::Run(run)) => session(*run, voice),
+        Ok(Request::Run(run)) => session(world, *run, voice),
+        // Where it could go there, it went.
+        Ok(Request::Hosts(_)) => {
+            let wrong = Diagnostic::error(&Origin::argument("hosts"), "hosts are named twice");
+            say(wrong.hint("name them once: in the tool's own option, or with hosts="));
+            2
+        }
     }
 }
 
@@ -85,7 +94,7 @@ fn translated(event: &Event, translate: Translate) -> Option<Cow<'_, Event>> {
     })
 }
 
-fn session(mut run: Run, voice: &Voice) -> u8 {
+fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
     let mut desk = match Desk::open(&run, voice.screen) {
         Ok(desk) => desk,
         Err(wrong) => {
@@ -113,7 +122,7 @@ fn session(mut run: Run, voice: &Voice) -> u8 {
             signal::nobody_listens();
         }
     };
-    let record = match iodyno_engine::run(&run.plan, &options, &mut tell) {
+    let record = match iodyno_engine::lead(world, &run.plan, &options, &mut tell) {
         Ok(record) => record,
         Err(wrong) => {
             desk.take_back();
@@ -129,7 +138,7 @@ fn session(mut run: Run, voice: &Voice) -> u8 {
         let text = iodyno_report::native::findings(&findings, iodyno_report::paint::Paint::default());
         let _ = io::stderr().write_all(text.as_bytes());
     }
-    if let Some(signal) = record.stopped_by.filter(|_| run.dies_of_signals) {
+    if let Some(signal) = record.stopped_by.filter(|_| run.dies_of_signals && world.is_alone()) {
         // A shell's loop ends when the original is interrupted, because it dies of the signal.
         signal::die_of(signal);
     }
@@ -152,7 +161,7 @@ fn refused(mut run: Run, wrong: Vec<Diagnostic>) -> u8 {
 
 /// The exit status that a record deserves.
 fn status(record: &Record, run: &Run) -> u8 {
-    if let Some(status) = run.status {
+    if let Some(status) = &run.status {
         return status(record);
     }
     let jobs = || record.phases.iter().flat_map(|phase| &phase.jobs);

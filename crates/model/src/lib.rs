@@ -17,6 +17,7 @@ pub mod conversation;
 pub mod event;
 pub mod finding;
 pub mod histogram;
+pub mod merge;
 pub mod origin;
 pub mod pace;
 pub mod pattern;

@@ -91,6 +91,9 @@ pub struct Phase {
     /// It is left out when the run is older than this, ns; 0: never (IOR -T).
     #[serde(default)]
     pub latest_ns: u64,
+    /// It is left out when an operation of an earlier phase failed (IOR -K).
+    #[serde(default)]
+    pub unless_failed: bool,
     /// How long a phase without jobs watches, ns; 0: until stopped.
     #[serde(default)]
     pub watch_ns: u64,

@@ -94,7 +94,8 @@ pub struct JobRecord {
     pub engine_facts: Vec<(String, String)>,
 }
 
-/// What workers had done when the time was up, before the slower ones [wore out](crate::pace::Limit::wear_out).
+/// What workers had done when the time was up, before the slower ones [wore out](crate::pace::Limit::wear_out). Of a
+/// script, a pass is an operation here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WearOut {
     /// When the last worker had noticed that the time was up, ns after the start line.
@@ -107,6 +108,17 @@ pub struct WearOut {
     pub bytes_least: u64,
     /// Bytes that all workers together had moved.
     pub bytes: u64,
+}
+
+impl WearOut {
+    /// Takes in what other workers had done.
+    pub fn merge(&mut self, other: &WearOut) {
+        self.at_ns = self.at_ns.max(other.at_ns);
+        self.operations_least = self.operations_least.min(other.operations_least);
+        self.operations_most = self.operations_most.max(other.operations_most);
+        self.bytes_least = self.bytes_least.min(other.bytes_least);
+        self.bytes += other.bytes;
+    }
 }
 
 /// The answer of one worker.

@@ -65,14 +65,18 @@ mod data {
     #[inline(always)]
     pub unsafe fn pread(fd: RawFd, buffer: *mut c_void, bytes: usize, offset: off_t) -> ssize_t {
         // SAFETY: as for `read`.
-        unsafe { raw::call(libc::SYS_pread64, fd as usize, buffer as usize, bytes, offset as usize) as ssize_t }
+        unsafe {
+            raw::call(libc::SYS_pread64, fd as usize, buffer as usize, bytes, offset as usize) as ssize_t
+        }
     }
 
     /// As the C library's function of this name.
     #[inline(always)]
     pub unsafe fn pwrite(fd: RawFd, buffer: *const c_void, bytes: usize, offset: off_t) -> ssize_t {
         // SAFETY: as for `read`.
-        unsafe { raw::call(libc::SYS_pwrite64, fd as usize, buffer as usize, bytes, offset as usize) as ssize_t }
+        unsafe {
+            raw::call(libc::SYS_pwrite64, fd as usize, buffer as usize, bytes, offset as usize) as ssize_t
+        }
     }
 }
 #[cfg(target_pointer_width = "64")]

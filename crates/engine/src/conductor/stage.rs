@@ -9,7 +9,7 @@ use iodyno_model::{Fatal, FileLock, Job, Kind, Phase, Plan, Record, Submit, Verb
 use super::journal_limit;
 use crate::failure::Failure;
 use crate::gate::Gate;
-use crate::io::Handle;
+use crate::io::{Files, Handle};
 use crate::journal::Journals;
 use crate::memory::{Ballast, Memory};
 use crate::open::{self, Access, Asker};
@@ -76,12 +76,13 @@ impl Stage {
             let helped = job.depth.submit == Submit::Offload && found.files;
             Ok(if helped { registry::OFFLOAD } else { found })
         };
+        let gate = Gate::new(&workers).map_err(|errno| Failure::call("mmap", errno))?;
         Ok(Stage {
             plan: Arc::clone(plan),
             phase: index,
-            gate: Gate::new(&workers).map_err(|errno| Failure::call("mmap", errno))?,
+            gate: gate.with_meetings(&phase.jobs, world.is_alone()),
             sheets: Sheets::new(seats.len(), lines, parted).map_err(|errno| Failure::call("mmap", errno))?,
-            journals: journaled.then(|| Journals::new(seats.len(), journal_limit())).transpose()?,
+            journals: journaled.then(|| Journals::new(seats.len(), journal_limit(world))).transpose()?,
             seats,
             parts,
             owners: phase.jobs.iter().map(|job| world.owners(plan, phase, job)).collect(),
@@ -102,6 +103,12 @@ impl Stage {
     /// A worker's number within its job, counted over all ranks.
     pub(crate) fn number(&self, job: usize, place: u32) -> u32 {
         self.parts[job].first + place
+    }
+
+    /// Tells this rank's workers of a set of jobs to stop.
+    pub(super) fn stop_set(&self, set: u32) {
+        let seats = self.seats.iter().enumerate().filter(|(_, (job, _))| self.phase().jobs[*job].set == set);
+        seats.for_each(|(number, _)| self.gate.stop_one(number as u32));
     }
 
     /// Who asks for names, for a worker of this rank.
@@ -126,7 +133,7 @@ impl Stage {
         sheet.spend(&std::array::from_fn(|field| after[field].saturating_sub(before[field])));
         sheet.enter(WorkerState::Ended);
         sheet.head.over.store(1, Relaxed);
-        self.gate.leave(job);
+        self.gate.leave(job, number);
     }
 
     /// Notes why a worker ends before its time, and how far it had come.
@@ -149,7 +156,7 @@ impl Stage {
     pub(super) fn never_came(&self, number: u32, failure: &Failure) {
         self.break_off(number, failure);
         self.sheets.sheet(number as usize).head.over.store(1, Relaxed);
-        self.gate.leave(self.seats[number as usize].0);
+        self.gate.leave(self.seats[number as usize].0, number);
     }
 
     /// The target of a worker that could not be made ready.
@@ -175,10 +182,17 @@ impl Stage {
             writes_to_read: entry.writes_to_read,
             peers: entry.peers,
         };
-        let mut files = open::open_files(&self.plan, job, asker, access)?;
-        files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
-        if job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate) {
-            prepare::invalidate(&files);
+        let open = || {
+            let mut files = open::open_files(&self.plan, job, asker, access)?;
+            files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
+            Ok(files)
+        };
+        let invalidates = job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate);
+        let files = if job.start.open { Files::default() } else { open()? };
+        match job.start.open {
+            true if invalidates => prepare::invalidate(&open::there_already(&self.plan, job, asker)),
+            false if invalidates => prepare::invalidate(&files),
+            _ => {}
         }
         warm(&self.plan, job, asker, &files, &|| self.gate.is_stopped(number))?;
         let depth = job.depth.most.min(entry.most_depth);
@@ -204,7 +218,9 @@ impl Stage {
             files,
             memory: &memory,
             depth,
+            open: job.start.open.then_some(&open as &dyn Fn() -> Result<Files, Failure>),
             number,
+            index,
             seat: self.number(index, place),
             seats: self.parts[index].all,
             seed: self.plan.seed,

@@ -254,7 +254,7 @@ impl PatternSource {
                 return Err(Failure::new(message).hint("whole files as one operation are a script's"));
             }
         }
-        let limited = self.left.operations != u64::MAX || self.left.bytes != u64::MAX;
+        let limited = self.left.operations < u64::MAX - 1 || self.left.bytes != u64::MAX;
         let endless = self.files.iter().all(|file| file.pass_units == u64::MAX);
         if brief.job.limit.together {
             return Err(Failure::new("a limit over all workers together arrives with the iperf3 dialect"));
@@ -280,6 +280,26 @@ impl PatternSource {
     /// Whether a verb can come.
     pub fn has(&self, verb: Verb) -> bool {
         self.shares.iter().any(|share| share.verb == verb)
+    }
+
+    /// How many operations are left, as far as it is counted.
+    pub fn left(&self) -> u64 {
+        self.left.operations
+    }
+
+    /// Sets how many operations are left; as many were before.
+    pub fn set_left(&mut self, left: u64) -> u64 {
+        std::mem::replace(&mut self.left.operations, left)
+    }
+
+    /// It has come to the end of its passes: whether it begins again.
+    pub fn repeat(&mut self) -> bool {
+        if self.left.passes > 0 || self.left.bytes == 0 || !self.progressed {
+            return false;
+        }
+        (self.left.passes, self.left.operations) = (1, u64::MAX);
+        self.begin_pass();
+        true
     }
 
     /// Nothing more is to be drawn.
@@ -522,6 +542,11 @@ impl PatternSource {
             self.left.operations = 0;
             return false;
         }
+        self.begin_pass();
+        true
+    }
+
+    fn begin_pass(&mut self) {
         self.unfinished = self.files.len();
         self.files.iter_mut().for_each(Span::restart);
         self.file = 0;
@@ -529,7 +554,6 @@ impl PatternSource {
             window.clear();
         }
         self.progressed = false;
-        true
     }
 }
 
@@ -841,8 +865,10 @@ fn left(brief: &Brief<'_>) -> Left {
         || brief.goal.is_some()
         || limit.operations.is_some()
         || limit.bytes.is_some();
+    // What wears out is counted, even where nothing limits it.
+    let most = if limit.wear_out { u64::MAX - 1 } else { u64::MAX };
     Left {
-        operations: limit.operations.unwrap_or(u64::MAX).min(brief.goal.unwrap_or(u64::MAX)),
+        operations: limit.operations.unwrap_or(most).min(brief.goal.unwrap_or(most)),
         bytes: limit.bytes.unwrap_or(u64::MAX),
         passes: limit.passes.unwrap_or(if timed { u64::MAX } else { 1 }),
     }

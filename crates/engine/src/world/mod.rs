@@ -23,6 +23,8 @@ pub struct World {
     facts: WorldFacts,
     rank: u32,
     link: Link,
+    /// Whether the ranks no longer come together.
+    is_broken: bool,
 }
 
 /// What joins the ranks.
@@ -75,7 +77,12 @@ enum Reducing {
 impl World {
     /// One rank.
     pub fn alone() -> Self {
-        World { facts: WorldFacts::alone(&crate::witness::machine().host), rank: 0, link: Link::Alone }
+        World {
+            facts: WorldFacts::alone(&crate::witness::machine().host),
+            rank: 0,
+            link: Link::Alone,
+            is_broken: false,
+        }
     }
 
     /// The world that the launcher's variables speak of; one rank where there are none.
@@ -84,7 +91,9 @@ impl World {
     /// No library that fits the launcher, or another number of ranks than it said.
     pub fn find() -> Result<Self, Failure> {
         Ok(match mpi::find()? {
-            Some((mpi, facts, rank)) => World { facts, rank, link: Link::Mpi(Box::new(mpi)) },
+            Some((mpi, facts, rank)) => {
+                World { facts, rank, link: Link::Mpi(Box::new(mpi)), is_broken: false }
+            }
             None => World::alone(),
         })
     }
@@ -107,6 +116,17 @@ impl World {
     /// Whether there is no other rank.
     pub fn is_alone(&self) -> bool {
         self.size() == 1
+    }
+
+    /// Notes that ranks are gone, and that the others will not come together any more.
+    pub fn lose(&mut self, ranks: &[u32]) {
+        self.facts.lost.extend(ranks);
+        self.is_broken = true;
+    }
+
+    /// Whether the ranks no longer come together: then there is nothing left but to [abort](World::abort).
+    pub fn is_broken(&self) -> bool {
+        self.is_broken
     }
 
     /// What is known of the ranks; the same everywhere.

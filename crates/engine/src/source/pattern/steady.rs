@@ -24,6 +24,8 @@ pub struct Steady {
     walk: Walk,
     random: Random,
     left: u64,
+    /// Operations of a pass; 0: something else than the last of them ends it.
+    pass: u64,
     base: u64,
     /// Bytes, or items, that a place is long.
     step: u64,
@@ -52,15 +54,18 @@ impl Steady {
         if !file.walks[0].is_plain() || !served {
             return None;
         }
-        let of_passes = (file.pass_units / step).saturating_mul(source.left.passes);
+        let pass = file.pass_units / step;
+        let of_passes = pass.saturating_mul(source.left.passes);
         let of_bytes = match share.class {
             Class::Range => source.left.bytes.div_ceil(step),
             _ => u64::MAX,
         };
+        let left = of_passes.min(source.left.operations).min(of_bytes);
         Some(Steady {
             walk: file.walks[0].clone(),
             random: source.random.clone(),
-            left: of_passes.min(source.left.operations).min(of_bytes),
+            left,
+            pass: if left == of_passes && source.left.passes != u64::MAX { pass } else { 0 },
             base: file.base,
             step,
             bytes: if share.class == Class::Item { share.item_bytes } else { step },
@@ -119,8 +124,16 @@ impl Steady {
         self.left
     }
 
-    /// Nothing more is to be drawn.
-    pub fn end(&mut self) {
-        self.left = 0;
+    /// Sets how many operations are left; as many were before.
+    pub fn set_left(&mut self, left: u64) -> u64 {
+        std::mem::replace(&mut self.left, left)
+    }
+
+    /// It has come to its end: whether it begins again, and with how many operations.
+    pub fn repeat(&mut self) -> u64 {
+        if self.left == 0 {
+            self.left = self.pass;
+        }
+        self.left
     }
 }
