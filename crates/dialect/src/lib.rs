@@ -4,10 +4,12 @@
 #![forbid(unsafe_code)]
 
 mod dash;
+pub mod date;
 pub mod dd;
 pub mod fio;
 pub mod hdparm;
 pub mod hosts;
+pub mod ior;
 pub mod measure;
 pub mod native;
 pub mod option;
@@ -59,6 +61,10 @@ pub trait Loader {
     /// What `--also` or `IODYNO_ALSO` says under that word; `""` for a word without a value.
     fn also(&self, _word: &str) -> Option<String> {
         None
+    }
+    /// Whether more may be said than the original says: it was not called by its name.
+    fn talks(&self) -> bool {
+        false
     }
     /// Whether standard output and standard error are terminals.
     fn terminals(&self) -> (bool, bool) {
@@ -154,7 +160,7 @@ pub struct Run {
 }
 
 /// An exit status by what happened.
-pub type Status = fn(&Record) -> u8;
+pub type Status = Box<dyn Fn(&Record) -> u8>;
 
 /// A finding, said for one tool.
 pub type Translate = fn(Finding) -> Option<Finding>;
@@ -176,9 +182,10 @@ pub fn advised(finding: Finding, advice: &[(u8, &str)]) -> Option<Finding> {
 
 /// A file that a run writes its results to.
 pub struct ReportFile {
-    /// Its path; it must not exist, unless the user asked for it by this very option before.
+    /// Its path; it must not exist, unless the user asked for it by this very option before. `-`: the report's own
+    /// place, of a table of the ranks.
     pub path: String,
-    /// `json` or `csv`.
+    /// `json` or `csv`; or `ranks`, a table that follows the report (`-`) or is talk (any other path).
     pub format: String,
 }
 
@@ -200,4 +207,5 @@ pub struct Dialect {
 }
 
 /// Every dialect there is.
-pub const DIALECTS: &[Dialect] = &[measure::DIALECT, dd::DIALECT, hdparm::DIALECT, fio::DIALECT];
+pub const DIALECTS: &[Dialect] =
+    &[measure::DIALECT, dd::DIALECT, hdparm::DIALECT, fio::DIALECT, ior::DIALECT];

@@ -18,6 +18,7 @@ struct Words {
     stopped_one: AtomicU32,
     ready: AtomicU32,
     over: AtomicU32,
+    pulse: AtomicU32,
     start: AtomicU64,
 }
 
@@ -144,6 +145,7 @@ impl Gate {
     pub fn stop(&self) {
         self.words().stop.store(1, Ordering::Release);
         self.flags().iter().for_each(|flag| flag.store(1, Ordering::Release));
+        self.beat();
         wake(&self.words().state);
     }
 
@@ -151,6 +153,17 @@ impl Gate {
     pub fn stop_one(&self, number: u32) {
         self.flags()[number as usize].store(1, Ordering::Release);
         self.words().stopped_one.store(1, Ordering::Release);
+        self.beat();
+    }
+
+    /// Makes every worker look at the clock and at its stop flag, also one that would not yet.
+    pub fn beat(&self) {
+        self.words().pulse.fetch_add(1, Ordering::Release);
+    }
+
+    /// What changes with every [`beat`](Gate::beat).
+    pub fn pulse(&self) -> &AtomicU32 {
+        &self.words().pulse
     }
 
     /// Whether everybody was told to stop.

@@ -31,6 +31,8 @@ const ROWS_UNASKED: usize = 1024;
 const ROW_NS: u64 = 1_000_000_000;
 /// Room for a worker's failure message, in words of four bytes.
 const FAILURE_WORDS: usize = 120;
+/// Room for what a worker's engine counted of its own.
+const FACT_WORDS: usize = 32;
 /// Room for a worker's complaints.
 const COMPLAINT_WORDS: usize = 1024;
 /// Room for the facts behind them.
@@ -56,8 +58,14 @@ impl Latencies {
     /// Counts one latency.
     #[inline(always)]
     fn record(&self, ns: u64) {
-        add(&self.counts[histogram::bucket_of(ns)], 1);
-        add(&self.sum, ns);
+        self.record_many(ns, 1);
+    }
+
+    /// Counts a latency so many times.
+    #[inline(always)]
+    fn record_many(&self, ns: u64, times: u64) {
+        add(&self.counts[histogram::bucket_of(ns)], times);
+        add(&self.sum, ns.wrapping_mul(times));
         if ns > self.most.load(Relaxed) {
             self.most.store(ns, Relaxed);
         }
@@ -96,6 +104,7 @@ pub struct LineSheet {
     bytes: AtomicU64,
     short: AtomicU64,
     failed: AtomicU64,
+    untimed: AtomicU64,
     latency: Latencies,
     service: Latencies,
 }
@@ -169,8 +178,11 @@ pub struct Head {
     /// Counted from 1; 0: none was looked for.
     found_depth: AtomicU32,
     found_per_second: AtomicU64,
+    /// Ranges of what was read that are not what was written, and bytes of them.
+    corrupt: [AtomicU64; 2],
     failure: Text<FAILURE_WORDS>,
     complaints: Text<COMPLAINT_WORDS>,
+    facts: Text<FACT_WORDS>,
     mismatches: Text<MISMATCH_WORDS>,
 }
 
@@ -269,6 +281,16 @@ impl Sheet<'_> {
         let line = &self.lines[label as usize];
         add(&line.operations, 1);
         add(&line.bytes, bytes);
+    }
+
+    /// Counts successes that were not timed, after a timed one that stands for them.
+    #[inline(always)]
+    pub fn successes_untimed(&self, label: u16, operations: u64, bytes: u64, latency_ns: u64) {
+        let line = &self.lines[label as usize];
+        add(&line.operations, operations);
+        add(&line.bytes, bytes);
+        add(&line.untimed, operations);
+        line.latency.record_many(latency_ns, operations);
     }
 
     /// Counts the two parts of a latency.
@@ -449,6 +471,12 @@ impl Sheet<'_> {
         self.head.complaints.write(&text);
     }
 
+    /// Says how many ranges of what was read are not what was written, and how many bytes.
+    pub fn count_corrupt(&self, (ranges, bytes): (u64, u64)) {
+        self.head.corrupt[0].store(ranges, Relaxed);
+        self.head.corrupt[1].store(bytes, Relaxed);
+    }
+
     /// Writes down the facts of what was wrong with what was read, as many as there is room for.
     pub fn mismatch(&self, mismatches: &[Mismatch]) {
         if !mismatches.is_empty() {
@@ -471,7 +499,8 @@ impl Sheet<'_> {
     #[cold]
     pub fn reset(&self) {
         for line in self.lines {
-            [&line.operations, &line.bytes, &line.short].iter().for_each(|counter| counter.store(0, Relaxed));
+            let counters = [&line.operations, &line.bytes, &line.short, &line.untimed];
+            counters.iter().for_each(|counter| counter.store(0, Relaxed));
             [&line.latency, &line.service].iter().for_each(|latencies| latencies.forget());
         }
         for parts in self.parts {
@@ -526,6 +555,20 @@ impl Sheet<'_> {
         merged
     }
 
+    /// Keeps what an engine counted of its own.
+    pub fn tell_facts(&self, facts: &[(&str, u64)]) {
+        if !facts.is_empty() {
+            let text: String = facts.iter().map(|(name, value)| format!("{name} {value}\n")).collect();
+            self.head.facts.write(&text);
+        }
+    }
+
+    fn facts(&self) -> Vec<(String, u64)> {
+        let text = self.head.facts.read();
+        let fact = |line: &str| line.split_once(' ').and_then(|(n, v)| Some((n.into(), v.parse().ok()?)));
+        text.lines().filter_map(fact).collect()
+    }
+
     /// The worker's own row of a job's record.
     pub fn worker_record(&self, index: u32, start: Tick, now: Tick) -> WorkerRecord {
         let usage = |field: usize| self.head.usage[field].load(Relaxed);
@@ -549,8 +592,11 @@ impl Sheet<'_> {
             began_clock_ns: self.head.began_clock_ns.load(Relaxed),
             steady: None,
             found_depth: self.found_depth(),
+            facts: self.facts(),
             complaints: self.head.complaints.read().lines().map(String::from).collect(),
             mismatches: mismatch::decode(&self.head.mismatches.read()),
+            corrupt_ranges: self.head.corrupt[0].load(Relaxed),
+            corrupt_bytes: self.head.corrupt[1].load(Relaxed),
             pid: self.head.pid.load(Relaxed),
             tally: None,
         }
@@ -608,6 +654,7 @@ impl LineSheet {
             operations: self.operations.load(Relaxed),
             bytes: self.bytes.load(Relaxed),
             short: self.short.load(Relaxed),
+            untimed: self.untimed.load(Relaxed),
             failed: self.failed.load(Relaxed),
             latency: self.latency.histogram(),
             service: (!service.is_empty()).then_some(service),

@@ -22,6 +22,8 @@ use crate::sheet::{SeriesWriter, Sheet};
 use crate::source::{Next, Source, UNTALLIED, label_of, labels};
 use crate::witness;
 
+mod stretch;
+
 /// With nothing in flight, a source that waits is asked again after this, ns.
 const WAIT_NS: u64 = 20_000;
 
@@ -48,8 +50,10 @@ pub struct Worker<'a> {
     pub depth: u32,
     /// Its number within the phase.
     pub number: u32,
-    /// Its number within its job.
+    /// Its number within its job, counted over all ranks.
     pub seat: u32,
+    /// Workers of its job on all ranks together.
+    pub seats: u32,
     /// The plan's seed.
     pub seed: u64,
     /// The job it waits for, by index in the phase.
@@ -71,6 +75,7 @@ impl Worker<'_> {
             seed: self.seed,
             worker: self.number,
             seat: self.seat,
+            seats: self.seats,
         }
     }
 
@@ -159,6 +164,12 @@ struct Flight<'a> {
     filling: bool,
     /// Awaited together at least.
     least: u32,
+    /// Time between two operations that are timed, ns; 0: all are.
+    sample_ns: u64,
+    /// Operations after a timed one that only count, at present.
+    stretch: u64,
+    /// Changes when the clock is to be looked at all the same.
+    pulse: &'a AtomicU32,
     /// When nothing more is begun: the time is up, or too much failed.
     deadline: Tick,
     /// When the ramp ends; 0 once it has.
@@ -264,6 +275,9 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
     let source = (worker.source)(&worker.files, begin)?;
     let close = Close::new::<E>(worker, begin);
     let mut flight = Flight::new(worker, source, close, begin);
+    if !CLOSELY && E::WAITS {
+        flight.stretch_for(&worker.job.measure);
+    }
     worker.sheet.head.began.store(begin, Relaxed);
     worker.sheet.enter(if flight.ramp_end > 0 { WorkerState::Ramping } else { WorkerState::Running });
     worker.sheet.head.began_clock_ns.store(clock::by(worker.job.start.clock_id), Relaxed);
@@ -273,6 +287,17 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
         let (mut wake, mut over) =
             (NEVER, stop.load(Relaxed) != 0 || (now >= flight.deadline && !flight.winds_up()));
         let before = flight.free.count;
+        if !CLOSELY && E::WAITS && flight.sample_ns > 0 {
+            over = over || flight.stretch(&mut engine, &mut worker.files, now);
+            if over {
+                break;
+            }
+            if flight.ended >= flight.turn {
+                flight.turn(worker.kinds);
+            }
+            now = flight.ended;
+            continue;
+        }
         if !over {
             (wake, over) = flight.hand_over::<E, CLOSELY>(&mut engine, &mut worker.files, now);
             if CLOSELY {
@@ -312,9 +337,11 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
         let read = Io { file: late.file, offset: late.offset, bytes: late.bytes, ..Io::default() };
         flight.fail(&read, late.code);
     }
+    worker.sheet.tell_facts(&engine.facts());
     worker.sheet.complain(&flight.source.complaints());
     worker.sheet.found(flight.source.found_depth());
     worker.sheet.mismatch(flight.source.mismatches());
+    worker.sheet.count_corrupt(flight.source.corrupt());
     closed?;
     flight.source.failure().map_or(Ok(()), |failure| Err(failure.clone()))
 }
@@ -336,6 +363,9 @@ impl<'a> Flight<'a> {
             refill_at: if wish.low == 0 { 0 } else { depth - (wish.low as usize).min(depth - 1) },
             filling: false,
             least: wish.reap_least.clamp(1, worker.depth),
+            sample_ns: 0,
+            stretch: 0,
+            pulse: worker.gate.pulse(),
             ramp_end: if limit.ramp_ns > 0 { ramp_end } else { 0 },
             ramp_bytes: limit.ramp_bytes,
             time_ns: limit.time_ns.unwrap_or(NEVER),

@@ -8,11 +8,11 @@ use iodyno_dialect::hosts::{self, Elsewhere, is_host};
 use iodyno_dialect::{Loader, ReportFile, Run};
 use iodyno_model::{Diagnostic, Origin};
 
-const WORDS: &str = "the words are destroy=DEVICE, json=FILE, csv=FILE, data=fio, live, witness=off, threads=N, \
-hosts=H1,H2:4, hostfile=FILE and launcher=NAME, with commas between them";
+const WORDS: &str = "the words are destroy=DEVICE, json=FILE, csv=FILE, data=fio, text=3, bugs=TOOL, live, ranks, \
+ witness=off, threads=N, hosts=H1,H2:4, hostfile=FILE and launcher=NAME, with commas between them";
 
 /// Words without a value.
-const BARE: &[&str] = &["live"];
+const BARE: &[&str] = &["live", "ranks"];
 
 /// What was asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -84,6 +84,9 @@ impl Also {
             Some(("json", path)) => self.files.push(("json", path.into())),
             Some(("csv", path)) => self.files.push(("csv", path.into())),
             Some(("witness", "off")) => self.unwatched = true,
+            Some((name @ ("text" | "bugs"), value)) => {
+                self.wishes.push((name.into(), value.into()));
+            }
             Some(("data", "fio")) => self.wishes.push(("data".into(), "fio".into())),
             Some(("threads", count)) => match count.parse::<u32>() {
                 Ok(1..) => self.wishes.push(("threads".into(), count.into())),
@@ -91,6 +94,7 @@ impl Also {
             },
             Some(("hostfile", path)) => self.hostfile = Some(path.into()),
             Some(("launcher", name)) => self.launcher = Some(name.into()),
+            None if word == "ranks" => self.files.push(("ranks", "/dev/stderr".into())),
             None if BARE.contains(&word) => self.wishes.push((word.into(), String::new())),
             _ => return Err(refused(place, &format!("`{word}` is no word of it"))),
         }

@@ -101,6 +101,7 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], vo
     let voice = Voice { watched: !also.unwatched, screen, ..voice };
     let mut machinery = Machinery::new(world);
     machinery.also.clone_from(&also.wishes);
+    machinery.talks = !voice.original;
     let elsewhere = match also.elsewhere(&mut machinery) {
         Ok(elsewhere) => elsewhere,
         Err(wrong) => {

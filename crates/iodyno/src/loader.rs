@@ -20,6 +20,8 @@ pub struct Machinery {
     pub also: Vec<(String, String)>,
     /// The ranks that will run what is asked for.
     pub world: WorldFacts,
+    /// Whether more may be said than an original says.
+    pub talks: bool,
     /// What was read, by path: it goes along where the command goes to other hosts.
     pub files: Vec<(String, Vec<u8>)>,
     /// Files that were read where the command was typed.
@@ -55,6 +57,7 @@ impl Machinery {
             colour,
             also: Vec::new(),
             world: world.facts().clone(),
+            talks: false,
             files: Vec::new(),
             brought,
             looked: Cell::new(false),
@@ -137,6 +140,10 @@ impl Loader for Machinery {
 
     fn also(&self, word: &str) -> Option<String> {
         self.also.iter().rev().find(|(name, _)| name == word).map(|(_, value)| value.clone())
+    }
+
+    fn talks(&self) -> bool {
+        self.talks
     }
 
     fn terminals(&self) -> (bool, bool) {

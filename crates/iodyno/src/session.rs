@@ -161,7 +161,7 @@ fn refused(mut run: Run, wrong: Vec<Diagnostic>) -> u8 {
 
 /// The exit status that a record deserves.
 fn status(record: &Record, run: &Run) -> u8 {
-    if let Some(status) = run.status {
+    if let Some(status) = &run.status {
         return status(record);
     }
     let jobs = || record.phases.iter().flat_map(|phase| &phase.jobs);

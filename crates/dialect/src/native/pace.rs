@@ -129,6 +129,7 @@ fn limit(node: &Node) -> Read<Limit> {
         "ramp",
         "together",
         "wear_out",
+        "time_least",
         "ramp_bytes",
         "latency",
         "until_full",
@@ -148,6 +149,7 @@ fn limit(node: &Node) -> Read<Limit> {
         until_full: may(node, "until_full", flag, false)?,
         steady: may(node, "steady", |node| steady(node).map(Some), None)?,
         wear_out: may(node, "wear_out", flag, false)?,
+        time_least_ns: may(node, "time_least", time, 0)?,
     })
 }
 

@@ -3,8 +3,8 @@
 //! Each line leaves this file when it is built. What depends on a worker's own files is refused by its source.
 
 use iodyno_model::{
-    Action, Content, Diagnostic, FileLock, Item, Items, Job, Kind, Origin, Place, Plan, Step, Submit, Target,
-    TargetKind, Verb, Workload,
+    Action, Diagnostic, FileLock, Item, Job, Kind, Origin, Plan, Step, Submit, Target, TargetKind, Verb,
+    Workload,
 };
 
 use crate::{registry, source};
@@ -33,15 +33,6 @@ fn check_target(target: &Target, wrong: &mut Vec<Diagnostic>) {
         TargetKind::FileSet { items, .. } if items.gamma != 0.0 => {
             say("a tree of drawn depth and width", "leave gamma out: all directories are alike");
         }
-        TargetKind::FileSet { items, .. } if items.depth > 0 && !items.leaves_only => {
-            say("items in every directory of a tree", "leaves_only = true puts them into the leaves");
-        }
-        TargetKind::FileSet { items, .. } if items.directory != Items::default().directory => {
-            say("names for directories", "leave directory out: they are called d0, d1, …");
-        }
-        TargetKind::FileSet { items, .. } if items.per_directory > 0 => {
-            say("so many successive items in a directory", "leave per_directory out: they are dealt in turn");
-        }
         _ => {}
     }
 }
@@ -49,10 +40,6 @@ fn check_target(target: &Target, wrong: &mut Vec<Diagnostic>) {
 fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     let mut say =
         |what: &str, hint: &str| refuse(wrong, &job.origin, &format!("job {}: {what}", job.name), hint);
-    let alone = "leave it out: this run has one rank";
-    if job.place != Place::Own {
-        say("another rank's data", alone);
-    }
     if job.limit.wear_out {
         say("wearing out after the time is up", "leave wear_out out: each worker stops when the time is up");
     }
@@ -64,9 +51,6 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     let range = |verb: Verb| verb.moves_data() || matches!(verb.kind(), Kind::Sync | Kind::Trim);
     if job.depth.submit == Submit::Offload && !source::labels(job).iter().all(|(_, verb)| range(*verb)) {
         say("helpers that open or change names", "leave offload out: only data goes through helpers");
-    }
-    if matches!(job.payload.content, Content::Marked(_)) {
-        say("content that names its owner", "use random content");
     }
     if job.limit.together {
         say("a limit over all workers together", "give each worker its part");
@@ -128,7 +112,7 @@ fn refuse(wrong: &mut Vec<Diagnostic>, origin: &Origin, what: &str, hint: &str) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iodyno_model::{Marked, Pattern, Phase, Pick, Verb};
+    use iodyno_model::{Pattern, Phase, Pick, Verb};
 
     #[test]
     fn nothing_is_left_out_in_silence() {
@@ -143,13 +127,11 @@ mod tests {
             wrong
         };
         assert_eq!(with(&|_| {}), []);
-        let changes: [&dyn Fn(&mut Job); 6] = [
-            &|job| job.place = Place::ShiftRanks(1),
+        let changes: [&dyn Fn(&mut Job); 4] = [
             &|job| job.limit.wear_out = true,
             &|job| job.limit.together = true,
             &|job| job.start.open = true,
             &|job| job.finish.barrier = true,
-            &|job| job.payload.content = Content::Marked(Marked::default()),
         ];
         for change in changes {
             let wrong = with(change);

@@ -21,6 +21,7 @@ use crate::warm::warm;
 use crate::worker::Worker;
 use crate::world::World;
 use crate::world::part::Part;
+use crate::world::place::Owners;
 use crate::{hooks, placement, witness};
 
 /// Everything the workers of a phase share.
@@ -33,6 +34,8 @@ pub(crate) struct Stage {
     pub(crate) seats: Vec<(usize, u32)>,
     /// This rank's part of each job.
     pub(super) parts: Vec<Part>,
+    /// Whose data the workers of each job work on.
+    owners: Vec<Owners>,
     /// This rank.
     pub(super) rank: u32,
     /// Targets that could not be made ready, where each worker stands alone.
@@ -81,6 +84,7 @@ impl Stage {
             journals: journaled.then(|| Journals::new(seats.len(), journal_limit(world))).transpose()?,
             seats,
             parts,
+            owners: phase.jobs.iter().map(|job| world.owners(plan, phase, job)).collect(),
             rank: world.rank(),
             unready,
             labels,
@@ -109,7 +113,8 @@ impl Stage {
     /// Who asks for names, for a worker of this rank.
     pub(super) fn asker(&self, job: usize, place: u32) -> Asker<'_> {
         let (name, repetition) = (&self.phase().jobs[job].name, self.phase().repetition);
-        Asker { job: name, worker: self.number(job, place), repetition }
+        let owner = self.owners[job].of(self.number(job, place));
+        Asker { job: name, owner, all: self.parts[job].all, repetition }
     }
 
     /// What a worker does on its seat, whatever happens to it.
@@ -167,7 +172,6 @@ impl Stage {
             return Err(unready.failure.clone());
         }
         let (job, entry) = (&self.phase().jobs[index], self.entries[index]);
-        let worker = self.number(index, place);
         placement::apply(&job.placement, job.kind, place)?;
         let _ballast = Ballast::new(job.buffers.locked_bytes)?;
         let asker = self.asker(index, place);
@@ -189,7 +193,8 @@ impl Stage {
         let goal = self.goals[index];
         let make = |files: &_, start| {
             let (plan, memory, shared) = (&self.plan, &memory, Some(&self.shared));
-            Source::new(&Brief { plan, job, worker, files, memory, depth, start, goal, shared })
+            let worker = asker.owner.worker;
+            Source::new(&Brief { plan, job, worker, asker, files, memory, depth, start, goal, shared })
         };
         let after = job.start.after_job.as_ref();
         let after = after.and_then(|name| self.phase().jobs.iter().position(|job| job.name == *name));
@@ -206,7 +211,8 @@ impl Stage {
             memory: &memory,
             depth,
             number,
-            seat: worker,
+            seat: self.number(index, place),
+            seats: self.parts[index].all,
             seed: self.plan.seed,
             after,
             source: &make,

@@ -11,6 +11,7 @@ use crate::clock::Tick;
 use crate::failure::Failure;
 use crate::io::{Files, Io, Slot};
 use crate::memory::Memory;
+use crate::open::Asker;
 
 pub mod content;
 mod depth_search;
@@ -22,6 +23,7 @@ pub mod pace;
 pub mod pattern;
 pub mod permutation;
 pub mod script;
+pub mod segments;
 pub mod shared;
 #[cfg(test)]
 mod testing;
@@ -56,8 +58,10 @@ pub struct Brief<'a> {
     pub plan: &'a Plan,
     /// The job.
     pub job: &'a Job,
-    /// The worker's number within its job.
+    /// The number, within its job, of the worker whose data it works on.
     pub worker: u32,
+    /// Who asks for names.
+    pub asker: Asker<'a>,
     /// What it has open; one handle for each file, in the order of the job's targets.
     pub files: &'a Files,
     /// Its buffers.
@@ -103,8 +107,9 @@ pub const BUFFER_BYTES: u64 = 1 << 20;
 pub fn buffer_bytes(job: &Job) -> usize {
     let bytes = match &job.workload {
         Workload::Pattern(pattern) => {
-            let moving =
-                pattern.mix.shares.iter().filter(|share| share.weight > 0.0 && share.verb.moves_data());
+            let item = |verb| pattern.item_data.is_some() && matches!(verb, Verb::Create | Verb::Open);
+            let moves = |verb: Verb| verb.moves_data() || item(verb);
+            let moving = pattern.mix.shares.iter().filter(|share| share.weight > 0.0 && moves(share.verb));
             moving.map(|share| most_bytes(pattern::directed(&pattern.size, share.verb))).max().unwrap_or(0)
         }
         Workload::Script(script) => {
@@ -190,7 +195,7 @@ impl Source {
         if !free {
             return Ok(Work::Guided(Box::new(Guided::new(brief, Drawer::Pattern(Box::new(source)))?)));
         }
-        let content = Content::new(brief, source.has(Verb::Write))?;
+        let content = Content::new(brief, source.has(Verb::Write) || source.writes_items())?;
         Ok(match pattern::Steady::of(&source) {
             Some(steady) if content.is_idle() || content.prepare(brief, &source) => Work::Steady(steady),
             Some(steady) => Work::Filled(steady, Box::new(content)),
@@ -236,6 +241,16 @@ impl Source {
                 next
             }
             Work::Guided(guided) => guided.next(now, slot, io),
+        }
+    }
+
+    /// What draws plainly: operations that differ in their place alone, and what fills their buffers, if anything does.
+    #[inline(always)]
+    pub fn plain(&mut self) -> Option<(&mut pattern::Steady, Option<&mut Content>)> {
+        match &mut self.work {
+            Work::Steady(steady) => Some((steady, None)),
+            Work::Filled(steady, content) => Some((steady, Some(content))),
+            _ => None,
         }
     }
 
@@ -297,6 +312,17 @@ impl Source {
         match &self.work {
             Work::Guided(guided) => guided.content().mismatches(),
             _ => &[],
+        }
+    }
+
+    /// How many ranges of what was read are not what was written, and how many bytes.
+    pub fn corrupt(&self) -> (u64, u64) {
+        match &self.work {
+            Work::Guided(guided) => {
+                let findings = guided.content().findings();
+                (findings.count(), findings.bytes())
+            }
+            _ => (0, 0),
         }
     }
 

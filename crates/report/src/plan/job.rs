@@ -38,6 +38,7 @@ fn measure(measure: &Measure) -> Option<String> {
     say(measure.submission, "submission and completion apart".into());
     say(measure.batches, "batch sizes".into());
     say(measure.each, "each worker".into());
+    say(measure.sample_ns > 0, format!("about one latency in {}", time(measure.sample_ns)));
     say(measure.row_ns > 0, format!("rows of {}", time(measure.row_ns)));
     if let Some(journal) = &measure.journal {
         say(journal.completions, "every completion".into());
@@ -248,6 +249,9 @@ fn until(job: &Job) -> Vec<String> {
 
 fn after_time(limit: &Limit) -> Vec<String> {
     let mut lines = Vec::new();
+    if limit.time_least_ns > 0 {
+        lines.push(format!("passes begin again until {} have passed", time(limit.time_least_ns)));
+    }
     if limit.wear_out {
         lines.push("then the slower ones go on until they did as much as the fastest".into());
     }

@@ -10,7 +10,6 @@
 mod banner;
 pub mod bins;
 pub mod clients;
-mod date;
 mod direction;
 mod disks;
 mod eta;
