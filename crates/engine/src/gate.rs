@@ -80,7 +80,7 @@ impl Gate {
     pub fn new(workers: &[u32]) -> Result<Self, i32> {
         let (jobs, all) = (workers.len(), workers.iter().map(|workers| *workers as usize).sum::<usize>());
         let values = 2 * MEETINGS * jobs * size_of::<AtomicU64>();
-        let bytes = size_of::<Words>() + values + (jobs + 2 * all) * size_of::<AtomicU32>();
+        let bytes = size_of::<Words>() + values + 2 * (jobs + all) * size_of::<AtomicU32>();
         let (comes, wanted) = (vec![[false; MEETINGS]; jobs], [0; MEETINGS]);
         let mapping = Mapping::shared(bytes)?;
         let gate = Gate { mapping, jobs, workers: all, comes, wanted, alone: true };
@@ -113,7 +113,7 @@ impl Gate {
     /// Small words behind the values: so many before those wanted.
     fn small(&self, before: usize, count: usize) -> &[AtomicU32] {
         let values = 2 * MEETINGS * self.jobs * size_of::<AtomicU64>();
-        // SAFETY: the mapping holds a word for each job and two for each worker behind the values; callers stay within.
+        // SAFETY: the mapping holds two words for each job and worker behind the values; callers stay within.
         unsafe {
             let first = self.mapping.start().add(size_of::<Words>() + values).cast::<AtomicU32>();
             std::slice::from_raw_parts(first.add(before), count)
@@ -135,6 +135,11 @@ impl Gate {
         self.small(self.jobs + self.workers, self.workers)
     }
 
+    /// Whether each job is awaited on other ranks: not 0 until it is known to be over there.
+    fn elsewhere(&self) -> &[AtomicU32] {
+        self.small(self.jobs + 2 * self.workers, self.jobs)
+    }
+
     #[inline(always)]
     fn words(&self) -> &Words {
         // SAFETY: the mapping is large enough, aligned to pages, zeroed, and holds only atomics.
@@ -150,17 +155,38 @@ impl Gate {
         while words.state.load(Ordering::Acquire) == WAITING && !self.is_stopped(number) {
             wait(&words.state, WAITING, 100_000_000);
         }
-        if let Some(job) = after.and_then(|job| self.left().get(job)) {
-            loop {
-                let left = job.load(Ordering::Acquire);
-                if left == 0 || self.is_stopped(number) {
-                    return clock::now();
-                }
-                wait(job, left, 100_000_000);
-            }
+        if let Some(job) = after.filter(|job| *job < self.jobs) {
+            self.wait_for_zero(&self.left()[job], number);
+            self.wait_for_zero(&self.elsewhere()[job], number);
+            return clock::now();
         }
         let start = words.start.load(Ordering::Acquire);
+        while clock::now() < start && !self.is_stopped(number) {
+            clock::sleep_until(start, 100_000_000);
+        }
         if start == 0 { clock::now() } else { start }
+    }
+
+    /// Waits until a word is 0 or this worker is told to stop.
+    fn wait_for_zero(&self, word: &AtomicU32, number: u32) {
+        loop {
+            let left = word.load(Ordering::Acquire);
+            if left == 0 || self.is_stopped(number) {
+                return;
+            }
+            wait(word, left, 100_000_000);
+        }
+    }
+
+    /// Says that a job's workers on other ranks are not over.
+    pub fn hold(&self, job: usize) {
+        self.elsewhere()[job].store(1, Ordering::Release);
+    }
+
+    /// Says that a job's workers on other ranks are over.
+    pub fn release(&self, job: usize) {
+        self.elsewhere()[job].store(0, Ordering::Release);
+        wake(&self.elsewhere()[job]);
     }
 
     /// When the gate was opened; 0 before.
@@ -175,7 +201,11 @@ impl Gate {
 
     /// Opens the gate: the time is now.
     pub fn open(&self) -> Tick {
-        let start = clock::now();
+        self.open_at(clock::now())
+    }
+
+    /// Opens the gate for a start at that time, which may be to come.
+    pub fn open_at(&self, start: Tick) -> Tick {
         self.words().start.store(start, Ordering::Release);
         self.words().state.store(OPEN, Ordering::Release);
         wake(&self.words().state);
@@ -253,7 +283,7 @@ impl Gate {
                 continue;
             }
             match self.alone {
-                true => self.release(Meeting::ALL[meeting], &self.brought(Meeting::ALL[meeting])),
+                true => self.adjourn(Meeting::ALL[meeting], &self.brought(Meeting::ALL[meeting])),
                 false => self.ring(),
             }
         }
@@ -271,7 +301,7 @@ impl Gate {
     }
 
     /// Ends a meeting: what was agreed on, for each job.
-    pub fn release(&self, meeting: Meeting, agreed: &[u64]) {
+    pub fn adjourn(&self, meeting: Meeting, agreed: &[u64]) {
         let cells = &self.values().1[meeting as usize * self.jobs..][..self.jobs];
         cells.iter().zip(agreed).for_each(|(cell, value)| cell.store(*value, Ordering::Release));
         let released = &self.words().released[meeting as usize];
@@ -412,7 +442,7 @@ mod tests {
                 gate.wait_for_end(0, 1_000_000_000);
             }
             assert_eq!(gate.brought(Meeting::TimeUp), [3, 0]);
-            gate.release(Meeting::TimeUp, &[8, 0]);
+            gate.adjourn(Meeting::TimeUp, &[8, 0]);
             assert_eq!(worker.join().unwrap(), 8);
         });
     }

@@ -23,6 +23,7 @@ pub mod io;
 pub mod journal;
 pub mod memory;
 mod mismatch;
+pub mod names;
 pub mod open;
 pub mod payload;
 pub mod placement;
@@ -39,6 +40,6 @@ pub mod worker;
 pub mod world;
 
 pub use check::check;
-pub use conductor::{Options, run};
+pub use conductor::{Options, follow, lead, part, run, run_in};
 pub use failure::Failure;
 pub use registry::{ENGINES, Entry, engine};

@@ -13,16 +13,18 @@ use iodyno_model::{
 };
 
 use crate::failure::Failure;
-use crate::io::{Files, Handle, PathBuffer, c_path};
+use crate::io::{Files, Handle, Names, PathBuffer};
 use crate::memory::{Memory, errno};
 use crate::open::{
-    Asker, grow, names, o_direct, open, resolve, set_root, space_failure, strerror, tells_apart,
+    Asker, grow, names, o_direct, open, resolve, set_root, space_failure, split, strerror, tells_apart,
+    whole_tree,
 };
 use crate::payload::{Filler, Place};
 use crate::random::Random;
 use crate::source::distribution::Sizes;
 use crate::witness::identity;
 use crate::world::World;
+use crate::world::part::part;
 
 /// Bytes written at once while a file is laid out.
 const LAYOUT_BYTES: usize = 1 << 20;
@@ -108,12 +110,51 @@ impl Unready {
     }
 }
 
+/// Which targets are made ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// All.
+    All,
+    /// Those that are everybody's.
+    Everybodys,
+    /// Those that are each worker's own.
+    Own,
+}
+
+impl Whose {
+    fn includes(self, own: bool) -> bool {
+        self == Whose::All || (self == Whose::Own) == own
+    }
+}
+
+/// Ranks that make ready what is everybody's, one after the other: of each node the first that has a part in it. File
+/// systems may be each node's own, and those that are not must not be filled by two at once.
+pub fn leaders(world: &World, plan: &Plan, phase: &Phase) -> Vec<u32> {
+    let everybodys = |job: &&Job| {
+        job.targets.iter().map(|index| &plan.targets[*index]).any(|target| {
+            matches!(target.kind, TargetKind::File { .. } | TargetKind::FileSet { .. })
+                && !is_per_worker(target)
+        })
+    };
+    let jobs: Vec<&Job> = phase.jobs.iter().filter(everybodys).collect();
+    (0..world.size()).filter(|rank| jobs.iter().any(|job| leads(world, job, *rank))).collect()
+}
+
+/// Whether a rank is the first of its node that has workers of a job.
+fn leads(world: &World, job: &Job, rank: u32) -> bool {
+    let facts = world.facts();
+    let has_part = |rank: &u32| part(job.ranks, job.workers, *rank, world.size()).here > 0;
+    let node = facts.node(rank);
+    (0..world.size()).find(|other| facts.node(*other) == node && has_part(other)) == Some(rank)
+}
+
 /// Makes everything ready that a phase needs and that no earlier phase has made ready. What could not be is told: where
 /// each worker stands [alone](Stop::Alone), for each worker of its own, else the first of each target.
 pub fn prepare(
     world: &World,
     plan: &Plan,
     phase: &Phase,
+    whose: Whose,
     made: &mut Made,
     progress: Progress<'_>,
 ) -> Vec<Unready> {
@@ -123,10 +164,18 @@ pub fn prepare(
         for index in &job.targets {
             let target = &plan.targets[*index];
             let own = is_per_worker(target);
+            if !whose.includes(own) || (!own && !leads(world, job, world.rank())) {
+                continue;
+            }
             for worker in workers(world, job, own) {
                 let asker =
                     Asker { job: &job.name, owner: owners.of(worker), all, repetition: phase.repetition };
-                let Err(failure) = prepare_target(plan, target, asker, made, progress) else { continue };
+                let tree = job.targets.iter().position(|other| other == index);
+                let ready = match tree.is_some_and(|position| whole_tree(job, position)) {
+                    true => prepare_ground(target, asker, made),
+                    false => prepare_target(plan, target, asker, made, progress),
+                };
+                let Err(failure) = ready else { continue };
                 wrong.push(Unready { job: number, worker: own.then_some(worker), target: *index, failure });
                 if phase.stop != Stop::Alone {
                     break;
@@ -144,6 +193,9 @@ pub fn outstanding(world: &World, plan: &Plan, phase: &Phase) -> Vec<(usize, u64
     let mut found = Vec::new();
     for (number, job) in phase.jobs.iter().enumerate() {
         let own = job.targets.iter().any(|index| is_per_worker(&plan.targets[*index]));
+        if !own && !leads(world, job, world.rank()) {
+            continue;
+        }
         let (owners, all) = (world.owners(plan, phase, job), world.part(job).all);
         for worker in workers(world, job, own) {
             let asker = Asker { job: &job.name, owner: owners.of(worker), all, repetition: phase.repetition };
@@ -216,6 +268,18 @@ fn prepare_target(
         | TargetKind::Endpoint { .. }
         | TargetKind::Nothing { .. } => Ok(()),
     }
+}
+
+/// Where a job makes or removes a whole tree, only the directory above it must be there.
+fn prepare_ground(target: &Target, asker: Asker<'_>, made: &mut Made) -> Result<(), Failure> {
+    let TargetKind::FileSet { root, items } = &target.kind else { return Ok(()) };
+    let root = set_root(root, items, asker);
+    let (above, _) = split(&root);
+    if std::fs::metadata(above).is_ok() {
+        return Ok(());
+    }
+    let told = |error: std::io::Error| space_failure(above, error.raw_os_error().unwrap_or(libc::EIO));
+    made.tree(above, target.remove).map_err(told)
 }
 
 fn prepare_file(
@@ -390,6 +454,11 @@ fn prepare_set(
     asker: Asker<'_>,
     made: &mut Made,
 ) -> Result<(), Failure> {
+    if let (true, Err(error)) = (target.open.directory, std::fs::metadata(root)) {
+        let errno = error.raw_os_error().unwrap_or(libc::ENOENT);
+        let failure = Failure::new(format!("{root}: {}", strerror(errno))).errno(errno);
+        return Err(failure.hint("its directories must be made first"));
+    }
     if std::fs::metadata(root).is_err() {
         made.tree(root, target.remove)
             .map_err(|error| space_failure(root, error.raw_os_error().unwrap_or(libc::EIO)))?;
@@ -404,8 +473,7 @@ fn prepare_set(
     let names = names(items, asker);
     let fd = open(root, libc::O_RDONLY | libc::O_DIRECTORY).map_err(|errno| space_failure(root, errno))?;
     let files = Files { handles: vec![Handle { fd, target: 0, bytes: 0, base: 0, names: None }] };
-    directories(fd, items.depth, u64::from(items.branch), &mut String::new())
-        .map_err(|e| space_failure(root, e))?;
+    directories(fd, &names).map_err(|e| space_failure(root, e))?;
     let present = match target.prepare {
         Prepare::Empty => 0,
         _ => (items.count as f64 * items.present_percent / 100.0).round() as u64,
@@ -422,21 +490,15 @@ fn prepare_set(
     Ok(())
 }
 
-fn directories(root: RawFd, depth: u32, branch: u64, at: &mut String) -> Result<(), i32> {
-    if depth == 0 {
-        return Ok(());
-    }
-    for number in 0..branch.max(1) {
-        let length = at.len();
-        at.push_str(&format!("d{number}"));
-        let path = c_path(at)?;
+/// Makes every directory of a tree that is missing.
+fn directories(root: RawFd, names: &Names) -> Result<(), i32> {
+    let mut path = PathBuffer::default();
+    for directory in 1..names.directories() {
         // SAFETY: the path is zero-terminated and lives until after the call.
-        if unsafe { libc::mkdirat(root, path.as_ptr(), 0o755) } < 0 && errno() != libc::EEXIST {
+        let made = unsafe { libc::mkdirat(root, names.directory(directory, &mut path).as_ptr(), 0o755) };
+        if made < 0 && errno() != libc::EEXIST {
             return Err(errno());
         }
-        at.push('/');
-        directories(root, depth - 1, branch, at)?;
-        at.truncate(length);
     }
     Ok(())
 }

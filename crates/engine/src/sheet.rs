@@ -31,6 +31,8 @@ const ROWS_UNASKED: usize = 1024;
 const ROW_NS: u64 = 1_000_000_000;
 /// Room for a worker's failure message, in words of four bytes.
 const FAILURE_WORDS: usize = 120;
+/// Room for what a worker's engine counted of its own.
+const FACT_WORDS: usize = 32;
 /// Room for a worker's complaints.
 const COMPLAINT_WORDS: usize = 1024;
 /// Room for the facts behind them.
@@ -174,8 +176,11 @@ pub struct Head {
     /// Counted from 1; 0: none was looked for.
     found_depth: AtomicU32,
     found_per_second: AtomicU64,
+    /// Ranges of what was read that are not what was written, and bytes of them.
+    corrupt: [AtomicU64; 2],
     failure: Text<FAILURE_WORDS>,
     complaints: Text<COMPLAINT_WORDS>,
+    facts: Text<FACT_WORDS>,
     mismatches: Text<MISMATCH_WORDS>,
 }
 
@@ -481,6 +486,12 @@ impl Sheet<'_> {
         self.head.complaints.write(&text);
     }
 
+    /// Says how many ranges of what was read are not what was written, and how many bytes.
+    pub fn count_corrupt(&self, (ranges, bytes): (u64, u64)) {
+        self.head.corrupt[0].store(ranges, Relaxed);
+        self.head.corrupt[1].store(bytes, Relaxed);
+    }
+
     /// Writes down the facts of what was wrong with what was read, as many as there is room for.
     pub fn mismatch(&self, mismatches: &[Mismatch]) {
         if !mismatches.is_empty() {
@@ -562,6 +573,20 @@ impl Sheet<'_> {
         merged
     }
 
+    /// Keeps what an engine counted of its own.
+    pub fn tell_facts(&self, facts: &[(&str, u64)]) {
+        if !facts.is_empty() {
+            let text: String = facts.iter().map(|(name, value)| format!("{name} {value}\n")).collect();
+            self.head.facts.write(&text);
+        }
+    }
+
+    fn facts(&self) -> Vec<(String, u64)> {
+        let text = self.head.facts.read();
+        let fact = |line: &str| line.split_once(' ').and_then(|(n, v)| Some((n.into(), v.parse().ok()?)));
+        text.lines().filter_map(fact).collect()
+    }
+
     /// The worker's own row of a job's record.
     pub fn worker_record(&self, index: u32, start: Tick, now: Tick) -> WorkerRecord {
         let usage = |field: usize| self.head.usage[field].load(Relaxed);
@@ -585,8 +610,11 @@ impl Sheet<'_> {
             began_clock_ns: self.head.began_clock_ns.load(Relaxed),
             steady: None,
             found_depth: self.found_depth(),
+            facts: self.facts(),
             complaints: self.head.complaints.read().lines().map(String::from).collect(),
             mismatches: mismatch::decode(&self.head.mismatches.read()),
+            corrupt_ranges: self.head.corrupt[0].load(Relaxed),
+            corrupt_bytes: self.head.corrupt[1].load(Relaxed),
             pid: self.head.pid.load(Relaxed),
             tally: None,
         }

@@ -52,8 +52,10 @@ pub struct Worker<'a> {
     pub number: u32,
     /// Its job, by index in the phase.
     pub index: usize,
-    /// Its number within its job.
+    /// Its number within its job, counted over all ranks.
     pub seat: u32,
+    /// Workers of its job on all ranks together.
+    pub seats: u32,
     /// The plan's seed.
     pub seed: u64,
     /// The job it waits for, by index in the phase.
@@ -75,6 +77,7 @@ impl Worker<'_> {
             seed: self.seed,
             worker: self.number,
             seat: self.seat,
+            seats: self.seats,
         }
     }
 
@@ -94,11 +97,17 @@ impl Worker<'_> {
         begin
     }
 
-    /// Opens its files, if it has not, and waits for the others if it is to. Answers whether that took time.
-    fn open<E: Engine>(&mut self, line: Tick) -> Result<bool, Failure> {
-        if let Some(open) = self.open {
-            let began = clock::now();
-            self.files = open()?;
+    /// Opens its files, if it has not. Answers when it began to.
+    fn open(&mut self) -> Result<Option<Tick>, Failure> {
+        let Some(open) = self.open else { return Ok(None) };
+        let began = clock::now();
+        self.files = open()?;
+        Ok(Some(began))
+    }
+
+    /// Notes when that was, and waits for the others if it is to. Answers whether any of it took time.
+    fn has_opened<E: Engine>(&self, began: Option<Tick>, line: Tick) -> bool {
+        if let Some(began) = began {
             let (began, ended) = if E::VIRTUAL { (line, line) } else { (began, clock::now()) };
             self.sheet.opened(began, ended);
         }
@@ -107,7 +116,7 @@ impl Worker<'_> {
             self.sheet.enter(WorkerState::Waiting);
             self.gate.meet(self.index, self.number, Meeting::Opened, 0);
         }
-        Ok(!E::VIRTUAL && (waits || self.open.is_some()))
+        !E::VIRTUAL && (waits || began.is_some())
     }
 
     /// Makes each file durable after the last operation, inside the measured time.
@@ -118,8 +127,10 @@ impl Worker<'_> {
         }
     }
 
-    /// Waits for the others if it is to, and closes its files where that counts.
-    fn close<E: Engine>(&mut self, ended: Tick) -> Result<(), Failure> {
+    /// Waits for the others if it is to, and closes its files where that counts; before that, the engine lets go of what
+    /// it holds of them.
+    fn close<E: Engine>(&mut self, engine: E, ended: Tick) -> Result<(), Failure> {
+        let engine = E::OPENS.then_some(engine);
         if self.job.finish.barrier {
             self.gate.meet(self.index, self.number, Meeting::Closing, 0);
         }
@@ -127,6 +138,7 @@ impl Worker<'_> {
             return Ok(());
         }
         let began = clock::now();
+        drop(engine);
         // Some file systems write back, or report what they could not write, only now.
         let wrong = self.files.close_all();
         let (began, closed) = if E::VIRTUAL { (ended, ended) } else { (began, clock::now()) };
@@ -297,16 +309,19 @@ fn begin<E: Engine>(worker: &mut Worker<'_>) -> Result<(E, Tick), Failure> {
     if !E::PEERS && (E::VIRTUAL || worker.open.is_none()) {
         let mut engine = E::start(&worker.setup())?;
         let begin = worker.wait_for_turn(&mut engine);
-        let later = worker.open::<E>(begin)?;
+        let began = worker.open()?;
+        let later = worker.has_opened::<E>(began, begin);
         return Ok((engine, if later { clock::now() } else { begin }));
     }
     let begin = worker.wait_for_turn(&mut Null::start(&worker.setup())?);
     if E::PEERS && worker.gate.is_stopped(worker.number) {
         return Err(Failure::new("the run ended before it met its peer"));
     }
-    // What an engine registers with the kernel must be open.
-    worker.open::<E>(begin)?;
-    let engine = E::start(&worker.setup())?;
+    let began = worker.open()?;
+    // What an engine registers with the kernel is open by now.
+    let engine = if E::OPENS { Some(E::start(&worker.setup())?) } else { None };
+    worker.has_opened::<E>(began, begin);
+    let engine = engine.map_or_else(|| E::start(&worker.setup()), Ok)?;
     Ok((engine, clock::now()))
 }
 
@@ -360,9 +375,8 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
     }
     let files = worker.files.handles.len() as u32;
     worker.sync(&mut flight.ended);
-    // Whatever the engine holds of the files is let go of before they are closed.
-    drop(engine);
-    let closed = worker.close::<E>(flight.ended).and(flight.close(worker.kinds, begin, files));
+    worker.sheet.tell_facts(&engine.facts());
+    let closed = worker.close(engine, flight.ended).and(flight.close(worker.kinds, begin, files));
     for late in flight.source.close() {
         worker.sheet.failure(late.label, Verb::Read, late.code, late.offset, late.file);
         let read = Io { file: late.file, offset: late.offset, bytes: late.bytes, ..Io::default() };
@@ -371,6 +385,7 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
     worker.sheet.complain(&flight.source.complaints());
     worker.sheet.found(flight.source.found_depth());
     worker.sheet.mismatch(flight.source.mismatches());
+    worker.sheet.count_corrupt(flight.source.corrupt());
     closed?;
     flight.source.failure().map_or(Ok(()), |failure| Err(failure.clone()))
 }
@@ -413,7 +428,7 @@ impl<'a> Flight<'a> {
             },
             until_full: limit.until_full,
             wear: if limit.wear_out { Wear::Due } else { Wear::No },
-            least_until: if limit.least_ns > 0 { ramp_end + limit.least_ns } else { 0 },
+            least_until: if limit.time_least_ns > 0 { ramp_end + limit.time_least_ns } else { 0 },
             deadline: limit.time_ns.map_or(NEVER, |time_ns| ramp_end.saturating_add(time_ns)),
             ended: begin,
             close,

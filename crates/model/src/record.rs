@@ -110,17 +110,6 @@ pub struct WearOut {
     pub bytes: u64,
 }
 
-impl WearOut {
-    /// Takes in what other workers had done.
-    pub fn merge(&mut self, other: &WearOut) {
-        self.at_ns = self.at_ns.max(other.at_ns);
-        self.operations_least = self.operations_least.min(other.operations_least);
-        self.operations_most = self.operations_most.max(other.operations_most);
-        self.bytes_least = self.bytes_least.min(other.bytes_least);
-        self.bytes += other.bytes;
-    }
-}
-
 /// The answer of one worker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerRecord {
@@ -129,7 +118,7 @@ pub struct WorkerRecord {
     /// The rank it belongs to.
     #[serde(default)]
     pub rank: u32,
-    /// Operations completed.
+    /// Operations completed; syncs beside other work are not counted.
     pub operations: u64,
     /// Bytes moved.
     pub bytes: u64,
@@ -167,12 +156,21 @@ pub struct WorkerRecord {
     /// The depth that a latency target allowed.
     #[serde(default)]
     pub found_depth: Option<FoundDepth>,
+    /// What its engine counted of its own, by name (`matches`).
+    #[serde(default)]
+    pub facts: Vec<(String, u64)>,
     /// What it found wrong with what it read: the first few, a sentence each.
     #[serde(default)]
     pub complaints: Vec<String>,
     /// The same as facts: the first few.
     #[serde(default)]
     pub mismatches: Vec<Mismatch>,
+    /// Ranges of what it read that were not what was written, all of them.
+    #[serde(default)]
+    pub corrupt_ranges: u64,
+    /// Bytes of them.
+    #[serde(default)]
+    pub corrupt_bytes: u64,
     /// The number the kernel knows it by: of its process, or of its thread.
     #[serde(default)]
     pub pid: u32,

@@ -2,7 +2,7 @@
 //!
 //! Names are templates over `{job} {worker} {rank} {node} {item} {repetition}`; the engine room resolves them once
 //! the world is known. `{worker:08}` is a number of at least eight digits, `{worker:A|B}` deals the words in turn.
-//! Worker, rank and node are the [owner's](crate::plan::Place), counted over all ranks. Sizes may stay relative until then.
+//! `{worker+3}` is the worker three further. Worker, rank and node are the [owner's](crate::plan::Place), counted over all ranks. Sizes may stay relative until then.
 
 use serde::{Deserialize, Serialize};
 
@@ -110,7 +110,7 @@ pub enum Extent {
 pub struct Items {
     /// How many: in each worker's tree if `own`, for each worker or rank if the name tells them apart, else in all.
     pub count: u64,
-    /// Name template; `{item}` is the index.
+    /// Name template; `{item}` is the index, `{item+100}` counts from there.
     pub name: String,
     /// Name template of the directories below the root: `{child}` is the directory's index in the one above, `{item}` its
     /// index in the whole tree, level by level, of which the root is 0.
@@ -162,7 +162,7 @@ pub struct Open {
     /// Reading, writing or what the verbs need.
     #[serde(default)]
     pub mode: OpenMode,
-    /// Make it where it is missing.
+    /// Make it where it is missing; of a set: creating an item that exists opens it.
     #[serde(default)]
     pub create: bool,
     /// Make the directories above it where they are missing.
@@ -195,7 +195,7 @@ pub struct Open {
     /// `O_NOFOLLOW`.
     #[serde(default)]
     pub nofollow: bool,
-    /// `O_DIRECTORY`.
+    /// `O_DIRECTORY`; of a set: its root must be there, and is not made.
     #[serde(default)]
     pub directory: bool,
     /// `O_NOCTTY`.

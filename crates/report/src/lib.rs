@@ -11,6 +11,7 @@ pub mod native;
 pub mod number;
 pub mod paint;
 pub mod plan;
+pub mod ranks;
 pub mod screen;
 pub mod shape;
 pub mod sweep;
@@ -37,6 +38,14 @@ pub trait Files {
     /// # Errors
     /// When it cannot be made.
     fn file(&mut self, path: &str) -> io::Result<&mut dyn Write>;
+
+    /// Makes a directory for such files, and those above it; one that is there stays as it is.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    fn folder(&mut self, path: &str) -> io::Result<()> {
+        Err(io::Error::other(format!("{path}: no directories are made here")))
+    }
 
     /// No more is written to the file of that name.
     ///
@@ -65,6 +74,10 @@ pub struct FilesInMemory(pub std::collections::BTreeMap<String, Vec<u8>>);
 impl Files for FilesInMemory {
     fn file(&mut self, path: &str) -> io::Result<&mut dyn Write> {
         Ok(self.0.entry(path.to_string()).or_default())
+    }
+
+    fn folder(&mut self, _path: &str) -> io::Result<()> {
+        Ok(())
     }
 
     fn close(&mut self, _path: &str) -> io::Result<()> {

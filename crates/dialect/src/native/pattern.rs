@@ -1,15 +1,15 @@
 //! The keys of a drawn workload: `do` or `mix`, `pick`, `block`, `span` and their kin.
 
 use iodyno_model::{
-    Blend, Coverage, Directed, Every, Extent, FileOrder, Mix, Overlap, Pattern, Pick, Share, Size, Span,
-    Verb, Window, Zone, units,
+    Blend, Coverage, Directed, Every, Extent, FileOrder, ItemData, Mix, Overlap, Pattern, Pick, Share, Size,
+    Span, Verb, Window, Zone, units,
 };
 
 use super::fields::Fields;
 use super::tree::{Node, Value};
 use super::value::{
-    Read, bytes, choice, count, extent, number, percent, percent_of, small, small_count, some_bytes, verb,
-    verb_named,
+    Read, bytes, choice, count, extent, flag, number, percent, percent_of, small, small_count, some_bytes,
+    verb, verb_named,
 };
 
 /// The pattern of a job, if it says what to do.
@@ -35,6 +35,8 @@ pub(crate) fn read(fields: &Fields<'_>) -> Option<Pattern> {
         overlap: if fields.flag("serialise_overlap") { Overlap::Serialised } else { Overlap::Allowed },
         size_by_order: fields.flag("block_by_order"),
         window: fields.get("window", window),
+        item_data: fields.get("item_data", item_data),
+        chain: fields.flag("chain"),
     };
     (fields.entry("do").is_some() || fields.entry("mix").is_some()).then_some(pattern)
 }
@@ -268,6 +270,11 @@ fn window(node: &Node) -> Read<Window> {
         range_bytes,
         skip_bytes: may(node, "skip", bytes, 0)?,
     })
+}
+
+fn item_data(node: &Node) -> Read<ItemData> {
+    known(node, &["sync", "read_back"])?;
+    Ok(ItemData { sync: may(node, "sync", flag, false)?, read_back: may(node, "read_back", flag, false)? })
 }
 
 fn order(node: &Node) -> Read<FileOrder> {

@@ -20,13 +20,27 @@ const BLKZEROOUT: libc::Ioctl = 0x127f;
 #[repr(C, align(8))]
 struct Entries([u8; 32 * 1024]);
 
-/// The system calls that move data, without the C library's wrappers: these are cancellation points, which cost a worker
+/// The system calls that move data, or come with every item, without the C library's wrappers: these are cancellation points, which cost a worker
 /// that nobody cancels two locked instructions for each call.
 #[cfg(target_pointer_width = "64")]
 mod data {
     use std::os::fd::RawFd;
 
-    use libc::{c_void, off_t, ssize_t};
+    use libc::{c_char, c_int, c_void, mode_t, off_t, ssize_t};
+
+    /// As the C library's `openat`.
+    #[inline(always)]
+    pub unsafe fn open_at(root: RawFd, path: *const c_char, flags: c_int, mode: mode_t) -> RawFd {
+        // SAFETY: the caller's path is zero-terminated.
+        unsafe { libc::syscall(libc::SYS_openat, root, path, flags, mode) as RawFd }
+    }
+
+    /// As the C library's function of this name.
+    #[inline(always)]
+    pub unsafe fn close(fd: RawFd) -> c_int {
+        // SAFETY: the call takes no pointers.
+        unsafe { libc::syscall(libc::SYS_close, fd) as c_int }
+    }
 
     /// As the C library's function of this name.
     #[inline(always)]
@@ -57,10 +71,24 @@ mod data {
     }
 }
 #[cfg(target_pointer_width = "64")]
-pub use data::{pread, pwrite, read, write};
+pub use data::{close, open_at, pread, pwrite, read, write};
 // Narrower systems pass an offset in two arguments, each in its own way, which their C library knows.
 #[cfg(not(target_pointer_width = "64"))]
-pub use libc::{pread, pwrite, read, write};
+pub use libc::{close, pread, pwrite, read, write};
+/// As the C library's `openat`.
+///
+/// # Safety
+/// The path is zero-terminated.
+#[cfg(not(target_pointer_width = "64"))]
+pub unsafe fn open_at(
+    root: RawFd,
+    path: *const libc::c_char,
+    flags: libc::c_int,
+    mode: libc::mode_t,
+) -> RawFd {
+    // SAFETY: as the caller promises.
+    unsafe { libc::openat(root, path, flags, libc::c_uint::from(mode)) }
+}
 
 /// `fdatasync`.
 pub fn data_sync(fd: RawFd) -> i64 {

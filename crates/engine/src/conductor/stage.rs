@@ -82,7 +82,7 @@ impl Stage {
             phase: index,
             gate: gate.with_meetings(&phase.jobs, world.is_alone()),
             sheets: Sheets::new(seats.len(), lines, parted).map_err(|errno| Failure::call("mmap", errno))?,
-            journals: journaled.then(|| Journals::new(seats.len(), journal_limit())).transpose()?,
+            journals: journaled.then(|| Journals::new(seats.len(), journal_limit(world))).transpose()?,
             seats,
             parts,
             owners: phase.jobs.iter().map(|job| world.owners(plan, phase, job)).collect(),
@@ -103,6 +103,12 @@ impl Stage {
     /// A worker's number within its job, counted over all ranks.
     pub(crate) fn number(&self, job: usize, place: u32) -> u32 {
         self.parts[job].first + place
+    }
+
+    /// Tells this rank's workers of a set of jobs to stop.
+    pub(super) fn stop_set(&self, set: u32) {
+        let seats = self.seats.iter().enumerate().filter(|(_, (job, _))| self.phase().jobs[*job].set == set);
+        seats.for_each(|(number, _)| self.gate.stop_one(number as u32));
     }
 
     /// Who asks for names, for a worker of this rank.
@@ -216,6 +222,7 @@ impl Stage {
             number,
             index,
             seat: self.number(index, place),
+            seats: self.parts[index].all,
             seed: self.plan.seed,
             after,
             source: &make,

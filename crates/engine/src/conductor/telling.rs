@@ -3,11 +3,11 @@
 //! It only reads what workers publish; it never makes one of them wait.
 
 use iodyno_model::{
-    Event, Job, JobRecord, JournalPart, Kind, Live, LiveJob, PhaseRecord, Sighting, Tally, VerifyWhen,
+    Event, Job, JobRecord, JournalPart, Kind, Line, Live, LiveJob, PhaseRecord, Sighting, Tally, VerifyWhen,
     WorkerState,
 };
 
-use super::{Emit, Options, Stage};
+use super::{Emit, Options, Ranks, Stage};
 use crate::clock::{self, NEVER, Tick};
 use crate::failure::Failure;
 use crate::journal::Reader;
@@ -46,15 +46,25 @@ impl<'a> Telling<'a> {
     }
 
     /// Tells what is due by now, or was asked for.
-    pub fn tell(&mut self, options: &Options, now: Tick, emit: Emit<'_>) {
+    pub fn tell(&mut self, options: &Options, now: Tick, ranks: &mut Ranks<'_>, emit: Emit<'_>) {
         let (asked, start) = (signal::was_asked(), self.stage.gate.started());
-        if asked || due(&mut self.next_live, options.live_ns, start, now) {
-            let elapsed_ns = now.saturating_sub(start);
-            emit(&Event::Live(Box::new(self.stage.live(elapsed_ns, asked, options.live_latency))));
+        let live = due(&mut self.next_live, options.live_ns, start, now);
+        let elapsed_ns = now.saturating_sub(start);
+        if !ranks.is_first() {
+            if live {
+                ranks.tell_live(self.stage.live(elapsed_ns, false, options.live_latency));
+            }
+            ranks.tell_so_far(now, || self.stage.gather(now));
+        } else if asked || live {
+            let mut live = self.stage.live(elapsed_ns, asked, options.live_latency);
+            ranks.add_live(&mut live);
+            emit(&Event::Live(Box::new(live)));
         }
-        if due(&mut self.next_interim, options.interim_ns, start, now) || asked {
+        if ranks.is_first() && (due(&mut self.next_interim, options.interim_ns, start, now) || asked) {
             let sightings = self.watch.as_ref().map_or_else(Vec::new, Watch::so_far);
-            emit(&Event::Interim(Box::new(PhaseRecord { sightings, ..self.stage.gather(now) })));
+            let mut record = PhaseRecord { sightings, ..self.stage.gather(now) };
+            ranks.add_so_far(&mut record);
+            emit(&Event::Interim(Box::new(record)));
         }
         let much = |held: u64| held > TOLD_WHILE_RUNNING;
         if self.stage.journals.as_ref().is_some_and(|journals| much(journals.held_bytes())) {
@@ -217,11 +227,11 @@ impl Stage {
             if let Some(target) = record.fatal.as_mut().and_then(|fatal| fatal.target.as_mut()) {
                 *target = targets.get(*target as usize).map_or(0, |target| *target as u32);
             }
-            match (&mut jobs[*index].worn, sheet.worn(start)) {
-                (Some(all), Some(one)) => all.merge(&one),
-                (all @ None, one) => *all = one,
-                _ => {}
+            if let Some(worn) = sheet.worn(start) {
+                let all = &mut jobs[*index].worn;
+                *all = Some(all.map_or(worn, |all| all.merged(worn)));
             }
+            record.operations = work(&tally);
             record.tally = phase.jobs[*index].measure.each.then(|| Box::new(tally));
             jobs[*index].workers.push(record);
         }
@@ -236,6 +246,16 @@ impl Stage {
             jobs,
             sightings: Vec::<Sighting>::new(),
         }
+    }
+}
+
+/// Operations, where there are others without those that only make them durable or control.
+fn work(tally: &Tally) -> u64 {
+    let beside = |line: &&Line| matches!(line.verb.kind(), Kind::Sync | Kind::Control);
+    let sum = |lines: &mut dyn Iterator<Item = &Line>| lines.map(|line| line.operations).sum::<u64>();
+    match sum(&mut tally.lines.iter().filter(|line| !beside(line))) {
+        0 => sum(&mut tally.lines.iter()),
+        work => work,
     }
 }
 

@@ -14,6 +14,7 @@ pub mod cpuio;
 pub mod exec;
 #[cfg(target_os = "linux")]
 pub mod falloc;
+pub mod find;
 pub mod ftruncate;
 #[cfg(target_os = "linux")]
 pub mod io_uring;
@@ -54,8 +55,10 @@ pub struct Setup<'a> {
     pub seed: u64,
     /// The worker's number within the phase.
     pub worker: u32,
-    /// The worker's number within its job.
+    /// The worker's number within its job, counted over all ranks.
     pub seat: u32,
+    /// Workers of the job on all ranks together.
+    pub seats: u32,
 }
 
 impl Setup<'_> {
@@ -98,6 +101,8 @@ pub trait Engine: Sized {
     const READS_TO_WRITE: bool = false;
     /// Whether a file must be open for writing even where it is only read (calls that change what they look at).
     const WRITES_TO_READ: bool = false;
+    /// Whether its start opens files and its end closes them: then both count as opening and closing do.
+    const OPENS: bool = false;
     /// Whether it opens the endpoints among its targets itself.
     const PEERS: bool = false;
 
@@ -111,6 +116,11 @@ pub trait Engine: Sized {
 
     /// Whether its settings make sense; called before anything is touched.
     fn check(_job: &Job) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
+    /// What it counted of its own, by name; asked when the worker is done.
+    fn facts(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
 

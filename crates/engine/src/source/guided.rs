@@ -230,7 +230,10 @@ impl Guided {
         }
         match &mut self.drawer {
             Drawer::Pattern(pattern) => {
-                if pattern.ends_on_nothing && result == 0 && matches!(io.verb, Verb::Read | Verb::Recv) {
+                if pattern.ends_on_nothing
+                    && result == 0
+                    && matches!(io.verb, Verb::Read | Verb::Recv | Verb::Readdir)
+                {
                     // The end is no operation.
                     pattern.end();
                     return super::UNTALLIED;
@@ -380,7 +383,7 @@ fn within(reach: &mut Option<(State, u64)>, io: &Io) -> bool {
 impl Drawer {
     fn writes(&self) -> bool {
         match self {
-            Drawer::Pattern(pattern) => pattern.has(Verb::Write),
+            Drawer::Pattern(pattern) => pattern.has(Verb::Write) || pattern.writes_items(),
             Drawer::Script(script) => script.writes(),
             Drawer::Trace(trace) => trace.writes(),
         }

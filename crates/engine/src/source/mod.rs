@@ -107,8 +107,9 @@ pub const BUFFER_BYTES: u64 = 1 << 20;
 pub fn buffer_bytes(job: &Job) -> usize {
     let bytes = match &job.workload {
         Workload::Pattern(pattern) => {
-            let moving =
-                pattern.mix.shares.iter().filter(|share| share.weight > 0.0 && share.verb.moves_data());
+            let item = |verb| pattern.item_data.is_some() && matches!(verb, Verb::Create | Verb::Open);
+            let moves = |verb: Verb| verb.moves_data() || item(verb);
+            let moving = pattern.mix.shares.iter().filter(|share| share.weight > 0.0 && moves(share.verb));
             moving.map(|share| most_bytes(pattern::directed(&pattern.size, share.verb))).max().unwrap_or(0)
         }
         Workload::Script(script) => {
@@ -202,7 +203,7 @@ impl Source {
         if !free {
             return Ok(Work::Guided(Box::new(Guided::new(brief, Drawer::Pattern(Box::new(source)))?)));
         }
-        let content = Content::new(brief, source.has(Verb::Write))?;
+        let content = Content::new(brief, source.has(Verb::Write) || source.writes_items())?;
         Ok(match pattern::Steady::of(&source) {
             Some(steady) if content.is_idle() || content.prepare(brief, &source) => Work::Steady(steady),
             Some(steady) => Work::Filled(steady, Box::new(content)),
@@ -363,6 +364,17 @@ impl Source {
         match &self.work {
             Work::Guided(guided) => guided.content().mismatches(),
             _ => &[],
+        }
+    }
+
+    /// How many ranges of what was read are not what was written, and how many bytes.
+    pub fn corrupt(&self) -> (u64, u64) {
+        match &self.work {
+            Work::Guided(guided) => {
+                let findings = guided.content().findings();
+                (findings.count(), findings.bytes())
+            }
+            _ => (0, 0),
         }
     }
 

@@ -11,7 +11,7 @@ use super::shared::{Answer, SharedObjects};
 use super::{Brief, Next};
 use crate::clock::Tick;
 use crate::failure::Failure;
-use crate::io::{AT_POSITION, FORGIVEN, Io, KEEP, PACED, SILENT};
+use crate::io::{AT_POSITION, DIRECTORY, FORGIVEN, Io, KEEP, PACED, SILENT};
 
 mod buffer;
 pub(super) mod compile;
@@ -20,7 +20,7 @@ mod hear;
 mod pool;
 
 use buffer::{Buffer, buffers};
-use compile::{Code, Compiler, Length, Spot, Use, What};
+use compile::{Code, Compiler, Length, Spot, Use, What, Which};
 use file::{FileState, clear_direct, file, pick_item, place, seek};
 
 /// How soon an object that says "wait" is asked again, ns.
@@ -525,6 +525,7 @@ impl ScriptSource {
         let Code::Do(step, _) = &mut self.code[at] else { return Emit::Skip };
         let What::Item(which, other) = &mut step.what else { return Emit::Skip };
         let set = step.file as usize;
+        let flags = if matches!(which, Which::Tree { .. }) { DIRECTORY } else { 0 };
         let Some(first) = pick_item(which, set, &mut self.files, &mut self.random) else {
             return self.empty_pool(now);
         };
@@ -538,6 +539,7 @@ impl ScriptSource {
         self.waiting_since = None;
         *io = Io {
             verb: step.verb,
+            flags,
             label: step.label,
             file: step.file,
             offset: first,

@@ -106,6 +106,7 @@ impl Stand {
             number: 0,
             index: 0,
             seat: 0,
+            seats: 1,
             seed: 7,
             pen: None,
             after: None,

@@ -242,8 +242,8 @@ fn until(job: &Job) -> Vec<String> {
         true => "for one pass".to_string(),
         false => format!("until {}", ends.join(", or ")),
     }];
-    if limit.least_ns > 0 {
-        lines.push(format!("then again from the start, until {} have passed", time(limit.least_ns)));
+    if limit.time_least_ns > 0 {
+        lines.push(format!("then again from the start, until {} have passed", time(limit.time_least_ns)));
     }
     lines.extend(after_time(limit));
     lines
