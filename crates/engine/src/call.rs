@@ -12,6 +12,8 @@ use crate::io::{AT_POSITION, Files, Io};
 use crate::memory::errno;
 
 mod items;
+#[cfg(target_os = "linux")]
+mod raw;
 mod system;
 
 pub use items::{CREATE_FLAGS, OPEN_FLAGS, create_flags};

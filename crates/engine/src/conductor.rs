@@ -179,6 +179,8 @@ impl Run<'_> {
         let (now, latest_ns) = (clock::monotonic(), self.plan.phases[index].latest_ns);
         let (interrupted, signal) = signal::interruptions();
         let late = world.is_first() && latest_ns > 0 && now > self.began.saturating_add(latest_ns);
+        let spoilt = self.plan.phases[index].unless_failed && something_failed(&self.record);
+        let late = late || (world.is_first() && spoilt);
         let drifted = world.is_first() && now > compared.saturating_add(COMPARE_NS);
         let signal = if interrupted > 0 { signal as u64 } else { 0 };
         let [signal, late, drifted] = highest(world, [signal, u64::from(late), u64::from(drifted)])?;
@@ -276,6 +278,12 @@ fn dismiss(world: &World, plan: &Plan, record: &PhaseRecord, ends: bool) {
 fn fail(record: &mut Record, wrong: Vec<Diagnostic>, emit: Emit<'_>) {
     wrong.iter().for_each(|wrong| emit(&Event::Message(wrong.clone())));
     record.errors.extend(wrong);
+}
+
+/// Whether an operation of a phase failed.
+fn something_failed(record: &Record) -> bool {
+    let jobs = record.phases.iter().flat_map(|phase| &phase.jobs);
+    !record.errors.is_empty() || jobs.into_iter().any(|job| job.tally.failed() > 0)
 }
 
 /// The first worker that broke off, and why.
@@ -502,6 +510,7 @@ fn watch_over(
         } else if stage.gate.stopped_any() && nudge_at == clock::NEVER {
             nudge_at = now + NUDGE_AFTER_NS;
         }
+        stage.gate.beat();
         telling.tell(options, now, ranks, emit);
         if here {
             wait_ns = ranks::longer(wait_ns);

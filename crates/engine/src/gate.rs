@@ -47,6 +47,7 @@ struct Words {
     stopped_one: AtomicU32,
     ready: AtomicU32,
     over: AtomicU32,
+    pulse: AtomicU32,
     /// Rung when a worker is over or a meeting is full.
     bell: AtomicU32,
     /// What of it the conductor has heard.
@@ -184,7 +185,7 @@ impl Gate {
     }
 
     /// Says that a job's workers on other ranks are over.
-    pub fn release(&self, job: usize) {
+    pub fn let_go(&self, job: usize) {
         self.elsewhere()[job].store(0, Ordering::Release);
         wake(&self.elsewhere()[job]);
     }
@@ -216,6 +217,7 @@ impl Gate {
     pub fn stop(&self) {
         self.words().stop.store(1, Ordering::Release);
         self.flags().iter().for_each(|flag| flag.store(1, Ordering::Release));
+        self.beat();
         wake(&self.words().state);
         self.words().released.iter().for_each(wake);
     }
@@ -225,6 +227,17 @@ impl Gate {
         self.flags()[number as usize].store(1, Ordering::Release);
         self.words().stopped_one.store(1, Ordering::Release);
         self.words().released.iter().for_each(wake);
+        self.beat();
+    }
+
+    /// Makes every worker look at the clock and at its stop flag, also one that would not yet.
+    pub fn beat(&self) {
+        self.words().pulse.fetch_add(1, Ordering::Release);
+    }
+
+    /// What changes with every [`beat`](Gate::beat).
+    pub fn pulse(&self) -> &AtomicU32 {
+        &self.words().pulse
     }
 
     /// Whether everybody was told to stop.

@@ -246,7 +246,7 @@ fn prepare_target(
         TargetKind::File { path, size } => {
             let path = resolve(path, asker);
             let key = format!("{path}\0{:?}\0{size:?}", target.prepare);
-            if made.seen.contains(&key) {
+            if made.seen.contains(&key) && target.prepare != Prepare::Absent {
                 return Ok(());
             }
             prepare_file(plan.seed, target, &path, *size, made, progress)?;
@@ -290,6 +290,9 @@ fn prepare_file(
     made: &mut Made,
     progress: Progress<'_>,
 ) -> Result<(), Failure> {
+    if target.prepare == Prepare::Absent {
+        take_away(path)?;
+    }
     let facts = std::fs::metadata(path);
     let reason = facts.as_ref().err().and_then(std::io::Error::raw_os_error).unwrap_or(libc::ENOENT);
     let there = facts.ok();
@@ -311,6 +314,8 @@ fn prepare_file(
         }
     }
     match target.prepare {
+        // Made at opening time.
+        Prepare::Absent => Ok(()),
         Prepare::AsItIs | Prepare::Empty if target.open.create || target.prepare == Prepare::Empty => {
             // Made at opening time; nothing to lay out.
             if target.prepare == Prepare::Empty && there.is_none() { create(path).map(drop) } else { Ok(()) }
@@ -327,6 +332,22 @@ fn prepare_file(
         Prepare::Reserved => with_file(path, |fd| reserve(fd, existing, wanted)),
         Prepare::ReservedBeyondEnd => with_file(path, |fd| reserve_beyond_end(fd, existing, wanted)),
         Prepare::Filled => fill(seed, target, path, existing, wanted, progress),
+    }
+}
+
+/// Removes a regular file that is there; nothing else is ever removed.
+fn take_away(path: &str) -> Result<(), Failure> {
+    if !std::fs::symlink_metadata(path).is_ok_and(|facts| facts.is_file()) {
+        return Ok(());
+    }
+    let told = |error: &std::io::Error| {
+        let errno = error.raw_os_error().unwrap_or(libc::EIO);
+        Failure::new(format!("{path}: it could not be removed: {}", strerror(errno))).errno(errno)
+    };
+    match std::fs::remove_file(path) {
+        // Another rank was faster.
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(told(&error)),
+        _ => Ok(()),
     }
 }
 

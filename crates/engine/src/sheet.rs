@@ -58,8 +58,14 @@ impl Latencies {
     /// Counts one latency.
     #[inline(always)]
     fn record(&self, ns: u64) {
-        add(&self.counts[histogram::bucket_of(ns)], 1);
-        add(&self.sum, ns);
+        self.record_many(ns, 1);
+    }
+
+    /// Counts a latency so many times.
+    #[inline(always)]
+    fn record_many(&self, ns: u64, times: u64) {
+        add(&self.counts[histogram::bucket_of(ns)], times);
+        add(&self.sum, ns.wrapping_mul(times));
         if ns > self.most.load(Relaxed) {
             self.most.store(ns, Relaxed);
         }
@@ -98,6 +104,7 @@ pub struct LineSheet {
     bytes: AtomicU64,
     short: AtomicU64,
     failed: AtomicU64,
+    untimed: AtomicU64,
     latency: Latencies,
     service: Latencies,
 }
@@ -279,6 +286,16 @@ impl Sheet<'_> {
         let line = &self.lines[label as usize];
         add(&line.operations, 1);
         add(&line.bytes, bytes);
+    }
+
+    /// Counts successes that were not timed, after a timed one that stands for them.
+    #[inline(always)]
+    pub fn successes_untimed(&self, label: u16, operations: u64, bytes: u64, latency_ns: u64) {
+        let line = &self.lines[label as usize];
+        add(&line.operations, operations);
+        add(&line.bytes, bytes);
+        add(&line.untimed, operations);
+        line.latency.record_many(latency_ns, operations);
     }
 
     /// Counts the two parts of a latency.
@@ -514,7 +531,8 @@ impl Sheet<'_> {
     #[cold]
     pub fn reset(&self) {
         for line in self.lines {
-            [&line.operations, &line.bytes, &line.short].iter().for_each(|counter| counter.store(0, Relaxed));
+            let counters = [&line.operations, &line.bytes, &line.short, &line.untimed];
+            counters.iter().for_each(|counter| counter.store(0, Relaxed));
             [&line.latency, &line.service].iter().for_each(|latencies| latencies.forget());
         }
         for parts in self.parts {
@@ -678,6 +696,7 @@ impl LineSheet {
             operations: self.operations.load(Relaxed),
             bytes: self.bytes.load(Relaxed),
             short: self.short.load(Relaxed),
+            untimed: self.untimed.load(Relaxed),
             failed: self.failed.load(Relaxed),
             latency: self.latency.histogram(),
             service: (!service.is_empty()).then_some(service),

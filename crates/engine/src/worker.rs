@@ -22,6 +22,8 @@ use crate::sheet::{SeriesWriter, Sheet};
 use crate::source::{Next, Source, UNTALLIED, label_of, labels};
 use crate::witness;
 
+mod stretch;
+
 /// With nothing in flight, a source that waits is asked again after this, ns.
 const WAIT_NS: u64 = 20_000;
 
@@ -207,6 +209,12 @@ struct Flight<'a> {
     filling: bool,
     /// Awaited together at least.
     least: u32,
+    /// Time between two operations that are timed, ns; 0: all are.
+    sample_ns: u64,
+    /// Operations after a timed one that only count, at present.
+    stretch: u64,
+    /// Changes when the clock is to be looked at all the same.
+    pulse: &'a AtomicU32,
     /// When nothing more is begun: the time is up, or too much failed.
     deadline: Tick,
     /// When the ramp ends; 0 once it has.
@@ -331,6 +339,9 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
     let source = (worker.source)(&worker.files, begin)?;
     let close = Close::new::<E>(worker, begin);
     let mut flight = Flight::new(worker, source, close, begin);
+    if !CLOSELY && E::WAITS {
+        flight.stretch_for(&worker.job.measure);
+    }
     worker.sheet.head.began.store(begin, Relaxed);
     worker.sheet.enter(if flight.ramp_end > 0 { WorkerState::Ramping } else { WorkerState::Running });
     worker.sheet.head.began_clock_ns.store(clock::by(worker.job.start.clock_id), Relaxed);
@@ -340,6 +351,17 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
         let (mut wake, mut over) =
             (NEVER, stop.load(Relaxed) != 0 || (now >= flight.deadline && !flight.winds_up()));
         let before = flight.free.count;
+        if !CLOSELY && E::WAITS && flight.sample_ns > 0 {
+            over = over || flight.stretch(&mut engine, &mut worker.files, now);
+            if over && !flight.goes_on(worker, now) {
+                break;
+            }
+            if flight.ended >= flight.turn {
+                flight.turn(worker.kinds);
+            }
+            now = flight.ended;
+            continue;
+        }
         if !over {
             (wake, over) = flight.hand_over::<E, CLOSELY>(&mut engine, &mut worker.files, now);
             if CLOSELY {
@@ -407,6 +429,9 @@ impl<'a> Flight<'a> {
             refill_at: if wish.low == 0 { 0 } else { depth - (wish.low as usize).min(depth - 1) },
             filling: false,
             least: wish.reap_least.clamp(1, worker.depth),
+            sample_ns: 0,
+            stretch: 0,
+            pulse: worker.gate.pulse(),
             ramp_end: if limit.ramp_ns > 0 { ramp_end } else { 0 },
             ramp_bytes: limit.ramp_bytes,
             time_ns: limit.time_ns.unwrap_or(NEVER),
@@ -428,7 +453,7 @@ impl<'a> Flight<'a> {
             },
             until_full: limit.until_full,
             wear: if limit.wear_out { Wear::Due } else { Wear::No },
-            least_until: if limit.time_least_ns > 0 { ramp_end + limit.time_least_ns } else { 0 },
+            least_until: if limit.least_ns > 0 { ramp_end + limit.least_ns } else { 0 },
             deadline: limit.time_ns.map_or(NEVER, |time_ns| ramp_end.saturating_add(time_ns)),
             ended: begin,
             close,

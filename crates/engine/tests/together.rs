@@ -315,7 +315,7 @@ fn passes_are_repeated_until_a_least_time_has_passed() {
             ..file(&path)
         };
         let mut job = Job { workload, ..job(1, engine, pattern.clone()) };
-        (job.limit.time_least_ns, job.limit.passes, job.depth.most) = (20_000_000, Some(1), depth);
+        (job.limit.least_ns, job.limit.passes, job.depth.most) = (20_000_000, Some(1), depth);
         let (record, _) = record(&plan(target, vec![job]));
         assert_eq!(record.errors, [], "{engine}");
         let (job, writes) =

@@ -152,9 +152,9 @@ pub struct Limit {
     /// Passes over the pattern or script; `None` with a time: as many as fit, without: one.
     #[serde(default)]
     pub passes: Option<u64>,
-    /// Passes begin again until so much time has passed, ns; 0: off (IOR minTimeDuration).
+    /// Passes are repeated from the start until so much time has passed, ns; each is completed (IOR minTimeDuration).
     #[serde(default)]
-    pub time_least_ns: u64,
+    pub least_ns: u64,
     /// As many operations as each worker did in the phase of that name.
     #[serde(default)]
     pub as_phase: Option<String>,

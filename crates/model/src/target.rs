@@ -325,6 +325,8 @@ pub enum Prepare {
     Sparse,
     /// Made with nothing in it.
     Empty,
+    /// Not there: a regular file of that name is removed before every phase that asks for it.
+    Absent,
 }
 
 /// What the machine says a target is: file system, mount, device. `None`: could not be read.
@@ -368,6 +370,12 @@ pub struct TargetFacts {
     pub size_bytes: Option<u64>,
     /// Free space for this user in bytes.
     pub free_bytes: Option<u64>,
+    /// How many files the file system has room for in all.
+    #[serde(default)]
+    pub inodes: Option<u64>,
+    /// How many more files fit.
+    #[serde(default)]
+    pub inodes_free: Option<u64>,
     /// Read-ahead in bytes.
     pub read_ahead_bytes: Option<u64>,
     /// Requests the device's queue takes.

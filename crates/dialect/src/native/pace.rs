@@ -142,7 +142,7 @@ fn limit(node: &Node) -> Read<Limit> {
         operations: may(node, "operations", |node| count(node).map(Some), None)?,
         together: may(node, "together", flag, false)?,
         passes: may(node, "passes", |node| count(node).map(Some), None)?,
-        time_least_ns: may(node, "least", time, 0)?,
+        least_ns: may(node, "least", time, 0)?,
         as_phase: may(node, "as_phase", |node| text(node).map(Some), None)?,
         ramp_ns: may(node, "ramp", time, 0)?,
         ramp_bytes: may(node, "ramp_bytes", bytes, 0)?,

@@ -183,7 +183,7 @@ fn segments(node: &Node) -> Read<Pick> {
         block_bytes: must(node, "block", some_bytes)?,
         count: may(node, "count", count, 0)?,
         stride_bytes: may(node, "stride", bytes, 0)?,
-        shuffled: may(node, "shuffled", super::value::flag, false)?,
+        shuffled: may(node, "shuffled", flag, false)?,
     })
 }
 
@@ -255,7 +255,7 @@ fn span(node: &Node) -> Read<Span> {
     known(node, &["offset", "length", "increment", "align", "overhang"])?;
     Ok(Span {
         align_bytes: may(node, "align", some_bytes, 0)?,
-        overhang: may(node, "overhang", super::value::flag, false)?,
+        overhang: may(node, "overhang", flag, false)?,
         offset: may(node, "offset", extent, Extent::Rest)?,
         length: may(node, "length", extent, Extent::Rest)?,
         increment: may(node, "increment", extent, Extent::Rest)?,
@@ -298,7 +298,7 @@ fn every(node: &Node) -> Read<Vec<Every>> {
         if entry.node.word().is_none() {
             known(&entry.node, &["operations", "flags", "between"])?;
             let operations = must(&entry.node, "operations", count)?;
-            let between = may(&entry.node, "between", super::value::flag, false)?;
+            let between = may(&entry.node, "between", flag, false)?;
             return Ok(Every { verb, operations, between, flags: may(&entry.node, "flags", small, 0)? });
         }
         let operations = count(&entry.node).map_err(|error| format!("{error} for {}", entry.name))?;

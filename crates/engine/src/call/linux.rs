@@ -42,32 +42,38 @@ mod data {
         unsafe { libc::syscall(libc::SYS_close, fd) as c_int }
     }
 
+    use crate::call::raw;
+
     /// As the C library's function of this name.
     #[inline(always)]
     pub unsafe fn read(fd: RawFd, buffer: *mut c_void, bytes: usize) -> ssize_t {
         // SAFETY: the caller's buffer holds so many bytes; the number of the call fits its arguments.
-        unsafe { libc::syscall(libc::SYS_read, fd, buffer, bytes) as ssize_t }
+        unsafe { raw::call(libc::SYS_read, fd as usize, buffer as usize, bytes, 0) as ssize_t }
     }
 
     /// As the C library's function of this name.
     #[inline(always)]
     pub unsafe fn write(fd: RawFd, buffer: *const c_void, bytes: usize) -> ssize_t {
         // SAFETY: as for `read`.
-        unsafe { libc::syscall(libc::SYS_write, fd, buffer, bytes) as ssize_t }
+        unsafe { raw::call(libc::SYS_write, fd as usize, buffer as usize, bytes, 0) as ssize_t }
     }
 
     /// As the C library's function of this name.
     #[inline(always)]
     pub unsafe fn pread(fd: RawFd, buffer: *mut c_void, bytes: usize, offset: off_t) -> ssize_t {
         // SAFETY: as for `read`.
-        unsafe { libc::syscall(libc::SYS_pread64, fd, buffer, bytes, offset) as ssize_t }
+        unsafe {
+            raw::call(libc::SYS_pread64, fd as usize, buffer as usize, bytes, offset as usize) as ssize_t
+        }
     }
 
     /// As the C library's function of this name.
     #[inline(always)]
     pub unsafe fn pwrite(fd: RawFd, buffer: *const c_void, bytes: usize, offset: off_t) -> ssize_t {
         // SAFETY: as for `read`.
-        unsafe { libc::syscall(libc::SYS_pwrite64, fd, buffer, bytes, offset) as ssize_t }
+        unsafe {
+            raw::call(libc::SYS_pwrite64, fd as usize, buffer as usize, bytes, offset as usize) as ssize_t
+        }
     }
 }
 #[cfg(target_pointer_width = "64")]

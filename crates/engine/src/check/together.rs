@@ -45,14 +45,14 @@ fn check_end(job: &Job, say: &mut dyn FnMut(&str, &str)) {
     if limit.wear_out && limit.time_ns.is_none() {
         say("nothing says when its time is up, after which it is to wear out", "limit the time, too");
     }
-    if (limit.wear_out || limit.time_least_ns > 0) && recorded {
+    if (limit.wear_out || limit.least_ns > 0) && recorded {
         say("a trace neither wears out nor begins again", "use a pattern or a script");
     }
-    if limit.time_least_ns > 0 && limit.wear_out {
+    if limit.least_ns > 0 && limit.wear_out {
         say("it is to be repeated, and to wear out", "use one of least and wear_out");
     }
     let counted = limit.operations.is_some() || limit.bytes.is_some() || limit.as_phase.is_some();
-    if limit.time_least_ns > 0 && counted {
+    if limit.least_ns > 0 && counted {
         say("a least time, and a limit that may end it before", "limit the passes, or nothing");
     }
 }
@@ -109,8 +109,8 @@ mod tests {
         let with = |limit| wrong(vec![Job { limit, ..job("j") }]);
         assert_eq!(with(Limit { wear_out: true, time_ns: Some(1), ..Limit::default() }), 0);
         assert_eq!(with(Limit { wear_out: true, ..Limit::default() }), 1);
-        assert_eq!(with(Limit { time_least_ns: 1, ..Limit::default() }), 0);
-        assert_eq!(with(Limit { time_least_ns: 1, operations: Some(3), ..Limit::default() }), 1);
-        assert_eq!(with(Limit { time_least_ns: 1, wear_out: true, time_ns: Some(1), ..Limit::default() }), 1);
+        assert_eq!(with(Limit { least_ns: 1, ..Limit::default() }), 0);
+        assert_eq!(with(Limit { least_ns: 1, operations: Some(3), ..Limit::default() }), 1);
+        assert_eq!(with(Limit { least_ns: 1, wear_out: true, time_ns: Some(1), ..Limit::default() }), 1);
     }
 }

@@ -103,6 +103,8 @@ pub trait Engine: Sized {
     const WRITES_TO_READ: bool = false;
     /// Whether its start opens files and its end closes them: then both count as opening and closing do.
     const OPENS: bool = false;
+    /// Whether it carries each operation out while it is handed over ([`perform`](Engine::perform)).
+    const WAITS: bool = false;
     /// Whether it opens the endpoints among its targets itself.
     const PEERS: bool = false;
 
@@ -132,6 +134,14 @@ pub trait Engine: Sized {
 
     /// Takes one operation. It may be carried out at once or later, but no later than in the next `poll`.
     fn push(&mut self, slot: Slot, io: &Io, files: &mut Files);
+
+    /// Carries out one operation at once, without `push` and `poll`: its result. Only of engines that [`WAITS`].
+    ///
+    /// [`WAITS`]: Engine::WAITS
+    #[inline(always)]
+    fn perform(&mut self, _io: &Io, _files: &mut Files) -> i64 {
+        -i64::from(libc::EOPNOTSUPP)
+    }
 
     /// Hands what was pushed over to the kernel without waiting for it. Called only where the two parts of a latency are
     /// measured apart; without it, `poll` hands over and waits at once. Synchronous engines have nothing to do here.

@@ -252,6 +252,16 @@ impl Source {
         }
     }
 
+    /// What draws plainly: operations that differ in their place alone, and what fills their buffers, if anything does.
+    #[inline(always)]
+    pub fn plain(&mut self) -> Option<(&mut pattern::Steady, Option<&mut Content>)> {
+        match &mut self.work {
+            Work::Steady(steady) => Some((steady, None)),
+            Work::Filled(steady, content) => Some((steady, Some(content))),
+            _ => None,
+        }
+    }
+
     /// Hears of a completion, where the source [listens](Source::listens). The answer is the result that is tallied:
     /// a code of the payload's when the content is wrong, or [`UNTALLIED`]. It may set `bytes` to what would have been
     /// a whole record.

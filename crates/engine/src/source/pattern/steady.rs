@@ -99,6 +99,25 @@ impl Steady {
         Next::Io
     }
 
+    /// The next operations' places, at equal distances: the first, the distance, and how many, at most `most`; 0: there
+    /// is nothing more. What is not used of them is [given back](Steady::give_back).
+    #[inline(never)]
+    pub fn run(&mut self, most: u64) -> (u64, u64, u64) {
+        let most = most.min(self.left);
+        if most == 0 {
+            return (0, 0, 0);
+        }
+        let (place, distance, count) = self.walk.run(&mut self.random, self.step, most);
+        self.left -= count;
+        (self.base + place, distance, count)
+    }
+
+    /// So many of the last run were not used; the first of them would have been at this place.
+    pub fn give_back(&mut self, count: u64, place: u64) {
+        self.left += count;
+        self.walk.resume(place - self.base);
+    }
+
     /// Operations left; what this one's content is told apart by.
     #[inline(always)]
     pub fn left(&self) -> u64 {
