@@ -173,9 +173,10 @@ pub fn advised(finding: Finding, advice: &[(u8, &str)]) -> Option<Finding> {
 
 /// A file that a run writes its results to.
 pub struct ReportFile {
-    /// Its path; it must not exist, unless the user asked for it by this very option before.
+    /// Its path; it must not exist, unless the user asked for it by this very option before. `-`: the report's own
+    /// place, of a table of the ranks.
     pub path: String,
-    /// `json` or `csv`.
+    /// `json` or `csv`; or `ranks`, a table that follows the report (`-`) or is talk (any other path).
     pub format: String,
 }
 

@@ -5,23 +5,23 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use iodyno_model::{Diagnostic, Event, Phase, PhaseRecord, Plan, Record, Started, Stop, WorkerKind};
+use iodyno_model::merge::Seen;
+use iodyno_model::{Diagnostic, Event, PhaseRecord, Plan, Record, Started, Stop, WorkerKind};
+use serde::{Deserialize, Serialize};
 
 use crate::check::check;
 use crate::clock;
 use crate::exits::{self, Exits};
 use crate::failure::Failure;
-use crate::open::{self, Asker};
-use crate::placement::Surroundings;
-use crate::prepare::{self, Made};
+use crate::prepare::Made;
 use crate::signal;
 use crate::steadiness::Steadiness;
-use crate::witness::{self, Watch, Watched};
-use crate::world::World;
+use crate::witness::{self, Watch};
 use crate::world::crew::{Crew, Task};
+use crate::world::{Broken, World};
 
 /// How a plan is run, beyond what it says itself.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Options {
     /// How often a live event is wanted, ns; 0: never.
     pub live_ns: u64,
@@ -39,14 +39,31 @@ impl Default for Options {
     }
 }
 
+mod agree;
+mod company;
+mod gather;
+mod line;
+mod post;
+mod ranks;
+mod ready;
 mod stage;
 mod telling;
 
-pub(crate) use stage::Stage;
+use agree::{Trouble, agreed, highest, patience};
+use gather::Outcome;
+use post::{Last, Post, pack, unpack};
+use ranks::Ranks;
 use telling::Telling;
+
+pub use company::{follow, lead, part};
+pub use post::Whom;
+pub(crate) use stage::Stage;
 
 /// Who is told what happens.
 pub type Emit<'a> = &'a mut dyn FnMut(&Event);
+
+/// Between two comparisons of the ranks' clocks, ns: what a bad quartz loses in that time is what was not known before.
+const COMPARE_NS: u64 = 20_000_000_000;
 
 /// Runs a plan and returns its record. Failures while it runs are in the record, not in the result.
 ///
@@ -57,70 +74,202 @@ pub fn run(plan: &Plan, options: &Options, emit: Emit<'_>) -> Result<Record, Vec
 }
 
 /// The same on every rank of a world. Only the first rank's record is that of the whole world, and only there is
-/// everything told that there is to tell.
+/// everything told that there is to tell. Where ranks were lost the world is [broken](World::is_broken) afterwards.
 ///
 /// # Errors
-/// Everything that keeps the plan from starting, on every rank.
+/// Everything that keeps the plan from starting; told on the first rank.
 pub fn run_in(
     world: &mut World,
     plan: &Plan,
     options: &Options,
     emit: Emit<'_>,
 ) -> Result<Record, Vec<Diagnostic>> {
+    let post = Post::default();
     let began = clock::monotonic();
     clock::begin_calibration();
-    let plan = check(plan)?;
-    raise_file_limit();
     signal::install();
+    let plan = match agreed(world, checked(world, plan)) {
+        Ok(plan) => plan,
+        Err(Trouble::Wrong(wrong)) => return Err(wrong),
+        Err(Trouble::Broken(broken)) => {
+            world.lose(&[]);
+            return Err(vec![apart(&broken.0)]);
+        }
+    };
+    raise_file_limit();
     let machine = witness::machine();
-    let targets = if options.witness { witness::targets(&plan) } else { Vec::new() };
+    let watch = options.witness && world.is_first();
+    let targets = if watch { witness::targets(&plan) } else { Vec::new() };
     let mut record =
         Record { name: plan.name.clone(), seed: plan.seed, machine: machine.clone(), ..Default::default() };
+    clock::calibrate();
+    let compared = world.compare_clocks(&mut patience);
     record.world.clone_from(world.facts());
     let facts = world.facts().clone();
     let started =
         Started { plan: plan.clone(), targets, machine, at_unix_ns: clock::unix_ns(), world: facts };
     emit(&Event::Started(Box::new(started)));
-    clock::calibrate();
-    let plan = Arc::new(plan);
-    let mut made = Made::default();
-    for index in 0..plan.phases.len() {
-        if signal::interruptions().0 > 0 {
-            break;
-        }
-        let latest_ns = plan.phases[index].latest_ns;
-        if latest_ns > 0 && clock::monotonic() > began.saturating_add(latest_ns) {
-            continue;
-        }
-        match run_phase(world, &plan, index, options, &record, &mut made, emit) {
-            Ok((phase, ends_run)) => {
-                emit(&Event::PhaseEnded(Box::new(phase.clone())));
-                let alone = plan.phases[index].stop == Stop::Alone;
-                let failed = if alone { exits::failures(&plan, &phase) } else { first_failure(&phase) };
-                let ends = ends_run || (!alone && !failed.is_empty());
-                record.phases.push(phase);
-                fail(&mut record, failed, emit);
-                if ends {
+    let mut run = Run { plan: Arc::new(plan), options, post, made: Made::default(), record, began };
+    let walked = match compared {
+        Ok(()) => run.walk(world, emit),
+        Err(broken) => Err(broken),
+    };
+    if let Err(broken) = walked {
+        world.lose(&[]);
+        fail(&mut run.record, vec![apart(&broken.0)], emit);
+    }
+    Ok(run.end(world, emit))
+}
+
+/// A run under way, on one rank.
+struct Run<'a> {
+    plan: Arc<Plan>,
+    options: &'a Options,
+    post: Post,
+    made: Made,
+    record: Record,
+    began: clock::Tick,
+}
+
+/// What becomes of the next phase.
+enum Next {
+    Runs,
+    IsLeftOut,
+    Ends,
+}
+
+impl Run<'_> {
+    /// Phase after phase, on every rank the same.
+    fn walk(&mut self, world: &mut World, emit: Emit<'_>) -> Result<(), Broken> {
+        let mut compared = clock::monotonic();
+        for index in 0..self.plan.phases.len() {
+            match self.next(world, index, &mut compared)? {
+                Next::Runs => {}
+                Next::IsLeftOut => continue,
+                Next::Ends => break,
+            }
+            match run_phase(world, self, index, emit) {
+                Ok(outcome) if world.is_first() => {
+                    if self.close(world, index, outcome, emit) {
+                        break;
+                    }
+                }
+                Ok(outcome) => {
+                    self.record.phases.push(outcome.record);
+                    if outcome.ends_run {
+                        break;
+                    }
+                }
+                Err(Trouble::Broken(broken)) => return Err(broken),
+                Err(Trouble::Wrong(wrong)) => {
+                    if signal::interruptions().0 == 0 {
+                        fail(&mut self.record, wrong, emit);
+                    }
                     break;
                 }
             }
-            Err(wrong) => {
-                if signal::interruptions().0 == 0 {
-                    fail(&mut record, wrong, emit);
-                }
-                break;
-            }
         }
+        Ok(())
     }
-    let stays = made.remove().into_iter().map(|what| Diagnostic::warning(&Default::default(), what));
+
+    /// Whether a phase runs; the first rank's clock says whether it is too late for it.
+    fn next(&self, world: &mut World, index: usize, compared: &mut clock::Tick) -> Result<Next, Broken> {
+        let (now, latest_ns) = (clock::monotonic(), self.plan.phases[index].latest_ns);
+        let (interrupted, signal) = signal::interruptions();
+        let late = world.is_first() && latest_ns > 0 && now > self.began.saturating_add(latest_ns);
+        let drifted = world.is_first() && now > compared.saturating_add(COMPARE_NS);
+        let signal = if interrupted > 0 { signal as u64 } else { 0 };
+        let [signal, late, drifted] = highest(world, [signal, u64::from(late), u64::from(drifted)])?;
+        if signal > 0 {
+            signal::interrupted_elsewhere(signal as i32);
+            return Ok(Next::Ends);
+        }
+        if late > 0 {
+            return Ok(Next::IsLeftOut);
+        }
+        if drifted > 0 {
+            world.compare_clocks(&mut patience)?;
+            *compared = now;
+        }
+        Ok(Next::Runs)
+    }
+
+    /// On the first rank: tells of a phase that is over, and the other ranks that it is; whether no other follows.
+    fn close(&mut self, world: &mut World, index: usize, outcome: Outcome, emit: Emit<'_>) -> bool {
+        let Outcome { mut record, mut errors, ends_run, lost } = outcome;
+        record.cache = iodyno_truth::cache::share(&self.plan, &self.record, &record);
+        emit(&Event::PhaseEnded(Box::new(record.clone())));
+        let alone = self.plan.phases[index].stop == Stop::Alone;
+        let failed = if alone { exits::failures(&self.plan, &record) } else { first_failure(&record) };
+        let broke_off = !alone && !failed.is_empty();
+        let ends = ends_run || broke_off || !errors.is_empty() || !lost.is_empty();
+        errors.extend(failed);
+        dismiss(world, &self.plan, &record, ends);
+        self.record.phases.push(record);
+        if !lost.is_empty() {
+            world.lose(&lost);
+            errors.extend(ranks::lose(&mut self.record, &lost));
+        }
+        fail(&mut self.record, errors, emit);
+        ends
+    }
+
+    /// Cleans up, judges, and tells how it went.
+    fn end(mut self, world: &World, emit: Emit<'_>) -> Record {
+        clean_up(world, &mut self.made, emit);
+        let mut record = self.record;
+        record.world.clock_error_ns = world.facts().clock_error_ns;
+        if let (1.., signal) = signal::interruptions() {
+            record.stopped_by = Some(signal);
+        }
+        if world.is_first() {
+            record.findings = iodyno_truth::judge(&self.plan, &record);
+            record.findings.iter().for_each(|finding| emit(&Event::Finding(Box::new(finding.clone()))));
+        }
+        emit(&Event::Ended(Box::new(record.clone())));
+        record
+    }
+}
+
+/// The plan as it runs here, or what is wrong with it.
+fn checked(world: &World, plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
+    if world.is_alone() {
+        return check(plan);
+    }
+    let wrong = line::check(world, plan);
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let mut plan = check(plan)?;
+    // A process that MPI has joined to others must not be forked.
+    let jobs = plan.phases.iter_mut().flat_map(|phase| &mut phase.jobs);
+    jobs.for_each(|job| job.kind = WorkerKind::Threads);
+    Ok(plan)
+}
+
+/// That ranks no longer come together, and why.
+fn apart(why: &str) -> Diagnostic {
+    Diagnostic::error(&Default::default(), format!("the ranks do not come together: {why}"))
+        .hint("what was measured until then is in the report")
+}
+
+/// Removes what was made and is not to stay; what cannot be removed is told.
+fn clean_up(world: &World, made: &mut Made, emit: Emit<'_>) {
+    let mut stays = made.remove();
+    if !world.is_broken() && !world.is_alone() {
+        let all = world.gather(pack(&stays), &mut patience).unwrap_or_default();
+        stays = all.iter().filter_map(|bytes| unpack::<Vec<String>>(bytes)).flatten().collect();
+        stays.dedup();
+    }
+    let stays = stays.into_iter().map(|what| Diagnostic::warning(&Default::default(), what));
     stays.for_each(|what| emit(&Event::Message(what)));
-    if let (1.., signal) = signal::interruptions() {
-        record.stopped_by = Some(signal);
-    }
-    record.findings = iodyno_truth::judge(&plan, &record);
-    record.findings.iter().for_each(|finding| emit(&Event::Finding(Box::new(finding.clone()))));
-    emit(&Event::Ended(Box::new(record.clone())));
-    Ok(record)
+}
+
+/// Tells the other ranks that a phase is over everywhere.
+fn dismiss(world: &World, plan: &Plan, record: &PhaseRecord, ends: bool) {
+    let jobs = plan.phases.iter().flat_map(|phase| &phase.jobs);
+    let referred = jobs.filter_map(|job| job.limit.as_phase.as_ref()).any(|name| *name == record.name);
+    ranks::dismiss(world, record, referred, ends);
 }
 
 fn fail(record: &mut Record, wrong: Vec<Diagnostic>, emit: Emit<'_>) {
@@ -182,48 +331,30 @@ fn start_crew(stage: &Arc<Stage>) -> Result<Crew, Vec<Diagnostic>> {
     }
 }
 
-/// Runs one phase.
-#[allow(clippy::too_many_arguments)]
-fn run_phase(
-    world: &World,
-    plan: &Arc<Plan>,
-    index: usize,
-    options: &Options,
-    earlier: &Record,
-    made: &mut Made,
-    emit: Emit<'_>,
-) -> Result<(PhaseRecord, bool), Vec<Diagnostic>> {
+/// Runs one phase. On other ranks than the first, what is to be told is told there.
+fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> Result<Outcome, Trouble> {
+    let Run { plan, options, post, made, record: earlier, .. } = run;
+    let mut forward = |event: &Event| post.forward(world, event);
+    let emit: Emit<'_> = if world.is_first() { emit } else { &mut forward };
     let phase = &plan.phases[index];
-    let mut told_at = 0;
-    for (job, files, total_bytes) in prepare::outstanding(world, plan, phase) {
-        emit(&Event::LayingOut { job: phase.jobs[job].name.clone(), files, total_bytes });
+    let mut ready = ready::make_ready(world, plan, phase, options, made, emit)?;
+    let set = set_up(world, plan, index, earlier, std::mem::take(&mut ready.unready));
+    if let (Err(trouble), Ok((stage, _))) = (agree::agree(world, &set), &set) {
+        // Somebody elsewhere has none: ours go home.
+        stage.gate.stop();
+        set.into_iter().for_each(|(_, crew)| crew.join());
+        return Err(trouble);
     }
-    let unready = prepare::prepare(world, plan, phase, made, &mut |target, done_bytes, total_bytes| {
-        let now = clock::monotonic();
-        if options.live_ns > 0 && (now > told_at + options.live_ns || done_bytes == total_bytes) {
-            told_at = now;
-            emit(&Event::Preparing { target: target.into(), done_bytes, total_bytes });
-        }
-        signal::interruptions().0 == 0
-    });
-    if !unready.is_empty() && (phase.stop != Stop::Alone || signal::interruptions().0 > 0) {
-        return Err(unready.iter().map(|unready| unready.diagnostic(plan)).collect());
-    }
-    let _surroundings = Surroundings::new(plan, phase)?;
-    pause(phase.pause_ns);
-    if phase.drop_caches {
-        witness::drop_caches();
-    }
-    let place = |failure: Failure| {
-        let mut wrong = Diagnostic::error(&Default::default(), failure.message);
-        wrong.hint = failure.hint;
-        vec![wrong]
-    };
-    let stage = Arc::new(Stage::new(world, plan, index, earlier, unready).map_err(place)?);
-    let mut crew = start_crew(&stage)?;
+    let (stage, mut crew) = set?;
+    let mut ranks = Ranks::new(world, post, &stage);
     wait_for_line(&stage, &mut crew);
-    let watch = options.witness.then(|| Watch::open(&watched(plan, phase)));
-    stage.gate.open();
+    let watches = options.witness && gather::watches(world);
+    let watch = watches.then(|| Watch::open(&gather::watched(world, plan, phase)));
+    if let Err(trouble) = line::start(world, &stage, &crew) {
+        stage.gate.stop();
+        crew.abandon();
+        return Err(trouble);
+    }
     emit(&Event::PhaseStarted {
         index,
         count: plan.phases.len(),
@@ -234,37 +365,49 @@ fn run_phase(
     let mut telling = Telling::new(&stage, watch);
     let mut watchers =
         Watchers { exits: Exits::new(&stage), steadiness: Steadiness::new(&stage, stage.gate.started()) };
-    let all_over = watch_over(&stage, &mut crew, &mut watchers, options, &mut telling, emit);
+    let all_over = watch_over(&stage, &mut crew, &mut watchers, &mut ranks, options, &mut telling, emit);
     let end = clock::now();
-    let sightings = telling.sightings();
+    let mut seen = watches.then(|| Seen { kernel: gather::kernel(), sightings: telling.sightings() });
+    let undropped = stage.undropped().into_iter().chain(ready.undropped.take());
+    undropped.for_each(|undropped| seen.get_or_insert_default().sightings.push(undropped));
     if all_over {
         crew.join()
     } else {
         crew.abandon()
     }
-    telling.rest(emit).map_err(place)?;
-    let mut record = PhaseRecord { sightings, ..stage.gather(end) };
+    let errors = telling.rest(emit).err().map(unplaced).into_iter().collect();
+    let mut record = stage.gather(end);
     for (seat, steady) in watchers.steadiness.records(&stage) {
         let (job, worker) = stage.seats[seat];
         record.jobs[job].workers[worker as usize].steady = Some(steady);
     }
-    Ok((record, watchers.exits.ends_run))
+    let last = Last { record, seen, errors, ..Last::default() };
+    match world.is_first() {
+        true => Ok(gather::gather(&mut ranks, last)),
+        false => gather::hand_in(ranks, last),
+    }
 }
 
-/// The files, directories and devices that a phase works on.
-fn watched(plan: &Plan, phase: &Phase) -> Vec<Watched> {
-    let mut all: Vec<Watched> = Vec::new();
-    for job in &phase.jobs {
-        let asker = Asker::first(&job.name, phase.repetition);
-        for target in job.targets.iter().map(|index| &plan.targets[*index]) {
-            let path = target.path().map(|path| open::resolve(path, asker));
-            if let Some(path) = path.filter(|path| witness::is_storage(path)) {
-                all.push(Watched { target: target.name.clone(), path });
-            }
-        }
-    }
-    all.dedup();
-    all
+/// The stage of a phase, and the workers on their way to the start line.
+fn set_up(
+    world: &World,
+    plan: &Arc<Plan>,
+    index: usize,
+    earlier: &Record,
+    unready: Vec<crate::prepare::Unready>,
+) -> Result<(Arc<Stage>, Crew), Vec<Diagnostic>> {
+    let stage =
+        Stage::new(world, plan, index, earlier, unready).map_err(|failure| vec![unplaced(failure)])?;
+    let stage = Arc::new(stage);
+    let crew = start_crew(&stage)?;
+    Ok((stage, crew))
+}
+
+/// A failure that belongs to no line of what the user wrote.
+fn unplaced(failure: Failure) -> Diagnostic {
+    let mut wrong = Diagnostic::error(&Default::default(), failure.message);
+    wrong.hint = failure.hint;
+    wrong
 }
 
 fn pause(ns: u64) {
@@ -311,40 +454,42 @@ fn watch_over(
     stage: &Stage,
     crew: &mut Crew,
     watchers: &mut Watchers,
+    ranks: &mut Ranks<'_>,
     options: &Options,
     telling: &mut Telling<'_>,
     emit: Emit<'_>,
 ) -> bool {
     let everybody = stage.seats.len() as u32;
-    let start = stage.gate.started();
-    let wishes = [options.live_ns, options.interim_ns, 200_000_000].into_iter().filter(|ns| *ns > 0);
-    let slice_ns = wishes.min().unwrap_or(200_000_000);
-    let mut nudge_at = clock::NEVER;
+    let slice_ns = slice_ns(options, ranks);
+    let (mut nudge_at, mut wait_ns) = (clock::NEVER, 0);
     loop {
         let over = stage.gate.over();
         let now = clock::now();
         note_deaths(stage, crew);
-        if stage.phase().jobs.is_empty() {
-            let until =
-                if stage.phase().watch_ns == 0 { clock::NEVER } else { start + stage.phase().watch_ns };
-            if now >= until || signal::interruptions().0 > 0 {
-                return true;
-            }
-            clock::sleep_until(until, slice_ns);
-            continue;
-        }
-        if over >= everybody {
+        ranks.look(stage, now, emit);
+        let here = if stage.phase().jobs.is_empty() { has_watched(stage, now) } else { over >= everybody };
+        if here && ranks.are_in() {
             return true;
         }
-        match signal::interruptions().0 {
-            0 => {}
-            1 => stage.gate.stop(),
+        match signal::interruptions() {
+            (0, _) => {}
+            (1, signal) if !signal::is_hurried() || ranks.is_alone() => {
+                if !stage.gate.stopped() {
+                    ranks.stop(stage, Whom::Signal(signal));
+                }
+            }
             _ => return false,
         }
-        if over > 0 && stops(stage) {
+        if ranks.are_silent(now) {
             stage.gate.stop();
+            return false;
         }
-        watchers.exits.look(stage, over);
+        if !stage.gate.stopped() && stops(stage, ranks, over) {
+            ranks.stop(stage, Whom::Phase);
+        }
+        for whom in watchers.exits.look(stage, over) {
+            ranks.stop(stage, whom);
+        }
         watchers.steadiness.look(stage, now);
         // Most see the flag by themselves; those that wait in the kernel do not.
         if now >= nudge_at {
@@ -352,29 +497,50 @@ fn watch_over(
         } else if stage.gate.stopped_any() && nudge_at == clock::NEVER {
             nudge_at = now + NUDGE_AFTER_NS;
         }
-        telling.tell(options, now, emit);
+        telling.tell(options, now, ranks, emit);
+        if here {
+            wait_ns = ranks::longer(wait_ns);
+            clock::sleep_ns(wait_ns);
+            continue;
+        }
         let soon = watchers.steadiness.next().map_or(slice_ns, |next| next.saturating_sub(now));
         stage.gate.wait_for_end(over, slice_ns.min(soon.max(1)));
     }
 }
 
+/// How long the conductor sleeps at most while workers run, ns.
+fn slice_ns(options: &Options, ranks: &Ranks<'_>) -> u64 {
+    let mail_ns = if ranks.is_alone() { 0 } else { ranks::LOOK_NS };
+    let wishes = [options.live_ns, options.interim_ns, mail_ns, 200_000_000];
+    wishes.into_iter().filter(|ns| *ns > 0).min().unwrap_or(200_000_000)
+}
+
+/// Whether a phase that only watches has done so for long enough.
+fn has_watched(stage: &Stage, now: clock::Tick) -> bool {
+    let ns = stage.phase().watch_ns;
+    (ns > 0 && now >= stage.gate.started() + ns) || signal::interruptions().0 > 0
+}
+
 /// Whether those that are over end the phase for the others.
-fn stops(stage: &Stage) -> bool {
+fn stops(stage: &Stage, ranks: &Ranks<'_>, over: u32) -> bool {
     let phase = stage.phase();
-    let failed =
-        || (0..stage.seats.len()).any(|number| stage.sheets.sheet(number).failed_because().is_some());
+    let any = |of: &dyn Fn(usize) -> bool| (0..stage.seats.len()).any(of);
+    let failed = || any(&|number| stage.sheets.sheet(number).failed_because().is_some());
+    let job_done = || (0..phase.jobs.len()).any(|job| ranks.is_over(stage, job));
     match phase.stop {
+        Stop::FirstJobDone => job_done() || (over > 0 && failed()),
+        _ if over == 0 => false,
         Stop::Each => failed(),
         Stop::Alone => false,
         Stop::FirstDone => true,
-        Stop::FirstJobDone => failed() || (0..phase.jobs.len()).any(|job| stage.gate.running(job) == 0),
-        Stop::FirstError => failed() || (0..stage.seats.len()).any(|n| stage.sheets.sheet(n).failures() > 0),
+        Stop::FirstError => failed() || any(&|number| stage.sheets.sheet(number).failures() > 0),
     }
 }
 
-/// How much of the journals may lie in memory at a time, bytes: half of what is available.
-fn journal_limit() -> u64 {
-    witness::memory::read().map_or(1 << 30, |memory| memory.available / 2)
+/// How much of the journals may lie in memory at a time, bytes: half of what is available to this rank.
+fn journal_limit(world: &World) -> u64 {
+    let here = u64::from(world.facts().on_node(world.facts().node(world.rank())));
+    witness::memory::read().map_or(1 << 30, |memory| memory.available / 2) / here
 }
 
 /// As many open files as the system allows: ten thousand workers open as many.

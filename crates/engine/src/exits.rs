@@ -4,9 +4,9 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use iodyno_model::{Diagnostic, ExitOn, ExitWhat, Job, PhaseRecord, Plan, WorkerRecord};
+use iodyno_model::{Diagnostic, ExitOn, ExitWhat, PhaseRecord, Plan, WorkerRecord};
 
-use crate::conductor::{Stage, worker_failure};
+use crate::conductor::{Stage, Whom, worker_failure};
 use crate::open::strerror;
 
 /// What ends have been seen in a phase.
@@ -14,8 +14,6 @@ pub struct Exits {
     /// By worker; empty where no job takes anybody along.
     seen: Vec<bool>,
     known: u32,
-    /// Whether no further phase is wanted.
-    pub ends_run: bool,
 }
 
 impl Exits {
@@ -23,13 +21,14 @@ impl Exits {
     pub(crate) fn new(stage: &Stage) -> Self {
         let takes_along = stage.phase().jobs.iter().any(|job| job.exit.is_some());
         let workers = if takes_along { stage.seats.len() } else { 0 };
-        Exits { seen: vec![false; workers], known: 0, ends_run: false }
+        Exits { seen: vec![false; workers], known: 0 }
     }
 
-    /// Stops those whom newly ended workers take along; `over` workers have ended so far.
-    pub(crate) fn look(&mut self, stage: &Stage, over: u32) {
+    /// Whom newly ended workers take along; `over` workers have ended so far.
+    pub(crate) fn look(&mut self, stage: &Stage, over: u32) -> Vec<Whom> {
+        let mut along = Vec::new();
         if self.seen.is_empty() || over == self.known {
-            return;
+            return along;
         }
         self.known = over;
         for number in 0..self.seen.len() {
@@ -41,24 +40,14 @@ impl Exits {
             let job = &stage.phase().jobs[stage.seats[number].0];
             let failed = sheet.ended_by().is_some();
             if let Some(exit) = job.exit.filter(|exit| failed || exit.on == ExitOn::End) {
-                self.take_along(stage, job, exit.what);
+                along.push(match exit.what {
+                    ExitWhat::Set => Whom::Set(job.set),
+                    ExitWhat::Phase => Whom::Phase,
+                    ExitWhat::Run => Whom::Run,
+                });
             }
         }
-    }
-
-    fn take_along(&mut self, stage: &Stage, job: &Job, what: ExitWhat) {
-        match what {
-            ExitWhat::Set => {
-                let same = |seat: &(usize, u32)| stage.phase().jobs[seat.0].set == job.set;
-                let numbers = stage.seats.iter().enumerate().filter(|(_, seat)| same(seat));
-                numbers.for_each(|(number, _)| stage.gate.stop_one(number as u32));
-            }
-            ExitWhat::Phase => stage.gate.stop(),
-            ExitWhat::Run => {
-                self.ends_run = true;
-                stage.gate.stop();
-            }
-        }
+        along
     }
 }
 

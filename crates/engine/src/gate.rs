@@ -35,7 +35,7 @@ impl Gate {
     /// The system's error number.
     pub fn new(workers: &[u32]) -> Result<Self, i32> {
         let (jobs, all) = (workers.len(), workers.iter().map(|workers| *workers as usize).sum::<usize>());
-        let bytes = size_of::<Words>() + (jobs + all) * size_of::<AtomicU32>();
+        let bytes = size_of::<Words>() + (2 * jobs + all) * size_of::<AtomicU32>();
         let gate = Gate { mapping: Mapping::shared(bytes)?, jobs, workers: all };
         gate.left().iter().zip(workers).for_each(|(left, workers)| left.store(*workers, Ordering::Release));
         Ok(gate)
@@ -59,6 +59,15 @@ impl Gate {
         }
     }
 
+    /// Whether each job is awaited on other ranks: not 0 until it is known to be over there.
+    fn elsewhere(&self) -> &[AtomicU32] {
+        // SAFETY: as in `left`, behind whose words and the workers' there is one for each job.
+        unsafe {
+            let first = self.mapping.start().add(size_of::<Words>()).cast::<AtomicU32>();
+            std::slice::from_raw_parts(first.add(self.jobs + self.workers), self.jobs)
+        }
+    }
+
     #[inline(always)]
     fn words(&self) -> &Words {
         // SAFETY: the mapping is large enough, aligned to pages, zeroed, and holds only atomics.
@@ -74,17 +83,38 @@ impl Gate {
         while words.state.load(Ordering::Acquire) == WAITING && !self.is_stopped(number) {
             wait(&words.state, WAITING, 100_000_000);
         }
-        if let Some(job) = after.and_then(|job| self.left().get(job)) {
-            loop {
-                let left = job.load(Ordering::Acquire);
-                if left == 0 || self.is_stopped(number) {
-                    return clock::now();
-                }
-                wait(job, left, 100_000_000);
-            }
+        if let Some(job) = after.filter(|job| *job < self.jobs) {
+            self.wait_for_zero(&self.left()[job], number);
+            self.wait_for_zero(&self.elsewhere()[job], number);
+            return clock::now();
         }
         let start = words.start.load(Ordering::Acquire);
+        while clock::now() < start && !self.is_stopped(number) {
+            clock::sleep_until(start, 100_000_000);
+        }
         if start == 0 { clock::now() } else { start }
+    }
+
+    /// Waits until a word is 0 or this worker is told to stop.
+    fn wait_for_zero(&self, word: &AtomicU32, number: u32) {
+        loop {
+            let left = word.load(Ordering::Acquire);
+            if left == 0 || self.is_stopped(number) {
+                return;
+            }
+            wait(word, left, 100_000_000);
+        }
+    }
+
+    /// Says that a job's workers on other ranks are not over.
+    pub fn hold(&self, job: usize) {
+        self.elsewhere()[job].store(1, Ordering::Release);
+    }
+
+    /// Says that a job's workers on other ranks are over.
+    pub fn release(&self, job: usize) {
+        self.elsewhere()[job].store(0, Ordering::Release);
+        wake(&self.elsewhere()[job]);
     }
 
     /// When the gate was opened; 0 before.
@@ -99,7 +129,11 @@ impl Gate {
 
     /// Opens the gate: the time is now.
     pub fn open(&self) -> Tick {
-        let start = clock::now();
+        self.open_at(clock::now())
+    }
+
+    /// Opens the gate for a start at that time, which may be to come.
+    pub fn open_at(&self, start: Tick) -> Tick {
         self.words().start.store(start, Ordering::Release);
         self.words().state.store(OPEN, Ordering::Release);
         wake(&self.words().state);

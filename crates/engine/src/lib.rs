@@ -10,6 +10,7 @@
 //! Knows no tool and no output format. The only crate with `unsafe` and system calls; every block says why it is sound.
 #![allow(unsafe_code)]
 
+pub mod cache;
 pub mod call;
 pub mod check;
 pub mod clock;
@@ -39,6 +40,6 @@ pub mod worker;
 pub mod world;
 
 pub use check::check;
-pub use conductor::{Options, run};
+pub use conductor::{Options, follow, lead, part, run, run_in};
 pub use failure::Failure;
 pub use registry::{ENGINES, Entry, engine};

@@ -23,6 +23,7 @@ use crate::random::Random;
 use crate::source::distribution::Sizes;
 use crate::witness::identity;
 use crate::world::World;
+use crate::world::part::part;
 
 /// Bytes written at once while a file is laid out.
 const LAYOUT_BYTES: usize = 1 << 20;
@@ -108,12 +109,51 @@ impl Unready {
     }
 }
 
+/// Which targets are made ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// All.
+    All,
+    /// Those that are everybody's.
+    Everybodys,
+    /// Those that are each worker's own.
+    Own,
+}
+
+impl Whose {
+    fn includes(self, own: bool) -> bool {
+        self == Whose::All || (self == Whose::Own) == own
+    }
+}
+
+/// Ranks that make ready what is everybody's, one after the other: of each node the first that has a part in it. File
+/// systems may be each node's own, and those that are not must not be filled by two at once.
+pub fn leaders(world: &World, plan: &Plan, phase: &Phase) -> Vec<u32> {
+    let everybodys = |job: &&Job| {
+        job.targets.iter().map(|index| &plan.targets[*index]).any(|target| {
+            matches!(target.kind, TargetKind::File { .. } | TargetKind::FileSet { .. })
+                && !is_per_worker(target)
+        })
+    };
+    let jobs: Vec<&Job> = phase.jobs.iter().filter(everybodys).collect();
+    (0..world.size()).filter(|rank| jobs.iter().any(|job| leads(world, job, *rank))).collect()
+}
+
+/// Whether a rank is the first of its node that has workers of a job.
+fn leads(world: &World, job: &Job, rank: u32) -> bool {
+    let facts = world.facts();
+    let has_part = |rank: &u32| part(job.ranks, job.workers, *rank, world.size()).here > 0;
+    let node = facts.node(rank);
+    (0..world.size()).find(|other| facts.node(*other) == node && has_part(other)) == Some(rank)
+}
+
 /// Makes everything ready that a phase needs and that no earlier phase has made ready. What could not be is told: where
 /// each worker stands [alone](Stop::Alone), for each worker of its own, else the first of each target.
 pub fn prepare(
     world: &World,
     plan: &Plan,
     phase: &Phase,
+    whose: Whose,
     made: &mut Made,
     progress: Progress<'_>,
 ) -> Vec<Unready> {
@@ -123,6 +163,9 @@ pub fn prepare(
         for index in &job.targets {
             let target = &plan.targets[*index];
             let own = is_per_worker(target);
+            if !whose.includes(own) || (!own && !leads(world, job, world.rank())) {
+                continue;
+            }
             for worker in workers(world, job, own) {
                 let asker =
                     Asker { job: &job.name, owner: owners.of(worker), all, repetition: phase.repetition };
@@ -145,6 +188,9 @@ pub fn outstanding(world: &World, plan: &Plan, phase: &Phase) -> Vec<(usize, u64
     for (number, job) in phase.jobs.iter().enumerate() {
         let own = job.targets.iter().any(|index| is_per_worker(&plan.targets[*index]));
         let (owners, all) = (world.owners(plan, phase, job), world.part(job).all);
+        if !own && !leads(world, job, world.rank()) {
+            continue;
+        }
         for worker in workers(world, job, own) {
             let asker = Asker { job: &job.name, owner: owners.of(worker), all, repetition: phase.repetition };
             let short = job.targets.iter().filter_map(|index| short(&plan.targets[*index], asker));
@@ -470,16 +516,4 @@ fn make_item(root: RawFd, path: &CStr, items: &Items, data: &[u8]) -> Result<(),
     // SAFETY: the descriptor is ours and is closed once.
     unsafe { libc::close(fd) };
     failed
-}
-
-/// Writes back and drops a file's cached pages. Best effort: what stays is for the witness to say.
-pub fn invalidate(files: &Files) {
-    for handle in files.handles.iter().filter(|handle| handle.fd >= 0 && handle.names.is_none()) {
-        // SAFETY: the calls take no pointers.
-        unsafe {
-            libc::fsync(handle.fd);
-            #[cfg(target_os = "linux")]
-            libc::posix_fadvise(handle.fd, 0, 0, libc::POSIX_FADV_DONTNEED);
-        }
-    }
 }

@@ -2,14 +2,23 @@
 //!
 //! The first interruption stops the workers and reports; a second one stops waiting for them.
 
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::SeqCst};
+
+use crate::clock;
 
 static INTERRUPTIONS: AtomicU32 = AtomicU32::new(0);
 static LAST: AtomicI32 = AtomicI32::new(0);
 static ASKED: AtomicU32 = AtomicU32::new(0);
+/// When the first interruption came.
+static SINCE: AtomicU64 = AtomicU64::new(0);
+
+/// How long after its SIGTERM a launcher is trusted to wait before it kills: half of the second that they give, ns.
+const TERM_NS: u64 = 500_000_000;
 
 extern "C" fn interrupted(signal: libc::c_int) {
-    INTERRUPTIONS.fetch_add(1, SeqCst);
+    if INTERRUPTIONS.fetch_add(1, SeqCst) == 0 {
+        SINCE.store(clock::monotonic(), SeqCst);
+    }
     LAST.store(signal, SeqCst);
 }
 
@@ -78,6 +87,23 @@ pub fn is_listened_to() -> bool {
 /// Stops the run as a signal would: whoever read the report has gone away.
 pub fn nobody_listens() {
     interrupted(libc::SIGPIPE);
+}
+
+/// Stops the run because another rank was interrupted; not again where this one was too.
+pub fn interrupted_elsewhere(signal: i32) {
+    if interruptions().0 == 0 {
+        interrupted(signal);
+    }
+}
+
+/// Whether there is no time left to wait for other ranks: the launcher, who said SIGTERM, will kill us soon, or the user
+/// said stop twice.
+pub fn is_hurried() -> bool {
+    match interruptions() {
+        (0, _) => false,
+        (1, libc::SIGTERM) => clock::monotonic().saturating_sub(SINCE.load(SeqCst)) > TERM_NS,
+        (count, _) => count > 1,
+    }
 }
 
 /// Ends the program by a signal's default action, as if it had never been taken over.

@@ -7,7 +7,7 @@
 use iodyno_dialect::{ReportFile, Run};
 use iodyno_model::{Diagnostic, Origin};
 
-const WORDS: &str = "the words are destroy=DEVICE, json=FILE, csv=FILE, data=fio, live and witness=off, with commas between them";
+const WORDS: &str = "the words are destroy=DEVICE, json=FILE, csv=FILE, data=fio, live, ranks and witness=off, with commas between them";
 
 /// What was asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -59,6 +59,7 @@ impl Also {
             Some(("csv", path)) => self.files.push(("csv", path.into())),
             Some(("witness", "off")) => self.unwatched = true,
             Some(("data", "fio")) => self.wishes.push(("data".into(), "fio".into())),
+            None if word == "ranks" => self.files.push(("ranks", "/dev/stderr".into())),
             None if word == "live" => self.wishes.push(("live".into(), String::new())),
             _ => return Err(refused(place, &format!("`{word}` is no word of it"))),
         }

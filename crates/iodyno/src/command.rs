@@ -5,6 +5,7 @@ use clap_complete::Shell;
 use iodyno_dialect::{DIALECTS, Dialect, Request, native};
 use iodyno_engine::ENGINES;
 use iodyno_engine::witness::WITNESSES;
+use iodyno_engine::world::World;
 use iodyno_model::{Diagnostic, Origin, VerbSet};
 use iodyno_report::native::Native;
 
@@ -12,22 +13,49 @@ use crate::also::Also;
 use crate::loader::{Machinery, plain};
 use crate::session::{self, Voice, say};
 
-/// Runs a command and returns the exit status.
+/// Runs a command and returns the exit status. Under a launcher, what runs a plan is answered by the first rank; all
+/// others do what it says and end as it does.
 pub fn answer(name: &str, arguments: &[String]) -> u8 {
+    if !runs(name, arguments) {
+        return answer_in(&mut World::alone(), name, arguments);
+    }
+    let mut world = match World::find() {
+        Ok(world) => world,
+        Err(failure) => {
+            say(Diagnostic { hint: failure.hint, ..Diagnostic::error(&Origin::Default, failure.message) });
+            return 2;
+        }
+    };
+    if !world.is_first() {
+        return iodyno_engine::follow(world);
+    }
+    let status = answer_in(&mut world, name, arguments);
+    iodyno_engine::part(world, status)
+}
+
+/// Whether a command may run something: the others are done without looking for a launcher.
+fn runs(name: &str, arguments: &[String]) -> bool {
+    let is_dialect = |word: &str, drop_in: bool| {
+        DIALECTS.iter().any(|dialect| dialect.name == word && (dialect.drop_in || !drop_in))
+    };
+    is_dialect(name, true) || arguments.first().is_some_and(|word| word == "run" || is_dialect(word, false))
+}
+
+fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
     if let Some(dialect) = DIALECTS.iter().find(|dialect| dialect.drop_in && dialect.name == name) {
         let voice = Voice { original: true, ..Voice::from_environment() };
-        return dialect_answer(dialect, arguments, voice);
+        return dialect_answer(world, dialect, arguments, voice);
     }
     let Some((word, rest)) = arguments.split_first() else {
         print(&commands().render_help().to_string());
         return 2;
     };
     match word.as_str() {
-        "plan" => run_request(native::plan(rest, &mut Machinery::default())),
+        "plan" => run_request(world, native::plan(rest, &mut Machinery::new(world))),
         "run" => {
-            let machinery = &mut Machinery::default();
+            let machinery = &mut Machinery::new(world);
             let colour = machinery.colour;
-            run_request(native::run(rest, machinery, &|_| Box::new(Native::new(colour))))
+            run_request(world, native::run(rest, machinery, &|_| Box::new(Native::new(colour))))
         }
         "engines" => print(&engines()),
         "dialects" => print(&dialects()),
@@ -38,15 +66,16 @@ pub fn answer(name: &str, arguments: &[String]) -> u8 {
         "--version" | "-V" => print(&format!("iodyno {}\n", env!("CARGO_PKG_VERSION"))),
         "help" | "--help" | "-h" => print(&commands().render_help().to_string()),
         word => match DIALECTS.iter().find(|dialect| dialect.name == word) {
-            Some(dialect) => dialect_answer(dialect, rest, Voice::from_environment()),
+            Some(dialect) => dialect_answer(world, dialect, rest, Voice::from_environment()),
             None => unknown(word),
         },
     }
 }
 
-fn dialect_answer(dialect: &Dialect, arguments: &[String], voice: Voice) -> u8 {
+fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], voice: Voice) -> u8 {
     if !dialect.drop_in {
-        return session::answer((dialect.lower)(arguments, &mut Machinery::default()), &voice);
+        let request = (dialect.lower)(arguments, &mut Machinery::new(world));
+        return session::answer(world, request, &voice);
     }
     let environment = std::env::var("IODYNO_ALSO").ok();
     let (also, arguments) = match Also::take(arguments, environment.as_deref()) {
@@ -66,7 +95,7 @@ fn dialect_answer(dialect: &Dialect, arguments: &[String], voice: Voice) -> u8 {
     }
     let screen = also.wishes.iter().any(|(word, _)| word == "live");
     let voice = Voice { watched: !also.unwatched, screen, ..voice };
-    let mut machinery = Machinery { also: also.wishes.clone(), ..Machinery::default() };
+    let mut machinery = Machinery { also: also.wishes.clone(), ..Machinery::new(world) };
     match (dialect.lower)(&arguments, &mut machinery) {
         // A drop-in's refusal is the original's text, word for word.
         Err(wrong) => {
@@ -75,14 +104,14 @@ fn dialect_answer(dialect: &Dialect, arguments: &[String], voice: Voice) -> u8 {
         }
         Ok(Request::Run(mut run)) => {
             also.join(&mut run);
-            session::answer(Ok(Request::Run(run)), &voice)
+            session::answer(world, Ok(Request::Run(run)), &voice)
         }
-        other => session::answer(other, &voice),
+        other => session::answer(world, other, &voice),
     }
 }
 
-fn run_request(request: Result<Request, Vec<Diagnostic>>) -> u8 {
-    session::answer(request, &Voice::from_environment())
+fn run_request(world: &mut World, request: Result<Request, Vec<Diagnostic>>) -> u8 {
+    session::answer(world, request, &Voice::from_environment())
 }
 
 /// Prints to standard output; a reader that has gone away is no error.

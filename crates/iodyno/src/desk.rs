@@ -10,17 +10,22 @@ use iodyno_model::{Diagnostic, Event, Origin};
 use iodyno_report::csv::Csv;
 use iodyno_report::json::Json;
 use iodyno_report::live::LiveLine;
+use iodyno_report::ranks::RankTable;
 use iodyno_report::screen::Screen;
 use iodyno_report::{NoFiles, Output, Reporter};
 
 use crate::loader::plain;
 use crate::shelf::Shelf;
 
+/// The format of the table of ranks, which has no file of its own.
+const RANKS: &str = "ranks";
+
 /// Everything that is written to.
 pub struct Desk {
     sinks: Vec<Sink>,
     named: Option<Named>,
     live: Option<Box<dyn Reporter>>,
+    ranks: Option<RankTable>,
     shelf: Shelf,
     trouble: Option<io::Error>,
 }
@@ -106,7 +111,9 @@ impl Desk {
             true => Some(Box::new(Screen::new(Box::new(terminal)))),
             false => line.then(|| Box::new(live_line()) as Box<dyn Reporter>),
         };
-        Ok(Desk { sinks, named, live, shelf: Shelf::default(), trouble: None })
+        let ranks = run.files.iter().find(|file| file.format == RANKS);
+        let ranks = ranks.map(|file| RankTable::new(false, file.path != "-"));
+        Ok(Desk { sinks, named, live, ranks, shelf: Shelf::default(), trouble: None })
     }
 
     /// Whether results go to files.
@@ -140,6 +147,9 @@ impl Desk {
             let _ = live.event(event, &mut output);
         }
         reporter.event(event, &mut output)?;
+        if let Some(ranks) = &mut self.ranks {
+            ranks.event(event, &mut output)?;
+        }
         output.out.flush()
     }
 
@@ -188,7 +198,7 @@ fn live_line() -> LiveLine {
 /// Opens every file, or none.
 fn sinks(files: &[ReportFile]) -> Result<Vec<Sink>, Diagnostic> {
     let mut sinks = Vec::new();
-    for file in files {
+    for file in files.iter().filter(|file| file.format != RANKS) {
         match sink(file) {
             Ok(sink) => sinks.push(sink),
             Err(wrong) => {

@@ -5,8 +5,9 @@ use std::io::{IsTerminal, Read};
 use std::os::unix::fs::FileTypeExt;
 
 use iodyno_dialect::{Loader, PathFacts, PathKind};
+use iodyno_engine::world::World;
 use iodyno_engine::{clock, witness};
-use iodyno_model::Machine;
+use iodyno_model::{Machine, WorldFacts};
 
 /// The real world.
 pub struct Machinery {
@@ -14,12 +15,15 @@ pub struct Machinery {
     pub colour: bool,
     /// Words of ours beside an original's command line, with their values.
     pub also: Vec<(String, String)>,
+    /// The ranks that will run what is asked for.
+    pub world: WorldFacts,
 }
 
-impl Default for Machinery {
-    fn default() -> Self {
+impl Machinery {
+    /// This machine, in a world.
+    pub fn new(world: &World) -> Self {
         let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        Machinery { colour, also: Vec::new() }
+        Machinery { colour, also: Vec::new(), world: world.facts().clone() }
     }
 }
 
@@ -72,6 +76,10 @@ impl Loader for Machinery {
 
     fn page_bytes(&self) -> u64 {
         witness::page_bytes()
+    }
+
+    fn world(&self) -> WorldFacts {
+        self.world.clone()
     }
 
     fn colour(&self) -> bool {

@@ -9,6 +9,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use iodyno_dialect::{Request, Run, Translate};
+use iodyno_engine::world::World;
 use iodyno_engine::{Options, signal};
 use iodyno_model::{Diagnostic, Event, Record, Verb};
 use iodyno_report::{NoFiles, Output};
@@ -43,7 +44,7 @@ impl Voice {
 }
 
 /// Does what was requested; the exit status.
-pub fn answer(request: Result<Request, Vec<Diagnostic>>, voice: &Voice) -> u8 {
+pub fn answer(world: &mut World, request: Result<Request, Vec<Diagnostic>>, voice: &Voice) -> u8 {
     match request {
         Err(wrong) => {
             say_all(&wrong);
@@ -59,7 +60,7 @@ pub fn answer(request: Result<Request, Vec<Diagnostic>>, voice: &Voice) -> u8 {
             let _ = io::stderr().write_all(err.as_bytes());
             status as u8
         }
-        Ok(Request::Run(run)) => session(*run, voice),
+        Ok(Request::Run(run)) => session(world, *run, voice),
     }
 }
 
@@ -85,7 +86,7 @@ fn translated(event: &Event, translate: Translate) -> Option<Cow<'_, Event>> {
     })
 }
 
-fn session(mut run: Run, voice: &Voice) -> u8 {
+fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
     let mut desk = match Desk::open(&run, voice.screen) {
         Ok(desk) => desk,
         Err(wrong) => {
@@ -113,7 +114,7 @@ fn session(mut run: Run, voice: &Voice) -> u8 {
             signal::nobody_listens();
         }
     };
-    let record = match iodyno_engine::run(&run.plan, &options, &mut tell) {
+    let record = match iodyno_engine::lead(world, &run.plan, &options, &mut tell) {
         Ok(record) => record,
         Err(wrong) => {
             desk.take_back();
@@ -129,7 +130,7 @@ fn session(mut run: Run, voice: &Voice) -> u8 {
         let text = iodyno_report::native::findings(&findings, iodyno_report::paint::Paint::default());
         let _ = io::stderr().write_all(text.as_bytes());
     }
-    if let Some(signal) = record.stopped_by.filter(|_| run.dies_of_signals) {
+    if let Some(signal) = record.stopped_by.filter(|_| run.dies_of_signals && world.is_alone()) {
         // A shell's loop ends when the original is interrupted, because it dies of the signal.
         signal::die_of(signal);
     }

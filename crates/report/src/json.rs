@@ -7,7 +7,7 @@ use std::io;
 
 use iodyno_model::{
     Coordinate, Diagnostic, ErrorCount, Event, Finding, Histogram, JobRecord, Line, Machine, PhaseRecord,
-    Plan, Record, Series, Sighting, TargetFacts, WorkerRecord, histogram,
+    Plan, Record, Series, Sighting, TargetFacts, WorkerRecord, WorldFacts, histogram,
 };
 use serde::Serialize;
 
@@ -43,6 +43,7 @@ impl Json {
             stopped_by: record.stopped_by,
             started_at_unix_ns: started.map(|started| started.at_unix_ns),
             machine: &record.machine,
+            world: world(&record.world),
             targets: started.map_or(&[], |started| &started.targets),
             plan: started.map(|started| &started.plan),
             phases: record.phases.iter().map(|phase| self.phase(phase)).collect(),
@@ -128,6 +129,17 @@ fn label<'a>(phase: &PhaseRecord, job: &JobRecord, line: &'a Line) -> Label<'a> 
     }
 }
 
+fn world(facts: &WorldFacts) -> World<'_> {
+    World {
+        ranks: facts.ranks(),
+        hosts: &facts.hosts,
+        nodes: &facts.nodes,
+        library: facts.library.as_deref(),
+        clock_error_ns: facts.clock_error_ns,
+        lost: &facts.lost,
+    }
+}
+
 fn latency(histogram: &Histogram) -> Option<Latency> {
     if histogram.is_empty() {
         return None;
@@ -160,11 +172,22 @@ struct Document<'a> {
     stopped_by: Option<i32>,
     started_at_unix_ns: Option<u64>,
     machine: &'a Machine,
+    world: World<'a>,
     targets: &'a [TargetFacts],
     plan: Option<&'a Plan>,
     phases: Vec<Phase<'a>>,
     findings: &'a [Finding],
     errors: &'a [Diagnostic],
+}
+
+#[derive(Serialize)]
+struct World<'a> {
+    ranks: u32,
+    hosts: &'a [String],
+    nodes: &'a [u32],
+    library: Option<&'a str>,
+    clock_error_ns: u64,
+    lost: &'a [u32],
 }
 
 #[derive(Serialize)]

@@ -11,6 +11,7 @@ pub mod native;
 pub mod number;
 pub mod paint;
 pub mod plan;
+pub mod ranks;
 pub mod screen;
 pub mod shape;
 pub mod sweep;

@@ -11,6 +11,7 @@ use crate::curve::sparkline;
 use crate::json::depth_mean;
 use crate::number;
 use crate::paint::Paint;
+use crate::ranks;
 use crate::shape::{self, Context};
 use crate::sweep;
 use crate::table::{Table, wrapped};
@@ -81,6 +82,7 @@ impl Native {
         text.push_str(&self.errors(job));
         text.push_str(&depth(job));
         text.push_str(&workers(job));
+        text.push_str(&self.slowest(job));
         text.push_str(&series(job));
         text
     }
@@ -90,6 +92,13 @@ impl Native {
             .iter()
             .map(|error| format!("  {}\n", self.paint.severity(Severity::Invalid, error)))
             .collect()
+    }
+
+    /// The rank that the others waited for.
+    fn slowest(&self, job: &JobRecord) -> String {
+        let world = self.context.started.as_ref().map(|started| &started.world);
+        let told = world.and_then(|world| ranks::slowest(world, job));
+        told.map_or_else(String::new, |told| format!("  {told}\n"))
     }
 
     fn ended(&self, record: &Record) -> String {
@@ -122,7 +131,11 @@ impl Reporter for Native {
                     machine.host,
                     machine.kernel,
                     machine.cpus
-                )
+                )?;
+                match ranks::line(&started.world) {
+                    line if line.is_empty() => Ok(()),
+                    line => writeln!(output.out, "{line}"),
+                }
             }
             Event::Message(message) => writeln!(output.err, "{message}"),
             Event::PhaseEnded(phase) if phase.coordinates.is_empty() => {

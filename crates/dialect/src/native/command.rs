@@ -48,6 +48,9 @@ struct RunArguments {
     /// Give up what is on this device; repeatable
     #[arg(long, value_name = "DEVICE")]
     destroy: Vec<String>,
+    /// A table with a row for each rank, after the report
+    #[arg(long)]
+    ranks: bool,
     /// Without a live line while it runs
     #[arg(long)]
     quiet: bool,
@@ -88,7 +91,9 @@ pub fn run(
     plan.destroy = arguments.destroy;
     let file =
         |path: Option<String>, format: &str| path.map(|path| ReportFile { path, format: format.into() });
-    let files = [file(arguments.json, "json"), file(arguments.csv, "csv")].into_iter().flatten().collect();
+    let ranks = arguments.ranks.then(|| ReportFile { path: "-".into(), format: "ranks".into() });
+    let files = [file(arguments.json, "json"), file(arguments.csv, "csv"), ranks];
+    let files = files.into_iter().flatten().collect();
     let reporter = maker(&plan);
     Ok(Request::Run(Box::new(Run {
         plan,

@@ -4,16 +4,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use iodyno_model::{Fatal, FileLock, Job, Kind, Phase, Plan, Record, Submit, Verb, WorkerState, record};
+use iodyno_model::{
+    Fatal, FileLock, Job, Kind, Phase, Plan, Record, Sighting, Submit, Verb, WorkerState, record,
+};
 
 use super::journal_limit;
+use crate::cache;
 use crate::failure::Failure;
 use crate::gate::Gate;
 use crate::io::Handle;
 use crate::journal::Journals;
 use crate::memory::{Ballast, Memory};
 use crate::open::{self, Access, Asker};
-use crate::prepare::{self, Unready};
+use crate::prepare::Unready;
 use crate::registry::{self, Entry};
 use crate::sheet::Sheets;
 use crate::source::{self, Brief, SharedObjects, Source};
@@ -81,7 +84,7 @@ impl Stage {
             phase: index,
             gate: Gate::new(&workers).map_err(|errno| Failure::call("mmap", errno))?,
             sheets: Sheets::new(seats.len(), lines, parted).map_err(|errno| Failure::call("mmap", errno))?,
-            journals: journaled.then(|| Journals::new(seats.len(), journal_limit())).transpose()?,
+            journals: journaled.then(|| Journals::new(seats.len(), journal_limit(world))).transpose()?,
             seats,
             parts,
             owners: phase.jobs.iter().map(|job| world.owners(plan, phase, job)).collect(),
@@ -102,6 +105,12 @@ impl Stage {
     /// A worker's number within its job, counted over all ranks.
     pub(crate) fn number(&self, job: usize, place: u32) -> u32 {
         self.parts[job].first + place
+    }
+
+    /// Tells this rank's workers of a set of jobs to stop.
+    pub(super) fn stop_set(&self, set: u32) {
+        let seats = self.seats.iter().enumerate().filter(|(_, (job, _))| self.phase().jobs[*job].set == set);
+        seats.for_each(|(number, _)| self.gate.stop_one(number as u32));
     }
 
     /// Who asks for names, for a worker of this rank.
@@ -161,6 +170,25 @@ impl Stage {
         self.unready.iter().find(its)
     }
 
+    /// Pages that were to leave the cache before the start line and did not, by job.
+    pub(super) fn undropped(&self) -> Vec<Sighting> {
+        let of = |index: usize, job: &Job| -> u64 {
+            let seats = self.seats.iter().enumerate().filter(|(_, seat)| seat.0 == index);
+            let left = seats.map(|(number, _)| self.sheets.sheet(number).head.undropped.load(Relaxed));
+            // A file that all of them share is looked at by each.
+            let paths = job.targets.iter().filter_map(|target| self.plan.targets[*target].path());
+            if paths.into_iter().any(open::tells_apart) { left.sum() } else { left.max().unwrap_or(0) }
+        };
+        let jobs = self.phase().jobs.iter().enumerate().map(|(index, job)| (job, of(index, job)));
+        jobs.filter(|(_, left)| *left > 0)
+            .map(|(job, left_bytes)| Sighting::Undropped {
+                of: job.name.clone(),
+                left_bytes,
+                reason: "dirty again, mapped, locked, or in use by somebody else".into(),
+            })
+            .collect()
+    }
+
     fn work(&self, number: u32, index: usize, place: u32) -> Result<(), Failure> {
         if let Some(unready) = self.unready(number) {
             return Err(unready.failure.clone());
@@ -177,9 +205,8 @@ impl Stage {
         };
         let mut files = open::open_files(&self.plan, job, asker, access)?;
         files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
-        if job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate) {
-            prepare::invalidate(&files);
-        }
+        let left = cache::drop_targets(&self.plan, &files);
+        self.sheets.sheet(number as usize).head.undropped.store(left, Relaxed);
         warm(&self.plan, job, asker, &files, &|| self.gate.is_stopped(number))?;
         let depth = job.depth.most.min(entry.most_depth);
         self.sheets.sheet(number as usize).head.deepest.store(depth, Relaxed);

@@ -7,7 +7,7 @@ use iodyno_model::{
     WorkerState,
 };
 
-use super::{Emit, Options, Stage};
+use super::{Emit, Options, Ranks, Stage};
 use crate::clock::{self, NEVER, Tick};
 use crate::failure::Failure;
 use crate::journal::Reader;
@@ -46,15 +46,25 @@ impl<'a> Telling<'a> {
     }
 
     /// Tells what is due by now, or was asked for.
-    pub fn tell(&mut self, options: &Options, now: Tick, emit: Emit<'_>) {
+    pub fn tell(&mut self, options: &Options, now: Tick, ranks: &mut Ranks<'_>, emit: Emit<'_>) {
         let (asked, start) = (signal::was_asked(), self.stage.gate.started());
-        if asked || due(&mut self.next_live, options.live_ns, start, now) {
-            let elapsed_ns = now.saturating_sub(start);
-            emit(&Event::Live(Box::new(self.stage.live(elapsed_ns, asked, options.live_latency))));
+        let live = due(&mut self.next_live, options.live_ns, start, now);
+        let elapsed_ns = now.saturating_sub(start);
+        if !ranks.is_first() {
+            if live {
+                ranks.tell_live(self.stage.live(elapsed_ns, false, options.live_latency));
+            }
+            ranks.tell_so_far(now, || self.stage.gather(now));
+        } else if asked || live {
+            let mut live = self.stage.live(elapsed_ns, asked, options.live_latency);
+            ranks.add_live(&mut live);
+            emit(&Event::Live(Box::new(live)));
         }
-        if due(&mut self.next_interim, options.interim_ns, start, now) || asked {
+        if ranks.is_first() && (due(&mut self.next_interim, options.interim_ns, start, now) || asked) {
             let sightings = self.watch.as_ref().map_or_else(Vec::new, Watch::so_far);
-            emit(&Event::Interim(Box::new(PhaseRecord { sightings, ..self.stage.gather(now) })));
+            let mut record = PhaseRecord { sightings, ..self.stage.gather(now) };
+            ranks.add_so_far(&mut record);
+            emit(&Event::Interim(Box::new(record)));
         }
         let much = |held: u64| held > TOLD_WHILE_RUNNING;
         if self.stage.journals.as_ref().is_some_and(|journals| much(journals.held_bytes())) {
@@ -230,6 +240,7 @@ impl Stage {
             elapsed_ns,
             jobs,
             sightings: Vec::<Sighting>::new(),
+            cache: None,
         }
     }
 }

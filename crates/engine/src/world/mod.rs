@@ -12,6 +12,7 @@ use part::Part;
 use place::Owners;
 
 pub mod crew;
+pub(crate) mod mpi;
 pub mod part;
 pub mod place;
 pub mod processes;
@@ -22,12 +23,16 @@ pub struct World {
     facts: WorldFacts,
     rank: u32,
     link: Link,
+    /// Whether the ranks no longer come together.
+    is_broken: bool,
 }
 
 /// What joins the ranks.
 enum Link {
     /// Nothing: there is one.
     Alone,
+    /// The site's MPI.
+    Mpi(Box<mpi::Mpi>),
 }
 
 /// How the values of all ranks become one.
@@ -61,14 +66,23 @@ pub struct Broken(pub String);
 pub type Patience<'a> = &'a mut dyn FnMut() -> bool;
 
 /// A reduction under way; begun by all ranks in the same order.
-pub struct Reduction {
-    values: Vec<u64>,
+pub struct Reduction(Reducing);
+
+enum Reducing {
+    /// What is left to hand out.
+    Done(Vec<u64>),
+    Mpi(mpi::Reducing),
 }
 
 impl World {
     /// One rank.
     pub fn alone() -> Self {
-        World { facts: WorldFacts::alone(&crate::witness::machine().host), rank: 0, link: Link::Alone }
+        World {
+            facts: WorldFacts::alone(&crate::witness::machine().host),
+            rank: 0,
+            link: Link::Alone,
+            is_broken: false,
+        }
     }
 
     /// The world that the launcher's variables speak of; one rank where there are none.
@@ -76,7 +90,12 @@ impl World {
     /// # Errors
     /// No library that fits the launcher, or another number of ranks than it said.
     pub fn find() -> Result<Self, Failure> {
-        Ok(World::alone())
+        Ok(match mpi::find()? {
+            Some((mpi, facts, rank)) => {
+                World { facts, rank, link: Link::Mpi(Box::new(mpi)), is_broken: false }
+            }
+            None => World::alone(),
+        })
     }
 
     /// The number of this rank.
@@ -96,7 +115,18 @@ impl World {
 
     /// Whether there is no other rank.
     pub fn is_alone(&self) -> bool {
-        matches!(self.link, Link::Alone)
+        self.size() == 1
+    }
+
+    /// Notes that ranks are gone, and that the others will not come together any more.
+    pub fn lose(&mut self, ranks: &[u32]) {
+        self.facts.lost.extend(ranks);
+        self.is_broken = true;
+    }
+
+    /// Whether the ranks no longer come together: then there is nothing left but to [abort](World::abort).
+    pub fn is_broken(&self) -> bool {
+        self.is_broken
     }
 
     /// What is known of the ranks; the same everywhere.
@@ -123,10 +153,12 @@ impl World {
     /// Waits until every rank is here.
     ///
     /// # Errors
-    /// A rank is gone, or patience has ended.
-    pub fn barrier(&self, _patience: Patience<'_>) -> Result<(), Broken> {
+    /// A rank is gone, or patience has ended. Then ranks cannot come together any more, here or elsewhere, and every
+    /// later call says so at once; messages may still arrive.
+    pub fn barrier(&self, patience: Patience<'_>) -> Result<(), Broken> {
         match &self.link {
             Link::Alone => Ok(()),
+            Link::Mpi(mpi) => mpi.barrier(patience),
         }
     }
 
@@ -134,9 +166,10 @@ impl World {
     ///
     /// # Errors
     /// As of [`World::barrier`].
-    pub fn broadcast(&self, bytes: Vec<u8>, _patience: Patience<'_>) -> Result<Vec<u8>, Broken> {
+    pub fn broadcast(&self, bytes: Vec<u8>, patience: Patience<'_>) -> Result<Vec<u8>, Broken> {
         match &self.link {
             Link::Alone => Ok(bytes),
+            Link::Mpi(mpi) => mpi.broadcast(bytes, patience),
         }
     }
 
@@ -144,9 +177,10 @@ impl World {
     ///
     /// # Errors
     /// As of [`World::barrier`].
-    pub fn gather(&self, bytes: Vec<u8>, _patience: Patience<'_>) -> Result<Vec<Vec<u8>>, Broken> {
+    pub fn gather(&self, bytes: Vec<u8>, patience: Patience<'_>) -> Result<Vec<Vec<u8>>, Broken> {
         match &self.link {
             Link::Alone => Ok(vec![bytes]),
+            Link::Mpi(mpi) => mpi.gather(bytes, patience),
         }
     }
 
@@ -156,13 +190,23 @@ impl World {
     /// As of [`World::barrier`].
     pub fn reduce(&self, how: Reduce, values: Vec<u64>, patience: Patience<'_>) -> Result<Vec<u64>, Broken> {
         let mut reduction = self.begin(how, values)?;
+        let pause = mpi::Pause::begin();
         loop {
             if let Some(values) = self.poll(&mut reduction)? {
                 return Ok(values);
             }
             if !patience() {
-                return Err(Broken("given up".into()));
+                return Err(self.give_up());
             }
+            pause.once();
+        }
+    }
+
+    fn give_up(&self) -> Broken {
+        let broken = Broken("given up while waiting for other ranks".into());
+        match &self.link {
+            Link::Alone => broken,
+            Link::Mpi(mpi) => mpi.break_off(broken),
         }
     }
 
@@ -170,64 +214,74 @@ impl World {
     ///
     /// # Errors
     /// As of [`World::barrier`].
-    pub fn begin(&self, _how: Reduce, values: Vec<u64>) -> Result<Reduction, Broken> {
-        match &self.link {
-            Link::Alone => Ok(Reduction { values }),
-        }
+    pub fn begin(&self, how: Reduce, values: Vec<u64>) -> Result<Reduction, Broken> {
+        Ok(Reduction(match &self.link {
+            Link::Alone => Reducing::Done(values),
+            Link::Mpi(mpi) => Reducing::Mpi(mpi.begin(how, values)?),
+        }))
     }
 
-    /// What became of a reduction; nothing yet: other ranks are not there.
+    /// What became of a reduction; nothing yet: other ranks are not there. Once it was handed out it is empty.
     ///
     /// # Errors
     /// A rank is gone.
     pub fn poll(&self, reduction: &mut Reduction) -> Result<Option<Vec<u64>>, Broken> {
-        match &self.link {
-            Link::Alone => Ok(Some(std::mem::take(&mut reduction.values))),
+        match (&self.link, &mut reduction.0) {
+            (_, Reducing::Done(values)) => Ok(Some(std::mem::take(values))),
+            (Link::Mpi(mpi), Reducing::Mpi(flight)) => mpi.poll(flight),
+            (Link::Alone, Reducing::Mpi(_)) => Ok(None),
         }
     }
 
-    /// Sends a message without waiting for its arrival.
-    pub fn send(&self, _to: u32, _topic: Topic, _bytes: Vec<u8>) {
+    /// Sends a message without waiting for its arrival. To a rank that is gone it is lost.
+    pub fn send(&self, to: u32, topic: Topic, bytes: Vec<u8>) {
         match &self.link {
             Link::Alone => {}
+            Link::Mpi(mpi) => mpi.send(to, topic, bytes),
         }
     }
 
-    /// The next message about a topic, and who sent it.
-    pub fn receive(&self, _topic: Topic) -> Option<(u32, Vec<u8>)> {
+    /// The next message about a topic, and who sent it; never waits.
+    pub fn receive(&self, topic: Topic) -> Option<(u32, Vec<u8>)> {
         match &self.link {
             Link::Alone => None,
+            Link::Mpi(mpi) => mpi.receive(topic),
         }
     }
 
-    /// A time of the first rank's clock by this rank's.
+    /// A time of the first rank's clock by this rank's, as far as [`World::compare_clocks`] has found out.
     pub fn mine(&self, of_first: Tick) -> Tick {
         match &self.link {
             Link::Alone => of_first,
+            Link::Mpi(mpi) => mpi.mine(of_first),
         }
     }
 
-    /// Measures anew how far the clocks of the ranks are apart, and by how much that may be wrong; all ranks together.
+    /// Measures anew how far the clocks of the ranks are apart, and by how much that may be wrong; all ranks together,
+    /// after [`crate::clock::calibrate`].
     ///
     /// # Errors
     /// As of [`World::barrier`].
-    pub fn compare_clocks(&mut self, _patience: Patience<'_>) -> Result<(), Broken> {
-        match &self.link {
-            Link::Alone => Ok(()),
+    pub fn compare_clocks(&mut self, patience: Patience<'_>) -> Result<(), Broken> {
+        if let Link::Mpi(mpi) = &self.link {
+            self.facts.clock_error_ns = mpi.compare_clocks(patience)?;
         }
+        Ok(())
     }
 
     /// Ends all ranks at once; whoever asks for it has said why.
     pub fn abort(&self, status: i32) -> ! {
         match &self.link {
             Link::Alone => std::process::exit(status),
+            Link::Mpi(mpi) => mpi.abort(status),
         }
     }
 
-    /// Leaves the world, when every rank does.
+    /// Leaves the world, when every rank does. A broken world is left at once, and its launcher will notice.
     pub fn leave(self) {
         match self.link {
-            Link::Alone => {}
+            Link::Alone => mpi::leave_alone(),
+            Link::Mpi(mpi) => mpi.leave(),
         }
     }
 }

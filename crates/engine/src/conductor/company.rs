@@ -1,0 +1,85 @@
+//! The ranks of a run and who leads them: the first rank answers the user and says what is run; the others follow until
+//! it says that it is over, and with which exit status.
+
+use iodyno_model::{Diagnostic, Plan, Record};
+use serde::{Deserialize, Serialize};
+
+use super::agree::patience;
+use super::post::{pack, unpack};
+use super::{Emit, Options, run_in};
+use crate::clock;
+use crate::signal;
+use crate::world::World;
+
+/// What the first rank says to all others.
+#[derive(Serialize, Deserialize)]
+enum Call {
+    /// Run this.
+    Run(Box<Plan>, Options),
+    /// It is over; this is the exit status.
+    Over(u8),
+}
+
+/// How long a rank that was left waits for the end that the first one brings about, ns.
+const LINGER_NS: u64 = 3_000_000_000;
+
+/// On the first rank: runs a plan, on all ranks.
+///
+/// # Errors
+/// As of [`run_in`].
+pub fn lead(
+    world: &mut World,
+    plan: &Plan,
+    options: &Options,
+    emit: Emit<'_>,
+) -> Result<Record, Vec<Diagnostic>> {
+    if !world.is_alone() {
+        let call = Call::Run(Box::new(plan.clone()), options.clone());
+        if world.broadcast(pack(&call), &mut patience).is_err() {
+            world.lose(&[]);
+            return Err(vec![super::apart("the plan was not taken by all of them")]);
+        }
+    }
+    run_in(world, plan, options, emit)
+}
+
+/// On the first rank: tells the others that it is over, and leaves. Where ranks were lost all others are ended.
+pub fn part(world: World, status: u8) -> u8 {
+    if world.is_alone() {
+        return status;
+    }
+    if world.is_broken() || world.broadcast(pack(&Call::Over(status)), &mut patience).is_err() {
+        world.abort(i32::from(status.max(1)));
+    }
+    world.leave();
+    status
+}
+
+/// On another rank: does what the first one says, silently; the exit status.
+pub fn follow(mut world: World) -> u8 {
+    loop {
+        let call = world.broadcast(Vec::new(), &mut patience).ok().and_then(|bytes| unpack(&bytes));
+        match call {
+            Some(Call::Over(status)) => {
+                world.leave();
+                return status;
+            }
+            // What goes wrong is told by the first rank.
+            Some(Call::Run(plan, options)) => drop(run_in(&mut world, &plan, &options, &mut |_| {})),
+            None => world.lose(&[]),
+        }
+        if world.is_broken() {
+            linger();
+            world.abort(1);
+        }
+    }
+}
+
+/// Lets the first rank report what there is before everything ends. The launcher that said SIGTERM will kill: then a
+/// rank that has no more to say is in the way.
+fn linger() {
+    let until = clock::monotonic() + LINGER_NS;
+    while clock::monotonic() < until && !matches!(signal::interruptions(), (1.., libc::SIGTERM)) {
+        clock::sleep_ns(20_000_000);
+    }
+}

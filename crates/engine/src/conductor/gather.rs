@@ -1,0 +1,97 @@
+//! One record of all ranks: each tells its last word, the first one merges them.
+//!
+//! What it costs depends on the workers and on what their histograms hold, not on how much they did.
+
+use iodyno_model::merge::{Seen, combine};
+use iodyno_model::{Diagnostic, Phase, PhaseRecord, Plan};
+
+use super::agree::Trouble;
+use super::post::{Done, Last};
+use super::ranks::Ranks;
+use crate::open::{self, Asker};
+use crate::witness::{self, Watched};
+use crate::world::World;
+use crate::world::part::part;
+
+/// What a phase came to.
+#[derive(Default)]
+pub struct Outcome {
+    /// On the first rank: of all ranks. Elsewhere what later phases refer to.
+    pub record: PhaseRecord,
+    /// What went wrong besides.
+    pub errors: Vec<Diagnostic>,
+    /// Whether no further phase is wanted.
+    pub ends_run: bool,
+    /// Ranks that had no last word.
+    pub lost: Vec<u32>,
+}
+
+/// Makes one of what all ranks have to say.
+///
+/// # Errors
+/// On another rank than the first: that one did not answer.
+pub fn gather(ranks: &mut Ranks<'_>, mine: Last) -> Outcome {
+    let (others, lost) = ranks.collect();
+    let Last { mut record, seen, mut errors, .. } = mine;
+    let mut nodes: Vec<Seen> = seen.into_iter().collect();
+    for (_, last) in others {
+        record.merge(last.record);
+        nodes.extend(last.seen);
+        errors.extend(last.errors);
+    }
+    record.sightings = combine(nodes);
+    Outcome { record, errors, ends_run: ranks.ends_run, lost }
+}
+
+/// On another rank than the first: hands in what this one has to say, and hears what is to be known of the whole.
+///
+/// # Errors
+/// The first rank did not answer.
+pub fn hand_in(ranks: Ranks<'_>, mine: Last) -> Result<Outcome, Trouble> {
+    let Done { ends, record } = ranks.part(mine)?;
+    Ok(Outcome { record, ends_run: ends, ..Outcome::default() })
+}
+
+/// Files of one target that are watched on a node.
+const WATCHED_MOST: u32 = 128;
+
+/// Whether this rank watches for its node.
+pub fn watches(world: &World) -> bool {
+    world.place_on_node() == 0
+}
+
+/// What tells this machine's kernel from others, however many nodes it pretends to be.
+pub fn kernel() -> String {
+    let told = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    told.map_or_else(|_| witness::machine().host, |id| id.trim().to_string())
+}
+
+/// The files, directories and devices that a phase works on, by the names that they have for the first worker on this
+/// node.
+pub fn watched(world: &World, plan: &Plan, phase: &Phase) -> Vec<Watched> {
+    let facts = world.facts();
+    let node = facts.node(world.rank());
+    let here: Vec<u32> = (0..world.size()).filter(|rank| facts.node(*rank) == node).collect();
+    let mut all: Vec<Watched> = Vec::new();
+    for job in &phase.jobs {
+        let mut parts = here.iter().map(|rank| part(job.ranks, job.workers, *rank, world.size()));
+        let Some(part) = parts.find(|part| part.here > 0) else { continue };
+        let owners = world.owners(plan, phase, job);
+        for target in job.targets.iter().map(|index| &plan.targets[*index]) {
+            let Some(template) = target.path() else { continue };
+            // Of a thousand files some hundred say as much about the cache as all of them.
+            let workers = if open::tells_apart(template) { part.here.min(WATCHED_MOST) } else { 1 };
+            for worker in part.first..part.first + workers {
+                let (all_workers, repetition) = (part.all, phase.repetition);
+                let owner = owners.of(worker);
+                let path =
+                    open::resolve(template, Asker { job: &job.name, owner, all: all_workers, repetition });
+                let watched = Watched { target: target.name.clone(), path };
+                if witness::is_storage(&watched.path) && !all.contains(&watched) {
+                    all.push(watched);
+                }
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,79 @@
+//! The start line of all ranks: everybody waits there, then all start at one agreed time.
+
+use super::Stage;
+use super::agree::{Trouble, highest, patience};
+use crate::clock;
+use crate::signal;
+use crate::world::crew::Crew;
+use crate::world::{Broken, World};
+use iodyno_model::{Diagnostic, Stop};
+
+/// How long the news of the start may take, ns: at least, more for each rank on the fullest node, and at most.
+const NEWS_NS: (u64, u64, u64) = (5_000_000, 500_000, 500_000_000);
+
+/// Opens the gate of every rank at one time; where somebody failed before it or was interrupted, nobody starts.
+///
+/// # Errors
+/// Ranks do not come together.
+pub fn start(world: &World, stage: &Stage, crew: &Crew) -> Result<(), Trouble> {
+    if world.is_alone() {
+        stage.gate.open();
+        return Ok(());
+    }
+    let failed = stage.gate.over() > 0 && stage.phase().stop != Stop::Alone;
+    let (interrupted, signal) = signal::interruptions();
+    let signal = if interrupted > 0 { signal as u64 } else { 0 };
+    let [failed, signal] = highest(world, [u64::from(failed), signal])?;
+    if signal > 0 {
+        signal::interrupted_elsewhere(signal as i32);
+    }
+    if failed > 0 || signal > 0 {
+        stage.gate.stop();
+        crew.nudge(|_| true);
+    }
+    let start = world.broadcast((clock::now() + news_ns(world)).to_ne_bytes().to_vec(), &mut patience)?;
+    let start: [u8; 8] = start.try_into().map_err(|_| Broken("no time to start came".into()))?;
+    let start = world.mine(u64::from_ne_bytes(start));
+    stage.gate.open_at(start);
+    while clock::now() < start && signal::interruptions().0 == 0 {
+        clock::sleep_until(start, NEWS_NS.2);
+    }
+    Ok(())
+}
+
+fn news_ns(world: &World) -> u64 {
+    let facts = world.facts();
+    let fullest = (0..facts.machines()).map(|node| facts.on_node(node)).max().unwrap_or(1);
+    (NEWS_NS.0 + NEWS_NS.1 * u64::from(fullest) + 2 * facts.clock_error_ns).min(NEWS_NS.2)
+}
+
+/// What a plan asks of all workers together that this program keeps within one rank.
+pub fn check(world: &World, plan: &iodyno_model::Plan) -> Vec<Diagnostic> {
+    let mut wrong = Vec::new();
+    if world.size() < 2 {
+        return wrong;
+    }
+    let mut refuse = |origin: &iodyno_model::Origin, what: String, hint: &str| {
+        wrong.push(Diagnostic::error(origin, format!("{what} in a world of several ranks")).hint(hint));
+    };
+    for phase in &plan.phases {
+        if let (Some(shared), Some(job)) = (phase.shared.first(), phase.jobs.first()) {
+            let what = format!("phase {}: `{}` cannot be shared", phase.name, shared.name);
+            refuse(&job.origin, what, "give each worker its own rate, or run it on one rank");
+        }
+        for job in &phase.jobs {
+            if job.limit.steady.is_some() {
+                let what = format!("job {}: its steadiness cannot be judged", job.name);
+                refuse(&job.origin, what, "give it a time limit");
+            }
+            if job.placement.identity.is_some() {
+                let what = format!(
+                    "job {}: its workers, which are threads, have no identity of their own",
+                    job.name
+                );
+                refuse(&job.origin, what, "start the ranks as that user");
+            }
+        }
+    }
+    wrong
+}

@@ -1,0 +1,337 @@
+//! The ranks of a phase while it runs: who is to stop, which jobs are over, and how each stands.
+//!
+//! Reasons to stop go to the first rank, which tells everybody; so every rank does the same. Looking for mail costs the
+//! conductor's thread a moment between two sleeps, and the workers nothing.
+
+use iodyno_model::{JobRecord, Live, PhaseRecord, Record, Stop, WorkerRecord};
+
+use super::post::{Done, Last, Order, Post, Whom, Word, pack, unpack};
+use super::{Emit, Stage};
+use crate::clock::{self, Tick};
+use crate::signal;
+use crate::world::{Broken, Topic, World};
+
+/// Between two records so far, ns, at least.
+const SO_FAR_NS: u64 = 1_000_000_000;
+/// And at least so many times what one of them costs.
+const SO_FAR_COSTS: u64 = 50;
+/// A rank that was silent for so long is taken for lost, ns: launchers notice a dead one much sooner.
+const SILENT_NS: u64 = 60_000_000_000;
+/// Between two looks at the mail while workers run, ns.
+pub const LOOK_NS: u64 = 50_000_000;
+/// The same when only other ranks are waited for: at first, and at most.
+const WAIT_NS: (u64, u64) = (200_000, 20_000_000);
+
+/// The other ranks, as the conductor of one of them sees them during a phase.
+pub struct Ranks<'a> {
+    world: &'a World,
+    post: &'a Post,
+    phase: usize,
+    /// On the first rank: the others, each at its own place.
+    others: Vec<Other>,
+    /// Jobs of which this rank was seen to have no worker left.
+    told_over: Vec<bool>,
+    /// Jobs of which no rank has a worker left.
+    over: Vec<bool>,
+    next_so_far: Tick,
+    /// Whether some rank wants no further phase.
+    pub ends_run: bool,
+}
+
+/// What the first rank knows of another.
+#[derive(Default)]
+struct Other {
+    heard_at: Tick,
+    jobs_over: Vec<bool>,
+    live: Option<Live>,
+    so_far: Option<Box<PhaseRecord>>,
+    last: Option<Box<Last>>,
+}
+
+impl<'a> Ranks<'a> {
+    /// At the start line of a phase.
+    pub fn new(world: &'a World, post: &'a Post, stage: &Stage) -> Self {
+        let jobs = stage.phase().jobs.len();
+        let now = clock::now();
+        let other = |_| Other { heard_at: now, jobs_over: vec![false; jobs], ..Other::default() };
+        let count = if world.is_first() { world.size() } else { 0 };
+        if !world.is_alone() {
+            let awaited = stage.phase().jobs.iter().filter_map(|job| job.start.after_job.as_ref());
+            let place = |name: &String| stage.phase().jobs.iter().position(|job| job.name == *name);
+            awaited.filter_map(place).for_each(|job| stage.gate.hold(job));
+        }
+        Ranks {
+            world,
+            post,
+            phase: stage.phase,
+            others: (0..count).map(other).collect(),
+            told_over: vec![false; jobs],
+            over: vec![false; jobs],
+            next_so_far: now + SO_FAR_NS,
+            ends_run: false,
+        }
+    }
+
+    /// Whether there are no others.
+    pub fn is_alone(&self) -> bool {
+        self.world.is_alone()
+    }
+
+    /// Whether a job has no worker left anywhere.
+    pub fn is_over(&self, stage: &Stage, job: usize) -> bool {
+        if self.is_alone() { stage.gate.running(job) == 0 } else { self.over[job] }
+    }
+
+    /// Stops whom something on this rank gives reason to, on every rank.
+    pub fn stop(&mut self, stage: &Stage, whom: Whom) {
+        self.obey(stage, whom);
+        match self.world.is_first() {
+            true => self.order(&Order::Stop(whom)),
+            false => self.tell(&Word::Stop(whom)),
+        }
+    }
+
+    fn obey(&mut self, stage: &Stage, whom: Whom) {
+        match whom {
+            Whom::Set(set) => stage.stop_set(set),
+            Whom::Phase => stage.gate.stop(),
+            Whom::Run => {
+                self.ends_run = true;
+                stage.gate.stop();
+            }
+            Whom::Signal(signal) => {
+                signal::interrupted_elsewhere(signal);
+                stage.gate.stop();
+            }
+        }
+    }
+
+    fn order(&self, order: &Order) {
+        let bytes = pack(&(self.phase, order));
+        (1..self.world.size()).for_each(|rank| self.world.send(rank, Topic::Stop, bytes.clone()));
+    }
+
+    fn tell(&self, word: &Word) {
+        self.world.send(0, Topic::Progress, pack(&(self.phase, word)));
+    }
+
+    /// Reads the mail, and does what it says.
+    pub fn look(&mut self, stage: &Stage, now: Tick, emit: Emit<'_>) {
+        if self.is_alone() {
+            return;
+        }
+        self.tell_over(stage);
+        if !self.world.is_first() {
+            while let Some(order) = self.post.order(self.world, self.phase) {
+                match order {
+                    Order::Stop(whom) => self.obey(stage, whom),
+                    Order::JobOver(job) => self.release(stage, job),
+                    Order::Heard(_) | Order::Done(_) => {}
+                }
+            }
+            return;
+        }
+        while let Some(event) = self.post.next_event(self.world) {
+            emit(&event);
+        }
+        while let Some((rank, bytes)) = self.world.receive(Topic::Progress) {
+            if let Some((phase, word)) = unpack::<(usize, Word)>(&bytes)
+                && phase == self.phase
+            {
+                self.hear(stage, rank, word, now);
+            }
+        }
+        self.look_for_ends(stage);
+    }
+
+    fn hear(&mut self, stage: &Stage, rank: u32, word: Word, now: Tick) {
+        let other = &mut self.others[rank as usize];
+        other.heard_at = now;
+        match word {
+            Word::Live(live) => other.live = Some(live),
+            Word::SoFar(record) => other.so_far = Some(record),
+            Word::JobsOver(jobs) => jobs.into_iter().for_each(|job| other.jobs_over[job] = true),
+            Word::Last(last) => {
+                other.jobs_over.fill(true);
+                let running = other.live.iter_mut().flat_map(|live| &mut live.jobs);
+                running.for_each(|job| job.running = 0);
+                self.ends_run |= last.ends_run;
+                other.last = Some(last);
+            }
+            Word::Stop(whom) => {
+                self.obey(stage, whom);
+                self.order(&Order::Stop(whom));
+            }
+        }
+    }
+
+    /// Says of which jobs this rank has no worker left, where somebody waits for that.
+    fn tell_over(&mut self, stage: &Stage) {
+        let new = |job: &usize| !self.told_over[*job] && stage.gate.running(*job) == 0;
+        let jobs: Vec<usize> = (0..self.told_over.len()).filter(new).collect();
+        if jobs.is_empty() {
+            return;
+        }
+        jobs.iter().for_each(|job| self.told_over[*job] = true);
+        let phase = stage.phase();
+        let awaited = || phase.jobs.iter().any(|job| job.start.after_job.is_some());
+        if !self.world.is_first() && (phase.stop == Stop::FirstJobDone || awaited()) {
+            self.tell(&Word::JobsOver(jobs));
+        }
+    }
+
+    /// On the first rank: jobs that are over everywhere.
+    fn look_for_ends(&mut self, stage: &Stage) {
+        for job in 0..self.over.len() {
+            let others = || self.others.iter().skip(1).all(|other| other.jobs_over[job]);
+            if !self.over[job] && self.told_over[job] && others() {
+                self.release(stage, job);
+                self.order(&Order::JobOver(job));
+            }
+        }
+    }
+
+    fn release(&mut self, stage: &Stage, job: usize) {
+        self.over[job] = true;
+        stage.gate.release(job);
+    }
+
+    /// From another rank than the first: the counters by now.
+    pub fn tell_live(&self, live: Live) {
+        self.tell(&Word::Live(live));
+    }
+
+    /// From another rank than the first: the record so far, if it is time for one.
+    pub fn tell_so_far(&mut self, now: Tick, record: impl FnOnce() -> PhaseRecord) {
+        if now < self.next_so_far {
+            return;
+        }
+        self.tell(&Word::SoFar(Box::new(record())));
+        let cost_ns = clock::now().saturating_sub(now);
+        self.next_so_far = now + SO_FAR_NS.max(cost_ns * SO_FAR_COSTS);
+    }
+
+    /// Whether this rank is the one that tells the user.
+    pub fn is_first(&self) -> bool {
+        self.world.is_first()
+    }
+
+    /// On the first rank: adds the others' counters, as far as they are known.
+    pub fn add_live(&self, live: &mut Live) {
+        self.others.iter().filter_map(|other| other.live.as_ref()).for_each(|other| live.merge(other));
+    }
+
+    /// On the first rank: adds the others' records so far.
+    pub fn add_so_far(&self, record: &mut PhaseRecord) {
+        for other in &self.others {
+            match (&other.last, &other.so_far) {
+                (Some(last), _) => record.merge(last.record.clone()),
+                (None, Some(so_far)) => record.merge((**so_far).clone()),
+                (None, None) => {}
+            }
+        }
+    }
+
+    /// Whether nobody is waited for any more: on the first rank when all others have said their last word and all that
+    /// came before it was heard.
+    pub fn are_in(&self) -> bool {
+        let said = |(rank, other): (usize, &Other)| {
+            other.last.as_ref().is_some_and(|last| last.events <= self.post.received(rank as u32))
+        };
+        self.others.iter().enumerate().skip(1).all(said)
+    }
+
+    /// Whether a rank has been silent for so long that it must be gone.
+    pub fn are_silent(&self, now: Tick) -> bool {
+        let silent = |other: &Other| other.last.is_none() && now > other.heard_at + SILENT_NS;
+        self.others.iter().skip(1).any(silent)
+    }
+
+    /// On the first rank: what the others have said at last, or so far; and those who had no last word.
+    pub fn collect(&mut self) -> (Vec<(u32, Last)>, Vec<u32>) {
+        let (mut all, mut lost) = (Vec::new(), Vec::new());
+        for (rank, other) in self.others.iter_mut().enumerate().skip(1) {
+            let rank = rank as u32;
+            match (other.last.take(), other.so_far.take()) {
+                (Some(last), _) => all.push((rank, *last)),
+                (None, so_far) => {
+                    lost.push(rank);
+                    let record = so_far.map(|record| *record);
+                    all.extend(record.map(|record| (rank, Last { record, ..Last::default() })));
+                }
+            }
+        }
+        (all, lost)
+    }
+
+    /// From another rank than the first: the last word; then waits until the phase is over everywhere.
+    ///
+    /// # Errors
+    /// The first rank did not answer in time.
+    pub fn part(self, last: Last) -> Result<Done, Broken> {
+        self.tell(&Word::Last(Box::new(Last { events: self.post.sent(), ends_run: self.ends_run, ..last })));
+        let (mut pause_ns, mut told) = (WAIT_NS.0, signal::interruptions().0 > 0);
+        loop {
+            match self.post.order(self.world, self.phase) {
+                Some(Order::Done(done)) => return Ok(done),
+                Some(Order::Stop(Whom::Signal(signal))) => signal::interrupted_elsewhere(signal),
+                Some(_) => continue,
+                None if signal::is_hurried() => return Err(Broken("the first rank did not answer".into())),
+                None => {}
+            }
+            if let (1.., signal) = signal::interruptions()
+                && !std::mem::replace(&mut told, true)
+            {
+                self.tell(&Word::Stop(Whom::Signal(signal)));
+            }
+            clock::sleep_ns(pause_ns);
+            pause_ns = longer(pause_ns);
+        }
+    }
+}
+
+/// On the first rank: tells everybody that a phase is over everywhere.
+pub fn dismiss(world: &World, record: &PhaseRecord, is_referred_to: bool, ends: bool) {
+    let phase = record.index;
+    let record = if is_referred_to { skeleton(record) } else { PhaseRecord::default() };
+    let bytes = pack(&(phase, Order::Done(Done { ends, record })));
+    (1..world.size()).for_each(|rank| world.send(rank, Topic::Stop, bytes.clone()));
+}
+
+/// The next pause of somebody who only waits for other ranks, ns; 0: the first.
+pub fn longer(pause_ns: u64) -> u64 {
+    (pause_ns + pause_ns / 4).clamp(WAIT_NS.0, WAIT_NS.1)
+}
+
+/// What later phases may want to know of one: how much each worker did.
+fn skeleton(record: &PhaseRecord) -> PhaseRecord {
+    let worker = |worker: &WorkerRecord| WorkerRecord {
+        index: worker.index,
+        rank: worker.rank,
+        operations: worker.operations,
+        bytes: worker.bytes,
+        ..WorkerRecord::default()
+    };
+    let job = |job: &JobRecord| JobRecord {
+        name: job.name.clone(),
+        workers: job.workers.iter().map(worker).collect(),
+        worn: job.worn,
+        ..JobRecord::default()
+    };
+    let jobs = record.jobs.iter().map(job).collect();
+    let (name, index, repetition) = (record.name.clone(), record.index, record.repetition);
+    PhaseRecord { name, index, repetition, jobs, ..PhaseRecord::default() }
+}
+
+/// Notes that ranks were lost, by the hosts they were on.
+pub fn lose(record: &mut Record, lost: &[u32]) -> Option<iodyno_model::Diagnostic> {
+    if lost.is_empty() {
+        return None;
+    }
+    record.world.lost.extend(lost);
+    let named = super::agree::named(&record.world, lost);
+    let (verb, whose) = if lost.len() == 1 { ("was", "its") } else { ("were", "their") };
+    let message = format!("{named} {verb} lost: {whose} figures are those of the last time they were told");
+    let wrong = iodyno_model::Diagnostic::error(&Default::default(), message);
+    Some(wrong.hint("see what happened on those hosts; what was told until then is in the report"))
+}

@@ -1,0 +1,85 @@
+//! What a phase needs before its workers start, on every rank: files laid out, control groups, caches dropped.
+//!
+//! What is everybody's is made by one rank after the other; what is a worker's own, by all ranks at once.
+
+use iodyno_model::{Diagnostic, Event, Phase, Plan, Sighting, Stop};
+
+use super::agree::{Trouble, agree, agreed, highest};
+use super::{Emit, Options, pause};
+use crate::placement::Surroundings;
+use crate::prepare::{self, Made, Unready, Whose};
+use crate::world::World;
+use crate::{clock, signal, witness};
+
+/// Makes ready what the phase needs. What could not be is handed on where each worker stands alone.
+///
+/// # Errors
+/// What keeps everybody from starting.
+pub fn make_ready(
+    world: &World,
+    plan: &Plan,
+    phase: &Phase,
+    options: &Options,
+    made: &mut Made,
+    emit: Emit<'_>,
+) -> Result<Ready, Trouble> {
+    for (job, files, total_bytes) in prepare::outstanding(world, plan, phase) {
+        emit(&Event::LayingOut { job: phase.jobs[job].name.clone(), files, total_bytes });
+    }
+    let mut told_at = 0;
+    let mut lay_out = |whose: Whose| {
+        prepare::prepare(world, plan, phase, whose, made, &mut |target, done_bytes, total_bytes| {
+            let now = clock::monotonic();
+            if options.live_ns > 0 && (now > told_at + options.live_ns || done_bytes == total_bytes) {
+                told_at = now;
+                emit(&Event::Preparing { target: target.into(), done_bytes, total_bytes });
+            }
+            signal::interruptions().0 == 0
+        })
+    };
+    let mut unready = Vec::new();
+    if world.is_alone() {
+        unready = lay_out(Whose::All);
+    } else {
+        for leader in prepare::leaders(world, plan, phase) {
+            if leader == world.rank() {
+                unready.extend(lay_out(Whose::Everybodys));
+            }
+            let ended = ends(phase, &unready);
+            if highest(world, [u64::from(ended)])? != [0] {
+                break;
+            }
+        }
+        if !ends(phase, &unready) {
+            unready.extend(lay_out(Whose::Own));
+        }
+    }
+    let wrong = || unready.iter().map(|unready| unready.diagnostic(plan)).collect::<Vec<Diagnostic>>();
+    agree(world, &if ends(phase, &unready) { Err(wrong()) } else { Ok(()) })?;
+    let surroundings = agreed(world, Surroundings::new(plan, phase))?;
+    pause(phase.pause_ns);
+    let refused = phase.drop_caches && world.place_on_node() == 0;
+    let refused = refused.then(witness::drop_caches).and_then(Result::err);
+    if let Some(reason) = &refused {
+        let told = format!("the caches of {} were not dropped: {reason}", witness::machine().host);
+        let hint = "run as root, or leave drop_caches out";
+        emit(&Event::Message(Diagnostic::warning(&Default::default(), told).hint(hint)));
+    }
+    let undropped = refused.map(|reason| Sighting::Undropped { of: String::new(), left_bytes: 0, reason });
+    Ok(Ready { unready, _surroundings: surroundings, undropped })
+}
+
+/// What was made ready.
+pub struct Ready {
+    /// Targets that could not be, where each worker stands alone.
+    pub unready: Vec<Unready>,
+    /// What lasts as long as the phase.
+    pub _surroundings: Surroundings,
+    /// The machine's caches, where they were to be dropped and could not be.
+    pub undropped: Option<Sighting>,
+}
+
+/// Whether what is not ready keeps everybody from starting.
+fn ends(phase: &Phase, unready: &[Unready]) -> bool {
+    !unready.is_empty() && (phase.stop != Stop::Alone || signal::interruptions().0 > 0)
+}

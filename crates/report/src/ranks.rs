@@ -1,0 +1,211 @@
+//! The ranks of a run: one line about the world, who was slowest, and on request a table with a row for each rank.
+//!
+//! A rank's figures are those of its workers. Of a world of one rank nothing is said.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use iodyno_model::{Event, JobRecord, PhaseRecord, Record, WorkerRecord, WorldFacts};
+
+use crate::number;
+use crate::paint::Paint;
+use crate::table::Table;
+use crate::{Output, Reporter};
+
+/// Hosts that are named in the line about the world.
+const HOSTS_MOST: usize = 8;
+
+/// The world in one line; empty for one rank.
+pub fn line(world: &WorldFacts) -> String {
+    if world.ranks() < 2 {
+        return String::new();
+    }
+    let named: Vec<&str> = world.hosts.iter().take(HOSTS_MOST).map(String::as_str).collect();
+    let more = match world.hosts.len().saturating_sub(HOSTS_MOST) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let nodes = if world.machines() == 1 { "node" } else { "nodes" };
+    let library = world.library.as_ref().map_or_else(String::new, |name| format!(" · {name}"));
+    let clocks = match world.clock_error_ns {
+        0 => String::new(),
+        ns => format!(" · clocks within {}", number::latency(ns as f64)),
+    };
+    let (ranks, machines) = (world.ranks(), world.machines());
+    format!("{ranks} ranks on {machines} {nodes} ({}{more}){library}{clocks}", named.join(", "))
+}
+
+/// One rank's part in a job.
+#[derive(Clone, Copy, Debug, Default)]
+struct Row {
+    workers: u32,
+    operations: u64,
+    bytes: u64,
+    errors: u64,
+    began_ns: u64,
+    first_ns: u64,
+    last_ns: u64,
+}
+
+impl Row {
+    fn add(&mut self, worker: &WorkerRecord) {
+        let first = self.workers == 0;
+        let earlier = |mine: u64, theirs: u64| if first { theirs } else { mine.min(theirs) };
+        self.began_ns = earlier(self.began_ns, worker.began_ns);
+        self.first_ns = earlier(self.first_ns, worker.ended_ns);
+        self.last_ns = self.last_ns.max(worker.ended_ns);
+        self.workers += 1;
+        self.operations += worker.operations;
+        self.bytes += worker.bytes;
+        self.errors += worker.errors;
+    }
+
+    fn per_second(&self, count: u64) -> f64 {
+        count as f64 * 1e9 / self.last_ns.saturating_sub(self.began_ns).max(1) as f64
+    }
+}
+
+fn rows(job: &JobRecord) -> BTreeMap<u32, Row> {
+    let mut rows: BTreeMap<u32, Row> = BTreeMap::new();
+    job.workers.iter().for_each(|worker| rows.entry(worker.rank).or_default().add(worker));
+    rows
+}
+
+/// The rank whose last worker of a job was done last, with its host; nothing where one rank did it all.
+pub fn slowest(world: &WorldFacts, job: &JobRecord) -> Option<String> {
+    let rows = rows(job);
+    let (rank, row) = rows.iter().max_by_key(|(rank, row)| (row.last_ns, std::cmp::Reverse(**rank)))?;
+    let text = || {
+        let rate = number::iops(row.per_second(row.operations));
+        let done = number::latency(row.last_ns as f64);
+        format!("slowest: rank {rank} on {}, {rate} IOPS, done after {done}", world.host(*rank))
+    };
+    (rows.len() > 1).then(text)
+}
+
+/// A table with a row for each rank of each job.
+pub fn table(world: &WorldFacts, phases: &[PhaseRecord], paint: Paint) -> String {
+    let headings = [
+        "phase",
+        "job",
+        "rank",
+        "host",
+        "workers",
+        "operations",
+        "IOPS",
+        "MB/s",
+        "failed",
+        "began",
+        "first done",
+        "last done",
+    ];
+    let mut table = Table::new(2, &headings);
+    for phase in phases {
+        for job in &phase.jobs {
+            for (rank, row) in rows(job) {
+                let name = match phase.repetition {
+                    0 => phase.name.clone(),
+                    repetition => format!("{} · {}", phase.name, repetition + 1),
+                };
+                table.row(&[
+                    name,
+                    job.name.clone(),
+                    rank.to_string(),
+                    world.host(rank).to_string(),
+                    row.workers.to_string(),
+                    number::thousands(row.operations),
+                    number::iops(row.per_second(row.operations)),
+                    number::mb(row.per_second(row.bytes)),
+                    number::thousands(row.errors),
+                    number::latency(row.began_ns as f64),
+                    number::latency(row.first_ns as f64),
+                    number::latency(row.last_ns as f64),
+                ]);
+            }
+        }
+    }
+    if table.is_empty() {
+        String::new()
+    } else {
+        format!("\n{}\n{}", paint.heading("ranks"), table.text(2, paint))
+    }
+}
+
+/// Writes the table at the end of a run.
+pub struct RankTable {
+    paint: Paint,
+    talk: bool,
+}
+
+impl RankTable {
+    /// On standard output; or, as talk, on standard error.
+    pub fn new(colour: bool, talk: bool) -> Self {
+        RankTable { paint: Paint { colour }, talk }
+    }
+
+    fn text(&self, record: &Record) -> String {
+        table(&record.world, &record.phases, self.paint)
+    }
+}
+
+impl Reporter for RankTable {
+    fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
+        let Event::Ended(record) = event else { return Ok(()) };
+        let to: &mut dyn io::Write = if self.talk { output.err } else { output.out };
+        to.write_all(self.text(record).as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn world() -> WorldFacts {
+        WorldFacts {
+            hosts: vec!["one".into(), "two".into()],
+            nodes: vec![0, 1],
+            library: Some("Open MPI 4.1.4".into()),
+            clock_error_ns: 1_500,
+            lost: Vec::new(),
+        }
+    }
+
+    fn job() -> JobRecord {
+        let worker = |index: u32, operations: u64, ended_ns: u64| WorkerRecord {
+            index,
+            rank: index / 2,
+            operations,
+            bytes: operations * 4096,
+            began_ns: 1_000_000,
+            ended_ns,
+            ..WorkerRecord::default()
+        };
+        let workers = vec![
+            worker(0, 1000, 501_000_000),
+            worker(1, 1000, 601_000_000),
+            worker(2, 500, 1_001_000_000),
+            worker(3, 500, 901_000_000),
+        ];
+        JobRecord { name: "job".into(), workers, ..JobRecord::default() }
+    }
+
+    #[test]
+    fn the_world_and_the_slowest_are_named() {
+        assert_eq!(line(&world()), "2 ranks on 2 nodes (one, two) · Open MPI 4.1.4 · clocks within 1.50 µs");
+        assert_eq!(line(&WorldFacts::alone("one")), "");
+        let told = slowest(&world(), &job()).unwrap();
+        assert_eq!(told, "slowest: rank 1 on two, 1,000 IOPS, done after 1.00 s");
+        let alone = JobRecord { workers: job().workers[..2].to_vec(), ..job() };
+        assert_eq!(slowest(&world(), &alone), None);
+    }
+
+    #[test]
+    fn each_rank_has_a_row() {
+        let phase = PhaseRecord { name: "write".into(), jobs: vec![job()], ..PhaseRecord::default() };
+        let text = table(&world(), &[phase], Paint::default());
+        let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+        let last = rows.last().unwrap();
+        assert_eq!(last[..6], ["write", "job", "1", "two", "2", "1,000"]);
+        assert_eq!(rows.len(), 5, "{text}");
+    }
+}
