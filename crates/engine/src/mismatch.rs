@@ -81,6 +81,7 @@ const fn number_of(what: Wrong) -> (u8, u64) {
         Wrong::Pattern { at } => (7, at),
         Wrong::NotZero { at } => (8, at),
         Wrong::Content => (9, 0),
+        Wrong::Marks => (10, 0),
     }
 }
 
@@ -95,6 +96,7 @@ const fn wrong_of(number: u8, at: u64) -> Wrong {
         6 => Wrong::Checksum,
         7 => Wrong::Pattern { at },
         8 => Wrong::NotZero { at },
+        10 => Wrong::Marks,
         _ => Wrong::Content,
     }
 }
@@ -117,7 +119,7 @@ mod tests {
             found: "dbbb7ae9".into(),
             dumped: Some(("f.4096.received".into(), "f.4096.expected".into())),
         };
-        let all: Vec<_> = (0..10)
+        let all: Vec<_> = (0..11)
             .map(|number| mismatch(wrong_of(number, if matches!(number, 7 | 8) { 33 } else { 0 })))
             .collect();
         assert_eq!(decode(&encode(&all, 1 << 20)), all);

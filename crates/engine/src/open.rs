@@ -5,61 +5,183 @@
 use std::os::fd::RawFd;
 
 use iodyno_model::{
-    Action, Advice, Direct, Extent, Items, Job, Open, OpenMode, OpenSync, Plan, Step, Target, TargetKind,
-    Verb, Workload, WriteLife,
+    Action, Advice, Direct, Extent, Item, Items, Job, Open, OpenMode, OpenSync, Operation, Plan, Step,
+    Target, TargetKind, Verb, Workload, WriteLife,
 };
 
 use crate::failure::Failure;
-use crate::io::{Files, Handle, Names, c_path};
+use crate::io::{Files, Handle, Names, Piece, c_path};
 use crate::memory::errno;
+use crate::source::segments;
+use crate::world::place::Owner;
 
 /// Who asks for a name: what templates may refer to.
 #[derive(Clone, Copy, Debug)]
 pub struct Asker<'a> {
     /// The job's name.
     pub job: &'a str,
-    /// The worker's number within the job.
-    pub worker: u32,
+    /// Whose data it is: the worker, its rank and node.
+    pub owner: Owner,
+    /// How many workers the job has on all ranks together.
+    pub all: u32,
     /// Which repetition of the phase.
     pub repetition: u32,
 }
 
-/// The name a template gives to one worker.
-pub fn resolve(template: &str, asker: Asker<'_>) -> String {
-    dealt(template, asker.worker)
-        .replace("{job}", asker.job)
-        .replace("{worker}", &asker.worker.to_string())
-        .replace("{rank}", "0")
-        .replace("{node}", "0")
-        .replace("{repetition}", &asker.repetition.to_string())
+impl<'a> Asker<'a> {
+    /// For the first worker of a job, where one stands for all.
+    pub fn first(job: &'a str, repetition: u32) -> Self {
+        Asker { job, owner: Owner::default(), all: 1, repetition }
+    }
 }
 
-/// `{worker:A|B|C}` is dealt to the workers in turn.
-fn dealt(template: &str, worker: u32) -> String {
-    let Some((before, rest)) = template.split_once("{worker:") else { return template.into() };
-    let Some((list, after)) = rest.split_once('}') else { return template.into() };
-    let names: Vec<_> = list.split('|').collect();
-    format!("{before}{}{after}", names[worker as usize % names.len()])
+/// The name a template gives to one worker. `{worker:08}` has at least eight digits, `{worker:A|B}` deals the words in
+/// turn, and so with every number; `{worker+3}` is the worker three further, and after the last comes the first; what is in braces and means nothing here stays as it is.
+pub fn resolve(template: &str, asker: Asker<'_>) -> String {
+    let (mut name, mut rest) = (String::with_capacity(template.len() + 16), template);
+    while let Some((before, after)) = rest.split_once('{') {
+        name.push_str(before);
+        let meant = after.split_once('}').and_then(|(word, after)| Some((value(word, asker)?, after)));
+        match meant {
+            Some((value, after)) => {
+                name.push_str(&value);
+                rest = after;
+            }
+            None => {
+                name.push('{');
+                rest = after;
+            }
+        }
+    }
+    name + rest
+}
+
+/// What a word in braces stands for.
+fn value(word: &str, asker: Asker<'_>) -> Option<String> {
+    let (what, form) = word.split_once(':').unwrap_or((word, ""));
+    if let Some(further) = what.strip_prefix("worker+") {
+        let worker = u64::from(asker.owner.worker) + u64::from(further.parse::<u32>().ok()?);
+        return form.is_empty().then(|| (worker % u64::from(asker.all.max(1))).to_string());
+    }
+    let number = match what {
+        "job" if form.is_empty() => return Some(asker.job.into()),
+        "worker" => asker.owner.worker,
+        "rank" => asker.owner.rank,
+        "node" => asker.owner.node,
+        "repetition" => asker.repetition,
+        _ => return None,
+    };
+    let padded = form.len() > 1 && form.starts_with('0') && form.bytes().all(|byte| byte.is_ascii_digit());
+    let width = if padded { form.parse().unwrap_or(0) } else { 0 };
+    Some(match form {
+        "" => number.to_string(),
+        _ if padded => format!("{number:0width$}"),
+        words => words.split('|').nth(number as usize % words.split('|').count()).unwrap_or("").into(),
+    })
+}
+
+/// Whether a template gives a name of their own to each worker, rank or node.
+pub fn tells_apart(template: &str) -> bool {
+    ["{worker", "{rank", "{node"].iter().any(|word| template.contains(word))
+}
+
+/// Whether a template gives a name of its own to each worker.
+pub fn is_own(template: &str) -> bool {
+    ["{worker}", "{worker:0", "{worker+"].iter().any(|word| template.contains(word))
 }
 
 /// The root directory of a set, for one worker.
 pub fn set_root(root: &str, items: &Items, asker: Asker<'_>) -> String {
     let root = resolve(root, asker);
-    if items.own { format!("{root}/w{}", asker.worker) } else { root }
+    if items.own { format!("{root}/w{}", asker.owner.worker) } else { root }
 }
 
 /// How the items of a set are named, for one worker.
 pub fn names(items: &Items, asker: Asker<'_>) -> Names {
     let name = resolve(&items.name, asker);
-    let (prefix, suffix) = name.split_once("{item}").unwrap_or((&name, ""));
+    let (prefix, first, suffix) = numbered(&name);
     Names {
         prefix: prefix.into(),
         suffix: suffix.into(),
+        first,
+        directory: Piece::parse(&resolve(&items.directory, asker)),
         depth: items.depth,
         branch: u64::from(items.branch),
+        leaves_only: items.leaves_only,
+        per_directory: items.per_directory,
         count: items.count,
         item_bytes: items.size.most_bytes().unwrap_or(0),
+        ..Names::default()
     }
+}
+
+/// A name's text before its number, the first item's number, and the text behind: `{item}`, or `{item+100}`.
+fn numbered(name: &str) -> (&str, u64, &str) {
+    let place = || {
+        let start = name.find("{item")?;
+        let length = name[start..].find('}')?;
+        let first = match &name[start + 5..start + length] {
+            "" => 0,
+            more => more.strip_prefix('+')?.parse().ok()?,
+        };
+        Some((&name[..start], first, &name[start + length + 1..]))
+    };
+    place().unwrap_or((name, 0, ""))
+}
+
+/// Opens the root of a set; where a job makes or removes the whole tree, the directory above it.
+fn open_set(plan: &Plan, job: &Job, position: usize, asker: Asker<'_>) -> Result<Handle, Failure> {
+    let target = &plan.targets[job.targets[position]];
+    let TargetKind::FileSet { root, items } = &target.kind else {
+        return Err(Failure::new(format!("target {}: no set", target.name)));
+    };
+    let root = set_root(root, items, asker);
+    let mut names = names(items, asker);
+    names.reuses = target.open.create;
+    let direct = if target.open.direct == Direct::No { 0 } else { o_direct() };
+    let of_file = libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC | libc::O_ACCMODE | libc::O_DIRECTORY;
+    names.open_flags = (flags(&target.open, (false, false)) | direct) & !of_file;
+    let path = match whole_tree(job, position) {
+        true => {
+            let (above, own) = split(&root);
+            names.root = own.into();
+            above.to_string()
+        }
+        false => root.clone(),
+    };
+    if !names.fit() {
+        return Err(Failure::new(format!("{root}: its names are too long, or hold a zero byte"))
+            .hint("shorten them, or make the tree less deep"));
+    }
+    let fd = open(&path, libc::O_RDONLY | libc::O_DIRECTORY).map_err(|errno| told(&path, errno))?;
+    Ok(Handle { names: Some(Box::new(names)), ..bare(fd, items.count) })
+}
+
+/// A path's directory and its last part.
+pub fn split(path: &str) -> (&str, &str) {
+    let path = path.trim_end_matches('/');
+    match path.rsplit_once('/') {
+        Some(("", own)) => ("/", own),
+        Some((above, own)) => (above, own),
+        None => (".", path),
+    }
+}
+
+/// Whether a job makes or removes the whole tree of a set, so that its root need not be there.
+pub fn whole_tree(job: &Job, position: usize) -> bool {
+    let Workload::Script(script) = &job.workload else { return false };
+    any_operation(&script.steps, &|operation| {
+        operation.target == Some(position)
+            && operation.item == Item::Whole
+            && matches!(operation.verb, Verb::Mkdir | Verb::Rmdir)
+    })
+}
+
+fn any_operation(steps: &[Step], is: &dyn Fn(&Operation) -> bool) -> bool {
+    steps.iter().any(|step| match &step.action {
+        Action::Do(operation) => is(operation),
+        Action::Block(steps) => any_operation(steps, is),
+    })
 }
 
 /// What an engine does with files.
@@ -93,12 +215,7 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
             TargetKind::File { path, size } => open_one(&resolve(path, asker), target, needs, *size)?,
             TargetKind::Device { path } => open_one(path, target, needs, Extent::Rest)?,
             TargetKind::Descriptor { number } => open_descriptor(*number, target)?,
-            TargetKind::FileSet { root, items } => {
-                let root = set_root(root, items, asker);
-                let fd =
-                    open(&root, libc::O_RDONLY | libc::O_DIRECTORY).map_err(|errno| told(&root, errno))?;
-                Handle { names: Some(Box::new(names(items, asker))), ..bare(fd, items.count) }
-            }
+            TargetKind::FileSet { .. } => open_set(plan, job, position, asker)?,
             TargetKind::Bucket { .. } | TargetKind::Endpoint { .. } => {
                 return Err(Failure::new(format!("target {}: not served yet", target.name)));
             }
@@ -109,13 +226,22 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
         if let (Some(life), 0..) = (target.open.write_life, handle.fd) {
             tell_life(&target.name, life, handle.fd)?;
         }
-        let span = span(job, asker.worker, handle.bytes);
+        let span = span(job, target, asker, handle.bytes);
         files.handles.push(match handle.names {
             Some(_) => Handle { target: *index as u32, ..handle },
             None => Handle { target: *index as u32, base: span.0, bytes: span.1, ..handle },
         });
     }
     Ok(files)
+}
+
+/// The files of a worker that exist already, opened to read, as long as nothing is done with them.
+pub fn there_already(plan: &Plan, job: &Job, asker: Asker<'_>) -> Files {
+    let file = |target: &&Target| matches!(target.kind, TargetKind::File { .. });
+    let files = job.targets.iter().map(|index| &plan.targets[*index]).filter(file);
+    let path = |target: &Target| target.path().map(|path| resolve(path, asker));
+    let opened = files.filter_map(|target| open(&path(target)?, libc::O_RDONLY | libc::O_NONBLOCK).ok());
+    Files { handles: opened.map(|fd| bare(fd, 0)).collect() }
 }
 
 /// The names of what a worker of a job opens, in the order of its handles.
@@ -187,7 +313,7 @@ fn pretended(size: Extent) -> u64 {
 }
 
 /// A drawn workload's part of a target: its first byte and its length.
-fn span(job: &Job, worker: u32, bytes: u64) -> (u64, u64) {
+fn span(job: &Job, target: &Target, asker: Asker<'_>, bytes: u64) -> (u64, u64) {
     let Workload::Pattern(pattern) = &job.workload else { return (0, bytes) };
     let of = |extent: Extent, rest: u64| match extent {
         Extent::Bytes(bytes) => bytes,
@@ -198,8 +324,14 @@ fn span(job: &Job, worker: u32, bytes: u64) -> (u64, u64) {
         (Extent::Percent(_), align @ 1..) => of(extent, 0).next_multiple_of(align),
         _ => of(extent, 0),
     };
-    let increment = aligned(pattern.span.increment).saturating_mul(u64::from(worker));
-    let start = aligned(pattern.span.offset).saturating_add(increment);
+    let laid = segments::of_job(job, Some(target), asker);
+    let begin = laid.and_then(|laid| laid.begin);
+    let increment = || aligned(pattern.span.increment).saturating_mul(u64::from(asker.owner.worker));
+    let start = aligned(pattern.span.offset).saturating_add(begin.unwrap_or_else(increment));
+    // How many segments there are is said; what the file holds so far cuts none of them off.
+    if let Some(wanted) = laid.and_then(|laid| laid.bytes) {
+        return (start, of(pattern.span.length, wanted).min(wanted));
+    }
     let start = start.min(bytes);
     (start, of(pattern.span.length, bytes - start).min(bytes - start))
 }
@@ -420,4 +552,28 @@ pub fn space_failure(path: &str, errno: i32) -> Failure {
 pub fn grow(fd: RawFd, bytes: u64) -> Result<(), i32> {
     // SAFETY: the call takes no pointers.
     if unsafe { libc::ftruncate(fd, bytes as libc::off_t) } < 0 { Err(errno()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_name_the_owner() {
+        let owner = Owner { worker: 13, rank: 3, node: 1 };
+        let asker = Asker { job: "j", owner, all: 16, repetition: 2 };
+        for (template, name) in [
+            ("plain", "plain"),
+            ("{job}.{worker}.{rank}.{node}.{repetition}", "j.13.3.1.2"),
+            ("f.{worker:08}", "f.00000013"),
+            ("f.{worker:01}", "f.13"),
+            ("{worker:a|b|c}/x.{worker:04}", "b/x.0013"),
+            ("{rank:03}/{node:x|y}", "003/y"),
+            ("{worker:a}", "a"),
+            ("{item}/{child} {worker", "{item}/{child} {worker"),
+            ("{}{{worker}}", "{}{13}"),
+        ] {
+            assert_eq!(resolve(template, asker), name, "{template}");
+        }
+    }
 }

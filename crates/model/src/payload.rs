@@ -71,7 +71,9 @@ pub enum Content {
 }
 
 /// Words of eight bytes, little endian, that name the worker whose data they are: what one worker, run or tool wrote,
-/// another verifies (IOR, mdtest). The owner is the one that [`Place`](crate::plan::Place) names.
+/// another verifies (IOR, mdtest). The owner is the one that [`Place`](crate::plan::Place) names. They are checked where
+/// the payload's `verify` has the stamp [`Content`](crate::verify::Stamp::Content), by operations of the length that
+/// they were written with. Of an item of a set the offset is the item's number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marked {
     /// What the words are.
@@ -90,11 +92,14 @@ pub enum Marks {
     /// operations of an owner (IOR `-l t`).
     #[default]
     Counted,
-    /// As counted, and the first word of every 4 KiB names its byte offset instead (IOR `-l o`).
+    /// As counted, and the first word of every 4 KiB names its operation's offset instead, in 32 bits: places that are
+    /// 4 GiB apart look alike, as the real one's do (IOR `-l o`).
     Placed,
-    /// Drawn anew for each operation from signature, owner and offset (IOR `-l r`).
+    /// Drawn anew for each operation from signature, owner and offset (IOR `-l r`, which without `-G` writes with
+    /// signature 0).
     Drawn,
-    /// Drawn once; the first word of every 4 KiB names its byte offset (IOR `-l i`).
+    /// One word, drawn once and repeated: it compresses, as the real one's does. The first word of every 4 KiB is as
+    /// placed (IOR `-l i`).
     DrawnOnce,
 }
 

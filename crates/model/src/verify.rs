@@ -61,7 +61,7 @@ pub enum Stamp {
     Header(HeaderStamp),
     /// No stamp: the repeated pattern itself, from the first byte of each write on (fio `verify=pattern`).
     Pattern(Template),
-    /// The content itself, regenerated from the seed and compared, no stamp.
+    /// The content itself, made again and compared, no stamp; of [`Marked`](crate::payload::Marked) content its words.
     Content,
     /// Nothing: blocks are read back as if they were checked (fio `verify=null`).
     Nothing,
@@ -253,7 +253,7 @@ pub struct Mismatch {
     pub read_bytes: u64,
     /// What is wrong.
     pub what: Wrong,
-    /// The checksum's name, `pattern`, `block` or `content`.
+    /// The checksum's name, `pattern`, `block`, `content` or `marks`.
     pub check: String,
     /// What should be there: hexadecimal for magic numbers, checksums (byte by byte as they lie there) and pattern
     /// bytes, decimal for everything else. Of a checksum of data: what the stamp says.
@@ -295,4 +295,6 @@ pub enum Wrong {
     },
     /// The content, which is compared as a whole: `found` names what it is.
     Content,
+    /// Words of [`Marked`](crate::payload::Marked) content: the first of them are told as hexadecimal numbers.
+    Marks,
 }

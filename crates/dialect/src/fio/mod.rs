@@ -111,7 +111,7 @@ fn run(orders: Orders, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnosti
         translate: lower::advice::translate,
         reads_forgiven: false,
         error_status: 1,
-        status: Some(status),
+        status: Some(Box::new(status)),
     })))
 }
 

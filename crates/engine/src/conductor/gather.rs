@@ -73,7 +73,8 @@ pub fn watched(world: &World, plan: &Plan, phase: &Phase) -> Vec<Watched> {
     for job in &phase.jobs {
         let mut parts = here.iter().map(|rank| part(job.ranks, job.workers, *rank, world.size()));
         let Some(part) = parts.find(|part| part.here > 0) else { continue };
-        let asker = Asker { job: &job.name, worker: part.first, repetition: phase.repetition };
+        let owner = world.owners(plan, phase, job).of(part.first);
+        let asker = Asker { job: &job.name, owner, all: part.all, repetition: phase.repetition };
         for target in job.targets.iter().map(|index| &plan.targets[*index]) {
             let path = target.path().map(|path| open::resolve(path, asker));
             if let Some(path) = path.filter(|path| witness::is_storage(path)) {

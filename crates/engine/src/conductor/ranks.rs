@@ -206,7 +206,7 @@ impl<'a> Ranks<'a> {
 
     fn release(&mut self, stage: &Stage, job: usize) {
         self.over[job] = true;
-        stage.gate.release(job);
+        stage.gate.let_go(job);
     }
 
     /// From another rank than the first: the counters by now.

@@ -9,7 +9,7 @@ use iodyno_model::{Fatal, FileLock, Job, Kind, Phase, Plan, Record, Submit, Verb
 use super::journal_limit;
 use crate::failure::Failure;
 use crate::gate::Gate;
-use crate::io::Handle;
+use crate::io::{Files, Handle};
 use crate::journal::Journals;
 use crate::memory::{Ballast, Memory};
 use crate::open::{self, Access, Asker};
@@ -21,6 +21,7 @@ use crate::warm::warm;
 use crate::worker::Worker;
 use crate::world::World;
 use crate::world::part::Part;
+use crate::world::place::Owners;
 use crate::{hooks, placement, witness};
 
 /// Everything the workers of a phase share.
@@ -33,6 +34,8 @@ pub(crate) struct Stage {
     pub(crate) seats: Vec<(usize, u32)>,
     /// This rank's part of each job.
     pub(super) parts: Vec<Part>,
+    /// Whose data the workers of each job work on.
+    owners: Vec<Owners>,
     /// This rank.
     pub(super) rank: u32,
     /// Targets that could not be made ready, where each worker stands alone.
@@ -73,14 +76,16 @@ impl Stage {
             let helped = job.depth.submit == Submit::Offload && found.files;
             Ok(if helped { registry::OFFLOAD } else { found })
         };
+        let gate = Gate::new(&workers).map_err(|errno| Failure::call("mmap", errno))?;
         Ok(Stage {
             plan: Arc::clone(plan),
             phase: index,
-            gate: Gate::new(&workers).map_err(|errno| Failure::call("mmap", errno))?,
+            gate: gate.with_meetings(&phase.jobs, world.is_alone()),
             sheets: Sheets::new(seats.len(), lines, parted).map_err(|errno| Failure::call("mmap", errno))?,
             journals: journaled.then(|| Journals::new(seats.len(), journal_limit(world))).transpose()?,
             seats,
             parts,
+            owners: phase.jobs.iter().map(|job| world.owners(plan, phase, job)).collect(),
             rank: world.rank(),
             unready,
             labels,
@@ -109,7 +114,8 @@ impl Stage {
     /// Who asks for names, for a worker of this rank.
     pub(super) fn asker(&self, job: usize, place: u32) -> Asker<'_> {
         let (name, repetition) = (&self.phase().jobs[job].name, self.phase().repetition);
-        Asker { job: name, worker: self.number(job, place), repetition }
+        let owner = self.owners[job].of(self.number(job, place));
+        Asker { job: name, owner, all: self.parts[job].all, repetition }
     }
 
     /// What a worker does on its seat, whatever happens to it.
@@ -127,7 +133,7 @@ impl Stage {
         sheet.spend(&std::array::from_fn(|field| after[field].saturating_sub(before[field])));
         sheet.enter(WorkerState::Ended);
         sheet.head.over.store(1, Relaxed);
-        self.gate.leave(job);
+        self.gate.leave(job, number);
     }
 
     /// Notes why a worker ends before its time, and how far it had come.
@@ -150,7 +156,7 @@ impl Stage {
     pub(super) fn never_came(&self, number: u32, failure: &Failure) {
         self.break_off(number, failure);
         self.sheets.sheet(number as usize).head.over.store(1, Relaxed);
-        self.gate.leave(self.seats[number as usize].0);
+        self.gate.leave(self.seats[number as usize].0, number);
     }
 
     /// The target of a worker that could not be made ready.
@@ -167,7 +173,6 @@ impl Stage {
             return Err(unready.failure.clone());
         }
         let (job, entry) = (&self.phase().jobs[index], self.entries[index]);
-        let worker = self.number(index, place);
         placement::apply(&job.placement, job.kind, place)?;
         let _ballast = Ballast::new(job.buffers.locked_bytes)?;
         let asker = self.asker(index, place);
@@ -177,10 +182,17 @@ impl Stage {
             writes_to_read: entry.writes_to_read,
             peers: entry.peers,
         };
-        let mut files = open::open_files(&self.plan, job, asker, access)?;
-        files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
-        if job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate) {
-            prepare::invalidate(&files);
+        let open = || {
+            let mut files = open::open_files(&self.plan, job, asker, access)?;
+            files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
+            Ok(files)
+        };
+        let invalidates = job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate);
+        let files = if job.start.open { Files::default() } else { open()? };
+        match job.start.open {
+            true if invalidates => prepare::invalidate(&open::there_already(&self.plan, job, asker)),
+            false if invalidates => prepare::invalidate(&files),
+            _ => {}
         }
         warm(&self.plan, job, asker, &files, &|| self.gate.is_stopped(number))?;
         let depth = job.depth.most.min(entry.most_depth);
@@ -189,7 +201,8 @@ impl Stage {
         let goal = self.goals[index];
         let make = |files: &_, start| {
             let (plan, memory, shared) = (&self.plan, &memory, Some(&self.shared));
-            Source::new(&Brief { plan, job, worker, files, memory, depth, start, goal, shared })
+            let worker = asker.owner.worker;
+            Source::new(&Brief { plan, job, worker, asker, files, memory, depth, start, goal, shared })
         };
         let after = job.start.after_job.as_ref();
         let after = after.and_then(|name| self.phase().jobs.iter().position(|job| job.name == *name));
@@ -205,8 +218,11 @@ impl Stage {
             files,
             memory: &memory,
             depth,
+            open: job.start.open.then_some(&open as &dyn Fn() -> Result<Files, Failure>),
             number,
-            seat: worker,
+            index,
+            seat: self.number(index, place),
+            seats: self.parts[index].all,
             seed: self.plan.seed,
             after,
             source: &make,

@@ -195,7 +195,7 @@ impl Filler {
             Content::Zero => buffer.fill(0),
             Content::Pattern(pattern) => write_pattern(buffer, pattern, place.offset),
             Content::Repeated(template) => self.write_repeated(buffer, template, place),
-            // Refused before it comes to this.
+            // Made by others: see `marks`.
             Content::Carried | Content::Marked(_) => {}
             Content::Scrambled => self.write_sectors(buffer, place.offset, self.key(place)),
         }

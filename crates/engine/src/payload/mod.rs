@@ -9,7 +9,7 @@
 //!   [fill]   content + stamps [stamp]                  [check]                         [verdict]
 //! ```
 //! Where stamps are laid out as another tool's, [`Headers`] takes the place of the filler and [`Inspector`] that of the
-//! checker.
+//! checker; words that name their owner are made by a [`Marker`] and examined by an [`Explainer`].
 
 use crate::random::{GOLDEN, mix};
 
@@ -18,6 +18,7 @@ mod digest;
 mod fill;
 mod header;
 mod inspect;
+mod marks;
 mod stamp;
 mod template;
 #[cfg(test)]
@@ -29,6 +30,8 @@ pub(crate) use digest::crc32c_plain;
 pub use fill::Filler;
 pub use header::{Headers, Write};
 pub use inspect::{Expected, Flaw, Inspector};
+pub use marks::{Explainer, Marker};
+pub(crate) use stamp::owner as stamp_owner;
 pub use verdict::{Class, Corruption, Findings, Verdict};
 
 /// The unit of content and of stamps, bytes: the smallest write a disk does in one piece.

@@ -72,7 +72,7 @@ pub(super) fn same_seed(a: u64, b: u64) -> bool {
 
 /// Whose place it is: upper half a hash of the job's seed, lower half one of the file.
 #[inline]
-pub(super) fn owner(seed: u64, file: u64) -> u64 {
+pub(crate) fn owner(seed: u64, file: u64) -> u64 {
     mix(seed ^ GOLDEN) >> 32 << 32 | mix(file) >> 32
 }
 

@@ -69,6 +69,35 @@ pub enum Class {
     },
     /// Nothing known.
     Garbage,
+    /// Words that another worker of this run wrote.
+    Misplaced {
+        /// Its number.
+        worker: u32,
+    },
+    /// The words of another place of the same worker's operations.
+    Shifted {
+        /// So many bytes further on within an operation; negative: before.
+        bytes: i64,
+    },
+    /// The data of another item of the same worker.
+    OtherItem {
+        /// Its number.
+        item: u32,
+    },
+    /// This worker's words, of another run or repetition.
+    OtherRun {
+        /// The signature found.
+        signature: u32,
+        /// The signature that was written.
+        wanted: u32,
+    },
+    /// Another worker's words, of another run.
+    Strange {
+        /// Its number.
+        worker: u32,
+        /// The signature found.
+        signature: u32,
+    },
     /// A header or checksum in another tool's layout is not right, and nothing says why.
     Mismatch {
         /// What is not right.
@@ -81,12 +110,15 @@ impl Class {
     pub const fn name(self) -> &'static str {
         match self {
             Class::BitFlip { .. } => "bit flip",
-            Class::Stale { .. } => "stale",
+            Class::Stale { .. } | Class::OtherRun { .. } => "stale",
             Class::Torn { .. } => "torn",
             Class::Swapped { .. } => "swapped",
-            Class::Misdirected { .. } => "misdirected",
+            Class::Misdirected { .. }
+            | Class::Misplaced { .. }
+            | Class::Shifted { .. }
+            | Class::OtherItem { .. } => "misdirected",
             Class::Lost { .. } => "lost",
-            Class::Foreign { .. } => "foreign",
+            Class::Foreign { .. } | Class::Strange { .. } => "foreign",
             Class::Overwritten => "overwritten",
             Class::Ahead { .. } => "ahead",
             Class::Garbage => "garbage",
@@ -98,12 +130,15 @@ impl Class {
     pub const fn code(self) -> i32 {
         match self {
             Class::BitFlip { .. } => -1001,
-            Class::Stale { .. } => -1002,
+            Class::Stale { .. } | Class::OtherRun { .. } => -1002,
             Class::Torn { .. } => -1003,
             Class::Swapped { .. } => -1004,
-            Class::Misdirected { .. } => -1005,
+            Class::Misdirected { .. }
+            | Class::Misplaced { .. }
+            | Class::Shifted { .. }
+            | Class::OtherItem { .. } => -1005,
             Class::Lost { .. } => -1006,
-            Class::Foreign { .. } => -1007,
+            Class::Foreign { .. } | Class::Strange { .. } => -1007,
             Class::Overwritten => -1008,
             Class::Ahead { .. } => -1009,
             Class::Garbage => -1010,
@@ -132,7 +167,7 @@ impl Corruption {
     }
 
     /// Whether `next`, which begins where this ends, is more of the same.
-    pub(super) fn continues_in(&self, next: &Corruption) -> bool {
+    pub(in crate::payload) fn continues_in(&self, next: &Corruption) -> bool {
         let same = match (self.class, next.class) {
             (Class::BitFlip { .. }, _) => false,
             (Class::Misdirected { owner, from }, Class::Misdirected { owner: o, from: f }) => {
@@ -175,6 +210,20 @@ impl fmt::Display for Corruption {
             Class::Foreign { from, generation } => {
                 write!(f, "another run's data, of byte {}, generation {generation}", grouped(from))?;
             }
+            Class::Misplaced { worker } => write!(f, "holds what worker {worker} wrote")?,
+            Class::Shifted { bytes } if bytes < 0 => {
+                write!(f, "holds words that belong {} bytes before", grouped(bytes.unsigned_abs()))?;
+            }
+            Class::Shifted { bytes } => {
+                write!(f, "holds words that belong {} bytes further on", grouped(bytes.unsigned_abs()))?;
+            }
+            Class::OtherItem { item } => write!(f, "holds the data of item {item}")?,
+            Class::OtherRun { signature, wanted } => {
+                write!(f, "signature {signature} found, {wanted} written")?;
+            }
+            Class::Strange { worker, signature } => {
+                write!(f, "holds what worker {worker} wrote under signature {signature}")?;
+            }
             Class::Overwritten => f.write_str("other bytes inside a sector that is right otherwise")?,
             Class::Ahead { found, written } => {
                 write!(f, "generation {found} found, only {written} was acknowledged")?;
@@ -199,6 +248,7 @@ const fn mismatch(what: Wrong) -> &'static str {
         Wrong::Pattern { .. } => "it is not the pattern",
         Wrong::NotZero { .. } => "trimmed, but not zeros",
         Wrong::Content => "it is not the content",
+        Wrong::Marks => "it is not the words that were written",
     }
 }
 

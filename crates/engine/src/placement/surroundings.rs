@@ -45,7 +45,7 @@ impl Surroundings {
             self.groups.extend(cgroup::make(group)?);
         }
         let Some(name) = &job.placement.io_scheduler else { return Ok(()) };
-        let asker = Asker { job: &job.name, worker: 0, repetition: phase.repetition };
+        let asker = Asker::first(&job.name, phase.repetition);
         for target in job.targets.iter().map(|index| &plan.targets[*index]) {
             if let Some(path) = target.path() {
                 self.schedulers.extend(scheduler::choose(&open::resolve(path, asker), name)?);

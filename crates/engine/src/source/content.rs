@@ -6,8 +6,8 @@
 //! cannot be told apart: sizes that are no whole sectors, tables beyond a bound.
 
 use iodyno_model::{
-    Content as Bytes, Job, Mismatch, Refresh, Size, Stamp, TargetKind, Verb, Verify, VerifyWhen, Workload,
-    Wrong,
+    Content as Bytes, Job, Marked, Mismatch, Refresh, Size, Stamp, TargetKind, Verb, Verify, VerifyWhen,
+    Workload, Wrong,
 };
 
 use super::Brief;
@@ -15,20 +15,23 @@ use super::pattern::PatternSource;
 use super::walk::{AT_POSITION, failure};
 use crate::clock::Tick;
 use crate::failure::Failure;
-use crate::io::{Io, VERIFY};
-use crate::open::{Asker, resolve};
+use crate::io::{Handle, Io, KEEP, Names, PathBuffer, READ_BACK, VERIFY};
+use crate::open::{is_own, resolve, set_root};
 use crate::payload::{
-    Checker, Class, Corruption, Filler, Findings, Headers, Inspector, Place, SECTOR_BYTES, Write,
+    Checker, Class, Corruption, Filler, Findings, Headers, Inspector, Marker, Place, SECTOR_BYTES, Write,
 };
+use crate::random::mix;
 
 mod judge;
 mod keeper;
+mod marking;
 mod state;
 mod table;
 mod verifiers;
 
 use judge::{Found, Judge, Piece};
 use keeper::Keeper;
+use marking::Marking;
 pub use state::State;
 use table::Table;
 use verifiers::Helpers;
@@ -42,6 +45,7 @@ const COMPLAINTS_MOST: usize = 20;
 pub struct Content {
     filler: Option<Filler>,
     headers: Option<Headers>,
+    marking: Option<Marking>,
     judge: Option<Judge>,
     helpers: Option<Helpers>,
     /// By handle.
@@ -61,8 +65,10 @@ pub struct Content {
     findings: Findings,
     mismatches: Vec<Mismatch>,
     names: Vec<String>,
-    /// Owners of bad places, each with its handle.
-    accused: Vec<(u64, u32)>,
+    /// By handle: how a set's items are called.
+    item_names: Vec<Option<Names>>,
+    /// Owners of bad places, and what their file is called.
+    accused: Vec<(u64, String)>,
     late: Vec<Late>,
 }
 
@@ -71,6 +77,10 @@ struct FileContent {
     base: u64,
     path: String,
     table: Option<Table>,
+    /// The item that is open here: its set's handle, and its number.
+    item: Option<(u32, u64)>,
+    /// Where operations at the file's own position have come to.
+    position: u64,
 }
 
 /// A read that was taken for good before a helper found that it was not.
@@ -91,7 +101,9 @@ pub struct Late {
 /// The sizes a job writes (or, where it only reads, reads).
 fn sizes<'a>(brief: &Brief<'a>) -> Vec<&'a Size> {
     match &brief.job.workload {
-        Workload::Pattern(pattern) if pattern.mix.has(Verb::Write) => vec![&pattern.size.write],
+        Workload::Pattern(pattern) if pattern.mix.has(Verb::Write) || pattern.mix.has(Verb::Create) => {
+            vec![&pattern.size.write]
+        }
         Workload::Pattern(pattern) => vec![&pattern.size.read],
         _ => Vec::new(),
     }
@@ -126,19 +138,22 @@ impl Content {
             sizes.first().and_then(|size| size.most_bytes()).unwrap_or(stride).clamp(1, stride) as usize;
         let verify = payload.verify.as_ref();
         let grain = verify.map_or(Ok(0), |verify| verified_grain(brief, verify))?;
+        let marked = marked(&payload.content);
         let headers = match verify {
+            _ if marked.is_some() => None,
             Some(verify) => Headers::new(verify, seed, grain, brief.worker).map_err(failure)?,
             None => None,
         };
         let span: u64 = brief.files.handles.iter().map(|handle| handle.bytes).fold(0, u64::saturating_add);
         let filler = match (&payload.content, writes) {
-            (Bytes::Carried, _) | (_, false) => None,
+            (Bytes::Carried | Bytes::Marked(_), _) | (_, false) => None,
             _ if headers.is_some() => None,
             _ => Some(Filler::new(payload, seed, block).map_err(failure)?.over(span)),
         };
         let mut content = Content {
             filler,
             headers,
+            marking: marked.filter(|_| writes).map(|marked| Marking::new(brief, marked)),
             judge: None,
             helpers: None,
             files: Vec::new(),
@@ -153,11 +168,14 @@ impl Content {
             findings: Findings::default(),
             mismatches: Vec::new(),
             names: names(brief),
+            item_names: brief.files.handles.iter().map(|handle| handle.names.as_deref().cloned()).collect(),
             accused: Vec::new(),
             late: Vec::new(),
         };
         let checked = verify.filter(|verify| verify.when != VerifyWhen::Never);
-        content.open_files(brief, checked.is_some() && writes)?;
+        // Of marked content, what another worker or run wrote is known as well; only a pattern's own writes are noted.
+        let notes = marked.is_none() || matches!(brief.job.workload, Workload::Pattern(_));
+        content.open_files(brief, checked.is_some() && writes && notes)?;
         if let Some(verify) = checked {
             content.appoint(brief, verify, block)?;
         }
@@ -169,6 +187,9 @@ impl Content {
         let (payload, seed) = (&brief.job.payload, brief.job.payload.seed.unwrap_or(brief.plan.seed));
         let judge = match (&verify.stamp, &self.headers) {
             (Stamp::Nothing, _) => Judge::nothing(),
+            _ if let Some(marked) = marked(&payload.content) => {
+                Judge::marked(Marker::new(marked, brief.worker))
+            }
             (_, Some(headers)) => Judge::headed(Inspector::new(headers.clone())),
             _ => Judge::own(Checker::new(payload, seed, block).map_err(failure)?.written_as(self.grain)),
         };
@@ -184,6 +205,8 @@ impl Content {
 
     fn open_files(&mut self, brief: &Brief<'_>, remembers: bool) -> Result<(), Failure> {
         for (handle, name) in brief.files.handles.iter().zip(&self.names) {
+            // Items are told apart by their number alone.
+            let remembers = remembers && handle.names.is_none();
             let count = if remembers { handle.bytes / self.grain.max(1) } else { 0 };
             if count > BLOCKS_MOST {
                 return Err(Failure::new(format!(
@@ -199,7 +222,8 @@ impl Content {
                 false => None,
             };
             let path = path_of(brief, handle.target).unwrap_or_else(|| name.clone());
-            self.files.push(FileContent { id: Place::file_id(name), base: handle.base, path, table });
+            let (id, base) = (Place::file_id(name), handle.base);
+            self.files.push(FileContent { id, base, path, table, item: None, position: 0 });
         }
         Ok(())
     }
@@ -221,11 +245,23 @@ impl Content {
 
     /// Whether there is nothing to do for any operation.
     pub fn is_idle(&self) -> bool {
-        self.filler.is_none() && self.headers.is_none() && !self.listens()
+        self.filler.is_none() && self.headers.is_none() && self.marking.is_none() && !self.listens()
     }
 
     /// Fills all buffers once, where every write carries the same bytes anyway. Whether that is so.
     pub fn prepare(&self, brief: &Brief<'_>, source: &PatternSource) -> bool {
+        if let Some(marking) = self.marking.as_ref().filter(|_| !source.has(Verb::Read)) {
+            // Behind the last whole word lies what depends on the operation's length.
+            let bytes = match sizes(brief)[..] {
+                [Size::Fixed(bytes)] => *bytes,
+                ref sizes if sizes.iter().all(|size| grain(size, 0).is_multiple_of(8)) => u64::MAX,
+                _ => return false,
+            };
+            let cut = |handle: &Handle| handle.names.is_none() && !handle.bytes.is_multiple_of(8);
+            let whole = !brief.files.handles.iter().any(cut);
+            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            return whole && marking.prepare(brief.memory, brief.depth, bytes);
+        }
         let constant = brief.job.payload.refresh == Refresh::Once || brief.job.payload.content == Bytes::Zero;
         let (Some(filler), true) = (&self.filler, constant && !source.has(Verb::Read)) else { return false };
         for slot in 0..brief.depth.min(brief.memory.count()) {
@@ -242,8 +278,20 @@ impl Content {
     pub fn ready(&mut self, io: &mut Io) {
         match io.verb {
             Verb::Write => self.fill(io),
-            Verb::Read if self.judge.is_some() => io.flags |= VERIFY,
+            Verb::Read => {
+                io.flags |= if self.judge.is_some() { VERIFY } else { 0 };
+                self.marking.iter_mut().for_each(|marking| marking.spoil(io));
+            }
+            Verb::Create | Verb::Open if io.flags & KEEP != 0 => self.opens(io),
+            Verb::Create | Verb::Open if io.bytes > 0 => self.ready_item(io),
             _ => {}
+        }
+    }
+
+    /// Takes note of which item will be open in a handle.
+    fn opens(&mut self, io: &Io) {
+        if let Some(file) = self.files.get_mut(io.other as usize) {
+            (file.item, file.position) = (Some((io.file, io.offset)), 0);
         }
     }
 
@@ -253,9 +301,19 @@ impl Content {
         self.ready(io);
     }
 
+    /// An item that is written, read, or both.
+    fn ready_item(&mut self, io: &mut Io) {
+        if io.verb == Verb::Create {
+            self.fill(io);
+        }
+        if self.judge.is_some() && (io.verb == Verb::Open || io.flags & READ_BACK != 0) {
+            io.flags |= VERIFY;
+        }
+    }
+
     #[inline(always)]
     fn fill(&mut self, io: &mut Io) {
-        let Some(filler) = &self.filler else { return self.fill_headed(io) };
+        let Some(filler) = &self.filler else { return self.fill_otherwise(io) };
         let file = &self.files[io.file as usize];
         let generation = match &file.table {
             None => self.writes,
@@ -269,8 +327,48 @@ impl Content {
         filler.fill(buffer, Place { file: file.id, offset, generation });
     }
 
-    /// Data and headers in another tool's layout.
     #[inline(never)]
+    fn fill_otherwise(&mut self, io: &mut Io) {
+        let place = self.place(io);
+        match &mut self.marking {
+            Some(marking) => marking.mark(io, place),
+            None => self.fill_headed(io),
+        }
+    }
+
+    /// What the marks of an operation say of its place: its offset, or the item.
+    #[inline]
+    fn place(&self, io: &Io) -> u64 {
+        match self.item(io) {
+            Some((set, item)) => item + self.first_item(set),
+            None => self.offset(io),
+        }
+    }
+
+    /// The item that an operation is on: its set's handle, and its number.
+    #[inline]
+    fn item(&self, io: &Io) -> Option<(u32, u64)> {
+        match io.verb {
+            Verb::Create | Verb::Open => Some((io.file, io.offset)),
+            _ => self.files[io.file as usize].item,
+        }
+    }
+
+    /// The number that a set's first item has in its name.
+    fn first_item(&self, set: u32) -> u64 {
+        self.item_names.get(set as usize).and_then(Option::as_ref).map_or(0, |names| names.first)
+    }
+
+    /// Where an operation is in its file.
+    #[inline]
+    fn offset(&self, io: &Io) -> u64 {
+        if matches!(io.verb, Verb::Create | Verb::Open) {
+            return 0;
+        }
+        if io.offset == AT_POSITION { self.files[io.file as usize].position } else { io.offset }
+    }
+
+    /// Data and headers in another tool's layout.
     fn fill_headed(&mut self, io: &mut Io) {
         let Some(headers) = &self.headers else { return };
         let file = &self.files[io.file as usize];
@@ -290,13 +388,34 @@ impl Content {
 
     /// Takes note of a completion; the answer is its result, or the code of what is wrong with its content.
     pub fn done(&mut self, io: &Io, result: i64) -> i64 {
+        let checked = self.looked_at(io, result);
+        if io.offset == AT_POSITION && result > 0 && io.verb.moves_data() {
+            self.files[io.file as usize].position += result as u64;
+        }
+        checked
+    }
+
+    fn looked_at(&mut self, io: &Io, result: i64) -> i64 {
         match io.verb {
             Verb::Write => self.remember(io, result),
             Verb::Trim if result >= 0 => self.remember_trim(io),
             Verb::Read if io.flags & VERIFY != 0 && result > 0 => return self.check(io, result),
+            Verb::Create | Verb::Open if io.flags & KEEP == 0 => return self.visited(io, result),
             _ => {}
         }
         result
+    }
+
+    /// An item was written, read, or both.
+    fn visited(&mut self, io: &Io, result: i64) -> i64 {
+        if io.verb == Verb::Open || io.flags & READ_BACK != 0 {
+            self.marking.iter_mut().for_each(|marking| marking.spoil(io));
+        }
+        if io.flags & VERIFY == 0 || result <= 0 {
+            return result;
+        }
+        self.files[io.file as usize].item = Some((io.file, io.offset));
+        self.check(io, result)
     }
 
     /// A write that failed or was short leaves blocks of which nothing is known.
@@ -336,8 +455,8 @@ impl Content {
         let remembers = self.files[io.file as usize].table.is_some();
         let mut bad = if remembers { self.check_trimmed(io, buffer) } else { 0 };
         let worse = match (remembers, self.whole_writes) {
-            (false, true) if buffer.len() as u64 != io.bytes => 0,
-            (false, _) => self.check_piece(io, buffer, io.offset, None),
+            (false, true) if buffer.len() as u64 != io.bytes && !self.checks_marks() => 0,
+            (false, _) => self.check_piece(io, buffer, self.offset(io), None),
             (true, true) => self.check_writes(io, buffer),
             (true, false) => self.check_stretches(io, buffer),
         };
@@ -387,9 +506,13 @@ impl Content {
 
     /// One piece: by a helper, where there are any and one has time.
     fn check_piece(&mut self, io: &Io, buffer: &mut [u8], offset: u64, written: Option<(u64, u16)>) -> i32 {
-        let file = self.files[io.file as usize].id;
-        let read = (io.offset, io.bytes);
-        let piece = Piece { handle: io.file, file, offset, written, read, label: io.label };
+        let file = &self.files[io.file as usize];
+        let (id, place) = match self.item(io) {
+            Some((set, item)) => (mix(file.id ^ mix(item)), item + self.first_item(set)),
+            None => (file.id, offset),
+        };
+        let read = (self.offset(io), io.bytes);
+        let piece = Piece { handle: io.file, file: id, offset, place, written, read, label: io.label };
         if self.helpers.as_ref().is_some_and(|helpers| helpers.take(buffer, piece)) {
             return 0;
         }
@@ -408,7 +531,7 @@ impl Content {
             Some((range, at))
         });
         let Some((range, at)) = wrong else { return 0 };
-        let path = file.path.clone();
+        let path = self.path(io.file);
         let offset = io.offset + range.start as u64;
         self.note_mismatch(Mismatch {
             file: path,
@@ -442,7 +565,7 @@ impl Content {
         for (flaw, dumped) in found.flaws {
             self.accuse(flaw.corruption, piece.handle);
             self.note_mismatch(Mismatch {
-                file: self.files[piece.handle as usize].path.clone(),
+                file: self.path(piece.handle),
                 offset: flaw.offset,
                 bytes: flaw.bytes,
                 read_offset: piece.read.0,
@@ -465,8 +588,27 @@ impl Content {
 
     fn accuse(&mut self, corruption: Corruption, handle: u32) {
         self.findings.note(corruption);
-        if !self.accused.iter().any(|(accused, _)| *accused == corruption.owner) {
-            self.accused.push((corruption.owner, handle));
+        let known = self.accused.iter().any(|(accused, _)| *accused == corruption.owner);
+        if !known && self.accused.len() < Findings::KEPT_MOST {
+            let name =
+                if self.checks_marks() { self.path(handle) } else { self.names[handle as usize].clone() };
+            self.accused.push((corruption.owner, name));
+        }
+    }
+
+    fn checks_marks(&self) -> bool {
+        self.judge.as_ref().is_some_and(Judge::checks_marks)
+    }
+
+    /// The path of what is open in a handle.
+    fn path(&self, handle: u32) -> String {
+        let file = &self.files[handle as usize];
+        let Some((set, item)) = file.item else { return file.path.clone() };
+        let root = &self.files[set as usize].path;
+        let names = self.item_names.get(set as usize).and_then(Option::as_ref);
+        match names.map(|names| names.path(item, &mut PathBuffer::default()).to_string_lossy().into_owned()) {
+            Some(name) => format!("{root}/{name}"),
+            None => format!("{root}, item {item}"),
         }
     }
 
@@ -532,8 +674,8 @@ impl Content {
     /// together show which blocks were swapped.
     pub fn complaints(&self) -> Vec<String> {
         let name = |owner: u64| {
-            let handle = self.accused.iter().find(|(accused, _)| *accused == owner);
-            handle.map_or("unknown file", |(_, handle)| &self.names[*handle as usize])
+            let accused = self.accused.iter().find(|(accused, _)| *accused == owner);
+            accused.map_or("unknown file", |(_, name)| name)
         };
         let found = self.findings.classified().into_iter().take(COMPLAINTS_MOST);
         found.map(|corruption| format!("{}: {corruption}", name(corruption.owner))).collect()
@@ -565,10 +707,10 @@ pub fn reach(brief: &Brief<'_>, verify: &Verify) -> Result<Option<State>, Failur
 
 /// The path of a handle's file, as it was opened.
 fn path_of(brief: &Brief<'_>, target: u32) -> Option<String> {
-    let asker = Asker { job: &brief.job.name, worker: brief.worker, repetition: 0 };
     match &brief.plan.targets.get(target as usize)?.kind {
-        TargetKind::File { path, .. } => Some(resolve(path, asker)),
+        TargetKind::File { path, .. } => Some(resolve(path, brief.asker)),
         TargetKind::Device { path } => Some(path.clone()),
+        TargetKind::FileSet { root, items } => Some(set_root(root, items, brief.asker)),
         _ => None,
     }
 }
@@ -578,14 +720,44 @@ fn path_of(brief: &Brief<'_>, target: u32) -> Option<String> {
 /// # Errors
 /// What does not fit.
 pub fn check(job: &Job) -> Result<(), Failure> {
+    if marked(&job.payload.content).is_some() {
+        return marks_fit(job);
+    }
     let Some(verify) = &job.payload.verify else { return Ok(()) };
     let grain = job_grain(job, verify)?;
     Headers::new(verify, 0, grain, 0).map(drop).map_err(failure)
 }
 
+fn marked(content: &Bytes) -> Option<Marked> {
+    if let Bytes::Marked(marked) = content { Some(*marked) } else { None }
+}
+
+/// Whether a job can mark its content, and check it.
+fn marks_fit(job: &Job) -> Result<(), Failure> {
+    let refused = |what: &str, hint: &str| Err(Failure::new(format!("marked content: {what}")).hint(hint));
+    let payload = &job.payload;
+    if payload.compress_percent > 0 || payload.dedupe_percent > 0 {
+        return refused("it cannot be made to compress or to repeat", "use random content for that");
+    }
+    let Some(verify) = &payload.verify else { return Ok(()) };
+    if !matches!(verify.stamp, Stamp::Content | Stamp::Nothing) {
+        return refused("it carries no stamp besides its marks", "use the stamp `content`");
+    }
+    if verify.interval_bytes > 0 || verify.state.is_some() || verify.trim.is_some() {
+        return refused("its marks belong to whole operations", "leave interval, state and trimming out");
+    }
+    match (&job.workload, verify.when) {
+        (Workload::Pattern(_), _) | (_, VerifyWhen::OnRead | VerifyWhen::Never) => Ok(()),
+        _ => refused("only a pattern reads back what it wrote", "give the script a step that reads"),
+    }
+}
+
 /// What every size and place is a multiple of, bytes.
 fn job_grain(job: &Job, verify: &Verify) -> Result<u64, Failure> {
     let Workload::Pattern(pattern) = &job.workload else {
+        if marked(&job.payload.content).is_some() {
+            return Ok(1);
+        }
         return Err(Failure::new("only patterns are verified; scripts and traces are not yet"));
     };
     let writes = pattern.mix.has(Verb::Write);
@@ -594,16 +766,21 @@ fn job_grain(job: &Job, verify: &Verify) -> Result<u64, Failure> {
     if grain == 0 {
         return Err(Failure::new("verification needs sizes that are known before"));
     }
-    let by_sectors = matches!(verify.stamp, Stamp::Block | Stamp::Content);
+    let by_sectors = by_sectors(job, verify);
     if by_sectors && !grain.is_multiple_of(SECTOR_BYTES as u64) {
         return Err(Failure::new("verification needs sizes and offsets that are whole sectors of 512 bytes"));
     }
     Ok(grain)
 }
 
+/// Whether content is told apart sector by sector.
+fn by_sectors(job: &Job, verify: &Verify) -> bool {
+    matches!(verify.stamp, Stamp::Block | Stamp::Content) && marked(&job.payload.content).is_none()
+}
+
 fn verified_grain(brief: &Brief<'_>, verify: &Verify) -> Result<u64, Failure> {
     let grain = job_grain(brief.job, verify)?;
-    if !matches!(verify.stamp, Stamp::Block | Stamp::Content) {
+    if !by_sectors(brief.job, verify) {
         return Ok(grain);
     }
     let odd = brief.files.handles.iter().find(|handle| !handle.base.is_multiple_of(SECTOR_BYTES as u64));
@@ -624,7 +801,7 @@ fn names(brief: &Brief<'_>) -> Vec<String> {
         let number = handles[..index].iter().filter(|other| other.target == target).count();
         let Some(target) = brief.plan.targets.get(target as usize) else { return format!("file {index}") };
         let own = match &target.kind {
-            TargetKind::File { path, .. } => path.contains("{worker}"),
+            TargetKind::File { path, .. } => is_own(path),
             _ => false,
         };
         let worker = if own { format!(" of worker {}", brief.worker) } else { String::new() };

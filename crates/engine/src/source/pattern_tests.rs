@@ -9,6 +9,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::io::{Files, Handle, Names};
 use crate::memory::Memory;
+use crate::open::Asker;
+use crate::world::place::Owner;
 
 /// A plan of one job whose handles are spans of `spans`.
 struct Bench {
@@ -39,8 +41,7 @@ impl Bench {
             remove: false,
             origin: Default::default(),
         }];
-        let names =
-            Names { prefix: String::new(), suffix: String::new(), depth: 0, branch: 1, count, item_bytes: 0 };
+        let names = Names::flat("", "", count);
         self.files.handles =
             vec![Handle { fd: -1, target: 0, bytes: 0, base: 0, names: Some(Box::new(names)) }];
         self
@@ -61,6 +62,11 @@ impl Bench {
             plan: &self.plan,
             job,
             worker,
+            asker: Asker {
+                owner: Owner { worker, ..Owner::default() },
+                all: job.workers,
+                ..Asker::first(&job.name, 0)
+            },
             files: &self.files,
             memory: &self.memory,
             depth: 1,
@@ -118,6 +124,27 @@ fn segments_may_be_counted_and_leave_room_for_the_other_workers() {
     let mut bench = Bench::new(reads(pick), &[(0, 400)]);
     bench.job().workers = 3;
     assert_eq!(bench.offsets(100), [0, 4, 24, 28], "one pass of two segments");
+}
+
+#[test]
+fn shuffled_transfers_of_a_shared_segment_are_dealt_to_all_workers() {
+    let pick = Pick::Segmented { block_bytes: 32, count: 3, stride_bytes: 0, shuffled: true };
+    let mut bench = Bench::new(reads(pick), &[(0, 3 * 5 * 32)]);
+    bench.job().workers = 5;
+    let mut all: Vec<u64> = Vec::new();
+    let mut first = Vec::new();
+    for worker in 0..5 {
+        let own: Vec<u64> = bench.draw(worker, 1000).iter().map(|io| io.offset).collect();
+        assert_eq!(own.len(), 3 * 8, "as many to each");
+        assert!(
+            own.chunks(8).enumerate().all(|(segment, own)| own.iter().all(|at| at / 160 == segment as u64))
+        );
+        first.extend(own[..8].iter().map(|at| at / 32).filter(|block| *block != u64::from(worker)));
+        all.extend(own);
+    }
+    all.sort_unstable();
+    assert_eq!(all, (0..3 * 5 * 8).map(|transfer| transfer * 4).collect::<Vec<_>>(), "each once");
+    assert!(first.len() > 20, "mostly from others' blocks");
 }
 
 #[test]

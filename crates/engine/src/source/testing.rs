@@ -12,6 +12,7 @@ use crate::clock::Tick;
 use crate::failure::Failure;
 use crate::io::{AT_POSITION, Files, Handle, Io, Names, SILENT};
 use crate::memory::Memory;
+use crate::open::Asker;
 
 /// A file in memory.
 #[derive(Default)]
@@ -94,14 +95,7 @@ impl Stage {
     pub fn set(mut self, count: u64, present_percent: f64, extra: usize) -> Stage {
         let items = Items { count, own: true, present_percent, ..Items::default() };
         self.plan.targets[0] = target("set", TargetKind::FileSet { root: "d".into(), items });
-        let names = Names {
-            prefix: String::new(),
-            suffix: String::new(),
-            depth: 0,
-            branch: 1,
-            count,
-            item_bytes: 64,
-        };
+        let names = Names { item_bytes: 64, ..Names::flat("", "", count) };
         self.files.handles[0].names = Some(Box::new(names));
         for _ in 0..extra {
             self.files.handles.push(Handle { fd: -1, target: 0, bytes: 0, base: 0, names: None });
@@ -124,6 +118,7 @@ impl Stage {
             plan: &self.plan,
             job,
             worker: 0,
+            asker: Asker { all: job.workers, ..Asker::first(&job.name, 0) },
             files: &self.files,
             memory: &self.memory,
             depth: self.depth,

@@ -226,8 +226,21 @@ pub struct Segments {
     stride: u64,
     last_start: u64,
     shuffle: Option<Permutation>,
+    /// The first place of the shuffle that is this worker's.
+    first: u64,
     seed: u64,
     count: u64,
+}
+
+/// One worker's part of segments whose transfers are shuffled and dealt to all workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deal {
+    /// Its first in the shuffled order.
+    pub first: u64,
+    /// Transfers of a segment, of all workers together.
+    pub all: u64,
+    /// The seed that all of them shuffle by.
+    pub seed: u64,
 }
 
 /// An offset that stands for the file's own position.
@@ -266,6 +279,27 @@ impl Walk {
         })
     }
 
+    /// A walk over a worker's part of segments whose transfers are dealt to all workers.
+    ///
+    /// # Errors
+    /// A pick without segments, or segments without room.
+    pub fn dealt(pick: &Pick, ground: Ground, deal: Deal) -> Result<Self, Failure> {
+        let Pick::Segmented { block_bytes, count, stride_bytes, .. } = *pick else {
+            return Err(Failure::new("only the transfers of segments can be dealt"));
+        };
+        let mut segments = Segments::new((block_bytes, count), stride_bytes, true, ground, deal.seed)?;
+        segments.deal(deal);
+        Ok(Walk::Rare(Box::new(Rare::Segmented(segments))))
+    }
+
+    /// Whether it needs nothing but to be asked: it has no end of its own, and every place leaves room.
+    pub fn is_plain(&self) -> bool {
+        match self {
+            Walk::Line(_) | Walk::Once(_) | Walk::Uniform { .. } => true,
+            Walk::Rare(rare) => matches!(**rare, Rare::Segmented(_)),
+        }
+    }
+
     /// The next offset, for an operation that would like to move so many bytes.
     #[inline(always)]
     pub fn next(&mut self, random: &mut Random, bytes: u64) -> u64 {
@@ -283,6 +317,22 @@ impl Walk {
             Walk::Once(once) => once.place(),
             Walk::Uniform { places, align } => random.below(*places) * *align,
             Walk::Rare(rare) => rare.next(random, bytes),
+        }
+    }
+
+    /// Several places at once, where they lie at equal distances: the first, the distance, and how many, at most `most`
+    /// (at least 1).
+    pub fn run(&mut self, random: &mut Random, bytes: u64, most: u64) -> (u64, u64, u64) {
+        match self {
+            Walk::Line(line) if line.varied.is_none() && !line.backward => line.run(most),
+            _ => (self.next(random, bytes), 0, 1),
+        }
+    }
+
+    /// Goes on at a place within the last run, since the rest of it was not needed.
+    pub fn resume(&mut self, place: u64) {
+        if let Walk::Line(line) = self {
+            line.next = place;
         }
     }
 
@@ -384,6 +434,13 @@ impl Line {
         let offset = self.next;
         self.advance(offset);
         offset
+    }
+
+    fn run(&mut self, most: u64) -> (u64, u64, u64) {
+        let (first, step) = (self.next, self.step.max(1));
+        let count = (self.last.saturating_sub(first) / step + 1).min(most);
+        self.advance(first + (count - 1) * step);
+        (first, step, count)
     }
 
     fn restart(&mut self) {
@@ -601,6 +658,7 @@ impl Segments {
             stride,
             last_start,
             shuffle: None,
+            first: 0,
             seed,
             count: 0,
         };
@@ -610,6 +668,11 @@ impl Segments {
         Ok(segments)
     }
 
+    /// From now on only a part of the segment's transfers.
+    fn deal(&mut self, deal: Deal) {
+        (self.first, self.shuffle) = (deal.first, Some(Permutation::new(deal.all, deal.seed)));
+    }
+
     fn next(&mut self) -> u64 {
         if self.within == self.places {
             self.within = 0;
@@ -617,10 +680,10 @@ impl Segments {
             self.start =
                 if self.start + self.stride > self.last_start { 0 } else { self.start + self.stride };
             if let Some(shuffle) = &mut self.shuffle {
-                *shuffle = Permutation::new(self.places, mix(self.seed ^ mix(self.count)));
+                *shuffle = Permutation::new(shuffle.len(), mix(self.seed ^ mix(self.count)));
             }
         }
-        let place = self.shuffle.as_ref().map_or(self.within, |shuffle| shuffle.at(self.within));
+        let place = self.shuffle.as_ref().map_or(self.within, |shuffle| shuffle.at(self.first + self.within));
         self.within += 1;
         self.start + place * self.pitch
     }

@@ -145,7 +145,7 @@ pub fn targets(plan: &Plan) -> Vec<TargetFacts> {
     let facts = |(index, target): (usize, &iodyno_model::Target)| {
         let mut jobs = plan.phases.iter().flat_map(|phase| &phase.jobs);
         let job = jobs.find(|job| job.targets.contains(&index)).map_or("", |job| job.name.as_str());
-        let path = open::resolve(target.path()?, Asker { job, worker: 0, repetition: 0 });
+        let path = open::resolve(target.path()?, Asker::first(job, 0));
         if !is_storage(&path) {
             return None;
         }

@@ -4,15 +4,17 @@
 //! are joined by the MPI of the site. Only the conductor's thread calls in here, and whatever waits does so with little
 //! CPU time, since on a crowded machine it would take it from the workers of other ranks.
 
-use iodyno_model::{Job, WorldFacts};
+use iodyno_model::{Job, Phase, Plan, WorldFacts};
 
 use crate::clock::Tick;
 use crate::failure::Failure;
 use part::Part;
+use place::Owners;
 
 pub mod crew;
 pub(crate) mod mpi;
 pub mod part;
+pub mod place;
 pub mod processes;
 pub mod threads;
 
@@ -141,6 +143,11 @@ impl World {
     /// This rank's workers of a job.
     pub fn part(&self, job: &Job) -> Part {
         part::part(job.ranks, job.workers, self.rank, self.size())
+    }
+
+    /// Whose data each worker of a job works on.
+    pub fn owners(&self, plan: &Plan, phase: &Phase, job: &Job) -> Owners {
+        Owners::new(&self.facts, plan, phase, job, self.part(job).all)
     }
 
     /// Waits until every rank is here.

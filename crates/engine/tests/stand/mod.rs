@@ -8,6 +8,7 @@ use std::path::Path;
 use iodyno_engine::gate::Gate;
 use iodyno_engine::io::{Files, Handle};
 use iodyno_engine::memory::Memory;
+use iodyno_engine::open::Asker;
 use iodyno_engine::sheet::Sheets;
 use iodyno_engine::source::{Brief, Source};
 use iodyno_engine::worker::Worker;
@@ -83,6 +84,7 @@ impl Stand {
                 plan: &self.plan,
                 job,
                 worker: 0,
+                asker: Asker::first(&job.name, 0),
                 files,
                 memory: &memory,
                 depth,
@@ -100,8 +102,11 @@ impl Stand {
             files,
             memory: &memory,
             depth,
+            open: None,
             number: 0,
+            index: 0,
             seat: 0,
+            seats: 1,
             seed: 7,
             pen: None,
             after: None,

@@ -82,7 +82,8 @@ fn failing() -> Outcome {
 /// A run for an hour, under way.
 fn under_way(home: &std::path::Path, count: u32) -> Running {
     plan(home, &hour("null"));
-    let mut running = Running::start(ranks(count, home, &["run", "--quiet", "--json", "r.json", "plan.toml"]));
+    let mut running =
+        Running::start(ranks(count, home, &["run", "--quiet", "--json", "r.json", "plan.toml"]));
     let launcher = running.pid();
     running.until("all ranks", || (0..count).all(|rank| pid_of(launcher, rank).is_some()));
     // They are joined, at the line, and have told how they stand at least once.

@@ -12,7 +12,8 @@ pub const LAUNCHER: &[Need] = &[Need::Tool("mpirun"), Need::That(open_mpi)];
 
 /// Whether the launcher is Open MPI's, whose options and variables are used here.
 fn open_mpi() -> Result<(), Skip> {
-    let told = Command::new("mpirun").arg("--version").output().map_err(|error| Skip::new(error.to_string()))?;
+    let told =
+        Command::new("mpirun").arg("--version").output().map_err(|error| Skip::new(error.to_string()))?;
     match String::from_utf8_lossy(&told.stdout).contains("Open MPI") {
         true => Ok(()),
         false => Err(Skip::new("mpirun is not Open MPI's")),

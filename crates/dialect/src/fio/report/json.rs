@@ -6,13 +6,13 @@ use iodyno_model::pace::{Criterion, Steady};
 use iodyno_model::{Finding, Histogram, SteadyRecord};
 
 use super::bins::Bins;
-use super::date::ctime;
 use super::direction::{Direction, Spread};
 use super::disks::Disk;
 use super::normal::{Moment, share_of_group};
 use super::spectrum::{STEPS, shares};
 use super::summary::{Reported, Summary};
 use super::tree::{Object, Tree};
+use crate::date::ctime;
 use crate::fio::view::View;
 
 /// What the document says beside the summary.

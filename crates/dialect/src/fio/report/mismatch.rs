@@ -34,7 +34,7 @@ pub fn lines(mismatch: &Mismatch, wrote: bool) -> String {
         Wrong::NotZero { at } => {
             format!("trim: verify failed {place}: byte {at} is not zero\n")
         }
-        Wrong::Content => format!("verify: {found} {place}\n"),
+        Wrong::Content | Wrong::Marks => format!("verify: {found} {place}\n"),
     };
     if let Some((received, wanted)) = &mismatch.dumped {
         text += &format!("       received data dumped as {received}\n");

@@ -9,7 +9,6 @@
 
 mod banner;
 pub mod bins;
-mod date;
 mod direction;
 mod disks;
 mod eta;

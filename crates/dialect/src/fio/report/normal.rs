@@ -4,7 +4,6 @@ use iodyno_model::Histogram;
 use iodyno_model::pace::{Criterion, Steady};
 
 use super::bins::Bins;
-use super::date::ctime;
 use super::direction::{Direction, Spread, per_second};
 use super::disks::Disk;
 use super::number::{Unit, bytes, count, scaled};
@@ -12,6 +11,7 @@ use super::samples::Samples;
 use super::spectrum::{STEPS, shares};
 use super::summary::{Group, GroupDirection, Reported, Summary};
 use super::trouble::reason;
+use crate::date::ctime;
 use crate::fio::view::{Figures, JobView, Unified};
 
 /// What a report says beside the summary.

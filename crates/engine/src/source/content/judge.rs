@@ -6,7 +6,7 @@ use std::path::Path;
 
 use iodyno_model::Wrong;
 
-use crate::payload::{Checker, Expected, Flaw, Inspector};
+use crate::payload::{Checker, Expected, Explainer, Flaw, Inspector, Marker, stamp_owner};
 
 /// A part of a read that is checked as a whole.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,8 @@ pub struct Piece {
     pub file: u64,
     /// Where it lies in the file, bytes.
     pub offset: u64,
+    /// What its marks say of its place: the offset, or an item's number.
+    pub place: u64,
     /// Its generation and number, where this run wrote it.
     pub written: Option<(u64, u16)>,
     /// The read that brought it: offset and bytes.
@@ -41,6 +43,8 @@ enum Check {
     Own(Box<Checker>),
     /// Headers or patterns.
     Headed(Box<Inspector>),
+    /// Words that name their owner.
+    Marked(Box<Explainer>),
     /// None.
     Nothing,
 }
@@ -65,6 +69,16 @@ impl Judge {
         Judge { check: Check::Headed(Box::new(inspector)), dumps: Vec::new(), flaws: Vec::new() }
     }
 
+    /// With the words of an owner.
+    pub fn marked(marker: Marker) -> Self {
+        Judge { check: Check::Marked(Box::new(Explainer::new(marker))), dumps: Vec::new(), flaws: Vec::new() }
+    }
+
+    /// Whether it is words that are checked: of a short read as well.
+    pub fn checks_marks(&self) -> bool {
+        matches!(self.check, Check::Marked(_))
+    }
+
     /// That finds everything right.
     pub fn nothing() -> Self {
         Judge { check: Check::Nothing, dumps: Vec::new(), flaws: Vec::new() }
@@ -81,13 +95,14 @@ impl Judge {
 
     /// Whether whole writes are checked one by one, rather than whatever a read brings.
     pub fn wants_whole_writes(&self) -> bool {
-        matches!(self.check, Check::Headed(_))
+        matches!(self.check, Check::Headed(_) | Check::Marked(_))
     }
 
     /// What the check is called.
     pub fn name(&self) -> &'static str {
         match &self.check {
             Check::Own(_) => "content",
+            Check::Marked(_) => "marks",
             Check::Headed(inspector) => inspector.check_name(),
             Check::Nothing => "null",
         }
@@ -111,6 +126,13 @@ impl Judge {
                     found: corruption.class.name().into(),
                     corruption,
                 }));
+            }
+            Check::Marked(explainer) => {
+                if explainer.is_right(buffer, piece.place) {
+                    return None;
+                }
+                let accused = stamp_owner(0, piece.file);
+                self.flaws = explainer.explain(buffer, piece.offset, piece.place, accused);
             }
             Check::Headed(inspector) => {
                 let expected = Expected { file: piece.file, offset: piece.offset, written: piece.written };
@@ -146,6 +168,7 @@ impl Judge {
                 let generation = piece.written.map_or(0, |(generation, _)| generation);
                 checker.remake(piece.file, flaw.offset, generation, interval.len())
             }
+            Check::Marked(explainer) => explainer.remake(piece.place, at + interval.len()).split_off(at),
             Check::Nothing => return None,
         };
         let files = (format!("{name}.{}.received", flaw.offset), format!("{name}.{}.expected", flaw.offset));

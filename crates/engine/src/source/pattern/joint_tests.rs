@@ -10,6 +10,7 @@ use iodyno_model::{
 use super::super::{PatternSource, Steady};
 use crate::io::{Files, Handle, Io};
 use crate::memory::Memory;
+use crate::open::Asker;
 use crate::source::{Brief, Next};
 
 /// Gap or window, and what it is held against.
@@ -31,8 +32,19 @@ fn drawn(pattern: Pattern, whole: u64, (base, length): (u64, u64), limit: Limit)
     let memory = Memory::new(1, 1 << 20).unwrap();
     let job = &plan.phases[0].jobs[0];
     let (files, memory) = (&files, &memory);
-    let brief =
-        Brief { plan: &plan, job, worker: 0, files, memory, depth: 1, start: 0, goal: None, shared: None };
+    let (asker, depth) = (Asker::first("j", 0), 1);
+    let brief = Brief {
+        plan: &plan,
+        job,
+        worker: 0,
+        asker,
+        files,
+        memory,
+        depth,
+        start: 0,
+        goal: None,
+        shared: None,
+    };
     let mut source = PatternSource::new(&brief, &pattern).unwrap();
     let mut steady = Steady::of(&source);
     let mut found = Vec::new();
