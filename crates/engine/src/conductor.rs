@@ -479,8 +479,9 @@ fn watch_over(
         note_deaths(stage, crew);
         ranks.look(stage, now, emit);
         watchers.meetings.look(&stage.gate);
-        let here = if stage.phase().jobs.is_empty() { has_watched(stage, now) } else { over >= everybody };
-        if here && watchers.meetings.are_over() && ranks.are_in() {
+        let all_over = || over >= everybody && watchers.meetings.are_over();
+        let here = if stage.phase().jobs.is_empty() { has_watched(stage, now) } else { all_over() };
+        if here && ranks.are_in() {
             return true;
         }
         match signal::interruptions() {

@@ -99,11 +99,17 @@ impl Worker<'_> {
         begin
     }
 
-    /// Opens its files, if it has not, and waits for the others if it is to. Answers whether that took time.
-    fn open<E: Engine>(&mut self, line: Tick) -> Result<bool, Failure> {
-        if let Some(open) = self.open {
-            let began = clock::now();
-            self.files = open()?;
+    /// Opens its files, if it has not. Answers when it began to.
+    fn open(&mut self) -> Result<Option<Tick>, Failure> {
+        let Some(open) = self.open else { return Ok(None) };
+        let began = clock::now();
+        self.files = open()?;
+        Ok(Some(began))
+    }
+
+    /// Notes when that was, and waits for the others if it is to. Answers whether any of it took time.
+    fn has_opened<E: Engine>(&self, began: Option<Tick>, line: Tick) -> bool {
+        if let Some(began) = began {
             let (began, ended) = if E::VIRTUAL { (line, line) } else { (began, clock::now()) };
             self.sheet.opened(began, ended);
         }
@@ -112,7 +118,7 @@ impl Worker<'_> {
             self.sheet.enter(WorkerState::Waiting);
             self.gate.meet(self.index, self.number, Meeting::Opened, 0);
         }
-        Ok(!E::VIRTUAL && (waits || self.open.is_some()))
+        !E::VIRTUAL && (waits || began.is_some())
     }
 
     /// Makes each file durable after the last operation, inside the measured time.
@@ -123,8 +129,10 @@ impl Worker<'_> {
         }
     }
 
-    /// Waits for the others if it is to, and closes its files where that counts.
-    fn close<E: Engine>(&mut self, ended: Tick) -> Result<(), Failure> {
+    /// Waits for the others if it is to, and closes its files where that counts; before that, the engine lets go of what
+    /// it holds of them.
+    fn close<E: Engine>(&mut self, engine: E, ended: Tick) -> Result<(), Failure> {
+        let engine = E::OPENS.then_some(engine);
         if self.job.finish.barrier {
             self.gate.meet(self.index, self.number, Meeting::Closing, 0);
         }
@@ -132,6 +140,7 @@ impl Worker<'_> {
             return Ok(());
         }
         let began = clock::now();
+        drop(engine);
         // Some file systems write back, or report what they could not write, only now.
         let wrong = self.files.close_all();
         let (began, closed) = if E::VIRTUAL { (ended, ended) } else { (began, clock::now()) };
@@ -308,16 +317,19 @@ fn begin<E: Engine>(worker: &mut Worker<'_>) -> Result<(E, Tick), Failure> {
     if !E::PEERS && (E::VIRTUAL || worker.open.is_none()) {
         let mut engine = E::start(&worker.setup())?;
         let begin = worker.wait_for_turn(&mut engine);
-        let later = worker.open::<E>(begin)?;
+        let began = worker.open()?;
+        let later = worker.has_opened::<E>(began, begin);
         return Ok((engine, if later { clock::now() } else { begin }));
     }
     let begin = worker.wait_for_turn(&mut Null::start(&worker.setup())?);
     if E::PEERS && worker.gate.is_stopped(worker.number) {
         return Err(Failure::new("the run ended before it met its peer"));
     }
-    // What an engine registers with the kernel must be open.
-    worker.open::<E>(begin)?;
-    let engine = E::start(&worker.setup())?;
+    let began = worker.open()?;
+    // What an engine registers with the kernel is open by now.
+    let engine = if E::OPENS { Some(E::start(&worker.setup())?) } else { None };
+    worker.has_opened::<E>(began, begin);
+    let engine = engine.map_or_else(|| E::start(&worker.setup()), Ok)?;
     Ok((engine, clock::now()))
 }
 
@@ -386,9 +398,7 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
     let files = worker.files.handles.len() as u32;
     worker.sync(&mut flight.ended);
     worker.sheet.tell_facts(&engine.facts());
-    // Whatever the engine holds of the files is let go of before they are closed.
-    drop(engine);
-    let closed = worker.close::<E>(flight.ended).and(flight.close(worker.kinds, begin, files));
+    let closed = worker.close(engine, flight.ended).and(flight.close(worker.kinds, begin, files));
     for late in flight.source.close() {
         worker.sheet.failure(late.label, Verb::Read, late.code, late.offset, late.file);
         let read = Io { file: late.file, offset: late.offset, bytes: late.bytes, ..Io::default() };

@@ -4,7 +4,7 @@
 //! and nothing is averaged but what is a share by nature.
 
 use crate::event::{Live, LiveJob};
-use crate::record::{JobRecord, PhaseRecord};
+use crate::record::{JobRecord, PhaseRecord, WearOut};
 
 mod seen;
 
@@ -44,9 +44,23 @@ impl JobRecord {
             self.workers.sort_by_key(|worker| (worker.index, worker.rank));
         }
         match (&mut self.worn, other.worn) {
-            (Some(mine), Some(theirs)) => mine.merge(&theirs),
+            (Some(mine), Some(theirs)) => *mine = mine.merged(theirs),
             (mine @ None, theirs) => *mine = theirs,
             _ => {}
+        }
+    }
+}
+
+impl WearOut {
+    /// With other workers.
+    pub fn merged(self, other: WearOut) -> WearOut {
+        WearOut {
+            at_ns: self.at_ns.max(other.at_ns),
+            operations_least: self.operations_least.min(other.operations_least),
+            operations: self.operations + other.operations,
+            operations_most: self.operations_most.max(other.operations_most),
+            bytes_least: self.bytes_least.min(other.bytes_least),
+            bytes: self.bytes + other.bytes,
         }
     }
 }

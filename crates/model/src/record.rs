@@ -113,18 +113,6 @@ pub struct WearOut {
     pub bytes: u64,
 }
 
-impl WearOut {
-    /// Takes in what other workers had done.
-    pub fn merge(&mut self, other: &WearOut) {
-        self.at_ns = self.at_ns.max(other.at_ns);
-        self.operations_least = self.operations_least.min(other.operations_least);
-        self.operations += other.operations;
-        self.operations_most = self.operations_most.max(other.operations_most);
-        self.bytes_least = self.bytes_least.min(other.bytes_least);
-        self.bytes += other.bytes;
-    }
-}
-
 /// The answer of one worker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerRecord {

@@ -101,6 +101,8 @@ pub trait Engine: Sized {
     const READS_TO_WRITE: bool = false;
     /// Whether a file must be open for writing even where it is only read (calls that change what they look at).
     const WRITES_TO_READ: bool = false;
+    /// Whether its start opens files and its end closes them: then both count as opening and closing do.
+    const OPENS: bool = false;
     /// Whether it carries each operation out while it is handed over ([`perform`](Engine::perform)).
     const WAITS: bool = false;
     /// Whether it opens the endpoints among its targets itself.
