@@ -55,6 +55,7 @@ impl WearOut {
     pub fn merged(self, other: WearOut) -> WearOut {
         WearOut {
             at_ns: self.at_ns.max(other.at_ns),
+            operations: self.operations + other.operations,
             operations_least: self.operations_least.min(other.operations_least),
             operations_most: self.operations_most.max(other.operations_most),
             bytes_least: self.bytes_least.min(other.bytes_least),
@@ -165,14 +166,21 @@ mod tests {
     fn the_slowest_sets_what_all_must_reach() {
         let worn = |least, most| WearOut {
             at_ns: most,
+            operations: least + most,
             operations_least: least,
             operations_most: most,
             bytes_least: least * 10,
             bytes: most * 10,
         };
         let merged = worn(3, 9).merged(worn(5, 7));
-        let expected =
-            WearOut { at_ns: 9, operations_least: 3, operations_most: 9, bytes_least: 30, bytes: 160 };
+        let expected = WearOut {
+            at_ns: 9,
+            operations: 24,
+            operations_least: 3,
+            operations_most: 9,
+            bytes_least: 30,
+            bytes: 160,
+        };
         assert_eq!(merged, expected);
     }
 

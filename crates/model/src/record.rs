@@ -119,6 +119,7 @@ impl WearOut {
         self.at_ns = self.at_ns.max(other.at_ns);
         self.operations_least = self.operations_least.min(other.operations_least);
         self.operations_most = self.operations_most.max(other.operations_most);
+        self.operations += other.operations;
         self.bytes_least = self.bytes_least.min(other.bytes_least);
         self.bytes += other.bytes;
     }
