@@ -10,7 +10,7 @@ use iodyno_model::{
 use crate::generator;
 
 /// Engines that only pretend: whatever their targets are, no storage was touched.
-const PRETENDERS: [&str; 2] = ["null", "sim"];
+const PRETENDERS: [&str; 3] = ["null", "dummy", "sim"];
 
 /// A phase with everything that is known of it.
 pub struct Case<'a> {
