@@ -237,11 +237,13 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
 
 /// The files of a worker that exist already, opened to read, as long as nothing is done with them.
 pub fn there_already(plan: &Plan, job: &Job, asker: Asker<'_>) -> Files {
-    let file = |target: &&Target| matches!(target.kind, TargetKind::File { .. });
-    let files = job.targets.iter().map(|index| &plan.targets[*index]).filter(file);
-    let path = |target: &Target| target.path().map(|path| resolve(path, asker));
-    let opened = files.filter_map(|target| open(&path(target)?, libc::O_RDONLY | libc::O_NONBLOCK).ok());
-    Files { handles: opened.map(|fd| bare(fd, 0)).collect() }
+    let opened = |index: &usize| {
+        let target = &plan.targets[*index];
+        let TargetKind::File { path, .. } = &target.kind else { return None };
+        let fd = open(&resolve(path, asker), libc::O_RDONLY | libc::O_NONBLOCK).ok()?;
+        Some(Handle { target: *index as u32, ..bare(fd, 0) })
+    };
+    Files { handles: job.targets.iter().filter_map(opened).collect() }
 }
 
 /// The names of what a worker of a job opens, in the order of its handles.

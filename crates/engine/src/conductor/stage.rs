@@ -4,16 +4,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use iodyno_model::{Fatal, FileLock, Job, Kind, Phase, Plan, Record, Submit, Verb, WorkerState, record};
+use iodyno_model::{
+    Fatal, FileLock, Job, Kind, Phase, Plan, Record, Sighting, Submit, Verb, WorkerState, record,
+};
 
 use super::journal_limit;
+use crate::cache;
 use crate::failure::Failure;
 use crate::gate::Gate;
 use crate::io::{Files, Handle};
 use crate::journal::Journals;
 use crate::memory::{Ballast, Memory};
 use crate::open::{self, Access, Asker};
-use crate::prepare::{self, Unready};
+use crate::prepare::Unready;
 use crate::registry::{self, Entry};
 use crate::sheet::Sheets;
 use crate::source::{self, Brief, SharedObjects, Source};
@@ -168,6 +171,25 @@ impl Stage {
         self.unready.iter().find(its)
     }
 
+    /// Pages that were to leave the cache before the start line and did not, by job.
+    pub(super) fn undropped(&self) -> Vec<Sighting> {
+        let of = |index: usize, job: &Job| -> u64 {
+            let seats = self.seats.iter().enumerate().filter(|(_, seat)| seat.0 == index);
+            let left = seats.map(|(number, _)| self.sheets.sheet(number).head.undropped.load(Relaxed));
+            // A file that all of them share is looked at by each.
+            let paths = job.targets.iter().filter_map(|target| self.plan.targets[*target].path());
+            if paths.into_iter().any(open::tells_apart) { left.sum() } else { left.max().unwrap_or(0) }
+        };
+        let jobs = self.phase().jobs.iter().enumerate().map(|(index, job)| (job, of(index, job)));
+        jobs.filter(|(_, left)| *left > 0)
+            .map(|(job, left_bytes)| Sighting::Undropped {
+                of: job.name.clone(),
+                left_bytes,
+                reason: "dirty again, mapped, locked, or in use by somebody else".into(),
+            })
+            .collect()
+    }
+
     fn work(&self, number: u32, index: usize, place: u32) -> Result<(), Failure> {
         if let Some(unready) = self.unready(number) {
             return Err(unready.failure.clone());
@@ -187,13 +209,12 @@ impl Stage {
             files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
             Ok(files)
         };
-        let invalidates = job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate);
         let files = if job.start.open { Files::default() } else { open()? };
-        match job.start.open {
-            true if invalidates => prepare::invalidate(&open::there_already(&self.plan, job, asker)),
-            false if invalidates => prepare::invalidate(&files),
-            _ => {}
-        }
+        let left = match job.start.open {
+            true => cache::drop_targets(&self.plan, &open::there_already(&self.plan, job, asker)),
+            false => cache::drop_targets(&self.plan, &files),
+        };
+        self.sheets.sheet(number as usize).head.undropped.store(left, Relaxed);
         warm(&self.plan, job, asker, &files, &|| self.gate.is_stopped(number))?;
         let depth = job.depth.most.min(entry.most_depth);
         self.sheets.sheet(number as usize).head.deepest.store(depth, Relaxed);
