@@ -4,9 +4,13 @@
 #![forbid(unsafe_code)]
 
 mod dash;
+pub mod date;
 pub mod dd;
 pub mod fio;
 pub mod hdparm;
+pub mod hosts;
+pub mod ior;
+pub mod mdtest;
 pub mod measure;
 pub mod native;
 pub mod option;
@@ -59,6 +63,10 @@ pub trait Loader {
     fn also(&self, _word: &str) -> Option<String> {
         None
     }
+    /// Whether more may be said than the original says: it was not called by its name.
+    fn talks(&self) -> bool {
+        false
+    }
     /// Whether standard output and standard error are terminals.
     fn terminals(&self) -> (bool, bool) {
         (false, false)
@@ -109,6 +117,8 @@ pub enum Request {
         /// The exit status.
         status: i32,
     },
+    /// Run the same command on other hosts.
+    Hosts(hosts::Elsewhere),
     /// Nothing is run: what is wrong, in the tool's own words rather than as diagnostics.
     Refuse {
         /// For standard error.
@@ -151,7 +161,7 @@ pub struct Run {
 }
 
 /// An exit status by what happened.
-pub type Status = fn(&Record) -> u8;
+pub type Status = Box<dyn Fn(&Record) -> u8>;
 
 /// A finding, said for one tool.
 pub type Translate = fn(Finding) -> Option<Finding>;
@@ -198,4 +208,5 @@ pub struct Dialect {
 }
 
 /// Every dialect there is.
-pub const DIALECTS: &[Dialect] = &[measure::DIALECT, dd::DIALECT, hdparm::DIALECT, fio::DIALECT];
+pub const DIALECTS: &[Dialect] =
+    &[measure::DIALECT, dd::DIALECT, hdparm::DIALECT, fio::DIALECT, ior::DIALECT, mdtest::DIALECT];

@@ -12,9 +12,11 @@ use crate::io::{AT_POSITION, Files, Io};
 use crate::memory::errno;
 
 mod items;
+#[cfg(target_os = "linux")]
+mod raw;
 mod system;
 
-pub use items::{CREATE_FLAGS, OPEN_FLAGS};
+pub use items::{CREATE_FLAGS, OPEN_FLAGS, create_flags};
 #[cfg(target_os = "linux")]
 pub use system::sync_file_range_flags;
 
@@ -128,9 +130,10 @@ fn close_handle(io: &Io, files: &mut Files) -> i64 {
 }
 
 /// Closes a descriptor.
+#[inline(always)]
 pub fn close(fd: RawFd) -> i64 {
     // SAFETY: the caller gives the descriptor away.
-    result(unsafe { libc::close(fd) }.into())
+    result(unsafe { system::close(fd) }.into())
 }
 
 fn attributes(fd: RawFd) -> Result<libc::stat, i32> {

@@ -43,6 +43,7 @@ mod agree;
 mod company;
 mod gather;
 mod line;
+mod meetings;
 mod post;
 mod ranks;
 mod ready;
@@ -51,6 +52,7 @@ mod telling;
 
 use agree::{Trouble, agreed, highest, patience};
 use gather::Outcome;
+use meetings::Meetings;
 use post::{Last, Post, pack, unpack};
 use ranks::Ranks;
 use telling::Telling;
@@ -177,6 +179,8 @@ impl Run<'_> {
         let (now, latest_ns) = (clock::monotonic(), self.plan.phases[index].latest_ns);
         let (interrupted, signal) = signal::interruptions();
         let late = world.is_first() && latest_ns > 0 && now > self.began.saturating_add(latest_ns);
+        let spoilt = self.plan.phases[index].unless_failed && something_failed(&self.record);
+        let late = late || (world.is_first() && spoilt);
         let drifted = world.is_first() && now > compared.saturating_add(COMPARE_NS);
         let signal = if interrupted > 0 { signal as u64 } else { 0 };
         let [signal, late, drifted] = highest(world, [signal, u64::from(late), u64::from(drifted)])?;
@@ -277,6 +281,12 @@ fn fail(record: &mut Record, wrong: Vec<Diagnostic>, emit: Emit<'_>) {
     record.errors.extend(wrong);
 }
 
+/// Whether an operation of a phase failed.
+fn something_failed(record: &Record) -> bool {
+    let jobs = record.phases.iter().flat_map(|phase| &phase.jobs);
+    !record.errors.is_empty() || jobs.into_iter().any(|job| job.tally.failed() > 0)
+}
+
 /// The first worker that broke off, and why.
 fn first_failure(phase: &PhaseRecord) -> Vec<Diagnostic> {
     let first = phase.jobs.iter().find_map(|job| {
@@ -298,10 +308,11 @@ pub(crate) fn worker_failure(who: &str, text: &str) -> Diagnostic {
     if hint.is_empty() { diagnostic } else { diagnostic.hint(hint) }
 }
 
-/// Who ends workers before their own limits do.
-struct Watchers {
+/// Who ends workers before their own limits do, and who brings them together with those of other ranks.
+struct Watchers<'a> {
     exits: Exits,
     steadiness: Steadiness,
+    meetings: Meetings<'a>,
 }
 
 /// Starts the workers of a phase; one that cannot be started ends alone, where each does.
@@ -363,8 +374,11 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
         coordinates: phase.coordinates.clone(),
     });
     let mut telling = Telling::new(&stage, watch);
-    let mut watchers =
-        Watchers { exits: Exits::new(&stage), steadiness: Steadiness::new(&stage, stage.gate.started()) };
+    let mut watchers = Watchers {
+        exits: Exits::new(&stage),
+        steadiness: Steadiness::new(&stage, stage.gate.started()),
+        meetings: Meetings::new(world, phase),
+    };
     let all_over = watch_over(&stage, &mut crew, &mut watchers, &mut ranks, options, &mut telling, emit);
     let end = clock::now();
     let mut seen = watches.then(|| Seen { kernel: gather::kernel(), sightings: telling.sightings() });
@@ -441,7 +455,7 @@ fn note_deaths(stage: &Stage, crew: &mut Crew) {
         let head = stage.sheets.sheet(number as usize);
         if head.head.over.swap(1, Relaxed) == 0 {
             head.fail(&how);
-            stage.gate.leave(stage.seats[number as usize].0);
+            stage.gate.leave(stage.seats[number as usize].0, number);
         }
     }
 }
@@ -453,7 +467,7 @@ const NUDGE_AFTER_NS: u64 = 200_000_000;
 fn watch_over(
     stage: &Stage,
     crew: &mut Crew,
-    watchers: &mut Watchers,
+    watchers: &mut Watchers<'_>,
     ranks: &mut Ranks<'_>,
     options: &Options,
     telling: &mut Telling<'_>,
@@ -467,7 +481,9 @@ fn watch_over(
         let now = clock::now();
         note_deaths(stage, crew);
         ranks.look(stage, now, emit);
-        let here = if stage.phase().jobs.is_empty() { has_watched(stage, now) } else { over >= everybody };
+        watchers.meetings.look(&stage.gate);
+        let all_over = || over >= everybody && watchers.meetings.are_over();
+        let here = if stage.phase().jobs.is_empty() { has_watched(stage, now) } else { all_over() };
         if here && ranks.are_in() {
             return true;
         }
@@ -497,6 +513,7 @@ fn watch_over(
         } else if stage.gate.stopped_any() && nudge_at == clock::NEVER {
             nudge_at = now + NUDGE_AFTER_NS;
         }
+        stage.gate.beat();
         telling.tell(options, now, ranks, emit);
         if here {
             wait_ns = ranks::longer(wait_ns);
@@ -504,14 +521,14 @@ fn watch_over(
             continue;
         }
         let soon = watchers.steadiness.next().map_or(slice_ns, |next| next.saturating_sub(now));
+        let soon = soon.min(watchers.meetings.patience_ns());
         stage.gate.wait_for_end(over, slice_ns.min(soon.max(1)));
     }
 }
 
 /// How long the conductor sleeps at most while workers run, ns.
 fn slice_ns(options: &Options, ranks: &Ranks<'_>) -> u64 {
-    let mail_ns = if ranks.is_alone() { 0 } else { ranks::LOOK_NS };
-    let wishes = [options.live_ns, options.interim_ns, mail_ns, 200_000_000];
+    let wishes = [options.live_ns, options.interim_ns, ranks.look_ns(), 200_000_000];
     wishes.into_iter().filter(|ns| *ns > 0).min().unwrap_or(200_000_000)
 }
 

@@ -2,12 +2,14 @@
 //!
 //! `Io` is plain data of at most one cache line; names of items are computed when they are needed, never stored.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::os::fd::RawFd;
 
 use iodyno_model::Verb;
 
 use crate::clock::Tick;
+use crate::memory::errno;
+pub use crate::names::{Names, PathBuffer, Piece};
 
 /// A place for one operation in flight, from 0 to depth - 1.
 pub type Slot = u32;
@@ -25,6 +27,12 @@ pub const SILENT: u8 = 4;
 pub const PACED: u8 = 8;
 /// A failure is counted but does not end the worker, whatever its job says about errors.
 pub const FORGIVEN: u8 = 16;
+/// What a create writes is made durable before it is closed again.
+pub const DURABLE: u8 = 32;
+/// What a create wrote is read back into its buffer before it is closed again.
+pub const READ_BACK: u8 = 64;
+/// `offset` numbers a directory of the set's tree rather than an item.
+pub const DIRECTORY: u8 = 128;
 
 /// One operation.
 ///
@@ -40,8 +48,9 @@ pub const FORGIVEN: u8 = 16;
 /// | truncate | the handle, or in a set the item, to `bytes` | |
 /// | lock, unlock | bytes at `offset`; 0 bytes: to the end | `other` = 1: a shared lock |
 /// | copy_file_range, clone | bytes at `offset`, the same in handle `other` | clone of 0 bytes: all |
-/// | create, open | item `offset` | with [`KEEP`]: stays open in handle `other` |
-/// | stat, lstat, unlink, mkdir, rmdir, mkfifo | item `offset` | modes are 644 and 755 |
+/// | create | item `offset` | with [`KEEP`]: stays open in handle `other`; else it is closed again, `bytes` written before |
+/// | open | item `offset` | the same, but `bytes` are read |
+/// | stat, lstat, unlink, mkdir, rmdir, mkfifo | item `offset` | modes are 644 and 755; see [`DIRECTORY`] |
 /// | access, chmod, mknod | item `offset` | `other` = mode; mknod of 0: a plain file |
 /// | chown | item `offset` | `other` = user << 32 \| group; all ones: unchanged |
 /// | utimens | item `offset` | `other` = ns since 1970; 0: now |
@@ -55,7 +64,7 @@ pub const FORGIVEN: u8 = 16;
 pub struct Io {
     /// What is done.
     pub verb: Verb,
-    /// Any of [`VERIFY`], [`KEEP`], [`SILENT`], [`PACED`], [`FORGIVEN`].
+    /// Any of [`VERIFY`], [`KEEP`], [`SILENT`], [`PACED`], [`FORGIVEN`], [`DURABLE`], [`READ_BACK`], [`DIRECTORY`].
     pub flags: u8,
     /// The tally line it is counted in.
     pub label: u16,
@@ -122,16 +131,18 @@ pub struct Files {
 }
 
 impl Files {
-    /// Closes everything.
-    pub fn close_all(&mut self) {
-        for handle in &mut self.handles {
+    /// Closes everything. The first that did not go well: its handle and the system's error number.
+    pub fn close_all(&mut self) -> Option<(u32, i32)> {
+        let mut wrong = None;
+        for (index, handle) in self.handles.iter_mut().enumerate() {
             // Standard streams belong to the process.
-            if handle.fd > 2 {
-                // SAFETY: the descriptor is ours and is closed once.
-                unsafe { libc::close(handle.fd) };
+            // SAFETY: the descriptor is ours and is closed once.
+            if handle.fd > 2 && unsafe { libc::close(handle.fd) } < 0 && errno() != libc::EINTR {
+                wrong.get_or_insert((index as u32, errno()));
             }
             handle.fd = -1;
         }
+        wrong
     }
 
     /// The descriptor of a handle.
@@ -144,103 +155,6 @@ impl Files {
 impl Drop for Files {
     fn drop(&mut self) {
         self.close_all();
-    }
-}
-
-/// Computes the path of an item below its set's root: `d1/d4/file.17`.
-#[derive(Clone, Debug)]
-pub struct Names {
-    /// Text before the index.
-    pub prefix: String,
-    /// Text after it.
-    pub suffix: String,
-    /// Directory levels below the root.
-    pub depth: u32,
-    /// Directories in a directory.
-    pub branch: u64,
-    /// Items in the set.
-    pub count: u64,
-    /// Bytes of an item when prepared, at most; 0 where nothing bounds them.
-    pub item_bytes: u64,
-}
-
-impl Names {
-    /// Writes the zero-terminated path of an item and returns it; the longest fits 512 bytes.
-    pub fn path<'a>(&self, item: u64, buffer: &'a mut PathBuffer) -> &'a CStr {
-        self.directories(item, buffer);
-        buffer.push(self.prefix.as_bytes());
-        buffer.number(item);
-        buffer.push(self.suffix.as_bytes());
-        buffer.finish()
-    }
-
-    /// Writes the zero-terminated path of the directory that holds an item.
-    pub fn directory<'a>(&self, item: u64, buffer: &'a mut PathBuffer) -> &'a CStr {
-        self.directories(item, buffer);
-        buffer.push(b".");
-        buffer.finish()
-    }
-
-    fn directories(&self, item: u64, buffer: &mut PathBuffer) {
-        buffer.length = 0;
-        let leaves = self.branch.saturating_pow(self.depth).max(1);
-        let mut leaf = item % leaves;
-        for _ in 0..self.depth {
-            buffer.push(b"d");
-            buffer.number(leaf % self.branch.max(1));
-            buffer.push(b"/");
-            leaf /= self.branch.max(1);
-        }
-    }
-}
-
-/// Room for one computed path, so that naming an item allocates nothing.
-pub struct PathBuffer {
-    bytes: [u8; 512],
-    length: usize,
-}
-
-impl Default for PathBuffer {
-    fn default() -> Self {
-        PathBuffer { bytes: [0; 512], length: 0 }
-    }
-}
-
-impl PathBuffer {
-    fn push(&mut self, text: &[u8]) {
-        let end = (self.length + text.len()).min(self.bytes.len() - 1);
-        self.bytes[self.length..end].copy_from_slice(&text[..end - self.length]);
-        self.length = end;
-    }
-
-    fn number(&mut self, mut number: u64) {
-        let mut digits = [0u8; 20];
-        let mut start = digits.len();
-        loop {
-            start -= 1;
-            digits[start] = b'0' + (number % 10) as u8;
-            number /= 10;
-            if number == 0 {
-                break;
-            }
-        }
-        self.push(&digits[start..]);
-    }
-
-    /// The same path for calls that know no directory to start from, by way of the process's descriptors (Linux).
-    #[cfg(target_os = "linux")]
-    pub fn below(&mut self, root: RawFd, path: &CStr) -> &CStr {
-        self.length = 0;
-        self.push(b"/proc/self/fd/");
-        self.number(root.max(0) as u64);
-        self.push(b"/");
-        self.push(path.to_bytes());
-        self.finish()
-    }
-
-    fn finish(&mut self) -> &CStr {
-        self.bytes[self.length] = 0;
-        CStr::from_bytes_with_nul(&self.bytes[..=self.length]).unwrap_or(c"")
     }
 }
 
@@ -259,14 +173,5 @@ mod tests {
     #[test]
     fn an_io_fits_a_cache_line() {
         assert!(size_of::<Io>() <= 64);
-    }
-
-    #[test]
-    fn items_are_spread_over_the_leaves() {
-        let names =
-            Names { prefix: "f.".into(), suffix: ".x".into(), depth: 2, branch: 3, count: 20, item_bytes: 0 };
-        let mut buffer = PathBuffer::default();
-        assert_eq!(names.path(0, &mut buffer).to_bytes(), b"d0/d0/f.0.x");
-        assert_eq!(names.path(17, &mut buffer).to_bytes(), b"d2/d2/f.17.x");
     }
 }

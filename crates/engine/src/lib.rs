@@ -24,6 +24,7 @@ pub mod io;
 pub mod journal;
 pub mod memory;
 mod mismatch;
+pub mod names;
 pub mod open;
 pub mod payload;
 pub mod placement;

@@ -177,6 +177,20 @@ impl Memory {
     }
 }
 
+/// Forgets the last error, before a call whose result alone does not tell a failure from an end.
+pub fn clear_errno() {
+    #[cfg(target_os = "linux")]
+    // SAFETY: the thread's own error number is always valid for writing.
+    unsafe {
+        *libc::__errno_location() = 0;
+    }
+    #[cfg(any(target_os = "macos", target_os = "ios", target_os = "freebsd"))]
+    // SAFETY: as above.
+    unsafe {
+        *libc::__error() = 0;
+    }
+}
+
 /// The error number of the system call that failed last on this thread.
 pub fn errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)

@@ -5,12 +5,12 @@
 use std::os::fd::RawFd;
 
 use iodyno_model::{
-    Action, Advice, Direct, Extent, Items, Job, Open, OpenMode, OpenSync, Plan, Step, Target, TargetKind,
-    Verb, Workload, WriteLife,
+    Action, Advice, Direct, Extent, Item, Items, Job, Open, OpenMode, OpenSync, Operation, Plan, Step,
+    Target, TargetKind, Verb, Workload, WriteLife,
 };
 
 use crate::failure::Failure;
-use crate::io::{Files, Handle, Names, c_path};
+use crate::io::{Files, Handle, Names, Piece, c_path};
 use crate::memory::errno;
 use crate::source::segments;
 use crate::world::place::Owner;
@@ -36,7 +36,7 @@ impl<'a> Asker<'a> {
 }
 
 /// The name a template gives to one worker. `{worker:08}` has at least eight digits, `{worker:A|B}` deals the words in
-/// turn, and so with every number; what is in braces and means nothing here stays as it is.
+/// turn, and so with every number; `{worker+3}` is the worker three further, and after the last comes the first; what is in braces and means nothing here stays as it is.
 pub fn resolve(template: &str, asker: Asker<'_>) -> String {
     let (mut name, mut rest) = (String::with_capacity(template.len() + 16), template);
     while let Some((before, after)) = rest.split_once('{') {
@@ -59,6 +59,10 @@ pub fn resolve(template: &str, asker: Asker<'_>) -> String {
 /// What a word in braces stands for.
 fn value(word: &str, asker: Asker<'_>) -> Option<String> {
     let (what, form) = word.split_once(':').unwrap_or((word, ""));
+    if let Some(further) = what.strip_prefix("worker+") {
+        let worker = u64::from(asker.owner.worker) + u64::from(further.parse::<u32>().ok()?);
+        return form.is_empty().then(|| (worker % u64::from(asker.all.max(1))).to_string());
+    }
     let number = match what {
         "job" if form.is_empty() => return Some(asker.job.into()),
         "worker" => asker.owner.worker,
@@ -83,7 +87,7 @@ pub fn tells_apart(template: &str) -> bool {
 
 /// Whether a template gives a name of its own to each worker.
 pub fn is_own(template: &str) -> bool {
-    template.contains("{worker}") || template.contains("{worker:0")
+    ["{worker}", "{worker:0", "{worker+"].iter().any(|word| template.contains(word))
 }
 
 /// The root directory of a set, for one worker.
@@ -95,15 +99,89 @@ pub fn set_root(root: &str, items: &Items, asker: Asker<'_>) -> String {
 /// How the items of a set are named, for one worker.
 pub fn names(items: &Items, asker: Asker<'_>) -> Names {
     let name = resolve(&items.name, asker);
-    let (prefix, suffix) = name.split_once("{item}").unwrap_or((&name, ""));
+    let (prefix, first, suffix) = numbered(&name);
     Names {
         prefix: prefix.into(),
         suffix: suffix.into(),
+        first,
+        directory: Piece::parse(&resolve(&items.directory, asker)),
         depth: items.depth,
         branch: u64::from(items.branch),
+        leaves_only: items.leaves_only,
+        per_directory: items.per_directory,
         count: items.count,
         item_bytes: items.size.most_bytes().unwrap_or(0),
+        ..Names::default()
     }
+}
+
+/// A name's text before its number, the first item's number, and the text behind: `{item}`, or `{item+100}`.
+fn numbered(name: &str) -> (&str, u64, &str) {
+    let place = || {
+        let start = name.find("{item")?;
+        let length = name[start..].find('}')?;
+        let first = match &name[start + 5..start + length] {
+            "" => 0,
+            more => more.strip_prefix('+')?.parse().ok()?,
+        };
+        Some((&name[..start], first, &name[start + length + 1..]))
+    };
+    place().unwrap_or((name, 0, ""))
+}
+
+/// Opens the root of a set; where a job makes or removes the whole tree, the directory above it.
+fn open_set(plan: &Plan, job: &Job, position: usize, asker: Asker<'_>) -> Result<Handle, Failure> {
+    let target = &plan.targets[job.targets[position]];
+    let TargetKind::FileSet { root, items } = &target.kind else {
+        return Err(Failure::new(format!("target {}: no set", target.name)));
+    };
+    let root = set_root(root, items, asker);
+    let mut names = names(items, asker);
+    names.reuses = target.open.create;
+    let direct = if target.open.direct == Direct::No { 0 } else { o_direct() };
+    let of_file = libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC | libc::O_ACCMODE | libc::O_DIRECTORY;
+    names.open_flags = (flags(&target.open, (false, false)) | direct) & !of_file;
+    let path = match whole_tree(job, position) {
+        true => {
+            let (above, own) = split(&root);
+            names.root = own.into();
+            above.to_string()
+        }
+        false => root.clone(),
+    };
+    if !names.fit() {
+        return Err(Failure::new(format!("{root}: its names are too long, or hold a zero byte"))
+            .hint("shorten them, or make the tree less deep"));
+    }
+    let fd = open(&path, libc::O_RDONLY | libc::O_DIRECTORY).map_err(|errno| told(&path, errno))?;
+    Ok(Handle { names: Some(Box::new(names)), ..bare(fd, items.count) })
+}
+
+/// A path's directory and its last part.
+pub fn split(path: &str) -> (&str, &str) {
+    let path = path.trim_end_matches('/');
+    match path.rsplit_once('/') {
+        Some(("", own)) => ("/", own),
+        Some((above, own)) => (above, own),
+        None => (".", path),
+    }
+}
+
+/// Whether a job makes or removes the whole tree of a set, so that its root need not be there.
+pub fn whole_tree(job: &Job, position: usize) -> bool {
+    let Workload::Script(script) = &job.workload else { return false };
+    any_operation(&script.steps, &|operation| {
+        operation.target == Some(position)
+            && operation.item == Item::Whole
+            && matches!(operation.verb, Verb::Mkdir | Verb::Rmdir)
+    })
+}
+
+fn any_operation(steps: &[Step], is: &dyn Fn(&Operation) -> bool) -> bool {
+    steps.iter().any(|step| match &step.action {
+        Action::Do(operation) => is(operation),
+        Action::Block(steps) => any_operation(steps, is),
+    })
 }
 
 /// What an engine does with files.
@@ -137,12 +215,7 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
             TargetKind::File { path, size } => open_one(&resolve(path, asker), target, needs, *size)?,
             TargetKind::Device { path } => open_one(path, target, needs, Extent::Rest)?,
             TargetKind::Descriptor { number } => open_descriptor(*number, target)?,
-            TargetKind::FileSet { root, items } => {
-                let root = set_root(root, items, asker);
-                let fd =
-                    open(&root, libc::O_RDONLY | libc::O_DIRECTORY).map_err(|errno| told(&root, errno))?;
-                Handle { names: Some(Box::new(names(items, asker))), ..bare(fd, items.count) }
-            }
+            TargetKind::FileSet { .. } => open_set(plan, job, position, asker)?,
             TargetKind::Bucket { .. } | TargetKind::Endpoint { .. } => {
                 return Err(Failure::new(format!("target {}: not served yet", target.name)));
             }
@@ -160,6 +233,17 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
         });
     }
     Ok(files)
+}
+
+/// The files of a worker that exist already, opened to read, as long as nothing is done with them.
+pub fn there_already(plan: &Plan, job: &Job, asker: Asker<'_>) -> Files {
+    let open = |index: &usize| {
+        let target = &plan.targets[*index];
+        let path = target.path().filter(|_| matches!(target.kind, TargetKind::File { .. }))?;
+        let fd = open(&resolve(path, asker), libc::O_RDONLY | libc::O_NONBLOCK).ok()?;
+        Some(Handle { target: *index as u32, ..bare(fd, 0) })
+    };
+    Files { handles: job.targets.iter().filter_map(open).collect() }
 }
 
 /// The names of what a worker of a job opens, in the order of its handles.

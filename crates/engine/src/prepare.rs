@@ -13,10 +13,11 @@ use iodyno_model::{
 };
 
 use crate::failure::Failure;
-use crate::io::{Files, Handle, PathBuffer, c_path};
+use crate::io::{Files, Handle, Names, PathBuffer};
 use crate::memory::{Memory, errno};
 use crate::open::{
-    Asker, grow, names, o_direct, open, resolve, set_root, space_failure, strerror, tells_apart,
+    Asker, grow, names, o_direct, open, resolve, set_root, space_failure, split, strerror, tells_apart,
+    whole_tree,
 };
 use crate::payload::{Filler, Place};
 use crate::random::Random;
@@ -169,7 +170,12 @@ pub fn prepare(
             for worker in workers(world, job, own) {
                 let asker =
                     Asker { job: &job.name, owner: owners.of(worker), all, repetition: phase.repetition };
-                let Err(failure) = prepare_target(plan, target, asker, made, progress) else { continue };
+                let tree = job.targets.iter().position(|other| other == index);
+                let ready = match tree.is_some_and(|position| whole_tree(job, position)) {
+                    true => prepare_ground(target, asker, made),
+                    false => prepare_target(plan, target, asker, made, progress),
+                };
+                let Err(failure) = ready else { continue };
                 wrong.push(Unready { job: number, worker: own.then_some(worker), target: *index, failure });
                 if phase.stop != Stop::Alone {
                     break;
@@ -187,10 +193,10 @@ pub fn outstanding(world: &World, plan: &Plan, phase: &Phase) -> Vec<(usize, u64
     let mut found = Vec::new();
     for (number, job) in phase.jobs.iter().enumerate() {
         let own = job.targets.iter().any(|index| is_per_worker(&plan.targets[*index]));
-        let (owners, all) = (world.owners(plan, phase, job), world.part(job).all);
         if !own && !leads(world, job, world.rank()) {
             continue;
         }
+        let (owners, all) = (world.owners(plan, phase, job), world.part(job).all);
         for worker in workers(world, job, own) {
             let asker = Asker { job: &job.name, owner: owners.of(worker), all, repetition: phase.repetition };
             let short = job.targets.iter().filter_map(|index| short(&plan.targets[*index], asker));
@@ -240,7 +246,7 @@ fn prepare_target(
         TargetKind::File { path, size } => {
             let path = resolve(path, asker);
             let key = format!("{path}\0{:?}\0{size:?}", target.prepare);
-            if made.seen.contains(&key) {
+            if made.seen.contains(&key) && target.prepare != Prepare::Absent {
                 return Ok(());
             }
             prepare_file(plan.seed, target, &path, *size, made, progress)?;
@@ -264,6 +270,18 @@ fn prepare_target(
     }
 }
 
+/// Where a job makes or removes a whole tree, only the directory above it must be there.
+fn prepare_ground(target: &Target, asker: Asker<'_>, made: &mut Made) -> Result<(), Failure> {
+    let TargetKind::FileSet { root, items } = &target.kind else { return Ok(()) };
+    let root = set_root(root, items, asker);
+    let (above, _) = split(&root);
+    if std::fs::metadata(above).is_ok() {
+        return Ok(());
+    }
+    let told = |error: std::io::Error| space_failure(above, error.raw_os_error().unwrap_or(libc::EIO));
+    made.tree(above, target.remove).map_err(told)
+}
+
 fn prepare_file(
     seed: u64,
     target: &Target,
@@ -272,6 +290,9 @@ fn prepare_file(
     made: &mut Made,
     progress: Progress<'_>,
 ) -> Result<(), Failure> {
+    if target.prepare == Prepare::Absent {
+        take_away(path)?;
+    }
     let facts = std::fs::metadata(path);
     let reason = facts.as_ref().err().and_then(std::io::Error::raw_os_error).unwrap_or(libc::ENOENT);
     let there = facts.ok();
@@ -293,6 +314,8 @@ fn prepare_file(
         }
     }
     match target.prepare {
+        // Made at opening time.
+        Prepare::Absent => Ok(()),
         Prepare::AsItIs | Prepare::Empty if target.open.create || target.prepare == Prepare::Empty => {
             // Made at opening time; nothing to lay out.
             if target.prepare == Prepare::Empty && there.is_none() { create(path).map(drop) } else { Ok(()) }
@@ -309,6 +332,22 @@ fn prepare_file(
         Prepare::Reserved => with_file(path, |fd| reserve(fd, existing, wanted)),
         Prepare::ReservedBeyondEnd => with_file(path, |fd| reserve_beyond_end(fd, existing, wanted)),
         Prepare::Filled => fill(seed, target, path, existing, wanted, progress),
+    }
+}
+
+/// Removes a regular file that is there; nothing else is ever removed.
+fn take_away(path: &str) -> Result<(), Failure> {
+    if !std::fs::symlink_metadata(path).is_ok_and(|facts| facts.is_file()) {
+        return Ok(());
+    }
+    let told = |error: &std::io::Error| {
+        let errno = error.raw_os_error().unwrap_or(libc::EIO);
+        Failure::new(format!("{path}: it could not be removed: {}", strerror(errno))).errno(errno)
+    };
+    match std::fs::remove_file(path) {
+        // Another rank was faster.
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(told(&error)),
+        _ => Ok(()),
     }
 }
 
@@ -436,6 +475,11 @@ fn prepare_set(
     asker: Asker<'_>,
     made: &mut Made,
 ) -> Result<(), Failure> {
+    if let (true, Err(error)) = (target.open.directory, std::fs::metadata(root)) {
+        let errno = error.raw_os_error().unwrap_or(libc::ENOENT);
+        let failure = Failure::new(format!("{root}: {}", strerror(errno))).errno(errno);
+        return Err(failure.hint("its directories must be made first"));
+    }
     if std::fs::metadata(root).is_err() {
         made.tree(root, target.remove)
             .map_err(|error| space_failure(root, error.raw_os_error().unwrap_or(libc::EIO)))?;
@@ -450,8 +494,7 @@ fn prepare_set(
     let names = names(items, asker);
     let fd = open(root, libc::O_RDONLY | libc::O_DIRECTORY).map_err(|errno| space_failure(root, errno))?;
     let files = Files { handles: vec![Handle { fd, target: 0, bytes: 0, base: 0, names: None }] };
-    directories(fd, items.depth, u64::from(items.branch), &mut String::new())
-        .map_err(|e| space_failure(root, e))?;
+    directories(fd, &names).map_err(|e| space_failure(root, e))?;
     let present = match target.prepare {
         Prepare::Empty => 0,
         _ => (items.count as f64 * items.present_percent / 100.0).round() as u64,
@@ -468,21 +511,15 @@ fn prepare_set(
     Ok(())
 }
 
-fn directories(root: RawFd, depth: u32, branch: u64, at: &mut String) -> Result<(), i32> {
-    if depth == 0 {
-        return Ok(());
-    }
-    for number in 0..branch.max(1) {
-        let length = at.len();
-        at.push_str(&format!("d{number}"));
-        let path = c_path(at)?;
+/// Makes every directory of a tree that is missing.
+fn directories(root: RawFd, names: &Names) -> Result<(), i32> {
+    let mut path = PathBuffer::default();
+    for directory in 1..names.directories() {
         // SAFETY: the path is zero-terminated and lives until after the call.
-        if unsafe { libc::mkdirat(root, path.as_ptr(), 0o755) } < 0 && errno() != libc::EEXIST {
+        let made = unsafe { libc::mkdirat(root, names.directory(directory, &mut path).as_ptr(), 0o755) };
+        if made < 0 && errno() != libc::EEXIST {
             return Err(errno());
         }
-        at.push('/');
-        directories(root, depth - 1, branch, at)?;
-        at.truncate(length);
     }
     Ok(())
 }

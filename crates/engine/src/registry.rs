@@ -4,7 +4,7 @@ use iodyno_model::{Diagnostic, Job, VerbSet};
 
 use crate::engines::{Engine, Failure, SettingSpec};
 use crate::engines::{
-    cpuio::Cpuio, exec::Exec, ftruncate::Ftruncate, mmap::Mmap, names, null::Null, psync::Psync,
+    cpuio::Cpuio, exec::Exec, find::Find, ftruncate::Ftruncate, mmap::Mmap, names, null::Null, psync::Psync,
 };
 use crate::engines::{
     pvsync::{Pvsync, Pvsync2},
@@ -107,6 +107,7 @@ pub const ENGINES: &[Entry] = &[
     #[cfg(target_os = "linux")]
     special::<crate::engines::falloc::Falloc>(),
     special::<Ftruncate>(),
+    special::<Find>(),
     special::<crate::engines::net::Net>(),
     #[cfg(target_os = "linux")]
     special::<crate::engines::net::Netsplice>(),

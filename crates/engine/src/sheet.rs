@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 use iodyno_model::histogram::{self, BUCKETS};
 use iodyno_model::{
     ErrorCount, Fatal, FoundDepth, Histogram, Kind, Line, Mismatch, Series, SeriesRow, Stage, Tally, Verb,
-    WorkerRecord, WorkerState,
+    WearOut, WorkerRecord, WorkerState,
 };
 
 use crate::clock::Tick;
@@ -31,6 +31,8 @@ const ROWS_UNASKED: usize = 1024;
 const ROW_NS: u64 = 1_000_000_000;
 /// Room for a worker's failure message, in words of four bytes.
 const FAILURE_WORDS: usize = 120;
+/// Room for what a worker's engine counted of its own.
+const FACT_WORDS: usize = 32;
 /// Room for a worker's complaints.
 const COMPLAINT_WORDS: usize = 1024;
 /// Room for the facts behind them.
@@ -56,8 +58,14 @@ impl Latencies {
     /// Counts one latency.
     #[inline(always)]
     fn record(&self, ns: u64) {
-        add(&self.counts[histogram::bucket_of(ns)], 1);
-        add(&self.sum, ns);
+        self.record_many(ns, 1);
+    }
+
+    /// Counts a latency so many times.
+    #[inline(always)]
+    fn record_many(&self, ns: u64, times: u64) {
+        add(&self.counts[histogram::bucket_of(ns)], times);
+        add(&self.sum, ns.wrapping_mul(times));
         if ns > self.most.load(Relaxed) {
             self.most.store(ns, Relaxed);
         }
@@ -96,6 +104,7 @@ pub struct LineSheet {
     bytes: AtomicU64,
     short: AtomicU64,
     failed: AtomicU64,
+    untimed: AtomicU64,
     latency: Latencies,
     service: Latencies,
 }
@@ -166,6 +175,11 @@ pub struct Head {
     counts: [[AtomicU64; 3]; DEPTHS],
     series: [RowSheet; ROWS],
     fatal: FatalSheet,
+    /// When files began to be opened and were open, where that counts; the same of closing. 0: not yet.
+    opening: [AtomicU64; 2],
+    closing: [AtomicU64; 2],
+    /// Before it wore out: when it noticed that the time was up, and the operations and bytes done; 0: it did not.
+    worn: [AtomicU64; 3],
     /// Counted from 1; 0: none was looked for.
     found_depth: AtomicU32,
     found_per_second: AtomicU64,
@@ -175,6 +189,7 @@ pub struct Head {
     corrupt: [AtomicU64; 2],
     failure: Text<FAILURE_WORDS>,
     complaints: Text<COMPLAINT_WORDS>,
+    facts: Text<FACT_WORDS>,
     mismatches: Text<MISMATCH_WORDS>,
 }
 
@@ -275,6 +290,16 @@ impl Sheet<'_> {
         add(&line.bytes, bytes);
     }
 
+    /// Counts successes that were not timed, after a timed one that stands for them.
+    #[inline(always)]
+    pub fn successes_untimed(&self, label: u16, operations: u64, bytes: u64, latency_ns: u64) {
+        let line = &self.lines[label as usize];
+        add(&line.operations, operations);
+        add(&line.bytes, bytes);
+        add(&line.untimed, operations);
+        line.latency.record_many(latency_ns, operations);
+    }
+
     /// Counts the two parts of a latency.
     #[inline(always)]
     pub fn parts(&self, label: u16, submission_ns: u64, completion_ns: u64) {
@@ -316,6 +341,34 @@ impl Sheet<'_> {
     /// Says what the worker is doing.
     pub fn enter(&self, state: WorkerState) {
         self.head.state.store(state as u32, Relaxed);
+    }
+
+    /// Says when files began to be opened, and when they were open.
+    pub fn opened(&self, began: Tick, ended: Tick) {
+        self.head.opening.iter().zip([began, ended]).for_each(|(cell, tick)| cell.store(tick, Relaxed));
+    }
+
+    /// Says when files began to be closed, and when they were closed.
+    pub fn closed(&self, began: Tick, ended: Tick) {
+        self.head.closing.iter().zip([began, ended]).for_each(|(cell, tick)| cell.store(tick, Relaxed));
+    }
+
+    /// Says what was done when the time was up, before the worker wears out.
+    pub fn wears_out(&self, at: Tick, operations: u64, bytes: u64) {
+        self.head
+            .worn
+            .iter()
+            .zip([at, operations, bytes])
+            .for_each(|(cell, value)| cell.store(value, Relaxed));
+    }
+
+    /// What was done when the time was up, of a worker that then wore out.
+    pub fn worn(&self, start: Tick) -> Option<WearOut> {
+        let [at, operations, bytes] = [0, 1, 2].map(|cell| self.head.worn[cell].load(Relaxed));
+        let (operations_least, operations_most, bytes_least) = (operations, operations, bytes);
+        let at_ns = at.saturating_sub(start);
+        let worn = WearOut { at_ns, operations_least, operations, operations_most, bytes_least, bytes };
+        (at > 0).then_some(worn)
     }
 
     /// Operations of one label that succeeded so far.
@@ -481,7 +534,8 @@ impl Sheet<'_> {
     #[cold]
     pub fn reset(&self) {
         for line in self.lines {
-            [&line.operations, &line.bytes, &line.short].iter().for_each(|counter| counter.store(0, Relaxed));
+            let counters = [&line.operations, &line.bytes, &line.short, &line.untimed];
+            counters.iter().for_each(|counter| counter.store(0, Relaxed));
             [&line.latency, &line.service].iter().for_each(|latencies| latencies.forget());
         }
         for parts in self.parts {
@@ -495,6 +549,10 @@ impl Sheet<'_> {
     /// counted for a worker that still runs.
     pub fn tally(&self, labels: &[(String, Verb)], start: Tick, now: Tick) -> Tally {
         let (began_ns, ended_ns) = self.span(start, now);
+        // Opening and closing are part of the measured time, where they count.
+        let began_ns = between(&self.head.opening, start).map_or(began_ns, |(opening, _)| opening);
+        let ended_ns =
+            between(&self.head.closing, start).map_or(ended_ns, |(_, closed)| closed.max(ended_ns));
         let mut tally = Tally {
             began_ns,
             first_done_ns: ended_ns,
@@ -536,6 +594,20 @@ impl Sheet<'_> {
         merged
     }
 
+    /// Keeps what an engine counted of its own.
+    pub fn tell_facts(&self, facts: &[(&str, u64)]) {
+        if !facts.is_empty() {
+            let text: String = facts.iter().map(|(name, value)| format!("{name} {value}\n")).collect();
+            self.head.facts.write(&text);
+        }
+    }
+
+    fn facts(&self) -> Vec<(String, u64)> {
+        let text = self.head.facts.read();
+        let fact = |line: &str| line.split_once(' ').and_then(|(n, v)| Some((n.into(), v.parse().ok()?)));
+        text.lines().filter_map(fact).collect()
+    }
+
     /// The worker's own row of a job's record.
     pub fn worker_record(&self, index: u32, start: Tick, now: Tick) -> WorkerRecord {
         let usage = |field: usize| self.head.usage[field].load(Relaxed);
@@ -543,8 +615,8 @@ impl Sheet<'_> {
         WorkerRecord {
             index,
             rank: 0,
-            opening: None,
-            closing: None,
+            opening: between(&self.head.opening, start),
+            closing: between(&self.head.closing, start),
             operations: self.lines.iter().map(|line| line.operations.load(Relaxed)).sum(),
             bytes: self.lines.iter().map(|line| line.bytes.load(Relaxed)).sum(),
             errors: self.failures(),
@@ -559,6 +631,7 @@ impl Sheet<'_> {
             began_clock_ns: self.head.began_clock_ns.load(Relaxed),
             steady: None,
             found_depth: self.found_depth(),
+            facts: self.facts(),
             complaints: self.head.complaints.read().lines().map(String::from).collect(),
             mismatches: mismatch::decode(&self.head.mismatches.read()),
             corrupt_ranges: self.head.corrupt[0].load(Relaxed),
@@ -610,6 +683,12 @@ impl Sheet<'_> {
     }
 }
 
+/// Two points in time, ns after the start line; nothing before the second.
+fn between(cells: &[AtomicU64; 2], start: Tick) -> Option<(u64, u64)> {
+    let [began, ended] = [0, 1].map(|cell| cells[cell].load(Relaxed));
+    (ended > 0).then(|| (began.saturating_sub(start), ended.saturating_sub(start)))
+}
+
 impl LineSheet {
     fn read(&self, label: &str, verb: Verb, parts: Option<&PartSheet>) -> Line {
         let service = self.service.histogram();
@@ -620,6 +699,7 @@ impl LineSheet {
             operations: self.operations.load(Relaxed),
             bytes: self.bytes.load(Relaxed),
             short: self.short.load(Relaxed),
+            untimed: self.untimed.load(Relaxed),
             failed: self.failed.load(Relaxed),
             latency: self.latency.histogram(),
             service: (!service.is_empty()).then_some(service),

@@ -13,7 +13,7 @@ use crate::call;
 use crate::clock::{self, NEVER, Tick};
 use crate::engines::null::Null;
 use crate::engines::{Engine, Failure, Setup};
-use crate::gate::Gate;
+use crate::gate::{Gate, Meeting};
 use crate::io::{FORGIVEN, Files, Io, PACED, SILENT, Slot};
 use crate::journal::{Book, Pen};
 use crate::memory::Memory;
@@ -21,6 +21,8 @@ use crate::random::mix;
 use crate::sheet::{SeriesWriter, Sheet};
 use crate::source::{Next, Source, UNTALLIED, label_of, labels};
 use crate::witness;
+
+mod stretch;
 
 /// With nothing in flight, a source that waits is asked again after this, ns.
 const WAIT_NS: u64 = 20_000;
@@ -46,10 +48,16 @@ pub struct Worker<'a> {
     pub memory: &'a Memory,
     /// The depth it keeps.
     pub depth: u32,
+    /// Opens them, where that is part of what is measured; none: they are open.
+    pub open: Option<&'a dyn Fn() -> Result<Files, Failure>>,
     /// Its number within the phase.
     pub number: u32,
-    /// Its number within its job.
+    /// Its job, by index in the phase.
+    pub index: usize,
+    /// Its number within its job, counted over all ranks.
     pub seat: u32,
+    /// Workers of its job on all ranks together.
+    pub seats: u32,
     /// The plan's seed.
     pub seed: u64,
     /// The job it waits for, by index in the phase.
@@ -71,6 +79,7 @@ impl Worker<'_> {
             seed: self.seed,
             worker: self.number,
             seat: self.seat,
+            seats: self.seats,
         }
     }
 
@@ -90,17 +99,54 @@ impl Worker<'_> {
         begin
     }
 
-    /// What is done with each file after the last operation, inside the measured time.
-    fn finish(&mut self, ended: &mut Tick) {
+    /// Opens its files, if it has not. Answers when it began to.
+    fn open(&mut self) -> Result<Option<Tick>, Failure> {
+        let Some(open) = self.open else { return Ok(None) };
+        let began = clock::now();
+        self.files = open()?;
+        Ok(Some(began))
+    }
+
+    /// Notes when that was, and waits for the others if it is to. Answers whether any of it took time.
+    fn has_opened<E: Engine>(&self, began: Option<Tick>, line: Tick) -> bool {
+        if let Some(began) = began {
+            let (began, ended) = if E::VIRTUAL { (line, line) } else { (began, clock::now()) };
+            self.sheet.opened(began, ended);
+        }
+        let waits = self.job.start.barrier;
+        if waits {
+            self.sheet.enter(WorkerState::Waiting);
+            self.gate.meet(self.index, self.number, Meeting::Opened, 0);
+        }
+        !E::VIRTUAL && (waits || began.is_some())
+    }
+
+    /// Makes each file durable after the last operation, inside the measured time.
+    fn sync(&mut self, ended: &mut Tick) {
         self.sheet.enter(WorkerState::Finishing);
         if let Some(verb) = self.job.finish.sync {
             self.sync_all(verb, ended);
         }
-        if self.job.finish.close {
-            // Some file systems write back, or report what they could not write, only now.
-            self.files.close_all();
-            *ended = clock::now();
+    }
+
+    /// Waits for the others if it is to, and closes its files where that counts; before that, the engine lets go of what
+    /// it holds of them.
+    fn close<E: Engine>(&mut self, engine: E, ended: Tick) -> Result<(), Failure> {
+        let engine = E::OPENS.then_some(engine);
+        if self.job.finish.barrier {
+            self.gate.meet(self.index, self.number, Meeting::Closing, 0);
         }
+        if !self.job.finish.close {
+            return Ok(());
+        }
+        let began = clock::now();
+        drop(engine);
+        // Some file systems write back, or report what they could not write, only now.
+        let wrong = self.files.close_all();
+        let (began, closed) = if E::VIRTUAL { (ended, ended) } else { (began, clock::now()) };
+        self.sheet.closed(began, closed);
+        let Some((_, errno)) = wrong else { return Ok(()) };
+        Err(Failure::call("close", errno).errno(errno))
     }
 
     fn sync_all(&mut self, verb: Verb, ended: &mut Tick) {
@@ -152,6 +198,10 @@ struct Flight<'a> {
     tolerance: Option<Box<Tolerance>>,
     /// No space left is the end, not an error.
     until_full: bool,
+    /// Whether it still has to do as much as the others, once the time is up.
+    wear: Wear,
+    /// Before this time the whole of it is done once more, and again.
+    least_until: Tick,
     /// Handed over together at most, and only when so many slots are free.
     batch: usize,
     refill_at: usize,
@@ -159,6 +209,12 @@ struct Flight<'a> {
     filling: bool,
     /// Awaited together at least.
     least: u32,
+    /// Time between two operations that are timed, ns; 0: all are.
+    sample_ns: u64,
+    /// Operations after a timed one that only count, at present.
+    stretch: u64,
+    /// Changes when the clock is to be looked at all the same.
+    pulse: &'a AtomicU32,
     /// When nothing more is begun: the time is up, or too much failed.
     deadline: Tick,
     /// When the ramp ends; 0 once it has.
@@ -173,6 +229,19 @@ struct Flight<'a> {
     turn: Tick,
     ended: Tick,
     close: Close<'a>,
+}
+
+/// How far a worker is that does as much as the others before it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wear {
+    /// It need not.
+    No,
+    /// The time is not up.
+    Due,
+    /// The time is up; what has begun is brought to its end.
+    Settling,
+    /// It knows how much the others have done.
+    Agreed,
 }
 
 /// What is measured otherwise than plainly. Only loops that are compiled for it look here.
@@ -244,17 +313,23 @@ pub fn drive_closely<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> 
 
 /// Starts the engine, and waits for the worker's turn. Peers meet only then: the time that one of them comes later is not
 /// the other's.
-fn begin<E: Engine>(worker: &Worker<'_>) -> Result<(E, Tick), Failure> {
-    if !E::PEERS {
+fn begin<E: Engine>(worker: &mut Worker<'_>) -> Result<(E, Tick), Failure> {
+    if !E::PEERS && (E::VIRTUAL || worker.open.is_none()) {
         let mut engine = E::start(&worker.setup())?;
         let begin = worker.wait_for_turn(&mut engine);
-        return Ok((engine, begin));
+        let began = worker.open()?;
+        let later = worker.has_opened::<E>(began, begin);
+        return Ok((engine, if later { clock::now() } else { begin }));
     }
-    worker.wait_for_turn(&mut Null::start(&worker.setup())?);
-    if worker.gate.is_stopped(worker.number) {
+    let begin = worker.wait_for_turn(&mut Null::start(&worker.setup())?);
+    if E::PEERS && worker.gate.is_stopped(worker.number) {
         return Err(Failure::new("the run ended before it met its peer"));
     }
-    let engine = E::start(&worker.setup())?;
+    let began = worker.open()?;
+    // What an engine registers with the kernel is open by now.
+    let engine = if E::OPENS { Some(E::start(&worker.setup())?) } else { None };
+    worker.has_opened::<E>(began, begin);
+    let engine = engine.map_or_else(|| E::start(&worker.setup()), Ok)?;
     Ok((engine, clock::now()))
 }
 
@@ -264,6 +339,9 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
     let source = (worker.source)(&worker.files, begin)?;
     let close = Close::new::<E>(worker, begin);
     let mut flight = Flight::new(worker, source, close, begin);
+    if !CLOSELY && E::WAITS {
+        flight.stretch_for(&worker.job.measure);
+    }
     worker.sheet.head.began.store(begin, Relaxed);
     worker.sheet.enter(if flight.ramp_end > 0 { WorkerState::Ramping } else { WorkerState::Running });
     worker.sheet.head.began_clock_ns.store(clock::by(worker.job.start.clock_id), Relaxed);
@@ -273,6 +351,17 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
         let (mut wake, mut over) =
             (NEVER, stop.load(Relaxed) != 0 || (now >= flight.deadline && !flight.winds_up()));
         let before = flight.free.count;
+        if !CLOSELY && E::WAITS && flight.sample_ns > 0 {
+            over = over || flight.stretch(&mut engine, &mut worker.files, now);
+            if over && !flight.goes_on(worker, now) {
+                break;
+            }
+            if flight.ended >= flight.turn {
+                flight.turn(worker.kinds);
+            }
+            now = flight.ended;
+            continue;
+        }
         if !over {
             (wake, over) = flight.hand_over::<E, CLOSELY>(&mut engine, &mut worker.files, now);
             if CLOSELY {
@@ -293,7 +382,9 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
                 flight.sheet.completed(flight.free.count - free);
             }
         } else if over {
-            break;
+            if !flight.goes_on(worker, now) {
+                break;
+            }
         } else {
             engine.idle(wake.min(flight.deadline));
         }
@@ -305,8 +396,9 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
         now = if recent { flight.ended } else { engine.now() };
     }
     let files = worker.files.handles.len() as u32;
-    worker.finish(&mut flight.ended);
-    let closed = flight.close(worker.kinds, begin, files);
+    worker.sync(&mut flight.ended);
+    worker.sheet.tell_facts(&engine.facts());
+    let closed = worker.close(engine, flight.ended).and(flight.close(worker.kinds, begin, files));
     for late in flight.source.close() {
         worker.sheet.failure(late.label, Verb::Read, late.code, late.offset, late.file);
         let read = Io { file: late.file, offset: late.offset, bytes: late.bytes, ..Io::default() };
@@ -337,6 +429,9 @@ impl<'a> Flight<'a> {
             refill_at: if wish.low == 0 { 0 } else { depth - (wish.low as usize).min(depth - 1) },
             filling: false,
             least: wish.reap_least.clamp(1, worker.depth),
+            sample_ns: 0,
+            stretch: 0,
+            pulse: worker.gate.pulse(),
             ramp_end: if limit.ramp_ns > 0 { ramp_end } else { 0 },
             ramp_bytes: limit.ramp_bytes,
             time_ns: limit.time_ns.unwrap_or(NEVER),
@@ -357,6 +452,8 @@ impl<'a> Flight<'a> {
                 _ => None,
             },
             until_full: limit.until_full,
+            wear: if limit.wear_out { Wear::Due } else { Wear::No },
+            least_until: if limit.least_ns > 0 { ramp_end + limit.least_ns } else { 0 },
             deadline: limit.time_ns.map_or(NEVER, |time_ns| ramp_end.saturating_add(time_ns)),
             ended: begin,
             close,
@@ -439,12 +536,43 @@ impl<'a> Flight<'a> {
     /// The time is up. Whether something is left that must still be done: reading back what was written.
     #[cold]
     fn winds_up(&mut self) -> bool {
+        if self.wear == Wear::Due && self.errors_left > 0 && self.deadline > 0 {
+            (self.wear, self.deadline) = (Wear::Settling, NEVER);
+            self.source.settle();
+            return true;
+        }
         let goes_on = self.errors_left > 0 && self.source.wind_up();
         if goes_on {
             self.deadline = NEVER;
             self.sheet.enter(WorkerState::Verifying);
         }
         goes_on
+    }
+
+    /// Nothing is in flight and nothing more comes. Whether it goes on all the same: once more from the start, or until it
+    /// has done as much as the others.
+    #[cold]
+    #[inline(never)]
+    fn goes_on(&mut self, worker: &Worker<'_>, now: Tick) -> bool {
+        let ends = self.stop.load(Relaxed) != 0 || self.errors_left == 0 || self.source.failure().is_some();
+        if ends || self.deadline == 0 {
+            return false;
+        }
+        if now < self.least_until.min(self.deadline) && self.source.repeats() {
+            return true;
+        }
+        if !matches!(self.wear, Wear::Due | Wear::Settling) {
+            return false;
+        }
+        (self.wear, self.deadline) = (Wear::Agreed, NEVER);
+        self.source.settle();
+        let done = self.source.units();
+        self.sheet.wears_out(now, done, self.sheet.totals().1);
+        self.sheet.enter(WorkerState::Waiting);
+        let most = worker.gate.meet(worker.index, worker.number, Meeting::TimeUp, done);
+        self.sheet.enter(WorkerState::Running);
+        self.source.go_on(most);
+        true
     }
 
     /// Tallies one completion and frees its slot.

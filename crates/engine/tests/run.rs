@@ -50,6 +50,52 @@ fn a_file_is_laid_out_read_once_and_removed() {
 }
 
 #[test]
+fn samples_stand_for_what_was_not_timed() {
+    let folder = tempfile::tempdir().unwrap();
+    for (pick, operations) in [(Pick::Sequential, 3 * 4096 + 5), (Pick::Uniform, 8000)] {
+        let mut job = Job::new("w", "psync", vec![0], pattern(Verb::Write, pick));
+        job.measure.sample_ns = 1_000_000;
+        job.limit.operations = Some(operations);
+        let (record, _) = record(&plan(file(&folder.path().join("f"), 16 << 20), job));
+        assert_eq!(record.errors, []);
+        let line = &record.phases[0].jobs[0].tally.lines[0];
+        assert_eq!((line.operations, line.bytes, line.failed), (operations, operations * 4096, 0));
+        assert_eq!(line.latency.count(), operations);
+        assert!(line.untimed > 0 && line.untimed < operations, "{} of {operations}", line.untimed);
+    }
+}
+
+#[test]
+fn slow_operations_are_all_timed_and_a_time_limit_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut job = Job::new("w", "psync", vec![0], pattern(Verb::Write, Pick::Sequential));
+    job.measure.sample_ns = 1;
+    job.limit.operations = Some(100);
+    let (every, _) = record(&plan(file(&folder.path().join("f"), 1 << 20), job.clone()));
+    assert_eq!(every.phases[0].jobs[0].tally.lines[0].untimed, 0);
+    (job.measure.sample_ns, job.limit.operations, job.limit.time_ns) = (1_000_000, None, Some(50_000_000));
+    let (timed, _) = record(&plan(file(&folder.path().join("f"), 1 << 20), job));
+    let tally = &timed.phases[0].jobs[0].tally;
+    assert!(tally.last_done_ns >= 50_000_000 && tally.operations(Kind::Write) > 0);
+}
+
+#[test]
+fn a_stretch_ends_with_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    // Of the last block there is a half, which no operation of a whole block reads.
+    let path = folder.path().join("f");
+    std::fs::write(&path, vec![7; 1000 * 4096 + 2048]).unwrap();
+    let mut target = file(&path, 1 << 20);
+    (target.prepare, target.remove) = (Prepare::AsItIs, false);
+    target.kind = TargetKind::File { path: path.display().to_string(), size: Extent::Rest };
+    let mut job = Job::new("r", "psync", vec![0], pattern(Verb::Read, Pick::Sequential));
+    job.measure.sample_ns = 1_000_000;
+    let (record, _) = record(&plan(target, job));
+    let line = &record.phases[0].jobs[0].tally.lines[0];
+    assert_eq!((line.operations, line.bytes, line.failed), (1000, 1000 * 4096, 0));
+}
+
+#[test]
 fn processes_and_threads_tally_alike() {
     let folder = tempfile::tempdir().unwrap();
     for kind in [WorkerKind::Threads, WorkerKind::Processes] {

@@ -18,7 +18,7 @@ fn open(path: &Path) -> Handle {
 }
 
 fn set(root: &Path, depth: u32) -> Handle {
-    let names = Names { prefix: "f.".into(), suffix: ".x".into(), depth, branch: 2, count: 8, item_bytes: 0 };
+    let names = Names::flat("f.", ".x", 8).in_leaves(depth, 2);
     let fd = std::fs::File::open(root).unwrap().into_raw_fd();
     Handle { fd, target: 0, bytes: 0, base: 0, names: Some(Box::new(names)) }
 }

@@ -4,10 +4,15 @@
 //! They ask for nothing that changes what the original does; a word that is not known is refused, never ignored.
 //! A dialect that understands a word asks its loader for it.
 
-use iodyno_dialect::{ReportFile, Run};
+use iodyno_dialect::hosts::{self, Elsewhere, is_host};
+use iodyno_dialect::{Loader, ReportFile, Run};
 use iodyno_model::{Diagnostic, Origin};
 
-const WORDS: &str = "the words are destroy=DEVICE, json=FILE, csv=FILE, data=fio, live, ranks and witness=off, with commas between them";
+const WORDS: &str = "the words are destroy=DEVICE, json=FILE, csv=FILE, data=fio, text=3, bugs=TOOL, phases=NAMES, \
+ engine=NAME, depth=N, percentiles, live, ranks, witness=off, threads=N, hosts=H1,H2:4, hostfile=FILE and launcher=NAME, with commas between them";
+
+/// Words without a value.
+const BARE: &[&str] = &["live", "ranks", "percentiles"];
 
 /// What was asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -20,6 +25,14 @@ pub struct Also {
     pub unwatched: bool,
     /// Words that the dialect itself understands, with their values.
     pub wishes: Vec<(String, String)>,
+    /// `hosts=`, as typed: `h1,h2:4` or `@FILE`.
+    pub hosts: Option<String>,
+    /// `hostfile=`.
+    pub hostfile: Option<String>,
+    /// `launcher=`.
+    pub launcher: Option<String>,
+    /// All other words, as they are said on the hosts that the command goes to.
+    pub kept: Vec<String>,
 }
 
 impl Also {
@@ -48,7 +61,20 @@ impl Also {
     }
 
     fn words(&mut self, place: &str, words: &str) -> Result<(), Diagnostic> {
-        words.split(',').filter(|word| !word.is_empty()).try_for_each(|word| self.word(place, word))
+        let mut words = words.split(',').filter(|word| !word.is_empty()).peekable();
+        while let Some(word) = words.next() {
+            let Some(first) = word.strip_prefix("hosts=").filter(|first| !first.is_empty()) else {
+                self.word(place, word)?;
+                continue;
+            };
+            // Commas stand between hosts, too: the list goes on until something that is another word.
+            let mut list = first.to_string();
+            while let Some(host) = words.next_if(|word| !BARE.contains(word) && is_host(word)) {
+                list = format!("{list},{host}");
+            }
+            self.hosts = Some(list);
+        }
+        Ok(())
     }
 
     fn word(&mut self, place: &str, word: &str) -> Result<(), Diagnostic> {
@@ -58,12 +84,32 @@ impl Also {
             Some(("json", path)) => self.files.push(("json", path.into())),
             Some(("csv", path)) => self.files.push(("csv", path.into())),
             Some(("witness", "off")) => self.unwatched = true,
+            Some((name @ ("text" | "bugs" | "phases" | "engine" | "depth"), value)) => {
+                self.wishes.push((name.into(), value.into()));
+            }
             Some(("data", "fio")) => self.wishes.push(("data".into(), "fio".into())),
+            Some(("threads", count)) => match count.parse::<u32>() {
+                Ok(1..) => self.wishes.push(("threads".into(), count.into())),
+                _ => return Err(refused(place, &format!("`{word}`: expected a whole number of at least 1"))),
+            },
+            Some(("hostfile", path)) => self.hostfile = Some(path.into()),
+            Some(("launcher", name)) => self.launcher = Some(name.into()),
             None if word == "ranks" => self.files.push(("ranks", "/dev/stderr".into())),
-            None if word == "live" => self.wishes.push(("live".into(), String::new())),
+            None if BARE.contains(&word) => self.wishes.push((word.into(), String::new())),
             _ => return Err(refused(place, &format!("`{word}` is no word of it"))),
         }
+        if !word.starts_with("hostfile=") && !word.starts_with("launcher=") {
+            self.kept.push(word.into());
+        }
         Ok(())
+    }
+
+    /// Where the command is to run instead of here.
+    ///
+    /// # Errors
+    /// What is no host, or a host file that cannot be read.
+    pub fn elsewhere(&self, loader: &mut dyn Loader) -> Result<Option<Elsewhere>, Diagnostic> {
+        hosts::elsewhere(self.hosts.as_deref(), self.hostfile.as_deref(), self.launcher.clone(), loader)
     }
 
     /// Adds what was asked for to a run.
@@ -95,13 +141,37 @@ mod tests {
                 .unwrap();
         assert_eq!(rest, "a b --alsoran -- --also=q");
         let files = vec![("json", "r".to_string()), ("csv", "c".to_string())];
-        assert_eq!(also, Also { destroy: vec!["/dev/x".into()], files, unwatched: true, wishes: Vec::new() });
+        let kept = ["witness=off", "destroy=/dev/x", "json=r", "csv=c"].map(String::from).to_vec();
+        let unwatched = true;
+        assert_eq!(also, Also { destroy: vec!["/dev/x".into()], files, unwatched, kept, ..Also::default() });
         assert_eq!(take("a", None), Ok((Also::default(), "a".into())));
     }
 
     #[test]
+    fn a_list_of_hosts_ends_where_another_word_begins() {
+        let (also, rest) =
+            take("-t 1m --also json=r,hosts=h1:2,h2,10.0.0.3,threads=4,live -e", None).unwrap();
+        assert_eq!((also.hosts.as_deref(), rest.as_str()), (Some("h1:2,h2,10.0.0.3"), "-t 1m -e"));
+        assert_eq!(also.kept.join(" "), "json=r threads=4 live");
+        let (also, _) = take("--also=hosts=h1,live,launcher=srun", Some("hostfile=f,csv=c")).unwrap();
+        assert_eq!((also.hosts.as_deref(), also.launcher.as_deref()), (Some("h1"), Some("srun")));
+        assert_eq!((also.hostfile.as_deref(), also.kept.join(" ")), (Some("f"), "csv=c live".into()));
+        assert_eq!(take("--also hosts=@nodes,witness=off", None).unwrap().0.hosts.as_deref(), Some("@nodes"));
+    }
+
+    #[test]
     fn what_is_no_word_is_refused() {
-        for line in ["--also=html=f", "--also=witness=on", "--also", "--also destroy=", "--also=destroy"] {
+        for line in [
+            "--also=threads=0",
+            "--also=threads=x",
+            "--also=hosts=",
+            "--also=h1",
+            "--also=html=f",
+            "--also=witness=on",
+            "--also",
+            "--also destroy=",
+            "--also=destroy",
+        ] {
             assert!(take(line, None).is_err(), "{line}");
         }
         assert!(take("", Some("lively")).unwrap_err().contains("`lively`"));

@@ -2,6 +2,7 @@
 
 use clap::{Arg, Command};
 use clap_complete::Shell;
+use iodyno_dialect::hosts::Elsewhere;
 use iodyno_dialect::{DIALECTS, Dialect, Request, native};
 use iodyno_engine::ENGINES;
 use iodyno_engine::witness::WITNESSES;
@@ -10,6 +11,7 @@ use iodyno_model::{Diagnostic, Origin, VerbSet};
 use iodyno_report::native::Native;
 
 use crate::also::Also;
+use crate::hosts::{self, Errand};
 use crate::loader::{Machinery, plain};
 use crate::session::{self, Voice, say};
 
@@ -55,7 +57,8 @@ fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "run" => {
             let machinery = &mut Machinery::new(world);
             let colour = machinery.colour;
-            run_request(world, native::run(rest, machinery, &|_| Box::new(Native::new(colour))))
+            let request = native::run(rest, machinery, &|_| Box::new(Native::new(colour)));
+            native_answer(world, "run", rest, request, machinery)
         }
         "engines" => print(&engines()),
         "dialects" => print(&dialects()),
@@ -74,8 +77,9 @@ fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
 
 fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], voice: Voice) -> u8 {
     if !dialect.drop_in {
-        let request = (dialect.lower)(arguments, &mut Machinery::new(world));
-        return session::answer(world, request, &voice);
+        let mut machinery = Machinery::new(world);
+        let request = (dialect.lower)(arguments, &mut machinery);
+        return native_answer(world, dialect.name, arguments, request, &mut machinery);
     }
     let environment = std::env::var("IODYNO_ALSO").ok();
     let (also, arguments) = match Also::take(arguments, environment.as_deref()) {
@@ -95,8 +99,26 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], vo
     }
     let screen = also.wishes.iter().any(|(word, _)| word == "live");
     let voice = Voice { watched: !also.unwatched, screen, ..voice };
-    let mut machinery = Machinery { also: also.wishes.clone(), ..Machinery::new(world) };
-    match (dialect.lower)(&arguments, &mut machinery) {
+    let mut machinery = Machinery::new(world);
+    machinery.also.clone_from(&also.wishes);
+    machinery.talks = !voice.original;
+    let elsewhere = match also.elsewhere(&mut machinery) {
+        Ok(elsewhere) => elsewhere,
+        Err(wrong) => {
+            say(&wrong);
+            return 2;
+        }
+    };
+    if let Some(elsewhere) = &elsewhere {
+        machinery.world = elsewhere.world();
+    }
+    let request = (dialect.lower)(&arguments, &mut machinery);
+    if let Some(there) = destination(elsewhere.as_ref(), &request, machinery.looked()) {
+        let words = std::iter::once(dialect.name.to_string()).chain(arguments.iter().cloned());
+        let (arguments, also, files) = (words.collect(), also.kept.clone(), machinery.files);
+        return hosts::go(there, &Errand { arguments, also, files, original: voice.original });
+    }
+    match request {
         // A drop-in's refusal is the original's text, word for word.
         Err(wrong) => {
             wrong.iter().for_each(|wrong| say(&wrong.message));
@@ -108,6 +130,36 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], vo
         }
         other => session::answer(world, other, &voice),
     }
+}
+
+/// Where a command goes instead of being done here: where it was told to go, or where the dialect says. What is only
+/// printed is printed here, and so is what is wrong with it anywhere.
+fn destination<'a>(
+    told: Option<&'a Elsewhere>,
+    request: &'a Result<Request, Vec<Diagnostic>>,
+    looked: bool,
+) -> Option<&'a Elsewhere> {
+    match (told, request) {
+        (Some(there), Ok(Request::Run(_))) => Some(there),
+        // What is wrong on this machine may be right on that.
+        (Some(there), Err(_) | Ok(Request::Refuse { .. })) if looked => Some(there),
+        (None, Ok(Request::Hosts(there))) => Some(there),
+        _ => None,
+    }
+}
+
+/// Does what a native command asks for, here or on the hosts that it names.
+fn native_answer(
+    world: &mut World,
+    name: &str,
+    arguments: &[String],
+    request: Result<Request, Vec<Diagnostic>>,
+    machinery: &mut Machinery,
+) -> u8 {
+    let Ok(Request::Hosts(there)) = &request else { return run_request(world, request) };
+    let words = std::iter::once(name.to_string()).chain(native::on_hosts(arguments));
+    let files = std::mem::take(&mut machinery.files);
+    hosts::go(there, &Errand { arguments: words.collect(), files, ..Errand::default() })
 }
 
 fn run_request(world: &mut World, request: Result<Request, Vec<Diagnostic>>) -> u8 {

@@ -1,5 +1,6 @@
 //! What dialects may ask of the world: files, standard input, the environment, the machine.
 
+use std::cell::Cell;
 use std::fs;
 use std::io::{IsTerminal, Read};
 use std::os::unix::fs::FileTypeExt;
@@ -9,6 +10,8 @@ use iodyno_engine::world::World;
 use iodyno_engine::{clock, witness};
 use iodyno_model::{Machine, WorldFacts};
 
+use crate::luggage;
+
 /// The real world.
 pub struct Machinery {
     /// Whether the report goes to a terminal that takes colour.
@@ -17,24 +20,71 @@ pub struct Machinery {
     pub also: Vec<(String, String)>,
     /// The ranks that will run what is asked for.
     pub world: WorldFacts,
+    /// Whether more may be said than an original says.
+    pub talks: bool,
+    /// What was read, by path: it goes along where the command goes to other hosts.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// Files that were read where the command was typed.
+    brought: Vec<(String, Vec<u8>)>,
+    /// Whether this machine was looked at: another may be different.
+    looked: Cell<bool>,
+}
+
+impl Machinery {
+    /// Whether anything but the user's own words was asked for: what is wrong with a request may be right elsewhere.
+    pub fn looked(&self) -> bool {
+        self.looked.get()
+    }
+
+    fn keep(&mut self, path: &str, bytes: &[u8]) {
+        if self.files.iter().all(|(known, _)| known != path) {
+            self.files.push((path.into(), bytes.into()));
+        }
+    }
+
+    fn from_luggage(&self, path: &str) -> Option<Vec<u8>> {
+        self.brought.iter().find(|(known, _)| known == path).map(|(_, bytes)| bytes.clone())
+    }
 }
 
 impl Machinery {
     /// This machine, in a world.
     pub fn new(world: &World) -> Self {
-        let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        Machinery { colour, also: Vec::new(), world: world.facts().clone() }
+        let colour = is_seen(world, std::io::stdout()) && std::env::var_os("NO_COLOR").is_none();
+        let brought =
+            std::env::var(luggage::VARIABLE).map(|value| luggage::unpacked(&value)).unwrap_or_default();
+        Machinery {
+            colour,
+            also: Vec::new(),
+            world: world.facts().clone(),
+            talks: false,
+            files: Vec::new(),
+            brought,
+            looked: Cell::new(false),
+        }
     }
 }
 
 impl Loader for Machinery {
     fn read(&mut self, path: &str) -> Result<Vec<u8>, String> {
-        fs::read(path).map_err(|error| plain(&error))
+        if let Some(bytes) = self.from_luggage(path) {
+            return Ok(bytes);
+        }
+        let bytes = fs::read(path).map_err(|error| {
+            self.looked.set(true);
+            plain(&error)
+        })?;
+        self.keep(path, &bytes);
+        Ok(bytes)
     }
 
     fn standard_input(&mut self) -> Result<Vec<u8>, String> {
+        if let Some(bytes) = self.from_luggage(luggage::STANDARD_INPUT) {
+            return Ok(bytes);
+        }
         let mut bytes = Vec::new();
         std::io::stdin().read_to_end(&mut bytes).map_err(|error| plain(&error))?;
+        self.keep(luggage::STANDARD_INPUT, &bytes);
         Ok(bytes)
     }
 
@@ -47,6 +97,7 @@ impl Loader for Machinery {
     }
 
     fn look(&self, path: &str) -> Option<PathFacts> {
+        self.looked.set(true);
         let facts = fs::metadata(path).ok()?;
         let kind = match facts.file_type() {
             kind if kind.is_file() => PathKind::File,
@@ -70,6 +121,7 @@ impl Loader for Machinery {
     }
 
     fn engine_available(&self, name: &str) -> Result<(), String> {
+        self.looked.set(true);
         let entry = iodyno_engine::engine(name).ok_or_else(|| format!("no engine `{name}`"))?;
         (entry.available)().map_err(|failure| failure.message)
     }
@@ -90,9 +142,22 @@ impl Loader for Machinery {
         self.also.iter().rev().find(|(name, _)| name == word).map(|(_, value)| value.clone())
     }
 
+    fn talks(&self) -> bool {
+        self.talks
+    }
+
     fn terminals(&self) -> (bool, bool) {
+        if self.world.ranks() > 1 {
+            return (false, false);
+        }
         (std::io::stdout().is_terminal(), std::io::stderr().is_terminal())
     }
+}
+
+/// Whether somebody looks at a terminal there. A launcher hands terminals of its own to ranks, and may write to a file
+/// what they are told.
+fn is_seen(world: &World, stream: impl IsTerminal) -> bool {
+    world.is_alone() && stream.is_terminal()
 }
 
 /// An error's text without Rust's suffix.

@@ -10,7 +10,9 @@ use iodyno_dialect::dashes;
 mod also;
 mod command;
 mod desk;
+mod hosts;
 mod loader;
+mod luggage;
 mod session;
 mod shelf;
 

@@ -11,10 +11,11 @@ use std::io::{self, Write};
 use iodyno_dialect::{Request, Run, Translate};
 use iodyno_engine::world::World;
 use iodyno_engine::{Options, signal};
-use iodyno_model::{Diagnostic, Event, Record, Verb};
+use iodyno_model::{Diagnostic, Event, Origin, Record, Verb};
 use iodyno_report::{NoFiles, Output};
 
 use crate::desk::Desk;
+use crate::hosts;
 
 /// The screen is drawn this often, ns.
 const SCREEN_NS: u64 = 500_000_000;
@@ -35,7 +36,8 @@ impl Voice {
     /// As the environment wishes.
     pub fn from_environment() -> Self {
         let wish = std::env::var("IODYNO_FINDINGS").ok();
-        Voice { original: false, findings: wish.map(|wish| wish != "0"), watched: true, screen: false }
+        let original = std::env::var_os(hosts::ORIGINAL).is_some();
+        Voice { original, findings: wish.map(|wish| wish != "0"), watched: true, screen: false }
     }
 
     fn tells_findings(&self) -> bool {
@@ -61,6 +63,12 @@ pub fn answer(world: &mut World, request: Result<Request, Vec<Diagnostic>>, voic
             status as u8
         }
         Ok(Request::Run(run)) => session(world, *run, voice),
+        // Where it could go there, it went.
+        Ok(Request::Hosts(_)) => {
+            let wrong = Diagnostic::error(&Origin::argument("hosts"), "hosts are named twice");
+            say(wrong.hint("name them once: in the tool's own option, or with hosts="));
+            2
+        }
     }
 }
 
@@ -153,7 +161,7 @@ fn refused(mut run: Run, wrong: Vec<Diagnostic>) -> u8 {
 
 /// The exit status that a record deserves.
 fn status(record: &Record, run: &Run) -> u8 {
-    if let Some(status) = run.status {
+    if let Some(status) = &run.status {
         return status(record);
     }
     let jobs = || record.phases.iter().flat_map(|phase| &phase.jobs);

@@ -43,6 +43,11 @@ impl Files for Shelf {
         Ok(self.open.get_mut(path).ok_or(io::ErrorKind::NotFound)?)
     }
 
+    fn folder(&mut self, path: &str) -> io::Result<()> {
+        std::fs::create_dir_all(path)
+            .map_err(|error| io::Error::new(error.kind(), format!("{path}: {error}")))
+    }
+
     fn close(&mut self, path: &str) -> io::Result<()> {
         let Some(mut file) = self.open.remove(path) else { return Ok(()) };
         self.closed.push(path.to_string());

@@ -42,7 +42,8 @@ pub use histogram::Histogram;
 pub use origin::{Diagnostic, Level, Origin};
 pub use pace::{Arrivals, Criterion, LatencyTarget, Limit, Pace, Rate, Steady, Think};
 pub use pattern::{
-    Blend, Coverage, Directed, Every, FileOrder, Mix, Overlap, Pattern, Pick, Share, Size, Span, Window, Zone,
+    Blend, Coverage, Directed, Every, FileOrder, ItemData, Mix, Overlap, Pattern, Pick, Share, Size, Span,
+    Window, Zone,
 };
 pub use payload::{Content, Dedupe, Marked, Marks, Payload, Refresh, Template};
 pub use placement::{BufferKind, Buffers, ControlGroup, Hooks, NumaMemory, NumaPolicy, Placement, SAME_ID};

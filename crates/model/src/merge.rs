@@ -56,6 +56,7 @@ impl WearOut {
         WearOut {
             at_ns: self.at_ns.max(other.at_ns),
             operations_least: self.operations_least.min(other.operations_least),
+            operations: self.operations + other.operations,
             operations_most: self.operations_most.max(other.operations_most),
             bytes_least: self.bytes_least.min(other.bytes_least),
             bytes: self.bytes + other.bytes,

@@ -152,6 +152,9 @@ pub struct Limit {
     /// Passes over the pattern or script; `None` with a time: as many as fit, without: one.
     #[serde(default)]
     pub passes: Option<u64>,
+    /// Passes are repeated from the start until so much time has passed, ns; each is completed (IOR minTimeDuration).
+    #[serde(default)]
+    pub least_ns: u64,
     /// As many operations as each worker did in the phase of that name.
     #[serde(default)]
     pub as_phase: Option<String>,
@@ -170,7 +173,8 @@ pub struct Limit {
     /// Until the rate is steady.
     #[serde(default)]
     pub steady: Option<Steady>,
-    /// When the time is up: whether slower workers still do what the fastest has done (IOR, mdtest).
+    /// When the time is up: whether slower workers still do what the fastest has done (IOR, mdtest). What counts are
+    /// operations of a pattern and passes of a script.
     #[serde(default)]
     pub wear_out: bool,
 }

@@ -63,6 +63,15 @@ pub struct Pattern {
     /// A window that moves over the span, inside which places are picked.
     #[serde(default)]
     pub window: Option<Window>,
+    /// Whether creating an item writes it and opening one reads it, with all that belongs to that as one operation: the
+    /// bytes are those of `size`. None: an item is opened and closed.
+    #[serde(default)]
+    pub item_data: Option<ItemData>,
+    /// Renames form a chain: the first item's name becomes free, each following one takes the name that is free, and the
+    /// last name is the first item's; one operation more than items, and every name is there afterwards (mdtest).
+    /// Otherwise an item is renamed to one beyond the last, in the next directory of a tree, and back in the next pass.
+    #[serde(default)]
+    pub chain: bool,
 }
 
 impl Pattern {
@@ -81,8 +90,21 @@ impl Pattern {
             overlap: Overlap::default(),
             size_by_order: false,
             window: None,
+            item_data: None,
+            chain: false,
         }
     }
+}
+
+/// What else is done with an item between its opening and its closing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ItemData {
+    /// What was written is made durable (mdtest -y).
+    #[serde(default)]
+    pub sync: bool,
+    /// What was written is read back, and checked where the job verifies (mdtest --verify-write).
+    #[serde(default)]
+    pub read_back: bool,
 }
 
 /// A part of the span that all operations stay in until they have moved so many bytes; then the next part (fio

@@ -91,6 +91,9 @@ pub struct Phase {
     /// It is left out when the run is older than this, ns; 0: never (IOR -T).
     #[serde(default)]
     pub latest_ns: u64,
+    /// It is left out when an operation of an earlier phase failed (IOR -K).
+    #[serde(default)]
+    pub unless_failed: bool,
     /// How long a phase without jobs watches, ns; 0: until stopped.
     #[serde(default)]
     pub watch_ns: u64,
@@ -444,6 +447,10 @@ pub struct Measure {
     /// Each worker's whole tally is kept beside the job's.
     #[serde(default)]
     pub each: bool,
+    /// Where operations follow each other so fast that their latencies would cost more than they tell, about one in this
+    /// time is timed, and stands for those that follow it uncounted by the clock, ns; 0: every one is timed.
+    #[serde(default)]
+    pub sample_ns: u64,
     /// Length of a row of the series, ns; 0: one second.
     #[serde(default)]
     pub row_ns: u64,
@@ -454,7 +461,15 @@ pub struct Measure {
 
 impl Default for Measure {
     fn default() -> Self {
-        Measure { latency: true, submission: false, batches: false, each: false, row_ns: 0, journal: None }
+        Measure {
+            latency: true,
+            submission: false,
+            batches: false,
+            each: false,
+            sample_ns: 0,
+            row_ns: 0,
+            journal: None,
+        }
     }
 }
 

@@ -117,13 +117,17 @@ pub struct JobRecord {
     pub engine_facts: Vec<(String, String)>,
 }
 
-/// What workers had done when the time was up, before the slower ones [wore out](crate::pace::Limit::wear_out).
+/// What workers had done when the time was up, before the slower ones [wore out](crate::pace::Limit::wear_out). Of a
+/// script, a pass is an operation here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WearOut {
     /// When the last worker had noticed that the time was up, ns after the start line.
     pub at_ns: u64,
     /// The fewest operations that a worker had done.
     pub operations_least: u64,
+    /// Operations that all workers together had done.
+    #[serde(default)]
+    pub operations: u64,
     /// The most operations that a worker had done, which all of them then did.
     pub operations_most: u64,
     /// The fewest bytes that a worker had moved.
@@ -140,7 +144,7 @@ pub struct WorkerRecord {
     /// The rank it belongs to.
     #[serde(default)]
     pub rank: u32,
-    /// Operations completed.
+    /// Operations completed; syncs beside other work are not counted.
     pub operations: u64,
     /// Bytes moved.
     pub bytes: u64,
@@ -178,6 +182,9 @@ pub struct WorkerRecord {
     /// The depth that a latency target allowed.
     #[serde(default)]
     pub found_depth: Option<FoundDepth>,
+    /// What its engine counted of its own, by name (`matches`).
+    #[serde(default)]
+    pub facts: Vec<(String, u64)>,
     /// What it found wrong with what it read: the first few, a sentence each.
     #[serde(default)]
     pub complaints: Vec<String>,

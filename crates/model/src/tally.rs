@@ -49,6 +49,9 @@ pub struct Line {
     pub short: u64,
     /// Operations that failed; not in `operations`.
     pub failed: u64,
+    /// Operations that were not timed: in `latency` they count as the timed one before them did.
+    #[serde(default)]
+    pub untimed: u64,
     /// Latency in ns: from the intended start where the pace is open-loop, else from the actual one.
     pub latency: Histogram,
     /// Latency in ns from the actual start, kept where it differs from `latency`.
@@ -71,6 +74,7 @@ impl Line {
             bytes: 0,
             short: 0,
             failed: 0,
+            untimed: 0,
             latency: Histogram::default(),
             service: None,
             submission: None,
@@ -271,6 +275,7 @@ impl Tally {
             mine.operations += theirs.operations;
             mine.bytes += theirs.bytes;
             mine.short += theirs.short;
+            mine.untimed += theirs.untimed;
             mine.failed += theirs.failed;
             mine.latency.merge(&theirs.latency);
             if let Some(service) = &theirs.service {

@@ -2,7 +2,7 @@
 //!
 //! Names are templates over `{job} {worker} {rank} {node} {item} {repetition}`; the engine room resolves them once
 //! the world is known. `{worker:08}` is a number of at least eight digits, `{worker:A|B}` deals the words in turn.
-//! Worker, rank and node are the [owner's](crate::plan::Place), counted over all ranks. Sizes may stay relative until then.
+//! `{worker+3}` is the worker three further. Worker, rank and node are the [owner's](crate::plan::Place), counted over all ranks. Sizes may stay relative until then.
 
 use serde::{Deserialize, Serialize};
 
@@ -110,7 +110,7 @@ pub enum Extent {
 pub struct Items {
     /// How many: in each worker's tree if `own`, for each worker or rank if the name tells them apart, else in all.
     pub count: u64,
-    /// Name template; `{item}` is the index.
+    /// Name template; `{item}` is the index, `{item+100}` counts from there.
     pub name: String,
     /// Name template of the directories below the root: `{child}` is the directory's index in the one above, `{item}` its
     /// index in the whole tree, level by level, of which the root is 0.
@@ -162,7 +162,7 @@ pub struct Open {
     /// Reading, writing or what the verbs need.
     #[serde(default)]
     pub mode: OpenMode,
-    /// Make it where it is missing.
+    /// Make it where it is missing; of a set: creating an item that exists opens it.
     #[serde(default)]
     pub create: bool,
     /// Make the directories above it where they are missing.
@@ -195,7 +195,7 @@ pub struct Open {
     /// `O_NOFOLLOW`.
     #[serde(default)]
     pub nofollow: bool,
-    /// `O_DIRECTORY`.
+    /// `O_DIRECTORY`; of a set: its root must be there, and is not made.
     #[serde(default)]
     pub directory: bool,
     /// `O_NOCTTY`.
@@ -325,6 +325,8 @@ pub enum Prepare {
     Sparse,
     /// Made with nothing in it.
     Empty,
+    /// Not there: a regular file of that name is removed before every phase that asks for it.
+    Absent,
 }
 
 /// What the machine says a target is: file system, mount, device. `None`: could not be read.
@@ -368,6 +370,12 @@ pub struct TargetFacts {
     pub size_bytes: Option<u64>,
     /// Free space for this user in bytes.
     pub free_bytes: Option<u64>,
+    /// How many files the file system has room for in all.
+    #[serde(default)]
+    pub inodes: Option<u64>,
+    /// How many more files fit.
+    #[serde(default)]
+    pub inodes_free: Option<u64>,
     /// Read-ahead in bytes.
     pub read_ahead_bytes: Option<u64>,
     /// Requests the device's queue takes.

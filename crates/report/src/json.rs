@@ -123,6 +123,7 @@ fn label<'a>(phase: &PhaseRecord, job: &JobRecord, line: &'a Line) -> Label<'a> 
         bytes: line.bytes,
         short: line.short,
         failed: line.failed,
+        untimed: line.untimed,
         operations_per_second: shape::per_second(line.operations, phase, job),
         bytes_per_second: shape::per_second(line.bytes, phase, job),
         latency: latency(&line.latency),
@@ -235,6 +236,10 @@ struct Comparable {
     direct: Option<bool>,
 }
 
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
 #[derive(Serialize)]
 struct Label<'a> {
     label: &'a str,
@@ -243,6 +248,9 @@ struct Label<'a> {
     bytes: u64,
     short: u64,
     failed: u64,
+    /// Counted in `latency` as the timed one before them.
+    #[serde(skip_serializing_if = "is_none")]
+    untimed: u64,
     operations_per_second: f64,
     bytes_per_second: f64,
     latency: Option<Latency>,

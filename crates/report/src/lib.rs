@@ -40,6 +40,14 @@ pub trait Files {
     /// When it cannot be made.
     fn file(&mut self, path: &str) -> io::Result<&mut dyn Write>;
 
+    /// Makes a directory for such files, and those above it; one that is there stays as it is.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    fn folder(&mut self, path: &str) -> io::Result<()> {
+        Err(io::Error::other(format!("{path}: no directories are made here")))
+    }
+
     /// No more is written to the file of that name.
     ///
     /// # Errors
@@ -67,6 +75,10 @@ pub struct FilesInMemory(pub std::collections::BTreeMap<String, Vec<u8>>);
 impl Files for FilesInMemory {
     fn file(&mut self, path: &str) -> io::Result<&mut dyn Write> {
         Ok(self.0.entry(path.to_string()).or_default())
+    }
+
+    fn folder(&mut self, _path: &str) -> io::Result<()> {
+        Ok(())
     }
 
     fn close(&mut self, _path: &str) -> io::Result<()> {

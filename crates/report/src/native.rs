@@ -190,7 +190,7 @@ fn latencies(job: &JobRecord, paint: Paint) -> String {
                 number::percentile_text(histogram, 99.0),
                 number::percentile_text(histogram, 99.9),
                 number::latency(histogram.max as f64),
-                number::thousands(histogram.count()),
+                number::thousands(histogram.count().saturating_sub(line.untimed)),
             ]);
         }
     }

@@ -111,6 +111,9 @@ fn phase(plan: &Plan, index: usize, phase: &Phase, out: &mut String) {
     if phase.latest_ns > 0 {
         words.push(format!("unless the run is older than {}", time(phase.latest_ns)));
     }
+    if phase.unless_failed {
+        words.push("unless anything failed before".into());
+    }
     if phase.drop_caches {
         words.push("after dropping caches".into());
     }

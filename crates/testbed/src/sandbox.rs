@@ -4,11 +4,13 @@
 //! is a bug in the test and panics at the caller's line. Only devices made here are ever written to, and the one
 //! that every test of a machine shares, zram, only under a lock.
 
+mod hosts;
 mod loop_device;
 mod mount;
 mod process;
 mod zram;
 
+pub use hosts::{HOST_NEEDS, Hosts, Said, Started};
 pub use loop_device::{LoopDevice, LoopOptions};
 pub use mount::{FullDisk, Mount};
 pub use process::{NOBODY, Unprivileged, seccomp_forbid_io_uring};

@@ -14,6 +14,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use iodyno_model::{Diagnostic, Finding, Origin, units};
 
+use crate::native::WorldArguments;
 use crate::{Dialect, Loader, PathFacts, PathKind, ReportFile, Request, Run, advised};
 use cells::Budget;
 
@@ -63,6 +64,8 @@ struct Options {
     /// Seed of every offset and byte
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    world: WorldArguments,
 }
 
 fn time(text: &str) -> Result<u64, String> {
@@ -112,6 +115,9 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
             }
             Err(error) => return Err(vec![usage(&error)]),
         };
+    if let Some(elsewhere) = options.world.elsewhere(loader)? {
+        return Ok(Request::Hosts(elsewhere));
+    }
     let setup = setup(&options, loader).map_err(|wrong| vec![wrong])?;
     let plan = plan::plan(&setup);
     let messages =

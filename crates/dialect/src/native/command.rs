@@ -7,6 +7,7 @@ use clap::error::{ContextKind, ContextValue};
 use iodyno_model::{Diagnostic, Origin, Plan, TargetFacts, TargetKind, sweep};
 use iodyno_report::{Reporter, plan as report};
 
+use crate::hosts::{self, Elsewhere};
 use crate::{Loader, PathKind, ReportFile, Request, Run, dashes};
 
 /// Makes the reporter of a run: the native handwriting, handed in so that this crate needs only its trait.
@@ -54,6 +55,39 @@ struct RunArguments {
     /// Without a live line while it runs
     #[arg(long)]
     quiet: bool,
+    #[command(flatten)]
+    world: WorldArguments,
+}
+
+/// Where a native command runs.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct WorldArguments {
+    /// Run on these hosts, over your ssh and the site's mpirun or srun: h1,h2:4 (4 ranks), or @FILE
+    #[arg(long, value_name = "HOSTS")]
+    hosts: Option<String>,
+    /// Run on the hosts of this file: one in each line, h1, h1:4 or h1 slots=4
+    #[arg(long, value_name = "FILE", conflicts_with = "hosts")]
+    hostfile: Option<String>,
+    /// Who starts it there: mpirun, mpiexec, srun, or a path
+    #[arg(long, value_name = "NAME")]
+    launcher: Option<String>,
+}
+
+impl WorldArguments {
+    /// The options that are said once, here, and not again on the other hosts.
+    pub(crate) const NAMES: &[&str] =
+        &["--hosts", "--hostfile", "--launcher", "-hosts", "-hostfile", "-launcher"];
+
+    /// Where else it is to run.
+    pub(crate) fn elsewhere(&self, loader: &mut dyn Loader) -> Result<Option<Elsewhere>, Vec<Diagnostic>> {
+        let (hosts, file) = (self.hosts.as_deref(), self.hostfile.as_deref());
+        hosts::elsewhere(hosts, file, self.launcher.clone(), loader).map_err(|wrong| vec![wrong])
+    }
+}
+
+/// A native command's arguments as they are said on the hosts it goes to.
+pub fn on_hosts(arguments: &[String]) -> Vec<String> {
+    hosts::without(&dashes(arguments), WorldArguments::NAMES)
 }
 
 /// The request of `iodyno plan ARGUMENTS…`.
@@ -88,6 +122,9 @@ pub fn run(
         Err(help) => return Ok(help),
     };
     let mut plan = load(&arguments.file, arguments.seed, loader)?;
+    if let Some(elsewhere) = arguments.world.elsewhere(loader)? {
+        return Ok(Request::Hosts(elsewhere));
+    }
     plan.destroy = arguments.destroy;
     let file =
         |path: Option<String>, format: &str| path.map(|path| ReportFile { path, format: format.into() });

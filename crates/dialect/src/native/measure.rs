@@ -8,13 +8,14 @@ use super::value::{Read, flag, time};
 
 /// The value of `measure`.
 pub(crate) fn read(node: &Node) -> Read<Measure> {
-    known(node, &["latency", "submission", "batches", "each", "row", "journal"])?;
+    known(node, &["latency", "submission", "batches", "each", "sample", "row", "journal"])?;
     let journal = may(node, "journal", |node| journal(node).map(Some), None)?;
     Ok(Measure {
         latency: may(node, "latency", flag, true)?,
         submission: may(node, "submission", flag, false)?,
         batches: may(node, "batches", flag, false)?,
         each: may(node, "each", flag, false)?,
+        sample_ns: may(node, "sample", time, 0)?,
         row_ns: may(node, "row", time, 0)?,
         journal,
     })

@@ -19,8 +19,8 @@ mod value;
 
 use iodyno_model::{Action, Diagnostic, Intent, Job, Origin, Phase, Plan, Repeat, Step, Workload};
 
-pub(crate) use command::refusal;
-pub use command::{ReporterMaker, plan, run};
+pub use command::{ReporterMaker, on_hosts, plan, run};
+pub(crate) use command::{WorldArguments, refusal};
 
 pub use fields::suggestion;
 use fields::{Fields, Wrong};

@@ -1,15 +1,15 @@
 //! The keys of a drawn workload: `do` or `mix`, `pick`, `block`, `span` and their kin.
 
 use iodyno_model::{
-    Blend, Coverage, Directed, Every, Extent, FileOrder, Mix, Overlap, Pattern, Pick, Share, Size, Span,
-    Verb, Window, Zone, units,
+    Blend, Coverage, Directed, Every, Extent, FileOrder, ItemData, Mix, Overlap, Pattern, Pick, Share, Size,
+    Span, Verb, Window, Zone, units,
 };
 
 use super::fields::Fields;
 use super::tree::{Node, Value};
 use super::value::{
-    Read, bytes, choice, count, extent, number, percent, percent_of, small, small_count, some_bytes, verb,
-    verb_named,
+    Read, bytes, choice, count, extent, flag, number, percent, percent_of, small, small_count, some_bytes,
+    verb, verb_named,
 };
 
 /// The pattern of a job, if it says what to do.
@@ -35,6 +35,8 @@ pub(crate) fn read(fields: &Fields<'_>) -> Option<Pattern> {
         overlap: if fields.flag("serialise_overlap") { Overlap::Serialised } else { Overlap::Allowed },
         size_by_order: fields.flag("block_by_order"),
         window: fields.get("window", window),
+        item_data: fields.get("item_data", item_data),
+        chain: fields.flag("chain"),
     };
     (fields.entry("do").is_some() || fields.entry("mix").is_some()).then_some(pattern)
 }
@@ -181,7 +183,7 @@ fn segments(node: &Node) -> Read<Pick> {
         block_bytes: must(node, "block", some_bytes)?,
         count: may(node, "count", count, 0)?,
         stride_bytes: may(node, "stride", bytes, 0)?,
-        shuffled: may(node, "shuffled", super::value::flag, false)?,
+        shuffled: may(node, "shuffled", flag, false)?,
     })
 }
 
@@ -253,7 +255,7 @@ fn span(node: &Node) -> Read<Span> {
     known(node, &["offset", "length", "increment", "align", "overhang"])?;
     Ok(Span {
         align_bytes: may(node, "align", some_bytes, 0)?,
-        overhang: may(node, "overhang", super::value::flag, false)?,
+        overhang: may(node, "overhang", flag, false)?,
         offset: may(node, "offset", extent, Extent::Rest)?,
         length: may(node, "length", extent, Extent::Rest)?,
         increment: may(node, "increment", extent, Extent::Rest)?,
@@ -268,6 +270,11 @@ fn window(node: &Node) -> Read<Window> {
         range_bytes,
         skip_bytes: may(node, "skip", bytes, 0)?,
     })
+}
+
+fn item_data(node: &Node) -> Read<ItemData> {
+    known(node, &["sync", "read_back"])?;
+    Ok(ItemData { sync: may(node, "sync", flag, false)?, read_back: may(node, "read_back", flag, false)? })
 }
 
 fn order(node: &Node) -> Read<FileOrder> {
@@ -291,7 +298,7 @@ fn every(node: &Node) -> Read<Vec<Every>> {
         if entry.node.word().is_none() {
             known(&entry.node, &["operations", "flags", "between"])?;
             let operations = must(&entry.node, "operations", count)?;
-            let between = may(&entry.node, "between", super::value::flag, false)?;
+            let between = may(&entry.node, "between", flag, false)?;
             return Ok(Every { verb, operations, between, flags: may(&entry.node, "flags", small, 0)? });
         }
         let operations = count(&entry.node).map_err(|error| format!("{error} for {}", entry.name))?;

@@ -20,6 +20,7 @@ pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong
         drop_caches: fields.flag("drop_caches"),
         pause_ns: fields.or("pause", time, 0),
         latest_ns: fields.or("latest", time, 0),
+        unless_failed: fields.flag("unless_failed"),
         watch_ns: fields.or("watch", time, 0),
         ..Phase::default()
     };

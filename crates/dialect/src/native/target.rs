@@ -32,6 +32,7 @@ const PREPARE: &[(&str, Prepare)] = &[
     ("reserved beyond end", Prepare::ReservedBeyondEnd),
     ("sparse", Prepare::Sparse),
     ("empty", Prepare::Empty),
+    ("absent", Prepare::Absent),
 ];
 
 const ADVICE: &[(&str, Advice)] = &[

@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 use iodyno_model::Verb;
 
 use super::{UNSUPPORTED, close, result, system};
-use crate::io::{Files, Io, KEEP, Names, PathBuffer};
+use crate::io::{DIRECTORY, DURABLE, Files, Io, KEEP, Names, PathBuffer, READ_BACK};
 use crate::memory::errno;
 
 /// How a file is made: what is written to it may be read back before it is closed.
@@ -16,34 +16,77 @@ pub const OPEN_FLAGS: libc::c_int = libc::O_RDONLY | libc::O_CLOEXEC;
 
 /// Performs an operation on an item.
 pub(super) fn perform(io: &Io, files: &mut Files) -> i64 {
-    let handle = &files.handles[io.file as usize];
-    let Some(names) = &handle.names else { return -i64::from(libc::ENOTDIR) };
-    let (root, mut buffer) = (handle.fd, PathBuffer::default());
-    let name = names.path(io.offset, &mut buffer);
-    let path = name.as_ptr();
-    // SAFETY: `path` is zero-terminated and lives until the end of this function.
+    let handle = &mut files.handles[io.file as usize];
+    let (root, Some(names)) = (handle.fd, &mut handle.names) else { return -i64::from(libc::ENOTDIR) };
+    if io.flags & DIRECTORY != 0 {
+        return on_directory(io, root, names);
+    }
+    let path = names.path_of(io.offset).as_ptr();
+    // SAFETY: `path` is zero-terminated and lives in `names`, which nothing below changes while it is used.
     let value = unsafe {
         match io.verb {
-            Verb::Create => return keep(io, libc::openat(root, path, CREATE_FLAGS, 0o644), files),
-            Verb::Open => return keep(io, libc::openat(root, path, OPEN_FLAGS), files),
+            Verb::Create => {
+                let fd = system::open_at(root, path, create_flags(names, io), 0o644);
+                return opened(io, fd, files);
+            }
+            Verb::Open => {
+                let fd = system::open_at(root, path, OPEN_FLAGS | names.open_flags, 0);
+                return opened(io, fd, files);
+            }
             Verb::Stat => stat(root, path, 0),
-            Verb::Lstat => stat(root, path, libc::AT_SYMLINK_NOFOLLOW),
-            Verb::Access => libc::faccessat(root, path, io.other as libc::c_int, 0),
             Verb::Unlink => libc::unlinkat(root, path, 0),
             Verb::Mkdir => libc::mkdirat(root, path, 0o755),
             Verb::Rmdir => libc::unlinkat(root, path, libc::AT_REMOVEDIR),
+            Verb::Lstat => stat(root, path, libc::AT_SYMLINK_NOFOLLOW),
+            Verb::Access => libc::faccessat(root, path, io.other as libc::c_int, 0),
             Verb::Chmod => libc::fchmodat(root, path, io.other as libc::mode_t, 0),
             Verb::Chown => libc::fchownat(root, path, (io.other >> 32) as u32, io.other as u32, 0),
             Verb::Utimens => libc::utimensat(root, path, stamps(io.other).as_ptr(), 0),
-            Verb::Mkfifo => return system::make_fifo(root, name),
-            Verb::Mknod => return system::make_node(root, name, io.other),
-            Verb::Rename | Verb::Link | Verb::Symlink => return on_pair(io, root, names, name),
-            Verb::Readlink => return read_link(io, root, name),
+            Verb::Rename | Verb::Link | Verb::Symlink => return on_pair(io, root, names, path),
             Verb::Readdir => return list(io, root, names),
-            Verb::Truncate => return system::truncate_item(root, name, io.bytes),
-            Verb::Setxattr | Verb::Getxattr | Verb::Listxattr | Verb::Removexattr => {
-                return system::attribute_of_item(root, name, io);
-            }
+            _ => return by_name(io, root, names.path_of(io.offset)),
+        }
+    };
+    result(value.into())
+}
+
+/// Verbs that the system module carries out.
+fn by_name(io: &Io, root: RawFd, name: &CStr) -> i64 {
+    match io.verb {
+        Verb::Mkfifo => system::make_fifo(root, name),
+        Verb::Mknod => system::make_node(root, name, io.other),
+        Verb::Readlink => read_link(io, root, name),
+        Verb::Truncate => system::truncate_item(root, name, io.bytes),
+        Verb::Setxattr | Verb::Getxattr | Verb::Listxattr | Verb::Removexattr => {
+            system::attribute_of_item(root, name, io)
+        }
+        _ => UNSUPPORTED,
+    }
+}
+
+/// How an item is made.
+#[inline(always)]
+pub fn create_flags(names: &Names, io: &Io) -> libc::c_int {
+    let mut flags = CREATE_FLAGS | names.open_flags;
+    if names.reuses {
+        flags &= !libc::O_EXCL;
+    }
+    if io.flags & READ_BACK != 0 {
+        flags = flags & !libc::O_ACCMODE | libc::O_RDWR;
+    }
+    flags
+}
+
+/// Verbs on a directory of the tree.
+fn on_directory(io: &Io, root: RawFd, names: &Names) -> i64 {
+    let mut buffer = PathBuffer::default();
+    let path = names.directory(io.offset, &mut buffer).as_ptr();
+    // SAFETY: `path` is zero-terminated and lives until the end of this function.
+    let value = unsafe {
+        match io.verb {
+            Verb::Mkdir => libc::mkdirat(root, path, 0o755),
+            Verb::Rmdir => libc::unlinkat(root, path, libc::AT_REMOVEDIR),
+            Verb::Stat => stat(root, path, 0),
             _ => return UNSUPPORTED,
         }
     };
@@ -51,8 +94,10 @@ pub(super) fn perform(io: &Io, files: &mut Files) -> i64 {
 }
 
 /// Verbs on two items: the one of `offset`, and the one of `other`.
-fn on_pair(io: &Io, root: RawFd, names: &Names, path: &CStr) -> i64 {
-    let path = path.as_ptr();
+///
+/// # Safety
+/// The path is zero-terminated and outlives the call.
+unsafe fn on_pair(io: &Io, root: RawFd, names: &Names, path: *const libc::c_char) -> i64 {
     let mut buffer = PathBuffer::default();
     let second = names.path(io.other, &mut buffer).to_bytes_with_nul();
     let own_name = second.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
@@ -67,14 +112,70 @@ fn on_pair(io: &Io, root: RawFd, names: &Names, path: &CStr) -> i64 {
     result(value.into())
 }
 
-/// Keeps a fresh descriptor in the handle the operation names, or closes it: then the close is part of the operation.
-fn keep(io: &Io, fd: RawFd, files: &mut Files) -> i64 {
+/// Keeps a fresh descriptor in the handle the operation names, or closes it: then what is moved before, and the close,
+/// are part of the operation.
+#[inline(always)]
+fn opened(io: &Io, fd: RawFd, files: &mut Files) -> i64 {
     if fd < 0 {
         return -i64::from(errno());
     }
-    if io.flags & KEEP == 0 {
-        return close(fd);
+    match io.flags & (KEEP | DURABLE | READ_BACK) {
+        0 if io.bytes == 0 => close(fd),
+        flags if flags & KEEP == 0 => visit(io, fd),
+        _ => keep(io, fd, files),
     }
+}
+
+/// What lies between opening and closing an item as one operation; the result is the bytes of its data.
+#[inline(never)]
+fn visit(io: &Io, fd: RawFd) -> i64 {
+    let moved = moved_and_synced(io, fd);
+    match close(fd) {
+        // Some file systems say only now what they could not write.
+        failure @ ..0 if moved >= 0 => failure,
+        _ => moved,
+    }
+}
+
+fn moved_and_synced(io: &Io, fd: RawFd) -> i64 {
+    let verb = if io.verb == Verb::Create { Verb::Write } else { Verb::Read };
+    let moved = all(&Io { verb, ..*io }, fd);
+    if moved >= 0 && io.flags & DURABLE != 0 {
+        // SAFETY: the call takes no pointers.
+        let synced = result(unsafe { libc::fsync(fd) }.into());
+        if synced < 0 {
+            return synced;
+        }
+    }
+    match io.flags & READ_BACK {
+        0 => moved,
+        _ if moved < 0 => moved,
+        _ => all(&Io { verb: Verb::Read, ..*io }, fd),
+    }
+}
+
+/// All bytes of an item from its beginning, in as many calls as it takes; fewer are a failure.
+fn all(io: &Io, fd: RawFd) -> i64 {
+    let mut done = 0;
+    while done < io.bytes {
+        // SAFETY: `done` is below `bytes`, which is the buffer's length at most.
+        let buffer = unsafe { io.buffer.add(done as usize) };
+        match super::transfer(&Io { offset: done, bytes: io.bytes - done, buffer, ..*io }, fd) {
+            0 => return -i64::from(NO_DATA),
+            moved @ 1.. => done += moved as u64,
+            failure => return failure,
+        }
+    }
+    done as i64
+}
+
+/// An item that holds less than is to be read of it.
+#[cfg(not(target_os = "freebsd"))]
+const NO_DATA: i32 = libc::ENODATA;
+#[cfg(target_os = "freebsd")]
+const NO_DATA: i32 = libc::EIO;
+
+fn keep(io: &Io, fd: RawFd, files: &mut Files) -> i64 {
     match files.handles.get_mut(io.other as usize) {
         Some(handle) => {
             let before = std::mem::replace(&mut handle.fd, fd);
@@ -121,7 +222,7 @@ fn read_link(io: &Io, root: RawFd, path: &CStr) -> i64 {
 /// Lists the directory that holds an item.
 fn list(io: &Io, root: RawFd, names: &Names) -> i64 {
     let mut buffer = PathBuffer::default();
-    let path = names.directory(io.offset, &mut buffer).as_ptr();
+    let path = names.directory_of(io.offset, &mut buffer).as_ptr();
     // SAFETY: `path` is zero-terminated and lives until the end of this function.
     let fd = unsafe { libc::openat(root, path, OPEN_FLAGS | libc::O_DIRECTORY) };
     if fd < 0 {

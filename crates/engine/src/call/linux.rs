@@ -20,47 +20,84 @@ const BLKZEROOUT: libc::Ioctl = 0x127f;
 #[repr(C, align(8))]
 struct Entries([u8; 32 * 1024]);
 
-/// The system calls that move data, without the C library's wrappers: these are cancellation points, which cost a worker
-/// that nobody cancels two locked instructions for each call.
+/// The system calls that move data, or come with every item, without the C library's wrappers: these are cancellation
+/// points, which cost a worker that nobody cancels two locked instructions for each call.
 #[cfg(target_pointer_width = "64")]
 mod data {
     use std::os::fd::RawFd;
 
-    use libc::{c_void, off_t, ssize_t};
+    use libc::{c_char, c_int, c_void, mode_t, off_t, ssize_t};
+
+    use crate::call::raw;
+
+    /// As the C library's `openat`.
+    #[inline(always)]
+    pub unsafe fn open_at(root: RawFd, path: *const c_char, flags: c_int, mode: mode_t) -> RawFd {
+        // SAFETY: the caller's path is zero-terminated.
+        unsafe {
+            let (root, flags) = (root as usize, flags as usize);
+            raw::call(libc::SYS_openat, root, path as usize, flags, mode as usize) as RawFd
+        }
+    }
+
+    /// As the C library's function of this name.
+    #[inline(always)]
+    pub unsafe fn close(fd: RawFd) -> c_int {
+        // SAFETY: the call takes no pointers.
+        unsafe { raw::call(libc::SYS_close, fd as usize, 0, 0, 0) as c_int }
+    }
 
     /// As the C library's function of this name.
     #[inline(always)]
     pub unsafe fn read(fd: RawFd, buffer: *mut c_void, bytes: usize) -> ssize_t {
         // SAFETY: the caller's buffer holds so many bytes; the number of the call fits its arguments.
-        unsafe { libc::syscall(libc::SYS_read, fd, buffer, bytes) as ssize_t }
+        unsafe { raw::call(libc::SYS_read, fd as usize, buffer as usize, bytes, 0) as ssize_t }
     }
 
     /// As the C library's function of this name.
     #[inline(always)]
     pub unsafe fn write(fd: RawFd, buffer: *const c_void, bytes: usize) -> ssize_t {
         // SAFETY: as for `read`.
-        unsafe { libc::syscall(libc::SYS_write, fd, buffer, bytes) as ssize_t }
+        unsafe { raw::call(libc::SYS_write, fd as usize, buffer as usize, bytes, 0) as ssize_t }
     }
 
     /// As the C library's function of this name.
     #[inline(always)]
     pub unsafe fn pread(fd: RawFd, buffer: *mut c_void, bytes: usize, offset: off_t) -> ssize_t {
         // SAFETY: as for `read`.
-        unsafe { libc::syscall(libc::SYS_pread64, fd, buffer, bytes, offset) as ssize_t }
+        unsafe {
+            raw::call(libc::SYS_pread64, fd as usize, buffer as usize, bytes, offset as usize) as ssize_t
+        }
     }
 
     /// As the C library's function of this name.
     #[inline(always)]
     pub unsafe fn pwrite(fd: RawFd, buffer: *const c_void, bytes: usize, offset: off_t) -> ssize_t {
         // SAFETY: as for `read`.
-        unsafe { libc::syscall(libc::SYS_pwrite64, fd, buffer, bytes, offset) as ssize_t }
+        unsafe {
+            raw::call(libc::SYS_pwrite64, fd as usize, buffer as usize, bytes, offset as usize) as ssize_t
+        }
     }
 }
 #[cfg(target_pointer_width = "64")]
-pub use data::{pread, pwrite, read, write};
+pub use data::{close, open_at, pread, pwrite, read, write};
 // Narrower systems pass an offset in two arguments, each in its own way, which their C library knows.
 #[cfg(not(target_pointer_width = "64"))]
-pub use libc::{pread, pwrite, read, write};
+pub use libc::{close, pread, pwrite, read, write};
+/// As the C library's `openat`.
+///
+/// # Safety
+/// The path is zero-terminated.
+#[cfg(not(target_pointer_width = "64"))]
+pub unsafe fn open_at(
+    root: RawFd,
+    path: *const libc::c_char,
+    flags: libc::c_int,
+    mode: libc::mode_t,
+) -> RawFd {
+    // SAFETY: as the caller promises.
+    unsafe { libc::openat(root, path, flags, libc::c_uint::from(mode)) }
+}
 
 /// `fdatasync`.
 pub fn data_sync(fd: RawFd) -> i64 {

@@ -7,7 +7,21 @@ use crate::call::{UNSUPPORTED, close, result};
 use crate::io::Io;
 use crate::memory::errno;
 
-pub use libc::{pread, pwrite, read, write};
+pub use libc::{close, pread, pwrite, read, write};
+
+/// As the C library's `openat`.
+///
+/// # Safety
+/// The path is zero-terminated.
+pub unsafe fn open_at(
+    root: RawFd,
+    path: *const libc::c_char,
+    flags: libc::c_int,
+    mode: libc::mode_t,
+) -> RawFd {
+    // SAFETY: as the caller promises.
+    unsafe { libc::openat(root, path, flags, libc::c_uint::from(mode)) }
+}
 
 /// Waits for a lock, which belongs to the process here.
 pub const LOCK_AND_WAIT: libc::c_int = libc::F_SETLKW;

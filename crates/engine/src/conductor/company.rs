@@ -46,6 +46,7 @@ pub fn lead(
 /// On the first rank: tells the others that it is over, and leaves. Where ranks were lost all others are ended.
 pub fn part(world: World, status: u8) -> u8 {
     if world.is_alone() {
+        world.leave();
         return status;
     }
     if world.is_broken() || world.broadcast(pack(&Call::Over(status)), &mut patience).is_err() {

@@ -12,7 +12,7 @@ use super::journal_limit;
 use crate::cache;
 use crate::failure::Failure;
 use crate::gate::Gate;
-use crate::io::Handle;
+use crate::io::{Files, Handle};
 use crate::journal::Journals;
 use crate::memory::{Ballast, Memory};
 use crate::open::{self, Access, Asker};
@@ -80,10 +80,11 @@ impl Stage {
             let helped = job.depth.submit == Submit::Offload && found.files;
             Ok(if helped { registry::OFFLOAD } else { found })
         };
+        let gate = Gate::new(&workers).map_err(|errno| Failure::call("mmap", errno))?;
         Ok(Stage {
             plan: Arc::clone(plan),
             phase: index,
-            gate: Gate::new(&workers).map_err(|errno| Failure::call("mmap", errno))?,
+            gate: gate.with_meetings(&phase.jobs, world.is_alone()),
             sheets: Sheets::new(seats.len(), lines, parted).map_err(|errno| Failure::call("mmap", errno))?,
             journals: journaled.then(|| Journals::new(seats.len(), journal_limit(world))).transpose()?,
             seats,
@@ -136,7 +137,7 @@ impl Stage {
         sheet.spend(&std::array::from_fn(|field| after[field].saturating_sub(before[field])));
         sheet.enter(WorkerState::Ended);
         sheet.head.over.store(1, Relaxed);
-        self.gate.leave(job);
+        self.gate.leave(job, number);
     }
 
     /// Notes why a worker ends before its time, and how far it had come.
@@ -159,7 +160,7 @@ impl Stage {
     pub(super) fn never_came(&self, number: u32, failure: &Failure) {
         self.break_off(number, failure);
         self.sheets.sheet(number as usize).head.over.store(1, Relaxed);
-        self.gate.leave(self.seats[number as usize].0);
+        self.gate.leave(self.seats[number as usize].0, number);
     }
 
     /// The target of a worker that could not be made ready.
@@ -204,9 +205,19 @@ impl Stage {
             writes_to_read: entry.writes_to_read,
             peers: entry.peers,
         };
-        let mut files = open::open_files(&self.plan, job, asker, access)?;
-        files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
-        let left = cache::drop_targets(&self.plan, &files);
+        let open = || {
+            let mut files = open::open_files(&self.plan, job, asker, access)?;
+            files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
+            Ok(files)
+        };
+        let files = if job.start.open { Files::default() } else { open()? };
+        let invalidates = job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate);
+        let left = match job.start.open {
+            true if invalidates => {
+                cache::drop_targets(&self.plan, &open::there_already(&self.plan, job, asker))
+            }
+            _ => cache::drop_targets(&self.plan, &files),
+        };
         self.sheets.sheet(number as usize).head.undropped.store(left, Relaxed);
         warm(&self.plan, job, asker, &files, &|| self.gate.is_stopped(number))?;
         let depth = job.depth.most.min(entry.most_depth);
@@ -232,8 +243,11 @@ impl Stage {
             files,
             memory: &memory,
             depth,
+            open: job.start.open.then_some(&open as &dyn Fn() -> Result<Files, Failure>),
             number,
+            index,
             seat: self.number(index, place),
+            seats: self.parts[index].all,
             seed: self.plan.seed,
             after,
             source: &make,

@@ -3,7 +3,7 @@
 //! It only reads what workers publish; it never makes one of them wait.
 
 use iodyno_model::{
-    Event, Job, JobRecord, JournalPart, Kind, Live, LiveJob, PhaseRecord, Sighting, Tally, VerifyWhen,
+    Event, Job, JobRecord, JournalPart, Kind, Line, Live, LiveJob, PhaseRecord, Sighting, Tally, VerifyWhen,
     WorkerState,
 };
 
@@ -227,6 +227,11 @@ impl Stage {
             if let Some(target) = record.fatal.as_mut().and_then(|fatal| fatal.target.as_mut()) {
                 *target = targets.get(*target as usize).map_or(0, |target| *target as u32);
             }
+            if let Some(worn) = sheet.worn(start) {
+                let all = &mut jobs[*index].worn;
+                *all = Some(all.map_or(worn, |all| all.merged(worn)));
+            }
+            record.operations = work(&tally);
             record.tally = phase.jobs[*index].measure.each.then(|| Box::new(tally));
             jobs[*index].workers.push(record);
         }
@@ -242,6 +247,16 @@ impl Stage {
             sightings: Vec::<Sighting>::new(),
             cache: None,
         }
+    }
+}
+
+/// Operations, where there are others without those that only make them durable or control.
+fn work(tally: &Tally) -> u64 {
+    let beside = |line: &&Line| matches!(line.verb.kind(), Kind::Sync | Kind::Control);
+    let sum = |lines: &mut dyn Iterator<Item = &Line>| lines.map(|line| line.operations).sum::<u64>();
+    match sum(&mut tally.lines.iter().filter(|line| !beside(line))) {
+        0 => sum(&mut tally.lines.iter()),
+        work => work,
     }
 }
 

@@ -17,7 +17,7 @@ use super::priority;
 use super::{Engine, Failure, SettingSpec, Setup, check_switches, check_values, switched_on};
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
-use crate::io::{Files, Handle, Io, KEEP, PathBuffer, Slot};
+use crate::io::{DIRECTORY, DURABLE, Files, Handle, Io, KEEP, PathBuffer, READ_BACK, Slot};
 
 mod extras;
 mod setup;
@@ -358,13 +358,21 @@ impl Uring {
 
     /// The entry of a verb on an item of a set, if the ring can carry it out.
     fn on_item(&mut self, slot: Slot, io: &Io, files: &Files) -> Option<Entry> {
+        if io.flags & (DIRECTORY | DURABLE | READ_BACK) != 0
+            || (matches!(io.verb, Verb::Create | Verb::Open) && io.bytes > 0)
+        {
+            // Several calls that follow from each other.
+            return None;
+        }
         let handle = &files.handles[io.file as usize];
         let (names, root, room) = (handle.names.as_ref()?, Fd(handle.fd), self.names.get_mut(slot as usize)?);
         let path = names.path(io.offset, &mut room.first).as_ptr();
         let attributes = (&raw mut room.attributes).cast();
         let entry = match io.verb {
-            Verb::Create => opcode::OpenAt::new(root, path).flags(call::CREATE_FLAGS).mode(0o644).build(),
-            Verb::Open => opcode::OpenAt::new(root, path).flags(call::OPEN_FLAGS).build(),
+            Verb::Create => {
+                opcode::OpenAt::new(root, path).flags(call::create_flags(names, io)).mode(0o644).build()
+            }
+            Verb::Open => opcode::OpenAt::new(root, path).flags(call::OPEN_FLAGS | names.open_flags).build(),
             Verb::Stat => opcode::Statx::new(root, path, attributes).mask(libc::STATX_BASIC_STATS).build(),
             Verb::Lstat => opcode::Statx::new(root, path, attributes)
                 .mask(libc::STATX_BASIC_STATS)

@@ -62,6 +62,7 @@ impl Engine for Mmap {
     ];
     const READS_TO_WRITE: bool = true;
     const MOST_DEPTH: u32 = 1;
+    const WAITS: bool = true;
 
     fn check(job: &Job) -> Vec<Diagnostic> {
         let one_of = |words: &'static [&str]| move |value: &str| words.contains(&value);
@@ -90,11 +91,16 @@ impl Engine for Mmap {
     }
 
     #[inline(always)]
-    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
-        let result = match io.verb {
+    fn perform(&mut self, io: &Io, files: &mut Files) -> i64 {
+        match io.verb {
             Verb::Read | Verb::Write if io.offset != AT_POSITION => self.transfer(io, files.fd(io.file)),
             _ => self.other(io, files),
-        };
+        }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
+        let result = self.perform(io, files);
         self.done.keep(slot, result);
     }
 

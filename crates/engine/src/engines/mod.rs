@@ -14,6 +14,7 @@ pub mod cpuio;
 pub mod exec;
 #[cfg(target_os = "linux")]
 pub mod falloc;
+pub mod find;
 pub mod ftruncate;
 #[cfg(target_os = "linux")]
 pub mod io_uring;
@@ -54,8 +55,10 @@ pub struct Setup<'a> {
     pub seed: u64,
     /// The worker's number within the phase.
     pub worker: u32,
-    /// The worker's number within its job.
+    /// The worker's number within its job, counted over all ranks.
     pub seat: u32,
+    /// Workers of the job on all ranks together.
+    pub seats: u32,
 }
 
 impl Setup<'_> {
@@ -98,6 +101,10 @@ pub trait Engine: Sized {
     const READS_TO_WRITE: bool = false;
     /// Whether a file must be open for writing even where it is only read (calls that change what they look at).
     const WRITES_TO_READ: bool = false;
+    /// Whether its start opens files and its end closes them: then both count as opening and closing do.
+    const OPENS: bool = false;
+    /// Whether it carries each operation out while it is handed over ([`perform`](Engine::perform)).
+    const WAITS: bool = false;
     /// Whether it opens the endpoints among its targets itself.
     const PEERS: bool = false;
 
@@ -114,6 +121,11 @@ pub trait Engine: Sized {
         Vec::new()
     }
 
+    /// What it counted of its own, by name; asked when the worker is done.
+    fn facts(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
     /// Makes it ready, before the start line.
     ///
     /// # Errors
@@ -122,6 +134,14 @@ pub trait Engine: Sized {
 
     /// Takes one operation. It may be carried out at once or later, but no later than in the next `poll`.
     fn push(&mut self, slot: Slot, io: &Io, files: &mut Files);
+
+    /// Carries out one operation at once, without `push` and `poll`: its result. Only of engines that [`WAITS`].
+    ///
+    /// [`WAITS`]: Engine::WAITS
+    #[inline(always)]
+    fn perform(&mut self, _io: &Io, _files: &mut Files) -> i64 {
+        -i64::from(libc::EOPNOTSUPP)
+    }
 
     /// Hands what was pushed over to the kernel without waiting for it. Called only where the two parts of a latency are
     /// measured apart; without it, `poll` hands over and waits at once. Synchronous engines have nothing to do here.

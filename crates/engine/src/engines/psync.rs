@@ -17,9 +17,15 @@ impl Engine for Psync {
     const ABOUT: &'static str = "pread and pwrite, one call for each operation";
     const VERBS: VerbSet = VerbSet::ALL;
     const MOST_DEPTH: u32 = 1;
+    const WAITS: bool = true;
 
     fn start(_setup: &Setup<'_>) -> Result<Self, Failure> {
         Ok(Psync { done: Single::default() })
+    }
+
+    #[inline(always)]
+    fn perform(&mut self, io: &Io, files: &mut Files) -> i64 {
+        call::perform(io, files)
     }
 
     #[inline(always)]

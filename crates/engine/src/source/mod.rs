@@ -108,8 +108,9 @@ pub const BUFFER_BYTES: u64 = 1 << 20;
 pub fn buffer_bytes(job: &Job) -> usize {
     let bytes = match &job.workload {
         Workload::Pattern(pattern) => {
-            let moving =
-                pattern.mix.shares.iter().filter(|share| share.weight > 0.0 && share.verb.moves_data());
+            let item = |verb| pattern.item_data.is_some() && matches!(verb, Verb::Create | Verb::Open);
+            let moves = |verb: Verb| verb.moves_data() || item(verb);
+            let moving = pattern.mix.shares.iter().filter(|share| share.weight > 0.0 && moves(share.verb));
             moving.map(|share| most_bytes(pattern::directed(&pattern.size, share.verb))).max().unwrap_or(0)
         }
         Workload::Script(script) => {
@@ -152,6 +153,9 @@ pub struct Source {
     work: Work,
     /// Whether completions must be told to [`Source::done`].
     pub listens: bool,
+    /// What was left at the start, and what is when it has settled; see [`Source::units`].
+    whole: u64,
+    rest: Option<u64>,
 }
 
 enum Work {
@@ -182,7 +186,12 @@ impl Source {
             }
         };
         let listens = matches!(&work, Work::Guided(guided) if guided.listens());
-        Ok(Source { work, listens })
+        let whole = match &work {
+            Work::Steady(steady) | Work::Filled(steady, _) => steady.left(),
+            Work::Pattern(pattern, _) => pattern.left(),
+            Work::Guided(guided) => guided.left(),
+        };
+        Ok(Source { work, listens, whole, rest: None })
     }
 
     /// The plainest source that does what a pattern says.
@@ -196,7 +205,7 @@ impl Source {
         if !free {
             return Ok(Work::Guided(Box::new(Guided::new(brief, Drawer::Pattern(Box::new(source)))?)));
         }
-        let content = Content::new(brief, source.has(Verb::Write))?;
+        let content = Content::new(brief, source.has(Verb::Write) || source.writes_items())?;
         Ok(match pattern::Steady::of(&source) {
             Some(steady) if content.is_idle() || content.prepare(brief, &source) => Work::Steady(steady),
             Some(steady) => Work::Filled(steady, Box::new(content)),
@@ -245,6 +254,16 @@ impl Source {
         }
     }
 
+    /// What draws plainly: operations that differ in their place alone, and what fills their buffers, if anything does.
+    #[inline(always)]
+    pub fn plain(&mut self) -> Option<(&mut pattern::Steady, Option<&mut Content>)> {
+        match &mut self.work {
+            Work::Steady(steady) => Some((steady, None)),
+            Work::Filled(steady, content) => Some((steady, Some(content))),
+            _ => None,
+        }
+    }
+
     /// Hears of a completion, where the source [listens](Source::listens). The answer is the result that is tallied:
     /// a code of the payload's when the content is wrong, or [`UNTALLIED`]. It may set `bytes` to what would have been
     /// a whole record.
@@ -261,6 +280,60 @@ impl Source {
         match &mut self.work {
             Work::Guided(guided) => guided.wind_up(),
             _ => false,
+        }
+    }
+
+    /// The time is up, and others will say how much is left: what has begun is brought to its end.
+    #[cold]
+    pub fn settle(&mut self) {
+        let by_itself = match &mut self.work {
+            Work::Guided(guided) => guided.settle(),
+            _ => false,
+        };
+        if !by_itself {
+            self.take_left();
+        }
+    }
+
+    /// What was done until it had settled: operations of a pattern, passes of a script.
+    #[cold]
+    pub fn units(&mut self) -> u64 {
+        self.whole - self.take_left()
+    }
+
+    /// Nothing more is drawn; what is left.
+    fn take_left(&mut self) -> u64 {
+        if let Some(rest) = self.rest {
+            return rest;
+        }
+        let left = match &mut self.work {
+            Work::Steady(steady) | Work::Filled(steady, _) => steady.set_left(0),
+            Work::Pattern(pattern, _) => pattern.set_left(0),
+            Work::Guided(guided) => guided.take_left(),
+        };
+        *self.rest.insert(left)
+    }
+
+    /// Goes on after it had settled, until it has done so many in all, if there are as many.
+    #[cold]
+    pub fn go_on(&mut self, units: u64) {
+        let (done, rest) = (self.units(), self.take_left());
+        let left = units.saturating_sub(done).min(rest);
+        self.rest = None;
+        match &mut self.work {
+            Work::Steady(steady) | Work::Filled(steady, _) => _ = steady.set_left(left),
+            Work::Pattern(pattern, _) => _ = pattern.set_left(left),
+            Work::Guided(guided) => guided.set_left(left),
+        }
+    }
+
+    /// It has come to the end of its passes: whether it begins again.
+    #[cold]
+    pub fn repeats(&mut self) -> bool {
+        match &mut self.work {
+            Work::Steady(steady) | Work::Filled(steady, _) => steady.repeat() > 0,
+            Work::Pattern(pattern, _) => pattern.repeat(),
+            Work::Guided(guided) => guided.repeat(),
         }
     }
 

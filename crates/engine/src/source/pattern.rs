@@ -12,7 +12,7 @@ use super::random::{GOLDEN, Random, mix};
 use super::walk::{AT_POSITION, Deal, END, Ground, Walk, failure, shares};
 use super::{Brief, Next, segments};
 use crate::failure::Failure;
-use crate::io::Io;
+use crate::io::{DURABLE, Io, READ_BACK};
 
 mod file_window;
 mod joint;
@@ -75,6 +75,9 @@ struct Share {
     whole: bool,
     /// What a buffer holds, bytes; for verbs that need none, everything.
     most: u64,
+    /// Bytes that an operation on an item moves, and how.
+    item_bytes: u64,
+    item_flags: u8,
 }
 
 /// What a verb works on.
@@ -95,8 +98,10 @@ struct Span {
     base: u64,
     /// Bytes, or items.
     length: u64,
-    /// All items of the set: renamed ones are numbered from here.
+    /// All items of the set and one directory's more: renamed ones are numbered from here, and so lie elsewhere.
     items: u64,
+    /// Where renames form a chain: the item that is none, whose name is free between.
+    spare: Option<u64>,
     /// Bytes or items of one pass, and what is left of this one.
     pass_units: u64,
     left: u64,
@@ -249,7 +254,7 @@ impl PatternSource {
                 return Err(Failure::new(message).hint("whole files as one operation are a script's"));
             }
         }
-        let limited = self.left.operations != u64::MAX || self.left.bytes != u64::MAX;
+        let limited = self.left.operations < u64::MAX - 1 || self.left.bytes != u64::MAX;
         let endless = self.files.iter().all(|file| file.pass_units == u64::MAX);
         if brief.job.limit.together {
             return Err(Failure::new("a limit over all workers together arrives with the iperf3 dialect"));
@@ -267,9 +272,34 @@ impl PatternSource {
         self.pass
     }
 
+    /// Whether items are written.
+    pub fn writes_items(&self) -> bool {
+        self.shares.iter().any(|share| share.verb == Verb::Create && share.item_bytes > 0)
+    }
+
     /// Whether a verb can come.
     pub fn has(&self, verb: Verb) -> bool {
         self.shares.iter().any(|share| share.verb == verb)
+    }
+
+    /// How many operations are left, as far as it is counted.
+    pub fn left(&self) -> u64 {
+        self.left.operations
+    }
+
+    /// Sets how many operations are left; as many were before.
+    pub fn set_left(&mut self, left: u64) -> u64 {
+        std::mem::replace(&mut self.left.operations, left)
+    }
+
+    /// It has come to the end of its passes: whether it begins again.
+    pub fn repeat(&mut self) -> bool {
+        if self.left.passes > 0 || self.left.bytes == 0 || !self.progressed {
+            return false;
+        }
+        (self.left.passes, self.left.operations) = (1, u64::MAX);
+        self.begin_pass();
+        true
     }
 
     /// Nothing more is to be drawn.
@@ -457,12 +487,9 @@ impl PatternSource {
                 counted
             }
             Class::Item => {
-                io.offset = file.base + file.walks[self.share].next(&mut self.random, 1);
-                io.bytes = 0;
-                io.other = io.offset + file.items;
-                if self.pass % 2 == 1 && share.verb == Verb::Rename {
-                    std::mem::swap(&mut io.offset, &mut io.other);
-                }
+                let place = file.walks[self.share].next(&mut self.random, 1);
+                (io.bytes, io.flags) = (share.item_bytes, share.item_flags);
+                (io.offset, io.other) = file.item(share.verb, place, self.pass);
                 1
             }
             Class::File => {
@@ -515,6 +542,11 @@ impl PatternSource {
             self.left.operations = 0;
             return false;
         }
+        self.begin_pass();
+        true
+    }
+
+    fn begin_pass(&mut self) {
         self.unfinished = self.files.len();
         self.files.iter_mut().for_each(Span::restart);
         self.file = 0;
@@ -522,11 +554,26 @@ impl PatternSource {
             window.clear();
         }
         self.progressed = false;
-        true
     }
 }
 
 impl Span {
+    /// The item at a place of the walk, and the verb's further argument.
+    fn item(&self, verb: Verb, place: u64, pass: u64) -> (u64, u64) {
+        let item = self.base + place;
+        match (verb, self.spare) {
+            (Verb::Rename, Some(spare)) => {
+                let from = if place + 1 == self.length { spare } else { item };
+                (from, if place == 0 { spare } else { item - 1 })
+            }
+            (Verb::Rename, None) if pass % 2 == 1 => (item + self.items, item),
+            (Verb::Rename | Verb::Link | Verb::Symlink, _) => (item, item + self.items),
+            (Verb::Chmod, _) => (item, 0o600),
+            (Verb::Chown, _) => (item, u64::MAX),
+            _ => (item, 0),
+        }
+    }
+
     /// The next place and its length; [`END`]: there is none.
     #[inline(always)]
     fn next_range(&mut self, share: &Share, number: usize, random: &mut Random) -> (u64, u64) {
@@ -572,7 +619,13 @@ fn mixed(pattern: &Pattern, labels: &[(String, Verb)], buffer: u64) -> Result<Ve
     let bounds = shares(used.clone().map(|share| share.weight))?;
     used.zip(bounds)
         .map(|(share, below)| {
-            let (class, size) = (class_of(share.verb)?, directed(&pattern.size, share.verb));
+            let streamed = *directed(&pattern.pick, share.verb) == Pick::Stream;
+            let class = match class_of(share.verb)? {
+                // The directory as it is, entry by entry.
+                Class::Item if streamed => Class::File,
+                class => class,
+            };
+            let size = directed(&pattern.size, share.verb);
             let whole = *size == Size::Whole;
             let sizes = match class {
                 Class::Range if !whole => Sizes::new(size).map_err(failure)?,
@@ -594,9 +647,38 @@ fn mixed(pattern: &Pattern, labels: &[(String, Verb)], buffer: u64) -> Result<Ve
             let align = aligned(pattern, share.verb, class);
             let label = super::label_of(labels, share.verb.name(), share.verb);
             let most = if share.verb.moves_data() { buffer } else { u64::MAX };
-            Ok(Share { verb: share.verb, label, below, class, sizes, sizes_random, align, whole, most })
+            let (item_bytes, item_flags) = item_data(pattern, share.verb)?;
+            if item_bytes > buffer {
+                return Err(Failure::new(format!("items of {item_bytes} bytes, buffers of {buffer}")));
+            }
+            let verb = share.verb;
+            Ok(Share {
+                verb,
+                label,
+                below,
+                class,
+                sizes,
+                sizes_random,
+                align,
+                whole,
+                most,
+                item_bytes,
+                item_flags,
+            })
         })
         .collect()
+}
+
+/// The bytes that an operation on an item moves, and what else belongs to it.
+fn item_data(pattern: &Pattern, verb: Verb) -> Result<(u64, u8), Failure> {
+    let Some(data) = pattern.item_data.filter(|_| matches!(verb, Verb::Create | Verb::Open)) else {
+        return Ok((0, 0));
+    };
+    let Size::Fixed(bytes) = *directed(&pattern.size, verb) else {
+        return Err(Failure::new("items of different sizes are not served yet").hint("give one size"));
+    };
+    let flag = |wanted: bool, flag: u8| if wanted && verb == Verb::Create { flag } else { 0 };
+    Ok((bytes, flag(data.sync, DURABLE) | flag(data.read_back && bytes > 0, READ_BACK)))
 }
 
 /// What one handle offers, and the walks over it.
@@ -609,10 +691,10 @@ fn span(
 ) -> Result<Span, Failure> {
     let handle = &brief.files.handles[index];
     let items = shares.iter().any(|share| share.class == Class::Item);
-    let (base, length, items) = match (&handle.names, items) {
+    let (base, mut length, items) = match (&handle.names, items) {
         (Some(names), true) => {
             let (first, count) = own_items(brief, handle.target as usize, names.count);
-            (first, count, names.count)
+            (first, count, names.count + names.per_directory)
         }
         (None, false) => (handle.base, handle.bytes, 0),
         (Some(_), false) if shares.iter().all(|share| share.class == Class::File) => (0, 0, 0),
@@ -626,11 +708,14 @@ fn span(
             ));
         }
     };
+    let spare = (pattern.chain && pattern.mix.has(Verb::Rename)).then(|| items + u64::from(brief.worker));
+    length += u64::from(spare.is_some());
     let mut span = Span {
         handle: index as u32,
         base,
         length,
         items,
+        spare,
         pass_units: 0,
         left: 0,
         reach: length,
@@ -645,6 +730,8 @@ fn span(
             picked(brief, directed(&pattern.pick, share.verb), handle.target, ground);
         let pick = if share.class == Class::File { &Pick::Stream } else { &picked };
         if share.class == Class::Range && matches!(pick, Pick::Stream | Pick::Append) && length == 0 {
+            span.pass_units = u64::MAX;
+        } else if share.verb == Verb::Readdir && share.class == Class::File {
             span.pass_units = u64::MAX;
         } else if share.class != Class::File {
             let units =
@@ -778,8 +865,10 @@ fn left(brief: &Brief<'_>) -> Left {
         || brief.goal.is_some()
         || limit.operations.is_some()
         || limit.bytes.is_some();
+    // What wears out is counted, even where nothing limits it.
+    let most = if limit.wear_out { u64::MAX - 1 } else { u64::MAX };
     Left {
-        operations: limit.operations.unwrap_or(u64::MAX).min(brief.goal.unwrap_or(u64::MAX)),
+        operations: limit.operations.unwrap_or(most).min(brief.goal.unwrap_or(most)),
         bytes: limit.bytes.unwrap_or(u64::MAX),
         passes: limit.passes.unwrap_or(if timed { u64::MAX } else { 1 }),
     }

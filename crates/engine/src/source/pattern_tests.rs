@@ -41,8 +41,7 @@ impl Bench {
             remove: false,
             origin: Default::default(),
         }];
-        let names =
-            Names { prefix: String::new(), suffix: String::new(), depth: 0, branch: 1, count, item_bytes: 0 };
+        let names = Names::flat("", "", count);
         self.files.handles =
             vec![Handle { fd: -1, target: 0, bytes: 0, base: 0, names: Some(Box::new(names)) }];
         self

@@ -95,14 +95,7 @@ impl Stage {
     pub fn set(mut self, count: u64, present_percent: f64, extra: usize) -> Stage {
         let items = Items { count, own: true, present_percent, ..Items::default() };
         self.plan.targets[0] = target("set", TargetKind::FileSet { root: "d".into(), items });
-        let names = Names {
-            prefix: String::new(),
-            suffix: String::new(),
-            depth: 0,
-            branch: 1,
-            count,
-            item_bytes: 64,
-        };
+        let names = Names { item_bytes: 64, ..Names::flat("", "", count) };
         self.files.handles[0].names = Some(Box::new(names));
         for _ in 0..extra {
             self.files.handles.push(Handle { fd: -1, target: 0, bytes: 0, base: 0, names: None });

@@ -320,6 +320,22 @@ impl Walk {
         }
     }
 
+    /// Several places at once, where they lie at equal distances: the first, the distance, and how many, at most `most`
+    /// (at least 1).
+    pub fn run(&mut self, random: &mut Random, bytes: u64, most: u64) -> (u64, u64, u64) {
+        match self {
+            Walk::Line(line) if line.varied.is_none() && !line.backward => line.run(most),
+            _ => (self.next(random, bytes), 0, 1),
+        }
+    }
+
+    /// Goes on at a place within the last run, since the rest of it was not needed.
+    pub fn resume(&mut self, place: u64) {
+        if let Walk::Line(line) = self {
+            line.next = place;
+        }
+    }
+
     /// A pass begins: what ended before its end begins anew.
     pub fn restart(&mut self) {
         match self {
@@ -418,6 +434,13 @@ impl Line {
         let offset = self.next;
         self.advance(offset);
         offset
+    }
+
+    fn run(&mut self, most: u64) -> (u64, u64, u64) {
+        let (first, step) = (self.next, self.step.max(1));
+        let count = (self.last.saturating_sub(first) / step + 1).min(most);
+        self.advance(first + (count - 1) * step);
+        (first, step, count)
     }
 
     fn restart(&mut self) {

@@ -33,7 +33,7 @@ pub fn facts(path: &str) -> TargetFacts {
         facts.direct = Some(true);
     } else {
         mount_facts(&there, status.dev(), &mut facts);
-        (facts.size_bytes, facts.free_bytes) = space(&there);
+        space(&there, &mut facts);
         (facts.direct, facts.direct_align_bytes) = direct(&there);
     }
     if let Some(device) = facts.device.clone() {
@@ -228,22 +228,27 @@ pub fn readable(path: &str) -> bool {
 
 /// Free space for this user where a path lies, or will; 0 where it cannot be told.
 pub fn free_bytes(path: &str) -> u64 {
-    space(&nearest(Path::new(path))).1.unwrap_or(0)
+    let mut facts = TargetFacts::default();
+    space(&nearest(Path::new(path)), &mut facts);
+    facts.free_bytes.unwrap_or(0)
 }
 
 /// Size and free space (for this user) of a file system, in bytes.
 #[allow(clippy::unnecessary_cast)] // the types differ between systems
-fn space(path: &Path) -> (Option<u64>, Option<u64>) {
-    let Ok(path) = c_path(&path.to_string_lossy()) else { return (None, None) };
+fn space(path: &Path, found: &mut TargetFacts) {
+    let Ok(path) = c_path(&path.to_string_lossy()) else { return };
     let mut facts = std::mem::MaybeUninit::<libc::statvfs>::uninit();
     // SAFETY: the path is zero-terminated, the structure valid for writing and read only after success.
     unsafe {
         if libc::statvfs(path.as_ptr(), facts.as_mut_ptr()) < 0 {
-            return (None, None);
+            return;
         }
         let facts = facts.assume_init();
         let bytes = |blocks: u64| Some(blocks * facts.f_frsize as u64);
-        (bytes(facts.f_blocks as u64), bytes(facts.f_bavail as u64))
+        found.size_bytes = bytes(facts.f_blocks as u64);
+        found.free_bytes = bytes(facts.f_bavail as u64);
+        found.inodes = Some(facts.f_files as u64);
+        found.inodes_free = Some(facts.f_ffree as u64);
     }
 }
 

@@ -40,14 +40,7 @@ pub fn handle(fd: RawFd) -> Handle {
 
 /// A handle of a set whose items are `f.0`, `f.1` ….
 pub fn set(root: &Path) -> std::io::Result<Handle> {
-    let names = Names {
-        prefix: "f.".into(),
-        suffix: String::new(),
-        depth: 0,
-        branch: 1,
-        count: ITEMS,
-        item_bytes: 0,
-    };
+    let names = Names::flat("f.", "", ITEMS);
     let fd = std::fs::File::open(root)?.into_raw_fd();
     Ok(Handle { names: Some(Box::new(names)), ..handle(fd) })
 }
@@ -89,6 +82,7 @@ impl<E: Engine> Bench<E> {
             seed: 1,
             worker: 0,
             seat: 0,
+            seats: 1,
         };
         let engine = E::start(&setup).map_err(failed)?;
         Ok(Bench { engine, files, memory, flight: vec![Io::default(); depth as usize] })

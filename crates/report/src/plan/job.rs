@@ -38,6 +38,7 @@ fn measure(measure: &Measure) -> Option<String> {
     say(measure.submission, "submission and completion apart".into());
     say(measure.batches, "batch sizes".into());
     say(measure.each, "each worker".into());
+    say(measure.sample_ns > 0, format!("about one latency in {}", time(measure.sample_ns)));
     say(measure.row_ns > 0, format!("rows of {}", time(measure.row_ns)));
     if let Some(journal) = &measure.journal {
         say(journal.completions, "every completion".into());
@@ -242,6 +243,9 @@ fn until(job: &Job) -> Vec<String> {
         true => "for one pass".to_string(),
         false => format!("until {}", ends.join(", or ")),
     }];
+    if limit.least_ns > 0 {
+        lines.push(format!("then again from the start, until {} have passed", time(limit.least_ns)));
+    }
     lines.extend(after_time(limit));
     lines
 }

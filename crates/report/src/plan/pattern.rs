@@ -1,7 +1,8 @@
 //! A drawn workload in words: which verb, how long, where.
 
 use iodyno_model::{
-    Coverage, Directed, Every, Extent, FileOrder, Kind, Mix, Overlap, Pattern, Pick, Size, Span, Verb,
+    Coverage, Directed, Every, Extent, FileOrder, ItemData, Kind, Mix, Overlap, Pattern, Pick, Size, Span,
+    Verb,
 };
 
 use super::exact::{bytes, many, number, time};
@@ -34,7 +35,21 @@ pub(crate) fn lines(pattern: &Pattern, seed: Option<u64>) -> Vec<String> {
         let (moved, range) = (bytes(window.bytes), bytes(window.range_bytes));
         format!("{moved} in each window of {range}, {} left out between", bytes(window.skip_bytes))
     }));
+    lines.extend(pattern.item_data.map(|data| item_data(pattern, data)));
+    if pattern.chain {
+        lines.push("renamed in a chain: each takes the name before it".into());
+    }
     lines
+}
+
+fn item_data(pattern: &Pattern, data: ItemData) -> String {
+    let mut text = format!("items hold {}", size(&pattern.size.write));
+    if pattern.size.read != pattern.size.write {
+        text.push_str(&format!(", read are {}", size(&pattern.size.read)));
+    }
+    text.push_str(if data.sync { ", synced before they are closed" } else { "" });
+    text.push_str(if data.read_back { ", read back at once" } else { "" });
+    text
 }
 
 fn moves_bytes(mix: &Mix) -> bool {

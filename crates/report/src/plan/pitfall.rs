@@ -136,7 +136,7 @@ fn cached_writes(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> 
 fn holes(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
     let empty = matches!(
         target.prepare,
-        Prepare::Sparse | Prepare::Reserved | Prepare::ReservedBeyondEnd | Prepare::Empty
+        Prepare::Sparse | Prepare::Reserved | Prepare::ReservedBeyondEnd | Prepare::Empty | Prepare::Absent
     );
     if !storage(scene) || pretends(job) || !empty || amount::reads(job) == 0.0 {
         return None;

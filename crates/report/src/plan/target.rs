@@ -187,5 +187,6 @@ fn prepare(prepare: Prepare) -> Option<&'static str> {
         Prepare::ReservedBeyondEnd => Some("space reserved, length kept"),
         Prepare::Sparse => Some("sparse"),
         Prepare::Empty => Some("made empty"),
+        Prepare::Absent => Some("removed before"),
     }
 }

@@ -43,6 +43,8 @@ pub enum Aim {
     Instructions(f64),
     /// The peer's processor time per I/O over ours, at least.
     TimesPeer(f64),
+    /// Our user time per operation over that of a bare loop, at most.
+    TimesLoop(f64),
     /// Our user time per I/O, ns, at most.
     UserNs(f64),
     /// Start to end, ms, at most.

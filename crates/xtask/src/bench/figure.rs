@@ -25,6 +25,10 @@ enum What {
     PeerTotal,
     PeerWall,
     WallTimesPeer,
+    TimesLoop,
+    TimesLoopInAll,
+    LoopUser,
+    LoopTotal,
 }
 
 /// One figure.
@@ -68,6 +72,21 @@ impl Figure {
         ratios.into_iter().chain(both).collect()
     }
 
+    /// User time of ours over that of a bare loop, round by round and of all rounds together, and what both took.
+    pub fn of_loop(ours: &[Spent], loops: &[Spent]) -> Vec<Self> {
+        let ratios: Vec<f64> =
+            ours.iter().zip(loops).map(|(ours, bare)| ours.user / bare.user.max(1e-9)).collect();
+        let sum = |rounds: &[Spent]| rounds.iter().map(|spent| spent.user).sum::<f64>();
+        let in_all = sum(ours) / sum(loops);
+        let mut figures = vec![
+            Self { what: What::TimesLoopInAll, values: Spread::of(&[in_all]) },
+            Self { what: What::TimesLoop, values: Spread::of(&ratios) },
+        ];
+        figures.extend(times(ours, [What::OurUser, What::OurTotal, What::OurWall]).into_iter().take(2));
+        figures.extend(times(loops, [What::LoopUser, What::LoopTotal, What::OurWall]).into_iter().take(2));
+        figures
+    }
+
     /// A row of the table.
     pub fn row(&self, case: &str, aims: &[Aim]) -> String {
         let (median, range) = self.values.shown();
@@ -85,6 +104,7 @@ impl Figure {
             | (Aim::UserNs(limit), What::OurUser)
             | (Aim::StartMs(limit), What::Start)
             | (Aim::ResidentMb(limit), What::Resident) => (true, limit),
+            (Aim::TimesLoop(limit), What::TimesLoopInAll) => (true, limit),
             (Aim::TimesPeer(limit), What::TimesPeer) => (false, limit),
             _ => return None,
         };
@@ -110,6 +130,10 @@ impl What {
             What::WallTimesPeer => "fio ÷ ours, wall time",
             What::Start => "start to end, ms",
             What::Resident => "resident at most, MB",
+            What::TimesLoop => "ours ÷ bare loop, user time",
+            What::TimesLoopInAll => "the same of all rounds together",
+            What::LoopUser => "bare loop: user time per I/O, ns",
+            What::LoopTotal => "bare loop: user + system per I/O, ns",
             What::OurUser => "ours: user time per I/O, ns",
             What::OurTotal => "ours: user + system time per I/O, ns",
             What::OurWall => "ours: wall time per I/O, ns",

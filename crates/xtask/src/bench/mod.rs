@@ -7,10 +7,12 @@
 
 mod cases;
 mod figure;
+mod loops;
 mod meter;
 
-use cases::{CASES, Case, Ground, Measure};
+use cases::{Aim, CASES, Case, Ground, Measure};
 use figure::Figure;
+use loops::LOOPS;
 use meter::{Spent, Spread};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -43,15 +45,21 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let wanted =
         |case: &&Case| filters.is_empty() || filters.iter().any(|filter| case.name.contains(filter.as_str()));
     let chosen: Vec<&Case> = CASES.iter().filter(wanted).collect();
-    if chosen.is_empty() {
-        let names: Vec<&str> = CASES.iter().map(|case| case.name).collect();
+    let wanted_loop = |case: &&loops::Loop| {
+        filters.is_empty() || filters.iter().any(|filter| case.name.contains(filter.as_str()))
+    };
+    let loops: Vec<&loops::Loop> = LOOPS.iter().filter(wanted_loop).collect();
+    if chosen.is_empty() && loops.is_empty() {
+        let names = CASES.iter().map(|case| case.name).chain(LOOPS.iter().map(|case| case.name));
+        let names: Vec<&str> = names.collect();
         return Err(format!("no such case\n hint: the cases are {}", names.join(", ")));
     }
     let bench = Bench { binary: root.join("target/release/iodyno"), ground: Ground::lay(root, file_bytes)? };
     println!("{}, file of {} MiB", meter::machine(), file_bytes >> 20);
     println!("{}", figure::HEAD);
     // Every case is measured, also after one that missed its aim.
-    let met: Vec<bool> = chosen.iter().map(|case| bench.report(case)).collect();
+    let mut met: Vec<bool> = chosen.iter().map(|case| bench.report(case)).collect();
+    met.extend(loops.iter().map(|case| bench.report_loop(case)));
     Ok(!met.contains(&false))
 }
 
@@ -77,6 +85,24 @@ impl Bench {
             Err(reason) => println!("{:<17} not measured: {reason}", case.name),
         }
         result.is_ok()
+    }
+
+    fn report_loop(&self, case: &loops::Loop) -> bool {
+        match loops::measure(case, &self.binary) {
+            Ok(verbs) => {
+                for (verb, figures) in &verbs {
+                    let name = format!("loop-{verb}");
+                    figures
+                        .iter()
+                        .for_each(|figure| println!("{}", figure.row(&name, &[Aim::TimesLoop(1.1)])));
+                }
+                true
+            }
+            Err(reason) => {
+                println!("{:<17} not measured: {reason}", case.name);
+                false
+            }
+        }
     }
 
     fn measure(&self, case: &Case) -> Result<Vec<Figure>, String> {

@@ -105,6 +105,7 @@ pub fn measure(ask: &mut Ask<'_>, found: &Found, clones: u32) -> Measure {
         latency: slat || clat || lat || logs.latency.is_some(),
         submission: found.engine.asynchronous && (slat || clat),
         batches: true,
+        sample_ns: 0,
         each: clones > 1 && (!ask.flag("group_reporting", false) || logs.per_job),
         row_ns: figures.average_ms.0.min(figures.average_ms.1) * MS,
         journal: (journal != Journal::default()).then_some(journal),

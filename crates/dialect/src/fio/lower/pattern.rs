@@ -34,6 +34,8 @@ pub fn pattern(ask: &mut Ask<'_>, found: &Found) -> Pattern {
             false => Overlap::Allowed,
         },
         size_by_order: ask.flag("bs_is_seq_rand", false),
+        item_data: None,
+        chain: false,
         window: window(ask),
     }
 }

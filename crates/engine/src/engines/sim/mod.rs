@@ -243,6 +243,7 @@ mod tests {
             seed: 1,
             worker: 0,
             seat: 0,
+            seats: 1,
         })
         .unwrap()
     }

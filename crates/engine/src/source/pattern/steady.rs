@@ -12,14 +12,25 @@ use super::super::walk::Walk;
 use super::{Class, PatternSource};
 use crate::io::Io;
 
+/// Whether a verb on an item needs nothing but the item.
+fn has_no_argument(verb: Verb) -> bool {
+    let on_one = matches!(verb, Verb::Create | Verb::Open | Verb::Stat | Verb::Lstat | Verb::Unlink);
+    on_one || matches!(verb, Verb::Mkdir | Verb::Rmdir | Verb::Mknod | Verb::Access | Verb::Readdir)
+}
+
 /// Draws without choices.
 #[derive(Clone, Debug)]
 pub struct Steady {
     walk: Walk,
     random: Random,
     left: u64,
+    /// Operations of a pass; 0: something else than the last of them ends it.
+    pass: u64,
     base: u64,
+    /// Bytes, or items, that a place is long.
+    step: u64,
     bytes: u64,
+    flags: u8,
     verb: Verb,
     label: u16,
     file: u32,
@@ -31,20 +42,34 @@ impl Steady {
         let ([share], [file], true) = (&source.shares[..], &source.files[..], source.every.is_empty()) else {
             return None;
         };
-        let Sizes::Fixed(bytes) = share.sizes else { return None };
+        let Sizes::Fixed(step) = share.sizes else { return None };
         if file.joint.is_some() || share.sizes_random.is_some() {
             return None;
         }
-        if !file.walks[0].is_plain() || share.class != Class::Range || share.whole {
+        let served = match share.class {
+            Class::Range => !share.whole,
+            Class::Item => has_no_argument(share.verb),
+            Class::File => false,
+        };
+        if !file.walks[0].is_plain() || !served {
             return None;
         }
-        let of_passes = (file.pass_units / bytes).saturating_mul(source.left.passes);
+        let pass = file.pass_units / step;
+        let of_passes = pass.saturating_mul(source.left.passes);
+        let of_bytes = match share.class {
+            Class::Range => source.left.bytes.div_ceil(step),
+            _ => u64::MAX,
+        };
+        let left = of_passes.min(source.left.operations).min(of_bytes);
         Some(Steady {
             walk: file.walks[0].clone(),
             random: source.random.clone(),
-            left: of_passes.min(source.left.operations).min(source.left.bytes.div_ceil(bytes)),
+            left,
+            pass: if left == of_passes && source.left.passes != u64::MAX { pass } else { 0 },
             base: file.base,
-            bytes,
+            step,
+            bytes: if share.class == Class::Item { share.item_bytes } else { step },
+            flags: share.item_flags,
             verb: share.verb,
             label: share.label,
             file: file.handle,
@@ -53,7 +78,14 @@ impl Steady {
 
     /// What all its operations have in common.
     pub fn template(&self) -> Io {
-        Io { verb: self.verb, label: self.label, file: self.file, bytes: self.bytes, ..Io::default() }
+        Io {
+            verb: self.verb,
+            flags: self.flags,
+            label: self.label,
+            file: self.file,
+            bytes: self.bytes,
+            ..Io::default()
+        }
     }
 
     /// Draws the next operation into a copy of the template.
@@ -63,8 +95,27 @@ impl Steady {
             return Next::Done;
         }
         self.left -= 1;
-        io.offset = self.base + self.walk.next(&mut self.random, self.bytes);
+        io.offset = self.base + self.walk.next(&mut self.random, self.step);
         Next::Io
+    }
+
+    /// The next operations' places, at equal distances: the first, the distance, and how many, at most `most`; 0: there
+    /// is nothing more. What is not used of them is [given back](Steady::give_back).
+    #[inline(never)]
+    pub fn run(&mut self, most: u64) -> (u64, u64, u64) {
+        let most = most.min(self.left);
+        if most == 0 {
+            return (0, 0, 0);
+        }
+        let (place, distance, count) = self.walk.run(&mut self.random, self.step, most);
+        self.left -= count;
+        (self.base + place, distance, count)
+    }
+
+    /// So many of the last run were not used; the first of them would have been at this place.
+    pub fn give_back(&mut self, count: u64, place: u64) {
+        self.left += count;
+        self.walk.resume(place - self.base);
     }
 
     /// Operations left; what this one's content is told apart by.
@@ -73,8 +124,16 @@ impl Steady {
         self.left
     }
 
-    /// Nothing more is to be drawn.
-    pub fn end(&mut self) {
-        self.left = 0;
+    /// Sets how many operations are left; as many were before.
+    pub fn set_left(&mut self, left: u64) -> u64 {
+        std::mem::replace(&mut self.left, left)
+    }
+
+    /// It has come to its end: whether it begins again, and with how many operations.
+    pub fn repeat(&mut self) -> u64 {
+        if self.left == 0 {
+            self.left = self.pass;
+        }
+        self.left
     }
 }

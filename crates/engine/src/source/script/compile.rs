@@ -64,6 +64,16 @@ pub enum What {
     Finish(Option<(String, i64)>, u64, u64),
 }
 
+impl What {
+    /// How many operations its step stands for.
+    fn runs(&self) -> u64 {
+        match self {
+            What::Item(Which::Tree { count, .. }, _) => *count,
+            _ => 1,
+        }
+    }
+}
+
 /// How much of a shared object a use takes.
 pub struct Use {
     pub amount: i64,
@@ -92,6 +102,12 @@ pub enum Which {
     Each,
     /// Each once, shuffled.
     Shuffled(Box<Walk>),
+    /// The directories of the tree: so many, from the root down or back up to it, and how many were had.
+    Tree {
+        count: u64,
+        upwards: bool,
+        next: u64,
+    },
     Existing(Box<Walk>),
     Missing(Box<Walk>),
     Held(u32),
@@ -243,7 +259,10 @@ impl<'a, 'b> Compiler<'a, 'b> {
                     self.code.push(Code::End { label, verb, start, repeat: step.repeat.max(1) });
                 }
                 Action::Do(operation) => match self.operation(operation, &step.label) {
-                    Ok(compiled) => self.code.push(Code::Do(Box::new(compiled), step.repeat.max(1))),
+                    Ok(compiled) => {
+                        let repeat = step.repeat.max(1).saturating_mul(compiled.what.runs());
+                        self.code.push(Code::Do(Box::new(compiled), repeat));
+                    }
                     Err(failure) => self.refusals.push(format!("`{}`: {}", step.label, failure.message)),
                 },
             }
@@ -398,6 +417,11 @@ impl<'a, 'b> Compiler<'a, 'b> {
             Item::Held => {
                 let handle = operation.handle.ok_or_else(|| Failure::new("no handle to hold an item"))?;
                 Which::Held(self.first_extra + handle)
+            }
+            Item::Whole if matches!(operation.verb, Verb::Mkdir | Verb::Rmdir) => {
+                let names = self.brief.files.handles[file as usize].names.as_ref();
+                let count = names.map_or(1, |names| names.directories());
+                Which::Tree { count, upwards: operation.verb == Verb::Rmdir, next: 0 }
             }
             Item::Whole => return Err(Failure::new("the set itself by name")),
             Item::Named(_) => return Err(Failure::new("a name")),

@@ -90,6 +90,11 @@ pub fn pick_item(which: &mut Which, set: usize, files: &mut [FileState], random:
         Which::Existing(walk) => picked(walk, true),
         Which::Missing(walk) => picked(walk, false),
         Which::Shuffled(walk) => Some(walk.next(random, 1)),
+        Which::Tree { count, upwards, next } => {
+            let number = if *upwards { *count - 1 - *next } else { *next };
+            *next = if *next + 1 == *count { 0 } else { *next + 1 };
+            Some(number)
+        }
         Which::Held(handle) => Some(files[*handle as usize].item),
         Which::Each => {
             let pool = files[set].pool.as_mut().filter(|pool| pool.count > 0)?;

@@ -9,7 +9,7 @@ use super::super::UNTALLIED;
 use super::compile::Code;
 use super::{Flight, Part, ScriptSource, seek};
 use crate::clock::Tick;
-use crate::io::{AT_POSITION, Io};
+use crate::io::{AT_POSITION, DIRECTORY, Io};
 
 impl ScriptSource {
     /// Hears of the completion; the answer is what is tallied.
@@ -112,7 +112,7 @@ impl ScriptSource {
     fn noted(&mut self, code: usize, io: &Io, result: i64) -> i64 {
         let Code::Do(step, _) = &self.code[code] else { return result };
         self.counts.0[step.label as usize].0 += 1;
-        if result < 0 {
+        if result < 0 || io.flags & DIRECTORY != 0 {
             return result;
         }
         if let Some(keep) = step.keep {

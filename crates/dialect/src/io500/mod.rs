@@ -1,0 +1,199 @@
+//! io500: the thirteen phases of the IO500 list in one run, with their parameters, their score and their result files.
+//!
+//! ```text
+//!   config.ini ─► config ─► phases: a command line each ─► ior, mdtest, find ─► lower: one plan
+//!   events ─► report ─► a line a phase, the score, result.txt
+//! ```
+//! It prepares for a submission and compares; it refuses to be one: the rules name the programs that must run.
+
+pub mod config;
+pub mod lower;
+pub mod options;
+pub mod phases;
+pub mod report;
+pub mod score;
+
+use iodyno_model::{Diagnostic, Origin, Record};
+
+use crate::{Dialect, Loader, PathKind, Request, Run, date, untranslated};
+use config::Config;
+use phases::{PHASES, Places};
+use report::Results;
+
+/// The dialect.
+pub const DIALECT: Dialect = Dialect {
+    name: "io500",
+    about: "the thirteen phases of the IO500 list, with score and result files (not for submission)",
+    drop_in: false,
+    also: &[],
+    lower: request,
+};
+
+const HELP: &str = "\
+Usage: iodyno io500 CONFIG.ini [--dry-run] [--mode=standard] [-v=N]
+       iodyno io500 --list            every key of the configuration with its default
+       iodyno io500 --mini DIR        small sizes and a stonewall of 1 s, in DIR/io500-mini (never valid)
+
+Runs ior-easy, mdtest-easy, ior-hard and mdtest-hard, the search, and all that reads, looks up and removes what they
+made; prints a line for each phase and the score, and writes result.txt and result_summary.txt. Under mpirun on all
+ranks. A result is not for submission to the list: its rules name the programs that must have run.
+
+A valid run writes for 300 s in each of four phases and may need as much space as 300 s of writing fill.
+";
+
+/// What the command line says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Wanted {
+    path: Option<String>,
+    mini: Option<String>,
+    dry_run: bool,
+    list: bool,
+    help: bool,
+}
+
+fn parse(arguments: &[String]) -> Result<Wanted, Vec<Diagnostic>> {
+    let mut wanted = Wanted::default();
+    let wrong = |argument: &str, what: &str, hint: &str| {
+        vec![Diagnostic::error(&Origin::argument(argument), what).hint(hint)]
+    };
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--help" | "-h" => wanted.help = true,
+            "--dry-run" => wanted.dry_run = true,
+            "--list" => wanted.list = true,
+            "--mode=standard" => {}
+            "--mini" => {
+                let none = || wrong(argument, "no directory follows", "iodyno io500 --mini .");
+                wanted.mini = Some(rest.next().ok_or_else(none)?.clone());
+            }
+            "--mode=extended" => {
+                return Err(wrong(
+                    argument,
+                    "the extended mode is not served",
+                    "leave it out: mode standard",
+                ));
+            }
+            "--cleanup" => {
+                return Err(wrong(
+                    argument,
+                    "nothing is left to clean up by phases",
+                    "remove the directory of the data",
+                ));
+            }
+            // How much is said does not depend on it.
+            verbosity if verbosity.starts_with("-v=") => {}
+            option if option.starts_with('-') => {
+                return Err(wrong(option, "no such option", "iodyno io500 --help lists them"));
+            }
+            path if wanted.path.is_none() => wanted.path = Some(path.into()),
+            _ => return Err(wrong(argument, "a second configuration file", "name one")),
+        }
+    }
+    Ok(wanted)
+}
+
+/// Sizes that a laptop takes in half a minute.
+fn mini(folder: &str) -> Result<Config, Vec<Diagnostic>> {
+    let text = format!(
+        "[global]\ndatadir = {folder}/io500-mini/data\nresultdir = {folder}/io500-mini/results\n\
+         [debug]\nstonewall-time = 1\n[ior-easy]\ntransferSize = 1m\nblockSize = 256m\n\
+         [ior-hard]\nsegmentCount = 2000\n[mdtest-easy]\nn = 5000\n[mdtest-hard]\nn = 2000\n"
+    );
+    Config::read("--mini", &text)
+}
+
+fn configuration(wanted: &Wanted, loader: &mut dyn Loader) -> Result<Config, Vec<Diagnostic>> {
+    if let Some(folder) = &wanted.mini {
+        if loader.look(folder).is_none_or(|facts| facts.kind != PathKind::Directory) {
+            let wrong =
+                Diagnostic::error(&Origin::argument("--mini"), format!("{folder}: no such directory"));
+            return Err(vec![wrong.hint("name a directory that exists")]);
+        }
+        return mini(folder);
+    }
+    let Some(path) = &wanted.path else {
+        let wrong = Diagnostic::error(&Origin::argument("io500"), "no configuration file was named");
+        return Err(vec![
+            wrong.hint("iodyno io500 --list > config.ini; iodyno io500 --mini . for a first look"),
+        ]);
+    };
+    let told = |error: String| vec![Diagnostic::error(&Origin::argument(path), error)];
+    let bytes = loader.read(path).map_err(told)?;
+    Config::read(path, &String::from_utf8_lossy(&bytes))
+}
+
+fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    let wanted = parse(arguments)?;
+    if wanted.help {
+        return Ok(Request::Print { out: HELP.into(), status: 0 });
+    }
+    if wanted.list && wanted.path.is_none() && wanted.mini.is_none() {
+        let config = Config::default();
+        let out = options::list(|section, key| config.text(section, key).into());
+        return Ok(Request::Print { out, status: 0 });
+    }
+    let config = configuration(&wanted, loader)?;
+    if wanted.list {
+        let out = options::list(|section, key| config.text(section, key).into());
+        return Ok(Request::Print { out, status: 0 });
+    }
+    let places = places(&config, loader.now_unix_ns());
+    if wanted.dry_run {
+        let lines = PHASES.iter().filter(|kind| kind.runs(&config));
+        let line = |kind: &phases::Kind| {
+            format!("[{}]\nexe = {}\n\n", kind.name, kind.command(&config, &places).join(" "))
+        };
+        return Ok(Request::Print { out: lines.map(line).collect(), status: 0 });
+    }
+    let (plan, pieces) = lower::lower(&config, &places, loader)?;
+    let reporter = Results {
+        pieces,
+        places,
+        ruled_s: phases::ruled_stonewall_s(&config),
+        stonewall_s: phases::stonewall_s(&config),
+        config_hash: config.hash(),
+        mode: if config.flag("global", "scc") { "scc" } else { "standard" },
+        tasks: loader.world().ranks(),
+        found: Vec::new(),
+        text: String::new(),
+        summary: String::new(),
+        began_unix_ns: 0,
+        invalid: Vec::new(),
+    };
+    Ok(Request::Run(Box::new(Run {
+        plan,
+        reporter: Box::new(reporter),
+        output: None,
+        files: Vec::new(),
+        messages: Vec::new(),
+        live_ns: 0,
+        interim_ns: 0,
+        own_voice: false,
+        dies_of_signals: false,
+        findings: true,
+        translate: untranslated,
+        reads_forgiven: false,
+        error_status: 1,
+        status: Some(status),
+    })))
+}
+
+/// The directories of the data and of the results, each run's own where the configuration says so.
+fn places(config: &Config, now_unix_ns: u64) -> Places {
+    let stamp = date::stamp(now_unix_ns, 0).replace('-', ".").replace(' ', "-").replace(':', ".");
+    let place = |folder: &str, stamped: &str| match config.flag("global", stamped) {
+        true => format!("{}/{stamp}", config.text("global", folder)),
+        false => config.text("global", folder).to_string(),
+    };
+    Places { data: place("datadir", "timestamp-datadir"), results: place("resultdir", "timestamp-resultdir") }
+}
+
+/// Whatever failed, or brought wrong data, is a failure of the run.
+fn status(record: &Record) -> u8 {
+    let jobs = || record.phases.iter().flat_map(|phase| &phase.jobs);
+    match record.stopped_by {
+        Some(signal) => (128 + signal) as u8,
+        None => u8::from(!record.errors.is_empty() || jobs().any(|job| job.tally.failed() > 0)),
+    }
+}

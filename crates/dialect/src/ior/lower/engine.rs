@@ -1,0 +1,120 @@
+//! IOR's back ends as engines, with their settings and the depth they keep.
+
+use iodyno_model::{Depth, Setting};
+
+use crate::ior::test::Test;
+
+/// Whether there are files at all.
+pub fn has_files(test: &Test) -> bool {
+    test.api != "DUMMY"
+}
+
+/// The engine's name.
+pub fn name(test: &Test) -> &'static str {
+    if test.flag("dryRun") {
+        return "null";
+    }
+    match test.api.as_str() {
+        "AIO" => "libaio",
+        "MMAP" => "mmap",
+        "DUMMY" => "dummy",
+        "MPIIO" => "mpiio",
+        "HDF5" => "hdf5",
+        "NCMPI" => "ncmpi",
+        _ => "psync",
+    }
+}
+
+/// How many transfers are in flight: one, but with AIO.
+pub fn depth(test: &Test) -> Depth {
+    if test.api != "AIO" || test.flag("dryRun") {
+        return Depth::default();
+    }
+    let most = test.count("aio.max-pending").clamp(1, 65_536) as u32;
+    let batch = test.count("aio.granularity").clamp(1, u64::from(most)) as u32;
+    Depth { most, submit_batch: batch, ..Depth::default() }
+}
+
+/// The engine's own options, where they were said.
+pub fn settings(test: &Test) -> Vec<Setting> {
+    let mut settings = Settings { test, found: Vec::new() };
+    if test.flag("dryRun") {
+        return settings.found;
+    }
+    match test.api.as_str() {
+        "DUMMY" => settings.dummy(),
+        "MMAP" => settings.mmap(),
+        "MPIIO" => settings.mpi_io(),
+        "HDF5" => settings.hdf5(),
+        "NCMPI" => settings.text("hints_file", "ncmpi.hintsFileName", "mpiio.hintsFileName"),
+        _ => {}
+    }
+    if test.collective {
+        settings.add("collective", "collective", "on");
+    }
+    settings.found
+}
+
+struct Settings<'a> {
+    test: &'a Test,
+    found: Vec<Setting>,
+}
+
+impl Settings<'_> {
+    fn add(&mut self, name: &str, option: &str, value: impl ToString) {
+        let origin = self.test.settings.origin(option);
+        self.found.push(Setting { origin, ..Setting::new(name, value) });
+    }
+
+    fn text(&mut self, name: &str, option: &str, other: &str) {
+        let said = [option, other].into_iter().find(|option| self.test.settings.text(option).is_some());
+        if let Some(option) = said {
+            let value = self.test.settings.text(option).unwrap_or_default().to_string();
+            self.add(name, option, value);
+        }
+    }
+
+    fn on(&mut self, name: &str, option: &str) {
+        if self.test.flag(option) {
+            self.add(name, option, "on");
+        }
+    }
+
+    fn number(&mut self, name: &str, option: &str, none: u64) {
+        let number = self.test.count(option);
+        if number != none {
+            self.add(name, option, number);
+        }
+    }
+
+    fn dummy(&mut self) {
+        self.number("delay_create_us", "dummy.delay-create", 0);
+        self.number("delay_close_us", "dummy.delay-close", 0);
+        self.number("delay_sync_us", "dummy.delay-sync", 0);
+        self.number("delay_xfer_us", "dummy.delay-xfer", 0);
+        self.on("only_rank0", "dummy.delay-only-rank0");
+    }
+
+    fn mmap(&mut self) {
+        if self.test.flag("mmap.madv_pattern") {
+            let advice = if self.test.flag("randomOffset") { "random" } else { "sequential" };
+            self.add("advice", "mmap.madv_pattern", advice);
+        }
+        self.on("dont_need", "mmap.madv_dont_need");
+    }
+
+    fn mpi_io(&mut self) {
+        self.text("hints_file", "mpiio.hintsFileName", "mpiio.hintsFileName");
+        self.on("show_hints", "mpiio.showHints");
+        self.on("preallocate", "mpiio.preallocate");
+        self.on("file_view", "mpiio.useFileView");
+    }
+
+    fn hdf5(&mut self) {
+        self.text("hints_file", "hdf5.hintsFileName", "mpiio.hintsFileName");
+        self.on("collective_metadata", "hdf5.collectiveMetadata");
+        self.on("no_fill", "hdf5.noFill");
+        self.number("alignment", "hdf5.setAlignment", 1);
+        self.number("chunk_size", "hdf5.chunkSize", 0);
+    }
+}

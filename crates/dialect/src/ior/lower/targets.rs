@@ -1,0 +1,92 @@
+//! What the phases of a test work on.
+
+use iodyno_model::{Direct, Extent, Items, Open, OpenMode, Prepare, Size, Target, TargetKind};
+
+use super::names;
+use crate::ior::test::Test;
+
+/// How a phase uses its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// Made anew: what was there is removed.
+    Made,
+    /// Written into as it is, made where it is missing.
+    Kept,
+    /// Read.
+    Read,
+    /// Removed.
+    Removed,
+}
+
+/// The target of a test in one use.
+pub fn target(test: &Test, usage: Use) -> Target {
+    let path = names::template(test);
+    let kept = test.flag("keepFile") || test.flag("keepFileWithError");
+    let target = |kind, open| Target {
+        name: path.clone(),
+        kind,
+        open,
+        prepare: Prepare::AsItIs,
+        remove: false,
+        origin: test.settings.origin("testFile"),
+    };
+    if !super::engine::has_files(test) || test.flag("dryRun") {
+        return target(TargetKind::Nothing { bytes: file_bytes(test) }, Open::default());
+    }
+    if usage == Use::Removed {
+        let (root, name) = names::parts(&path);
+        let items = Items { name: name.into(), size: Size::Fixed(0), ..Items::default() };
+        return target(TargetKind::FileSet { root: root.into(), items }, Open::default());
+    }
+    if is_device(test) {
+        return target(
+            TargetKind::Device { path: path.clone() },
+            Open { direct: direct(test), ..Open::default() },
+        );
+    }
+    let size = match usage {
+        Use::Read => Extent::Rest,
+        _ => Extent::Bytes(file_bytes(test)),
+    };
+    let kind = TargetKind::File { path: path.clone(), size };
+    let open = Open { direct: direct(test), ..Open::default() };
+    match usage {
+        Use::Read => target(kind, Open { mode: OpenMode::Read, ..open }),
+        _ => Target {
+            prepare: if usage == Use::Made { Prepare::Absent } else { Prepare::AsItIs },
+            remove: !kept,
+            ..target(
+                kind,
+                Open { mode: OpenMode::ReadWrite, create: true, parents: test.flag("uniqueDir"), ..open },
+            )
+        },
+    }
+}
+
+/// Whether it is a device rather than a file; devices are never removed.
+pub fn is_device(test: &Test) -> bool {
+    test.file.starts_with("/dev/")
+        && !test.file.starts_with("/dev/shm/")
+        && names::template(test) == test.file
+}
+
+fn direct(test: &Test) -> Direct {
+    match test.flag("posix.odirect") && matches!(test.api.as_str(), "POSIX" | "AIO") {
+        true => Direct::Yes,
+        false => Direct::No,
+    }
+}
+
+/// Bytes of one file.
+pub fn file_bytes(test: &Test) -> u64 {
+    if test.is_file_per_task() { test.task_bytes() } else { test.aggregate() }
+}
+
+/// The index of a target; phases that use one file in one way share it.
+pub fn index(targets: &mut Vec<Target>, target: Target) -> usize {
+    let known = targets.iter().position(|known| *known == target);
+    known.unwrap_or_else(|| {
+        targets.push(target);
+        targets.len() - 1
+    })
+}

@@ -1,0 +1,166 @@
+//! IOR: command lines and scripts as they are, reports in IOR's handwriting.
+//!
+//! ```text
+//!   argv, script ─ syntax ─► Settings of each test ─ judge ─► Test ─ lower ─► Plan and View ─► events ─ report ─► text
+//! ```
+//! It refuses object stores and client libraries, each by name with what to use instead; and it does not repeat what IOR
+//! gets wrong (`docs/ior.md` lists it).
+
+pub mod command;
+pub mod lower;
+pub mod options;
+pub mod report;
+pub mod script;
+pub mod settings;
+pub mod test;
+pub mod value;
+pub mod view;
+
+use iodyno_model::{Diagnostic, Plan, Record};
+
+use crate::{Dialect, Loader, Request, Run};
+use settings::Settings;
+use test::Test;
+use view::View;
+
+/// The dialect.
+pub const DIALECT: Dialect = Dialect {
+    name: "ior",
+    about: "parallel I/O of many tasks on shared or own files (IOR)",
+    drop_in: true,
+    also: &["text", "bugs", "threads"],
+    lower: request,
+};
+
+/// A command line, lowered.
+pub struct Lowered {
+    /// The plan.
+    pub plan: Plan,
+    /// What the report must know besides.
+    pub view: View,
+    /// What changes nothing, each named once.
+    pub notes: Vec<Diagnostic>,
+}
+
+fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    let refuse = |wrong: &[Diagnostic], usage: &str| {
+        let told: String = wrong.iter().map(|wrong| report::told(wrong)).collect();
+        Ok(Request::Refuse { err: told + usage, status: 1 })
+    };
+    let command = match command::parse(arguments) {
+        Ok(command) if command.help => return Ok(Request::Print { out: options::help(), status: 0 }),
+        Ok(command) => command,
+        Err(wrong) => return refuse(&wrong, ""),
+    };
+    match lower(&command, arguments, loader) {
+        Ok(lowered) => Ok(Request::Run(Box::new(run(lowered)))),
+        Err(wrong) => refuse(&wrong, ""),
+    }
+}
+
+/// From a command line to a plan and what its report needs.
+///
+/// # Errors
+/// Everything that is wrong with the script, the tests, or our own words.
+pub fn lower(
+    command: &command::Command,
+    arguments: &[String],
+    loader: &mut dyn Loader,
+) -> Result<Lowered, Vec<Diagnostic>> {
+    let settings = tests(command, loader)?;
+    let (mut tests, mut wrong, mut notes) = (Vec::new(), Vec::new(), Vec::<Diagnostic>::new());
+    for (id, settings) in settings.into_iter().enumerate() {
+        for note in settings.without_effect() {
+            if !notes.iter().any(|known| known.message == note.message) {
+                notes.push(note);
+            }
+        }
+        match test::judge(id, settings, loader) {
+            Ok(test) => tests.push(test),
+            Err(more) => wrong.extend(more),
+        }
+    }
+    let layout = layout(loader, &mut wrong);
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let (plan, parts) = lower::plan(&tests);
+    let words = [&["ior".to_string()][..], arguments].concat();
+    let bugs = loader.also("bugs").is_some();
+    let view = View {
+        tests,
+        parts,
+        command: words.join(" "),
+        world: loader.world(),
+        layout,
+        talks: loader.talks(),
+        bugs,
+    };
+    Ok(Lowered { plan, view, notes })
+}
+
+fn tests(command: &command::Command, loader: &mut dyn Loader) -> Result<Vec<Settings>, Vec<Diagnostic>> {
+    let Some((path, origin)) = &command.script else { return Ok(vec![command.defaults.clone()]) };
+    let bytes = loader
+        .read(path)
+        .map_err(|why| vec![Diagnostic::error(origin, format!("{path}: {why}")).hint("-f names a script")])?;
+    script::parse(path, &String::from_utf8_lossy(&bytes), &command.defaults)
+}
+
+/// `--also text=3` and `--also bugs=ior`.
+fn layout(loader: &dyn Loader, wrong: &mut Vec<Diagnostic>) -> u8 {
+    let mut refuse = |what: String, hint: &str| {
+        wrong.push(Diagnostic::error(&iodyno_model::Origin::argument("--also"), what).hint(hint));
+    };
+    if let Some(bugs) = loader.also("bugs").filter(|bugs| bugs != "ior") {
+        refuse(format!("bugs={bugs}: no such tool here"), "bugs=ior");
+    }
+    match loader.also("text").as_deref() {
+        None | Some("4") => 4,
+        Some("3") => 3,
+        Some(other) => {
+            refuse(format!("text={other}: no such layout"), "text=3 or text=4");
+            4
+        }
+    }
+}
+
+fn run(lowered: Lowered) -> Run {
+    let Lowered { plan, view, notes } = lowered;
+    let tests = view.tests.clone();
+    let parts = view.parts.clone();
+    Run {
+        plan,
+        reporter: report::reporter(view),
+        output: None,
+        files: Vec::new(),
+        messages: notes,
+        live_ns: 0,
+        interim_ns: 0,
+        own_voice: true,
+        dies_of_signals: true,
+        findings: true,
+        translate: lower::advice::translate,
+        reads_forgiven: false,
+        error_status: 1,
+        status: Some(Box::new(move |record| status(record, &tests, &parts))),
+    }
+}
+
+/// 1 where anything failed, was wrong, or is missing that no deadline left out; 128 and the signal's number after one.
+fn status(record: &Record, tests: &[Test], parts: &[view::Part]) -> u8 {
+    if let Some(signal) = record.stopped_by {
+        return 128u8.wrapping_add(signal as u8);
+    }
+    let jobs = || record.phases.iter().flat_map(|phase| &phase.jobs);
+    let broken = |job: &iodyno_model::JobRecord| {
+        job.tally.failed() > 0
+            || job.workers.iter().any(|worker| worker.failure.is_some() || worker.fatal.is_some())
+    };
+    let incomplete = |phase: &iodyno_model::PhaseRecord| {
+        let part = parts.get(phase.index);
+        part.and_then(|part| report::missing(phase, *part, &tests[part.test])).is_some()
+    };
+    let failed = !record.errors.is_empty() || jobs().any(broken) || record.phases.iter().any(incomplete);
+    u8::from(failed || !record.world.lost.is_empty())
+}

@@ -1,0 +1,252 @@
+//! The options of IOR's back ends, under the names of its modules.
+
+use crate::option::{Entry, Kind, Word};
+
+const POSIX: &str = "Module POSIX";
+const AIO: &str = "Module AIO";
+const DUMMY: &str = "Module DUMMY";
+const HDF5: &str = "Module HDF5";
+const MPIIO: &str = "Module MPIIO";
+const NCMPI: &str = "Module NCMPI";
+const MMAP: &str = "Module MMAP";
+const LIBNFS: &str = "Module LIBNFS";
+
+const fn flag(
+    module: &'static str,
+    name: &'static str,
+    aliases: &'static [&'static str],
+    help: &'static str,
+) -> Entry {
+    Entry::new(name, Kind::Flag, "", help).also(aliases).or("0").under(module)
+}
+
+const fn number(
+    module: &'static str,
+    name: &'static str,
+    aliases: &'static [&'static str],
+    default: &'static str,
+    help: &'static str,
+) -> Entry {
+    Entry::new(name, Kind::Whole(i64::MIN, i64::MAX), "N", help).also(aliases).or(default).under(module)
+}
+
+const fn text(
+    module: &'static str,
+    name: &'static str,
+    aliases: &'static [&'static str],
+    help: &'static str,
+) -> Entry {
+    Entry::new(name, Kind::Text, "STRING", help).also(aliases).under(module)
+}
+
+const LUSTRE: &str = "files are striped by the library of Lustre, which is not loaded";
+const LUSTRE_HINT: &str = "set the directory's striping before the run: lfs setstripe -c COUNT -S SIZE DIR";
+const GPFS: &str = "hints to GPFS go through its own library, which is not loaded";
+const GPFS_HINT: &str = "leave it out";
+const BEEGFS: &str = "files are striped by the library of BeeGFS, which is not loaded";
+const BEEGFS_HINT: &str = "set the directory's striping before the run: beegfs-ctl --setpattern";
+const LOCKS: &str = "no transfer takes a lock";
+const LOCKS_HINT: &str = "leave it out: tasks never write to each other's places";
+const OBJECTS: &str = "object stores are not served yet";
+const OBJECTS_HINT: &str = "mount it, or use an IOR built with its library";
+const LIBRARY: &str = "it needs a library that is not loaded";
+const LIBRARY_HINT: &str = "mount the file system and use POSIX";
+const NEVER_WORKED: &str = "no version of IOR did it";
+
+const fn refused(name: &'static str, help: &'static str, why: &'static str, hint: &'static str) -> Word {
+    Word::new(name, help).refused(why, hint)
+}
+
+/// The back ends.
+pub const APIS: &[Word] = &[
+    Word::new("POSIX", "system calls on files"),
+    Word::new("AIO", "Linux asynchronous I/O"),
+    Word::new("MMAP", "mapped files"),
+    Word::new("DUMMY", "no I/O, delays of your choice"),
+    Word::new("MPIIO", "the MPI library's files"),
+    Word::new("HDF5", "a data set in a file of parallel HDF5"),
+    Word::new("NCMPI", "a variable in a file of PnetCDF"),
+    refused("LIBNFS", "NFS without the kernel", LIBRARY, LIBRARY_HINT),
+    refused("PMDK", "persistent memory", LIBRARY, "use MMAP on a DAX file system"),
+    refused("S3", "objects", OBJECTS, OBJECTS_HINT),
+    refused("S3-libs3", "objects by libs3", OBJECTS, OBJECTS_HINT),
+    refused("S3-4c", "objects by aws4c", OBJECTS, OBJECTS_HINT),
+    refused("S3_4c", "objects by aws4c", OBJECTS, OBJECTS_HINT),
+    refused("S3_plus", "objects by aws4c, multi-part", OBJECTS, OBJECTS_HINT),
+    refused("S3_EMC", "objects by aws4c, byte ranges", OBJECTS, OBJECTS_HINT),
+    refused("S3-curl", "objects by libcurl", OBJECTS, OBJECTS_HINT),
+    refused(
+        "HDFS",
+        "Hadoop",
+        "it needs Hadoop's library and a Java machine",
+        "mount it by NFS or FUSE and use POSIX",
+    ),
+    refused("RADOS", "objects of Ceph", OBJECTS, OBJECTS_HINT),
+    refused("CEPHFS", "Ceph without the kernel", LIBRARY, LIBRARY_HINT),
+    refused("DFS", "DAOS", LIBRARY, "mount it with dfuse and use POSIX"),
+    refused("Gfarm", "Gfarm", LIBRARY, LIBRARY_HINT),
+    refused("CHFS", "CHFS", LIBRARY, LIBRARY_HINT),
+    refused("FINCHFS", "FINCHFS", LIBRARY, LIBRARY_HINT),
+    refused("IME", "IME", LIBRARY, LIBRARY_HINT),
+];
+
+/// Their options.
+pub const MODULES: &[Entry] = &[
+    flag(POSIX, "posix.odirect", &["--posix.odirect", "useO_DIRECT", "-B"], "past the page cache (O_DIRECT)"),
+    flag(POSIX, "posix.rangelocks", &["--posix.rangelocks"], "lock the range of each transfer")
+        .refused(LOCKS, LOCKS_HINT),
+    number(
+        POSIX,
+        "posix.lustre.stripecount",
+        &["--posix.lustre.stripecount", "lustreStripeCount"],
+        "-1",
+        "stripes",
+    )
+    .refused(LUSTRE, LUSTRE_HINT),
+    number(
+        POSIX,
+        "posix.lustre.stripesize",
+        &["--posix.lustre.stripesize", "lustreStripeSize"],
+        "0",
+        "bytes of a stripe",
+    )
+    .refused(LUSTRE, LUSTRE_HINT),
+    number(
+        POSIX,
+        "posix.lustre.startost",
+        &["--posix.lustre.startost", "lustreStartOST"],
+        "-1",
+        "the first target",
+    )
+    .refused(LUSTRE, LUSTRE_HINT),
+    flag(POSIX, "posix.lustre.ignorelocks", &["--posix.lustre.ignorelocks", "lustreIgnoreLocks"], "no locks")
+        .refused(LUSTRE, "leave it out"),
+    text(POSIX, "posix.lustre.pool", &["--posix.lustre.pool"], "a pool of targets")
+        .refused(LUSTRE, LUSTRE_HINT),
+    flag(
+        POSIX,
+        "posix.gpfs.hintaccess",
+        &["--posix.gpfs.hintaccess", "gpfsHintAccess"],
+        "tell GPFS what will be accessed",
+    )
+    .refused(GPFS, GPFS_HINT),
+    flag(
+        POSIX,
+        "posix.gpfs.releasetoken",
+        &["--posix.gpfs.releasetoken", "gpfsReleaseToken"],
+        "release all locks after opening",
+    )
+    .refused(GPFS, GPFS_HINT),
+    flag(
+        POSIX,
+        "posix.gpfs.finegrainwritesharing",
+        &["--posix.gpfs.finegrainwritesharing"],
+        "small writes of many tasks",
+    )
+    .refused(GPFS, GPFS_HINT),
+    flag(
+        POSIX,
+        "posix.gpfs.finegrainreadsharing",
+        &["--posix.gpfs.finegrainreadsharing"],
+        "small reads of many tasks",
+    )
+    .refused(GPFS, GPFS_HINT),
+    flag(
+        POSIX,
+        "posix.gpfs.createsharing",
+        &["--posix.gpfs.createsharing"],
+        "many tasks that make files in one directory",
+    )
+    .refused(GPFS, GPFS_HINT),
+    number(
+        POSIX,
+        "posix.beegfs.NumTargets",
+        &["--posix.beegfs.NumTargets", "beegfsNumTargets"],
+        "-1",
+        "targets",
+    )
+    .refused(BEEGFS, BEEGFS_HINT),
+    number(
+        POSIX,
+        "posix.beegfs.ChunkSize",
+        &["--posix.beegfs.ChunkSize", "beegfsChunkSize"],
+        "-1",
+        "bytes of a chunk",
+    )
+    .refused(BEEGFS, BEEGFS_HINT),
+    number(AIO, "aio.max-pending", &["--aio.max-pending"], "128", "operations in flight"),
+    number(AIO, "aio.granularity", &["--aio.granularity"], "16", "operations that are handed over together"),
+    number(DUMMY, "dummy.delay-create", &["--dummy.delay-create"], "0", "microseconds that opening takes"),
+    number(DUMMY, "dummy.delay-close", &["--dummy.delay-close"], "0", "microseconds that closing takes"),
+    number(DUMMY, "dummy.delay-sync", &["--dummy.delay-sync"], "0", "microseconds that fsync takes"),
+    number(DUMMY, "dummy.delay-xfer", &["--dummy.delay-xfer"], "0", "microseconds that a transfer takes"),
+    flag(DUMMY, "dummy.delay-only-rank0", &["--dummy.delay-only-rank0"], "only the first task is delayed"),
+    text(HDF5, "hdf5.hintsFileName", &["--hdf5.hintsFileName"], "a file of MPI hints"),
+    flag(HDF5, "hdf5.showHints", &["--hdf5.showHints"], "show the MPI hints in use")
+        .ignored("the library does not tell them"),
+    flag(HDF5, "hdf5.collectiveMetadata", &["--hdf5.collectiveMetadata"], "metadata by all tasks together"),
+    flag(
+        HDF5,
+        "hdf5.individualDataSets",
+        &["--hdf5.individualDataSets", "individualDataSets", "-I"],
+        "a data set for each task",
+    )
+    .ignored(NEVER_WORKED),
+    flag(HDF5, "hdf5.noFill", &["--hdf5.noFill", "noFill", "-n"], "a new data set is not filled"),
+    number(
+        HDF5,
+        "hdf5.setAlignment",
+        &["--hdf5.setAlignment", "setAlignment", "-J"],
+        "1",
+        "where data sets begin, bytes",
+    ),
+    number(HDF5, "hdf5.chunkSize", &["--hdf5.chunkSize"], "0", "elements of a chunk; 0: not in chunks"),
+    text(
+        MPIIO,
+        "mpiio.hintsFileName",
+        &["--mpiio.hintsFileName", "hintsFileName", "-U"],
+        "a file of MPI hints",
+    ),
+    flag(MPIIO, "mpiio.showHints", &["--mpiio.showHints", "showHints", "-H"], "show the MPI hints in use"),
+    flag(
+        MPIIO,
+        "mpiio.preallocate",
+        &["--mpiio.preallocate", "preallocate", "-p"],
+        "reserve the file's space first",
+    ),
+    flag(
+        MPIIO,
+        "mpiio.useStridedDatatype",
+        &["--mpiio.useStridedDatatype", "useStridedDatatype", "-S"],
+        "segments as one type",
+    )
+    .ignored(NEVER_WORKED),
+    flag(
+        MPIIO,
+        "mpiio.useFileView",
+        &["--mpiio.useFileView", "useFileView", "-V"],
+        "a file view for each task",
+    ),
+    text(NCMPI, "ncmpi.hintsFileName", &["--ncmpi.hintsFileName"], "a file of MPI hints"),
+    flag(NCMPI, "ncmpi.showHints", &["--ncmpi.showHints"], "show the MPI hints in use")
+        .ignored("the library does not tell them"),
+    flag(NCMPI, "ncmpi.preallocate", &["--ncmpi.preallocate"], "reserve the file's space first")
+        .ignored("PnetCDF has no such call"),
+    flag(NCMPI, "ncmpi.useStridedDatatype", &["--ncmpi.useStridedDatatype"], "segments as one type")
+        .ignored(NEVER_WORKED),
+    flag(NCMPI, "ncmpi.useFileView", &["--ncmpi.useFileView"], "a file view for each task")
+        .ignored("PnetCDF sets views of its own"),
+    flag(
+        MMAP,
+        "mmap.madv_dont_need",
+        &["--mmap.madv_dont_need"],
+        "tell the kernel that mapped pages are not needed",
+    ),
+    flag(
+        MMAP,
+        "mmap.madv_pattern",
+        &["--mmap.madv_pattern"],
+        "tell the kernel whether access is random or sequential",
+    ),
+    text(LIBNFS, "libnfs.url", &["--libnfs.url"], "server, path and options").refused(LIBRARY, LIBRARY_HINT),
+];

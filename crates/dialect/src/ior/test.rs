@@ -1,0 +1,404 @@
+//! One test: what its settings mean together, judged once for everybody who lowers or reports it.
+//!
+//! Judges settings against each other and against the world; refuses to know how anything is carried out.
+
+use iodyno_model::{Diagnostic, WorldFacts};
+
+use super::settings::Settings;
+use crate::{Loader, PathKind};
+
+/// A test, judged.
+#[derive(Clone, Debug, Default)]
+pub struct Test {
+    /// Its number, from 0.
+    pub id: usize,
+    /// What was said.
+    pub settings: Settings,
+    /// The back end's name.
+    pub api: String,
+    /// The file's name as it was said.
+    pub file: String,
+    /// Tasks that take part.
+    pub tasks: u32,
+    /// Tasks that there are.
+    pub all_tasks: u32,
+    /// Tasks of one rank.
+    pub threads: u32,
+    /// Whether a launcher made the ranks.
+    pub launched: bool,
+    /// Machines that the tasks are on.
+    pub nodes: u32,
+    /// Tasks on the first machine.
+    pub on_first_node: u32,
+    /// It writes.
+    pub write: bool,
+    /// It reads.
+    pub read: bool,
+    /// It reads back what was written, apart.
+    pub check_write: bool,
+    /// Its read compares.
+    pub check_read: bool,
+    /// Bytes that a task has in each segment.
+    pub block: u64,
+    /// Bytes of a transfer.
+    pub transfer: u64,
+    /// Segments.
+    pub segments: u64,
+    /// Repetitions.
+    pub repetitions: u32,
+    /// Of the data.
+    pub signature: u32,
+    /// Collective transfers.
+    pub collective: bool,
+    /// Memory that each task locks, bytes.
+    pub hog_bytes: u64,
+    /// Transfers that an earlier run wore out to, from its status file.
+    pub worn: u64,
+    /// Wall-clock time of the run's beginning, ns since 1970.
+    pub now_unix_ns: u64,
+    /// Warnings, without the word.
+    pub warnings: Vec<String>,
+}
+
+impl Test {
+    /// Bytes of all tasks together.
+    pub fn aggregate(&self) -> u64 {
+        self.task_bytes().saturating_mul(u64::from(self.tasks))
+    }
+
+    /// Bytes of one task.
+    pub fn task_bytes(&self) -> u64 {
+        self.block.saturating_mul(self.segments)
+    }
+
+    /// Transfers of one task.
+    pub fn task_transfers(&self) -> u64 {
+        self.task_bytes() / self.transfer.max(1)
+    }
+
+    /// Whether a flag is on.
+    pub fn flag(&self, name: &str) -> bool {
+        self.settings.flag(name)
+    }
+
+    /// How often or how much.
+    pub fn count(&self, name: &str) -> u64 {
+        self.settings.count(name)
+    }
+
+    /// Whether each task has a file of its own.
+    pub fn is_file_per_task(&self) -> bool {
+        self.flag("filePerProc")
+    }
+
+    /// Places anywhere in the file, rather than each once.
+    pub fn is_anywhere(&self) -> bool {
+        self.settings.number("randomOffset") > 1
+    }
+
+    /// The verbosity, 0 to 5.
+    pub fn verbose(&self) -> i64 {
+        self.settings.number("verbose")
+    }
+}
+
+/// Judges a test.
+///
+/// # Errors
+/// Everything about it that cannot be.
+pub fn judge(id: usize, settings: Settings, loader: &mut dyn Loader) -> Result<Test, Vec<Diagnostic>> {
+    let mut judge = Judge { wrong: Vec::new(), test: Test::default() };
+    let text = |name: &str| settings.text(name).unwrap_or_default().to_string();
+    judge.test = Test {
+        id,
+        api: text("api"),
+        file: text("testFile"),
+        block: settings.count("blockSize"),
+        transfer: settings.count("transferSize"),
+        segments: settings.count("segmentCount"),
+        repetitions: settings.count("repetitions").min(u64::from(u32::MAX)) as u32,
+        now_unix_ns: loader.now_unix_ns(),
+        settings,
+        ..Test::default()
+    };
+    judge.tasks(loader);
+    judge.sizes();
+    judge.phases(loader);
+    judge.placement();
+    judge.stonewall(loader);
+    judge.back_end();
+    judge.memory(loader);
+    let test = &mut judge.test;
+    test.signature = match test.settings.number("setTimeStampSignature") {
+        0 => (test.now_unix_ns / 1_000_000_000) as u32,
+        signature => signature as u32,
+    };
+    if judge.test.flag("warningAsErrors") {
+        let warnings = std::mem::take(&mut judge.test.warnings);
+        warnings
+            .iter()
+            .for_each(|warning| judge.refuse("warningAsErrors", warning, "--warningAsErrors was asked for"));
+    }
+    if judge.wrong.is_empty() { Ok(judge.test) } else { Err(judge.wrong) }
+}
+
+struct Judge {
+    test: Test,
+    wrong: Vec<Diagnostic>,
+}
+
+impl Judge {
+    /// Says what cannot be, at the place where the option was said.
+    fn refuse(&mut self, name: &str, what: &str, hint: &str) {
+        self.wrong.push(Diagnostic::error(&self.test.settings.origin(name), what).hint(hint));
+    }
+
+    fn warn(&mut self, what: impl Into<String>) {
+        self.test.warnings.push(what.into());
+    }
+
+    fn tasks(&mut self, loader: &dyn Loader) {
+        let world = loader.world();
+        let test = &mut self.test;
+        test.threads =
+            loader.also("threads").and_then(|count| count.parse().ok()).unwrap_or(1).clamp(1, 1 << 16);
+        test.launched = world.library.is_some() || world.ranks() > 1;
+        // 0 meant all of them in old scripts.
+        let wanted = u32::try_from(test.settings.number("numTasks")).ok().filter(|wanted| *wanted > 0);
+        test.all_tasks = match test.launched {
+            true => world.ranks().saturating_mul(test.threads),
+            false => wanted.unwrap_or(test.threads),
+        };
+        test.tasks = wanted.unwrap_or(test.all_tasks).min(test.all_tasks);
+        let (all, tasks) = (test.all_tasks, test.tasks);
+        if let Some(wanted) = wanted.filter(|wanted| *wanted > all) {
+            self.warn(format!(
+                "More tasks requested ({wanted}) than available ({all}), running with {all} tasks."
+            ));
+        }
+        if tasks > 1 << 20 {
+            self.refuse("numTasks", "more than 1048576 tasks", "use fewer");
+        }
+        let told = |name: &str, variable: &str| {
+            let number = self.test.settings.number(name);
+            let number =
+                if number > 0 { Some(number) } else { loader.variable(variable)?.trim().parse().ok() };
+            number.and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0)
+        };
+        let (nodes, first) = nodes(&world, tasks, self.test.threads);
+        let nodes = told("numNodes", "IOR_FAKE_NODES").unwrap_or(nodes);
+        let first = told("numTasksOnNode0", "IOR_FAKE_TASK_PER_NODES").unwrap_or(first);
+        (self.test.nodes, self.test.on_first_node) = (nodes, first);
+    }
+
+    fn sizes(&mut self) {
+        let Test { block, transfer, segments, repetitions, .. } = self.test;
+        if transfer == 0 || transfer % 8 != 0 {
+            self.refuse(
+                "transferSize",
+                "a transfer must be a multiple of 8 bytes, at least 8",
+                "e.g. -t 256k",
+            );
+        } else if block == 0 || block % transfer != 0 {
+            let what = format!("a block of {block} bytes does not consist of transfers of {transfer} bytes");
+            self.refuse("blockSize", &what, "the block (-b) must be a multiple of the transfer (-t)");
+        }
+        if segments == 0 {
+            self.refuse("segmentCount", "no segments", "-s is at least 1");
+        }
+        if repetitions == 0 || repetitions > 10_000 {
+            self.refuse("repetitions", "repetitions must be 1 to 10000", "e.g. -i 3");
+        }
+        let all = block.checked_mul(segments).and_then(|bytes| bytes.checked_mul(u64::from(self.test.tasks)));
+        if all.is_none_or(|bytes| bytes > i64::MAX as u64) {
+            self.refuse("segmentCount", "more than 8 EiB in all", "make -b, -s or -N smaller");
+        }
+    }
+
+    /// Which phases there are. `-W` needs what it checks to be written; an existing file with a known signature is
+    /// only checked.
+    fn phases(&mut self, loader: &dyn Loader) {
+        let on = |name: &str| self.test.flag(name);
+        let (write, read) = (on("writeFile"), on("readFile"));
+        let (check_write, check_read) = (on("checkWrite"), on("checkRead"));
+        let signed = self.test.settings.number("setTimeStampSignature") != 0;
+        let named = self.test.settings.text("stoneWallingStatusFile").is_some();
+        let existing = signed && loader.look(&first_name(&self.test)).is_some();
+        let nothing = !write && !read;
+        let test = &mut self.test;
+        (test.check_write, test.check_read) = (check_write, check_read);
+        test.write = write
+            || (nothing && !check_read && !(check_write && existing))
+            || (check_write && !existing && !write);
+        test.read = read
+            || check_read
+            || (nothing && !check_write && !check_read)
+            || (nothing && check_write && !existing);
+        if check_read && !test.write && !signed {
+            self.refuse(
+                "checkRead",
+                "what an earlier run wrote cannot be checked without its signature",
+                "give the -G of the run that wrote it; or write as well, with -w",
+            );
+        }
+        if named && self.test.write && !self.test.read && !self.test.flag("keepFile") {
+            self.refuse("stoneWallingStatusFile", "the file that it is about is not kept", "add -k");
+        }
+        let test = &self.test;
+        let there = (test.write && !test.flag("useExistingTestFile"))
+            .then(|| loader.look(&first_name(test)))
+            .flatten();
+        if there.is_some_and(|facts| facts.kind == PathKind::File) {
+            let name = first_name(&self.test);
+            self.warn(format!("The file \"{name}\" exists already and will be deleted before writing"));
+        }
+    }
+
+    fn placement(&mut self) {
+        let test = &self.test;
+        let (constant, random) = (test.flag("reorderTasks"), test.flag("reorderTasksRandom"));
+        let names = test.file.split('@').count();
+        let (own, unique, anywhere) = (test.is_file_per_task(), test.flag("uniqueDir"), test.is_anywhere());
+        let checks = test.check_read || test.check_write;
+        let prefill = test.count("randomPrefill");
+        let (block, transfer) = (test.block, test.transfer);
+        if constant && random {
+            self.refuse("reorderTasksRandom", "-C and -Z exclude each other", "leave one of them out");
+        }
+        if unique && !own {
+            self.refuse("uniqueDir", "-u needs a file for each task", "add -F");
+        }
+        if names > 1 && (!own || unique) {
+            self.refuse(
+                "testFile",
+                "several names need a file for each task, and exclude -u",
+                "add -F, leave -u out",
+            );
+        }
+        if anywhere && (constant || random) && !own {
+            self.refuse(
+                "randomOffset",
+                "places anywhere in one file belong to nobody",
+                "leave -C and -Z out, or add -F",
+            );
+        }
+        if anywhere && checks && !own {
+            self.refuse(
+                "randomOffset",
+                "whose data lies anywhere in one file is not known",
+                "use -z once, or add -F",
+            );
+        }
+        if prefill > 0 && !self.test.flag("randomOffset") {
+            self.refuse("randomPrefill", "--randomPrefill is for random transfers", "add -z");
+        } else if prefill > 0 && (prefill % 8 != 0 || block % prefill != 0) {
+            self.refuse(
+                "randomPrefill",
+                "a block must consist of transfers of --randomPrefill",
+                "e.g. the block itself",
+            );
+        }
+        if self.test.flag("randomOffset") && !anywhere && block == transfer {
+            self.warn("a block of one transfer (-b equal to -t) leaves nothing to shuffle with -z");
+        }
+    }
+
+    fn stonewall(&mut self, loader: &mut dyn Loader) {
+        let deadline = self.test.count("deadlineForStonewalling");
+        if self.test.flag("stoneWallingWearOut") && deadline == 0 {
+            self.refuse("stoneWallingWearOut", "there is no time that could be up", "add -D SECONDS");
+        }
+        let Some(path) = self.test.settings.text("stoneWallingStatusFile").map(String::from) else { return };
+        if self.test.write && !self.test.flag("stoneWallingWearOut") {
+            let hint = "add -D SECONDS -O stoneWallingWearOut=1";
+            self.refuse("stoneWallingStatusFile", "only what was worn out to is kept in it", hint);
+        }
+        if self.test.write {
+            return;
+        }
+        match loader.read(&path).map(|bytes| String::from_utf8_lossy(&bytes).trim().parse::<u64>()) {
+            Ok(Ok(worn)) if worn > 0 => self.test.worn = worn,
+            Ok(_) => self.refuse(
+                "stoneWallingStatusFile",
+                &format!("{path}: no number of transfers in it"),
+                "write it by a run with -w",
+            ),
+            Err(why) => {
+                self.refuse("stoneWallingStatusFile", &format!("{path}: {why}"), "write it by a run with -w")
+            }
+        }
+    }
+
+    fn back_end(&mut self) {
+        let api = self.test.api.clone();
+        let by_library = matches!(api.as_str(), "MPIIO" | "HDF5" | "NCMPI");
+        self.test.collective = self.test.flag("collective") && by_library;
+        if self.test.flag("collective") && !by_library {
+            self.warn(format!(
+                "collective transfers are not available with {api}: each task transfers alone"
+            ));
+        }
+        if matches!(api.as_str(), "HDF5" | "NCMPI") && self.test.flag("randomOffset") {
+            self.refuse("randomOffset", &format!("{api} has no random offsets"), "use POSIX or MPIIO");
+        }
+        if api == "NCMPI" && self.test.is_file_per_task() {
+            self.refuse("filePerProc", "NCMPI has one file for all tasks", "leave -F out");
+        }
+        if api == "AIO" && !(1..=65_536).contains(&self.test.settings.number("aio.max-pending")) {
+            self.refuse(
+                "aio.max-pending",
+                "at least 1 and at most 65536 operations are in flight",
+                "e.g. 128",
+            );
+        }
+    }
+
+    /// `-M` and memoryPerTask: a size, or a percentage of the machine's memory.
+    fn memory(&mut self, loader: &dyn Loader) {
+        for (name, share) in [("memoryPerNode", self.test.on_first_node.max(1)), ("memoryPerTask", 1)] {
+            let Some(text) = self.test.settings.text(name).map(str::trim) else { continue };
+            let whole = || super::value::whole(text).ok().and_then(|bytes| u64::try_from(bytes).ok());
+            let percent =
+                || text.strip_suffix('%')?.trim().parse::<u64>().ok().filter(|percent| *percent < 100);
+            let bytes = match percent() {
+                Some(percent) => Some(loader.machine().memory_bytes / 100 * percent),
+                None => whole(),
+            };
+            match bytes {
+                Some(bytes) => self.test.hog_bytes = self.test.hog_bytes.max(bytes / u64::from(share)),
+                None => {
+                    let what = format!("{name}: `{text}`: expected a size or a percentage below 100");
+                    self.refuse(name, &what, "e.g. 2g, or 75%");
+                }
+            }
+        }
+    }
+}
+
+/// How many machines the tasks are on, and how many of them are on the first.
+fn nodes(world: &WorldFacts, tasks: u32, threads: u32) -> (u32, u32) {
+    let node = |task: u32| world.node(task / threads.max(1));
+    // The number of ranks, not of tasks, is what matters; all threads of a rank are on one machine.
+    let ranks = (0..tasks).step_by(threads.max(1) as usize);
+    let mut seen: Vec<u32> = ranks.map(node).collect();
+    seen.sort_unstable();
+    seen.dedup();
+    let first = match seen.len() {
+        0 | 1 => tasks,
+        _ => (0..tasks).filter(|task| node(*task) == world.node(0)).count() as u32,
+    };
+    (seen.len().max(1) as u32, first.max(1))
+}
+
+/// The name of the first task's file in the first repetition.
+fn first_name(test: &Test) -> String {
+    let name = super::lower::names::template(test).replace("{worker:08}", "00000000");
+    let name = match name.split_once("{worker:") {
+        Some((before, rest)) => {
+            let (list, after) = rest.split_once('}').unwrap_or((rest, ""));
+            format!("{before}{}{after}", list.split('|').next().unwrap_or_default())
+        }
+        None => name,
+    };
+    name.replace("{worker}", "0").replace("{repetition}", "0")
+}

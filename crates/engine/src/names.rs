@@ -1,0 +1,442 @@
+//! Names of a set's items and of the directories of its tree: computed when they are needed, never stored.
+//!
+//! Directories are numbered level by level, the root is 0, those in directory k are k × branch + 1 and the following.
+//! Ten million items cost no memory, and the name after the last one costs counting up a few digits. It refuses to know
+//! the file system: whether something is there is for others to find out.
+
+use std::ffi::CStr;
+use std::mem::MaybeUninit;
+#[cfg(target_os = "linux")]
+use std::os::fd::RawFd;
+
+/// The longest path that is computed, with its end, bytes (`PATH_MAX`).
+const PATH_BYTES: usize = 4096;
+
+/// Computes the path of an item below its set's root: `d1/d4/file.17`.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    /// Text before the number.
+    pub prefix: String,
+    /// Text after it.
+    pub suffix: String,
+    /// The first item's number.
+    pub first: u64,
+    /// How directories below the root are called.
+    pub directory: Vec<Piece>,
+    /// Directory levels below the root.
+    pub depth: u32,
+    /// Directories in a directory.
+    pub branch: u64,
+    /// Whether items lie in the leaves only.
+    pub leaves_only: bool,
+    /// So many successive items in one directory, then the next; 0: dealt in turn.
+    pub per_directory: u64,
+    /// Items in the set.
+    pub count: u64,
+    /// Bytes of an item when prepared, at most; 0 where nothing bounds them.
+    pub item_bytes: u64,
+    /// Flags that every open of an item carries besides its verb's.
+    pub open_flags: i32,
+    /// Whether creating what exists opens it.
+    pub reuses: bool,
+    /// The root's own name, where the handle's descriptor is that of the directory above: the root is yet to be made.
+    pub root: String,
+    /// Where the last computed path is.
+    pub at: Cursor,
+}
+
+/// A part of a directory's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Itself.
+    Text(String),
+    /// The directory's index in the one above.
+    Child,
+    /// Its index in the whole tree.
+    Item,
+}
+
+impl Piece {
+    /// The parts of a template: `{child}` and `{item}` between texts.
+    pub fn parse(template: &str) -> Vec<Piece> {
+        let (mut pieces, mut rest) = (Vec::new(), template);
+        let first = |rest: &str| {
+            let found = [("{child}", Piece::Child), ("{item}", Piece::Item)]
+                .map(|(word, piece)| rest.find(word).map(|at| (at, word.len(), piece)));
+            found.into_iter().flatten().min_by_key(|(at, ..)| *at)
+        };
+        while let Some((at, length, piece)) = first(rest) {
+            if at > 0 {
+                pieces.push(Piece::Text(rest[..at].into()));
+            }
+            pieces.push(piece);
+            rest = &rest[at + length..];
+        }
+        if !rest.is_empty() {
+            pieces.push(Piece::Text(rest.into()));
+        }
+        pieces
+    }
+}
+
+impl Names {
+    /// Items `prefix0suffix` and the following, all in the root.
+    pub fn flat(prefix: &str, suffix: &str, count: u64) -> Self {
+        Names { prefix: prefix.into(), suffix: suffix.into(), branch: 1, count, ..Names::default() }
+    }
+
+    /// The same in the leaves of a tree whose directories are called `d0`, `d1` ….
+    pub fn in_leaves(self, depth: u32, branch: u64) -> Self {
+        Names { depth, branch, leaves_only: true, directory: Piece::parse("d{child}"), ..self }
+    }
+
+    /// Directories of the tree, with the root.
+    pub fn directories(&self) -> u64 {
+        match (self.depth, self.branch.max(1)) {
+            (depth, 1) => u64::from(depth) + 1,
+            (depth, branch) => {
+                (0..=depth).fold(0u64, |sum, level| sum.saturating_add(branch.saturating_pow(level)))
+            }
+        }
+    }
+
+    /// Directories of the lowest level.
+    fn leaves(&self) -> u64 {
+        self.branch.max(1).saturating_pow(self.depth)
+    }
+
+    /// The directory that holds an item.
+    fn place(&self, item: u64) -> u64 {
+        if self.depth == 0 {
+            return 0;
+        }
+        let leaves = self.leaves();
+        let first_leaf = self.directories() - leaves;
+        match (self.per_directory, self.leaves_only) {
+            (0, false) => item % self.directories(),
+            (0, true) => first_leaf + self.scattered(item % leaves),
+            (each, false) => item / each % self.directories(),
+            (each, true) => first_leaf + item / each % leaves,
+        }
+    }
+
+    /// Neighbours are dealt to directories that lie far apart.
+    fn scattered(&self, leaf: u64) -> u64 {
+        let branch = self.branch.max(1);
+        (0..self.depth).fold((0, leaf), |(sum, left), _| (sum * branch + left % branch, left / branch)).0
+    }
+
+    /// The length of the longest path of all, bytes.
+    pub fn longest(&self) -> usize {
+        // Deepest, with the highest numbers: only its length counts.
+        let text = |piece: &Piece| if let Piece::Text(text) = piece { text.len() } else { 0 };
+        let numbers = self.directory.iter().filter(|piece| !matches!(piece, Piece::Text(_))).count();
+        let digits = self.directories().to_string().len();
+        let directory = self.directory.iter().map(text).sum::<usize>() + numbers * digits + 1;
+        self.root.len() + 1 + directory * self.depth as usize + self.prefix.len() + 20 + self.suffix.len()
+    }
+
+    /// Whether every path fits, and is one.
+    pub fn fit(&self) -> bool {
+        let text = |piece: &Piece| if let Piece::Text(text) = piece { text.contains('\0') } else { false };
+        let all = [&self.prefix, &self.suffix, &self.root];
+        let zero = all.iter().any(|text| text.contains('\0')) || self.directory.iter().any(text);
+        !zero && self.longest() < PATH_BYTES
+    }
+
+    /// Writes the zero-terminated path of an item and returns it.
+    pub fn path<'a>(&self, item: u64, buffer: &'a mut PathBuffer) -> &'a CStr {
+        self.write(item, buffer);
+        buffer.finish()
+    }
+
+    /// The same with what was computed last at hand: the next item's name costs counting up.
+    #[inline(always)]
+    pub fn path_of(&mut self, item: u64) -> &CStr {
+        let at = &mut self.at;
+        if at.left == 0 || item != at.item.wrapping_add(1) {
+            self.go_to(item);
+        } else {
+            (at.item, at.left) = (item, at.left - 1);
+            if !at.buffer.count_up(at.number, at.end) {
+                at.rewrite(item + self.first, &self.suffix);
+            }
+        }
+        self.at.buffer.text()
+    }
+
+    #[inline(never)]
+    fn go_to(&mut self, item: u64) {
+        let directory = self.place(item);
+        let known = self.at.directory == Some(directory);
+        if !known {
+            let mut buffer = std::mem::take(&mut self.at.buffer);
+            buffer.length = 0;
+            self.push_root(&mut buffer);
+            self.push_directory(directory, &mut buffer);
+            buffer.push(self.prefix.as_bytes());
+            (self.at.number, self.at.buffer) = (buffer.length, buffer);
+            self.at.directory = Some(directory);
+        }
+        self.at.rewrite(item.wrapping_add(self.first), &self.suffix);
+        self.at.item = item;
+        self.at.left = match (self.depth, self.per_directory) {
+            (0, _) => u64::MAX,
+            (_, 0) => 0,
+            (_, each) => each - 1 - item % each,
+        };
+    }
+
+    fn write(&self, item: u64, buffer: &mut PathBuffer) {
+        buffer.length = 0;
+        self.push_root(buffer);
+        self.push_directory(self.place(item), buffer);
+        buffer.push(self.prefix.as_bytes());
+        buffer.number(item.wrapping_add(self.first));
+        buffer.push(self.suffix.as_bytes());
+    }
+
+    fn push_root(&self, buffer: &mut PathBuffer) {
+        if !self.root.is_empty() {
+            buffer.push(self.root.as_bytes());
+            buffer.push(b"/");
+        }
+    }
+
+    /// A directory by its number, with all above it.
+    fn push_directory(&self, directory: u64, buffer: &mut PathBuffer) {
+        if directory == 0 {
+            return;
+        }
+        let branch = self.branch.max(1);
+        self.push_directory((directory - 1) / branch, buffer);
+        for piece in &self.directory {
+            match piece {
+                Piece::Text(text) => buffer.push(text.as_bytes()),
+                Piece::Child => buffer.number((directory - 1) % branch),
+                Piece::Item => buffer.number(directory),
+            }
+        }
+        buffer.push(b"/");
+    }
+
+    /// Writes the zero-terminated path of the directory that holds an item.
+    pub fn directory_of<'a>(&self, item: u64, buffer: &'a mut PathBuffer) -> &'a CStr {
+        self.directory(self.place(item), buffer)
+    }
+
+    /// Writes the zero-terminated path of a directory of the tree, by its number.
+    pub fn directory<'a>(&self, directory: u64, buffer: &'a mut PathBuffer) -> &'a CStr {
+        buffer.length = 0;
+        self.push_root(buffer);
+        self.push_directory(directory, buffer);
+        // A path to be made has no slash at its end everywhere.
+        match buffer.length {
+            0 => buffer.push(b"."),
+            length => buffer.length = length - 1,
+        }
+        buffer.finish()
+    }
+}
+
+/// The path of an item, and how to come to the next.
+#[derive(Clone, Debug, Default)]
+pub struct Cursor {
+    buffer: PathBuffer,
+    item: u64,
+    directory: Option<u64>,
+    /// Items that follow in the same directory.
+    left: u64,
+    /// Where the number begins and ends in the buffer.
+    number: usize,
+    end: usize,
+}
+
+impl Cursor {
+    fn rewrite(&mut self, number: u64, suffix: &str) {
+        self.buffer.length = self.number;
+        self.buffer.number(number);
+        self.end = self.buffer.length;
+        self.buffer.push(suffix.as_bytes());
+        self.buffer.finish();
+    }
+}
+
+/// Room for one computed path, so that naming an item allocates nothing.
+#[derive(Clone)]
+pub struct PathBuffer {
+    bytes: [MaybeUninit<u8>; PATH_BYTES],
+    length: usize,
+}
+
+impl Default for PathBuffer {
+    #[inline(always)]
+    fn default() -> Self {
+        PathBuffer { bytes: [const { MaybeUninit::uninit() }; PATH_BYTES], length: 0 }
+    }
+}
+
+impl std::fmt::Debug for PathBuffer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&String::from_utf8_lossy(self.written()))
+    }
+}
+
+impl PathBuffer {
+    fn written(&self) -> &[u8] {
+        // SAFETY: the first `length` bytes were written, and the slice covers no others.
+        unsafe { std::slice::from_raw_parts(self.bytes.as_ptr().cast(), self.length) }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, text: &[u8]) {
+        let end = (self.length + text.len()).min(self.bytes.len() - 1);
+        let room = &mut self.bytes[self.length..end];
+        room.iter_mut().zip(text).for_each(|(to, from)| {
+            to.write(*from);
+        });
+        self.length = end;
+    }
+
+    fn number(&mut self, mut number: u64) {
+        let mut digits = [0u8; 20];
+        let mut start = digits.len();
+        loop {
+            start -= 1;
+            digits[start] = b'0' + (number % 10) as u8;
+            number /= 10;
+            if number == 0 {
+                break;
+            }
+        }
+        self.push(&digits[start..]);
+    }
+
+    /// Counts up the number that lies between two places; `false`: it needs another digit.
+    #[inline(always)]
+    fn count_up(&mut self, start: usize, end: usize) -> bool {
+        for digit in self.bytes[start..end].iter_mut().rev() {
+            // SAFETY: a number was written there.
+            match unsafe { digit.assume_init_mut() } {
+                last @ b'9' => *last = b'0',
+                other => {
+                    *other += 1;
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// The same path for calls that know no directory to start from, by way of the process's descriptors (Linux).
+    #[cfg(target_os = "linux")]
+    pub fn below(&mut self, root: RawFd, path: &CStr) -> &CStr {
+        self.length = 0;
+        self.push(b"/proc/self/fd/");
+        self.number(root.max(0) as u64);
+        self.push(b"/");
+        self.push(path.to_bytes());
+        self.finish()
+    }
+
+    #[inline(always)]
+    fn finish(&mut self) -> &CStr {
+        self.bytes[self.length].write(0);
+        self.text()
+    }
+
+    /// What was finished before.
+    #[inline(always)]
+    fn text(&self) -> &CStr {
+        // SAFETY: `finish` wrote the zero behind the first `length` bytes, which hold none: `Names::fit` is asked
+        // before names are computed, other paths were strings of the system's, and digits are no zeros.
+        unsafe {
+            let bytes = std::slice::from_raw_parts(self.bytes.as_ptr().cast(), self.length + 1);
+            CStr::from_bytes_with_nul_unchecked(bytes)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(names: &Names, item: u64) -> String {
+        let mut buffer = PathBuffer::default();
+        names.path(item, &mut buffer).to_str().unwrap().into()
+    }
+
+    fn directory(names: &Names, number: u64) -> String {
+        let mut buffer = PathBuffer::default();
+        names.directory(number, &mut buffer).to_str().unwrap().into()
+    }
+
+    #[test]
+    fn items_are_dealt_to_the_leaves() {
+        let names = Names::flat("f.", ".x", 20).in_leaves(2, 3);
+        assert_eq!(named(&names, 0), "d0/d0/f.0.x");
+        assert_eq!(named(&names, 1), "d1/d0/f.1.x");
+        assert_eq!(named(&names, 17), "d2/d2/f.17.x");
+    }
+
+    #[test]
+    fn successive_items_fill_one_directory_after_the_other() {
+        let tree = Names {
+            depth: 2,
+            branch: 2,
+            per_directory: 3,
+            directory: Piece::parse("tree.{item}"),
+            ..Names::flat("file.5.", "", 21)
+        };
+        assert_eq!(tree.directories(), 7);
+        assert_eq!(named(&tree, 2), "file.5.2");
+        assert_eq!(named(&tree, 3), "tree.1/file.5.3");
+        assert_eq!(named(&tree, 8), "tree.2/file.5.8");
+        assert_eq!(named(&tree, 20), "tree.2/tree.6/file.5.20");
+        assert_eq!(named(&tree, 21), "file.5.21");
+        let leaves = Names { leaves_only: true, first: 9, ..tree };
+        assert_eq!(named(&leaves, 0), "tree.1/tree.3/file.5.9");
+        assert_eq!(named(&leaves, 11), "tree.2/tree.6/file.5.20");
+    }
+
+    #[test]
+    fn directories_have_their_numbers() {
+        let tree =
+            Names { depth: 3, branch: 1, directory: Piece::parse("{child}-{item}x"), ..Names::default() };
+        let below = Names { root: "top".into(), ..tree.clone() };
+        assert_eq!((tree.directories(), directory(&tree, 0)), (4, ".".into()));
+        assert_eq!(directory(&tree, 3), "0-1x/0-2x/0-3x");
+        assert_eq!((directory(&below, 0), directory(&below, 1)), ("top".into(), "top/0-1x".into()));
+    }
+
+    #[test]
+    fn counting_up_and_jumping_give_the_same_names() {
+        let tree = Names {
+            depth: 1,
+            branch: 3,
+            per_directory: 7,
+            first: 95,
+            directory: Piece::parse("t{item}"),
+            ..Names::flat("n", ".s", 28)
+        };
+        let spread = Names { per_directory: 0, ..tree.clone() };
+        let flat = Names { depth: 0, ..tree.clone() };
+        for mut names in [tree, spread, flat] {
+            for item in (0..28).chain([3, 4, 5, 27, 0, 1, 1, 2, 20, 21]) {
+                let wanted = named(&names, item);
+                assert_eq!(names.path_of(item).to_str().unwrap(), wanted);
+            }
+        }
+    }
+
+    #[test]
+    fn a_path_beyond_the_systems_is_known_before() {
+        let names = |depth| Names {
+            depth,
+            branch: 1,
+            directory: Piece::parse("mdtest_tree.{item}"),
+            ..Names::default()
+        };
+        assert!(names(100).fit() && !names(1000).fit());
+    }
+}

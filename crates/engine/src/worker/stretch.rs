@@ -1,0 +1,100 @@
+//! Stretches: one operation is timed, and those that follow it are only counted, as many as fit between two samples.
+//!
+//! Reading the clock twice and counting a latency costs as much as a small operation itself. Where a job asks for
+//! samples, fast operations are done in a loop that does nothing besides; slow ones are timed one by one as ever. What
+//! was timed stands for those that were not, so that percentiles are those of all operations. It refuses sources that
+//! do more than to draw the next place.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use iodyno_model::Measure;
+
+use super::Flight;
+use crate::clock::Tick;
+use crate::engines::Engine;
+use crate::io::Files;
+use crate::source::Next;
+
+/// Operations of a stretch at most.
+const MOST: u64 = 1000;
+/// A stretch of fewer is not worth one: each is timed.
+const FEWEST: u64 = 8;
+
+impl Flight<'_> {
+    /// Takes up samples, where the job asks for them and the source is plain enough.
+    pub(super) fn stretch_for(&mut self, measure: &Measure) {
+        let plain = !self.eager && self.slots.len() == 1 && self.source.plain().is_some();
+        self.sample_ns = if plain { measure.sample_ns } else { 0 };
+    }
+
+    /// Does a stretch. Whether there is nothing more.
+    #[inline(always)]
+    pub(super) fn stretch<E: Engine>(&mut self, engine: &mut E, files: &mut Files, now: Tick) -> bool {
+        let Some((steady, mut content)) = self.source.plain() else { return true };
+        let io = &mut self.slots[0];
+        if steady.next(io) == Next::Done {
+            return true;
+        }
+        if let Some(content) = &mut content {
+            content.ready(io);
+        }
+        io.started = now;
+        let result = engine.perform(io, files);
+        let ended = engine.now();
+        self.sheet.depth(1, 1);
+        self.free.count = 0;
+        self.complete::<false>(0, result, ended);
+        if ended >= self.deadline || result < 0 {
+            return false;
+        }
+        self.go_on_uncounted(engine, files, now)
+    }
+
+    /// The operations that are not timed.
+    #[inline(always)]
+    fn go_on_uncounted<E: Engine>(&mut self, engine: &mut E, files: &mut Files, began: Tick) -> bool {
+        let Some((steady, mut content)) = self.source.plain() else { return true };
+        let (io, pulse) = (&mut self.slots[0], self.pulse.load(Relaxed));
+        let (bytes, timed) = (io.bytes, self.ended - began);
+        let (mut count, mut is_over, mut odd) = (0, false, None);
+        while count < self.stretch && odd.is_none() && !is_over {
+            let (first, distance, run) = steady.run(self.stretch - count);
+            let (mut place, mut left) = (first, run);
+            while left > 0 && odd.is_none() && self.pulse.load(Relaxed) == pulse {
+                io.offset = place;
+                if let Some(content) = &mut content {
+                    content.ready(io);
+                }
+                let result = engine.perform(io, files);
+                (place, left) = (place.wrapping_add(distance), left - 1);
+                odd = (result < bytes as i64).then_some(result);
+            }
+            count += run - left - u64::from(odd.is_some());
+            if left > 0 {
+                steady.give_back(left, place);
+                break;
+            }
+            is_over = run == 0;
+        }
+        if count > 0 || odd.is_some() {
+            self.sheet.successes_untimed(io.label, count, count * bytes, timed);
+            self.sheet.depth(1, count as usize);
+            self.ended = engine.now();
+        }
+        if let Some(result) = odd {
+            self.complete_odd(result, timed);
+        }
+        let each = ((self.ended - began) / (count + 1)).max(1);
+        let fit = self.sample_ns / each;
+        self.stretch = if fit < FEWEST { 0 } else { fit.min(MOST) };
+        is_over
+    }
+
+    /// One that failed or came short among those that are not timed.
+    #[cold]
+    fn complete_odd(&mut self, result: i64, timed: Tick) {
+        self.sheet.depth(1, 1);
+        self.slots[0].started = self.ended - timed;
+        self.complete_rarely(0, result, self.ended);
+    }
+}

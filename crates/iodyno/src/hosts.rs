@@ -1,0 +1,319 @@
+//! The same command on other hosts: under the site's own launcher, which goes out over the user's own ssh.
+//!
+//! What asked for it is taken out of the command, and the launcher takes this process's place: its exit status and its
+//! signals are the user's. Nothing of ours listens or stays anywhere. It refuses to go out from where a launcher has
+//! already been.
+
+use std::ffi::OsStr;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use iodyno_dialect::hosts::{Elsewhere, Host};
+use iodyno_model::{Diagnostic, Origin};
+
+use crate::loader::plain;
+use crate::luggage;
+use crate::session::say;
+
+/// Whose command line a launcher understands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Open MPI up to 4, with a runtime of its own.
+    OpenMpi,
+    /// Open MPI from 5 on, whose launcher is PRRTE's.
+    Prrte,
+    /// MPICH and its family.
+    Hydra,
+    /// Slurm.
+    Srun,
+}
+
+/// A command that goes elsewhere.
+#[derive(Debug, Default)]
+pub struct Errand {
+    /// The arguments there, the name of the dialect or command first.
+    pub arguments: Vec<String>,
+    /// Our other words, for `IODYNO_ALSO`.
+    pub also: Vec<String>,
+    /// Files that were read here, which the first rank needs.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// Whether this program was called by the original's name.
+    pub original: bool,
+}
+
+/// Variables by which a launcher's processes know that they are its own.
+const RANK_VARIABLES: &[&str] = &[
+    "OMPI_COMM_WORLD_SIZE",
+    "PMIX_RANK",
+    "PMI_RANK",
+    "PMI_SIZE",
+    "MV2_COMM_WORLD_SIZE",
+    "PALS_RANKID",
+    MARK,
+];
+
+/// Set where the command was sent to other hosts by us.
+const MARK: &str = "IODYNO_SENT";
+
+/// Set beside it where we were called by the original's name.
+pub const ORIGINAL: &str = "IODYNO_ORIGINAL";
+
+/// Whether this process is one of a launcher's.
+pub fn launched() -> bool {
+    RANK_VARIABLES.iter().any(|name| std::env::var_os(name).is_some())
+}
+
+/// Runs the command on the hosts; comes back only where that cannot be, with the exit status.
+pub fn go(elsewhere: &Elsewhere, errand: &Errand) -> u8 {
+    match prepare(elsewhere, errand) {
+        Ok(mut command) => {
+            let program = command.get_program().to_string_lossy().into_owned();
+            let error = command.exec();
+            say(Diagnostic::error(&Origin::argument(&program), plain(&error)).hint(INSTALL));
+        }
+        Err(wrong) => say(wrong),
+    }
+    2
+}
+
+const INSTALL: &str =
+    "install the site's MPI (Debian: openmpi-bin or mpich), or name its launcher: launcher=PATH";
+
+fn prepare(elsewhere: &Elsewhere, errand: &Errand) -> Result<Command, Diagnostic> {
+    if launched() {
+        let wrong =
+            Diagnostic::error(&Origin::argument("hosts"), "this process was started by a launcher already");
+        return Err(wrong.hint("say hosts= without mpirun, or mpirun without hosts="));
+    }
+    let (launcher, kind) = launcher(elsewhere.launcher.as_deref())?;
+    let unknown = |error: std::io::Error| Diagnostic::error(&Origin::Default, plain(&error));
+    let program = std::env::current_exe().map_err(unknown)?;
+    let directory = std::env::current_dir().map_err(unknown)?;
+    let variables = variables(errand);
+    let words = Words {
+        elsewhere,
+        program: &program.to_string_lossy(),
+        directory: &directory.to_string_lossy(),
+        arguments: &errand.arguments,
+        variables: &variables.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+        root: is_root(),
+    };
+    let mut command = Command::new(launcher);
+    command.args(words.of(kind)).env_remove("IODYNO_ALSO").envs(variables);
+    if kind == Kind::OpenMpi {
+        // A host whose network is gone is missed after 8 s, and not after 8 minutes; the user's own wish comes first.
+        let missing = |(name, _): &(&str, &str)| std::env::var_os(name).is_none();
+        command.envs(KEEP_ALIVE.iter().copied().filter(missing));
+    }
+    Ok(command)
+}
+
+const KEEP_ALIVE: &[(&str, &str)] = &[
+    ("OMPI_MCA_oob_tcp_keepalive_time", "2"),
+    ("OMPI_MCA_oob_tcp_keepalive_intvl", "2"),
+    ("OMPI_MCA_oob_tcp_keepalive_probes", "3"),
+];
+
+/// Our variables there: those that are set here, and what the command needs.
+fn variables(errand: &Errand) -> Vec<(String, String)> {
+    let ours = std::env::vars().filter(|(name, _)| name.starts_with("IODYNO_") && name != "IODYNO_ALSO");
+    let mut list: Vec<_> = ours.collect();
+    list.push((MARK.into(), "1".into()));
+    if !errand.also.is_empty() {
+        list.push(("IODYNO_ALSO".into(), errand.also.join(",")));
+    }
+    if errand.original {
+        list.push((ORIGINAL.into(), "1".into()));
+    }
+    list.extend(luggage::packed(&errand.files).map(|packed| (luggage::VARIABLE.to_string(), packed)));
+    list
+}
+
+/// The owner of a process's own folder is who runs it; where there is none, nobody is root.
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/self").is_ok_and(|facts| facts.uid() == 0)
+}
+
+/// The launcher's path, and whose it is.
+fn launcher(wish: Option<&str>) -> Result<(PathBuf, Kind), Diagnostic> {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let there = |name: &str| found(name, &paths);
+    let path = match wish {
+        Some(name) => there(name).ok_or_else(|| absent(name))?,
+        None => {
+            let allocation = std::env::var_os("SLURM_JOB_ID").is_some();
+            let names = if allocation { &["srun", "mpirun", "mpiexec"][..] } else { &["mpirun", "mpiexec"] };
+            names.iter().find_map(|name| there(name)).ok_or_else(|| absent("mpirun"))?
+        }
+    };
+    if path.file_name() == Some(OsStr::new("srun")) {
+        return Ok((path, Kind::Srun));
+    }
+    let answer = Command::new(&path).arg("--version").output();
+    let text = answer.map(|answer| [answer.stdout, answer.stderr].concat()).unwrap_or_default();
+    match kind(&String::from_utf8_lossy(&text)) {
+        Some(kind) => Ok((path, kind)),
+        None => {
+            let message = "its --version names no MPI that is known here";
+            let wrong = Diagnostic::error(&Origin::argument(&path.to_string_lossy()), message);
+            Err(wrong.hint("launcher= takes the mpirun or mpiexec of Open MPI or MPICH, or srun"))
+        }
+    }
+}
+
+fn absent(name: &str) -> Diagnostic {
+    let message = format!("`{name}` is not there: other hosts are reached by the launcher of an MPI");
+    Diagnostic::error(&Origin::argument("hosts"), message).hint(INSTALL)
+}
+
+/// Where an executable lies.
+fn found(name: &str, paths: &OsStr) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::metadata(path).is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+    };
+    match name.contains('/') {
+        true => Some(PathBuf::from(name)).filter(is_program),
+        false => std::env::split_paths(paths).map(|folder| folder.join(name)).find(is_program),
+    }
+}
+
+/// Whose launcher it is, by what it says of its version.
+fn kind(version: &str) -> Option<Kind> {
+    let text = version.to_lowercase();
+    if text.contains("open mpi") || text.contains("openrte") {
+        // "mpirun (Open MPI) 4.1.4", "mpiexec (OpenRTE) 4.1.4"
+        let number =
+            text.split(')').nth(1).and_then(|rest| rest.trim().split('.').next()?.parse::<u32>().ok());
+        return Some(if number.is_some_and(|major| major >= 5) { Kind::Prrte } else { Kind::OpenMpi });
+    }
+    if text.contains("prrte") || text.contains("prte") {
+        return Some(Kind::Prrte);
+    }
+    let hydra = ["hydra", "mpich", "intel(r) mpi", "mvapich"];
+    hydra.iter().any(|word| text.contains(word)).then_some(Kind::Hydra)
+}
+
+/// What the launcher is told.
+struct Words<'a> {
+    elsewhere: &'a Elsewhere,
+    program: &'a str,
+    directory: &'a str,
+    arguments: &'a [String],
+    variables: &'a [&'a str],
+    root: bool,
+}
+
+impl Words<'_> {
+    fn of(&self, kind: Kind) -> Vec<String> {
+        match kind {
+            Kind::OpenMpi => self.open_mpi(&["--oversubscribe"]),
+            Kind::Prrte => self.open_mpi(&["--map-by", ":OVERSUBSCRIBE"]),
+            Kind::Hydra => self.in_groups(&[], |host| self.hydra(host)),
+            Kind::Srun => self.srun(),
+        }
+    }
+
+    /// One group of ranks for each host: Open MPI counts its own host first otherwise, whatever the order of names.
+    fn in_groups(&self, first: &[String], group: impl Fn(&Host) -> Vec<String>) -> Vec<String> {
+        let mut words = first.to_vec();
+        for (index, host) in self.elsewhere.hosts.iter().enumerate() {
+            words.extend((index > 0).then(|| ":".to_string()));
+            words.extend(group(host));
+            words.push(self.program.into());
+            words.extend_from_slice(self.arguments);
+        }
+        words
+    }
+
+    fn open_mpi(&self, crowd: &[&str]) -> Vec<String> {
+        let root = self.root.then_some("--allow-run-as-root");
+        // Workers are bound by the plan, where it says so.
+        let first: Vec<String> =
+            root.iter().chain(crowd).chain(&["--bind-to", "none"]).map(ToString::to_string).collect();
+        self.in_groups(&first, |host| {
+            let place = [format!("{}:{}", host.name, host.slots), host.slots.to_string()];
+            let mut words = strings(&["--host", &place[0], "-n", &place[1], "--wdir", self.directory]);
+            self.variables.iter().for_each(|name| words.extend(strings(&["-x", name])));
+            words
+        })
+    }
+
+    fn hydra(&self, host: &Host) -> Vec<String> {
+        strings(&["-host", &host.name, "-n", &host.slots.to_string(), "-wdir", self.directory])
+    }
+
+    /// Ranks lie in the order of the list, a name in it for each of them.
+    fn srun(&self) -> Vec<String> {
+        let names: Vec<_> = self
+            .elsewhere
+            .hosts
+            .iter()
+            .flat_map(|host| std::iter::repeat_n(host.name.as_str(), host.slots as usize))
+            .collect();
+        let ranks = self.elsewhere.ranks().to_string();
+        let list = format!("--nodelist={}", names.join(","));
+        let folder = format!("--chdir={}", self.directory);
+        let first =
+            ["--ntasks", &ranks, "--distribution=arbitrary", &list, &folder, "--export=ALL", self.program];
+        let mut words = strings(&first);
+        words.extend_from_slice(self.arguments);
+        words
+    }
+}
+
+fn strings(words: &[&str]) -> Vec<String> {
+    words.iter().map(ToString::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iodyno_dialect::hosts::list;
+
+    fn words(kind: Kind, hosts: &str, root: bool) -> String {
+        let elsewhere = Elsewhere { hosts: list(hosts).unwrap(), launcher: None };
+        let arguments = strings(&["ior", "-t", "1m"]);
+        let words = Words {
+            elsewhere: &elsewhere,
+            program: "/opt/iodyno",
+            directory: "/data",
+            arguments: &arguments,
+            variables: &["IODYNO_SENT"],
+            root,
+        };
+        words.of(kind).join(" ")
+    }
+
+    #[test]
+    fn every_launcher_is_told_in_its_own_words() {
+        assert_eq!(
+            words(Kind::OpenMpi, "h1,h2:4", true),
+            "--allow-run-as-root --oversubscribe --bind-to none --host h1:1 -n 1 --wdir /data -x IODYNO_SENT \
+             /opt/iodyno ior -t 1m : --host h2:4 -n 4 --wdir /data -x IODYNO_SENT /opt/iodyno ior -t 1m"
+        );
+        assert!(
+            words(Kind::Prrte, "h1", false).starts_with("--map-by :OVERSUBSCRIBE --bind-to none --host h1:1")
+        );
+        assert_eq!(
+            words(Kind::Hydra, "h1,h2:4", true),
+            "-host h1 -n 1 -wdir /data /opt/iodyno ior -t 1m : -host h2 -n 4 -wdir /data /opt/iodyno ior -t 1m"
+        );
+        assert_eq!(
+            words(Kind::Srun, "h2,h1:2", false),
+            "--ntasks 3 --distribution=arbitrary --nodelist=h2,h1,h1 --chdir=/data --export=ALL /opt/iodyno ior -t 1m"
+        );
+    }
+
+    #[test]
+    fn launchers_are_known_by_their_versions() {
+        assert_eq!(kind("mpirun (Open MPI) 4.1.4\n\nReport bugs"), Some(Kind::OpenMpi));
+        assert_eq!(kind("mpiexec (OpenRTE) 4.1.4"), Some(Kind::OpenMpi));
+        assert_eq!(kind("mpirun (Open MPI) 5.0.11"), Some(Kind::Prrte));
+        assert_eq!(kind("HYDRA build details:\n    Version: 5.0.2"), Some(Kind::Hydra));
+        assert_eq!(kind("Intel(R) MPI Library for Linux* OS, Version 2021.9"), Some(Kind::Hydra));
+        assert_eq!(kind("lamd 7.1"), None);
+    }
+}

@@ -1,0 +1,18 @@
+//! Several hosts, for real: the site's own launcher and the user's own ssh between machines that share nothing but a
+//! directory.
+//!
+//! The hosts are namespaces with an address, a host name, a `/tmp`, an init and an sshd each. A launcher that is not
+//! installed, or namespaces that cannot be had, are skips. It asserts no speed; every run is bounded in time.
+
+#[cfg(target_os = "linux")]
+mod going;
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    testbed::run(going::cases())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() -> std::process::ExitCode {
+    testbed::run(Vec::new())
+}
