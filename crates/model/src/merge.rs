@@ -167,13 +167,15 @@ mod tests {
         let worn = |least, most| WearOut {
             at_ns: most,
             operations_least: least,
+            operations: least + most,
             operations_most: most,
             bytes_least: least * 10,
             bytes: most * 10,
         };
         let merged = worn(3, 9).merged(worn(5, 7));
-        let expected =
-            WearOut { at_ns: 9, operations_least: 3, operations_most: 9, bytes_least: 30, bytes: 160 };
+        let (operations_least, operations_most, operations) = (3, 9, 24);
+        let (at_ns, bytes_least, bytes) = (9, 30, 160);
+        let expected = WearOut { at_ns, operations_least, operations, operations_most, bytes_least, bytes };
         assert_eq!(merged, expected);
     }
 

@@ -46,7 +46,7 @@ pub(crate) struct Stage {
     pub(super) labels: Vec<Vec<(String, Verb)>>,
     kinds: Vec<Vec<Kind>>,
     pub(super) entries: Vec<&'static Entry>,
-    goals: Vec<Option<u64>>,
+    goals: Vec<Option<Goal>>,
     shared: SharedObjects,
     pub(super) journals: Option<Journals>,
 }
@@ -223,7 +223,7 @@ impl Stage {
         let depth = job.depth.most.min(entry.most_depth);
         self.sheets.sheet(number as usize).head.deepest.store(depth, Relaxed);
         let memory = Memory::of(depth, source::buffer_bytes(job), &job.buffers)?;
-        let goal = self.goals[index];
+        let goal = self.goals[index].as_ref().map(|goal| goal.of(asker.owner.worker));
         let make = |files: &_, start| {
             let (plan, memory, shared) = (&self.plan, &memory, Some(&self.shared));
             let worker = asker.owner.worker;
@@ -281,9 +281,27 @@ fn told(failure: &Failure) -> String {
     }
 }
 
-/// The operations each worker does when its limit is "as many as that phase did": the most any worker did there.
-fn goal(job: &Job, earlier: &Record) -> Option<u64> {
+/// The operations to do, where the limit is "as many as in that phase".
+struct Goal {
+    /// By worker, where one job had been there.
+    each: Vec<u64>,
+    /// The most any worker did.
+    most: u64,
+}
+
+impl Goal {
+    /// As many as the owner of the data did; where that is not known, as the one that did most.
+    fn of(&self, owner: u32) -> u64 {
+        self.each.get(owner as usize).copied().unwrap_or(self.most)
+    }
+}
+
+fn goal(job: &Job, earlier: &Record) -> Option<Goal> {
     let name = job.limit.as_phase.as_ref()?;
     let phase = earlier.phases.iter().rev().find(|phase| phase.name == *name)?;
-    phase.jobs.iter().flat_map(|job| &job.workers).map(|worker| worker.operations).max()
+    let workers = || phase.jobs.iter().flat_map(|job| &job.workers);
+    let most = workers().map(|worker| worker.operations).max()?;
+    let in_order = workers().enumerate().all(|(place, worker)| worker.index as usize == place);
+    let each = if in_order { workers().map(|worker| worker.operations).collect() } else { Vec::new() };
+    Some(Goal { each, most })
 }
