@@ -329,7 +329,7 @@ impl Source {
     #[cold]
     pub fn repeats(&mut self) -> bool {
         match &mut self.work {
-            Work::Steady(steady) | Work::Filled(steady, _) => steady.repeat() > 0,
+            Work::Steady(steady) | Work::Filled(steady, _) => steady.repeat(),
             Work::Pattern(pattern, _) => pattern.repeat(),
             Work::Guided(guided) => guided.repeat(),
         }
