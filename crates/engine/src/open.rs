@@ -104,6 +104,7 @@ pub fn names(items: &Items, asker: Asker<'_>) -> Names {
         prefix: prefix.into(),
         suffix: suffix.into(),
         first,
+        unnumbered: items.count == 1 && !name.contains("{item"),
         directory: Piece::parse(&resolve(&items.directory, asker)),
         depth: items.depth,
         branch: u64::from(items.branch),
