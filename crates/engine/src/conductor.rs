@@ -43,6 +43,7 @@ mod agree;
 mod company;
 mod gather;
 mod line;
+mod meetings;
 mod post;
 mod ranks;
 mod ready;
@@ -51,6 +52,7 @@ mod telling;
 
 use agree::{Trouble, agreed, highest, patience};
 use gather::Outcome;
+use meetings::Meetings;
 use post::{Last, Post, pack, unpack};
 use ranks::Ranks;
 use telling::Telling;
@@ -198,7 +200,8 @@ impl Run<'_> {
 
     /// On the first rank: tells of a phase that is over, and the other ranks that it is; whether no other follows.
     fn close(&mut self, world: &mut World, index: usize, outcome: Outcome, emit: Emit<'_>) -> bool {
-        let Outcome { record, mut errors, ends_run, lost } = outcome;
+        let Outcome { mut record, mut errors, ends_run, lost } = outcome;
+        record.cache = iodyno_truth::cache::share(&self.plan, &self.record, &record);
         emit(&Event::PhaseEnded(Box::new(record.clone())));
         let alone = self.plan.phases[index].stop == Stop::Alone;
         let failed = if alone { exits::failures(&self.plan, &record) } else { first_failure(&record) };
@@ -305,10 +308,11 @@ pub(crate) fn worker_failure(who: &str, text: &str) -> Diagnostic {
     if hint.is_empty() { diagnostic } else { diagnostic.hint(hint) }
 }
 
-/// Who ends workers before their own limits do.
-struct Watchers {
+/// Who ends workers before their own limits do, and who brings them together with those of other ranks.
+struct Watchers<'a> {
     exits: Exits,
     steadiness: Steadiness,
+    meetings: Meetings<'a>,
 }
 
 /// Starts the workers of a phase; one that cannot be started ends alone, where each does.
@@ -344,8 +348,8 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     let mut forward = |event: &Event| post.forward(world, event);
     let emit: Emit<'_> = if world.is_first() { emit } else { &mut forward };
     let phase = &plan.phases[index];
-    let (unready, _surroundings) = ready::make_ready(world, plan, phase, options, made, emit)?;
-    let set = set_up(world, plan, index, earlier, unready);
+    let mut ready = ready::make_ready(world, plan, phase, options, made, emit)?;
+    let set = set_up(world, plan, index, earlier, std::mem::take(&mut ready.unready));
     if let (Err(trouble), Ok((stage, _))) = (agree::agree(world, &set), &set) {
         // Somebody elsewhere has none: ours go home.
         stage.gate.stop();
@@ -370,11 +374,16 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
         coordinates: phase.coordinates.clone(),
     });
     let mut telling = Telling::new(&stage, watch);
-    let mut watchers =
-        Watchers { exits: Exits::new(&stage), steadiness: Steadiness::new(&stage, stage.gate.started()) };
+    let mut watchers = Watchers {
+        exits: Exits::new(&stage),
+        steadiness: Steadiness::new(&stage, stage.gate.started()),
+        meetings: Meetings::new(world, phase),
+    };
     let all_over = watch_over(&stage, &mut crew, &mut watchers, &mut ranks, options, &mut telling, emit);
     let end = clock::now();
-    let seen = watches.then(|| Seen { kernel: gather::kernel(), sightings: telling.sightings() });
+    let mut seen = watches.then(|| Seen { kernel: gather::kernel(), sightings: telling.sightings() });
+    let undropped = stage.undropped().into_iter().chain(ready.undropped.take());
+    undropped.for_each(|undropped| seen.get_or_insert_default().sightings.push(undropped));
     if all_over {
         crew.join()
     } else {
@@ -446,7 +455,7 @@ fn note_deaths(stage: &Stage, crew: &mut Crew) {
         let head = stage.sheets.sheet(number as usize);
         if head.head.over.swap(1, Relaxed) == 0 {
             head.fail(&how);
-            stage.gate.leave(stage.seats[number as usize].0);
+            stage.gate.leave(stage.seats[number as usize].0, number);
         }
     }
 }
@@ -458,7 +467,7 @@ const NUDGE_AFTER_NS: u64 = 200_000_000;
 fn watch_over(
     stage: &Stage,
     crew: &mut Crew,
-    watchers: &mut Watchers,
+    watchers: &mut Watchers<'_>,
     ranks: &mut Ranks<'_>,
     options: &Options,
     telling: &mut Telling<'_>,
@@ -472,7 +481,9 @@ fn watch_over(
         let now = clock::now();
         note_deaths(stage, crew);
         ranks.look(stage, now, emit);
-        let here = if stage.phase().jobs.is_empty() { has_watched(stage, now) } else { over >= everybody };
+        watchers.meetings.look(&stage.gate);
+        let all_over = || over >= everybody && watchers.meetings.are_over();
+        let here = if stage.phase().jobs.is_empty() { has_watched(stage, now) } else { all_over() };
         if here && ranks.are_in() {
             return true;
         }
@@ -510,14 +521,14 @@ fn watch_over(
             continue;
         }
         let soon = watchers.steadiness.next().map_or(slice_ns, |next| next.saturating_sub(now));
+        let soon = soon.min(watchers.meetings.patience_ns());
         stage.gate.wait_for_end(over, slice_ns.min(soon.max(1)));
     }
 }
 
 /// How long the conductor sleeps at most while workers run, ns.
 fn slice_ns(options: &Options, ranks: &Ranks<'_>) -> u64 {
-    let mail_ns = if ranks.is_alone() { 0 } else { ranks::LOOK_NS };
-    let wishes = [options.live_ns, options.interim_ns, mail_ns, 200_000_000];
+    let wishes = [options.live_ns, options.interim_ns, ranks.look_ns(), 200_000_000];
     wishes.into_iter().filter(|ns| *ns > 0).min().unwrap_or(200_000_000)
 }
 

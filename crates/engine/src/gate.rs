@@ -1,14 +1,43 @@
-//! The start line and the stop flags of a phase, in a mapping that threads and processes share.
+//! The start line, the meetings and the stop flags of a phase, in a mapping that threads and processes share.
 //!
-//! Waiting is a futex on Linux, short sleeps elsewhere.
+//! Waiting is a futex on Linux, short sleeps elsewhere. Nobody waits for a worker that is over, and whoever is told to
+//! stop waits for nobody. It refuses to know other ranks: where there are some, the conductor brings them together.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use iodyno_model::Job;
 
 use crate::clock::{self, Tick};
 use crate::memory::Mapping;
 
 const WAITING: u32 = 0;
 const OPEN: u32 = 1;
+
+/// Where the workers of a phase wait for each other, in this order; not all phases have all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Meeting {
+    /// Files are open.
+    Opened = 0,
+    /// The time is up, or there is nothing more to do.
+    TimeUp = 1,
+    /// Files are about to be closed.
+    Closing = 2,
+}
+
+impl Meeting {
+    /// All of them.
+    pub const ALL: [Meeting; 3] = [Meeting::Opened, Meeting::TimeUp, Meeting::Closing];
+
+    /// Whether the workers of a job come to it.
+    pub fn has(self, job: &Job) -> bool {
+        match self {
+            Meeting::Opened => job.start.barrier,
+            Meeting::TimeUp => job.limit.wear_out,
+            Meeting::Closing => job.finish.barrier,
+        }
+    }
+}
 
 /// Words that all workers of a phase look at.
 #[repr(C)]
@@ -19,14 +48,29 @@ struct Words {
     ready: AtomicU32,
     over: AtomicU32,
     pulse: AtomicU32,
+    /// Rung when a worker is over or a meeting is full.
+    bell: AtomicU32,
+    /// What of it the conductor has heard.
+    heard: AtomicU32,
+    /// By meeting: how many have come, or will not come any more; and whether they may go on.
+    arrived: [AtomicU32; MEETINGS],
+    released: [AtomicU32; MEETINGS],
     start: AtomicU64,
 }
 
-/// The start line, the stop flags, and how many workers each job still has.
+const MEETINGS: usize = Meeting::ALL.len();
+
+/// The start line, the meetings, the stop flags, and how many workers each job still has.
 pub struct Gate {
     mapping: Mapping,
     jobs: usize,
     workers: usize,
+    /// By job: whether its workers come to each meeting.
+    comes: Vec<[bool; MEETINGS]>,
+    /// By meeting: how many of this rank come.
+    wanted: [u32; MEETINGS],
+    /// Whether those of this rank are all there are.
+    alone: bool,
 }
 
 impl Gate {
@@ -36,37 +80,65 @@ impl Gate {
     /// The system's error number.
     pub fn new(workers: &[u32]) -> Result<Self, i32> {
         let (jobs, all) = (workers.len(), workers.iter().map(|workers| *workers as usize).sum::<usize>());
-        let bytes = size_of::<Words>() + (2 * jobs + all) * size_of::<AtomicU32>();
-        let gate = Gate { mapping: Mapping::shared(bytes)?, jobs, workers: all };
+        let values = 2 * MEETINGS * jobs * size_of::<AtomicU64>();
+        let bytes = size_of::<Words>() + values + 2 * (jobs + all) * size_of::<AtomicU32>();
+        let (comes, wanted) = (vec![[false; MEETINGS]; jobs], [0; MEETINGS]);
+        let mapping = Mapping::shared(bytes)?;
+        let gate = Gate { mapping, jobs, workers: all, comes, wanted, alone: true };
         gate.left().iter().zip(workers).for_each(|(left, workers)| left.store(*workers, Ordering::Release));
         Ok(gate)
     }
 
+    /// The same for jobs whose workers wait for each other on the way; `alone`: those of other ranks are not waited for.
+    pub fn with_meetings(self, jobs: &[Job], alone: bool) -> Self {
+        let comes: Vec<_> = jobs.iter().map(|job| Meeting::ALL.map(|meeting| meeting.has(job))).collect();
+        let mut wanted = [0; MEETINGS];
+        for (comes, workers) in comes.iter().zip(self.left()) {
+            let workers = workers.load(Ordering::Acquire);
+            wanted.iter_mut().zip(comes).for_each(|(wanted, comes)| *wanted += workers * u32::from(*comes));
+        }
+        Gate { comes, wanted, alone, ..self }
+    }
+
+    /// By meeting and job: the largest value that was brought, then what all agreed on.
+    fn values(&self) -> (&[AtomicU64], &[AtomicU64]) {
+        let count = MEETINGS * self.jobs;
+        // SAFETY: the mapping holds so many words twice behind the head, whose size is a multiple of theirs; zero is a
+        // value of an atomic.
+        unsafe {
+            let first = self.mapping.start().add(size_of::<Words>()).cast::<AtomicU64>();
+            (std::slice::from_raw_parts(first, count), std::slice::from_raw_parts(first.add(count), count))
+        }
+    }
+
+    /// Small words behind the values: so many before those wanted.
+    fn small(&self, before: usize, count: usize) -> &[AtomicU32] {
+        let values = 2 * MEETINGS * self.jobs * size_of::<AtomicU64>();
+        // SAFETY: the mapping holds two words for each job and worker behind the values; callers stay within.
+        unsafe {
+            let first = self.mapping.start().add(size_of::<Words>() + values).cast::<AtomicU32>();
+            std::slice::from_raw_parts(first.add(before), count)
+        }
+    }
+
     /// Workers that each job still has.
     fn left(&self) -> &[AtomicU32] {
-        // SAFETY: the mapping holds one word for each job behind the head; zero is a value of an atomic.
-        unsafe {
-            let first = self.mapping.start().add(size_of::<Words>()).cast::<AtomicU32>();
-            std::slice::from_raw_parts(first, self.jobs)
-        }
+        self.small(0, self.jobs)
     }
 
     /// The stop flag of each worker.
     fn flags(&self) -> &[AtomicU32] {
-        // SAFETY: as in `left`, behind whose words there is one for each worker.
-        unsafe {
-            let first = self.mapping.start().add(size_of::<Words>()).cast::<AtomicU32>();
-            std::slice::from_raw_parts(first.add(self.jobs), self.workers)
-        }
+        self.small(self.jobs, self.workers)
+    }
+
+    /// How many meetings each worker has come to, or passed.
+    fn met(&self) -> &[AtomicU32] {
+        self.small(self.jobs + self.workers, self.workers)
     }
 
     /// Whether each job is awaited on other ranks: not 0 until it is known to be over there.
     fn elsewhere(&self) -> &[AtomicU32] {
-        // SAFETY: as in `left`, behind whose words and the workers' there is one for each job.
-        unsafe {
-            let first = self.mapping.start().add(size_of::<Words>()).cast::<AtomicU32>();
-            std::slice::from_raw_parts(first.add(self.jobs + self.workers), self.jobs)
-        }
+        self.small(self.jobs + 2 * self.workers, self.jobs)
     }
 
     #[inline(always)]
@@ -113,7 +185,7 @@ impl Gate {
     }
 
     /// Says that a job's workers on other ranks are over.
-    pub fn release(&self, job: usize) {
+    pub fn let_go(&self, job: usize) {
         self.elsewhere()[job].store(0, Ordering::Release);
         wake(&self.elsewhere()[job]);
     }
@@ -147,12 +219,14 @@ impl Gate {
         self.flags().iter().for_each(|flag| flag.store(1, Ordering::Release));
         self.beat();
         wake(&self.words().state);
+        self.words().released.iter().for_each(wake);
     }
 
     /// Tells one worker to stop.
     pub fn stop_one(&self, number: u32) {
         self.flags()[number as usize].store(1, Ordering::Release);
         self.words().stopped_one.store(1, Ordering::Release);
+        self.words().released.iter().for_each(wake);
         self.beat();
     }
 
@@ -186,13 +260,71 @@ impl Gate {
         self.flag(number).load(Ordering::Relaxed) != 0
     }
 
-    /// Says that this worker is over, having run or failed.
-    pub fn leave(&self, job: usize) {
+    /// Says that this worker is over, having run or failed. It comes to no meeting any more.
+    pub fn leave(&self, job: usize, number: u32) {
+        self.arrive(job, number, MEETINGS - 1);
         self.left()[job].fetch_sub(1, Ordering::AcqRel);
         wake(&self.left()[job]);
         self.words().over.fetch_add(1, Ordering::AcqRel);
-        wake(&self.words().over);
+        self.ring();
         wake(&self.words().ready);
+    }
+
+    /// Waits until all workers that come to a meeting, on all ranks, have come there or are over. They agree on the
+    /// largest value that was brought by one of the same job; one that is told to stop meanwhile keeps its own.
+    pub fn meet(&self, job: usize, number: u32, meeting: Meeting, value: u64) -> u64 {
+        let (brought, agreed) = self.values();
+        let cell = meeting as usize * self.jobs + job;
+        brought[cell].fetch_max(value, Ordering::AcqRel);
+        self.arrive(job, number, meeting as usize);
+        let released = &self.words().released[meeting as usize];
+        while released.load(Ordering::Acquire) == 0 {
+            if self.is_stopped(number) {
+                return value;
+            }
+            wait(released, 0, 100_000_000);
+        }
+        agreed[cell].load(Ordering::Acquire)
+    }
+
+    /// A worker has come to a meeting, and so to all before it.
+    fn arrive(&self, job: usize, number: u32, last: usize) {
+        let before = self.met()[number as usize].fetch_max(last as u32 + 1, Ordering::AcqRel) as usize;
+        for meeting in (before..=last).filter(|meeting| self.comes[job][*meeting]) {
+            let arrived = self.words().arrived[meeting].fetch_add(1, Ordering::AcqRel) + 1;
+            if arrived < self.wanted[meeting] {
+                continue;
+            }
+            match self.alone {
+                true => self.adjourn(Meeting::ALL[meeting], &self.brought(Meeting::ALL[meeting])),
+                false => self.ring(),
+            }
+        }
+    }
+
+    /// Whether everybody of this rank who comes to a meeting has come, or will not come any more.
+    pub fn is_full(&self, meeting: Meeting) -> bool {
+        self.words().arrived[meeting as usize].load(Ordering::Acquire) >= self.wanted[meeting as usize]
+    }
+
+    /// The largest value that was brought to a meeting, for each job.
+    pub fn brought(&self, meeting: Meeting) -> Vec<u64> {
+        let cells = &self.values().0[meeting as usize * self.jobs..][..self.jobs];
+        cells.iter().map(|cell| cell.load(Ordering::Acquire)).collect()
+    }
+
+    /// Ends a meeting: what was agreed on, for each job.
+    pub fn adjourn(&self, meeting: Meeting, agreed: &[u64]) {
+        let cells = &self.values().1[meeting as usize * self.jobs..][..self.jobs];
+        cells.iter().zip(agreed).for_each(|(cell, value)| cell.store(*value, Ordering::Release));
+        let released = &self.words().released[meeting as usize];
+        released.store(1, Ordering::Release);
+        wake(released);
+    }
+
+    fn ring(&self) {
+        self.words().bell.fetch_add(1, Ordering::AcqRel);
+        wake(&self.words().bell);
     }
 
     /// Workers that wait at the line.
@@ -205,9 +337,14 @@ impl Gate {
         self.words().over.load(Ordering::Acquire)
     }
 
-    /// Waits until more workers are over than `known`, a signal comes, or the time has passed.
+    /// Waits until more workers are over than `known`, a meeting is full, a signal comes, or the time has passed. Only
+    /// for the conductor.
     pub fn wait_for_end(&self, known: u32, ns: u64) {
-        wait(&self.words().over, known, ns);
+        let bell = self.words().bell.load(Ordering::Acquire);
+        // What was rung since the last time was perhaps not looked at.
+        if self.words().heard.swap(bell, Ordering::AcqRel) == bell && self.over() == known {
+            wait(&self.words().bell, bell, ns);
+        }
     }
 
     /// Waits until the number of ready workers changes, a signal comes, or the time has passed.
@@ -238,3 +375,88 @@ fn wait(word: &AtomicU32, value: u32, ns: u64) {
 
 #[cfg(not(target_os = "linux"))]
 fn wake(_word: &AtomicU32) {}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use iodyno_model::{Pattern, Pick, Verb, Workload};
+
+    use super::*;
+
+    /// Jobs that come to all meetings, and one that comes to none.
+    fn gate(workers: &[u32], alone: bool) -> Gate {
+        let workload = Workload::Pattern(Box::new(Pattern::of(Verb::Read, Pick::Sequential, 1)));
+        let mut job = Job::new("j", "null", Vec::new(), workload);
+        let other = job.clone();
+        (job.start.barrier, job.limit.wear_out, job.finish.barrier) = (true, true, true);
+        let mut jobs = vec![job; workers.len() - 1];
+        jobs.push(other);
+        Gate::new(workers).unwrap().with_meetings(&jobs, alone)
+    }
+
+    #[test]
+    fn workers_of_a_job_agree_on_the_most() {
+        let gate = gate(&[3, 2, 4], true);
+        let agreed: Vec<u64> = std::thread::scope(|scope| {
+            let threads =
+                [(0, 0, 5), (0, 1, 9), (0, 2, 7), (1, 3, 1), (1, 4, 2)].map(|(job, number, value)| {
+                    let gate = &gate;
+                    scope.spawn(move || {
+                        gate.meet(job, number, Meeting::Opened, 0);
+                        gate.meet(job, number, Meeting::TimeUp, value)
+                    })
+                });
+            threads.map(|thread| thread.join().unwrap()).to_vec()
+        });
+        assert_eq!(agreed, [9, 9, 9, 2, 2]);
+    }
+
+    #[test]
+    fn nobody_waits_for_those_who_are_over_or_further() {
+        let gate = gate(&[4, 0], true);
+        gate.leave(0, 3);
+        std::thread::scope(|scope| {
+            let further = scope.spawn(|| gate.meet(0, 0, Meeting::Closing, 0));
+            let first = scope.spawn(|| gate.meet(0, 1, Meeting::TimeUp, 4));
+            let second = scope.spawn(|| gate.meet(0, 2, Meeting::TimeUp, 6));
+            assert_eq!((first.join().unwrap(), second.join().unwrap()), (6, 6));
+            assert!(!gate.is_full(Meeting::Closing));
+            gate.leave(0, 1);
+            gate.leave(0, 2);
+            further.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn whoever_is_told_to_stop_waits_for_nobody() {
+        let gate = gate(&[2, 0], true);
+        let waits = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| {
+                waits.store(true, Ordering::Release);
+                gate.meet(0, 0, Meeting::TimeUp, 3)
+            });
+            while !waits.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+            gate.stop();
+            assert_eq!(waiting.join().unwrap(), 3);
+        });
+    }
+
+    #[test]
+    fn among_other_ranks_the_conductor_ends_a_meeting() {
+        let gate = gate(&[1, 1], false);
+        assert!(!gate.is_full(Meeting::TimeUp));
+        std::thread::scope(|scope| {
+            let worker = scope.spawn(|| gate.meet(0, 0, Meeting::TimeUp, 3));
+            while !gate.is_full(Meeting::TimeUp) {
+                gate.wait_for_end(0, 1_000_000_000);
+            }
+            assert_eq!(gate.brought(Meeting::TimeUp), [3, 0]);
+            gate.adjourn(Meeting::TimeUp, &[8, 0]);
+            assert_eq!(worker.join().unwrap(), 8);
+        });
+    }
+}

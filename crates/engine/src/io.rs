@@ -8,6 +8,7 @@ use std::os::fd::RawFd;
 use iodyno_model::Verb;
 
 use crate::clock::Tick;
+use crate::memory::errno;
 pub use crate::names::{Names, PathBuffer, Piece};
 
 /// A place for one operation in flight, from 0 to depth - 1.
@@ -130,16 +131,18 @@ pub struct Files {
 }
 
 impl Files {
-    /// Closes everything.
-    pub fn close_all(&mut self) {
-        for handle in &mut self.handles {
+    /// Closes everything. The first that did not go well: its handle and the system's error number.
+    pub fn close_all(&mut self) -> Option<(u32, i32)> {
+        let mut wrong = None;
+        for (index, handle) in self.handles.iter_mut().enumerate() {
             // Standard streams belong to the process.
-            if handle.fd > 2 {
-                // SAFETY: the descriptor is ours and is closed once.
-                unsafe { libc::close(handle.fd) };
+            // SAFETY: the descriptor is ours and is closed once.
+            if handle.fd > 2 && unsafe { libc::close(handle.fd) } < 0 && errno() != libc::EINTR {
+                wrong.get_or_insert((index as u32, errno()));
             }
             handle.fd = -1;
         }
+        wrong
     }
 
     /// The descriptor of a handle.

@@ -139,7 +139,7 @@ fn open_set(plan: &Plan, job: &Job, position: usize, asker: Asker<'_>) -> Result
     let mut names = names(items, asker);
     names.reuses = target.open.create;
     let direct = if target.open.direct == Direct::No { 0 } else { o_direct() };
-    let of_file = libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC | libc::O_ACCMODE;
+    let of_file = libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC | libc::O_ACCMODE | libc::O_DIRECTORY;
     names.open_flags = (flags(&target.open, (false, false)) | direct) & !of_file;
     let path = match whole_tree(job, position) {
         true => {
@@ -193,6 +193,8 @@ pub struct Access {
     pub reads_to_write: bool,
     /// Whether it must write what it reads.
     pub writes_to_read: bool,
+    /// Whether it opens files itself.
+    pub opens: bool,
     /// Whether it opens endpoints itself.
     pub peers: bool,
 }
@@ -211,7 +213,14 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
             TargetKind::Nothing { bytes } => bare(-1, *bytes),
             TargetKind::Endpoint { .. } if access.peers => bare(-1, u64::MAX >> 1),
             TargetKind::File { size, .. } if !access.files => bare(-1, pretended(*size)),
+            TargetKind::File { path, size } if access.opens => {
+                bare(-1, expected(&resolve(path, asker), *size))
+            }
             _ if !access.files => bare(-1, 1 << 30),
+            _ if access.opens => {
+                let message = format!("target {}: engine {} works on files alone", target.name, job.engine);
+                return Err(Failure::new(message).hint("name a file"));
+            }
             TargetKind::File { path, size } => open_one(&resolve(path, asker), target, needs, *size)?,
             TargetKind::Device { path } => open_one(path, target, needs, Extent::Rest)?,
             TargetKind::Descriptor { number } => open_descriptor(*number, target)?,
@@ -233,6 +242,17 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
         });
     }
     Ok(files)
+}
+
+/// The files of a worker that exist already, opened to read, as long as nothing is done with them.
+pub fn there_already(plan: &Plan, job: &Job, asker: Asker<'_>) -> Files {
+    let opened = |index: &usize| {
+        let target = &plan.targets[*index];
+        let TargetKind::File { path, .. } = &target.kind else { return None };
+        let fd = open(&resolve(path, asker), libc::O_RDONLY | libc::O_NONBLOCK).ok()?;
+        Some(Handle { target: *index as u32, ..bare(fd, 0) })
+    };
+    Files { handles: job.targets.iter().filter_map(opened).collect() }
 }
 
 /// The names of what a worker of a job opens, in the order of its handles.
@@ -294,6 +314,14 @@ fn tell_life(_name: &str, _life: WriteLife, _fd: RawFd) -> Result<(), Failure> {
 
 fn bare(fd: RawFd, bytes: u64) -> Handle {
     Handle { fd, target: 0, bytes, base: 0, names: None }
+}
+
+/// How long a file is that an engine opens itself: what is said, or what it has.
+fn expected(path: &str, size: Extent) -> u64 {
+    match size {
+        Extent::Bytes(bytes) => bytes,
+        _ => std::fs::metadata(path).map_or(0, |facts| facts.len()),
+    }
 }
 
 fn pretended(size: Extent) -> u64 {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 use iodyno_model::histogram::{self, BUCKETS};
 use iodyno_model::{
     ErrorCount, Fatal, FoundDepth, Histogram, Kind, Line, Mismatch, Series, SeriesRow, Stage, Tally, Verb,
-    WorkerRecord, WorkerState,
+    WearOut, WorkerRecord, WorkerState,
 };
 
 use crate::clock::Tick;
@@ -175,9 +175,16 @@ pub struct Head {
     counts: [[AtomicU64; 3]; DEPTHS],
     series: [RowSheet; ROWS],
     fatal: FatalSheet,
+    /// When files began to be opened and were open, where that counts; the same of closing. 0: not yet.
+    opening: [AtomicU64; 2],
+    closing: [AtomicU64; 2],
+    /// Before it wore out: when it noticed that the time was up, and the operations and bytes done; 0: it did not.
+    worn: [AtomicU64; 3],
     /// Counted from 1; 0: none was looked for.
     found_depth: AtomicU32,
     found_per_second: AtomicU64,
+    /// Bytes that were to leave the page cache before the start line and did not.
+    pub undropped: AtomicU64,
     /// Ranges of what was read that are not what was written, and bytes of them.
     corrupt: [AtomicU64; 2],
     failure: Text<FAILURE_WORDS>,
@@ -334,6 +341,40 @@ impl Sheet<'_> {
     /// Says what the worker is doing.
     pub fn enter(&self, state: WorkerState) {
         self.head.state.store(state as u32, Relaxed);
+    }
+
+    /// Says when files began to be opened, and when they were open.
+    pub fn opened(&self, began: Tick, ended: Tick) {
+        self.head.opening.iter().zip([began, ended]).for_each(|(cell, tick)| cell.store(tick, Relaxed));
+    }
+
+    /// Says when files began to be closed, and when they were closed.
+    pub fn closed(&self, began: Tick, ended: Tick) {
+        self.head.closing.iter().zip([began, ended]).for_each(|(cell, tick)| cell.store(tick, Relaxed));
+    }
+
+    /// Says what was done when the time was up, before the worker wears out.
+    pub fn wears_out(&self, at: Tick, operations: u64, bytes: u64) {
+        self.head
+            .worn
+            .iter()
+            .zip([at, operations, bytes])
+            .for_each(|(cell, value)| cell.store(value, Relaxed));
+    }
+
+    /// What was done when the time was up, of a worker that then wore out.
+    pub fn worn(&self, start: Tick) -> Option<WearOut> {
+        let [at, operations, bytes] = [0, 1, 2].map(|cell| self.head.worn[cell].load(Relaxed));
+        let (operations_least, operations_most, bytes_least) = (operations, operations, bytes);
+        let at_ns = at.saturating_sub(start);
+        (at > 0).then_some(WearOut {
+            at_ns,
+            operations_least,
+            operations,
+            operations_most,
+            bytes_least,
+            bytes,
+        })
     }
 
     /// Operations of one label that succeeded so far.
@@ -514,6 +555,10 @@ impl Sheet<'_> {
     /// counted for a worker that still runs.
     pub fn tally(&self, labels: &[(String, Verb)], start: Tick, now: Tick) -> Tally {
         let (began_ns, ended_ns) = self.span(start, now);
+        // Opening and closing are part of the measured time, where they count.
+        let began_ns = between(&self.head.opening, start).map_or(began_ns, |(opening, _)| opening);
+        let ended_ns =
+            between(&self.head.closing, start).map_or(ended_ns, |(_, closed)| closed.max(ended_ns));
         let mut tally = Tally {
             began_ns,
             first_done_ns: ended_ns,
@@ -576,8 +621,8 @@ impl Sheet<'_> {
         WorkerRecord {
             index,
             rank: 0,
-            opening: None,
-            closing: None,
+            opening: between(&self.head.opening, start),
+            closing: between(&self.head.closing, start),
             operations: self.lines.iter().map(|line| line.operations.load(Relaxed)).sum(),
             bytes: self.lines.iter().map(|line| line.bytes.load(Relaxed)).sum(),
             errors: self.failures(),
@@ -642,6 +687,12 @@ impl Sheet<'_> {
         let interval_ns = self.head.row_ns.load(Relaxed);
         Series { interval_ns, rows: self.head.series[..rows].iter().map(RowSheet::read).collect() }
     }
+}
+
+/// Two points in time, ns after the start line; nothing before the second.
+fn between(cells: &[AtomicU64; 2], start: Tick) -> Option<(u64, u64)> {
+    let [began, ended] = [0, 1].map(|cell| cells[cell].load(Relaxed));
+    (ended > 0).then(|| (began.saturating_sub(start), ended.saturating_sub(start)))
 }
 
 impl LineSheet {

@@ -13,7 +13,7 @@ use crate::call;
 use crate::clock::{self, NEVER, Tick};
 use crate::engines::null::Null;
 use crate::engines::{Engine, Failure, Setup};
-use crate::gate::Gate;
+use crate::gate::{Gate, Meeting};
 use crate::io::{FORGIVEN, Files, Io, PACED, SILENT, Slot};
 use crate::journal::{Book, Pen};
 use crate::memory::Memory;
@@ -46,10 +46,16 @@ pub struct Worker<'a> {
     pub files: Files,
     /// Its buffers.
     pub memory: &'a Memory,
+    /// The names of its files, where its engine opens them.
+    pub paths: &'a [String],
     /// The depth it keeps.
     pub depth: u32,
+    /// Opens them, where that is part of what is measured; none: they are open.
+    pub open: Option<&'a dyn Fn() -> Result<Files, Failure>>,
     /// Its number within the phase.
     pub number: u32,
+    /// Its job, by index in the phase.
+    pub index: usize,
     /// Its number within its job, counted over all ranks.
     pub seat: u32,
     /// Workers of its job on all ranks together.
@@ -72,6 +78,7 @@ impl Worker<'_> {
             depth: self.depth,
             files: &self.files,
             memory: self.memory,
+            paths: self.paths,
             seed: self.seed,
             worker: self.number,
             seat: self.seat,
@@ -95,28 +102,88 @@ impl Worker<'_> {
         begin
     }
 
-    /// What is done with each file after the last operation, inside the measured time.
-    fn finish(&mut self, ended: &mut Tick) {
+    /// Opens its files, if it has not, and waits for the others if it is to. Answers whether that took time.
+    fn open<E: Engine>(&mut self, line: Tick) -> Result<bool, Failure> {
+        if let Some(open) = self.open {
+            let began = clock::now();
+            self.files = open()?;
+            let (began, ended) = if E::VIRTUAL { (line, line) } else { (began, clock::now()) };
+            self.sheet.opened(began, ended);
+        }
+        let waits = self.meet_after_opening();
+        Ok(!E::VIRTUAL && (waits || self.open.is_some()))
+    }
+
+    /// Lets the engine open its files, inside the measured time.
+    fn open_by<E: Engine>(&mut self) -> Result<E, Failure> {
+        let began = clock::now();
+        if let Some(open) = self.open {
+            self.files = open()?;
+        }
+        let engine = E::start(&self.setup())?;
+        self.sheet.opened(began, clock::now());
+        self.meet_after_opening();
+        Ok(engine)
+    }
+
+    /// Waits until everybody has opened theirs, if it is to. Whether that is so.
+    fn meet_after_opening(&mut self) -> bool {
+        let waits = self.job.start.barrier;
+        if waits {
+            self.sheet.enter(WorkerState::Waiting);
+            self.gate.meet(self.index, self.number, Meeting::Opened, 0);
+        }
+        waits
+    }
+
+    /// Makes each file durable after the last operation, inside the measured time.
+    fn sync<E: Engine>(&mut self, engine: &mut E, ended: &mut Tick) {
         self.sheet.enter(WorkerState::Finishing);
         if let Some(verb) = self.job.finish.sync {
-            self.sync_all(verb, ended);
-        }
-        if self.job.finish.close {
-            // Some file systems write back, or report what they could not write, only now.
-            self.files.close_all();
-            *ended = clock::now();
+            self.sync_all(engine, verb, ended);
         }
     }
 
-    fn sync_all(&mut self, verb: Verb, ended: &mut Tick) {
+    /// Waits for the others if it is to, and closes its files where that counts.
+    fn close<E: Engine>(&mut self, mut engine: E, ended: Tick) -> Result<(), Failure> {
+        if self.job.finish.barrier {
+            self.gate.meet(self.index, self.number, Meeting::Closing, 0);
+        }
+        if E::OPENS {
+            let began = clock::now();
+            let closed = engine.close();
+            if self.job.finish.close {
+                self.sheet.closed(began, clock::now());
+            }
+            return closed;
+        }
+        // Whatever the engine holds of the files is let go of before they are closed.
+        drop(engine);
+        if !self.job.finish.close {
+            return Ok(());
+        }
+        let began = clock::now();
+        // Some file systems write back, or report what they could not write, only now.
+        let wrong = self.files.close_all();
+        let (began, closed) = if E::VIRTUAL { (ended, ended) } else { (began, clock::now()) };
+        self.sheet.closed(began, closed);
+        let Some((_, errno)) = wrong else { return Ok(()) };
+        Err(Failure::call("close", errno).errno(errno))
+    }
+
+    fn sync_all<E: Engine>(&mut self, engine: &mut E, verb: Verb, ended: &mut Tick) {
         let label = label_of(&labels(self.job), verb.name(), verb);
         for file in 0..self.files.handles.len() as u32 {
             let handle = &self.files.handles[file as usize];
-            if handle.fd < 0 || (handle.names.is_none() && !call::is_writable(handle.fd)) {
+            if !E::OPENS && (handle.fd < 0 || (handle.names.is_none() && !call::is_writable(handle.fd))) {
                 continue;
             }
             let started = clock::now();
-            let result = call::perform(&Io { verb, file, ..Io::default() }, &mut self.files);
+            let io = Io { verb, file, ..Io::default() };
+            let result = match E::OPENS {
+                true => engine.perform(&io, &mut self.files),
+                false => call::perform(&io, &mut self.files),
+            };
             *ended = clock::now();
             match result {
                 0.. => self.sheet.success(label, 0, *ended - started),
@@ -157,6 +224,10 @@ struct Flight<'a> {
     tolerance: Option<Box<Tolerance>>,
     /// No space left is the end, not an error.
     until_full: bool,
+    /// Whether it still has to do as much as the others, once the time is up.
+    wear: Wear,
+    /// Before this time the whole of it is done once more, and again.
+    least_until: Tick,
     /// Handed over together at most, and only when so many slots are free.
     batch: usize,
     refill_at: usize,
@@ -184,6 +255,19 @@ struct Flight<'a> {
     turn: Tick,
     ended: Tick,
     close: Close<'a>,
+}
+
+/// How far a worker is that does as much as the others before it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wear {
+    /// It need not.
+    No,
+    /// The time is not up.
+    Due,
+    /// The time is up; what has begun is brought to its end.
+    Settling,
+    /// It knows how much the others have done.
+    Agreed,
 }
 
 /// What is measured otherwise than plainly. Only loops that are compiled for it look here.
@@ -255,16 +339,22 @@ pub fn drive_closely<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> 
 
 /// Starts the engine, and waits for the worker's turn. Peers meet only then: the time that one of them comes later is not
 /// the other's.
-fn begin<E: Engine>(worker: &Worker<'_>) -> Result<(E, Tick), Failure> {
-    if !E::PEERS {
+fn begin<E: Engine>(worker: &mut Worker<'_>) -> Result<(E, Tick), Failure> {
+    if !E::PEERS && (E::VIRTUAL || worker.open.is_none()) {
         let mut engine = E::start(&worker.setup())?;
         let begin = worker.wait_for_turn(&mut engine);
-        return Ok((engine, begin));
+        let later = worker.open::<E>(begin)?;
+        return Ok((engine, if later { clock::now() } else { begin }));
     }
-    worker.wait_for_turn(&mut Null::start(&worker.setup())?);
-    if worker.gate.is_stopped(worker.number) {
+    let begin = worker.wait_for_turn(&mut Null::start(&worker.setup())?);
+    if E::PEERS && worker.gate.is_stopped(worker.number) {
         return Err(Failure::new("the run ended before it met its peer"));
     }
+    if E::OPENS {
+        return Ok((worker.open_by::<E>()?, clock::now()));
+    }
+    // What an engine registers with the kernel must be open.
+    worker.open::<E>(begin)?;
     let engine = E::start(&worker.setup())?;
     Ok((engine, clock::now()))
 }
@@ -282,20 +372,27 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
     worker.sheet.enter(if flight.ramp_end > 0 { WorkerState::Ramping } else { WorkerState::Running });
     worker.sheet.head.began_clock_ns.store(clock::by(worker.job.start.clock_id), Relaxed);
     let stop = worker.gate.flag(worker.number);
-    let mut now = engine.now();
+    let (mut now, mut agreed) = (engine.now(), false);
     loop {
         let (mut wake, mut over) =
             (NEVER, stop.load(Relaxed) != 0 || (now >= flight.deadline && !flight.winds_up()));
+        if E::AGREES {
+            over = engine.agree(over);
+            agreed = over;
+            // Waiting for the others is no part of an operation.
+            now = engine.now();
+        }
         let before = flight.free.count;
         if !CLOSELY && E::WAITS && flight.sample_ns > 0 {
             over = over || flight.stretch(&mut engine, &mut worker.files, now);
-            if over {
+            if over && !flight.goes_on(worker, now) {
                 break;
             }
             if flight.ended >= flight.turn {
                 flight.turn(worker.kinds);
             }
-            now = flight.ended;
+            // Whoever waited for others in between begins now.
+            now = if over { engine.now() } else { flight.ended };
             continue;
         }
         if !over {
@@ -318,7 +415,9 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
                 flight.sheet.completed(flight.free.count - free);
             }
         } else if over {
-            break;
+            if !flight.goes_on(worker, now) {
+                break;
+            }
         } else {
             engine.idle(wake.min(flight.deadline));
         }
@@ -330,14 +429,17 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
         now = if recent { flight.ended } else { engine.now() };
     }
     let files = worker.files.handles.len() as u32;
-    worker.finish(&mut flight.ended);
-    let closed = flight.close(worker.kinds, begin, files);
+    if E::AGREES && !agreed {
+        engine.agree(true);
+    }
+    worker.sync(&mut engine, &mut flight.ended);
+    worker.sheet.tell_facts(&engine.facts());
+    let closed = worker.close(engine, flight.ended).and(flight.close(worker.kinds, begin, files));
     for late in flight.source.close() {
         worker.sheet.failure(late.label, Verb::Read, late.code, late.offset, late.file);
         let read = Io { file: late.file, offset: late.offset, bytes: late.bytes, ..Io::default() };
         flight.fail(&read, late.code);
     }
-    worker.sheet.tell_facts(&engine.facts());
     worker.sheet.complain(&flight.source.complaints());
     worker.sheet.found(flight.source.found_depth());
     worker.sheet.mismatch(flight.source.mismatches());
@@ -386,6 +488,8 @@ impl<'a> Flight<'a> {
                 _ => None,
             },
             until_full: limit.until_full,
+            wear: if limit.wear_out { Wear::Due } else { Wear::No },
+            least_until: if limit.least_ns > 0 { ramp_end + limit.least_ns } else { 0 },
             deadline: limit.time_ns.map_or(NEVER, |time_ns| ramp_end.saturating_add(time_ns)),
             ended: begin,
             close,
@@ -468,12 +572,43 @@ impl<'a> Flight<'a> {
     /// The time is up. Whether something is left that must still be done: reading back what was written.
     #[cold]
     fn winds_up(&mut self) -> bool {
+        if self.wear == Wear::Due && self.errors_left > 0 && self.deadline > 0 {
+            (self.wear, self.deadline) = (Wear::Settling, NEVER);
+            self.source.settle();
+            return true;
+        }
         let goes_on = self.errors_left > 0 && self.source.wind_up();
         if goes_on {
             self.deadline = NEVER;
             self.sheet.enter(WorkerState::Verifying);
         }
         goes_on
+    }
+
+    /// Nothing is in flight and nothing more comes. Whether it goes on all the same: once more from the start, or until it
+    /// has done as much as the others.
+    #[cold]
+    #[inline(never)]
+    fn goes_on(&mut self, worker: &Worker<'_>, now: Tick) -> bool {
+        let ends = self.stop.load(Relaxed) != 0 || self.errors_left == 0 || self.source.failure().is_some();
+        if ends || self.deadline == 0 {
+            return false;
+        }
+        if now < self.least_until.min(self.deadline) && self.source.repeats() {
+            return true;
+        }
+        if !matches!(self.wear, Wear::Due | Wear::Settling) {
+            return false;
+        }
+        (self.wear, self.deadline) = (Wear::Agreed, NEVER);
+        self.source.settle();
+        let done = self.source.units();
+        self.sheet.wears_out(now, done, self.sheet.totals().1);
+        self.sheet.enter(WorkerState::Waiting);
+        let most = worker.gate.meet(worker.index, worker.number, Meeting::TimeUp, done);
+        self.sheet.enter(WorkerState::Running);
+        self.source.go_on(most);
+        true
     }
 
     /// Tallies one completion and frees its slot.

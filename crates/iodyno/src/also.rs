@@ -8,11 +8,11 @@ use iodyno_dialect::hosts::{self, Elsewhere, is_host};
 use iodyno_dialect::{Loader, ReportFile, Run};
 use iodyno_model::{Diagnostic, Origin};
 
-const WORDS: &str = "the words are destroy=DEVICE, json=FILE, csv=FILE, data=fio, text=3, bugs=TOOL, live, ranks, \
- witness=off, threads=N, hosts=H1,H2:4, hostfile=FILE and launcher=NAME, with commas between them";
+const WORDS: &str = "the words are destroy=DEVICE, json=FILE, csv=FILE, data=fio, text=3, bugs=TOOL, phases=NAMES, \
+ engine=NAME, depth=N, percentiles, live, ranks, witness=off, threads=N, hosts=H1,H2:4, hostfile=FILE and launcher=NAME, with commas between them";
 
 /// Words without a value.
-const BARE: &[&str] = &["live", "ranks"];
+const BARE: &[&str] = &["live", "ranks", "percentiles"];
 
 /// What was asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Also {
             Some(("json", path)) => self.files.push(("json", path.into())),
             Some(("csv", path)) => self.files.push(("csv", path.into())),
             Some(("witness", "off")) => self.unwatched = true,
-            Some((name @ ("text" | "bugs"), value)) => {
+            Some((name @ ("text" | "bugs" | "phases" | "engine" | "depth"), value)) => {
                 self.wishes.push((name.into(), value.into()));
             }
             Some(("data", "fio")) => self.wishes.push(("data".into(), "fio".into())),

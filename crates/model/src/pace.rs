@@ -152,10 +152,11 @@ pub struct Limit {
     /// Passes over the pattern or script; `None` with a time: as many as fit, without: one.
     #[serde(default)]
     pub passes: Option<u64>,
-    /// Passes begin again until so much time has passed, ns; 0: off (IOR minTimeDuration).
+    /// When all is done it begins again from the start, until so much time has passed, ns; what has begun again is
+    /// completed (IOR minTimeDuration).
     #[serde(default)]
-    pub time_least_ns: u64,
-    /// As many operations as each worker did in the phase of that name.
+    pub least_ns: u64,
+    /// As many operations as each worker did in the phase of that name: of another's data, as many as that one did.
     #[serde(default)]
     pub as_phase: Option<String>,
     /// Time at the start that is run but not counted, ns (ramp, omit).
@@ -173,7 +174,8 @@ pub struct Limit {
     /// Until the rate is steady.
     #[serde(default)]
     pub steady: Option<Steady>,
-    /// When the time is up: whether slower workers still do what the fastest has done (IOR, mdtest).
+    /// When the time is up: whether slower workers still do what the fastest has done (IOR, mdtest). What counts are
+    /// operations of a pattern and passes of a script.
     #[serde(default)]
     pub wear_out: bool,
 }

@@ -68,6 +68,29 @@ pub struct PhaseRecord {
     pub jobs: Vec<JobRecord>,
     /// What the witnesses saw.
     pub sightings: Vec<Sighting>,
+    /// How much of what it read came from the page cache; none: it read nothing.
+    #[serde(default)]
+    pub cache: Option<CacheShare>,
+}
+
+/// How much of what a phase read came from the page cache of the machines that read, as far as it can be told.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CacheShare {
+    /// Bytes that the workload read.
+    pub read_bytes: u64,
+    /// Of these, bytes that no storage delivered; none: it cannot be told.
+    #[serde(default)]
+    pub cached_bytes: Option<u64>,
+    /// What proves it, or why it cannot be told.
+    pub because: String,
+}
+
+impl CacheShare {
+    /// The share that came from the cache, 0 to 100; none: it cannot be told.
+    pub fn percent(&self) -> Option<f64> {
+        let cached = self.cached_bytes.filter(|_| self.read_bytes > 0)?;
+        Some(cached.min(self.read_bytes) as f64 / self.read_bytes as f64 * 100.0)
+    }
 }
 
 /// The answer to a job.
@@ -94,13 +117,17 @@ pub struct JobRecord {
     pub engine_facts: Vec<(String, String)>,
 }
 
-/// What workers had done when the time was up, before the slower ones [wore out](crate::pace::Limit::wear_out).
+/// What workers had done when the time was up, before the slower ones [wore out](crate::pace::Limit::wear_out). Of a
+/// script, a pass is an operation here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WearOut {
     /// When the last worker had noticed that the time was up, ns after the start line.
     pub at_ns: u64,
     /// The fewest operations that a worker had done.
     pub operations_least: u64,
+    /// Operations that all workers together had done.
+    #[serde(default)]
+    pub operations: u64,
     /// The most operations that a worker had done, which all of them then did.
     pub operations_most: u64,
     /// The fewest bytes that a worker had moved.

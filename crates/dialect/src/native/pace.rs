@@ -125,11 +125,11 @@ fn limit(node: &Node) -> Read<Limit> {
         "bytes",
         "operations",
         "passes",
+        "least",
         "as_phase",
         "ramp",
         "together",
         "wear_out",
-        "time_least",
         "ramp_bytes",
         "latency",
         "until_full",
@@ -142,6 +142,7 @@ fn limit(node: &Node) -> Read<Limit> {
         operations: may(node, "operations", |node| count(node).map(Some), None)?,
         together: may(node, "together", flag, false)?,
         passes: may(node, "passes", |node| count(node).map(Some), None)?,
+        least_ns: may(node, "least", time, 0)?,
         as_phase: may(node, "as_phase", |node| text(node).map(Some), None)?,
         ramp_ns: may(node, "ramp", time, 0)?,
         ramp_bytes: may(node, "ramp_bytes", bytes, 0)?,
@@ -149,7 +150,6 @@ fn limit(node: &Node) -> Read<Limit> {
         until_full: may(node, "until_full", flag, false)?,
         steady: may(node, "steady", |node| steady(node).map(Some), None)?,
         wear_out: may(node, "wear_out", flag, false)?,
-        time_least_ns: may(node, "time_least", time, 0)?,
     })
 }
 

@@ -40,9 +40,6 @@ fn check_target(target: &Target, wrong: &mut Vec<Diagnostic>) {
 fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     let mut say =
         |what: &str, hint: &str| refuse(wrong, &job.origin, &format!("job {}: {what}", job.name), hint);
-    if job.limit.wear_out {
-        say("wearing out after the time is up", "leave wear_out out: each worker stops when the time is up");
-    }
     let takes_parts =
         matches!(job.engine.as_str(), "libaio" | "io_uring") && job.depth.submit == Submit::Inline;
     if (1..job.depth.most).contains(&job.depth.reap_most) && !takes_parts && !waits(job) {
@@ -54,12 +51,6 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     }
     if job.limit.together {
         say("a limit over all workers together", "give each worker its part");
-    }
-    if job.start.open {
-        say("opening inside the measured time", "use a script with an open step");
-    }
-    if job.start.barrier || job.finish.barrier {
-        say("a barrier around open or close", "workers already wait for each other at the start line");
     }
     let peer = |index: &usize| {
         plan.targets.get(*index).is_some_and(|target| matches!(target.kind, TargetKind::Endpoint { .. }))
@@ -127,12 +118,7 @@ mod tests {
             wrong
         };
         assert_eq!(with(&|_| {}), []);
-        let changes: [&dyn Fn(&mut Job); 4] = [
-            &|job| job.limit.wear_out = true,
-            &|job| job.limit.together = true,
-            &|job| job.start.open = true,
-            &|job| job.finish.barrier = true,
-        ];
+        let changes: [&dyn Fn(&mut Job); 1] = [&|job| job.limit.together = true];
         for change in changes {
             let wrong = with(change);
             assert!(wrong.len() == 1 && wrong[0].hint.is_some(), "{wrong:?}");

@@ -3,6 +3,7 @@
 use iodyno_model::{Diagnostic, Job, Origin, Plan, Target, TargetKind, WorkerKind, sweep};
 
 mod later;
+mod together;
 
 use crate::open::needs;
 use crate::registry::{self, ENGINES};
@@ -18,6 +19,7 @@ pub fn check(plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
     let mut wrong = Vec::new();
     later::check(&plan, &mut wrong);
     for phase in &plan.phases {
+        together::check(&plan, phase, &mut wrong);
         phase.jobs.iter().for_each(|job| check_job(&plan, job, &mut wrong));
         for job in &phase.jobs {
             if let Some(after) = &job.start.after_job

@@ -4,16 +4,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use iodyno_model::{Fatal, FileLock, Job, Kind, Phase, Plan, Record, Submit, Verb, WorkerState, record};
+use iodyno_model::{
+    Fatal, FileLock, Job, Kind, Phase, Plan, Record, Sighting, Submit, Verb, WorkerState, record,
+};
 
 use super::journal_limit;
+use crate::cache;
 use crate::failure::Failure;
 use crate::gate::Gate;
-use crate::io::Handle;
+use crate::io::{Files, Handle};
 use crate::journal::Journals;
 use crate::memory::{Ballast, Memory};
 use crate::open::{self, Access, Asker};
-use crate::prepare::{self, Unready};
+use crate::prepare::Unready;
 use crate::registry::{self, Entry};
 use crate::sheet::Sheets;
 use crate::source::{self, Brief, SharedObjects, Source};
@@ -43,7 +46,7 @@ pub(crate) struct Stage {
     pub(super) labels: Vec<Vec<(String, Verb)>>,
     kinds: Vec<Vec<Kind>>,
     pub(super) entries: Vec<&'static Entry>,
-    goals: Vec<Option<u64>>,
+    goals: Vec<Option<Goal>>,
     shared: SharedObjects,
     pub(super) journals: Option<Journals>,
 }
@@ -76,10 +79,11 @@ impl Stage {
             let helped = job.depth.submit == Submit::Offload && found.files;
             Ok(if helped { registry::OFFLOAD } else { found })
         };
+        let gate = Gate::new(&workers).map_err(|errno| Failure::call("mmap", errno))?;
         Ok(Stage {
             plan: Arc::clone(plan),
             phase: index,
-            gate: Gate::new(&workers).map_err(|errno| Failure::call("mmap", errno))?,
+            gate: gate.with_meetings(&phase.jobs, world.is_alone()),
             sheets: Sheets::new(seats.len(), lines, parted).map_err(|errno| Failure::call("mmap", errno))?,
             journals: journaled.then(|| Journals::new(seats.len(), journal_limit(world))).transpose()?,
             seats,
@@ -132,7 +136,7 @@ impl Stage {
         sheet.spend(&std::array::from_fn(|field| after[field].saturating_sub(before[field])));
         sheet.enter(WorkerState::Ended);
         sheet.head.over.store(1, Relaxed);
-        self.gate.leave(job);
+        self.gate.leave(job, number);
     }
 
     /// Notes why a worker ends before its time, and how far it had come.
@@ -155,7 +159,7 @@ impl Stage {
     pub(super) fn never_came(&self, number: u32, failure: &Failure) {
         self.break_off(number, failure);
         self.sheets.sheet(number as usize).head.over.store(1, Relaxed);
-        self.gate.leave(self.seats[number as usize].0);
+        self.gate.leave(self.seats[number as usize].0, number);
     }
 
     /// The target of a worker that could not be made ready.
@@ -165,6 +169,25 @@ impl Stage {
             unready.job == job && unready.worker.is_none_or(|one| one == self.number(job, worker))
         };
         self.unready.iter().find(its)
+    }
+
+    /// Pages that were to leave the cache before the start line and did not, by job.
+    pub(super) fn undropped(&self) -> Vec<Sighting> {
+        let of = |index: usize, job: &Job| -> u64 {
+            let seats = self.seats.iter().enumerate().filter(|(_, seat)| seat.0 == index);
+            let left = seats.map(|(number, _)| self.sheets.sheet(number).head.undropped.load(Relaxed));
+            // A file that all of them share is looked at by each.
+            let paths = job.targets.iter().filter_map(|target| self.plan.targets[*target].path());
+            if paths.into_iter().any(open::tells_apart) { left.sum() } else { left.max().unwrap_or(0) }
+        };
+        let jobs = self.phase().jobs.iter().enumerate().map(|(index, job)| (job, of(index, job)));
+        jobs.filter(|(_, left)| *left > 0)
+            .map(|(job, left_bytes)| Sighting::Undropped {
+                of: job.name.clone(),
+                left_bytes,
+                reason: "dirty again, mapped, locked, or in use by somebody else".into(),
+            })
+            .collect()
     }
 
     fn work(&self, number: u32, index: usize, place: u32) -> Result<(), Failure> {
@@ -179,18 +202,26 @@ impl Stage {
             files: entry.files,
             reads_to_write: entry.reads_to_write,
             writes_to_read: entry.writes_to_read,
+            opens: entry.opens,
             peers: entry.peers,
         };
-        let mut files = open::open_files(&self.plan, job, asker, access)?;
-        files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
-        if job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate) {
-            prepare::invalidate(&files);
-        }
+        let paths = if entry.opens { open::paths(&self.plan, job, asker) } else { Vec::new() };
+        let open = || {
+            let mut files = open::open_files(&self.plan, job, asker, access)?;
+            files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
+            Ok(files)
+        };
+        let files = if job.start.open { Files::default() } else { open()? };
+        let left = match job.start.open {
+            true => cache::drop_targets(&self.plan, &open::there_already(&self.plan, job, asker)),
+            false => cache::drop_targets(&self.plan, &files),
+        };
+        self.sheets.sheet(number as usize).head.undropped.store(left, Relaxed);
         warm(&self.plan, job, asker, &files, &|| self.gate.is_stopped(number))?;
         let depth = job.depth.most.min(entry.most_depth);
         self.sheets.sheet(number as usize).head.deepest.store(depth, Relaxed);
         let memory = Memory::of(depth, source::buffer_bytes(job), &job.buffers)?;
-        let goal = self.goals[index];
+        let goal = self.goals[index].as_ref().map(|goal| goal.of(asker.owner.worker));
         let make = |files: &_, start| {
             let (plan, memory, shared) = (&self.plan, &memory, Some(&self.shared));
             let worker = asker.owner.worker;
@@ -209,8 +240,11 @@ impl Stage {
             kinds: &self.kinds[index],
             files,
             memory: &memory,
+            paths: &paths,
             depth,
+            open: job.start.open.then_some(&open as &dyn Fn() -> Result<Files, Failure>),
             number,
+            index,
             seat: self.number(index, place),
             seats: self.parts[index].all,
             seed: self.plan.seed,
@@ -234,9 +268,27 @@ fn told(failure: &Failure) -> String {
     }
 }
 
-/// The operations each worker does when its limit is "as many as that phase did": the most any worker did there.
-fn goal(job: &Job, earlier: &Record) -> Option<u64> {
+/// The operations to do, where the limit is "as many as in that phase".
+struct Goal {
+    /// By worker, where one job had been there.
+    each: Vec<u64>,
+    /// The most any worker did.
+    most: u64,
+}
+
+impl Goal {
+    /// As many as the owner of the data did; where that is not known, as the one that did most.
+    fn of(&self, owner: u32) -> u64 {
+        self.each.get(owner as usize).copied().unwrap_or(self.most)
+    }
+}
+
+fn goal(job: &Job, earlier: &Record) -> Option<Goal> {
     let name = job.limit.as_phase.as_ref()?;
     let phase = earlier.phases.iter().rev().find(|phase| phase.name == *name)?;
-    phase.jobs.iter().flat_map(|job| &job.workers).map(|worker| worker.operations).max()
+    let workers = || phase.jobs.iter().flat_map(|job| &job.workers);
+    let most = workers().map(|worker| worker.operations).max()?;
+    let in_order = workers().enumerate().all(|(place, worker)| worker.index as usize == place);
+    let each = if in_order { workers().map(|worker| worker.operations).collect() } else { Vec::new() };
+    Some(Goal { each, most })
 }

@@ -15,7 +15,7 @@ use super::pattern::PatternSource;
 use super::walk::{AT_POSITION, failure};
 use crate::clock::Tick;
 use crate::failure::Failure;
-use crate::io::{Io, KEEP, Names, PathBuffer, READ_BACK, VERIFY};
+use crate::io::{Handle, Io, KEEP, Names, PathBuffer, READ_BACK, VERIFY};
 use crate::open::{is_own, resolve, set_root};
 use crate::payload::{
     Checker, Class, Corruption, Filler, Findings, Headers, Inspector, Marker, Place, SECTOR_BYTES, Write,
@@ -257,7 +257,8 @@ impl Content {
                 ref sizes if sizes.iter().all(|size| grain(size, 0).is_multiple_of(8)) => u64::MAX,
                 _ => return false,
             };
-            let whole = brief.files.handles.iter().all(|handle| handle.bytes.is_multiple_of(8));
+            let cut = |handle: &Handle| handle.names.is_none() && !handle.bytes.is_multiple_of(8);
+            let whole = !brief.files.handles.iter().any(cut);
             let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
             return whole && marking.prepare(brief.memory, brief.depth, bytes);
         }
@@ -338,13 +339,32 @@ impl Content {
     /// What the marks of an operation say of its place: its offset, or the item.
     #[inline]
     fn place(&self, io: &Io) -> u64 {
-        let file = &self.files[io.file as usize];
-        file.item.map_or_else(|| self.offset(io), |(_, item)| item)
+        match self.item(io) {
+            Some((set, item)) => item + self.first_item(set),
+            None => self.offset(io),
+        }
+    }
+
+    /// The item that an operation is on: its set's handle, and its number.
+    #[inline]
+    fn item(&self, io: &Io) -> Option<(u32, u64)> {
+        match io.verb {
+            Verb::Create | Verb::Open => Some((io.file, io.offset)),
+            _ => self.files[io.file as usize].item,
+        }
+    }
+
+    /// The number that a set's first item has in its name.
+    fn first_item(&self, set: u32) -> u64 {
+        self.item_names.get(set as usize).and_then(Option::as_ref).map_or(0, |names| names.first)
     }
 
     /// Where an operation is in its file.
     #[inline]
     fn offset(&self, io: &Io) -> u64 {
+        if matches!(io.verb, Verb::Create | Verb::Open) {
+            return 0;
+        }
         if io.offset == AT_POSITION { self.files[io.file as usize].position } else { io.offset }
     }
 
@@ -379,12 +399,23 @@ impl Content {
         match io.verb {
             Verb::Write => self.remember(io, result),
             Verb::Trim if result >= 0 => self.remember_trim(io),
-            Verb::Read | Verb::Create | Verb::Open if io.flags & VERIFY != 0 && result > 0 => {
-                return self.check(io, result);
-            }
+            Verb::Read if io.flags & VERIFY != 0 && result > 0 => return self.check(io, result),
+            Verb::Create | Verb::Open if io.flags & KEEP == 0 => return self.visited(io, result),
             _ => {}
         }
         result
+    }
+
+    /// An item was written, read, or both.
+    fn visited(&mut self, io: &Io, result: i64) -> i64 {
+        if io.verb == Verb::Open || io.flags & READ_BACK != 0 {
+            self.marking.iter_mut().for_each(|marking| marking.spoil(io));
+        }
+        if io.flags & VERIFY == 0 || result <= 0 {
+            return result;
+        }
+        self.files[io.file as usize].item = Some((io.file, io.offset));
+        self.check(io, result)
     }
 
     /// A write that failed or was short leaves blocks of which nothing is known.
@@ -476,8 +507,8 @@ impl Content {
     /// One piece: by a helper, where there are any and one has time.
     fn check_piece(&mut self, io: &Io, buffer: &mut [u8], offset: u64, written: Option<(u64, u16)>) -> i32 {
         let file = &self.files[io.file as usize];
-        let (id, place) = match file.item {
-            Some((_, item)) => (mix(file.id ^ mix(item)), item),
+        let (id, place) = match self.item(io) {
+            Some((set, item)) => (mix(file.id ^ mix(item)), item + self.first_item(set)),
             None => (file.id, offset),
         };
         let read = (self.offset(io), io.bytes);

@@ -46,6 +46,10 @@ pub struct Guided {
     /// How far an earlier run came, and how many of its writes were met so far.
     reach: Option<(State, u64)>,
     over: bool,
+    /// Whether it was the drawer that had nothing more.
+    drawn_out: bool,
+    /// What has begun is brought to its end, and then something else decides.
+    settling: bool,
     failure: Option<Failure>,
 }
 
@@ -92,6 +96,8 @@ impl Guided {
             only: verify.is_some_and(|verify| verify.only),
             reach: verify.map_or(Ok(None), |verify| content::reach(brief, verify))?.map(|state| (state, 0)),
             over: false,
+            drawn_out: false,
+            settling: false,
             failure: None,
             content,
             drawer,
@@ -155,7 +161,9 @@ impl Guided {
                 Err(Next::Done)
             }
             Next::Io => Ok(io),
+            Next::Done if self.settling => Err(Next::Done),
             Next::Done => {
+                self.drawn_out |= !self.over;
                 self.over = true;
                 self.read_back(&mut io).map(|()| io)
             }
@@ -261,6 +269,61 @@ impl Guided {
             self.trims = None;
         }
         self.back.is_some()
+    }
+
+    /// No more than what has begun, until it hears how much is left. Whether that may be more than one operation.
+    pub fn settle(&mut self) -> bool {
+        self.settling = true;
+        match &mut self.drawer {
+            Drawer::Script(script) => {
+                script.settle();
+                true
+            }
+            Drawer::Pattern(_) | Drawer::Trace(_) => false,
+        }
+    }
+
+    /// What is left: operations of a pattern, passes of a script.
+    pub fn left(&self) -> u64 {
+        match &self.drawer {
+            Drawer::Pattern(pattern) => pattern.left(),
+            Drawer::Script(script) => script.left(),
+            Drawer::Trace(_) => 0,
+        }
+    }
+
+    /// The same. Nothing more is drawn until it is set again.
+    pub fn take_left(&mut self) -> u64 {
+        match &mut self.drawer {
+            Drawer::Pattern(pattern) => pattern.set_left(0),
+            Drawer::Script(script) => script.left(),
+            Drawer::Trace(_) => 0,
+        }
+    }
+
+    /// Goes on with what is left.
+    pub fn set_left(&mut self, left: u64) {
+        self.settling = false;
+        match &mut self.drawer {
+            Drawer::Pattern(pattern) => _ = pattern.set_left(left),
+            Drawer::Script(script) => script.set_left(left),
+            Drawer::Trace(_) => {}
+        }
+    }
+
+    /// It has come to the end of its passes: whether it begins again.
+    pub fn repeat(&mut self) -> bool {
+        let again = self.drawn_out
+            && self.back.is_none()
+            && match &mut self.drawer {
+                Drawer::Pattern(pattern) => pattern.repeat(),
+                Drawer::Script(script) => script.repeat(),
+                Drawer::Trace(_) => false,
+            };
+        if again {
+            (self.over, self.drawn_out) = (false, false);
+        }
+        again
     }
 
     /// The depth that a latency target allowed.

@@ -152,6 +152,9 @@ pub struct Source {
     work: Work,
     /// Whether completions must be told to [`Source::done`].
     pub listens: bool,
+    /// What was left at the start, and what is when it has settled; see [`Source::units`].
+    whole: u64,
+    rest: Option<u64>,
 }
 
 enum Work {
@@ -182,7 +185,12 @@ impl Source {
             }
         };
         let listens = matches!(&work, Work::Guided(guided) if guided.listens());
-        Ok(Source { work, listens })
+        let whole = match &work {
+            Work::Steady(steady) | Work::Filled(steady, _) => steady.left(),
+            Work::Pattern(pattern, _) => pattern.left(),
+            Work::Guided(guided) => guided.left(),
+        };
+        Ok(Source { work, listens, whole, rest: None })
     }
 
     /// The plainest source that does what a pattern says.
@@ -270,6 +278,60 @@ impl Source {
         match &mut self.work {
             Work::Guided(guided) => guided.wind_up(),
             _ => false,
+        }
+    }
+
+    /// The time is up, and others will say how much is left: what has begun is brought to its end.
+    #[cold]
+    pub fn settle(&mut self) {
+        let by_itself = match &mut self.work {
+            Work::Guided(guided) => guided.settle(),
+            _ => false,
+        };
+        if !by_itself {
+            self.take_left();
+        }
+    }
+
+    /// What was done until it had settled: operations of a pattern, passes of a script.
+    #[cold]
+    pub fn units(&mut self) -> u64 {
+        self.whole - self.take_left()
+    }
+
+    /// Nothing more is drawn; what is left.
+    fn take_left(&mut self) -> u64 {
+        if let Some(rest) = self.rest {
+            return rest;
+        }
+        let left = match &mut self.work {
+            Work::Steady(steady) | Work::Filled(steady, _) => steady.set_left(0),
+            Work::Pattern(pattern, _) => pattern.set_left(0),
+            Work::Guided(guided) => guided.take_left(),
+        };
+        *self.rest.insert(left)
+    }
+
+    /// Goes on after it had settled, until it has done so many in all, if there are as many.
+    #[cold]
+    pub fn go_on(&mut self, units: u64) {
+        let (done, rest) = (self.units(), self.take_left());
+        let left = units.saturating_sub(done).min(rest);
+        self.rest = None;
+        match &mut self.work {
+            Work::Steady(steady) | Work::Filled(steady, _) => _ = steady.set_left(left),
+            Work::Pattern(pattern, _) => _ = pattern.set_left(left),
+            Work::Guided(guided) => guided.set_left(left),
+        }
+    }
+
+    /// It has come to the end of its passes: whether it begins again.
+    #[cold]
+    pub fn repeats(&mut self) -> bool {
+        match &mut self.work {
+            Work::Steady(steady) | Work::Filled(steady, _) => steady.repeat(),
+            Work::Pattern(pattern, _) => pattern.repeat(),
+            Work::Guided(guided) => guided.repeat(),
         }
     }
 

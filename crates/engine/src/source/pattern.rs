@@ -11,7 +11,6 @@ use super::distribution::{Distribution, Sizes};
 use super::random::{GOLDEN, Random, mix};
 use super::walk::{AT_POSITION, Deal, END, Ground, Walk, failure, shares};
 use super::{Brief, Next, segments};
-use crate::clock::{self, Tick};
 use crate::failure::Failure;
 use crate::io::{DURABLE, Io, READ_BACK};
 
@@ -48,11 +47,11 @@ pub struct PatternSource {
     progressed: bool,
     random: Random,
     left: Left,
-    /// Until when passes begin again, whatever is left of them; 0: they do not.
-    again_until: Tick,
     pass: u64,
     /// Reads of a stream end it when they bring nothing.
     pub ends_on_nothing: bool,
+    /// As it was at the start, where it may begin again.
+    again: Option<Box<PatternSource>>,
 }
 
 /// What is left until a limit; the largest number where there is none.
@@ -101,8 +100,10 @@ struct Span {
     base: u64,
     /// Bytes, or items.
     length: u64,
-    /// All items of the set and one directory's more: renamed ones are numbered from here, and so lie elsewhere.
+    /// All items of the set: further names are numbered from here, and lie in the same directories.
     items: u64,
+    /// Renamed ones lie in the next directory, so many numbers further.
+    next: u64,
     /// Where renames form a chain: the item that is none, whose name is free between.
     spare: Option<u64>,
     /// Bytes or items of one pass, and what is left of this one.
@@ -219,13 +220,9 @@ impl PatternSource {
         if pattern.every.len() > 64 {
             return Err(Failure::new("more than 64 kinds of inserted operations"));
         }
-        let source = PatternSource {
+        let mut source = PatternSource {
             run: pattern.mix.run.max(1),
             run_left: 0,
-            again_until: match brief.job.limit.time_least_ns {
-                0 => 0,
-                time_ns => clock::now().saturating_add(time_ns),
-            },
             share: 0,
             unfinished: files.len(),
             order: order(&pattern.files, files.len(), seed)?,
@@ -241,10 +238,13 @@ impl PatternSource {
             left: left(brief),
             pass: 0,
             ends_on_nothing: stream,
+            again: None,
             files,
             shares,
         };
-        source.check(brief).map(|()| source)
+        source.check(brief)?;
+        source.again = (brief.job.limit.least_ns > 0).then(|| Box::new(source.clone()));
+        Ok(source)
     }
 
     /// What only the whole can tell.
@@ -261,7 +261,7 @@ impl PatternSource {
                 return Err(Failure::new(message).hint("whole files as one operation are a script's"));
             }
         }
-        let limited = self.left.operations != u64::MAX || self.left.bytes != u64::MAX;
+        let limited = self.left.operations < u64::MAX - 1 || self.left.bytes != u64::MAX;
         let endless = self.files.iter().all(|file| file.pass_units == u64::MAX);
         if brief.job.limit.together {
             return Err(Failure::new("a limit over all workers together arrives with the iperf3 dialect"));
@@ -287,6 +287,23 @@ impl PatternSource {
     /// Whether a verb can come.
     pub fn has(&self, verb: Verb) -> bool {
         self.shares.iter().any(|share| share.verb == verb)
+    }
+
+    /// How many operations are left, as far as it is counted.
+    pub fn left(&self) -> u64 {
+        self.left.operations
+    }
+
+    /// Sets how many operations are left; as many were before.
+    pub fn set_left(&mut self, left: u64) -> u64 {
+        std::mem::replace(&mut self.left.operations, left)
+    }
+
+    /// It has come to its end: whether it begins again. A run without any operation does not.
+    pub fn repeat(&mut self) -> bool {
+        let Some(again) = self.again.take().filter(|_| self.progressed) else { return false };
+        *self = PatternSource { again: Some(again.clone()), ..*again };
+        true
     }
 
     /// Nothing more is to be drawn.
@@ -362,7 +379,7 @@ impl PatternSource {
 
     /// Whether no operation of the mix comes any more.
     fn is_last(&self) -> bool {
-        let passes = self.unfinished == 0 && self.left.passes == 1 && self.again_until == 0;
+        let passes = self.unfinished == 0 && self.left.passes == 1;
         self.left.operations == 0 || self.left.bytes == 0 || passes
     }
 
@@ -519,10 +536,7 @@ impl PatternSource {
     #[cold]
     fn next_pass(&mut self) -> bool {
         self.pass += 1;
-        if self.again_until > 0 && clock::now() >= self.again_until {
-            self.again_until = 0;
-        }
-        self.left.passes -= u64::from(self.left.passes != u64::MAX && self.again_until == 0);
+        self.left.passes -= u64::from(self.left.passes != u64::MAX);
         if self.left.passes == 0 {
             self.left.operations = 0;
             return false;
@@ -552,8 +566,9 @@ impl Span {
                 let from = if place + 1 == self.length { spare } else { item };
                 (from, if place == 0 { spare } else { item - 1 })
             }
-            (Verb::Rename, None) if pass % 2 == 1 => (item + self.items, item),
-            (Verb::Rename | Verb::Link | Verb::Symlink, _) => (item, item + self.items),
+            (Verb::Rename, None) if pass % 2 == 1 => (item + self.items + self.next, item),
+            (Verb::Rename, None) => (item, item + self.items + self.next),
+            (Verb::Link | Verb::Symlink, _) => (item, item + self.items),
             (Verb::Chmod, _) => (item, 0o600),
             (Verb::Chown, _) => (item, u64::MAX),
             _ => (item, 0),
@@ -680,7 +695,7 @@ fn span(
     let (base, mut length, items) = match (&handle.names, items) {
         (Some(names), true) => {
             let (first, count) = own_items(brief, handle.target as usize, names.count);
-            (first, count, names.count + names.per_directory)
+            (first, count, names.count)
         }
         (None, false) => (handle.base, handle.bytes, 0),
         (Some(_), false) if shares.iter().all(|share| share.class == Class::File) => (0, 0, 0),
@@ -701,6 +716,7 @@ fn span(
         base,
         length,
         items,
+        next: handle.names.as_ref().map_or(0, |names| names.per_directory),
         spare,
         pass_units: 0,
         left: 0,
@@ -851,8 +867,10 @@ fn left(brief: &Brief<'_>) -> Left {
         || brief.goal.is_some()
         || limit.operations.is_some()
         || limit.bytes.is_some();
+    // What wears out is counted, even where nothing limits it.
+    let most = if limit.wear_out { u64::MAX - 1 } else { u64::MAX };
     Left {
-        operations: limit.operations.unwrap_or(u64::MAX).min(brief.goal.unwrap_or(u64::MAX)),
+        operations: limit.operations.unwrap_or(most).min(brief.goal.unwrap_or(most)),
         bytes: limit.bytes.unwrap_or(u64::MAX),
         passes: limit.passes.unwrap_or(if timed { u64::MAX } else { 1 }),
     }

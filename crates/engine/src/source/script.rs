@@ -52,6 +52,21 @@ pub struct ScriptSource {
     limits: Limits,
     counts: Counts,
     ending: bool,
+    /// Why it ends, where that may be taken back.
+    rest: Rest,
+}
+
+/// Between two passes of a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rest {
+    /// Nothing is to happen there.
+    No,
+    /// It is to stop there.
+    Wanted,
+    /// It has stopped there, because it was to.
+    Here,
+    /// It has stopped there, because that was its last pass.
+    Last,
 }
 
 struct Limits {
@@ -195,6 +210,8 @@ impl ScriptSource {
             limits: Limits {
                 passes: limit.passes.unwrap_or(match (limit.time_ns, limit.operations, limit.bytes) {
                     (None, None, None) if !script_ends(&code) => 1,
+                    // What wears out is counted, even where nothing limits it.
+                    _ if limit.wear_out => u64::MAX - 1,
                     _ => u64::MAX,
                 }),
                 operations: limit.operations.unwrap_or(u64::MAX),
@@ -203,6 +220,7 @@ impl ScriptSource {
             },
             counts: Counts(vec![(0, 0); super::labels(brief.job).len()]),
             ending: limit.passes == Some(0),
+            rest: Rest::No,
             code,
         };
         source.begin_at(script)?;
@@ -283,7 +301,44 @@ impl ScriptSource {
         if self.limits.passes == 0 || !self.moved_in_pass {
             self.ending = true;
         }
+        self.rest = match self.rest {
+            _ if self.ending && self.moved_in_pass => Rest::Last,
+            Rest::Wanted if !self.ending => Rest::Here,
+            rest => rest,
+        };
+        self.ending |= self.rest == Rest::Here;
         self.moved_in_pass = false;
+    }
+
+    /// Stops where a pass ends; in the middle of none, at once.
+    pub fn settle(&mut self) {
+        if self.ending || self.rest != Rest::No {
+            return;
+        }
+        let between = self.at == 0 && self.left.is_none();
+        self.rest = if between { Rest::Here } else { Rest::Wanted };
+        self.ending = between;
+    }
+
+    /// Passes that are left.
+    pub fn left(&self) -> u64 {
+        self.limits.passes
+    }
+
+    /// Goes on with so many passes, if it stopped because it was to.
+    pub fn set_left(&mut self, passes: u64) {
+        if self.rest == Rest::Here {
+            (self.rest, self.ending, self.limits.passes) = (Rest::No, passes == 0, passes);
+        }
+    }
+
+    /// It has come to the end of its last pass: whether it begins another.
+    pub fn repeat(&mut self) -> bool {
+        let again = self.rest == Rest::Last && self.limits.operations > 0 && self.limits.bytes > 0;
+        if again {
+            (self.rest, self.ending, self.limits.passes) = (Rest::No, false, 1);
+        }
+        again
     }
 
     fn instruction(&mut self, now: Tick, io: &mut Io) -> Emit {

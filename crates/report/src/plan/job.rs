@@ -243,15 +243,15 @@ fn until(job: &Job) -> Vec<String> {
         true => "for one pass".to_string(),
         false => format!("until {}", ends.join(", or ")),
     }];
+    if limit.least_ns > 0 {
+        lines.push(format!("then again from the start, until {} have passed", time(limit.least_ns)));
+    }
     lines.extend(after_time(limit));
     lines
 }
 
 fn after_time(limit: &Limit) -> Vec<String> {
     let mut lines = Vec::new();
-    if limit.time_least_ns > 0 {
-        lines.push(format!("passes begin again until {} have passed", time(limit.time_least_ns)));
-    }
     if limit.wear_out {
         lines.push("then the slower ones go on until they did as much as the fastest".into());
     }

@@ -153,7 +153,7 @@ fn limit(test: &Test, access: Access, write_name: &str) -> Limit {
         operations,
         as_phase: written.then(|| write_name.to_string()),
         wear_out: access == Access::Write && test.flag("stoneWallingWearOut"),
-        time_least_ns: match access {
+        least_ns: match access {
             Access::Write | Access::Read => seconds("minTimeDuration"),
             _ => 0,
         },

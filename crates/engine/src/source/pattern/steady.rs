@@ -24,6 +24,8 @@ pub struct Steady {
     walk: Walk,
     random: Random,
     left: u64,
+    /// As it was at the start, where it may begin again.
+    again: Option<Box<Steady>>,
     base: u64,
     /// Bytes, or items, that a place is long.
     step: u64,
@@ -41,7 +43,7 @@ impl Steady {
             return None;
         };
         let Sizes::Fixed(step) = share.sizes else { return None };
-        if source.again_until > 0 || file.joint.is_some() || share.sizes_random.is_some() {
+        if file.joint.is_some() || share.sizes_random.is_some() {
             return None;
         }
         let served = match share.class {
@@ -57,10 +59,12 @@ impl Steady {
             Class::Range => source.left.bytes.div_ceil(step),
             _ => u64::MAX,
         };
-        Some(Steady {
+        let left = of_passes.min(source.left.operations).min(of_bytes);
+        let mut steady = Steady {
             walk: file.walks[0].clone(),
             random: source.random.clone(),
-            left: of_passes.min(source.left.operations).min(of_bytes),
+            left,
+            again: None,
             base: file.base,
             step,
             bytes: if share.class == Class::Item { share.item_bytes } else { step },
@@ -68,7 +72,9 @@ impl Steady {
             verb: share.verb,
             label: share.label,
             file: file.handle,
-        })
+        };
+        steady.again = source.again.is_some().then(|| Box::new(steady.clone()));
+        Some(steady)
     }
 
     /// What all its operations have in common.
@@ -119,8 +125,15 @@ impl Steady {
         self.left
     }
 
-    /// Nothing more is to be drawn.
-    pub fn end(&mut self) {
-        self.left = 0;
+    /// Sets how many operations are left; as many were before.
+    pub fn set_left(&mut self, left: u64) -> u64 {
+        std::mem::replace(&mut self.left, left)
+    }
+
+    /// It has come to its end: whether it begins again.
+    pub fn repeat(&mut self) -> bool {
+        let Some(again) = self.again.take() else { return false };
+        *self = Steady { again: Some(again.clone()), ..*again };
+        true
     }
 }

@@ -1,0 +1,277 @@
+//! mdtest's options, each exactly once, with what is done about it; and the help text in mdtest's shape.
+//!
+//! Names are written without dashes: one letter is `-x`, a word is `--word`. The same table makes `docs/mdtest.md`.
+
+use std::fmt::Write as _;
+
+use crate::option::{Entry, Kind, Spelling, Status, Table, Word, nearest};
+use iodyno_model::{Diagnostic, Origin};
+
+/// What is counted: how often it was said.
+pub const FLAGS: &str = "Flags";
+/// What has a value.
+pub const ARGUMENTS: &str = "Optional arguments";
+const POSIX: &str = "Module POSIX";
+const AIO: &str = "Module AIO";
+const DUMMY: &str = "Module DUMMY";
+const OTHERS: &str = "Other modules";
+
+const NOT_NAMED: &str = "this back end is not served";
+const LUSTRE: &str = "file layouts are set outside: lfs setstripe on the directory before the run";
+const FILES: &str = "use -a POSIX";
+
+/// The table.
+pub const TABLE: Table = Table { tool: "mdtest", spelling: Spelling::Dashed, entries: ENTRIES };
+
+const fn flag(name: &'static str, help: &'static str) -> Entry {
+    Entry::new(name, Kind::Switch, "", help).under(FLAGS)
+}
+
+const fn text(name: &'static str, help: &'static str) -> Entry {
+    Entry::new(name, Kind::Text, "STRING", help).under(ARGUMENTS)
+}
+
+const fn number(name: &'static str, default: &'static str, help: &'static str) -> Entry {
+    Entry::new(name, Kind::Whole(i64::MIN, i64::MAX), "N", help).or(default).under(ARGUMENTS)
+}
+
+const APIS: &[Word] = &[
+    Word::new("POSIX", "files, by system calls"),
+    Word::new("AIO", "as POSIX: an item is one transfer, so there is nothing to queue"),
+    Word::new("DUMMY", "no I/O: what the program itself costs"),
+    Word::new("MMAP", "").refused("mdtest has no such back end", FILES),
+    Word::new("MPIIO", "").refused("mdtest has no such back end", FILES),
+    Word::new("HDF5", "").refused("mdtest has no such back end", FILES),
+    Word::new("NCMPI", "").refused("mdtest has no such back end", FILES),
+    Word::new("LIBNFS", "").refused(NOT_NAMED, "mount the export and use -a POSIX"),
+    Word::new("DFS", "").refused(NOT_NAMED, "mount the container with dfuse and use -a POSIX"),
+    Word::new("CEPHFS", "").refused(NOT_NAMED, "mount the file system and use -a POSIX"),
+    Word::new("RADOS", "").refused(NOT_NAMED, FILES),
+    Word::new("HDFS", "").refused(NOT_NAMED, FILES),
+    Word::new("CHFS", "").refused(NOT_NAMED, FILES),
+    Word::new("FINCHFS", "").refused(NOT_NAMED, FILES),
+    Word::new("GFARM", "").refused(NOT_NAMED, FILES),
+    Word::new("IME", "").refused(NOT_NAMED, FILES),
+    Word::new("PMDK", "").refused(NOT_NAMED, FILES),
+    Word::new("S3-libs3", "").refused("object stores are not served yet", FILES),
+    Word::new("S3-4c", "").refused("object stores are not served yet", FILES),
+    Word::new("S3-curl", "").refused("object stores are not served yet", FILES),
+];
+
+const PACKETS: &[Word] = &[
+    Word::new("timestamp", "the task's number and the seed with a counter"),
+    Word::new("offset", "the same, and the item's number in every 4 KiB"),
+    Word::new("incompressible", "drawn once, and the item's number in every 4 KiB"),
+    Word::new("random", "drawn anew for every item"),
+];
+
+const ENTRIES: &[Entry] = &[
+    flag("C", "only create files/dirs"),
+    flag("T", "only stat files/dirs"),
+    flag("E", "only read files/dir"),
+    flag("r", "only remove files or directories left behind by previous runs"),
+    flag("U", "enable rename directory phase"),
+    flag("D", "perform test on directories only (no files)"),
+    flag("F", "perform test on files only (no directories)"),
+    flag("k", "use mknod to create file"),
+    flag("L", "files only at leaf level of tree"),
+    flag("P", "print rate AND time"),
+    flag("print-all-procs", "all processes print an excerpt of their results"),
+    flag("R", "random access to files (only for stat and read)"),
+    flag("S", "shared file access (file only, no directories)"),
+    flag("c", "collective creates: task 0 does all creates"),
+    flag("t", "time unique working directory overhead"),
+    flag("u", "unique working directory for each task"),
+    flag("v", "verbosity (each instance of option increments by one)"),
+    flag("X", "Verify the data read").also(&["verify-read"]),
+    flag("verify-write", "Verify the data after a write by reading it back immediately"),
+    flag("y", "sync file after writing"),
+    flag("Y", "make the file system durable after each phase (included in the timing)"),
+    flag("Z", "print time instead of rate"),
+    flag("warningAsErrors", "Any warning should lead to an error."),
+    flag("showRankStatistics", "Include statistics per rank"),
+    flag("g", "global default directory layout for test subdirectories (Lustre)")
+        .refused("the program sets no layouts", LUSTRE),
+    flag("gpuDirect", "buffers in the memory of a GPU").refused("there are no GPU buffers", "leave it out"),
+    flag("help", "print this help").also(&["h"]),
+    Entry::new("a", Kind::Word(APIS), "STRING", "API for I/O [POSIX|AIO|DUMMY]").or("POSIX").under(ARGUMENTS),
+    number("b", "1", "branching factor of hierarchical directory structure"),
+    text("d", "directory or multiple directories where the test will run [dir|dir1@dir2@dir3...]")
+        .or("./out"),
+    number("B", "0", "no barriers between phases"),
+    number("e", "0", "bytes to read from each file"),
+    number("f", "1", "first number of tasks on which the test will run"),
+    number("G", "-1", "Offset for the data in the read/write buffer, if not set, a random value is used"),
+    number("i", "1", "number of iterations the test will run"),
+    number("I", "0", "number of items per directory in tree"),
+    number("l", "0", "last number of tasks on which the test will run"),
+    number("n", "0", "every process will create/stat/read/remove # directories and files"),
+    number(
+        "N",
+        "0",
+        "stride # between tasks for file/dir operation (local=0; set to 1 to avoid client cache)",
+    ),
+    number("p", "0", "pre-iteration delay (in seconds)"),
+    number("random-seed", "0", "random seed for -R"),
+    number("s", "1", "stride between the number of tasks for each test"),
+    number("V", "0", "verbosity value"),
+    number("w", "0", "bytes to write to each file after it is created"),
+    number("W", "0", "stonewall timer in seconds: create so long, then as much as the fastest task did"),
+    text("x", "StoneWallingStatusFile; contains the number of iterations of the creation phase"),
+    number("z", "0", "depth of hierarchical directory structure"),
+    Entry::new("dataPacketType", Kind::Word(PACKETS), "t", "type of packet that will be created")
+        .or("timestamp")
+        .under(ARGUMENTS),
+    text("run-cmd-before-phase", "call this external command before each phase (excluded from the timing)"),
+    text("run-cmd-after-phase", "call this external command after each phase (included in the timing)"),
+    text("saveRankPerformanceDetails", "Save the individual rank information into this CSV file."),
+    text(
+        "savePerOpDataCSV",
+        "Store the performance of each rank into an individual file prefixed with this option.",
+    ),
+    number("allocateBufferOnGPU", "0", "buffers in the memory of a GPU")
+        .refused("there are no GPU buffers", "leave it out"),
+    number("GPUid", "-1", "the GPU to use").refused("there are no GPU buffers", "leave it out"),
+    flag("posix.odirect", "Direct I/O Mode").under(POSIX),
+    flag("posix.rangelocks", "Use range locks (read locks for read ops)")
+        .refused("items are written and read without locks", "leave it out")
+        .under(POSIX),
+    number("posix.lustre.stripecount", "0", "Lustre stripe count")
+        .refused("the program sets no layouts", LUSTRE)
+        .under(POSIX),
+    number("posix.lustre.stripesize", "0", "Lustre stripe size")
+        .refused("the program sets no layouts", LUSTRE)
+        .under(POSIX),
+    number("posix.lustre.startost", "-1", "Lustre starting OST")
+        .refused("the program sets no layouts", LUSTRE)
+        .under(POSIX),
+    flag("posix.lustre.ignorelocks", "Lustre group locks")
+        .refused("the program asks for no locks", "leave it out")
+        .under(POSIX),
+    text("posix.lustre.pool", "Lustre pool").refused("the program sets no layouts", LUSTRE).under(POSIX),
+    flag("posix.gpfs.hintaccess", "GPFS hint")
+        .refused("the program gives no hints", "leave it out")
+        .under(POSIX),
+    flag("posix.gpfs.releasetoken", "GPFS tokens are given back")
+        .refused("the program gives no hints", "leave it out")
+        .under(POSIX),
+    flag("posix.gpfs.finegrainwritesharing", "GPFS hint")
+        .refused("the program gives no hints", "leave it out")
+        .under(POSIX),
+    flag("posix.gpfs.finegrainreadsharing", "GPFS hint")
+        .refused("the program gives no hints", "leave it out")
+        .under(POSIX),
+    flag("posix.gpfs.createsharing", "GPFS hint")
+        .refused("the program gives no hints", "leave it out")
+        .under(POSIX),
+    number("posix.beegfs.NumTargets", "-1", "BeeGFS targets")
+        .refused("the program sets no layouts", "use beegfs-ctl before the run")
+        .under(POSIX),
+    number("posix.beegfs.ChunkSize", "-1", "BeeGFS chunk size")
+        .refused("the program sets no layouts", "use beegfs-ctl before the run")
+        .under(POSIX),
+    number("aio.max-pending", "128", "Max number of pending ops")
+        .ignored("an item is one transfer: nothing is pending")
+        .under(AIO),
+    number("aio.granularity", "16", "How frequent to submit pending IOs")
+        .ignored("an item is one transfer: nothing is pending")
+        .under(AIO),
+    flag("dummy.delay-only-rank0", "Delay only Rank0").under(DUMMY),
+    number("dummy.delay-create", "0", "Delay per create in usec").under(DUMMY),
+    number("dummy.delay-close", "0", "Delay per close in usec").under(DUMMY),
+    number("dummy.delay-sync", "0", "Delay for sync in usec").under(DUMMY),
+    number("dummy.delay-xfer", "0", "Delay per xfer in usec").under(DUMMY),
+    text("libnfs.url", "The URL of the server, path and options")
+        .refused(NOT_NAMED, "mount the export and use -a POSIX")
+        .under(OTHERS),
+];
+
+/// Whether an option has no value of its own.
+pub fn is_flag(entry: &Entry) -> bool {
+    matches!(entry.kind, Kind::Switch)
+}
+
+/// What is said of an option that is none.
+pub fn unknown(name: &str, origin: &Origin) -> Diagnostic {
+    let plain = name.trim_start_matches('-');
+    let wrong = Diagnostic::error(origin, format!("mdtest has no option `{name}`"));
+    let all =
+        TABLE.entries.iter().flat_map(|entry| [entry.name].into_iter().chain(entry.aliases.iter().copied()));
+    let names = all.filter(|name| name.len() > 1);
+    match nearest(plain, names) {
+        Some(near) => wrong.hint(format!("did you mean `--{near}`?")),
+        None => wrong.hint("mdtest -h lists them"),
+    }
+}
+
+/// The page about mdtest, with a table of its options.
+pub fn document() -> String {
+    format!("{INTRODUCTION}\n{}", TABLE.markdown())
+}
+
+/// What stands before the options.
+const INTRODUCTION: &str = include_str!("introduction.md");
+
+/// Help as mdtest writes it.
+pub fn help() -> String {
+    let mut text = String::from("Synopsis mdtest\n");
+    let mut module = "";
+    for (category, kind) in
+        [(FLAGS, FLAGS), (ARGUMENTS, ARGUMENTS), (POSIX, FLAGS), (DUMMY, FLAGS), (DUMMY, ARGUMENTS)]
+    {
+        let entries = || {
+            TABLE.entries.iter().filter(|entry| {
+                let heading = if is_flag(entry) { FLAGS } else { ARGUMENTS };
+                entry.category == category && heading == kind && entry.status == Status::Done
+            })
+        };
+        if category.starts_with("Module") && module != category {
+            let _ = write!(text, "\n\n{category}\n");
+            module = category;
+        }
+        let _ = write!(text, "\n{kind}\n");
+        for entry in entries() {
+            let _ = writeln!(text, "  {:<30}{}", written(entry), entry.help);
+        }
+    }
+    text
+}
+
+fn written(entry: &Entry) -> String {
+    let dashed = |name: &str| if name.len() == 1 { format!("-{name}") } else { format!("--{name}") };
+    let mut names = vec![dashed(entry.name)];
+    names.extend(entry.aliases.iter().map(|alias| dashed(alias)));
+    let value = match (entry.kind, entry.default) {
+        (Kind::Switch, _) => String::new(),
+        (Kind::Whole(..), default) => format!("={default}"),
+        (_, "") => format!("={}", entry.value),
+        (_, default) => format!("={default}"),
+    };
+    names.join(", ") + &value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_is_there_once_and_has_help() {
+        assert_eq!(TABLE.defects(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn help_has_the_originals_shape() {
+        let help = help();
+        for line in [
+            "  -C                            only create files/dirs",
+            "  -X, --verify-read             Verify the data read",
+            "  --print-all-procs             all processes print an excerpt of their results",
+            "  -b=1                          branching factor of hierarchical directory structure",
+            "  -d=./out                      directory or multiple directories where the test will run [dir|dir1@dir2@dir3...]",
+            "  --saveRankPerformanceDetails=STRINGSave the individual rank information into this CSV file.",
+            "Module POSIX",
+        ] {
+            assert!(help.lines().any(|other| other == line), "{line}\n{help}");
+        }
+    }
+}
