@@ -3,13 +3,16 @@
 //!
 //! Few ranks and short runs, since launchers of oversubscribed machines are slow. Without a launcher all is skipped.
 
+#![allow(unsafe_code)]
+
 mod ends;
 mod launch;
 #[allow(dead_code)]
 #[path = "../door/program.rs"]
 mod program;
 mod runs;
+mod together;
 
 fn main() -> std::process::ExitCode {
-    testbed::run(runs::cases().into_iter().chain(ends::cases()).collect())
+    testbed::run(runs::cases().into_iter().chain(together::cases()).chain(ends::cases()).collect())
 }

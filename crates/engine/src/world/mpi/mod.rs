@@ -126,6 +126,29 @@ pub(crate) fn library() -> Result<&'static Open, Failure> {
         .hint("use threads as workers"))
 }
 
+/// Whether there is an MPI library that engines could work through; nothing is initialised for it.
+///
+/// # Errors
+/// As of [`library`].
+pub(crate) fn can_open() -> Result<(), Failure> {
+    static TRIED: OnceLock<Result<(), Failure>> = OnceLock::new();
+    if OPEN.get().is_some() {
+        return Ok(());
+    }
+    let wish = launcher::wish(&|name| std::env::var(name).ok());
+    let families = [Family::OpenMpi, Family::Mpich];
+    let first = || match &wish {
+        Wish::Off => Err(Failure::new(format!("{}=off forbids any MPI library", launcher::LIBRARY))),
+        Wish::Path(path) => {
+            Library::first(std::slice::from_ref(path), &[]).map(drop).map_err(|tried| none(None, &tried))
+        }
+        Wish::Any => Library::first(&search::candidates(&families), &families)
+            .map(drop)
+            .map_err(|tried| none(None, &tried)),
+    };
+    TRIED.get_or_init(first).clone()
+}
+
 fn crossing() -> Failure {
     Failure::new(
         "several threads of a rank cannot share files with other ranks through MPI: they would wait for ever",
