@@ -245,6 +245,7 @@ impl Stage {
             elapsed_ns,
             jobs,
             sightings: Vec::<Sighting>::new(),
+            cache: None,
         }
     }
 }

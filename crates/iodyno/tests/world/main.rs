@@ -11,7 +11,8 @@ mod launch;
 #[path = "../door/program.rs"]
 mod program;
 mod runs;
+mod together;
 
 fn main() -> std::process::ExitCode {
-    testbed::run(runs::cases().into_iter().chain(ends::cases()).collect())
+    testbed::run(runs::cases().into_iter().chain(together::cases()).chain(ends::cases()).collect())
 }
