@@ -7,7 +7,7 @@ use std::io;
 
 use iodyno_model::{
     Coordinate, Diagnostic, ErrorCount, Event, Finding, Histogram, JobRecord, Line, Machine, PhaseRecord,
-    Plan, Record, Series, Sighting, TargetFacts, WorkerRecord, WorldFacts, histogram,
+    Plan, Record, Series, Sighting, TargetFacts, WearOut, WorkerRecord, WorldFacts, histogram,
 };
 use serde::Serialize;
 
@@ -72,6 +72,7 @@ impl Json {
             name: &job.name,
             engine: &job.engine,
             engine_facts: &job.engine_facts,
+            worn: job.worn,
             comparable: Comparable {
                 io_bytes: shape.io_bytes,
                 io: shape.io,
@@ -207,6 +208,8 @@ struct Job<'a> {
     name: &'a str,
     engine: &'a str,
     engine_facts: &'a [(String, String)],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worn: Option<WearOut>,
     comparable: Comparable,
     measured_ns: u64,
     lines: Vec<Label<'a>>,
