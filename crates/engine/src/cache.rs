@@ -66,20 +66,14 @@ pub fn drop_pages(fd: RawFd) -> Dropped {
     Dropped { left_bytes: Some(left), is_memory }
 }
 
-/// Drops the clean pages of a range without waiting for anything.
-pub fn advise_range(fd: RawFd, offset: u64, bytes: u64) {
-    #[cfg(target_os = "linux")]
+#[cfg(target_os = "linux")]
+fn advise(fd: RawFd) {
     // SAFETY: the call takes no pointers.
-    unsafe {
-        libc::posix_fadvise(fd, offset as libc::off_t, bytes as libc::off_t, libc::POSIX_FADV_DONTNEED);
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = (fd, offset, bytes);
+    unsafe { libc::posix_fadvise(fd, 0, 0, libc::POSIX_FADV_DONTNEED) };
 }
 
-fn advise(fd: RawFd) {
-    advise_range(fd, 0, 0);
-}
+#[cfg(not(target_os = "linux"))]
+fn advise(_fd: RawFd) {}
 
 #[cfg(target_os = "linux")]
 fn is_memory(fd: RawFd) -> bool {

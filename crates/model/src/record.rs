@@ -69,7 +69,7 @@ pub struct PhaseRecord {
     /// What the witnesses saw.
     pub sightings: Vec<Sighting>,
     /// How much of what it read came from the page cache; none: it read nothing.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheShare>,
 }
 
@@ -192,10 +192,10 @@ pub struct WorkerRecord {
     #[serde(default)]
     pub mismatches: Vec<Mismatch>,
     /// Ranges of what it read that were not what was written, all of them.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub corrupt_ranges: u64,
     /// Bytes of them.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub corrupt_bytes: u64,
     /// The number the kernel knows it by: of its process, or of its thread.
     #[serde(default)]
@@ -203,6 +203,10 @@ pub struct WorkerRecord {
     /// All it counted, where the job asked for each worker's tally.
     #[serde(default)]
     pub tally: Option<Box<Tally>>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The error that ended a worker.

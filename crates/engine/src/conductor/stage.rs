@@ -73,6 +73,7 @@ impl Stage {
         let workers: Vec<u32> = parts.iter().map(|part| part.here).collect();
         let parted = phase.jobs.iter().any(|job| job.measure.submission && job.measure.latency);
         let journaled = phase.jobs.iter().any(|job| job.measure.journal.is_some());
+        hold(world, phase, &parts)?;
         let entry = |job: &Job| {
             let found = registry::engine(&job.engine);
             let found = found.ok_or_else(|| Failure::new(format!("no engine `{}`", job.engine)))?;
@@ -196,7 +197,7 @@ impl Stage {
         }
         let (job, entry) = (&self.phase().jobs[index], self.entries[index]);
         placement::apply(&job.placement, job.kind, place)?;
-        let _ballast = Ballast::new(job.buffers.locked_bytes)?;
+        let _ballast = Ballast::new(&job.buffers)?;
         let asker = self.asker(index, place);
         let access = Access {
             files: entry.files,
@@ -212,9 +213,12 @@ impl Stage {
             Ok(files)
         };
         let files = if job.start.open { Files::default() } else { open()? };
+        let invalidates = job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate);
         let left = match job.start.open {
-            true => cache::drop_targets(&self.plan, &open::there_already(&self.plan, job, asker)),
-            false => cache::drop_targets(&self.plan, &files),
+            true if invalidates => {
+                cache::drop_targets(&self.plan, &open::there_already(&self.plan, job, asker))
+            }
+            _ => cache::drop_targets(&self.plan, &files),
         };
         self.sheets.sheet(number as usize).head.undropped.store(left, Relaxed);
         warm(&self.plan, job, asker, &files, &|| self.gate.is_stopped(number))?;
@@ -259,6 +263,18 @@ impl Stage {
         drop(seat);
         outcome.and(hooks::after(job))
     }
+}
+
+/// Whether what the workers of this machine are to hold besides their buffers can be had.
+fn hold(world: &World, phase: &Phase, parts: &[Part]) -> Result<(), Failure> {
+    let facts = world.facts();
+    let ranks = u64::from(facts.on_node(facts.node(world.rank())));
+    let each = |job: &Job| job.buffers.held_bytes.saturating_add(job.buffers.locked_bytes);
+    let holders = || phase.jobs.iter().zip(parts).filter(|(job, _)| each(job) > 0);
+    let workers: u64 = holders().map(|(_, part)| u64::from(part.here)).sum();
+    let bytes = holders().map(|(job, part)| each(job).saturating_mul(part.here.into()));
+    let bytes = bytes.fold(0, u64::saturating_add);
+    if bytes == 0 { Ok(()) } else { Ballast::check(workers * ranks, bytes.saturating_mul(ranks)) }
 }
 
 fn told(failure: &Failure) -> String {
