@@ -102,6 +102,9 @@ impl Test {
     }
 }
 
+/// More than any machine has threads for.
+const MOST_TASKS: u32 = 1 << 20;
+
 /// Judges a test.
 ///
 /// # Errors
@@ -176,8 +179,9 @@ impl Judge {
                 "More tasks requested ({wanted}) than available ({all}), running with {all} tasks."
             ));
         }
-        if tasks > 1 << 20 {
+        if tasks > MOST_TASKS {
             self.refuse("numTasks", "more than 1048576 tasks", "use fewer");
+            return;
         }
         let told = |name: &str, variable: &str| {
             let number = self.test.settings.number(name);

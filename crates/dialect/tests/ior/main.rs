@@ -4,6 +4,7 @@
 //! the plan, with warnings and notes before it, or what is wrong. `IODYNO_BLESS=1` rewrites that part. Nothing is run.
 
 mod audit;
+mod handwriting;
 mod mangled;
 mod world;
 
