@@ -6,7 +6,7 @@
 use iodyno_model::{
     Content, Direct, ErrorPolicy, Finish, Item, ItemData, Items, Job, Journal, Limit, Marked, Measure, Open,
     Operation, Origin, Pattern, Payload, Phase, Pick, Place, Plan, Prepare, Ranks, Refresh, Script, Setting,
-    Size, Stamp, Stop, Target, TargetKind, Verb, Verify, VerifyWhen, Workload,
+    Stamp, Stop, Target, TargetKind, Verb, Verify, VerifyWhen, Workload,
 };
 
 use super::test::{Further, Test};
@@ -171,7 +171,7 @@ impl Lowering<'_> {
             for number in 0..self.test.loops {
                 let root = format!("{directory}/test-dir.{{repetition}}-{number}");
                 let items = Items { count: 0, ..Items::default() };
-                targets.push(self.target(root, items, Open::default()));
+                targets.push(self.target(root, items, Open::default(), false));
             }
         }
         let step = |position| {
@@ -361,6 +361,9 @@ impl Lowering<'_> {
 
     fn tree_items(&self, name: &str) -> Items {
         let test = self.test;
+        if test.depth == 0 {
+            return Items { count: 0, ..Items::default() };
+        }
         Items {
             count: 0,
             directory: format!("{name}{{item}}"),
@@ -368,7 +371,6 @@ impl Lowering<'_> {
             branch: test.branch,
             leaves_only: test.leaves_only,
             per_directory: test.each,
-            size: Size::Fixed(0),
             ..Items::default()
         }
     }
@@ -376,7 +378,8 @@ impl Lowering<'_> {
     fn tree_target(&mut self, number: u64, owner: Option<&str>) -> usize {
         let name = self.tree_name(owner.unwrap_or("{worker}"));
         let (root, items) = (format!("{}/{name}0", self.above(number)), self.tree_items(&name));
-        self.target(root, items, Open::default())
+        let remove = self.test.does.remove && self.test.does.create;
+        self.target(root, items, Open::default(), remove)
     }
 
     /// The items of one owner in one tree; with a stride, an owner's items lie in the next one's tree.
@@ -408,16 +411,17 @@ impl Lowering<'_> {
         items.name = format!("{word}.mdtest.{whose}.{number_of}");
         items.directories = kind == Kind::Directories;
         if kind == Kind::Listed {
-            (items.count, items.per_directory, items.leaves_only) = (test.tree, 1, false);
+            (items.count, items.leaves_only) = (test.tree, false);
+            items.per_directory = u64::from(test.depth > 0);
         }
         let root = format!("{}/{name}0", self.above(number));
         let direct = if test.flag("posix.odirect") { Direct::Yes } else { Direct::No };
         let open = Open { directory: true, direct, create: test.shared || test.reuses, ..Open::default() };
-        self.target(root, items, open)
+        self.target(root, items, open, false)
     }
 
-    fn target(&mut self, root: String, items: Items, open: Open) -> usize {
-        let remove = self.test.does.remove && self.test.does.create;
+    /// A set; `remove`: what is made above it is taken away at the end.
+    fn target(&mut self, root: String, items: Items, open: Open, remove: bool) -> usize {
         self.place(Target {
             name: root.rsplit('/').next().unwrap_or("tree").into(),
             kind: TargetKind::FileSet { root, items },
