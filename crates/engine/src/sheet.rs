@@ -183,6 +183,8 @@ pub struct Head {
     /// Counted from 1; 0: none was looked for.
     found_depth: AtomicU32,
     found_per_second: AtomicU64,
+    /// Bytes that were to leave the page cache before the start line and did not.
+    pub undropped: AtomicU64,
     /// Ranges of what was read that are not what was written, and bytes of them.
     corrupt: [AtomicU64; 2],
     failure: Text<FAILURE_WORDS>,
@@ -367,8 +369,8 @@ impl Sheet<'_> {
         let at_ns = at.saturating_sub(start);
         (at > 0).then_some(WearOut {
             at_ns,
-            operations,
             operations_least,
+            operations,
             operations_most,
             bytes_least,
             bytes,

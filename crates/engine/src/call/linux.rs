@@ -20,29 +20,32 @@ const BLKZEROOUT: libc::Ioctl = 0x127f;
 #[repr(C, align(8))]
 struct Entries([u8; 32 * 1024]);
 
-/// The system calls that move data, or come with every item, without the C library's wrappers: these are cancellation points, which cost a worker
-/// that nobody cancels two locked instructions for each call.
+/// The system calls that move data, or come with every item, without the C library's wrappers: these are cancellation
+/// points, which cost a worker that nobody cancels two locked instructions for each call.
 #[cfg(target_pointer_width = "64")]
 mod data {
     use std::os::fd::RawFd;
 
     use libc::{c_char, c_int, c_void, mode_t, off_t, ssize_t};
 
+    use crate::call::raw;
+
     /// As the C library's `openat`.
     #[inline(always)]
     pub unsafe fn open_at(root: RawFd, path: *const c_char, flags: c_int, mode: mode_t) -> RawFd {
         // SAFETY: the caller's path is zero-terminated.
-        unsafe { libc::syscall(libc::SYS_openat, root, path, flags, mode) as RawFd }
+        unsafe {
+            let (root, flags) = (root as usize, flags as usize);
+            raw::call(libc::SYS_openat, root, path as usize, flags, mode as usize) as RawFd
+        }
     }
 
     /// As the C library's function of this name.
     #[inline(always)]
     pub unsafe fn close(fd: RawFd) -> c_int {
         // SAFETY: the call takes no pointers.
-        unsafe { libc::syscall(libc::SYS_close, fd) as c_int }
+        unsafe { raw::call(libc::SYS_close, fd as usize, 0, 0, 0) as c_int }
     }
-
-    use crate::call::raw;
 
     /// As the C library's function of this name.
     #[inline(always)]

@@ -50,6 +50,8 @@ pub struct PatternSource {
     pass: u64,
     /// Reads of a stream end it when they bring nothing.
     pub ends_on_nothing: bool,
+    /// As it was at the start, where it may begin again.
+    again: Option<Box<PatternSource>>,
 }
 
 /// What is left until a limit; the largest number where there is none.
@@ -218,7 +220,7 @@ impl PatternSource {
         if pattern.every.len() > 64 {
             return Err(Failure::new("more than 64 kinds of inserted operations"));
         }
-        let source = PatternSource {
+        let mut source = PatternSource {
             run: pattern.mix.run.max(1),
             run_left: 0,
             share: 0,
@@ -236,10 +238,13 @@ impl PatternSource {
             left: left(brief),
             pass: 0,
             ends_on_nothing: stream,
+            again: None,
             files,
             shares,
         };
-        source.check(brief).map(|()| source)
+        source.check(brief)?;
+        source.again = (brief.job.limit.least_ns > 0).then(|| Box::new(source.clone()));
+        Ok(source)
     }
 
     /// What only the whole can tell.
@@ -294,13 +299,10 @@ impl PatternSource {
         std::mem::replace(&mut self.left.operations, left)
     }
 
-    /// It has come to the end of its passes: whether it begins again.
+    /// It has come to its end: whether it begins again. A run without any operation does not.
     pub fn repeat(&mut self) -> bool {
-        if self.left.passes > 0 || self.left.bytes == 0 || !self.progressed {
-            return false;
-        }
-        (self.left.passes, self.left.operations) = (1, u64::MAX);
-        self.begin_pass();
+        let Some(again) = self.again.take().filter(|_| self.progressed) else { return false };
+        *self = PatternSource { again: Some(again.clone()), ..*again };
         true
     }
 
@@ -544,11 +546,6 @@ impl PatternSource {
             self.left.operations = 0;
             return false;
         }
-        self.begin_pass();
-        true
-    }
-
-    fn begin_pass(&mut self) {
         self.unfinished = self.files.len();
         self.files.iter_mut().for_each(Span::restart);
         self.file = 0;
@@ -556,6 +553,7 @@ impl PatternSource {
             window.clear();
         }
         self.progressed = false;
+        true
     }
 }
 
