@@ -289,7 +289,8 @@ impl Lowering<'_> {
         job.workers = test.threads;
         job.errors = ErrorPolicy::Continue;
         if test.settings.text("a") == Some("DUMMY") {
-            job.engine = "null".into();
+            job.engine = "dummy".into();
+            job.settings = self.delays();
         } else if let Some((engine, depth)) = &test.engine
             && matches!(job.workload, Workload::Pattern(_))
         {
@@ -301,6 +302,22 @@ impl Lowering<'_> {
         let each = test.settings.text("savePerOpDataCSV").is_some();
         job.measure = Measure { journal: each.then_some(journal), ..Measure::default() };
         job
+    }
+
+    /// What the back end without I/O takes its time for.
+    fn delays(&self) -> Vec<Setting> {
+        let number = |(name, option): (&str, &str)| {
+            let delay = self.test.settings.count(option);
+            (delay > 0).then(|| Setting::new(name, delay))
+        };
+        let delays = ["create", "close", "sync", "xfer"];
+        let names = delays.map(|what| (format!("delay_{what}_us"), format!("dummy.delay-{what}")));
+        let mut settings: Vec<Setting> =
+            names.iter().filter_map(|(name, option)| number((name, option))).collect();
+        if self.test.flag("dummy.delay-only-rank0") {
+            settings.push(Setting::new("only_rank0", "on"));
+        }
+        settings
     }
 
     fn phase(&mut self, row: Row, job: Job) {

@@ -21,6 +21,7 @@ pub fn cases() -> Vec<Case> {
         case("what_was_written_is_verified", verified),
         case("task_counts_iterations_and_dumps", counts),
         case("further_phases_leave_no_trace", further),
+        case("the_dummy_touches_nothing", dummy),
         with("items_in_flight_together", Need::IoUring, in_flight),
         with("ranks_are_tasks", Need::Tool("mpirun"), ranks),
     ]
@@ -229,6 +230,16 @@ fn further() -> Outcome {
     for row in ["Symlink creation", "Link removal", "File chmod", "Directory list", "File rename"] {
         assert!(rate(&told, row) > 0.0, "{row}\n{told}");
     }
+    assert_eq!(below(folder.path()), BTreeSet::new());
+    Ok(())
+}
+
+fn dummy() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let line = format!("-a DUMMY -n 30 -w 8 -e 8 -z 1 -b 2 -d {}", folder.path().join("d").display());
+    let told = mdtest(&format!("{line} --dummy.delay-create=1000"));
+    told.expect(0, &["4 tasks, 120 files/directories"]);
+    assert!(rate(&told, "File creation") < 4001.0 && rate(&told, "File stat") > 0.0, "{told}");
     assert_eq!(below(folder.path()), BTreeSet::new());
     Ok(())
 }
