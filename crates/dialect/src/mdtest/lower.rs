@@ -12,6 +12,9 @@ use iodyno_model::{
 use super::test::{Further, Test};
 use super::view::{Part, Role, Row};
 
+/// Where nobody asks for latencies, one operation in this time is timed, ns.
+const SAMPLE_NS: u64 = 100_000;
+
 /// A test's plan, and what its phases are.
 pub fn plan(test: &Test) -> (Plan, Vec<Part>) {
     let plan = Plan {
@@ -292,7 +295,7 @@ impl Lowering<'_> {
             job.engine = "dummy".into();
             job.settings = self.delays();
         } else if let Some((engine, depth)) = &test.engine
-            && matches!(job.workload, Workload::Pattern(_))
+            && matches!(&job.workload, Workload::Pattern(pattern) if !pattern.chain)
         {
             job.engine.clone_from(engine);
             job.depth.most = *depth;
@@ -300,7 +303,9 @@ impl Lowering<'_> {
         job.finish = Finish { sync: test.flag("Y").then_some(Verb::Syncfs), ..Finish::default() };
         let journal = Journal { completions: true, ..Journal::default() };
         let each = test.settings.text("savePerOpDataCSV").is_some();
-        job.measure = Measure { journal: each.then_some(journal), ..Measure::default() };
+        // A look at the clock costs as much as an operation; who asks for latencies gets all of them.
+        let sample_ns = if each || test.every_latency { 0 } else { SAMPLE_NS };
+        job.measure = Measure { sample_ns, journal: each.then_some(journal), ..Measure::default() };
         job
     }
 
