@@ -126,6 +126,11 @@ pub(crate) fn library() -> Result<&'static Open, Failure> {
         .hint("use threads as workers"))
 }
 
+/// The MPI library, if it is open already.
+pub(crate) fn known() -> Option<&'static Open> {
+    OPEN.get()
+}
+
 /// Whether there is an MPI library that engines could work through; nothing is initialised for it.
 ///
 /// # Errors
@@ -142,9 +147,9 @@ pub(crate) fn can_open() -> Result<(), Failure> {
         Wish::Path(path) => {
             Library::first(std::slice::from_ref(path), &[]).map(drop).map_err(|tried| none(None, &tried))
         }
-        Wish::Any => {
-            Library::first(&search::candidates(&families), &families).map(drop).map_err(|tried| none(None, &tried))
-        }
+        Wish::Any => Library::first(&search::candidates(&families), &families)
+            .map(drop)
+            .map_err(|tried| none(None, &tried)),
     };
     TRIED.get_or_init(first).clone()
 }
