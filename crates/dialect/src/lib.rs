@@ -10,6 +10,7 @@ pub mod fio;
 pub mod hdparm;
 pub mod hosts;
 pub mod ior;
+pub mod mdtest;
 pub mod measure;
 pub mod native;
 pub mod option;
@@ -208,4 +209,4 @@ pub struct Dialect {
 
 /// Every dialect there is.
 pub const DIALECTS: &[Dialect] =
-    &[measure::DIALECT, dd::DIALECT, hdparm::DIALECT, fio::DIALECT, ior::DIALECT];
+    &[measure::DIALECT, dd::DIALECT, hdparm::DIALECT, fio::DIALECT, ior::DIALECT, mdtest::DIALECT];

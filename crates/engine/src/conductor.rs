@@ -200,7 +200,8 @@ impl Run<'_> {
 
     /// On the first rank: tells of a phase that is over, and the other ranks that it is; whether no other follows.
     fn close(&mut self, world: &mut World, index: usize, outcome: Outcome, emit: Emit<'_>) -> bool {
-        let Outcome { record, mut errors, ends_run, lost } = outcome;
+        let Outcome { mut record, mut errors, ends_run, lost } = outcome;
+        record.cache = iodyno_truth::cache::share(&self.plan, &self.record, &record);
         emit(&Event::PhaseEnded(Box::new(record.clone())));
         let alone = self.plan.phases[index].stop == Stop::Alone;
         let failed = if alone { exits::failures(&self.plan, &record) } else { first_failure(&record) };
@@ -347,8 +348,8 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     let mut forward = |event: &Event| post.forward(world, event);
     let emit: Emit<'_> = if world.is_first() { emit } else { &mut forward };
     let phase = &plan.phases[index];
-    let (unready, _surroundings) = ready::make_ready(world, plan, phase, options, made, emit)?;
-    let set = set_up(world, plan, index, earlier, unready);
+    let mut ready = ready::make_ready(world, plan, phase, options, made, emit)?;
+    let set = set_up(world, plan, index, earlier, std::mem::take(&mut ready.unready));
     if let (Err(trouble), Ok((stage, _))) = (agree::agree(world, &set), &set) {
         // Somebody elsewhere has none: ours go home.
         stage.gate.stop();
@@ -380,7 +381,9 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     };
     let all_over = watch_over(&stage, &mut crew, &mut watchers, &mut ranks, options, &mut telling, emit);
     let end = clock::now();
-    let seen = watches.then(|| Seen { kernel: gather::kernel(), sightings: telling.sightings() });
+    let mut seen = watches.then(|| Seen { kernel: gather::kernel(), sightings: telling.sightings() });
+    let undropped = stage.undropped().into_iter().chain(ready.undropped.take());
+    undropped.for_each(|undropped| seen.get_or_insert_default().sightings.push(undropped));
     if all_over {
         crew.join()
     } else {
@@ -479,8 +482,9 @@ fn watch_over(
         note_deaths(stage, crew);
         ranks.look(stage, now, emit);
         watchers.meetings.look(&stage.gate);
-        let here = if stage.phase().jobs.is_empty() { has_watched(stage, now) } else { over >= everybody };
-        if here && watchers.meetings.are_over() && ranks.are_in() {
+        let all_over = || over >= everybody && watchers.meetings.are_over();
+        let here = if stage.phase().jobs.is_empty() { has_watched(stage, now) } else { all_over() };
+        if here && ranks.are_in() {
             return true;
         }
         match signal::interruptions() {
@@ -524,8 +528,7 @@ fn watch_over(
 
 /// How long the conductor sleeps at most while workers run, ns.
 fn slice_ns(options: &Options, ranks: &Ranks<'_>) -> u64 {
-    let mail_ns = if ranks.is_alone() { 0 } else { ranks::LOOK_NS };
-    let wishes = [options.live_ns, options.interim_ns, mail_ns, 200_000_000];
+    let wishes = [options.live_ns, options.interim_ns, ranks.look_ns(), 200_000_000];
     wishes.into_iter().filter(|ns| *ns > 0).min().unwrap_or(200_000_000)
 }
 

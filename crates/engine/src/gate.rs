@@ -81,7 +81,7 @@ impl Gate {
     pub fn new(workers: &[u32]) -> Result<Self, i32> {
         let (jobs, all) = (workers.len(), workers.iter().map(|workers| *workers as usize).sum::<usize>());
         let values = 2 * MEETINGS * jobs * size_of::<AtomicU64>();
-        let bytes = size_of::<Words>() + values + (2 * jobs + 2 * all) * size_of::<AtomicU32>();
+        let bytes = size_of::<Words>() + values + 2 * (jobs + all) * size_of::<AtomicU32>();
         let (comes, wanted) = (vec![[false; MEETINGS]; jobs], [0; MEETINGS]);
         let mapping = Mapping::shared(bytes)?;
         let gate = Gate { mapping, jobs, workers: all, comes, wanted, alone: true };
@@ -114,7 +114,7 @@ impl Gate {
     /// Small words behind the values: so many before those wanted.
     fn small(&self, before: usize, count: usize) -> &[AtomicU32] {
         let values = 2 * MEETINGS * self.jobs * size_of::<AtomicU64>();
-        // SAFETY: the mapping holds a word for each job and two for each worker behind the values; callers stay within.
+        // SAFETY: the mapping holds two words for each job and worker behind the values; callers stay within.
         unsafe {
             let first = self.mapping.start().add(size_of::<Words>() + values).cast::<AtomicU32>();
             std::slice::from_raw_parts(first.add(before), count)
@@ -296,7 +296,7 @@ impl Gate {
                 continue;
             }
             match self.alone {
-                true => self.release(Meeting::ALL[meeting], &self.brought(Meeting::ALL[meeting])),
+                true => self.adjourn(Meeting::ALL[meeting], &self.brought(Meeting::ALL[meeting])),
                 false => self.ring(),
             }
         }
@@ -314,7 +314,7 @@ impl Gate {
     }
 
     /// Ends a meeting: what was agreed on, for each job.
-    pub fn release(&self, meeting: Meeting, agreed: &[u64]) {
+    pub fn adjourn(&self, meeting: Meeting, agreed: &[u64]) {
         let cells = &self.values().1[meeting as usize * self.jobs..][..self.jobs];
         cells.iter().zip(agreed).for_each(|(cell, value)| cell.store(*value, Ordering::Release));
         let released = &self.words().released[meeting as usize];
@@ -455,7 +455,7 @@ mod tests {
                 gate.wait_for_end(0, 1_000_000_000);
             }
             assert_eq!(gate.brought(Meeting::TimeUp), [3, 0]);
-            gate.release(Meeting::TimeUp, &[8, 0]);
+            gate.adjourn(Meeting::TimeUp, &[8, 0]);
             assert_eq!(worker.join().unwrap(), 8);
         });
     }

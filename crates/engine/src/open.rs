@@ -104,6 +104,7 @@ pub fn names(items: &Items, asker: Asker<'_>) -> Names {
         prefix: prefix.into(),
         suffix: suffix.into(),
         first,
+        unnumbered: items.count == 1 && !name.contains("{item"),
         directory: Piece::parse(&resolve(&items.directory, asker)),
         depth: items.depth,
         branch: u64::from(items.branch),
@@ -139,7 +140,7 @@ fn open_set(plan: &Plan, job: &Job, position: usize, asker: Asker<'_>) -> Result
     let mut names = names(items, asker);
     names.reuses = target.open.create;
     let direct = if target.open.direct == Direct::No { 0 } else { o_direct() };
-    let of_file = libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC | libc::O_ACCMODE;
+    let of_file = libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC | libc::O_ACCMODE | libc::O_DIRECTORY;
     names.open_flags = (flags(&target.open, (false, false)) | direct) & !of_file;
     let path = match whole_tree(job, position) {
         true => {
@@ -246,11 +247,13 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
 
 /// The files of a worker that exist already, opened to read, as long as nothing is done with them.
 pub fn there_already(plan: &Plan, job: &Job, asker: Asker<'_>) -> Files {
-    let file = |target: &&Target| matches!(target.kind, TargetKind::File { .. });
-    let files = job.targets.iter().map(|index| &plan.targets[*index]).filter(file);
-    let path = |target: &Target| target.path().map(|path| resolve(path, asker));
-    let opened = files.filter_map(|target| open(&path(target)?, libc::O_RDONLY | libc::O_NONBLOCK).ok());
-    Files { handles: opened.map(|fd| bare(fd, 0)).collect() }
+    let opened = |index: &usize| {
+        let target = &plan.targets[*index];
+        let TargetKind::File { path, .. } = &target.kind else { return None };
+        let fd = open(&resolve(path, asker), libc::O_RDONLY | libc::O_NONBLOCK).ok()?;
+        Some(Handle { target: *index as u32, ..bare(fd, 0) })
+    };
+    Files { handles: job.targets.iter().filter_map(opened).collect() }
 }
 
 /// The names of what a worker of a job opens, in the order of its handles.

@@ -554,15 +554,3 @@ fn make_item(root: RawFd, path: &CStr, items: &Items, data: &[u8]) -> Result<(),
     unsafe { libc::close(fd) };
     failed
 }
-
-/// Writes back and drops a file's cached pages. Best effort: what stays is for the witness to say.
-pub fn invalidate(files: &Files) {
-    for handle in files.handles.iter().filter(|handle| handle.fd >= 0 && handle.names.is_none()) {
-        // SAFETY: the calls take no pointers.
-        unsafe {
-            libc::fsync(handle.fd);
-            #[cfg(target_os = "linux")]
-            libc::posix_fadvise(handle.fd, 0, 0, libc::POSIX_FADV_DONTNEED);
-        }
-    }
-}

@@ -183,6 +183,8 @@ pub struct Head {
     /// Counted from 1; 0: none was looked for.
     found_depth: AtomicU32,
     found_per_second: AtomicU64,
+    /// Bytes that were to leave the page cache before the start line and did not.
+    pub undropped: AtomicU64,
     /// Ranges of what was read that are not what was written, and bytes of them.
     corrupt: [AtomicU64; 2],
     failure: Text<FAILURE_WORDS>,
@@ -365,7 +367,14 @@ impl Sheet<'_> {
         let [at, operations, bytes] = [0, 1, 2].map(|cell| self.head.worn[cell].load(Relaxed));
         let (operations_least, operations_most, bytes_least) = (operations, operations, bytes);
         let at_ns = at.saturating_sub(start);
-        (at > 0).then_some(WearOut { at_ns, operations_least, operations_most, bytes_least, bytes })
+        (at > 0).then_some(WearOut {
+            at_ns,
+            operations_least,
+            operations,
+            operations_most,
+            bytes_least,
+            bytes,
+        })
     }
 
     /// Operations of one label that succeeded so far.

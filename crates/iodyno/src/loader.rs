@@ -50,7 +50,7 @@ impl Machinery {
 impl Machinery {
     /// This machine, in a world.
     pub fn new(world: &World) -> Self {
-        let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        let colour = is_seen(world, std::io::stdout()) && std::env::var_os("NO_COLOR").is_none();
         let brought =
             std::env::var(luggage::VARIABLE).map(|value| luggage::unpacked(&value)).unwrap_or_default();
         Machinery {
@@ -147,8 +147,17 @@ impl Loader for Machinery {
     }
 
     fn terminals(&self) -> (bool, bool) {
+        if self.world.ranks() > 1 {
+            return (false, false);
+        }
         (std::io::stdout().is_terminal(), std::io::stderr().is_terminal())
     }
+}
+
+/// Whether somebody looks at a terminal there. A launcher hands terminals of its own to ranks, and may write to a file
+/// what they are told.
+fn is_seen(world: &World, stream: impl IsTerminal) -> bool {
+    world.is_alone() && stream.is_terminal()
 }
 
 /// An error's text without Rust's suffix.

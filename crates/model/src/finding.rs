@@ -48,6 +48,17 @@ pub enum Sighting {
         /// CPUs.
         cpus: u32,
     },
+    /// What the client of a network file system says that it moved.
+    Mount(MountActivity),
+    /// Pages that were to leave the cache before the phase began, and did not.
+    Undropped {
+        /// The job whose files they are of; empty: the whole machine's.
+        of: String,
+        /// Bytes that were still there.
+        left_bytes: u64,
+        /// Why.
+        reason: String,
+    },
     /// What a target is.
     Target(Box<TargetFacts>),
     /// A witness that had nothing to read, and why.
@@ -95,6 +106,20 @@ pub struct DeviceActivity {
     /// The devices it is made of (of a mapper's or an array's device).
     #[serde(default)]
     pub beneath: Vec<DeviceActivity>,
+}
+
+/// What the client of a network file system moved to and from its servers over a phase. Sources: NFS
+/// `/proc/self/mountstats`, SMB `/proc/fs/cifs/Stats`, Lustre `osc.*.stats`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MountActivity {
+    /// Where it is mounted.
+    pub mount_point: String,
+    /// `nfs4`, `cifs`, `lustre`, …
+    pub file_system: String,
+    /// Bytes read from the servers.
+    pub read_bytes: u64,
+    /// Bytes written to the servers.
+    pub write_bytes: u64,
 }
 
 /// How much a finding spoils.

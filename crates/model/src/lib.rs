@@ -37,7 +37,7 @@ pub mod world;
 
 pub use conversation::{Action as PeerAction, Conversation, Input as PeerInput};
 pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, Started, WorkerState};
-pub use finding::{DeviceActivity, Figure, Finding, Severity, Sighting};
+pub use finding::{DeviceActivity, Figure, Finding, MountActivity, Severity, Sighting};
 pub use histogram::Histogram;
 pub use origin::{Diagnostic, Level, Origin};
 pub use pace::{Arrivals, Criterion, LatencyTarget, Limit, Pace, Rate, Steady, Think};
@@ -52,7 +52,8 @@ pub use plan::{
     Ranks, Repeat, Start, Stop, Submit, Tolerance, WorkerKind,
 };
 pub use record::{
-    Fatal, FoundDepth, JobRecord, Machine, PhaseRecord, Record, Stage, SteadyRecord, WearOut, WorkerRecord,
+    CacheShare, Fatal, FoundDepth, JobRecord, Machine, PhaseRecord, Record, Stage, SteadyRecord, WearOut,
+    WorkerRecord,
 };
 pub use setting::Setting;
 pub use sweep::{Coordinate, Parameter, Sweep, Value};

@@ -152,10 +152,11 @@ pub struct Limit {
     /// Passes over the pattern or script; `None` with a time: as many as fit, without: one.
     #[serde(default)]
     pub passes: Option<u64>,
-    /// Passes are repeated from the start until so much time has passed, ns; each is completed (IOR minTimeDuration).
+    /// When all is done it begins again from the start, until so much time has passed, ns; what has begun again is
+    /// completed (IOR minTimeDuration).
     #[serde(default)]
     pub least_ns: u64,
-    /// As many operations as each worker did in the phase of that name.
+    /// As many operations as each worker did in the phase of that name: of another's data, as many as that one did.
     #[serde(default)]
     pub as_phase: Option<String>,
     /// Time at the start that is run but not counted, ns (ramp, omit).

@@ -114,6 +114,9 @@ pub struct Buffers {
     /// Memory each worker holds locked besides, to leave less to everybody else, in bytes.
     #[serde(default)]
     pub locked_bytes: u64,
+    /// The same, touched before the start and not locked: who has no right to lock can do this (IOR -M).
+    #[serde(default)]
+    pub held_bytes: u64,
 }
 
 /// How buffers are had from the system.

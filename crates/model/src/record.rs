@@ -68,6 +68,29 @@ pub struct PhaseRecord {
     pub jobs: Vec<JobRecord>,
     /// What the witnesses saw.
     pub sightings: Vec<Sighting>,
+    /// How much of what it read came from the page cache; none: it read nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheShare>,
+}
+
+/// How much of what a phase read came from the page cache of the machines that read, as far as it can be told.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CacheShare {
+    /// Bytes that the workload read.
+    pub read_bytes: u64,
+    /// Of these, bytes that no storage delivered; none: it cannot be told.
+    #[serde(default)]
+    pub cached_bytes: Option<u64>,
+    /// What proves it, or why it cannot be told.
+    pub because: String,
+}
+
+impl CacheShare {
+    /// The share that came from the cache, 0 to 100; none: it cannot be told.
+    pub fn percent(&self) -> Option<f64> {
+        let cached = self.cached_bytes.filter(|_| self.read_bytes > 0)?;
+        Some(cached.min(self.read_bytes) as f64 / self.read_bytes as f64 * 100.0)
+    }
 }
 
 /// The answer to a job.
@@ -102,23 +125,15 @@ pub struct WearOut {
     pub at_ns: u64,
     /// The fewest operations that a worker had done.
     pub operations_least: u64,
+    /// Operations that all workers together had done.
+    #[serde(default)]
+    pub operations: u64,
     /// The most operations that a worker had done, which all of them then did.
     pub operations_most: u64,
     /// The fewest bytes that a worker had moved.
     pub bytes_least: u64,
     /// Bytes that all workers together had moved.
     pub bytes: u64,
-}
-
-impl WearOut {
-    /// Takes in what other workers had done.
-    pub fn merge(&mut self, other: &WearOut) {
-        self.at_ns = self.at_ns.max(other.at_ns);
-        self.operations_least = self.operations_least.min(other.operations_least);
-        self.operations_most = self.operations_most.max(other.operations_most);
-        self.bytes_least = self.bytes_least.min(other.bytes_least);
-        self.bytes += other.bytes;
-    }
 }
 
 /// The answer of one worker.
@@ -177,10 +192,10 @@ pub struct WorkerRecord {
     #[serde(default)]
     pub mismatches: Vec<Mismatch>,
     /// Ranges of what it read that were not what was written, all of them.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub corrupt_ranges: u64,
     /// Bytes of them.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub corrupt_bytes: u64,
     /// The number the kernel knows it by: of its process, or of its thread.
     #[serde(default)]
@@ -188,6 +203,10 @@ pub struct WorkerRecord {
     /// All it counted, where the job asked for each worker's tally.
     #[serde(default)]
     pub tally: Option<Box<Tally>>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The error that ended a worker.

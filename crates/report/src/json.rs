@@ -6,8 +6,8 @@
 use std::io;
 
 use iodyno_model::{
-    Coordinate, Diagnostic, ErrorCount, Event, Finding, Histogram, JobRecord, Line, Machine, PhaseRecord,
-    Plan, Record, Series, Sighting, TargetFacts, WorkerRecord, WorldFacts, histogram,
+    CacheShare, Coordinate, Diagnostic, ErrorCount, Event, Finding, Histogram, JobRecord, Line, Machine,
+    PhaseRecord, Plan, Record, Series, Sighting, TargetFacts, WorkerRecord, WorldFacts, histogram,
 };
 use serde::Serialize;
 
@@ -63,6 +63,7 @@ impl Json {
             elapsed_ns: phase.elapsed_ns,
             jobs: phase.jobs.iter().map(|job| self.job(phase, job)).collect(),
             sightings: &phase.sightings,
+            cache: phase.cache.as_ref(),
         }
     }
 
@@ -200,6 +201,8 @@ struct Phase<'a> {
     elapsed_ns: u64,
     jobs: Vec<Job<'a>>,
     sightings: &'a [Sighting],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache: Option<&'a CacheShare>,
 }
 
 #[derive(Serialize)]

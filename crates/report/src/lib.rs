@@ -3,6 +3,7 @@
 //! A reporter is one function from event to bytes. It reads no clock, opens no file and knows no engine.
 #![forbid(unsafe_code)]
 
+pub mod cache;
 pub mod csv;
 pub mod curve;
 pub mod json;

@@ -7,6 +7,7 @@ use std::io;
 
 use iodyno_model::{Event, Finding, JobRecord, Kind, PhaseRecord, Record, Severity, Verb, tally};
 
+use crate::cache;
 use crate::curve::sparkline;
 use crate::json::depth_mean;
 use crate::number;
@@ -47,6 +48,9 @@ impl Native {
         self.grouped(phase)
             .iter()
             .for_each(|(group, job)| text.push_str(&self.job(phase, group.as_deref(), job)));
+        if let Some(share) = &phase.cache {
+            text.push_str(&format!("  {}\n", self.paint.aside(&cache::line(share))));
+        }
         text
     }
 

@@ -3,14 +3,49 @@
 //! Answers `None` where nothing was seen; refuses to guess which device a target lies on, unless only one was watched.
 
 use iodyno_model::{
-    Action, DeviceActivity, Direct, Intent, Job, JobRecord, OpenSync, Phase, PhaseRecord, Plan, Record,
-    Sighting, Step, Target, TargetFacts, Verb, Workload,
+    Action, DeviceActivity, Direct, Intent, Job, JobRecord, MountActivity, OpenSync, Phase, PhaseRecord,
+    Plan, Record, Sighting, Step, Target, TargetFacts, Verb, Workload,
 };
 
 use crate::generator;
 
 /// Engines that only pretend: whatever their targets are, no storage was touched.
 const PRETENDERS: [&str; 3] = ["null", "dummy", "sim"];
+
+/// What moves bytes beneath the page cache, and counts them.
+#[derive(Clone, Copy, Debug)]
+pub enum Carrier<'a> {
+    /// A block device.
+    Device(&'a DeviceActivity),
+    /// The client of a network file system.
+    Mount(&'a MountActivity),
+}
+
+impl<'a> Carrier<'a> {
+    /// What it is called.
+    pub fn name(&self) -> String {
+        match self {
+            Carrier::Device(device) => device.device.clone(),
+            Carrier::Mount(mount) => format!("the servers of {}", mount.mount_point),
+        }
+    }
+
+    /// Bytes it read.
+    pub fn read_bytes(&self) -> u64 {
+        match self {
+            Carrier::Device(device) => device.read_bytes,
+            Carrier::Mount(mount) => mount.read_bytes,
+        }
+    }
+
+    /// Bytes it wrote.
+    pub fn write_bytes(&self) -> u64 {
+        match self {
+            Carrier::Device(device) => device.write_bytes,
+            Carrier::Mount(mount) => mount.write_bytes,
+        }
+    }
+}
 
 /// A phase with everything that is known of it.
 pub struct Case<'a> {
@@ -86,6 +121,21 @@ impl<'a> Case<'a> {
             [&facts.device, &facts.disk].into_iter().flatten().any(|name| *name == device.device)
         };
         watched.into_iter().find(named)
+    }
+
+    /// The file system's client that moves a target's bytes over the network, if it was watched.
+    pub fn mount(&self, target: &str) -> Option<&'a MountActivity> {
+        let point = self.facts(target)?.mount_point.as_deref()?;
+        self.found.sightings.iter().find_map(|sighting| match sighting {
+            Sighting::Mount(activity) if activity.mount_point == point => Some(activity),
+            _ => None,
+        })
+    }
+
+    /// What moved a target's bytes beneath the page cache, if it was watched.
+    pub fn carrier(&self, target: &str) -> Option<Carrier<'a>> {
+        let mount = self.mount(target).map(Carrier::Mount);
+        mount.or_else(|| self.device(target).map(Carrier::Device))
     }
 
     /// The devices that were watched.

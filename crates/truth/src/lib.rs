@@ -9,11 +9,13 @@
 
 use iodyno_model::{Finding, Intent, Plan, Record};
 
+pub mod cache;
 pub mod case;
 pub mod depth;
 pub mod errors;
 pub mod generator;
 pub mod merge;
+pub mod neighbours;
 pub mod reads;
 pub mod samples;
 pub mod statistics;
@@ -28,8 +30,16 @@ use merge::Suspicion;
 type Check = fn(&Case<'_>) -> Vec<Suspicion>;
 
 /// Lies about how fast it is; nothing of them matters to who asks whether it is right.
-const PERFORMANCE: &[Check] =
-    &[reads::check, writes::check, samples::check, depth::check, target::check, generator::check];
+const PERFORMANCE: &[Check] = &[
+    reads::check,
+    cache::check,
+    neighbours::check,
+    writes::check,
+    samples::check,
+    depth::check,
+    target::check,
+    generator::check,
+];
 
 /// What the sightings of a record mean for its figures, worst first. The plan is the one that ran, expanded.
 pub fn judge(plan: &Plan, record: &Record) -> Vec<Finding> {

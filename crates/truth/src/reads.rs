@@ -1,11 +1,11 @@
 //! Lie 1: reads that the page cache answered while the storage was meant.
 //!
-//! Proof: the device moved fewer bytes than were asked of it; where no device can be watched, what was resident before
-//! the phase. A job past the page cache is never accused: what is missing there has other reasons (holes, lie 3).
+//! Proof: the device, or the client of a network file system, moved fewer bytes than were asked of it; where neither can
+//! be watched, what was resident before the phase. A job past the page cache is never accused: what is missing there has other reasons (holes, lie 3).
 
-use iodyno_model::{DeviceActivity, Figure, Intent, Job, JobRecord, Severity, Target, TargetKind, Verb};
+use iodyno_model::{Figure, Intent, Job, JobRecord, Severity, Target, TargetKind, Verb};
 
-use crate::case::{Case, bytes};
+use crate::case::{Carrier, Case, bytes};
 use crate::merge::Suspicion;
 use crate::target;
 
@@ -30,10 +30,10 @@ pub fn severity(share: f64) -> Option<Severity> {
     }
 }
 
-/// Bytes of one verb on one device, in one phase.
+/// Bytes of one verb on one device or network mount, in one phase.
 pub struct Load<'a> {
-    /// The device; `None` where none could be watched.
-    pub device: Option<&'a DeviceActivity>,
+    /// What moved them; `None` where nothing could be watched.
+    pub carrier: Option<Carrier<'a>>,
     /// Bytes asked by all jobs on it.
     pub asked: u64,
     /// Bytes asked by jobs that memory may have answered.
@@ -42,7 +42,7 @@ pub struct Load<'a> {
     pub jobs: Vec<&'a Job>,
 }
 
-/// The loads of a phase, one for each device, and one for each job without.
+/// The loads of a phase, one for each device or mount, and one for each job without.
 pub fn loads<'a>(
     case: &Case<'a>,
     verb: Verb,
@@ -60,16 +60,15 @@ pub fn loads<'a>(
         if asked == 0 || targets.is_empty() {
             continue;
         }
-        let devices: Vec<_> = targets.iter().map(|target| case.device(&target.name)).collect();
-        let name = |device: &Option<&DeviceActivity>| device.map(|device| device.device.clone());
+        let carriers: Vec<_> = targets.iter().map(|target| case.carrier(&target.name)).collect();
+        let name = |carrier: &Option<Carrier<'_>>| carrier.map(|carrier| carrier.name());
         // What lies on several devices cannot be told apart.
-        if devices.iter().any(|device| name(device) != name(&devices[0])) {
+        if carriers.iter().any(|carrier| name(carrier) != name(&carriers[0])) {
             continue;
         }
-        let known =
-            loads.iter().position(|load| load.device.is_some() && name(&load.device) == name(&devices[0]));
-        let index = known.unwrap_or_else(|| {
-            loads.push(Load { device: devices[0], asked: 0, buffered: 0, jobs: Vec::new() });
+        let same = |load: &Load<'_>| load.carrier.is_some() && name(&load.carrier) == name(&carriers[0]);
+        let index = loads.iter().position(same).unwrap_or_else(|| {
+            loads.push(Load { carrier: carriers[0], asked: 0, buffered: 0, jobs: Vec::new() });
             loads.len() - 1
         });
         loads[index].asked += asked;
@@ -90,25 +89,36 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     loads(case, Verb::Read, buffered)
         .iter()
         .filter(|load| load.buffered >= LEAST_BYTES)
-        .filter_map(|load| match load.device {
-            Some(device) => by_device(case, load, device),
+        .filter_map(|load| match load.carrier {
+            Some(carrier) => by_carrier(case, load, carrier),
             None => by_residency(case, load),
         })
         .collect()
 }
 
-fn by_device(case: &Case<'_>, load: &Load<'_>, device: &DeviceActivity) -> Option<Suspicion> {
-    let missing = load.asked.saturating_sub(device.read_bytes);
+fn by_carrier(case: &Case<'_>, load: &Load<'_>, carrier: Carrier<'_>) -> Option<Suspicion> {
+    let missing = load.asked.saturating_sub(carrier.read_bytes());
     let share = (missing as f64 / load.buffered as f64).min(1.0);
     let figures = vec![
         Figure::new("read by the workload", load.asked as f64, "bytes"),
-        Figure::new(&format!("read by {}", device.device), device.read_bytes as f64, "bytes"),
+        Figure::new(&format!("read by {}", carrier.name()), carrier.read_bytes() as f64, "bytes"),
         Figure::new("answered by memory", share * 100.0, "%"),
     ];
     suspicion(case, load, share, figures)
 }
 
-fn by_residency(case: &Case<'_>, load: &Load<'_>) -> Option<Suspicion> {
+/// How much of a load the page cache must have answered, by what lay in it before and after.
+pub struct Resident {
+    /// Bytes of the span.
+    pub span: u64,
+    /// Bytes of it in the cache before.
+    pub before: u64,
+    /// The least share of what was read that came from it, 0 to 1.
+    pub share: f64,
+}
+
+/// By what was in the page cache; none where it was not looked at.
+pub fn resident(case: &Case<'_>, load: &Load<'_>) -> Option<Resident> {
     let names =
         load.jobs.iter().flat_map(|job| case.used(job, Verb::Read)).filter(|target| !case.is_direct(target));
     let seen = names.filter_map(|target| case.residency(&target.name));
@@ -121,7 +131,11 @@ fn by_residency(case: &Case<'_>, load: &Load<'_>) -> Option<Suspicion> {
     } else {
         0.0
     };
-    let share = resident.max(repeated).min(1.0);
+    Some(Resident { span, before, share: resident.max(repeated).min(1.0) })
+}
+
+fn by_residency(case: &Case<'_>, load: &Load<'_>) -> Option<Suspicion> {
+    let Resident { span, before, share } = resident(case, load)?;
     let figures = vec![
         Figure::new("read by the workload", load.asked as f64, "bytes"),
         Figure::new("span", span as f64, "bytes"),

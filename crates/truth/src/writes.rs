@@ -3,9 +3,9 @@
 //! Proof: the device wrote fewer bytes than were asked of it; where none can be watched, the growth of dirty memory. A
 //! job that syncs is not accused: what it overwrote before the sync was absorbed by rule.
 
-use iodyno_model::{DeviceActivity, Figure, Intent, Job, JobRecord, Kind, Sighting, Verb};
+use iodyno_model::{Figure, Intent, Job, JobRecord, Kind, Sighting, Verb};
 
-use crate::case::{Case, bytes, operations};
+use crate::case::{Carrier, Case, bytes, operations};
 use crate::merge::Suspicion;
 use crate::reads::{LEAST_BYTES, Load, loads, severity};
 
@@ -23,8 +23,8 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     loads(case, Verb::Write, |job, record| is_buffered(case, job, record))
         .iter()
         .filter(|load| load.buffered >= LEAST_BYTES)
-        .filter_map(|load| match load.device {
-            Some(device) => by_device(case, load, device),
+        .filter_map(|load| match load.carrier {
+            Some(carrier) => by_carrier(case, load, carrier),
             None => by_memory(case, load),
         })
         .collect()
@@ -42,12 +42,12 @@ fn is_buffered<'a>(case: &Case<'a>, job: &'a Job, record: &'a JobRecord) -> bool
     !synced && case.used(job, Verb::Write).any(|target| !case.is_direct(target) && !case.is_sync(target))
 }
 
-fn by_device(case: &Case<'_>, load: &Load<'_>, device: &DeviceActivity) -> Option<Suspicion> {
-    let missing = load.asked.saturating_sub(device.write_bytes);
+fn by_carrier(case: &Case<'_>, load: &Load<'_>, carrier: Carrier<'_>) -> Option<Suspicion> {
+    let missing = load.asked.saturating_sub(carrier.write_bytes());
     let share = (missing as f64 / load.buffered as f64).min(1.0);
     let figures = vec![
         Figure::new("written by the workload", load.asked as f64, "bytes"),
-        Figure::new(&format!("written by {}", device.device), device.write_bytes as f64, "bytes"),
+        Figure::new(&format!("written by {}", carrier.name()), carrier.write_bytes() as f64, "bytes"),
         Figure::new("left in memory", share * 100.0, "%"),
     ];
     suspicion(case, load, share, figures)

@@ -20,10 +20,21 @@ pub struct Sorted {
     pub program: Vec<(&'static Entry, Option<String>)>,
     /// Sections made from job options: the first is global.
     pub sections: Vec<Section>,
-    /// Job files.
+    /// Job files; those behind a `--client` are with it.
     pub files: Vec<String>,
+    /// Each `--client`.
+    pub clients: Vec<Client>,
     /// What is wrong.
     pub problems: Vec<Diagnostic>,
+}
+
+/// A `--client`, and the job files behind it.
+#[derive(Debug, Default)]
+pub struct Client {
+    /// The hosts, as typed.
+    pub hosts: String,
+    /// Job files.
+    pub files: Vec<String>,
 }
 
 /// Sorts arguments.
@@ -53,12 +64,13 @@ impl Sorter<'_> {
         let argument = &self.arguments[self.at];
         self.at += 1;
         if argument == "--" {
-            self.sorted.files.extend(self.arguments[self.at..].iter().cloned());
-            self.at = self.arguments.len();
+            let rest = self.arguments.len();
+            self.arguments[self.at..].iter().for_each(|file| self.file(file));
+            self.at = rest;
             return;
         }
         let Some(bare) = argument.strip_prefix('-').filter(|bare| !bare.is_empty()) else {
-            return self.sorted.files.push(argument.clone());
+            return self.file(argument);
         };
         let long = bare.strip_prefix('-').unwrap_or(bare);
         let (name, value) = match long.split_once('=') {
@@ -72,6 +84,11 @@ impl Sorter<'_> {
             return self.take(word, None, argument);
         }
         self.take(name, value, argument);
+    }
+
+    fn file(&mut self, path: &str) {
+        let files = self.sorted.clients.last_mut().map_or(&mut self.sorted.files, |client| &mut client.files);
+        files.push(path.into());
     }
 
     fn take(&mut self, name: &str, value: Option<String>, shown: &str) {
@@ -100,6 +117,10 @@ impl Sorter<'_> {
             (_, value) => value,
         };
         match meant {
+            Meant::Program(entry) if entry.name == "client" => {
+                let hosts = value.unwrap_or_default();
+                self.sorted.clients.push(Client { hosts, files: Vec::new() });
+            }
             Meant::Program(entry) => self.sorted.program.push((entry, value)),
             Meant::Job(name, _) => self.job(gather::argument(name, value)),
         }

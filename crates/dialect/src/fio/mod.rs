@@ -3,9 +3,10 @@
 //! ```text
 //!   argv, job files ─ syntax ─► Settings of each job ─ lower ─► Plan and View ─ the engine room ─► events ─ report ─► text
 //! ```
-//! It refuses the server (no authentication, and jobs may run shell commands), and engines whose hardware or library is
+//! It refuses the server (no authentication, and jobs may run shell commands; `--client` needs none), and engines whose hardware or library is
 //! not here, each by name with what to use instead.
 
+pub mod client;
 pub mod command;
 pub mod differences;
 pub mod file;
@@ -31,8 +32,10 @@ mod testing;
 use iodyno_model::{Diagnostic, Plan, Record};
 
 use crate::{Dialect, Loader, Request, Run};
+use client::{Client, Together};
 use lower::Context;
 use orders::{Instead, Orders};
+use settings::Settings;
 use view::Eta;
 
 /// The version that reports and `--version` name: that of the layouts we write, with our own name behind it.
@@ -78,8 +81,9 @@ fn instead_of_a_run(instead: &Instead) -> Request {
 fn run(orders: Orders, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let context =
         Context { name: orders.name, style: orders.style, global: orders.global, readonly: orders.readonly };
-    let lowered = match lower::plan(&orders.jobs, context, loader) {
-        Ok(lowered) => lowered,
+    let (lowered, parts) = match lowered(&orders.jobs, &orders.clients, context, loader) {
+        Ok(Together::Here(lowered, parts)) => (*lowered, parts),
+        Ok(Together::Elsewhere(request)) => return Ok(request),
         Err(problems) => return Ok(Request::Refuse { err: section::told(&problems), status: 1 }),
     };
     if orders.strict && !lowered.notes.is_empty() {
@@ -99,7 +103,10 @@ fn run(orders: Orders, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnosti
     let interim_ns = style.status_interval_ns;
     Ok(Request::Run(Box::new(Run {
         plan,
-        reporter: report::reporter(lowered.view),
+        reporter: match parts.is_empty() {
+            true => report::reporter(lowered.view),
+            false => report::clients::reporter(lowered.view, parts),
+        },
         output: orders.output,
         files: Vec::new(),
         messages: lowered.notes,
@@ -113,6 +120,18 @@ fn run(orders: Orders, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnosti
         error_status: 1,
         status: Some(Box::new(status)),
     })))
+}
+
+fn lowered(
+    jobs: &[Settings],
+    clients: &[Client],
+    context: Context,
+    loader: &mut dyn Loader,
+) -> Result<Together, Vec<Diagnostic>> {
+    match clients {
+        [] => Ok(Together::Here(Box::new(lower::plan(jobs, context, loader)?), Vec::new())),
+        clients => client::together(clients, &context, loader),
+    }
 }
 
 /// fio's exit status: how many workers ended with an error, and 128 after a signal. Errors that a worker survived are no

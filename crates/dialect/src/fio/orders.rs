@@ -4,6 +4,7 @@
 
 use iodyno_model::{Diagnostic, Origin};
 
+use super::client::{self, Client};
 use super::gather::{self, Gathered};
 use super::number::{self, Unit};
 use super::section::{Section, at};
@@ -34,6 +35,8 @@ pub struct Orders {
     pub strict: bool,
     /// What is done instead of a run.
     pub instead: Option<Instead>,
+    /// `--client`: the jobs of each host; `jobs` has none then.
+    pub clients: Vec<Client>,
 }
 
 /// What is done instead of a run.
@@ -64,9 +67,9 @@ pub enum Instead {
 /// # Errors
 /// Everything that is wrong.
 pub fn orders(arguments: &[String], loader: &mut dyn Loader) -> Result<Orders, Vec<Diagnostic>> {
-    let sorted = command::sort(&crate::dashes(arguments));
+    let mut sorted = command::sort(&crate::dashes(arguments));
     let mut orders = Orders::default();
-    let mut problems = sorted.problems;
+    let mut problems = std::mem::take(&mut sorted.problems);
     orders.style.terminal = loader.terminals().0;
     let mut asked = Asked { orders: &mut orders, problems: &mut problems, sections: Vec::new(), show: false };
     sorted.program.iter().for_each(|(entry, value)| asked.option(entry, value.as_deref().unwrap_or("")));
@@ -75,28 +78,95 @@ pub fn orders(arguments: &[String], loader: &mut dyn Loader) -> Result<Orders, V
         return Ok(orders);
     }
     orders.name = sorted.files.first().map_or("fio", String::as_str).to_string();
-    let mut sections = sorted.sections;
-    let mut files = Vec::new();
-    for path in &sorted.files {
-        let mut found = Vec::new();
-        problems.extend(file::read(path, loader, &mut found));
-        found.retain(|section| section.global || wanted.is_empty() || wanted.contains(&section.name));
-        files.push(found);
-    }
+    let mut reading = Reading { sections: sorted.sections, wanted, problems, shown: Vec::new() };
+    let (jobs, global) = match sorted.clients.as_slice() {
+        [] => reading.jobs(&sorted.files, loader),
+        clients => {
+            let first =
+                sorted.files.first().or_else(|| clients.iter().find_map(|client| client.files.first()));
+            orders.name = first.map_or("fio", String::as_str).to_string();
+            reading.astray(&sorted.files);
+            let (clients, global) = reading.clients(clients, loader);
+            orders.clients = clients;
+            (Vec::new(), global)
+        }
+    };
     if show {
-        orders.instead = Some(Instead::Commands(files.clone()));
+        orders.instead = Some(Instead::Commands(reading.shown));
     }
-    // Every file begins with what the command line said for all jobs.
-    sections.extend(files.into_iter().flatten());
-    let Gathered { jobs, global, problems: wrong } = gather::gather(&sections);
-    problems.extend(wrong);
-    if !problems.is_empty() {
-        return Err(problems);
+    if !reading.problems.is_empty() {
+        return Err(reading.problems);
     }
-    if jobs.is_empty() && orders.instead.is_none() {
+    let none = jobs.is_empty() && orders.clients.iter().all(|client| client.jobs.is_empty());
+    if none && orders.instead.is_none() {
         orders.instead = Some(Instead::Nothing);
     }
     Ok(Orders { jobs, global, ..orders })
+}
+
+/// Job files on their way to jobs.
+struct Reading {
+    /// What the command line said: every file begins with it.
+    sections: Vec<Section>,
+    /// `--section`.
+    wanted: Vec<String>,
+    problems: Vec<Diagnostic>,
+    /// Each file's sections, for `--showcmd`.
+    shown: Vec<Vec<Section>>,
+}
+
+impl Reading {
+    fn jobs(&mut self, paths: &[String], loader: &mut dyn Loader) -> (Vec<Settings>, Vec<(String, String)>) {
+        let mut sections = self.sections.clone();
+        for path in paths {
+            let mut found = Vec::new();
+            self.problems.extend(file::read(path, loader, &mut found));
+            found.retain(|section| {
+                section.global || self.wanted.is_empty() || self.wanted.contains(&section.name)
+            });
+            sections.extend(found.iter().cloned());
+            self.shown.push(found);
+        }
+        let Gathered { jobs, global, problems } = gather::gather(&sections);
+        self.problems.extend(problems);
+        (jobs, global)
+    }
+
+    /// A job file in front of every host is nobody's.
+    fn astray(&mut self, files: &[String]) {
+        if let Some(file) = files.first() {
+            let wrong =
+                Diagnostic::error(&Origin::argument(file), format!("`{file}`: no host is named before it"));
+            self.problems.push(wrong.hint("fio --client=h1,h2 job.fio"));
+        }
+    }
+
+    /// The jobs of each host, and `[global]` of the first.
+    fn clients(
+        &mut self,
+        clients: &[command::Client],
+        loader: &mut dyn Loader,
+    ) -> (Vec<Client>, Vec<(String, String)>) {
+        let (mut hosts, mut all_global) = (Vec::new(), None);
+        let any_files = clients.iter().any(|client| !client.files.is_empty());
+        for one in clients {
+            if any_files && one.files.is_empty() {
+                let origin = Origin::argument(&format!("--client={}", one.hosts));
+                let wrong = Diagnostic::error(&origin, format!("`{origin}`: no job file follows it"));
+                self.problems.push(wrong.hint("one file on several hosts: --client=h1,h2 job.fio"));
+            }
+            let (jobs, global) = self.jobs(&one.files, loader);
+            all_global.get_or_insert(global);
+            match client::named(&one.hosts, loader) {
+                Ok(names) => hosts.extend(names.into_iter().map(|host| {
+                    let jobs = client::jobs_on(&host, &jobs);
+                    Client { host, jobs }
+                })),
+                Err(wrong) => self.problems.push(wrong),
+            }
+        }
+        (hosts, all_global.unwrap_or_default())
+    }
 }
 
 fn prints_at_once(instead: &Instead) -> bool {

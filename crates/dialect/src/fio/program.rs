@@ -1,6 +1,6 @@
 //! fio's program options: what its command line takes beside job options, each once.
 //!
-//! Refuses the server and its clients, and what runs shell commands on behalf of others.
+//! Refuses the server, and what runs shell commands on behalf of others.
 
 use crate::option::{Entry, Kind, Spelling, Table};
 
@@ -21,7 +21,7 @@ pub const PROGRAM: Table = Table { tool: "fio", spelling: Spelling::Dashed, entr
 const NO_SERVER: &str =
     "fio's server lets anyone who can connect run jobs, and shell commands in them, without a password";
 const NO_CLIENT: &str = "there is no server to connect to";
-const START_THERE: &str = "start iodyno on each host over ssh or mpirun";
+const START_THERE: &str = "none is needed: --client=h1,h2 goes out over ssh, with mpirun or srun";
 const TRIGGER: &str = "triggers run shell commands when something happens on another host";
 const TRIGGER_HINT: &str = "run the command from the script that runs fio";
 
@@ -59,11 +59,9 @@ const ENTRIES: &[Entry] = &[
     o("max-jobs", "N", "how many workers fio makes room for").ignored("there is room for any number"),
     o("server", "[ARGS]", "be a server").refused(NO_SERVER, START_THERE),
     o("daemonize", "FILE", "a server in the background").refused(NO_SERVER, START_THERE),
-    o("client", "HOST[,HOST…]", "run on servers").refused(
-        NO_CLIENT,
-        "iodyno will start its own world over ssh or mpirun; until then run it on each host",
-    ),
-    o("remote-config", "FILE", "a job file on the server").refused(NO_CLIENT, START_THERE),
+    o("client", "HOST[,HOST…]", "run the job files behind it on these hosts, over ssh and mpirun or srun"),
+    o("remote-config", "FILE", "a job file on the server")
+        .refused(NO_CLIENT, "name it behind --client: it goes along"),
     o("idle-prof", "WORD", "measure idle processor time").refused(
         "idle threads on every processor change what is measured",
         "the report has usr_cpu and sys_cpu; or run mpstat beside it",

@@ -48,7 +48,8 @@ impl Reader<'_> {
             (Some(name), _) if !name.is_empty() => self.long(argument, name),
             (None, Some(letters)) if !letters.is_empty() => self.letters(argument, letters),
             _ => {
-                let wrong = Diagnostic::error(&Origin::argument(argument), format!("`{argument}`: no option"));
+                let wrong =
+                    Diagnostic::error(&Origin::argument(argument), format!("`{argument}`: no option"));
                 self.wrong.push(wrong.hint("the directory is named by -d"));
             }
         }
@@ -75,7 +76,9 @@ impl Reader<'_> {
             match (is_flag(entry), rest.strip_prefix('=')) {
                 (true, None) => self.set(entry, argument, None),
                 (_, Some(value)) => return self.set(entry, argument, Some(value)),
-                (false, None) => return self.set(entry, argument, Some(rest).filter(|rest| !rest.is_empty())),
+                (false, None) => {
+                    return self.set(entry, argument, Some(rest).filter(|rest| !rest.is_empty()));
+                }
             }
         }
     }
@@ -109,7 +112,9 @@ impl Settings {
             && text != entry.default
             && (number != 0 || !is_flag(entry))
         {
-            return Err(Diagnostic::error(origin, format!("`{}` is not supported: {why}", entry.name)).hint(hint));
+            return Err(
+                Diagnostic::error(origin, format!("`{}` is not supported: {why}", entry.name)).hint(hint)
+            );
         }
         let text = match entry.kind {
             Kind::Word(_) => {
@@ -197,7 +202,8 @@ mod tests {
             let settings = said(line).unwrap();
             assert_eq!((settings.number("n"), settings.flag("k")), (1024, false), "{line}");
         }
-        let settings = said("-vv -v -FuR --verify-read --posix.odirect -G -5 --dataPacketType o -a posix").unwrap();
+        let settings =
+            said("-vv -v -FuR --verify-read --posix.odirect -G -5 --dataPacketType o -a posix").unwrap();
         assert_eq!((settings.number("v"), settings.flag("X"), settings.number("G")), (3, true, -5));
         assert_eq!((settings.text("dataPacketType"), settings.text("a")), (Some("offset"), Some("POSIX")));
         assert_eq!((settings.text("d"), settings.number("b"), settings.text("x")), (Some("./out"), 1, None));

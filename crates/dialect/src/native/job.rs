@@ -162,7 +162,7 @@ fn cgroup(node: &Node) -> Read<ControlGroup> {
     })
 }
 
-/// `"heap"`, or `{ kind = "shared mapping", huge = true, file = "F", align = "64KiB", locked = "1GiB" }`.
+/// `"heap"`, or `{ kind = "shared mapping", huge = true, file = "F", align = "64KiB", locked = "1GiB", held = "1GiB" }`.
 fn buffers(node: &Node) -> Read<Buffers> {
     let kinds = [
         ("mapping", BufferKind::Mapping),
@@ -173,7 +173,7 @@ fn buffers(node: &Node) -> Read<Buffers> {
     if node.word().is_some() {
         return choice(&kinds)(node).map(|kind| Buffers { kind, ..Buffers::default() });
     }
-    known(node, &["kind", "huge", "huge_page", "file", "align", "locked"])?;
+    known(node, &["kind", "huge", "huge_page", "file", "align", "locked", "held"])?;
     Ok(Buffers {
         kind: may(node, "kind", choice(&kinds), BufferKind::Mapping)?,
         huge_pages: may(node, "huge", flag, false)?,
@@ -181,6 +181,7 @@ fn buffers(node: &Node) -> Read<Buffers> {
         file: may(node, "file", some(text), None)?,
         align_bytes: may(node, "align", bytes, 0)?,
         locked_bytes: may(node, "locked", bytes, 0)?,
+        held_bytes: may(node, "held", bytes, 0)?,
     })
 }
 

@@ -54,6 +54,7 @@ fn answer(command: &str) -> String {
     match request(command) {
         Request::Run(run) => iodyno_report::plan::print(&run.plan),
         Request::Print { out, status } => format!("status {status}, on standard output:\n{out}"),
+        Request::Hosts(there) => format!("to {:?}\n", there.hosts),
         Request::Refuse { err, status } => {
             format!(
                 "status {status}, on standard error:\n{}\n",

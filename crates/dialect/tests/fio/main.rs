@@ -3,6 +3,7 @@
 //! `IODYNO_BLESS=1` rewrites the golden files and `docs/fio.md`.
 
 mod audit;
+mod clients;
 mod mangled;
 mod shelf;
 
@@ -28,6 +29,7 @@ fn answer(arguments: &[&str], files: &[(&str, &str)]) -> String {
         Ok(Request::Run(run)) => format!("a run of {} phases\n", run.plan.phases.len()),
         Ok(Request::Print { out, status }) => format!("status {status}, on standard output:\n{out}"),
         Ok(Request::Refuse { err, status }) => format!("status {status}, on standard error:\n{err}"),
+        Ok(Request::Hosts(there)) => format!("to {:?}\n", there.hosts),
         Err(wrong) => format!("{wrong:?}\n"),
     }
 }

@@ -1,5 +1,6 @@
 //! Stored runs of many shapes, and the exact text of each: `IODYNO_BLESS=1` rewrites `golden/fio/report/`.
 
+use iodyno_dialect::fio::client::Part;
 use iodyno_dialect::fio::view::{Figures, Format, JobView, Style, Unified, View};
 use iodyno_model::pace::{Criterion, Steady};
 use iodyno_model::*;
@@ -11,6 +12,8 @@ use crate::stage::{BEGAN_UNIX_NS, ended, histogram, plan, started, written};
 pub struct Shape {
     name: &'static str,
     view: View,
+    /// Of a run on several hosts.
+    parts: Vec<Part>,
     events: Vec<Event>,
 }
 
@@ -22,7 +25,7 @@ impl Shape {
 
     /// Compares with the golden file, or rewrites it.
     pub fn check(self) -> Outcome {
-        let (out, err) = written(&self.view, &self.events);
+        let (out, err) = written(&self.view, &self.parts, &self.events);
         let mut text = out;
         if !err.is_empty() {
             text += &format!("--- on standard error\n{err}");
@@ -157,7 +160,7 @@ fn shape(name: &'static str, view: View, phases: Vec<PhaseRecord>) -> Shape {
     let plan = plan(&view, "/data/f");
     let mut events = vec![started(&plan)];
     events.extend(ended(phases, Vec::new(), None));
-    Shape { name, view, events }
+    Shape { name, view, parts: Vec::new(), events }
 }
 
 fn mixed_worker() -> WorkerRecord {
@@ -190,6 +193,30 @@ fn in_every_format() -> Vec<Shape> {
         all("json-plus", vec![Format::JsonPlus], 3),
         all("normal-terse-json", vec![Format::Normal, Format::Terse, Format::Json], 3),
     ]
+}
+
+/// Two hosts, the second with two jobs.
+fn clients() -> Vec<Shape> {
+    let formats =
+        [("clients", Format::Normal), ("clients-json", Format::Json), ("clients-terse", Format::Terse)];
+    let of = |(name, format): (&'static str, Format)| {
+        let jobs = vec![
+            job("a", "read"),
+            JobView { job: 1, ..job("a", "read") },
+            JobView { job: 2, ..job("b", "write") },
+        ];
+        let all = view(jobs.clone(), vec![format]);
+        let part = |host: &str, jobs: &[JobView]| Part {
+            host: host.into(),
+            view: view(jobs.to_vec(), vec![format]),
+        };
+        let parts = vec![part("h1", &jobs[..1]), part("h2", &jobs[1..])];
+        let read = |pid, mean| vec![worker(pid, 1000, vec![line(Verb::Read, 10_000, 4096, mean)])];
+        let write = vec![worker(12, 900, vec![line(Verb::Write, 5_000, 4096, 80_000.0)])];
+        let phase = phase(0, vec![read(10, 50_000.0), read(11, 70_000.0), write]);
+        Shape { parts, ..shape(name, all, vec![phase]) }
+    };
+    formats.map(of).into()
 }
 
 fn groups() -> Vec<Shape> {
@@ -358,7 +385,7 @@ fn courses() -> Vec<Shape> {
     };
     let mut json = simple();
     json.style.formats = vec![Format::Json];
-    let shape = |name, (view, events): (View, Vec<Event>)| Shape { name, view, events };
+    let shape = |name, (view, events): (View, Vec<Event>)| Shape { name, view, parts: Vec::new(), events };
     vec![
         shape("laid-out", ends(simple(), None, vec![laid()], Vec::new())),
         shape("interrupted", ends(simple(), Some(2), Vec::new(), Vec::new())),
@@ -392,7 +419,7 @@ fn searches() -> Vec<Shape> {
         });
         let mut events = vec![started(&plan)];
         events.extend(ended(vec![phase(0, vec![vec![worker]])], Vec::new(), None));
-        Shape { name, view, events }
+        Shape { name, view, parts: Vec::new(), events }
     };
     let mut found = mixed_worker();
     found.found_depth = Some(FoundDepth { depth: 11, per_second: 43_000.0 });
@@ -418,6 +445,6 @@ fn searches() -> Vec<Shape> {
 
 /// All of them.
 pub fn all() -> Vec<Shape> {
-    let sets = [in_every_format(), groups(), units(), extremes(), errors(), courses(), searches()];
+    let sets = [in_every_format(), clients(), groups(), units(), extremes(), errors(), courses(), searches()];
     sets.into_iter().flatten().collect()
 }

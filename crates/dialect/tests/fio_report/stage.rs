@@ -1,13 +1,17 @@
 //! A reporter with ears: events in, both streams out.
 
-use iodyno_dialect::fio::report::Report;
+use iodyno_dialect::fio::client::Part;
+use iodyno_dialect::fio::report::{Report, clients};
 use iodyno_dialect::fio::view::View;
 use iodyno_model::*;
 use iodyno_report::{NoFiles, Output, Reporter};
 
-/// What a reporter wrote: results, talk.
-pub fn written(view: &View, events: &[Event]) -> (String, String) {
-    let mut report = Report::new(view.clone());
+/// What a reporter wrote: results, talk; of several hosts where there are parts.
+pub fn written(view: &View, parts: &[Part], events: &[Event]) -> (String, String) {
+    let mut report: Box<dyn Reporter> = match parts {
+        [] => Box::new(Report::new(view.clone())),
+        parts => clients::reporter(view.clone(), parts.to_vec()),
+    };
     let (mut out, mut err) = (Vec::new(), Vec::new());
     for event in events {
         let mut output = Output { out: &mut out, err: &mut err, files: &mut NoFiles };

@@ -192,7 +192,7 @@ impl Twin {
             events.push(Event::LayingOut { job, files: 1, total_bytes: done });
         }
         events.extend(ended(phases, Vec::new(), None));
-        written(&self.view, &events).0
+        written(&self.view, &[], &events).0
     }
 }
 

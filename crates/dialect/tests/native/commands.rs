@@ -65,6 +65,7 @@ fn plan(arguments: &[&str]) -> Result<String, Vec<Diagnostic>> {
         Request::Print { out, status: 0 } => out,
         Request::Print { status, .. } => panic!("status {status}"),
         Request::Run(_) => panic!("a plan was run"),
+        Request::Hosts(_) => panic!("a plan was sent away"),
         Request::Refuse { err, .. } => panic!("refused: {err}"),
     })
 }
@@ -74,6 +75,7 @@ fn run(arguments: &[&str]) -> Result<iodyno_dialect::Run, Vec<Diagnostic>> {
     match request {
         Request::Run(run) => Ok(*run),
         Request::Print { out, .. } | Request::Refuse { err: out, .. } => panic!("printed instead: {out}"),
+        Request::Hosts(there) => panic!("sent to {:?}", there.hosts),
     }
 }
 

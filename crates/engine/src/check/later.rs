@@ -71,10 +71,6 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     {
         say("a pool of files that several workers share", "own = true gives each worker a tree of its own");
     }
-    let drops = |index: &usize| plan.targets.get(*index).is_some_and(|target| target.open.drop_behind);
-    if matches!(job.workload, Workload::Pattern(_) | Workload::Trace(_)) && job.targets.iter().any(drops) {
-        say("dropping cached pages as it goes", "use direct = true, or a script");
-    }
 }
 
 /// Whether a job's engine waits for each operation, so that never two are done together.

@@ -51,9 +51,9 @@ fn check_end(job: &Job, say: &mut dyn FnMut(&str, &str)) {
     if limit.least_ns > 0 && limit.wear_out {
         say("it is to be repeated, and to wear out", "use one of least and wear_out");
     }
-    let counted = limit.operations.is_some() || limit.bytes.is_some() || limit.as_phase.is_some();
-    if limit.least_ns > 0 && counted {
-        say("a least time, and a limit that may end it before", "limit the passes, or nothing");
+    let counted = limit.operations.is_some() || limit.bytes.is_some();
+    if limit.least_ns > 0 && counted && matches!(job.workload, Workload::Script(_)) {
+        say("a script that is to begin again, and a limit that ends it in the middle", "limit its passes");
     }
 }
 
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(with(Limit { wear_out: true, time_ns: Some(1), ..Limit::default() }), 0);
         assert_eq!(with(Limit { wear_out: true, ..Limit::default() }), 1);
         assert_eq!(with(Limit { least_ns: 1, ..Limit::default() }), 0);
-        assert_eq!(with(Limit { least_ns: 1, operations: Some(3), ..Limit::default() }), 1);
+        assert_eq!(with(Limit { least_ns: 1, operations: Some(3), ..Limit::default() }), 0);
         assert_eq!(with(Limit { least_ns: 1, wear_out: true, time_ns: Some(1), ..Limit::default() }), 1);
     }
 }

@@ -74,6 +74,9 @@ pub fn highest<const N: usize>(world: &World, values: [u64; N]) -> Result<[u64; 
     all.try_into().map_err(|_| Broken("another number of values came back".into()))
 }
 
+/// Messages of ranks that are told at most: a missing directory has as many as there are ranks.
+const GROUPS_MOST: usize = 8;
+
 /// What is wrong on all ranks: once, and with the ranks and hosts where it is not the same everywhere.
 fn merged(facts: &WorldFacts, all: &[Vec<Diagnostic>]) -> Vec<Diagnostic> {
     let mut groups: Vec<(Diagnostic, Vec<u32>)> = Vec::new();
@@ -92,7 +95,12 @@ fn merged(facts: &WorldFacts, all: &[Vec<Diagnostic>]) -> Vec<Diagnostic> {
             Diagnostic { message, ..wrong }
         }
     };
-    groups.into_iter().map(said).collect()
+    let more = groups.len().saturating_sub(GROUPS_MOST);
+    let mut all: Vec<Diagnostic> = groups.into_iter().take(GROUPS_MOST).map(said).collect();
+    if more > 0 {
+        all.push(Diagnostic::error(&Default::default(), format!("and {more} more of other ranks")));
+    }
+    all
 }
 
 /// Ranks in words, with the hosts they are on.

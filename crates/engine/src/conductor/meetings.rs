@@ -46,7 +46,7 @@ impl<'a> Meetings<'a> {
         }
         let Some(reduction) = &mut self.under_way else { return Ok(false) };
         let Some(agreed) = self.world.poll(reduction)? else { return Ok(false) };
-        gate.release(meeting, &agreed);
+        gate.adjourn(meeting, &agreed);
         self.under_way = None;
         Ok(true)
     }

@@ -18,7 +18,9 @@ const SO_FAR_COSTS: u64 = 50;
 /// A rank that was silent for so long is taken for lost, ns: launchers notice a dead one much sooner.
 const SILENT_NS: u64 = 60_000_000_000;
 /// Between two looks at the mail while workers run, ns.
-pub const LOOK_NS: u64 = 50_000_000;
+const LOOK_NS: u64 = 50_000_000;
+/// The same where jobs wait for others' ends, ns.
+const AWAITED_NS: u64 = 5_000_000;
 /// The same when only other ranks are waited for: at first, and at most.
 const WAIT_NS: (u64, u64) = (200_000, 20_000_000);
 
@@ -34,6 +36,8 @@ pub struct Ranks<'a> {
     /// Jobs of which no rank has a worker left.
     over: Vec<bool>,
     next_so_far: Tick,
+    /// Whether some job waits for another's end.
+    waits: bool,
     /// Whether some rank wants no further phase.
     pub ends_run: bool,
 }
@@ -68,6 +72,7 @@ impl<'a> Ranks<'a> {
             told_over: vec![false; jobs],
             over: vec![false; jobs],
             next_so_far: now + SO_FAR_NS,
+            waits: stage.phase().jobs.iter().any(|job| job.start.after_job.is_some()),
             ends_run: false,
         }
     }
@@ -75,6 +80,15 @@ impl<'a> Ranks<'a> {
     /// Whether there are no others.
     pub fn is_alone(&self) -> bool {
         self.world.is_alone()
+    }
+
+    /// Between two looks at the mail while workers run, ns; 0: there is none.
+    pub fn look_ns(&self) -> u64 {
+        match (self.is_alone(), self.waits) {
+            (true, _) => 0,
+            (_, true) => AWAITED_NS,
+            (_, false) => LOOK_NS,
+        }
     }
 
     /// Whether a job has no worker left anywhere.
@@ -174,8 +188,7 @@ impl<'a> Ranks<'a> {
         }
         jobs.iter().for_each(|job| self.told_over[*job] = true);
         let phase = stage.phase();
-        let awaited = || phase.jobs.iter().any(|job| job.start.after_job.is_some());
-        if !self.world.is_first() && (phase.stop == Stop::FirstJobDone || awaited()) {
+        if !self.world.is_first() && (phase.stop == Stop::FirstJobDone || self.waits) {
             self.tell(&Word::JobsOver(jobs));
         }
     }

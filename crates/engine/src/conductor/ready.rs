@@ -2,7 +2,7 @@
 //!
 //! What is everybody's is made by one rank after the other; what is a worker's own, by all ranks at once.
 
-use iodyno_model::{Diagnostic, Event, Phase, Plan, Stop};
+use iodyno_model::{Diagnostic, Event, Phase, Plan, Sighting, Stop};
 
 use super::agree::{Trouble, agree, agreed, highest};
 use super::{Emit, Options, pause};
@@ -22,7 +22,7 @@ pub fn make_ready(
     options: &Options,
     made: &mut Made,
     emit: Emit<'_>,
-) -> Result<(Vec<Unready>, Surroundings), Trouble> {
+) -> Result<Ready, Trouble> {
     for (job, files, total_bytes) in prepare::outstanding(world, plan, phase) {
         emit(&Event::LayingOut { job: phase.jobs[job].name.clone(), files, total_bytes });
     }
@@ -58,10 +58,25 @@ pub fn make_ready(
     agree(world, &if ends(phase, &unready) { Err(wrong()) } else { Ok(()) })?;
     let surroundings = agreed(world, Surroundings::new(plan, phase))?;
     pause(phase.pause_ns);
-    if phase.drop_caches && world.place_on_node() == 0 {
-        witness::drop_caches();
+    let refused = phase.drop_caches && world.place_on_node() == 0;
+    let refused = refused.then(witness::drop_caches).and_then(Result::err);
+    if let Some(reason) = &refused {
+        let told = format!("the caches of {} were not dropped: {reason}", witness::machine().host);
+        let hint = "run as root, or leave drop_caches out";
+        emit(&Event::Message(Diagnostic::warning(&Default::default(), told).hint(hint)));
     }
-    Ok((unready, surroundings))
+    let undropped = refused.map(|reason| Sighting::Undropped { of: String::new(), left_bytes: 0, reason });
+    Ok(Ready { unready, _surroundings: surroundings, undropped })
+}
+
+/// What was made ready.
+pub struct Ready {
+    /// Targets that could not be, where each worker stands alone.
+    pub unready: Vec<Unready>,
+    /// What lasts as long as the phase.
+    pub _surroundings: Surroundings,
+    /// The machine's caches, where they were to be dropped and could not be.
+    pub undropped: Option<Sighting>,
 }
 
 /// Whether what is not ready keeps everybody from starting.

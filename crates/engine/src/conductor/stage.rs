@@ -4,16 +4,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use iodyno_model::{Fatal, FileLock, Job, Kind, Phase, Plan, Record, Submit, Verb, WorkerState, record};
+use iodyno_model::{
+    Fatal, FileLock, Job, Kind, Phase, Plan, Record, Sighting, Submit, Verb, WorkerState, record,
+};
 
 use super::journal_limit;
+use crate::cache;
 use crate::failure::Failure;
 use crate::gate::Gate;
 use crate::io::{Files, Handle};
 use crate::journal::Journals;
 use crate::memory::{Ballast, Memory};
 use crate::open::{self, Access, Asker};
-use crate::prepare::{self, Unready};
+use crate::prepare::Unready;
 use crate::registry::{self, Entry};
 use crate::sheet::Sheets;
 use crate::source::{self, Brief, SharedObjects, Source};
@@ -43,7 +46,7 @@ pub(crate) struct Stage {
     pub(super) labels: Vec<Vec<(String, Verb)>>,
     kinds: Vec<Vec<Kind>>,
     pub(super) entries: Vec<&'static Entry>,
-    goals: Vec<Option<u64>>,
+    goals: Vec<Option<Goal>>,
     shared: SharedObjects,
     pub(super) journals: Option<Journals>,
 }
@@ -70,6 +73,7 @@ impl Stage {
         let workers: Vec<u32> = parts.iter().map(|part| part.here).collect();
         let parted = phase.jobs.iter().any(|job| job.measure.submission && job.measure.latency);
         let journaled = phase.jobs.iter().any(|job| job.measure.journal.is_some());
+        hold(world, phase, &parts)?;
         let entry = |job: &Job| {
             let found = registry::engine(&job.engine);
             let found = found.ok_or_else(|| Failure::new(format!("no engine `{}`", job.engine)))?;
@@ -168,13 +172,32 @@ impl Stage {
         self.unready.iter().find(its)
     }
 
+    /// Pages that were to leave the cache before the start line and did not, by job.
+    pub(super) fn undropped(&self) -> Vec<Sighting> {
+        let of = |index: usize, job: &Job| -> u64 {
+            let seats = self.seats.iter().enumerate().filter(|(_, seat)| seat.0 == index);
+            let left = seats.map(|(number, _)| self.sheets.sheet(number).head.undropped.load(Relaxed));
+            // A file that all of them share is looked at by each.
+            let paths = job.targets.iter().filter_map(|target| self.plan.targets[*target].path());
+            if paths.into_iter().any(open::tells_apart) { left.sum() } else { left.max().unwrap_or(0) }
+        };
+        let jobs = self.phase().jobs.iter().enumerate().map(|(index, job)| (job, of(index, job)));
+        jobs.filter(|(_, left)| *left > 0)
+            .map(|(job, left_bytes)| Sighting::Undropped {
+                of: job.name.clone(),
+                left_bytes,
+                reason: "dirty again, mapped, locked, or in use by somebody else".into(),
+            })
+            .collect()
+    }
+
     fn work(&self, number: u32, index: usize, place: u32) -> Result<(), Failure> {
         if let Some(unready) = self.unready(number) {
             return Err(unready.failure.clone());
         }
         let (job, entry) = (&self.phase().jobs[index], self.entries[index]);
         placement::apply(&job.placement, job.kind, place)?;
-        let _ballast = Ballast::new(job.buffers.locked_bytes)?;
+        let _ballast = Ballast::new(&job.buffers)?;
         let asker = self.asker(index, place);
         let access = Access {
             files: entry.files,
@@ -189,18 +212,20 @@ impl Stage {
             files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
             Ok(files)
         };
-        let invalidates = job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate);
         let files = if job.start.open { Files::default() } else { open()? };
-        match job.start.open {
-            true if invalidates => prepare::invalidate(&open::there_already(&self.plan, job, asker)),
-            false if invalidates => prepare::invalidate(&files),
-            _ => {}
-        }
+        let invalidates = job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate);
+        let left = match job.start.open {
+            true if invalidates => {
+                cache::drop_targets(&self.plan, &open::there_already(&self.plan, job, asker))
+            }
+            _ => cache::drop_targets(&self.plan, &files),
+        };
+        self.sheets.sheet(number as usize).head.undropped.store(left, Relaxed);
         warm(&self.plan, job, asker, &files, &|| self.gate.is_stopped(number))?;
         let depth = job.depth.most.min(entry.most_depth);
         self.sheets.sheet(number as usize).head.deepest.store(depth, Relaxed);
         let memory = Memory::of(depth, source::buffer_bytes(job), &job.buffers)?;
-        let goal = self.goals[index];
+        let goal = self.goals[index].as_ref().map(|goal| goal.of(asker.owner.worker));
         let make = |files: &_, start| {
             let (plan, memory, shared) = (&self.plan, &memory, Some(&self.shared));
             let worker = asker.owner.worker;
@@ -240,6 +265,18 @@ impl Stage {
     }
 }
 
+/// Whether what the workers of this machine are to hold besides their buffers can be had.
+fn hold(world: &World, phase: &Phase, parts: &[Part]) -> Result<(), Failure> {
+    let facts = world.facts();
+    let ranks = u64::from(facts.on_node(facts.node(world.rank())));
+    let each = |job: &Job| job.buffers.held_bytes.saturating_add(job.buffers.locked_bytes);
+    let holders = || phase.jobs.iter().zip(parts).filter(|(job, _)| each(job) > 0);
+    let workers: u64 = holders().map(|(_, part)| u64::from(part.here)).sum();
+    let bytes = holders().map(|(job, part)| each(job).saturating_mul(part.here.into()));
+    let bytes = bytes.fold(0, u64::saturating_add);
+    if bytes == 0 { Ok(()) } else { Ballast::check(workers * ranks, bytes.saturating_mul(ranks)) }
+}
+
 fn told(failure: &Failure) -> String {
     match &failure.hint {
         Some(hint) => format!("{}\n{hint}", failure.message),
@@ -247,9 +284,27 @@ fn told(failure: &Failure) -> String {
     }
 }
 
-/// The operations each worker does when its limit is "as many as that phase did": the most any worker did there.
-fn goal(job: &Job, earlier: &Record) -> Option<u64> {
+/// The operations to do, where the limit is "as many as in that phase".
+struct Goal {
+    /// By worker, where one job had been there.
+    each: Vec<u64>,
+    /// The most any worker did.
+    most: u64,
+}
+
+impl Goal {
+    /// As many as the owner of the data did; where that is not known, as the one that did most.
+    fn of(&self, owner: u32) -> u64 {
+        self.each.get(owner as usize).copied().unwrap_or(self.most)
+    }
+}
+
+fn goal(job: &Job, earlier: &Record) -> Option<Goal> {
     let name = job.limit.as_phase.as_ref()?;
     let phase = earlier.phases.iter().rev().find(|phase| phase.name == *name)?;
-    phase.jobs.iter().flat_map(|job| &job.workers).map(|worker| worker.operations).max()
+    let workers = || phase.jobs.iter().flat_map(|job| &job.workers);
+    let most = workers().map(|worker| worker.operations).max()?;
+    let in_order = workers().enumerate().all(|(place, worker)| worker.index as usize == place);
+    let each = if in_order { workers().map(|worker| worker.operations).collect() } else { Vec::new() };
+    Some(Goal { each, most })
 }

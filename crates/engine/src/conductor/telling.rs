@@ -227,12 +227,11 @@ impl Stage {
             if let Some(target) = record.fatal.as_mut().and_then(|fatal| fatal.target.as_mut()) {
                 *target = targets.get(*target as usize).map_or(0, |target| *target as u32);
             }
-            record.operations = work(&tally);
-            match (&mut jobs[*index].worn, sheet.worn(start)) {
-                (Some(all), Some(one)) => all.merge(&one),
-                (all @ None, one) => *all = one,
-                _ => {}
+            if let Some(worn) = sheet.worn(start) {
+                let all = &mut jobs[*index].worn;
+                *all = Some(all.map_or(worn, |all| all.merged(worn)));
             }
+            record.operations = work(&tally);
             record.tally = phase.jobs[*index].measure.each.then(|| Box::new(tally));
             jobs[*index].workers.push(record);
         }
@@ -246,6 +245,7 @@ impl Stage {
             elapsed_ns,
             jobs,
             sightings: Vec::<Sighting>::new(),
+            cache: None,
         }
     }
 }

@@ -26,6 +26,8 @@ pub struct Exec {
     command: Command,
     child: Option<Child>,
     started: bool,
+    /// Each operation runs the command and waits for it.
+    waits: bool,
     grace_ns: u64,
 }
 
@@ -34,7 +36,11 @@ impl Engine for Exec {
     const ABOUT: &'static str = "runs a program as long as the job";
     const VERBS: VerbSet = VerbSet::of(&[Verb::Read, Verb::Write]);
     const SETTINGS: &'static [SettingSpec] = &[
-        SettingSpec { name: "program", help: "the program to run (must be given)" },
+        SettingSpec { name: "program", help: "the program to run (it or a command must be given)" },
+        SettingSpec {
+            name: "command",
+            help: "instead of a program: a shell command that each operation runs and waits for",
+        },
         SettingSpec {
             name: "arguments",
             help: "its arguments, split at spaces; %r is the job's time in seconds, %n its name",
@@ -52,7 +58,7 @@ impl Engine for Exec {
         let mut wrong = check_switches(job, &["redirect"]);
         let number = |value: &str| value.parse::<u64>().is_ok();
         wrong.extend(check_values(job, &["grace_s"], number, "say a number of seconds"));
-        if setting(job, "program").is_none_or(str::is_empty) {
+        if ["program", "command"].iter().all(|name| setting(job, name).is_none_or(str::is_empty)) {
             let message = "engine exec: no program is given";
             wrong.push(Diagnostic::error(&job.origin, message).hint("say program = PATH"));
         }
@@ -61,18 +67,33 @@ impl Engine for Exec {
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let job = setup.job;
-        let mut command = Command::new(setting(job, "program").unwrap_or_default());
-        command.args(arguments(job)).stdin(Stdio::null());
+        let shell = setting(job, "command");
+        let mut command = Command::new(if shell.is_some() {
+            "/bin/sh"
+        } else {
+            setting(job, "program").unwrap_or_default()
+        });
+        match shell {
+            Some(text) => command.args(["-c", text]),
+            None => command.args(arguments(job)),
+        };
+        command.stdin(Stdio::null());
         if switch(job, "redirect") != Some(false) {
             command.stdout(output(&format!("{}.stdout", job.name))?);
             command.stderr(output(&format!("{}.stderr", job.name))?);
         }
         let grace_ns = whole(job, "grace_s").unwrap_or(1).saturating_mul(1_000_000_000);
-        Ok(Exec { done: Single::default(), command, child: None, started: false, grace_ns })
+        let waits = shell.is_some();
+        Ok(Exec { done: Single::default(), command, child: None, started: false, waits, grace_ns })
     }
 
     fn push(&mut self, slot: Slot, io: &Io, _files: &mut Files) {
         let result = match std::mem::replace(&mut self.started, true) {
+            _ if self.waits => match self.command.status() {
+                Ok(status) if status.success() => io.bytes as i64,
+                Ok(_) => -i64::from(libc::ECANCELED),
+                Err(error) => -i64::from(error.raw_os_error().unwrap_or(libc::EIO)),
+            },
             false => match self.command.spawn() {
                 Ok(child) => {
                     self.child = Some(child);

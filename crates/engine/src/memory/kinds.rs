@@ -116,35 +116,68 @@ fn backing(path: &str, bytes: usize) -> Result<OwnedFd, Failure> {
 
 /// Memory that is kept from everybody else while it lives.
 #[derive(Debug)]
-pub struct Ballast(#[allow(dead_code)] Option<Mapping>);
+pub struct Ballast(#[allow(dead_code)] [Option<Mapping>; 2]);
 
 impl Ballast {
-    /// So many locked bytes.
+    /// What a job's workers hold besides their buffers: locked, and touched.
     ///
     /// # Errors
     /// More than the machine has, or more than the limits allow.
-    pub fn new(bytes: u64) -> Result<Self, Failure> {
-        if bytes == 0 {
-            return Ok(Ballast(None));
-        }
-        // SAFETY: the calls take no pointers.
-        let (pages, page) =
-            unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-        let memory = u64::try_from(pages).unwrap_or(0) * u64::try_from(page).unwrap_or(0);
-        if memory > 0 && bytes >= memory {
-            let message = format!("{bytes} bytes of locked memory are more than this machine has ({memory})");
-            return Err(Failure::new(message).hint("lock less"));
-        }
-        let refused = |number| {
-            Failure::call("mlock", number).hint("lock less, or raise the limit of locked memory (ulimit -l)")
-        };
-        let mapping = Mapping::private(bytes as usize).map_err(refused)?;
-        // SAFETY: the range is mapped.
-        match unsafe { libc::mlock(mapping.start().cast(), mapping.bytes()) } {
-            0 => Ok(Ballast(Some(mapping))),
-            _ => Err(refused(errno())),
-        }
+    pub fn new(wanted: &Buffers) -> Result<Self, Failure> {
+        Ok(Ballast([locked(wanted.locked_bytes)?, held(wanted.held_bytes)?]))
     }
+
+    /// Whether all workers of this machine together can hold as much as their jobs ask for.
+    ///
+    /// # Errors
+    /// They cannot: with both numbers.
+    pub fn check(workers: u64, all_bytes: u64) -> Result<(), Failure> {
+        let available = crate::witness::memory::read().map_or(u64::MAX, |levels| levels.available);
+        if all_bytes <= available {
+            return Ok(());
+        }
+        let message = format!(
+            "{workers} workers of this machine are to hold {all_bytes} bytes of memory; {available} are available"
+        );
+        Err(Failure::new(message).hint("let them hold less, or free some memory"))
+    }
+}
+
+fn locked(bytes: u64) -> Result<Option<Mapping>, Failure> {
+    if bytes == 0 {
+        return Ok(None);
+    }
+    // SAFETY: the calls take no pointers.
+    let (pages, page) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    let memory = u64::try_from(pages).unwrap_or(0) * u64::try_from(page).unwrap_or(0);
+    if memory > 0 && bytes >= memory {
+        let message = format!("{bytes} bytes of locked memory are more than this machine has ({memory})");
+        return Err(Failure::new(message).hint("lock less"));
+    }
+    let refused = |number| {
+        Failure::call("mlock", number).hint("lock less, or raise the limit of locked memory (ulimit -l)")
+    };
+    let mapping = Mapping::private(bytes as usize).map_err(refused)?;
+    // SAFETY: the range is mapped.
+    match unsafe { libc::mlock(mapping.start().cast(), mapping.bytes()) } {
+        0 => Ok(Some(mapping)),
+        _ => Err(refused(errno())),
+    }
+}
+
+/// Every page is written to, so that the kernel has to give it; locked as well where that is allowed without asking.
+fn held(bytes: u64) -> Result<Option<Mapping>, Failure> {
+    if bytes == 0 {
+        return Ok(None);
+    }
+    let refused = |number| Failure::call("memory to hold", number).hint("hold less");
+    let bytes = usize::try_from(bytes).map_err(|_| refused(libc::ENOMEM))?;
+    let mapping = Mapping::private(bytes).map_err(refused)?;
+    for at in (0..mapping.bytes()).step_by(PAGE_BYTES) {
+        // SAFETY: the byte lies inside the mapping, which nobody else knows of.
+        unsafe { mapping.start().add(at).write_volatile((at / PAGE_BYTES) as u8 | 1) };
+    }
+    Ok(Some(mapping))
 }
 
 /// How long a huge page is: as asked for, or the system's default.
@@ -261,10 +294,32 @@ mod tests {
 
     #[test]
     fn ballast_is_locked_or_refused() {
-        assert!(Ballast::new(u64::MAX >> 1).is_err());
+        let locked = |locked_bytes| Ballast::new(&Buffers { locked_bytes, ..Buffers::default() });
+        assert!(locked(u64::MAX >> 1).is_err());
         // Limits differ; either way nothing breaks.
-        if let Err(failure) = Ballast::new(65536) {
+        if let Err(failure) = locked(65536) {
             assert!(failure.hint.is_some());
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn held_memory_is_really_there() {
+        let ballast = Ballast::new(&Buffers { held_bytes: 8 << 20, ..Buffers::default() }).unwrap();
+        let mapping = ballast.0[1].as_ref().unwrap();
+        let mut pages = vec![0u8; mapping.bytes() / PAGE_BYTES];
+        // SAFETY: the range is mapped, and the vector has a byte for each page.
+        let asked = unsafe { libc::mincore(mapping.start().cast(), mapping.bytes(), pages.as_mut_ptr()) };
+        assert_eq!(asked, 0);
+        assert!(pages.iter().all(|page| page & 1 == 1));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn more_than_is_available_is_refused_with_both_numbers() {
+        assert!(Ballast::check(1, 4096).is_ok());
+        let failure = Ballast::check(64, 1 << 60).unwrap_err();
+        assert!(failure.message.starts_with("64 workers") && failure.hint.is_some(), "{}", failure.message);
+        assert!(failure.message.contains("1152921504606846976"), "{}", failure.message);
     }
 }

@@ -5,6 +5,7 @@
 
 use iodyno_model::{ErrorPolicy, FoundDepth, Overlap, Verb, VerifyWhen, Workload};
 
+use super::behind::Behind;
 use super::content::{self, Content, Late, State};
 use super::pace::Pacer;
 use super::pattern::{PatternSource, worker_seed};
@@ -31,6 +32,7 @@ pub struct Guided {
     drawer: Drawer,
     pacer: Option<Pacer>,
     content: Content,
+    behind: Behind,
     held: Option<Io>,
     /// By slot; the verb's `bytes` are 0 where nothing is in flight.
     flying: Vec<Io>,
@@ -100,6 +102,7 @@ impl Guided {
             settling: false,
             failure: None,
             content,
+            behind: Behind::new(brief, &drawer),
             drawer,
         })
     }
@@ -108,6 +111,7 @@ impl Guided {
     pub fn listens(&self) -> bool {
         self.serialised
             || self.content.listens()
+            || self.behind.listens()
             || self.pacer.as_ref().is_some_and(Pacer::listens)
             || match &self.drawer {
                 Drawer::Pattern(pattern) => pattern.ends_on_nothing,
@@ -142,6 +146,9 @@ impl Guided {
 
     fn draw(&mut self, now: Tick) -> Result<Io, Next> {
         let mut io = Io::default();
+        if self.behind.next(&mut io) {
+            return Ok(io);
+        }
         if let Some(answer) = self.back.as_mut().and_then(|back| back.backlog(&mut io)) {
             return answer.map(|()| io);
         }
@@ -206,6 +213,9 @@ impl Guided {
     pub fn done(&mut self, slot: Slot, io: &mut Io, result: i64, now: Tick) -> i64 {
         self.in_flight -= 1;
         self.flying[slot as usize].bytes = 0;
+        if self.behind.hears(io, result) {
+            return result;
+        }
         if let Some(back) = self.back.as_mut().filter(|_| io.verb == Verb::Write && result == io.bytes as i64)
         {
             back.wrote(io);

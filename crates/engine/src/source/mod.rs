@@ -13,6 +13,7 @@ use crate::io::{Files, Io, Slot};
 use crate::memory::Memory;
 use crate::open::Asker;
 
+pub mod behind;
 pub mod content;
 mod depth_search;
 pub mod distribution;
@@ -199,6 +200,7 @@ impl Source {
         let free = pace::is_free(brief.job)
             && pattern.overlap == Overlap::Allowed
             && brief.job.payload.verify.is_none()
+            && !behind::is_wanted(brief)
             && !source.ends_on_nothing;
         if !free {
             return Ok(Work::Guided(Box::new(Guided::new(brief, Drawer::Pattern(Box::new(source)))?)));
@@ -329,7 +331,7 @@ impl Source {
     #[cold]
     pub fn repeats(&mut self) -> bool {
         match &mut self.work {
-            Work::Steady(steady) | Work::Filled(steady, _) => steady.repeat() > 0,
+            Work::Steady(steady) | Work::Filled(steady, _) => steady.repeat(),
             Work::Pattern(pattern, _) => pattern.repeat(),
             Work::Guided(guided) => guided.repeat(),
         }

@@ -50,6 +50,8 @@ pub struct PatternSource {
     pass: u64,
     /// Reads of a stream end it when they bring nothing.
     pub ends_on_nothing: bool,
+    /// As it was at the start, where it may begin again.
+    again: Option<Box<PatternSource>>,
 }
 
 /// What is left until a limit; the largest number where there is none.
@@ -98,8 +100,10 @@ struct Span {
     base: u64,
     /// Bytes, or items.
     length: u64,
-    /// All items of the set and one directory's more: renamed ones are numbered from here, and so lie elsewhere.
+    /// All items of the set: further names are numbered from here, and lie in the same directories.
     items: u64,
+    /// Renamed ones lie in the next directory, so many numbers further.
+    next: u64,
     /// Where renames form a chain: the item that is none, whose name is free between.
     spare: Option<u64>,
     /// Bytes or items of one pass, and what is left of this one.
@@ -216,7 +220,7 @@ impl PatternSource {
         if pattern.every.len() > 64 {
             return Err(Failure::new("more than 64 kinds of inserted operations"));
         }
-        let source = PatternSource {
+        let mut source = PatternSource {
             run: pattern.mix.run.max(1),
             run_left: 0,
             share: 0,
@@ -234,10 +238,13 @@ impl PatternSource {
             left: left(brief),
             pass: 0,
             ends_on_nothing: stream,
+            again: None,
             files,
             shares,
         };
-        source.check(brief).map(|()| source)
+        source.check(brief)?;
+        source.again = (brief.job.limit.least_ns > 0).then(|| Box::new(source.clone()));
+        Ok(source)
     }
 
     /// What only the whole can tell.
@@ -292,13 +299,10 @@ impl PatternSource {
         std::mem::replace(&mut self.left.operations, left)
     }
 
-    /// It has come to the end of its passes: whether it begins again.
+    /// It has come to its end: whether it begins again. A run without any operation does not.
     pub fn repeat(&mut self) -> bool {
-        if self.left.passes > 0 || self.left.bytes == 0 || !self.progressed {
-            return false;
-        }
-        (self.left.passes, self.left.operations) = (1, u64::MAX);
-        self.begin_pass();
+        let Some(again) = self.again.take().filter(|_| self.progressed) else { return false };
+        *self = PatternSource { again: Some(again.clone()), ..*again };
         true
     }
 
@@ -542,11 +546,6 @@ impl PatternSource {
             self.left.operations = 0;
             return false;
         }
-        self.begin_pass();
-        true
-    }
-
-    fn begin_pass(&mut self) {
         self.unfinished = self.files.len();
         self.files.iter_mut().for_each(Span::restart);
         self.file = 0;
@@ -554,6 +553,7 @@ impl PatternSource {
             window.clear();
         }
         self.progressed = false;
+        true
     }
 }
 
@@ -566,8 +566,9 @@ impl Span {
                 let from = if place + 1 == self.length { spare } else { item };
                 (from, if place == 0 { spare } else { item - 1 })
             }
-            (Verb::Rename, None) if pass % 2 == 1 => (item + self.items, item),
-            (Verb::Rename | Verb::Link | Verb::Symlink, _) => (item, item + self.items),
+            (Verb::Rename, None) if pass % 2 == 1 => (item + self.items + self.next, item),
+            (Verb::Rename, None) => (item, item + self.items + self.next),
+            (Verb::Link | Verb::Symlink, _) => (item, item + self.items),
             (Verb::Chmod, _) => (item, 0o600),
             (Verb::Chown, _) => (item, u64::MAX),
             _ => (item, 0),
@@ -694,7 +695,7 @@ fn span(
     let (base, mut length, items) = match (&handle.names, items) {
         (Some(names), true) => {
             let (first, count) = own_items(brief, handle.target as usize, names.count);
-            (first, count, names.count + names.per_directory)
+            (first, count, names.count)
         }
         (None, false) => (handle.base, handle.bytes, 0),
         (Some(_), false) if shares.iter().all(|share| share.class == Class::File) => (0, 0, 0),
@@ -715,6 +716,7 @@ fn span(
         base,
         length,
         items,
+        next: handle.names.as_ref().map_or(0, |names| names.per_directory),
         spare,
         pass_units: 0,
         left: 0,

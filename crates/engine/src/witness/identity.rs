@@ -108,9 +108,43 @@ fn parse_mount(line: &str) -> Option<Mount> {
     })
 }
 
+/// The device that a mount's source is, or that all layers of an overlay lie on. Where there are several, none: the
+/// counters of one would say too little.
 fn source_device(mount: &Mount) -> Option<String> {
+    if mount.kind == "overlay" {
+        return layers_device(&mount.super_options);
+    }
     let status = fs::metadata(&mount.source).ok()?;
-    status.file_type().is_block_device().then(|| device_name(status.rdev()))?
+    let device = status.file_type().is_block_device().then(|| device_name(status.rdev()))??;
+    (mount.kind != "btrfs" || is_only_member(&device)).then_some(device)
+}
+
+/// The device that the layers of an overlay have in common, where they can be seen from here.
+fn layers_device(options: &str) -> Option<String> {
+    let of = |name: &str| options.split(',').find_map(|option| option.strip_prefix(name));
+    let upper = of("upperdir=");
+    let lower = of("lowerdir=").unwrap_or_default().split(':');
+    let devices: Vec<Option<String>> = upper
+        .into_iter()
+        .chain(lower)
+        .filter(|layer| !layer.is_empty())
+        .map(|layer| {
+            let status = fs::metadata(layer).ok()?;
+            device_name(status.dev())
+        })
+        .collect();
+    let first = devices.first()?.clone()?;
+    devices.iter().all(|device| device.as_ref() == Some(&first)).then_some(first)
+}
+
+/// Whether a btrfs file system has no other device.
+fn is_only_member(device: &str) -> bool {
+    let Ok(all) = fs::read_dir("/sys/fs/btrfs") else { return true };
+    let members = all.flatten().filter_map(|entry| {
+        let names = fs::read_dir(entry.path().join("devices")).ok()?;
+        Some(names.flatten().map(|name| name.file_name().to_string_lossy().into_owned()).collect::<Vec<_>>())
+    });
+    members.into_iter().filter(|names| names.iter().any(|name| name == device)).all(|names| names.len() == 1)
 }
 
 fn mount_facts(path: &Path, number: u64, facts: &mut TargetFacts) {

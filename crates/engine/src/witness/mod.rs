@@ -5,18 +5,21 @@
 
 use crate::open::{self, Asker};
 use iodyno_model::{DeviceActivity, Machine, Plan, Sighting, TargetFacts};
+use mounts::Mounted;
 
 pub mod cpu;
 pub mod diskstats;
 pub mod identity;
 pub mod memory;
+pub mod mounts;
 pub mod page_cache;
 pub mod signature;
 
 /// Every witness: its name, what it reads, and what that tells.
 pub const WITNESSES: &[(&str, &str)] = &[
     ("device", "/sys/class/block/*/stat: what the kernel says the block device did"),
-    ("residency", "mincore: how much of a file lies in the page cache, before and after"),
+    ("mount", "mountstats, cifs/Stats, osc.*.stats: what the clients of network file systems moved"),
+    ("residency", "cachestat or mincore: how much of a file lies in the page cache, before and after"),
     ("memory", "/proc/meminfo: what is available, what is dirty or in write-back"),
     ("cpu", "/proc/stat and getrusage: the machine's time, and each worker's"),
     ("identity", "mountinfo, statvfs, /sys/class/block: file system, mount, device and queue"),
@@ -31,7 +34,9 @@ pub struct Watch {
     memory: Option<memory::Levels>,
     cpu: Option<cpu::Times>,
     since: u64,
-    without_device: Vec<String>,
+    mounts: Vec<Mounted>,
+    /// Why nothing counts what lies beneath.
+    uncounted: Vec<String>,
     facts: Vec<TargetFacts>,
 }
 
@@ -56,20 +61,9 @@ pub struct Watched {
 impl Watch {
     /// Opens all witnesses of a phase that works on these.
     pub fn open(watched: &[Watched]) -> Watch {
-        let mut devices: Vec<(String, diskstats::Counters)> = Vec::new();
-        let mut without_device = Vec::new();
-        for Watched { path, .. } in watched {
-            let disk = identity::disk_of(path);
-            match disk.and_then(|disk| diskstats::read(&disk).map(|counters| (disk, counters))) {
-                Some((disk, _)) if devices.iter().any(|(name, _)| *name == disk) => {}
-                Some(device) => devices.push(device),
-                None => without_device.push(path.clone()),
-            }
-        }
-        let facts = |Watched { target, path }: &Watched| TargetFacts {
-            target: target.clone(),
-            ..identity::facts(path)
-        };
+        let mut ground = Ground::default();
+        watched.iter().for_each(|watched| ground.add(watched));
+        let Ground { devices, mounts, uncounted, facts, .. } = ground;
         let cached = |watched: &Watched| {
             page_cache::resident(&watched.path).map(|(_, cached)| (watched.clone(), cached))
         };
@@ -84,8 +78,9 @@ impl Watch {
             memory: memory::read(),
             cpu: cpu::read(),
             since: crate::clock::monotonic(),
-            without_device,
-            facts: watched.iter().map(facts).collect(),
+            mounts,
+            uncounted,
+            facts,
         }
     }
 
@@ -100,17 +95,14 @@ impl Watch {
                 sightings.push(Sighting::Device(DeviceActivity { beneath, ..activity }));
             }
         }
+        sightings.extend(self.mounts.iter().filter_map(Mounted::activity).map(Sighting::Mount));
         sightings
     }
 
     /// Closes them: what was seen.
     pub fn close(self) -> Vec<Sighting> {
         let mut sightings = self.so_far();
-        for (Watched { target, path }, before_bytes) in self.residency {
-            if let Some((span_bytes, after_bytes)) = page_cache::resident(&path) {
-                sightings.push(Sighting::Residency { target, span_bytes, before_bytes, after_bytes });
-            }
-        }
+        sightings.extend(resident(self.residency));
         if let (Some(before), Some(after)) = (self.memory, memory::read()) {
             sightings.push(Sighting::Memory {
                 total_bytes: before.total,
@@ -123,12 +115,66 @@ impl Watch {
             sightings.push(after.since(&before));
         }
         sightings.extend(self.facts.into_iter().map(|facts| Sighting::Target(Box::new(facts))));
-        for path in self.without_device {
-            let reason = format!("{path}: no block device with counters lies beneath");
+        for reason in self.uncounted {
             sightings.push(Sighting::CannotTell { witness: "device".into(), reason });
         }
         sightings
     }
+}
+
+/// What lies beneath the targets of a phase.
+#[derive(Default)]
+struct Ground {
+    devices: Vec<(String, diskstats::Counters)>,
+    mounts: Vec<Mounted>,
+    uncounted: Vec<String>,
+    facts: Vec<TargetFacts>,
+    /// File systems that were looked at, by their number.
+    known: Vec<u64>,
+}
+
+impl Ground {
+    /// Looks at what is beneath a target; of many files on one file system, once.
+    fn add(&mut self, watched: &Watched) {
+        use std::os::unix::fs::MetadataExt;
+        let is_new = !self.facts.iter().any(|facts| facts.target == watched.target);
+        let status = std::fs::metadata(&watched.path).ok();
+        let number = status.map(|status| if status.rdev() == 0 { status.dev() } else { status.rdev() });
+        if !is_new && number.is_some_and(|number| self.known.contains(&number)) {
+            return;
+        }
+        self.known.extend(number);
+        let facts = TargetFacts { target: watched.target.clone(), ..identity::facts(&watched.path) };
+        let device = identity::disk_of(&watched.path);
+        let device = device.and_then(|disk| diskstats::read(&disk).map(|counters| (disk, counters)));
+        match (device, Mounted::of(&facts)) {
+            (_, Some(mount)) if self.mounts.iter().any(|known| known.is(&mount)) => {}
+            (_, Some(mount)) => self.mounts.push(mount),
+            (Some((disk, _)), _) if self.devices.iter().any(|(name, _)| *name == disk) => {}
+            (Some(device), _) => self.devices.push(device),
+            (None, None) => self.uncounted.push(mounts::reason(&facts)),
+        }
+        if is_new {
+            self.facts.push(facts);
+        }
+    }
+}
+
+/// What lies in the page cache now, of files that were looked at before; those of one target together.
+fn resident(before: Vec<(Watched, u64)>) -> Vec<Sighting> {
+    let mut all: Vec<(String, [u64; 3])> = Vec::new();
+    for (Watched { target, path }, before) in before {
+        let Some((span, after)) = page_cache::resident(&path) else { continue };
+        let index = all.iter().position(|(known, _)| *known == target).unwrap_or_else(|| {
+            all.push((target, [0; 3]));
+            all.len() - 1
+        });
+        all[index].1.iter_mut().zip([span, before, after]).for_each(|(sum, more)| *sum += more);
+    }
+    let sighting = |(target, [span_bytes, before_bytes, after_bytes]): (String, [u64; 3])| {
+        Sighting::Residency { target, span_bytes, before_bytes, after_bytes }
+    };
+    all.into_iter().map(sighting).collect()
 }
 
 /// What the devices beneath some others did.
@@ -177,10 +223,14 @@ pub fn usage() -> [u64; 6] {
     cpu::usage()
 }
 
-/// Drops the machine's clean page cache, dentries and inodes, where allowed.
-pub fn drop_caches() {
+/// Drops the machine's clean page cache, dentries and inodes.
+///
+/// # Errors
+/// Why it was not allowed.
+pub fn drop_caches() -> Result<(), String> {
+    const CONTROL: &str = "/proc/sys/vm/drop_caches";
     // SAFETY: the call takes nothing and cannot fail.
     unsafe { libc::sync() };
-    // Not allowed without root: then the page-cache witness says what stayed.
-    let _ = std::fs::write("/proc/sys/vm/drop_caches", "3");
+    std::fs::write(CONTROL, "3")
+        .map_err(|error| format!("{CONTROL}: {}", open::strerror(error.raw_os_error().unwrap_or(libc::EIO))))
 }

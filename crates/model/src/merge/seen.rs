@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{DeviceActivity, Sighting};
+use crate::finding::{DeviceActivity, MountActivity, Sighting};
 
 /// What the witnesses of one node saw.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -57,6 +57,18 @@ fn add(all: &mut Vec<Sighting>, new: Sighting, is_known: bool, targets: &[(Strin
             let (span_bytes, before_bytes, after_bytes) = (span, was, is);
             all.push(Sighting::Residency { target: name, span_bytes, before_bytes, after_bytes });
         }
+        Sighting::Undropped { of: job, left_bytes: left, reason } => {
+            for sighting in all.iter_mut() {
+                if let Sighting::Undropped { of, left_bytes, .. } = sighting
+                    && *of == job
+                {
+                    *left_bytes += left;
+                    return;
+                }
+            }
+            all.push(Sighting::Undropped { of: job, left_bytes: left, reason });
+        }
+        Sighting::Mount(activity) => add_mount(all, activity, is_known),
         Sighting::Target(facts) => {
             let same =
                 |one: &Sighting| matches!(one, Sighting::Target(known) if known.target == facts.target);
@@ -78,6 +90,25 @@ fn add(all: &mut Vec<Sighting>, new: Sighting, is_known: bool, targets: &[(Strin
                 all.push(new);
             }
         }
+    }
+}
+
+/// Adds what another machine's client moved; one kernel counts for all its nodes.
+fn add_mount(all: &mut Vec<Sighting>, activity: MountActivity, is_known: bool) {
+    let known = all.iter_mut().find_map(|sighting| match sighting {
+        Sighting::Mount(known) if known.mount_point == activity.mount_point => Some(known),
+        _ => None,
+    });
+    match known {
+        Some(known) if is_known => {
+            known.read_bytes = known.read_bytes.max(activity.read_bytes);
+            known.write_bytes = known.write_bytes.max(activity.write_bytes);
+        }
+        Some(known) => {
+            known.read_bytes += activity.read_bytes;
+            known.write_bytes += activity.write_bytes;
+        }
+        None => all.push(Sighting::Mount(activity)),
     }
 }
 

@@ -436,6 +436,9 @@ fn buffers(buffers: &Buffers) -> Vec<String> {
     if buffers.locked_bytes > 0 {
         words.push(format!("{} of memory locked besides", bytes(buffers.locked_bytes)));
     }
+    if buffers.held_bytes > 0 {
+        words.push(format!("{} of memory held besides", bytes(buffers.held_bytes)));
+    }
     if words.is_empty() { Vec::new() } else { vec![words.join(" · ")] }
 }
 

@@ -182,6 +182,7 @@ fn phase_record(
         elapsed_ns,
         jobs,
         sightings,
+        cache: None,
     }
 }
 

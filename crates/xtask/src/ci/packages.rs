@@ -20,6 +20,7 @@ const PACKAGES: &[&str] = &[
     "sysstat",
     "openmpi-bin",
     "libopenmpi-dev",
+    "mpich",
     "openssh-server",
     "xfsprogs",
     "btrfs-progs",

@@ -16,9 +16,7 @@ pub const JOB: &[Row] = &[
     path("directory", "DIR[:DIR…]", "where the files lie; several jobs take turns"),
     text("filename_format", "TEXT", "how files are called: $jobname $jobnum $filenum $clientuid")
         .or("$jobname.$jobnum.$filenum"),
-    flag("unique_filename", "clients of a server put their address before names")
-        .or("1")
-        .ignored("there is no server"),
+    flag("unique_filename", "hosts of --client put their names before those of files in a directory").or("1"),
     path("opendir", "DIR", "all files below this directory"),
 ];
 

@@ -31,18 +31,13 @@ pub struct Frame<'a> {
     pub findings: &'a [Finding],
     /// What was asked where a job looks for steadiness.
     pub steady: &'a dyn Fn(&Reported<'_>) -> Option<Steady>,
+    /// The host that it tells of, where several ran.
+    pub host: Option<&'a str>,
 }
 
 /// Writes the document.
 pub fn write(summary: &Summary<'_>, frame: &Frame<'_>) -> String {
-    let mut root = Object::default();
-    root.text("fio version", &frame.view.style.version)
-        .whole("timestamp", frame.now.unix_ns / 1_000_000_000)
-        .whole("timestamp_ms", frame.now.unix_ns / 1_000_000)
-        .text("time", &ctime(frame.now.unix_ns, frame.now.east_s));
-    if !frame.view.global.is_empty() {
-        root.object("global options", options(&frame.view.global));
-    }
+    let mut root = head(frame);
     let jobs = summary.jobs.iter().map(|job| job_object(job, summary, frame).into());
     root.tree("jobs", Tree::Array(jobs.collect()));
     if !summary.disks.is_empty() {
@@ -56,6 +51,68 @@ pub fn write(summary: &Summary<'_>, frame: &Frame<'_>) -> String {
         root.object("iodyno", ours);
     }
     Tree::from(root).document()
+}
+
+/// The document's first lines.
+fn head(frame: &Frame<'_>) -> Object {
+    let mut root = Object::default();
+    root.text("fio version", &frame.view.style.version)
+        .whole("timestamp", frame.now.unix_ns / 1_000_000_000)
+        .whole("timestamp_ms", frame.now.unix_ns / 1_000_000)
+        .text("time", &ctime(frame.now.unix_ns, frame.now.east_s));
+    if !frame.view.global.is_empty() {
+        root.object("global options", options(&frame.view.global));
+    }
+    root
+}
+
+/// Writes the document of several hosts: the jobs of each, and their sum.
+pub fn write_clients(parts: &[(&Summary<'_>, Frame<'_>)], sum: Option<&Reported<'_>>) -> String {
+    let [(_, first), ..] = parts else { return String::new() };
+    let mut root = head(first);
+    let (mut jobs, mut disks, mut hosts) = (Vec::new(), Vec::new(), Vec::new());
+    for (summary, frame) in parts {
+        jobs.extend(summary.jobs.iter().map(|job| Tree::from(job_object(job, summary, frame))));
+        disks.extend(summary.disks.iter().map(|disk| {
+            let mut object = disk_object(disk);
+            if parts.len() == 1 {
+                host(&mut object, frame);
+            }
+            Tree::from(object)
+        }));
+        let ours = ours(summary, &Frame { findings: &[], ..*frame });
+        if !ours.is_empty() {
+            let mut object = Object::default();
+            object.text("hostname", frame.host.unwrap_or("")).object("latency", ours);
+            hosts.push(Tree::from(object));
+        }
+    }
+    if let (Some(sum), Some((summary, frame))) = (sum, parts.last()) {
+        jobs.push(job_object(sum, summary, frame).into());
+    }
+    root.tree("client_stats", Tree::Array(jobs)).tree("disk_util", Tree::Array(disks));
+    let mut ours = Object::default();
+    if !first.findings.is_empty() {
+        ours.tree("findings", findings(first.findings));
+    }
+    if !hosts.is_empty() {
+        ours.tree("hosts", Tree::Array(hosts));
+    }
+    if !ours.is_empty() {
+        root.object("iodyno", ours);
+    }
+    Tree::from(root).document()
+}
+
+/// Whom an object of several hosts tells of. No port is used: nothing of ours listens.
+fn host(object: &mut Object, frame: &Frame<'_>) {
+    if let Some(host) = frame.host {
+        object.text("hostname", host).whole("port", 0);
+    }
+}
+
+fn findings(findings: &[Finding]) -> Tree {
+    Tree::Array(findings.iter().map(|one| finding(one).into()).collect())
 }
 
 fn options(options: &[(String, String)]) -> Object {
@@ -74,9 +131,10 @@ fn job_object(job: &Reported<'_>, summary: &Summary<'_>, frame: &Frame<'_>) -> O
         .text("jobname", &view.name)
         .whole("groupid", view.group)
         .whole("job_start", job.began_unix_ns / 1_000_000)
-        .whole("error", job.errno())
-        .whole("eta", frame.eta_s)
-        .whole("elapsed", frame.elapsed_s);
+        .whole("error", job.errno());
+    if frame.host.is_none() {
+        object.whole("eta", frame.eta_s).whole("elapsed", frame.elapsed_s);
+    }
     if !view.options.is_empty() {
         object.object("job options", options(&view.options));
     }
@@ -102,7 +160,9 @@ fn job_object(job: &Reported<'_>, summary: &Summary<'_>, frame: &Frame<'_>) -> O
     if view.counts_errors {
         object.whole("total_err", job.errors.0).whole("first_error", job.errors.1);
     }
-    target(job, &mut object);
+    if !job.is_sum() {
+        target(job, &mut object);
+    }
     if !view.description.is_empty() {
         object.text("desc", &view.description);
     }
@@ -110,6 +170,7 @@ fn job_object(job: &Reported<'_>, summary: &Summary<'_>, frame: &Frame<'_>) -> O
         let found = job.steady.clone().unwrap_or_default();
         object.object("steadystate", steady_object(&found, &asked));
     }
+    host(&mut object, frame);
     object
 }
 
@@ -308,7 +369,7 @@ fn disk_object(disk: &Disk) -> Object {
 fn ours(summary: &Summary<'_>, frame: &Frame<'_>) -> Object {
     let mut object = Object::default();
     if !frame.findings.is_empty() {
-        object.tree("findings", Tree::Array(frame.findings.iter().map(|one| finding(one).into()).collect()));
+        object.tree("findings", findings(frame.findings));
     }
     let jobs: Vec<Tree> = summary
         .jobs

@@ -9,6 +9,7 @@
 
 mod banner;
 pub mod bins;
+pub mod clients;
 mod direction;
 mod disks;
 mod eta;
@@ -166,11 +167,8 @@ impl Report {
     fn write(&self, record: &Record, output: &mut Output<'_>) -> io::Result<()> {
         let style = &self.view.style;
         let summary = summary::summary(&self.view, &self.plan, &self.phases);
-        let asked = |job: &Reported<'_>| -> Option<Steady> {
-            self.plan.phases.get(job.view.phase)?.jobs.get(job.view.job)?.limit.steady
-        };
-        let elapsed_ns = self.phases.last().map_or(0, |phase| phase.elapsed_ns);
-        let now = Moment { unix_ns: self.now_unix_ns(elapsed_ns), east_s: style.local.0 };
+        let asked = |job: &Reported<'_>| self.steady(job);
+        let now = self.moment();
         if style.formats.contains(&Format::Terse) {
             let text = terse::write(&summary, style.terse_version, &style.version);
             output.out.write_all(text.as_bytes())?;
@@ -186,6 +184,7 @@ impl Report {
                 eta_s: self.left_s(elapsed_s),
                 findings: &record.findings,
                 steady: &asked,
+                host: None,
             };
             output.out.write_all(json::write(&summary, &frame).as_bytes())?;
         }
@@ -193,6 +192,17 @@ impl Report {
             output.out.write_all(normal::write(&summary, &asked, &now).as_bytes())?;
         }
         output.out.flush()
+    }
+
+    /// What was asked where a job looks for steadiness.
+    fn steady(&self, job: &Reported<'_>) -> Option<Steady> {
+        self.plan.phases.get(job.view.phase)?.jobs.get(job.view.job)?.limit.steady
+    }
+
+    /// The time of the report: the end of what ran last.
+    fn moment(&self) -> Moment {
+        let elapsed_ns = self.phases.last().map_or(0, |phase| phase.elapsed_ns);
+        Moment { unix_ns: self.now_unix_ns(elapsed_ns), east_s: self.view.style.local.0 }
     }
 
     fn left_s(&self, elapsed_s: u64) -> i64 {

@@ -52,7 +52,13 @@ pub fn rate_unit(figures: &Figures, engine: &str) -> Unit {
     }
 }
 
-fn reported(job: &Reported<'_>, group: Option<&Group<'_>>, steady: Option<&Steady>, now: &Moment) -> String {
+/// One job's lines.
+pub fn reported(
+    job: &Reported<'_>,
+    group: Option<&Group<'_>>,
+    steady: Option<&Steady>,
+    now: &Moment,
+) -> String {
     let view = job.view;
     let error = match &job.failure {
         Some(failure) => format!("err={:2} ({})", failure.errno, failure.text),
@@ -84,7 +90,9 @@ fn reported(job: &Reported<'_>, group: Option<&Group<'_>>, steady: Option<&Stead
         let (total, first) = job.errors;
         text += &format!("     errors    : total={total}, first_error={first}/<{}>\n", words(first));
     }
-    text += &target_line(job);
+    if !job.is_sum() {
+        text += &target_line(job);
+    }
     if let Some(asked) = steady {
         text += &steady_line(job, &job.steady.clone().unwrap_or_default(), asked);
     }

@@ -262,6 +262,21 @@ impl<'a> Reported<'a> {
         }
     }
 
+    /// All reported jobs of several hosts as one, told by that view; `None`: there is one job.
+    pub fn sum(jobs: &mut dyn Iterator<Item = &Reported<'a>>, view: &'a JobView) -> Option<Self> {
+        let first = jobs.next()?.clone();
+        let mut rest = jobs.peekable();
+        rest.peek()?;
+        let mut sum = Reported { view, pid: 0, steady: None, ..first };
+        rest.for_each(|job| sum.add(job));
+        Some(sum)
+    }
+
+    /// Whether it stands for all jobs of several hosts.
+    pub fn is_sum(&self) -> bool {
+        self.view.clones == 0
+    }
+
     /// The error number that its report carries.
     pub fn errno(&self) -> i32 {
         self.failure.as_ref().map_or(0, |failure| failure.errno)

@@ -1,23 +1,365 @@
-//! stub
-use super::test::Test;
-use super::view::{Part, View};
-use iodyno_model::{Diagnostic, Event, PhaseRecord};
+//! IOR's handwriting: what happens, as IOR 4.1 or 3 writes it down, or as JSON or CSV.
+//!
+//! ```text
+//!   events ─► Report ─┬─ text or CSV as phases end        on standard output, or in summaryFile
+//!                     ├─ JSON when all is over
+//!                     ├─ tables of tasks and of transfers in files of their own
+//!                     └─ errors, and what IOR would not say, on standard error
+//! ```
+
+mod csv;
+mod facts;
+mod json;
+pub mod number;
+mod operations;
+mod outcome;
+mod ranks;
+mod text;
+mod text3;
+mod trouble;
+
+use std::io;
+
+use iodyno_model::{Event, Level, Machine, PhaseRecord, Plan, Record, Started, TargetFacts};
 use iodyno_report::{Output, Reporter};
-/// x
-pub fn told(wrong: &Diagnostic) -> String {
-    format!("{wrong}\n")
+
+use super::lower::names;
+use super::test::Test;
+use super::view::{Access, Part, View};
+use crate::date::ctime;
+use outcome::Outcome;
+pub use trouble::{missing, told};
+
+/// What has been told of one test.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Told {
+    /// Whether its head was written.
+    begun: bool,
+    /// When it began.
+    began: String,
+    /// Its file system.
+    facts: Option<TargetFacts>,
+    /// What its phases came to.
+    outcomes: Vec<Outcome>,
+    /// Its warnings, without the word.
+    warnings: Vec<String>,
 }
-/// x
-pub fn missing(_phase: &PhaseRecord, _part: Part, _test: &Test) -> Option<u64> {
-    None
+
+/// The form of the results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Text,
+    Json,
+    Csv,
 }
-/// x
+
+/// Writes IOR's report.
+struct Report {
+    view: View,
+    form: Form,
+    /// The file that results go to instead of standard output.
+    file: Option<String>,
+    told: Vec<Told>,
+    started: Option<Box<Started>>,
+    plan: Plan,
+    /// Wall-clock time as far as events tell, ns since 1970.
+    now_unix_ns: u64,
+    /// Results that a test's last phase still has to follow.
+    open: Option<usize>,
+}
+
+/// The reporter of a run.
 pub fn reporter(view: View) -> Box<dyn Reporter> {
-    Box::new(R(view))
+    let first = view.tests.first();
+    let said = |name: &str| first.and_then(|test| test.settings.text(name));
+    let form = match said("summaryFormat") {
+        Some("JSON") => Form::Json,
+        Some("CSV") => Form::Csv,
+        _ => Form::Text,
+    };
+    let file = said("summaryFile").map(String::from);
+    let told = view.tests.iter().map(|test| Told { warnings: test.warnings.clone(), ..Told::default() });
+    Box::new(Report {
+        form,
+        file,
+        told: told.collect(),
+        started: None,
+        plan: Plan::default(),
+        now_unix_ns: 0,
+        open: None,
+        view,
+    })
 }
-struct R(#[allow(dead_code)] View);
-impl Reporter for R {
-    fn event(&mut self, _: &Event, _: &mut Output<'_>) -> std::io::Result<()> {
+
+impl Report {
+    /// Writes results: to standard output, or the file that was named for them.
+    fn results(&self, text: &str, output: &mut Output<'_>) -> io::Result<()> {
+        match &self.file {
+            Some(path) => output.files.file(path)?.write_all(text.as_bytes()),
+            None => output.out.write_all(text.as_bytes()),
+        }
+    }
+
+    fn say(&self, text: &str, output: &mut Output<'_>) -> io::Result<()> {
+        if self.form == Form::Text { self.results(text, output) } else { Ok(()) }
+    }
+
+    fn now(&self) -> String {
+        ctime(self.now_unix_ns, 0)
+    }
+
+    fn machine(&self) -> Machine {
+        self.started.as_ref().map(|started| started.machine.clone()).unwrap_or_default()
+    }
+
+    /// `host(system)`.
+    fn platform(&self) -> String {
+        let machine = self.machine();
+        format!("{}({})", machine.host, machine.kernel.split_whitespace().next().unwrap_or("Unknown"))
+    }
+
+    fn start(&mut self, started: &Started, output: &mut Output<'_>) -> io::Result<()> {
+        self.started = Some(Box::new(started.clone()));
+        self.plan = started.plan.clone();
+        self.now_unix_ns = started.at_unix_ns;
+        if let Some(path) = &self.file {
+            writeln!(output.out, "Writing output to {path}")?;
+        }
+        let verbose = self.view.tests.first().map_or(0, Test::verbose);
+        let machine = text::machine(&started.machine, verbose);
+        let now = self.now();
+        match (self.form, self.view.layout) {
+            (Form::Text, 3) => self.results(&text3::head(&self.view.command, &now, &machine), output),
+            (Form::Text, _) => self.results(&text::head(&self.view.command, &now, &machine), output),
+            (Form::Csv, _) => self.results(csv::HEAD, output),
+            (Form::Json, _) => Ok(()),
+        }
+    }
+
+    /// A phase begins; with it perhaps its test.
+    fn begin(&mut self, index: usize, output: &mut Output<'_>) -> io::Result<()> {
+        let Some(part) = self.view.parts.get(index).copied() else { return Ok(()) };
+        if !self.told[part.test].begun {
+            self.begin_test(part.test, output)?;
+        }
+        let test = &self.view.tests[part.test];
+        let delay = test.count("interTestDelay");
+        if test.verbose() > 0 && delay > 0 && matches!(part.access, Access::Write | Access::Read) {
+            self.say(&format!("delayed {delay} seconds\n"), output)?;
+        }
+        operations::begin(part, &self.view.tests[part.test], output.files)
+    }
+
+    fn begin_test(&mut self, index: usize, output: &mut Output<'_>) -> io::Result<()> {
+        self.end_test(output)?;
+        let now = self.now();
+        let platform = self.platform();
+        let test = &self.view.tests[index];
+        let name = names::template(test);
+        let facts = self.started.as_ref().and_then(|started| {
+            started.targets.iter().find(|facts| facts.target == name && facts.size_bytes.is_some()).cloned()
+        });
+        self.told[index].begun = true;
+        self.told[index].began.clone_from(&now);
+        self.told[index].facts.clone_from(&facts);
+        self.open = Some(index);
+        let head = match self.view.layout {
+            3 => text3::test(test, &now),
+            _ => text::test(test, &now, facts.as_ref(), &facts::parameters(test, &platform, self.view.bugs)),
+        };
+        self.say(&head, output)?;
+        let mut early: Vec<String> = self.told[index].warnings.clone();
+        if self.view.tests[index].verbose() > 1 {
+            let signature = self.view.tests[index].signature;
+            self.say(&format!("Used Time Stamp {signature} ({signature:#x}) for Data Signature\n"), output)?;
+        }
+        early.dedup();
+        self.warn(&early, output)
+    }
+
+    fn warn(&self, warnings: &[String], output: &mut Output<'_>) -> io::Result<()> {
+        for warning in warnings {
+            match self.form {
+                Form::Text => self.results(&format!("WARNING: {warning}\n"), output)?,
+                // A table of values has no place for it; JSON has a list.
+                Form::Csv => drop(writeln!(output.err, "WARNING: {warning}")),
+                Form::Json => {}
+            }
+        }
         Ok(())
+    }
+
+    fn end(&mut self, phase: &PhaseRecord, output: &mut Output<'_>) -> io::Result<()> {
+        let Some(part) = self.view.parts.get(phase.index).copied() else { return Ok(()) };
+        let began = phase.jobs.first().map_or(0, |job| job.began_unix_ns);
+        self.now_unix_ns = self.now_unix_ns.max(began.saturating_add(phase.elapsed_ns));
+        let test = &self.view.tests[part.test];
+        let outcome = Outcome::of(phase, part, test);
+        let warnings = trouble::warnings(phase, &outcome, part, test, &self.view.world);
+        self.row(&outcome, &warnings, part, output)?;
+        self.beside(&outcome, part, output)?;
+        self.told[part.test].warnings.extend(warnings);
+        self.told[part.test].outcomes.push(outcome);
+        Ok(())
+    }
+
+    fn row(
+        &self,
+        outcome: &Outcome,
+        warnings: &[String],
+        part: Part,
+        output: &mut Output<'_>,
+    ) -> io::Result<()> {
+        let test = &self.view.tests[part.test];
+        self.say(&text::worn(outcome), output)?;
+        self.warn(warnings, output)?;
+        if outcome.corrupt > 0 {
+            let signature = test.signature;
+            self.say(
+                &format!("\nUsed Time Stamp {signature} ({signature:#x}) for Data Signature\n"),
+                output,
+            )?;
+        }
+        let removed = outcome.access == Some(Access::Remove);
+        if matches!(part.access, Access::Check | Access::Prefill) {
+            return Ok(());
+        }
+        if test.verbose() > 2 && !removed {
+            self.say(&text::tasks(outcome), output)?;
+        }
+        match (self.form, self.view.layout) {
+            (Form::Csv, _) => self.results(&csv::row(outcome, test), output),
+            (Form::Text, 3) => self.results(&text3::row(outcome, test), output),
+            (Form::Text, _) if removed && test.verbose() == 0 => Ok(()),
+            (Form::Text, _) => self.results(&text::row(outcome, test), output),
+            (Form::Json, _) => Ok(()),
+        }?;
+        match &self.file {
+            Some(_) => Ok(()),
+            None => output.out.flush(),
+        }
+    }
+
+    /// What goes to files of its own.
+    fn beside(&self, outcome: &Outcome, part: Part, output: &mut Output<'_>) -> io::Result<()> {
+        let test = &self.view.tests[part.test];
+        if let Some(path) = test.settings.text("saveRankPerformanceDetailsCSV") {
+            let first = self.told.iter().all(|told| told.outcomes.is_empty());
+            let head = if first { ranks::HEAD } else { "" };
+            output.files.file(path)?.write_all((head.to_string() + &ranks::rows(outcome)).as_bytes())?;
+        }
+        let status = test.settings.text("stoneWallingStatusFile").filter(|_| part.access == Access::Write);
+        if let (Some(path), Some(worn)) = (status, outcome.worn) {
+            writeln!(output.files.file(path)?, "{}", worn.transfers.1)?;
+            output.files.close(path)?;
+        }
+        Ok(())
+    }
+
+    /// What follows the last row of a test.
+    fn end_test(&mut self, output: &mut Output<'_>) -> io::Result<()> {
+        let Some(index) = self.open.take() else { return Ok(()) };
+        let (test, told) = (&self.view.tests[index], &self.told[index]);
+        match self.view.layout {
+            3 => self.say(&format!("\n{}", text::best(&told.outcomes)), output)?,
+            _ if test.verbose() > 0 => self.say(&text::best(&told.outcomes), output)?,
+            _ => {}
+        }
+        let named = test.settings.text("stoneWallingStatusFile").is_some();
+        let worn = told.outcomes.iter().rev().find_map(|outcome| outcome.worn);
+        if let Some(worn) = worn.filter(|_| !named) {
+            let line = format!("Pairs deadlineForStonewallingaccessed: {}\n", worn.transfers.1);
+            self.say(&line, output)?;
+        }
+        if test.flag("summaryAlways") && self.view.tests.len() > 1 {
+            self.say(text::SUMMARY, output)?;
+            self.say(&text::summary(test, &told.outcomes), output)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, record: &Record, output: &mut Output<'_>) -> io::Result<()> {
+        for error in record.errors.iter().filter(|_| self.started.is_none()) {
+            // Nobody may be listening on standard error.
+            let _ = output.err.write_all(told(error).as_bytes());
+        }
+        if self.started.is_none() {
+            return Ok(());
+        }
+        self.end_test(output)?;
+        let now = self.now();
+        let (head, rows): (_, fn(&Test, &[Outcome]) -> String) = match self.view.layout {
+            3 => (text3::SUMMARY, text3::summary),
+            _ => (text::SUMMARY, text::summary),
+        };
+        let rows: String =
+            self.view.tests.iter().zip(&self.told).map(|(test, told)| rows(test, &told.outcomes)).collect();
+        let last = if self.view.layout == 3 { text3::finished(&now) } else { text::finished(&now) };
+        self.say(&format!("{head}{rows}{last}"), output)?;
+        if self.form == Form::Json {
+            self.results(&self.document(record, &now), output)?;
+        }
+        if self.view.talks {
+            // Nobody may be listening on standard error.
+            let _ = output.err.write_all(self.cache().as_bytes());
+        }
+        output.out.flush()
+    }
+
+    fn document(&self, record: &Record, now: &str) -> String {
+        let verbose = self.view.tests.first().map_or(0, Test::verbose);
+        let began = ctime(self.started.as_ref().map_or(0, |started| started.at_unix_ns), 0);
+        let errors: Vec<String> = record.errors.iter().map(|error| error.message.clone()).collect();
+        let machine = (text::machine(&self.machine(), verbose), self.platform());
+        let frame = json::Frame {
+            view: &self.view,
+            began: &began,
+            finished: now,
+            machine: (&machine.0, &machine.1),
+            findings: &record.findings,
+            errors: &errors,
+        };
+        json::document(&frame, &self.told)
+    }
+
+    /// How much of each phase's files lay in memory: what IOR never says.
+    fn cache(&self) -> String {
+        let share = |part: u64, of: u64| part as f64 * 100.0 / of.max(1) as f64;
+        let line = |outcome: &Outcome| {
+            let (cached, access) = (outcome.cached?, outcome.access?);
+            let (before, after) = (share(cached.before, cached.span), share(cached.after, cached.span));
+            let what = match access {
+                Access::Read | Access::Check => {
+                    format!("{before:.0} % of the file was in the page cache when it began")
+                }
+                Access::Write => format!("{after:.0} % of the file was left in the page cache when it ended"),
+                Access::Prefill | Access::Remove => return None,
+            };
+            Some(format!("cache: {} {}: {what}\n", access.name(), outcome.repetition))
+        };
+        self.told.iter().flat_map(|told| &told.outcomes).filter_map(line).collect()
+    }
+}
+
+impl Reporter for Report {
+    fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
+        match event {
+            Event::Started(started) => self.start(started, output),
+            Event::PhaseStarted { index, .. } => self.begin(*index, output),
+            Event::Journal(journal) => match self.view.parts.get(journal.phase) {
+                Some(part) => operations::write(journal, *part, &self.view.tests[part.test], output.files),
+                None => Ok(()),
+            },
+            Event::PhaseEnded(phase) => self.end(phase, output),
+            Event::Message(diagnostic) => {
+                let word = if diagnostic.level == Level::Error { "ERROR" } else { "WARNING" };
+                let told = told(diagnostic).replacen("ERROR", word, 1);
+                // Nobody may be listening on standard error.
+                let _ = output.err.write_all(told.as_bytes());
+                Ok(())
+            }
+            Event::Ended(record) => self.finish(record, output),
+            _ => Ok(()),
+        }
     }
 }

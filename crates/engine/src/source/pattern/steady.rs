@@ -24,8 +24,8 @@ pub struct Steady {
     walk: Walk,
     random: Random,
     left: u64,
-    /// Operations of a pass; 0: something else than the last of them ends it.
-    pass: u64,
+    /// As it was at the start, where it may begin again.
+    again: Option<Box<Steady>>,
     base: u64,
     /// Bytes, or items, that a place is long.
     step: u64,
@@ -54,18 +54,17 @@ impl Steady {
         if !file.walks[0].is_plain() || !served {
             return None;
         }
-        let pass = file.pass_units / step;
-        let of_passes = pass.saturating_mul(source.left.passes);
+        let of_passes = (file.pass_units / step).saturating_mul(source.left.passes);
         let of_bytes = match share.class {
             Class::Range => source.left.bytes.div_ceil(step),
             _ => u64::MAX,
         };
         let left = of_passes.min(source.left.operations).min(of_bytes);
-        Some(Steady {
+        let mut steady = Steady {
             walk: file.walks[0].clone(),
             random: source.random.clone(),
             left,
-            pass: if left == of_passes && source.left.passes != u64::MAX { pass } else { 0 },
+            again: None,
             base: file.base,
             step,
             bytes: if share.class == Class::Item { share.item_bytes } else { step },
@@ -73,7 +72,9 @@ impl Steady {
             verb: share.verb,
             label: share.label,
             file: file.handle,
-        })
+        };
+        steady.again = source.again.is_some().then(|| Box::new(steady.clone()));
+        Some(steady)
     }
 
     /// What all its operations have in common.
@@ -129,11 +130,10 @@ impl Steady {
         std::mem::replace(&mut self.left, left)
     }
 
-    /// It has come to its end: whether it begins again, and with how many operations.
-    pub fn repeat(&mut self) -> u64 {
-        if self.left == 0 {
-            self.left = self.pass;
-        }
-        self.left
+    /// It has come to its end: whether it begins again.
+    pub fn repeat(&mut self) -> bool {
+        let Some(again) = self.again.take() else { return false };
+        *self = Steady { again: Some(again.clone()), ..*again };
+        true
     }
 }

@@ -1,0 +1,211 @@
+//! `--client`: the same run on several hosts, a job file for each where that is wanted.
+//!
+//! There is no server of ours: the command goes to the hosts under the site's launcher, one rank on each, and the jobs
+//! of a host are those of its rank. Each host's jobs are lowered by themselves, as its own fio would have; here they
+//! are laid side by side in one plan. It refuses anything but one rank for each host.
+
+use iodyno_model::{Diagnostic, Origin, Plan, Ranks};
+
+use super::lower::{Context, Lowered, plan};
+use super::options;
+use super::settings::{Given, Settings};
+use super::value::Value;
+use super::view::View;
+use crate::hosts::{self, Elsewhere, Host};
+use crate::{Loader, PathKind, Request};
+
+/// What one host is to do.
+#[derive(Clone, Debug, Default)]
+pub struct Client {
+    /// The host, as the user named it.
+    pub host: String,
+    /// Its jobs.
+    pub jobs: Vec<Settings>,
+}
+
+/// A host with its part of the run, for the reports.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The host, as the user named it.
+    pub host: String,
+    /// Its jobs, by their places in the common plan.
+    pub view: View,
+}
+
+const FORM: &str =
+    "--client=h1,h2 job.fio, --client=h1 a.fio --client=h2 b.fio, or a file with a host in each line";
+
+/// The hosts that a value of `--client` names: themselves, or a file of them.
+///
+/// # Errors
+/// What is no host.
+pub fn named(value: &str, loader: &mut dyn Loader) -> Result<Vec<String>, Diagnostic> {
+    let is_file = loader.look(value).is_some_and(|facts| facts.kind == PathKind::File);
+    let hosts = if is_file { from_file(value, loader)? } else { from_words(value) };
+    let checked = hosts.iter().map(|host| match hosts::list(host) {
+        Ok(list) if list.iter().all(|host| host.slots == 1) => Ok(host.clone()),
+        Ok(_) => {
+            Err(wrong(value, format!("`{host}`: a client is one process, which starts its own workers")))
+        }
+        Err(message) => Err(wrong(value, message)),
+    });
+    checked.collect()
+}
+
+fn wrong(value: &str, message: String) -> Diagnostic {
+    let origin = Origin::argument(&format!("--client={value}"));
+    Diagnostic::error(&origin, format!("`--client={value}`: {message}")).hint(FORM)
+}
+
+fn from_file(path: &str, loader: &mut dyn Loader) -> Result<Vec<String>, Diagnostic> {
+    let bytes = loader.read(path).map_err(|reason| wrong(path, reason))?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim());
+    Ok(lines.filter(|line| !line.is_empty()).flat_map(from_words).collect())
+}
+
+/// The hosts of `h1,h2`. A number is the port of a server before it, and there is no server.
+fn from_words(text: &str) -> Vec<String> {
+    let words = text.split(',').map(str::trim);
+    let hosts = words.enumerate().filter(|(index, word)| *index == 0 || word.parse::<u16>().is_err());
+    let bare = |word: &str| {
+        ["ip:", "ip4:"].iter().find_map(|kind| word.strip_prefix(kind)).unwrap_or(word).to_string()
+    };
+    hosts.map(|(_, word)| bare(word)).collect()
+}
+
+/// The jobs as one host knows them: files in a named directory carry its name, so that hosts which share the directory
+/// do not share the files.
+pub fn jobs_on(host: &str, jobs: &[Settings]) -> Vec<Settings> {
+    jobs.iter().map(|job| job_on(host, job.clone())).collect()
+}
+
+fn job_on(host: &str, mut job: Settings) -> Settings {
+    for given in job.given.iter_mut().filter(|given| given.entry.name == "filename_format") {
+        given.text = given.text.replace("$clientuid", host);
+        given.value = Value::Text(given.text.clone());
+    }
+    let unique = job.has("directory") && job.flag("unique_filename", true);
+    if unique
+        && !job.has("filename_format")
+        && let Some(row) = options::find("filename_format")
+    {
+        let text = format!("{host}.$jobname.$jobnum.$filenum");
+        let (value, origin) = (Value::Text(text.clone()), job.origin.clone());
+        // As of [global]: the job's own options, which reports repeat, do not have it.
+        job.given.push(Given { entry: &row.entry, text, value, origin, global: true });
+    }
+    job
+}
+
+/// All hosts' jobs in one plan, or that they must first get there.
+pub enum Together {
+    /// They are here: each host's rank.
+    Here(Box<Lowered>, Vec<Part>),
+    /// Not yet.
+    Elsewhere(Request),
+}
+
+/// Lowers every host's jobs.
+///
+/// # Errors
+/// Everything that is wrong with any of them, and a launcher that started another number of ranks.
+pub fn together(
+    clients: &[Client],
+    context: &Context,
+    loader: &mut dyn Loader,
+) -> Result<Together, Vec<Diagnostic>> {
+    let mut lowered = Vec::new();
+    for client in clients {
+        lowered.push(plan(&client.jobs, context.clone(), loader)?);
+    }
+    let world = loader.world();
+    if world.library.is_none() {
+        let hosts = clients.iter().map(|client| Host { name: client.host.clone(), slots: 1 }).collect();
+        return Ok(Together::Elsewhere(Request::Hosts(Elsewhere { hosts, launcher: None })));
+    }
+    if world.ranks() as usize != clients.len() {
+        let message = format!(
+            "--client names {} hosts, and the launcher started {} ranks",
+            clients.len(),
+            world.ranks()
+        );
+        let wrong = Diagnostic::error(&Origin::argument("--client"), message);
+        return Err(vec![wrong.hint("one rank on each of them, in their order; or without a launcher")]);
+    }
+    let (mut all, mut parts) =
+        (Lowered { plan: Plan::default(), view: View::default(), notes: Vec::new() }, Vec::new());
+    for (rank, (client, one)) in clients.iter().zip(lowered).enumerate() {
+        let view = join(&mut all, one, rank as u32, &client.host);
+        parts.push(Part { host: client.host.clone(), view });
+    }
+    Ok(Together::Here(Box::new(all), parts))
+}
+
+/// Jobs of different hosts know nothing of each other: numbers of one host's sets are far from the next one's.
+const SETS: u32 = 1 << 16;
+
+/// Adds one host's plan to the common one; its view, by the jobs' new places.
+fn join(all: &mut Lowered, one: Lowered, rank: u32, host: &str) -> View {
+    let first_target = all.plan.targets.len();
+    let mut view = one.view;
+    if rank == 0 {
+        all.view = View { jobs: Vec::new(), ..view.clone() };
+        all.plan = Plan { targets: Vec::new(), phases: Vec::new(), ..one.plan.clone() };
+    }
+    all.notes.extend(one.notes.into_iter().filter(|note| !all.notes.contains(note)).collect::<Vec<_>>());
+    all.plan.targets.extend(one.plan.targets);
+    all.plan.destroy.extend(one.plan.destroy);
+    let own = |name: &str| told_apart(host, name);
+    for (index, mut phase) in one.plan.phases.into_iter().enumerate() {
+        if all.plan.phases.len() <= index {
+            let name = phase.name.clone();
+            all.plan.phases.push(iodyno_model::Phase {
+                jobs: Vec::new(),
+                shared: Vec::new(),
+                name,
+                ..phase.clone()
+            });
+        }
+        let common = &mut all.plan.phases[index];
+        view.jobs.iter_mut().filter(|job| job.phase == index).for_each(|job| job.job += common.jobs.len());
+        phase.shared.iter_mut().for_each(|shared| shared.name = own(&shared.name));
+        common.shared.append(&mut phase.shared);
+        for mut job in phase.jobs {
+            job.ranks = Ranks::Only(rank);
+            job.name = own(&job.name);
+            job.set += rank * SETS;
+            job.targets.iter_mut().for_each(|target| *target += first_target);
+            job.pace.shared.iter_mut().for_each(|shared| shared.name = own(&shared.name));
+            job.start.after_job = job.start.after_job.as_deref().map(own);
+            job.group = job.group.as_deref().map(own);
+            common.jobs.push(job);
+        }
+    }
+    all.view.jobs.extend(view.jobs.iter().cloned());
+    view
+}
+
+/// What stands between a host and the name of a job in the common plan; no host's name has it.
+const BETWEEN: char = '/';
+
+fn told_apart(host: &str, name: &str) -> String {
+    format!("{host}{BETWEEN}{name}")
+}
+
+/// The host and the job that a name of the common plan is made of.
+pub fn apart(name: &str) -> (&str, &str) {
+    name.split_once(BETWEEN).unwrap_or(("", name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_behind_a_host_are_ports() {
+        assert_eq!(from_words("h1,h2"), ["h1", "h2"]);
+        assert_eq!(from_words("ip:10.0.0.1,8765"), ["10.0.0.1"]);
+        assert_eq!(from_words("8765"), ["8765"]);
+    }
+}

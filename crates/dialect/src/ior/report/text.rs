@@ -1,0 +1,268 @@
+//! The text that IOR 4.1 prints.
+
+use std::fmt::Write as _;
+
+use iodyno_model::{Machine, TargetFacts};
+
+use super::facts::{self, Pair};
+use super::number::{cell, rate, spread};
+use super::outcome::Outcome;
+use crate::ior::test::Test;
+use crate::ior::view::Access;
+
+/// The version that reports name: that of the layout, with our name behind it.
+pub const VERSION: &str = "4.1.0+iodyno";
+/// Bytes of IOR's MiB and MB.
+pub const MEBI: f64 = 1_048_576.0;
+
+/// The head of the whole report.
+pub fn head(command: &str, began: &str, machine: &str) -> String {
+    let mut text = format!("IOR-{VERSION}: MPI Coordinated Test of Parallel I/O\n");
+    for (name, value) in [("Began", began), ("Command line", command), ("Machine", machine)] {
+        pair(&mut text, name, value);
+    }
+    text
+}
+
+/// The machine in a line: system and host; at `-vv` its release.
+pub fn machine(machine: &Machine, verbose: i64) -> String {
+    let system = machine.kernel.split_whitespace().next().unwrap_or("Unknown");
+    let release = machine.kernel.split_once(' ').map_or("", |(_, release)| release);
+    match verbose {
+        2.. => format!("{system} {} {release}", machine.host),
+        _ => format!("{system} {}", machine.host),
+    }
+}
+
+fn pair(text: &mut String, name: &str, value: impl std::fmt::Display) {
+    let _ = writeln!(text, "{name:<20}: {value}");
+}
+
+/// The head of one test: when, where, its options, the head of its table.
+pub fn test(test: &Test, began: &str, facts: Option<&TargetFacts>, parameters: &[Pair]) -> String {
+    let mut text = String::new();
+    pair(&mut text, "TestID", test.id);
+    pair(&mut text, "StartTime", began);
+    pair(&mut text, "Path", &test.file);
+    if let Some(space) = facts.and_then(space) {
+        pair(&mut text, "FS", space.line());
+    }
+    if test.verbose() > 2 {
+        text.push_str("\nParameters: \n");
+        parameters.iter().for_each(|(name, value)| pair(&mut text, name, value));
+    }
+    text.push_str("\nOptions: \n");
+    facts::options(test).iter().for_each(|(name, value)| pair(&mut text, name, value));
+    text.push_str("\nResults: \n\n");
+    text.push_str(TABLE);
+    text
+}
+
+const TABLE: &str = "\
+access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter\n\
+------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   --------   ----\n";
+
+/// How full a file system is.
+pub struct Space {
+    /// Bytes in all, as text.
+    pub capacity: String,
+    /// Used, in percent.
+    pub used: String,
+    /// Files in all, in Mi.
+    pub inodes: String,
+    /// Used, in percent.
+    pub inodes_used: String,
+}
+
+impl Space {
+    fn line(&self) -> String {
+        format!(
+            "{}   Used FS: {}   Inodes: {}   Used Inodes: {}",
+            self.capacity, self.used, self.inodes, self.inodes_used
+        )
+    }
+}
+
+/// The space of a target's file system; none where it could not be read.
+pub fn space(facts: &TargetFacts) -> Option<Space> {
+    let (size, free) = (facts.size_bytes?, facts.free_bytes?);
+    let used = |all: u64, free: u64| match all {
+        0 => "0.0%".to_string(),
+        all => format!("{:.1}%", (1.0 - free as f64 / all as f64) * 100.0),
+    };
+    let (inodes, inodes_free) = (facts.inodes.unwrap_or(0), facts.inodes_free.unwrap_or(0));
+    let (unit, name) =
+        if size >= 1 << 40 { ((1u64 << 40) as f64, "TiB") } else { ((1u64 << 30) as f64, "GiB") };
+    Some(Space {
+        capacity: format!("{:.1} {name}", size as f64 / unit),
+        used: used(size, free),
+        inodes: format!("{:.1} Mi", inodes as f64 / MEBI),
+        inodes_used: used(inodes, inodes_free),
+    })
+}
+
+/// A row of the table; what was removed has only a time.
+pub fn row(outcome: &Outcome, test: &Test) -> String {
+    let access = outcome.access.map_or("", Access::name);
+    if outcome.access == Some(Access::Remove) {
+        let dash = "-          ";
+        return format!(
+            "{access:<10}{dash}{dash}{:<12}{}{} {:<4}\n",
+            "-",
+            dash.repeat(5),
+            cell(outcome.total),
+            outcome.repetition
+        );
+    }
+    let mut text = format!("{access:<10}");
+    for value in [outcome.bandwidth() / MEBI, outcome.operations()] {
+        let _ = write!(text, "{} ", cell(value));
+    }
+    let _ = write!(text, "{}  ", cell(outcome.latency));
+    let sizes = [test.block as f64 / 1024.0, test.transfer as f64 / 1024.0];
+    for value in sizes.into_iter().chain([outcome.open, outcome.transfer, outcome.close, outcome.total]) {
+        let _ = write!(text, "{} ", cell(value));
+    }
+    let _ = writeln!(text, "{:<4}", outcome.repetition);
+    text
+}
+
+/// The line about a deadline that was worn out.
+pub fn worn(outcome: &Outcome) -> String {
+    let Some(worn) = outcome.worn else { return String::new() };
+    let gibi = (1u64 << 30) as f64;
+    format!(
+        "stonewalling pairs accessed min: {} max: {} -- min data: {:.1} GiB mean data: {:.1} GiB time: {:.1}s\n",
+        worn.transfers.0,
+        worn.transfers.1,
+        worn.least_bytes as f64 / gibi,
+        worn.mean_bytes / gibi,
+        worn.at
+    )
+}
+
+/// `-v`: the best of each direction.
+pub fn best(outcomes: &[Outcome]) -> String {
+    let mut text = String::new();
+    for (access, title) in [(Access::Write, "Max Write: "), (Access::Read, "Max Read:  ")] {
+        let of = outcomes.iter().filter(|outcome| outcome.access == Some(access));
+        if let Some(best) = of.map(Outcome::bandwidth).reduce(f64::max) {
+            let _ = writeln!(text, "{title}{:.2} MiB/sec ({:.2} MB/sec)", best / MEBI, best / 1e6);
+        }
+    }
+    text
+}
+
+/// `-vvv`: each task's times.
+pub fn tasks(outcome: &Outcome) -> String {
+    let mut text = String::new();
+    for task in &outcome.tasks {
+        let _ = writeln!(
+            text,
+            "task {:>5}: open {:.6} to {:.6}, transfers {:.6} to {:.6}, close {:.6} to {:.6}, {} bytes",
+            task.number,
+            task.open.0,
+            task.open.1,
+            task.transfer.0,
+            task.transfer.1,
+            task.close.0,
+            task.close.1,
+            task.bytes
+        );
+    }
+    text
+}
+
+/// The head of the summary.
+pub const SUMMARY: &str = "\nSummary of all tests:\n\
+Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)   Min(OPs)  Mean(OPs)     StdDev    Mean(s) \
+Stonewall(s) Stonewall(MiB) Test# #Tasks tPN reps fPP reord reordoff reordrand seed segcnt   blksiz    xsize \
+aggs(MiB)   API RefNum\n";
+
+/// The rows of a test in the summary: of what was done at least once.
+pub fn summary(test: &Test, outcomes: &[Outcome]) -> String {
+    [Access::Write, Access::Read]
+        .into_iter()
+        .filter_map(|access| summary_row(test, outcomes, access))
+        .collect()
+}
+
+fn summary_row(test: &Test, outcomes: &[Outcome], access: Access) -> Option<String> {
+    let summary = Summary::of(test, outcomes, access)?;
+    let mut text = format!("{:<9} ", access.name());
+    for spread in [summary.bandwidth, summary.operations] {
+        for value in [spread.max, spread.min, spread.mean, spread.deviation] {
+            let _ = write!(text, "{value:10.2} ");
+        }
+    }
+    let _ = write!(text, "{:10.5} ", summary.seconds);
+    let _ = match summary.stonewall {
+        Some((seconds, rate)) => write!(text, "{seconds:10.2} {rate:13.2} "),
+        None => write!(text, "{:>10} {:>13} ", "NA", "NA"),
+    };
+    let number = |name: &str| test.settings.number(name);
+    let _ = writeln!(
+        text,
+        "{:5} {:6} {:3} {:4} {:3} {:5} {:8} {:9} {:4} {:6} {:8} {:8} {:9.1} {:>3} {:6}",
+        test.id,
+        test.tasks,
+        test.on_first_node,
+        test.repetitions,
+        number("filePerProc"),
+        number("reorderTasks"),
+        number("taskPerNodeOffset"),
+        number("reorderTasksRandom"),
+        number("reorderTasksRandomSeed"),
+        test.segments,
+        test.block,
+        test.transfer,
+        summary.bytes as f64 / MEBI,
+        test.api,
+        number("refNum")
+    );
+    Some(text)
+}
+
+/// What is reckoned over the repetitions of one direction.
+pub struct Summary {
+    /// MiB/s.
+    pub bandwidth: super::number::Spread,
+    /// Transfers per second of the whole time.
+    pub operations: super::number::Spread,
+    /// Mean total time.
+    pub seconds: f64,
+    /// When the time was up: seconds, and MiB/s of a task until then.
+    pub stonewall: Option<(f64, f64)>,
+    /// Bytes of the first repetition.
+    pub bytes: u64,
+}
+
+impl Summary {
+    /// Over all repetitions that ran; none: none did.
+    pub fn of(test: &Test, outcomes: &[Outcome], access: Access) -> Option<Summary> {
+        let of: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.access == Some(access)).collect();
+        let first = of.first()?;
+        let map =
+            |value: &dyn Fn(&Outcome) -> f64| of.iter().map(|outcome| value(outcome)).collect::<Vec<_>>();
+        let worn: Vec<_> = of.iter().filter_map(|outcome| outcome.worn).collect();
+        let mean = |value: &dyn Fn(&super::outcome::Worn) -> f64| {
+            spread(&worn.iter().map(value).collect::<Vec<_>>()).mean
+        };
+        let transfer = test.transfer.max(1) as f64;
+        Some(Summary {
+            bandwidth: spread(&map(&|outcome| outcome.bandwidth() / MEBI)),
+            operations: spread(&map(&|outcome| outcome.bandwidth() / transfer)),
+            seconds: spread(&map(&|outcome| outcome.total)).mean,
+            stonewall: (!worn.is_empty())
+                .then(|| (mean(&|worn| worn.at), mean(&|worn| rate(worn.mean_bytes / MEBI, worn.at)))),
+            bytes: first.bytes,
+        })
+    }
+}
+
+/// The last line.
+pub fn finished(at: &str) -> String {
+    let mut text = String::new();
+    pair(&mut text, "Finished", at);
+    text
+}

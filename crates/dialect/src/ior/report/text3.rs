@@ -1,0 +1,126 @@
+//! The text that IOR 3 printed: tabbed options, nine columns, `remove` always, a summary without stonewalls.
+
+use std::fmt::Write as _;
+
+use super::facts;
+use super::number::cell;
+use super::outcome::Outcome;
+use super::text::{MEBI, Summary};
+use crate::ior::test::Test;
+use crate::ior::value::readable;
+use crate::ior::view::Access;
+
+/// The head of the whole report.
+pub fn head(command: &str, began: &str, machine: &str) -> String {
+    format!(
+        "IOR-3.1.0+iodyno: MPI Coordinated Test of Parallel I/O\n\nBegan: {began}\nCommand line used: {command}\nMachine: {machine}\n"
+    )
+}
+
+/// The head of one test.
+pub fn test(test: &Test, began: &str) -> String {
+    let mut text = format!("\nTest {} started: {began}\nSummary:\n", test.id);
+    let count = |name: &str| test.count(name);
+    let order = match (test.flag("reorderTasks"), test.flag("reorderTasksRandom")) {
+        (true, _) => format!("constant task offsets = {}", count("taskPerNodeOffset")),
+        (_, true) => {
+            let seed = test.settings.number("reorderTasksRandomSeed");
+            format!("random task offsets >= {}, seed={seed}", count("taskPerNodeOffset"))
+        }
+        _ => "no tasks offsets".to_string(),
+    };
+    let order_in = if test.flag("randomOffset") { "random offsets" } else { "sequential offsets" };
+    let mut line = |name: &str, value: &str| {
+        let _ = writeln!(text, "\t{name:<18} = {value}");
+    };
+    line("api", &test.api);
+    line("test filename", &test.file);
+    line("access", facts::access(test));
+    line("ordering in a file", order_in);
+    // The one name that fills its column, as it always stood there.
+    let _ = writeln!(text, "\tordering inter file= {order}");
+    let mut line = |name: &str, value: &str| {
+        let _ = writeln!(text, "\t{name:<18} = {value}");
+    };
+    line("clients", &format!("{} ({} per node)", test.tasks, test.on_first_node));
+    line("repetitions", &test.repetitions.to_string());
+    line("xfersize", &readable(test.transfer));
+    line("blocksize", &readable(test.block));
+    line("aggregate filesize", &readable(test.aggregate()));
+    if count("deadlineForStonewalling") > 0 {
+        let worn = if test.flag("stoneWallingWearOut") { " with phase out" } else { "" };
+        let _ = writeln!(text, "\tUsing stonewalling = {} second(s){worn}", count("deadlineForStonewalling"));
+    }
+    text.push_str(TABLE);
+    text
+}
+
+const TABLE: &str = "\n\
+access    bw(MiB/s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter\n\
+------    ---------  ---------- ---------  --------   --------   --------   --------   ----\n";
+
+/// A row of the table.
+pub fn row(outcome: &Outcome, test: &Test) -> String {
+    let access = outcome.access.map_or("", Access::name);
+    if outcome.access == Some(Access::Remove) {
+        let dashes = "-          ".repeat(6);
+        return format!("{access:<10}{dashes}{} {:<4}\n", cell(outcome.total), outcome.repetition);
+    }
+    let values = [
+        outcome.bandwidth() / MEBI,
+        test.block as f64 / 1024.0,
+        test.transfer as f64 / 1024.0,
+        outcome.open,
+        outcome.transfer,
+        outcome.close,
+        outcome.total,
+    ];
+    let cells: String = values.iter().map(|value| format!("{} ", cell(*value))).collect();
+    format!("{access:<10}{cells}{:<4}\n", outcome.repetition)
+}
+
+/// The head of the summary.
+pub const SUMMARY: &str = "\nSummary of all tests:\n\
+Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)   Min(OPs)  Mean(OPs)     StdDev    Mean(s) \
+Test# #Tasks tPN reps fPP reord reordoff reordrand seed segcnt blksiz xsize aggsize API RefNum\n";
+
+/// The rows of a test in the summary.
+pub fn summary(test: &Test, outcomes: &[Outcome]) -> String {
+    let mut text = String::new();
+    for access in [Access::Write, Access::Read] {
+        let Some(summary) = Summary::of(test, outcomes, access) else { continue };
+        let _ = write!(text, "{:<9} ", access.name());
+        for spread in [summary.bandwidth, summary.operations] {
+            for value in [spread.max, spread.min, spread.mean, spread.deviation] {
+                let _ = write!(text, "{value:10.2} ");
+            }
+        }
+        let number = |name: &str| test.settings.number(name);
+        let _ = writeln!(
+            text,
+            "{:10.5} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}",
+            summary.seconds,
+            test.id,
+            test.tasks,
+            test.on_first_node,
+            test.repetitions,
+            number("filePerProc"),
+            number("reorderTasks"),
+            number("taskPerNodeOffset"),
+            number("reorderTasksRandom"),
+            number("reorderTasksRandomSeed"),
+            test.segments,
+            test.block,
+            test.transfer,
+            summary.bytes,
+            test.api,
+            number("refNum")
+        );
+    }
+    text
+}
+
+/// The last line.
+pub fn finished(at: &str) -> String {
+    format!("\nFinished: {at}\n")
+}

@@ -1,0 +1,127 @@
+//! What went wrong or is odd, as IOR warns of it, and where every corrupt byte lies, as it does not.
+
+use iodyno_model::{Diagnostic, Origin, PhaseRecord, WorkerRecord, WorldFacts};
+
+use super::outcome::{Outcome, Task};
+use crate::ior::test::Test;
+use crate::ior::view::{Access, Part};
+
+/// An error for standard error: its place, what is wrong, a hint.
+pub fn told(wrong: &Diagnostic) -> String {
+    let place = if wrong.origin == Origin::Default { String::new() } else { format!("{}: ", wrong.origin) };
+    let hint = wrong.hint.as_ref().map(|hint| format!(" hint: {hint}\n")).unwrap_or_default();
+    format!("ERROR: {place}{}\n{hint}", wrong.message)
+}
+
+/// Bytes that were to be moved and were not, although no deadline stopped the phase.
+pub fn missing(phase: &PhaseRecord, part: Part, test: &Test) -> Option<u64> {
+    let deadline = test.count("deadlineForStonewalling") > 0 && part.access != Access::Check;
+    if matches!(part.access, Access::Remove | Access::Prefill) || deadline {
+        return None;
+    }
+    let moved = Outcome::of(phase, part, test).bytes;
+    let expected = expected(test, part.access)?;
+    (moved < expected).then(|| expected - moved)
+}
+
+/// Bytes that a phase is to move in all; none: it cannot be told.
+fn expected(test: &Test, access: Access) -> Option<u64> {
+    let iterations = match test.count("stoneWallingWearOutIterations") {
+        0 => test.worn,
+        said => said,
+    };
+    match access {
+        Access::Check if test.count("deadlineForStonewalling") > 0 => None,
+        _ if iterations > 0 => {
+            let each = iterations.saturating_mul(test.transfer).min(test.task_bytes());
+            Some(each.saturating_mul(u64::from(test.tasks)))
+        }
+        _ => Some(test.aggregate()),
+    }
+}
+
+/// Warnings of a phase, without the word.
+pub fn warnings(
+    phase: &PhaseRecord,
+    outcome: &Outcome,
+    part: Part,
+    test: &Test,
+    world: &WorldFacts,
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if matches!(part.access, Access::Remove | Access::Prefill) {
+        return warnings;
+    }
+    let deadline = test.count("deadlineForStonewalling") > 0;
+    let aggregate = test.aggregate();
+    if outcome.bytes != aggregate && test.count("minTimeDuration") == 0 {
+        warnings.push(format!("Expected aggregate file size       = {aggregate}"));
+        warnings.push(format!("Using actual aggregate bytes moved = {}", outcome.bytes));
+        if deadline {
+            warnings.push("Maybe caused by deadlineForStonewalling".into());
+        }
+    }
+    if outcome.failed > 0 {
+        warnings.push(format!("{} operations failed", outcome.failed));
+    }
+    if outcome.corrupt > 0 {
+        let what = if part.access == Access::Check { "write" } else { "read" };
+        warnings.push(format!("Incorrect data on {what} ({} errors found).", outcome.corrupt));
+        warnings.extend(phase.jobs.iter().flat_map(|job| &job.workers).flat_map(ranges));
+    }
+    warnings.extend(outliers(outcome, part, test, world));
+    warnings
+}
+
+/// Where each range lies that is not what was written, what should be there and what is.
+fn ranges(worker: &WorkerRecord) -> Vec<String> {
+    let told = |mismatch: &iodyno_model::verify::Mismatch| {
+        let last = mismatch.offset + mismatch.bytes.max(1) - 1;
+        format!(
+            "{}: bytes {} to {last} ({}): expected {}, found {}",
+            mismatch.file, mismatch.offset, mismatch.bytes, mismatch.expected, mismatch.found
+        )
+    };
+    let mut lines: Vec<String> = worker.mismatches.iter().map(told).collect();
+    let more = worker.corrupt_ranges.saturating_sub(worker.mismatches.len() as u64);
+    if more > 0 {
+        lines.push(format!(
+            "task {}: {more} more ranges; {} wrong bytes in all",
+            worker.index, worker.corrupt_bytes
+        ));
+    }
+    lines
+}
+
+/// Tasks whose times are further from the mean than `-j` allows, with their hosts.
+fn outliers(outcome: &Outcome, part: Part, test: &Test, world: &WorldFacts) -> Vec<String> {
+    let most = test.count("outlierThreshold") as f64;
+    if most == 0.0 || outcome.tasks.is_empty() {
+        return Vec::new();
+    }
+    let what: [(&str, fn(&Task) -> f64); 5] = [
+        ("start time", |task| task.open.0),
+        ("elapsed create time", |task| task.open.1 - task.open.0),
+        ("elapsed transfer time", |task| task.transfer.1 - task.transfer.0),
+        ("elapsed close time", |task| task.close.1 - task.close.0),
+        ("end time", |task| task.close.1),
+    ];
+    let mut warnings = Vec::new();
+    for (name, of) in what {
+        let values: Vec<f64> = outcome.tasks.iter().map(of).collect();
+        let spread = super::number::spread(&values);
+        for (task, value) in
+            outcome.tasks.iter().zip(values).filter(|(_, value)| (value - spread.mean).abs() > most)
+        {
+            warnings.push(format!(
+                "for {}, task {}, {} {name} is {value:.6} (mean={:.6}, stddev={:.6})",
+                world.host(task.rank),
+                task.number,
+                part.access.name(),
+                spread.mean,
+                spread.deviation
+            ));
+        }
+    }
+    warnings
+}

@@ -1,0 +1,439 @@
+//! From a test to a plan: a phase for each thing that mdtest times, and what each of them is to the report.
+//!
+//! The only place where mdtest's words meet ours. A tree is a set of items whose names are the formula
+//! `mdtest_tree[.TASK].DIRECTORY` and `file.mdtest.TASK.ITEM`; whose items a task works on is a shift of owners.
+
+use iodyno_model::{
+    Content, Direct, ErrorPolicy, Finish, Item, ItemData, Items, Job, Journal, Limit, Marked, Measure, Open,
+    Operation, Origin, Pattern, Payload, Phase, Pick, Place, Plan, Prepare, Ranks, Refresh, Script, Setting,
+    Size, Stamp, Stop, Target, TargetKind, Verb, Verify, VerifyWhen, Workload,
+};
+
+use super::test::{Further, Test};
+use super::view::{Part, Role, Row};
+
+/// A test's plan, and what its phases are.
+pub fn plan(test: &Test) -> (Plan, Vec<Part>) {
+    let plan = Plan {
+        name: "mdtest".into(),
+        seed: test.seed.unwrap_or(u64::from(test.signature)),
+        ..Plan::default()
+    };
+    let mut lowering = Lowering { test, plan, parts: Vec::new(), set: 0, tasks: 0, iteration: 0 };
+    for (set, tasks) in test.counts.iter().enumerate() {
+        (lowering.set, lowering.tasks) = (set, *tasks);
+        for iteration in 0..test.iterations {
+            lowering.iteration = iteration;
+            lowering.iteration();
+        }
+    }
+    (lowering.plan, lowering.parts)
+}
+
+struct Lowering<'a> {
+    test: &'a Test,
+    plan: Plan,
+    parts: Vec<Part>,
+    set: usize,
+    tasks: u32,
+    iteration: u32,
+}
+
+/// What kind of items a set has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Files,
+    Directories,
+    Symlinks,
+    Links,
+    /// One for each directory.
+    Listed,
+}
+
+impl Lowering<'_> {
+    fn iteration(&mut self) {
+        let (test, does) = (self.test, self.test.does);
+        if does.create {
+            self.tree(Row::TreeCreation, Verb::Mkdir);
+        }
+        let some = test.items > 0;
+        if does.directories && some {
+            self.directories();
+        }
+        if does.files && some {
+            self.files();
+        }
+        if does.remove {
+            self.tree(Row::TreeRemoval, Verb::Rmdir);
+            self.clear();
+        }
+    }
+
+    fn directories(&mut self) {
+        let (does, first) = (self.test.does, self.plan.phases.len());
+        if does.create {
+            self.items(Row::DirectoryCreation, Kind::Directories, Verb::Mkdir, 0);
+        }
+        if does.stat {
+            self.items(Row::DirectoryStat, Kind::Directories, Verb::Stat, 1);
+        }
+        if does.rename {
+            self.items(Row::DirectoryRename, Kind::Directories, Verb::Rename, 1);
+        }
+        if does.remove {
+            self.items(Row::DirectoryRemoval, Kind::Directories, Verb::Rmdir, 3);
+        }
+        self.delay(first);
+    }
+
+    fn files(&mut self) {
+        let (test, does, first) = (self.test, self.test.does, self.plan.phases.len());
+        if does.create {
+            let verb = if test.flag("k") { Verb::Mknod } else { Verb::Create };
+            self.items(Row::FileCreation, Kind::Files, verb, 0);
+        }
+        if does.stat {
+            self.items(Row::FileStat, Kind::Files, Verb::Stat, 1);
+        }
+        if does.read {
+            self.items(Row::FileRead, Kind::Files, Verb::Open, 2);
+        }
+        self.further();
+        if does.remove {
+            self.items(Row::FileRemoval, Kind::Files, Verb::Unlink, 3);
+        }
+        self.delay(first);
+    }
+
+    /// Phases of ours, each with what takes its traces away again.
+    fn further(&mut self) {
+        for further in self.test.further.clone() {
+            match further {
+                Further::Symlink => {
+                    self.items(Row::SymlinkCreation, Kind::Symlinks, Verb::Symlink, 0);
+                    self.items(Row::SymlinkRemoval, Kind::Symlinks, Verb::Unlink, 0);
+                }
+                Further::Link => {
+                    self.items(Row::LinkCreation, Kind::Files, Verb::Link, 0);
+                    self.items(Row::LinkRemoval, Kind::Links, Verb::Unlink, 0);
+                }
+                Further::Xattr => {
+                    self.items(Row::XattrSet, Kind::Files, Verb::Setxattr, 0);
+                    self.items(Row::XattrGet, Kind::Files, Verb::Getxattr, 0);
+                }
+                Further::Chmod => self.items(Row::FileChmod, Kind::Files, Verb::Chmod, 0),
+                Further::Readdir => self.items(Row::DirectoryListing, Kind::Listed, Verb::Readdir, 0),
+                Further::Rename => self.items(Row::FileRename, Kind::Files, Verb::Rename, 0),
+            }
+        }
+    }
+
+    /// The pause before the first of a group of phases.
+    fn delay(&mut self, first: usize) {
+        let seconds = self.test.settings.count("p");
+        if let Some(phase) = self.plan.phases.get_mut(first) {
+            phase.pause_ns = seconds.saturating_mul(1_000_000_000);
+        }
+    }
+
+    /// Makes or removes the trees of all tasks.
+    fn tree(&mut self, row: Row, verb: Verb) {
+        let all = self.collective_owners();
+        let mut targets = Vec::new();
+        for owner in &all {
+            for number in 0..self.test.loops {
+                targets.push(self.tree_target(number, owner.as_deref()));
+            }
+        }
+        let step = |position| {
+            let operation = Operation { item: Item::Whole, ..Operation::on(verb, position) };
+            operation.step("tree")
+        };
+        let steps = (0..targets.len()).map(step).collect();
+        let workload = Workload::Script(Script { steps, ..Script::default() });
+        let alone = !self.test.unique || self.test.collective;
+        let job = Job { ranks: self.ranks(alone), ..self.job(row.name(), targets, workload) };
+        self.phase(row, job);
+    }
+
+    /// The tasks for which the first one works; one that stands for whoever works, where everybody does.
+    fn collective_owners(&self) -> Vec<Option<String>> {
+        match self.test.collective && self.test.unique {
+            true => (0..self.tasks).map(|task| Some(task.to_string())).collect(),
+            false => vec![None],
+        }
+    }
+
+    /// Removes the directories around the trees.
+    fn clear(&mut self) {
+        let mut targets = Vec::new();
+        for directory in self.test.directories.clone() {
+            for number in 0..self.test.loops {
+                let root = format!("{directory}/test-dir.{{repetition}}-{number}");
+                let items = Items { count: 0, ..Items::default() };
+                targets.push(self.target(root, items, Open::default()));
+            }
+        }
+        let step = |position| {
+            let operation = Operation { item: Item::Whole, ..Operation::on(Verb::Rmdir, position) };
+            operation.step("tree")
+        };
+        let steps = (0..targets.len()).map(step).collect();
+        let workload = Workload::Script(Script { steps, ..Script::default() });
+        let job = Job { ranks: self.ranks(true), ..self.job("test directory removal", targets, workload) };
+        self.add("test directory removal", job, Role::Hidden);
+    }
+
+    /// A phase over all items of a kind; `away`: how many strides away the owner of a task's items is.
+    fn items(&mut self, row: Row, kind: Kind, verb: Verb, away: u32) {
+        let alone = (self.test.collective
+            && matches!(verb, Verb::Create | Verb::Mknod | Verb::Mkdir | Verb::Unlink | Verb::Rmdir))
+            || (self.test.shared && matches!(verb, Verb::Unlink));
+        let owners = match alone && self.test.collective {
+            true => (0..self.tasks).map(|task| Some(task.to_string())).collect(),
+            false => vec![None],
+        };
+        let mut targets = Vec::new();
+        for owner in &owners {
+            for number in 0..self.test.loops {
+                targets.push(self.item_target(kind, number, owner.as_deref()));
+            }
+        }
+        let shift = match alone {
+            true => 0,
+            false => (u64::from(self.test.shift) * u64::from(away) % u64::from(self.tasks.max(1))) as u32,
+        };
+        let mut job = self.job(row.name(), targets, Workload::Pattern(Box::new(self.pattern(verb))));
+        job.ranks = self.ranks(alone);
+        job.place = if shift > 0 { Place::ShiftRanks(shift) } else { Place::Own };
+        job.payload = self.payload(verb);
+        job.limit = self.limit(row, verb);
+        job.seed = self.test.seed;
+        job.start.open = self.test.flag("t") && self.test.unique;
+        self.phase(row, job);
+    }
+
+    fn pattern(&self, verb: Verb) -> Pattern {
+        let test = self.test;
+        let bytes = if verb == Verb::Open { test.bytes.1 } else { test.bytes.0 };
+        let moves = bytes > 0 && matches!(verb, Verb::Create | Verb::Open);
+        let size = if moves { bytes } else { 8 };
+        let random = test.seed.is_some() && matches!(verb, Verb::Stat | Verb::Open);
+        let pick = if random { Pick::Uniform } else { Pick::Sequential };
+        let data = ItemData {
+            sync: test.flag("y") && verb == Verb::Create,
+            read_back: test.flag("verify-write") && verb == Verb::Create,
+        };
+        Pattern {
+            item_data: moves.then_some(data),
+            chain: verb == Verb::Rename,
+            ..Pattern::of(verb, pick, size)
+        }
+    }
+
+    fn payload(&self, verb: Verb) -> Payload {
+        let test = self.test;
+        let (checks, writes) = match verb {
+            Verb::Open => (test.flag("X") && test.bytes.1 > 0, false),
+            Verb::Create => (test.flag("verify-write") && test.bytes.0 > 0, test.bytes.0 > 0),
+            _ => (false, false),
+        };
+        if !checks && !writes {
+            return Payload::default();
+        }
+        let verify = Verify { stamp: Stamp::Content, when: VerifyWhen::OnRead, ..Verify::default() };
+        Payload {
+            content: Content::Marked(Marked { marks: test.marks, signature: test.signature }),
+            refresh: Refresh::EachWrite,
+            verify: checks.then_some(verify),
+            ..Payload::default()
+        }
+    }
+
+    /// Each item once; after a stonewall as many as then were made.
+    fn limit(&self, row: Row, verb: Verb) -> Limit {
+        let test = self.test;
+        let mut limit = Limit { passes: Some(1), ..Limit::default() };
+        if verb == Verb::Rename && row == Row::FileRename {
+            limit.passes = Some(2);
+        }
+        if !row.is_of_files() {
+            return limit;
+        }
+        if test.stonewall_s > 0 && test.does.create {
+            match row {
+                Row::FileCreation => {
+                    limit.time_ns = Some(test.stonewall_s.saturating_mul(1_000_000_000));
+                    limit.wear_out = true;
+                }
+                _ => limit.as_phase = Some(Row::FileCreation.name().into()),
+            }
+        }
+        if let Some(reached) = test.reached {
+            limit.operations = Some(reached);
+        }
+        limit
+    }
+
+    fn ranks(&self, alone: bool) -> Ranks {
+        match (alone, self.tasks == self.test.tasks) {
+            (true, _) => Ranks::Workers(1),
+            (false, true) => Ranks::All,
+            (false, false) => Ranks::Workers(self.tasks),
+        }
+    }
+
+    fn job(&self, name: &str, targets: Vec<usize>, workload: Workload) -> Job {
+        let test = self.test;
+        let mut job = Job::new(name, "psync", targets, workload);
+        job.workers = test.threads;
+        job.errors = ErrorPolicy::Continue;
+        if test.settings.text("a") == Some("DUMMY") {
+            job.engine = "null".into();
+        } else if let Some((engine, depth)) = &test.engine
+            && matches!(job.workload, Workload::Pattern(_))
+        {
+            job.engine.clone_from(engine);
+            job.depth.most = *depth;
+        }
+        job.finish = Finish { sync: test.flag("Y").then_some(Verb::Syncfs), ..Finish::default() };
+        let journal = Journal { completions: true, ..Journal::default() };
+        let each = test.settings.text("savePerOpDataCSV").is_some();
+        job.measure = Measure { journal: each.then_some(journal), ..Measure::default() };
+        job
+    }
+
+    fn phase(&mut self, row: Row, job: Job) {
+        let test = self.test;
+        if let Some(command) = test.settings.text("run-cmd-before-phase") {
+            self.command(command, row, Role::Hidden);
+        }
+        self.add(row.name(), job, Role::Measured(row));
+        if let Some(command) = test.settings.text("run-cmd-after-phase") {
+            self.command(command, row, Role::After(row));
+        }
+    }
+
+    /// A shell command, run by the first task.
+    fn command(&mut self, command: &str, row: Row, role: Role) {
+        let name = format!("command of {}", row.name());
+        let workload = Workload::Pattern(Box::new(Pattern::of(Verb::Read, Pick::Stream, 1)));
+        let target = self.place(Target {
+            name: "command".into(),
+            kind: TargetKind::Nothing { bytes: 1 },
+            open: Open::default(),
+            prepare: Prepare::AsItIs,
+            remove: false,
+            origin: Origin::Default,
+        });
+        let mut job = Job::new(&name, "exec", vec![target], workload);
+        job.limit.operations = Some(1);
+        job.ranks = Ranks::Workers(1);
+        job.settings = vec![Setting::new("command", command), Setting::new("redirect", "off")];
+        self.add(&name, job, role);
+    }
+
+    fn add(&mut self, name: &str, job: Job, role: Role) {
+        self.plan.phases.push(Phase {
+            name: name.into(),
+            jobs: vec![job],
+            stop: Stop::Each,
+            repetition: self.iteration,
+            ..Phase::default()
+        });
+        self.parts.push(Part { set: self.set, iteration: self.iteration as usize, role });
+    }
+
+    /// The directory above a tree.
+    fn above(&self, number: u64) -> String {
+        let directories = &self.test.directories;
+        let directory = match directories.as_slice() {
+            [one] => one.clone(),
+            many => format!("{{worker:{}}}", many.join("|")),
+        };
+        format!("{directory}/test-dir.{{repetition}}-{number}")
+    }
+
+    /// How a tree's directories are called: whose it is, between dots.
+    fn tree_name(&self, owner: &str) -> String {
+        if self.test.unique { format!("mdtest_tree.{owner}.") } else { "mdtest_tree.".into() }
+    }
+
+    fn tree_items(&self, name: &str) -> Items {
+        let test = self.test;
+        Items {
+            count: 0,
+            directory: format!("{name}{{item}}"),
+            depth: test.depth,
+            branch: test.branch,
+            leaves_only: test.leaves_only,
+            per_directory: test.each,
+            size: Size::Fixed(0),
+            ..Items::default()
+        }
+    }
+
+    fn tree_target(&mut self, number: u64, owner: Option<&str>) -> usize {
+        let name = self.tree_name(owner.unwrap_or("{worker}"));
+        let (root, items) = (format!("{}/{name}0", self.above(number)), self.tree_items(&name));
+        self.target(root, items, Open::default())
+    }
+
+    /// The items of one owner in one tree; with a stride, an owner's items lie in the next one's tree.
+    fn item_target(&mut self, kind: Kind, number: u64, owner: Option<&str>) -> usize {
+        let test = self.test;
+        let next = |task: u32| (u64::from(task) + u64::from(test.shift)) % u64::from(self.tasks.max(1));
+        let tree_owner = match (owner.and_then(|owner| owner.parse().ok()), test.shift) {
+            (Some(task), _) => next(task).to_string(),
+            (None, 0) => "{worker}".into(),
+            (None, shift) => format!("{{worker+{shift}}}"),
+        };
+        let name = self.tree_name(&tree_owner);
+        let first = if test.leaves_only { (test.tree - test.leaves) * test.each } else { 0 };
+        let mut items = Items { count: test.items, ..self.tree_items(&name) };
+        // A word that is dealt to everybody: all work on the same items, each on all of them.
+        let whose = match (test.shared, owner) {
+            (true, _) => "{worker:shared}",
+            (false, Some(owner)) => owner,
+            (false, None) => "{worker}",
+        };
+        let (word, from) = match kind {
+            Kind::Files => ("file", first),
+            Kind::Directories => ("dir", first),
+            Kind::Symlinks => ("symlink", first),
+            Kind::Links => ("file", first + test.items),
+            Kind::Listed => ("list", 0),
+        };
+        let number_of = if from == 0 { "{item}".into() } else { format!("{{item+{from}}}") };
+        items.name = format!("{word}.mdtest.{whose}.{number_of}");
+        items.directories = kind == Kind::Directories;
+        if kind == Kind::Listed {
+            (items.count, items.per_directory, items.leaves_only) = (test.tree, 1, false);
+        }
+        let root = format!("{}/{name}0", self.above(number));
+        let direct = if test.flag("posix.odirect") { Direct::Yes } else { Direct::No };
+        let open = Open { directory: true, direct, create: test.shared || test.reuses, ..Open::default() };
+        self.target(root, items, open)
+    }
+
+    fn target(&mut self, root: String, items: Items, open: Open) -> usize {
+        let remove = self.test.does.remove && self.test.does.create;
+        self.place(Target {
+            name: root.rsplit('/').next().unwrap_or("tree").into(),
+            kind: TargetKind::FileSet { root, items },
+            open,
+            prepare: Prepare::AsItIs,
+            remove,
+            origin: Origin::Default,
+        })
+    }
+
+    /// The target's index; what is there already is used again.
+    fn place(&mut self, target: Target) -> usize {
+        let known = self.plan.targets.iter().position(|known| *known == target);
+        known.unwrap_or_else(|| {
+            self.plan.targets.push(target);
+            self.plan.targets.len() - 1
+        })
+    }
+}

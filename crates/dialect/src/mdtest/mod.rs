@@ -1,0 +1,146 @@
+//! mdtest: command lines as they are, reports in mdtest's handwriting.
+//!
+//! ```text
+//!   argv ─ settings ─► Settings ─ judge ─► Test ─ lower ─► Plan and View ─► events ─ text ─► report
+//! ```
+//! What mdtest gets wrong it does not repeat (`docs/mdtest.md` lists it): operations that failed are no work, creating a
+//! file that exists is a failure, and any failure shows in the exit status.
+
+pub mod dumps;
+pub mod lower;
+pub mod options;
+pub mod results;
+pub mod settings;
+pub mod test;
+pub mod text;
+pub mod view;
+
+use iodyno_model::{Diagnostic, Finding, Origin, TargetFacts};
+
+use crate::{Dialect, Loader, Request, Run, advised};
+use text::{Text, told};
+use view::View;
+
+/// The dialect.
+pub const DIALECT: Dialect = Dialect {
+    name: "mdtest",
+    about: "rates of creating, looking at, reading and removing files and directories (mdtest)",
+    drop_in: true,
+    also: &["text", "bugs", "threads", "phases", "engine", "depth", "percentiles"],
+    lower: request,
+};
+
+fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    let refuse = |wrong: Vec<Diagnostic>| {
+        let err = wrong.iter().map(told).collect();
+        Ok(Request::Refuse { err, status: 1 })
+    };
+    let settings = match settings::parse(arguments) {
+        Ok(settings) if settings.flag("help") => {
+            return Ok(Request::Print { out: options::help(), status: 0 });
+        }
+        Ok(settings) => settings,
+        Err(wrong) => return refuse(wrong),
+    };
+    let notes = settings.without_effect();
+    let layout = layout(loader);
+    let (test, layout) = match (test::judge(settings, loader), layout) {
+        (Ok(test), Ok(layout)) => (test, layout),
+        (test, layout) => {
+            return refuse(
+                [test.err(), layout.err().map(|wrong| vec![wrong])].into_iter().flatten().flatten().collect(),
+            );
+        }
+    };
+    let (plan, parts) = lower::plan(&test);
+    let facts = facts(&test.directories[0], loader);
+    let command = [&["mdtest".to_string()][..], arguments].concat();
+    let percentiles = loader.also("percentiles").is_some();
+    let view = View { bugs: test.reuses, test, parts, command, layout, percentiles };
+    Ok(Request::Run(Box::new(Run {
+        plan,
+        reporter: Box::new(Text::new(view, facts)),
+        output: None,
+        files: Vec::new(),
+        messages: notes,
+        live_ns: 0,
+        interim_ns: 0,
+        own_voice: true,
+        dies_of_signals: false,
+        findings: true,
+        translate,
+        reads_forgiven: false,
+        error_status: 1,
+        status: None,
+    })))
+}
+
+/// Findings in mdtest's own options.
+fn translate(finding: Finding) -> Option<Finding> {
+    advised(
+        finding,
+        &[
+            (1, "read what another node wrote (-N 1), or drop caches between runs with -C and -E"),
+            (2, "add -y or -Y"),
+            (13, ""),
+            (20, ""),
+        ],
+    )
+}
+
+/// `--also text=3`.
+fn layout(loader: &dyn Loader) -> Result<u8, Diagnostic> {
+    match loader.also("text").as_deref() {
+        None | Some("4") => Ok(4),
+        Some("3") => Ok(3),
+        Some(other) => {
+            let wrong =
+                Diagnostic::error(&Origin::argument("--also"), format!("text={other}: no such layout"));
+            Err(wrong.hint("text=3 or text=4"))
+        }
+    }
+}
+
+/// The file system that a directory lies on, or will; its path from the root.
+fn facts(path: &str, loader: &dyn Loader) -> TargetFacts {
+    let mut above = path.trim_end_matches('/');
+    let target = loop {
+        let place = if above.is_empty() { "/" } else { above };
+        if let Some(facts) = loader.look(place) {
+            break facts.target;
+        }
+        match above.rsplit_once('/') {
+            Some((shorter, _)) => above = shorter,
+            None => break loader.look(".").map(|facts| facts.target).unwrap_or_default(),
+        }
+    };
+    TargetFacts { path: absolute(path, &loader.variable("PWD").unwrap_or_default()), ..target }
+}
+
+/// A path from the root, without `.` and `..`.
+fn absolute(path: &str, here: &str) -> String {
+    let whole = if path.starts_with('/') { path.to_string() } else { format!("{here}/{path}") };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in whole.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::absolute;
+
+    #[test]
+    fn paths_are_told_from_the_root() {
+        assert_eq!(absolute("./out", "/home/me"), "/home/me/out");
+        assert_eq!(
+            (absolute("../a//b/.", "/home/me"), absolute("/x/../y", "")),
+            ("/home/a/b".into(), "/y".into())
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! What each phase came to: items, seconds, rates; of the whole, of each task, and over the iterations.
+//!
+//! A rate is what was done, divided by the time of the slowest task; what failed was not done.
+
+use iodyno_model::{Histogram, JobRecord, PhaseRecord, Verb, WearOut};
+
+use super::test::Test;
+use super::view::{Part, Role, Row};
+
+/// What one phase came to.
+#[derive(Clone, Debug, Default)]
+pub struct Cell {
+    /// Items done by all tasks.
+    pub items: u64,
+    /// Seconds, of the slowest task.
+    pub seconds: f64,
+    /// Of each task: items, and seconds until it was done.
+    pub tasks: Vec<(u64, f64)>,
+    /// Operations that failed.
+    pub failed: u64,
+    /// Latencies of the operations.
+    pub latency: Histogram,
+    /// What tasks had done when a stonewall was hit.
+    pub worn: Option<WearOut>,
+}
+
+impl Cell {
+    /// Items per second.
+    pub fn rate(&self) -> f64 {
+        per_second(self.items, self.seconds)
+    }
+
+    /// Milliseconds per item of a task.
+    pub fn ms_per_item(&self) -> f64 {
+        match self.items {
+            0 => 0.0,
+            items => self.seconds * 1e3 * self.tasks.len().max(1) as f64 / items as f64,
+        }
+    }
+}
+
+/// A rate; 0 where nothing was done.
+pub fn per_second(items: u64, seconds: f64) -> f64 {
+    if items == 0 || seconds <= 0.0 { 0.0 } else { items as f64 / seconds }
+}
+
+/// Everything that was measured, by number of tasks, iteration and row.
+#[derive(Clone, Debug, Default)]
+pub struct Results {
+    cells: Vec<(Part, Cell)>,
+}
+
+impl Results {
+    /// Takes note of a phase that has ended.
+    pub fn add(&mut self, part: Part, phase: &PhaseRecord, test: &Test) {
+        let Some(job) = phase.jobs.first() else { return };
+        match part.role {
+            Role::Hidden => {}
+            Role::Measured(row) => self.cells.push((part, cell(row, job, test))),
+            Role::After(row) => {
+                let same = |known: &Part| {
+                    (known.set, known.iteration, known.role)
+                        == (part.set, part.iteration, Role::Measured(row))
+                };
+                let seconds = slowest(job);
+                let known = self.cells.iter_mut().rev().find(|(known, _)| same(known));
+                known.into_iter().for_each(|(_, cell)| cell.seconds += seconds);
+            }
+        }
+    }
+
+    /// One phase.
+    pub fn cell(&self, set: usize, iteration: usize, row: Row) -> Option<&Cell> {
+        let is = |part: &Part| (part.set, part.iteration, part.role) == (set, iteration, Role::Measured(row));
+        self.cells.iter().find(|(part, _)| is(part)).map(|(_, cell)| cell)
+    }
+
+    /// All iterations of a row.
+    pub fn row(&self, set: usize, row: Row) -> Vec<&Cell> {
+        let is = |part: &Part| part.set == set && part.role == Role::Measured(row);
+        self.cells.iter().filter(|(part, _)| is(part)).map(|(_, cell)| cell).collect()
+    }
+
+    /// Whether a row was measured at all.
+    pub fn has(&self, row: Row) -> bool {
+        self.cells.iter().any(|(part, _)| part.role == Role::Measured(row))
+    }
+}
+
+fn cell(row: Row, job: &JobRecord, test: &Test) -> Cell {
+    let line = job.tally.lines.iter().find(|line| line.verb != Verb::Syncfs);
+    let syncs = u64::from(test.flag("Y"));
+    let loops = test.loops.max(1);
+    let items = |operations: u64, failed: u64| {
+        let done = operations.saturating_sub(syncs_of_each(job, syncs));
+        match row {
+            // The chain takes one rename more than there are items in each tree.
+            Row::DirectoryRename if failed == 0 => done.saturating_sub(loops.min(done / 2)),
+            _ => done,
+        }
+    };
+    let tasks: Vec<(u64, f64)> = job
+        .workers
+        .iter()
+        .map(|worker| {
+            let done = items(worker.operations, worker.errors);
+            (done, worker.ended_ns.saturating_sub(worker.began_ns) as f64 / 1e9)
+        })
+        .collect();
+    Cell {
+        items: tasks.iter().map(|(items, _)| items).sum(),
+        seconds: slowest(job),
+        tasks,
+        failed: job.tally.failed(),
+        latency: line.map(|line| line.latency.clone()).unwrap_or_default(),
+        worn: job.worn,
+    }
+}
+
+/// Operations of a worker that only made things durable.
+fn syncs_of_each(job: &JobRecord, syncs: u64) -> u64 {
+    let done: u64 =
+        job.tally.lines.iter().filter(|line| line.verb == Verb::Syncfs).map(|line| line.operations).sum();
+    if syncs == 0 || job.workers.is_empty() { 0 } else { done / job.workers.len() as u64 }
+}
+
+fn slowest(job: &JobRecord) -> f64 {
+    job.workers.iter().map(|worker| worker.ended_ns).max().unwrap_or(0) as f64 / 1e9
+}
+
+/// Largest, smallest, mean, and standard deviation of a sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spread {
+    /// Largest.
+    pub most: f64,
+    /// Smallest.
+    pub least: f64,
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation of the sample; 0 of fewer than two.
+    pub deviation: f64,
+}
+
+impl Spread {
+    /// Of some figures; all 0 of none.
+    pub fn of(figures: &[f64]) -> Spread {
+        if figures.is_empty() {
+            return Spread::default();
+        }
+        let count = figures.len() as f64;
+        let mean = figures.iter().sum::<f64>() / count;
+        let squares: f64 = figures.iter().map(|figure| (figure - mean).powi(2)).sum();
+        Spread {
+            most: figures.iter().copied().fold(f64::MIN, f64::max),
+            least: figures.iter().copied().fold(f64::MAX, f64::min),
+            mean,
+            deviation: if figures.len() < 2 { 0.0 } else { (squares / (count - 1.0)).sqrt() },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_deviation_is_that_of_a_sample() {
+        let spread = Spread::of(&[187_881.071, 98_403.557, 169_497.647]);
+        assert!((spread.mean - 151_927.425).abs() < 0.001 && (spread.deviation - 47_255.591).abs() < 0.01);
+        assert_eq!(Spread::of(&[5.0]), Spread { most: 5.0, least: 5.0, mean: 5.0, deviation: 0.0 });
+    }
+}

@@ -1,0 +1,494 @@
+//! One test: what the options mean together, judged once for everybody who lowers or reports it.
+//!
+//! Judges options against each other and against the world; refuses to know how anything is carried out.
+
+use iodyno_model::{Diagnostic, Marks, Origin, WorldFacts};
+
+use super::settings::Settings;
+use crate::{Loader, PathKind};
+
+/// Directory loops that one run may have: each is a tree of its own that every task has open.
+const LOOPS_MOST: u64 = 10_000;
+/// Tasks for which one may work (`-c`).
+const COLLECTIVE_MOST: u32 = 4096;
+
+/// A test, judged.
+#[derive(Clone, Debug, Default)]
+pub struct Test {
+    /// What was said.
+    pub settings: Settings,
+    /// The directories it runs in.
+    pub directories: Vec<String>,
+    /// All tasks that there are.
+    pub tasks: u32,
+    /// Tasks of one rank.
+    pub threads: u32,
+    /// The numbers of tasks that it runs with, one after the other.
+    pub counts: Vec<u32>,
+    /// The tasks' machines.
+    pub world: WorldFacts,
+    /// Items of one task in one tree.
+    pub items: u64,
+    /// Items in a directory.
+    pub each: u64,
+    /// Directories of a tree, with its root.
+    pub tree: u64,
+    /// Directories of the lowest level.
+    pub leaves: u64,
+    /// Levels below the root.
+    pub depth: u32,
+    /// Directories in a directory.
+    pub branch: u32,
+    /// Trees, one after the other.
+    pub loops: u64,
+    /// Whether items lie in the leaves only.
+    pub leaves_only: bool,
+    /// Whether each task has a tree of its own.
+    pub unique: bool,
+    /// Whether all tasks share each file.
+    pub shared: bool,
+    /// Whether the first task works for all.
+    pub collective: bool,
+    /// What is done.
+    pub does: Does,
+    /// How many tasks further the next phase's data are.
+    pub shift: u32,
+    /// Bytes written to and read from each file.
+    pub bytes: (u64, u64),
+    /// The seed of a random order; none: in order.
+    pub seed: Option<u64>,
+    /// How often.
+    pub iterations: u32,
+    /// Seconds of creating files; 0: all of them.
+    pub stonewall_s: u64,
+    /// Items that an earlier run came to.
+    pub reached: Option<u64>,
+    /// Tells one run's content from another's.
+    pub signature: u32,
+    /// What content is.
+    pub marks: Marks,
+    /// Further phases of ours.
+    pub further: Vec<Further>,
+    /// The engine, where another one was asked for, and how many operations it keeps in flight.
+    pub engine: Option<(String, u32)>,
+    /// Whether creating a file that exists counts, as it does in mdtest.
+    pub reuses: bool,
+    /// Warnings, without the word.
+    pub warnings: Vec<String>,
+}
+
+/// What is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Does {
+    /// With directories.
+    pub directories: bool,
+    /// With files.
+    pub files: bool,
+    /// Made.
+    pub create: bool,
+    /// Looked at.
+    pub stat: bool,
+    /// Read.
+    pub read: bool,
+    /// Renamed.
+    pub rename: bool,
+    /// Removed.
+    pub remove: bool,
+}
+
+/// A phase that mdtest does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Further {
+    /// Symbolic links.
+    Symlink,
+    /// Second names.
+    Link,
+    /// Extended attributes.
+    Xattr,
+    /// Mode bits.
+    Chmod,
+    /// Lists of directories.
+    Readdir,
+    /// Renames from one directory to the next, and back.
+    Rename,
+}
+
+impl Further {
+    /// All of them, in the order they run.
+    pub const ALL: [(&'static str, Further); 6] = [
+        ("symlink", Further::Symlink),
+        ("link", Further::Link),
+        ("xattr", Further::Xattr),
+        ("chmod", Further::Chmod),
+        ("readdir", Further::Readdir),
+        ("rename", Further::Rename),
+    ];
+}
+
+impl Test {
+    /// Items of all tasks together, in all trees.
+    pub fn all_items(&self, tasks: u32) -> u64 {
+        self.items.saturating_mul(self.loops).saturating_mul(u64::from(tasks))
+    }
+
+    /// Whether a flag is on.
+    pub fn flag(&self, name: &str) -> bool {
+        self.settings.flag(name)
+    }
+
+    /// The verbosity.
+    pub fn verbose(&self) -> i64 {
+        self.settings.number("v").max(self.settings.number("V"))
+    }
+}
+
+/// Judges a test.
+///
+/// # Errors
+/// Everything about it that cannot be.
+pub fn judge(settings: Settings, loader: &mut dyn Loader) -> Result<Test, Vec<Diagnostic>> {
+    let text = |name: &str| settings.text(name).unwrap_or_default().to_string();
+    let flag = |name: &str| settings.flag(name);
+    let test = Test {
+        directories: text("d").split('@').filter(|path| !path.is_empty()).map(String::from).collect(),
+        leaves_only: flag("L"),
+        unique: flag("u"),
+        shared: flag("S"),
+        collective: flag("c"),
+        does: does(&settings),
+        bytes: (settings.count("w"), settings.count("e")),
+        iterations: u32::try_from(settings.number("i")).unwrap_or(0),
+        stonewall_s: settings.count("W"),
+        marks: match text("dataPacketType").as_str() {
+            "offset" => Marks::Placed,
+            "incompressible" => Marks::DrawnOnce,
+            "random" => Marks::Drawn,
+            _ => Marks::Counted,
+        },
+        settings,
+        ..Test::default()
+    };
+    let mut judge = Judge { test, wrong: Vec::new() };
+    judge.tasks(loader);
+    judge.tree();
+    judge.together();
+    judge.data();
+    judge.stonewall(loader);
+    judge.seeds(loader);
+    judge.words(loader);
+    judge.places(loader);
+    if judge.test.flag("warningAsErrors") {
+        let warnings = std::mem::take(&mut judge.test.warnings);
+        warnings
+            .iter()
+            .for_each(|told| judge.refuse("warningAsErrors", told, "--warningAsErrors was asked for"));
+    }
+    if judge.wrong.is_empty() { Ok(judge.test) } else { Err(judge.wrong) }
+}
+
+/// Which phases: those that were named, or all.
+fn does(settings: &Settings) -> Does {
+    let flag = |name: &str| settings.flag(name);
+    let (all, both) = (!["C", "T", "E", "r", "U"].iter().any(|name| flag(name)), !flag("F") && !flag("D"));
+    Does {
+        directories: (flag("D") || both) && !flag("S"),
+        files: flag("F") || both || (flag("S") && flag("D")),
+        create: flag("C") || all,
+        stat: flag("T") || all,
+        read: flag("E") || all,
+        rename: flag("U") || all,
+        remove: flag("r") || all,
+    }
+}
+
+struct Judge {
+    test: Test,
+    wrong: Vec<Diagnostic>,
+}
+
+impl Judge {
+    /// Says what cannot be, at the place where the option was said.
+    fn refuse(&mut self, name: &str, what: &str, hint: &str) {
+        self.wrong.push(Diagnostic::error(&self.test.settings.origin(name), what).hint(hint));
+    }
+
+    fn refuse_if(&mut self, is: bool, name: &str, what: &str, hint: &str) {
+        if is {
+            self.refuse(name, what, hint);
+        }
+    }
+
+    fn tasks(&mut self, loader: &dyn Loader) {
+        let world = loader.world();
+        let told = loader.also("threads");
+        let threads = told
+            .as_deref()
+            .map_or(Some(1), |text| text.parse().ok())
+            .filter(|count| (1..=65536).contains(count));
+        if threads.is_none() {
+            let told = Diagnostic::error(&Origin::argument("--also"), "threads: expected 1 to 65536");
+            self.wrong.push(told.hint("--also threads=4 gives every rank four tasks"));
+        }
+        let test = &mut self.test;
+        test.threads = threads.unwrap_or(1);
+        test.tasks = world.ranks().saturating_mul(test.threads);
+        let by_slot = test.threads > 1 || world.ranks() < 2 || world.node(0) == world.node(1);
+        let on_first = world.on_node(0).saturating_mul(test.threads);
+        let stride = u32::try_from(test.settings.number("N")).unwrap_or(0);
+        // The neighbour is to be on another node, so a stride counts nodes where neighbours share one.
+        test.shift = if world.machines() > 1 && by_slot { stride.saturating_mul(on_first) } else { stride };
+        test.world = world;
+        let (first, last) = (test.settings.number("f"), test.settings.number("l"));
+        let step = test.settings.number("s");
+        test.counts = counts(first, last, step, test.tasks);
+        let none = self.test.counts.is_empty();
+        self.refuse_if(
+            none,
+            "f",
+            "no number of tasks lies between first (-f) and last (-l)",
+            "e.g. -f 1 -l 8 -s 1",
+        );
+    }
+
+    fn tree(&mut self) {
+        let (depth, branch) = (self.test.settings.number("z"), self.test.settings.number("b"));
+        self.refuse_if(!(0..=256).contains(&depth), "z", "the depth must be 0 to 256", "e.g. -z 2");
+        self.refuse_if(
+            depth > 0 && branch < 1,
+            "b",
+            "a tree needs a branching factor of at least 1",
+            "e.g. -b 2",
+        );
+        let (depth, branch) = (depth.clamp(0, 256) as u32, branch.clamp(1, i64::from(u32::MAX)) as u64);
+        let leaves = branch.checked_pow(depth);
+        let tree = (0..=depth).try_fold(0u64, |sum, level| sum.checked_add(branch.checked_pow(level)?));
+        let (Some(leaves), Some(tree)) = (leaves, tree.filter(|tree| *tree < 1 << 40)) else {
+            return self.refuse("z", "more directories than can be", "make -b or -z smaller");
+        };
+        let test = &mut self.test;
+        (test.depth, test.branch, test.leaves, test.tree) = (depth, branch as u32, leaves, tree);
+        let (items, each) = (test.settings.count("n"), test.settings.count("I"));
+        let holders = if test.leaves_only { leaves } else { tree };
+        (test.each, test.loops) = match (each, items) {
+            (0, items) => (items / holders, 1),
+            (each, 0) => (each, 1),
+            (each, items) => (each, (items / each).max(1)),
+        };
+        test.items = test.each.saturating_mul(holders);
+        let (unique, loops) = (test.unique, test.loops);
+        let none = format!("{items} items leave none for each of {holders} directories");
+        self.refuse_if(each == 0 && items > 0 && items < holders, "n", &none, "raise -n, or say -I");
+        let both = each > 0 && items > 0;
+        let hint = "say -n or -I";
+        self.refuse_if(
+            both && unique,
+            "I",
+            "with -u, only one of items (-n) and items per directory (-I) is said",
+            hint,
+        );
+        let odd = both && !unique && items % each.max(1) != 0;
+        self.refuse_if(odd, "n", "the items (-n) must be a multiple of the items per directory (-I)", hint);
+        self.refuse_if(
+            loops > LOOPS_MOST,
+            "I",
+            "more than 10000 test directories",
+            "raise -I, or use a tree: -z and -b",
+        );
+        let all = self
+            .test
+            .items
+            .checked_mul(loops)
+            .and_then(|items| items.checked_mul(u64::from(self.test.tasks)));
+        self.refuse_if(
+            all.is_none_or(|all| all > i64::MAX as u64),
+            "n",
+            "more items than can be",
+            "lower -n or -I",
+        );
+    }
+
+    fn together(&mut self) {
+        let Test { unique, shared, collective, shift, tasks, ref directories, .. } = self.test;
+        let (several, many) = (directories.len() > 1, directories.len());
+        self.refuse_if(shared && collective, "c", "-c does not go with -S", "leave one of them out");
+        self.refuse_if(
+            several && collective,
+            "c",
+            "-c does not go with several directories",
+            "name one with -d",
+        );
+        self.refuse_if(unique && shared, "u", "-u does not go with -S", "leave one of them out");
+        self.refuse_if(
+            several && shift > 0,
+            "N",
+            "-N does not go with several directories",
+            "name one with -d",
+        );
+        self.refuse_if(several && !unique, "d", "several directories need a tree for each task", "add -u");
+        self.refuse_if(
+            many > tasks as usize,
+            "d",
+            "more directories than tasks",
+            "name fewer, or run more tasks",
+        );
+        self.refuse_if(many == 0, "d", "no directory", "-d DIR");
+        let few = "--also threads=N or a launcher makes more tasks; see -c";
+        self.refuse_if(
+            collective && tasks > COLLECTIVE_MOST,
+            "c",
+            "one task cannot work for more than 4096",
+            few,
+        );
+        let unbarred = self.test.flag("B");
+        self.refuse_if(
+            unbarred,
+            "B",
+            "phases without barriers between them have no rates of their own",
+            "leave -B out; --also json=FILE tells when each task was done",
+        );
+        let bad = self.test.directories.iter().any(|path| path.contains(['|', '{', '}']));
+        self.refuse_if(bad, "d", "a directory's name cannot hold |, { or }", "choose another name");
+        let iterations = self.test.iterations;
+        self.refuse_if(
+            !(1..=1_000_000).contains(&iterations),
+            "i",
+            "iterations must be 1 to 1000000",
+            "e.g. -i 3",
+        );
+    }
+
+    fn data(&mut self) {
+        let (write, read) = self.test.bytes;
+        let does = self.test.does;
+        let odd = ["w", "e"].into_iter().find(|name| {
+            let bytes = self.test.settings.number(name);
+            !(0..=1 << 30).contains(&bytes)
+        });
+        if let Some(name) = odd {
+            self.refuse(name, "a file's bytes must be 0 to 1 GiB", "e.g. -w 3901 -e 3901");
+        }
+        let (checks, checks_write) = (self.test.flag("X"), self.test.flag("verify-write"));
+        self.refuse_if(
+            write > 0 && self.test.flag("k"),
+            "k",
+            "-k does not go with -w",
+            "mknod makes empty files",
+        );
+        self.refuse_if(checks && !does.read, "X", "what is not read cannot be verified", "add -E");
+        self.refuse_if(checks && read == 0, "X", "no bytes are read", "add -e BYTES");
+        self.refuse_if(checks_write && write == 0, "verify-write", "no bytes are written", "add -w BYTES");
+        let more = does.create && does.read && does.files && read > write;
+        self.refuse_if(more, "e", "more is read than was written", "-e must not be above -w");
+        if does.read && read == 0 {
+            self.test
+                .warnings
+                .push("Read bytes is 0, thus, a read test will actually just open/close".into());
+        }
+    }
+
+    fn stonewall(&mut self, loader: &mut dyn Loader) {
+        let seconds = self.test.settings.number("W");
+        self.refuse_if(
+            !(0..=1 << 30).contains(&seconds),
+            "W",
+            "a stonewall is 0 to 2^30 seconds",
+            "e.g. -W 300",
+        );
+        let Some(path) = self.test.settings.text("x").map(String::from) else { return };
+        if self.test.does.create {
+            return;
+        }
+        let read = loader.read(&path).map(|bytes| String::from_utf8_lossy(&bytes).trim().parse::<u64>());
+        match read {
+            Ok(Ok(items)) => self.test.reached = Some(items),
+            Ok(Err(_)) => self.refuse("x", &format!("{path}: no number"), "it is written by a run with -C"),
+            Err(_) => self.test.warnings.push("Could not read stonewall status file".into()),
+        }
+    }
+
+    fn seeds(&mut self, loader: &dyn Loader) {
+        let now = loader.now_unix_ns() / 1_000_000_000;
+        let test = &mut self.test;
+        test.seed = match (test.settings.number("random-seed"), test.settings.flag("R")) {
+            (seed @ 1.., _) => Some(seed as u64),
+            (_, true) => Some(now),
+            _ => None,
+        };
+        test.signature = match test.settings.number("G") {
+            -1 => now as u32,
+            signature => signature as u32,
+        };
+    }
+
+    /// Our own words: further phases, another engine.
+    fn words(&mut self, loader: &dyn Loader) {
+        let mut refuse = |what: String, hint: &str| {
+            self.wrong.push(Diagnostic::error(&Origin::argument("--also"), what).hint(hint));
+        };
+        let names = loader.also("phases").unwrap_or_default();
+        for name in names.split(':').filter(|name| !name.is_empty()) {
+            match Further::ALL.iter().find(|(known, _)| *known == name) {
+                Some((_, further)) => self.test.further.push(*further),
+                None => {
+                    refuse(format!("phases: no `{name}`"), "phases=symlink:link:xattr:chmod:readdir:rename")
+                }
+            }
+        }
+        match loader.also("bugs").as_deref() {
+            None => {}
+            Some("mdtest") => self.test.reuses = true,
+            Some(other) => refuse(format!("bugs={other}: no such tool here"), "bugs=mdtest"),
+        }
+        let depth = loader.also("depth").map_or(Ok(1), |text| text.parse::<u32>());
+        let Ok(depth @ 1..=65536) = depth else {
+            return refuse("depth: expected 1 to 65536".into(), "--also engine=io_uring,depth=16");
+        };
+        let engine =
+            loader.also("engine").unwrap_or_else(|| if depth > 1 { "io_uring" } else { "psync" }.into());
+        match engine.as_str() {
+            "psync" if depth == 1 => {}
+            "io_uring" => self.test.engine = Some((engine, depth)),
+            _ => refuse(
+                format!("engine={engine} with depth={depth}"),
+                "engine=psync, or engine=io_uring,depth=16",
+            ),
+        }
+    }
+
+    /// What a directory must be before the run begins.
+    fn places(&mut self, loader: &dyn Loader) {
+        for path in self.test.directories.clone() {
+            let facts = loader.look(&path);
+            if facts.is_some_and(|facts| facts.kind != PathKind::Directory) {
+                self.refuse("d", &format!("{path}: not a directory"), "-d names a directory");
+            }
+        }
+    }
+}
+
+/// The numbers of tasks that a test runs with.
+fn counts(first: i64, last: i64, step: i64, tasks: u32) -> Vec<u32> {
+    if last == 0 {
+        return vec![tasks];
+    }
+    let (mut counts, step, mut count) = (Vec::new(), step.max(1), first.max(1));
+    while count <= last && count <= i64::from(tasks) {
+        counts.push(count as u32);
+        // 1, then whole multiples of the stride: 1, 4, 8, 12.
+        count = if count == 1 && step > 1 { step } else { count + step };
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counts;
+
+    #[test]
+    fn task_counts_go_from_first_to_last_by_the_stride() {
+        assert_eq!(counts(1, 0, 1, 8), [8]);
+        assert_eq!(counts(2, 6, 2, 8), [2, 4, 6]);
+        assert_eq!(counts(1, 9, 4, 8), [1, 4, 8]);
+        assert_eq!(counts(9, 12, 1, 8), Vec::<u32>::new());
+    }
+}

@@ -1,0 +1,454 @@
+//! mdtest's handwriting: the head, a line for each number of tasks, the tables, and the end.
+//!
+//! Two layouts: version 4's (`SUMMARY rate (in ops/sec): (of N iterations)`, names without a colon, deviation of a sample)
+//! and version 3's (`SUMMARY rate: (of N iterations)`, a colon behind each name). Errors are told on standard error.
+
+use std::fmt::Write as _;
+use std::io;
+
+use iodyno_model::{Diagnostic, Event, JournalPart, PhaseRecord, Record, Started, TargetFacts};
+use iodyno_report::{Output, Reporter};
+
+use super::dumps;
+use super::results::{Cell, Results, Spread, per_second};
+use super::view::{Role, Row, View};
+
+/// Writes the report.
+#[derive(Clone, Debug, Default)]
+pub struct Text {
+    view: View,
+    results: Results,
+    /// The file system of the first directory.
+    facts: TargetFacts,
+    began_unix_ns: u64,
+    elapsed_ns: u64,
+    /// Numbers of tasks whose lines were written.
+    told: usize,
+    failed: Vec<String>,
+    wrong: bool,
+}
+
+/// What a table tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// Items per second.
+    Rate,
+    /// Milliseconds per item.
+    Time,
+}
+
+impl Text {
+    /// The reporter of a test; `facts` are those of its first directory.
+    pub fn new(view: View, facts: TargetFacts) -> Self {
+        Text { view, facts, ..Text::default() }
+    }
+
+    /// Everything before the first phase.
+    fn head(&self, started: &Started) -> String {
+        let test = &self.view.test;
+        let version = if self.view.layout == 3 { "3.3.0" } else { "4.1.0" };
+        let mut text = format!("-- started at {} --\n\n", date(started.at_unix_ns));
+        let _ = writeln!(
+            text,
+            "mdtest-{version}+iodyno was launched with {} total task(s) on {} node(s)",
+            test.tasks,
+            test.world.machines()
+        );
+        let mut words = self.view.command.iter();
+        let _ = write!(text, "Command line used: {}", words.next().map_or("mdtest", String::as_str));
+        words.for_each(|word| text += &format!(" '{word}'"));
+        text.push('\n');
+        test.warnings.iter().for_each(|told| text += &format!("WARNING: {told}\n"));
+        if self.view.layout == 3 {
+            text += &format!("Path: {}\n{}\n", self.facts.path, self.file_system());
+            text += &format!("Nodemap: {}\n", self.node_map());
+        } else {
+            text += &format!("Nodemap: {}\n", self.node_map());
+            text += &format!("Path                : {}\n{}\n", self.facts.path, self.file_system());
+        }
+        if test.shift > 0 {
+            text += &format!("Shifting ranks by {} for each phase.\n", test.shift);
+        }
+        if let Some(seed) = test.seed {
+            text += &format!("random seed: {seed}\n");
+        }
+        text
+    }
+
+    /// Whether each task is on the first one's machine.
+    fn node_map(&self) -> String {
+        let test = &self.view.test;
+        let first = test.world.node(0);
+        let rank = |task: u32| task / test.threads.max(1);
+        let mark = |task| if test.world.node(rank(task)) == first { '1' } else { '0' };
+        (0..test.tasks).map(mark).collect()
+    }
+
+    fn file_system(&self) -> String {
+        let facts = &self.facts;
+        let (size, free) = (facts.size_bytes.unwrap_or(0), facts.free_bytes.unwrap_or(0));
+        let (inodes, free_inodes) = (facts.inodes.unwrap_or(0), facts.inodes_free.unwrap_or(0));
+        let used =
+            |all: u64, free: u64| if all == 0 { 0.0 } else { (1.0 - free as f64 / all as f64) * 100.0 };
+        let gib = size as f64 / f64::from(1 << 30);
+        let (amount, unit) = if gib > 1024.0 { (gib / 1024.0, "TiB") } else { (gib, "GiB") };
+        let head = if self.view.layout == 3 { "FS: " } else { "FS                  : " };
+        let tail = if self.view.layout == 3 { "\n" } else { "" };
+        format!(
+            "{head}{amount:.1} {unit}   Used FS: {:.1}%   Inodes: {:.1} Mi   Used Inodes: {:.1}%{tail}",
+            used(size, free),
+            inodes as f64 / f64::from(1 << 20),
+            used(inodes, free_inodes)
+        )
+    }
+
+    /// The line before the phases of a number of tasks.
+    fn tasks_line(&self, set: usize) -> String {
+        let test = &self.view.test;
+        let Some(tasks) = test.counts.get(set) else { return String::new() };
+        let items = test.all_items(*tasks);
+        match (test.does.files, test.does.directories) {
+            (true, true) => format!("{tasks} tasks, {items} files/directories\n"),
+            (true, false) if test.shared => format!("{tasks} tasks, 1 file\n"),
+            (true, false) => format!("{tasks} tasks, {items} files\n"),
+            _ => format!("{tasks} tasks, {items} directories\n"),
+        }
+    }
+
+    /// What is told of a phase when it ends.
+    fn phase(&mut self, phase: &PhaseRecord, output: &mut Output<'_>) -> io::Result<()> {
+        let Some(part) = self.view.parts.get(phase.index).copied() else { return Ok(()) };
+        self.results.add(part, phase, &self.view.test);
+        self.note_failures(phase);
+        let Role::Measured(row) = part.role else { return Ok(()) };
+        let cell = self.results.cell(part.set, part.iteration, row).cloned().unwrap_or_default();
+        if row == Row::FileCreation {
+            self.stonewall(&cell, output)?;
+        }
+        if self.view.test.verbose() > 0 {
+            let (seconds, rate) = (cell.seconds, cell.rate());
+            writeln!(output.out, "V-1:   {:<18}: {seconds:14.3} sec, {rate:14.3} ops/sec", row.name())?;
+        }
+        Ok(())
+    }
+
+    /// The line of a stonewall, and the status file.
+    fn stonewall(&self, cell: &Cell, output: &mut Output<'_>) -> io::Result<()> {
+        let most = cell.tasks.iter().map(|(items, _)| *items).max().unwrap_or(0);
+        if let Some(worn) = cell.worn.filter(|worn| {
+            worn.operations < worn.operations_most * cell.tasks.len() as u64 || most < self.view.test.items
+        }) {
+            let mean = worn.operations as f64 / cell.tasks.len().max(1) as f64;
+            let (least, most) = (worn.operations_least, worn.operations_most);
+            writeln!(output.out, "Continue stonewall hit min: {least} max: {most} avg: {mean:.1} \n")?;
+        }
+        match self.view.test.settings.text("x") {
+            Some(path) if self.view.test.does.create => {
+                write!(output.files.file(path)?, "{most}")?;
+                output.files.close(path)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn note_failures(&mut self, phase: &PhaseRecord) {
+        for job in &phase.jobs {
+            for error in &job.tally.errors {
+                let what = error_text(error.errno);
+                let line = format!(
+                    "{}, iteration {}: {} operations failed: {what}; the first on item {}",
+                    phase.name,
+                    phase.repetition + 1,
+                    error.count,
+                    error.first_offset
+                );
+                self.failed.push(line);
+            }
+            self.wrong |= job.tally.errors.iter().any(|error| error.errno < 0);
+            for worker in &job.workers {
+                let told = worker.complaints.iter().map(|told| format!("task {}: {told}", worker.index));
+                self.failed.extend(told);
+            }
+        }
+    }
+
+    /// The tables of all numbers of tasks from one on.
+    fn tables(&self, set: usize) -> String {
+        let test = &self.view.test;
+        let figures: &[Figure] = match (test.flag("P"), test.flag("Z")) {
+            (true, _) => &[Figure::Rate, Figure::Time],
+            (false, true) => &[Figure::Time],
+            _ => &[Figure::Rate],
+        };
+        let mut text = String::new();
+        for figure in figures {
+            if test.flag("print-all-procs") {
+                text += &self.each_task(set, *figure);
+            }
+            text += &self.table(set, *figure);
+        }
+        if self.view.percentiles {
+            text += &self.percentiles(set);
+        }
+        text
+    }
+
+    /// Rows of the table, without those of the tree.
+    fn rows(&self) -> Vec<Row> {
+        let does = self.view.test.does;
+        let own =
+            Row::ALL[..Row::OWN].iter().filter(|row| !row.is_of_the_tree() && **row != Row::DirectoryRead);
+        let wanted = |row: &&Row| if row.is_of_files() { does.files } else { does.directories };
+        let older =
+            |row: &&Row| self.view.layout != 3 || **row != Row::DirectoryRename || self.results.has(**row);
+        own.filter(wanted).filter(older).copied().collect()
+    }
+
+    fn figure(&self, figure: Figure, cell: &Cell) -> f64 {
+        match figure {
+            Figure::Rate => cell.rate(),
+            Figure::Time if self.view.bugs => cell.seconds,
+            Figure::Time => cell.ms_per_item(),
+        }
+    }
+
+    fn table(&self, set: usize, figure: Figure) -> String {
+        let iterations = self.view.test.iterations;
+        let each = self.view.test.flag("showRankStatistics");
+        let name = match (figure, self.view.layout) {
+            (Figure::Rate, 3) => "rate:",
+            (Figure::Time, 3) => "time:",
+            (Figure::Rate, _) => "rate (in ops/sec):",
+            (Figure::Time, _) => "time (in ms/op):",
+        };
+        let mut text = format!("\nSUMMARY {name} (of {iterations} iterations)\n");
+        text += match (each, self.view.layout) {
+            (true, _) => {
+                "   Operation     per Rank: Max            Min           Mean      per Iteration: Max            Min           Mean        Std Dev\n   ---------               ---            ---           ----                      ---            ---           ----        -------\n"
+            }
+            (false, 3) => {
+                "   Operation                      Max            Min           Mean        Std Dev\n   ---------                      ---            ---           ----        -------\n"
+            }
+            (false, _) => {
+                "   Operation                     Max            Min           Mean        Std Dev\n   ---------                     ---            ---           ----        -------\n"
+            }
+        };
+        for row in self.rows() {
+            text += &self.line(set, row, figure, each);
+        }
+        for row in [Row::TreeCreation, Row::TreeRemoval] {
+            text += &self.line(set, row, figure, each);
+        }
+        let ours = Row::ALL[Row::OWN..].iter().filter(|row| self.results.has(**row));
+        ours.for_each(|row| text += &self.line(set, *row, figure, each));
+        text
+    }
+
+    /// A row of the table.
+    fn line(&self, set: usize, row: Row, figure: Figure, each: bool) -> String {
+        let cells = self.results.row(set, row);
+        let figures: Vec<f64> = cells.iter().map(|cell| self.figure(figure, cell)).collect();
+        let Spread { most, least, mean, deviation } = Spread::of(&figures);
+        let tail = format!("{least:14.3} {mean:14.3} {deviation:14.3}");
+        if each {
+            let tasks: Vec<f64> = cells.iter().flat_map(|cell| self.of_tasks(figure, cell)).collect();
+            let own = Spread::of(&tasks);
+            let (name, gap) = if row.is_of_the_tree() { (22, 5) } else { (18, 9) };
+            return format!(
+                "   {:<name$} {:14.3} {:14.3} {:14.3}{:gap$}{most:14.3} {tail}\n",
+                row.name(),
+                own.most,
+                own.least,
+                own.mean,
+                ""
+            );
+        }
+        match self.view.layout {
+            3 => format!("   {:<26}: {most:14.3} {tail}\n", row.name()),
+            _ => format!("   {:<18}     {most:14.3} {tail}\n", row.name()),
+        }
+    }
+
+    /// The figure of each task.
+    pub fn of_tasks(&self, figure: Figure, cell: &Cell) -> Vec<f64> {
+        let of = |(items, seconds): &(u64, f64)| match figure {
+            Figure::Rate => per_second(*items, *seconds),
+            Figure::Time if self.view.bugs => *seconds,
+            Figure::Time if *items == 0 => 0.0,
+            Figure::Time => seconds * 1e3 / *items as f64,
+        };
+        cell.tasks.iter().map(of).collect()
+    }
+
+    fn each_task(&self, set: usize, figure: Figure) -> String {
+        let name = if figure == Figure::Rate { "rate" } else { "time" };
+        let mut text = format!("\nPer process result ({name}):\n");
+        let tasks = self.view.test.counts.get(set).copied().unwrap_or(1);
+        let does = self.view.test.does;
+        let shown = |row: &&Row| {
+            row.is_of_the_tree() || if row.is_of_files() { does.files } else { does.directories }
+        };
+        for iteration in 0..self.view.test.iterations as usize {
+            let _ = writeln!(text, "iteration: {iteration}");
+            for row in Row::ALL[..Row::OWN].iter().filter(shown) {
+                let cell = self.results.cell(set, iteration, *row).filter(|_| !row.is_of_the_tree());
+                let figures = cell.map(|cell| self.of_tasks(figure, cell)).unwrap_or_default();
+                let one = |task| dumps::exponent(figures.get(task).copied().unwrap_or(0.0), 6);
+                let all: Vec<String> = (0..tasks as usize).map(one).collect();
+                let _ = writeln!(text, "Test {} {}", row.name(), all.join(","));
+            }
+        }
+        text
+    }
+
+    /// What mdtest never told: how long single operations took.
+    fn percentiles(&self, set: usize) -> String {
+        let iterations = self.view.test.iterations;
+        let mut text = format!("\nSUMMARY latency (in us): (of {iterations} iterations)\n");
+        text += "   Operation                     50%            90%            99%          99.9%            Max\n";
+        text += "   ---------                     ---            ---            ---          -----            ---\n";
+        for row in Row::ALL {
+            let cells = self.results.row(set, *row);
+            let Some((first, others)) = cells.split_first() else { continue };
+            let mut latency = first.latency.clone();
+            others.iter().for_each(|cell| latency.merge(&cell.latency));
+            if latency.is_empty() {
+                continue;
+            }
+            let us = |percent: f64| latency.percentile(percent) as f64 / 1e3;
+            let max = latency.max as f64 / 1e3;
+            let _ = writeln!(
+                text,
+                "   {:<18}     {:14.3} {:14.3} {:14.3} {:14.3} {max:14.3}",
+                row.name(),
+                us(50.0),
+                us(90.0),
+                us(99.0),
+                us(99.9)
+            );
+        }
+        text
+    }
+
+    /// Lines of the numbers of tasks up to one, with the tables between them.
+    fn come_to(&mut self, set: usize, output: &mut Output<'_>) -> io::Result<()> {
+        while self.told <= set {
+            if self.told > 0 {
+                write!(output.out, "{}", self.tables(self.told - 1))?;
+            }
+            write!(output.out, "{}", self.tasks_line(self.told))?;
+            self.told += 1;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, record: &Record, output: &mut Output<'_>) -> io::Result<()> {
+        if self.told == 0 {
+            // Nothing was run: there is nothing to tell but why.
+            return record.errors.iter().try_for_each(|wrong| write!(output.err, "{}", told(wrong)));
+        }
+        write!(output.out, "{}", self.tables(self.told - 1))?;
+        let test = &self.view.test;
+        if let Some(path) = test.settings.text("saveRankPerformanceDetails") {
+            let csv = dumps::ranks(&self.view, &self.results, self);
+            write!(output.files.file(path)?, "{csv}")?;
+        }
+        if self.wrong {
+            writeln!(
+                output.out,
+                "\nERROR: verifying the data read! Take the performance values with care!\n"
+            )?;
+        }
+        let now = self.began_unix_ns + self.elapsed_ns;
+        writeln!(output.out, "-- finished at {} --\n", date(now))?;
+        output.out.flush()?;
+        for failed in &self.failed {
+            writeln!(output.err, "ERROR: {failed}")?;
+        }
+        record.errors.iter().try_for_each(|wrong| write!(output.err, "{}", told(wrong)))
+    }
+
+    /// A part of a journal: rows of the files of single operations.
+    fn journal(&self, part: &JournalPart, output: &mut Output<'_>) -> io::Result<()> {
+        let Some(prefix) = self.view.test.settings.text("savePerOpDataCSV") else { return Ok(()) };
+        let Some(Role::Measured(row)) = self.view.parts.get(part.phase).map(|part| part.role) else {
+            return Ok(());
+        };
+        let path = format!("{prefix}-{}-{:05}.csv", row.name(), part.worker);
+        let file = output.files.file(&path)?;
+        write!(file, "{}", dumps::operations(part))
+    }
+}
+
+impl Reporter for Text {
+    fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
+        match event {
+            Event::Started(started) => {
+                self.began_unix_ns = started.at_unix_ns;
+                if let Some(prefix) = self.view.test.settings.text("savePerOpDataCSV") {
+                    dumps::heads(prefix, &self.view, output)?;
+                }
+                write!(output.out, "{}", self.head(started))?;
+                output.out.flush()
+            }
+            Event::PhaseStarted { index, .. } => match self.view.parts.get(*index).map(|part| part.set) {
+                Some(set) => self.come_to(set, output),
+                None => Ok(()),
+            },
+            Event::Journal(part) => self.journal(part, output),
+            Event::PhaseEnded(phase) => {
+                self.elapsed_ns += phase.elapsed_ns;
+                self.phase(phase, output)
+            }
+            Event::Ended(record) => self.end(record, output),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A message as mdtest begins its own.
+pub fn told(wrong: &Diagnostic) -> String {
+    let word = match wrong.level {
+        iodyno_model::Level::Error => "ERROR",
+        _ => "WARNING",
+    };
+    let hint = wrong.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
+    format!("{word}: {}{hint}\n", wrong.message)
+}
+
+fn error_text(errno: i32) -> String {
+    match iodyno_model::tally::corruption(errno) {
+        Some(what) => what.into(),
+        None => {
+            let text = io::Error::from_raw_os_error(errno).to_string();
+            text.split(" (os error").next().unwrap_or(&text).to_string()
+        }
+    }
+}
+
+/// `MM/DD/YYYY HH:MM:SS`, of Greenwich.
+fn date(unix_ns: u64) -> String {
+    let seconds = unix_ns / 1_000_000_000;
+    let (days, second) = ((seconds / 86_400) as i64, seconds % 86_400);
+    // Years begin in March, so that a leap day is the last of one (Gregorian).
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = era * 400 + year + next;
+    format!("{month:02}/{day:02}/{year} {:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::date;
+
+    #[test]
+    fn dates_are_american() {
+        assert_eq!(date(1_795_306_503_000_000_000), "11/22/2026 00:15:03");
+        assert_eq!(date(951_782_400_000_000_000), "02/29/2000 00:00:00");
+    }
+}

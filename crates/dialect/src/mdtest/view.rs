@@ -1,0 +1,100 @@
+//! What the report must know that the plan does not say: the test, and what each phase of the plan is to the reader.
+
+use super::test::Test;
+
+/// All of it.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// The test.
+    pub test: Test,
+    /// What each phase of the plan is.
+    pub parts: Vec<Part>,
+    /// The command line, as it was typed.
+    pub command: Vec<String>,
+    /// mdtest's version whose text is written: 4, or 3.
+    pub layout: u8,
+    /// Whether a table of percentiles follows.
+    pub percentiles: bool,
+    /// Whether times are whole phases' seconds under the heading of ms/op, as mdtest's are.
+    pub bugs: bool,
+}
+
+/// What a phase is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its number of tasks, by index.
+    pub set: usize,
+    /// The iteration.
+    pub iteration: usize,
+    /// What it is to the reader.
+    pub role: Role,
+}
+
+/// What a phase is to the reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A row of the table.
+    Measured(Row),
+    /// Its time belongs to that row, its operations do not.
+    After(Row),
+    /// Nothing.
+    Hidden,
+}
+
+macro_rules! rows {
+    ($($row:ident $name:literal;)*) => {
+        /// A row of the table.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[allow(missing_docs)]
+        pub enum Row { $($row,)* }
+
+        impl Row {
+            /// All rows, in the order of the table.
+            pub const ALL: &'static [Row] = &[$(Row::$row,)*];
+
+            /// Its name.
+            pub const fn name(self) -> &'static str {
+                match self { $(Row::$row => $name,)* }
+            }
+        }
+    };
+}
+
+rows! {
+    DirectoryCreation "Directory creation";
+    DirectoryStat "Directory stat";
+    DirectoryRead "Directory read";
+    DirectoryRename "Directory rename";
+    DirectoryRemoval "Directory removal";
+    FileCreation "File creation";
+    FileStat "File stat";
+    FileRead "File read";
+    FileRemoval "File removal";
+    TreeCreation "Tree creation";
+    TreeRemoval "Tree removal";
+    SymlinkCreation "Symlink creation";
+    SymlinkRemoval "Symlink removal";
+    LinkCreation "Link creation";
+    LinkRemoval "Link removal";
+    XattrSet "Xattr set";
+    XattrGet "Xattr get";
+    FileChmod "File chmod";
+    DirectoryListing "Directory list";
+    FileRename "File rename";
+}
+
+impl Row {
+    /// How many rows mdtest itself has; those behind are ours.
+    pub const OWN: usize = 11;
+
+    /// Whether it is about files.
+    pub const fn is_of_files(self) -> bool {
+        matches!(self, Row::FileCreation | Row::FileStat | Row::FileRead | Row::FileRemoval)
+            || self as usize >= Row::OWN && !matches!(self, Row::DirectoryListing)
+    }
+
+    /// Whether it is about the tree.
+    pub const fn is_of_the_tree(self) -> bool {
+        matches!(self, Row::TreeCreation | Row::TreeRemoval)
+    }
+}

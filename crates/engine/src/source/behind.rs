@@ -1,0 +1,69 @@
+//! Cached pages that are dropped right behind the operations that moved them.
+//!
+//! An advice to the kernel after each operation, which is not tallied and not paced. It promises nothing: what is dirty
+//! stays until it is written back.
+
+use std::collections::VecDeque;
+
+use iodyno_model::Verb;
+
+use super::Brief;
+use super::guided::Drawer;
+use crate::io::{AT_POSITION, Io, SILENT};
+
+/// `POSIX_FADV_DONTNEED`, as every system of ours numbers it.
+const DONT_NEED: u64 = 4;
+
+/// What was moved and is to leave the cache.
+#[derive(Default)]
+pub struct Behind {
+    /// By handle, whether its pages are dropped; empty: nobody's are.
+    wanted: Vec<bool>,
+    due: VecDeque<(u32, u64, u64)>,
+}
+
+/// Whether any target of a drawn or recorded job drops its pages.
+pub fn is_wanted(brief: &Brief<'_>) -> bool {
+    brief.job.targets.iter().any(|target| brief.plan.targets[*target].open.drop_behind)
+}
+
+impl Behind {
+    /// For a worker; scripts see to it themselves.
+    pub fn new(brief: &Brief<'_>, drawer: &Drawer) -> Self {
+        if matches!(drawer, Drawer::Script(_)) || !is_wanted(brief) {
+            return Behind::default();
+        }
+        let targets = &brief.plan.targets;
+        let of = |handle: &crate::io::Handle| targets[handle.target as usize].open.drop_behind;
+        let wanted = brief.files.handles.iter().map(of).collect();
+        // An advice is due for each operation in flight, and each of those is one itself.
+        Behind { wanted, due: VecDeque::with_capacity(2 * brief.depth as usize) }
+    }
+
+    /// Whether completions must be told.
+    pub fn listens(&self) -> bool {
+        !self.wanted.is_empty()
+    }
+
+    /// The next advice that is due.
+    pub fn next(&mut self, io: &mut Io) -> bool {
+        let Some((file, offset, bytes)) = self.due.pop_front() else { return false };
+        *io =
+            Io { verb: Verb::Fadvise, flags: SILENT, file, offset, bytes, other: DONT_NEED, ..Io::default() };
+        true
+    }
+
+    /// Takes note of a completion; whether it was an advice.
+    pub fn hears(&mut self, io: &Io, result: i64) -> bool {
+        if !self.wanted.get(io.file as usize).copied().unwrap_or(false) {
+            return false;
+        }
+        if io.verb == Verb::Fadvise && io.flags & SILENT != 0 {
+            return true;
+        }
+        if result > 0 && io.verb.moves_data() && io.offset != AT_POSITION {
+            self.due.push_back((io.file, io.offset, result as u64));
+        }
+        false
+    }
+}
