@@ -104,7 +104,7 @@ fn run(orders: Orders, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnosti
     Ok(Request::Run(Box::new(Run {
         plan,
         reporter: match parts.is_empty() {
-            true => report::reporter(lowered.view),
+            true => report::reporter(lowered.view.on_ranks(loader.world().ranks())),
             false => report::clients::reporter(lowered.view, parts),
         },
         output: orders.output,

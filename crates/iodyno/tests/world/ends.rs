@@ -27,7 +27,7 @@ const SOON: Duration = Duration::from_secs(20);
 fn hour(engine: &str) -> String {
     format!(
         "name = 'hour'\n[target.n]\nnothing = '1TiB'\n[[phase]]\nname = 'long'\n[[phase.job]]\nname = 'j'\non = 'n'\n\
-         engine = '{engine}'\ndo = 'read'\nuntil = {{ time = '1h' }}\npace = {{ operations = '500/s' }}\n"
+         engine = '{engine}'\ndo = 'read'\nuntil = {{ time = '1h' }}\nrate = '500/s'\n"
     )
 }
 
