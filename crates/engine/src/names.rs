@@ -21,6 +21,8 @@ pub struct Names {
     pub suffix: String,
     /// The first item's number.
     pub first: u64,
+    /// Whether there is one item, whose name has no number.
+    pub unnumbered: bool,
     /// How directories below the root are called.
     pub directory: Vec<Piece>,
     /// Directory levels below the root.
@@ -178,7 +180,12 @@ impl Names {
             (self.at.number, self.at.buffer) = (buffer.length, buffer);
             self.at.directory = Some(directory);
         }
-        self.at.rewrite(item.wrapping_add(self.first), &self.suffix);
+        if self.unnumbered {
+            self.at.buffer.length = self.at.number;
+            self.at.buffer.finish();
+        } else {
+            self.at.rewrite(item.wrapping_add(self.first), &self.suffix);
+        }
         self.at.item = item;
         self.at.left = match (self.depth, self.per_directory) {
             (0, _) => u64::MAX,
@@ -192,7 +199,9 @@ impl Names {
         self.push_root(buffer);
         self.push_directory(self.place(item), buffer);
         buffer.push(self.prefix.as_bytes());
-        buffer.number(item.wrapping_add(self.first));
+        if !self.unnumbered {
+            buffer.number(item.wrapping_add(self.first));
+        }
         buffer.push(self.suffix.as_bytes());
     }
 

@@ -38,6 +38,8 @@ pub struct Entry {
     pub reads_to_write: bool,
     /// Whether a file must be open for writing even where it is only read.
     pub writes_to_read: bool,
+    /// Whether it opens files itself.
+    pub opens: bool,
     /// Whether it opens endpoints.
     pub peers: bool,
     /// Whether it can be had on this machine.
@@ -61,6 +63,7 @@ const fn entry<E: Engine>() -> Entry {
         files: E::FILES,
         reads_to_write: E::READS_TO_WRITE,
         writes_to_read: E::WRITES_TO_READ,
+        opens: E::OPENS,
         peers: E::PEERS,
         available: E::available,
         check: E::check,
@@ -85,6 +88,7 @@ pub const OFFLOAD: &Entry = &special::<crate::engines::offload::Offload>();
 /// Every engine there is.
 pub const ENGINES: &[Entry] = &[
     entry::<Null>(),
+    entry::<crate::engines::dummy::Dummy>(),
     entry::<Sim>(),
     waiting::<Psync>(),
     waiting::<Sync>(),
@@ -102,6 +106,7 @@ pub const ENGINES: &[Entry] = &[
     special::<crate::engines::splice::Splice>(),
     #[cfg(target_os = "linux")]
     special::<crate::engines::sg::Sg>(),
+    special::<crate::engines::mpiio::Mpiio>(),
     special::<Cpuio>(),
     special::<Exec>(),
     #[cfg(target_os = "linux")]

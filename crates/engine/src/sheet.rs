@@ -367,8 +367,14 @@ impl Sheet<'_> {
         let [at, operations, bytes] = [0, 1, 2].map(|cell| self.head.worn[cell].load(Relaxed));
         let (operations_least, operations_most, bytes_least) = (operations, operations, bytes);
         let at_ns = at.saturating_sub(start);
-        let worn = WearOut { at_ns, operations_least, operations, operations_most, bytes_least, bytes };
-        (at > 0).then_some(worn)
+        (at > 0).then_some(WearOut {
+            at_ns,
+            operations_least,
+            operations,
+            operations_most,
+            bytes_least,
+            bytes,
+        })
     }
 
     /// Operations of one label that succeeded so far.

@@ -46,6 +46,8 @@ pub struct Worker<'a> {
     pub files: Files,
     /// Its buffers.
     pub memory: &'a Memory,
+    /// The names of its files, where its engine opens them.
+    pub paths: &'a [String],
     /// The depth it keeps.
     pub depth: u32,
     /// Opens them, where that is part of what is measured; none: they are open.
@@ -76,6 +78,7 @@ impl Worker<'_> {
             depth: self.depth,
             files: &self.files,
             memory: self.memory,
+            paths: self.paths,
             seed: self.seed,
             worker: self.number,
             seat: self.seat,
@@ -99,48 +102,67 @@ impl Worker<'_> {
         begin
     }
 
-    /// Opens its files, if it has not. Answers when it began to.
-    fn open(&mut self) -> Result<Option<Tick>, Failure> {
-        let Some(open) = self.open else { return Ok(None) };
-        let began = clock::now();
-        self.files = open()?;
-        Ok(Some(began))
-    }
-
-    /// Notes when that was, and waits for the others if it is to. Answers whether any of it took time.
-    fn has_opened<E: Engine>(&self, began: Option<Tick>, line: Tick) -> bool {
-        if let Some(began) = began {
+    /// Opens its files, if it has not, and waits for the others if it is to. Answers whether that took time.
+    fn open<E: Engine>(&mut self, line: Tick) -> Result<bool, Failure> {
+        if let Some(open) = self.open {
+            let began = clock::now();
+            self.files = open()?;
             let (began, ended) = if E::VIRTUAL { (line, line) } else { (began, clock::now()) };
             self.sheet.opened(began, ended);
         }
+        let waits = self.meet_after_opening();
+        Ok(!E::VIRTUAL && (waits || self.open.is_some()))
+    }
+
+    /// Lets the engine open its files, inside the measured time.
+    fn open_by<E: Engine>(&mut self) -> Result<E, Failure> {
+        let began = clock::now();
+        if let Some(open) = self.open {
+            self.files = open()?;
+        }
+        let engine = E::start(&self.setup())?;
+        self.sheet.opened(began, clock::now());
+        self.meet_after_opening();
+        Ok(engine)
+    }
+
+    /// Waits until everybody has opened theirs, if it is to. Whether that is so.
+    fn meet_after_opening(&mut self) -> bool {
         let waits = self.job.start.barrier;
         if waits {
             self.sheet.enter(WorkerState::Waiting);
             self.gate.meet(self.index, self.number, Meeting::Opened, 0);
         }
-        !E::VIRTUAL && (waits || began.is_some())
+        waits
     }
 
     /// Makes each file durable after the last operation, inside the measured time.
-    fn sync(&mut self, ended: &mut Tick) {
+    fn sync<E: Engine>(&mut self, engine: &mut E, ended: &mut Tick) {
         self.sheet.enter(WorkerState::Finishing);
         if let Some(verb) = self.job.finish.sync {
-            self.sync_all(verb, ended);
+            self.sync_all(engine, verb, ended);
         }
     }
 
-    /// Waits for the others if it is to, and closes its files where that counts; before that, the engine lets go of what
-    /// it holds of them.
-    fn close<E: Engine>(&mut self, engine: E, ended: Tick) -> Result<(), Failure> {
-        let engine = E::OPENS.then_some(engine);
+    /// Waits for the others if it is to, and closes its files where that counts.
+    fn close<E: Engine>(&mut self, mut engine: E, ended: Tick) -> Result<(), Failure> {
         if self.job.finish.barrier {
             self.gate.meet(self.index, self.number, Meeting::Closing, 0);
         }
+        if E::OPENS {
+            let began = clock::now();
+            let closed = engine.close();
+            if self.job.finish.close {
+                self.sheet.closed(began, clock::now());
+            }
+            return closed;
+        }
+        // Whatever the engine holds of the files is let go of before they are closed.
+        drop(engine);
         if !self.job.finish.close {
             return Ok(());
         }
         let began = clock::now();
-        drop(engine);
         // Some file systems write back, or report what they could not write, only now.
         let wrong = self.files.close_all();
         let (began, closed) = if E::VIRTUAL { (ended, ended) } else { (began, clock::now()) };
@@ -149,15 +171,19 @@ impl Worker<'_> {
         Err(Failure::call("close", errno).errno(errno))
     }
 
-    fn sync_all(&mut self, verb: Verb, ended: &mut Tick) {
+    fn sync_all<E: Engine>(&mut self, engine: &mut E, verb: Verb, ended: &mut Tick) {
         let label = label_of(&labels(self.job), verb.name(), verb);
         for file in 0..self.files.handles.len() as u32 {
             let handle = &self.files.handles[file as usize];
-            if handle.fd < 0 || (handle.names.is_none() && !call::is_writable(handle.fd)) {
+            if !E::OPENS && (handle.fd < 0 || (handle.names.is_none() && !call::is_writable(handle.fd))) {
                 continue;
             }
             let started = clock::now();
-            let result = call::perform(&Io { verb, file, ..Io::default() }, &mut self.files);
+            let io = Io { verb, file, ..Io::default() };
+            let result = match E::OPENS {
+                true => engine.perform(&io, &mut self.files),
+                false => call::perform(&io, &mut self.files),
+            };
             *ended = clock::now();
             match result {
                 0.. => self.sheet.success(label, 0, *ended - started),
@@ -317,19 +343,19 @@ fn begin<E: Engine>(worker: &mut Worker<'_>) -> Result<(E, Tick), Failure> {
     if !E::PEERS && (E::VIRTUAL || worker.open.is_none()) {
         let mut engine = E::start(&worker.setup())?;
         let begin = worker.wait_for_turn(&mut engine);
-        let began = worker.open()?;
-        let later = worker.has_opened::<E>(began, begin);
+        let later = worker.open::<E>(begin)?;
         return Ok((engine, if later { clock::now() } else { begin }));
     }
     let begin = worker.wait_for_turn(&mut Null::start(&worker.setup())?);
     if E::PEERS && worker.gate.is_stopped(worker.number) {
         return Err(Failure::new("the run ended before it met its peer"));
     }
-    let began = worker.open()?;
-    // What an engine registers with the kernel is open by now.
-    let engine = if E::OPENS { Some(E::start(&worker.setup())?) } else { None };
-    worker.has_opened::<E>(began, begin);
-    let engine = engine.map_or_else(|| E::start(&worker.setup()), Ok)?;
+    if E::OPENS {
+        return Ok((worker.open_by::<E>()?, clock::now()));
+    }
+    // What an engine registers with the kernel must be open.
+    worker.open::<E>(begin)?;
+    let engine = E::start(&worker.setup())?;
     Ok((engine, clock::now()))
 }
 
@@ -346,10 +372,16 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
     worker.sheet.enter(if flight.ramp_end > 0 { WorkerState::Ramping } else { WorkerState::Running });
     worker.sheet.head.began_clock_ns.store(clock::by(worker.job.start.clock_id), Relaxed);
     let stop = worker.gate.flag(worker.number);
-    let mut now = engine.now();
+    let (mut now, mut agreed) = (engine.now(), false);
     loop {
         let (mut wake, mut over) =
             (NEVER, stop.load(Relaxed) != 0 || (now >= flight.deadline && !flight.winds_up()));
+        if E::AGREES {
+            over = engine.agree(over);
+            agreed = over;
+            // Waiting for the others is no part of an operation.
+            now = engine.now();
+        }
         let before = flight.free.count;
         if !CLOSELY && E::WAITS && flight.sample_ns > 0 {
             over = over || flight.stretch(&mut engine, &mut worker.files, now);
@@ -359,7 +391,8 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
             if flight.ended >= flight.turn {
                 flight.turn(worker.kinds);
             }
-            now = flight.ended;
+            // Whoever waited for others in between begins now.
+            now = if over { engine.now() } else { flight.ended };
             continue;
         }
         if !over {
@@ -396,7 +429,10 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
         now = if recent { flight.ended } else { engine.now() };
     }
     let files = worker.files.handles.len() as u32;
-    worker.sync(&mut flight.ended);
+    if E::AGREES && !agreed {
+        engine.agree(true);
+    }
+    worker.sync(&mut engine, &mut flight.ended);
     worker.sheet.tell_facts(&engine.facts());
     let closed = worker.close(engine, flight.ended).and(flight.close(worker.kinds, begin, files));
     for late in flight.source.close() {

@@ -29,10 +29,10 @@ fn a_signal_ends_a_meeting() {
             && !std::mem::replace(&mut told, true)
         {
             // SAFETY: the run has a handler for it.
-            unsafe { libc::raise(libc::SIGINT) };
+            unsafe { libc::raise(libc::SIGTERM) };
         }
     })
     .unwrap();
-    assert_eq!(record.stopped_by, Some(libc::SIGINT));
+    assert_eq!(record.stopped_by, Some(libc::SIGTERM));
     assert!(record.phases[0].jobs[0].workers.iter().all(|worker| worker.operations == 256));
 }

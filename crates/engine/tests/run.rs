@@ -180,8 +180,9 @@ fn a_directory_that_was_there_is_neither_removed_nor_written_over() {
 }
 
 /// Engines that put something else in the place of a file's data: commands, space, lengths, names, peers.
-const PECULIAR: [&str; 11] = [
+const PECULIAR: &[&str] = &[
     "sg",
+    "find",
     "falloc",
     "ftruncate",
     "filecreate",

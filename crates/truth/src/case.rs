@@ -10,7 +10,7 @@ use iodyno_model::{
 use crate::generator;
 
 /// Engines that only pretend: whatever their targets are, no storage was touched.
-const PRETENDERS: [&str; 2] = ["null", "sim"];
+const PRETENDERS: [&str; 3] = ["null", "dummy", "sim"];
 
 /// What moves bytes beneath the page cache, and counts them.
 #[derive(Clone, Copy, Debug)]

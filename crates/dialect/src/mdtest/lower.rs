@@ -401,7 +401,7 @@ impl Lowering<'_> {
             Kind::Files => ("file", first),
             Kind::Directories => ("dir", first),
             Kind::Symlinks => ("symlink", first),
-            Kind::Links => ("file", first + test.items + test.each),
+            Kind::Links => ("file", first + test.items),
             Kind::Listed => ("list", 0),
         };
         let number_of = if from == 0 { "{item}".into() } else { format!("{{item+{from}}}") };

@@ -204,6 +204,14 @@ pub fn unknown(name: &str, origin: &Origin) -> Diagnostic {
     }
 }
 
+/// The page about mdtest, with a table of its options.
+pub fn document() -> String {
+    format!("{INTRODUCTION}\n{}", TABLE.markdown())
+}
+
+/// What stands before the options.
+const INTRODUCTION: &str = include_str!("introduction.md");
+
 /// Help as mdtest writes it.
 pub fn help() -> String {
     let mut text = String::from("Synopsis mdtest\n");

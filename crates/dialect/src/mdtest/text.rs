@@ -419,7 +419,10 @@ pub fn told(wrong: &Diagnostic) -> String {
 fn error_text(errno: i32) -> String {
     match iodyno_model::tally::corruption(errno) {
         Some(what) => what.into(),
-        None => io::Error::from_raw_os_error(errno).to_string(),
+        None => {
+            let text = io::Error::from_raw_os_error(errno).to_string();
+            text.split(" (os error").next().unwrap_or(&text).to_string()
+        }
     }
 }
 

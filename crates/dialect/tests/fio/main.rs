@@ -28,7 +28,6 @@ fn answer(arguments: &[&str], files: &[(&str, &str)]) -> String {
     match (DIALECT.lower)(&arguments, &mut Shelf::of(files)) {
         Ok(Request::Run(run)) => format!("a run of {} phases\n", run.plan.phases.len()),
         Ok(Request::Print { out, status }) => format!("status {status}, on standard output:\n{out}"),
-        Ok(Request::Hosts(_)) => "a run on other hosts\n".into(),
         Ok(Request::Refuse { err, status }) => format!("status {status}, on standard error:\n{err}"),
         Ok(Request::Hosts(there)) => format!("to {:?}\n", there.hosts),
         Err(wrong) => format!("{wrong:?}\n"),

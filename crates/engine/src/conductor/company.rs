@@ -50,7 +50,7 @@ pub fn part(world: World, status: u8) -> u8 {
         return status;
     }
     if world.is_broken() || world.broadcast(pack(&Call::Over(status)), &mut patience).is_err() {
-        world.abort(i32::from(status.max(1)));
+        give_up(&world, status.max(1));
     }
     world.leave();
     status
@@ -71,16 +71,29 @@ pub fn follow(mut world: World) -> u8 {
         }
         if world.is_broken() {
             linger();
-            world.abort(1);
+            give_up(&world, 1);
         }
     }
+}
+
+/// Ends without the others. Where the launcher is already ending everybody there is nothing to ask it for.
+fn give_up(world: &World, status: u8) -> ! {
+    if is_being_ended() {
+        std::process::exit(i32::from(status));
+    }
+    world.abort(i32::from(status))
+}
+
+/// Whether the launcher has said SIGTERM.
+fn is_being_ended() -> bool {
+    matches!(signal::interruptions(), (1.., libc::SIGTERM))
 }
 
 /// Lets the first rank report what there is before everything ends. The launcher that said SIGTERM will kill: then a
 /// rank that has no more to say is in the way.
 fn linger() {
     let until = clock::monotonic() + LINGER_NS;
-    while clock::monotonic() < until && !matches!(signal::interruptions(), (1.., libc::SIGTERM)) {
+    while clock::monotonic() < until && !is_being_ended() {
         clock::sleep_ns(20_000_000);
     }
 }

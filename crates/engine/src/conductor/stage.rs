@@ -203,8 +203,10 @@ impl Stage {
             files: entry.files,
             reads_to_write: entry.reads_to_write,
             writes_to_read: entry.writes_to_read,
+            opens: entry.opens,
             peers: entry.peers,
         };
+        let paths = if entry.opens { open::paths(&self.plan, job, asker) } else { Vec::new() };
         let open = || {
             let mut files = open::open_files(&self.plan, job, asker, access)?;
             files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
@@ -242,6 +244,7 @@ impl Stage {
             kinds: &self.kinds[index],
             files,
             memory: &memory,
+            paths: &paths,
             depth,
             open: job.start.open.then_some(&open as &dyn Fn() -> Result<Files, Failure>),
             number,

@@ -11,6 +11,7 @@ use crate::memory::Memory;
 pub use crate::failure::Failure;
 
 pub mod cpuio;
+pub mod dummy;
 pub mod exec;
 #[cfg(target_os = "linux")]
 pub mod falloc;
@@ -21,10 +22,12 @@ pub mod io_uring;
 #[cfg(target_os = "linux")]
 pub mod libaio;
 pub mod mmap;
+pub mod mpiio;
 pub mod names;
 pub mod net;
 pub mod null;
 pub mod offload;
+pub mod parallel;
 #[cfg(any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", target_os = "freebsd"))]
 pub mod posixaio;
 pub mod priority;
@@ -53,6 +56,8 @@ pub struct Setup<'a> {
     pub memory: &'a Memory,
     /// The plan's seed.
     pub seed: u64,
+    /// The names of its files, in the order of its handles; empty unless the engine [opens](Engine::OPENS) them.
+    pub paths: &'a [String],
     /// The worker's number within the phase.
     pub worker: u32,
     /// The worker's number within its job, counted over all ranks.
@@ -101,10 +106,13 @@ pub trait Engine: Sized {
     const READS_TO_WRITE: bool = false;
     /// Whether a file must be open for writing even where it is only read (calls that change what they look at).
     const WRITES_TO_READ: bool = false;
-    /// Whether its start opens files and its end closes them: then both count as opening and closing do.
-    const OPENS: bool = false;
     /// Whether it carries each operation out while it is handed over ([`perform`](Engine::perform)).
     const WAITS: bool = false;
+    /// Whether it opens the files among its targets itself when it starts, by [`Setup::paths`], and closes them: their
+    /// handles have no descriptor.
+    const OPENS: bool = false;
+    /// Whether its workers on all ranks may have to end with the same operation ([`agree`](Engine::agree)).
+    const AGREES: bool = false;
     /// Whether it opens the endpoints among its targets itself.
     const PEERS: bool = false;
 
@@ -124,6 +132,20 @@ pub trait Engine: Sized {
     /// What it counted of its own, by name; asked when the worker is done.
     fn facts(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
+    }
+
+    /// What all who work together with it make of each one's wish to end: whoever wants to, takes the others along.
+    /// Asked before every operation by everybody, only of engines that [`AGREES`](Engine::AGREES).
+    fn agree(&mut self, over: bool) -> bool {
+        over
+    }
+
+    /// Closes what it opened itself.
+    ///
+    /// # Errors
+    /// What the system or a library says only now.
+    fn close(&mut self) -> Result<(), Failure> {
+        Ok(())
     }
 
     /// Makes it ready, before the start line.

@@ -100,8 +100,10 @@ struct Span {
     base: u64,
     /// Bytes, or items.
     length: u64,
-    /// All items of the set and one directory's more: renamed ones are numbered from here, and so lie elsewhere.
+    /// All items of the set: further names are numbered from here, and lie in the same directories.
     items: u64,
+    /// Renamed ones lie in the next directory, so many numbers further.
+    next: u64,
     /// Where renames form a chain: the item that is none, whose name is free between.
     spare: Option<u64>,
     /// Bytes or items of one pass, and what is left of this one.
@@ -564,8 +566,9 @@ impl Span {
                 let from = if place + 1 == self.length { spare } else { item };
                 (from, if place == 0 { spare } else { item - 1 })
             }
-            (Verb::Rename, None) if pass % 2 == 1 => (item + self.items, item),
-            (Verb::Rename | Verb::Link | Verb::Symlink, _) => (item, item + self.items),
+            (Verb::Rename, None) if pass % 2 == 1 => (item + self.items + self.next, item),
+            (Verb::Rename, None) => (item, item + self.items + self.next),
+            (Verb::Link | Verb::Symlink, _) => (item, item + self.items),
             (Verb::Chmod, _) => (item, 0o600),
             (Verb::Chown, _) => (item, u64::MAX),
             _ => (item, 0),
@@ -692,7 +695,7 @@ fn span(
     let (base, mut length, items) = match (&handle.names, items) {
         (Some(names), true) => {
             let (first, count) = own_items(brief, handle.target as usize, names.count);
-            (first, count, names.count + names.per_directory)
+            (first, count, names.count)
         }
         (None, false) => (handle.base, handle.bytes, 0),
         (Some(_), false) if shares.iter().all(|share| share.class == Class::File) => (0, 0, 0),
@@ -713,6 +716,7 @@ fn span(
         base,
         length,
         items,
+        next: handle.names.as_ref().map_or(0, |names| names.per_directory),
         spare,
         pass_units: 0,
         left: 0,

@@ -101,6 +101,7 @@ impl Stand {
             kinds: &[Kind::Read],
             files,
             memory: &memory,
+            paths: &[],
             depth,
             open: None,
             number: 0,

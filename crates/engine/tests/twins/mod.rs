@@ -78,6 +78,7 @@ impl<E: Engine> Bench<E> {
             job: &job,
             depth,
             files: &files,
+            paths: &[],
             memory: &memory,
             seed: 1,
             worker: 0,

@@ -6,15 +6,16 @@ use std::time::Duration;
 use testbed::sandbox::{HOST_NEEDS, Hosts, Said};
 use testbed::{Case, Need, Outcome};
 
-const LIMIT: Duration = Duration::from_secs(90);
+pub const LIMIT: Duration = Duration::from_secs(90);
 
 const OPEN_MPI: &[Need] = &[Need::Tool("mpirun"), Need::Tool("orted")];
 
+pub fn case(name: &str, body: fn() -> Outcome) -> Case {
+    let needs: Vec<Need> = HOST_NEEDS.iter().chain(OPEN_MPI).copied().collect();
+    Case::new(name, &needs, body)
+}
+
 pub fn cases() -> Vec<Case> {
-    let case = |name: &str, body: fn() -> Outcome| {
-        let needs: Vec<Need> = HOST_NEEDS.iter().chain(OPEN_MPI).copied().collect();
-        Case::new(name, &needs, body)
-    };
     vec![
         case("three_hosts_are_three_machines", three_hosts_are_three_machines),
         case("what_is_wrong_is_said_before_anything_is_started", what_is_wrong_is_said_here),

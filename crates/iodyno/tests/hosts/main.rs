@@ -6,10 +6,12 @@
 
 #[cfg(target_os = "linux")]
 mod going;
+#[cfg(target_os = "linux")]
+mod working;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    testbed::run(going::cases())
+    testbed::run(going::cases().into_iter().chain(working::cases()).collect())
 }
 
 #[cfg(not(target_os = "linux"))]

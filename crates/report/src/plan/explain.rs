@@ -258,7 +258,7 @@ pub(crate) fn cached(target: &Target) -> bool {
 
 /// Whether an engine touches no storage.
 pub(crate) fn pretends(job: &Job) -> bool {
-    matches!(job.engine.as_str(), "null" | "sim")
+    matches!(job.engine.as_str(), "null" | "dummy" | "sim")
 }
 
 /// The name of the phase for messages.

@@ -97,11 +97,13 @@ impl Clients {
     fn write(&self, record: &Record, output: &mut Output<'_>) -> io::Result<()> {
         let Some((_, first)) = self.hosts.first() else { return Ok(()) };
         let style = &self.all.view.style;
-        let summaries: Vec<Summary<'_>> = self
+        let mut summaries: Vec<Summary<'_>> = self
             .hosts
             .iter()
             .map(|(_, report)| summary(&report.view, &report.plan, &report.phases))
             .collect();
+        // The devices of all hosts are counted together, so they are told once.
+        summaries.iter_mut().rev().skip(1).for_each(|summary| summary.disks.clear());
         let jobs = || summaries.iter().flat_map(|summary| &summary.jobs);
         let view = jobs().last().map(|last| sum_view(last.view)).unwrap_or_default();
         let sum = Reported::sum(&mut jobs(), &view);

@@ -75,7 +75,9 @@ pub fn write_clients(parts: &[(&Summary<'_>, Frame<'_>)], sum: Option<&Reported<
         jobs.extend(summary.jobs.iter().map(|job| Tree::from(job_object(job, summary, frame))));
         disks.extend(summary.disks.iter().map(|disk| {
             let mut object = disk_object(disk);
-            host(&mut object, frame);
+            if parts.len() == 1 {
+                host(&mut object, frame);
+            }
             Tree::from(object)
         }));
         let ours = ours(summary, &Frame { findings: &[], ..*frame });

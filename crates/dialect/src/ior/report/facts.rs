@@ -91,9 +91,12 @@ fn order(test: &Test) -> Vec<Pair> {
 }
 
 /// The parameters, as JSON and `-vvv` list them.
-pub fn parameters(test: &Test, platform: &str) -> Vec<Pair> {
+/// With IOR's quirks the letter of the data is the one that IOR prints, which is another's, and its options are `(null)`.
+pub fn parameters(test: &Test, platform: &str, quirks: bool) -> Vec<Pair> {
     let data = test.settings.text("dataPacketType").unwrap_or("timestamp");
     let index = ["timestamp", "offset", "incompressible", "random"].iter().position(|name| *name == data);
+    let index = index.unwrap_or(0);
+    let letter = if quirks { ["g", "t", "o", "i"][index] } else { &data[..1] };
     let mut pairs = vec![
         number("testID", test.id as i64),
         number("refnum", test.settings.number("refNum")),
@@ -104,7 +107,7 @@ pub fn parameters(test: &Test, platform: &str) -> Vec<Pair> {
         number("stoneWallingWearOut", i64::from(test.flag("stoneWallingWearOut"))),
         number("maxTimeDuration", test.count("maxTimeDuration")),
         number("outlierThreshold", test.count("outlierThreshold")),
-        text("options", ""),
+        text("options", if quirks { "(null)" } else { "" }),
         number("dryRun", i64::from(test.flag("dryRun"))),
         number("nodes", test.nodes),
         number("memoryPerTask", if test.settings.is_said("memoryPerTask") { test.hog_bytes } else { 0 }),
@@ -122,7 +125,7 @@ pub fn parameters(test: &Test, platform: &str) -> Vec<Pair> {
     pairs.extend(flags(test));
     pairs.extend([
         number("verbose", test.verbose()),
-        text("data packet type", &data[..1]),
+        text("data packet type", letter),
         number("setTimeStampSignature/incompressibleSeed", test.settings.number("setTimeStampSignature")),
         number("collective", i64::from(test.collective)),
         number("segmentCount", test.segments),
@@ -130,7 +133,7 @@ pub fn parameters(test: &Test, platform: &str) -> Vec<Pair> {
         number("blockSize", test.block),
     ]);
     let at = pairs.iter().position(|(name, _)| *name == "keepFile").unwrap_or(0);
-    pairs.insert(at, number("dataPacketType", index.unwrap_or(0) as i64));
+    pairs.insert(at, number("dataPacketType", index as i64));
     pairs
 }
 

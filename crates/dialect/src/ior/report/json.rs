@@ -101,7 +101,9 @@ pub fn document(frame: &Frame<'_>, told: &[Told]) -> String {
         text("Machine", frame.machine.0),
         (
             "tests".into(),
-            Node::List(both().map(|(test, told)| self::test(test, told, frame.machine.1)).collect()),
+            Node::List(
+                both().map(|(test, told)| self::test(test, told, frame.machine.1, frame.view.bugs)).collect(),
+            ),
         ),
         ("summary".into(), Node::List(summary.collect())),
         ("iodyno".into(), own),
@@ -110,7 +112,7 @@ pub fn document(frame: &Frame<'_>, told: &[Told]) -> String {
     serde_json::to_string_pretty(&root).unwrap_or_default() + "\n"
 }
 
-fn test(test: &Test, told: &Told, platform: &str) -> Node {
+fn test(test: &Test, told: &Told, platform: &str, quirks: bool) -> Node {
     let mut keys = vec![
         whole("TestID", test.id as i64),
         text("StartTime", told.began.as_str()),
@@ -126,7 +128,7 @@ fn test(test: &Test, told: &Told, platform: &str) -> Node {
             text("Used Inodes", inodes_used),
         ]);
     }
-    keys.push(("Parameters".into(), pairs(facts::parameters(test, platform))));
+    keys.push(("Parameters".into(), pairs(facts::parameters(test, platform, quirks))));
     keys.push(("Options".into(), pairs(facts::options(test))));
     let rows = told.outcomes.iter().filter_map(|outcome| row(outcome, test));
     keys.push(("Results".into(), Node::List(rows.collect())));

@@ -165,7 +165,7 @@ impl Report {
         self.open = Some(index);
         let head = match self.view.layout {
             3 => text3::test(test, &now),
-            _ => text::test(test, &now, facts.as_ref(), &facts::parameters(test, &platform)),
+            _ => text::test(test, &now, facts.as_ref(), &facts::parameters(test, &platform, self.view.bugs)),
         };
         self.say(&head, output)?;
         let mut early: Vec<String> = self.told[index].warnings.clone();

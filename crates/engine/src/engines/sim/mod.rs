@@ -239,6 +239,7 @@ mod tests {
             job: &job,
             depth,
             files: &files,
+            paths: &[],
             memory: &memory,
             seed: 1,
             worker: 0,

@@ -126,6 +126,36 @@ pub(crate) fn library() -> Result<&'static Open, Failure> {
         .hint("use threads as workers"))
 }
 
+/// Whether there is an MPI library that engines could work through; nothing is initialised for it.
+///
+/// # Errors
+/// As of [`library`].
+pub(crate) fn can_open() -> Result<(), Failure> {
+    static TRIED: OnceLock<Result<(), Failure>> = OnceLock::new();
+    if OPEN.get().is_some() {
+        return Ok(());
+    }
+    let wish = launcher::wish(&|name| std::env::var(name).ok());
+    let families = [Family::OpenMpi, Family::Mpich];
+    let first = || match &wish {
+        Wish::Off => Err(Failure::new(format!("{}=off forbids any MPI library", launcher::LIBRARY))),
+        Wish::Path(path) => {
+            Library::first(std::slice::from_ref(path), &[]).map(drop).map_err(|tried| none(None, &tried))
+        }
+        Wish::Any => Library::first(&search::candidates(&families), &families)
+            .map(drop)
+            .map_err(|tried| none(None, &tried)),
+    };
+    TRIED.get_or_init(first).clone()
+}
+
+fn crossing() -> Failure {
+    Failure::new(
+        "several threads of a rank cannot share files with other ranks through MPI: they would wait for ever",
+    )
+    .hint("start a rank for each task, with one worker each, or give each worker a file of its own")
+}
+
 /// The other number than the launcher's.
 fn mismatch(launcher: &Launcher, size: u32, library: &Library) -> Option<Failure> {
     let ranks = launcher.ranks.filter(|ranks| *ranks != size)?;
@@ -230,13 +260,20 @@ impl Open {
     /// when first asked for, by a call that waits until all of those ranks (and no others) have asked, for the same
     /// lane; errors on it are returned. Never freed, as others may still be using it when one engine ends.
     ///
+    /// MPICH's MPI-IO, which most others have from there (also Open MPI, on some file systems), holds one lock of the
+    /// process while a collective call on a file waits for other ranks. Two lanes would wait for each other's locks for
+    /// ever, as was seen with MPICH 5.0, so there is only the first where there are several ranks.
+    ///
     /// # Errors
-    /// This rank is not among them, or the library's reason.
+    /// This rank is not among them, it is another lane than the first of several ranks, or the library's reason.
     pub(crate) fn communicator(&self, ranks: u32, lane: u32) -> Result<Handle, Failure> {
         let (rank, size) = self.place()?;
         let ranks = ranks.min(size);
         if rank >= ranks {
             return Err(Failure::new(format!("rank {rank} is not among the first {ranks}")));
+        }
+        if ranks > 1 && lane > 0 {
+            return Err(crossing());
         }
         let lock = || self.communicators.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = lock().get(&(ranks, lane)) {

@@ -1,0 +1,103 @@
+//! `dummy`: no I/O, but delays of the user's choice: a test double for a slow file system, and a check of what a report
+//! makes of it.
+//!
+//! A delay is slept, and the system's part of it (a timer's slack, the scheduler) is in what is measured, as it would
+//! be with a real device. Without a delay an operation is complete at once, like `null`'s. It moves no byte and opens
+//! no file.
+
+use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
+
+use super::{Engine, Failure, SettingSpec, Setup, Single, check_switches, check_values, switched_on, whole};
+use crate::clock::{self, Tick};
+use crate::io::{Files, Io, Slot};
+
+const DELAYS: &[&str] = &["delay_create_us", "delay_close_us", "delay_sync_us", "delay_xfer_us"];
+
+/// Delays, and nothing else; ns.
+pub struct Dummy {
+    done: Single,
+    transfer_ns: u64,
+    sync_ns: u64,
+    create_ns: u64,
+    close_ns: u64,
+    files: usize,
+}
+
+impl Engine for Dummy {
+    const NAME: &'static str = "dummy";
+    const ABOUT: &'static str = "no I/O, with delays of your choice";
+    const VERBS: VerbSet = VerbSet::ALL;
+    const SETTINGS: &'static [SettingSpec] = &[
+        SettingSpec { name: "delay_create_us", help: "making or opening a file takes so many microseconds" },
+        SettingSpec { name: "delay_close_us", help: "closing a file takes so many microseconds" },
+        SettingSpec { name: "delay_sync_us", help: "a sync takes so many microseconds" },
+        SettingSpec { name: "delay_xfer_us", help: "a read or a write takes so many microseconds" },
+        SettingSpec {
+            name: "only_rank0",
+            help: "on or off: only the first worker of all is delayed (default off)",
+        },
+    ];
+    const MOST_DEPTH: u32 = 1;
+    const WAITS: bool = true;
+    const FILES: bool = false;
+    const OPENS: bool = true;
+
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let mut found = check_switches(job, &["only_rank0"]);
+        let hint = "say a whole number of microseconds";
+        found.extend(check_values(job, DELAYS, |value| value.parse::<u32>().is_ok(), hint));
+        found
+    }
+
+    fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
+        let delayed = setup.seat == 0 || !switched_on(setup.job, "only_rank0");
+        let ns = |name| if delayed { whole(setup.job, name).unwrap_or(0) * 1000 } else { 0 };
+        let dummy = Dummy {
+            done: Single::default(),
+            transfer_ns: ns("delay_xfer_us"),
+            sync_ns: ns("delay_sync_us"),
+            create_ns: ns("delay_create_us"),
+            close_ns: ns("delay_close_us"),
+            files: setup.files.handles.len(),
+        };
+        (0..dummy.files).for_each(|_| delay(dummy.create_ns));
+        Ok(dummy)
+    }
+
+    #[inline(always)]
+    fn perform(&mut self, io: &Io, _files: &mut Files) -> i64 {
+        let ns = match io.verb {
+            Verb::Read | Verb::Write => self.transfer_ns,
+            Verb::Fsync | Verb::Fdatasync | Verb::Syncfs | Verb::Msync | Verb::SyncFileRange => self.sync_ns,
+            Verb::Create | Verb::Open | Verb::Mkdir | Verb::Mknod => self.create_ns,
+            Verb::Close => self.close_ns,
+            _ => 0,
+        };
+        delay(ns);
+        if io.verb.moves_data() { io.bytes as i64 } else { 0 }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
+        let result = self.perform(io, files);
+        self.done.keep(slot, result);
+    }
+
+    #[inline(always)]
+    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
+        self.done.hand_back(done);
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), Failure> {
+        (0..self.files).for_each(|_| delay(self.close_ns));
+        Ok(())
+    }
+}
+
+#[inline(always)]
+fn delay(ns: u64) {
+    if ns > 0 {
+        clock::sleep_ns(ns);
+    }
+}

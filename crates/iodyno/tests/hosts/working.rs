@@ -1,0 +1,226 @@
+//! Work on three hosts: who ran where, whose data, one report, and what is left when a host is lost.
+
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+use testbed::sandbox::{Hosts, Started};
+use testbed::{Case, Outcome};
+
+use crate::going::{LIMIT, case, iodyno, well};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("a_plan_runs_on_three_hosts", a_plan_runs_on_three_hosts),
+        case("hosts_starts_the_world_itself", hosts_starts_the_world_itself),
+        case("files_travel_to_the_first_host", files_travel_to_the_first_host),
+        case("ior_reads_what_another_host_wrote", ior_reads_what_another_host_wrote),
+        case("mdtest_runs_on_three_hosts", mdtest_runs_on_three_hosts),
+        case("fios_clients_are_hosts", fios_clients_are_hosts),
+        case("each_client_may_have_its_own_jobs", each_client_may_have_its_own_jobs),
+        case("a_host_that_dies_is_named_in_the_report", a_host_that_dies_is_named).alone(),
+        case("a_host_that_falls_silent_is_named_too", a_host_that_falls_silent_is_named).alone(),
+    ]
+}
+
+/// `mpirun` over a host file, as a user would.
+fn mpirun(hosts: &Hosts, arguments: &[&str]) -> Command {
+    let list = hosts.shared().join("list");
+    std::fs::write(&list, "h1 slots=1\nh2 slots=1\nh3 slots=1\n").expect("a host file");
+    let mut command = hosts.command(1, "mpirun");
+    command.args(["--allow-run-as-root", "--oversubscribe", "-n", "3", "--hostfile"]).arg(&list);
+    command.arg(env!("CARGO_BIN_EXE_iodyno")).args(arguments);
+    command
+}
+
+fn json(path: &std::path::Path) -> Value {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// The world as a result file tells it: three hosts with a rank each.
+#[track_caller]
+fn three_hosts(record: &Value) {
+    let world = record.pointer("/record/world").or_else(|| record.pointer("/world"));
+    let world = world.unwrap_or_else(|| panic!("no world: {record:#}"));
+    assert_eq!(world["hosts"], serde_json::json!(["h1", "h2", "h3"]), "{world:#}");
+    assert_eq!(world["nodes"], serde_json::json!([0, 1, 2]), "{world:#}");
+    assert!(world["library"].as_str().is_some_and(|name| name.starts_with("Open MPI")), "{world:#}");
+    assert!(
+        world["clock_error_ns"].as_u64().is_some_and(|error| error > 0 && error < 1_000_000_000),
+        "{world:#}"
+    );
+}
+
+/// One worker on each rank writes to the host's own file system.
+fn plan(hosts: &Hosts) -> String {
+    format!(
+        "name = \"three\"\n[[target]]\nname = \"data\"\nfile = \"{}/f.{{worker}}\"\nsize = \"4MiB\"\nprepare = \"empty\"\n\
+         [[phase]]\nname = \"write\"\n[[phase.job]]\nname = \"w\"\non = \"data\"\ndo = \"write\"\nblock = \"64KiB\"\nuntil = \"4MiB\"\n",
+        hosts.local().display()
+    )
+}
+
+fn a_plan_runs_on_three_hosts() -> Outcome {
+    let hosts = Hosts::new(3)?;
+    std::fs::write(hosts.shared().join("plan.toml"), plan(&hosts))?;
+    let said = well(hosts.run(mpirun(&hosts, &["run", "plan.toml", "--quiet", "--json", "r.json"]), LIMIT));
+    let record = json(&hosts.shared().join("r.json"));
+    three_hosts(&record);
+    for (number, file) in [(1, "f.0"), (2, "f.1"), (3, "f.2")] {
+        let mut command = hosts.command(number, "ls");
+        command.arg(hosts.local());
+        let listed = well(hosts.run(command, LIMIT)).out;
+        let files: Vec<_> = listed.lines().filter(|name| name.starts_with("f.")).collect();
+        assert_eq!(files, [file], "host {number}: {said:#?}");
+    }
+    Ok(())
+}
+
+fn hosts_starts_the_world_itself() -> Outcome {
+    let hosts = Hosts::new(3)?;
+    std::fs::write(hosts.shared().join("plan.toml"), plan(&hosts))?;
+    let run = ["run", "--hosts", "h1,h2,h3", "plan.toml", "--quiet", "--json=r.json"];
+    well(hosts.run(iodyno(&hosts, &run), LIMIT));
+    three_hosts(&json(&hosts.shared().join("r.json")));
+    // The order is the user's, wherever the launcher itself is; two ranks on the last host.
+    let directory = format!("--directory={}", hosts.local().display());
+    let job = ["--name=x", "--rw=write", "--bs=4k", "--size=1m", &directory, "--output-format=json"];
+    let also = ["fio", "--also", "json=all.json,hosts=h3,h1:2"];
+    let said = well(hosts.run(iodyno(&hosts, &[&also[..], &job].concat()), LIMIT));
+    let report: Value = serde_json::from_str(&said.out).map_err(|error| format!("{error}: {said:#?}"))?;
+    let jobs = report["jobs"].as_array().expect("jobs");
+    let bytes: u64 = jobs.iter().filter_map(|job| job["write"]["io_bytes"].as_u64()).sum();
+    assert_eq!(bytes, 3 << 20, "{said:#?}");
+    let world = json(&hosts.shared().join("all.json"));
+    let world = world.pointer("/record/world").or_else(|| world.pointer("/world")).expect("a world").clone();
+    assert_eq!(
+        (&world["hosts"], &world["nodes"]),
+        (&serde_json::json!(["h3", "h1"]), &serde_json::json!([0, 1, 1]))
+    );
+    Ok(())
+}
+
+fn files_travel_to_the_first_host() -> Outcome {
+    let hosts = Hosts::new(2)?;
+    // In the first host's own /tmp; the ranks are on the second.
+    let job = "[global]\nioengine=null\n[x]\nsize=64k\n";
+    let script = format!(
+        "printf '{job}' > /tmp/job.fio; {0} fio --also hosts=h2 /tmp/job.fio --minimal; \
+         printf '{job}' | {0} fio --also hosts=h2:2 - --minimal",
+        env!("CARGO_BIN_EXE_iodyno")
+    );
+    let mut command = hosts.command(1, "sh");
+    command.args(["-ec", &script]);
+    let said = well(hosts.run(command, LIMIT));
+    assert_eq!(said.out.lines().filter(|line| line.starts_with("3;fio-3")).count(), 3, "{said:#?}");
+    Ok(())
+}
+
+fn ior_reads_what_another_host_wrote() -> Outcome {
+    let hosts = Hosts::new(3)?;
+    let file = hosts.shared().join("ior");
+    let ior = ["ior", "-w", "-r", "-W", "-R", "-F", "-C", "-e", "-t", "64k", "-b", "256k", "-s", "2", "-o"];
+    let said = well(hosts.run(mpirun(&hosts, &[&ior[..], &[&file.to_string_lossy()]].concat()), LIMIT));
+    assert!(said.out.contains("Max Write") && said.out.contains("Max Read"), "{said:#?}");
+    let nodes = said.out.lines().find(|line| line.starts_with("nodes")).unwrap_or_default();
+    assert!(nodes.ends_with(": 3"), "{said:#?}");
+    // Files of one's own file system are not there on the neighbour's host.
+    let file = hosts.local().join("ior");
+    let said = hosts.run(mpirun(&hosts, &[&ior[..], &[&file.to_string_lossy()]].concat()), LIMIT);
+    assert!(said.status.is_some_and(|status| !status.success()), "{said:#?}");
+    Ok(())
+}
+
+fn mdtest_runs_on_three_hosts() -> Outcome {
+    let hosts = Hosts::new(3)?;
+    let folder = hosts.shared().join("md");
+    std::fs::create_dir(&folder)?;
+    let mdtest = ["mdtest", "-n", "20", "-u", "-N", "1", "-w", "100", "-e", "100", "-d"];
+    let said = well(hosts.run(mpirun(&hosts, &[&mdtest[..], &[&folder.to_string_lossy()]].concat()), LIMIT));
+    assert!(said.out.contains("3 total task(s) on 3 node(s)"), "{said:#?}");
+    assert!(said.out.contains("File creation"), "{said:#?}");
+    Ok(())
+}
+
+fn fios_clients_are_hosts() -> Outcome {
+    let hosts = Hosts::new(3)?;
+    let job = format!(
+        "[global]\nsize=1m\ndirectory={}\n[a]\nrw=write\n[b]\nstonewall\nrw=read\nnumjobs=2\n",
+        hosts.shared().display()
+    );
+    std::fs::write(hosts.shared().join("job.fio"), job)?;
+    let client = ["fio", "--client=h2,h3", "job.fio"];
+    let said = well(hosts.run(iodyno(&hosts, &[&client[..], &["--output-format=json"]].concat()), LIMIT));
+    let report: Value = serde_json::from_str(&said.out).map_err(|error| format!("{error}: {said:#?}"))?;
+    let stats = report["client_stats"].as_array().expect("client_stats");
+    let told: Vec<_> = stats.iter().map(|job| (job["hostname"].as_str(), job["jobname"].as_str())).collect();
+    let (h2, h3) = (Some("h2"), Some("h3"));
+    let (a, b) = (Some("a"), Some("b"));
+    assert_eq!(told[..6], [(h2, a), (h2, b), (h2, b), (h3, a), (h3, b), (h3, b)], "{said:#?}");
+    assert_eq!(told[6].1, Some("All clients"), "{said:#?}");
+    assert_eq!(stats[6]["write"]["io_bytes"], 2 << 20);
+    assert_eq!(stats[6]["read"]["io_bytes"], 4 << 20);
+    assert!(hosts.shared().join("h2.a.0.0").exists() && hosts.shared().join("h3.b.1.0").exists());
+    let said = well(hosts.run(iodyno(&hosts, &client), LIMIT));
+    for words in [
+        "hostname=h2, be=0",
+        "<h3> Starting 3 processes",
+        "<h2> \na: (groupid=0, jobs=1)",
+        "\nAll clients: (groupid",
+    ] {
+        assert!(said.out.contains(words), "{words}: {said:#?}");
+    }
+    Ok(())
+}
+
+fn each_client_may_have_its_own_jobs() -> Outcome {
+    let hosts = Hosts::new(2)?;
+    let write = |name: &str, text: &str| std::fs::write(hosts.shared().join(name), text);
+    write("one.fio", "[one]\nioengine=null\nsize=64k\n")?;
+    write("two.fio", "[two]\nioengine=null\nsize=128k\nrw=write\n[three]\nioengine=null\nsize=4k\n")?;
+    let line = ["fio", "--client=h2", "one.fio", "--client=h1", "two.fio", "--output-format=json"];
+    let said = well(hosts.run(iodyno(&hosts, &line), LIMIT));
+    let report: Value = serde_json::from_str(&said.out).map_err(|error| format!("{error}: {said:#?}"))?;
+    let stats = report["client_stats"].as_array().expect("client_stats");
+    let told: Vec<_> = stats.iter().map(|job| format!("{} {}", job["hostname"], job["jobname"])).collect();
+    assert_eq!(told[..3], ["\"h2\" \"one\"", "\"h1\" \"two\"", "\"h1\" \"three\""], "{said:#?}");
+    assert_eq!(
+        (&stats[0]["read"]["io_bytes"], &stats[1]["write"]["io_bytes"]),
+        (&(64 << 10).into(), &(128 << 10).into())
+    );
+    Ok(())
+}
+
+/// A job that would run for a minute, on three hosts by `hosts=`; one of them is lost after some seconds.
+fn lose_a_host(lose: impl FnOnce(&mut Hosts) -> Outcome) -> Outcome {
+    let mut hosts = Hosts::new(3)?;
+    let directory = format!("--directory={}", hosts.local().display());
+    let job =
+        ["--name=x", "--rw=randwrite", "--bs=4k", "--size=8m", "--time_based", "--runtime=60", "--thread"];
+    let line = [&["fio", "--also", "hosts=h1,h2,h3"][..], &job, &[&directory, "--rate_iops=200"]].concat();
+    let running = Started::new(&mut iodyno(&hosts, &line));
+    std::thread::sleep(Duration::from_secs(6));
+    lose(&mut hosts)?;
+    let said = running.finish(Duration::from_secs(40));
+    let after = said.took - Duration::from_secs(6);
+    assert!(said.status.is_some_and(|status| !status.success()), "{said:#?}");
+    assert!(after < Duration::from_secs(15), "{after:?}: {said:#?}");
+    // What the first rank knew is told, and who is missing.
+    assert!(said.out.contains("x: (groupid=0, jobs="), "{said:#?}");
+    let ours =
+        said.err.lines().chain(said.out.lines()).any(|line| line.contains("h3") && line.contains("lost"));
+    assert!(ours, "{said:#?}");
+    Ok(())
+}
+
+fn a_host_that_dies_is_named() -> Outcome {
+    lose_a_host(|hosts| {
+        hosts.kill(3);
+        Ok(())
+    })
+}
+
+fn a_host_that_falls_silent_is_named() -> Outcome {
+    lose_a_host(|hosts| Ok(hosts.cut(3)?))
+}

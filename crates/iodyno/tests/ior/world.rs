@@ -1,0 +1,58 @@
+//! The same under a launcher: one report for all ranks, each a task.
+
+use std::process::Command;
+use std::time::Duration;
+
+use testbed::{Case, Need, Outcome};
+
+use super::program::{IODYNO, Told, names, scratch, told};
+
+pub fn cases() -> Vec<Case> {
+    let needs = [Need::Tool("mpirun")];
+    vec![
+        Case::new("ranks_share_a_file_and_one_report", &needs, shared).alone(),
+        Case::new("threads_of_ranks_are_tasks", &needs, threads).alone(),
+        Case::new("the_first_ranks_only", &needs, first).alone(),
+    ]
+}
+
+/// `mpirun -n RANKS iodyno ior LINE`, ended with all its ranks when it takes too long.
+fn mpirun(home: &std::path::Path, ranks: u32, line: &str) -> Told {
+    let mut command = Command::new("timeout");
+    command.args(["-k", "5", &Duration::from_secs(80).as_secs().to_string(), "mpirun"]);
+    let open_mpi = Command::new("mpirun").arg("--version").output();
+    if open_mpi.is_ok_and(|told| String::from_utf8_lossy(&told.stdout).contains("Open MPI")) {
+        command.args(["--allow-run-as-root", "--oversubscribe"]);
+        command.env("OMPI_MCA_mpi_yield_when_idle", "1");
+    }
+    command.args(["-n", &ranks.to_string(), IODYNO, "ior"]).args(line.split_whitespace()).current_dir(home);
+    command.stdin(std::process::Stdio::null());
+    told(command)
+}
+
+fn shared() -> Outcome {
+    let home = scratch();
+    let told = mpirun(home.path(), 4, "-t 64k -b 256k -s 4 -C -e -W -R -w -r");
+    told.expect(0, &["tasks               : 4", "clients per node    : 4", "aggregate filesize  : 4 MiB"]);
+    assert_eq!((told.rows("write").len(), told.rows("read").len()), (1, 1), "{}", told.out);
+    assert!(!told.out.contains("WARNING"), "{}", told.out);
+    assert_eq!(names(home.path()), Vec::<String>::new());
+    Ok(())
+}
+
+fn threads() -> Outcome {
+    let home = scratch();
+    let told = mpirun(home.path(), 2, "-t 64k -b 256k -F -C -R -w -r -k --also threads=2");
+    told.expect(0, &["tasks               : 4"]);
+    let expected: Vec<String> = (0..4).map(|task| format!("testFile.{task:08}")).collect();
+    assert_eq!(names(home.path()), expected);
+    Ok(())
+}
+
+fn first() -> Outcome {
+    let home = scratch();
+    let told = mpirun(home.path(), 3, "-N 2 -t 64k -b 256k -F -k");
+    told.expect(0, &["tasks               : 2"]);
+    assert_eq!(names(home.path()), ["testFile.00000000", "testFile.00000001"]);
+    Ok(())
+}

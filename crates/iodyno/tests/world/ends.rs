@@ -1,0 +1,159 @@
+//! Ends before the end: wrong words, failures of one rank, interruptions, and a rank that is gone.
+
+use std::time::{Duration, Instant};
+
+use testbed::{Case, Outcome};
+
+use crate::launch::{LAUNCHER, pid_of, ranks};
+use crate::program::{Running, Told, names, plan, scratch, told};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        Case::new("what is wrong is said once, and all end with it", LAUNCHER, refused),
+        Case::new("what is only printed is printed once", LAUNCHER, printed),
+        Case::new("a target that one rank cannot make ready ends all, by name", LAUNCHER, unready),
+        Case::new("a worker that fails on one rank ends all", LAUNCHER, failing),
+        Case::new("Ctrl-C at the launcher stops and reports", LAUNCHER, || interrupted(libc::SIGINT)),
+        Case::new("SIGTERM at the launcher stops and reports", LAUNCHER, || interrupted(libc::SIGTERM)),
+        Case::new("Ctrl-C at one rank stops all", LAUNCHER, one_interrupted),
+        Case::new("a killed rank is named, with what it had told", LAUNCHER, killed),
+        Case::new("a library that is not there is said by rank", LAUNCHER, no_library),
+    ]
+}
+
+/// Longer than any end may take; what was asked to run takes an hour.
+const SOON: Duration = Duration::from_secs(20);
+
+fn hour(engine: &str) -> String {
+    format!(
+        "name = 'hour'\n[target.n]\nnothing = '1TiB'\n[[phase]]\nname = 'long'\n[[phase.job]]\nname = 'j'\non = 'n'\n\
+         engine = '{engine}'\ndo = 'read'\nuntil = {{ time = '1h' }}\npace = {{ operations = '500/s' }}\n"
+    )
+}
+
+fn refused() -> Outcome {
+    let home = scratch();
+    let run = told(ranks(4, home.path(), &["fio", "--nonsense"]));
+    assert_eq!(run.code(), 1, "{run}");
+    assert_eq!(run.err.matches("unrecognized option").count(), 1, "{run}");
+    plan(home.path(), "name = 'x'\n[[phase]]\n[[phase.job]]\non = 'nowhere'\ndo = 'read'\n");
+    let run = told(ranks(4, home.path(), &["run", "plan.toml"]));
+    assert_eq!((run.code(), run.err.matches("nowhere").count()), (2, 1), "{run}");
+    Ok(())
+}
+
+fn printed() -> Outcome {
+    let home = scratch();
+    let run = told(ranks(3, home.path(), &["fio", "--version"]));
+    run.expect(0, &[]);
+    assert_eq!(run.out.lines().count(), 1, "{run}");
+    Ok(())
+}
+
+fn unready() -> Outcome {
+    let home = scratch();
+    for rank in [0, 2] {
+        std::fs::create_dir(home.path().join(format!("d{rank}")))?;
+    }
+    let text = "[target.f]\nfile = 'd{worker}/f'\nsize = '64KiB'\nprepare = 'filled'\nremove = true\n[[phase]]\n\
+                [[phase.job]]\non = 'f'\ndo = 'read'\n";
+    plan(home.path(), text);
+    let run = told(ranks(3, home.path(), &["run", "--quiet", "plan.toml"]));
+    run.expect(1, &["rank 1 on", "d1/f"]);
+    assert_eq!(run.err.matches("error:").count() + run.out.matches("error:").count(), 2, "{run}");
+    assert!(names(&home.path().join("d0")).is_empty() && names(&home.path().join("d2")).is_empty());
+    Ok(())
+}
+
+fn failing() -> Outcome {
+    let home = scratch();
+    std::fs::create_dir(home.path().join("f.1"))?;
+    let text = "[target.f]\nfile = 'f.{worker}'\ncreate = true\n[[phase]]\n[[phase.job]]\non = 'f'\ndo = 'write'\n\
+                until = { time = '1h' }\n";
+    plan(home.path(), text);
+    let begun = Instant::now();
+    let run = told(ranks(3, home.path(), &["run", "--quiet", "plan.toml"]));
+    assert_eq!(run.code(), 1, "{run}");
+    run.expect(1, &["worker 1", "f.1"]);
+    assert!(begun.elapsed() < SOON, "{run}");
+    Ok(())
+}
+
+/// A run for an hour, under way.
+fn under_way(home: &std::path::Path, count: u32) -> Running {
+    plan(home, &hour("null"));
+    let mut running =
+        Running::start(ranks(count, home, &["run", "--quiet", "--json", "r.json", "plan.toml"]));
+    let launcher = running.pid();
+    running.until("all ranks", || (0..count).all(|rank| pid_of(launcher, rank).is_some()));
+    // They are joined, at the line, and have told how they stand at least once.
+    std::thread::sleep(Duration::from_millis(3500));
+    running
+}
+
+/// What is reported of a run that was stopped.
+fn reported(told: &Told, home: &std::path::Path) -> Result<serde_json::Value, Box<dyn std::error::Error>> {
+    assert!(told.code() != 0, "{told}");
+    told.expect(told.code(), &["hour · seed", "ranks on 1 node", "operations"]);
+    let text = std::fs::read_to_string(home.join("r.json")).map_err(|error| format!("{error}\n{told}"))?;
+    Ok(serde_json::from_str(&text)?)
+}
+
+fn interrupted(signal: i32) -> Outcome {
+    let home = scratch();
+    let running = under_way(home.path(), 3);
+    let begun = Instant::now();
+    running.signal(signal);
+    let told = running.end();
+    assert!(begun.elapsed() < SOON, "{told}");
+    let record = reported(&told, home.path())?;
+    assert_eq!((&record["completed"], &record["world"]["lost"]), (&false.into(), &Vec::<u32>::new().into()));
+    let workers = record["phases"][0]["jobs"][0]["workers"].as_array().map_or(0, Vec::len);
+    assert_eq!(workers, 3, "{told}");
+    Ok(())
+}
+
+fn one_interrupted() -> Outcome {
+    let home = scratch();
+    let running = under_way(home.path(), 3);
+    let pid = pid_of(running.pid(), 2).ok_or("no rank 2")?;
+    let begun = Instant::now();
+    // SAFETY: the process is a child of the launcher that this test started.
+    unsafe { libc::kill(pid, libc::SIGINT) };
+    let told = running.end();
+    assert!(begun.elapsed() < SOON, "{told}");
+    let record = reported(&told, home.path())?;
+    assert_eq!(record["stopped_by"], libc::SIGINT, "{told}");
+    Ok(())
+}
+
+fn killed() -> Outcome {
+    let home = scratch();
+    let running = under_way(home.path(), 4);
+    let pid = pid_of(running.pid(), 2).ok_or("no rank 2")?;
+    let begun = Instant::now();
+    // SAFETY: the process is a child of the launcher that this test started.
+    unsafe { libc::kill(pid, libc::SIGKILL) };
+    let told = running.end();
+    assert!(begun.elapsed() < SOON, "{told}");
+    let record = reported(&told, home.path())?;
+    told.expect(told.code(), &["rank 2 on", "was lost"]);
+    assert_eq!(record["world"]["lost"], serde_json::json!([2]), "{told}");
+    let workers = record["phases"][0]["jobs"][0]["workers"].as_array().ok_or("no workers")?;
+    let done: Vec<(u64, bool)> = workers
+        .iter()
+        .map(|worker| (worker["rank"].as_u64().unwrap_or(9), worker["operations"].as_u64() > Some(100)))
+        .collect();
+    assert_eq!(done, [(0, true), (1, true), (2, true), (3, true)], "{told}");
+    Ok(())
+}
+
+fn no_library() -> Outcome {
+    let home = scratch();
+    let mut command = ranks(2, home.path(), &["fio", "--version"]);
+    command.env("IODYNO_MPI", "/nowhere/libmpi.so");
+    let run = told(command);
+    assert!(run.code() != 0, "{run}");
+    run.expect(run.code(), &["/nowhere/libmpi.so", "IODYNO_MPI"]);
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! Starting the program under Open MPI's launcher, and finding its ranks.
+
+use std::path::Path;
+use std::process::Command;
+
+use testbed::{Need, Skip};
+
+use crate::program::{IODYNO, dressed};
+
+/// What every case needs.
+pub const LAUNCHER: &[Need] = &[Need::Tool("mpirun"), Need::That(open_mpi)];
+
+/// Whether the launcher is Open MPI's, whose options and variables are used here.
+fn open_mpi() -> Result<(), Skip> {
+    let told =
+        Command::new("mpirun").arg("--version").output().map_err(|error| Skip::new(error.to_string()))?;
+    match String::from_utf8_lossy(&told.stdout).contains("Open MPI") {
+        true => Ok(()),
+        false => Err(Skip::new("mpirun is not Open MPI's")),
+    }
+}
+
+/// The program on so many ranks, in a directory.
+pub fn ranks(count: u32, home: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new("mpirun");
+    command.args(["--allow-run-as-root", "--oversubscribe", "-n", &count.to_string(), IODYNO]);
+    let mut command = dressed(command, arguments);
+    command.current_dir(home).env("OMPI_MCA_mpi_yield_when_idle", "1").env_remove("IODYNO_MPI");
+    command
+}
+
+/// The process of a rank that a launcher has started, once it is there.
+pub fn pid_of(launcher: i32, rank: u32) -> Option<i32> {
+    let children = std::fs::read_to_string(format!("/proc/{launcher}/task/{launcher}/children")).ok()?;
+    let mark = format!("OMPI_COMM_WORLD_RANK={rank}");
+    children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()).find(|pid| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
+    })
+}

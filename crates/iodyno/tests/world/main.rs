@@ -1,0 +1,18 @@
+//! The whole program under a real launcher: one plan, one record, however many ranks; and an end in bounded time
+//! whatever happens to one of them.
+//!
+//! Few ranks and short runs, since launchers of oversubscribed machines are slow. Without a launcher all is skipped.
+
+#![allow(unsafe_code)]
+
+mod ends;
+mod launch;
+#[allow(dead_code)]
+#[path = "../door/program.rs"]
+mod program;
+mod runs;
+mod together;
+
+fn main() -> std::process::ExitCode {
+    testbed::run(runs::cases().into_iter().chain(together::cases()).chain(ends::cases()).collect())
+}
