@@ -203,7 +203,8 @@ mod tests {
         };
         assert_eq!(
             line("ior-easy-write"),
-            "./ior -C -Q 1 -g -G 271 -k -e -o /d/ior-easy/ior_file_easy -O stoneWallingWearOut=1 -t 2m -b 9920000m -F -l timestamp -w -D 300 -a POSIX"
+            "./ior -C -Q 1 -g -G 271 -k -e -o /d/ior-easy/ior_file_easy -O stoneWallingWearOut=1 \
+             -t 2m -b 9920000m -F -l timestamp -w -D 300 -a POSIX"
         );
         assert_eq!(
             line("ior-hard-read"),

@@ -22,7 +22,6 @@ pub mod guided;
 mod labels;
 pub mod pace;
 pub mod pattern;
-pub mod permutation;
 pub mod script;
 pub mod segments;
 pub mod shared;
@@ -32,7 +31,7 @@ pub mod trace;
 mod trims;
 pub mod walk;
 
-pub use crate::random;
+pub use crate::{permutation, random};
 pub use labels::{VERIFY_LABEL, block_verb, label_of, labels};
 pub use shared::SharedObjects;
 

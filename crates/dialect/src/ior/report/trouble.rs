@@ -144,7 +144,8 @@ fn outliers(outcome: &Outcome, part: Part, test: &Test, world: &WorldFacts) -> V
     if most == 0.0 || outcome.tasks.is_empty() {
         return Vec::new();
     }
-    let what: [(&str, fn(&Task) -> f64); 5] = [
+    type Of = fn(&Task) -> f64;
+    let what: [(&str, Of); 5] = [
         ("start time", |task| task.open.0),
         ("elapsed create time", |task| task.open.1 - task.open.0),
         ("elapsed transfer time", |task| task.transfer.1 - task.transfer.0),
