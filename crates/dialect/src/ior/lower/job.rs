@@ -29,7 +29,7 @@ pub fn job(test: &Test, repetition: u32, access: Access, target: usize, write_na
         limit: limit(test, access, write_name),
         start: Start { open: true, barrier: test.flag("intraTestBarriers"), ..Start::default() },
         payload: payload(test, access),
-        buffers: Buffers { locked_bytes: test.hog_bytes, ..Buffers::default() },
+        buffers: Buffers { held_bytes: test.hog_bytes, ..Buffers::default() },
         place,
         errors: errors(test),
         finish: Finish {
