@@ -731,9 +731,9 @@ fn span(
         let (picked, ground, deal) =
             picked(brief, directed(&pattern.pick, share.verb), handle.target, ground);
         let pick = if share.class == Class::File { &Pick::Stream } else { &picked };
-        if share.class == Class::Range && matches!(pick, Pick::Stream | Pick::Append) && length == 0 {
-            span.pass_units = u64::MAX;
-        } else if share.verb == Verb::Readdir && share.class == Class::File {
+        let stream =
+            share.class == Class::Range && matches!(pick, Pick::Stream | Pick::Append) && length == 0;
+        if stream || (share.verb == Verb::Readdir && share.class == Class::File) {
             span.pass_units = u64::MAX;
         } else if share.class != Class::File {
             let units =
