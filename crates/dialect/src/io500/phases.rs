@@ -216,6 +216,6 @@ mod tests {
         assert!(line("mdtest-hard-read").ends_with("-X -E") && line("mdtest-easy-stat").ends_with("-T"));
         assert!(line("find").contains("-newer /r/timestampfile -size 3901c -name *01*"));
         let scored = |group| PHASES.iter().filter(|kind| kind.group == group).count();
-        assert_eq!((scored(Group::Bandwidth), scored(Group::Metadata)), (4, 8));
+        assert_eq!((scored(Bandwidth), scored(Metadata)), (4, 8));
     }
 }
