@@ -93,7 +93,7 @@ pub type Progress<'a> = &'a mut dyn FnMut(&str, u64, u64) -> bool;
 pub struct Unready {
     /// The job that wants it, by index in the phase.
     pub job: usize,
-    /// The worker that wants it; none: all of the job.
+    /// The worker whose it is; none: everybody's.
     pub worker: Option<u32>,
     /// The target, by index in the plan.
     pub target: usize,
@@ -150,7 +150,8 @@ fn leads(world: &World, job: &Job, rank: u32) -> bool {
 }
 
 /// Makes everything ready that a phase needs and that no earlier phase has made ready. What could not be is told: where
-/// each worker stands [alone](Stop::Alone), for each worker of its own, else the first of each target.
+/// each worker stands [alone](Stop::Alone), for each worker of its own, else the first of each target. Every rank makes
+/// ready what its own workers own, whoever works on it.
 pub fn prepare(
     world: &World,
     plan: &Plan,
@@ -173,7 +174,7 @@ pub fn prepare(
             }
             for worker in workers(world, job, own) {
                 let asker =
-                    Asker { job: &job.name, owner: owners.of(worker), all, repetition: phase.repetition };
+                    Asker { job: &job.name, owner: owners.itself(worker), all, repetition: phase.repetition };
                 let tree = job.targets.iter().position(|other| other == index);
                 let ready = match tree.is_some_and(|position| whole_tree(job, position)) {
                     true => prepare_ground(target, asker, made),
@@ -202,7 +203,8 @@ pub fn outstanding(world: &World, plan: &Plan, phase: &Phase) -> Vec<(usize, u64
         }
         let (owners, all) = (world.owners(plan, phase, job), world.part(job).all);
         for worker in workers(world, job, own) {
-            let asker = Asker { job: &job.name, owner: owners.of(worker), all, repetition: phase.repetition };
+            let asker =
+                Asker { job: &job.name, owner: owners.itself(worker), all, repetition: phase.repetition };
             let short = job.targets.iter().filter_map(|index| short(&plan.targets[*index], asker));
             let new: Vec<u64> = short.filter(|(path, _)| seen.insert(path.clone())).map(|(_, b)| b).collect();
             if !new.is_empty() {

@@ -166,9 +166,8 @@ impl Stage {
     /// The target of a worker that could not be made ready.
     fn unready(&self, number: u32) -> Option<&Unready> {
         let (job, worker) = self.seats[number as usize];
-        let its = |unready: &&Unready| {
-            unready.job == job && unready.worker.is_none_or(|one| one == self.number(job, worker))
-        };
+        let owner = self.owners[job].of(self.number(job, worker)).worker;
+        let its = |unready: &&Unready| unready.job == job && unready.worker.is_none_or(|one| one == owner);
         self.unready.iter().find(its)
     }
 

@@ -65,9 +65,13 @@ impl Owners {
         Owners { table, seats }
     }
 
-    /// Who owns the data of a worker.
+    /// Who owns the data that a worker works on.
     pub fn of(&self, number: u32) -> Owner {
-        let worker = self.table.get(number as usize).copied().unwrap_or(number);
+        self.itself(self.table.get(number as usize).copied().unwrap_or(number))
+    }
+
+    /// A worker as the owner of its own data.
+    pub fn itself(&self, worker: u32) -> Owner {
         Owner { worker, rank: self.seats.rank(worker), node: self.seats.node(worker) }
     }
 }
