@@ -36,7 +36,8 @@ impl<'a> Asker<'a> {
 }
 
 /// The name a template gives to one worker. `{worker:08}` has at least eight digits, `{worker:A|B}` deals the words in
-/// turn, and so with every number; `{worker+3}` is the worker three further, and after the last comes the first; what is in braces and means nothing here stays as it is.
+/// turn, and so with every number; `{worker+3}` is the worker three further, and after the last comes the first; what is
+/// in braces and means nothing here stays as it is.
 pub fn resolve(template: &str, asker: Asker<'_>) -> String {
     let (mut name, mut rest) = (String::with_capacity(template.len() + 16), template);
     while let Some((before, after)) = rest.split_once('{') {
