@@ -682,17 +682,11 @@ fn item_data(pattern: &Pattern, verb: Verb) -> Result<(u64, u8), Failure> {
     Ok((bytes, flag(data.sync, DURABLE) | flag(data.read_back && bytes > 0, READ_BACK)))
 }
 
-/// What one handle offers, and the walks over it.
-fn span(
-    brief: &Brief<'_>,
-    pattern: &Pattern,
-    shares: &[Share],
-    index: usize,
-    seed: u64,
-) -> Result<Span, Failure> {
+/// Where the part of a handle begins that is a worker's, how long it is, and how many items the whole has.
+fn extent(brief: &Brief<'_>, shares: &[Share], index: usize) -> Result<(u64, u64, u64), Failure> {
     let handle = &brief.files.handles[index];
     let items = shares.iter().any(|share| share.class == Class::Item);
-    let (base, mut length, items) = match (&handle.names, items) {
+    Ok(match (&handle.names, items) {
         (Some(names), true) => {
             let (first, count) = own_items(brief, handle.target as usize, names.count);
             (first, count, names.count)
@@ -708,7 +702,19 @@ fn span(
                 "create, stat, open and their like work on the items of a set of files",
             ));
         }
-    };
+    })
+}
+
+/// What one handle offers, and the walks over it.
+fn span(
+    brief: &Brief<'_>,
+    pattern: &Pattern,
+    shares: &[Share],
+    index: usize,
+    seed: u64,
+) -> Result<Span, Failure> {
+    let handle = &brief.files.handles[index];
+    let (base, mut length, items) = extent(brief, shares, index)?;
     let spare = (pattern.chain && pattern.mix.has(Verb::Rename)).then(|| items + u64::from(brief.worker));
     length += u64::from(spare.is_some());
     let mut span = Span {
