@@ -197,13 +197,13 @@ impl Judge {
 
     fn sizes(&mut self) {
         let Test { block, transfer, segments, repetitions, .. } = self.test;
-        if transfer == 0 || transfer % 8 != 0 {
+        if transfer == 0 || !transfer.is_multiple_of(8) {
             self.refuse(
                 "transferSize",
                 "a transfer must be a multiple of 8 bytes, at least 8",
                 "e.g. -t 256k",
             );
-        } else if block == 0 || block % transfer != 0 {
+        } else if block == 0 || !block.is_multiple_of(transfer) {
             let what = format!("a block of {block} bytes does not consist of transfers of {transfer} bytes");
             self.refuse("blockSize", &what, "the block (-b) must be a multiple of the transfer (-t)");
         }
@@ -294,7 +294,7 @@ impl Judge {
         }
         if prefill > 0 && !self.test.flag("randomOffset") {
             self.refuse("randomPrefill", "--randomPrefill is for random transfers", "add -z");
-        } else if prefill > 0 && (prefill % 8 != 0 || block % prefill != 0) {
+        } else if prefill > 0 && (!prefill.is_multiple_of(8) || !block.is_multiple_of(prefill)) {
             self.refuse(
                 "randomPrefill",
                 "a block must consist of transfers of --randomPrefill",

@@ -138,14 +138,16 @@ fn ranges(worker: &WorkerRecord) -> Vec<String> {
     lines
 }
 
+/// One of a task's times, in seconds.
+type Time = fn(&Task) -> f64;
+
 /// Tasks whose times are further from the mean than `-j` allows, with their hosts.
 fn outliers(outcome: &Outcome, part: Part, test: &Test, world: &WorldFacts) -> Vec<String> {
     let most = test.count("outlierThreshold") as f64;
     if most == 0.0 || outcome.tasks.is_empty() {
         return Vec::new();
     }
-    type Of = fn(&Task) -> f64;
-    let what: [(&str, Of); 5] = [
+    let what: [(&str, Time); 5] = [
         ("start time", |task| task.open.0),
         ("elapsed create time", |task| task.open.1 - task.open.0),
         ("elapsed transfer time", |task| task.transfer.1 - task.transfer.0),
