@@ -59,6 +59,10 @@ impl Engine for Mmap {
             name: "advice",
             help: "normal, random, sequential or willneed, told to the kernel (default: nothing)",
         },
+        SettingSpec {
+            name: "dont_need",
+            help: "on or off: the kernel is told that newly mapped pages are not needed (default off)",
+        },
     ];
     const READS_TO_WRITE: bool = true;
     const MOST_DEPTH: u32 = 1;
@@ -66,7 +70,7 @@ impl Engine for Mmap {
 
     fn check(job: &Job) -> Vec<Diagnostic> {
         let one_of = |words: &'static [&str]| move |value: &str| words.contains(&value);
-        let mut found = super::check_switches(job, &["thp"]);
+        let mut found = super::check_switches(job, &["thp", "dont_need"]);
         found.extend(check_values(job, &["sync"], one_of(&["sync", "async"]), "say sync or async"));
         let advice = one_of(&["normal", "random", "sequential", "willneed"]);
         found.extend(check_values(job, &["advice"], advice, "say normal, random, sequential or willneed"));
@@ -85,7 +89,11 @@ impl Engine for Mmap {
         Ok(Mmap {
             done: Single::default(),
             files: setup.files.handles.iter().map(|_| Mapped::default()).collect(),
-            advice: advice.into_iter().chain(huge_pages(setup.job)).collect(),
+            advice: advice
+                .into_iter()
+                .chain(huge_pages(setup.job))
+                .chain(super::switched_on(setup.job, "dont_need").then_some(libc::MADV_DONTNEED))
+                .collect(),
             wait: setting(setup.job, "sync") != Some("async"),
         })
     }

@@ -6,6 +6,8 @@
 #![allow(unsafe_code)]
 
 #[cfg(target_os = "linux")]
+mod back_ends;
+#[cfg(target_os = "linux")]
 mod program;
 #[cfg(target_os = "linux")]
 mod runs;
@@ -16,7 +18,7 @@ mod world;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    testbed::run([runs::cases(), trouble::cases(), world::cases()].into_iter().flatten().collect())
+    testbed::run([runs::cases(), trouble::cases(), world::cases(), back_ends::cases()].into_iter().flatten().collect())
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -17,7 +17,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// `mpirun -n RANKS iodyno ior LINE`, ended with all its ranks when it takes too long.
-fn mpirun(home: &std::path::Path, ranks: u32, line: &str) -> Told {
+pub fn mpirun(home: &std::path::Path, ranks: u32, line: &str) -> Told {
     let mut command = Command::new("timeout");
     command.args(["-k", "5", &Duration::from_secs(80).as_secs().to_string(), "mpirun"]);
     let open_mpi = Command::new("mpirun").arg("--version").output();

@@ -20,6 +20,8 @@ const PACKAGES: &[&str] = &[
     "sysstat",
     "openmpi-bin",
     "libopenmpi-dev",
+    "libhdf5-openmpi-103-1",
+    "libpnetcdf0d",
     "mpich",
     "openssh-server",
     "xfsprogs",
