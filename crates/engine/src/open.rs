@@ -217,6 +217,9 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
             TargetKind::File { path, size } if access.opens => {
                 bare(-1, expected(&resolve(path, asker), *size))
             }
+            TargetKind::FileSet { items, .. } if !access.files => {
+                Handle { names: Some(Box::new(names(items, asker))), ..bare(-1, items.count) }
+            }
             _ if !access.files => bare(-1, 1 << 30),
             _ if access.opens => {
                 let message = format!("target {}: engine {} works on files alone", target.name, job.engine);

@@ -21,6 +21,7 @@ use crate::open::{
 };
 use crate::payload::{Filler, Place};
 use crate::random::Random;
+use crate::registry;
 use crate::source::distribution::Sizes;
 use crate::witness::identity;
 use crate::world::World;
@@ -163,6 +164,9 @@ pub fn prepare(
         let (owners, all) = (world.owners(plan, phase, job), world.part(job).all);
         for index in &job.targets {
             let target = &plan.targets[*index];
+            if matches!(target.kind, TargetKind::FileSet { .. }) && !touches(job) {
+                continue;
+            }
             let own = is_per_worker(target);
             if !whose.includes(own) || (!own && !leads(world, job, world.rank())) {
                 continue;
@@ -268,6 +272,11 @@ fn prepare_target(
         | TargetKind::Endpoint { .. }
         | TargetKind::Nothing { .. } => Ok(()),
     }
+}
+
+/// Whether a job's engine touches files.
+fn touches(job: &Job) -> bool {
+    registry::engine(&job.engine).is_none_or(|entry| entry.files)
 }
 
 /// Where a job makes or removes a whole tree, only the directory above it must be there.

@@ -79,8 +79,13 @@ fn instead_of_a_run(instead: &Instead) -> Request {
 }
 
 fn run(orders: Orders, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let context =
-        Context { name: orders.name, style: orders.style, global: orders.global, readonly: orders.readonly };
+    let context = Context {
+        name: orders.name,
+        style: orders.style,
+        global: orders.global,
+        readonly: orders.readonly,
+        ranks: 1,
+    };
     let (lowered, parts) = match lowered(&orders.jobs, &orders.clients, context, loader) {
         Ok(Together::Here(lowered, parts)) => (*lowered, parts),
         Ok(Together::Elsewhere(request)) => return Ok(request),
@@ -104,7 +109,7 @@ fn run(orders: Orders, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnosti
     Ok(Request::Run(Box::new(Run {
         plan,
         reporter: match parts.is_empty() {
-            true => report::reporter(lowered.view.on_ranks(loader.world().ranks())),
+            true => report::reporter(lowered.view),
             false => report::clients::reporter(lowered.view, parts),
         },
         output: orders.output,
@@ -129,7 +134,10 @@ fn lowered(
     loader: &mut dyn Loader,
 ) -> Result<Together, Vec<Diagnostic>> {
     match clients {
-        [] => Ok(Together::Here(Box::new(lower::plan(jobs, context, loader)?), Vec::new())),
+        [] => {
+            let context = Context { ranks: loader.world().ranks(), ..context };
+            Ok(Together::Here(Box::new(lower::plan(jobs, context, loader)?), Vec::new()))
+        }
         clients => client::together(clients, &context, loader),
     }
 }

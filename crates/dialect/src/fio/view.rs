@@ -18,19 +18,6 @@ pub struct View {
     pub notes: Vec<Diagnostic>,
 }
 
-impl View {
-    /// The same where every rank of a world runs all of it: clones are counted over the ranks, job after job, and are
-    /// threads there.
-    pub fn on_ranks(mut self, ranks: u32) -> Self {
-        for job in self.jobs.iter_mut().filter(|_| ranks > 1) {
-            job.clones = job.clones.saturating_mul(ranks);
-            job.threads = true;
-            job.logs.first_number = job.logs.first_number.saturating_sub(1).saturating_mul(ranks) + 1;
-        }
-        self
-    }
-}
-
 /// One job definition with its clones: one job of the plan.
 #[derive(Clone, Debug, Default)]
 pub struct JobView {
@@ -42,7 +29,7 @@ pub struct JobView {
     pub name: String,
     /// `description=`.
     pub description: String,
-    /// How many clones: workers of the plan's job.
+    /// How many clones: workers of the plan's job, on all ranks.
     pub clones: u32,
     /// `groupid`: raised by `stonewall` with a new reporting group, and by `new_group`.
     pub group: u32,

@@ -4,7 +4,7 @@
 //! The marks say that none of it is for the list: it is our engine room that ran, not the programs that the rules name.
 
 use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io;
 
 use iodyno_model::{Event, JobRecord, PhaseRecord, Record, WorkerRecord};
 use iodyno_report::{Output, Reporter};

@@ -141,6 +141,11 @@ pub const UNTALLIED: i64 = i64::MIN;
 pub fn check(job: &Job) -> Result<(), Failure> {
     content::check(job)?;
     match &job.workload {
+        // Each takes the name that the one before gave up.
+        Workload::Pattern(pattern) if pattern.chain && job.depth.most > 1 => {
+            Err(Failure::new(format!("a chain of renames, {} at a time", job.depth.most))
+                .hint("use depth = 1"))
+        }
         Workload::Pattern(_) => Ok(()),
         Workload::Script(_) if job.depth.most > 1 => script::too_deep(job.depth.most),
         Workload::Script(script) => script::compile::check(script),

@@ -196,6 +196,8 @@ impl Report {
         let test = &self.view.tests[part.test];
         let outcome = Outcome::of(phase, part, test);
         let warnings = trouble::warnings(phase, &outcome, part, test, &self.view.world);
+        // Nobody may be listening on standard error.
+        let _ = output.err.write_all(trouble::ended(phase, &self.plan).as_bytes());
         self.row(&outcome, &warnings, part, output)?;
         self.beside(&outcome, part, output)?;
         self.told[part.test].warnings.extend(warnings);
