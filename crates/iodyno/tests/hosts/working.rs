@@ -54,10 +54,12 @@ fn three_hosts(record: &Value) {
 
 /// One worker on each rank writes to the host's own file system.
 fn plan(hosts: &Hosts) -> String {
+    let file = hosts.local().join("f.{worker}");
     format!(
-        "name = \"three\"\n[[target]]\nname = \"data\"\nfile = \"{}/f.{{worker}}\"\nsize = \"4MiB\"\nprepare = \"empty\"\n\
-         [[phase]]\nname = \"write\"\n[[phase.job]]\nname = \"w\"\non = \"data\"\ndo = \"write\"\nblock = \"64KiB\"\nuntil = \"4MiB\"\n",
-        hosts.local().display()
+        "name = \"three\"\n\n[target.data]\nfile = \"{}\"\nsize = \"4MiB\"\ncreate = true\n\n\
+         [[phase]]\nname = \"write\"\n[[phase.job]]\nname = \"w\"\non = \"data\"\ndo = \"write\"\n\
+         block = \"64KiB\"\nuntil = {{ passes = 1 }}\n",
+        file.display()
     )
 }
 
