@@ -21,6 +21,7 @@ use crate::open::{
 };
 use crate::payload::{Filler, Place};
 use crate::random::Random;
+use crate::registry;
 use crate::source::distribution::Sizes;
 use crate::witness::identity;
 use crate::world::World;
@@ -57,6 +58,13 @@ impl Made {
             self.trees.push(top);
         }
         Ok(())
+    }
+
+    /// Takes a directory that is not there yet for this run's own, whichever rank will make it.
+    fn expect(&mut self, path: &str) {
+        let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+        let top = Path::new(path).ancestors().take_while(missing).last();
+        self.made_trees.extend(top.map(Path::to_path_buf));
     }
 
     /// Whether a directory is this run's own.
@@ -140,6 +148,26 @@ pub fn leaders(world: &World, plan: &Plan, phase: &Phase) -> Vec<u32> {
     (0..world.size()).filter(|rank| jobs.iter().any(|job| leads(world, job, *rank))).collect()
 }
 
+/// The directories that workers of several ranks have their items in and that are not there yet become the run's own,
+/// whoever will make them; every rank looks before any makes one. Whether there was anything to look for.
+pub fn expect(world: &World, plan: &Plan, phase: &Phase, made: &mut Made) -> bool {
+    let mut any = false;
+    for job in &phase.jobs {
+        let (owners, all) = (world.owners(plan, phase, job), world.part(job).all);
+        let removed = job.targets.iter().map(|index| &plan.targets[*index]).filter(|target| target.remove);
+        for target in removed {
+            let TargetKind::FileSet { root, items } = &target.kind else { continue };
+            any = true;
+            for worker in workers(world, job, true) {
+                let asker =
+                    Asker { job: &job.name, owner: owners.of(worker), all, repetition: phase.repetition };
+                made.expect(&set_root(root, items, asker));
+            }
+        }
+    }
+    any
+}
+
 /// Whether a rank is the first of its node that has workers of a job.
 fn leads(world: &World, job: &Job, rank: u32) -> bool {
     let facts = world.facts();
@@ -163,6 +191,9 @@ pub fn prepare(
         let (owners, all) = (world.owners(plan, phase, job), world.part(job).all);
         for index in &job.targets {
             let target = &plan.targets[*index];
+            if matches!(target.kind, TargetKind::FileSet { .. }) && !touches(job) {
+                continue;
+            }
             let own = is_per_worker(target);
             if !whose.includes(own) || (!own && !leads(world, job, world.rank())) {
                 continue;
@@ -268,6 +299,11 @@ fn prepare_target(
         | TargetKind::Endpoint { .. }
         | TargetKind::Nothing { .. } => Ok(()),
     }
+}
+
+/// Whether a job's engine touches files.
+fn touches(job: &Job) -> bool {
+    registry::engine(&job.engine).is_none_or(|entry| entry.files)
 }
 
 /// Where a job makes or removes a whole tree, only the directory above it must be there.

@@ -107,6 +107,8 @@ pub const ENGINES: &[Entry] = &[
     #[cfg(target_os = "linux")]
     special::<crate::engines::sg::Sg>(),
     special::<crate::engines::mpiio::Mpiio>(),
+    special::<crate::engines::hdf5::Hdf5>(),
+    special::<crate::engines::ncmpi::Ncmpi>(),
     special::<Cpuio>(),
     special::<Exec>(),
     #[cfg(target_os = "linux")]

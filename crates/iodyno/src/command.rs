@@ -226,7 +226,10 @@ fn engines() -> String {
         let verbs = if entry.verbs == VerbSet::ALL {
             "all verbs"
         } else {
-            "its own verbs, the others by plain calls"
+            match entry.opens {
+                true => "its own verbs alone",
+                false => "its own verbs, the others by plain calls",
+            }
         };
         text.push_str(&format!("{:<9} depth {depth} · {verbs}\n", ""));
         for setting in entry.settings {

@@ -3,8 +3,8 @@
 //! ```text
 //!   argv, job files ─ syntax ─► Settings of each job ─ lower ─► Plan and View ─ the engine room ─► events ─ report ─► text
 //! ```
-//! It refuses the server (no authentication, and jobs may run shell commands; `--client` needs none), and engines whose hardware or library is
-//! not here, each by name with what to use instead.
+//! It refuses the server (no authentication, and jobs may run shell commands; `--client` needs none), and engines whose
+//! hardware or library is not here, each by name with what to use instead.
 
 pub mod client;
 pub mod command;

@@ -224,13 +224,18 @@ impl Text {
         let mut text = format!("\nSUMMARY {name} (of {iterations} iterations)\n");
         text += match (each, self.view.layout) {
             (true, _) => {
-                "   Operation     per Rank: Max            Min           Mean      per Iteration: Max            Min           Mean        Std Dev\n   ---------               ---            ---           ----                      ---            ---           ----        -------\n"
+                "   Operation     per Rank: Max            Min           Mean      per Iteration: Max \
+                 \x20          Min           Mean        Std Dev\n\
+                 \x20  ---------               ---            ---           ----                      --- \
+                 \x20          ---           ----        -------\n"
             }
             (false, 3) => {
-                "   Operation                      Max            Min           Mean        Std Dev\n   ---------                      ---            ---           ----        -------\n"
+                "   Operation                      Max            Min           Mean        Std Dev\n\
+                 \x20  ---------                      ---            ---           ----        -------\n"
             }
             (false, _) => {
-                "   Operation                     Max            Min           Mean        Std Dev\n   ---------                     ---            ---           ----        -------\n"
+                "   Operation                     Max            Min           Mean        Std Dev\n\
+                 \x20  ---------                     ---            ---           ----        -------\n"
             }
         };
         for row in self.rows() {

@@ -17,6 +17,7 @@ pub mod exec;
 pub mod falloc;
 pub mod find;
 pub mod ftruncate;
+pub mod hdf5;
 #[cfg(target_os = "linux")]
 pub mod io_uring;
 #[cfg(target_os = "linux")]
@@ -24,6 +25,7 @@ pub mod libaio;
 pub mod mmap;
 pub mod mpiio;
 pub mod names;
+pub mod ncmpi;
 pub mod net;
 pub mod null;
 pub mod offload;

@@ -160,25 +160,14 @@ impl Mpiio {
         let Some(target) = setup.target(index) else { return Ok(()) };
         parallel::check_target(target, Self::NAME)?;
         let name = CString::new(path.as_str()).map_err(|_| Failure::new("a path with a zero byte"))?;
-        let library = self.company.open().library();
-        let info = self.hints(setup.job)?;
+        let info = self.company.info(setting(setup.job, "hints_file"))?;
         let mut handle: Handle = 0;
         clear_errno();
         // SAFETY: the name is zero-terminated, the hints are a handle of the library's, and there is room for the file.
         let code = unsafe {
             let (comm, mode) = (self.company.of_file(target), self.mode(setup, index));
-            (self.calls.open)(
-                comm,
-                name.as_ptr(),
-                mode,
-                info.unwrap_or(library.abi.info_null),
-                &raw mut handle,
-            )
+            (self.calls.open)(comm, name.as_ptr(), mode, info.handle(), &raw mut handle)
         };
-        if let Some(mut info) = info {
-            // SAFETY: the hints are ours; the file has taken a copy.
-            unsafe { (self.calls.info_free)(&raw mut info) };
-        }
         if code != 0 {
             return Err(self.told(&format!("cannot open {path}"), "MPI_File_open", code));
         }
@@ -235,27 +224,6 @@ impl Mpiio {
             | flag(target.open.append, modes.append)
     }
 
-    /// The user's hints as an object of the library; none: there are none.
-    fn hints(&self, job: &Job) -> Result<Option<Handle>, Failure> {
-        let hints = parallel::hints(setting(job, "hints_file"))?;
-        if hints.is_empty() {
-            return Ok(None);
-        }
-        let library = self.company.open().library();
-        let mut info: Handle = 0;
-        // SAFETY: there is room for the handle.
-        library.check("MPI_Info_create", unsafe { (self.calls.info_create)(&raw mut info) })?;
-        for (key, value) in hints {
-            let told = |_| Failure::new(format!("hint {key} has a zero byte"));
-            let (name, text) =
-                (CString::new(key.as_str()).map_err(told)?, CString::new(value).map_err(told)?);
-            // SAFETY: both texts are zero-terminated, and the object is ours.
-            let code = unsafe { (self.calls.info_set)(info, name.as_ptr(), text.as_ptr()) };
-            library.check(&format!("hint {key}"), code)?;
-        }
-        Ok(Some(info))
-    }
-
     /// Hints that a file has, as far as they are numbers, or switches.
     fn hints_in_use(&self, file: Handle) -> Vec<(&'static str, u64)> {
         let (mut info, mut count): (Handle, c_int) = (0, 0);
@@ -295,7 +263,7 @@ impl Mpiio {
             return Ok(None);
         };
         let verb = if needs(setup.job, index).1 { Verb::Write } else { Verb::Read };
-        let pick = crate::source::pattern::directed(&pattern.pick, verb);
+        let pick = if verb == Verb::Write { &pattern.pick.write } else { &pattern.pick.read };
         let own = target.path().is_some_and(tells_apart);
         let Pick::Segmented { block_bytes: block, stride_bytes, shuffled: false, .. } = *pick else {
             return Ok(None);

@@ -5,14 +5,16 @@
 //! a communicator of their own; a file with a name of its own for each worker is opened by that worker alone. Nothing
 //! here speaks to a file.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
-use iodyno_model::{Diagnostic, Direct, Job, Ranks, Target, WorkerKind, Workload};
+use iodyno_model::{
+    Diagnostic, Direct, Extent, Job, OpenSync, Pace, Ranks, Target, TargetKind, WorkerKind, Workload,
+};
 
 use super::{Failure, Setup, switched_on};
-use crate::open::tells_apart;
-use crate::source::pace;
-use crate::world::mpi::{self, Open, abi::Handle};
+use crate::open::{needs, tells_apart};
+use crate::world::mpi::abi::{Handle, Kind};
+use crate::world::mpi::{self, Open};
 
 /// Variables that begin so are hints to the MPI library, by their names' rest.
 const HINT_VARIABLE: &str = "IOR_HINT__MPI__";
@@ -105,7 +107,7 @@ impl Open {
 ///
 /// # Errors
 /// A file that cannot be read, or a line that is none.
-pub fn hints(file: Option<&str>) -> Result<Vec<(String, String)>, Failure> {
+fn hints(file: Option<&str>) -> Result<Vec<(String, String)>, Failure> {
     let mut hints: Vec<(String, String)> = std::env::vars()
         .filter_map(|(name, value)| Some((name.strip_prefix(HINT_VARIABLE)?.to_string(), value)))
         .collect();
@@ -145,7 +147,7 @@ pub fn check(job: &Job, engine: &str) -> Vec<Diagnostic> {
         if !matches!(job.workload, Workload::Pattern(_)) {
             say("collective calls need the same operations on every rank", "use a drawn workload");
         }
-        if !pace::is_free(job) {
+        if job.pace != Pace::default() {
             say("collective calls wait for each other already", "leave out the rate and the think time");
         }
         if matches!(job.ranks, Ranks::Workers(workers) if !workers.is_multiple_of(job.workers.max(1))) {
@@ -175,8 +177,165 @@ pub fn check_target(target: &Target, engine: &str) -> Result<(), Failure> {
             "IOR_HINT__MPI__direct_write=true, where the library knows that hint",
         );
     }
-    if open.sync != iodyno_model::OpenSync::No {
+    if open.sync != OpenSync::No {
         return told("open flag that makes writes durable", "finish = \"fsync\"");
     }
     Ok(())
+}
+
+/// A file that holds what is worked on in one object, beside a header of its own.
+pub struct Container {
+    /// Whether it is made anew, rather than opened.
+    pub makes: bool,
+    /// How long the object is that is made.
+    pub bytes: u64,
+}
+
+impl Container {
+    /// What is to be done with the file of a handle; decided together by those who share it.
+    ///
+    /// # Errors
+    /// A file to be made, of which nobody says how long it is.
+    pub fn of(setup: &Setup<'_>, index: usize, company: &Company) -> Result<Container, Failure> {
+        let path = &setup.paths[index];
+        let Some(target) = setup.target(index) else { return Ok(Container { makes: false, bytes: 0 }) };
+        let missing = std::fs::metadata(path).is_err();
+        let shared = target.path().is_some_and(|path| !tells_apart(path));
+        // Asked before anybody could have made it.
+        let missing = if shared { company.anybody(missing) } else { missing };
+        let writes = needs(setup.job, index).1;
+        let makes = writes && target.open.create && (target.open.truncate || missing);
+        match &target.kind {
+            TargetKind::File { size: Extent::Bytes(bytes), .. } => Ok(Container { makes, bytes: *bytes }),
+            _ if !makes => Ok(Container { makes, bytes: 0 }),
+            _ => Err(Failure::new(format!("{path}: no size is given for what it is to hold"))
+                .hint("give the target a size, e.g. size = \"1GiB\"")),
+        }
+    }
+}
+
+/// Hints to the MPI library as its own object; freed on drop.
+pub struct Hints {
+    info: Handle,
+    free: Option<unsafe extern "C" fn(*mut Handle) -> c_int>,
+}
+
+impl Hints {
+    /// What stands for them in a call.
+    pub(crate) fn handle(&self) -> Handle {
+        self.info
+    }
+}
+
+impl Drop for Hints {
+    fn drop(&mut self) {
+        if let Some(free) = self.free {
+            // SAFETY: the object is ours, and whoever was handed it has taken a copy.
+            unsafe { free(&raw mut self.info) };
+        }
+    }
+}
+
+impl Company {
+    /// The user's hints, ready to be handed to a call.
+    ///
+    /// # Errors
+    /// Hints that cannot be read, or that the library refuses.
+    pub fn info(&self, file: Option<&str>) -> Result<Hints, Failure> {
+        let (open, hints) = (self.open, hints(file)?);
+        let library = open.library();
+        if hints.is_empty() {
+            return Ok(Hints { info: library.abi.info_null, free: None });
+        }
+        type Make = unsafe extern "C" fn(*mut Handle) -> c_int;
+        type Set = unsafe extern "C" fn(Handle, *const c_char, *const c_char) -> c_int;
+        let address = |name| open.address(name);
+        // SAFETY: functions of these names have these arguments in every MPI library.
+        let (make, set, free) = unsafe {
+            (
+                std::mem::transmute::<usize, Make>(address(c"MPI_Info_create")?),
+                std::mem::transmute::<usize, Set>(address(c"MPI_Info_set")?),
+                std::mem::transmute::<usize, Make>(address(c"MPI_Info_free")?),
+            )
+        };
+        let mut made = Hints { info: 0, free: Some(free) };
+        // SAFETY: there is room for the handle.
+        library.check("MPI_Info_create", unsafe { make(&raw mut made.info) })?;
+        for (key, value) in hints {
+            let told = |_| Failure::new(format!("hint {key} has a zero byte"));
+            let (name, text) =
+                (CString::new(key.as_str()).map_err(told)?, CString::new(value).map_err(told)?);
+            // SAFETY: both texts are zero-terminated, and the object is ours.
+            library.check(&format!("hint {key}"), unsafe { set(made.info, name.as_ptr(), text.as_ptr()) })?;
+        }
+        Ok(made)
+    }
+}
+
+/// A library that works through MPI, opened at run time; it stays open.
+pub struct Shelf {
+    shelf: usize,
+    /// What was opened.
+    pub path: String,
+}
+
+impl Shelf {
+    /// The one that a variable names, or the first of these that can be opened and has a call.
+    ///
+    /// # Errors
+    /// None of them.
+    pub fn first(what: &str, variable: &str, names: &[String], call: &str) -> Result<Shelf, Failure> {
+        let named = std::env::var(variable).ok().filter(|name| !name.is_empty());
+        let names = named.as_slice().iter().chain(if named.is_some() { &[] } else { names });
+        let found = names.filter_map(|name| Shelf::open(name)).find(|shelf| shelf.at(call).is_ok());
+        let missing = match named.as_deref() {
+            Some(name) => format!("{variable}={name} is no {what} for MPI"),
+            None => format!("no {what} for MPI can be opened"),
+        };
+        found.ok_or_else(|| {
+            let hint =
+                format!("install the one that was built for this MPI, or name it: {variable}=/path/to/it.so");
+            Failure::new(missing).hint(hint)
+        })
+    }
+
+    fn open(name: &str) -> Option<Shelf> {
+        let path = CString::new(name).ok()?;
+        // SAFETY: the path is a text; the initialisers of a library of that name run.
+        let shelf = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+        (!shelf.is_null()).then(|| Shelf { shelf: shelf as usize, path: name.into() })
+    }
+
+    /// The address of a symbol.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn at(&self, name: &str) -> Result<usize, Failure> {
+        let text = CString::new(name).map_err(|_| Failure::new("a name with a zero byte"))?;
+        // SAFETY: the handle is that of an open library, which is never closed.
+        let address = unsafe { libc::dlsym(self.shelf as *mut c_void, text.as_ptr()) };
+        if address.is_null() {
+            Err(Failure::new(format!("{} has no {name}", self.path)))
+        } else {
+            Ok(address as usize)
+        }
+    }
+}
+
+/// What distributions call the builds of a library for this MPI.
+pub fn flavours() -> &'static [&'static str] {
+    match mpi::known().map(|open| open.library().abi.kind) {
+        Some(Kind::OpenMpi) => &["openmpi"],
+        Some(_) => &["mpich"],
+        None => &["openmpi", "mpich"],
+    }
+}
+
+/// One error where a rank has several workers: these libraries are not safe for threads.
+pub fn check_one_worker(job: &Job, engine: &str) -> Vec<Diagnostic> {
+    if job.workers <= 1 {
+        return Vec::new();
+    }
+    let message = format!("job {}: engine {engine}: its library serves one worker on each rank", job.name);
+    vec![Diagnostic::error(&job.origin, message).hint("start more ranks by mpirun, with one worker each")]
 }

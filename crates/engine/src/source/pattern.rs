@@ -731,15 +731,7 @@ fn span(
         let (picked, ground, deal) =
             picked(brief, directed(&pattern.pick, share.verb), handle.target, ground);
         let pick = if share.class == Class::File { &Pick::Stream } else { &picked };
-        if share.class == Class::Range && matches!(pick, Pick::Stream | Pick::Append) && length == 0 {
-            span.pass_units = u64::MAX;
-        } else if share.verb == Verb::Readdir && share.class == Class::File {
-            span.pass_units = u64::MAX;
-        } else if share.class != Class::File {
-            let units =
-                if ground.fixed { Walk::places(pick, ground).saturating_mul(ground.least) } else { length };
-            span.pass_units = span.pass_units.max(units);
-        }
+        span.pass_units = span.pass_units.max(units(share, pick, ground, length));
         span.walks.push(match deal {
             Some(deal) => Walk::dealt(pick, ground, deal)?,
             None => Walk::new(pick, pattern.coverage, ground, mix(seed ^ number as u64))?,
@@ -755,6 +747,21 @@ fn span(
     span.pass_units = span.pass_units.max(1);
     span.left = span.pass_units;
     Ok(span)
+}
+
+/// Bytes or items of a pass over a span of that length by one verb.
+fn units(share: &Share, pick: &Pick, ground: Ground, length: u64) -> u64 {
+    let endless = match share.class {
+        Class::Range => matches!(pick, Pick::Stream | Pick::Append) && length == 0,
+        Class::File => share.verb == Verb::Readdir,
+        Class::Item => false,
+    };
+    match share.class {
+        _ if endless => u64::MAX,
+        Class::File => 0,
+        _ if ground.fixed => Walk::places(pick, ground).saturating_mul(ground.least),
+        _ => length,
+    }
 }
 
 /// The pick as this worker goes about it: segments lie as they are shared with others.

@@ -5,8 +5,8 @@
 
 use iodyno_model::{Job, Phase, Place, Plan, Ranks, WorldFacts};
 
+use crate::permutation::Permutation;
 use crate::random::{GOLDEN, Random, mix};
-use crate::source::permutation::Permutation;
 
 /// Who owns a worker's data, and where that one is: what names of targets refer to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,7 +138,7 @@ fn drawn(seats: &Seats, all: u32, least: u32, seed: u64) -> Vec<u32> {
     let (order, starts) = by_node(seats, all);
     let (nodes, all) = (starts.len() as u64 - 1, u64::from(all));
     let away = u64::from(least).min(nodes / 2);
-    let mut random = Random::from_seed(seed, 0x706c_6163_65);
+    let mut random = Random::from_seed(seed, 0x0070_6c61_6365);
     let mut table = vec![0; all as usize];
     for node in 0..nodes {
         // The nodes that are far enough lie side by side in the ring.

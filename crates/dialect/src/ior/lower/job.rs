@@ -95,7 +95,7 @@ fn place(test: &Test, access: Access) -> Place {
         let distance = distance + further;
         let told = test.settings.is_said("numTasksOnNode0") && test.on_first_node < test.tasks;
         return match (test.nodes, told) {
-            (1, _) if distance % test.tasks.max(1) == 0 => Place::Own,
+            (1, _) if distance.is_multiple_of(test.tasks.max(1)) => Place::Own,
             (1, _) => Place::ShiftRanks(distance % test.tasks.max(1)),
             (_, true) => Place::ShiftRanks(distance.saturating_mul(test.on_first_node)),
             _ => Place::ShiftNodes(distance),

@@ -52,8 +52,6 @@ calls! {
     preallocate: c"MPI_File_preallocate"(Handle, i64);
     set_view: c"MPI_File_set_view"(Handle, i64, Handle, Handle, Text, Handle);
     get_info: c"MPI_File_get_info"(Handle, Out);
-    info_create: c"MPI_Info_create"(Out);
-    info_set: c"MPI_Info_set"(Handle, Text, Text);
     info_free: c"MPI_Info_free"(Out);
     info_count: c"MPI_Info_get_nkeys"(Handle, *mut c_int);
     info_key: c"MPI_Info_get_nthkey"(Handle, c_int, *mut c_char);

@@ -126,6 +126,11 @@ pub(crate) fn library() -> Result<&'static Open, Failure> {
         .hint("use threads as workers"))
 }
 
+/// The MPI library, if it is open already.
+pub(crate) fn known() -> Option<&'static Open> {
+    OPEN.get()
+}
+
 /// Whether there is an MPI library that engines could work through; nothing is initialised for it.
 ///
 /// # Errors

@@ -1,0 +1,279 @@
+//! `hdf5`: one data set of bytes in a file of parallel HDF5, one hyperslab for each transfer.
+//!
+//! The library must be one that was built for the MPI library of this run; both are opened at run time. Its file is a
+//! container: offsets are those within the data set, and the file is longer than that. HDF5 is not safe for threads as
+//! it is usually built, so one worker on each rank is all that can use it. It refuses HDF5 older than 1.10, whose
+//! handles were narrower.
+
+use std::ffi::{CString, c_int, c_uint, c_void};
+
+use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
+
+use super::parallel::{self, Company, Container};
+use super::{
+    Engine, Failure, SettingSpec, Setup, Single, check_switches, check_values, setting, switched_on, whole,
+};
+use crate::clock::Tick;
+use crate::io::{AT_POSITION, Files, Io, Slot};
+use crate::open::needs;
+use calls::{Calls, Id};
+
+mod calls;
+
+/// What the data set is called.
+const DATA_SET: &std::ffi::CStr = c"iodyno";
+/// Transfers of one rank alone, or of all together (`H5FD_mpio_xfer_t`).
+const INDEPENDENT: c_int = 0;
+const COLLECTIVE: c_int = 1;
+/// `H5F_ACC_*`.
+const READ_ONLY: c_uint = 0;
+const READ_WRITE: c_uint = 1;
+const TRUNCATE: c_uint = 2;
+/// `H5S_SELECT_SET`.
+const SELECT_SET: c_int = 0;
+/// `H5D_FILL_TIME_NEVER`.
+const FILL_NEVER: c_int = 1;
+/// `H5F_SCOPE_GLOBAL`.
+const GLOBAL: c_int = 1;
+
+/// A data set in a file.
+pub struct Hdf5 {
+    company: Company,
+    calls: &'static Calls,
+    done: Single,
+    files: Vec<File>,
+    /// How transfers are made.
+    transfer: Id,
+    /// The memory of a transfer, and how long it is, bytes.
+    memory: (Id, u64),
+    collective: bool,
+}
+
+/// An open file and its data set.
+struct File {
+    file: Id,
+    data: Id,
+    space: Id,
+    bytes: u64,
+}
+
+impl Engine for Hdf5 {
+    const NAME: &'static str = "hdf5";
+    const ABOUT: &'static str = "a data set of parallel HDF5, independent or collective";
+    const VERBS: VerbSet = VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]);
+    const SETTINGS: &'static [SettingSpec] = &[
+        SettingSpec { name: "collective", help: "on or off: all workers transfer together (default off)" },
+        SettingSpec {
+            name: "hints_file",
+            help: "a file of hints to the MPI library, KEY = VALUE on each line",
+        },
+        SettingSpec { name: "collective_metadata", help: "on or off: metadata by all workers together" },
+        SettingSpec { name: "no_fill", help: "on or off: a new data set is not filled with zeros" },
+        SettingSpec { name: "alignment", help: "data sets begin at multiples of so many bytes" },
+        SettingSpec { name: "chunk_size", help: "bytes of a chunk; 0: the data set lies in one piece" },
+    ];
+    const MOST_DEPTH: u32 = 1;
+    const WAITS: bool = true;
+    const OPENS: bool = true;
+    const AGREES: bool = true;
+
+    fn available() -> Result<(), Failure> {
+        crate::world::mpi::can_open()?;
+        Calls::can_open()
+    }
+
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let mut found = check_switches(job, &["collective", "collective_metadata", "no_fill"]);
+        let hint = "say a whole number of bytes";
+        found.extend(check_values(job, &["alignment", "chunk_size"], |v| v.parse::<u64>().is_ok(), hint));
+        found.extend(parallel::check(job, Self::NAME));
+        found.extend(parallel::check_one_worker(job, Self::NAME));
+        found
+    }
+
+    fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
+        let company = Company::meet(setup)?;
+        let calls = Calls::get()?;
+        let collective = switched_on(setup.job, "collective");
+        // SAFETY: the class is the library's own.
+        let transfer = calls.made("H5Pcreate", unsafe { (calls.create_list)(calls.transfer_class) })?;
+        let mode = if collective { COLLECTIVE } else { INDEPENDENT };
+        // SAFETY: the list is that of a transfer.
+        calls.done("H5Pset_dxpl_mpio", unsafe { (calls.set_transfer)(transfer, mode) })?;
+        let mut engine = Hdf5 {
+            company,
+            calls,
+            done: Single::default(),
+            files: Vec::new(),
+            transfer,
+            memory: (-1, 0),
+            collective,
+        };
+        for index in 0..setup.paths.len() {
+            engine.open(setup, index)?;
+        }
+        Ok(engine)
+    }
+
+    fn perform(&mut self, io: &Io, _files: &mut Files) -> i64 {
+        match io.verb {
+            Verb::Read | Verb::Write if io.offset != AT_POSITION => self.transfer(io),
+            Verb::Fsync | Verb::Fdatasync => match self.files.get(io.file as usize) {
+                // SAFETY: the file is open.
+                Some(file) if unsafe { (self.calls.flush)(file.file, GLOBAL) } >= 0 => 0,
+                _ => -i64::from(libc::EIO),
+            },
+            _ => -i64::from(libc::EOPNOTSUPP),
+        }
+    }
+
+    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
+        let result = self.perform(io, files);
+        self.done.keep(slot, result);
+    }
+
+    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
+        self.done.hand_back(done);
+        Ok(())
+    }
+
+    fn agree(&mut self, over: bool) -> bool {
+        if self.collective { self.company.anybody(over) } else { over }
+    }
+
+    fn close(&mut self) -> Result<(), Failure> {
+        let (calls, mut outcome) = (self.calls, Ok(()));
+        for file in self.files.drain(..) {
+            // SAFETY: all three are open, and are closed once.
+            unsafe {
+                outcome = outcome.and(calls.done("H5Sclose", (calls.close_space)(file.space)));
+                outcome = outcome.and(calls.done("H5Dclose", (calls.close_data)(file.data)));
+                outcome = outcome.and(calls.done("H5Fclose", (calls.close_file)(file.file)));
+            }
+        }
+        outcome
+    }
+}
+
+impl Hdf5 {
+    fn open(&mut self, setup: &Setup<'_>, index: usize) -> Result<(), Failure> {
+        let calls = self.calls;
+        let Some(target) = setup.target(index) else { return Ok(()) };
+        let path = &setup.paths[index];
+        parallel::check_target(target, Self::NAME)?;
+        let container = Container::of(setup, index, &self.company)?;
+        let info = self.company.info(setting(setup.job, "hints_file"))?;
+        let name = CString::new(path.as_str()).map_err(|_| Failure::new("a path with a zero byte"))?;
+        // SAFETY: the class is the library's own, the communicator and the hints are the MPI library's, and the name is
+        // zero-terminated.
+        unsafe {
+            let access = calls.made("H5Pcreate", (calls.create_list)(calls.access_class))?;
+            let comm = self.company.of_file(target);
+            calls.done("H5Pset_fapl_mpio", (calls.set_mpi)(access, comm, info.handle()))?;
+            if let Some(bytes) = whole(setup.job, "alignment").filter(|bytes| *bytes > 1) {
+                calls.done("H5Pset_alignment", (calls.set_alignment)(access, 1, bytes))?;
+            }
+            if switched_on(setup.job, "collective_metadata") {
+                calls.done("H5Pset_all_coll_metadata_ops", (calls.set_metadata_reads)(access, true))?;
+                calls.done("H5Pset_coll_metadata_write", (calls.set_metadata_writes)(access, true))?;
+            }
+            let writes = needs(setup.job, index).1;
+            let file = match container.makes {
+                true => (calls.create_file)(name.as_ptr(), TRUNCATE, calls.default_list, access),
+                false if writes => (calls.open_file)(name.as_ptr(), READ_WRITE, access),
+                false => (calls.open_file)(name.as_ptr(), READ_ONLY, access),
+            };
+            (calls.close_list)(access);
+            let file = calls.made(&format!("cannot open {path}: H5Fopen"), file)?;
+            let data = if container.makes {
+                self.make(setup, file, container.bytes)?
+            } else {
+                calls.made(
+                    &format!("{path}: no data set of ours: H5Dopen"),
+                    (calls.open_data)(file, DATA_SET.as_ptr(), calls.default_list),
+                )?
+            };
+            let space = calls.made("H5Dget_space", (calls.space_of)(data))?;
+            let bytes = (calls.points)(space).max(0) as u64;
+            self.files.push(File { file, data, space, bytes });
+        }
+        Ok(())
+    }
+
+    /// Makes the data set of a new file.
+    ///
+    /// # Safety
+    /// The file is open to write, by everybody in company.
+    unsafe fn make(&self, setup: &Setup<'_>, file: Id, bytes: u64) -> Result<Id, Failure> {
+        let calls = self.calls;
+        // SAFETY: all lists and spaces are the library's own, and the numbers live as long as the calls.
+        unsafe {
+            let space =
+                calls.made("H5Screate_simple", (calls.make_space)(1, &raw const bytes, std::ptr::null()))?;
+            let list = calls.made("H5Pcreate", (calls.create_list)(calls.data_class))?;
+            if switched_on(setup.job, "no_fill") {
+                calls.done("H5Pset_fill_time", (calls.set_fill_time)(list, FILL_NEVER))?;
+            }
+            if let Some(chunk) = whole(setup.job, "chunk_size").filter(|chunk| *chunk > 0) {
+                let chunk = chunk.min(bytes.max(1));
+                calls.done("H5Pset_chunk", (calls.set_chunk)(list, 1, &raw const chunk))?;
+            }
+            let none = calls.default_list;
+            let data = (calls.make_data)(file, DATA_SET.as_ptr(), calls.byte, space, none, list, none);
+            (calls.close_list)(list);
+            (calls.close_space)(space);
+            calls.made("H5Dcreate", data)
+        }
+    }
+
+    fn transfer(&mut self, io: &Io) -> i64 {
+        let Some(file) = self.files.get(io.file as usize) else { return -i64::from(libc::EBADF) };
+        let inside = file.bytes.saturating_sub(io.offset).min(io.bytes);
+        if inside < io.bytes && io.verb == Verb::Write {
+            return -i64::from(libc::EFBIG);
+        }
+        let (data, space, start) = (file.data, file.space, io.offset);
+        let calls = self.calls;
+        if self.memory.1 != inside {
+            // SAFETY: a space that was made before is ours.
+            unsafe {
+                if self.memory.0 >= 0 {
+                    (calls.close_space)(self.memory.0);
+                }
+                self.memory = ((calls.make_space)(1, &raw const inside, std::ptr::null()), inside);
+            }
+        }
+        // SAFETY: the place lies inside the data set, the buffer holds so many bytes, and all handles are open.
+        let answer = unsafe {
+            let none = std::ptr::null();
+            if (calls.select)(space, SELECT_SET, &raw const start, none, &raw const inside, none) < 0 {
+                return -i64::from(libc::EIO);
+            }
+            match io.verb {
+                Verb::Read => {
+                    let room: *mut c_void = io.buffer.cast();
+                    (calls.read)(data, calls.byte, self.memory.0, space, self.transfer, room)
+                }
+                _ => {
+                    let bytes: *const c_void = io.buffer.cast_const().cast();
+                    (calls.write)(data, calls.byte, self.memory.0, space, self.transfer, bytes)
+                }
+            }
+        };
+        if answer < 0 { -i64::from(libc::EIO) } else { inside as i64 }
+    }
+}
+
+impl Drop for Hdf5 {
+    fn drop(&mut self) {
+        // Those who share the files wait for everybody to close them, also when one of them fails.
+        let _ = self.close();
+        // SAFETY: both are ours, and nothing uses them any more.
+        unsafe {
+            if self.memory.0 >= 0 {
+                (self.calls.close_space)(self.memory.0);
+            }
+            (self.calls.close_list)(self.transfer);
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! `ncmpi`: one variable of bytes in a file of PnetCDF, one access for each transfer.
+//!
+//! The library must be one that was built for the MPI library of this run; both are opened at run time. Its file (CDF-5,
+//! so that a variable may be of any length) is a container: offsets are those within the variable, and the file is
+//! longer than that by its header. One worker on each rank is all that can use it.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::sync::OnceLock;
+
+use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
+
+use super::parallel::{self, Company, Container, Shelf};
+use super::{Engine, Failure, SettingSpec, Setup, Single, check_switches, setting, switched_on};
+use crate::clock::Tick;
+use crate::io::{AT_POSITION, Files, Io, Slot};
+use crate::open::needs;
+use crate::world::mpi::abi::Handle;
+
+/// Names the library.
+const VARIABLE: &str = "IODYNO_PNETCDF";
+const NAMES: &[&str] = &[
+    "libpnetcdf.so.8",
+    "libpnetcdf.so.7",
+    "libpnetcdf.so.6",
+    "libpnetcdf.so.4",
+    "libpnetcdf.so.0d",
+    "libpnetcdf.so",
+];
+/// What dimension and variable are called.
+const NAME: &CStr = c"iodyno";
+/// `NC_64BIT_DATA`, `NC_NOWRITE`, `NC_WRITE`, `NC_BYTE`.
+const CDF_5: c_int = 0x20;
+const READ_ONLY: c_int = 0;
+const READ_WRITE: c_int = 1;
+const BYTE: c_int = 1;
+
+macro_rules! calls {
+    ($($field:ident: $name:literal($($argument:ty),*);)*) => {
+        /// Calls by their names, all of which answer an error number.
+        struct Calls {
+            words: unsafe extern "C" fn(c_int) -> *const c_char,
+            $($field: unsafe extern "C" fn($($argument),*) -> c_int,)*
+        }
+
+        impl Calls {
+            fn find(shelf: &Shelf) -> Result<Calls, Failure> {
+                // SAFETY: a function of that name has these arguments in every PnetCDF since 1.2.
+                unsafe {
+                    Ok(Calls {
+                        words: std::mem::transmute::<usize, unsafe extern "C" fn(c_int) -> *const c_char>(
+                            shelf.at("ncmpi_strerror")?
+                        ),
+                        $($field: std::mem::transmute::<usize, unsafe extern "C" fn($($argument),*) -> c_int>(
+                            shelf.at($name)?
+                        ),)*
+                    })
+                }
+            }
+        }
+    };
+}
+
+type Text = *const c_char;
+type Number = *mut c_int;
+type Sizes = *const i64;
+
+calls! {
+    create: "ncmpi_create"(Handle, Text, c_int, Handle, Number);
+    open: "ncmpi_open"(Handle, Text, c_int, Handle, Number);
+    define_dimension: "ncmpi_def_dim"(c_int, Text, i64, Number);
+    define_variable: "ncmpi_def_var"(c_int, Text, c_int, c_int, *const c_int, Number);
+    end_definitions: "ncmpi_enddef"(c_int);
+    find_dimension: "ncmpi_inq_dimid"(c_int, Text, Number);
+    dimension_bytes: "ncmpi_inq_dimlen"(c_int, c_int, *mut i64);
+    find_variable: "ncmpi_inq_varid"(c_int, Text, Number);
+    begin_alone: "ncmpi_begin_indep_data"(c_int);
+    end_alone: "ncmpi_end_indep_data"(c_int);
+    write: "ncmpi_put_vara_schar"(c_int, c_int, Sizes, Sizes, *const c_void);
+    write_together: "ncmpi_put_vara_schar_all"(c_int, c_int, Sizes, Sizes, *const c_void);
+    read: "ncmpi_get_vara_schar"(c_int, c_int, Sizes, Sizes, *mut c_void);
+    read_together: "ncmpi_get_vara_schar_all"(c_int, c_int, Sizes, Sizes, *mut c_void);
+    sync: "ncmpi_sync"(c_int);
+    close: "ncmpi_close"(c_int);
+}
+
+impl Calls {
+    fn shelf() -> Result<Shelf, Failure> {
+        let names: Vec<String> = NAMES.iter().map(|name| name.to_string()).collect();
+        Shelf::first("PnetCDF", VARIABLE, &names, "ncmpi_create")
+    }
+
+    fn get() -> Result<&'static Calls, Failure> {
+        static CALLS: OnceLock<Result<Calls, Failure>> = OnceLock::new();
+        CALLS.get_or_init(|| Calls::find(&Calls::shelf()?)).as_ref().map_err(Failure::clone)
+    }
+
+    fn check(&self, call: &str, number: c_int) -> Result<(), Failure> {
+        if number == 0 {
+            return Ok(());
+        }
+        // SAFETY: the library's texts are zero-terminated and stay.
+        let words = unsafe { CStr::from_ptr((self.words)(number)) }.to_string_lossy();
+        Err(Failure::new(format!("{call}: {words}")).errno(errno_of(number)))
+    }
+}
+
+/// PnetCDF's numbers below -200 are those of MPI-IO's errors.
+fn errno_of(number: c_int) -> i32 {
+    match number {
+        -220 => libc::ENOENT,
+        -35 | -221 => libc::EEXIST,
+        -208 => libc::EACCES,
+        -37 => libc::EPERM,
+        -219 => libc::ENOSPC,
+        _ => libc::EIO,
+    }
+}
+
+/// A variable in a file.
+pub struct Ncmpi {
+    company: Company,
+    calls: &'static Calls,
+    done: Single,
+    files: Vec<File>,
+    collective: bool,
+}
+
+struct File {
+    file: c_int,
+    variable: c_int,
+    bytes: u64,
+}
+
+impl Engine for Ncmpi {
+    const NAME: &'static str = "ncmpi";
+    const ABOUT: &'static str = "a variable of PnetCDF, independent or collective";
+    const VERBS: VerbSet = VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]);
+    const SETTINGS: &'static [SettingSpec] = &[
+        SettingSpec { name: "collective", help: "on or off: all workers transfer together (default off)" },
+        SettingSpec {
+            name: "hints_file",
+            help: "a file of hints to the MPI library, KEY = VALUE on each line",
+        },
+    ];
+    const MOST_DEPTH: u32 = 1;
+    const WAITS: bool = true;
+    const OPENS: bool = true;
+    const AGREES: bool = true;
+
+    fn available() -> Result<(), Failure> {
+        crate::world::mpi::can_open()?;
+        Calls::shelf().map(drop)
+    }
+
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let mut found = check_switches(job, &["collective"]);
+        found.extend(parallel::check(job, Self::NAME));
+        found.extend(parallel::check_one_worker(job, Self::NAME));
+        found
+    }
+
+    fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
+        let company = Company::meet(setup)?;
+        let collective = switched_on(setup.job, "collective");
+        let calls = Calls::get()?;
+        let mut engine = Ncmpi { company, calls, done: Single::default(), files: Vec::new(), collective };
+        for index in 0..setup.paths.len() {
+            engine.open(setup, index)?;
+        }
+        Ok(engine)
+    }
+
+    fn perform(&mut self, io: &Io, _files: &mut Files) -> i64 {
+        let Some(file) = self.files.get(io.file as usize) else { return -i64::from(libc::EBADF) };
+        match io.verb {
+            Verb::Read | Verb::Write if io.offset != AT_POSITION => self.transfer(io, file),
+            Verb::Fsync | Verb::Fdatasync => {
+                // SAFETY: the file is open.
+                let number = unsafe { (self.calls.sync)(file.file) };
+                if number == 0 { 0 } else { -i64::from(errno_of(number)) }
+            }
+            _ => -i64::from(libc::EOPNOTSUPP),
+        }
+    }
+
+    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
+        let result = self.perform(io, files);
+        self.done.keep(slot, result);
+    }
+
+    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
+        self.done.hand_back(done);
+        Ok(())
+    }
+
+    fn agree(&mut self, over: bool) -> bool {
+        if self.collective { self.company.anybody(over) } else { over }
+    }
+
+    fn close(&mut self) -> Result<(), Failure> {
+        let (calls, mut outcome) = (self.calls, Ok(()));
+        for file in self.files.drain(..) {
+            // SAFETY: the file is open, in the mode it was put into, and is closed once.
+            unsafe {
+                if !self.collective {
+                    outcome = outcome.and(calls.check("ncmpi_end_indep_data", (calls.end_alone)(file.file)));
+                }
+                outcome = outcome.and(calls.check("ncmpi_close", (calls.close)(file.file)));
+            }
+        }
+        outcome
+    }
+}
+
+impl Ncmpi {
+    fn open(&mut self, setup: &Setup<'_>, index: usize) -> Result<(), Failure> {
+        let calls = self.calls;
+        let Some(target) = setup.target(index) else { return Ok(()) };
+        let path = &setup.paths[index];
+        parallel::check_target(target, Self::NAME)?;
+        let container = Container::of(setup, index, &self.company)?;
+        let info = self.company.info(setting(setup.job, "hints_file"))?;
+        let name = CString::new(path.as_str()).map_err(|_| Failure::new("a path with a zero byte"))?;
+        let (comm, mut file) = (self.company.of_file(target), 0);
+        let mode = if needs(setup.job, index).1 { READ_WRITE } else { READ_ONLY };
+        // SAFETY: communicator and hints are the MPI library's, the name is zero-terminated, and there is room for the
+        // answers.
+        unsafe {
+            let opened = match container.makes {
+                true => (calls.create)(comm, name.as_ptr(), CDF_5, info.handle(), &raw mut file),
+                false => (calls.open)(comm, name.as_ptr(), mode, info.handle(), &raw mut file),
+            };
+            calls.check(&format!("cannot open {path}"), opened)?;
+            let (variable, bytes) =
+                if container.makes { self.make(file, container.bytes)? } else { self.find(file)? };
+            if !self.collective {
+                calls.check("ncmpi_begin_indep_data", (calls.begin_alone)(file))?;
+            }
+            self.files.push(File { file, variable, bytes });
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// The file is new, and everybody in company is here.
+    unsafe fn make(&self, file: c_int, bytes: u64) -> Result<(c_int, u64), Failure> {
+        let (calls, mut dimension, mut variable) = (self.calls, 0, 0);
+        // SAFETY: the file is open, the names are zero-terminated, and there is room for the answers.
+        unsafe {
+            let defined = (calls.define_dimension)(file, NAME.as_ptr(), bytes as i64, &raw mut dimension);
+            calls.check("ncmpi_def_dim", defined)?;
+            let (one, at) = (&raw const dimension, &raw mut variable);
+            calls.check("ncmpi_def_var", (calls.define_variable)(file, NAME.as_ptr(), BYTE, 1, one, at))?;
+            calls.check("ncmpi_enddef", (calls.end_definitions)(file))?;
+        }
+        Ok((variable, bytes))
+    }
+
+    /// # Safety
+    /// The file is open.
+    unsafe fn find(&self, file: c_int) -> Result<(c_int, u64), Failure> {
+        let (calls, mut dimension, mut variable, mut bytes) = (self.calls, 0, 0, 0i64);
+        // SAFETY: the names are zero-terminated, and there is room for the answers.
+        unsafe {
+            calls
+                .check("ncmpi_inq_dimid", (calls.find_dimension)(file, NAME.as_ptr(), &raw mut dimension))?;
+            calls.check("ncmpi_inq_dimlen", (calls.dimension_bytes)(file, dimension, &raw mut bytes))?;
+            calls.check("ncmpi_inq_varid", (calls.find_variable)(file, NAME.as_ptr(), &raw mut variable))?;
+        }
+        Ok((variable, bytes.max(0) as u64))
+    }
+
+    fn transfer(&self, io: &Io, file: &File) -> i64 {
+        let calls = self.calls;
+        let inside = file.bytes.saturating_sub(io.offset).min(io.bytes);
+        if inside < io.bytes && io.verb == Verb::Write {
+            return -i64::from(libc::EFBIG);
+        }
+        let (start, count) = (io.offset as i64, inside as i64);
+        let (start, count) = (&raw const start, &raw const count);
+        let (to, from): (*mut c_void, *const c_void) = (io.buffer.cast(), io.buffer.cast_const().cast());
+        // SAFETY: the place lies inside the variable, the buffer holds so many bytes, and the file is in the mode that
+        // the call wants.
+        let number = unsafe {
+            match (io.verb, self.collective) {
+                (Verb::Read, false) => (calls.read)(file.file, file.variable, start, count, to),
+                (Verb::Read, true) => (calls.read_together)(file.file, file.variable, start, count, to),
+                (_, false) => (calls.write)(file.file, file.variable, start, count, from),
+                (_, true) => (calls.write_together)(file.file, file.variable, start, count, from),
+            }
+        };
+        if number == 0 { inside as i64 } else { -i64::from(errno_of(number)) }
+    }
+}
+
+impl Drop for Ncmpi {
+    fn drop(&mut self) {
+        // Those who share the files wait for everybody to close them, also when one of them fails.
+        let _ = self.close();
+    }
+}
