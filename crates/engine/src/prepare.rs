@@ -60,6 +60,13 @@ impl Made {
         Ok(())
     }
 
+    /// Takes a directory that is not there yet for this run's own, whichever rank will make it.
+    fn expect(&mut self, path: &str) {
+        let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+        let top = Path::new(path).ancestors().take_while(missing).last();
+        self.made_trees.extend(top.map(Path::to_path_buf));
+    }
+
     /// Whether a directory is this run's own.
     fn is_ours(&self, path: &str) -> bool {
         self.made_trees.iter().any(|tree| Path::new(path).starts_with(tree))
@@ -139,6 +146,26 @@ pub fn leaders(world: &World, plan: &Plan, phase: &Phase) -> Vec<u32> {
     };
     let jobs: Vec<&Job> = phase.jobs.iter().filter(everybodys).collect();
     (0..world.size()).filter(|rank| jobs.iter().any(|job| leads(world, job, *rank))).collect()
+}
+
+/// The directories that workers of several ranks have their items in and that are not there yet become the run's own,
+/// whoever will make them; every rank looks before any makes one. Whether there was anything to look for.
+pub fn expect(world: &World, plan: &Plan, phase: &Phase, made: &mut Made) -> bool {
+    let mut any = false;
+    for job in &phase.jobs {
+        let (owners, all) = (world.owners(plan, phase, job), world.part(job).all);
+        let removed = job.targets.iter().map(|index| &plan.targets[*index]).filter(|target| target.remove);
+        for target in removed {
+            let TargetKind::FileSet { root, items } = &target.kind else { continue };
+            any = true;
+            for worker in workers(world, job, true) {
+                let asker =
+                    Asker { job: &job.name, owner: owners.of(worker), all, repetition: phase.repetition };
+                made.expect(&set_root(root, items, asker));
+            }
+        }
+    }
+    any
 }
 
 /// Whether a rank is the first of its node that has workers of a job.
