@@ -80,6 +80,26 @@ fn slow_operations_are_all_timed_and_a_time_limit_holds() {
 }
 
 #[test]
+fn no_place_is_lost_when_a_stretch_is_broken_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("f");
+    let pick = Pick::Segmented { block_bytes: 64, count: 20_000, stride_bytes: 0, shuffled: false };
+    let pattern = Pattern::of(Verb::Write, pick, 8);
+    let mut job = Job::new("w", "psync", vec![0], Workload::Pattern(Box::new(pattern)));
+    (job.workers, job.measure.sample_ns) = (2, 100_000);
+    let mut target = file(&path, 2 * 64 * 20_000);
+    (target.prepare, target.remove, target.open.create) = (Prepare::Absent, false, true);
+    // Each look at how it goes breaks stretches off.
+    let options = Options { live_ns: 1_000_000, ..Options::default() };
+    let record = run(&plan(target, job), &options, &mut |_| {}).unwrap();
+    let line = &record.phases[0].jobs[0].tally.lines[0];
+    assert_eq!((line.operations, line.untimed > 0), (2 * 8 * 20_000, true));
+    let bytes = std::fs::read(&path).unwrap();
+    let empty = bytes.chunks(8).filter(|word| word.iter().all(|byte| *byte == 0)).count();
+    assert_eq!((bytes.len(), empty), (2 * 64 * 20_000, 0));
+}
+
+#[test]
 fn a_stretch_ends_with_the_file() {
     let folder = tempfile::tempdir().unwrap();
     // Of the last block there is a half, which no operation of a whole block reads.

@@ -11,6 +11,7 @@ use crate::program::{plan, scratch, told};
 pub fn cases() -> Vec<Case> {
     vec![
         Case::new("ranks write a shared file whole, and read each other's part", LAUNCHER, shared_segments),
+        Case::new("items of another rank's tree are found", LAUNCHER, neighbours_items),
         Case::new("slower workers on all ranks do as much as the fastest", LAUNCHER, worn_out),
         Case::new("nobody waits for a rank without workers, or with failed ones", LAUNCHER, not_waited_for),
     ]
@@ -75,6 +76,15 @@ fn shared_segments() -> Outcome {
             );
         }
     }
+    Ok(())
+}
+
+/// Each rank has made its own tree, and then works in the other's.
+fn neighbours_items() -> Outcome {
+    let home = scratch();
+    let run = told(ranks(2, home.path(), &["mdtest", "-n", "20", "-N", "1", "-u", "-F", "-d", "out"]));
+    run.expect(0, &["2 tasks, 40 files", "File stat", "File removal"]);
+    assert!(!run.err.contains("ERROR"), "{run}");
     Ok(())
 }
 

@@ -4,6 +4,9 @@ use iodyno_model::{Depth, Setting};
 
 use crate::ior::test::Test;
 
+/// Bytes of an element of IOR's data sets.
+const ELEMENT_BYTES: u64 = 8;
+
 /// Whether there are files at all.
 pub fn has_files(test: &Test) -> bool {
     test.api != "DUMMY"
@@ -100,7 +103,6 @@ impl Settings<'_> {
             let advice = if self.test.flag("randomOffset") { "random" } else { "sequential" };
             self.add("advice", "mmap.madv_pattern", advice);
         }
-        self.on("dont_need", "mmap.madv_dont_need");
     }
 
     fn mpi_io(&mut self) {
@@ -115,6 +117,9 @@ impl Settings<'_> {
         self.on("collective_metadata", "hdf5.collectiveMetadata");
         self.on("no_fill", "hdf5.noFill");
         self.number("alignment", "hdf5.setAlignment", 1);
-        self.number("chunk_size", "hdf5.chunkSize", 0);
+        let elements = self.test.count("hdf5.chunkSize");
+        if elements > 0 {
+            self.add("chunk_size", "hdf5.chunkSize", elements.saturating_mul(ELEMENT_BYTES));
+        }
     }
 }

@@ -19,7 +19,6 @@ pub fn job(test: &Test, repetition: u32, access: Access, target: usize, write_na
     let workload = Workload::Pattern(Box::new(pattern(test, access)));
     let place = place(test, access);
     let drawn = test.flag("randomOffset") || matches!(place, Place::RandomAway(_) | Place::Permuted);
-    let measured = matches!(access, Access::Write | Access::Read);
     Job {
         workers,
         seed: (drawn && access != Access::Prefill).then(|| seed(test, repetition)),
@@ -37,14 +36,25 @@ pub fn job(test: &Test, repetition: u32, access: Access, target: usize, write_na
             close: true,
             barrier: test.flag("intraTestBarriers"),
         },
-        measure: Measure {
-            journal: (measured && test.settings.text("savePerOpDataCSV").is_some())
-                .then(|| Journal { completions: true, ..Journal::default() }),
-            ..Measure::default()
-        },
+        measure: measure(test, access),
         ..Job::new(access.name(), engine::name(test), vec![target], workload)
     }
 }
+
+/// Every transfer is written down where that is asked for; otherwise fast ones are timed now and then, so that the clock
+/// does not cost more than they do.
+fn measure(test: &Test, access: Access) -> Measure {
+    let asked = test.settings.text("savePerOpDataCSV").is_some();
+    let journal = asked && matches!(access, Access::Write | Access::Read);
+    Measure {
+        sample_ns: if journal { 0 } else { SAMPLE_NS },
+        journal: journal.then(|| Journal { completions: true, ..Journal::default() }),
+        ..Measure::default()
+    }
+}
+
+/// Of transfers that follow each other faster than this about one is timed in this time, ns.
+const SAMPLE_NS: u64 = 100_000;
 
 /// Each task removes its own file; of a file that all share, the first does.
 fn removal(test: &Test, workers: u32, target: usize) -> Job {

@@ -241,7 +241,8 @@ pub const MODULES: &[Entry] = &[
         "mmap.madv_dont_need",
         &["--mmap.madv_dont_need"],
         "tell the kernel that mapped pages are not needed",
-    ),
+    )
+    .ignored("a mapping that was just made has no pages to let go"),
     flag(
         MMAP,
         "mmap.madv_pattern",
