@@ -374,14 +374,15 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
     let stop = worker.gate.flag(worker.number);
     let (mut now, mut agreed) = (engine.now(), false);
     loop {
-        let (mut wake, mut over) =
-            (NEVER, stop.load(Relaxed) != 0 || (now >= flight.deadline && !flight.winds_up()));
+        let stopped = stop.load(Relaxed) != 0;
+        let mut up = now >= flight.deadline;
         if E::AGREES {
-            over = engine.agree(over);
-            agreed = over;
+            agreed = engine.agree(stopped || up);
+            up = agreed && !stopped;
             // Waiting for the others is no part of an operation.
             now = engine.now();
         }
+        let (mut wake, mut over) = (NEVER, stopped || (up && !flight.winds_up()));
         let before = flight.free.count;
         if !CLOSELY && E::WAITS && flight.sample_ns > 0 {
             over = over || flight.stretch(&mut engine, &mut worker.files, now);
