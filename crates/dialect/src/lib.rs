@@ -9,6 +9,7 @@ pub mod dd;
 pub mod fio;
 pub mod hdparm;
 pub mod hosts;
+pub mod io500;
 pub mod ior;
 pub mod mdtest;
 pub mod measure;
@@ -208,5 +209,12 @@ pub struct Dialect {
 }
 
 /// Every dialect there is.
-pub const DIALECTS: &[Dialect] =
-    &[measure::DIALECT, dd::DIALECT, hdparm::DIALECT, fio::DIALECT, ior::DIALECT, mdtest::DIALECT];
+pub const DIALECTS: &[Dialect] = &[
+    measure::DIALECT,
+    dd::DIALECT,
+    hdparm::DIALECT,
+    fio::DIALECT,
+    ior::DIALECT,
+    mdtest::DIALECT,
+    io500::DIALECT,
+];

@@ -5,19 +5,19 @@
 //! where waiting is no use: on file systems that are memory, and where nothing moves any more.
 
 use std::os::fd::RawFd;
-use std::time::{Duration, Instant};
 
 use iodyno_model::Plan;
 
+use crate::clock;
 use crate::io::{Files, Handle};
 use crate::witness::page_cache;
 
-/// How long pages may take to go after they were written back.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// Without any progress it is given up after this.
-const NO_PROGRESS: Duration = Duration::from_millis(300);
-/// Between two looks, at most.
-const PAUSE_MOST: Duration = Duration::from_millis(20);
+/// How long pages may take to go after they were written back, ns.
+const PATIENCE_NS: u64 = 2_000_000_000;
+/// Without any progress it is given up after this, ns.
+const NO_PROGRESS_NS: u64 = 300_000_000;
+/// Between two looks, at first and at most, ns.
+const PAUSE_NS: (u64, u64) = (200_000, 20_000_000);
 
 /// What became of a file's pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,17 +49,21 @@ pub fn drop_pages(fd: RawFd) -> Dropped {
     let Some(mut left) = look().filter(|left| *left > 0 && !is_memory) else {
         return Dropped { left_bytes: look(), is_memory };
     };
-    let began = Instant::now();
-    let (mut moved, mut pause) = (began, Duration::from_micros(200));
-    while left > 0 && began.elapsed() < PATIENCE && moved.elapsed() < NO_PROGRESS {
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(PAUSE_MOST);
+    let began = clock::monotonic();
+    let (mut moved, mut pause) = (began, PAUSE_NS.0);
+    let is_patient = |moved: u64| {
+        let now = clock::monotonic();
+        now < began + PATIENCE_NS && now < moved + NO_PROGRESS_NS
+    };
+    while left > 0 && is_patient(moved) {
+        std::thread::sleep(std::time::Duration::from_nanos(pause));
+        pause = (pause * 2).min(PAUSE_NS.1);
         // SAFETY: as above; what became dirty meanwhile must be clean to go.
         unsafe { libc::fdatasync(fd) };
         advise(fd);
         let Some(now) = look() else { break };
         if now < left {
-            moved = Instant::now();
+            moved = clock::monotonic();
         }
         left = now;
     }
@@ -134,9 +138,9 @@ mod tests {
         if !locked {
             return println!("skipped: memory cannot be locked here");
         }
-        let began = Instant::now();
+        let began = clock::monotonic();
         let dropped = drop_pages(fd);
-        assert!(began.elapsed() < PATIENCE * 20, "it gave up");
+        assert!(clock::monotonic() < began + 20 * PATIENCE_NS, "it gave up");
         assert!(dropped.left_bytes.is_some_and(|left| left >= 1 << 20), "{dropped:?}");
     }
 

@@ -27,6 +27,7 @@ mod mismatch;
 pub mod names;
 pub mod open;
 pub mod payload;
+pub mod permutation;
 pub mod placement;
 pub mod prepare;
 pub mod random;

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::io::{Files, Handle, Names, Piece, c_path};
 use crate::memory::errno;
 use crate::source::segments;
-use crate::world::place::Owner;
+pub use crate::world::place::Owner;
 
 /// Who asks for a name: what templates may refer to.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,8 @@ impl<'a> Asker<'a> {
 }
 
 /// The name a template gives to one worker. `{worker:08}` has at least eight digits, `{worker:A|B}` deals the words in
-/// turn, and so with every number; `{worker+3}` is the worker three further, and after the last comes the first; what is in braces and means nothing here stays as it is.
+/// turn, and so with every number; `{worker+3}` is the worker three further, and after the last comes the
+/// first; what is in braces and means nothing here stays as it is.
 pub fn resolve(template: &str, asker: Asker<'_>) -> String {
     let (mut name, mut rest) = (String::with_capacity(template.len() + 16), template);
     while let Some((before, after)) = rest.split_once('{') {
@@ -216,6 +217,9 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> R
             TargetKind::File { size, .. } if !access.files => bare(-1, pretended(*size)),
             TargetKind::File { path, size } if access.opens => {
                 bare(-1, expected(&resolve(path, asker), *size))
+            }
+            TargetKind::FileSet { items, .. } if !access.files => {
+                Handle { names: Some(Box::new(names(items, asker))), ..bare(-1, items.count) }
             }
             _ if !access.files => bare(-1, 1 << 30),
             _ if access.opens => {

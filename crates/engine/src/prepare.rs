@@ -21,6 +21,7 @@ use crate::open::{
 };
 use crate::payload::{Filler, Place};
 use crate::random::Random;
+use crate::registry;
 use crate::source::distribution::Sizes;
 use crate::witness::identity;
 use crate::world::World;
@@ -59,6 +60,13 @@ impl Made {
         Ok(())
     }
 
+    /// Takes a directory that is not there yet for this run's own, whichever rank will make it.
+    fn expect(&mut self, path: &str) {
+        let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+        let top = Path::new(path).ancestors().take_while(missing).last();
+        self.made_trees.extend(top.map(Path::to_path_buf));
+    }
+
     /// Whether a directory is this run's own.
     fn is_ours(&self, path: &str) -> bool {
         self.made_trees.iter().any(|tree| Path::new(path).starts_with(tree))
@@ -92,7 +100,7 @@ pub type Progress<'a> = &'a mut dyn FnMut(&str, u64, u64) -> bool;
 pub struct Unready {
     /// The job that wants it, by index in the phase.
     pub job: usize,
-    /// The worker that wants it; none: all of the job.
+    /// The worker whose it is; none: everybody's.
     pub worker: Option<u32>,
     /// The target, by index in the plan.
     pub target: usize,
@@ -140,6 +148,26 @@ pub fn leaders(world: &World, plan: &Plan, phase: &Phase) -> Vec<u32> {
     (0..world.size()).filter(|rank| jobs.iter().any(|job| leads(world, job, *rank))).collect()
 }
 
+/// The directories that workers of several ranks have their items in and that are not there yet become the run's own,
+/// whoever will make them; every rank looks before any makes one. Whether there was anything to look for.
+pub fn expect(world: &World, plan: &Plan, phase: &Phase, made: &mut Made) -> bool {
+    let mut any = false;
+    for job in &phase.jobs {
+        let (owners, all) = (world.owners(plan, phase, job), world.part(job).all);
+        let removed = job.targets.iter().map(|index| &plan.targets[*index]).filter(|target| target.remove);
+        for target in removed {
+            let TargetKind::FileSet { root, items } = &target.kind else { continue };
+            any = true;
+            for worker in workers(world, job, true) {
+                let asker =
+                    Asker { job: &job.name, owner: owners.of(worker), all, repetition: phase.repetition };
+                made.expect(&set_root(root, items, asker));
+            }
+        }
+    }
+    any
+}
+
 /// Whether a rank is the first of its node that has workers of a job.
 fn leads(world: &World, job: &Job, rank: u32) -> bool {
     let facts = world.facts();
@@ -149,7 +177,8 @@ fn leads(world: &World, job: &Job, rank: u32) -> bool {
 }
 
 /// Makes everything ready that a phase needs and that no earlier phase has made ready. What could not be is told: where
-/// each worker stands [alone](Stop::Alone), for each worker of its own, else the first of each target.
+/// each worker stands [alone](Stop::Alone), for each worker of its own, else the first of each target. Every rank makes
+/// ready what its own workers own, whoever works on it.
 pub fn prepare(
     world: &World,
     plan: &Plan,
@@ -163,13 +192,16 @@ pub fn prepare(
         let (owners, all) = (world.owners(plan, phase, job), world.part(job).all);
         for index in &job.targets {
             let target = &plan.targets[*index];
+            if matches!(target.kind, TargetKind::FileSet { .. }) && !touches(job) {
+                continue;
+            }
             let own = is_per_worker(target);
             if !whose.includes(own) || (!own && !leads(world, job, world.rank())) {
                 continue;
             }
             for worker in workers(world, job, own) {
                 let asker =
-                    Asker { job: &job.name, owner: owners.of(worker), all, repetition: phase.repetition };
+                    Asker { job: &job.name, owner: owners.itself(worker), all, repetition: phase.repetition };
                 let tree = job.targets.iter().position(|other| other == index);
                 let ready = match tree.is_some_and(|position| whole_tree(job, position)) {
                     true => prepare_ground(target, asker, made),
@@ -198,7 +230,8 @@ pub fn outstanding(world: &World, plan: &Plan, phase: &Phase) -> Vec<(usize, u64
         }
         let (owners, all) = (world.owners(plan, phase, job), world.part(job).all);
         for worker in workers(world, job, own) {
-            let asker = Asker { job: &job.name, owner: owners.of(worker), all, repetition: phase.repetition };
+            let asker =
+                Asker { job: &job.name, owner: owners.itself(worker), all, repetition: phase.repetition };
             let short = job.targets.iter().filter_map(|index| short(&plan.targets[*index], asker));
             let new: Vec<u64> = short.filter(|(path, _)| seen.insert(path.clone())).map(|(_, b)| b).collect();
             if !new.is_empty() {
@@ -268,6 +301,11 @@ fn prepare_target(
         | TargetKind::Endpoint { .. }
         | TargetKind::Nothing { .. } => Ok(()),
     }
+}
+
+/// Whether a job's engine touches files.
+fn touches(job: &Job) -> bool {
+    registry::engine(&job.engine).is_none_or(|entry| entry.files)
 }
 
 /// Where a job makes or removes a whole tree, only the directory above it must be there.

@@ -12,8 +12,9 @@ static ASKED: AtomicU32 = AtomicU32::new(0);
 /// When the first interruption came.
 static SINCE: AtomicU64 = AtomicU64::new(0);
 
-/// How long after its SIGTERM a launcher is trusted to wait before it kills: half of the second that they give, ns.
-const TERM_NS: u64 = 500_000_000;
+/// How long after its SIGTERM a launcher is trusted to wait before it kills, less what a report takes: they give a
+/// second, ns.
+const TERM_NS: u64 = 400_000_000;
 
 extern "C" fn interrupted(signal: libc::c_int) {
     if INTERRUPTIONS.fetch_add(1, SeqCst) == 0 {

@@ -371,6 +371,34 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
     worker.sheet.head.began.store(begin, Relaxed);
     worker.sheet.enter(if flight.ramp_end > 0 { WorkerState::Ramping } else { WorkerState::Running });
     worker.sheet.head.began_clock_ns.store(clock::by(worker.job.start.clock_id), Relaxed);
+    let agreed = turn_over::<E, CLOSELY>(worker, &mut engine, &mut flight)?;
+    let files = worker.files.handles.len() as u32;
+    if E::AGREES && !agreed {
+        engine.agree(true);
+    }
+    worker.sync(&mut engine, &mut flight.ended);
+    worker.sheet.tell_facts(&engine.facts());
+    let closed = worker.close(engine, flight.ended).and(flight.close(worker.kinds, begin, files));
+    for late in flight.source.close() {
+        worker.sheet.failure(late.label, Verb::Read, late.code, late.offset, late.file);
+        let read = Io { file: late.file, offset: late.offset, bytes: late.bytes, ..Io::default() };
+        flight.fail(&read, late.code);
+    }
+    worker.sheet.complain(&flight.source.complaints());
+    worker.sheet.found(flight.source.found_depth());
+    worker.sheet.mismatch(flight.source.mismatches());
+    worker.sheet.count_corrupt(flight.source.corrupt());
+    closed?;
+    flight.source.failure().map_or(Ok(()), |failure| Err(failure.clone()))
+}
+
+/// Turn by turn, until there is nothing more. Answers whether all workers of the engine agreed on the end.
+#[inline(always)]
+fn turn_over<E: Engine, const CLOSELY: bool>(
+    worker: &mut Worker<'_>,
+    engine: &mut E,
+    flight: &mut Flight<'_>,
+) -> Result<bool, Failure> {
     let stop = worker.gate.flag(worker.number);
     let (mut now, mut agreed) = (engine.now(), false);
     loop {
@@ -385,7 +413,7 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
         let (mut wake, mut over) = (NEVER, stopped || (up && !flight.winds_up()));
         let before = flight.free.count;
         if !CLOSELY && E::WAITS && flight.sample_ns > 0 {
-            over = over || flight.stretch(&mut engine, &mut worker.files, now);
+            over = over || flight.stretch(engine, &mut worker.files, now);
             if over && !flight.goes_on(worker, now) {
                 break;
             }
@@ -397,9 +425,9 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
             continue;
         }
         if !over {
-            (wake, over) = flight.hand_over::<E, CLOSELY>(&mut engine, &mut worker.files, now);
+            (wake, over) = flight.hand_over::<E, CLOSELY>(engine, &mut worker.files, now);
             if CLOSELY {
-                flight.handed_over(&mut engine, before)?;
+                flight.handed_over(engine, before)?;
             }
         }
         let free = flight.free.count;
@@ -429,24 +457,7 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
         let recent = CLOSELY && !flight.close.timed && flight.free.count > free;
         now = if recent { flight.ended } else { engine.now() };
     }
-    let files = worker.files.handles.len() as u32;
-    if E::AGREES && !agreed {
-        engine.agree(true);
-    }
-    worker.sync(&mut engine, &mut flight.ended);
-    worker.sheet.tell_facts(&engine.facts());
-    let closed = worker.close(engine, flight.ended).and(flight.close(worker.kinds, begin, files));
-    for late in flight.source.close() {
-        worker.sheet.failure(late.label, Verb::Read, late.code, late.offset, late.file);
-        let read = Io { file: late.file, offset: late.offset, bytes: late.bytes, ..Io::default() };
-        flight.fail(&read, late.code);
-    }
-    worker.sheet.complain(&flight.source.complaints());
-    worker.sheet.found(flight.source.found_depth());
-    worker.sheet.mismatch(flight.source.mismatches());
-    worker.sheet.count_corrupt(flight.source.corrupt());
-    closed?;
-    flight.source.failure().map_or(Ok(()), |failure| Err(failure.clone()))
+    Ok(agreed)
 }
 
 impl<'a> Flight<'a> {

@@ -21,7 +21,7 @@ fn words(marks: Marks, owner: u64, place: u64, bytes: usize) -> Vec<u8> {
         let mut result = 0;
         for (shift, mask) in [(0, 2047), (10, 1023), (10, 1023)] {
             *seed = seed.wrapping_mul(1103515245).wrapping_add(12345);
-            result = (result << shift) ^ u64::from(*seed / 65536 & mask);
+            result = (result << shift) ^ u64::from((*seed / 65536) & mask);
         }
         result
     }

@@ -132,8 +132,8 @@ fn pages_are_dropped_behind_reads() {
             (128, 128),
             "advice is not counted"
         );
-        // What was in flight at the end has nobody behind it.
-        assert!(resident(&path) <= u64::from(depth + 1) * 65_536, "{engine}: {}", resident(&path));
+        // What was in flight at the end has nobody behind it, and large pages leave as a whole.
+        assert!(resident(&path) <= 2 << 20, "{engine}: {}", resident(&path));
     }
 }
 

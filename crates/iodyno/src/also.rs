@@ -9,7 +9,8 @@ use iodyno_dialect::{Loader, ReportFile, Run};
 use iodyno_model::{Diagnostic, Origin};
 
 const WORDS: &str = "the words are destroy=DEVICE, json=FILE, csv=FILE, data=fio, text=3, bugs=TOOL, phases=NAMES, \
- engine=NAME, depth=N, percentiles, live, ranks, witness=off, threads=N, hosts=H1,H2:4, hostfile=FILE and launcher=NAME, with commas between them";
+ engine=NAME, depth=N, percentiles, live, ranks, witness=off, threads=N, \
+ hosts=H1,H2:4, hostfile=FILE and launcher=NAME, with commas between them";
 
 /// Words without a value.
 const BARE: &[&str] = &["live", "ranks", "percentiles"];

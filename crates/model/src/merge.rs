@@ -116,7 +116,7 @@ mod tests {
         let mut tally =
             Tally { began_ns: 50 + index_ns, first_done_ns: 9_000 - index_ns, ..Tally::default() };
         tally.last_done_ns = tally.first_done_ns;
-        let line = tally.line_mut(if index % 2 == 0 { "read" } else { "write" }, Verb::Read);
+        let line = tally.line_mut(if index.is_multiple_of(2) { "read" } else { "write" }, Verb::Read);
         line.operations = count;
         (0..count).for_each(|turn| line.latency.add(1000 * (index_ns + 1) + turn * 77_777));
         let row = SeriesRow { reads: count, latency_max_ns: index_ns, ..SeriesRow::default() };

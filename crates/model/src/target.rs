@@ -2,7 +2,8 @@
 //!
 //! Names are templates over `{job} {worker} {rank} {node} {item} {repetition}`; the engine room resolves them once
 //! the world is known. `{worker:08}` is a number of at least eight digits, `{worker:A|B}` deals the words in turn.
-//! `{worker+3}` is the worker three further. Worker, rank and node are the [owner's](crate::plan::Place), counted over all ranks. Sizes may stay relative until then.
+//! `{worker+3}` is the worker three further. Worker, rank and node are the [owner's](crate::plan::Place), counted over
+//! all ranks. Sizes may stay relative until then.
 
 use serde::{Deserialize, Serialize};
 

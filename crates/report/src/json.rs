@@ -7,7 +7,7 @@ use std::io;
 
 use iodyno_model::{
     CacheShare, Coordinate, Diagnostic, ErrorCount, Event, Finding, Histogram, JobRecord, Line, Machine,
-    PhaseRecord, Plan, Record, Series, Sighting, TargetFacts, WorkerRecord, WorldFacts, histogram,
+    PhaseRecord, Plan, Record, Series, Sighting, TargetFacts, WearOut, WorkerRecord, WorldFacts, histogram,
 };
 use serde::Serialize;
 
@@ -73,6 +73,7 @@ impl Json {
             name: &job.name,
             engine: &job.engine,
             engine_facts: &job.engine_facts,
+            worn: job.worn,
             comparable: Comparable {
                 io_bytes: shape.io_bytes,
                 io: shape.io,
@@ -210,6 +211,8 @@ struct Job<'a> {
     name: &'a str,
     engine: &'a str,
     engine_facts: &'a [(String, String)],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worn: Option<WearOut>,
     comparable: Comparable,
     measured_ns: u64,
     lines: Vec<Label<'a>>,

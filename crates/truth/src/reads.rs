@@ -1,7 +1,8 @@
 //! Lie 1: reads that the page cache answered while the storage was meant.
 //!
 //! Proof: the device, or the client of a network file system, moved fewer bytes than were asked of it; where neither can
-//! be watched, what was resident before the phase. A job past the page cache is never accused: what is missing there has other reasons (holes, lie 3).
+//! be watched, what was resident before the phase. A job past the page cache is never accused: what is missing there has
+//! other reasons (holes, lie 3).
 
 use iodyno_model::{Figure, Intent, Job, JobRecord, Severity, Target, TargetKind, Verb};
 

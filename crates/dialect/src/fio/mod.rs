@@ -3,8 +3,8 @@
 //! ```text
 //!   argv, job files ─ syntax ─► Settings of each job ─ lower ─► Plan and View ─ the engine room ─► events ─ report ─► text
 //! ```
-//! It refuses the server (no authentication, and jobs may run shell commands; `--client` needs none), and engines whose hardware or library is
-//! not here, each by name with what to use instead.
+//! It refuses the server (no authentication, and jobs may run shell commands; `--client` needs none), and engines whose
+//! hardware or library is not here, each by name with what to use instead.
 
 pub mod client;
 pub mod command;
@@ -79,8 +79,13 @@ fn instead_of_a_run(instead: &Instead) -> Request {
 }
 
 fn run(orders: Orders, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let context =
-        Context { name: orders.name, style: orders.style, global: orders.global, readonly: orders.readonly };
+    let context = Context {
+        name: orders.name,
+        style: orders.style,
+        global: orders.global,
+        readonly: orders.readonly,
+        ranks: 1,
+    };
     let (lowered, parts) = match lowered(&orders.jobs, &orders.clients, context, loader) {
         Ok(Together::Here(lowered, parts)) => (*lowered, parts),
         Ok(Together::Elsewhere(request)) => return Ok(request),
@@ -129,7 +134,10 @@ fn lowered(
     loader: &mut dyn Loader,
 ) -> Result<Together, Vec<Diagnostic>> {
     match clients {
-        [] => Ok(Together::Here(Box::new(lower::plan(jobs, context, loader)?), Vec::new())),
+        [] => {
+            let context = Context { ranks: loader.world().ranks(), ..context };
+            Ok(Together::Here(Box::new(lower::plan(jobs, context, loader)?), Vec::new()))
+        }
         clients => client::together(clients, &context, loader),
     }
 }

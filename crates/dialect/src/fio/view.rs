@@ -29,7 +29,7 @@ pub struct JobView {
     pub name: String,
     /// `description=`.
     pub description: String,
-    /// How many clones: workers of the plan's job.
+    /// How many clones: workers of the plan's job, on all ranks.
     pub clones: u32,
     /// `groupid`: raised by `stonewall` with a new reporting group, and by `new_group`.
     pub group: u32,

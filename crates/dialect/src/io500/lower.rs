@@ -64,6 +64,7 @@ fn of(
         Request::Run(run) => Ok(run.plan),
         Request::Print { out, .. } => Err(told(out)),
         Request::Refuse { err, .. } => Err(told(err)),
+        Request::Hosts(_) => Err(told("other hosts are for the whole run".into())),
     }
 }
 

@@ -175,7 +175,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         translate: untranslated,
         reads_forgiven: false,
         error_status: 1,
-        status: Some(status),
+        status: Some(Box::new(status)),
     })))
 }
 

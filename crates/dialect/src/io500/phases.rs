@@ -96,9 +96,9 @@ impl Kind {
     /// The command line of its tool, beginning with the tool's name.
     pub fn command(&self, config: &Config, places: &Places) -> Vec<String> {
         match self.tool {
-            Tool::Ior => self.ior(config, places),
-            Tool::Mdtest => self.mdtest(config, places),
-            Tool::Find => find(config, places),
+            Ior => self.ior(config, places),
+            Mdtest => self.mdtest(config, places),
+            Find => find(config, places),
         }
     }
 
@@ -114,7 +114,9 @@ impl Kind {
         words.push(if easy { "271" } else { "27" }.into());
         words.extend(split("-k -e -o"));
         words.push(file);
-        words.extend(split("-O stoneWallingWearOut=1"));
+        if self.writes || random {
+            words.extend(split("-O stoneWallingWearOut=1"));
+        }
         match (easy, random) {
             (true, false) => {
                 let (transfer, block) =
@@ -201,11 +203,12 @@ mod tests {
         };
         assert_eq!(
             line("ior-easy-write"),
-            "./ior -C -Q 1 -g -G 271 -k -e -o /d/ior-easy/ior_file_easy -O stoneWallingWearOut=1 -t 2m -b 9920000m -F -l timestamp -w -D 300 -a POSIX"
+            "./ior -C -Q 1 -g -G 271 -k -e -o /d/ior-easy/ior_file_easy -O stoneWallingWearOut=1 \
+             -t 2m -b 9920000m -F -l timestamp -w -D 300 -a POSIX"
         );
         assert_eq!(
             line("ior-hard-read"),
-            "./ior -C -Q 1 -g -G 27 -k -e -o /d/ior-hard/file -O stoneWallingWearOut=1 -t 47008 -b 47008 -s 10000000 -l timestamp -r -R -a POSIX"
+            "./ior -C -Q 1 -g -G 27 -k -e -o /d/ior-hard/file -t 47008 -b 47008 -s 10000000 -l timestamp -r -R -a POSIX"
         );
         assert_eq!(
             line("mdtest-hard-write"),
@@ -214,6 +217,6 @@ mod tests {
         assert!(line("mdtest-hard-read").ends_with("-X -E") && line("mdtest-easy-stat").ends_with("-T"));
         assert!(line("find").contains("-newer /r/timestampfile -size 3901c -name *01*"));
         let scored = |group| PHASES.iter().filter(|kind| kind.group == group).count();
-        assert_eq!((scored(Group::Bandwidth), scored(Group::Metadata)), (4, 8));
+        assert_eq!((scored(Bandwidth), scored(Metadata)), (4, 8));
     }
 }

@@ -44,7 +44,7 @@ pub struct Lowered {
 
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let refuse = |wrong: &[Diagnostic], usage: &str| {
-        let told: String = wrong.iter().map(|wrong| report::told(wrong)).collect();
+        let told: String = wrong.iter().map(report::told).collect();
         Ok(Request::Refuse { err: told + usage, status: 1 })
     };
     let command = match command::parse(arguments) {

@@ -102,6 +102,9 @@ impl Test {
     }
 }
 
+/// More than any machine has threads for.
+const MOST_TASKS: u32 = 1 << 20;
+
 /// Judges a test.
 ///
 /// # Errors
@@ -176,8 +179,9 @@ impl Judge {
                 "More tasks requested ({wanted}) than available ({all}), running with {all} tasks."
             ));
         }
-        if tasks > 1 << 20 {
+        if tasks > MOST_TASKS {
             self.refuse("numTasks", "more than 1048576 tasks", "use fewer");
+            return;
         }
         let told = |name: &str, variable: &str| {
             let number = self.test.settings.number(name);
@@ -193,13 +197,13 @@ impl Judge {
 
     fn sizes(&mut self) {
         let Test { block, transfer, segments, repetitions, .. } = self.test;
-        if transfer == 0 || transfer % 8 != 0 {
+        if transfer == 0 || !transfer.is_multiple_of(8) {
             self.refuse(
                 "transferSize",
                 "a transfer must be a multiple of 8 bytes, at least 8",
                 "e.g. -t 256k",
             );
-        } else if block == 0 || block % transfer != 0 {
+        } else if block == 0 || !block.is_multiple_of(transfer) {
             let what = format!("a block of {block} bytes does not consist of transfers of {transfer} bytes");
             self.refuse("blockSize", &what, "the block (-b) must be a multiple of the transfer (-t)");
         }
@@ -223,17 +227,16 @@ impl Judge {
         let (check_write, check_read) = (on("checkWrite"), on("checkRead"));
         let signed = self.test.settings.number("setTimeStampSignature") != 0;
         let named = self.test.settings.text("stoneWallingStatusFile").is_some();
-        let existing = signed && loader.look(&first_name(&self.test)).is_some();
+        let there = loader.look(&first_name(&self.test)).is_some();
+        let existing = signed && there;
         let nothing = !write && !read;
+        let checks = check_write || check_read;
+        // What was not written yet is written and read, whichever check was asked for alone.
+        let whole = nothing && (!checks || (check_write && !existing) || !(signed || there));
         let test = &mut self.test;
         (test.check_write, test.check_read) = (check_write, check_read);
-        test.write = write
-            || (nothing && !check_read && !(check_write && existing))
-            || (check_write && !existing && !write);
-        test.read = read
-            || check_read
-            || (nothing && !check_write && !check_read)
-            || (nothing && check_write && !existing);
+        test.write = write || whole || (check_write && !existing);
+        test.read = read || check_read || whole;
         if check_read && !test.write && !signed {
             self.refuse(
                 "checkRead",
@@ -291,7 +294,7 @@ impl Judge {
         }
         if prefill > 0 && !self.test.flag("randomOffset") {
             self.refuse("randomPrefill", "--randomPrefill is for random transfers", "add -z");
-        } else if prefill > 0 && (prefill % 8 != 0 || block % prefill != 0) {
+        } else if prefill > 0 && (!prefill.is_multiple_of(8) || !block.is_multiple_of(prefill)) {
             self.refuse(
                 "randomPrefill",
                 "a block must consist of transfers of --randomPrefill",

@@ -6,11 +6,14 @@
 use iodyno_model::{
     Content, Direct, ErrorPolicy, Finish, Item, ItemData, Items, Job, Journal, Limit, Marked, Measure, Open,
     Operation, Origin, Pattern, Payload, Phase, Pick, Place, Plan, Prepare, Ranks, Refresh, Script, Setting,
-    Size, Stamp, Stop, Target, TargetKind, Verb, Verify, VerifyWhen, Workload,
+    Stamp, Stop, Target, TargetKind, Verb, Verify, VerifyWhen, Workload,
 };
 
 use super::test::{Further, Test};
 use super::view::{Part, Role, Row};
+
+/// Where nobody asks for latencies, one operation in this time is timed, ns.
+const SAMPLE_NS: u64 = 100_000;
 
 /// A test's plan, and what its phases are.
 pub fn plan(test: &Test) -> (Plan, Vec<Part>) {
@@ -171,7 +174,7 @@ impl Lowering<'_> {
             for number in 0..self.test.loops {
                 let root = format!("{directory}/test-dir.{{repetition}}-{number}");
                 let items = Items { count: 0, ..Items::default() };
-                targets.push(self.target(root, items, Open::default()));
+                targets.push(self.target(root, items, Open::default(), false));
             }
         }
         let step = |position| {
@@ -289,9 +292,10 @@ impl Lowering<'_> {
         job.workers = test.threads;
         job.errors = ErrorPolicy::Continue;
         if test.settings.text("a") == Some("DUMMY") {
-            job.engine = "null".into();
+            job.engine = "dummy".into();
+            job.settings = self.delays();
         } else if let Some((engine, depth)) = &test.engine
-            && matches!(job.workload, Workload::Pattern(_))
+            && matches!(&job.workload, Workload::Pattern(pattern) if !pattern.chain)
         {
             job.engine.clone_from(engine);
             job.depth.most = *depth;
@@ -299,8 +303,26 @@ impl Lowering<'_> {
         job.finish = Finish { sync: test.flag("Y").then_some(Verb::Syncfs), ..Finish::default() };
         let journal = Journal { completions: true, ..Journal::default() };
         let each = test.settings.text("savePerOpDataCSV").is_some();
-        job.measure = Measure { journal: each.then_some(journal), ..Measure::default() };
+        // A look at the clock costs as much as an operation; who asks for latencies gets all of them.
+        let sample_ns = if each || test.every_latency { 0 } else { SAMPLE_NS };
+        job.measure = Measure { sample_ns, journal: each.then_some(journal), ..Measure::default() };
         job
+    }
+
+    /// What the back end without I/O takes its time for.
+    fn delays(&self) -> Vec<Setting> {
+        let number = |(name, option): (&str, &str)| {
+            let delay = self.test.settings.count(option);
+            (delay > 0).then(|| Setting::new(name, delay))
+        };
+        let delays = ["create", "close", "sync", "xfer"];
+        let names = delays.map(|what| (format!("delay_{what}_us"), format!("dummy.delay-{what}")));
+        let mut settings: Vec<Setting> =
+            names.iter().filter_map(|(name, option)| number((name, option))).collect();
+        if self.test.flag("dummy.delay-only-rank0") {
+            settings.push(Setting::new("only_rank0", "on"));
+        }
+        settings
     }
 
     fn phase(&mut self, row: Row, job: Job) {
@@ -361,6 +383,9 @@ impl Lowering<'_> {
 
     fn tree_items(&self, name: &str) -> Items {
         let test = self.test;
+        if test.depth == 0 {
+            return Items { count: 0, ..Items::default() };
+        }
         Items {
             count: 0,
             directory: format!("{name}{{item}}"),
@@ -368,7 +393,6 @@ impl Lowering<'_> {
             branch: test.branch,
             leaves_only: test.leaves_only,
             per_directory: test.each,
-            size: Size::Fixed(0),
             ..Items::default()
         }
     }
@@ -376,7 +400,8 @@ impl Lowering<'_> {
     fn tree_target(&mut self, number: u64, owner: Option<&str>) -> usize {
         let name = self.tree_name(owner.unwrap_or("{worker}"));
         let (root, items) = (format!("{}/{name}0", self.above(number)), self.tree_items(&name));
-        self.target(root, items, Open::default())
+        let remove = self.test.does.remove && self.test.does.create;
+        self.target(root, items, Open::default(), remove)
     }
 
     /// The items of one owner in one tree; with a stride, an owner's items lie in the next one's tree.
@@ -408,16 +433,17 @@ impl Lowering<'_> {
         items.name = format!("{word}.mdtest.{whose}.{number_of}");
         items.directories = kind == Kind::Directories;
         if kind == Kind::Listed {
-            (items.count, items.per_directory, items.leaves_only) = (test.tree, 1, false);
+            (items.count, items.leaves_only) = (test.tree, false);
+            items.per_directory = u64::from(test.depth > 0);
         }
         let root = format!("{}/{name}0", self.above(number));
         let direct = if test.flag("posix.odirect") { Direct::Yes } else { Direct::No };
         let open = Open { directory: true, direct, create: test.shared || test.reuses, ..Open::default() };
-        self.target(root, items, open)
+        self.target(root, items, open, false)
     }
 
-    fn target(&mut self, root: String, items: Items, open: Open) -> usize {
-        let remove = self.test.does.remove && self.test.does.create;
+    /// A set; `remove`: what is made above it is taken away at the end.
+    fn target(&mut self, root: String, items: Items, open: Open, remove: bool) -> usize {
         self.place(Target {
             name: root.rsplit('/').next().unwrap_or("tree").into(),
             kind: TargetKind::FileSet { root, items },

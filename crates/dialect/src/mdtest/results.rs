@@ -89,15 +89,11 @@ impl Results {
 
 fn cell(row: Row, job: &JobRecord, test: &Test) -> Cell {
     let line = job.tally.lines.iter().find(|line| line.verb != Verb::Syncfs);
-    let syncs = u64::from(test.flag("Y"));
     let loops = test.loops.max(1);
-    let items = |operations: u64, failed: u64| {
-        let done = operations.saturating_sub(syncs_of_each(job, syncs));
-        match row {
-            // The chain takes one rename more than there are items in each tree.
-            Row::DirectoryRename if failed == 0 => done.saturating_sub(loops.min(done / 2)),
-            _ => done,
-        }
+    let items = |done: u64, failed: u64| match row {
+        // The chain takes one rename more than there are items in each tree.
+        Row::DirectoryRename if failed == 0 => done.saturating_sub(loops.min(done / 2)),
+        _ => done,
     };
     let tasks: Vec<(u64, f64)> = job
         .workers
@@ -115,13 +111,6 @@ fn cell(row: Row, job: &JobRecord, test: &Test) -> Cell {
         latency: line.map(|line| line.latency.clone()).unwrap_or_default(),
         worn: job.worn,
     }
-}
-
-/// Operations of a worker that only made things durable.
-fn syncs_of_each(job: &JobRecord, syncs: u64) -> u64 {
-    let done: u64 =
-        job.tally.lines.iter().filter(|line| line.verb == Verb::Syncfs).map(|line| line.operations).sum();
-    if syncs == 0 || job.workers.is_empty() { 0 } else { done / job.workers.len() as u64 }
 }
 
 fn slowest(job: &JobRecord) -> f64 {

@@ -73,6 +73,8 @@ pub struct Test {
     pub engine: Option<(String, u32)>,
     /// Whether creating a file that exists counts, as it does in mdtest.
     pub reuses: bool,
+    /// Whether every operation is timed.
+    pub every_latency: bool,
     /// Warnings, without the word.
     pub warnings: Vec<String>,
 }
@@ -434,6 +436,7 @@ impl Judge {
                 }
             }
         }
+        self.test.every_latency = loader.also("percentiles").is_some();
         match loader.also("bugs").as_deref() {
             None => {}
             Some("mdtest") => self.test.reuses = true,

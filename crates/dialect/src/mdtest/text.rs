@@ -222,17 +222,7 @@ impl Text {
             (Figure::Time, _) => "time (in ms/op):",
         };
         let mut text = format!("\nSUMMARY {name} (of {iterations} iterations)\n");
-        text += match (each, self.view.layout) {
-            (true, _) => {
-                "   Operation     per Rank: Max            Min           Mean      per Iteration: Max            Min           Mean        Std Dev\n   ---------               ---            ---           ----                      ---            ---           ----        -------\n"
-            }
-            (false, 3) => {
-                "   Operation                      Max            Min           Mean        Std Dev\n   ---------                      ---            ---           ----        -------\n"
-            }
-            (false, _) => {
-                "   Operation                     Max            Min           Mean        Std Dev\n   ---------                     ---            ---           ----        -------\n"
-            }
-        };
+        text += heading(each, self.view.layout);
         for row in self.rows() {
             text += &self.line(set, row, figure, each);
         }
@@ -403,6 +393,26 @@ impl Reporter for Text {
             Event::Ended(record) => self.end(record, output),
             _ => Ok(()),
         }
+    }
+}
+
+/// The heading of a summary: with the tasks' own figures before the iterations', or in one of the two layouts.
+fn heading(each: bool, layout: u8) -> &'static str {
+    match (each, layout) {
+        (true, _) => concat!(
+            "   Operation     per Rank: Max            Min           Mean      ",
+            "per Iteration: Max            Min           Mean        Std Dev\n",
+            "   ---------               ---            ---           ----      ",
+            "                ---            ---           ----        -------\n",
+        ),
+        (false, 3) => concat!(
+            "   Operation                      Max            Min           Mean        Std Dev\n",
+            "   ---------                      ---            ---           ----        -------\n",
+        ),
+        (false, _) => concat!(
+            "   Operation                     Max            Min           Mean        Std Dev\n",
+            "   ---------                     ---            ---           ----        -------\n",
+        ),
     }
 }
 

@@ -17,8 +17,13 @@ use world::World;
 /// What comes of a case: a plan, or what is wrong with it.
 fn lowered(arguments: &[String], world: &mut World) -> Result<Lowered, Vec<Diagnostic>> {
     let orders = orders::orders(arguments, world)?;
-    let context =
-        Context { name: orders.name, style: orders.style, global: orders.global, readonly: orders.readonly };
+    let context = Context {
+        name: orders.name,
+        style: orders.style,
+        global: orders.global,
+        readonly: orders.readonly,
+        ranks: 1,
+    };
     lower::plan(&orders.jobs, context, world)
 }
 

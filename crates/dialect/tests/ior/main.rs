@@ -4,12 +4,13 @@
 //! the plan, with warnings and notes before it, or what is wrong. `IODYNO_BLESS=1` rewrites that part. Nothing is run.
 
 mod audit;
+mod handwriting;
 mod mangled;
 mod world;
 
 use std::path::PathBuf;
 
-use iodyno_dialect::ior::{Lowered, command, lower};
+use iodyno_dialect::ior::{Lowered, command, lower, options};
 use iodyno_model::Diagnostic;
 use world::World;
 
@@ -77,4 +78,26 @@ fn plans_survive_their_own_serialisation() {
         assert_eq!(serde_json::from_str::<iodyno_model::Plan>(&stored).unwrap(), lowered.plan, "{path}");
         assert_eq!(lowered.plan.phases.len(), lowered.view.parts.len(), "{path}");
     }
+}
+
+#[test]
+fn golden_document_and_help() {
+    for (path, found) in [("docs/ior.md", options::document()), ("golden/ior/help.text", options::help())] {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
+        if std::env::var_os("IODYNO_BLESS").is_some() {
+            std::fs::write(&path, &found).unwrap();
+        }
+        let wanted = std::fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(found, wanted, "{}: differs; IODYNO_BLESS=1 rewrites it", path.display());
+    }
+}
+
+#[test]
+fn the_example_is_three_tests() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/easy-and-hard.ior");
+    let text = std::fs::read_to_string(path).unwrap();
+    let world = &mut World::of(&format!("# file: x {}", text.replace('\n', "|")));
+    let lowered = lowered(&["-f".into(), "x".into(), "-N".into(), "4".into()], world)
+        .unwrap_or_else(|wrong| panic!("{wrong:?}"));
+    assert_eq!((lowered.view.tests.len(), lowered.notes.len()), (3, 0));
 }

@@ -89,11 +89,11 @@ fn is_being_ended() -> bool {
     matches!(signal::interruptions(), (1.., libc::SIGTERM))
 }
 
-/// Lets the first rank report what there is before everything ends. The launcher that said SIGTERM will kill: then a
-/// rank that has no more to say is in the way.
+/// Lets the first rank report what there is before everything ends. Open MPI's launcher, who has said SIGTERM, kills as
+/// soon as the first rank of all exits, and otherwise after a second.
 fn linger() {
     let until = clock::monotonic() + LINGER_NS;
-    while clock::monotonic() < until && !is_being_ended() {
-        clock::sleep_ns(20_000_000);
+    while clock::monotonic() < until {
+        clock::sleep_ns(50_000_000);
     }
 }

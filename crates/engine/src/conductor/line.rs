@@ -5,8 +5,9 @@ use super::agree::{Trouble, highest, patience};
 use crate::clock;
 use crate::signal;
 use crate::world::crew::Crew;
+use crate::world::part::part;
 use crate::world::{Broken, World};
-use iodyno_model::{Diagnostic, Stop};
+use iodyno_model::{Diagnostic, Job, Phase, Stop};
 
 /// How long the news of the start may take, ns: at least, more for each rank on the fullest node, and at most.
 const NEWS_NS: (u64, u64, u64) = (5_000_000, 500_000, 500_000_000);
@@ -47,6 +48,16 @@ fn news_ns(world: &World) -> u64 {
     (NEWS_NS.0 + NEWS_NS.1 * u64::from(fullest) + 2 * facts.clock_error_ns).min(NEWS_NS.2)
 }
 
+/// The first job of a phase that works on another rank than the one before it, or on several.
+fn spread<'a>(world: &World, phase: &'a Phase) -> Option<&'a Job> {
+    let here = |job: &Job, rank: u32| part(job.ranks, job.workers, rank, world.size()).here > 0;
+    let mut only = None;
+    phase.jobs.iter().find(|job| {
+        let mut ranks = (0..world.size()).filter(|rank| here(job, *rank));
+        ranks.any(|rank| *only.get_or_insert(rank) != rank)
+    })
+}
+
 /// What a plan asks of all workers together that this program keeps within one rank.
 pub fn check(world: &World, plan: &iodyno_model::Plan) -> Vec<Diagnostic> {
     let mut wrong = Vec::new();
@@ -57,7 +68,7 @@ pub fn check(world: &World, plan: &iodyno_model::Plan) -> Vec<Diagnostic> {
         wrong.push(Diagnostic::error(origin, format!("{what} in a world of several ranks")).hint(hint));
     };
     for phase in &plan.phases {
-        if let (Some(shared), Some(job)) = (phase.shared.first(), phase.jobs.first()) {
+        if let (Some(shared), Some(job)) = (phase.shared.first(), spread(world, phase)) {
             let what = format!("phase {}: `{}` cannot be shared", phase.name, shared.name);
             refuse(&job.origin, what, "give each worker its own rate, or run it on one rank");
         }

@@ -114,8 +114,8 @@ impl Post {
         self.sent.get()
     }
 
-    /// On the first rank: the next event of another.
-    pub fn next_event(&self, world: &World) -> Option<Event> {
+    /// On the first rank: the next event of another, and which it is.
+    pub fn next_event(&self, world: &World) -> Option<(u32, Option<Event>)> {
         let (rank, bytes) = world.receive(Topic::Event)?;
         let count = {
             let mut received = self.received.borrow_mut();
@@ -124,7 +124,7 @@ impl Post {
             received[rank as usize]
         };
         world.send(rank, Topic::Stop, pack(&(0_usize, Order::Heard(count))));
-        unpack(&bytes)
+        Some((rank, unpack(&bytes)))
     }
 
     /// On the first rank: how many events of a rank were heard.

@@ -13,6 +13,8 @@ use crate::world::{Broken, Topic, World};
 
 /// Between two records so far, ns, at least.
 const SO_FAR_NS: u64 = 1_000_000_000;
+/// At most: it says that the rank is there, too, ns.
+const SO_FAR_MOST_NS: u64 = 20_000_000_000;
 /// And at least so many times what one of them costs.
 const SO_FAR_COSTS: u64 = 50;
 /// A rank that was silent for so long is taken for lost, ns: launchers notice a dead one much sooner.
@@ -38,6 +40,8 @@ pub struct Ranks<'a> {
     next_so_far: Tick,
     /// Whether some job waits for another's end.
     waits: bool,
+    /// Whether the mail was looked at.
+    looks: bool,
     /// Whether some rank wants no further phase.
     pub ends_run: bool,
 }
@@ -73,6 +77,7 @@ impl<'a> Ranks<'a> {
             over: vec![false; jobs],
             next_so_far: now + SO_FAR_NS,
             waits: stage.phase().jobs.iter().any(|job| job.start.after_job.is_some()),
+            looks: false,
             ends_run: false,
         }
     }
@@ -145,8 +150,13 @@ impl<'a> Ranks<'a> {
             }
             return;
         }
-        while let Some(event) = self.post.next_event(self.world) {
-            emit(&event);
+        if !std::mem::replace(&mut self.looks, true) {
+            // Before the line nobody tells how it stands.
+            self.others.iter_mut().for_each(|other| other.heard_at = now);
+        }
+        while let Some((rank, event)) = self.post.next_event(self.world) {
+            self.others[rank as usize].heard_at = now;
+            event.iter().for_each(&mut *emit);
         }
         while let Some((rank, bytes)) = self.world.receive(Topic::Progress) {
             if let Some((phase, word)) = unpack::<(usize, Word)>(&bytes)
@@ -221,7 +231,7 @@ impl<'a> Ranks<'a> {
         }
         self.tell(&Word::SoFar(Box::new(record())));
         let cost_ns = clock::now().saturating_sub(now);
-        self.next_so_far = now + SO_FAR_NS.max(cost_ns * SO_FAR_COSTS);
+        self.next_so_far = now + (cost_ns * SO_FAR_COSTS).clamp(SO_FAR_NS, SO_FAR_MOST_NS);
     }
 
     /// Whether this rank is the one that tells the user.

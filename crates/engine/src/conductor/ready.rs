@@ -27,6 +27,10 @@ pub fn make_ready(
         emit(&Event::LayingOut { job: phase.jobs[job].name.clone(), files, total_bytes });
     }
     let mut told_at = 0;
+    let is_alone = world.is_alone();
+    if !is_alone && prepare::expect(world, plan, phase, made) {
+        highest(world, [0])?;
+    }
     let mut lay_out = |whose: Whose| {
         prepare::prepare(world, plan, phase, whose, made, &mut |target, done_bytes, total_bytes| {
             let now = clock::monotonic();
@@ -38,7 +42,7 @@ pub fn make_ready(
         })
     };
     let mut unready = Vec::new();
-    if world.is_alone() {
+    if is_alone {
         unready = lay_out(Whose::All);
     } else {
         for leader in prepare::leaders(world, plan, phase) {

@@ -166,9 +166,8 @@ impl Stage {
     /// The target of a worker that could not be made ready.
     fn unready(&self, number: u32) -> Option<&Unready> {
         let (job, worker) = self.seats[number as usize];
-        let its = |unready: &&Unready| {
-            unready.job == job && unready.worker.is_none_or(|one| one == self.number(job, worker))
-        };
+        let owner = self.owners[job].of(self.number(job, worker)).worker;
+        let its = |unready: &&Unready| unready.job == job && unready.worker.is_none_or(|one| one == owner);
         self.unready.iter().find(its)
     }
 
@@ -189,6 +188,15 @@ impl Stage {
                 reason: "dirty again, mapped, locked, or in use by somebody else".into(),
             })
             .collect()
+    }
+
+    /// Empties the cache of what is open, or will be opened inside the measured time; the bytes that stayed.
+    fn drop_cached(&self, job: &Job, asker: Asker<'_>, files: &Files) -> u64 {
+        let invalidates = || job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate);
+        match job.start.open && invalidates() {
+            true => cache::drop_targets(&self.plan, &open::there_already(&self.plan, job, asker)),
+            false => cache::drop_targets(&self.plan, files),
+        }
     }
 
     fn work(&self, number: u32, index: usize, place: u32) -> Result<(), Failure> {
@@ -213,13 +221,7 @@ impl Stage {
             Ok(files)
         };
         let files = if job.start.open { Files::default() } else { open()? };
-        let invalidates = job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate);
-        let left = match job.start.open {
-            true if invalidates => {
-                cache::drop_targets(&self.plan, &open::there_already(&self.plan, job, asker))
-            }
-            _ => cache::drop_targets(&self.plan, &files),
-        };
+        let left = self.drop_cached(job, asker, &files);
         self.sheets.sheet(number as usize).head.undropped.store(left, Relaxed);
         warm(&self.plan, job, asker, &files, &|| self.gate.is_stopped(number))?;
         let depth = job.depth.most.min(entry.most_depth);
@@ -274,7 +276,11 @@ fn hold(world: &World, phase: &Phase, parts: &[Part]) -> Result<(), Failure> {
     let workers: u64 = holders().map(|(_, part)| u64::from(part.here)).sum();
     let bytes = holders().map(|(job, part)| each(job).saturating_mul(part.here.into()));
     let bytes = bytes.fold(0, u64::saturating_add);
-    if bytes == 0 { Ok(()) } else { Ballast::check(workers * ranks, bytes.saturating_mul(ranks)) }
+    if bytes == 0 {
+        return Ok(());
+    }
+    let available = witness::memory::read().map_or(u64::MAX, |levels| levels.available);
+    Ballast::check(workers * ranks, bytes.saturating_mul(ranks), available)
 }
 
 fn told(failure: &Failure) -> String {

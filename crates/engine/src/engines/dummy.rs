@@ -9,7 +9,7 @@ use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
 use super::{Engine, Failure, SettingSpec, Setup, Single, check_switches, check_values, switched_on, whole};
 use crate::clock::{self, Tick};
-use crate::io::{Files, Io, Slot};
+use crate::io::{DURABLE, Files, Io, KEEP, Slot};
 
 const DELAYS: &[&str] = &["delay_create_us", "delay_close_us", "delay_sync_us", "delay_xfer_us"];
 
@@ -69,12 +69,22 @@ impl Engine for Dummy {
         let ns = match io.verb {
             Verb::Read | Verb::Write => self.transfer_ns,
             Verb::Fsync | Verb::Fdatasync | Verb::Syncfs | Verb::Msync | Verb::SyncFileRange => self.sync_ns,
+            Verb::Create | Verb::Open if io.flags & KEEP == 0 => {
+                // An item is opened, moved, made durable and closed as one operation.
+                let moved = if io.bytes > 0 { self.transfer_ns } else { 0 };
+                let synced = if io.flags & DURABLE != 0 { self.sync_ns } else { 0 };
+                self.create_ns + moved + synced + self.close_ns
+            }
             Verb::Create | Verb::Open | Verb::Mkdir | Verb::Mknod => self.create_ns,
             Verb::Close => self.close_ns,
             _ => 0,
         };
         delay(ns);
-        if io.verb.moves_data() { io.bytes as i64 } else { 0 }
+        match io.verb {
+            verb if verb.moves_data() => io.bytes as i64,
+            Verb::Create | Verb::Open => io.bytes as i64,
+            _ => 0,
+        }
     }
 
     #[inline(always)]

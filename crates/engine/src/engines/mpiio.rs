@@ -263,7 +263,7 @@ impl Mpiio {
             return Ok(None);
         };
         let verb = if needs(setup.job, index).1 { Verb::Write } else { Verb::Read };
-        let pick = crate::source::pattern::directed(&pattern.pick, verb);
+        let pick = if verb == Verb::Write { &pattern.pick.write } else { &pattern.pick.read };
         let own = target.path().is_some_and(tells_apart);
         let Pick::Segmented { block_bytes: block, stride_bytes, shuffled: false, .. } = *pick else {
             return Ok(None);

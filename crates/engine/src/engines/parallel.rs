@@ -8,12 +8,11 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 use iodyno_model::{
-    Diagnostic, Direct, Extent, Job, OpenSync, Ranks, Target, TargetKind, WorkerKind, Workload,
+    Diagnostic, Direct, Extent, Job, OpenSync, Pace, Ranks, Target, TargetKind, WorkerKind, Workload,
 };
 
 use super::{Failure, Setup, switched_on};
 use crate::open::{needs, tells_apart};
-use crate::source::pace;
 use crate::world::mpi::abi::{Handle, Kind};
 use crate::world::mpi::{self, Open};
 
@@ -148,7 +147,7 @@ pub fn check(job: &Job, engine: &str) -> Vec<Diagnostic> {
         if !matches!(job.workload, Workload::Pattern(_)) {
             say("collective calls need the same operations on every rank", "use a drawn workload");
         }
-        if !pace::is_free(job) {
+        if job.pace != Pace::default() {
             say("collective calls wait for each other already", "leave out the rate and the think time");
         }
         if matches!(job.ranks, Ranks::Workers(workers) if !workers.is_multiple_of(job.workers.max(1))) {

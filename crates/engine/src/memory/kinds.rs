@@ -127,12 +127,11 @@ impl Ballast {
         Ok(Ballast([locked(wanted.locked_bytes)?, held(wanted.held_bytes)?]))
     }
 
-    /// Whether all workers of this machine together can hold as much as their jobs ask for.
+    /// Whether all workers of a machine together can hold as much as their jobs ask for, of what is available.
     ///
     /// # Errors
     /// They cannot: with both numbers.
-    pub fn check(workers: u64, all_bytes: u64) -> Result<(), Failure> {
-        let available = crate::witness::memory::read().map_or(u64::MAX, |levels| levels.available);
+    pub fn check(workers: u64, all_bytes: u64, available: u64) -> Result<(), Failure> {
         if all_bytes <= available {
             return Ok(());
         }
@@ -317,8 +316,8 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn more_than_is_available_is_refused_with_both_numbers() {
-        assert!(Ballast::check(1, 4096).is_ok());
-        let failure = Ballast::check(64, 1 << 60).unwrap_err();
+        assert!(Ballast::check(1, 4096, 4096).is_ok());
+        let failure = Ballast::check(64, 1 << 60, 1 << 59).unwrap_err();
         assert!(failure.message.starts_with("64 workers") && failure.hint.is_some(), "{}", failure.message);
         assert!(failure.message.contains("1152921504606846976"), "{}", failure.message);
     }

@@ -14,6 +14,9 @@ use crate::io::{AT_POSITION, Io, SILENT};
 /// `POSIX_FADV_DONTNEED`, as every system of ours numbers it.
 const DONT_NEED: u64 = 4;
 
+/// The largest page of a page cache, bytes.
+const UNIT_BYTES: u64 = 2 << 20;
+
 /// What was moved and is to leave the cache.
 #[derive(Default)]
 pub struct Behind {
@@ -62,7 +65,9 @@ impl Behind {
             return true;
         }
         if result > 0 && io.verb.moves_data() && io.offset != AT_POSITION {
-            self.due.push_back((io.file, io.offset, result as u64));
+            // Large pages leave only as a whole: with its last part, the beginning of the unit is advised once more.
+            let start = io.offset / UNIT_BYTES * UNIT_BYTES;
+            self.due.push_back((io.file, start, io.offset - start + result as u64));
         }
         false
     }

@@ -22,7 +22,6 @@ pub mod guided;
 mod labels;
 pub mod pace;
 pub mod pattern;
-pub mod permutation;
 pub mod script;
 pub mod segments;
 pub mod shared;
@@ -32,7 +31,7 @@ pub mod trace;
 mod trims;
 pub mod walk;
 
-pub use crate::random;
+pub use crate::{permutation, random};
 pub use labels::{VERIFY_LABEL, block_verb, label_of, labels};
 pub use shared::SharedObjects;
 
@@ -141,6 +140,11 @@ pub const UNTALLIED: i64 = i64::MIN;
 pub fn check(job: &Job) -> Result<(), Failure> {
     content::check(job)?;
     match &job.workload {
+        // Each takes the name that the one before gave up.
+        Workload::Pattern(pattern) if pattern.chain && job.depth.most > 1 => {
+            Err(Failure::new(format!("a chain of renames, {} at a time", job.depth.most))
+                .hint("use depth = 1"))
+        }
         Workload::Pattern(_) => Ok(()),
         Workload::Script(_) if job.depth.most > 1 => script::too_deep(job.depth.most),
         Workload::Script(script) => script::compile::check(script),

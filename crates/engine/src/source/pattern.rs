@@ -682,17 +682,11 @@ fn item_data(pattern: &Pattern, verb: Verb) -> Result<(u64, u8), Failure> {
     Ok((bytes, flag(data.sync, DURABLE) | flag(data.read_back && bytes > 0, READ_BACK)))
 }
 
-/// What one handle offers, and the walks over it.
-fn span(
-    brief: &Brief<'_>,
-    pattern: &Pattern,
-    shares: &[Share],
-    index: usize,
-    seed: u64,
-) -> Result<Span, Failure> {
+/// Where the part of a handle begins that is a worker's, how long it is, and how many items the whole has.
+fn extent(brief: &Brief<'_>, shares: &[Share], index: usize) -> Result<(u64, u64, u64), Failure> {
     let handle = &brief.files.handles[index];
     let items = shares.iter().any(|share| share.class == Class::Item);
-    let (base, mut length, items) = match (&handle.names, items) {
+    Ok(match (&handle.names, items) {
         (Some(names), true) => {
             let (first, count) = own_items(brief, handle.target as usize, names.count);
             (first, count, names.count)
@@ -708,7 +702,19 @@ fn span(
                 "create, stat, open and their like work on the items of a set of files",
             ));
         }
-    };
+    })
+}
+
+/// What one handle offers, and the walks over it.
+fn span(
+    brief: &Brief<'_>,
+    pattern: &Pattern,
+    shares: &[Share],
+    index: usize,
+    seed: u64,
+) -> Result<Span, Failure> {
+    let handle = &brief.files.handles[index];
+    let (base, mut length, items) = extent(brief, shares, index)?;
     let spare = (pattern.chain && pattern.mix.has(Verb::Rename)).then(|| items + u64::from(brief.worker));
     length += u64::from(spare.is_some());
     let mut span = Span {
@@ -731,15 +737,7 @@ fn span(
         let (picked, ground, deal) =
             picked(brief, directed(&pattern.pick, share.verb), handle.target, ground);
         let pick = if share.class == Class::File { &Pick::Stream } else { &picked };
-        if share.class == Class::Range && matches!(pick, Pick::Stream | Pick::Append) && length == 0 {
-            span.pass_units = u64::MAX;
-        } else if share.verb == Verb::Readdir && share.class == Class::File {
-            span.pass_units = u64::MAX;
-        } else if share.class != Class::File {
-            let units =
-                if ground.fixed { Walk::places(pick, ground).saturating_mul(ground.least) } else { length };
-            span.pass_units = span.pass_units.max(units);
-        }
+        span.pass_units = span.pass_units.max(units(share, pick, ground, length));
         span.walks.push(match deal {
             Some(deal) => Walk::dealt(pick, ground, deal)?,
             None => Walk::new(pick, pattern.coverage, ground, mix(seed ^ number as u64))?,
@@ -755,6 +753,21 @@ fn span(
     span.pass_units = span.pass_units.max(1);
     span.left = span.pass_units;
     Ok(span)
+}
+
+/// Bytes or items of a pass over a span of that length by one verb.
+fn units(share: &Share, pick: &Pick, ground: Ground, length: u64) -> u64 {
+    let endless = match share.class {
+        Class::Range => matches!(pick, Pick::Stream | Pick::Append) && length == 0,
+        Class::File => share.verb == Verb::Readdir,
+        Class::Item => false,
+    };
+    match share.class {
+        _ if endless => u64::MAX,
+        Class::File => 0,
+        _ if ground.fixed => Walk::places(pick, ground).saturating_mul(ground.least),
+        _ => length,
+    }
 }
 
 /// The pick as this worker goes about it: segments lie as they are shared with others.

@@ -9,8 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::io::{Files, Handle, Names};
 use crate::memory::Memory;
-use crate::open::Asker;
-use crate::world::place::Owner;
+use crate::open::{Asker, Owner};
 
 /// A plan of one job whose handles are spans of `spans`.
 struct Bench {

@@ -57,10 +57,12 @@ impl Flight<'_> {
         let (io, pulse) = (&mut self.slots[0], self.pulse.load(Relaxed));
         let (bytes, timed) = (io.bytes, self.ended - began);
         let (mut count, mut is_over, mut odd) = (0, false, None);
-        while count < self.stretch && odd.is_none() && !is_over {
+        let goes_on = || self.pulse.load(Relaxed) == pulse;
+        while count < self.stretch && odd.is_none() && !is_over && goes_on() {
             let (first, distance, run) = steady.run(self.stretch - count);
             let (mut place, mut left) = (first, run);
-            while left > 0 && odd.is_none() && self.pulse.load(Relaxed) == pulse {
+            // A place that was drawn is used: only of places in line can the rest be given back.
+            while left > 0 {
                 io.offset = place;
                 if let Some(content) = &mut content {
                     content.ready(io);
@@ -68,6 +70,9 @@ impl Flight<'_> {
                 let result = engine.perform(io, files);
                 (place, left) = (place.wrapping_add(distance), left - 1);
                 odd = (result < bytes as i64).then_some(result);
+                if odd.is_some() || !goes_on() {
+                    break;
+                }
             }
             count += run - left - u64::from(odd.is_some());
             if left > 0 {

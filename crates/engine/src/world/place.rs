@@ -5,8 +5,8 @@
 
 use iodyno_model::{Job, Phase, Place, Plan, Ranks, WorldFacts};
 
+use crate::permutation::Permutation;
 use crate::random::{GOLDEN, Random, mix};
-use crate::source::permutation::Permutation;
 
 /// Who owns a worker's data, and where that one is: what names of targets refer to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,9 +65,13 @@ impl Owners {
         Owners { table, seats }
     }
 
-    /// Who owns the data of a worker.
+    /// Who owns the data that a worker works on.
     pub fn of(&self, number: u32) -> Owner {
-        let worker = self.table.get(number as usize).copied().unwrap_or(number);
+        self.itself(self.table.get(number as usize).copied().unwrap_or(number))
+    }
+
+    /// A worker as the owner of its own data.
+    pub fn itself(&self, worker: u32) -> Owner {
         Owner { worker, rank: self.seats.rank(worker), node: self.seats.node(worker) }
     }
 }
@@ -138,7 +142,7 @@ fn drawn(seats: &Seats, all: u32, least: u32, seed: u64) -> Vec<u32> {
     let (order, starts) = by_node(seats, all);
     let (nodes, all) = (starts.len() as u64 - 1, u64::from(all));
     let away = u64::from(least).min(nodes / 2);
-    let mut random = Random::from_seed(seed, 0x706c_6163_65);
+    let mut random = Random::from_seed(seed, 0x0070_6c61_6365);
     let mut table = vec![0; all as usize];
     for node in 0..nodes {
         // The nodes that are far enough lie side by side in the ring.

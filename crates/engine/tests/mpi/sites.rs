@@ -84,8 +84,18 @@ fn wheel(package: &str) -> Result<PathBuf, Skip> {
         return Err(Skip::new(reason));
     }
     let made = step(Command::new("python3").args(["-m", "venv"]).arg(&folder)).and_then(|()| {
-        let pip =
-            ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", package];
+        let pip = [
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--timeout",
+            "20",
+            "--retries",
+            "1",
+            package,
+        ];
         step(Command::new(folder.join("bin/python3")).args(pip))
     });
     let mark = |path: &Path, text: &str| {

@@ -18,7 +18,9 @@ mod world;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    testbed::run([runs::cases(), trouble::cases(), world::cases(), back_ends::cases()].into_iter().flatten().collect())
+    testbed::run(
+        [runs::cases(), trouble::cases(), world::cases(), back_ends::cases()].into_iter().flatten().collect(),
+    )
 }
 
 #[cfg(not(target_os = "linux"))]

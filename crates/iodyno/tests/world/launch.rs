@@ -31,7 +31,9 @@ pub fn ranks(count: u32, home: &Path, arguments: &[&str]) -> Command {
 
 /// The process of a rank that a launcher has started, once it is there.
 pub fn pid_of(launcher: i32, rank: u32) -> Option<i32> {
-    let children = std::fs::read_to_string(format!("/proc/{launcher}/task/{launcher}/children")).ok()?;
+    let tasks = std::fs::read_dir(format!("/proc/{launcher}/task")).ok()?.flatten();
+    let children: String =
+        tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok()).collect();
     let mark = format!("OMPI_COMM_WORLD_RANK={rank}");
     children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()).find(|pid| {
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();

@@ -2,7 +2,7 @@
 //! whatever happens to one of them.
 //!
 //! Few ranks and short runs, since launchers of oversubscribed machines are slow. Without a launcher all is skipped.
-
+#![allow(unsafe_code)]
 #![allow(unsafe_code)]
 
 mod ends;

@@ -65,13 +65,18 @@ fn own_files() -> Outcome {
     let expected: BTreeSet<String> =
         (0..6).flat_map(|clone| [format!("j.{clone}.0"), format!("j.{clone}.1")]).collect();
     assert_eq!(names(home.path()).into_iter().collect::<BTreeSet<_>>(), expected, "{run}");
+    run.expect(0, &["Starting 6 threads"]);
+    let home = scratch();
+    let job = "fio --name=one --rw=write --bs=4k --size=64k --ioengine=psync --name=two --rw=read --bs=4k --size=64k";
+    told(ranks(2, home.path(), &job.split(' ').collect::<Vec<_>>())).expect(0, &[]);
+    assert_eq!(names(home.path()), ["one.0.0", "one.1.0", "two.0.0", "two.1.0"]);
     Ok(())
 }
 
 fn shared_file() -> Outcome {
     let home = scratch();
     let job = "fio --name=j --filename=f --rw=write --bs=4k --size=64k --offset_increment=64k --numjobs=2 \
-               --ioengine=psync --verify=crc32c --do_verify=1";
+               --ioengine=psync --verify=crc32c --do_verify=1 --verify_state_save=0";
     let run = told(ranks(3, home.path(), &job.split_whitespace().collect::<Vec<_>>()));
     run.expect(0, &[]);
     assert_eq!(names(home.path()), ["f"]);

@@ -19,6 +19,7 @@ pub fn cases() -> Vec<Case> {
 /// The record of a plan on two ranks, and how the program ended.
 fn record(home: &Path, text: &str) -> Result<(Value, i32), String> {
     plan(home, text);
+    let _ = std::fs::remove_file(home.join("r.json"));
     let run = told(ranks(2, home, &["run", "--quiet", "--json", "r.json", "plan.toml"]));
     let record = std::fs::read_to_string(home.join("r.json")).map_err(|error| format!("{error}: {run}"))?;
     Ok((serde_json::from_str(&record).map_err(|error| format!("{error}: {record}"))?, run.code()))

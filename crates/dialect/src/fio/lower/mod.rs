@@ -62,6 +62,8 @@ pub struct Context {
     pub global: Vec<(String, String)>,
     /// `--readonly`: jobs that write are refused.
     pub readonly: bool,
+    /// How many ranks run every job: its clones are counted over all of them.
+    pub ranks: u32,
 }
 
 /// What comes of a set of jobs.
@@ -98,6 +100,7 @@ pub fn plan(
 struct Lowering<'a> {
     loader: &'a mut dyn Loader,
     readonly: bool,
+    ranks: u32,
     plan: Plan,
     view: View,
     wrong: Vec<Diagnostic>,
@@ -123,6 +126,7 @@ impl<'a> Lowering<'a> {
         Lowering {
             loader,
             readonly: context.readonly,
+            ranks: context.ranks.max(1),
             plan,
             view,
             wrong: Vec::new(),
@@ -140,6 +144,7 @@ impl<'a> Lowering<'a> {
         let clones = ask.count("numjobs").unwrap_or(1).max(1);
         // Clones that play different recordings back are jobs of their own.
         let (turns, clones) = if replay::listed(&ask).len() > 1 { (clones, 1) } else { (1, clones) };
+        let clones = clones.saturating_mul(self.ranks);
         for turn in 0..turns {
             self.lower(&mut ask, clones, turn as usize);
             self.threads = self.threads.saturating_add(clones);
@@ -202,8 +207,9 @@ impl<'a> Lowering<'a> {
         payload.verify = verify::verify(ask, found, self.threads, clones, self.loader);
         let phase = self.plan.phases.last_mut().expect("a phase was begun");
         Job {
-            workers: clones,
-            kind: match ask.flag("thread", false) {
+            workers: clones / self.ranks,
+            // A process that MPI has joined to others must not be forked.
+            kind: match ask.flag("thread", false) || self.ranks > 1 {
                 true => WorkerKind::Threads,
                 false => WorkerKind::Processes,
             },

@@ -1,6 +1,6 @@
 //! What the reporters need of each job beside the plan: its words, its figures, its log files.
 
-use iodyno_model::{Directed, ErrorPolicy, Job, Origin, Rate};
+use iodyno_model::{Directed, ErrorPolicy, Job, Origin, Rate, WorkerKind};
 
 use super::super::gather::as_taken;
 use super::super::settings::Given;
@@ -32,7 +32,7 @@ pub fn view(ask: &mut Ask<'_>, known: &Known<'_>) -> JobView {
         job: known.place.1,
         name: known.job.name.clone(),
         description: ask.text("description").unwrap_or_default().into(),
-        clones: known.job.workers,
+        clones: known.found.clones,
         group: known.group,
         group_reporting: ask.flag("group_reporting", false),
         options: said(ask, options(ask.settings.given.iter().filter(own))),
@@ -40,7 +40,7 @@ pub fn view(ask: &mut Ask<'_>, known: &Known<'_>) -> JobView {
         blocks: known.found.blocks.ends.clone(),
         engine: known.found.engine.word.clone(),
         depth: known.job.depth.most,
-        threads: ask.flag("thread", false),
+        threads: known.job.kind == WorkerKind::Threads,
         asynchronous: known.found.engine.asynchronous,
         runtime_ns: known.job.limit.time_ns.map(|ns| ns + known.job.limit.ramp_ns),
         bytes_planned: planned(known),

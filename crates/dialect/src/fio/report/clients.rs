@@ -45,13 +45,22 @@ impl Files for Named<'_> {
 /// The name of the sum.
 const ALL: &str = "All clients";
 
+/// The processor family that this was built for, as the original names it.
+fn architecture() -> &'static str {
+    match () {
+        () if cfg!(target_arch = "x86_64") => "x86-64",
+        () if cfg!(target_arch = "aarch64") => "aarch64",
+        () => "generic",
+    }
+}
+
 impl Clients {
     fn started(&mut self, started: &Started, output: &mut Output<'_>) -> io::Result<()> {
         let mut text = String::new();
         for (rank, (_, report)) in self.hosts.iter().enumerate() {
             let version = &report.view.style.version;
             let (machine, os) = (started.world.host(rank as u32), started.machine.kernel.split(' ').next());
-            let (bits, architecture) = (usize::BITS, std::env::consts::ARCH.replace('_', "-"));
+            let (bits, architecture) = (usize::BITS, architecture());
             let os = os.unwrap_or("Linux");
             text += &format!(
                 "hostname={machine}, be={}, {bits}-bit, os={os}, arch={architecture}, fio={version}, flags=1\n",

@@ -29,7 +29,7 @@ pub fn job(test: &Test, repetition: u32, access: Access, target: usize, write_na
         limit: limit(test, access, write_name),
         start: Start { open: true, barrier: test.flag("intraTestBarriers"), ..Start::default() },
         payload: payload(test, access),
-        buffers: Buffers { locked_bytes: test.hog_bytes, ..Buffers::default() },
+        buffers: Buffers { held_bytes: test.hog_bytes, ..Buffers::default() },
         place,
         errors: errors(test),
         finish: Finish {
@@ -95,7 +95,7 @@ fn place(test: &Test, access: Access) -> Place {
         let distance = distance + further;
         let told = test.settings.is_said("numTasksOnNode0") && test.on_first_node < test.tasks;
         return match (test.nodes, told) {
-            (1, _) if distance % test.tasks.max(1) == 0 => Place::Own,
+            (1, _) if distance.is_multiple_of(test.tasks.max(1)) => Place::Own,
             (1, _) => Place::ShiftRanks(distance % test.tasks.max(1)),
             (_, true) => Place::ShiftRanks(distance.saturating_mul(test.on_first_node)),
             _ => Place::ShiftNodes(distance),

@@ -26,9 +26,9 @@ pub fn template(test: &Test) -> String {
 
 /// A template as directory and name in it.
 pub fn parts(template: &str) -> (&str, &str) {
-    let slash = template.char_indices().filter(|(_, letter)| *letter == '/').map(|(at, _)| at);
+    let slash = template.rfind('/');
     // Names that are dealt in turn may have slashes between their braces: such a file is named from here.
-    match slash.last().filter(|_| !template.contains("{worker:0") || !template.contains('|')) {
+    match slash.filter(|_| !template.contains("{worker:0") || !template.contains('|')) {
         Some(0) => ("/", &template[1..]),
         Some(at) => (&template[..at], &template[at + 1..]),
         None => (".", template),

@@ -30,7 +30,7 @@ const COUNT: usize = program::FLAGS.len()
     + back_ends::MODULES.len()
     + program::OLDER.len();
 
-const ENTRIES: [Entry; COUNT] = joined();
+static ENTRIES: [Entry; COUNT] = joined();
 
 const fn joined() -> [Entry; COUNT] {
     let mut all = [program::FLAGS[0]; COUNT];
@@ -64,17 +64,14 @@ pub fn letter(letter: char) -> Option<&'static Entry> {
 /// The option of a long name, told without its dashes; a directive's name does as well.
 pub fn long(name: &str) -> Option<&'static Entry> {
     let is_long = |alias: &&str| alias.strip_prefix("--").is_some_and(|long| long.eq_ignore_ascii_case(name));
-    let found = TABLE.entries.iter().find(|entry| entry.aliases.iter().any(|alias| is_long(&alias)));
+    let found = TABLE.entries.iter().find(|entry| entry.aliases.iter().any(is_long));
     found.or_else(|| key(name))
 }
 
 /// The option of a directive or script key.
 pub fn key(name: &str) -> Option<&'static Entry> {
     let is_key = |known: &&str| !known.starts_with('-') && known.eq_ignore_ascii_case(name);
-    let found = TABLE
-        .entries
-        .iter()
-        .find(|entry| is_key(&entry.name) || entry.aliases.iter().any(|alias| is_key(alias)));
+    let found = TABLE.entries.iter().find(|entry| is_key(&entry.name) || entry.aliases.iter().any(is_key));
     found.filter(|entry| !COMMAND_LINE_ONLY.contains(&entry.name))
 }
 

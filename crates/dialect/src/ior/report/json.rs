@@ -208,18 +208,21 @@ fn summary(test: &Test, outcomes: &[Outcome], access: Access) -> Option<Node> {
     Some(Node::Map(keys))
 }
 
-/// How much of the files lay in memory before and after each phase.
+/// How much of what each phase read came from the page cache, and how that is known.
 fn cache(test: &Test, told: &Told) -> Vec<Node> {
     let of = |outcome: &Outcome| {
-        let cached = outcome.cached?;
-        Some(Node::Map(vec![
+        let (cache, access) = (outcome.cache.as_ref()?, outcome.access?);
+        let mut keys = vec![
             whole("TestID", test.id as i64),
-            text("access", outcome.access?.name()),
+            text("access", access.name()),
             whole("iter", outcome.repetition),
-            whole("lookedAtBytes", cached.span),
-            whole("cachedBeforeBytes", cached.before),
-            whole("cachedAfterBytes", cached.after),
-        ]))
+            whole("readBytes", cache.read_bytes),
+        ];
+        if let (Some(bytes), Some(percent)) = (cache.cached_bytes, cache.percent()) {
+            keys.extend([whole("cachedBytes", bytes), real("cachedPercent", percent)]);
+        }
+        keys.push(text("because", cache.because.as_str()));
+        Some(Node::Map(keys))
     };
     told.outcomes.iter().filter_map(of).collect()
 }

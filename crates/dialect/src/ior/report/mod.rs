@@ -196,6 +196,8 @@ impl Report {
         let test = &self.view.tests[part.test];
         let outcome = Outcome::of(phase, part, test);
         let warnings = trouble::warnings(phase, &outcome, part, test, &self.view.world);
+        // Nobody may be listening on standard error.
+        let _ = output.err.write_all(trouble::ended(phase, &self.plan).as_bytes());
         self.row(&outcome, &warnings, part, output)?;
         self.beside(&outcome, part, output)?;
         self.told[part.test].warnings.extend(warnings);
@@ -322,20 +324,15 @@ impl Report {
         json::document(&frame, &self.told)
     }
 
-    /// How much of each phase's files lay in memory: what IOR never says.
+    /// How much of what was read came from the page cache: what IOR never says.
     fn cache(&self) -> String {
-        let share = |part: u64, of: u64| part as f64 * 100.0 / of.max(1) as f64;
         let line = |outcome: &Outcome| {
-            let (cached, access) = (outcome.cached?, outcome.access?);
-            let (before, after) = (share(cached.before, cached.span), share(cached.after, cached.span));
-            let what = match access {
-                Access::Read | Access::Check => {
-                    format!("{before:.0} % of the file was in the page cache when it began")
-                }
-                Access::Write => format!("{after:.0} % of the file was left in the page cache when it ended"),
-                Access::Prefill | Access::Remove => return None,
+            let (cache, access) = (outcome.cache.as_ref()?, outcome.access?);
+            let share = match cache.percent() {
+                Some(percent) => format!("{percent:.0} % came from the page cache"),
+                None => "cannot tell how much came from the page cache".to_string(),
             };
-            Some(format!("cache: {} {}: {what}\n", access.name(), outcome.repetition))
+            Some(format!("cache: {} {}: {share} ({})\n", access.name(), outcome.repetition, cache.because))
         };
         self.told.iter().flat_map(|told| &told.outcomes).filter_map(line).collect()
     }

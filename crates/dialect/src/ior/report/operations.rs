@@ -13,6 +13,9 @@ use crate::ior::view::{Access, Part};
 /// Writes what a task wrote down. Where a repetition writes and reads, the reads have files of their own.
 pub fn write(journal: &JournalPart, part: Part, test: &Test, files: &mut dyn Files) -> io::Result<()> {
     let Some(prefix) = test.settings.text("savePerOpDataCSV") else { return Ok(()) };
+    if !matches!(part.access, Access::Write | Access::Read) {
+        return Ok(());
+    }
     let apart = if part.access == Access::Read && test.write { "-read" } else { "" };
     let path = format!("{prefix}-{}-{:05}{apart}.csv", part.repetition, journal.worker);
     let mut text = String::new();

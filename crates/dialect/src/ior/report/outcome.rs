@@ -2,7 +2,7 @@
 //!
 //! The spans of open, transfer and close overlap and do not add up to the total. Nothing is printed here.
 
-use iodyno_model::{Kind, PhaseRecord, Sighting, WearOut, WorkerRecord, tally};
+use iodyno_model::{CacheShare, Kind, PhaseRecord, WearOut, WorkerRecord, tally};
 
 use super::number::rate;
 use crate::ior::test::Test;
@@ -35,8 +35,8 @@ pub struct Outcome {
     pub corrupt: u64,
     /// Transfers that failed.
     pub failed: u64,
-    /// Bytes of the files that were in the page cache before and after, and bytes looked at; where a witness could tell.
-    pub cached: Option<Cached>,
+    /// How much of what it read came from the page cache.
+    pub cache: Option<CacheShare>,
     /// Each task's times.
     pub tasks: Vec<Task>,
 }
@@ -52,17 +52,6 @@ pub struct Worn {
     pub least_bytes: u64,
     /// The mean bytes of a task.
     pub mean_bytes: f64,
-}
-
-/// How much of the files lay in memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cached {
-    /// Bytes looked at.
-    pub span: u64,
-    /// Before the phase.
-    pub before: u64,
-    /// After it.
-    pub after: u64,
 }
 
 /// One task's times in seconds after the start line.
@@ -123,8 +112,9 @@ impl Outcome {
         Outcome {
             repetition: part.repetition,
             access: Some(part.access),
-            bytes: lines().map(|line| line.bytes).sum(),
-            transfers,
+            // What is wrong was moved all the same.
+            bytes: lines().map(|line| line.bytes).sum::<u64>() + corrupt * test.transfer,
+            transfers: transfers + corrupt,
             open: span(|task| task.open),
             transfer: span(|task| task.transfer),
             close: span(|task| task.close),
@@ -136,7 +126,7 @@ impl Outcome {
             worn: job.worn.map(|worn| self::worn(&worn, &tasks)),
             corrupt,
             failed: job.tally.failed().saturating_sub(corrupt),
-            cached: cached(phase, test),
+            cache: phase.cache.clone(),
             tasks,
         }
     }
@@ -160,22 +150,4 @@ fn worn(worn: &WearOut, tasks: &[Task]) -> Worn {
         least_bytes: worn.bytes_least,
         mean_bytes: worn.bytes as f64 / tasks.len().max(1) as f64,
     }
-}
-
-/// How much of the files was in memory, as far as the witness saw; it looks at the first task's.
-fn cached(phase: &PhaseRecord, test: &Test) -> Option<Cached> {
-    if !matches!(test.api.as_str(), "POSIX" | "AIO" | "MMAP") {
-        return None;
-    }
-    let seen = phase.sightings.iter().filter_map(|sighting| match sighting {
-        Sighting::Residency { span_bytes, before_bytes, after_bytes, .. } if *span_bytes > 0 => {
-            Some(Cached { span: *span_bytes, before: *before_bytes, after: *after_bytes })
-        }
-        _ => None,
-    });
-    seen.reduce(|all, one| Cached {
-        span: all.span + one.span,
-        before: all.before + one.before,
-        after: all.after + one.after,
-    })
 }

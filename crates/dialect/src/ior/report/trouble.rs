@@ -1,8 +1,9 @@
 //! What went wrong or is odd, as IOR warns of it, and where every corrupt byte lies, as it does not.
 
-use iodyno_model::{Diagnostic, Origin, PhaseRecord, WorkerRecord, WorldFacts};
+use iodyno_model::{Diagnostic, Fatal, Origin, PhaseRecord, Plan, WorkerRecord, WorldFacts, tally};
 
 use super::outcome::{Outcome, Task};
+use crate::dd::text::reason;
 use crate::ior::test::Test;
 use crate::ior::view::{Access, Part};
 
@@ -11,6 +12,50 @@ pub fn told(wrong: &Diagnostic) -> String {
     let place = if wrong.origin == Origin::Default { String::new() } else { format!("{}: ", wrong.origin) };
     let hint = wrong.hint.as_ref().map(|hint| format!(" hint: {hint}\n")).unwrap_or_default();
     format!("ERROR: {place}{}\n{hint}", wrong.message)
+}
+
+/// The tasks that an operation's error ended, the first few of each error, for standard error.
+pub fn ended(phase: &PhaseRecord, plan: &Plan) -> String {
+    let mut seen: Vec<(i32, usize)> = Vec::new();
+    let mut text = String::new();
+    for worker in phase.jobs.iter().flat_map(|job| &job.workers) {
+        let Some(fatal) = worker.fatal.as_ref().filter(|_| worker.failure.is_none()) else { continue };
+        let at = seen.iter().position(|(errno, _)| *errno == fatal.errno).unwrap_or_else(|| {
+            seen.push((fatal.errno, 0));
+            seen.len() - 1
+        });
+        seen[at].1 += 1;
+        if seen[at].1 <= MOST_ALIKE {
+            text += &format!("ERROR: task {}: {}\n", worker.index, cause(fatal, plan));
+        }
+    }
+    for (errno, count) in seen.iter().filter(|(_, count)| *count > MOST_ALIKE) {
+        text += &format!("ERROR: {} more tasks: {}\n", count - MOST_ALIKE, word(*errno));
+    }
+    text
+}
+
+/// So many tasks are told by number of one error.
+const MOST_ALIKE: usize = 4;
+
+fn cause(fatal: &Fatal, plan: &Plan) -> String {
+    let target = fatal.target.and_then(|target| plan.targets.get(target as usize));
+    let name = target.map_or("", |target| target.name.as_str());
+    match fatal.verb {
+        Some(verb) if verb.moves_data() => {
+            format!("{verb} of {} bytes at {} of {name}: {}", fatal.bytes, fatal.offset, word(fatal.errno))
+        }
+        Some(verb) => format!("{verb} of {name}: {}", word(fatal.errno)),
+        None => format!("{name}: {}", word(fatal.errno)),
+    }
+}
+
+fn word(errno: i32) -> String {
+    match (tally::corruption(errno), errno) {
+        (Some(_), _) => "not what was written".into(),
+        (None, 0) => "fewer bytes than asked for".into(),
+        (None, errno) => reason(errno),
+    }
 }
 
 /// Bytes that were to be moved and were not, although no deadline stopped the phase.
@@ -93,13 +138,16 @@ fn ranges(worker: &WorkerRecord) -> Vec<String> {
     lines
 }
 
+/// One of a task's times, in seconds.
+type Time = fn(&Task) -> f64;
+
 /// Tasks whose times are further from the mean than `-j` allows, with their hosts.
 fn outliers(outcome: &Outcome, part: Part, test: &Test, world: &WorldFacts) -> Vec<String> {
     let most = test.count("outlierThreshold") as f64;
     if most == 0.0 || outcome.tasks.is_empty() {
         return Vec::new();
     }
-    let what: [(&str, fn(&Task) -> f64); 5] = [
+    let what: [(&str, Time); 5] = [
         ("start time", |task| task.open.0),
         ("elapsed create time", |task| task.open.1 - task.open.0),
         ("elapsed transfer time", |task| task.transfer.1 - task.transfer.0),

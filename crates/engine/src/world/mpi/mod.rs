@@ -21,6 +21,7 @@ use abi::Handle;
 use clocks::Distance;
 use flight::Flight;
 pub(super) use flight::Pause;
+use help::Help;
 use iodyno_model::WorldFacts;
 use launcher::{Family, Launcher, Wish};
 use library::Library;
@@ -32,6 +33,7 @@ use together::Values;
 pub(crate) mod abi;
 mod clocks;
 mod flight;
+mod help;
 mod launcher;
 #[allow(dead_code)]
 pub(crate) mod library;
@@ -210,6 +212,7 @@ fn none(launcher: Option<&Launcher>, tried: &[String]) -> Failure {
 fn initialised(library: Library) -> Result<Open, Failure> {
     yield_when_crowded();
     let (calls, abi) = (&library.calls, library.abi);
+    let help = Help::of(&library);
     let (mut granted, none) = (0, std::ptr::null_mut());
     // SAFETY: MPI allows both arguments of the program to be null, and the level is valid for writing.
     let class =
@@ -218,6 +221,13 @@ fn initialised(library: Library) -> Result<Open, Failure> {
     // SAFETY: both handles are the library's own.
     let class = unsafe { (calls.set_errhandler)(abi.comm_world, abi.errors_return) };
     library.check("MPI_Comm_set_errhandler", class)?;
+    if let Some(help) = help {
+        let mut rank = 0;
+        // SAFETY: the communicator is the library's own, and the number is valid for writing.
+        let class = unsafe { (calls.comm_rank)(abi.comm_world, &raw mut rank) };
+        library.check("MPI_Comm_rank", class)?;
+        help.keep_here(rank == 0);
+    }
     Ok(Open {
         is_multiple: granted >= abi.thread_multiple,
         process: std::process::id(),
