@@ -42,7 +42,7 @@ impl Machinery {
         }
     }
 
-    fn from_luggage(&self, path: &str) -> Option<Vec<u8>> {
+    fn in_luggage(&self, path: &str) -> Option<Vec<u8>> {
         self.brought.iter().find(|(known, _)| known == path).map(|(_, bytes)| bytes.clone())
     }
 }
@@ -67,7 +67,7 @@ impl Machinery {
 
 impl Loader for Machinery {
     fn read(&mut self, path: &str) -> Result<Vec<u8>, String> {
-        if let Some(bytes) = self.from_luggage(path) {
+        if let Some(bytes) = self.in_luggage(path) {
             return Ok(bytes);
         }
         let bytes = fs::read(path).map_err(|error| {
@@ -79,7 +79,7 @@ impl Loader for Machinery {
     }
 
     fn standard_input(&mut self) -> Result<Vec<u8>, String> {
-        if let Some(bytes) = self.from_luggage(luggage::STANDARD_INPUT) {
+        if let Some(bytes) = self.in_luggage(luggage::STANDARD_INPUT) {
             return Ok(bytes);
         }
         let mut bytes = Vec::new();

@@ -73,8 +73,8 @@ fn join(plan: &mut Plan, part: Plan, kind: &Kind, drop_caches: bool) -> usize {
     let (targets, first) = (plan.targets.len(), plan.phases.len());
     plan.targets.extend(part.targets.into_iter().map(|mut target| {
         target.open.parents = true;
-        // Whoever gave the directory of the data takes it away; what is in it stays for the later phases.
-        target.remove = false;
+        // What the items are made of is removed by phases of its own; the large files go with the run.
+        target.remove = matches!(target.kind, TargetKind::File { .. });
         target
     }));
     let measured = part.phases.iter().position(|phase| is_measured(kind, phase));

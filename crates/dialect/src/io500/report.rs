@@ -174,7 +174,7 @@ impl Results {
         self.text.push_str("\n[SCORE]\n");
         pair(&mut self.text, "MD", &format!("{:.6}", total.rate));
         pair(&mut self.text, "BW", &format!("{:.6}", total.bandwidth));
-        pair(&mut self.text, "SCORE", &format!("{:.6} {invalid}", total.total).trim_end());
+        pair(&mut self.text, "SCORE", format!("{:.6} {invalid}", total.total).trim_end());
         self.text.push_str("; not for submission: this is iodyno, not the programs that the rules name\n");
         let took = record.phases.iter().map(|phase| phase.elapsed_ns).sum::<u64>();
         let _ = writeln!(self.text, "; END {}", date::stamp(self.began_unix_ns + took, 0));

@@ -2,8 +2,8 @@
 
 use iodyno_dialect::{Request, Run};
 use iodyno_model::{
-    ErrorCount, Event, JobRecord, JournalEntry, JournalPart, Line, Machine, PhaseRecord, Record, Started,
-    Verb, WearOut, WorkerRecord, Workload,
+    ErrorCount, Event, JobRecord, JournalEntry, JournalPart, Line, Machine, PhaseRecord, Started, Verb,
+    WearOut, WorkerRecord, Workload,
 };
 use iodyno_report::{FilesInMemory, Output};
 
@@ -99,7 +99,7 @@ pub fn told(
         }
         events.push(Event::PhaseEnded(Box::new(phase)));
     }
-    events.push(Event::Ended(Box::new(Record::default())));
+    events.push(Event::Ended(Box::default()));
     let (mut out, mut err, mut files) = (Vec::new(), Vec::new(), FilesInMemory::default());
     for event in &events {
         run.reporter.event(event, &mut Output { out: &mut out, err: &mut err, files: &mut files }).unwrap();

@@ -50,7 +50,10 @@ impl Company {
         let workers = setup.job.workers.max(1);
         let place = setup.seat % workers;
         let ranks = (setup.seats.saturating_sub(place)).div_ceil(workers).max(1);
-        let alone = ranks == 1 || matches!(setup.job.ranks, Ranks::Only(_));
+        let own = |index| setup.target(index).and_then(Target::path).is_some_and(tells_apart);
+        // Nothing is shared, so nobody need come: some libraries lose their way when groups and files are made at once.
+        let apart = (0..setup.paths.len()).all(own);
+        let alone = apart || ranks == 1 || matches!(setup.job.ranks, Ranks::Only(_));
         let lane = match alone {
             true => open.library().abi.comm_self,
             false => open.communicator(ranks, place)?,

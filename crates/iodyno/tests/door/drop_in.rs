@@ -149,7 +149,7 @@ fn also() -> Outcome {
 fn no_word() -> Outcome {
     let home = scratch();
     let told = |line: &str| crate::program::told(dd(line, home.path()));
-    let words = "destroy=DEVICE, json=FILE, csv=FILE, data=fio, live and witness=off";
+    let words = "destroy=DEVICE, json=FILE, csv=FILE, data=fio, text=3, bugs=TOOL";
     told("if=/dev/zero of=F count=3 --also lively").refused(&["`lively`", words]);
     told("if=/dev/zero of=F count=3 --also live").refused(&["`live` means nothing to dd"]);
     told("if=/dev/zero of=F count=3 --also").refused(&[words]);

@@ -3,7 +3,6 @@
 //!
 //! Few ranks and short runs, since launchers of oversubscribed machines are slow. Without a launcher all is skipped.
 #![allow(unsafe_code)]
-#![allow(unsafe_code)]
 
 mod ends;
 mod launch;
