@@ -59,7 +59,7 @@ pub fn drop_pages(fd: RawFd) -> Dropped {
         std::thread::sleep(std::time::Duration::from_nanos(pause));
         pause = (pause * 2).min(PAUSE_NS.1);
         // SAFETY: as above; what became dirty meanwhile must be clean to go.
-        unsafe { libc::fdatasync(fd) };
+        unsafe { libc::fsync(fd) };
         advise(fd);
         let Some(now) = look() else { break };
         if now < left {

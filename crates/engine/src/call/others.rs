@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::os::fd::RawFd;
 
-use crate::call::{UNSUPPORTED, close, result};
+use crate::call::{UNSUPPORTED, close as close_descriptor, result};
 use crate::io::Io;
 use crate::memory::errno;
 
@@ -103,7 +103,7 @@ pub fn count_entries(fd: RawFd) -> i64 {
     let stream = unsafe { libc::fdopendir(copy) };
     if stream.is_null() {
         let number = errno();
-        close(copy);
+        close_descriptor(copy);
         return -i64::from(number);
     }
     let mut count = 0;
@@ -148,7 +148,7 @@ pub fn truncate_item(root: RawFd, path: &CStr, bytes: u64) -> i64 {
     }
     // SAFETY: the call takes no pointers.
     let cut = result(unsafe { libc::ftruncate(fd, bytes as libc::off_t) }.into());
-    close(fd);
+    close_descriptor(fd);
     cut
 }
 
