@@ -14,7 +14,7 @@ const EXCEPTIONS: [(&str, &[&str]); 1] = [(
 )];
 
 /// What reads options: everything of the dialect but the table, its readers and its printers.
-const READERS: [&str; 5] = ["lower", "log", "report", "gather.rs", "orders.rs"];
+const READERS: [&str; 6] = ["lower", "log", "report", "gather.rs", "orders.rs", "client.rs"];
 
 /// All text of a file, or of the files below a directory, without tests.
 fn sources(path: &Path) -> String {

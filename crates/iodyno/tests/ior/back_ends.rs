@@ -153,7 +153,7 @@ fn threads() -> Outcome {
     let home = scratch();
     let told = mpirun(home.path(), 2, &format!("-a MPIIO -c {ALL} -k --also threads=2"));
     assert_ne!(told.code, 0, "{}", told.out);
-    assert!(told.out.contains("start a rank for each task"), "{}", told.out);
+    assert!(told.err.contains("start a rank for each task"), "{}", told.err);
     Ok(())
 }
 

@@ -83,6 +83,14 @@ fn short() -> Outcome {
 fn interrupted() -> Outcome {
     let home = scratch();
     let mut command = command(home.path(), "-N 2 -b 64k -t 4k -s 100000 -O interIODelay=1000 -v");
+    // A shell in the background ignores Ctrl-C for its children, and the program respects that.
+    let answer_signals = || {
+        // SAFETY: restoring the default action touches no memory.
+        unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure only makes a system call.
+    unsafe { std::os::unix::process::CommandExt::pre_exec(&mut command, answer_signals) };
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let begun = Instant::now();
     while !home.path().join("testFile").exists() && begun.elapsed() < Duration::from_secs(30) {
