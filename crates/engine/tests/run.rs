@@ -199,7 +199,8 @@ fn a_directory_that_was_there_is_neither_removed_nor_written_over() {
     assert_eq!(std::fs::read(mine.join("0")).unwrap(), b"mine");
 }
 
-/// Engines that put something else in the place of a file's data: commands, space, lengths, names, peers.
+/// Engines that put something else in the place of a file's data: commands, space, lengths, names, peers, data sets in a
+/// container of their own.
 const PECULIAR: &[&str] = &[
     "sg",
     "find",
@@ -213,6 +214,8 @@ const PECULIAR: &[&str] = &[
     "dirdelete",
     "net",
     "netsplice",
+    "hdf5",
+    "ncmpi",
 ];
 
 #[test]
