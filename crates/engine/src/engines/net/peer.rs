@@ -11,6 +11,10 @@ use super::{address, adorn, negated, refused};
 use crate::clock::{self, Tick};
 use crate::engines::{Failure, Setup, setting, switched_on, whole};
 
+/// An announcement that comes before its reader is bound is lost for ever: one that starts together with us gets this
+/// time, ns.
+const LISTENER_NS: u64 = 100_000_000;
+
 /// A UDP writer announces itself; both numbers travel big-endian.
 const OPEN: [u8; 8] = [0x6c, 0x69, 0x6e, 0x6b, 0, 0, 0, 0x98];
 /// Either side takes its leave; the same first number, but both little-endian.
@@ -128,6 +132,7 @@ impl Peer {
         }
         // Only where an answer is expected is the socket bound to its peer; a missing one would be an error otherwise.
         if writes(setup) {
+            clock::sleep_ns(LISTENER_NS);
             socket.send_to(&OPEN, &place).map_err(failed)?;
         }
         Peer::new(setup, socket, Some(place), None)
