@@ -12,16 +12,19 @@
 
 pub mod cache;
 pub mod call;
+pub mod cases;
 pub mod check;
 pub mod clock;
 pub mod conductor;
 pub mod engines;
+pub mod exercise;
 pub mod exits;
 pub mod failure;
 pub mod gate;
 pub mod hooks;
 pub mod io;
 pub mod journal;
+pub mod ledger;
 pub mod memory;
 mod mismatch;
 pub mod names;
@@ -36,6 +39,7 @@ pub mod sheet;
 pub mod signal;
 pub mod source;
 pub mod steadiness;
+pub mod syscall;
 pub mod warm;
 pub mod witness;
 pub mod worker;

@@ -183,6 +183,7 @@ fn any_operation(steps: &[Step], is: &dyn Fn(&Operation) -> bool) -> bool {
     steps.iter().any(|step| match &step.action {
         Action::Do(operation) => is(operation),
         Action::Block(steps) => any_operation(steps, is),
+        Action::Call(_) => false,
     })
 }
 
@@ -380,6 +381,7 @@ pub fn needs(job: &Job, position: usize) -> (bool, bool) {
             trace.entries.iter().filter(|entry| entry.target == position).for_each(|entry| note(entry.verb));
         }
         Workload::Script(script) => note_steps(&script.steps, position, &mut note),
+        Workload::Cases(_) | Workload::Exercise(_) => {}
     }
     if job.payload.verify.is_some() && needs.1 {
         needs.0 = true;
@@ -397,6 +399,7 @@ fn note_steps(steps: &[Step], position: usize, note: &mut dyn FnMut(Verb)) {
                 }
             }
             Action::Block(steps) => note_steps(steps, position, note),
+            Action::Call(_) => {}
         }
     }
 }

@@ -82,8 +82,18 @@ const fn special<E: Engine>() -> Entry {
     Entry { drive: drive_closely::<E>, ..entry::<E>() }
 }
 
+/// Something that is no stream of operations, and has a way of its own to run.
+const fn apart(name: &'static str, about: &'static str, drive: Drive) -> Entry {
+    Entry { name, about, files: true, drive, ..entry::<Null>() }
+}
+
 /// What drives jobs whose operations helpers hand over, whatever their engine.
 pub const OFFLOAD: &Entry = &special::<crate::engines::offload::Offload>();
+
+/// What runs cases.
+pub const CASES: &str = "cases";
+/// What runs exercises.
+pub const EXERCISE: &str = "exercise";
 
 /// Every engine there is.
 pub const ENGINES: &[Entry] = &[
@@ -124,7 +134,14 @@ pub const ENGINES: &[Entry] = &[
     special::<names::Dircreate>(),
     special::<names::Dirstat>(),
     special::<names::Dirdelete>(),
+    apart(CASES, "scripts with expectations, each in a process of its own", crate::cases::drive),
+    apart(EXERCISE, "random operations held against a model in memory", crate::exercise::drive),
 ];
+
+/// Whether it is no stream of operations that the engine of that name runs.
+pub fn is_apart(name: &str) -> bool {
+    matches!(name, CASES | EXERCISE)
+}
 
 /// The engine of that name.
 pub fn engine(name: &str) -> Option<&'static Entry> {

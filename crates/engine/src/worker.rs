@@ -16,6 +16,7 @@ use crate::engines::{Engine, Failure, Setup};
 use crate::gate::{Gate, Meeting};
 use crate::io::{FORGIVEN, Files, Io, PACED, SILENT, Slot};
 use crate::journal::{Book, Pen};
+use crate::ledger::Ledger;
 use crate::memory::Memory;
 use crate::random::mix;
 use crate::sheet::{SeriesWriter, Sheet};
@@ -66,6 +67,8 @@ pub struct Worker<'a> {
     pub after: Option<usize>,
     /// Where it writes down what its job wants written down.
     pub pen: Option<Pen<'a>>,
+    /// Where it writes what is no number.
+    pub ledger: &'a Ledger,
     /// Makes the source once the start line's time is known.
     pub source: &'a dyn Fn(&Files, Tick) -> Result<Source, Failure>,
 }

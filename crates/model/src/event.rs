@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::case::CaseRecord;
 use crate::finding::Finding;
 use crate::histogram::Histogram;
 use crate::origin::Diagnostic;
@@ -58,6 +59,8 @@ pub enum Event {
     Interim(Box<PhaseRecord>),
     /// What a worker wrote down, in the order of time; told before the phase's end, and while it runs where it is much.
     Journal(Box<JournalPart>),
+    /// Cases have ended, of the running phase's job of that index.
+    Cases(usize, Vec<CaseRecord>),
     /// A phase has ended.
     PhaseEnded(Box<PhaseRecord>),
     /// Something that spoils a number.

@@ -5,7 +5,9 @@
 //!   Plan ─► Phase ─► Job ─► Workload          Record ─► PhaseRecord ─► JobRecord ─► Tally ─► Histogram
 //!             │       ├─ Pattern (drawn)                     └─ Sighting ─► Finding
 //!             │       ├─ Script (written)
-//!             │       └─ Trace (recorded)
+//!             │       ├─ Trace (recorded)
+//!             │       ├─ Cases (scripts with expectations) ─────► CaseRecord ─► Verdict
+//!             │       └─ Exercise (held against a model)
 //!             └─ Shared (tokens, semaphores, weights)
 //! ```
 //!
@@ -13,6 +15,7 @@
 //! imports nobody, does no I/O, knows no tool and no engine, and holds no text of any tool's output.
 #![forbid(unsafe_code)]
 
+pub mod case;
 pub mod conversation;
 pub mod event;
 pub mod finding;
@@ -35,6 +38,9 @@ pub mod verify;
 pub mod workload;
 pub mod world;
 
+pub use case::{
+    Call, Case, CaseRecord, Cases, Class, Divergence, Exercise, ExerciseRecord, Feature, Outcome, Verdict,
+};
 pub use conversation::{Action as PeerAction, Conversation, Input as PeerInput};
 pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, Started, WorkerState};
 pub use finding::{DeviceActivity, Figure, Finding, MountActivity, Severity, Sighting};

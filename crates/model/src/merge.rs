@@ -29,6 +29,8 @@ impl JobRecord {
                 self.engine_facts.push(fact);
             }
         }
+        self.cases.extend(other.cases);
+        self.exercise = self.exercise.take().or(other.exercise);
         // A rank without workers counted nothing, and began at no time.
         if other.workers.is_empty() {
             return;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::case::{CaseRecord, ExerciseRecord};
 use crate::finding::{Finding, Sighting};
 use crate::origin::Diagnostic;
 use crate::sweep::Coordinate;
@@ -115,6 +116,15 @@ pub struct JobRecord {
     /// Engine facts: `sqpoll`, `fixed buffers`, … name and value.
     #[serde(default)]
     pub engine_facts: Vec<(String, String)>,
+    /// What became of its cases, in the order in which they ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cases: Vec<CaseRecord>,
+    /// What became of its exercise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exercise: Option<ExerciseRecord>,
+    /// What there was of the features that its cases need: the name, and why it is missing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<(String, Option<String>)>,
 }
 
 /// What workers had done when the time was up, before the slower ones [wore out](crate::pace::Limit::wear_out). Of a

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::case::{Call, Cases, Exercise};
 use crate::origin::Origin;
 use crate::pattern::{Pattern, Pick, Size};
 use crate::verb::Verb;
@@ -19,6 +20,10 @@ pub enum Workload {
     Script(Script),
     /// Recorded earlier.
     Trace(Trace),
+    /// Scripts with expectations, each in a process of its own.
+    Cases(Box<Cases>),
+    /// Drawn, and held against a model in memory.
+    Exercise(Box<Exercise>),
 }
 
 /// A written workload.
@@ -56,6 +61,8 @@ fn once() -> u64 {
 pub enum Action {
     /// One operation.
     Do(Box<Operation>),
+    /// One system call with what must come back; in [cases](Cases) only.
+    Call(Box<Call>),
     /// Several steps as one, timed as one (filebench composite flowops).
     Block(Vec<Step>),
 }
@@ -98,12 +105,6 @@ pub struct Operation {
     /// Further arguments by name: `mode`, `uid`, `flags`, `value`, … in the system call's own terms.
     #[serde(default)]
     pub arguments: Vec<(String, String)>,
-    /// Who does it: an index into `Script::actors`.
-    #[serde(default)]
-    pub actor: Option<usize>,
-    /// What must come back.
-    #[serde(default)]
-    pub expect: Vec<Expect>,
     /// A shared object waited for, posted to, or consumed.
     #[serde(default)]
     pub shared: Option<SharedUse>,
@@ -179,8 +180,6 @@ impl Operation {
             background: false,
             whole: false,
             arguments: Vec::new(),
-            actor: None,
-            expect: Vec::new(),
             shared: None,
             buffer: 0,
             transfer: Transfer::default(),
@@ -242,7 +241,7 @@ pub enum Offset {
     },
 }
 
-/// Who acts: an identity that a worker takes for an operation.
+/// Who acts: a process of its own that takes an identity.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Actor {
     /// The name in reports.
@@ -267,13 +266,15 @@ pub enum Expect {
     Succeeds,
     /// One of these errors, by name (`EACCES`, `EPERM`).
     Fails(Vec<String>),
+    /// One of these answers: `ok` for success, an error by name, or the text that comes back.
+    Answers(Vec<String>),
     /// An attribute of the result: `mode`, `uid`, `size`, `ctime`, … with a relation and a value or another label.
     Attribute {
         /// Its name.
         name: String,
         /// `=`, `≠`, `<`, `>`, `≥`, `≤`.
         relation: String,
-        /// A literal, or `label.attribute` of an earlier step.
+        /// Literals, any of which will do with `=`, or `$label.attribute` of an earlier step.
         value: String,
     },
 }

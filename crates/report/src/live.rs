@@ -172,7 +172,11 @@ impl Reporter for LiveLine {
                 self.last = Live::default();
                 Ok(())
             }
-            Event::Finding(_) | Event::Journal(_) | Event::Interim(_) | Event::LayingOut { .. } => Ok(()),
+            Event::Finding(_)
+            | Event::Cases(..)
+            | Event::Journal(_)
+            | Event::Interim(_)
+            | Event::LayingOut { .. } => Ok(()),
             Event::Message(_) | Event::Ended(_) => self.clear(output),
         }
     }

@@ -99,6 +99,7 @@ impl Shape {
                 }
                 shape.span = target.map_or_else(String::new, |target| whole(target, facts).0);
             }
+            Workload::Cases(_) | Workload::Exercise(_) => shape.pattern = "rules".into(),
             Workload::Trace(_) => {
                 shape.pattern = "trace".into();
                 shape.span = target.map_or_else(String::new, |target| whole(target, facts).0);

@@ -181,6 +181,7 @@ fn uses(step: &Step, verb: Verb, position: usize) -> bool {
     match &step.action {
         Action::Do(operation) => operation.verb == verb && operation.target == Some(position),
         Action::Block(steps) => steps.iter().any(|step| uses(step, verb, position)),
+        Action::Call(_) => false,
     }
 }
 

@@ -231,6 +231,6 @@ fn write_step(operands: &Operands, seek_bytes: u64) -> Step {
 pub fn operation(step: &Step) -> Option<&Operation> {
     match &step.action {
         Action::Do(operation) => Some(operation),
-        Action::Block(_) => None,
+        Action::Block(_) | Action::Call(_) => None,
     }
 }

@@ -157,6 +157,7 @@ fn in_step(step: &Step, names: &mut Vec<(Origin, String)>) {
             names.extend(operation.shared.iter().map(|used| (step.origin.clone(), used.name.clone())));
         }
         Action::Block(steps) => steps.iter().for_each(|step| in_step(step, names)),
+        Action::Call(_) => {}
     }
 }
 

@@ -1,48 +1,25 @@
-//! `[[phase.job.step]]`, `[phase.job.actor.NAME]` and `[phase.job.trace]`: what is written or was recorded.
+//! `[[phase.job.step]]` and `[phase.job.trace]`: what is written or was recorded.
 
 use iodyno_model::{
-    Action, Actor, AtEnd, Expect, Item, Offset, Operation, Script, Size, Step, Timing, Trace, TraceEntry,
-    Transfer, Verb,
+    Action, AtEnd, Item, Offset, Operation, Script, Size, Step, Timing, Trace, TraceEntry, Transfer, Verb,
 };
 
 use super::fields::{Fields, suggestion};
 use super::pattern::{self, known, may, must};
-use super::tree::{Entry, Node};
-use super::value::{Read, bytes, choice, count, list, number, small, text, time, verb, whole};
+use super::tree::Node;
+use super::value::{Read, bytes, choice, count, number, small, text, time, verb, whole};
 
 /// What the words of a step refer to.
 pub(crate) struct Names<'a> {
     /// The job's targets, in order.
     pub(crate) targets: &'a [String],
-    /// The script's actors, in order.
-    pub(crate) actors: Vec<String>,
 }
 
 /// The script of a job.
 pub(crate) fn read(fields: &Fields<'_>, targets: &[String]) -> Script {
-    let actors: Vec<_> = fields.named("actor").iter().map(|entry| actor(entry, fields)).collect();
-    let names = Names { targets, actors: actors.iter().map(|actor| actor.name.clone()).collect() };
+    let names = Names { targets };
     let steps = fields.each("step").into_iter().map(|node| step(node, fields, &names)).collect();
-    Script { actors, steps }
-}
-
-fn actor(entry: &Entry, outer: &Fields<'_>) -> Actor {
-    let fields = Fields::new(&entry.node, "an actor", outer.wrong());
-    let actor = Actor {
-        name: entry.name.clone(),
-        uid: fields.or("uid", small, 0),
-        gid: fields.or("gid", small, 0),
-        groups: fields.or("groups", list(small), Vec::new()),
-        umask: fields.or("umask", octal, 0),
-    };
-    fields.unknown();
-    actor
-}
-
-/// A mode in octal digits, as a text: `"022"`.
-fn octal(node: &Node) -> Read<u32> {
-    let digits = node.word().and_then(|word| u32::from_str_radix(word, 8).ok());
-    digits.filter(|mode| *mode <= 0o7777).ok_or_else(|| "expected octal digits such as \"022\"".into())
+    Script { actors: Vec::new(), steps }
 }
 
 fn step(node: &Node, outer: &Fields<'_>, names: &Names<'_>) -> Step {
@@ -83,8 +60,6 @@ fn operation(fields: &Fields<'_>, verb: Verb, names: &Names<'_>) -> Operation {
         background: fields.flag("background"),
         whole: fields.flag("whole"),
         arguments: arguments(fields),
-        actor: fields.get("as", |node| index(node, &names.actors, "an actor of this job")),
-        expect: fields.or("expect", list(expect), Vec::new()),
         shared: fields.get("shared", super::pace::shared),
         buffer: fields.or("buffer", small, 0),
         transfer: Transfer {
@@ -164,38 +139,6 @@ fn offset(node: &Node) -> Read<Offset> {
 fn arguments(fields: &Fields<'_>) -> Vec<(String, String)> {
     let entries = fields.named("arguments").iter();
     entries.map(|entry| (entry.name.clone(), entry.node.to_string())).collect()
-}
-
-/// `success`, `EACCES|EPERM`, or `uid = 65534`.
-fn expect(node: &Node) -> Read<Expect> {
-    let expected =
-        "expected \"success\", errors such as \"EACCES|EPERM\", or an attribute such as \"uid = 0\"";
-    let word = node.word().ok_or(expected)?;
-    if word == "success" {
-        return Ok(Expect::Succeeds);
-    }
-    let mut parts = word.splitn(3, ' ');
-    if let (Some(name), Some(relation), Some(value)) = (parts.next(), parts.next(), parts.next()) {
-        let relation = match relation {
-            "=" | "<" | ">" | "≠" | "≤" | "≥" => relation,
-            "!=" => "≠",
-            "<=" => "≤",
-            ">=" => "≥",
-            _ => return Err(expected.into()),
-        };
-        return Ok(Expect::Attribute {
-            name: name.into(),
-            relation: relation.into(),
-            value: value.trim().into(),
-        });
-    }
-    let names: Vec<_> = word.split('|').map(String::from).collect();
-    match names.iter().all(|name| {
-        name.starts_with('E') && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
-    }) {
-        true => Ok(Expect::Fails(names)),
-        false => Err(expected.into()),
-    }
 }
 
 /// The trace of a job.

@@ -1,7 +1,7 @@
 //! POSIX rules: two actors and a sticky directory.
 
 use iodyno_model::{
-    Actor, Expect, Item, Items, Job, Operation, Script, TargetKind, Verb, WorkerKind, Workload,
+    Action, Actor, Call, Case, Cases, Expect, Items, Job, Origin, Script, Step, TargetKind, Workload,
 };
 use iodyno_model::{Intent, Plan};
 
@@ -20,39 +20,30 @@ fn actor(name: &str, id: u32) -> Actor {
     Actor { name: name.into(), uid: id, gid: id, groups: vec![], umask: 0 }
 }
 
-fn on(verb: Verb, name: &str, expect: Vec<Expect>) -> Operation {
-    Operation { item: Item::Named(name.into()), expect, ..Operation::on(verb, 0) }
-}
-
-fn by(actor: usize, operation: Operation) -> Operation {
-    Operation { actor: Some(actor), ..operation }
-}
-
-fn with(name: &str, value: &str, operation: Operation) -> Operation {
-    Operation { arguments: vec![(name.into(), value.into())], ..operation }
+fn step(words: &str, actor: Option<usize>, expect: Expect) -> Step {
+    let mut words = words.split(' ').map(String::from);
+    let name = words.next().unwrap();
+    let call = Call { name, arguments: words.collect(), actor, expect: vec![expect], ..Call::default() };
+    Step { label: String::new(), action: Action::Call(Box::new(call)), repeat: 1, origin: Origin::Default }
 }
 
 #[test]
 fn golden_only_the_owner_may_unlink_from_a_sticky_directory() {
-    let good = || vec![Expect::Succeeds];
-    let refused = vec![Expect::Fails(vec!["EACCES".into(), "EPERM".into()])];
-    let kept = vec![
-        Expect::Succeeds,
-        Expect::Attribute { name: "uid".into(), relation: "=".into(), value: "65534".into() },
-    ];
+    let refused = Expect::Fails(vec!["EACCES".into(), "EPERM".into()]);
+    let kept = Expect::Attribute { name: "uid".into(), relation: "=".into(), value: "65534".into() };
     let steps = vec![
-        with("mode", "0777", on(Verb::Mkdir, "d0", good())).step("make the directory"),
-        with("mode", "01777", on(Verb::Chmod, "d0", good())).step("make it sticky"),
-        with("mode", "0644", by(0, on(Verb::Create, "d0/f", good()))).step("the owner makes a file"),
-        by(1, on(Verb::Unlink, "d0/f", refused)).step("the other may not remove it"),
-        on(Verb::Lstat, "d0/f", kept).step("it is still there"),
-        by(0, on(Verb::Unlink, "d0/f", good())).step("the owner may"),
+        step("mkdir d0 0777", None, Expect::Succeeds),
+        step("chmod d0 01777", None, Expect::Succeeds),
+        step("create d0/f 0644", Some(0), Expect::Succeeds),
+        step("unlink d0/f", Some(1), refused),
+        step("lstat d0/f", None, kept),
+        step("unlink d0/f", Some(0), Expect::Succeeds),
     ];
     let script = Script { actors: vec![actor("owner", 65534), actor("other", 65533)], steps };
-    let job = Job {
-        kind: WorkerKind::Processes,
-        ..Job::new("unlink/sticky", "psync", vec![0], Workload::Script(script))
-    };
+    let text = "only the owner of a file or of its sticky directory may remove it";
+    let case = Case { name: "unlink/sticky".into(), text: text.into(), script, ..Case::default() };
+    let cases = Cases { cases: vec![case], ..Cases::default() };
+    let job = Job::new("unlink/sticky", "cases", vec![0], Workload::Cases(Box::new(cases)));
     let items = Items { count: 0, ..Items::default() };
     let targets = vec![target("sandbox", TargetKind::FileSet { root: "sandbox".into(), items })];
     let plan = Plan {

@@ -16,9 +16,9 @@ fn work(run: &Run, index: usize) -> (Verb, u64) {
         Workload::Pattern(pattern) => (pattern.mix.shares[0].verb, 1000),
         Workload::Script(script) => match &script.steps[0].action {
             iodyno_model::Action::Do(operation) => (operation.verb, 1),
-            iodyno_model::Action::Block(_) => (Verb::Wait, 0),
+            iodyno_model::Action::Block(_) | iodyno_model::Action::Call(_) => (Verb::Wait, 0),
         },
-        Workload::Trace(_) => (Verb::Wait, 0),
+        Workload::Trace(_) | Workload::Cases(_) | Workload::Exercise(_) => (Verb::Wait, 0),
     }
 }
 

@@ -82,6 +82,7 @@ fn waits(job: &Job) -> bool {
 /// Whether a step picks an existing or missing item of a set that is not each worker's own.
 fn draws_from_shared_set(plan: &Plan, job: &Job, step: &Step) -> bool {
     let operation = match &step.action {
+        Action::Call(_) => return false,
         Action::Block(steps) => return steps.iter().any(|step| draws_from_shared_set(plan, job, step)),
         Action::Do(operation) => operation,
     };

@@ -1,6 +1,6 @@
 //! Whether a plan can be run at all, and safely: everything that is wrong, all at once, before anything is touched.
 
-use iodyno_model::{Diagnostic, Job, Origin, Plan, Target, TargetKind, WorkerKind, sweep};
+use iodyno_model::{Diagnostic, Job, Origin, Plan, Target, TargetKind, WorkerKind, Workload, sweep};
 
 mod later;
 mod together;
@@ -73,6 +73,20 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
         say(format!("no engine `{}`", job.engine), &format!("engines: {}", names.join(" ")));
         return;
     };
+    let apart = match &job.workload {
+        Workload::Cases(_) => Some(registry::CASES),
+        Workload::Exercise(_) => Some(registry::EXERCISE),
+        _ => None,
+    };
+    if apart.is_some_and(|name| name != job.engine) || apart.is_none() && registry::is_apart(&job.engine) {
+        say(
+            format!("engine {} is not for what it does", job.engine),
+            "cases are run by the engine cases, exercises by exercise",
+        );
+    }
+    if apart.is_some() && (job.workers != 1 || job.kind != WorkerKind::Threads) {
+        say("cases and exercises want one worker, a thread".into(), "they start their processes themselves");
+    }
     for setting in &job.settings {
         if !entry.settings.iter().any(|spec| spec.name == setting.name) {
             let message = format!("engine {}: no setting `{}`", entry.name, setting.name);

@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::gate::Gate;
 use crate::io::{Files, Handle};
 use crate::journal::Journals;
+use crate::ledger::Ledger;
 use crate::memory::{Ballast, Memory};
 use crate::open::{self, Access, Asker};
 use crate::prepare::Unready;
@@ -49,6 +50,7 @@ pub(crate) struct Stage {
     goals: Vec<Option<Goal>>,
     shared: SharedObjects,
     pub(super) journals: Option<Journals>,
+    pub(super) ledger: Ledger,
 }
 
 impl Stage {
@@ -87,6 +89,7 @@ impl Stage {
             gate: gate.with_meetings(&phase.jobs, world.is_alone()),
             sheets: Sheets::new(seats.len(), lines, parted).map_err(|errno| Failure::call("mmap", errno))?,
             journals: journaled.then(|| Journals::new(seats.len(), journal_limit(world))).transpose()?,
+            ledger: Ledger::new(phase.jobs.len()),
             seats,
             parts,
             owners: phase.jobs.iter().map(|job| world.owners(plan, phase, job)).collect(),
@@ -255,6 +258,7 @@ impl Stage {
             seats: self.parts[index].all,
             seed: self.plan.seed,
             after,
+            ledger: &self.ledger,
             source: &make,
         };
         hooks::before(job)?;

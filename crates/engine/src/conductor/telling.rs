@@ -48,6 +48,7 @@ impl<'a> Telling<'a> {
     /// Tells what is due by now, or was asked for.
     pub fn tell(&mut self, options: &Options, now: Tick, ranks: &mut Ranks<'_>, emit: Emit<'_>) {
         let (asked, start) = (signal::was_asked(), self.stage.gate.started());
+        self.cases(emit);
         let live = due(&mut self.next_live, options.live_ns, start, now);
         let elapsed_ns = now.saturating_sub(start);
         if !ranks.is_first() {
@@ -83,7 +84,18 @@ impl<'a> Telling<'a> {
     /// # Errors
     /// When a journal cannot be read.
     pub fn rest(&mut self, emit: Emit<'_>) -> Result<(), Failure> {
+        self.cases(emit);
         self.read(NEVER, emit)
+    }
+
+    /// Tells which cases have ended.
+    fn cases(&self, emit: Emit<'_>) {
+        for (job, _) in self.stage.phase().jobs.iter().enumerate() {
+            let news = self.stage.ledger.news(job);
+            if !news.is_empty() {
+                emit(&Event::Cases(job, news));
+            }
+        }
     }
 
     /// Tells what the journals hold, as far as there is time.
@@ -234,6 +246,10 @@ impl Stage {
             record.operations = work(&tally);
             record.tally = phase.jobs[*index].measure.each.then(|| Box::new(tally));
             jobs[*index].workers.push(record);
+        }
+        for (index, job) in jobs.iter_mut().enumerate() {
+            let entries = self.ledger.read(index);
+            (job.cases, job.exercise, job.features) = (entries.cases, entries.exercise, entries.features);
         }
         let elapsed_ns =
             if self.seats.is_empty() { now.saturating_sub(self.gate.started()) } else { elapsed_ns };

@@ -16,6 +16,7 @@ pub fn labels(job: &Job) -> Vec<(String, Verb)> {
             mixed.chain(pattern.every.iter().map(|every| every.verb)).for_each(|verb| labels.verb(verb));
         }
         Workload::Script(script) => labels.script(script),
+        Workload::Cases(_) | Workload::Exercise(_) => {}
         Workload::Trace(trace) => trace.entries.iter().for_each(|entry| labels.verb(entry.verb)),
     }
     if let Some(verb) = job.finish.sync {
@@ -57,6 +58,7 @@ impl Labels {
     /// A composite has a line of its own beside those of its steps.
     fn step(&mut self, step: &Step) {
         match &step.action {
+            Action::Call(_) => {}
             Action::Do(operation) => self.add(&step.label, operation.verb),
             Action::Block(steps) => {
                 self.add(&step.label, block_verb(steps));

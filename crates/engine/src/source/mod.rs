@@ -119,6 +119,7 @@ pub fn buffer_bytes(job: &Job) -> usize {
             let moving = trace.entries.iter().filter(|entry| entry.verb.moves_data());
             moving.map(|entry| entry.bytes).max().unwrap_or(0)
         }
+        Workload::Cases(_) | Workload::Exercise(_) => 0,
     };
     usize::try_from(bytes.max(1)).unwrap_or(usize::MAX)
 }
@@ -149,6 +150,7 @@ pub fn check(job: &Job) -> Result<(), Failure> {
         Workload::Script(_) if job.depth.most > 1 => script::too_deep(job.depth.most),
         Workload::Script(script) => script::compile::check(script),
         Workload::Trace(trace) => trace::check(trace, job.depth.most),
+        Workload::Cases(_) | Workload::Exercise(_) => Ok(()),
     }
 }
 
@@ -187,6 +189,9 @@ impl Source {
             Workload::Trace(trace) => {
                 let source = trace::TraceSource::new(brief, trace)?;
                 Work::Guided(Box::new(Guided::new(brief, Drawer::Trace(Box::new(source)))?))
+            }
+            Workload::Cases(_) | Workload::Exercise(_) => {
+                return Err(Failure::new("cases and exercises are no stream of operations"));
             }
         };
         let listens = matches!(&work, Work::Guided(guided) if guided.listens());

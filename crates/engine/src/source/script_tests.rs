@@ -1,7 +1,7 @@
 //! Scripts, step by step, against an engine in memory.
 
 use iodyno_model::{
-    Action, AtEnd, Content, Expect, Item, Operation, Payload, Pick, Script, Shared, SharedKind, SharedUse,
+    Action, AtEnd, Call, Content, Item, Operation, Payload, Pick, Script, Shared, SharedKind, SharedUse,
     Size, Step, Transfer, Verb, Workload,
 };
 
@@ -232,15 +232,15 @@ fn a_whole_file_is_one_operation() {
 
 #[test]
 fn everything_that_cannot_run_is_said_at_once() {
-    let expecting = Operation { expect: vec![Expect::Succeeds], ..Operation::on(Verb::Read, 0) };
+    let call = Call { name: "fchmod".into(), ..Call::default() };
     let steps = vec![
-        expecting.step("a"),
+        Step { action: Action::Call(Box::new(call)), ..Operation::on(Verb::Read, 0).step("a") },
         Operation::on(Verb::Send, 0).step("b"),
         Operation { item: Item::Named("x".into()), ..Operation::on(Verb::Unlink, 0) }.step("c"),
     ];
     let mut stage = Stage::new(Workload::Script(Script { actors: Vec::new(), steps }), &[0]).set(3, 100.0, 0);
     let message = stage.source().err().unwrap().message;
-    for part in ["`a`: an expectation", "`b`: the network verb send", "`c`: the name `x`"] {
+    for part in ["`a`: the system call fchmod", "`b`: the network verb send", "`c`: the name `x`"] {
         assert!(message.contains(part), "{message}");
     }
     stage.job().workload = copy(1, 1, Transfer::default());

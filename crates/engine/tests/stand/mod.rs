@@ -7,6 +7,7 @@ use std::path::Path;
 
 use iodyno_engine::gate::Gate;
 use iodyno_engine::io::{Files, Handle};
+use iodyno_engine::ledger::Ledger;
 use iodyno_engine::memory::Memory;
 use iodyno_engine::open::Asker;
 use iodyno_engine::sheet::Sheets;
@@ -111,6 +112,7 @@ impl Stand {
             seed: 7,
             pen: None,
             after: None,
+            ledger: &Ledger::new(1),
             source: &source,
         };
         let start = gate.open();

@@ -92,7 +92,7 @@ impl<'a> Scene<'a> {
             Workload::Trace(trace) if trace.path.is_none() => {
                 sum(trace.entries.iter().map(|entry| Some(entry.bytes)))
             }
-            Workload::Trace(_) => None,
+            Workload::Trace(_) | Workload::Cases(_) | Workload::Exercise(_) => None,
         }
     }
 
@@ -183,7 +183,7 @@ fn steps_bytes(steps: &[Step]) -> Option<u64> {
     let step = |step: &Step| {
         let once = match &step.action {
             Action::Do(operation) if operation.verb.moves_data() => mean_bytes(&operation.size)?,
-            Action::Do(_) => 0,
+            Action::Do(_) | Action::Call(_) => 0,
             Action::Block(steps) => steps_bytes(steps)?,
         };
         Some(once.saturating_mul(step.repeat))
@@ -197,6 +197,7 @@ fn verbs(steps: &[Step], found: &mut Vec<Verb>) {
         match &step.action {
             Action::Do(operation) => found.push(operation.verb),
             Action::Block(steps) => verbs(steps, found),
+            Action::Call(_) => {}
         }
     }
 }
@@ -215,6 +216,7 @@ pub(crate) fn share(job: &Job, of: impl Fn(Verb) -> bool) -> f64 {
         Workload::Trace(trace) => {
             trace.entries.iter().map(|entry| (entry.verb, entry.bytes as f64)).collect()
         }
+        Workload::Cases(_) | Workload::Exercise(_) => Vec::new(),
     };
     let sum: f64 = parts.iter().map(|(_, weight)| weight).sum();
     let wanted: f64 = parts.iter().filter(|(verb, _)| of(*verb)).map(|(_, weight)| weight).sum();

@@ -60,6 +60,8 @@ fn deed(plan: &Plan, job: &Job) -> String {
         }
         Workload::Script(script) => format!("a script of {}", many(script.steps.len() as u64, "step")),
         Workload::Trace(_) => "a recorded trace".into(),
+        Workload::Cases(cases) => many(cases.cases.len() as u64, "case"),
+        Workload::Exercise(_) => "a random exercise held against a model".into(),
     };
     format!(
         "{who} on {} through {}, {} in flight each: {what}",

@@ -1,10 +1,10 @@
 //! A job in words: who, on what, what, how fast, from when, until when.
 
 use iodyno_model::{
-    Arrivals, BufferKind, Buffers, Criterion, Depth, Directed, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish,
-    Hooks, Job, Journal, Kind, LatencyTarget, Limit, Measure, NumaMemory, NumaPolicy, Pace, Per, Phase,
-    Place, Placement, Plan, Ranks, Rate, SAME_ID, SharedKind, SharedUse, Start, Steady, Submit, Tolerance,
-    Verb, WorkerKind, Workload,
+    Arrivals, BufferKind, Buffers, Cases, Criterion, Depth, Directed, ErrorPolicy, Exercise, Exit, ExitOn,
+    ExitWhat, Finish, Hooks, Job, Journal, Kind, LatencyTarget, Limit, Measure, NumaMemory, NumaPolicy, Pace,
+    Per, Phase, Place, Placement, Plan, Ranks, Rate, SAME_ID, SharedKind, SharedUse, Start, Steady, Submit,
+    Tolerance, Verb, WorkerKind, Workload,
 };
 
 use super::exact::{bytes, many, number, time};
@@ -88,6 +88,8 @@ fn depth(depth: &Depth) -> String {
 
 fn workload(plan: &Plan, job: &Job) -> Vec<String> {
     match &job.workload {
+        Workload::Cases(written) => cases(plan, job, written),
+        Workload::Exercise(written) => exercise(written),
         Workload::Pattern(pattern) => pattern::lines(pattern, job.seed),
         Workload::Script(written) => {
             let mut lines = script::lines(plan, job, written);
@@ -100,6 +102,43 @@ fn workload(plan: &Plan, job: &Job) -> Vec<String> {
             lines
         }
     }
+}
+
+/// More cases than this are named, and their steps left out.
+const CASES_IN_FULL: usize = 8;
+
+fn cases(plan: &Plan, job: &Job, cases: &Cases) -> Vec<String> {
+    let mut lines = vec![format!(
+        "{} · {} that they need · {} at a time",
+        many(cases.cases.len() as u64, "case"),
+        many(cases.features.len() as u64, "feature"),
+        if cases.at_once == 0 { "as many as the machine carries".into() } else { cases.at_once.to_string() },
+    )];
+    if cases.limit_ns > 0 {
+        lines.push(format!("each at most {}", time(cases.limit_ns)));
+    }
+    for case in &cases.cases {
+        lines.push(format!("case {}", case.name));
+        if cases.cases.len() <= CASES_IN_FULL {
+            let steps = script::lines(plan, job, &case.script);
+            lines.extend(steps.into_iter().map(|step| format!("  {step}")));
+        }
+    }
+    lines
+}
+
+fn exercise(exercise: &Exercise) -> Vec<String> {
+    let weights = exercise.weights.iter().map(|(name, weight)| format!("{name} {weight}"));
+    vec![
+        format!("{} operations held against a model in memory", exercise.operations),
+        format!(
+            "file of at most {}, operations of at most {}",
+            bytes(exercise.file_bytes),
+            bytes(exercise.operation_bytes)
+        ),
+        weights.collect::<Vec<_>>().join(", "),
+        format!("through {}", exercise.engines.join(", ")),
+    ]
 }
 
 fn pace(phase: &Phase, pace: &Pace) -> Vec<String> {

@@ -1,8 +1,8 @@
 //! Written and recorded workloads in words, one line for each step or entry.
 
 use iodyno_model::{
-    Action, Actor, AtEnd, Expect, Item, Job, Kind, Offset, Operation, Per, Pick, Plan, Script, SharedUse,
-    Size, Step, Timing, Trace, Transfer, Verb,
+    Action, Actor, AtEnd, Call, Expect, Item, Job, Kind, Offset, Operation, Per, Pick, Plan, Script,
+    SharedUse, Size, Step, Timing, Trace, Transfer, Verb,
 };
 
 use super::exact::{bytes, many, number, time};
@@ -42,11 +42,22 @@ impl Scene<'_> {
             Action::Do(operation) => {
                 lines.push(format!("{indent}{times}\"{}\": {}", step.label, self.operation(operation)));
             }
+            Action::Call(call) => lines.push(format!("{indent}{times}{}", self.call(call))),
             Action::Block(steps) => {
                 lines.push(format!("{indent}{times}\"{}\", timed as one", step.label));
                 steps.iter().for_each(|step| self.step(step, level + 1, lines));
             }
         }
+    }
+
+    /// A system call: `as other: chmod f 0644 · must fail with EPERM`.
+    fn call(&self, call: &Call) -> String {
+        let who = call.actor.map_or_else(String::new, |index| format!("{}: ", self.actor(index)));
+        let background = if call.background { "in the background " } else { "" };
+        let arguments: String = call.arguments.iter().map(|word| format!(" {word}")).collect();
+        let mut words = vec![format!("{who}{background}{}{arguments}", call.name)];
+        words.extend(call.expect.iter().map(expect));
+        words.join(" · ")
     }
 
     fn operation(&self, operation: &Operation) -> String {
@@ -57,8 +68,6 @@ impl Scene<'_> {
         words.extend(place(operation));
         words.extend(transfer(operation));
         words.extend(operation.arguments.iter().map(|(name, value)| format!("{name} {value}")));
-        words.extend(operation.actor.map(|index| self.actor(index)));
-        words.extend(operation.expect.iter().map(expect));
         words.join(" · ")
     }
 
@@ -196,6 +205,7 @@ pub(crate) fn amount(used: &SharedUse) -> String {
 fn expect(expect: &Expect) -> String {
     match expect {
         Expect::Succeeds => "must succeed".into(),
+        Expect::Answers(all) => format!("must answer {}", all.join(" or ")),
         Expect::Fails(names) => format!("must fail with {}", names.join(" or ")),
         Expect::Attribute { name, relation, value } => format!("must have {name} {relation} {value}"),
     }

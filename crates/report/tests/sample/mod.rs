@@ -263,6 +263,7 @@ fn job_record(
         began_unix_ns: 0,
         worn: None,
         engine_facts: Vec::new(),
+        ..JobRecord::default()
     }
 }
 
@@ -272,7 +273,7 @@ fn parts(job: &Job, device: &Device) -> Vec<Part> {
         Workload::Script(script) => {
             let steps = script.steps.iter().filter_map(|step| match &step.action {
                 Action::Do(operation) => Some((step, operation.as_ref())),
-                Action::Block(_) => None,
+                Action::Block(_) | Action::Call(_) => None,
             });
             let share = 1.0 / script.steps.len() as f64;
             let part = |(step, operation): (&Step, &Operation)| Part {
@@ -284,7 +285,7 @@ fn parts(job: &Job, device: &Device) -> Vec<Part> {
             };
             return steps.map(part).collect();
         }
-        Workload::Trace(_) => return Vec::new(),
+        Workload::Trace(_) | Workload::Cases(_) | Workload::Exercise(_) => return Vec::new(),
     };
     let sequential = matches!(pattern.pick.read, Pick::Sequential | Pick::Append);
     let syncs: f64 = pattern.every.iter().map(|every| 1.0 / every.operations as f64).sum();

@@ -125,6 +125,7 @@ pub fn operations(steps: &[Step]) -> Vec<&Operation> {
         .flat_map(|step| match &step.action {
             Action::Do(operation) => vec![&**operation],
             Action::Block(steps) => operations(steps),
+            Action::Call(_) => Vec::new(),
         })
         .collect()
 }
@@ -186,12 +187,14 @@ fn check_steps(steps: &[Step], refusals: &mut Vec<String>) {
                 check_steps(steps, refusals);
                 continue;
             }
+            Action::Call(call) => {
+                refusals
+                    .push(format!("`{}`: the system call {}, which only cases make", step.label, call.name));
+                continue;
+            }
             Action::Do(operation) => operation,
         };
         let mut refuse = |what: String| refusals.push(format!("`{}`: {what}", step.label));
-        if !operation.expect.is_empty() || operation.actor.is_some() {
-            refuse("an expectation or an actor".into());
-        }
         if operation.background {
             refuse("an operation in the background".into());
         }
@@ -215,7 +218,7 @@ fn refused(refusals: &mut Vec<String>) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::new(format!("this script cannot run yet: {}", refusals.join(", ")))
-        .hint("expectations, actors and names arrive with the posix dialect, network verbs with iperf, the others with filebench"))
+        .hint("network verbs arrive with iperf, the others with filebench"))
 }
 
 pub struct Compiler<'a, 'b> {
@@ -250,6 +253,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
     fn steps(&mut self, steps: &[Step]) {
         for step in steps {
             match &step.action {
+                Action::Call(_) => {}
                 Action::Block(steps) => {
                     let start = self.code.len();
                     self.code.push(Code::Begin);
