@@ -15,7 +15,7 @@ use iodyno_model::{Diagnostic, Event, Origin, Record, Verb};
 use iodyno_report::{NoFiles, Output};
 
 use crate::desk::Desk;
-use crate::hosts;
+use crate::{calling, hosts};
 
 /// The screen is drawn this often, ns.
 const SCREEN_NS: u64 = 500_000_000;
@@ -62,6 +62,7 @@ pub fn answer(world: &mut World, request: Result<Request, Vec<Diagnostic>>, voic
             let _ = io::stderr().write_all(err.as_bytes());
             status as u8
         }
+        Ok(Request::Calls(calls)) => calling::answer(&calls),
         Ok(Request::Run(run)) => session(world, *run, voice),
         // Where it could go there, it went.
         Ok(Request::Hosts(_)) => {

@@ -9,6 +9,7 @@ pub mod calls;
 pub mod dollar;
 pub mod expand;
 pub mod fill;
+pub mod helper;
 pub mod rules;
 pub mod step;
 pub mod suite;

@@ -24,6 +24,7 @@ macro_rules! kernel {
 }
 
 mod attributes;
+mod chain;
 #[cfg(target_os = "linux")]
 mod copies;
 mod data;
@@ -46,8 +47,10 @@ mod words;
 #[cfg(target_os = "linux")]
 mod xattr;
 
+pub use chain::{Identity, chain};
 pub use errno::{errno_name, errno_number};
 pub use hands::Hands;
+pub use words::{bytes, text};
 
 /// What a call came back with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
