@@ -4,6 +4,8 @@
 //! can be asked, one answer at a time, and how long it takes does not matter. It refuses to judge: what an answer has to
 //! be, the cases know.
 
+#![allow(clippy::unnecessary_cast, clippy::useless_conversion, reason = "other systems have other widths")]
+
 use serde::{Deserialize, Serialize};
 
 /// Makes a call of the C library and takes its answer.
