@@ -168,3 +168,123 @@ pub const STATX_ATTRIBUTES: Names = Names::new(
         ("STATX_ATTR_WRITE_ATOMIC", 0x40_0000),
     ],
 );
+
+/// No flag is known.
+#[cfg(target_os = "linux")]
+pub const NONE: Names = Names::new("", &[]);
+
+/// Where to count from.
+#[cfg(not(target_os = "macos"))]
+pub const WHENCE: Names = Names::new("SEEK_", constants! { SEEK_SET SEEK_CUR SEEK_END SEEK_DATA SEEK_HOLE });
+/// Where to count from.
+#[cfg(target_os = "macos")]
+pub const WHENCE: Names = Names::new("SEEK_", constants! { SEEK_SET SEEK_CUR SEEK_END });
+
+/// What is given or taken (`linux/falloc.h`).
+#[cfg(target_os = "linux")]
+pub const FALLOC: Names = Names::new(
+    "FALLOC_FL_",
+    &[
+        ("FALLOC_FL_KEEP_SIZE", 0x01),
+        ("FALLOC_FL_PUNCH_HOLE", 0x02),
+        ("FALLOC_FL_NO_HIDE_STALE", 0x04),
+        ("FALLOC_FL_COLLAPSE_RANGE", 0x08),
+        ("FALLOC_FL_ZERO_RANGE", 0x10),
+        ("FALLOC_FL_INSERT_RANGE", 0x20),
+        ("FALLOC_FL_UNSHARE_RANGE", 0x40),
+        ("FALLOC_FL_WRITE_ZEROES", 0x80),
+        ("FALLOC_FL_ALLOCATE_RANGE", 0),
+    ],
+);
+
+/// How one read or write is done (`linux/fs.h`).
+#[cfg(target_os = "linux")]
+pub const RWF: Names = Names::new(
+    "RWF_",
+    &[
+        ("RWF_HIPRI", 0x01),
+        ("RWF_DSYNC", 0x02),
+        ("RWF_SYNC", 0x04),
+        ("RWF_NOWAIT", 0x08),
+        ("RWF_APPEND", 0x10),
+        ("RWF_NOAPPEND", 0x20),
+        ("RWF_ATOMIC", 0x40),
+        ("RWF_DONTCACHE", 0x80),
+    ],
+);
+
+/// What part of writing back is wanted.
+#[cfg(target_os = "linux")]
+pub const SYNC_RANGE: Names = Names::new(
+    "SYNC_FILE_RANGE_",
+    constants! {
+        SYNC_FILE_RANGE_WAIT_BEFORE SYNC_FILE_RANGE_WRITE SYNC_FILE_RANGE_WAIT_AFTER
+    },
+);
+
+/// What is going to be read.
+#[cfg(not(target_os = "macos"))]
+pub const FADVISE: Names = Names::new(
+    "POSIX_FADV_",
+    constants! {
+        POSIX_FADV_NORMAL POSIX_FADV_RANDOM POSIX_FADV_SEQUENTIAL POSIX_FADV_WILLNEED POSIX_FADV_DONTNEED POSIX_FADV_NOREUSE
+    },
+);
+
+/// What may be done with memory.
+pub const PROT: Names = Names::new("PROT_", constants! { PROT_NONE PROT_READ PROT_WRITE PROT_EXEC });
+
+/// What a mapping is.
+#[cfg(target_os = "linux")]
+pub const MAP: Names = Names::new(
+    "MAP_",
+    constants! {
+        MAP_SHARED MAP_PRIVATE MAP_SHARED_VALIDATE MAP_FIXED MAP_FIXED_NOREPLACE MAP_ANONYMOUS MAP_GROWSDOWN MAP_LOCKED
+        MAP_NORESERVE MAP_POPULATE MAP_NONBLOCK MAP_STACK MAP_HUGETLB MAP_SYNC
+    },
+);
+/// What a mapping is.
+#[cfg(not(target_os = "linux"))]
+pub const MAP: Names = Names::new("MAP_", constants! { MAP_SHARED MAP_PRIVATE MAP_FIXED MAP_ANON });
+
+/// How a mapping is brought to its file.
+pub const MSYNC: Names = Names::new("MS_", constants! { MS_ASYNC MS_SYNC MS_INVALIDATE });
+
+/// Whether an extended attribute may or must be there.
+#[cfg(target_os = "linux")]
+pub const XATTR: Names = Names::new("XATTR_", constants! { XATTR_CREATE XATTR_REPLACE });
+
+/// What is told of, and how.
+#[cfg(target_os = "linux")]
+pub const INOTIFY: Names = Names::new(
+    "IN_",
+    constants! {
+        IN_ACCESS IN_MODIFY IN_ATTRIB IN_CLOSE_WRITE IN_CLOSE_NOWRITE IN_OPEN IN_MOVED_FROM IN_MOVED_TO IN_CREATE IN_DELETE
+        IN_DELETE_SELF IN_MOVE_SELF IN_UNMOUNT IN_Q_OVERFLOW IN_IGNORED IN_ONLYDIR IN_DONT_FOLLOW IN_EXCL_UNLINK
+        IN_MASK_CREATE IN_MASK_ADD IN_ISDIR IN_ONESHOT IN_CLOSE IN_MOVE IN_ALL_EVENTS
+    },
+);
+
+/// What is limited.
+pub const LIMITS: Names = Names::new(
+    "RLIMIT_",
+    constants! {
+        RLIMIT_FSIZE RLIMIT_NOFILE RLIMIT_CORE RLIMIT_DATA RLIMIT_STACK RLIMIT_CPU RLIMIT_AS RLIMIT_MEMLOCK RLIMIT_NPROC
+    },
+);
+
+/// A limit that is none.
+pub const UNLIMITED: Names = Names::new(
+    "RLIM_",
+    &[("RLIM_INFINITY", libc::RLIM_INFINITY as i64), ("unlimited", libc::RLIM_INFINITY as i64)],
+);
+
+/// What a mount allows.
+#[cfg(target_os = "linux")]
+pub const MOUNT: Names = Names::new(
+    "MS_",
+    constants! {
+        MS_RDONLY MS_NOSUID MS_NODEV MS_NOEXEC MS_SYNCHRONOUS MS_REMOUNT MS_MANDLOCK MS_DIRSYNC MS_NOATIME MS_NODIRATIME
+        MS_BIND MS_MOVE MS_REC MS_SILENT MS_UNBINDABLE MS_PRIVATE MS_SLAVE MS_SHARED MS_RELATIME MS_STRICTATIME MS_LAZYTIME
+    },
+);

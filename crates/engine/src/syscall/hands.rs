@@ -5,16 +5,19 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
-use std::process::Child;
 
-use super::{Answer, table};
+use super::{Answer, processes, table};
 
 /// What one process holds.
 #[derive(Debug, Default)]
 pub struct Hands {
     held: Vec<(String, Held)>,
     /// Programs that sleep until the round is over.
-    children: Vec<Child>,
+    children: Vec<c_int>,
+    /// The file mode creation mask before it was first changed.
+    pub(super) mask: Option<libc::mode_t>,
+    /// Limits before they were changed.
+    pub(super) limits: Vec<(c_int, libc::rlim_t)>,
     /// Cookies of events, in the order in which they were first seen, by descriptor.
     pub(super) cookies: BTreeMap<c_int, Vec<u32>>,
 }
@@ -120,21 +123,24 @@ impl Hands {
     }
 
     /// Keeps a program that runs until the hands are dropped.
-    pub(super) fn raise(&mut self, child: Child) {
+    pub(super) fn raise(&mut self, child: c_int) {
         self.children.push(child);
     }
 
-    /// Ends all that runs, and lets go of all that is held.
+    /// Ends all that runs, lets go of all that is held, and puts mask and limits back: a round is over.
     pub fn empty(&mut self) {
-        for mut child in self.children.drain(..) {
-            // One that has ended by itself is only waited for.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        self.children.drain(..).for_each(processes::end);
         for (_, thing) in std::mem::take(&mut self.held) {
             release(thing);
         }
         self.cookies.clear();
+        if let Some(mask) = self.mask.take() {
+            // SAFETY: takes no pointers.
+            unsafe { libc::umask(mask) };
+        }
+        while let Some((resource, limit)) = self.limits.pop() {
+            processes::restore(resource, limit);
+        }
     }
 }
 

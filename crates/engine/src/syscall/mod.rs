@@ -24,13 +24,27 @@ macro_rules! kernel {
 }
 
 mod attributes;
+#[cfg(target_os = "linux")]
+mod copies;
+mod data;
+mod directories;
 mod errno;
+#[cfg(target_os = "linux")]
+mod events;
 mod flags;
 mod hands;
+mod locks;
+mod maps;
+#[cfg(target_os = "linux")]
+mod mounts;
 mod names;
+mod processes;
+mod several;
 mod stat;
 pub mod table;
 mod words;
+#[cfg(target_os = "linux")]
+mod xattr;
 
 pub use errno::{errno_name, errno_number};
 pub use hands::Hands;

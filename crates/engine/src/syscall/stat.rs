@@ -40,7 +40,7 @@ pub(super) const VERBS: &[Verb] = &[
 
 /// The kernel's own call: the C library's looks at the path where the flags say so.
 #[cfg(target_os = "linux")]
-fn stat(directory: c_int, given: &Given, path: usize, flags: c_int) -> Answer {
+pub(super) fn stat(directory: c_int, given: &Given, path: usize, flags: c_int) -> Answer {
     filled(|to| {
         // SAFETY: the place is a stat's, which is the kernel's on 64 bits; the path outlives the call, or is bad on
         // purpose.
@@ -49,12 +49,12 @@ fn stat(directory: c_int, given: &Given, path: usize, flags: c_int) -> Answer {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn stat(directory: c_int, given: &Given, path: usize, flags: c_int) -> Answer {
+pub(super) fn stat(directory: c_int, given: &Given, path: usize, flags: c_int) -> Answer {
     // SAFETY: the place is a stat's; the path outlives the call, or is bad on purpose.
     filled(|to| unsafe { libc::fstatat(directory, given.path(path), to, flags) }.into())
 }
 
-pub(super) fn fstat(fd: c_int) -> Answer {
+fn fstat(fd: c_int) -> Answer {
     // SAFETY: the place is a stat's.
     filled(|to| unsafe { libc::fstat(fd, to) }.into())
 }

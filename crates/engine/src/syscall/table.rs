@@ -5,7 +5,9 @@
 
 use super::hands::Hands;
 use super::words::{Given, Kind};
-use super::{Answer, attributes, names, stat};
+use super::{Answer, attributes, data, directories, locks, maps, names, processes, several, stat};
+#[cfg(target_os = "linux")]
+use super::{copies, events, mounts, xattr};
 
 /// What a call does with its arguments.
 pub type Run = fn(&mut Hands, &Given) -> Result<Answer, String>;
@@ -46,10 +48,73 @@ impl Verb {
 }
 
 /// The families, by their files.
-const FAMILIES: &[&[Verb]] = &[names::VERBS, attributes::VERBS, stat::VERBS];
+const FAMILIES: &[&[Verb]] = &[
+    names::VERBS,
+    attributes::VERBS,
+    stat::VERBS,
+    #[cfg(target_os = "linux")]
+    xattr::VERBS,
+    data::VERBS,
+    #[cfg(target_os = "linux")]
+    copies::VERBS,
+    maps::VERBS,
+    directories::VERBS,
+    locks::VERBS,
+    #[cfg(target_os = "linux")]
+    events::VERBS,
+    processes::VERBS,
+    #[cfg(target_os = "linux")]
+    mounts::VERBS,
+    several::VERBS,
+];
 
 /// Calls that only Linux has; elsewhere they answer that there is no such call.
-const LINUX_ONLY: &[&str] = &["renameat2", "statx"];
+const LINUX_ONLY: &[&str] = &[
+    "renameat2",
+    "statx",
+    "preadv2",
+    "pwritev2",
+    "fallocate",
+    "syncfs",
+    "sync_file_range",
+    "copy_file_range",
+    "sendfile",
+    "splice",
+    "ficlone",
+    "ficlonerange",
+    "dedupe",
+    "ofd_lock",
+    "ofd_lockw",
+    "ofd_getlk",
+    "lease",
+    "getlease",
+    "inotify",
+    "inotify_add_watch",
+    "inotify_rm_watch",
+    "events",
+    "mount_tmpfs",
+    "mount_bind",
+    "umount",
+    "setxattr",
+    "lsetxattr",
+    "fsetxattr",
+    "getxattr",
+    "lgetxattr",
+    "fgetxattr",
+    "listxattr",
+    "llistxattr",
+    "flistxattr",
+    "removexattr",
+    "lremovexattr",
+    "fremovexattr",
+    "setacl",
+    "getacl",
+    "getflags",
+    "setflags",
+    "posix_fallocate",
+    "fadvise",
+    "fdatasync",
+];
 
 /// All calls of this system.
 pub fn verbs() -> impl Iterator<Item = &'static Verb> {
