@@ -20,6 +20,7 @@ mod attributes;
 mod content;
 mod data;
 mod fault;
+mod flags;
 mod locks;
 mod mount;
 mod names;

@@ -94,14 +94,20 @@ impl Tree {
     /// Whether he may add names to a directory and take them away.
     pub fn may_change(&self, caller: &Caller, directory: u64) -> Try<()> {
         if self.breaks(Fault::ParentWriteIgnored) {
-            return self.may_search(caller, directory);
+            self.may_search(caller, directory)?;
+            return if self.is_immutable(directory) { Err(libc::EPERM) } else { Ok(()) };
         }
-        self.need(caller, directory, WRITE | SEARCH)
+        self.need(caller, directory, WRITE | SEARCH)?;
+        if self.is_immutable(directory) { Err(libc::EPERM) } else { Ok(()) }
     }
 
     /// Whether he may take this name away, the sticky bit included.
     pub fn may_remove(&self, caller: &Caller, directory: u64, child: u64) -> Try<()> {
         self.may_change(caller, directory)?;
+        self.is_free(child)?;
+        if self.is_append_only(directory) {
+            return Err(libc::EPERM);
+        }
         if !self.judges || self.breaks(Fault::StickyIgnored) || caller.is_root() {
             return Ok(());
         }
@@ -143,6 +149,7 @@ impl Tree {
 
     /// Whether he may make a hard link to it: Linux asks for ownership or full access (`fs.protected_hardlinks`).
     pub fn may_link(&self, caller: &Caller, number: u64) -> Try<()> {
+        self.is_free(number)?;
         let node = self.node(number)?;
         let plain = node.type_bits() == libc::S_IFREG && node.mode & 0o4000 == 0;
         let allowed = self.owns(caller, number)? || plain && self.allows(caller, node, READ | WRITE);

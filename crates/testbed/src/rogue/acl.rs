@@ -89,11 +89,10 @@ pub fn meaning(bytes: &[u8]) -> Option<(u32, bool)> {
 /// After chmod the ACL says the same as the mode.
 pub fn after_chmod(node: &mut Node) {
     let mode = node.mode;
-    if let Some(bytes) = node.attributes.get_mut(OsStr::new(ACCESS)) {
-        if let Some(mut entries) = read(bytes) {
-            follow(&mut entries, mode);
-            *bytes = write(&entries);
-        }
+    let Some(bytes) = node.attributes.get_mut(OsStr::new(ACCESS)) else { return };
+    if let Some(mut entries) = read(bytes) {
+        follow(&mut entries, mode);
+        *bytes = write(&entries);
     }
 }
 

@@ -38,6 +38,10 @@ pub struct Wish {
 impl Tree {
     /// Changes what is to be changed.
     pub fn change(&mut self, caller: &Caller, number: u64, wish: &Wish) -> Try<()> {
+        let to_now = matches!((wish.accessed, wish.modified), (Some(Moment::Now), Some(Moment::Now)));
+        if !to_now || self.is_immutable(number) {
+            self.is_free(number)?;
+        }
         if let Some(size) = wish.size {
             return self.truncate(caller, number, size, wish);
         }
@@ -151,6 +155,7 @@ impl Tree {
         flags: i32,
     ) -> Try<()> {
         self.may_attribute(caller, number, name, WRITE)?;
+        self.is_free(number)?;
         let there = self.node(number)?.attributes.contains_key(name);
         if there && flags & libc::XATTR_CREATE != 0 && !self.breaks(Fault::AttributeCreateReplaces) {
             return Err(libc::EEXIST);
@@ -217,6 +222,7 @@ impl Tree {
     /// Removes an extended attribute.
     pub fn remove_attribute(&mut self, caller: &Caller, number: u64, name: &OsStr) -> Try<()> {
         self.may_attribute(caller, number, name, WRITE)?;
+        self.is_free(number)?;
         let removed = self.node_mut(number)?.attributes.remove(name).is_some();
         if removed {
             self.attributes_changed(number);

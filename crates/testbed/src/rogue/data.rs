@@ -105,6 +105,9 @@ impl Tree {
         if ![0, KEEP_SIZE, PUNCH, ZERO, ZERO_KEEPING].contains(&mode) {
             return Err(libc::EOPNOTSUPP);
         }
+        if mode & !KEEP_SIZE != 0 && self.is_append_only(number) {
+            return Err(libc::EPERM);
+        }
         if mode != PUNCH {
             self.has_room(number, offset, length)?;
         }

@@ -150,6 +150,9 @@ faults! {
     AclKeepsMode "acl-keeps-mode" "Setting an ACL does not change the permission bits."
     ChmodKeepsAcl "chmod-keeps-acl" "chmod does not change the ACL."
 
+    ImmutableIgnored "immutable-ignored" "The immutable flag is ignored."
+    AppendOnlyIgnored "append-only-ignored" "The append-only flag is ignored."
+
     LockAlwaysGranted "lock-always-granted" "Record locks never conflict."
     LockOutlivesClose "lock-outlives-close" "Record locks stay when the file is closed."
     LockHolderHidden "lock-holder-hidden" "F_GETLK never finds a lock."

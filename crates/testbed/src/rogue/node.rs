@@ -142,6 +142,8 @@ pub struct Node {
     pub modified: Stamp,
     /// Last change of anything.
     pub changed: Stamp,
+    /// The flags of chattr.
+    pub flags: u32,
     /// Extended attributes.
     pub attributes: BTreeMap<OsString, Vec<u8>>,
     /// How often the kernel was told of it and did not forget it yet.
@@ -162,6 +164,7 @@ impl Node {
             accessed: born,
             modified: born,
             changed: born,
+            flags: 0,
             attributes: BTreeMap::new(),
             known: 0,
         }

@@ -13,9 +13,9 @@ use super::node::{Kind, Node, sent_stamp, time_of};
 use super::tree::{FILES, NAME_MAX, PAGES, Tree, Try};
 use fuser::{
     AccessFlags, BsdFileFlags, CopyFileRangeFlags, Errno, FileAttr, FileHandle, FileType, Filesystem,
-    FopenFlags, Generation, INodeNo, InitFlags, KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr,
-    ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyLock, ReplyLseek, ReplyOpen,
-    ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
+    FopenFlags, Generation, INodeNo, InitFlags, IoctlFlags, KernelConfig, LockOwner, OpenFlags, RenameFlags,
+    ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLock,
+    ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 use std::ffi::OsStr;
 use std::io;
@@ -410,7 +410,9 @@ impl Filesystem for Server {
     }
 
     fn open(&self, request: &Request, node: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        match self.tree().may_open(&Caller::of(request), node.0, wanted(flags.0)) {
+        let tree = self.tree();
+        let may = tree.may_open(&Caller::of(request), node.0, wanted(flags.0));
+        match may.and_then(|()| tree.may_write(node.0, flags.0)) {
             Ok(()) => reply.opened(FileHandle(0), uncached()),
             Err(error) => reply.error(no(error)),
         }
@@ -590,6 +592,23 @@ impl Filesystem for Server {
             return wait_for_lock(self.tree.clone(), node.0, lock, reply);
         }
         done(taken, reply);
+    }
+
+    fn ioctl(
+        &self,
+        _: &Request,
+        node: INodeNo,
+        _: FileHandle,
+        _: IoctlFlags,
+        command: u32,
+        data: &[u8],
+        _: u32,
+        reply: ReplyIoctl,
+    ) {
+        match self.tree().flag_request(node.0, command, data) {
+            Ok(bytes) => reply.ioctl(0, &bytes),
+            Err(error) => reply.error(no(error)),
+        }
     }
 
     fn fallocate(
