@@ -25,7 +25,7 @@ expect 0600 stat f mode
 expect ENOENT open missing O_RDONLY : fstat 0 size
 expect ELOOP open . O_RDONLY : symlinkat f 0 link : openat 0 link O_RDONLY,O_NOFOLLOW
 expect 0 open . O_RDONLY : mkdirat 0 d 0755 : openat 0 d O_RDONLY : openat 1 g O_CREAT,O_WRONLY 0640
-expect 0640 fstatat AT_FDCWD d/g mode 0
+expect 0640 fstatat AT_FDCWD d/g 0 mode
 expect 0 open d O_RDONLY : unlinkat 0 g none
 expect 0 unlinkat AT_FDCWD d AT_REMOVEDIR
 expect 0 open f O_RDWR : posix_fallocate 0 0 100
