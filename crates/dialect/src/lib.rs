@@ -15,6 +15,7 @@ pub mod mdtest;
 pub mod measure;
 pub mod native;
 pub mod option;
+pub mod posix;
 
 pub use dash::dashes;
 
@@ -28,6 +29,13 @@ pub trait Loader {
     /// # Errors
     /// The system's reason, as a lower-case fragment.
     fn read(&mut self, path: &str) -> Result<Vec<u8>, String>;
+    /// The names in a directory the user named, sorted.
+    ///
+    /// # Errors
+    /// The system's reason, as a lower-case fragment.
+    fn list(&mut self, _path: &str) -> Result<Vec<String>, String> {
+        Err("directories cannot be listed here".into())
+    }
     /// All of standard input.
     ///
     /// # Errors
@@ -217,4 +225,5 @@ pub const DIALECTS: &[Dialect] = &[
     ior::DIALECT,
     mdtest::DIALECT,
     io500::DIALECT,
+    posix::DIALECT,
 ];

@@ -134,7 +134,11 @@ pub const ENGINES: &[Entry] = &[
     special::<names::Dircreate>(),
     special::<names::Dirstat>(),
     special::<names::Dirdelete>(),
-    apart(CASES, "scripts with expectations, each in a process of its own", crate::cases::drive),
+    Entry {
+        available: crate::cases::available,
+        check: crate::cases::check,
+        ..apart(CASES, "scripts with expectations, each in a process of its own", crate::cases::drive)
+    },
     apart(EXERCISE, "random operations held against a model in memory", crate::exercise::drive),
 ];
 

@@ -78,6 +78,16 @@ impl Loader for Machinery {
         Ok(bytes)
     }
 
+    fn list(&mut self, path: &str) -> Result<Vec<String>, String> {
+        self.looked.set(true);
+        let names = fs::read_dir(path).and_then(|entries| {
+            entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+        });
+        let mut names: Vec<String> = names.map_err(|error| plain(&error))?;
+        names.sort();
+        Ok(names)
+    }
+
     fn standard_input(&mut self) -> Result<Vec<u8>, String> {
         if let Some(bytes) = self.in_luggage(luggage::STANDARD_INPUT) {
             return Ok(bytes);

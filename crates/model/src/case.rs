@@ -85,7 +85,8 @@ pub struct Case {
 pub struct Call {
     /// The call (`openat`), or a helper that says several at once (`make`).
     pub name: String,
-    /// Its arguments. What begins with `$` is known only where it runs: `$before.ctime`, `$NAME_MAX`.
+    /// Its arguments. What begins with `$` is known only where it runs: `$before.ctime`, `$NAME_MAX`. Bytes that are no
+    /// UTF-8 are written as [`word`] writes them.
     #[serde(default)]
     pub arguments: Vec<String>,
     /// Who does it: an index into `Script::actors`; none: whoever runs the case.
@@ -97,6 +98,28 @@ pub struct Call {
     /// What must come back: a check each. None: it must succeed, and is no check but a part of the set-up.
     #[serde(default)]
     pub expect: Vec<Expect>,
+}
+
+/// Bytes as a word of a [`Call`]: what is no UTF-8 becomes U+F700 and the byte, a character that nobody uses.
+pub fn word(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().filter_map(|byte| char::from_u32(0xf700 + u32::from(*byte))));
+    }
+    text
+}
+
+/// The bytes that a [`word`] means.
+pub fn word_bytes(word: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(word.len());
+    for letter in word.chars() {
+        match u32::from(letter) {
+            code @ 0xf780..=0xf7ff => bytes.push((code - 0xf700) as u8),
+            _ => bytes.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+    bytes
 }
 
 /// What became of a case.
@@ -216,4 +239,16 @@ pub struct Divergence {
     pub script: Vec<String>,
     /// How many operations it was reduced from.
     pub reduced_from: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_hold_any_bytes() {
+        for bytes in [&b"plain"[..], b"a\xffb\xc3\xa4\xc3", b"", b"\0\n"] {
+            assert_eq!(word_bytes(&word(bytes)), bytes);
+        }
+    }
 }

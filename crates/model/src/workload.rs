@@ -246,9 +246,9 @@ pub enum Offset {
 pub struct Actor {
     /// The name in reports.
     pub name: String,
-    /// User id.
+    /// User id; `u32::MAX`: it stays who runs the case, with all groups.
     pub uid: u32,
-    /// Group id.
+    /// Group id; `u32::MAX`: it stays as it is.
     pub gid: u32,
     /// Further groups.
     #[serde(default)]

@@ -47,6 +47,8 @@ mod case;
 #[cfg(target_os = "linux")]
 pub mod fuse;
 #[cfg(target_os = "linux")]
+pub mod rogue;
+#[cfg(target_os = "linux")]
 pub mod sandbox;
 
 pub use case::{Case, Need, Outcome, run, trials};

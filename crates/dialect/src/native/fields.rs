@@ -23,12 +23,12 @@ impl Wrong {
         self.add(Diagnostic::error(origin, message).hint(hint));
     }
 
-    /// Everything, by line.
+    /// Everything, by file and line.
     pub(crate) fn into_list(self) -> Vec<Diagnostic> {
         let mut list = self.0.into_inner();
         list.sort_by_key(|diagnostic| match &diagnostic.origin {
-            Origin::File { line, .. } => *line,
-            _ => 0,
+            Origin::File { path, line } => (path.to_string(), *line),
+            _ => (String::new(), 0),
         });
         list
     }

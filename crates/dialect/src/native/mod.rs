@@ -4,7 +4,7 @@
 //! at once, each with its line. Engine names and settings are passed on as they stand: the engine room checks them.
 
 mod command;
-mod fields;
+pub(crate) mod fields;
 mod job;
 mod measure;
 mod pace;
@@ -14,8 +14,8 @@ mod phase;
 mod script;
 mod sweep;
 mod target;
-mod tree;
-mod value;
+pub(crate) mod tree;
+pub(crate) mod value;
 
 use iodyno_model::{Action, Diagnostic, Intent, Job, Origin, Phase, Plan, Repeat, Step, Workload};
 

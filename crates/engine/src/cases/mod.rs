@@ -1,20 +1,100 @@
 //! Cases: each in a process of its own, with a time limit, its actors beside it, and nothing left behind.
 //!
 //! ```text
-//!   drive (a worker's thread) ──► guardian   undoes what is left, after SIGKILL too
-//!        ▲ verdicts (a pipe)  └─► keeper     private mounts, several cases at a time
-//!        │                          └─► case ──► actor, actor …   one process each
+//!   drive (a worker's thread) ──► guardian   ends what is left and removes what was made, after SIGKILL too
+//!        ▲ records (a pipe)        └─► keeper     private mounts, several cases at a time
+//!        │                               └─► case ──► actor, actor …   one process each
+//!        └────────────────────────────────┘
 //! ```
 //!
 //! Judges nothing beyond one expectation: what was to be expected on a file system is its dialect's business.
 
+#[cfg(target_os = "linux")]
+mod actor;
+#[cfg(target_os = "linux")]
+mod case;
+#[cfg(target_os = "linux")]
+mod cleanup;
+#[cfg(target_os = "linux")]
+mod crowd;
+#[cfg(target_os = "linux")]
+mod drive;
+#[cfg(target_os = "linux")]
+mod features;
+#[cfg(target_os = "linux")]
+mod fixtures;
+#[cfg(target_os = "linux")]
+mod guardian;
+#[cfg(target_os = "linux")]
+mod judge;
+#[cfg(target_os = "linux")]
+mod keeper;
+#[cfg(target_os = "linux")]
+mod mounts;
+#[cfg(target_os = "linux")]
+mod process;
+#[cfg(target_os = "linux")]
+mod roster;
+#[cfg(target_os = "linux")]
+mod round;
+#[cfg(target_os = "linux")]
+mod sandbox;
+#[cfg(target_os = "linux")]
+mod tick;
+#[cfg(target_os = "linux")]
+mod wire;
+#[cfg(target_os = "linux")]
+mod words;
+
+#[cfg(target_os = "linux")]
+pub use drive::drive;
+
+use iodyno_model::{Diagnostic, Job};
+
 use crate::failure::Failure;
-use crate::worker::Worker;
 
 /// Runs a job's cases.
 ///
 /// # Errors
-/// What keeps all of them from running.
-pub fn drive(_worker: &mut Worker<'_>) -> Result<(), Failure> {
-    Err(Failure::new("cases cannot be run yet"))
+/// Always: they are not run on this system.
+#[cfg(not(target_os = "linux"))]
+pub fn drive(_worker: &mut crate::worker::Worker<'_>) -> Result<(), Failure> {
+    available()
+}
+
+/// Whether cases can be run on this machine.
+///
+/// # Errors
+/// Why not.
+pub fn available() -> Result<(), Failure> {
+    match cfg!(target_os = "linux") {
+        true => Ok(()),
+        false => Err(Failure::new("cases are run on Linux only")
+            .hint("their processes rely on its name spaces and on /proc")),
+    }
+}
+
+/// What a job of cases must be.
+pub fn check(job: &Job) -> Vec<Diagnostic> {
+    match job.targets.len() {
+        1 => Vec::new(),
+        _ => vec![
+            Diagnostic::error(&job.origin, format!("job {}: cases want one directory", job.name))
+                .hint("its only target is the directory under test"),
+        ],
+    }
+}
+
+/// What all processes of a run know.
+#[cfg(target_os = "linux")]
+struct Order<'a> {
+    cases: &'a iodyno_model::Cases,
+    /// The directory in which everything happens, absolute.
+    sandbox: std::path::PathBuf,
+    /// Whether this is root, with all that root may do.
+    privileged: bool,
+    /// How far each case has come; those of probes follow.
+    board: case::Board,
+    /// Who runs.
+    running: roster::Roster,
 }

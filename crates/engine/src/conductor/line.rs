@@ -77,6 +77,10 @@ pub fn check(world: &World, plan: &iodyno_model::Plan) -> Vec<Diagnostic> {
                 let what = format!("job {}: its steadiness cannot be judged", job.name);
                 refuse(&job.origin, what, "give it a time limit");
             }
+            if crate::registry::is_apart(&job.engine) {
+                let what = format!("job {}: the engine {} has no part", job.name, job.engine);
+                refuse(&job.origin, what, "start it by itself, as one program on one machine");
+            }
             if job.placement.identity.is_some() {
                 let what = format!(
                     "job {}: its workers, which are threads, have no identity of their own",

@@ -195,6 +195,10 @@ struct Part {
     service_ns: f64,
 }
 
+fn three_errors(verb: Verb, errno: i32) -> ErrorCount {
+    ErrorCount { verb, errno, count: 3, first_offset: 734_003_200, first_target: 0 }
+}
+
 fn job_record(
     plan: &Plan,
     phase: &Phase,
@@ -234,15 +238,8 @@ fn job_record(
         line.operations = count;
         line.bytes = count * part.bytes;
         if failed {
-            let errno = trouble.write_errno.unwrap_or_default();
             line.failed = 3;
-            tally.errors.push(ErrorCount {
-                verb: part.verb,
-                errno,
-                count: 3,
-                first_offset: 734_003_200,
-                first_target: 0,
-            });
+            tally.errors.push(three_errors(part.verb, trouble.write_errno.unwrap_or_default()));
         }
     }
     tally.series = series(&tally, elapsed_ns, noise);

@@ -176,7 +176,7 @@ fn launch(mut program: Command, order: &Order, home: &Path) -> io::Result<Child>
     program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
 }
 
-fn await_ready(server: &mut Child) -> io::Result<()> {
+pub(crate) fn await_ready(server: &mut Child) -> io::Result<()> {
     let mut line = String::new();
     if let Some(stdout) = &mut server.stdout {
         BufReader::new(stdout).read_line(&mut line)?;
@@ -192,7 +192,7 @@ fn await_ready(server: &mut Child) -> io::Result<()> {
 }
 
 /// Asks the server to unmount and end; what it leaves undone is done here.
-fn end(server: &mut Child, mountpoint: &Path) {
+pub(crate) fn end(server: &mut Child, mountpoint: &Path) {
     if let Some(mut stdin) = server.stdin.take() {
         let _ = stdin.write_all(b"q");
     }

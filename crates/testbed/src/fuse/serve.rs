@@ -96,7 +96,7 @@ pub fn serve(order: &Order) -> Result<(), String> {
     reported
 }
 
-fn spawn(name: &str, end: Sender<()>, body: impl FnOnce() + Send + 'static) {
+pub(crate) fn spawn(name: &str, end: Sender<()>, body: impl FnOnce() + Send + 'static) {
     let run = move || {
         body();
         let _ = end.send(());
@@ -174,12 +174,12 @@ fn ending_signals() -> libc::sigset_t {
 }
 
 /// Blocks the ending signals in this thread and those it starts, so that `wait_for_signal` gets them.
-fn block_signals() {
+pub(crate) fn block_signals() {
     // SAFETY: the set is initialised; the old mask is not asked for.
     unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &ending_signals(), std::ptr::null_mut()) };
 }
 
-fn wait_for_signal() {
+pub(crate) fn wait_for_signal() {
     let mut signal = 0;
     // SAFETY: both pointers are valid for the call.
     unsafe { libc::sigwait(&ending_signals(), &mut signal) };

@@ -12,13 +12,16 @@ mod faults;
 #[cfg(target_os = "linux")]
 mod raw;
 #[cfg(target_os = "linux")]
+mod rogue;
+#[cfg(target_os = "linux")]
 mod sandbox;
 
 fn main() -> std::process::ExitCode {
     #[cfg(target_os = "linux")]
     sandbox::probe_io_uring();
     #[cfg(target_os = "linux")]
-    let cases = [device::cases(), faults::cases(), sandbox::cases()].into_iter().flatten().collect();
+    let cases =
+        [device::cases(), faults::cases(), rogue::cases(), sandbox::cases()].into_iter().flatten().collect();
     #[cfg(not(target_os = "linux"))]
     let cases = Vec::new();
     testbed::run(cases)

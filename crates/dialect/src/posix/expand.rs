@@ -1,0 +1,496 @@
+//! Rules to cases: every combination of values a round, every step with its actor, its call and what must come back.
+//!
+//! All that can be seen before anything runs is seen here: names that stand for nothing, calls with wrong arguments,
+//! rounds that check nothing, variables that change nothing.
+
+use std::collections::BTreeSet;
+
+use iodyno_model::{Action, Actor, Call, Case, Diagnostic, Expect, Feature, Origin, Script, Step};
+
+use super::calls;
+use super::dollar;
+use super::fill::Scope;
+use super::rules::{KNOWN_FEATURES, Line, Rule, SAME, Suite};
+use super::step::{self, Parsed, Problem};
+use crate::native::suggestion;
+
+/// A suite, ready to be run.
+#[derive(Clone, Debug, Default)]
+pub struct Expanded {
+    /// What cases need.
+    pub features: Vec<Feature>,
+    /// The cases.
+    pub cases: Vec<Case>,
+}
+
+/// Expands a whole suite.
+///
+/// # Errors
+/// Everything that is wrong with any rule.
+pub fn expand(suite: &Suite) -> Result<Expanded, Vec<Diagnostic>> {
+    let mut expansion = Expansion { suite, wrong: Vec::new(), seen: BTreeSet::new() };
+    let features = suite.features.iter().map(|feature| expansion.feature(feature)).collect();
+    let mut cases = Vec::new();
+    let mut names = BTreeSet::new();
+    let mut owners: Vec<(String, Origin)> = Vec::new();
+    for rule in &suite.rules {
+        let made = expansion.rule(rule);
+        expansion.duplicates(rule, &made, &mut owners);
+        for mut case in made {
+            case.name = unlike(&case.name, &mut names);
+            cases.push(case);
+        }
+    }
+    if expansion.wrong.is_empty() { Ok(Expanded { features, cases }) } else { Err(expansion.wrong) }
+}
+
+/// How many checks a case makes.
+pub fn checks(case: &Case) -> u32 {
+    case.script.steps.iter().map(checks_of).sum()
+}
+
+fn checks_of(step: &Step) -> u32 {
+    match &step.action {
+        Action::Block(steps) => steps.iter().map(checks_of).sum(),
+        Action::Call(call) => call.expect.len() as u32,
+        Action::Do(_) => 0,
+    }
+}
+
+/// The name, with a number if it is taken.
+fn unlike(name: &str, names: &mut BTreeSet<String>) -> String {
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let free = std::iter::once(name.to_string()).chain(numbered).find(|name| !names.contains(name));
+    let free = free.unwrap_or_default();
+    names.insert(free.clone());
+    free
+}
+
+/// One value of each variable.
+type Combination<'a> = Vec<(&'a str, &'a str)>;
+
+/// Every combination, the last axis running fastest.
+fn combinations(rule: &Rule) -> Vec<Combination<'_>> {
+    let mut all = vec![Combination::new()];
+    for axis in &rule.axes {
+        let mut longer = Vec::with_capacity(all.len() * axis.values.len());
+        for combination in &all {
+            for row in &axis.values {
+                let mut next = combination.clone();
+                next.extend(axis.names.iter().zip(row).map(|(name, value)| (name.as_str(), value.as_str())));
+                longer.push(next);
+            }
+        }
+        all = longer;
+    }
+    all
+}
+
+fn value<'a>(combination: &Combination<'a>, name: &str) -> &'a str {
+    combination.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value)
+}
+
+/// What grows while rules are expanded.
+struct Expansion<'a> {
+    suite: &'a Suite,
+    wrong: Vec<Diagnostic>,
+    /// What was said, so that it is said once and not for every round.
+    seen: BTreeSet<String>,
+}
+
+/// A case while its rounds are written.
+struct Draft<'a> {
+    actors: Vec<&'a Actor>,
+    needs: BTreeSet<String>,
+    rounds: Vec<Step>,
+}
+
+impl Expansion<'_> {
+    fn say(&mut self, origin: &Origin, (message, hint): Problem) {
+        let diagnostic = Diagnostic::error(origin, message).hint(hint);
+        if self.seen.insert(diagnostic.to_string()) {
+            self.wrong.push(diagnostic);
+        }
+    }
+
+    fn feature(&mut self, feature: &super::rules::Feature) -> Feature {
+        let numbers = self.numbers();
+        let scope =
+            Scope::new(numbers.iter().map(|(name, number)| (name.as_str(), number.as_str())).collect());
+        let mut draft = Draft { actors: Vec::new(), needs: BTreeSet::new(), rounds: Vec::new() };
+        let steps = self.steps(&feature.probe, &scope, &mut draft);
+        let script = Script { actors: draft.actors.into_iter().cloned().collect(), steps };
+        Feature { name: feature.name.clone(), text: feature.text.clone(), probe: script }
+    }
+
+    /// What `{actor}` stands for.
+    fn numbers(&self) -> Vec<(String, String)> {
+        let actors = self.suite.actors.iter().filter(|actor| actor.uid != SAME);
+        actors.map(|actor| (actor.name.clone(), actor.uid.to_string())).collect()
+    }
+
+    fn rule(&mut self, rule: &Rule) -> Vec<Case> {
+        let numbers = self.numbers();
+        let constants: Combination<'_> =
+            numbers.iter().chain(&rule.lets).map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let all = combinations(rule);
+        let split = self.split(rule, &constants, &all);
+        let mut groups: Vec<(Vec<&str>, Vec<&Combination<'_>>)> = Vec::new();
+        for combination in &all {
+            let key: Vec<&str> = split.iter().map(|name| value(combination, name)).collect();
+            match groups.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, members)) => members.push(combination),
+                None => groups.push((key, vec![combination])),
+            }
+        }
+        let mut used = BTreeSet::new();
+        let cases = groups
+            .iter()
+            .filter_map(|(_, members)| self.case(rule, &constants, members, &split, &mut used))
+            .collect();
+        self.unused(rule, &used);
+        cases
+    }
+
+    /// The variables whose values make cases: those that are named so, and those in what a case has once.
+    fn split<'r>(
+        &mut self,
+        rule: &'r Rule,
+        constants: &Combination<'_>,
+        all: &[Combination<'_>],
+    ) -> Vec<&'r str> {
+        let mut names: BTreeSet<String> = rule.split.iter().cloned().collect();
+        if let Some(first) = all.first() {
+            let scope = Scope::new(constants.iter().chain(first).copied().collect());
+            for text in [&rule.group, &rule.id].into_iter().chain(&rule.needs) {
+                if let Err(problem) = scope.fill(text) {
+                    self.say(&rule.origin, problem);
+                }
+            }
+            names.extend(scope.used());
+        }
+        let variables = rule.axes.iter().flat_map(|axis| &axis.names);
+        variables.filter(|name| names.contains(*name)).map(String::as_str).collect()
+    }
+
+    fn case(
+        &mut self,
+        rule: &Rule,
+        constants: &Combination<'_>,
+        members: &[&Combination<'_>],
+        split: &[&str],
+        used: &mut BTreeSet<String>,
+    ) -> Option<Case> {
+        let first = members.first()?;
+        let scope = Scope::new(constants.iter().chain(first.iter()).copied().collect());
+        let (group, id) = (scope.fill(&rule.group).ok()?, scope.fill(&rule.id).ok()?);
+        let named = scope.used();
+        let needs = self.needs(rule, &scope);
+        used.extend(scope.used());
+        let mut draft = Draft { actors: Vec::new(), needs, rounds: Vec::new() };
+        for combination in members {
+            let scope = Scope::new(constants.iter().chain(combination.iter()).copied().collect());
+            let steps = self.steps(&rule.steps, &scope, &mut draft);
+            used.extend(scope.used());
+            let label = round_name(rule, combination, split);
+            if steps.iter().map(checks_of).sum::<u32>() == 0 && !steps.is_empty() {
+                let round = if label.is_empty() { String::new() } else { format!(" in the round {label}") };
+                let message = format!("rule `{group}/{id}` checks nothing{round}");
+                self.say(
+                    &rule.origin,
+                    (message, "an expectation makes a step a check: chmod f 0644 -> ok".into()),
+                );
+            }
+            let origin = rule.origin.clone();
+            draft.rounds.push(Step { label, action: Action::Block(steps), repeat: 1, origin });
+        }
+        let rule_name = format!("{group}/{id}");
+        let told = split
+            .iter()
+            .filter(|name| !named.contains(**name) && rule.split.iter().any(|known| known == *name));
+        let suffix: Vec<String> = told.map(|name| plain(value(first, name))).collect();
+        let name =
+            if suffix.is_empty() { rule_name.clone() } else { format!("{rule_name}:{}", suffix.join(",")) };
+        Some(Case {
+            name,
+            rule: rule_name,
+            group,
+            text: self.sentence(rule, &rule.text, constants, members, used),
+            source: self.sentence(rule, &rule.source, constants, members, used),
+            class: rule.class,
+            needs: draft.needs.into_iter().collect(),
+            alone: rule.alone,
+            script: Script { actors: draft.actors.into_iter().cloned().collect(), steps: draft.rounds },
+        })
+    }
+
+    fn needs(&mut self, rule: &Rule, scope: &Scope<'_>) -> BTreeSet<String> {
+        let mut needs = BTreeSet::new();
+        let features = self.suite.features.iter().map(|feature| feature.name.as_str());
+        let known: Vec<&str> = features.chain(KNOWN_FEATURES.iter().copied()).collect();
+        for need in &rule.needs {
+            let Ok(need) = scope.fill(need) else { continue };
+            for need in need.split_whitespace() {
+                if !known.contains(&need) {
+                    let message = format!("needs `{need}`: there is no such feature");
+                    self.say(&rule.origin, (message, suggestion(need, &known)));
+                }
+                needs.insert(need.into());
+            }
+        }
+        needs
+    }
+
+    /// A sentence of a case; a variable of which the case has several values lists them.
+    fn sentence(
+        &mut self,
+        rule: &Rule,
+        text: &str,
+        constants: &Combination<'_>,
+        members: &[&Combination<'_>],
+        used: &mut BTreeSet<String>,
+    ) -> String {
+        let lists: Vec<(&str, String)> =
+            members[0].iter().map(|(name, _)| (*name, listed(members, name))).collect();
+        let listed = lists.iter().map(|(name, value)| (*name, value.as_str()));
+        let scope = Scope::new(constants.iter().copied().chain(listed).collect());
+        let filled = scope.fill(text);
+        used.extend(scope.used());
+        match filled {
+            Ok(sentence) => sentence,
+            Err(problem) => {
+                self.say(&rule.origin, problem);
+                String::new()
+            }
+        }
+    }
+
+    /// Every variable must change something.
+    fn unused(&mut self, rule: &Rule, used: &BTreeSet<String>) {
+        for axis in rule.axes.iter().filter(|axis| axis.values.len() > 1) {
+            if !axis.names.iter().any(|name| used.contains(name)) {
+                let message = format!("`for.{}`: the rule does not use it", axis.names.join(","));
+                self.say(
+                    &axis.origin,
+                    (message, format!("put it in as {{{}}}, or leave it out", axis.names[0])),
+                );
+            }
+        }
+        for (name, _) in rule.lets.iter().filter(|(name, _)| !used.contains(name)) {
+            let message = format!("`let.{name}`: the rule does not use it");
+            self.say(&rule.origin, (message, format!("put it in as {{{name}}}, or leave it out")));
+        }
+    }
+
+    fn duplicates(&mut self, rule: &Rule, made: &[Case], owners: &mut Vec<(String, Origin)>) {
+        let names: BTreeSet<&str> = made.iter().map(|case| case.rule.as_str()).collect();
+        for name in names {
+            match owners.iter().find(|(known, _)| known == name) {
+                Some((_, origin)) => {
+                    let message = format!("`{name}`: there is a rule of that name already");
+                    let hint = format!("it is at {origin}; give this one another id");
+                    self.say(&rule.origin, (message, hint));
+                }
+                None => owners.push((name.into(), rule.origin.clone())),
+            }
+        }
+    }
+}
+
+/// More values than this are not told one by one.
+const MOST_LISTED: usize = 12;
+
+/// All values of a variable, as a sentence has them.
+fn listed(members: &[&Combination<'_>], name: &str) -> String {
+    let mut values: Vec<&str> = Vec::new();
+    for member in members {
+        let value = value(member, name);
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    match values.as_slice() {
+        [] => String::new(),
+        [only] => (*only).into(),
+        many if many.len() > MOST_LISTED => format!("any {name}"),
+        [others @ .., last] => format!("{} or {last}", others.join(", ")),
+    }
+}
+
+/// A value as part of a name: without what shells and globs take for theirs.
+fn plain(value: &str) -> String {
+    let kept = |letter: char| letter.is_ascii_alphanumeric() || "_.-+".contains(letter);
+    let letters = value.chars().map(|letter| if kept(letter) { letter } else { '-' });
+    let name: String = letters.collect();
+    let name = name.trim_matches('-');
+    if name.is_empty() { "none".into() } else { name.into() }
+}
+
+/// What tells a round from the others of its case: `type=fifo who=other`.
+fn round_name(rule: &Rule, combination: &Combination<'_>, split: &[&str]) -> String {
+    let mut words = Vec::new();
+    for axis in rule.axes.iter().filter(|axis| axis.values.len() > 1) {
+        let names = || axis.names.iter().filter(|name| !split.contains(&name.as_str()));
+        for name in names() {
+            let value = value(combination, name);
+            words.push(match value.contains(' ') || value.is_empty() {
+                true => format!("{name}=\"{value}\""),
+                false => format!("{name}={value}"),
+            });
+        }
+    }
+    words.join(" ")
+}
+
+impl<'a> Expansion<'a> {
+    fn steps(&mut self, lines: &[Line], scope: &Scope<'_>, draft: &mut Draft<'a>) -> Vec<Step> {
+        let mut round = Round::default();
+        for line in lines {
+            if let Err(problem) = self.line(&line.text, &line.origin, scope, draft, &mut round) {
+                self.say(&line.origin, problem);
+            }
+        }
+        if let Some((who, origin)) = round.waiting.pop() {
+            let message = format!("`{who}` is not waited for");
+            self.say(&origin, (message, format!("{who}: await -> …, in a later step")));
+        }
+        round.steps
+    }
+
+    fn line(
+        &mut self,
+        text: &str,
+        origin: &Origin,
+        scope: &Scope<'_>,
+        draft: &mut Draft<'a>,
+        round: &mut Round,
+    ) -> Result<(), Problem> {
+        let (conditions, rest) = step::conditions(text)?;
+        for condition in &conditions {
+            let value = scope.value(&condition.name).ok_or_else(|| {
+                let message = format!("`[{}=…]`: there is no such variable", condition.name);
+                (message, "a condition names a variable of `for` or `let`".to_string())
+            })?;
+            if !condition.holds(value) {
+                return Ok(());
+            }
+        }
+        let filled = scope.fill(rest)?;
+        // A value may hold lines of its own, with conditions of their own.
+        if filled.contains('\n') || filled.starts_with('[') {
+            for line in
+                filled.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
+            {
+                self.line(line, origin, scope, draft, round)?;
+            }
+            return Ok(());
+        }
+        if filled.is_empty() {
+            return Ok(());
+        }
+        let parsed = step::parse(&filled)?;
+        let step = self.call(parsed, origin, draft, round)?;
+        round.steps.push(step);
+        Ok(())
+    }
+
+    fn call(
+        &mut self,
+        parsed: Parsed,
+        origin: &Origin,
+        draft: &mut Draft<'a>,
+        round: &mut Round,
+    ) -> Result<Step, Problem> {
+        let Parsed { who, background, label, call: name, arguments, expect } = parsed;
+        let actor = if who.is_empty() { None } else { Some(self.actor(&who, draft)?) };
+        if background && actor.is_none() {
+            return Err((
+                "only an actor can be left to wait".into(),
+                "p1&: CALL, and later p1: await".into(),
+            ));
+        }
+        if background && !expect.is_empty() {
+            return Err((
+                "what is not waited for can be checked later only".into(),
+                format!("{who}: await -> …"),
+            ));
+        }
+        calls::check(&name, &arguments, &round.labels)?;
+        if matches!(name.as_str(), "kill" | "blocked") {
+            self.actor(&arguments[0], draft)?;
+        }
+        round.waiting(&who, &name, background, origin)?;
+        for word in arguments.iter().map(String::as_str).chain(expect.iter().flat_map(compared)) {
+            let found = dollar::names(word, &round.labels)?;
+            draft.needs.extend(found.needs().map(String::from));
+        }
+        if calls::mounts(&name) {
+            draft.needs.insert("mounts".into());
+        }
+        if !label.is_empty() {
+            round.labels.push(label.clone());
+        }
+        let call = Call { name, arguments, actor, background, expect };
+        Ok(Step { label, action: Action::Call(Box::new(call)), repeat: 1, origin: origin.clone() })
+    }
+
+    /// The actor's place in the script; one that has an identity needs privileges.
+    fn actor(&mut self, name: &str, draft: &mut Draft<'a>) -> Result<usize, Problem> {
+        if let Some(known) = draft.actors.iter().position(|actor| actor.name == name) {
+            return Ok(known);
+        }
+        let suite: &'a Suite = self.suite;
+        let Some(actor) = suite.actors.iter().find(|actor| actor.name == name) else {
+            let names: Vec<&str> = suite.actors.iter().map(|actor| actor.name.as_str()).collect();
+            return Err((format!("`{name}:` there is no such actor"), suggestion(name, &names)));
+        };
+        if actor.uid != SAME || actor.gid != SAME || !actor.groups.is_empty() {
+            draft.needs.insert("root".into());
+        }
+        draft.actors.push(actor);
+        Ok(draft.actors.len() - 1)
+    }
+}
+
+/// A round while its steps are written.
+#[derive(Default)]
+struct Round {
+    steps: Vec<Step>,
+    labels: Vec<String>,
+    /// Actors that nobody has waited for yet.
+    waiting: Vec<(String, Origin)>,
+}
+
+impl Round {
+    fn waiting(&mut self, who: &str, name: &str, background: bool, origin: &Origin) -> Result<(), Problem> {
+        let place = self.waiting.iter().position(|(known, _)| known == who);
+        match (place, background, name) {
+            (None, true, _) => self.waiting.push((who.into(), origin.clone())),
+            (Some(place), false, "await") => drop(self.waiting.remove(place)),
+            (None, false, "await") => {
+                return Err(("nothing to wait for".into(), format!("{who}&: CALL, in a step before")));
+            }
+            (Some(_), ..) => {
+                return Err((
+                    format!("`{who}` has not answered yet"),
+                    format!("{who}: await, in a step before"),
+                ));
+            }
+            _ => {}
+        }
+        if name == "kill" {
+            // Nobody answers any more.
+            self.waiting.retain(|(known, _)| known != who);
+        }
+        Ok(())
+    }
+}
+
+/// The words of an expectation that may hold names.
+fn compared(expect: &Expect) -> Vec<&str> {
+    match expect {
+        Expect::Succeeds | Expect::Fails(_) => Vec::new(),
+        Expect::Answers(texts) => texts.iter().map(String::as_str).collect(),
+        Expect::Attribute { value, .. } => value.split('|').collect(),
+    }
+}

@@ -1,0 +1,291 @@
+//! Several cases at a time, each in a process of its own with a time limit; and what becomes of those that hang, crash or
+//! take the file system with them.
+
+use std::collections::VecDeque;
+use std::io::{PipeReader, pipe};
+use std::os::fd::{AsRawFd, RawFd};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use iodyno_model::{CaseRecord, Outcome, Script, Verdict};
+
+use super::Order;
+use super::case::{self, Brief, Said, checks, rounds, verdict, words};
+use super::fixtures::Views;
+use super::process::{
+    End, PANICKED, close_all_but, collect, collect_strays, collect_within, ends_within, kill, kill_group,
+    readable, signal_name, spawn,
+};
+use super::sandbox::{Health, look};
+use super::wire::Inbox;
+use crate::open::strerror;
+use crate::syscall::errno_name;
+
+/// How long what was killed may take to die; what sleeps in the kernel may never do.
+const DIES_WITHIN: Duration = Duration::from_secs(2);
+
+/// Errors after which it is worth to look whether the file system is still there.
+const SUSPECT: [&str; 7] = ["ENOTCONN", "EIO", "ESHUTDOWN", "ETIMEDOUT", "ESTALE", "ECONNABORTED", "ENODEV"];
+
+/// A script to be run.
+#[derive(Clone)]
+pub struct Task<'a> {
+    /// What it does.
+    pub script: &'a Script,
+    /// Its place on the board, and the name of its directory.
+    pub slot: usize,
+}
+
+/// What became of a script.
+pub struct Ended {
+    /// Its place on the board.
+    pub slot: usize,
+    /// What became of its checks.
+    pub record: CaseRecord,
+    /// A step that is no check, and failed.
+    pub set_up: Option<String>,
+    /// Where what failed can be looked at.
+    pub kept: Vec<PathBuf>,
+}
+
+/// Runs scripts.
+pub struct Crowd<'a> {
+    /// What is to be done.
+    pub order: &'a Order<'a>,
+    /// What cases stand on.
+    pub views: Views,
+    /// Why nothing can be run any more.
+    pub dead: Option<String>,
+    /// Other children of this process, who are not to be collected here.
+    pub others: Vec<libc::pid_t>,
+}
+
+/// A script that runs.
+struct Running<'a> {
+    task: Task<'a>,
+    pid: libc::pid_t,
+    pipe: PipeReader,
+    inbox: Inbox,
+    began: Instant,
+    killed: Option<Instant>,
+    /// Nobody can tell more of it.
+    is_over: bool,
+    verdicts: Vec<Verdict>,
+    set_up: Option<String>,
+    broken: Option<String>,
+    kept: Vec<PathBuf>,
+}
+
+impl<'a> Crowd<'a> {
+    /// Runs all of them, so many at a time, and tells what became of each.
+    pub fn run(&mut self, tasks: Vec<Task<'a>>, at_once: usize, told: &mut dyn FnMut(Ended)) {
+        let (mut waiting, mut running) = (VecDeque::from(tasks), Vec::<Running<'a>>::new());
+        while !waiting.is_empty() || !running.is_empty() {
+            while running.len() < at_once.max(1) {
+                let Some(task) = waiting.pop_front() else { break };
+                match self.start(task.clone(), &running) {
+                    Ok(one) => running.push(one),
+                    Err(why) => told(lost(&task, &why)),
+                }
+            }
+            self.listen(&mut running);
+            self.limit(&mut running);
+            let mut index = 0;
+            while index < running.len() {
+                match self.end(&mut running[index]) {
+                    None => index += 1,
+                    Some(ended) => {
+                        let one = running.swap_remove(index);
+                        self.order.running.leave(one.pid);
+                        self.doubt(&ended, &mut running);
+                        told(ended);
+                    }
+                }
+            }
+            let known = |pid| self.others.contains(&pid) || running.iter().any(|one| one.pid == pid);
+            collect_strays(known);
+        }
+    }
+
+    fn start(&self, task: Task<'a>, running: &[Running<'_>]) -> Result<Running<'a>, String> {
+        if let Some(why) = &self.dead {
+            return Err(why.clone());
+        }
+        let (pipe, out) = pipe().map_err(|error| format!("pipe: {error}"))?;
+        let name = task.slot.to_string();
+        let brief = Brief {
+            script: task.script,
+            directory: self.order.sandbox.join(&name),
+            name,
+            views: &self.views,
+            progress: self.order.board.of(task.slot),
+            keep: self.order.cases.keep,
+        };
+        let _ = running;
+        let body = || {
+            close_all_but(&[out.as_raw_fd()]);
+            case::perform(&brief, out);
+        };
+        let pid = spawn(body).map_err(|errno| format!("fork: {}", strerror(errno)))?;
+        self.order.running.enter(pid);
+        Ok(Running {
+            task,
+            pid,
+            pipe,
+            inbox: Inbox::default(),
+            began: Instant::now(),
+            killed: None,
+            is_over: false,
+            verdicts: Vec::new(),
+            set_up: None,
+            broken: None,
+            kept: Vec::new(),
+        })
+    }
+
+    /// Hears those that have something to say.
+    fn listen(&self, running: &mut [Running<'_>]) {
+        let fds: Vec<RawFd> = running.iter().map(|one| one.pipe.as_raw_fd()).collect();
+        let can_speak = readable(&fds, Duration::from_millis(20));
+        for (one, _) in running.iter_mut().zip(can_speak).filter(|(_, can)| *can) {
+            one.is_over = !one.inbox.fill(&mut one.pipe);
+            while let Some(said) = one.inbox.next() {
+                match said {
+                    Said::Verdict(verdict) => one.verdicts.push(verdict),
+                    Said::SetUp(why) => one.set_up = one.set_up.take().or(Some(why)),
+                    Said::Broken(why) => one.broken = Some(why),
+                    Said::Kept(path) => one.kept.push(path),
+                }
+            }
+        }
+    }
+
+    /// Kills those whose time is up.
+    fn limit(&self, running: &mut [Running<'_>]) {
+        let limit = Duration::from_nanos(self.order.cases.limit_ns);
+        for one in running.iter_mut().filter(|one| one.killed.is_none() && !one.is_over) {
+            if !limit.is_zero() && one.began.elapsed() > limit {
+                one.kill(format!("took longer than {limit:?}"), self.order);
+            }
+        }
+    }
+
+    /// Whether one has come to its end: what became of it.
+    fn end(&self, one: &mut Running<'_>) -> Option<Ended> {
+        let end = match (one.is_over, one.killed) {
+            (true, _) => {
+                // Nothing that it started may outlive it, and its number is its own until it is collected.
+                ends_within(one.pid, DIES_WITHIN);
+                kill_group(one.pid);
+                collect_within(one.pid, DIES_WITHIN)
+            }
+            (false, Some(since)) => match collect(one.pid) {
+                None if since.elapsed() < DIES_WITHIN => return None,
+                end => end,
+            },
+            (false, None) => return None,
+        };
+        one.judge_end(end, self.order);
+        Some(one.ended(self.order))
+    }
+
+    /// After something that a sound file system does not do: is it still there?
+    fn doubt(&mut self, ended: &Ended, running: &mut [Running<'_>]) {
+        let is_suspect = |verdict: &Verdict| SUSPECT.iter().any(|errno| verdict.got.contains(errno));
+        let is_doubtful = ended.record.broken.is_some() || ended.record.verdicts.iter().any(is_suspect);
+        if self.dead.is_some() || !is_doubtful {
+            return;
+        }
+        let why = match look(&self.order.sandbox, false) {
+            Health::Answers(_) => return,
+            Health::Fails(errno) => format!("the file system is gone: {}", errno_name(errno)),
+            Health::Hangs => "the file system does not answer any more".to_string(),
+        };
+        running
+            .iter_mut()
+            .filter(|one| one.killed.is_none())
+            .for_each(|one| one.kill(why.clone(), self.order));
+        self.dead = Some(why);
+    }
+}
+
+impl Running<'_> {
+    fn kill(&mut self, why: String, order: &Order<'_>) {
+        self.broken = self.broken.take().or_else(|| Some(format!("{why}{}", self.place(order))));
+        self.killed = Some(Instant::now());
+        kill_group(self.pid);
+        kill(self.pid);
+    }
+
+    /// Where it was.
+    fn place(&self, order: &Order<'_>) -> String {
+        let progress = order.board.of(self.task.slot);
+        let rounds = rounds(self.task.script);
+        let (round, step) = (progress.round.load(Relaxed) as usize, progress.step.load(Relaxed) as usize);
+        let Some((label, steps)) = rounds.get(round) else { return String::new() };
+        let Some(iodyno_model::Action::Call(call)) = steps.get(step).map(|step| &step.action) else {
+            return String::new();
+        };
+        let call = words(self.task.script, call, &call.arguments);
+        if label.is_empty() { format!(", at `{call}`") } else { format!(", at `{call}` ({label})") }
+    }
+
+    /// What its end means.
+    fn judge_end(&mut self, end: Option<End>, order: &Order<'_>) {
+        let how = match end {
+            None => Some("it could not be killed".to_string()),
+            Some(End::Signal(_)) if self.killed.is_some() => None,
+            Some(End::Signal(signal)) => {
+                Some(format!("killed by {}{}", signal_name(signal), self.place(order)))
+            }
+            Some(End::Status(PANICKED)) => Some(format!("a defect of iodyno{}", self.place(order))),
+            Some(End::Status(_)) => None,
+        };
+        self.broken = match (self.broken.take(), how) {
+            (Some(broken), Some(how)) => Some(format!("{broken}; {how}")),
+            (broken, how) => broken.or(how),
+        };
+    }
+
+    /// Its record. Checks that were not made could not run.
+    fn ended(&mut self, order: &Order<'_>) -> Ended {
+        let made = order.board.of(self.task.slot).check.load(Relaxed);
+        let all: Vec<_> = checks(self.task.script).collect();
+        if self.broken.is_none() && (made as usize) < all.len() {
+            self.broken = Some("it ended before its end".into());
+        }
+        let mut verdicts = std::mem::take(&mut self.verdicts);
+        if let Some(why) = &self.broken {
+            for (number, check) in all.iter().enumerate().skip(made as usize) {
+                let outcome = Outcome::CouldNotRun(why.clone());
+                if verdicts.last().is_none_or(|last| (last.check as usize) < number) {
+                    verdicts.push(verdict(self.task.script, number as u32, check, outcome));
+                }
+            }
+        }
+        let checks = all.len() as u32;
+        let record = CaseRecord {
+            case: self.task.slot,
+            elapsed_ns: self.began.elapsed().as_nanos() as u64,
+            checks,
+            passed: checks - verdicts.len() as u32,
+            verdicts,
+            broken: self.broken.take(),
+        };
+        let kept = std::mem::take(&mut self.kept);
+        Ended { slot: self.task.slot, record, set_up: self.set_up.take(), kept }
+    }
+}
+
+/// What becomes of a script that cannot even be started.
+fn lost(task: &Task<'_>, why: &str) -> Ended {
+    let outcome = Outcome::CouldNotRun(why.into());
+    let verdicts: Vec<_> = checks(task.script)
+        .enumerate()
+        .map(|(number, check)| verdict(task.script, number as u32, &check, outcome.clone()))
+        .collect();
+    let record =
+        CaseRecord { case: task.slot, checks: verdicts.len() as u32, verdicts, ..CaseRecord::default() };
+    Ended { slot: task.slot, record, set_up: Some(why.into()), kept: Vec::new() }
+}

@@ -1,0 +1,175 @@
+//! A worker that runs cases: it makes the sandbox, starts the guardian, hears what becomes of each case, and says stop.
+
+use std::io::{PipeReader, pipe};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use iodyno_model::{CaseRecord, Cases, Outcome, TargetKind, WorkerState, Workload};
+
+use super::case::{Board, checks, verdict};
+use super::cleanup::{self, Task};
+use super::guardian::{self, Left};
+use super::keeper::News;
+use super::process::{collect_within, is_privileged, readable, spawn};
+use super::roster::Roster;
+use super::wire::{self, Inbox};
+use super::{Order, sandbox};
+use crate::clock;
+use crate::failure::Failure;
+use crate::worker::Worker;
+
+/// How often it looks whether it is to stop.
+const GLANCE: Duration = Duration::from_millis(20);
+/// How long the guardian is waited for: a file system that hangs may keep it for ever.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Runs a job's cases.
+///
+/// # Errors
+/// What keeps all of them from running, or what was left behind.
+pub fn drive(worker: &mut Worker<'_>) -> Result<(), Failure> {
+    let Workload::Cases(cases) = &worker.job.workload else {
+        return Err(Failure::new("the engine cases runs cases"));
+    };
+    let target = worker.job.targets.first().map(|target| &worker.plan.targets[*target].kind);
+    let Some(TargetKind::FileSet { root, .. }) = target else {
+        return Err(Failure::new("cases want a directory"));
+    };
+    let line = worker.gate.wait_for_start(worker.number, worker.after);
+    let begin = line + worker.job.start.after_ns;
+    while clock::now() < begin && !worker.gate.is_stopped(worker.number) {
+        clock::sleep_until(begin, 20_000_000);
+    }
+    worker.sheet.head.began.store(begin, Relaxed);
+    worker.sheet.enter(WorkerState::Running);
+    let outcome = run(worker, cases, Path::new(root));
+    worker.sheet.head.ended.store(clock::now(), Relaxed);
+    outcome
+}
+
+fn run(worker: &Worker<'_>, cases: &Cases, directory: &Path) -> Result<(), Failure> {
+    let sandbox = sandbox::make(directory)?;
+    let mut run = Run { worker, cases, told: vec![false; cases.cases.len()], kept: Vec::new() };
+    let left = run.guarded(&sandbox);
+    run.fill(if worker.gate.is_stopped(worker.number) {
+        "the run was stopped before"
+    } else {
+        "the processes that run the cases ended before"
+    });
+    run.tell_kept();
+    match left? {
+        left if left.is_empty() => Ok(()),
+        left => Err(Failure::new(format!("{}: cannot be removed: {}", sandbox.display(), left.join("; ")))),
+    }
+}
+
+/// A run as the worker sees it.
+struct Run<'a, 'b> {
+    worker: &'a Worker<'b>,
+    cases: &'a Cases,
+    /// Which cases have a record.
+    told: Vec<bool>,
+    kept: Vec<PathBuf>,
+}
+
+impl Run<'_, '_> {
+    /// Starts the guardian, hears everybody out, and lets the guardian end the run. What is left is answered.
+    fn guarded(&mut self, sandbox: &Path) -> Result<Left, Failure> {
+        let undo = |failure: Failure| {
+            let _ = std::fs::remove_dir(sandbox);
+            failure
+        };
+        let told = |error: std::io::Error| undo(Failure::call("pipe", error.raw_os_error().unwrap_or(0)));
+        let (their_life, life) = pipe().map_err(told)?;
+        let (news, their_news) = pipe().map_err(told)?;
+        let (report, their_report) = pipe().map_err(told)?;
+        let mapping = |errno| undo(Failure::call("mmap", errno));
+        let order = Order {
+            cases: self.cases,
+            sandbox: sandbox.to_path_buf(),
+            privileged: is_privileged(),
+            board: Board::new(self.cases.cases.len() + self.cases.features.len()).map_err(mapping)?,
+            running: Roster::new().map_err(mapping)?,
+        };
+        let guardian = spawn(|| guardian::guard(&order, their_life, their_news, their_report));
+        let guardian = guardian.map_err(|errno| undo(Failure::call("fork", errno)))?;
+        self.listen(news);
+        // This is what it waits for.
+        drop(life);
+        Ok(await_report(report, guardian).unwrap_or_else(|| cleanup::clean(sandbox, Task::Remove)))
+    }
+
+    /// Hears what becomes of each case, until all is told or it is to stop.
+    fn listen(&mut self, mut news: PipeReader) {
+        let mut inbox = Inbox::default();
+        while !self.worker.gate.is_stopped(self.worker.number) {
+            if !readable(&[news.as_raw_fd()], GLANCE)[0] {
+                continue;
+            }
+            let goes_on = inbox.fill(&mut news);
+            while let Some(news) = inbox.next() {
+                self.hear(news);
+            }
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    fn hear(&mut self, news: News) {
+        match news {
+            News::Features(features) => {
+                self.worker.ledger.write(self.worker.index, |entries| entries.features = features);
+            }
+            News::Case(record) => self.note(record),
+            News::Kept(path) => self.kept.push(path),
+        }
+    }
+
+    fn note(&mut self, record: CaseRecord) {
+        if let Some(told) = self.told.get_mut(record.case) {
+            *told = true;
+            self.worker.ledger.write(self.worker.index, |entries| entries.cases.push(record));
+        }
+    }
+
+    /// Makes a record for every case that has none.
+    fn fill(&mut self, why: &str) {
+        for index in (0..self.told.len()).filter(|index| !self.told[*index]).collect::<Vec<_>>() {
+            self.note(unrun(self.cases, index, &Outcome::CouldNotRun(why.into())));
+        }
+    }
+
+    /// Where what failed can be looked at.
+    fn tell_kept(&self) {
+        let kept: Vec<_> = self.kept.iter().map(|path| format!("kept: {}", path.display())).collect();
+        if !kept.is_empty() {
+            self.worker.sheet.complain(&kept);
+        }
+    }
+}
+
+/// The record of a case that was not run: the same outcome for each of its checks.
+pub fn unrun(cases: &Cases, index: usize, outcome: &Outcome) -> CaseRecord {
+    let script = &cases.cases[index].script;
+    let verdicts: Vec<_> = checks(script)
+        .enumerate()
+        .map(|(number, check)| verdict(script, number as u32, &check, outcome.clone()))
+        .collect();
+    CaseRecord { case: index, checks: verdicts.len() as u32, verdicts, ..CaseRecord::default() }
+}
+
+/// Waits for the guardian's report and its end; none: it ended without one.
+fn await_report(mut report: PipeReader, guardian: libc::pid_t) -> Option<Left> {
+    let until = Instant::now() + PATIENCE;
+    while !readable(&[report.as_raw_fd()], Duration::from_millis(200))[0] {
+        if Instant::now() > until {
+            return Some(vec!["the file system does not answer; it is removed once it does".into()]);
+        }
+    }
+    let left = wire::receive::<Left>(&mut report).ok();
+    collect_within(guardian, PATIENCE);
+    left
+}

@@ -1,0 +1,88 @@
+//! The guardian: whatever happens to the others, SIGKILL included, it ends what still runs and removes what was made.
+//!
+//! It does nothing until the program that started it ends, or closes its end of a pipe, which comes to the same. So the
+//! ordinary end goes the same way as the worst one. It stays outside of the keeper's name spaces and outside of the
+//! program's session, so that nothing that is said to them is said to it.
+
+use std::io::{PipeReader, PipeWriter};
+use std::os::fd::{AsFd, AsRawFd};
+use std::time::{Duration, Instant};
+
+use super::Order;
+use super::cleanup::{self, Task};
+use super::keeper;
+use super::process::{
+    adopt_orphans, collect, collect_within, detach, enter, kill, kill_group, pause, readable, spawn, unshare,
+    watch,
+};
+use super::wire;
+
+/// How long what was killed is waited for: what hangs in the kernel is left to it.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What the guardian has at the end.
+pub type Left = Vec<String>;
+
+/// Watches over a run, and ends it. `life` comes to its end when the program does.
+pub fn guard(order: &Order<'_>, life: PipeReader, news: PipeWriter, mut report: PipeWriter) {
+    detach(&[life.as_raw_fd(), news.as_raw_fd(), report.as_raw_fd()]);
+    let _ = std::env::set_current_dir("/");
+    let home = std::fs::File::open("/proc/self/ns/pid").ok();
+    let alone = order.privileged && home.is_some() && unshare(libc::CLONE_NEWPID).is_ok();
+    if !alone {
+        adopt_orphans();
+    }
+    let keeper = spawn(|| {
+        super::process::close_all_but(&[news.as_raw_fd()]);
+        keeper::keep(order, news.try_clone().expect("a descriptor"), alone);
+    });
+    if let Some(home) = home.filter(|_| alone) {
+        enter(home.as_fd(), libc::CLONE_NEWPID);
+    }
+    drop(news);
+    if let Ok(keeper) = keeper {
+        attend(&life, keeper);
+        // Its name space goes with the keeper, and so does everybody in it; without one, all are sought.
+        if !alone {
+            order.running.leaders().for_each(kill_group);
+            end_orphans();
+        }
+    }
+    let left = cleanup::clean(&order.sandbox, if order.running.kept() { Task::Calm } else { Task::Remove });
+    let _ = wire::send(&mut report, &left);
+}
+
+/// Waits until the keeper has ended, or the program has: then the keeper ends too.
+fn attend(life: &PipeReader, keeper: libc::pid_t) {
+    let end = watch(keeper);
+    loop {
+        if collect(keeper).is_some() {
+            return;
+        }
+        let mut fds = vec![life.as_raw_fd()];
+        fds.extend(end.as_ref().map(AsRawFd::as_raw_fd));
+        if readable(&fds, Duration::from_millis(if end.is_some() { 1000 } else { 20 }))[0] {
+            break;
+        }
+    }
+    kill(keeper);
+    collect_within(keeper, PATIENCE);
+}
+
+/// Ends all that lost its parents.
+fn end_orphans() {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let own = std::process::id();
+        let children =
+            std::fs::read_to_string(format!("/proc/{own}/task/{own}/children")).unwrap_or_default();
+        let children: Vec<libc::pid_t> =
+            children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect();
+        if children.is_empty() || Instant::now() > until {
+            return;
+        }
+        children.iter().for_each(|child| kill(*child));
+        pause(Duration::from_millis(1));
+        children.iter().for_each(|child| _ = collect(*child));
+    }
+}
