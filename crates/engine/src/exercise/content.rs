@@ -130,11 +130,11 @@ impl Content {
         let text = parting.explain(&self.bench.log);
         let all: Vec<Operation> = self.bench.log.iter().map(|(operation, _)| operation.clone()).collect();
         let reduced_from = all.len() as u64;
-        let minimised = Minimiser::new(&mut self.bench, &|| until.is_stopped()).run(all, text.clone())?;
-        let text = match minimised.again {
-            true if minimised.text != text => format!("{text}\nin the shorter script: {}", minimised.text),
-            true => text,
-            false => format!("{text}\nit did not show again when the same was done on new files"),
+        let minimised = Minimiser::new(&mut self.bench, &|| until.is_stopped()).run(all)?;
+        let text = match minimised.text {
+            Some(shorter) if shorter != text => format!("{text}\nin the shorter script: {shorter}"),
+            Some(_) => text,
+            None => format!("{text}\nit did not show again when the same was done on new files"),
         };
         let script = minimised.operations.iter().map(Operation::to_string).collect();
         Ok(Divergence { operation: before + parting.number, text, script, reduced_from })

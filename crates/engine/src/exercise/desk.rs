@@ -172,13 +172,17 @@ impl Desk {
         for (slot, operation) in operations.iter().enumerate() {
             if is_in_channel(operation) && !operation.way.is_asynchronous() {
                 self.push(slot as Slot, operation);
+                // An engine that does one operation at a time keeps one result.
+                let one = std::slice::from_ref(operation);
+                self.each_channel(one, |channel, count, results| channel.reap(count, results))?;
             }
             if !is_in_channel(operation) {
                 let outcome = self.call(slot as Slot, operation);
                 self.results[slot] = outcome.map_or_else(|number| -i64::from(number), |count| count as i64);
             }
         }
-        self.each_channel(operations, |channel, count, results| channel.reap(count, results))
+        let flown: Vec<Operation> = operations.iter().filter(|one| one.way.is_asynchronous()).cloned().collect();
+        self.each_channel(&flown, |channel, count, results| channel.reap(count, results))
     }
 
     /// What became of the operation in a slot.
