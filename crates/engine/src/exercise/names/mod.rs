@@ -110,7 +110,11 @@ impl Names {
                 // A history of one process whose only call cannot be explained.
                 let event = Event { call: *call, began: 0, ended: 0, answer: said };
                 self.clear()?;
-                return Ok(Some(History { before: State::default(), processes: vec![vec![event]], after: None }));
+                return Ok(Some(History {
+                    before: State::default(),
+                    processes: vec![vec![event]],
+                    after: None,
+                }));
             }
         }
         let processes = self.crew.run(program)?;
@@ -174,7 +178,13 @@ fn without(program: &Program, index: usize) -> Program {
 
 /// A history in words: each call with its times since the first, µs.
 fn describe(history: &History) -> String {
-    let events = || history.processes.iter().enumerate().flat_map(|(index, list)| list.iter().map(move |one| (index, one)));
+    let events = || {
+        history
+            .processes
+            .iter()
+            .enumerate()
+            .flat_map(|(index, list)| list.iter().map(move |one| (index, one)))
+    };
     let start = events().map(|(_, event)| event.began).min().unwrap_or(0);
     let mut ordered: Vec<(usize, &Event)> = events().collect();
     ordered.sort_by_key(|(_, event)| event.began);
