@@ -179,10 +179,25 @@ pub enum Outcome {
     CouldNotRun(String),
 }
 
-/// A long random run against a model in memory, as fsx does.
+/// What an exercise works on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExerciseKind {
+    /// The content of files, one operation or a few at a time, as fsx does.
+    #[default]
+    Content,
+    /// Names: processes race in a small directory tree, and some order of their calls must explain what each of them was
+    /// answered.
+    Names,
+}
+
+/// A long random run against a model in memory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Exercise {
-    /// Operations to do; 0: until the time limit.
+    /// What it works on.
+    #[serde(default)]
+    pub kind: ExerciseKind,
+    /// Operations to do (of names: races to run); 0: until the time limit.
     pub operations: u64,
     /// The longest the file may become, bytes.
     pub file_bytes: u64,
@@ -202,6 +217,12 @@ pub struct Exercise {
 pub struct ExerciseRecord {
     /// Operations done, by name.
     pub done: Vec<(String, u64)>,
+    /// Operations by the engine they went through, of those that have a choice.
+    #[serde(default)]
+    pub through: Vec<(String, u64)>,
+    /// Operations that failed where that is no fault (no space left), by name and answer.
+    #[serde(default)]
+    pub failed: Vec<(String, u64)>,
     /// What the file system does not have, by name, and its answer.
     #[serde(default)]
     pub refused: Vec<(String, String)>,

@@ -1,12 +1,101 @@
-//! The exerciser: weighted random operations on one file through several engines, held against a model in memory.
+//! The exerciser: weighted random operations on a file system, held against a model in memory, in the manner of fsx.
+//!
+//! ```text
+//! draw ──► operation ──► bench ──┬─► desk: the real files, through several engines (calls, ways)
+//!                          │     └─► image: what they must hold
+//!                          ▼
+//!                       parting ──► minimise: the shortest list that shows it again
+//! ```
+//!
+//! It works in a directory of its own and touches nothing else. It measures no speed: what it answers is whether what
+//! was written is what is read.
+
+use iodyno_model::{Exercise, Workload};
 
 use crate::failure::Failure;
 use crate::worker::Worker;
+
+#[cfg(target_os = "linux")]
+mod bench;
+#[cfg(target_os = "linux")]
+mod calls;
+#[cfg(target_os = "linux")]
+mod content;
+#[cfg(target_os = "linux")]
+mod desk;
+#[cfg(target_os = "linux")]
+mod draw;
+#[cfg(target_os = "linux")]
+mod image;
+#[cfg(target_os = "linux")]
+mod minimise;
+#[cfg(target_os = "linux")]
+mod operation;
+#[cfg(target_os = "linux")]
+mod parting;
+#[cfg(target_os = "linux")]
+mod probe;
+#[cfg(target_os = "linux")]
+mod sandbox;
+#[cfg(target_os = "linux")]
+mod tallies;
+#[cfg(target_os = "linux")]
+mod ways;
+
+/// The stream of a plan's seed that exercises draw from.
+#[cfg(target_os = "linux")]
+const DEFAULT_SEED_STREAM: u64 = 0x6578_6572;
 
 /// Runs a job's exercise.
 ///
 /// # Errors
 /// What keeps it from running.
-pub fn drive(_worker: &mut Worker<'_>) -> Result<(), Failure> {
-    Err(Failure::new("an exercise cannot be run yet"))
+pub fn drive(worker: &mut Worker<'_>) -> Result<(), Failure> {
+    let Workload::Exercise(exercise) = &worker.job.workload else {
+        return Err(Failure::new("this is no exercise"));
+    };
+    run(worker, exercise)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn run(_worker: &mut Worker<'_>, _exercise: &Exercise) -> Result<(), Failure> {
+    Err(Failure::new("exercises run on Linux only, so far"))
+}
+
+#[cfg(target_os = "linux")]
+fn run(worker: &mut Worker<'_>, exercise: &Exercise) -> Result<(), Failure> {
+    use std::sync::atomic::Ordering::Relaxed;
+
+    let targets = worker.job.targets.iter().filter_map(|target| worker.plan.targets.get(*target));
+    let directory = targets.filter_map(|target| target.path()).next();
+    let directory = directory.ok_or_else(|| Failure::new("an exercise needs a directory to work in"))?;
+    let content = content::Content::new(worker, exercise, directory)?;
+    let begin = worker.gate.wait_for_start(worker.number, worker.after);
+    worker.sheet.head.began.store(begin, Relaxed);
+    worker.sheet.enter(iodyno_model::WorkerState::Running);
+    let stop = worker.gate.flag(worker.number);
+    let until = Until { stop, deadline: worker.job.limit.time_ns.map(|time_ns| begin.saturating_add(time_ns)) };
+    let record = content.run(worker.seed, &until)?;
+    worker.ledger.write(worker.index, |entries| entries.exercise = Some(record));
+    Ok(())
+}
+
+/// When it is over.
+#[cfg(target_os = "linux")]
+struct Until<'a> {
+    stop: &'a std::sync::atomic::AtomicU32,
+    deadline: Option<crate::clock::Tick>,
+}
+
+#[cfg(target_os = "linux")]
+impl Until<'_> {
+    /// Whether it was told to stop, or the time is up.
+    fn is_over(&self) -> bool {
+        self.is_stopped() || self.deadline.is_some_and(|deadline| crate::clock::now() >= deadline)
+    }
+
+    /// Whether it was told to stop.
+    fn is_stopped(&self) -> bool {
+        self.stop.load(std::sync::atomic::Ordering::Relaxed) != 0
+    }
 }

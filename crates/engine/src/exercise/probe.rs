@@ -1,0 +1,95 @@
+//! What the file system has of all that can be drawn: each kind is tried once before the first is drawn.
+
+use super::bench::Bench;
+use super::calls;
+use super::operation::{Kind, Operation, Way};
+use crate::engines::Failure;
+use crate::open::strerror;
+
+/// Alignments that are tried for what moves blocks, beyond the file system's own.
+const BLOCKS: [u64; 3] = [4096, 16_384, 65_536];
+/// Alignments that are tried for what goes past the page cache, where the file system does not say.
+const DIRECT: [u64; 3] = [512, 4096, 65_536];
+
+/// Answers that say: there is no such thing here.
+const MISSING: [i32; 7] = [
+    libc::EOPNOTSUPP,
+    libc::EINVAL,
+    libc::ENOSYS,
+    libc::ENOTTY,
+    libc::EXDEV,
+    libc::EBADF,
+    libc::ENODEV,
+];
+
+/// What it came to.
+pub struct Probed {
+    /// What blocks are multiples of, bytes.
+    pub block: u64,
+    /// What direct operations are multiples of, bytes.
+    pub direct: u64,
+    /// What it does not have, and its answer.
+    pub refused: Vec<(Kind, String)>,
+}
+
+/// Tries these kinds.
+///
+/// # Errors
+/// What broke.
+pub fn probe(bench: &mut Bench, kinds: &[Kind]) -> Result<Probed, Failure> {
+    let own = calls::block(bench.desk.fd(0)).unwrap_or(4096).max(512);
+    let mut blocks = vec![own];
+    blocks.extend(BLOCKS.iter().filter(|block| **block > own));
+    let said = calls::direct_alignment(bench.desk.direct_fd(0));
+    let direct: Vec<u64> = said.map_or(DIRECT.to_vec(), |said| vec![said]);
+    let mut probed = Probed { block: own, direct: direct[0], refused: Vec::new() };
+    for kind in kinds {
+        match kind {
+            Kind::DirectRead | Kind::DirectWrite => probed.direct = attempt(bench, *kind, &direct, &mut probed)?,
+            Kind::CollapseRange | Kind::InsertRange | Kind::Clone | Kind::Dedupe => {
+                probed.block = attempt(bench, *kind, &blocks, &mut probed)?.max(probed.block);
+            }
+            _ => drop(attempt(bench, *kind, &[own], &mut probed)?),
+        }
+    }
+    bench.renew()?;
+    bench.tallies = Default::default();
+    Ok(probed)
+}
+
+/// Tries a kind with each unit; the first that does, or what is known already when none does.
+fn attempt(bench: &mut Bench, kind: Kind, units: &[u64], probed: &mut Probed) -> Result<u64, Failure> {
+    let mut answer = None;
+    let most = (bench.most / 4).min(bench.desk.stride());
+    for unit in units.iter().filter(|unit| **unit <= most) {
+        match try_one(bench, kind, *unit)? {
+            None => return Ok(*unit),
+            Some(errno) => answer = Some(errno),
+        }
+    }
+    let said = answer.map_or("the files are too small for it".into(), strerror);
+    probed.refused.push((kind, said));
+    Ok(if kind.is_direct() { probed.direct } else { probed.block })
+}
+
+/// Tries a kind where both files hold three units; its answer, where that says that it is not there.
+fn try_one(bench: &mut Bench, kind: Kind, unit: u64) -> Result<Option<i32>, Failure> {
+    bench.renew()?;
+    let plain = |file, part| {
+        let (seed, way) = (1, Way::Pvsync);
+        Operation { file, seed, way, ..Operation::new(Kind::Write, part * unit, unit) }
+    };
+    for file in [0, 1] {
+        for part in 0..3 {
+            // Whatever is wrong with the content shows again, where it counts.
+            let _ = bench.round(&[plain(file, part)]);
+        }
+    }
+    if kind == Kind::Seek {
+        return Ok(calls::seek(bench.desk.fd(0), 0, true).err());
+    }
+    let mut tried = Operation { seed: 2, to: 1, way: Way::Pvsync, ..Operation::new(kind, 0, unit) };
+    tried.target = unit;
+    let _ = bench.round(&[tried]);
+    Ok(bench.desk.result(0).err().filter(|errno| MISSING.contains(errno)))
+}
