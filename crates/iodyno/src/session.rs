@@ -16,7 +16,6 @@ use iodyno_engine::{Options, signal};
 use iodyno_model::{Diagnostic, Event, Origin, Record, Verb};
 use iodyno_report::{NoFiles, Output};
 
-
 use crate::calling;
 use crate::desk::{self, Desk};
 use crate::hosts;

@@ -35,6 +35,7 @@ mod errno;
 #[cfg(target_os = "linux")]
 mod events;
 mod flags;
+mod further;
 mod hands;
 mod locks;
 mod maps;

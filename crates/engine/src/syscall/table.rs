@@ -5,7 +5,7 @@
 
 use super::hands::Hands;
 use super::words::{Given, Kind};
-use super::{Answer, attributes, data, directories, locks, maps, names, processes, several, stat};
+use super::{Answer, attributes, data, directories, further, locks, maps, names, processes, several, stat};
 #[cfg(target_os = "linux")]
 use super::{copies, events, mounts, xattr};
 
@@ -75,6 +75,7 @@ const FAMILIES: &[&[Verb]] = &[
     #[cfg(target_os = "linux")]
     mounts::VERBS,
     several::VERBS,
+    further::VERBS,
 ];
 
 /// Calls that only Linux has; elsewhere they answer that there is no such call.
