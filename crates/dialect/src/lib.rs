@@ -126,8 +126,19 @@ pub enum Request {
         /// The exit status.
         status: i32,
     },
+    /// Write files, none of which may exist yet, and print.
+    Write {
+        /// The files.
+        files: Vec<Written>,
+        /// For standard output.
+        out: String,
+        /// The exit status.
+        status: i32,
+    },
     /// Run the same command on other hosts.
     Hosts(hosts::Elsewhere),
+    /// Make system calls and say how each ends.
+    Calls(Box<posix::helper::Calls>),
     /// Nothing is run: what is wrong, in the tool's own words rather than as diagnostics.
     Refuse {
         /// For standard error.
@@ -135,6 +146,16 @@ pub enum Request {
         /// The exit status.
         status: i32,
     },
+}
+
+/// A file that is written without anything being run.
+pub struct Written {
+    /// Its path; it must not exist.
+    pub path: String,
+    /// What is in it.
+    pub text: String,
+    /// Whether it may be executed.
+    pub program: bool,
 }
 
 /// A plan to be run, and who reports it.
@@ -195,8 +216,16 @@ pub struct ReportFile {
     /// Its path; it must not exist, unless the user asked for it by this very option before. `-`: the report's own
     /// place, of a table of the ranks.
     pub path: String,
-    /// `json` or `csv`; or `ranks`, a table that follows the report (`-`) or is talk (any other path).
+    /// `json` or `csv`; or `ranks`, a table that follows the report (`-`) or is talk (any other path); or `own`, which the
+    /// run's reporter writes itself, by that name.
     pub format: String,
+}
+
+impl ReportFile {
+    /// A file that the run's reporter writes itself.
+    pub fn own(path: &str) -> Self {
+        ReportFile { path: path.into(), format: "own".into() }
+    }
 }
 
 /// From arguments to a request, or everything that is wrong with them.
@@ -226,4 +255,6 @@ pub const DIALECTS: &[Dialect] = &[
     mdtest::DIALECT,
     io500::DIALECT,
     posix::DIALECT,
+    posix::helper::PJDFSTEST,
+    posix::helper::FSTEST,
 ];

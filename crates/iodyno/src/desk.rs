@@ -20,6 +20,9 @@ use crate::shelf::Shelf;
 /// The format of the table of ranks, which has no file of its own.
 const RANKS: &str = "ranks";
 
+/// The format of files that the run's reporter writes itself.
+const OWN: &str = "own";
+
 /// Everything that is written to.
 pub struct Desk {
     sinks: Vec<Sink>,
@@ -27,6 +30,8 @@ pub struct Desk {
     live: Option<Box<dyn Reporter>>,
     ranks: Option<RankTable>,
     shelf: Shelf,
+    /// Files on the shelf that were made here.
+    made: Vec<String>,
     trouble: Option<io::Error>,
 }
 
@@ -34,7 +39,8 @@ pub struct Desk {
 struct Sink {
     path: String,
     file: BufWriter<File>,
-    reporter: Box<dyn Reporter>,
+    /// Who writes it; none: the run's own reporter does.
+    reporter: Option<Box<dyn Reporter>>,
     /// Whether it was made here, and not a device like `/dev/null`.
     made: bool,
 }
@@ -97,15 +103,19 @@ impl Desk {
             return Err(Diagnostic::error(&Origin::argument("--also live"), "standard error is no terminal")
                 .hint("the screen is drawn there; results may go anywhere"));
         }
-        let sinks = sinks(&run.files)?;
+        let mut sinks = sinks(&run.files)?;
+        let mut shelf = Shelf::default();
+        let own: Vec<_> = sinks.extract_if(.., |sink| sink.reporter.is_none()).collect();
         let named = match run.output.as_deref().map(Named::open) {
             None => None,
             Some(Ok(named)) => Some(named),
             Some(Err(wrong)) => {
-                sinks.into_iter().for_each(Sink::take_back);
+                sinks.into_iter().chain(own).for_each(Sink::take_back);
                 return Err(wrong);
             }
         };
+        let made = own.iter().filter(|sink| sink.made).map(|sink| sink.path.clone()).collect();
+        own.into_iter().for_each(|sink| shelf.put(&sink.path, sink.file));
         let line = !run.own_voice && run.live_ns > 0;
         let live: Option<Box<dyn Reporter>> = match screen {
             true => Some(Box::new(Screen::new(Box::new(terminal)))),
@@ -113,19 +123,20 @@ impl Desk {
         };
         let ranks = run.files.iter().find(|file| file.format == RANKS);
         let ranks = ranks.map(|file| RankTable::new(false, file.path != "-"));
-        Ok(Desk { sinks, named, live, ranks, shelf: Shelf::default(), trouble: None })
+        Ok(Desk { sinks, named, live, ranks, shelf, made, trouble: None })
     }
 
     /// Whether results go to files.
     pub fn has_files(&self) -> bool {
-        !self.sinks.is_empty() || self.named.is_some()
+        !self.sinks.is_empty() || self.named.is_some() || !self.made.is_empty()
     }
 
     /// Lets everybody who writes see an event; what goes wrong is kept until the end.
     pub fn tell(&mut self, event: &Event, reporter: &mut dyn Reporter) {
         for sink in &mut self.sinks {
+            let Some(reporter) = &mut sink.reporter else { continue };
             let mut output = Output { out: &mut sink.file, err: &mut io::sink(), files: &mut NoFiles };
-            if let Err(error) = sink.reporter.event(event, &mut output) {
+            if let Err(error) = reporter.event(event, &mut output) {
                 self.trouble.get_or_insert(error);
             }
         }
@@ -181,6 +192,7 @@ impl Desk {
     pub fn take_back(self) {
         self.sinks.into_iter().for_each(Sink::take_back);
         self.named.into_iter().for_each(Named::take_back);
+        self.made.iter().for_each(|path| drop(std::fs::remove_file(path)));
     }
 }
 
@@ -212,19 +224,27 @@ fn sinks(files: &[ReportFile]) -> Result<Vec<Sink>, Diagnostic> {
 
 fn sink(file: &ReportFile) -> Result<Sink, Diagnostic> {
     let path = file.path.as_str();
-    let reporter: Box<dyn Reporter> = match file.format.as_str() {
-        "json" => Box::new(Json::new()),
-        _ => Box::new(Csv::new()),
+    let reporter: Option<Box<dyn Reporter>> = match file.format.as_str() {
+        OWN => None,
+        "json" => Some(Box::new(Json::new())),
+        _ => Some(Box::new(Csv::new())),
     };
     let made = !["/dev/stdout", "/dev/stderr", "/dev/null"].contains(&path);
     // What the user already had is never overwritten.
     match OpenOptions::new().write(true).create_new(made).open(path) {
         Ok(opened) => Ok(Sink { path: path.into(), file: BufWriter::new(opened), reporter, made }),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            Err(Diagnostic::error(&Origin::argument(path), "it exists already, and is not overwritten")
-                .hint("name a file that does not exist yet"))
+        Err(error) => Err(unwritable(path, &error)),
+    }
+}
+
+/// Why a new file cannot be had.
+pub fn unwritable(path: &str, error: &io::Error) -> Diagnostic {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Diagnostic::error(&Origin::argument(path), "it exists already, and is not overwritten")
+                .hint("name a file that does not exist yet")
         }
-        Err(error) => Err(Diagnostic::error(&Origin::argument(path), plain(&error))
-            .hint("results go to a new file, in a directory that exists and can be written to")),
+        _ => Diagnostic::error(&Origin::argument(path), plain(error))
+            .hint("results go to a new file, in a directory that exists and can be written to"),
     }
 }

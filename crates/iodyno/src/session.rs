@@ -6,15 +6,18 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
+use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 
-use iodyno_dialect::{Request, Run, Translate};
+use iodyno_dialect::{Request, Run, Translate, Written};
 use iodyno_engine::world::World;
 use iodyno_engine::{Options, signal};
 use iodyno_model::{Diagnostic, Event, Origin, Record, Verb};
 use iodyno_report::{NoFiles, Output};
 
-use crate::desk::Desk;
+use crate::calling;
+use crate::desk::{self, Desk};
 use crate::hosts;
 
 /// The screen is drawn this often, ns.
@@ -57,11 +60,13 @@ pub fn answer(world: &mut World, request: Result<Request, Vec<Diagnostic>>, voic
             let _ = io::stdout().write_all(out.as_bytes());
             status as u8
         }
+        Ok(Request::Write { files, out, status }) => write(&files, &out, status as u8),
         Ok(Request::Refuse { err, status }) => {
             // Nobody may be listening on standard error.
             let _ = io::stderr().write_all(err.as_bytes());
             status as u8
         }
+        Ok(Request::Calls(calls)) => calling::answer(&calls),
         Ok(Request::Run(run)) => session(world, *run, voice),
         // Where it could go there, it went.
         Ok(Request::Hosts(_)) => {
@@ -70,6 +75,27 @@ pub fn answer(world: &mut World, request: Result<Request, Vec<Diagnostic>>, voic
             2
         }
     }
+}
+
+/// Writes files, or none of them, and prints.
+fn write(files: &[Written], out: &str, status: u8) -> u8 {
+    let mut made: Vec<&str> = Vec::new();
+    for file in files {
+        let mode = if file.program { 0o777 } else { 0o666 };
+        let opened = File::options().write(true).create_new(true).mode(mode).open(&file.path);
+        let written = opened.and_then(|mut opened| {
+            made.push(&file.path);
+            opened.write_all(file.text.as_bytes())
+        });
+        if let Err(error) = written {
+            made.iter().for_each(|path| drop(std::fs::remove_file(path)));
+            say(desk::unwritable(&file.path, &error));
+            return 2;
+        }
+    }
+    // `head` has seen enough.
+    let _ = io::stdout().write_all(out.as_bytes());
+    status
 }
 
 /// Says something on standard error; where nobody listens, nobody is told.

@@ -18,6 +18,11 @@ pub struct Shelf {
 }
 
 impl Shelf {
+    /// Takes a file that is open already.
+    pub fn put(&mut self, path: &str, file: BufWriter<File>) {
+        self.open.insert(path.into(), file);
+    }
+
     /// Writes out what is left of all of them.
     ///
     /// # Errors

@@ -62,9 +62,10 @@ fn of(
     let told = |what: String| vec![Diagnostic::error(&Origin::argument(kind.name), what)];
     match lower(&command[1..], loader)? {
         Request::Run(run) => Ok(run.plan),
-        Request::Print { out, .. } => Err(told(out)),
+        Request::Print { out, .. } | Request::Write { out, .. } => Err(told(out)),
         Request::Refuse { err, .. } => Err(told(err)),
         Request::Hosts(_) => Err(told("other hosts are for the whole run".into())),
+        Request::Calls(_) => Err(told("is no measurement".into())),
     }
 }
 

@@ -1,7 +1,9 @@
 //! posix: whether a file system keeps its promises, rule by rule.
 //!
 //! ```text
-//!   suites/posix/*.toml ─ suite ─► rules ─ step, fill, calls ─► expand ─► Cases ─ the engine room ─► CaseRecords
+//!   suites/posix/*.toml ─ suite ─► rules ─ step, fill, calls ─► expand ─► Cases ─ plan ─► the engine room
+//!   CaseRecords, profile ─ judge ─► report: summary, TAP, JUnit, JSON, differences
+//!   another suite's TAP ─ tap, import ─► the same report
 //! ```
 //! It refuses to know a single rule: all of them are data.
 
@@ -9,13 +11,34 @@ pub mod calls;
 pub mod dollar;
 pub mod expand;
 pub mod fill;
+pub mod glob;
+pub mod helper;
+pub mod import;
+pub mod judge;
+pub mod list;
+pub mod load;
+pub mod options;
+pub mod plan;
+pub mod profile;
+pub mod report;
 pub mod rules;
+pub mod scripts;
+pub mod select;
+pub mod show;
 pub mod step;
 pub mod suite;
+pub mod tap;
 
-use iodyno_model::Diagnostic;
+use std::sync::Arc;
 
-use crate::{Dialect, Loader, Request};
+use iodyno_model::{Diagnostic, Origin};
+
+use crate::{Dialect, Loader, PathKind, ReportFile, Request, Run, untranslated};
+use expand::Expanded;
+use options::Options;
+use plan::{Setup, Side};
+use report::Reports;
+use select::Wanted;
 
 /// The command in the list of dialects.
 pub const DIALECT: Dialect = Dialect {
@@ -26,20 +49,147 @@ pub const DIALECT: Dialect = Dialect {
     lower,
 };
 
+/// The command for what another suite found.
+const IMPORT: &str = "import-tap";
+
 fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let mut files = Vec::new();
-    for pair in arguments.windows(2).filter(|pair| pair[0] == "--rules") {
-        files.extend(suite::in_folder(&pair[1], loader)?);
+    if let [first, rest @ ..] = arguments
+        && first == IMPORT
+    {
+        return import::request(rest, loader);
     }
-    if files.is_empty() {
+    let options = match options::parse(arguments)? {
+        Ok(options) => options,
+        Err(help) => return Ok(Request::Print { out: help, status: 0 }),
+    };
+    let mut suite = read(&options, loader)?;
+    if options.check_rules {
+        return check(&suite, &options);
+    }
+    if let Some(name) = &options.explain {
+        return Ok(Request::Print { out: list::explain(&suite, name)?, status: 0 });
+    }
+    let wanted =
+        Wanted { only: options.only.clone(), except: options.except.clone(), classes: options.class.clone() };
+    select::select(&mut suite, &wanted)?;
+    if options.list {
+        return Ok(Request::Print { out: list::list(&suite.cases, options.verbose), status: 0 });
+    }
+    if let Some(folder) = &options.write_t {
+        directory(folder, "--write-t", loader).map_err(|wrong| vec![wrong])?;
+        let (files, out) = scripts::scripts(&suite, &options, folder);
+        return Ok(Request::Write { files, out, status: 0 });
+    }
+    run(suite, options, loader)
+}
+
+/// The rules, those carried along or those of the directories that were named.
+fn read(options: &Options, loader: &mut dyn Loader) -> Result<Expanded, Vec<Diagnostic>> {
+    let mut files = Vec::new();
+    for folder in &options.rules {
+        files.extend(suite::in_folder(folder, loader)?);
+    }
+    if options.rules.is_empty() {
         files = suite::rules();
     }
-    let expanded = expand::expand(&rules::read(&files)?)?;
-    let cases = &expanded.cases;
-    let checks: u32 = cases.iter().map(expand::checks).sum();
-    let rounds: usize = cases.iter().map(|case| case.script.steps.len()).sum();
-    let mut names: Vec<&str> = cases.iter().map(|case| case.rule.as_str()).collect();
-    names.dedup();
-    let out = format!("{} rules, {} cases, {rounds} rounds, {checks} checks\n", names.len(), cases.len());
-    Ok(Request::Print { out, status: 0 })
+    expand::expand(&rules::read(&files)?)
+}
+
+/// How many rules there are; the profiles that are carried along are held against them.
+fn check(suite: &Expanded, options: &Options) -> Result<Request, Vec<Diagnostic>> {
+    let mut wrong = Vec::new();
+    if options.rules.is_empty() {
+        for file in suite::profiles() {
+            match profile::read(&file) {
+                Ok(profile) => wrong.extend(profile::strays(&profile, suite)),
+                Err(problems) => wrong.extend(problems),
+            }
+        }
+    }
+    if wrong.is_empty() {
+        Ok(Request::Print { out: list::totals(&suite.cases), status: 0 })
+    } else {
+        Err(wrong)
+    }
+}
+
+fn run(suite: Expanded, options: Options, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    let mut wrong = Vec::new();
+    let Some(folder) = options.folder.clone() else {
+        let wrong = Diagnostic::error(&Origin::argument("iodyno posix"), "no directory was named");
+        return Err(vec![wrong.hint("iodyno posix . checks the file system of the current directory")]);
+    };
+    let mut sides = Vec::new();
+    for (folder, option, wish) in std::iter::once((&folder, "", options.profile.as_deref()))
+        .chain(options.baseline.iter().map(|folder| (folder, "--baseline", None)))
+    {
+        match side(folder, option, wish, loader) {
+            Ok(side) => sides.push(side),
+            Err(problems) => wrong.extend(problems),
+        }
+    }
+    let load = match options.with.as_deref().map(|path| load::read(path, &folder, loader)).transpose() {
+        Ok(load) => load,
+        Err(problems) => {
+            wrong.extend(problems);
+            None
+        }
+    };
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let files = options.junit.iter().chain(&options.json).map(|path| ReportFile::own(path)).collect();
+    let setup = Arc::new(Setup { suite, sides, options, terminal: loader.terminals().1 });
+    let plan = plan::plan(&setup, load);
+    let judged = Arc::clone(&setup);
+    Ok(Request::Run(Box::new(Run {
+        plan,
+        reporter: Box::new(Reports::new(setup)),
+        output: None,
+        files,
+        messages: Vec::new(),
+        live_ns: 0,
+        interim_ns: 0,
+        own_voice: false,
+        dies_of_signals: false,
+        findings: false,
+        translate: untranslated,
+        reads_forgiven: false,
+        error_status: 1,
+        status: Some(Box::new(move |record| report::results(&judged, record).status())),
+    })))
+}
+
+/// A directory with what is known of it.
+fn side(
+    folder: &str,
+    option: &str,
+    wish: Option<&str>,
+    loader: &mut dyn Loader,
+) -> Result<Side, Vec<Diagnostic>> {
+    let facts = directory(folder, option, loader).map_err(|wrong| vec![wrong])?;
+    let profile = profile::find(wish, facts.file_system.as_deref(), loader)?;
+    Ok(Side { folder: folder.into(), facts, profile })
+}
+
+fn directory(
+    folder: &str,
+    option: &str,
+    loader: &dyn Loader,
+) -> Result<iodyno_model::TargetFacts, Diagnostic> {
+    let said = format!("{option} {folder}");
+    let origin = Origin::argument(said.trim_start());
+    let Some(facts) = loader.look(folder) else {
+        return Err(Diagnostic::error(&origin, "no such directory").hint("name a directory that exists"));
+    };
+    if facts.kind != PathKind::Directory {
+        return Err(
+            Diagnostic::error(&origin, "this is no directory").hint("name the directory that it lies in")
+        );
+    }
+    if !facts.writable {
+        return Err(Diagnostic::error(&origin, "this directory cannot be written to")
+            .hint("files are made below it and removed again: name one that you may write to"));
+    }
+    Ok(facts.target)
 }

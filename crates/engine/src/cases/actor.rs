@@ -8,10 +8,10 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use iodyno_model::Actor;
+use iodyno_model::{Actor, Expect};
 use serde::{Deserialize, Serialize};
 
-use super::judge::{Came, answers_so};
+use super::judge::{Came, judge};
 use super::process::{
     End, become_actor, close_all_but, collect, collect_within, die_with_parent, kill, pause, readable,
     signal_name, spawn,
@@ -30,8 +30,8 @@ pub struct Order {
     pub arguments: Vec<String>,
     /// What it is kept under.
     pub label: String,
-    /// The answers that each turn of a loop may come back with.
-    pub accepts: Vec<String>,
+    /// What each turn of a loop must come back with; nothing: it must succeed.
+    pub expects: Vec<Expect>,
 }
 
 /// Makes a call, as often as it says.
@@ -52,13 +52,21 @@ pub fn carry_out(hands: &mut Hands, order: &Order) -> Reply {
             let turn = inner(1)?;
             for _ in 1..times {
                 let answer = carry_out(hands, &turn)?;
-                if !order.accepts.iter().any(|word| answers_so(&answer, word)) {
+                if !meets(&turn, &answer) {
                     return Ok(answer);
                 }
             }
             carry_out(hands, &turn)
         }
         _ => hands.call(&order.name, &order.arguments, &order.label),
+    }
+}
+
+/// Whether a turn of a loop came back as it must, so that the next may follow.
+pub fn meets(turn: &Order, answer: &Answer) -> bool {
+    match turn.expects.as_slice() {
+        [] => answer.errno.is_none() || turn.name == "try",
+        expects => expects.iter().all(|expect| judge(expect, &Came::answer(answer.clone())).is_none()),
     }
 }
 

@@ -62,7 +62,8 @@ unsafe extern "C" {
     fn seekdir(stream: *mut libc::DIR, position: libc::c_long);
 }
 
-fn open(path: *const libc::c_char) -> Result<Held, Answer> {
+/// Opens a stream of what is in a directory.
+pub(super) fn open(path: *const libc::c_char) -> Result<Held, Answer> {
     // SAFETY: the path outlives the call, or is bad on purpose.
     let stream = unsafe { libc::opendir(path) };
     if stream.is_null() {
@@ -80,7 +81,7 @@ fn stream(hands: &Hands, given: &Given) -> Result<*mut libc::DIR, String> {
 }
 
 /// The next entry: its name and its type as the directory has it; nothing at the end.
-fn next(stream: *mut libc::DIR) -> Result<Option<(String, u8)>, Answer> {
+pub(super) fn next(stream: *mut libc::DIR) -> Result<Option<(String, u8)>, Answer> {
     forget();
     // SAFETY: the stream is open.
     let entry = unsafe { libc::readdir(stream) };

@@ -26,7 +26,6 @@ pub(super) const VERBS: &[Verb] = &[
         Ok(put(given.path(0), given.bytes(1), 0o644))
     }),
     verb("get", &[Path], "PATH: says what is in a file", |_, given| Ok(get(given.path(0)))),
-    verb("links", &[Path, Path, Number], "PATH DIRECTORY COUNT: gives a file so many names more, in a directory", links),
     verb(
         "exhaust",
         &[Path],
@@ -114,20 +113,6 @@ fn get(from: *const c_char) -> Answer {
     answer
 }
 
-/// Names as many as were asked for, or up to the first error, which is the answer.
-fn links(_: &mut Hands, given: &Given) -> Result<Answer, String> {
-    for number in 0..given.number(2) {
-        let mut name = given.name(1).to_vec();
-        name.extend_from_slice(format!("/link.{number}").as_bytes());
-        let name = CString::new(name).unwrap_or_default();
-        let answer = ask!(link(given.path(0), name.as_ptr()));
-        if answer.errno.is_some() {
-            return Ok(answer);
-        }
-    }
-    Ok(Answer::default().with("count", given.number(2)))
-}
-
 /// What fills a file system is called so, and a number.
 const FULL: &str = "iodyno-full.";
 /// A file system with more room than that is none to be filled, bytes.
@@ -143,7 +128,6 @@ fn exhaust(_: &mut Hands, given: &Given) -> Result<Answer, String> {
     if answer.errno.is_some() {
         return Ok(answer);
     }
-    #[allow(clippy::useless_conversion, reason = "narrower on other systems")]
     let free = u64::from(room.f_bavail).saturating_mul(room.f_frsize.into());
     if free > SMALL {
         return Err(format!("{free} bytes are free: that is no small file system"));

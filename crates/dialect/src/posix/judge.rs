@@ -1,0 +1,276 @@
+//! What cases came to, held against what was to be expected of the file system.
+//!
+//! Pure: records and a profile in, counts and reasons out. A skip is never a pass, and what could not run is a failure
+//! unless it follows from one that was expected.
+
+use std::collections::BTreeMap;
+
+use iodyno_model::{Case, CaseRecord, Outcome, Verdict};
+use serde::Serialize;
+
+use super::expand;
+use super::profile::Profile;
+use super::select::means;
+
+/// How checks ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// All of them.
+    pub checks: u64,
+    /// As the rule says.
+    pub pass: u64,
+    /// Against the rule.
+    pub fail: u64,
+    /// Against the rule, as the profile says.
+    pub expected_fail: u64,
+    /// Entries of the profile that nothing met, though it was tried; these are no checks.
+    pub unexpected_pass: u64,
+    /// Left out by whoever ran it, or by what he may.
+    pub skip: u64,
+    /// About something that the file system does not have.
+    pub not_applicable: u64,
+    /// What they build on failed.
+    pub could_not_run: u64,
+}
+
+impl Counts {
+    /// Adds others.
+    pub fn add(&mut self, other: &Counts) {
+        self.checks += other.checks;
+        self.pass += other.pass;
+        self.fail += other.fail;
+        self.expected_fail += other.expected_fail;
+        self.unexpected_pass += other.unexpected_pass;
+        self.skip += other.skip;
+        self.not_applicable += other.not_applicable;
+        self.could_not_run += other.could_not_run;
+    }
+}
+
+/// What a check that did not pass means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Against the rule.
+    Fail,
+    /// Against the rule, as the profile says.
+    ExpectedFail,
+    /// Left out.
+    Skip,
+    /// Not there.
+    NotApplicable,
+    /// What it builds on failed, and nothing else of its round did.
+    CouldNotRun,
+    /// It follows a failure in its round.
+    Follows,
+}
+
+/// A check that did not pass, judged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// What became of it.
+    pub verdict: Verdict,
+    /// What that means.
+    pub kind: Kind,
+    /// The entry of the profile that explains it.
+    pub entry: Option<usize>,
+}
+
+/// A case, judged.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CaseResult {
+    /// How its checks ended.
+    pub counts: Counts,
+    /// Those that did not pass.
+    pub judged: Vec<Judged>,
+    /// How long it took, ns; none: it was not reached.
+    pub elapsed_ns: Option<u64>,
+    /// Why it ended before its end.
+    pub broken: Option<String>,
+}
+
+impl CaseResult {
+    /// Whether it speaks against the file system: something failed or could not even be tried.
+    pub fn is_bad(&self) -> bool {
+        self.counts.fail > 0 || self.judged.iter().any(|judged| judged.kind == Kind::CouldNotRun)
+    }
+
+    /// Why none of it was tried, if nothing was.
+    pub fn untried(&self) -> Option<&str> {
+        let counts = &self.counts;
+        if counts.pass + counts.fail + counts.expected_fail + counts.could_not_run > 0 {
+            return None;
+        }
+        self.judged.iter().find_map(|judged| match &judged.verdict.outcome {
+            Outcome::Skip(why) | Outcome::NotApplicable(why) => Some(why.as_str()),
+            _ => None,
+        })
+    }
+}
+
+/// All cases of a file system, judged.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judgement {
+    /// Each case, in the suite's order.
+    pub cases: Vec<CaseResult>,
+    /// Over all of them.
+    pub totals: Counts,
+    /// Entries of the profile that nothing met, though it was tried, with the first case they are about.
+    pub unmet: Vec<(usize, usize)>,
+    /// Features that the profile says are there, and are not: the name and why.
+    pub missing: Vec<(String, String)>,
+    /// Features that the profile says are not there, and are.
+    pub surplus: Vec<String>,
+}
+
+impl Judgement {
+    /// Whether the file system kept its promises, as far as they are known.
+    pub fn is_good(&self) -> bool {
+        self.missing.is_empty() && !self.cases.iter().any(CaseResult::is_bad)
+    }
+}
+
+/// One case.
+pub fn case(case: &Case, record: Option<&CaseRecord>, profile: Option<&Profile>) -> CaseResult {
+    let checks = u64::from(expand::checks(case));
+    let Some(record) = record else {
+        let counts = Counts { checks, could_not_run: checks, ..Counts::default() };
+        return CaseResult { counts, ..CaseResult::default() };
+    };
+    let entries: Vec<usize> = profile.map_or_else(Vec::new, |profile| {
+        let known = profile.expected.iter().enumerate();
+        known.filter(|(_, entry)| means(&entry.rule, case)).map(|(index, _)| index).collect()
+    });
+    let explained = |verdict: &Verdict| {
+        let profile = profile?;
+        entries.iter().copied().find(|entry| profile.expected[*entry].explains(verdict))
+    };
+    let mut result = CaseResult {
+        elapsed_ns: Some(record.elapsed_ns),
+        broken: record.broken.clone(),
+        ..CaseResult::default()
+    };
+    // Of each round: whether something failed in it before, and which entry explains that.
+    let mut failed: BTreeMap<&str, Option<usize>> = BTreeMap::new();
+    for verdict in &record.verdicts {
+        let entry = explained(verdict);
+        let before = failed.get(verdict.round.as_str()).copied();
+        let kind = match (&verdict.outcome, before) {
+            (Outcome::Fail, _) => {
+                if entry.is_some() {
+                    Kind::ExpectedFail
+                } else {
+                    Kind::Fail
+                }
+            }
+            (Outcome::Skip(_), _) => Kind::Skip,
+            (Outcome::NotApplicable(_), _) => Kind::NotApplicable,
+            (Outcome::CouldNotRun(_), Some(_)) => Kind::Follows,
+            (Outcome::CouldNotRun(_), None) if entry.is_some() => Kind::Follows,
+            (Outcome::CouldNotRun(_), None) => Kind::CouldNotRun,
+        };
+        if matches!(verdict.outcome, Outcome::Fail) {
+            failed.insert(&verdict.round, entry);
+        }
+        let entry = entry.filter(|_| matches!(kind, Kind::ExpectedFail | Kind::Follows));
+        result.judged.push(Judged { verdict: verdict.clone(), kind, entry });
+    }
+    result.counts = counts(checks, record, &result.judged);
+    if let Some(why) = &record.broken {
+        broken(&mut result, why, &entries, profile);
+    }
+    result
+}
+
+fn counts(checks: u64, record: &CaseRecord, judged: &[Judged]) -> Counts {
+    let mut counts = Counts { checks, pass: u64::from(record.passed), ..Counts::default() };
+    for judged in judged {
+        *match judged.kind {
+            Kind::Fail => &mut counts.fail,
+            Kind::ExpectedFail => &mut counts.expected_fail,
+            Kind::Skip => &mut counts.skip,
+            Kind::NotApplicable => &mut counts.not_applicable,
+            Kind::CouldNotRun | Kind::Follows => &mut counts.could_not_run,
+        } += 1;
+    }
+    let told = counts.pass + judged.len() as u64;
+    // What nobody told of was never reached.
+    counts.could_not_run += checks.saturating_sub(told);
+    counts
+}
+
+/// A case that ended before its end has failed, even if no check of it did.
+fn broken(result: &mut CaseResult, why: &str, entries: &[usize], profile: Option<&Profile>) {
+    if result.judged.iter().any(|judged| matches!(judged.kind, Kind::Fail | Kind::ExpectedFail)) {
+        return;
+    }
+    let last = result.judged.iter().find(|judged| matches!(judged.verdict.outcome, Outcome::CouldNotRun(_)));
+    let place = last.map(|judged| judged.verdict.clone()).unwrap_or_default();
+    let verdict = Verdict { expected: "an end".into(), got: why.into(), outcome: Outcome::Fail, ..place };
+    let entry = profile.and_then(|profile| {
+        entries.iter().copied().find(|entry| profile.expected[*entry].explains(&verdict))
+    });
+    let kind = if entry.is_some() { Kind::ExpectedFail } else { Kind::Fail };
+    for judged in result.judged.iter_mut().filter(|judged| judged.kind == Kind::CouldNotRun) {
+        judged.kind = Kind::Follows;
+    }
+    let counts = &mut result.counts;
+    // Of the checks that it did not reach, one has failed.
+    match counts.could_not_run > 0 {
+        true => counts.could_not_run -= 1,
+        false => counts.pass = counts.pass.saturating_sub(1),
+    }
+    *if entry.is_some() { &mut counts.expected_fail } else { &mut counts.fail } += 1;
+    result.judged.insert(0, Judged { verdict, kind, entry });
+}
+
+/// All cases of a run, by the records of those that ended.
+pub fn judge(
+    cases: &[Case],
+    records: &[CaseRecord],
+    features: &[(String, Option<String>)],
+    profile: Option<&Profile>,
+) -> Judgement {
+    let mut by_case: Vec<Option<&CaseRecord>> = vec![None; cases.len()];
+    for record in records {
+        if let Some(place) = by_case.get_mut(record.case) {
+            *place = Some(record);
+        }
+    }
+    let mut judgement = Judgement::default();
+    for (place, record) in cases.iter().zip(by_case) {
+        let result = case(place, record, profile);
+        judgement.totals.add(&result.counts);
+        judgement.cases.push(result);
+    }
+    if let Some(profile) = profile {
+        judgement.unmet = unmet(cases, &judgement.cases, profile);
+        judgement.totals.unexpected_pass = judgement.unmet.len() as u64;
+        for (name, why) in features {
+            match why {
+                Some(why) if profile.has.contains(name) => {
+                    judgement.missing.push((name.clone(), why.clone()))
+                }
+                None if profile.lacks.contains(name) => judgement.surplus.push(name.clone()),
+                _ => {}
+            }
+        }
+    }
+    judgement
+}
+
+/// Entries that nothing met, though all they are about was tried.
+fn unmet(cases: &[Case], results: &[CaseResult], profile: &Profile) -> Vec<(usize, usize)> {
+    let entries = profile.expected.iter().enumerate().filter(|(_, entry)| !entry.sometimes);
+    entries
+        .filter_map(|(index, entry)| {
+            let about =
+                || cases.iter().zip(results).enumerate().filter(|(_, (case, _))| means(&entry.rule, case));
+            let met = about()
+                .any(|(_, (_, result))| result.judged.iter().any(|judged| judged.entry == Some(index)));
+            let tried = about().all(|(_, (_, result))| result.counts.pass > 0 || result.counts.fail > 0);
+            let (first, _) = about().next()?;
+            (!met && tried).then_some((index, first))
+        })
+        .collect()
+}

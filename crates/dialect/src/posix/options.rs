@@ -1,0 +1,112 @@
+//! The command line: what is checked, against what, and where the answers go.
+//!
+//! Looks at nothing outside the words; what a directory is, is asked in [`mod`](super).
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use iodyno_model::{Diagnostic, units};
+
+use crate::native::refusal;
+
+/// What is said about the command below its options.
+const AFTER: &str = "\
+Also: iodyno posix import-tap FILE…   the results of another suite, in the same report
+
+Run it as root: without, rules that need several users are not applicable. Everything happens in a directory of its own
+below DIR, which is removed. Exit status: 0 no failure but expected ones; 1 something failed or could not be tried; 2 the
+command is wrong; 128 + n ended by signal n. What rules are and how to write them: docs/rules.md.";
+
+/// The words of `iodyno posix`.
+#[derive(Clone, Debug, Default, Parser)]
+#[command(
+    name = "iodyno posix",
+    about = super::DIALECT.about,
+    after_help = AFTER,
+    disable_version_flag = true,
+    override_usage = "iodyno posix [OPTIONS] DIR"
+)]
+pub struct Options {
+    /// The directory to check: any one on the file system
+    #[arg(value_name = "DIR")]
+    pub folder: Option<String>,
+    /// Only groups, rules or cases of these names (with * and ?)
+    #[arg(long, value_name = "NAME", num_args = 1)]
+    pub only: Vec<String>,
+    /// All but groups, rules or cases of these names (with * and ?)
+    #[arg(long, value_name = "NAME", num_args = 1)]
+    pub except: Vec<String>,
+    /// Only rules of these classes: shall, may, linux, filesystem
+    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
+    pub class: Vec<String>,
+    /// Tell what there is: groups, rules, cases and checks; with --verbose every rule
+    #[arg(long)]
+    pub list: bool,
+    /// Tell what a rule says and does
+    #[arg(long, value_name = "RULE")]
+    pub explain: Option<String>,
+    /// Only read the rules, and say how many there are or what is wrong with them
+    #[arg(long)]
+    pub check_rules: bool,
+    /// Rules in this directory instead of those carried along; repeatable
+    #[arg(long, value_name = "DIR")]
+    pub rules: Vec<String>,
+    /// What to expect of the file system: a name, a file, or none [default: by its type]
+    #[arg(long, value_name = "PROFILE")]
+    pub profile: Option<String>,
+    /// Check this directory, too, and show where they differ
+    #[arg(long, value_name = "DIR2")]
+    pub baseline: Option<String>,
+    /// Meanwhile run the jobs of this fio job file below DIR
+    #[arg(long, value_name = "JOBFILE")]
+    pub with: Option<String>,
+    /// Report as TAP, for prove and its like
+    #[arg(long)]
+    pub tap: bool,
+    /// Report as JUnit XML, too
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<String>,
+    /// Report as JSON, too
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<String>,
+    /// Write a test script for each group into this directory, for prove -r
+    #[arg(long, value_name = "DIR")]
+    pub write_t: Option<String>,
+    /// Processes at a time [default: as many as the machine carries]
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub at_once: u32,
+    /// How long a case may take, e.g. 30s
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time)]
+    pub case_time: u64,
+    /// What failed cases made stays, to be looked at
+    #[arg(long)]
+    pub keep: bool,
+    /// Fail for expected failures that did not happen, too
+    #[arg(long)]
+    pub strict: bool,
+    /// Seed of whatever is drawn
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// A line for every case, and every round of a failure
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+fn time(text: &str) -> Result<u64, String> {
+    // A bare number is seconds.
+    let text = if text.parse::<f64>().is_ok() { format!("{text}s") } else { text.into() };
+    units::parse_ns(&text)
+        .and_then(|ns| if ns == 0 { Err("a case takes at least 1ns".into()) } else { Ok(ns) })
+}
+
+/// The options, or the help that was asked for.
+///
+/// # Errors
+/// What is wrong with the words.
+pub fn parse(arguments: &[String]) -> Result<Result<Options, String>, Vec<Diagnostic>> {
+    let arguments = crate::dashes(arguments);
+    match Options::try_parse_from(std::iter::once("iodyno posix".to_string()).chain(arguments)) {
+        Ok(options) => Ok(Ok(options)),
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => Ok(Err(error.render().to_string())),
+        Err(error) => Err(vec![refusal("iodyno posix", &error)]),
+    }
+}

@@ -1,0 +1,143 @@
+//! What did not pass, by rule: the sentence, what was expected and what came, in which rounds, and how to see it again.
+//!
+//! What failed alike in many rounds is told once.
+
+use std::fmt::Write as _;
+
+use iodyno_model::{Case, Verdict};
+
+use super::super::judge::{Judgement, Kind};
+use super::super::plan::Side;
+use super::super::rules::class_name;
+use super::super::{scripts, show};
+use super::Results;
+
+/// More places than this are told only with `--verbose`.
+const MOST_PLACES: usize = 6;
+
+/// More ways to fail than this are told only with `--verbose`.
+const MOST_WAYS: usize = 4;
+
+/// One way in which a rule failed.
+#[derive(Clone, Debug)]
+pub struct Way<'a> {
+    /// The first check that failed so.
+    pub verdict: &'a Verdict,
+    /// Its case.
+    pub case: &'a Case,
+    /// The entry of the profile that explains it.
+    pub entry: Option<usize>,
+    /// Every place where it failed so: case and round.
+    pub places: Vec<String>,
+}
+
+/// A rule that failed.
+#[derive(Clone, Debug)]
+pub struct Broken<'a> {
+    /// Any of its cases.
+    pub case: &'a Case,
+    /// In which ways.
+    pub ways: Vec<Way<'a>>,
+}
+
+/// The rules with checks of a kind, in the order of the suite.
+pub fn of_kind<'a>(cases: &'a [Case], judgement: &'a Judgement, kinds: &[Kind]) -> Vec<Broken<'a>> {
+    let mut rules: Vec<Broken<'a>> = Vec::new();
+    for (case, result) in cases.iter().zip(&judgement.cases) {
+        for judged in result.judged.iter().filter(|judged| kinds.contains(&judged.kind)) {
+            let place = match rules.iter().position(|rule| rule.case.rule == case.rule) {
+                Some(place) => place,
+                None => {
+                    rules.push(Broken { case, ways: Vec::new() });
+                    rules.len() - 1
+                }
+            };
+            let verdict = &judged.verdict;
+            let same = |way: &&mut Way<'_>| {
+                let key = |verdict: &Verdict| (verdict.step, verdict.expected.clone(), verdict.got.clone());
+                key(way.verdict) == key(verdict)
+                    && way.verdict.outcome == verdict.outcome
+                    && way.entry == judged.entry
+            };
+            let ways = &mut rules[place].ways;
+            match ways.iter_mut().find(same) {
+                Some(way) => way.places.push(round_of(case, verdict)),
+                None => ways.push(Way {
+                    verdict,
+                    case,
+                    entry: judged.entry,
+                    places: vec![round_of(case, verdict)],
+                }),
+            }
+        }
+    }
+    rules
+}
+
+/// Where a check was made, within its rule.
+fn round_of(case: &Case, verdict: &Verdict) -> String {
+    let own = case.name.strip_prefix(&case.rule).map(|rest| rest.trim_start_matches(':')).unwrap_or_default();
+    match (own.is_empty(), verdict.round.is_empty()) {
+        (true, true) => "its only round".into(),
+        (true, false) => verdict.round.clone(),
+        (false, true) => own.into(),
+        (false, false) => format!("{own} {}", verdict.round),
+    }
+}
+
+/// What failed, in full.
+pub fn text(results: &Results, side: &Side, judgement: &Judgement) -> String {
+    let cases = &results.setup.suite.cases;
+    let verbose = results.setup.options.verbose;
+    let mut text = String::new();
+    let broken = of_kind(cases, judgement, &[Kind::Fail, Kind::CouldNotRun]);
+    for rule in &broken {
+        let Case { rule: name, class, source, text: sentence, .. } = rule.case;
+        let _ = writeln!(text, "\n{name}  ({}, {source})\n  {sentence}", class_name(*class));
+        let shown = if verbose { usize::MAX } else { MOST_WAYS };
+        for (index, way) in rule.ways.iter().enumerate().take(shown) {
+            one_way(&mut text, way, side, index == 0, verbose);
+        }
+        if rule.ways.len() > shown {
+            let _ =
+                writeln!(text, "  … and in {} other ways, see --verbose or --json", rule.ways.len() - shown);
+        }
+    }
+    text
+}
+
+fn one_way(text: &mut String, way: &Way<'_>, side: &Side, in_full: bool, verbose: bool) {
+    let Verdict { call, expected, got, round, step, outcome, .. } = way.verdict;
+    let places = places(&way.places, verbose);
+    let _ = writeln!(text, "  in {places}");
+    match outcome {
+        iodyno_model::Outcome::CouldNotRun(why) => {
+            let _ = writeln!(text, "    {call}\n      could not run: {why}");
+        }
+        _ if call.is_empty() => {
+            let _ = writeln!(text, "    expected {expected}\n    got      {got}");
+        }
+        _ => {
+            let _ = writeln!(text, "    {call}\n      expected {expected}\n      got      {got}");
+        }
+    }
+    if !in_full {
+        return;
+    }
+    if let Some(steps) = show::round_named(way.case, round) {
+        let _ = writeln!(text, "    steps");
+        for line in show::round(&way.case.script, steps, Some(*step as usize)) {
+            let _ = writeln!(text, "      {line}");
+        }
+    }
+    let (folder, name) = (scripts::shell(&side.folder), scripts::shell(&way.case.name));
+    let _ = writeln!(text, "    again: iodyno posix {folder} --only {name} --keep");
+}
+
+fn places(places: &[String], verbose: bool) -> String {
+    match places {
+        [one] => one.clone(),
+        many if verbose || many.len() <= MOST_PLACES => format!("{} rounds: {}", many.len(), many.join("; ")),
+        many => format!("{} rounds: {}; …", many.len(), many[..MOST_PLACES].join("; ")),
+    }
+}

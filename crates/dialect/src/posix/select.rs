@@ -1,0 +1,81 @@
+//! Which of the cases are run: by group, rule or case, and by class.
+//!
+//! A pattern that picks nothing is an error: it was meant to pick something.
+
+use iodyno_model::{Case, Class, Diagnostic, Origin};
+
+use super::expand::Expanded;
+use super::glob;
+use super::rules::class_named;
+use crate::native::suggestion;
+
+/// What is wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Names or patterns of groups, rules or cases; none: all.
+    pub only: Vec<String>,
+    /// The same, of what is left out.
+    pub except: Vec<String>,
+    /// Classes; none: all.
+    pub classes: Vec<String>,
+}
+
+/// Whether a pattern means a case: by its group, its rule, or its own name.
+pub fn means(pattern: &str, case: &Case) -> bool {
+    [&case.group, &case.rule, &case.name].into_iter().any(|name| glob::matches(pattern, name))
+}
+
+/// Takes out what is not wanted, and the features that nobody needs then.
+///
+/// # Errors
+/// Classes that there are not, patterns that mean nothing, and nothing left.
+pub fn select(expanded: &mut Expanded, wanted: &Wanted) -> Result<(), Vec<Diagnostic>> {
+    let mut wrong = Vec::new();
+    let classes: Vec<Class> = wanted.classes.iter().filter_map(|name| class(name, &mut wrong)).collect();
+    for (option, patterns) in [("--only", &wanted.only), ("--except", &wanted.except)] {
+        for pattern in
+            patterns.iter().filter(|pattern| !expanded.cases.iter().any(|case| means(pattern, case)))
+        {
+            wrong.push(nothing(option, pattern, &expanded.cases));
+        }
+    }
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    expanded.cases.retain(|case| {
+        (wanted.only.is_empty() || wanted.only.iter().any(|pattern| means(pattern, case)))
+            && !wanted.except.iter().any(|pattern| means(pattern, case))
+            && (classes.is_empty() || classes.contains(&case.class))
+    });
+    if expanded.cases.is_empty() {
+        let wrong = Diagnostic::error(&Origin::argument("posix"), "no rule is left to be checked");
+        return Err(vec![wrong.hint("iodyno posix --list tells what there is")]);
+    }
+    let needed = |name: &String| expanded.cases.iter().any(|case| case.needs.contains(name));
+    let features = std::mem::take(&mut expanded.features);
+    expanded.features = features.into_iter().filter(|feature| needed(&feature.name)).collect();
+    Ok(())
+}
+
+fn class(name: &str, wrong: &mut Vec<Diagnostic>) -> Option<Class> {
+    let class = class_named(name);
+    if class.is_none() {
+        let hint = suggestion(name, &["shall", "may", "linux", "filesystem"]);
+        let origin = Origin::argument(&format!("--class {name}"));
+        wrong.push(Diagnostic::error(&origin, "there is no such class of rules").hint(hint));
+    }
+    class
+}
+
+fn nothing(option: &str, pattern: &str, cases: &[Case]) -> Diagnostic {
+    let mut names: Vec<&str> =
+        cases.iter().flat_map(|case| [case.group.as_str(), case.rule.as_str()]).collect();
+    names.dedup();
+    let near = suggestion(pattern, &names);
+    let hint = if near.starts_with("did") { near } else { "iodyno posix --list tells what there is".into() };
+    Diagnostic::error(
+        &Origin::argument(&format!("{option} {pattern}")),
+        "no group, rule or case has such a name",
+    )
+    .hint(hint)
+}
