@@ -141,7 +141,6 @@ pub const CALLS: &[(&str, &str)] = &[
     ("put", "PATH TEXT"),
     ("get", "PATH"),
     ("install", "PATH"),
-    ("links", "PATH DIRECTORY COUNT"),
     ("exhaust", "PATH"),
     ("refund", "PATH"),
     ("populate", "PATH COUNT [WHAT]"),

@@ -26,7 +26,6 @@ pub(super) const VERBS: &[Verb] = &[
         Ok(put(given.path(0), given.bytes(1), 0o644))
     }),
     verb("get", &[Path], "PATH: says what is in a file", |_, given| Ok(get(given.path(0)))),
-    verb("links", &[Path, Path, Number], "PATH DIRECTORY COUNT: gives a file so many names more, in a directory", links),
     verb(
         "exhaust",
         &[Path],
@@ -112,20 +111,6 @@ fn get(from: *const c_char) -> Answer {
     };
     let _ = ask!(close(fd));
     answer
-}
-
-/// Names as many as were asked for, or up to the first error, which is the answer.
-fn links(_: &mut Hands, given: &Given) -> Result<Answer, String> {
-    for number in 0..given.number(2) {
-        let mut name = given.name(1).to_vec();
-        name.extend_from_slice(format!("/link.{number}").as_bytes());
-        let name = CString::new(name).unwrap_or_default();
-        let answer = ask!(link(given.path(0), name.as_ptr()));
-        if answer.errno.is_some() {
-            return Ok(answer);
-        }
-    }
-    Ok(Answer::default().with("count", given.number(2)))
 }
 
 /// What fills a file system is called so, and a number.
