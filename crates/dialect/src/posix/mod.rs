@@ -12,6 +12,7 @@ pub mod dollar;
 pub mod expand;
 pub mod fill;
 pub mod glob;
+pub mod helper;
 pub mod import;
 pub mod judge;
 pub mod list;

@@ -136,9 +136,7 @@ impl<'a> Round<'a> {
     fn repeat(&mut self, times: u64, call: &Call, order: &Order) -> Result<Came, String> {
         let mut came = self.perform(call, order)?;
         for _ in 1..times {
-            if came.instead.is_some()
-                || !meets(order, &came.answer)
-            {
+            if came.instead.is_some() || !meets(order, &came.answer) {
                 break;
             }
             came = self.perform(call, order)?;

@@ -5,7 +5,7 @@
 //! lines hold. It looks at nothing but whether file and model part again, and stops at a limit of time or tries: what it
 //! has then is a reproducer all the same.
 
-use super::bench::{Bench, End};
+use super::bench::{Bench, Effect, End};
 use super::operation::{Kind, Operation, Shape, Way};
 use super::parting::Parting;
 use crate::clock;
@@ -22,10 +22,8 @@ const PATIENCE: u32 = 3;
 pub struct Minimised {
     /// The shortest list found.
     pub operations: Vec<Operation>,
-    /// What it shows.
-    pub text: String,
-    /// Whether it failed again at all.
-    pub again: bool,
+    /// What it shows; none: it did not fail again.
+    pub text: Option<String>,
 }
 
 /// Shortens lists on a bench.
@@ -34,7 +32,8 @@ pub struct Minimiser<'a> {
     stop: &'a dyn Fn() -> bool,
     tries: u32,
     until: u64,
-    text: String,
+    /// The last failure, and what was done until then.
+    last: Option<(Box<Parting>, Vec<(Operation, Effect)>)>,
     broken: Option<Failure>,
 }
 
@@ -59,15 +58,14 @@ impl<'a> Minimiser<'a> {
     /// On a bench, until told to stop.
     pub fn new(bench: &'a mut Bench, stop: &'a dyn Fn() -> bool) -> Self {
         let until = clock::now() + TIME_NS;
-        Minimiser { bench, stop, tries: 0, until, text: String::new(), broken: None }
+        Minimiser { bench, stop, tries: 0, until, last: None, broken: None }
     }
 
-    /// Shortens a list that failed with this text.
+    /// Shortens a list that failed.
     ///
     /// # Errors
     /// What broke.
-    pub fn run(mut self, operations: Vec<Operation>, text: String) -> Result<Minimised, Failure> {
-        self.text = text;
+    pub fn run(mut self, operations: Vec<Operation>) -> Result<Minimised, Failure> {
         let mut again = false;
         let mut operations = operations;
         for _ in 0..PATIENCE {
@@ -81,7 +79,10 @@ impl<'a> Minimiser<'a> {
         }
         match self.broken {
             Some(failure) => Err(failure),
-            None => Ok(Minimised { operations, text: self.text, again }),
+            None => {
+                let text = self.last.map(|(parting, log)| parting.explain(&log));
+                Ok(Minimised { operations, text })
+            }
         }
     }
 
@@ -98,13 +99,13 @@ impl<'a> Minimiser<'a> {
         match replay(self.bench, operations, self.stop) {
             Ok(None) => false,
             Ok(Some(parting)) => {
-                self.text = parting.explain(&self.bench.log);
                 // What was left out because it meant nothing is not in the log, nor what would have followed.
                 let done = self.bench.log.iter().map(|(operation, _)| operation);
                 let done: Vec<Operation> = done.take(parting.number as usize + 1).cloned().collect();
                 if done.len() < operations.len() {
                     *operations = done;
                 }
+                self.last = Some((parting, self.bench.log.clone()));
                 true
             }
             Err(failure) => {

@@ -7,6 +7,7 @@
 //!                       parting ──► minimise: the shortest list that shows it again
 //! ```
 //!
+//! Names are exercised otherwise (`names`): there processes race, and a model is asked whether any order explains it.
 //! It works in a directory of its own and touches nothing else. It measures no speed: what it answers is whether what
 //! was written is what is read.
 
@@ -29,6 +30,8 @@ mod draw;
 mod image;
 #[cfg(target_os = "linux")]
 mod minimise;
+#[cfg(target_os = "linux")]
+mod names;
 #[cfg(target_os = "linux")]
 mod operation;
 #[cfg(target_os = "linux")]
@@ -66,18 +69,36 @@ fn run(_worker: &mut Worker<'_>, _exercise: &Exercise) -> Result<(), Failure> {
 fn run(worker: &mut Worker<'_>, exercise: &Exercise) -> Result<(), Failure> {
     use std::sync::atomic::Ordering::Relaxed;
 
+    use iodyno_model::ExerciseKind;
+
     let targets = worker.job.targets.iter().filter_map(|target| worker.plan.targets.get(*target));
     let directory = targets.filter_map(|target| target.path()).next();
     let directory = directory.ok_or_else(|| Failure::new("an exercise needs a directory to work in"))?;
-    let content = content::Content::new(worker, exercise, directory)?;
+    let ready = match exercise.kind {
+        ExerciseKind::Content => {
+            Ready::Content(Box::new(content::Content::new(worker, exercise, directory)?))
+        }
+        ExerciseKind::Names => Ready::Names(Box::new(names::Names::new(exercise, directory)?)),
+    };
     let begin = worker.gate.wait_for_start(worker.number, worker.after);
     worker.sheet.head.began.store(begin, Relaxed);
     worker.sheet.enter(iodyno_model::WorkerState::Running);
     let stop = worker.gate.flag(worker.number);
-    let until = Until { stop, deadline: worker.job.limit.time_ns.map(|time_ns| begin.saturating_add(time_ns)) };
-    let record = content.run(worker.seed, &until)?;
+    let until =
+        Until { stop, deadline: worker.job.limit.time_ns.map(|time_ns| begin.saturating_add(time_ns)) };
+    let record = match ready {
+        Ready::Content(content) => content.run(worker.seed, &until)?,
+        Ready::Names(names) => names.run(worker.seed, &until)?,
+    };
     worker.ledger.write(worker.index, |entries| entries.exercise = Some(record));
     Ok(())
+}
+
+/// An exercise that waits for its turn.
+#[cfg(target_os = "linux")]
+enum Ready {
+    Content(Box<content::Content>),
+    Names(Box<names::Names>),
 }
 
 /// When it is over.

@@ -10,6 +10,9 @@ use crate::engines::{Engine, Failure, Setup, mmap};
 use crate::io::{Files, Io, Slot};
 use crate::memory::errno;
 
+/// So often an engine may come back with nothing before it is given up.
+const EMPTY_MOST: u32 = 10_000;
+
 /// An engine, asked for one operation or a few.
 pub trait Channel {
     /// Takes an operation.
@@ -32,7 +35,7 @@ impl<E: Engine> Channel for Through<E> {
     }
 
     fn reap(&mut self, count: u32, results: &mut [i64]) -> Result<(), Failure> {
-        let mut left = count;
+        let (mut left, mut empty) = (count, 0);
         while left > 0 {
             let mut came = 0;
             self.0.poll(left, NEVER, |slot, result, _| {
@@ -40,6 +43,11 @@ impl<E: Engine> Channel for Through<E> {
                 came += 1;
             })?;
             left = left.saturating_sub(came);
+            // Signals interrupt waiting; but what never comes was never there.
+            empty = if came == 0 { empty + 1 } else { 0 };
+            if empty > EMPTY_MOST {
+                return Err(Failure::new(format!("engine {} lost an operation", E::NAME)));
+            }
         }
         Ok(())
     }
@@ -118,7 +126,11 @@ impl Map {
         let before = offset as usize % page;
         let from = self.at(offset - before as u64, bytes + before)?;
         // SAFETY: the range lies inside the mapping.
-        if unsafe { libc::msync(from.cast(), bytes + before, libc::MS_SYNC) } < 0 { Err(errno()) } else { Ok(()) }
+        if unsafe { libc::msync(from.cast(), bytes + before, libc::MS_SYNC) } < 0 {
+            Err(errno())
+        } else {
+            Ok(())
+        }
     }
 
     fn at(&self, offset: u64, bytes: usize) -> Result<*mut u8, i32> {

@@ -169,7 +169,7 @@ fn socket(hands: &mut Hands, directory: c_int, given: &Given, path: usize, meet:
     };
     // SAFETY: an address of zeros is one without a name.
     let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
-    if given.path(path) as usize != given.name(path).as_ptr() as usize {
+    if given.is_bad(path) {
         return Answer::failed(libc::EFAULT);
     }
     if name.len() >= address.sun_path.len() {

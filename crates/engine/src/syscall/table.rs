@@ -33,6 +33,15 @@ impl Verb {
         let arguments = self.help.split(':').next().unwrap_or_default();
         format!("{} {arguments}", self.name).trim_end().into()
     }
+
+    /// Its arguments, read. Without hands any label will do.
+    ///
+    /// # Errors
+    /// They make no sense.
+    pub(super) fn read(&self, hands: Option<&Hands>, words: &[String], label: &str) -> Result<Given, String> {
+        Given::read(hands, self.wanted, self.welcome, words, label)
+            .map_err(|wrong| format!("`{}`: {wrong}; it is written `{}`", self.name, self.usage()))
+    }
 }
 
 /// A call with these arguments.
@@ -130,6 +139,19 @@ pub fn find(name: &str) -> Option<&'static Verb> {
 /// Whether it is a call that this system lacks.
 pub(super) fn elsewhere(name: &str) -> bool {
     LINUX_ONLY.contains(&name)
+}
+
+/// Whether a call could be made, as far as its words tell before it is: what begins with `$`, or is the label of
+/// something opened, is taken to be right.
+///
+/// # Errors
+/// There is no such call, or its arguments make no sense.
+pub fn check(name: &str, words: &[String]) -> Result<(), String> {
+    match find(name) {
+        Some(verb) => verb.read(None, words, "").map(drop),
+        None if elsewhere(name) => Ok(()),
+        None => Err(unknown(name)),
+    }
 }
 
 /// What to say of a name that is no call.

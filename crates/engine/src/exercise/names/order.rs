@@ -1,0 +1,179 @@
+//! Whether some order of the moments of concurrent calls explains what each of them was answered, and what is there in
+//! the end.
+//!
+//! A search in depth over all orders that keep to time: a call that ended before another began came before it. States that
+//! were seen already are not looked at again, so that even the worst small history is decided in milliseconds.
+
+use std::collections::HashSet;
+
+use super::call::Call;
+use super::state::{Answer, Cursor, Next, Seen, State};
+
+/// A call that was made.
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub call: Call,
+    /// When it began and ended, ns.
+    pub began: u64,
+    pub ended: u64,
+    pub answer: Answer,
+}
+
+/// What each process did, after what was there before.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    pub before: State,
+    pub processes: Vec<Vec<Event>>,
+    /// What was found when all was over; none: nobody looked.
+    pub after: Option<Vec<Seen>>,
+}
+
+/// Where each process is: its event, and how far that is.
+type Places = Vec<(u8, Option<Cursor>)>;
+
+struct Search<'a> {
+    history: &'a History,
+    known: HashSet<(Places, State)>,
+}
+
+impl History {
+    /// Whether an order explains it.
+    pub fn is_explained(&self) -> bool {
+        let places = vec![(0, None); self.processes.len()];
+        Search { history: self, known: HashSet::new() }.from(places, self.before.clone())
+    }
+}
+
+impl Search<'_> {
+    fn event(&self, process: usize, places: &Places) -> Option<&Event> {
+        self.history.processes[process].get(places[process].0 as usize)
+    }
+
+    fn from(&mut self, places: Places, state: State) -> bool {
+        let mut open: Vec<(u64, usize)> = (0..places.len())
+            .filter_map(|process| self.event(process, &places).map(|event| (event.ended, process)))
+            .collect();
+        if open.is_empty() {
+            return self.history.after.as_ref().is_none_or(|after| *after == state.seen());
+        }
+        if !self.known.insert((places.clone(), state.clone())) {
+            return false;
+        }
+        // What ended first most likely came first.
+        open.sort_unstable();
+        let first_end = open[0].0;
+        open.iter().any(|(_, process)| {
+            let Some(event) = self.event(*process, &places).cloned() else { return false };
+            event.began <= first_end && self.step(*process, &event, &places, &state)
+        })
+    }
+
+    fn step(&mut self, process: usize, event: &Event, places: &Places, state: &State) -> bool {
+        let cursor = places[process].1.unwrap_or_else(|| Cursor::start(&event.call));
+        let mut places = places.clone();
+        match (state.step(&event.call, cursor), event.answer) {
+            (Next::Go(further), _) => {
+                places[process].1 = Some(further);
+                self.from(places, state.clone())
+            }
+            (Next::Fail(wrong), Answer::Failed(number)) if wrong.contains(&number) => {
+                places[process] = (places[process].0 + 1, None);
+                self.from(places, state.clone())
+            }
+            (Next::Answer(answer, after), found) if answer == found => {
+                places[process] = (places[process].0 + 1, None);
+                self.from(places, after.unwrap_or_else(|| state.clone()))
+            }
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::state::Kind;
+    use super::*;
+
+    const DONE: Answer = Answer::Done;
+    const ENOENT: Answer = Answer::Failed(libc::ENOENT);
+
+    fn event(line: &str, began: u64, ended: u64, answer: Answer) -> Event {
+        Event { call: Call::parse(line).unwrap(), began, ended, answer }
+    }
+
+    fn history(before: &[&str], processes: Vec<Vec<Event>>, after: Option<&[&str]>) -> History {
+        let state = |lines: &[&str]| {
+            let mut state = State::default();
+            lines.iter().for_each(|line| drop(state.call(&Call::parse(line).unwrap()).unwrap()));
+            state
+        };
+        History { before: state(before), processes, after: after.map(|lines| state(lines).seen()) }
+    }
+
+    #[test]
+    fn one_of_two_creators_wins() {
+        let race = |one, other| {
+            let lists = vec![vec![event("create a", 0, 10, one)], vec![event("create a", 5, 15, other)]];
+            history(&[], lists, Some(&["create a"])).is_explained()
+        };
+        let exists = Answer::Failed(libc::EEXIST);
+        assert!(race(DONE, exists) && race(exists, DONE));
+        assert!(!race(DONE, DONE) && !race(exists, exists));
+    }
+
+    #[test]
+    fn a_rename_is_one_moment() {
+        // Somebody looks at both names while one becomes the other.
+        let race = |began_b: u64, a, b| {
+            let looks = vec![event("stat a", 1, 2, a), event("stat b", began_b, began_b + 1, b)];
+            let lists = vec![vec![event("rename a b", 0, 10, DONE)], looks];
+            history(&["create a"], lists, Some(&["create b"])).is_explained()
+        };
+        let file = Answer::Found(Kind::File, 1);
+        assert!(race(3, file, file) && race(3, file, ENOENT) && race(3, ENOENT, file));
+        assert!(!race(3, ENOENT, ENOENT), "the file was nowhere");
+        let back = |a, b| {
+            let looks = vec![event("stat b", 1, 2, b), event("stat a", 3, 4, a)];
+            history(&["create a"], vec![vec![event("rename a b", 0, 10, DONE)], looks], None).is_explained()
+        };
+        assert!(!back(file, file), "the new name was there, and then still the old one");
+    }
+
+    #[test]
+    fn what_ended_before_came_before() {
+        let race = |began| {
+            let lists = vec![
+                vec![event("unlink a", 0, 10, DONE)],
+                vec![event("stat a", began, 30, Answer::Found(Kind::File, 1))],
+            ];
+            history(&["create a"], lists, None).is_explained()
+        };
+        assert!(race(5) && race(10));
+        assert!(!race(11), "it was gone already");
+    }
+
+    #[test]
+    fn what_is_left_must_fit() {
+        let race = |after: &[&str]| {
+            let lists = vec![vec![event("rename a c", 0, 10, DONE)], vec![event("rename b c", 0, 10, DONE)]];
+            history(&["create a", "create b"], lists, Some(after)).is_explained()
+        };
+        assert!(race(&["create c"]));
+        assert!(!race(&["create a"]) && !race(&[]) && !race(&["create a", "link a c"]));
+    }
+
+    #[test]
+    fn a_path_is_looked_up_name_by_name() {
+        // The directory was found under its old name, and the file made under the new one: no moment had both.
+        let lists = vec![
+            vec![event("stat a/b", 0, 20, Answer::Found(Kind::File, 1))],
+            vec![event("rename a c", 5, 6, DONE), event("create c/b", 7, 8, DONE)],
+        ];
+        assert!(history(&["mkdir a"], lists, None).is_explained());
+        let lists = vec![
+            vec![event("create a/b", 0, 20, DONE)],
+            vec![event("rmdir a", 5, 6, DONE), event("stat a", 7, 8, ENOENT)],
+        ];
+        assert!(!history(&["mkdir a"], lists, None).is_explained(), "nothing is made in what is removed");
+    }
+}
