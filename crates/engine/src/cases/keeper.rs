@@ -14,7 +14,7 @@ use super::crowd::{Crowd, Ended, Task};
 use super::drive::unrun;
 use super::features::{Known, Lack, MOUNTS, ROOT, SMALL, implied, is_foreign, is_own};
 use super::fixtures::{Views, make_small};
-use super::process::{collect_within, die_with_parent, kill, set_umask, spawn};
+use super::process::{collect_within, die_with_parent, gather_memory, kill, set_umask, spawn};
 use super::sandbox::{Health, look};
 use super::{mounts, wire};
 
@@ -40,6 +40,7 @@ pub fn keep(order: &Order<'_>, mut news: PipeWriter, _alone: bool) {
     // A file that grows too large is answered by an error too.
     // SAFETY: ignoring a signal is always allowed.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    gather_memory();
     let views = stage(order);
     let small = begin_small(order, &views);
     let at_once = match (look(&order.sandbox, true), order.cases.at_once) {

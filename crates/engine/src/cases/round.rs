@@ -63,7 +63,17 @@ impl<'a> Round<'a> {
             }
         }
         let (hands, labels) = (Hands::default(), Labels::new());
-        Round { brief, name, hands, actors, labels, tick: None, made: Vec::new(), steps: steps.to_vec(), bench }
+        Round {
+            brief,
+            name,
+            hands,
+            actors,
+            labels,
+            tick: None,
+            made: Vec::new(),
+            steps: steps.to_vec(),
+            bench,
+        }
     }
 
     /// Does a step, and judges what came of it.

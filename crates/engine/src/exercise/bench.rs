@@ -206,7 +206,12 @@ impl Bench {
 
     /// Linux may fail a direct read that meets pages on their way to the device: open(2) warns of mixing both. Once they
     /// are there it must succeed; that it failed is counted.
-    fn once_more(&mut self, slot: usize, operation: &Operation, result: Result<u64, i32>) -> Result<u64, i32> {
+    fn once_more(
+        &mut self,
+        slot: usize,
+        operation: &Operation,
+        result: Result<u64, i32>,
+    ) -> Result<u64, i32> {
         if operation.kind != Kind::DirectRead || result != Err(libc::EIO) {
             return result;
         }
