@@ -89,7 +89,7 @@ impl Word {
         let mut list = vec![(String::new(), self.letters.is_empty() && self.quoted)];
         for (letter, quoted) in &self.letters {
             match (letter, quoted, list.last_mut()) {
-                ('|', false, _) => list.push((String::new(), self.quoted)),
+                ('|', false, _) => list.push((String::new(), false)),
                 (_, _, Some(last)) => {
                     last.0.push(*letter);
                     last.1 |= *quoted;
