@@ -4,7 +4,6 @@
 //! ask.
 
 use std::io::PipeWriter;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use iodyno_model::{CaseRecord, Feature, Script};
@@ -26,8 +25,6 @@ pub enum News {
     Features(Vec<(String, Option<String>)>),
     /// What became of a case.
     Case(CaseRecord),
-    /// What failed stays, there.
-    Kept(PathBuf),
 }
 
 /// How long a small file system may take to be made.
@@ -175,10 +172,6 @@ fn run(crowd: &mut Crowd<'_>, known: &Known, at_once: usize, news: &mut PipeWrit
         tasks.push(Task { script: &case.script, slot });
     }
     let mut told = |ended: Ended| {
-        for path in ended.kept {
-            order.running.keep();
-            let _ = wire::send(news, &News::Kept(path));
-        }
         let _ = wire::send(news, &News::Case(ended.record));
     };
     crowd.run(together, at_once, &mut told);

@@ -253,16 +253,23 @@ pub fn identity() -> (u32, u32) {
     unsafe { (libc::geteuid(), libc::getegid()) }
 }
 
+/// Whether an actor is whoever runs the cases.
+pub fn is_same(actor: &Actor) -> bool {
+    let ids = (actor.uid, actor.gid);
+    actor.groups.is_empty() && (ids == (SAME, SAME) || ids == identity())
+}
+
 /// Takes an identity for good.
 ///
 /// # Errors
 /// Which call failed, and why.
 pub fn become_actor(actor: &Actor) -> Result<(), String> {
     set_umask(actor.umask);
-    if (actor.uid, actor.gid) == (SAME, SAME) || (actor.uid, actor.gid) == identity() {
+    if is_same(actor) {
         return Ok(());
     }
     let groups: Vec<libc::gid_t> = actor.groups.clone();
+    // The system takes -1 as what it is already, and so do we.
     let (user, group) = (actor.uid, actor.gid);
     // SAFETY: the list is as long as is said; the other calls take no pointers.
     let steps = unsafe {

@@ -184,6 +184,7 @@ impl Bench {
         let size = self.image.size(operation.file);
         let wanted = operation.end().min(size).saturating_sub(operation.offset);
         let number = self.number();
+        let result = self.once_more(slot, operation, result);
         let mut count = result.map_err(|errno| Parting::refused(number, operation, errno))?;
         if count < wanted && count > 0 {
             count += self.read_rest(slot, operation, count, wanted)?;
@@ -201,6 +202,17 @@ impl Bench {
             self.check_tail(operation, size)?;
         }
         Ok(())
+    }
+
+    /// Linux may fail a direct read that meets pages on their way to the device: open(2) warns of mixing both. Once they
+    /// are there it must succeed; that it failed is counted.
+    fn once_more(&mut self, slot: usize, operation: &Operation, result: Result<u64, i32>) -> Result<u64, i32> {
+        if operation.kind != Kind::DirectRead || result != Err(libc::EIO) {
+            return result;
+        }
+        calls::fsync(self.desk.fd(operation.file))?;
+        let fd = self.desk.direct_fd(operation.file);
+        calls::pieces(fd, false, self.desk.buffer(slot as u32, operation.bytes), operation.offset, 1)
     }
 
     /// A read may come back short: then the rest must be there for the asking.

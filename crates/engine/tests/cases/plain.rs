@@ -265,7 +265,8 @@ fn many() -> Outcome {
 fn kept() -> Outcome {
     let folder = folder()?;
     let cases = vec![case("stays", "mkdir d 0755 -> EPERM"), case("goes", "mkdir e 0755 -> ok")];
-    with(folder.path(), Cases { cases, keep: true, ..Cases::default() })?;
+    let job = with(folder.path(), Cases { cases, keep: true, ..Cases::default() })?;
     let sandbox = std::fs::read_dir(folder.path())?.next().ok_or("nothing was kept")??.path();
-    same((sandbox.join("0/0/d").exists(), sandbox.join("1").exists()), (true, false))
+    same((sandbox.join("0/0/d").exists(), sandbox.join("1").exists()), (true, false))?;
+    same(job.cases[0].kept.clone(), Some(sandbox.join("0").display().to_string()))
 }
