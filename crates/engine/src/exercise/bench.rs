@@ -191,14 +191,20 @@ impl Bench {
         Ok(())
     }
 
+    /// Reads again where a failure is no fault yet; that it failed is counted.
+    ///
     /// Linux may fail a direct read that meets pages on their way to the device: open(2) warns of mixing both. Once they
-    /// are there it must succeed; that it failed is counted.
+    /// are there it must succeed. A mapping shows a hole only where memory for it can be had. And signals interrupt.
     fn once_more(&mut self, slot: usize, operation: &Operation, result: Result<u64, i32>) -> Result<u64, i32> {
-        if operation.kind != Kind::DirectRead || result != Err(libc::EIO) {
-            return result;
-        }
-        calls::fsync(self.desk.fd(operation.file))?;
-        let fd = self.desk.direct_fd(operation.file);
+        let fd = match (operation.kind, result) {
+            (Kind::DirectRead, Err(libc::EIO)) => {
+                calls::fsync(self.desk.fd(operation.file))?;
+                self.desk.direct_fd(operation.file)
+            }
+            (Kind::DirectRead, Err(libc::EINTR)) => self.desk.direct_fd(operation.file),
+            (Kind::MappedRead, Err(libc::EIO)) | (_, Err(libc::EINTR)) => self.desk.fd(operation.file),
+            _ => return result,
+        };
         calls::pieces(fd, false, self.desk.buffer(slot as u32, operation.bytes), operation.offset, 1)
     }
 
