@@ -87,6 +87,7 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     #[command(flatten)]
+    #[allow(missing_docs, reason = "a comment would be a heading of the help")]
     pub exercise: super::exercise::Words,
     /// A line for every case, and every round of a failure
     #[arg(short, long)]
