@@ -12,8 +12,8 @@ use super::cleanup::{self, Task};
 use super::keeper;
 use super::order::Order;
 use super::process::{
-    adopt_orphans, collect, collect_within, detach, enter, kill, kill_group, pause, readable, spawn, unshare,
-    watch,
+    adopt_orphans, close_all_but, collect, collect_within, detach, enter, kill, kill_group, pause, readable,
+    spawn, unshare, watch,
 };
 use super::wire;
 
@@ -25,7 +25,9 @@ pub type Left = Vec<String>;
 
 /// Watches over a run, and ends it. `life` comes to its end when the program does.
 pub fn guard(order: &Order, life: PipeReader, news: PipeWriter, mut report: PipeWriter) {
-    detach(&[life.as_raw_fd(), news.as_raw_fd(), report.as_raw_fd()]);
+    let mut kept = vec![life.as_raw_fd(), news.as_raw_fd(), report.as_raw_fd()];
+    kept.extend(order.descriptors());
+    detach(&kept);
     let _ = std::env::set_current_dir("/");
     let home = std::fs::File::open("/proc/self/ns/pid").ok();
     let alone = order.index.privileged && home.is_some() && unshare(libc::CLONE_NEWPID).is_ok();
@@ -34,6 +36,7 @@ pub fn guard(order: &Order, life: PipeReader, news: PipeWriter, mut report: Pipe
     }
     let keeper = spawn(|| {
         order.hand_over(&news);
+        close_all_but(&[news.as_raw_fd()]);
         keeper::keep(order, news.try_clone().expect("a descriptor"));
     });
     if let Some(home) = home.filter(|_| alone) {

@@ -136,17 +136,18 @@ impl Order {
         rmp_serde::from_slice(part(&self.scripts, entry.at, entry.bytes)).unwrap_or_default()
     }
 
+    /// The descriptors of what is shared.
+    pub fn descriptors(&self) -> [RawFd; 3] {
+        self.files.each_ref().map(AsRawFd::as_raw_fd)
+    }
+
     /// Turns this process into a keeper that remembers nothing else; comes back if that cannot be.
     pub fn hand_over(&self, news: &PipeWriter) {
         if !CAN_SERVE.load(Relaxed) {
             return;
         }
-        let fds = [
-            self.files[0].as_raw_fd(),
-            self.files[1].as_raw_fd(),
-            self.files[2].as_raw_fd(),
-            news.as_raw_fd(),
-        ];
+        let [board, roster, scripts] = self.descriptors();
+        let fds = [board, roster, scripts, news.as_raw_fd()];
         for fd in fds {
             // SAFETY: the descriptor is open; it is to outlive this program.
             unsafe { libc::fcntl(fd, libc::F_SETFD, 0) };
