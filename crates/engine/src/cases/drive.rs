@@ -12,7 +12,7 @@ use super::case::{Board, checks, verdict};
 use super::cleanup::{self, Task};
 use super::guardian::{self, Left};
 use super::keeper::News;
-use super::process::{collect_within, gather_memory, is_privileged, readable, spawn};
+use super::process::{collect_within, is_privileged, readable, spawn};
 use super::roster::Roster;
 use super::wire::{self, Inbox};
 use super::{Order, sandbox};
@@ -91,7 +91,6 @@ impl Run<'_, '_> {
             board: Board::new(self.cases.cases.len() + self.cases.features.len()).map_err(mapping)?,
             running: Roster::new().map_err(mapping)?,
         };
-        gather_memory();
         let guardian = spawn(|| guardian::guard(&order, their_life, their_news, their_report));
         let guardian = guardian.map_err(|errno| undo(Failure::call("fork", errno)))?;
         self.listen(news);
