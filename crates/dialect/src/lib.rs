@@ -137,6 +137,8 @@ pub enum Request {
     },
     /// Run the same command on other hosts.
     Hosts(hosts::Elsewhere),
+    /// Make system calls and say how each ends.
+    Calls(Box<posix::helper::Calls>),
     /// Nothing is run: what is wrong, in the tool's own words rather than as diagnostics.
     Refuse {
         /// For standard error.
@@ -253,4 +255,6 @@ pub const DIALECTS: &[Dialect] = &[
     mdtest::DIALECT,
     io500::DIALECT,
     posix::DIALECT,
+    posix::helper::PJDFSTEST,
+    posix::helper::FSTEST,
 ];

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use iodyno_dialect::dashes;
 
 mod also;
+mod calling;
 mod command;
 mod desk;
 mod hosts;
@@ -17,6 +18,9 @@ mod session;
 mod shelf;
 
 fn main() -> ExitCode {
+    if let Some(status) = calling::by_name() {
+        return ExitCode::from(status);
+    }
     let mut words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let name = words.first().map(|path| path.rsplit('/').next().unwrap_or(path).to_string());

@@ -16,6 +16,7 @@ use iodyno_engine::{Options, signal};
 use iodyno_model::{Diagnostic, Event, Origin, Record, Verb};
 use iodyno_report::{NoFiles, Output};
 
+use crate::calling;
 use crate::desk::{self, Desk};
 use crate::hosts;
 
@@ -65,6 +66,7 @@ pub fn answer(world: &mut World, request: Result<Request, Vec<Diagnostic>>, voic
             let _ = io::stderr().write_all(err.as_bytes());
             status as u8
         }
+        Ok(Request::Calls(calls)) => calling::answer(&calls),
         Ok(Request::Run(run)) => session(world, *run, voice),
         // Where it could go there, it went.
         Ok(Request::Hosts(_)) => {

@@ -139,6 +139,9 @@ pub struct CaseRecord {
     /// Why it ended before its end: `took longer than 10 s`, `killed by SIGBUS`.
     #[serde(default)]
     pub broken: Option<String>,
+    /// Where what it made can be looked at, if it stayed: a directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
 }
 
 /// What became of a check that did not pass.

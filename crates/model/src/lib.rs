@@ -39,7 +39,8 @@ pub mod workload;
 pub mod world;
 
 pub use case::{
-    Call, Case, CaseRecord, Cases, Class, Divergence, Exercise, ExerciseRecord, Feature, Outcome, Verdict, word, word_bytes, ExerciseKind,
+    Call, Case, CaseRecord, Cases, Class, Divergence, Exercise, ExerciseKind, ExerciseRecord, Feature,
+    Outcome, Verdict, word, word_bytes,
 };
 pub use conversation::{Action as PeerAction, Conversation, Input as PeerInput};
 pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, Started, WorkerState};

@@ -241,7 +241,7 @@ pub enum Offset {
     },
 }
 
-/// Who acts: a process of its own that takes an identity.
+/// Who acts: a process of its own that takes an identity. `u32::MAX` for user and group is that of whoever runs it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Actor {
     /// The name in reports.

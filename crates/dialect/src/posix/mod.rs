@@ -14,6 +14,7 @@ pub mod exercise;
 pub mod expand;
 pub mod fill;
 pub mod glob;
+pub mod helper;
 pub mod import;
 pub mod judge;
 pub mod list;

@@ -12,10 +12,11 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use iodyno_model::{Action, Call, Expect, Outcome, Script, Step, Verdict};
 use serde::{Deserialize, Serialize};
 
+use super::actor::Bench;
 use super::cleanup::{self, Task};
 use super::fixtures::Views;
 use super::judge::{expected, shorten};
-use super::process::{lead_group, make_directory, set_umask, unshare};
+use super::process::{die_with_parent, lead_group, make_directory, set_umask, unshare};
 use super::round::{Flow, Round};
 use super::{mounts, wire};
 use crate::memory::Mapping;
@@ -30,8 +31,6 @@ pub enum Said {
     SetUp(String),
     /// It cannot go on at all: why.
     Broken(String),
-    /// What failed stays, there.
-    Kept(PathBuf),
 }
 
 /// How far a case has come.
@@ -43,6 +42,8 @@ pub struct Progress {
     pub round: AtomicU32,
     /// As above.
     pub step: AtomicU32,
+    /// Not 0: what it made stays.
+    pub kept: AtomicU32,
 }
 
 /// How far each case has come, in memory that all processes share.
@@ -52,6 +53,16 @@ pub struct Board {
 }
 
 impl Board {
+    /// Whether anything of what was made stays.
+    pub fn is_anything_kept(&self) -> bool {
+        (0..self.count).any(|index| self.of(index).kept.load(Relaxed) != 0)
+    }
+
+    /// Whether what a directory of that name holds stays.
+    pub fn is_kept(&self, name: &str) -> bool {
+        name.parse().is_ok_and(|index| index < self.count && self.of(index).kept.load(Relaxed) != 0)
+    }
+
     /// For so many cases.
     ///
     /// # Errors
@@ -166,6 +177,7 @@ pub fn words(script: &Script, call: &Call, arguments: &[String]) -> String {
 /// Runs a case. Its process does nothing else.
 pub fn perform(brief: &Brief<'_>, mut out: PipeWriter) {
     lead_group();
+    die_with_parent();
     set_umask(0);
     if let Err(why) = work(brief, &mut out) {
         let _ = wire::send(&mut out, &Said::Broken(why));
@@ -184,16 +196,13 @@ fn work(brief: &Brief<'_>, out: &mut PipeWriter) -> Result<(), String> {
     make_directory(&brief.directory).map_err(failed("mkdir"))?;
     std::env::set_current_dir(&brief.directory).map_err(failed("chdir"))?;
     let home = OwnedFd::from(std::fs::File::open(".").map_err(failed("open"))?);
-    let limits = Limits::read();
+    let bench = Bench::new(&home, !own_mounts);
     let mut told = Told { out, brief, check: 0, fell: false };
     let mut is_clean = true;
     for (number, (label, steps)) in rounds(brief.script).into_iter().enumerate() {
         brief.progress.round.store(number as u32, Relaxed);
         told.fell = false;
-        run_round(&mut told, brief, &home, (number, label), &steps)?;
-        if steps.iter().any(|step| matches!(&step.action, Action::Call(call) if call.name == "rlimit")) {
-            limits.restore();
-        }
+        run_round(&mut told, brief, (&home, &bench), (number, label), &steps)?;
         set_umask(0);
         // What lies below a mount of the case's own goes once that has gone with it.
         if !own_mounts && !(brief.keep && told.fell) {
@@ -202,7 +211,7 @@ fn work(brief: &Brief<'_>, out: &mut PipeWriter) -> Result<(), String> {
         } else {
             is_clean = false;
             if brief.keep && told.fell {
-                told.say(&Said::Kept(brief.directory.join(number.to_string())));
+                brief.progress.kept.store(1, Relaxed);
             }
         }
     }
@@ -217,7 +226,7 @@ fn work(brief: &Brief<'_>, out: &mut PipeWriter) -> Result<(), String> {
 fn run_round(
     told: &mut Told<'_, '_>,
     brief: &Brief<'_>,
-    home: &OwnedFd,
+    (home, bench): (&OwnedFd, &Bench<'_>),
     (number, label): (usize, &str),
     steps: &[&Step],
 ) -> Result<(), String> {
@@ -225,7 +234,7 @@ fn run_round(
     go(home)?;
     make_directory(Path::new(&name)).map_err(|error| format!("mkdir {name}: {}", text(&error)))?;
     std::env::set_current_dir(&name).map_err(|error| format!("chdir {name}: {}", text(&error)))?;
-    let round = Round::new(brief, &name, steps);
+    let round = Round::new(brief, &name, steps, bench);
     let outcome = perform_steps(told, brief, round, label, steps);
     go(home)?;
     outcome
@@ -331,28 +340,6 @@ impl Told<'_, '_> {
             let verdict = verdict(self.brief.script, self.check, &check, outcome);
             self.say(&Said::Verdict(verdict));
             self.next();
-        }
-    }
-}
-
-/// What a process may use, to be as it was after a round that lowered it.
-struct Limits(Vec<(u32, libc::rlimit)>);
-
-impl Limits {
-    fn read() -> Self {
-        let read = |resource: u32| {
-            let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-            // SAFETY: the structure is valid for writing.
-            let got = unsafe { libc::getrlimit(resource as _, &raw mut limit) };
-            (got == 0).then_some((resource, limit))
-        };
-        Limits((0..16).filter_map(read).collect())
-    }
-
-    fn restore(&self) {
-        for (resource, limit) in &self.0 {
-            // SAFETY: the structure is valid for the call.
-            unsafe { libc::setrlimit(*resource as _, limit) };
         }
     }
 }

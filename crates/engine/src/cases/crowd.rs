@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 use std::io::{PipeReader, pipe};
 use std::os::fd::{AsRawFd, RawFd};
-use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
@@ -45,8 +44,6 @@ pub struct Ended {
     pub record: CaseRecord,
     /// A step that is no check, and failed.
     pub set_up: Option<String>,
-    /// Where what failed can be looked at.
-    pub kept: Vec<PathBuf>,
 }
 
 /// Runs scripts.
@@ -74,7 +71,6 @@ struct Running<'a> {
     verdicts: Vec<Verdict>,
     set_up: Option<String>,
     broken: Option<String>,
-    kept: Vec<PathBuf>,
 }
 
 impl<'a> Crowd<'a> {
@@ -140,7 +136,6 @@ impl<'a> Crowd<'a> {
             verdicts: Vec::new(),
             set_up: None,
             broken: None,
-            kept: Vec::new(),
         })
     }
 
@@ -155,7 +150,6 @@ impl<'a> Crowd<'a> {
                     Said::Verdict(verdict) => one.verdicts.push(verdict),
                     Said::SetUp(why) => one.set_up = one.set_up.take().or(Some(why)),
                     Said::Broken(why) => one.broken = Some(why),
-                    Said::Kept(path) => one.kept.push(path),
                 }
             }
         }
@@ -264,6 +258,12 @@ impl Running<'_> {
                 }
             }
         }
+        let kept = &order.board.of(self.task.slot).kept;
+        if self.broken.is_some() && order.cases.keep {
+            kept.store(1, Relaxed);
+        }
+        let directory = || order.sandbox.join(self.task.slot.to_string()).display().to_string();
+        let kept = (kept.load(Relaxed) != 0).then(directory);
         let checks = all.len() as u32;
         let record = CaseRecord {
             case: self.task.slot,
@@ -272,9 +272,9 @@ impl Running<'_> {
             passed: checks - verdicts.len() as u32,
             verdicts,
             broken: self.broken.take(),
+            kept,
         };
-        let kept = std::mem::take(&mut self.kept);
-        Ended { slot: self.task.slot, record, set_up: self.set_up.take(), kept }
+        Ended { slot: self.task.slot, record, set_up: self.set_up.take() }
     }
 }
 
@@ -287,5 +287,5 @@ fn lost(task: &Task<'_>, why: &str) -> Ended {
         .collect();
     let record =
         CaseRecord { case: task.slot, checks: verdicts.len() as u32, verdicts, ..CaseRecord::default() };
-    Ended { slot: task.slot, record, set_up: Some(why.into()), kept: Vec::new() }
+    Ended { slot: task.slot, record, set_up: Some(why.into()) }
 }

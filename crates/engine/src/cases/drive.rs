@@ -2,7 +2,7 @@
 
 use std::io::{PipeReader, pipe};
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use super::case::{Board, checks, verdict};
 use super::cleanup::{self, Task};
 use super::guardian::{self, Left};
 use super::keeper::News;
-use super::process::{collect_within, is_privileged, readable, spawn};
+use super::process::{collect_within, gather_memory, is_privileged, readable, spawn};
 use super::roster::Roster;
 use super::wire::{self, Inbox};
 use super::{Order, sandbox};
@@ -51,14 +51,13 @@ pub fn drive(worker: &mut Worker<'_>) -> Result<(), Failure> {
 
 fn run(worker: &Worker<'_>, cases: &Cases, directory: &Path) -> Result<(), Failure> {
     let sandbox = sandbox::make(directory)?;
-    let mut run = Run { worker, cases, told: vec![false; cases.cases.len()], kept: Vec::new() };
+    let mut run = Run { worker, cases, told: vec![false; cases.cases.len()] };
     let left = run.guarded(&sandbox);
     run.fill(if worker.gate.is_stopped(worker.number) {
         "the run was stopped before"
     } else {
         "the processes that run the cases ended before"
     });
-    run.tell_kept();
     match left? {
         left if left.is_empty() => Ok(()),
         left => Err(Failure::new(format!("{}: cannot be removed: {}", sandbox.display(), left.join("; ")))),
@@ -71,7 +70,6 @@ struct Run<'a, 'b> {
     cases: &'a Cases,
     /// Which cases have a record.
     told: Vec<bool>,
-    kept: Vec<PathBuf>,
 }
 
 impl Run<'_, '_> {
@@ -93,6 +91,7 @@ impl Run<'_, '_> {
             board: Board::new(self.cases.cases.len() + self.cases.features.len()).map_err(mapping)?,
             running: Roster::new().map_err(mapping)?,
         };
+        gather_memory();
         let guardian = spawn(|| guardian::guard(&order, their_life, their_news, their_report));
         let guardian = guardian.map_err(|errno| undo(Failure::call("fork", errno)))?;
         self.listen(news);
@@ -124,7 +123,6 @@ impl Run<'_, '_> {
                 self.worker.ledger.write(self.worker.index, |entries| entries.features = features);
             }
             News::Case(record) => self.note(record),
-            News::Kept(path) => self.kept.push(path),
         }
     }
 
@@ -139,14 +137,6 @@ impl Run<'_, '_> {
     fn fill(&mut self, why: &str) {
         for index in (0..self.told.len()).filter(|index| !self.told[*index]).collect::<Vec<_>>() {
             self.note(unrun(self.cases, index, &Outcome::CouldNotRun(why.into())));
-        }
-    }
-
-    /// Where what failed can be looked at.
-    fn tell_kept(&self) {
-        let kept: Vec<_> = self.kept.iter().map(|path| format!("kept: {}", path.display())).collect();
-        if !kept.is_empty() {
-            self.worker.sheet.complain(&kept);
         }
     }
 }

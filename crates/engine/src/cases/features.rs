@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use iodyno_model::{Action, Case, Outcome, Script, Step};
 
-use super::process::{SAME, identity};
+use super::process::is_same;
 
 /// Why a feature is not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,11 +89,7 @@ pub fn implied(script: &Script) -> impl Iterator<Item = &'static str> {
 
 /// Whether a script has an actor who is somebody else.
 pub fn is_foreign(script: &Script) -> bool {
-    let own = identity();
-    script
-        .actors
-        .iter()
-        .any(|actor| !matches!((actor.uid, actor.gid), (SAME, SAME)) && (actor.uid, actor.gid) != own)
+    !script.actors.iter().all(is_same)
 }
 
 /// Whether a `$` word stands anywhere in the arguments.

@@ -48,8 +48,19 @@ pub fn guard(order: &Order<'_>, life: PipeReader, news: PipeWriter, mut report: 
             end_orphans();
         }
     }
-    let left = cleanup::clean(&order.sandbox, if order.running.kept() { Task::Calm } else { Task::Remove });
+    let left = remove(order);
     let _ = wire::send(&mut report, &left);
+}
+
+/// Removes what was made, but for what is to stay: that loses only what would keep it from being removed later.
+fn remove(order: &Order<'_>) -> Left {
+    let entries = match std::fs::read_dir(&order.sandbox) {
+        Ok(entries) if order.board.is_anything_kept() => entries,
+        _ => return cleanup::clean(&order.sandbox, Task::Remove),
+    };
+    let task = |name: &str| if order.board.is_kept(name) { Task::Calm } else { Task::Remove };
+    let names = entries.flatten().map(|entry| entry.file_name());
+    names.flat_map(|name| cleanup::clean(&order.sandbox.join(&name), task(&name.to_string_lossy()))).collect()
 }
 
 /// Waits until the keeper has ended, or the program has: then the keeper ends too.

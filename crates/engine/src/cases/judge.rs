@@ -81,20 +81,11 @@ fn is_named(errno: i32, name: &str) -> bool {
 }
 
 /// Whether an answer is the one that a word stands for: `ok`, an error by its name, or a text.
-pub fn answers_so(answer: &Answer, word: &str) -> bool {
+fn answers_so(answer: &Answer, word: &str) -> bool {
     match answer.errno {
         None => word == "ok" || answer.text == word,
         Some(errno) => is_named(errno, word),
     }
-}
-
-/// The words that an answer of a call must be one of, for what is expected of it.
-pub fn accepted(expects: &[Expect]) -> Vec<String> {
-    let words = |expect: &Expect| match expect {
-        Expect::Fails(words) | Expect::Answers(words) => Some(words.clone()),
-        _ => None,
-    };
-    expects.iter().find_map(words).unwrap_or_else(|| vec!["ok".into()])
 }
 
 /// A text that would be one of the words for how a call ends.

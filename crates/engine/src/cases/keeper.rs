@@ -4,7 +4,6 @@
 //! ask.
 
 use std::io::PipeWriter;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use iodyno_model::{CaseRecord, Feature, Script};
@@ -15,7 +14,7 @@ use super::crowd::{Crowd, Ended, Task};
 use super::drive::unrun;
 use super::features::{Known, Lack, MOUNTS, ROOT, SMALL, implied, is_foreign, is_own};
 use super::fixtures::{Views, make_small};
-use super::process::{collect_within, die_with_parent, kill, set_umask, spawn};
+use super::process::{collect_within, die_with_parent, gather_memory, kill, set_umask, spawn};
 use super::sandbox::{Health, look};
 use super::{mounts, wire};
 
@@ -26,8 +25,6 @@ pub enum News {
     Features(Vec<(String, Option<String>)>),
     /// What became of a case.
     Case(CaseRecord),
-    /// What failed stays, there.
-    Kept(PathBuf),
 }
 
 /// How long a small file system may take to be made.
@@ -43,6 +40,7 @@ pub fn keep(order: &Order<'_>, mut news: PipeWriter, _alone: bool) {
     // A file that grows too large is answered by an error too.
     // SAFETY: ignoring a signal is always allowed.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    gather_memory();
     let views = stage(order);
     let small = begin_small(order, &views);
     let at_once = match (look(&order.sandbox, true), order.cases.at_once) {
@@ -175,10 +173,6 @@ fn run(crowd: &mut Crowd<'_>, known: &Known, at_once: usize, news: &mut PipeWrit
         tasks.push(Task { script: &case.script, slot });
     }
     let mut told = |ended: Ended| {
-        for path in ended.kept {
-            order.running.keep();
-            let _ = wire::send(news, &News::Kept(path));
-        }
         let _ = wire::send(news, &News::Case(ended.record));
     };
     crowd.run(together, at_once, &mut told);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use crate::memory::Mapping;
 
 /// More than ever run at once.
-const PLACES: usize = 1023;
+const PLACES: usize = 1024;
 
 /// The processes that lead a group of their own.
 pub struct Roster(Mapping);
@@ -16,40 +16,30 @@ impl Roster {
     /// # Errors
     /// The system's error number.
     pub fn new() -> Result<Self, i32> {
-        Mapping::shared((PLACES + 1) * size_of::<AtomicI32>()).map(Roster)
+        Mapping::shared(PLACES * size_of::<AtomicI32>()).map(Roster)
     }
 
     fn words(&self) -> &[AtomicI32] {
         // SAFETY: the mapping holds so many, is aligned to pages and zeroed, and they are nothing but atomics.
-        unsafe { std::slice::from_raw_parts(self.0.start().cast(), PLACES + 1) }
+        unsafe { std::slice::from_raw_parts(self.0.start().cast(), PLACES) }
     }
 
     /// One has begun.
     pub fn enter(&self, pid: libc::pid_t) {
-        if let Some(place) = self.words()[1..].iter().find(|place| place.load(Relaxed) == 0) {
+        if let Some(place) = self.words().iter().find(|place| place.load(Relaxed) == 0) {
             place.store(pid, Relaxed);
         }
     }
 
     /// One is over.
     pub fn leave(&self, pid: libc::pid_t) {
-        if let Some(place) = self.words()[1..].iter().find(|place| place.load(Relaxed) == pid) {
+        if let Some(place) = self.words().iter().find(|place| place.load(Relaxed) == pid) {
             place.store(0, Relaxed);
         }
     }
 
     /// Those that run.
     pub fn leaders(&self) -> impl Iterator<Item = libc::pid_t> {
-        self.words()[1..].iter().map(|place| place.load(Relaxed)).filter(|pid| *pid > 0)
-    }
-
-    /// Something of what was made is to stay.
-    pub fn keep(&self) {
-        self.words()[0].store(1, Relaxed);
-    }
-
-    /// Whether that is so.
-    pub fn kept(&self) -> bool {
-        self.words()[0].load(Relaxed) != 0
+        self.words().iter().map(|place| place.load(Relaxed)).filter(|pid| *pid > 0)
     }
 }

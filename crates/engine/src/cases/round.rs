@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use iodyno_model::{Action, Call, Expect, Step};
 
-use super::actor::{self, Order, Process, carry_out};
+use super::actor::{self, Bench, Order, Process, carry_out, meets};
 use super::case::{Brief, below, words};
 use super::cleanup::{self, Task};
-use super::judge::{Came, Miss, accepted, is_outcome, judge};
+use super::judge::{Came, Miss, is_outcome, judge};
 use super::process::{identity, make_directory};
 use super::tick;
 use super::words::{Labels, Surroundings, Trouble, letters, resolve};
@@ -42,27 +42,38 @@ pub struct Round<'a> {
     tick: Option<std::fs::File>,
     /// What it made outside of its directory.
     made: Vec<PathBuf>,
+    /// All of its steps.
+    steps: Vec<&'a Step>,
+    /// Where its actors come from, and go.
+    bench: &'a Bench<'a>,
 }
 
 impl<'a> Round<'a> {
-    /// A round whose directory is the current one. Its actors are made now, while it holds nothing that they would
+    /// A round whose directory is the current one. Its actors are called now, while it holds nothing that new ones would
     /// inherit.
-    pub fn new(brief: &'a Brief<'a>, name: &'a str, steps: &[&Step]) -> Self {
-        let called = |step: &&Step| match &step.action {
-            Action::Call(call) => call.actor,
-            _ => None,
-        };
+    pub fn new(brief: &'a Brief<'a>, name: &'a str, steps: &[&'a Step], bench: &'a Bench<'a>) -> Self {
+        let called = |step: &&Step| asked(step).and_then(|call| call.actor);
         let mut actors: Vec<Option<Result<Process, String>>> = Vec::new();
         actors.resize_with(brief.script.actors.len(), || None);
         for index in steps.iter().filter_map(called) {
             if let Some((slot, actor)) = actors.get_mut(index).zip(brief.script.actors.get(index))
                 && slot.is_none()
             {
-                *slot = Some(Process::start(actor, None));
+                *slot = Some(bench.call(index, actor, name));
             }
         }
         let (hands, labels) = (Hands::default(), Labels::new());
-        Round { brief, name, hands, actors, labels, tick: None, made: Vec::new() }
+        Round {
+            brief,
+            name,
+            hands,
+            actors,
+            labels,
+            tick: None,
+            made: Vec::new(),
+            steps: steps.to_vec(),
+            bench,
+        }
     }
 
     /// Does a step, and judges what came of it.
@@ -78,7 +89,11 @@ impl<'a> Round<'a> {
             Err(Trouble::Missing(why)) => return Ok(Flow::SetUpFailed(why)),
         };
         let (name, label) = (call.name.clone(), step.label.clone());
-        let order = Order { name, arguments, label, accepts: accepted(&expects) };
+        if call.background && !expects.is_empty() {
+            return Err("what is expected of a call in the background stands at its `await`".into());
+        }
+        let each_turn = if call.background { self.awaited(step)? } else { expects.clone() };
+        let order = Order { name, arguments, label, expects: each_turn };
         let came = self.repeat(step.repeat, call, &order)?;
         let said = |came: &Came| {
             format!("`{}` came back with {}", words(self.brief.script, call, &order.arguments), came.ended())
@@ -102,6 +117,17 @@ impl<'a> Round<'a> {
         Ok(flow)
     }
 
+    /// What is expected where a call that begins in the background is awaited.
+    fn awaited(&mut self, step: &Step) -> Result<Vec<Expect>, String> {
+        let after = self.steps.iter().skip_while(|other| !std::ptr::eq(**other, step)).skip(1);
+        let Some(call) = asked(step).filter(|call| call.name == "loop") else { return Ok(Vec::new()) };
+        let next = after.filter_map(|other| asked(other)).find(|other| other.actor == call.actor);
+        let expects = next.filter(|next| next.name == "await").map(|next| next.expect.clone());
+        self.expects(&expects.unwrap_or_default()).map_err(|trouble| match trouble {
+            Trouble::Wrong(why) | Trouble::Missing(why) => why,
+        })
+    }
+
     /// Expectations with their words put in.
     fn expects(&mut self, expects: &[Expect]) -> Result<Vec<Expect>, Trouble> {
         let mut all =
@@ -122,9 +148,7 @@ impl<'a> Round<'a> {
     fn repeat(&mut self, times: u64, call: &Call, order: &Order) -> Result<Came, String> {
         let mut came = self.perform(call, order)?;
         for _ in 1..times {
-            if came.instead.is_some()
-                || !order.accepts.iter().any(|word| super::judge::answers_so(&came.answer, word))
-            {
+            if came.instead.is_some() || !meets(order, &came.answer) {
                 break;
             }
             came = self.perform(call, order)?;
@@ -157,9 +181,6 @@ impl<'a> Round<'a> {
     }
 
     fn delegate(&mut self, index: usize, background: bool, order: &Order) -> Result<Came, String> {
-        if background && !order.accepts.iter().all(|word| word == "ok") {
-            return Err("what is expected of a call in the background stands at its `await`".into());
-        }
         let answer = |actor: &mut Process| {
             actor.tell(order)?;
             if background { Ok(Came::default()) } else { actor.answer().map(Came::answer) }
@@ -171,7 +192,8 @@ impl<'a> Round<'a> {
     fn actor(&mut self, index: usize) -> Result<Result<&mut Process, actor::Trouble>, String> {
         let actor = self.brief.script.actors.get(index).ok_or("there is no such actor")?;
         let home = self.brief.directory.join(self.name);
-        let slot = self.actors[index].get_or_insert_with(|| Process::start(actor, Some(&home)));
+        let bench = self.bench;
+        let slot = self.actors[index].get_or_insert_with(|| bench.anew(actor, &home));
         Ok(slot.as_mut().map_err(|why| actor::Trouble::Gone(why.clone())))
     }
 
@@ -284,11 +306,23 @@ impl Surroundings for Round<'_> {
 impl Drop for Round<'_> {
     fn drop(&mut self) {
         // Whoever holds something of the round goes before what is held.
-        self.actors.clear();
+        for (index, actor) in self.actors.drain(..).enumerate() {
+            if let Some(Ok(actor)) = actor {
+                self.bench.take(index, actor);
+            }
+        }
         self.hands.empty();
         for path in &self.made {
             let _ = cleanup::clean(path, Task::Remove);
         }
+    }
+}
+
+/// The call that a step makes.
+fn asked(step: &Step) -> Option<&Call> {
+    match &step.action {
+        Action::Call(call) => Some(call),
+        _ => None,
     }
 }
 

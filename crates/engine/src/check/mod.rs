@@ -2,6 +2,7 @@
 
 use iodyno_model::{Diagnostic, Job, Origin, Plan, Target, TargetKind, WorkerKind, Workload, sweep};
 
+mod calls;
 mod later;
 mod together;
 
@@ -21,6 +22,7 @@ pub fn check(plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
     for phase in &plan.phases {
         together::check(&plan, phase, &mut wrong);
         phase.jobs.iter().for_each(|job| check_job(&plan, job, &mut wrong));
+        phase.jobs.iter().for_each(|job| calls::check(job, &mut wrong));
         for job in &phase.jobs {
             if let Some(after) = &job.start.after_job
                 && !phase.jobs.iter().any(|other| other.name == *after && other.name != job.name)

@@ -78,8 +78,10 @@ impl Content {
         let grows = |kind: &Kind| kind.changes() && !matches!(kind, Kind::PunchHole | Kind::ZeroKeepSize);
         match self.choice.weights.iter().any(|(kind, _)| grows(kind) && has_no_need(*kind)) {
             true => Ok(()),
-            false => Err(Failure::new("nothing that is drawn and that this file system has puts bytes into a file")
-                .hint("give write, append, truncate or fallocate a weight")),
+            false => Err(Failure::new(
+                "nothing that is drawn and that this file system has puts bytes into a file",
+            )
+            .hint("give write, append, truncate or fallocate a weight")),
         }
     }
 
@@ -157,10 +159,13 @@ fn limits(exercise: &Exercise, script: &[Operation]) -> Result<(u64, u64), Failu
         .map(|one| one.bytes)
         .sum();
     let most = exercise.file_bytes.max(needed.max().unwrap_or(0).saturating_add(grown));
-    let longest = script.iter().filter(|one| one.kind.has_seed() || one.kind.has_way() || one.kind == Kind::MappedRead);
+    let longest =
+        script.iter().filter(|one| one.kind.has_seed() || one.kind.has_way() || one.kind == Kind::MappedRead);
     let operation = exercise.operation_bytes.max(longest.map(|one| one.bytes).max().unwrap_or(0));
     if most < LEAST_BYTES || operation == 0 {
-        return Err(Failure::new("the file or its operations are too small").hint("a file of 256 KiB does well"));
+        return Err(
+            Failure::new("the file or its operations are too small").hint("a file of 256 KiB does well")
+        );
     }
     if operation > 1 << 30 || most > 1 << 40 {
         return Err(Failure::new("the file or its operations are too large for a model in memory")
@@ -200,7 +205,11 @@ fn weights(exercise: &Exercise, ways: &[Way]) -> Result<Vec<(Kind, u32)>, Failur
                 .hint(format!("there are {}", names.join(" ")))
         })?;
         let mapped = matches!(kind, Kind::MappedRead | Kind::MappedWrite);
-        let can = if mapped { ways.contains(&Way::Mmap) } else { !kind.has_way() || ways.iter().any(|way| *way != Way::Mmap) };
+        let can = if mapped {
+            ways.contains(&Way::Mmap)
+        } else {
+            !kind.has_way() || ways.iter().any(|way| *way != Way::Mmap)
+        };
         if *weight > 0 && can {
             weights.push((kind, *weight));
         }

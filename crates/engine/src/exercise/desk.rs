@@ -49,12 +49,18 @@ impl Desk {
     ///
     /// # Errors
     /// What is missing.
-    pub fn new(worker: &Worker<'_>, directory: &str, limits: (u64, u64), ways: &[Way]) -> Result<Desk, Failure> {
+    pub fn new(
+        worker: &Worker<'_>,
+        directory: &str,
+        limits: (u64, u64),
+        ways: &[Way],
+    ) -> Result<Desk, Failure> {
         let path = |name| {
             c_path(&format!("{directory}/{name}")).map_err(|_| Failure::new("its path holds a zero byte"))
         };
-        let memory = Memory::new(SLOTS, limits.1 as usize)
-            .map_err(|number| Failure::call("mmap", number).hint("operations of fewer bytes need less memory"))?;
+        let memory = Memory::new(SLOTS, limits.1 as usize).map_err(|number| {
+            Failure::call("mmap", number).hint("operations of fewer bytes need less memory")
+        })?;
         let files = Files { handles: (0..6).map(|_| Handle::closed()).collect() };
         let page = (PAGE_BYTES as u64).max(page_bytes());
         let mut desk = Desk {
@@ -112,12 +118,13 @@ impl Desk {
     fn open(&mut self) -> Result<(), i32> {
         for file in 0..2 {
             for (role, flag) in ROLES {
-                self.files.handles[handle(file, role) as usize].fd = match calls::open(&self.paths[file], flag) {
-                    Ok(fd) => fd,
-                    // Not every file system has O_DIRECT: what needs it is refused when it is tried.
-                    Err(libc::EINVAL | libc::EOPNOTSUPP) if matches!(role, Role::Direct) => -1,
-                    Err(number) => return Err(number),
-                };
+                self.files.handles[handle(file, role) as usize].fd =
+                    match calls::open(&self.paths[file], flag) {
+                        Ok(fd) => fd,
+                        // Not every file system has O_DIRECT: what needs it is refused when it is tried.
+                        Err(libc::EINVAL | libc::EOPNOTSUPP) if matches!(role, Role::Direct) => -1,
+                        Err(number) => return Err(number),
+                    };
             }
         }
         Ok(())
@@ -181,7 +188,8 @@ impl Desk {
                 self.results[slot] = outcome.map_or_else(|number| -i64::from(number), |count| count as i64);
             }
         }
-        let flown: Vec<Operation> = operations.iter().filter(|one| one.way.is_asynchronous()).cloned().collect();
+        let flown: Vec<Operation> =
+            operations.iter().filter(|one| one.way.is_asynchronous()).cloned().collect();
         self.each_channel(&flown, |channel, count, results| channel.reap(count, results))
     }
 
@@ -197,7 +205,8 @@ impl Desk {
         mut what: impl FnMut(&mut dyn Channel, u32, &mut [i64]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         for (way, channel) in &mut self.channels {
-            let mine = operations.iter().filter(|operation| is_in_channel(operation) && operation.way == *way);
+            let mine =
+                operations.iter().filter(|operation| is_in_channel(operation) && operation.way == *way);
             let count = mine.count() as u32;
             if count > 0 {
                 what(channel.as_mut(), count, &mut self.results)?;

@@ -111,7 +111,8 @@ impl Draw {
             }
             Kind::Read | Kind::MappedRead | Kind::Readahead | Kind::SyncRange => {
                 operation.offset = self.offset(size, size);
-                operation.bytes = self.bytes().min((size + self.choice.page).saturating_sub(operation.offset));
+                operation.bytes =
+                    self.bytes().min((size + self.choice.page).saturating_sub(operation.offset));
             }
             _ => {
                 operation.offset = aligned(self.offset(size, self.choice.most), unit);
@@ -126,7 +127,8 @@ impl Draw {
             operation.way = self.choice.ways[self.random.below(self.choice.ways.len() as u64) as usize];
         }
         operation.sync = kind == Kind::MappedWrite && self.random.below(4) == 0;
-        let means = kind.shape() == super::operation::Shape::Bare || kind == Kind::Truncate || kind == Kind::Seek;
+        let means =
+            kind.shape() == super::operation::Shape::Bare || kind == Kind::Truncate || kind == Kind::Seek;
         ((means || operation.bytes > 0) && applies(&operation, sizes, self.choice.most)).then_some(operation)
     }
 
@@ -189,7 +191,9 @@ impl Draw {
         let bound = if operation.kind == Kind::Dedupe { sizes[operation.to] } else { self.choice.most };
         let room = bound.saturating_sub(operation.bytes);
         operation.target = aligned(self.random.below(room + 1), unit);
-        if operation.kind == Kind::Dedupe || (!whole && operation.target + operation.bytes < sizes[operation.to]) {
+        if operation.kind == Kind::Dedupe
+            || (!whole && operation.target + operation.bytes < sizes[operation.to])
+        {
             operation.bytes = aligned(operation.bytes, unit);
         }
         if operation.kind == Kind::Dedupe && self.random.below(2) == 0 {
@@ -240,7 +244,8 @@ mod tests {
     fn what_is_drawn_is_aligned_and_within_bounds() {
         let all = drawn(1, 20_000);
         for operation in &all {
-            let of = |unit: u64| operation.offset.is_multiple_of(unit) && operation.target.is_multiple_of(unit);
+            let of =
+                |unit: u64| operation.offset.is_multiple_of(unit) && operation.target.is_multiple_of(unit);
             let bound = if operation.kind.changes() { 100_000 } else { 100_000 + 4096 };
             assert!(operation.reach(0).2 <= 200_000 && operation.bytes <= bound, "{operation}");
             match operation.kind {

@@ -148,7 +148,8 @@ pub fn applies(operation: &Operation, sizes: [u64; 2], most: u64) -> bool {
 
 /// Whether a copy has something to copy, and does not run into itself.
 fn copies(operation: &Operation, sizes: [u64; 2]) -> bool {
-    let (from, to) = (operation.offset..operation.end(), operation.target..operation.target + operation.bytes);
+    let (from, to) =
+        (operation.offset..operation.end(), operation.target..operation.target + operation.bytes);
     let apart = operation.file != operation.to || from.end <= to.start || to.end <= from.start;
     let within = operation.kind != Kind::Dedupe || to.end <= sizes[operation.to];
     operation.bytes > 0 && from.end <= sizes[operation.file] && apart && within

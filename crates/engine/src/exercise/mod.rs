@@ -75,14 +75,17 @@ fn run(worker: &mut Worker<'_>, exercise: &Exercise) -> Result<(), Failure> {
     let directory = targets.filter_map(|target| target.path()).next();
     let directory = directory.ok_or_else(|| Failure::new("an exercise needs a directory to work in"))?;
     let ready = match exercise.kind {
-        ExerciseKind::Content => Ready::Content(Box::new(content::Content::new(worker, exercise, directory)?)),
+        ExerciseKind::Content => {
+            Ready::Content(Box::new(content::Content::new(worker, exercise, directory)?))
+        }
         ExerciseKind::Names => Ready::Names(Box::new(names::Names::new(exercise, directory)?)),
     };
     let begin = worker.gate.wait_for_start(worker.number, worker.after);
     worker.sheet.head.began.store(begin, Relaxed);
     worker.sheet.enter(iodyno_model::WorkerState::Running);
     let stop = worker.gate.flag(worker.number);
-    let until = Until { stop, deadline: worker.job.limit.time_ns.map(|time_ns| begin.saturating_add(time_ns)) };
+    let until =
+        Until { stop, deadline: worker.job.limit.time_ns.map(|time_ns| begin.saturating_add(time_ns)) };
     let record = match ready {
         Ready::Content(content) => content.run(worker.seed, &until)?,
         Ready::Names(names) => names.run(worker.seed, &until)?,

@@ -203,18 +203,7 @@ impl Operation {
     /// An operation on the first file.
     pub fn new(kind: Kind, offset: u64, bytes: u64) -> Self {
         let way = Way::Psync;
-        Operation {
-            kind,
-            file: 0,
-            offset,
-            bytes,
-            to: 0,
-            target: 0,
-            seed: 0,
-            way,
-            sync: false,
-            beside: false,
-        }
+        Operation { kind, file: 0, offset, bytes, to: 0, target: 0, seed: 0, way, sync: false, beside: false }
     }
 
     /// Where its range ends; of copies: the range it reads.

@@ -161,7 +161,9 @@ impl Origin {
             }
             bytes.apply(operation, count, &Bytes(&buffer));
             numbers.apply(operation, count, &Number(number as u32));
-            if before.is_some_and(|before| before == *found) && bytes.part(content.file, here.clone()) != found {
+            if before.is_some_and(|before| before == *found)
+                && bytes.part(content.file, here.clone()) != found
+            {
                 stale = Some(number);
             }
             if operation.kind == Kind::Truncate {
@@ -194,7 +196,11 @@ fn cause(
     let telling = found.len() >= TELLING_BYTES;
     let here = content.offset as usize;
     if let Some(at) = telling.then(|| search(&image.files[content.file], found)).flatten() {
-        return format!("shifted: these bytes belong at {at}, {} bytes {}", at.abs_diff(here), side(at, here));
+        return format!(
+            "shifted: these bytes belong at {at}, {} bytes {}",
+            at.abs_diff(here),
+            side(at, here)
+        );
     }
     if let Some(at) = telling.then(|| search(&image.files[1 - content.file], found)).flatten() {
         return format!("of the other file: these bytes belong at {at} of file {}", name(1 - content.file));
@@ -263,7 +269,8 @@ mod tests {
             bytes
         });
         assert!(text.contains("a bit that flipped") && text.contains("; 1 bytes differ"), "{text}");
-        let text = said(&["write 0 9 seed=1", "write 0 50 seed=3 on=b"], 0, |image| image.files[1][..9].to_vec());
+        let text =
+            said(&["write 0 9 seed=1", "write 0 50 seed=3 on=b"], 0, |image| image.files[1][..9].to_vec());
         assert!(text.contains("of the other file"), "{text}");
         assert!(said(&one, 0, |_| seeded(9, 50)).contains("never in these files"));
     }

@@ -12,15 +12,8 @@ const BLOCKS: [u64; 3] = [4096, 16_384, 65_536];
 const DIRECT: [u64; 3] = [512, 4096, 65_536];
 
 /// Answers that say: there is no such thing here.
-const MISSING: [i32; 7] = [
-    libc::EOPNOTSUPP,
-    libc::EINVAL,
-    libc::ENOSYS,
-    libc::ENOTTY,
-    libc::EXDEV,
-    libc::EBADF,
-    libc::ENODEV,
-];
+const MISSING: [i32; 7] =
+    [libc::EOPNOTSUPP, libc::EINVAL, libc::ENOSYS, libc::ENOTTY, libc::EXDEV, libc::EBADF, libc::ENODEV];
 
 /// What it came to.
 pub struct Probed {
@@ -45,7 +38,9 @@ pub fn probe(bench: &mut Bench, kinds: &[Kind]) -> Result<Probed, Failure> {
     let mut probed = Probed { block: own, direct: direct[0], refused: Vec::new() };
     for kind in kinds {
         match kind {
-            Kind::DirectRead | Kind::DirectWrite => probed.direct = attempt(bench, *kind, &direct, &mut probed)?,
+            Kind::DirectRead | Kind::DirectWrite => {
+                probed.direct = attempt(bench, *kind, &direct, &mut probed)?
+            }
             Kind::CollapseRange | Kind::InsertRange | Kind::Clone | Kind::Dedupe => {
                 probed.block = attempt(bench, *kind, &blocks, &mut probed)?.max(probed.block);
             }

@@ -49,7 +49,8 @@ impl Tallies {
         if self.beside > 0 {
             record.through.push(("beside another".into(), self.beside));
         }
-        let told = |(name, errno, count): &(&str, i32, u64)| (format!("{name}: {}", strerror(*errno)), *count);
+        let told =
+            |(name, errno, count): &(&str, i32, u64)| (format!("{name}: {}", strerror(*errno)), *count);
         record.failed = self.failed.iter().map(told).collect();
     }
 }

@@ -126,7 +126,11 @@ impl Map {
         let before = offset as usize % page;
         let from = self.at(offset - before as u64, bytes + before)?;
         // SAFETY: the range lies inside the mapping.
-        if unsafe { libc::msync(from.cast(), bytes + before, libc::MS_SYNC) } < 0 { Err(errno()) } else { Ok(()) }
+        if unsafe { libc::msync(from.cast(), bytes + before, libc::MS_SYNC) } < 0 {
+            Err(errno())
+        } else {
+            Ok(())
+        }
     }
 
     fn at(&self, offset: u64, bytes: usize) -> Result<*mut u8, i32> {

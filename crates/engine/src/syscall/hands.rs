@@ -57,8 +57,7 @@ impl Hands {
             None if table::elsewhere(name) => return Ok(Answer::failed(libc::ENOSYS)),
             None => return Err(table::unknown(name)),
         };
-        let given = super::words::Given::read(self, verb.wanted, verb.welcome, arguments, label)
-            .map_err(|wrong| format!("`{name}`: {wrong}; it is written `{}`", verb.usage()))?;
+        let given = verb.read(Some(self), arguments, label)?;
         (verb.run)(self, &given).map_err(|wrong| format!("`{name}`: {wrong}"))
     }
 

@@ -4,6 +4,8 @@
 //! can be asked, one answer at a time, and how long it takes does not matter. It refuses to judge: what an answer has to
 //! be, the cases know.
 
+#![allow(clippy::unnecessary_cast, clippy::useless_conversion, reason = "other systems have other widths")]
+
 use serde::{Deserialize, Serialize};
 
 /// Makes a call of the C library and takes its answer.
@@ -24,6 +26,7 @@ macro_rules! kernel {
 }
 
 mod attributes;
+mod chain;
 #[cfg(target_os = "linux")]
 mod copies;
 mod data;
@@ -32,6 +35,7 @@ mod errno;
 #[cfg(target_os = "linux")]
 mod events;
 mod flags;
+mod further;
 mod hands;
 mod locks;
 mod maps;
@@ -46,8 +50,10 @@ mod words;
 #[cfg(target_os = "linux")]
 mod xattr;
 
+pub use chain::{Identity, chain};
 pub use errno::{errno_name, errno_number};
 pub use hands::Hands;
+pub use words::{bytes, text};
 
 /// What a call came back with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,8 +11,8 @@ use super::table::{Verb, verb};
 use super::words::{Given, Kind, text};
 use Kind::{Fd, Flags, Number, Path, Word};
 
-/// What a node can be: block, character, fifo, directory, socket.
-const TYPES: Kind = Word(&["b", "c", "f", "d", "o"]);
+/// What a node can be: block, character, fifo, directory, socket; and a regular file, which pjdfstest has no letter for.
+const TYPES: Kind = Word(&["b", "c", "f", "d", "o", "r"]);
 
 /// The calls.
 pub(super) const VERBS: &[Verb] = &[
@@ -43,12 +43,14 @@ pub(super) const VERBS: &[Verb] = &[
     verb("symlinkat", &[Path, Fd, Path], "TARGET FD PATH: makes a symbolic link", |_, given| {
         Ok(ask!(symlinkat(given.path(0), given.fd(1), given.path(2))))
     }),
-    verb("readlink", &[Path], "PATH: says where a symbolic link points", |_, given| {
+    verb("readlink", &[Path], "PATH [SIZE]: says where a symbolic link points", |_, given| {
         Ok(readlink(libc::AT_FDCWD, given, 0))
-    }),
-    verb("readlinkat", &[Fd, Path], "FD PATH: says where a symbolic link points", |_, given| {
+    })
+    .or(&[Number]),
+    verb("readlinkat", &[Fd, Path], "FD PATH [SIZE]: says where a symbolic link points", |_, given| {
         Ok(readlink(given.fd(0), given, 1))
-    }),
+    })
+    .or(&[Number]),
     verb("unlink", &[Path], "PATH: removes a name", |_, given| Ok(ask!(unlink(given.path(0))))),
     verb("unlinkat", &[Fd, Path, Flags(AT)], "FD PATH FLAGS: removes a name or a directory", |_, given| {
         Ok(ask!(unlinkat(given.fd(0), given.path(1), given.int(2))))
@@ -124,7 +126,8 @@ fn create(_: &mut Hands, given: &Given) -> Result<Answer, String> {
 }
 
 fn readlink(directory: c_int, given: &Given, path: usize) -> Answer {
-    let mut buffer = vec![0u8; 65536];
+    let size = if given.has(path + 1) { given.number(path + 1).clamp(0, 65536) as usize } else { 65536 };
+    let mut buffer = vec![0u8; size];
     // SAFETY: the buffer is as long as said; the path outlives the call, or is bad on purpose.
     let count =
         unsafe { libc::readlinkat(directory, given.path(path), buffer.as_mut_ptr().cast(), buffer.len()) };
@@ -140,6 +143,7 @@ fn mknod(directory: c_int, given: &Given, path: usize) -> Answer {
         b"c" => libc::S_IFCHR,
         b"f" => libc::S_IFIFO,
         b"d" => libc::S_IFDIR,
+        b"r" => libc::S_IFREG,
         _ => libc::S_IFSOCK,
     };
     let device = libc::makedev(given.number(path + 3) as _, given.number(path + 4) as _);
@@ -166,7 +170,7 @@ fn socket(hands: &mut Hands, directory: c_int, given: &Given, path: usize, meet:
     };
     // SAFETY: an address of zeros is one without a name.
     let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
-    if given.path(path) as usize != given.name(path).as_ptr() as usize {
+    if given.is_bad(path) {
         return Answer::failed(libc::EFAULT);
     }
     if name.len() >= address.sun_path.len() {

@@ -112,6 +112,7 @@ fn start(given: &Given, words: &[&CStr]) -> Result<c_int, i32> {
         unsafe {
             libc::close(from);
             libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+            apart();
             libc::execve(given.path(0), arguments.as_ptr(), nothing.as_ptr());
             let errno = super::errno::last();
             libc::write(to, std::ptr::from_ref(&errno).cast(), 4);
@@ -133,6 +134,16 @@ fn start(given: &Given, words: &[&CStr]) -> Result<c_int, i32> {
         return Err(errno);
     }
     Ok(child)
+}
+
+/// A program holds nothing of this process open, and ends with it.
+fn apart() {
+    #[cfg(target_os = "linux")]
+    // SAFETY: takes no pointers; the one descriptor still needed goes with exec, too.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
+    }
 }
 
 /// Waits for a child; how it ended, as wait tells it.

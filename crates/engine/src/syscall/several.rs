@@ -128,7 +128,6 @@ fn exhaust(_: &mut Hands, given: &Given) -> Result<Answer, String> {
     if answer.errno.is_some() {
         return Ok(answer);
     }
-    #[allow(clippy::useless_conversion, reason = "narrower on other systems")]
     let free = u64::from(room.f_bavail).saturating_mul(room.f_frsize.into());
     if free > SMALL {
         return Err(format!("{free} bytes are free: that is no small file system"));

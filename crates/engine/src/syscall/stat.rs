@@ -217,6 +217,8 @@ fn statvfs(given: &Given) -> Answer {
         .with("ffree", to.f_ffree)
         .with("namemax", to.f_namemax)
         .with("flags", mount_flags(to.f_flag as u64))
+        .with("ro", u8::from(to.f_flag as u64 & libc::ST_RDONLY as u64 != 0))
+        .with("nosuid", u8::from(to.f_flag as u64 & libc::ST_NOSUID as u64 != 0))
 }
 
 /// The flags of a mount that rules ask for, in the words of mount(8), joined by `|`.

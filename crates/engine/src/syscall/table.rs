@@ -5,7 +5,7 @@
 
 use super::hands::Hands;
 use super::words::{Given, Kind};
-use super::{Answer, attributes, data, directories, locks, maps, names, processes, several, stat};
+use super::{Answer, attributes, data, directories, further, locks, maps, names, processes, several, stat};
 #[cfg(target_os = "linux")]
 use super::{copies, events, mounts, xattr};
 
@@ -32,6 +32,15 @@ impl Verb {
     pub fn usage(&self) -> String {
         let arguments = self.help.split(':').next().unwrap_or_default();
         format!("{} {arguments}", self.name).trim_end().into()
+    }
+
+    /// Its arguments, read. Without hands any label will do.
+    ///
+    /// # Errors
+    /// They make no sense.
+    pub(super) fn read(&self, hands: Option<&Hands>, words: &[String], label: &str) -> Result<Given, String> {
+        Given::read(hands, self.wanted, self.welcome, words, label)
+            .map_err(|wrong| format!("`{}`: {wrong}; it is written `{}`", self.name, self.usage()))
     }
 }
 
@@ -66,6 +75,7 @@ const FAMILIES: &[&[Verb]] = &[
     #[cfg(target_os = "linux")]
     mounts::VERBS,
     several::VERBS,
+    further::VERBS,
 ];
 
 /// Calls that only Linux has; elsewhere they answer that there is no such call.
@@ -129,6 +139,19 @@ pub fn find(name: &str) -> Option<&'static Verb> {
 /// Whether it is a call that this system lacks.
 pub(super) fn elsewhere(name: &str) -> bool {
     LINUX_ONLY.contains(&name)
+}
+
+/// Whether a call could be made, as far as its words tell before it is: what begins with `$`, or is the label of
+/// something opened, is taken to be right.
+///
+/// # Errors
+/// There is no such call, or its arguments make no sense.
+pub fn check(name: &str, words: &[String]) -> Result<(), String> {
+    match find(name) {
+        Some(verb) => verb.read(None, words, "").map(drop),
+        None if elsewhere(name) => Ok(()),
+        None => Err(unknown(name)),
+    }
 }
 
 /// What to say of a name that is no call.

@@ -57,12 +57,13 @@ pub struct Given {
 const DEADCODE: usize = 0xdead_c0de;
 
 impl Given {
-    /// Reads the words of a call that wants the first, and may have the second kinds.
+    /// Reads the words of a call that wants the first, and may have the second kinds. Without hands any label will do,
+    /// and so does what begins with `$`.
     ///
     /// # Errors
     /// A word is missing, is one too many, or makes no sense.
     pub fn read(
-        hands: &Hands,
+        hands: Option<&Hands>,
         wanted: &[Kind],
         welcome: &[Kind],
         words: &[String],
@@ -98,6 +99,11 @@ impl Given {
             Some(Value::Bad(address)) => *address as *const c_char,
             _ => std::ptr::null(),
         }
+    }
+
+    /// Whether a path is a bad pointer.
+    pub fn is_bad(&self, index: usize) -> bool {
+        matches!(self.values.get(index), Some(Value::Bad(_)))
     }
 
     /// A path as text; of a bad pointer nothing.
@@ -169,7 +175,10 @@ fn counted(wanted: &[Kind], kinds: &[Kind]) -> String {
     }
 }
 
-fn value(hands: &Hands, kind: Kind, word: &str) -> Result<Value, String> {
+fn value(hands: Option<&Hands>, kind: Kind, word: &str) -> Result<Value, String> {
+    if hands.is_none() && word.contains('$') {
+        return Ok(Value::Nothing);
+    }
     Ok(match kind {
         Kind::Path if word == "NULL" => Value::Bad(0),
         Kind::Path if word == "DEADCODE" => Value::Bad(DEADCODE),
@@ -178,6 +187,7 @@ fn value(hands: &Hands, kind: Kind, word: &str) -> Result<Value, String> {
         }
         Kind::Fd => Value::Fd(descriptor(hands, word)?),
         Kind::Held => {
+            let Some(hands) = hands else { return Ok(Value::Nothing) };
             Value::Held(hands.find(word).ok_or_else(|| format!("`{word}`: nothing is held under it"))?)
         }
         Kind::Offset if word == "-" => Value::Nothing,
@@ -196,11 +206,11 @@ fn value(hands: &Hands, kind: Kind, word: &str) -> Result<Value, String> {
     })
 }
 
-fn descriptor(hands: &Hands, word: &str) -> Result<c_int, String> {
+fn descriptor(hands: Option<&Hands>, word: &str) -> Result<c_int, String> {
     match word {
         "AT_FDCWD" => Ok(libc::AT_FDCWD),
         "BADFD" => Ok(-1),
-        label => hands.descriptor(label),
+        label => hands.map_or(Ok(-1), |hands| hands.descriptor(label)),
     }
 }
 

@@ -9,7 +9,7 @@ use super::flags::XATTR;
 use super::hands::Hands;
 use super::table::{Verb, verb};
 use super::words::{Given, Kind, text};
-use Kind::{Fd, Flags, Number, Path, Text, Word};
+use Kind::{Fd, Flags, Many, Number, Path, Text, Word};
 
 const WHICH: Kind = Word(&["access", "default"]);
 
@@ -101,7 +101,12 @@ pub(super) const VERBS: &[Verb] = &[
     verb("getflags", &[Path], "PATH: says the letters of lsattr that are set", |_, given| {
         Ok(with_flags(given, |_| None))
     }),
-    verb("setflags", &[Path, Text], "PATH +i|-a|=…: changes what the letters of chattr stand for", setflags),
+    verb(
+        "setflags",
+        &[Path, Many(&Text)],
+        "PATH +i|-a|=…: changes what the letters of chattr stand for",
+        setflags,
+    ),
 ];
 
 /// The largest value and list there are, bytes (`XATTR_SIZE_MAX`, `XATTR_LIST_MAX`).
@@ -225,19 +230,25 @@ const LETTERS: &[(char, libc::c_int)] = &[
 ];
 
 fn setflags(_: &mut Hands, given: &Given) -> Result<Answer, String> {
-    let word = given.text(1);
+    let changes =
+        (1..given.count()).map(|index| change(&given.text(index))).collect::<Result<Vec<_>, _>>()?;
+    Ok(with_flags(given, |flags| {
+        Some(changes.iter().fold(flags, |flags, (how, bits)| match how {
+            '+' => flags | bits,
+            '-' => flags & !bits,
+            _ => *bits,
+        }))
+    }))
+}
+
+/// What a word does, and with which bits.
+fn change(word: &str) -> Result<(char, libc::c_int), String> {
     let wrong = || format!("`{word}`: expected `+`, `-` or `=` and letters of chattr, as `+i`");
     let mut letters = word.chars();
     let how = letters.next().filter(|how| "+-=".contains(*how)).ok_or_else(wrong)?;
     let bit = |letter| LETTERS.iter().find(|(known, _)| *known == letter).map(|(_, bit)| *bit);
     let bits = letters.try_fold(0, |bits, letter| Some(bits | bit(letter)?)).ok_or_else(wrong)?;
-    Ok(with_flags(given, |flags| {
-        Some(match how {
-            '+' => flags | bits,
-            '-' => flags & !bits,
-            _ => bits,
-        })
-    }))
+    Ok((how, bits))
 }
 
 /// Asks for a file's flags, and sets those that the change wants; says their letters.

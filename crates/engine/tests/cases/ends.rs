@@ -1,15 +1,240 @@
 //! Violent ends: cases that hang and crash, file systems that go, and the program itself killed.
 
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
-use testbed::Case;
+use iodyno_model::{Case as Rule, Cases};
+use testbed::rogue::Rogue;
+use testbed::sandbox::{LoopDevice, Mount, Unprivileged};
+use testbed::{Case, Need, Outcome};
+
+use crate::rules::{all_pass, case, is_empty, record, verdicts, with};
 
 /// Names the directory of a run that is there to be killed.
 pub const VICTIM: &str = "IODYNO_TEST_CASES_VICTIM";
 
 pub fn cases() -> Vec<Case> {
-    Vec::new()
+    let ext4 = &[Need::Root, Need::Loop, Need::FileSystem("ext4"), Need::Tool("mkfs.ext4")];
+    vec![
+        Case::new("what hangs is ended by the time limit", &[], hangs),
+        Case::new("what crashes is told", &[Need::Root], crashes),
+        Case::new("a file system that goes ends the run", &[Need::Fuse], goes),
+        Case::new("the program is killed on ext4: nothing is left", ext4, killed_on_ext4),
+        Case::new(
+            "the program is killed by somebody else: nothing is left",
+            &[Need::Root],
+            killed_unprivileged,
+        ),
+        Case::new("without privileges it does what it can", &[Need::Root], unprivileged),
+    ]
+}
+
+fn limited(cases: Vec<Rule>, limit_ms: u64) -> Cases {
+    Cases { cases, limit_ns: limit_ms * 1_000_000, ..Cases::default() }
+}
+
+fn hangs() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let text = "mkfifo f 0600 -> ok\nopen f O_RDONLY 0 -> ok\nunlink f -> ok\n=== next\nmkdir d 0755 -> ok";
+    let actor = "mkfifo f 0600 -> ok\np1: open f O_RDONLY 0 -> ok\nunlink f -> ok";
+    let cases = vec![case("hangs", text), case("actor hangs", actor), case("other", "mkdir d 0755 -> ok")];
+    let job = with(folder.path(), limited(cases, 500))?;
+    for (record, call) in [(&job.cases[0], "`open f O_RDONLY 0`"), (&job.cases[1], "`p1: open f O_RDONLY 0`")]
+    {
+        let broken = record.broken.clone().unwrap_or_default();
+        if broken != format!("took longer than 500ms, at {call}") {
+            return Err(format!("{record:#?}").into());
+        }
+        if record.passed != 1
+            || !verdicts(record).iter().all(|verdict| verdict.contains("could not run: took longer"))
+        {
+            return Err(format!("{record:#?}").into());
+        }
+    }
+    all_pass(&job.cases[2..])?;
+    Ok(is_empty(folder.path())?)
+}
+
+fn crashes() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    // A process that is not allowed any memory to speak of is the surest way to lose one.
+    let text =
+        "mkdir d 0755 -> ok\np1: rlimit RLIMIT_CPU 0\np1: loop 1000000000 lstat d -> ok\nrmdir d -> ok";
+    let job = with(folder.path(), limited(vec![case("crashes", text)], 20_000))?;
+    let told = verdicts(&job.cases[0]);
+    if !told.first().is_some_and(|told| told.contains("killed by SIG") || told.contains("process")) {
+        return Err(format!("{:#?}", job.cases[0]).into());
+    }
+    Ok(is_empty(folder.path())?)
+}
+
+fn goes() -> Outcome {
+    let rogue = Rogue::mount(None)?;
+    let pid = rogue.server_pid();
+    let text: String = (0..50)
+        .map(|round| format!("=== {round}\nmkdir d 0755 -> ok\nlstat d -> ok\ntick\nrmdir d -> ok\n"))
+        .collect();
+    let cases = (0..200).map(|number| case(&number.to_string(), &text)).collect();
+    let path = rogue.path().to_path_buf();
+    let began = Instant::now();
+    let runner = std::thread::spawn(move || record(&path, limited(cases, 5000)));
+    std::thread::sleep(Duration::from_millis(300));
+    // SAFETY: the process is this test's own server.
+    unsafe { libc::kill(pid as libc::pid_t, libc::SIGKILL) };
+    let record = runner.join().map_err(|_| "the run panicked")?;
+    let records = &record.phases[0].jobs[0].cases;
+    let could_not = records.iter().flat_map(|record| &record.verdicts).filter(|verdict| {
+        matches!(&verdict.outcome, iodyno_model::Outcome::CouldNotRun(why) if why.contains("the file system is gone"))
+    });
+    let count = could_not.count();
+    if records.len() != 200 || count == 0 || began.elapsed() > Duration::from_secs(60) {
+        return Err(format!("{} records, {count} could not run, {:?}", records.len(), began.elapsed()).into());
+    }
+    Ok(())
+}
+
+/// Cases that leave all they can and then wait for ever.
+fn stubborn() -> Vec<Rule> {
+    let flags = "mkdir d 0700\ncreate d/f 0600\ntry setflags d/f +i\ntry setflags d +a\nmkfifo w 0600\ncreate ready 0600\nopen w O_RDONLY 0 -> ok";
+    let actors = "mkfifo w 0600\ncreate ready 0600\np1: open w O_RDONLY 0 -> ok";
+    let owners = "mkdir d 0777\nowner: create d/f 0600\nmkfifo w 0600\nmount_tmpfs d\ncreate ready 0600\nopen w O_RDONLY 0 -> ok";
+    let small = Rule { alone: true, ..case("small", "exhaust $small -> ok") };
+    let mut cases = vec![case("flags", flags), case("actors", actors)];
+    // SAFETY: the call takes nothing.
+    if unsafe { libc::geteuid() } == 0 {
+        cases.extend([case("owners", owners), small]);
+    }
+    cases
 }
 
 /// Runs cases until somebody kills this process.
-pub fn be_killed(_directory: &Path) {}
+pub fn be_killed(directory: &Path) {
+    record(directory, Cases { cases: stubborn(), ..Cases::default() });
+}
+
+fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) -> Outcome {
+    let until = Instant::now() + Duration::from_secs(30);
+    while !is_so() {
+        if Instant::now() > until {
+            return Err(format!("{what} within 30 s").into());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+/// Directories of cases that wait.
+fn waiting(directory: &Path) -> usize {
+    let sandboxes = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let ready = |case: std::fs::DirEntry| case.path().join("0/ready").exists();
+    sandboxes
+        .map(|sandbox| {
+            std::fs::read_dir(sandbox.path())
+                .into_iter()
+                .flatten()
+                .flatten()
+                .filter(|_| true)
+                .map(ready)
+                .filter(|is| *is)
+                .count()
+        })
+        .sum()
+}
+
+/// Processes that were started for a run in a directory.
+fn processes(directory: &Path) -> usize {
+    let wanted = format!("{VICTIM}={}", directory.display());
+    let of = |entry: std::fs::DirEntry| std::fs::read(entry.path().join("environ")).unwrap_or_default();
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries
+        .map(of)
+        .filter(|environment| environment.split(|byte| *byte == 0).any(|one| one == wanted.as_bytes()))
+        .count()
+}
+
+/// Small file systems of ours that are attached somewhere.
+fn images() -> usize {
+    let of = |entry: std::fs::DirEntry| {
+        std::fs::read_to_string(entry.path().join("loop/backing_file")).unwrap_or_default()
+    };
+    let devices = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    devices.map(of).filter(|file| file.contains("iodyno-small")).count()
+}
+
+fn kill_and_look(mut victim: Child, directory: &Path, count: usize) -> Outcome {
+    let begun = wait_for("its cases wait", || waiting(directory) == count);
+    let before = processes(directory);
+    let _ = victim.kill();
+    let _ = victim.wait();
+    begun?;
+    if before < count {
+        return Err(format!("only {before} processes").into());
+    }
+    wait_for("no process is left", || processes(directory) == 0)?;
+    is_empty(directory)?;
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo")?;
+    if mounts.contains("iodyno-posix") {
+        return Err("a mount is left".into());
+    }
+    Ok(())
+}
+
+fn victim(directory: &Path) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.env(VICTIM, directory).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+fn killed_on_ext4() -> Outcome {
+    let device = LoopDevice::new(64 << 20)?;
+    device.mkfs("ext4")?;
+    let mount = Mount::new(device.path(), "ext4", "")?;
+    std::fs::remove_dir(mount.path().join("lost+found"))?;
+    kill_and_look(victim(mount.path()).spawn()?, mount.path(), 3)?;
+    wait_for("no loop device of ours is left", || images() == 0)
+}
+
+fn killed_unprivileged() -> Outcome {
+    let user = Unprivileged::new()?;
+    let directory = user.directory().join("under-test");
+    let mut command = user.command(std::env::current_exe()?);
+    std::fs::create_dir(&directory)?;
+    std::os::unix::fs::chown(&directory, Some(testbed::sandbox::NOBODY), Some(testbed::sandbox::NOBODY))?;
+    command.env(VICTIM, &directory).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    kill_and_look(command.spawn()?, &directory, 2)
+}
+
+fn unprivileged() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    std::os::unix::fs::chown(folder.path(), Some(65534), Some(65534))?;
+    let cases = vec![
+        case("plain", "mkdir d 0700 -> ok\np1: lstat d -> uid=65534"),
+        case("identities", "mkdir d 0755 -> ok\nother: rmdir d -> EACCES"),
+        case("views", "create $ro/f 0644 -> EROFS"),
+    ];
+    // SAFETY: the child runs a plan with one thread of its own, prints, and ends.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        // SAFETY: the list is empty; the calls change this process only.
+        unsafe {
+            libc::setgroups(0, std::ptr::null());
+            libc::setresgid(65534, 65534, 65534);
+            libc::setresuid(65534, 65534, 65534);
+        }
+        let told = with(folder.path(), Cases { cases, ..Cases::default() }).map(|job| {
+            let skips = |index: usize| verdicts(&job.cases[index]).iter().all(|told| told.contains("skip: "));
+            all_pass(&job.cases[..1]).is_ok() && skips(1) && skips(2) && job.cases[1].passed == 0
+        });
+        let status = i32::from(told != Ok(true));
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(status) }
+    }
+    let mut status = 0;
+    // SAFETY: the number is valid for writing.
+    unsafe { libc::waitpid(pid, &raw mut status, 0) };
+    if status != 0 {
+        return Err(format!("the unprivileged run ended with {status}").into());
+    }
+    Ok(is_empty(folder.path())?)
+}

@@ -141,7 +141,18 @@ fn loops() -> Outcome {
             "1: loop 2 mkdir d 0755: expected EEXIST, got success".into(),
             "2: could not run: `loop 2 mkdir d 0755` came back with success".into(),
         ],
-    )
+    )?;
+    let text = "mkdir d 0755
+                loop 3 lstat d -> nlink>=1 type=directory
+                p1&: loop 5 mkdir d 0755
+                p1: await -> EEXIST
+                p1&: loop 5 try rmdir d
+                p1: await -> ENOENT
+                mkdir d 0755
+                p1&: loop 2 rmdir d
+                p1: await -> ok";
+    let records = outcome(folder.path(), vec![case("turns", text)])?;
+    same(verdicts(&records[0]), vec!["4: p1: await: expected success, got ENOENT".into()])
 }
 
 fn ticks() -> Outcome {
@@ -254,7 +265,8 @@ fn many() -> Outcome {
 fn kept() -> Outcome {
     let folder = folder()?;
     let cases = vec![case("stays", "mkdir d 0755 -> EPERM"), case("goes", "mkdir e 0755 -> ok")];
-    with(folder.path(), Cases { cases, keep: true, ..Cases::default() })?;
+    let job = with(folder.path(), Cases { cases, keep: true, ..Cases::default() })?;
     let sandbox = std::fs::read_dir(folder.path())?.next().ok_or("nothing was kept")??.path();
-    same((sandbox.join("0/0/d").exists(), sandbox.join("1").exists()), (true, false))
+    same((sandbox.join("0/0/d").exists(), sandbox.join("1").exists()), (true, false))?;
+    same(job.cases[0].kept.clone(), Some(sandbox.join("0").display().to_string()))
 }

@@ -106,6 +106,8 @@ impl LoopDevice {
             // No blocks reserved for root, or root would never find the disk full.
             "ext2" | "ext3" | "ext4" => &["-q", "-F", "-m", "0"],
             "xfs" | "btrfs" => &["-q", "-f"],
+            // A partition's place on its disk is asked for, and not needed.
+            "ntfs" => &["-q", "-F", "-f"],
             _ => &[],
         };
         let output = Command::new(&tool).args(options).arg(&self.path).output();

@@ -1,6 +1,7 @@
 //! Mounts in fresh directories, and a disk that is full.
 
 use super::{LoopDevice, skip_or_panic};
+use crate::case::find_tool;
 use crate::fuse::{free_bytes, is_mounted};
 use crate::{Need, Skip};
 use std::ffi::CString;
@@ -9,6 +10,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -40,6 +42,31 @@ impl Mount {
     #[track_caller]
     pub fn tmpfs(bytes: u64) -> Result<Mount, Skip> {
         Mount::new("testbed", "tmpfs", &format!("size={bytes},mode=0777"))
+    }
+
+    /// An NTFS on a loop device, through the program ntfs-3g, with owners and modes.
+    ///
+    /// # Errors
+    /// A [`Skip`] where that program is not installed, or cannot mount.
+    #[track_caller]
+    pub fn ntfs(device: &LoopDevice) -> Result<Mount, Skip> {
+        Need::Fuse.check()?;
+        let program = find_tool("ntfs-3g")?;
+        let home = fresh_directory();
+        let place = home.path().join("mnt");
+        std::fs::create_dir(&place).unwrap_or_else(|error| panic!("{}: {error}", place.display()));
+        let mounted = Command::new(program)
+            .args(["-o", "permissions,acl,noatime"])
+            .arg(device.path())
+            .arg(&place)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap_or_else(|error| panic!("ntfs-3g: {error}"));
+        let complaint = String::from_utf8_lossy(&mounted.stderr);
+        match mounted.status.success() {
+            true => Ok(Mount { place, _home: home }),
+            false => Err(Skip::new(format!("ntfs-3g: {}", complaint.trim()))),
+        }
     }
 
     /// `lower` seen through a writable layer; `layer` must be an empty directory that allows it (not overlay).

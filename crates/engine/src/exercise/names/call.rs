@@ -191,7 +191,8 @@ impl Program {
     pub fn lines(&self) -> Vec<String> {
         let setup = self.setup.iter().map(|call| format!("setup: {call}"));
         let all = self.processes.iter().enumerate();
-        let each = all.flat_map(|(index, calls)| calls.iter().map(move |call| format!("p{}: {call}", index + 1)));
+        let each =
+            all.flat_map(|(index, calls)| calls.iter().map(move |call| format!("p{}: {call}", index + 1)));
         setup.chain(each).collect()
     }
 
@@ -222,7 +223,8 @@ mod tests {
 
     #[test]
     fn lines_come_back_as_they_were() {
-        let lines = ["setup: mkdir a", "p1: rename a b/c", "p1: stat b", "p2: symlink c a/b", "p2: link a/b c"];
+        let lines =
+            ["setup: mkdir a", "p1: rename a b/c", "p1: stat b", "p2: symlink c a/b", "p2: link a/b c"];
         let lines: Vec<String> = lines.map(String::from).to_vec();
         assert_eq!(Program::parse(&lines).unwrap().lines(), lines);
         let wrong = |line: &str| Program::parse(&[line.to_string()]).unwrap_err();

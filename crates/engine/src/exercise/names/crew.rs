@@ -117,7 +117,8 @@ impl Crew {
         }
         for slot in &board.slots[number][..board.counts[number].load(Ordering::Acquire) as usize] {
             let verb = VERBS[slot.verb.load(Ordering::Relaxed) as usize % VERBS.len()].0;
-            let paths = [unpack(slot.path[0].load(Ordering::Relaxed)), unpack(slot.path[1].load(Ordering::Relaxed))];
+            let paths =
+                [unpack(slot.path[0].load(Ordering::Relaxed)), unpack(slot.path[1].load(Ordering::Relaxed))];
             slot.began.store(clock::monotonic(), Ordering::Relaxed);
             let answer = perform(self.directory, verb, &paths);
             slot.ended.store(clock::monotonic(), Ordering::Relaxed);

@@ -118,9 +118,12 @@ impl State {
     /// One step of a call.
     pub fn step(&self, call: &Call, cursor: Cursor) -> Next {
         match cursor {
-            Cursor::First { name, hops } => self.walk(name, hops, |name, hops| Cursor::First { name, hops }, |directory| {
-                Cursor::have_first(call, directory)
-            }),
+            Cursor::First { name, hops } => self.walk(
+                name,
+                hops,
+                |name, hops| Cursor::First { name, hops },
+                |directory| Cursor::have_first(call, directory),
+            ),
             Cursor::Second { first, name, hops } => self.walk(
                 name,
                 hops,
@@ -327,7 +330,6 @@ impl State {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -337,7 +339,11 @@ mod tests {
         for line in lines {
             state.call(&Call::parse(line).unwrap())?;
         }
-        Ok(state.seen().into_iter().map(|(path, _, links, text, which)| format!("{path} {links} {text}{which}")).collect())
+        Ok(state
+            .seen()
+            .into_iter()
+            .map(|(path, _, links, text, which)| format!("{path} {links} {text}{which}"))
+            .collect())
     }
 
     #[test]

@@ -23,7 +23,12 @@ pub fn look(root: &Path) -> Result<Vec<Seen>, Failure> {
     Ok(seen)
 }
 
-fn walk(at: &Path, above: &str, seen: &mut Vec<Seen>, first: &mut HashMap<u64, usize>) -> std::io::Result<()> {
+fn walk(
+    at: &Path,
+    above: &str,
+    seen: &mut Vec<Seen>,
+    first: &mut HashMap<u64, usize>,
+) -> std::io::Result<()> {
     let entries = std::fs::read_dir(at)?;
     let mut names: Vec<String> = entries
         .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))

@@ -1,0 +1,334 @@
+//! The system-call helper that pjdfstest's suites call (`pjdfstest`, and `fstest` of old): words in, words out.
+//!
+//! ```text
+//! pjdfstest [-U umask] [-u uid] [-g gid[,gid…]] [--] call argument… [: call argument…]…
+//! ```
+//! Each call says one line: `0`, an error's name, or what it was asked for. It refuses what this system does not have
+//! (file flags of BSD, NFSv4 lists) on standard error, as it refuses what it does not understand.
+
+use iodyno_model::Diagnostic;
+
+use crate::{Dialect, Loader, Request};
+
+/// The names it answers to.
+pub const NAMES: [&str; 2] = ["pjdfstest", "fstest"];
+
+/// The helper in the list of dialects.
+pub const PJDFSTEST: Dialect = Dialect {
+    name: NAMES[0],
+    about: "make system calls and say how they end (the helper of pjdfstest's suites)",
+    drop_in: true,
+    also: &[],
+    lower: |arguments, _: &mut dyn Loader| request(arguments),
+};
+
+/// The same by its old name.
+pub const FSTEST: Dialect =
+    Dialect { name: NAMES[1], about: "the same as pjdfstest, by the name of its forerunner", ..PJDFSTEST };
+
+/// What a command line asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Calls {
+    /// The user to become, as it was typed.
+    pub user: Option<String>,
+    /// The groups, as they were typed.
+    pub groups: Option<String>,
+    /// The file mode creation mask, as it was typed.
+    pub umask: Option<String>,
+    /// The calls in order: each is made if the one before succeeded.
+    pub calls: Vec<Spoken>,
+}
+
+/// One call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spoken {
+    /// Its name.
+    pub name: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// What it says when it succeeds.
+    pub says: Says,
+}
+
+/// What a call says when it succeeds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Says {
+    /// `0`.
+    Zero,
+    /// What came back, so many characters of it at most.
+    Text(usize),
+    /// These attributes, with commas between.
+    Fields(Vec<String>),
+}
+
+/// The longest text of a read, characters.
+const READ: usize = 1024;
+
+/// How many arguments a call has, and what it says.
+enum Shape {
+    /// So many to so many, and `0`.
+    Zero(usize, usize),
+    /// So many, and what came back.
+    Text(usize),
+    /// So many, and behind them the attributes that are wanted.
+    Fields(usize),
+    /// Not on this system.
+    Elsewhere(&'static str),
+}
+use Shape::{Elsewhere, Fields, Text, Zero};
+
+/// BSD's file flags.
+const FLAGS: Shape = Elsewhere("file flags are BSD's; Linux has those of chattr");
+/// NFSv4's lists.
+const LISTS: Shape = Elsewhere("access control lists of NFSv4 are not on this system");
+
+/// Every call of the helper.
+const SHAPES: &[(&str, Shape)] = &[
+    ("open", Zero(2, 3)),
+    ("openat", Zero(3, 4)),
+    ("create", Zero(2, 2)),
+    ("unlink", Zero(1, 1)),
+    ("unlinkat", Zero(3, 3)),
+    ("mkdir", Zero(2, 2)),
+    ("mkdirat", Zero(3, 3)),
+    ("rmdir", Zero(1, 1)),
+    ("link", Zero(2, 2)),
+    ("linkat", Zero(5, 5)),
+    ("symlink", Zero(2, 2)),
+    ("symlinkat", Zero(3, 3)),
+    ("rename", Zero(2, 2)),
+    ("renameat", Zero(4, 4)),
+    ("mkfifo", Zero(2, 2)),
+    ("mkfifoat", Zero(3, 3)),
+    ("mknod", Zero(5, 5)),
+    ("mknodat", Zero(6, 6)),
+    ("bind", Zero(1, 1)),
+    ("bindat", Zero(2, 2)),
+    ("connect", Zero(1, 1)),
+    ("connectat", Zero(2, 2)),
+    ("chmod", Zero(2, 2)),
+    ("fchmod", Zero(2, 2)),
+    ("lchmod", Zero(2, 2)),
+    ("fchmodat", Zero(4, 4)),
+    ("chown", Zero(3, 3)),
+    ("fchown", Zero(3, 3)),
+    ("lchown", Zero(3, 3)),
+    ("fchownat", Zero(5, 5)),
+    ("truncate", Zero(2, 2)),
+    ("ftruncate", Zero(2, 2)),
+    ("posix_fallocate", Zero(3, 3)),
+    ("utimensat", Zero(7, 7)),
+    ("write", Zero(2, 2)),
+    ("pwrite", Zero(3, 3)),
+    ("pread", Text(3)),
+    ("pathconf", Text(2)),
+    ("fpathconf", Text(2)),
+    ("stat", Fields(1)),
+    ("lstat", Fields(1)),
+    ("fstat", Fields(1)),
+    ("fstatat", Fields(3)),
+    ("lpathconf", Elsewhere("limits of a link itself are BSD's")),
+    ("chflags", FLAGS),
+    ("lchflags", FLAGS),
+    ("fchflags", FLAGS),
+    ("chflagsat", FLAGS),
+    ("prependacl", LISTS),
+    ("readacl", LISTS),
+];
+
+/// Attributes and those of our own they are made from.
+const FIELDS: &[(&str, &str)] = &[
+    ("type", "type"),
+    ("mode", "mode"),
+    ("inode", "ino"),
+    ("nlink", "nlink"),
+    ("uid", "uid"),
+    ("gid", "gid"),
+    ("size", "size"),
+    ("blocks", "blocks"),
+    ("major", "major"),
+    ("minor", "minor"),
+    ("atime", "atime"),
+    ("mtime", "mtime"),
+    ("ctime", "ctime"),
+    ("atime_ns", "atime"),
+    ("mtime_ns", "mtime"),
+    ("ctime_ns", "ctime"),
+];
+
+/// What a command line asks for, or why it is refused; then nothing is done and nothing said on standard output.
+///
+/// # Errors
+/// Never: a refusal is a request of its own.
+pub fn request(arguments: &[String]) -> Result<Request, Vec<Diagnostic>> {
+    Ok(match parse(arguments) {
+        Ok(calls) => Request::Calls(Box::new(calls)),
+        Err(wrong) => Request::Refuse { err: format!("{}: {wrong}\n", NAMES[0]), status: 1 },
+    })
+}
+
+/// How it is written.
+const USAGE: &str = "usage: [-U umask] [-u uid] [-g gid[,gid…]] [--] call argument… [: call argument…]…";
+
+/// Reads a command line.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn parse(arguments: &[String]) -> Result<Calls, String> {
+    let mut calls = Calls::default();
+    let mut words = arguments.iter().peekable();
+    while let Some((option, value)) = words.peek().and_then(|word| option(word)) {
+        let place = match option {
+            "U" => &mut calls.umask,
+            "u" => &mut calls.user,
+            "g" => &mut calls.groups,
+            _ => return Err(format!("`-{option}`: is no option\n{USAGE}")),
+        };
+        words.next();
+        let value = if value.is_empty() { words.next().cloned() } else { Some(value.into()) };
+        *place = Some(value.ok_or_else(|| format!("`-{option}`: a number is missing\n{USAGE}"))?);
+    }
+    // Some callers put it behind the options, some before a call's own negative numbers.
+    let mut dashes = 0;
+    let words: Vec<String> =
+        words.filter(|word| *word != "--" || std::mem::replace(&mut dashes, 1) > 0).cloned().collect();
+    calls.calls = words.split(|word| word == ":").map(spoken).collect::<Result<_, _>>()?;
+    Ok(calls)
+}
+
+/// An option's letter, and what stands in the same word behind it; nothing if the options are over.
+fn option(word: &str) -> Option<(&str, &str)> {
+    word.strip_prefix('-').filter(|letters| *letters != "-")?.split_at_checked(1)
+}
+
+fn spoken(words: &[String]) -> Result<Spoken, String> {
+    let (name, arguments) = words.split_first().ok_or_else(|| format!("a call is missing\n{USAGE}"))?;
+    let shape = SHAPES.iter().find(|(known, _)| known == name).map(|(_, shape)| shape);
+    let shape = shape.ok_or_else(|| format!("`{name}`: there is no such call here"))?;
+    let counted = |least, most| match arguments.len() {
+        count if (least..=most).contains(&count) => Ok(()),
+        count => Err(format!("`{name}`: {count} arguments, expected {}", range(least, most))),
+    };
+    let mut arguments = arguments.to_vec();
+    let says = match shape {
+        Zero(least, most) => counted(*least, *most).map(|()| Says::Zero)?,
+        Text(count) => counted(*count, *count).map(|()| Says::Text(READ))?,
+        Fields(count) => {
+            counted(count + 1, count + 1)?;
+            let fields = arguments.pop().unwrap_or_default();
+            let fields = fields.split(',').filter(|field| !field.is_empty());
+            Says::Fields(fields.map(known).collect::<Result<_, _>>()?)
+        }
+        Elsewhere(why) => return Err(format!("`{name}`: {why}")),
+    };
+    Ok(Spoken { name: name.clone(), arguments, says })
+}
+
+fn range(least: usize, most: usize) -> String {
+    if least == most { least.to_string() } else { format!("{least} to {most}") }
+}
+
+fn known(field: &str) -> Result<String, String> {
+    match FIELDS.iter().any(|(known, _)| *known == field) {
+        true => Ok(field.into()),
+        false => Err(format!("`{field}`: there is no such attribute here")),
+    }
+}
+
+impl Says {
+    /// The line of a call that succeeded, by what came back: its text, and its attributes.
+    pub fn line(&self, text: &str, field: impl Fn(&str) -> Option<String>) -> String {
+        match self {
+            Says::Zero => "0".into(),
+            Says::Text(most) => text.chars().take(*most).collect(),
+            Says::Fields(fields) => {
+                fields.iter().map(|name| attribute(name, &field)).collect::<Vec<_>>().join(",")
+            }
+        }
+    }
+}
+
+/// An attribute in the helper's words: times cut in two, and directories by their short name.
+fn attribute(name: &str, field: &impl Fn(&str) -> Option<String>) -> String {
+    let ours = FIELDS.iter().find(|(known, _)| *known == name).map_or(name, |(_, ours)| *ours);
+    let value = field(ours).unwrap_or_default();
+    match (name, value.split_once('.')) {
+        (name, Some((_, nanoseconds))) if name.ends_with("_ns") => {
+            match nanoseconds.trim_start_matches('0') {
+                "" => "0".into(),
+                digits => digits.into(),
+            }
+        }
+        (_, Some((seconds, _))) => seconds.into(),
+        ("type", None) if value == "directory" => "dir".into(),
+        (_, None) => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Calls, String> {
+        parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn options_come_before_the_calls() {
+        let calls = parsed("-U 022 -u65534 -g 1,2 -- chown f -1 -1").unwrap();
+        assert_eq!(calls.umask.as_deref(), Some("022"));
+        assert_eq!(calls.user.as_deref(), Some("65534"));
+        assert_eq!(calls.groups.as_deref(), Some("1,2"));
+        assert_eq!(calls.calls[0].arguments, ["f", "-1", "-1"]);
+        assert_eq!(parsed("chown f -1 -1").unwrap().calls[0].arguments, ["f", "-1", "-1"]);
+        assert_eq!(parsed("chown -- f -1 -1").unwrap().calls[0].arguments, ["f", "-1", "-1"]);
+        assert_eq!(parsed("-- unlink --").unwrap().calls[0].arguments, ["--"]);
+    }
+
+    #[test]
+    fn calls_are_chained_by_colons() {
+        let calls = parsed("open f O_RDWR : fstat 0 mode,mtime_ns : write 0 x").unwrap().calls;
+        let names: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
+        assert_eq!(names, ["open", "fstat", "write"]);
+        assert_eq!(calls[1].says, Says::Fields(vec!["mode".into(), "mtime_ns".into()]));
+        assert_eq!(calls[1].arguments, ["0"]);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for (line, hint) in [
+            ("", "a call is missing"),
+            ("unlink f :", "a call is missing"),
+            ("unlnk f", "no such call"),
+            ("unlink", "0 arguments, expected 1"),
+            ("open f", "expected 2 to 3"),
+            ("stat f", "expected 2"),
+            ("stat f colour", "no such attribute"),
+            ("-x unlink f", "is no option"),
+            ("-u", "a number is missing"),
+            ("-\u{e9} unlink f", "no such call"),
+            ("-", "no such call"),
+            ("chflags f none", "file flags are BSD's"),
+            ("readacl f", "NFSv4"),
+        ] {
+            let wrong = parsed(line).unwrap_err();
+            assert!(wrong.contains(hint), "{line}: {wrong}");
+        }
+    }
+
+    #[test]
+    fn attributes_are_said_in_the_suites_words() {
+        let field = |name: &str| {
+            let value = match name {
+                "type" => "directory",
+                "ino" => "7",
+                _ => "-3.000000120",
+            };
+            Some(value.to_string())
+        };
+        let says = Says::Fields(["type", "inode", "atime", "atime_ns"].map(String::from).to_vec());
+        assert_eq!(says.line("", field), "dir,7,-3,120");
+        assert_eq!(Says::Text(3).line("abcdef", field), "abc");
+        assert_eq!(Says::Zero.line("abcdef", field), "0");
+    }
+}

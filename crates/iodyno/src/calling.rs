@@ -1,0 +1,68 @@
+//! The system-call helper: words to calls, answers to lines.
+//!
+//! It is started thousands of times by one suite, so that it comes before anything that looks at the machine; and it takes
+//! its arguments byte for byte, because they name files. It refuses to be sent to other hosts.
+
+use std::io::Write;
+use std::os::unix::ffi::OsStringExt;
+
+use iodyno_dialect::Request;
+use iodyno_dialect::posix::helper::{self, Calls};
+use iodyno_engine::syscall::{self, Answer, Identity};
+
+use crate::session::say;
+
+/// Does what is asked if this program was called as the helper; the exit status.
+pub fn by_name() -> Option<u8> {
+    let mut words = std::env::args_os().map(|word| syscall::text(&word.into_vec()));
+    let is_helper = |name: &String| helper::NAMES.contains(&name.as_str());
+    let name = words.next()?;
+    if !is_helper(&name.rsplit('/').next().unwrap_or(&name).to_string()) {
+        // `iodyno pjdfstest …`
+        words.next().filter(is_helper)?;
+    }
+    Some(match helper::request(&words.collect::<Vec<_>>()) {
+        Ok(Request::Calls(calls)) => answer(&calls),
+        Ok(Request::Refuse { err, status }) => {
+            // Nobody may be listening on standard error.
+            let _ = std::io::stderr().write_all(err.as_bytes());
+            status as u8
+        }
+        _ => 1,
+    })
+}
+
+/// Makes the calls and says a line for each; the exit status: 1 after a failure.
+pub fn answer(calls: &Calls) -> u8 {
+    let (user, groups) = (calls.user.as_deref(), calls.groups.as_deref());
+    let identity = Identity { user, groups, umask: calls.umask.as_deref() };
+    let mut status = 0;
+    let mut says = calls.calls.iter().map(|call| &call.says);
+    let words = calls.calls.iter().map(|call| (call.name.as_str(), call.arguments.as_slice()));
+    let done = identity.assume().and_then(|()| {
+        syscall::chain(words, |answer| {
+            status = u8::from(answer.errno.is_some());
+            let line = line(answer, says.next());
+            // Whoever no longer listens wants the calls all the same.
+            let _ = std::io::stdout().write_all(&line);
+        })
+    });
+    match done {
+        Ok(()) => status,
+        Err(wrong) => {
+            say(format_args!("{}: {wrong}", helper::NAMES[0]));
+            1
+        }
+    }
+}
+
+fn line(answer: &Answer, says: Option<&helper::Says>) -> Vec<u8> {
+    let line = match (answer.errno, says) {
+        (Some(errno), _) => syscall::errno_name(errno),
+        (None, Some(says)) => says.line(&answer.text, |name| answer.field(name).map(String::from)),
+        (None, None) => String::new(),
+    };
+    let mut line = syscall::bytes(&line);
+    line.push(b'\n');
+    line
+}

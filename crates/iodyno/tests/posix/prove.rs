@@ -1,0 +1,84 @@
+//! Perl's `prove`: our TAP is read by it, our scripts run under it, and other people's scripts run on our helper.
+
+use super::report::{IODYNO, PATIENCE, beside, iodyno, said, status, tell, testbed_home};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+use testbed::sandbox::{Mount, Started};
+use testbed::{Case, Need, Outcome};
+
+pub fn cases() -> Vec<Case> {
+    let needs = [Need::Root, Need::Mount, Need::Tool("prove")];
+    vec![
+        Case::new("the_helper_runs_scripts_as_pjdfstest", &needs, || scripts("pjdfstest")),
+        Case::new("the_helper_runs_scripts_as_fstest", &needs, || scripts("fstest")),
+        Case::new("a_wrong_expectation_fails_under_prove", &needs, wrong_script),
+        Case::new("prove_reads_our_tap", &needs, our_tap),
+        Case::new("prove_runs_the_scripts_we_write", &needs, our_scripts),
+    ]
+}
+
+/// A folder with the helper under this name.
+fn helper(home: &Path, name: &str) -> std::path::PathBuf {
+    let path = home.join(name);
+    symlink(IODYNO, &path).expect("a link");
+    path
+}
+
+fn prove(home: &Path, helper: &Path, folder: &Path) -> Command {
+    let mut command = Command::new("prove");
+    command.args(["-r", "--exec", "sh"]).arg(folder).current_dir(home);
+    command.env("HELPER", helper).env("MANNER", beside("t/manner.sh"));
+    command
+}
+
+fn scripts(name: &str) -> Outcome {
+    let mount = Mount::tmpfs(16 << 20)?;
+    let home = testbed_home();
+    let helper = helper(home.path(), name);
+    let said = said(prove(mount.path(), &helper, &beside("t")));
+    assert_eq!(status(&said), 0, "{}", tell(&said));
+    assert!(said.out.contains("Result: PASS"), "{}", tell(&said));
+    eprintln!("{name}: {}", said.out.lines().rev().nth(1).unwrap_or_default());
+    Ok(())
+}
+
+fn wrong_script() -> Outcome {
+    let mount = Mount::tmpfs(16 << 20)?;
+    let home = testbed_home();
+    let folder = home.path().join("t");
+    std::fs::create_dir(&folder)?;
+    let text = ". \"$MANNER\"\nplan 2\nexpect 0 mkdir d 0755\nexpect 0 mkdir d 0755\nfinish\n";
+    std::fs::write(folder.join("wrong.t"), text)?;
+    let said = said(prove(mount.path(), &helper(home.path(), "pjdfstest"), &folder));
+    assert_ne!(status(&said), 0, "{}", tell(&said));
+    assert!(said.out.contains("Result: FAIL") && said.out.contains("1/2"), "{}", tell(&said));
+    Ok(())
+}
+
+fn our_tap() -> Outcome {
+    let mount = Mount::tmpfs(64 << 20)?;
+    let mut command = Command::new("prove");
+    let exec = format!("{IODYNO} posix --only mkdir --tap");
+    command.args(["--exec", &exec]).arg(mount.path());
+    let said = Started::new(&mut command).finish(PATIENCE);
+    assert_eq!(status(&said), 0, "{}", tell(&said));
+    assert!(said.out.contains("Result: PASS"), "{}", tell(&said));
+    Ok(())
+}
+
+fn our_scripts() -> Outcome {
+    let mount = Mount::tmpfs(64 << 20)?;
+    let home = testbed_home();
+    let folder = home.path().join("scripts");
+    let mut command = iodyno(["posix", "--only", "mkdir", "--only", "rmdir", "--write-t"]);
+    command.arg(&folder).arg(mount.path());
+    let written = said(command);
+    assert_eq!(status(&written), 0, "{}", tell(&written));
+    let mut command = Command::new("prove");
+    command.arg("-r").arg(&folder).current_dir(mount.path());
+    let said = said(command);
+    assert_eq!(status(&said), 0, "{}", tell(&said));
+    assert!(said.out.contains("Files=2"), "{}", tell(&said));
+    Ok(())
+}
