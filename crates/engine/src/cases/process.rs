@@ -135,30 +135,6 @@ pub fn make_directory(path: &Path) -> std::io::Result<()> {
     DirBuilder::new().mode(0o755).create(path)
 }
 
-/// Gathers this process's memory in huge pages, where the system can (Linux 6.1, `MADV_COLLAPSE`): what a fork costs is the
-/// number of pages, and a suite with its steps has tens of thousands of small ones. Where it cannot, forks just take longer.
-pub fn gather_memory() {
-    const COLLAPSE: i32 = 25;
-    const HUGE: usize = 2 << 20;
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    for line in maps.lines() {
-        let mut words = line.split_whitespace();
-        let (Some(range), Some("rw-p"), path) = (words.next(), words.next(), words.nth(3)) else { continue };
-        if !matches!(path, None | Some("[heap]")) {
-            continue;
-        }
-        let bound = |text: &str| usize::from_str_radix(text, 16).ok();
-        let Some((start, end)) = range.split_once('-').and_then(|(a, b)| Some((bound(a)?, bound(b)?))) else {
-            continue;
-        };
-        let (start, end) = (start.next_multiple_of(HUGE), end & !(HUGE - 1));
-        if start < end {
-            // SAFETY: the advice changes where the memory lies, not what is in it.
-            unsafe { libc::madvise(start as *mut libc::c_void, end - start, COLLAPSE) };
-        }
-    }
-}
-
 /// Collects every child that has ended and that nobody waits for by its number.
 pub fn collect_strays(known: impl Fn(libc::pid_t) -> bool) {
     loop {
