@@ -26,6 +26,9 @@ pub enum Effect {
     Failed,
 }
 
+/// What was done since both files were empty.
+pub type Log = Vec<(Operation, Effect)>;
+
 /// Why it cannot go on.
 #[derive(Debug)]
 pub enum End {
@@ -51,7 +54,7 @@ impl From<Parting> for End {
 pub struct Bench {
     pub desk: Desk,
     pub image: Image<u8>,
-    pub log: Vec<(Operation, Effect)>,
+    pub log: Log,
     pub tallies: Tallies,
     /// The longest a file may become.
     pub most: u64,
@@ -195,7 +198,12 @@ impl Bench {
     ///
     /// Linux may fail a direct read that meets pages on their way to the device: open(2) warns of mixing both. Once they
     /// are there it must succeed. A mapping shows a hole only where memory for it can be had. And signals interrupt.
-    fn once_more(&mut self, slot: usize, operation: &Operation, result: Result<u64, i32>) -> Result<u64, i32> {
+    fn once_more(
+        &mut self,
+        slot: usize,
+        operation: &Operation,
+        result: Result<u64, i32>,
+    ) -> Result<u64, i32> {
         let fd = match (operation.kind, result) {
             (Kind::DirectRead, Err(libc::EIO)) => {
                 calls::fsync(self.desk.fd(operation.file))?;
