@@ -141,6 +141,7 @@ fn run(world: &mut World, arguments: &[&str]) -> Box<Run> {
         Ok(Request::Print { out, .. } | Request::Refuse { err: out, .. }) => panic!("only printed: {out}"),
         Err(wrong) => panic!("refused: {}", wrong[0]),
         Ok(Request::Hosts(there)) => panic!("sent to {:?}", there.hosts),
+        Ok(_) => panic!("neither run nor printed"),
     }
 }
 

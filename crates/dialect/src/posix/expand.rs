@@ -118,7 +118,7 @@ impl Expansion<'_> {
         let scope =
             Scope::new(numbers.iter().map(|(name, number)| (name.as_str(), number.as_str())).collect());
         let mut draft = Draft { actors: Vec::new(), needs: BTreeSet::new(), rounds: Vec::new() };
-        let steps = self.steps(&feature.probe, &scope, &mut draft);
+        let (steps, _) = self.steps(&feature.probe, &scope, &mut draft);
         let script = Script { actors: draft.actors.into_iter().cloned().collect(), steps };
         Feature { name: feature.name.clone(), text: feature.text.clone(), probe: script }
     }
@@ -190,10 +190,10 @@ impl Expansion<'_> {
         let mut draft = Draft { actors: Vec::new(), needs, rounds: Vec::new() };
         for combination in members {
             let scope = Scope::new(constants.iter().chain(combination.iter()).copied().collect());
-            let steps = self.steps(&rule.steps, &scope, &mut draft);
+            let (steps, right) = self.steps(&rule.steps, &scope, &mut draft);
             used.extend(scope.used());
             let label = round_name(rule, combination, split);
-            if steps.iter().map(checks_of).sum::<u32>() == 0 && !steps.is_empty() {
+            if right && steps.iter().map(checks_of).sum::<u32>() == 0 && !steps.is_empty() {
                 let round = if label.is_empty() { String::new() } else { format!(" in the round {label}") };
                 let message = format!("rule `{group}/{id}` checks nothing{round}");
                 self.say(
@@ -343,18 +343,20 @@ fn round_name(rule: &Rule, combination: &Combination<'_>, split: &[&str]) -> Str
 }
 
 impl<'a> Expansion<'a> {
-    fn steps(&mut self, lines: &[Line], scope: &Scope<'_>, draft: &mut Draft<'a>) -> Vec<Step> {
-        let mut round = Round::default();
+    /// The steps of a round, and whether all of them are right.
+    fn steps(&mut self, lines: &[Line], scope: &Scope<'_>, draft: &mut Draft<'a>) -> (Vec<Step>, bool) {
+        let (mut round, mut right) = (Round::default(), true);
         for line in lines {
             if let Err(problem) = self.line(&line.text, &line.origin, scope, draft, &mut round) {
                 self.say(&line.origin, problem);
+                right = false;
             }
         }
         if let Some((who, origin)) = round.waiting.pop() {
             let message = format!("`{who}` is not waited for");
             self.say(&origin, (message, format!("{who}: await -> …, in a later step")));
         }
-        round.steps
+        (round.steps, right)
     }
 
     fn line(

@@ -176,36 +176,29 @@ const USAGE: &str = "usage: [-U umask] [-u uid] [-g gid[,gid…]] [--] call argu
 /// What is wrong with it, in words.
 pub fn parse(arguments: &[String]) -> Result<Calls, String> {
     let mut calls = Calls::default();
-    let mut rest = arguments;
-    while let Some((word, others)) = rest.split_first() {
-        rest = others;
-        let option = match word.as_str() {
-            "--" => break,
-            word if word.starts_with('-') && word.len() > 1 => &word[1..2.min(word.len())],
-            _ => {
-                rest = &arguments[arguments.len() - others.len() - 1..];
-                break;
-            }
-        };
+    let mut words = arguments.iter().peekable();
+    while let Some((option, value)) = words.peek().and_then(|word| option(word)) {
         let place = match option {
             "U" => &mut calls.umask,
             "u" => &mut calls.user,
             "g" => &mut calls.groups,
-            _ => return Err(format!("`{word}`: is no option\n{USAGE}")),
+            _ => return Err(format!("`-{option}`: is no option\n{USAGE}")),
         };
-        let value = match &word[2..] {
-            "" => rest.split_first().map(|(value, others)| {
-                rest = others;
-                value.clone()
-            }),
-            value => Some(value.into()),
-        };
-        *place = Some(value.ok_or_else(|| format!("`{word}`: a number is missing\n{USAGE}"))?);
+        words.next();
+        let value = if value.is_empty() { words.next().cloned() } else { Some(value.into()) };
+        *place = Some(value.ok_or_else(|| format!("`-{option}`: a number is missing\n{USAGE}"))?);
     }
-    // Some callers put it behind the options and some before a call's own negative numbers.
-    let words = rest.iter().filter(|word| *word != "--").cloned().collect::<Vec<_>>();
+    // Some callers put it behind the options, some before a call's own negative numbers.
+    let mut dashes = 0;
+    let words: Vec<String> =
+        words.filter(|word| *word != "--" || std::mem::replace(&mut dashes, 1) > 0).cloned().collect();
     calls.calls = words.split(|word| word == ":").map(spoken).collect::<Result<_, _>>()?;
     Ok(calls)
+}
+
+/// An option's letter, and what stands in the same word behind it; nothing if the options are over.
+fn option(word: &str) -> Option<(&str, &str)> {
+    word.strip_prefix('-').filter(|letters| *letters != "-")?.split_at_checked(1)
 }
 
 fn spoken(words: &[String]) -> Result<Spoken, String> {
@@ -289,6 +282,7 @@ mod tests {
         assert_eq!(calls.calls[0].arguments, ["f", "-1", "-1"]);
         assert_eq!(parsed("chown f -1 -1").unwrap().calls[0].arguments, ["f", "-1", "-1"]);
         assert_eq!(parsed("chown -- f -1 -1").unwrap().calls[0].arguments, ["f", "-1", "-1"]);
+        assert_eq!(parsed("-- unlink --").unwrap().calls[0].arguments, ["--"]);
     }
 
     #[test]
@@ -312,6 +306,8 @@ mod tests {
             ("stat f colour", "no such attribute"),
             ("-x unlink f", "is no option"),
             ("-u", "a number is missing"),
+            ("-\u{e9} unlink f", "no such call"),
+            ("-", "no such call"),
             ("chflags f none", "file flags are BSD's"),
             ("readacl f", "NFSv4"),
         ] {

@@ -4,11 +4,13 @@
 //!   suites/posix/*.toml ─ suite ─► rules ─ step, fill, calls ─► expand ─► Cases ─ plan ─► the engine room
 //!   CaseRecords, profile ─ judge ─► report: summary, TAP, JUnit, JSON, differences
 //!   another suite's TAP ─ tap, import ─► the same report
+//!   exercise ─► Exercises ─ the engine room ─► ExerciseRecords ─► the same report
 //! ```
 //! It refuses to know a single rule: all of them are data.
 
 pub mod calls;
 pub mod dollar;
+pub mod exercise;
 pub mod expand;
 pub mod fill;
 pub mod glob;
@@ -113,7 +115,7 @@ fn check(suite: &Expanded, options: &Options) -> Result<Request, Vec<Diagnostic>
     }
 }
 
-fn run(suite: Expanded, options: Options, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+fn run(mut suite: Expanded, options: Options, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let mut wrong = Vec::new();
     let Some(folder) = options.folder.clone() else {
         let wrong = Diagnostic::error(&Origin::argument("iodyno posix"), "no directory was named");
@@ -128,6 +130,13 @@ fn run(suite: Expanded, options: Options, loader: &mut dyn Loader) -> Result<Req
             Err(problems) => wrong.extend(problems),
         }
     }
+    let exercises = options.exercise.wanted(loader).unwrap_or_else(|problems| {
+        wrong.extend(problems);
+        Vec::new()
+    });
+    if options.exercise.alone() {
+        suite.cases.clear();
+    }
     let load = match options.with.as_deref().map(|path| load::read(path, &folder, loader)).transpose() {
         Ok(load) => load,
         Err(problems) => {
@@ -139,7 +148,7 @@ fn run(suite: Expanded, options: Options, loader: &mut dyn Loader) -> Result<Req
         return Err(wrong);
     }
     let files = options.junit.iter().chain(&options.json).map(|path| ReportFile::own(path)).collect();
-    let setup = Arc::new(Setup { suite, sides, options, terminal: loader.terminals().1 });
+    let setup = Arc::new(Setup { suite, sides, options, exercises, terminal: loader.terminals().1 });
     let plan = plan::plan(&setup, load);
     let judged = Arc::clone(&setup);
     Ok(Request::Run(Box::new(Run {

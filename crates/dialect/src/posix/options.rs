@@ -86,6 +86,8 @@ pub struct Options {
     /// Seed of whatever is drawn
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    #[command(flatten)]
+    pub exercise: super::exercise::Words,
     /// A line for every case, and every round of a failure
     #[arg(short, long)]
     pub verbose: bool,

@@ -7,6 +7,7 @@ use iodyno_model::{
     Workload,
 };
 
+use super::exercise::{self, Wanted};
 use super::expand::Expanded;
 use super::options::Options;
 use super::profile::Profile;
@@ -44,6 +45,8 @@ pub struct Setup {
     pub sides: Vec<Side>,
     /// What was asked for.
     pub options: Options,
+    /// What is exercised at random afterwards.
+    pub exercises: Vec<Wanted>,
     /// Whether talk goes to a terminal.
     pub terminal: bool,
 }
@@ -57,7 +60,8 @@ pub fn plan(setup: &Arc<Setup>, load: Option<Plan>) -> Plan {
         targets: setup.sides.iter().map(|side| target(&side.folder)).collect(),
         ..Plan::default()
     };
-    for (index, side) in setup.sides.iter().enumerate() {
+    let rules = !setup.options.exercise.alone();
+    for (index, side) in setup.sides.iter().enumerate().filter(|_| rules) {
         let mut job = Job::new(JOB, ENGINE, vec![index], Workload::Cases(Box::new(cases(setup))));
         let mut phase = Phase { name: side.folder.clone(), stop: Stop::Alone, ..Phase::default() };
         if let Some(load) = load.as_ref().filter(|_| index == 0) {
@@ -69,6 +73,7 @@ pub fn plan(setup: &Arc<Setup>, load: Option<Plan>) -> Plan {
         }
         plan.phases.push(phase);
     }
+    plan.phases.extend(exercise::phases(&setup.exercises, 0));
     plan
 }
 

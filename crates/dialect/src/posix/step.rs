@@ -89,7 +89,7 @@ impl Word {
         let mut list = vec![(String::new(), self.letters.is_empty() && self.quoted)];
         for (letter, quoted) in &self.letters {
             match (letter, quoted, list.last_mut()) {
-                ('|', false, _) => list.push((String::new(), self.quoted)),
+                ('|', false, _) => list.push((String::new(), false)),
                 (_, _, Some(last)) => {
                     last.0.push(*letter);
                     last.1 |= *quoted;
@@ -241,7 +241,7 @@ fn answers(alternatives: &[(String, bool)]) -> Result<Expect, Problem> {
         let means_more = text == "ok" || is_error(text);
         if *quoted && means_more {
             let message = format!("\"{text}\": the text cannot be told from an answer of that name");
-            return Err((message, "choose another text".into()));
+            return Err((message, format!("without quotes, if {text} is the answer; else choose another text")));
         }
         if !quoted && !means_more && !text.starts_with('$') {
             return Err(unexpected(text));

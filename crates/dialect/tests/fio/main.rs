@@ -30,6 +30,7 @@ fn answer(arguments: &[&str], files: &[(&str, &str)]) -> String {
         Ok(Request::Print { out, status }) => format!("status {status}, on standard output:\n{out}"),
         Ok(Request::Refuse { err, status }) => format!("status {status}, on standard error:\n{err}"),
         Ok(Request::Hosts(there)) => format!("to {:?}\n", there.hosts),
+        Ok(_) => "neither run nor printed\n".into(),
         Err(wrong) => format!("{wrong:?}\n"),
     }
 }

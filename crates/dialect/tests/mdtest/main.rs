@@ -40,6 +40,7 @@ fn answer(command: &str) -> String {
         Request::Print { out, status } => format!("status {status}, on standard output:\n{out}"),
         Request::Refuse { err, status } => format!("status {status}, on standard error:\n{err}"),
         Request::Hosts(_) => "sent to other hosts\n".into(),
+        _ => "neither run nor printed\n".into(),
     }
 }
 

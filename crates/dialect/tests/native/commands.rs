@@ -67,6 +67,7 @@ fn plan(arguments: &[&str]) -> Result<String, Vec<Diagnostic>> {
         Request::Run(_) => panic!("a plan was run"),
         Request::Hosts(_) => panic!("a plan was sent away"),
         Request::Refuse { err, .. } => panic!("refused: {err}"),
+        _ => panic!("neither planned nor printed"),
     })
 }
 
@@ -76,6 +77,7 @@ fn run(arguments: &[&str]) -> Result<iodyno_dialect::Run, Vec<Diagnostic>> {
         Request::Run(run) => Ok(*run),
         Request::Print { out, .. } | Request::Refuse { err: out, .. } => panic!("printed instead: {out}"),
         Request::Hosts(there) => panic!("sent to {:?}", there.hosts),
+        _ => panic!("neither run nor printed"),
     }
 }
 

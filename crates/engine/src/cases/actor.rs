@@ -1,9 +1,12 @@
 //! Actors: processes of their own, each with an identity and hands of its own, that do what their case tells them.
 //!
 //! A case never takes another identity; it tells an actor what to do through a socket and reads its answer there, at once
-//! or later. An actor ends when its case does, at the latest.
+//! or later. An actor ends when its case does, at the latest: one that has let go of everything goes on in the case's
+//! next round, since a process costs more than most rounds do.
 
-use std::os::fd::AsRawFd;
+use std::cell::RefCell;
+use std::ffi::CString;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::judge::{Came, judge};
 use super::process::{
-    End, become_actor, close_all_but, collect, collect_within, die_with_parent, kill, pause, readable,
+    End, become_actor, close_all_but, collect, collect_within, die_with_parent, done, kill, pause, readable,
     signal_name, spawn,
 };
 use super::wire;
@@ -92,6 +95,58 @@ pub struct Process {
     known_as: Option<u32>,
     /// Since when an answer is owed.
     owes: Option<Instant>,
+    /// It has given up something that no process gets back.
+    spent: bool,
+}
+
+/// What an actor is told when a round is over, and when another begins: no rule can say either.
+const LEAVE: &str = " leave";
+const ENTER: &str = " enter";
+
+/// Where the actors of a case wait for its next round.
+#[derive(Debug)]
+pub struct Bench<'a> {
+    /// The directory of the case.
+    home: &'a OwnedFd,
+    /// Whether they may: not where a mount would be kept busy.
+    stays: bool,
+    /// Those who wait, with their numbers in the script.
+    idle: RefCell<Vec<(usize, Process)>>,
+}
+
+impl<'a> Bench<'a> {
+    /// With nobody on it.
+    pub fn new(home: &'a OwnedFd, stays: bool) -> Self {
+        Bench { home, stays, idle: RefCell::default() }
+    }
+
+    /// An actor in the round's directory, which is the current one and has this name: one who waited, or a new one.
+    ///
+    /// # Errors
+    /// Why it cannot be had.
+    pub fn call(&self, index: usize, actor: &Actor, round: &str) -> Result<Process, String> {
+        let mut idle = self.idle.borrow_mut();
+        let found = idle.iter().position(|(number, _)| *number == index).map(|at| idle.swap_remove(at).1);
+        match found.and_then(|mut waited| waited.told(ENTER, &[round]).then_some(waited)) {
+            Some(waited) => Ok(waited),
+            None => Process::start(actor, None, self.home.as_raw_fd()),
+        }
+    }
+
+    /// A new actor, in the directory of a round that runs.
+    ///
+    /// # Errors
+    /// Why it cannot be had.
+    pub fn anew(&self, actor: &Actor, round: &Path) -> Result<Process, String> {
+        Process::start(actor, Some(round), self.home.as_raw_fd())
+    }
+
+    /// An actor whose round is over: it waits if it can, and ends if not.
+    pub fn take(&self, index: usize, mut actor: Process) {
+        if self.stays && !actor.spent && actor.pid != 0 && actor.owes.is_none() && actor.told(LEAVE, &[]) {
+            self.idle.borrow_mut().push((index, actor));
+        }
+    }
 }
 
 /// Why an actor did not do what it was told.
@@ -103,22 +158,22 @@ pub enum Trouble {
 }
 
 impl Process {
-    /// Makes an actor, in the directory where its case is now, or in another.
+    /// Makes an actor, in the directory where its case is now, or in another. Between rounds it is in `base`.
     ///
     /// # Errors
     /// Why it cannot be had.
-    pub fn start(actor: &Actor, home: Option<&Path>) -> Result<Process, String> {
+    pub fn start(actor: &Actor, home: Option<&Path>, base: RawFd) -> Result<Process, String> {
         let (socket, theirs) = UnixStream::pair().map_err(|error| format!("socketpair: {error}"))?;
         let body = || {
             die_with_parent();
-            close_all_but(&[theirs.as_raw_fd()]);
+            close_all_but(&[theirs.as_raw_fd(), base]);
             if let Some(home) = home {
                 let _ = std::env::set_current_dir(home);
             }
-            serve(actor, theirs);
+            serve(actor, theirs, base);
         };
         let pid = spawn(body).map_err(|errno| format!("fork: {}", strerror(errno)))?;
-        Ok(Process { pid, socket, known_as: None, owes: None })
+        Ok(Process { pid, socket, known_as: None, owes: None, spent: false })
     }
 
     /// Tells it to do something, and does not wait.
@@ -132,7 +187,16 @@ impl Process {
             ));
         }
         self.owes = Some(Instant::now());
+        self.spent |= order.name == "rlimit" || order.arguments.iter().any(|word| word == "rlimit");
         wire::send(&mut self.socket, order).map_err(|_| self.gone())
+    }
+
+    /// Whether it did what it was told about rounds.
+    fn told(&mut self, name: &str, arguments: &[&str]) -> bool {
+        let arguments = arguments.iter().map(|word| (*word).to_string()).collect();
+        let order = Order { name: name.into(), arguments, label: String::new(), expects: Vec::new() };
+        let answer = self.tell(&order).and_then(|()| self.answer());
+        answer.is_ok_and(|answer| answer.errno.is_none())
     }
 
     /// Waits for its answer.
@@ -217,7 +281,7 @@ impl Drop for Process {
 }
 
 /// What an actor does all its life.
-fn serve(actor: &Actor, mut socket: UnixStream) {
+fn serve(actor: &Actor, mut socket: UnixStream, base: RawFd) {
     let own = std::fs::read_link("/proc/self").ok().and_then(|link| link.to_str()?.parse().ok());
     let hello: Hello = become_actor(actor).map(|()| own.unwrap_or(0));
     // Taking an identity clears what was asked for before.
@@ -228,9 +292,27 @@ fn serve(actor: &Actor, mut socket: UnixStream) {
     }
     let mut hands = Hands::default();
     while let Ok(order) = wire::receive::<Order>(&mut socket) {
-        let reply = carry_out(&mut hands, &order);
+        let reply = match order.name.as_str() {
+            LEAVE => {
+                hands.empty();
+                // SAFETY: the descriptor is open as long as this process is.
+                Ok(answered(unsafe { libc::fchdir(base) }))
+            }
+            ENTER => Ok(enter(&order.arguments)),
+            _ => carry_out(&mut hands, &order),
+        };
         if wire::send(&mut socket, &reply).is_err() {
             return;
         }
     }
+}
+
+fn enter(arguments: &[String]) -> Answer {
+    let name = arguments.first().and_then(|name| CString::new(name.as_str()).ok()).unwrap_or_default();
+    // SAFETY: the name ends with a zero byte.
+    answered(unsafe { libc::chdir(name.as_ptr()) })
+}
+
+fn answered(outcome: libc::c_int) -> Answer {
+    Answer { errno: done(outcome).err(), ..Answer::default() }
 }

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use iodyno_model::{Action, Call, Expect, Outcome, Script, Step, Verdict};
 use serde::{Deserialize, Serialize};
 
+use super::actor::Bench;
 use super::cleanup::{self, Task};
 use super::fixtures::Views;
 use super::judge::{expected, shorten};
@@ -198,12 +199,13 @@ fn work(brief: &Brief<'_>, out: &mut PipeWriter) -> Result<(), String> {
     make_directory(&brief.directory).map_err(failed("mkdir"))?;
     std::env::set_current_dir(&brief.directory).map_err(failed("chdir"))?;
     let home = OwnedFd::from(std::fs::File::open(".").map_err(failed("open"))?);
+    let bench = Bench::new(&home, !own_mounts);
     let mut told = Told { out, brief, check: 0, fell: false };
     let mut is_clean = true;
     for (number, (label, steps)) in rounds(brief.script).into_iter().enumerate() {
         brief.progress.round.store(number as u32, Relaxed);
         told.fell = false;
-        run_round(&mut told, brief, &home, (number, label), &steps)?;
+        run_round(&mut told, brief, (&home, &bench), (number, label), &steps)?;
         set_umask(0);
         // What lies below a mount of the case's own goes once that has gone with it.
         if !own_mounts && !(brief.keep && told.fell) {
@@ -227,7 +229,7 @@ fn work(brief: &Brief<'_>, out: &mut PipeWriter) -> Result<(), String> {
 fn run_round(
     told: &mut Told<'_, '_>,
     brief: &Brief<'_>,
-    home: &OwnedFd,
+    (home, bench): (&OwnedFd, &Bench<'_>),
     (number, label): (usize, &str),
     steps: &[&Step],
 ) -> Result<(), String> {
@@ -235,7 +237,7 @@ fn run_round(
     go(home)?;
     make_directory(Path::new(&name)).map_err(|error| format!("mkdir {name}: {}", text(&error)))?;
     std::env::set_current_dir(&name).map_err(|error| format!("chdir {name}: {}", text(&error)))?;
-    let round = Round::new(brief, &name, steps);
+    let round = Round::new(brief, &name, steps, bench);
     let outcome = perform_steps(told, brief, round, label, steps);
     go(home)?;
     outcome

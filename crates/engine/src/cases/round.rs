@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use iodyno_model::{Action, Call, Expect, Step};
 
-use super::actor::{self, Order, Process, carry_out, meets};
+use super::actor::{self, Bench, Order, Process, carry_out, meets};
 use super::case::{Brief, below, words};
 use super::cleanup::{self, Task};
 use super::judge::{Came, Miss, is_outcome, judge};
@@ -46,12 +46,14 @@ pub struct Round<'a> {
     steps: Vec<&'a Step>,
     /// Actors whose call in the background may come back with anything.
     careless: Vec<usize>,
+    /// Where its actors come from, and go.
+    bench: &'a Bench<'a>,
 }
 
 impl<'a> Round<'a> {
-    /// A round whose directory is the current one. Its actors are made now, while it holds nothing that they would
+    /// A round whose directory is the current one. Its actors are called now, while it holds nothing that new ones would
     /// inherit.
-    pub fn new(brief: &'a Brief<'a>, name: &'a str, steps: &[&'a Step]) -> Self {
+    pub fn new(brief: &'a Brief<'a>, name: &'a str, steps: &[&'a Step], bench: &'a Bench<'a>) -> Self {
         let called = |step: &&Step| asked(step).and_then(|call| call.actor);
         let mut actors: Vec<Option<Result<Process, String>>> = Vec::new();
         actors.resize_with(brief.script.actors.len(), || None);
@@ -59,7 +61,7 @@ impl<'a> Round<'a> {
             if let Some((slot, actor)) = actors.get_mut(index).zip(brief.script.actors.get(index))
                 && slot.is_none()
             {
-                *slot = Some(Process::start(actor, None));
+                *slot = Some(bench.call(index, actor, name));
             }
         }
         let (hands, labels) = (Hands::default(), Labels::new());
@@ -73,6 +75,7 @@ impl<'a> Round<'a> {
             made: Vec::new(),
             steps: steps.to_vec(),
             careless: Vec::new(),
+            bench,
         }
     }
 
@@ -206,7 +209,8 @@ impl<'a> Round<'a> {
     fn actor(&mut self, index: usize) -> Result<Result<&mut Process, actor::Trouble>, String> {
         let actor = self.brief.script.actors.get(index).ok_or("there is no such actor")?;
         let home = self.brief.directory.join(self.name);
-        let slot = self.actors[index].get_or_insert_with(|| Process::start(actor, Some(&home)));
+        let bench = self.bench;
+        let slot = self.actors[index].get_or_insert_with(|| bench.anew(actor, &home));
         Ok(slot.as_mut().map_err(|why| actor::Trouble::Gone(why.clone())))
     }
 
@@ -319,7 +323,11 @@ impl Surroundings for Round<'_> {
 impl Drop for Round<'_> {
     fn drop(&mut self) {
         // Whoever holds something of the round goes before what is held.
-        self.actors.clear();
+        for (index, actor) in self.actors.drain(..).enumerate() {
+            if let Some(Ok(actor)) = actor {
+                self.bench.take(index, actor);
+            }
+        }
         self.hands.empty();
         for path in &self.made {
             let _ = cleanup::clean(path, Task::Remove);

@@ -184,6 +184,7 @@ impl Bench {
         let size = self.image.size(operation.file);
         let wanted = operation.end().min(size).saturating_sub(operation.offset);
         let number = self.number();
+        let result = self.once_more(slot, operation, result);
         let mut count = result.map_err(|errno| Parting::refused(number, operation, errno))?;
         if count < wanted && count > 0 {
             count += self.read_rest(slot, operation, count, wanted)?;
@@ -201,6 +202,28 @@ impl Bench {
             self.check_tail(operation, size)?;
         }
         Ok(())
+    }
+
+    /// Reads again where a failure is no fault yet; that it failed is counted.
+    ///
+    /// Linux may fail a direct read that meets pages on their way to the device: open(2) warns of mixing both. Once they
+    /// are there it must succeed. A mapping shows a hole only where memory for it can be had. And signals interrupt.
+    fn once_more(
+        &mut self,
+        slot: usize,
+        operation: &Operation,
+        result: Result<u64, i32>,
+    ) -> Result<u64, i32> {
+        let fd = match (operation.kind, result) {
+            (Kind::DirectRead, Err(libc::EIO)) => {
+                calls::fsync(self.desk.fd(operation.file))?;
+                self.desk.direct_fd(operation.file)
+            }
+            (Kind::DirectRead, Err(libc::EINTR)) => self.desk.direct_fd(operation.file),
+            (Kind::MappedRead, Err(libc::EIO)) | (_, Err(libc::EINTR)) => self.desk.fd(operation.file),
+            _ => return result,
+        };
+        calls::pieces(fd, false, self.desk.buffer(slot as u32, operation.bytes), operation.offset, 1)
     }
 
     /// A read may come back short: then the rest must be there for the asking.

@@ -212,24 +212,35 @@ pub fn splice(course: &Course) -> Answer {
     let mut pipe = [0; 2];
     // SAFETY: the pair is valid for the call.
     answer(i64::from(unsafe { libc::pipe2(pipe.as_mut_ptr(), libc::O_CLOEXEC) }))?;
-    let moved = again(course.bytes, |done| through(course, pipe, done));
+    let mut done = 0;
+    let mut moved = Ok((0, 0));
+    while done < course.bytes {
+        moved = through(course, pipe, done);
+        let Ok((taken, given)) = moved else { break };
+        done += given;
+        if given < taken || taken == 0 {
+            break;
+        }
+    }
     // A pipe has nothing to write back.
     let _ = pipe.map(close);
-    moved
+    if done == 0 { moved.map(|_| 0) } else { Ok(done) }
 }
 
-fn through(course: &Course, pipe: [RawFd; 2], done: u64) -> Answer {
+/// Fills the pipe and empties it: how much went in, and how much came out.
+fn through(course: &Course, pipe: [RawFd; 2], done: u64) -> Result<(u64, u64), i32> {
     let mut from = (course.offset + done) as i64;
     let left = (course.bytes - done) as usize;
     let none = std::ptr::null_mut();
     // SAFETY: the offset is valid for the call.
     let taken = answer(unsafe { libc::splice(course.from, &raw mut from, pipe[1], none, left, 0) } as i64)?;
-    again(taken, |given| {
+    let given = again(taken, |given| {
         let mut to = (course.target + done + given) as i64;
         // SAFETY: as above.
         answer(unsafe { libc::splice(pipe[0], none, course.to, &raw mut to, (taken - given) as usize, 0) }
             as i64)
-    })
+    })?;
+    Ok((taken, given))
 }
 
 /// `struct file_clone_range`.

@@ -64,10 +64,18 @@ unsafe extern "C" {
 
 /// Opens a stream of what is in a directory.
 pub(super) fn open(path: *const libc::c_char) -> Result<Held, Answer> {
+    // The library's opendir reads the path itself: it would not survive a bad one.
     // SAFETY: the path outlives the call, or is bad on purpose.
-    let stream = unsafe { libc::opendir(path) };
-    if stream.is_null() {
+    let fd = unsafe { libc::open(path, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC) };
+    if fd < 0 {
         return Err(Answer::last());
+    }
+    // SAFETY: the descriptor is open, and nobody else's.
+    let stream = unsafe { libc::fdopendir(fd) };
+    if stream.is_null() {
+        let failed = Answer::last();
+        let _ = ask!(close(fd));
+        return Err(failed);
     }
     // SAFETY: the stream is open.
     Ok(Held::Stream(stream as usize, unsafe { libc::dirfd(stream) }))

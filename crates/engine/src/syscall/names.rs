@@ -11,8 +11,8 @@ use super::table::{Verb, verb};
 use super::words::{Given, Kind, text};
 use Kind::{Fd, Flags, Number, Path, Word};
 
-/// What a node can be: block, character, fifo, directory, socket.
-const TYPES: Kind = Word(&["b", "c", "f", "d", "o"]);
+/// What a node can be: block, character, fifo, directory, socket; and a regular file, which pjdfstest has no letter for.
+const TYPES: Kind = Word(&["b", "c", "f", "d", "o", "r"]);
 
 /// The calls.
 pub(super) const VERBS: &[Verb] = &[
@@ -143,6 +143,7 @@ fn mknod(directory: c_int, given: &Given, path: usize) -> Answer {
         b"c" => libc::S_IFCHR,
         b"f" => libc::S_IFIFO,
         b"d" => libc::S_IFDIR,
+        b"r" => libc::S_IFREG,
         _ => libc::S_IFSOCK,
     };
     let device = libc::makedev(given.number(path + 3) as _, given.number(path + 4) as _);

@@ -141,7 +141,18 @@ fn loops() -> Outcome {
             "1: loop 2 mkdir d 0755: expected EEXIST, got success".into(),
             "2: could not run: `loop 2 mkdir d 0755` came back with success".into(),
         ],
-    )
+    )?;
+    let text = "mkdir d 0755
+                loop 3 lstat d -> nlink>=1 type=directory
+                p1&: loop 5 mkdir d 0755
+                p1: await -> EEXIST
+                p1&: loop 5 try rmdir d
+                p1: await -> ENOENT
+                mkdir d 0755
+                p1&: loop 2 rmdir d
+                p1: await -> ok";
+    let records = outcome(folder.path(), vec![case("turns", text)])?;
+    same(verdicts(&records[0]), vec!["4: p1: await: expected success, got ENOENT".into()])
 }
 
 fn ticks() -> Outcome {

@@ -6,9 +6,11 @@
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)]
 
+mod broken;
+mod manners;
 mod plans;
 mod sound;
 
 fn main() -> std::process::ExitCode {
-    testbed::run(sound::cases())
+    testbed::run([sound::cases(), manners::cases(), broken::cases()].into_iter().flatten().collect())
 }

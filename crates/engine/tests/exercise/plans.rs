@@ -4,7 +4,8 @@ use std::path::Path;
 
 use iodyno_engine::{Options, run};
 use iodyno_model::{
-    Exercise, ExerciseRecord, Items, Job, Open, Phase, Plan, Prepare, Target, TargetKind, Workload,
+    Exercise, ExerciseKind, ExerciseRecord, Items, Job, Open, Phase, Plan, Prepare, Target, TargetKind,
+    Workload,
 };
 
 /// Everything, each with a weight that lets it happen now and then.
@@ -50,6 +51,26 @@ pub fn all(operations: u64) -> Exercise {
         operation_bytes: 64 << 10,
         weights: WEIGHTS.iter().map(|(name, weight)| ((*name).into(), *weight)).collect(),
         engines: ENGINES.map(String::from).to_vec(),
+        ..Exercise::default()
+    }
+}
+
+/// So many races of all calls.
+pub fn races(count: u64) -> Exercise {
+    let weights = [
+        ("create", 4),
+        ("mkdir", 3),
+        ("symlink", 1),
+        ("unlink", 3),
+        ("rmdir", 3),
+        ("rename", 6),
+        ("link", 3),
+        ("stat", 3),
+    ];
+    Exercise {
+        kind: ExerciseKind::Names,
+        operations: count,
+        weights: weights.iter().map(|(name, weight)| ((*name).into(), *weight)).collect(),
         ..Exercise::default()
     }
 }

@@ -1,10 +1,10 @@
 //! A job in words: who, on what, what, how fast, from when, until when.
 
 use iodyno_model::{
-    Arrivals, BufferKind, Buffers, Cases, Criterion, Depth, Directed, ErrorPolicy, Exercise, Exit, ExitOn,
-    ExitWhat, Finish, Hooks, Job, Journal, Kind, LatencyTarget, Limit, Measure, NumaMemory, NumaPolicy, Pace,
-    Per, Phase, Place, Placement, Plan, Ranks, Rate, SAME_ID, SharedKind, SharedUse, Start, Steady, Submit,
-    Tolerance, Verb, WorkerKind, Workload,
+    Arrivals, BufferKind, Buffers, Cases, Criterion, Depth, Directed, ErrorPolicy, Exercise, ExerciseKind,
+    Exit, ExitOn, ExitWhat, Finish, Hooks, Job, Journal, Kind, LatencyTarget, Limit, Measure, NumaMemory,
+    NumaPolicy, Pace, Per, Phase, Place, Placement, Plan, Ranks, Rate, SAME_ID, SharedKind, SharedUse, Start,
+    Steady, Submit, Tolerance, Verb, WorkerKind, Workload,
 };
 
 use super::exact::{bytes, many, number, time};
@@ -129,8 +129,19 @@ fn cases(plan: &Plan, job: &Job, cases: &Cases) -> Vec<String> {
 
 fn exercise(exercise: &Exercise) -> Vec<String> {
     let weights = exercise.weights.iter().map(|(name, weight)| format!("{name} {weight}"));
+    let amount = |what: &str| match (exercise.script.len(), exercise.operations) {
+        (0, 0) => format!("random {what}"),
+        (0, operations) => format!("{operations} random {what}"),
+        (lines, _) => format!("{what} of a script of {lines} lines"),
+    };
+    if exercise.kind == ExerciseKind::Names {
+        return vec![
+            format!("{} that some order of the calls must explain", amount("races for names")),
+            weights.collect::<Vec<_>>().join(", "),
+        ];
+    }
     vec![
-        format!("{} operations held against a model in memory", exercise.operations),
+        format!("{} held against a model in memory", amount("operations")),
         format!(
             "file of at most {}, operations of at most {}",
             bytes(exercise.file_bytes),

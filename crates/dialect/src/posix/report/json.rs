@@ -2,9 +2,10 @@
 
 use std::io;
 
-use iodyno_model::{Case, Outcome};
+use iodyno_model::{Case, ExerciseRecord, Outcome};
 use serde::Serialize;
 
+use super::super::exercise::Exercised;
 use super::super::judge::{CaseResult, Counts, Judged, Kind};
 use super::super::plan::Side;
 use super::super::rules::class_name;
@@ -25,7 +26,18 @@ struct Report<'a> {
     errors: &'a [String],
     file_systems: Vec<FileSystem<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    exercises: Vec<OneExercise<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     differences: Vec<Difference<'a>>,
+}
+
+#[derive(Serialize)]
+struct OneExercise<'a> {
+    name: &'a str,
+    elapsed_ns: u64,
+    good: bool,
+    failure: Option<&'a str>,
+    record: Option<&'a ExerciseRecord>,
 }
 
 #[derive(Serialize)]
@@ -109,6 +121,7 @@ pub fn text(results: &Results) -> io::Result<String> {
         stopped_by: results.stopped_by,
         errors: &results.errors,
         file_systems: results.sides().map(|(side, answer)| file_system(cases, side, answer)).collect(),
+        exercises: results.exercises.iter().map(one_exercise).collect(),
         differences: differences
             .iter()
             .map(|difference| Difference {
@@ -121,6 +134,16 @@ pub fn text(results: &Results) -> io::Result<String> {
             .collect(),
     };
     Ok(serde_json::to_string_pretty(&report)? + "\n")
+}
+
+fn one_exercise(exercise: &Exercised) -> OneExercise<'_> {
+    OneExercise {
+        name: &exercise.name,
+        elapsed_ns: exercise.elapsed_ns,
+        good: exercise.is_good(),
+        failure: exercise.failure.as_deref(),
+        record: exercise.record.as_ref(),
+    }
 }
 
 fn file_system<'a>(cases: &'a [Case], side: &'a Side, answer: &'a Answer) -> FileSystem<'a> {

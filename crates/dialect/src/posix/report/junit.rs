@@ -8,6 +8,7 @@ use iodyno_model::{Case, Outcome};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
+use super::super::exercise::Exercised;
 use super::super::judge::{CaseResult, Judged, Kind};
 use super::super::plan::Side;
 use super::{Answer, Results};
@@ -27,7 +28,9 @@ pub fn xml(results: &Results) -> io::Result<Vec<u8>> {
         .with_attribute(("name", "iodyno posix"))
         .with_attribute(("time", time.as_str()))
         .write_inner_content(|xml| {
-            sides.iter().try_for_each(|(side, answer)| suites(xml, &results.setup.suite.cases, side, answer))
+            let cases = &results.setup.suite.cases;
+            sides.iter().try_for_each(|(side, answer)| suites(xml, cases, side, answer))?;
+            results.exercises.iter().try_for_each(|exercise| exercised(xml, exercise))
         })?;
     let mut bytes = xml.into_inner();
     bytes.push(b'\n');
@@ -64,6 +67,37 @@ fn suites(xml: &mut Xml, cases: &[Case], side: &Side, answer: &Answer) -> io::Re
             })
             .map(|_| ())
     })
+}
+
+/// An exercise is a suite of one test.
+fn exercised(xml: &mut Xml, exercise: &Exercised) -> io::Result<()> {
+    let (time, failures) = (seconds(exercise.elapsed_ns), if exercise.is_good() { "0" } else { "1" });
+    let complaint = exercise.complaint().join("\n");
+    xml.create_element("testsuite")
+        .with_attribute(("name", exercise.name.as_str()))
+        .with_attribute(("tests", "1"))
+        .with_attribute(("failures", failures))
+        .with_attribute(("errors", "0"))
+        .with_attribute(("skipped", "0"))
+        .with_attribute(("time", time.as_str()))
+        .write_inner_content(|xml| {
+            let test = xml
+                .create_element("testcase")
+                .with_attribute(("classname", exercise.name.as_str()))
+                .with_attribute(("name", exercise.sentence()))
+                .with_attribute(("time", time.as_str()));
+            if exercise.is_good() {
+                return test.write_empty().map(|_| ());
+            }
+            let failure = |xml: &mut Xml| {
+                xml.create_element("failure")
+                    .with_attribute(("message", exercise.sentence()))
+                    .write_text_content(BytesText::new(&complaint))
+                    .map(|_| ())
+            };
+            test.write_inner_content(failure).map(|_| ())
+        })
+        .map(|_| ())
 }
 
 fn failed(result: &CaseResult) -> bool {

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use iodyno_model::{CaseRecord, Event, JobRecord, Machine, PhaseRecord, Record};
 use iodyno_report::{Output, Reporter};
 
+use super::exercise::{self, Exercised};
 use super::judge::{self, Judgement};
 use super::plan::{JOB, Setup, Side};
 
@@ -47,6 +48,8 @@ pub struct Results {
     pub setup: Arc<Setup>,
     /// Each directory, in the order of [`Setup::sides`].
     pub answers: Vec<Answer>,
+    /// What became of the exercises.
+    pub exercises: Vec<Exercised>,
     /// The machine.
     pub machine: Machine,
     /// Wall-clock time of the start, ns since 1970.
@@ -75,7 +78,14 @@ impl Results {
         }
         let Some((_, answer)) = self.first() else { return 1 };
         let strict = self.setup.options.strict && !answer.judgement.unmet.is_empty();
-        u8::from(!answer.judgement.is_good() || !self.errors.is_empty() || strict || answer.failure.is_some())
+        let exercised = self.exercises.iter().all(Exercised::is_good);
+        u8::from(
+            !exercised
+                || !answer.judgement.is_good()
+                || !self.errors.is_empty()
+                || strict
+                || answer.failure.is_some(),
+        )
     }
 }
 
@@ -104,11 +114,16 @@ fn beside(job: &JobRecord) -> String {
     format!("{}: {operations} operations, {} bytes{ended}", job.name, job.tally.all_bytes())
 }
 
+/// Whether a phase is one of rules, rather than an exercise.
+fn is_of_rules(phase: &PhaseRecord) -> bool {
+    phase.jobs.iter().any(|job| job.name == JOB)
+}
+
 /// What became of the directories of a whole run.
 pub fn results(setup: &Arc<Setup>, record: &Record) -> Results {
     let mut answers = vec![Answer::default(); setup.sides.len()];
     for (index, place) in answers.iter_mut().enumerate() {
-        match record.phases.iter().find(|phase| phase.index == index) {
+        match record.phases.iter().find(|phase| phase.index == index && is_of_rules(phase)) {
             Some(phase) => *place = answer(setup, index, phase),
             None => {
                 place.judgement =
@@ -119,6 +134,7 @@ pub fn results(setup: &Arc<Setup>, record: &Record) -> Results {
     Results {
         setup: Arc::clone(setup),
         answers,
+        exercises: exercise::results(&setup.exercises, &record.phases),
         machine: record.machine.clone(),
         at_unix_ns: 0,
         errors: record.errors.iter().map(ToString::to_string).collect(),

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use iodyno_model::{Case, Class, Outcome};
 
+use super::super::exercise;
 use super::super::judge::{CaseResult, Counts, Judgement, Kind};
 use super::super::plan::Side;
 use super::super::rules::class_name;
@@ -15,7 +16,8 @@ use super::{Answer, Results, baseline, failures};
 /// The whole summary.
 pub fn text(results: &Results) -> String {
     let mut text = String::new();
-    if let Some((side, answer)) = results.first() {
+    let rules = !results.setup.options.exercise.alone();
+    if let Some((side, answer)) = results.first().filter(|_| rules) {
         head(&mut text, side, answer);
         tables(&mut text, &results.setup.suite.cases, &answer.judgement);
         text.push_str(&failures::text(results, side, &answer.judgement));
@@ -26,12 +28,15 @@ pub fn text(results: &Results) -> String {
             let _ = writeln!(text, "\nbeside them ran {line}");
         }
     }
+    text.push_str(&exercise::summary(&results.exercises));
     text.push_str(&baseline::text(results));
     for error in &results.errors {
         let _ = writeln!(text, "\n{error}");
     }
-    text.push_str(&last(results));
-    text
+    if rules {
+        text.push_str(&last(results));
+    }
+    text.trim_start_matches('\n').into()
 }
 
 fn head(text: &mut String, side: &Side, answer: &Answer) {
@@ -200,6 +205,9 @@ fn last(results: &Results) -> String {
         failures::of_kind(&results.setup.suite.cases, &answer.judgement, &[Kind::Fail, Kind::CouldNotRun]);
     if !rules.is_empty() {
         let _ = write!(text, "; {} rules are broken", rules.len());
+    }
+    for exercise in results.exercises.iter().filter(|exercise| !exercise.is_good()) {
+        let _ = write!(text, "; {} failed", exercise.name);
     }
     if let Some(signal) = results.stopped_by {
         let _ = write!(text, "; ended by signal {signal}");

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 
 use iodyno_model::Case;
 
+use super::super::exercise::Exercised;
 use super::super::judge::{CaseResult, Kind};
 use super::super::plan::Setup;
 use super::Results;
@@ -30,7 +31,7 @@ impl Tap {
     /// # Errors
     /// When it cannot be written.
     pub fn begin(&self, setup: &Setup, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "TAP version 13\n1..{}", self.waiting.len())?;
+        writeln!(out, "TAP version 13\n1..{}", self.waiting.len() + setup.exercises.len())?;
         for side in &setup.sides {
             let profile = side.profile.as_ref().map_or("none", |profile| profile.name.as_str());
             writeln!(out, "# {}: {}, profile {profile}", side.folder, side.file_system())?;
@@ -73,6 +74,9 @@ impl Tap {
             line(&results.setup, index, &answer.judgement.cases[index], out)?;
         }
         self.next = self.waiting.len();
+        for (index, exercise) in results.exercises.iter().enumerate() {
+            exercised(self.next + index + 1, exercise, out)?;
+        }
         for (entry, _) in &answer.judgement.unmet {
             let reason = side.profile.as_ref().map_or("", |profile| profile.expected[*entry].reason.as_str());
             writeln!(out, "# unexpected pass: {reason}")?;
@@ -95,6 +99,14 @@ impl Tap {
         )?;
         out.flush()
     }
+}
+
+/// An exercise is one test; what it found is in comments, with the lines that show it again.
+fn exercised(number: usize, exercise: &Exercised, out: &mut dyn Write) -> io::Result<()> {
+    let verdict = if exercise.is_good() { "ok" } else { "not ok" };
+    let amount = exercise.amount();
+    writeln!(out, "{verdict} {number} - {} {amount}", exercise.name)?;
+    exercise.complaint().iter().flat_map(|line| line.lines()).try_for_each(|line| writeln!(out, "# {line}"))
 }
 
 fn line(setup: &Setup, index: usize, result: &CaseResult, out: &mut dyn Write) -> io::Result<()> {

@@ -100,6 +100,7 @@ impl Names {
     fn violation(&mut self, program: &Program) -> Result<Option<History>, Failure> {
         let mut before = State::default();
         for call in &program.setup {
+            let prior = before.clone();
             let (said, meant) = (self.crew.call(call), before.call(call));
             let agrees = match (&said, &meant) {
                 (Answer::Failed(number), Err(wrong)) => wrong.contains(number),
@@ -110,11 +111,7 @@ impl Names {
                 // A history of one process whose only call cannot be explained.
                 let event = Event { call: *call, began: 0, ended: 0, answer: said };
                 self.clear()?;
-                return Ok(Some(History {
-                    before: State::default(),
-                    processes: vec![vec![event]],
-                    after: None,
-                }));
+                return Ok(Some(History { before: prior, processes: vec![vec![event]], after: None }));
             }
         }
         let processes = self.crew.run(program)?;
