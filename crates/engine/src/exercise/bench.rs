@@ -65,7 +65,14 @@ impl Bench {
     /// With files that are empty.
     pub fn new(desk: Desk, most: u64) -> Bench {
         let (image, tallies) = (Image::default(), Tallies::default());
-        Bench { desk, image, log: Vec::new(), tallies, most, whole: vec![0; SLICE_BYTES.min(most.max(1)) as usize] }
+        Bench {
+            desk,
+            image,
+            log: Vec::new(),
+            tallies,
+            most,
+            whole: vec![0; SLICE_BYTES.min(most.max(1)) as usize],
+        }
     }
 
     /// Begins anew with empty files.
@@ -126,7 +133,8 @@ impl Bench {
             self.tallies.count(operation, result);
             self.settle(slot, operation, result).or_else(|end| self.pardon(end))?;
         }
-        let changed = |file| operations.iter().any(|one| one.kind.changes() && (one.file == file || one.to == file));
+        let changed =
+            |file| operations.iter().any(|one| one.kind.changes() && (one.file == file || one.to == file));
         for file in [0, 1] {
             if changed(file) || operations.iter().any(|one| one.kind == Kind::Reopen) {
                 self.check_size(file).or_else(|end| self.pardon(end))?;
@@ -170,7 +178,12 @@ impl Bench {
         self.log.len().saturating_sub(1) as u64
     }
 
-    fn check_read(&mut self, slot: usize, operation: &Operation, result: Result<u64, i32>) -> Result<(), End> {
+    fn check_read(
+        &mut self,
+        slot: usize,
+        operation: &Operation,
+        result: Result<u64, i32>,
+    ) -> Result<(), End> {
         let size = self.image.size(operation.file);
         let wanted = operation.end().min(size).saturating_sub(operation.offset);
         let number = self.number();
@@ -245,7 +258,8 @@ impl Bench {
 
     /// What is said to be a hole must read as zeros; all may be said to be data.
     fn check_seek(&mut self, operation: &Operation) -> Result<(), End> {
-        let (fd, at, size) = (self.desk.fd(operation.file), operation.offset, self.image.size(operation.file));
+        let (fd, at, size) =
+            (self.desk.fd(operation.file), operation.offset, self.image.size(operation.file));
         let number = self.number();
         let refused = |errno| Parting::refused(number, operation, errno);
         let data = calls::seek(fd, at, true).map_err(refused)?.unwrap_or(size);
@@ -280,8 +294,8 @@ impl Bench {
             let bytes = (size - offset).min(self.whole.len() as u64);
             let found = &mut self.whole[..bytes as usize];
             found.fill(UNTOUCHED);
-            let count =
-                calls::read_all(fd, found, offset).map_err(|errno| Parting::refused(number, &operation, errno))?;
+            let count = calls::read_all(fd, found, offset)
+                .map_err(|errno| Parting::refused(number, &operation, errno))?;
             if count < bytes {
                 return Err(Parting::counted(number, &operation, offset + count, size).into());
             }
@@ -309,7 +323,8 @@ impl Bench {
 
     /// After something failed: what is there now is what counts, as long as it is within what the operation reaches.
     fn learn(&mut self, operation: &Operation) -> Result<(), End> {
-        let all = operation.kind.shape() == Shape::Bare || operation.kind == Kind::SyncRange || operation.sync;
+        let all =
+            operation.kind.shape() == Shape::Bare || operation.kind == Kind::SyncRange || operation.sync;
         if all {
             return self.learn_all();
         }
@@ -358,7 +373,8 @@ impl Bench {
     /// A difference that comes of a delayed write that failed is none, once the system says so.
     fn pardon(&mut self, end: End) -> Result<(), End> {
         let End::Parted(parting) = end else { return Err(end) };
-        let failed: Vec<i32> = [0, 1].iter().filter_map(|file| calls::fsync(self.desk.fd(*file)).err()).collect();
+        let failed: Vec<i32> =
+            [0, 1].iter().filter_map(|file| calls::fsync(self.desk.fd(*file)).err()).collect();
         let Some(errno) = failed.first().filter(|errno| **errno != libc::EINVAL) else {
             return Err(End::Parted(parting));
         };
