@@ -6,7 +6,8 @@
 use std::fmt::Write as _;
 
 use iodyno_model::{
-    Diagnostic, Exercise, ExerciseKind, ExerciseRecord, Job, Limit, Origin, Phase, PhaseRecord, Workload, units,
+    Diagnostic, Exercise, ExerciseKind, ExerciseRecord, Job, Limit, Origin, Phase, PhaseRecord, Workload,
+    units,
 };
 
 use crate::Loader;
@@ -172,7 +173,8 @@ impl Words {
             ("--operation-size", self.operation_size.is_some()),
         ];
         let (word, _) = word.into_iter().find(|(_, said)| *said)?;
-        let wrong = Diagnostic::error(&Origin::argument(word), "this is about an exercise, and none is asked for");
+        let wrong =
+            Diagnostic::error(&Origin::argument(word), "this is about an exercise, and none is asked for");
         Some(wrong.hint("add --exercise, e.g. --exercise=100000"))
     }
 
@@ -203,7 +205,8 @@ impl Words {
         let bytes = loader.read(said).map_err(|why| Diagnostic::error(&origin, why))?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-            let line = error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+            let line =
+                error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
             Diagnostic::error(&origin, format!("line {line}: {}", error.message()))
                 .hint("its lines are like: write = 50")
         })?;
@@ -215,9 +218,8 @@ impl Words {
         let known = || WEIGHTS.iter().chain(&RACE_WEIGHTS).map(|(name, _)| *name);
         let strange = weights.iter().filter(|(name, _)| name != "all" && !known().any(|known| known == name));
         let told = |(name, _): &(String, u32)| {
-            let best = known().max_by(|a, b| {
-                strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name))
-            });
+            let best = known()
+                .max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)));
             let message = format!("`{name}` is no operation of an exercise");
             Diagnostic::error(&Origin::argument("--weights"), message)
                 .hint(format!("did you mean `{}`?", best.unwrap_or("write")))
@@ -231,7 +233,8 @@ impl Words {
         let script: Vec<String> = String::from_utf8_lossy(&bytes).lines().map(str::to_string).collect();
         let is_said = |line: &&String| !line.trim().is_empty() && !line.trim().starts_with('#');
         let Some(first) = script.iter().find(is_said) else {
-            return Err(Diagnostic::error(&origin, "it holds no line").hint("its lines are like: write 0 4096 seed=1"));
+            return Err(Diagnostic::error(&origin, "it holds no line")
+                .hint("its lines are like: write 0 4096 seed=1"));
         };
         let name = if first.contains(':') { RACES } else { CONTENT };
         let exercise = Exercise { script, ..self.exercise_of(name, &[]) };
@@ -240,7 +243,8 @@ impl Words {
 }
 
 fn weight(pair: &str, origin: &Origin) -> Result<(String, u32), Diagnostic> {
-    let parts = pair.split_once('=').and_then(|(name, value)| Some((name.trim(), value.trim().parse().ok()?)));
+    let parts =
+        pair.split_once('=').and_then(|(name, value)| Some((name.trim(), value.trim().parse().ok()?)));
     match parts {
         Some((name, weight)) => Ok((name.into(), weight)),
         None => Err(Diagnostic::error(origin, format!("`{pair}`: a weight is NAME=NUMBER"))
@@ -250,9 +254,13 @@ fn weight(pair: &str, origin: &Origin) -> Result<(String, u32), Diagnostic> {
 
 /// The usual weights with those that were said; `all` is said of all.
 fn weighted(usual: &[(&str, u32)], said: &[(String, u32)]) -> Vec<(String, u32)> {
-    let mut weights: Vec<(String, u32)> = usual.iter().map(|(name, weight)| ((*name).into(), *weight)).collect();
+    let mut weights: Vec<(String, u32)> =
+        usual.iter().map(|(name, weight)| ((*name).into(), *weight)).collect();
     for (name, weight) in said {
-        weights.iter_mut().filter(|(known, _)| name == "all" || name == known).for_each(|known| known.1 = *weight);
+        weights
+            .iter_mut()
+            .filter(|(known, _)| name == "all" || name == known)
+            .for_each(|known| known.1 = *weight);
     }
     weights.retain(|(_, weight)| *weight > 0);
     weights
@@ -357,7 +365,8 @@ pub fn summary(exercises: &[Exercised]) -> String {
                 let _ = writeln!(text, "  {what:<8} {}", parts.join(", "));
             }
             if !record.refused.is_empty() {
-                let parts: Vec<_> = record.refused.iter().map(|(name, why)| format!("{name} ({why})")).collect();
+                let parts: Vec<_> =
+                    record.refused.iter().map(|(name, why)| format!("{name} ({why})")).collect();
                 let _ = writeln!(text, "  {:<8} {}", "left out", parts.join(", "));
             }
         }
@@ -409,7 +418,12 @@ mod tests {
             failure: Some(found),
             ..ExerciseRecord::default()
         };
-        let exercised = Exercised { name: CONTENT.into(), elapsed_ns: 1_500_000_000, record: Some(record), failure: None };
+        let exercised = Exercised {
+            name: CONTENT.into(),
+            elapsed_ns: 1_500_000_000,
+            record: Some(record),
+            failure: None,
+        };
         assert!(!exercised.is_good());
         assert_eq!(
             summary(&[exercised]),

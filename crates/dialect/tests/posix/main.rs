@@ -37,7 +37,12 @@ fn answer(line: &str) -> String {
         Ok(Request::Print { out, status }) => format!("status {status}, printed:\n{out}"),
         Ok(Request::Write { files, out, status }) => {
             let file = |file: &iodyno_dialect::Written| {
-                format!("written {}{}:\n{}", file.path, if file.program { " (a program)" } else { "" }, file.text)
+                format!(
+                    "written {}{}:\n{}",
+                    file.path,
+                    if file.program { " (a program)" } else { "" },
+                    file.text
+                )
             };
             format!("{}status {status}, printed:\n{out}", files.iter().map(file).collect::<String>())
         }

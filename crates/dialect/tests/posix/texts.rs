@@ -34,7 +34,13 @@ fn records(cases: &Cases) -> Vec<CaseRecord> {
     let mut records = Vec::new();
     for (index, case) in cases.cases.iter().enumerate() {
         let checks = checks(cases, index);
-        let mut record = CaseRecord { case: index, elapsed_ns: 1_500_000, checks, passed: checks, ..CaseRecord::default() };
+        let mut record = CaseRecord {
+            case: index,
+            elapsed_ns: 1_500_000,
+            checks,
+            passed: checks,
+            ..CaseRecord::default()
+        };
         match case.name.as_str() {
             "chmod/denied:regular" => {
                 let after = Outcome::CouldNotRun("chmod d/f 0642 did not come back as it must".into());
@@ -48,10 +54,12 @@ fn records(cases: &Cases) -> Vec<CaseRecord> {
             "chmod/denied:fifo" => record.verdicts = vec![verdict(0, "who=owner", 3, Outcome::Fail)],
             "chmod/denied:symlink" => {
                 record.broken = Some("took longer than 30 s".into());
-                record.verdicts = vec![verdict(0, "who=owner", 3, Outcome::CouldNotRun("took longer than 30 s".into()))];
+                record.verdicts =
+                    vec![verdict(0, "who=owner", 3, Outcome::CouldNotRun("took longer than 30 s".into()))];
             }
             name if name.starts_with("names/missing-ENOENT") => {
-                let left_out = |check| verdict(check, "", 1, Outcome::NotApplicable("xattr: EOPNOTSUPP".into()));
+                let left_out =
+                    |check| verdict(check, "", 1, Outcome::NotApplicable("xattr: EOPNOTSUPP".into()));
                 record.verdicts = (0..checks).map(left_out).collect();
             }
             _ => {}
@@ -66,7 +74,9 @@ fn records(cases: &Cases) -> Vec<CaseRecord> {
 
 /// What is written of a run in which that became of the cases of each directory.
 fn told(line: &str, change: &dyn Fn(usize, &mut Vec<CaseRecord>)) -> (String, FilesInMemory, u8) {
-    let Ok(Request::Run(mut run)) = try_request(line, &mut World::golden()) else { panic!("{line}: not run") };
+    let Ok(Request::Run(mut run)) = try_request(line, &mut World::golden()) else {
+        panic!("{line}: not run")
+    };
     let started = Started {
         plan: run.plan.clone(),
         targets: Vec::new(),
@@ -85,7 +95,8 @@ fn told(line: &str, change: &dyn Fn(usize, &mut Vec<CaseRecord>)) -> (String, Fi
         cases.chunks(2).for_each(|some| events.push(Event::Cases(0, some.to_vec())));
         let features = vec![("xattr".to_string(), Some("setxattr f user.iodyno 1: EOPNOTSUPP".to_string()))];
         let job = JobRecord { name: "rules".into(), cases, features, ..JobRecord::default() };
-        let phase = PhaseRecord { index, elapsed_ns: 2_000_000_000, jobs: vec![job], ..PhaseRecord::default() };
+        let phase =
+            PhaseRecord { index, elapsed_ns: 2_000_000_000, jobs: vec![job], ..PhaseRecord::default() };
         events.push(Event::PhaseEnded(Box::new(phase.clone())));
         record.phases.push(phase);
     }
@@ -155,7 +166,9 @@ fn golden_imports() {
     world.files.insert("chmod/00.t.out".into(), tap.into());
     world.files.insert("all".into(), prove.into());
     let line = "posix import-tap chmod/00.t.out all --json j";
-    let Ok(Request::Write { files, out, status }) = try_request(line, &mut world) else { panic!("nothing came of it") };
+    let Ok(Request::Write { files, out, status }) = try_request(line, &mut world) else {
+        panic!("nothing came of it")
+    };
     let json: serde_json::Value = serde_json::from_str(&files[0].text).unwrap();
     let totals = &json["file_systems"][0]["totals"];
     assert_eq!((status, totals["pass"].as_u64(), totals["skip"].as_u64()), (1, Some(5), Some(3)), "{totals}");

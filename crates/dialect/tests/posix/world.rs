@@ -28,10 +28,14 @@ impl World {
 
 impl Loader for World {
     fn read(&mut self, path: &str) -> Result<Vec<u8>, String> {
-        self.files.get(path).map(|text| text.clone().into_bytes()).ok_or_else(|| "no such file or directory".into())
+        self.files
+            .get(path)
+            .map(|text| text.clone().into_bytes())
+            .ok_or_else(|| "no such file or directory".into())
     }
     fn list(&mut self, path: &str) -> Result<Vec<String>, String> {
-        let names = self.files.keys().filter_map(|name| name.strip_prefix(path)?.strip_prefix('/').map(String::from));
+        let names =
+            self.files.keys().filter_map(|name| name.strip_prefix(path)?.strip_prefix('/').map(String::from));
         let names: Vec<_> = names.collect();
         if names.is_empty() { Err("no such file or directory".into()) } else { Ok(names) }
     }

@@ -15,7 +15,9 @@ use super::flags::{FALLOC, RWF, SYNC_RANGE};
 use super::hands::Hands;
 use super::table::{Verb, verb};
 use super::words::{Given, Kind, number, text};
-use Kind::{Fd, Flags, Many, Number, One, Path, Text};
+#[cfg(target_os = "linux")]
+use Kind::Flags;
+use Kind::{Fd, Many, Number, One, Path, Text};
 
 /// The calls.
 pub(super) const VERBS: &[Verb] = &[

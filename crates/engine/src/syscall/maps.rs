@@ -4,8 +4,6 @@
 //! this process never meets it. What is written to a shared mapping the child writes; to a private one this process does,
 //! after it, because a child's pages are its own there.
 
-use std::ffi::c_int;
-
 use super::Answer;
 use super::flags::{MAP, MSYNC, PROT};
 use super::hands::{Hands, Held, Map};
@@ -149,6 +147,6 @@ fn quiet() {
     #[cfg(target_os = "linux")]
     // SAFETY: takes no pointers.
     unsafe {
-        libc::prctl(libc::PR_SET_DUMPABLE, 0 as c_int, 0, 0, 0)
+        libc::prctl(libc::PR_SET_DUMPABLE, 0 as libc::c_int, 0, 0, 0)
     };
 }

@@ -42,7 +42,10 @@ fn planted(fault: Fault, said: &'static [&'static str]) -> Outcome {
     println!("{}\n{}\n{}\n", fault.name(), found.text, found.script.join("\n"));
     assert!(said.iter().any(|said| found.text.contains(said)), "{}", found.text);
     assert!(found.script.len() <= SHORT, "{} lines", found.script.len());
-    assert!(replay(broken.path(), ExerciseKind::Content, &found.script)?.failure.is_some(), "it shows it again");
+    assert!(
+        replay(broken.path(), ExerciseKind::Content, &found.script)?.failure.is_some(),
+        "it shows it again"
+    );
     let sound = Rogue::mount(None)?;
     clean(&replay(sound.path(), ExerciseKind::Content, &found.script)?)?;
     Ok(())
@@ -73,10 +76,19 @@ fn raced(fault: Fault) -> Outcome {
     let broken = Rogue::mount(Some(fault))?;
     let record = exercise(broken.path(), &races(30_000), 1)?;
     let found = record.failure.ok_or_else(|| format!("not found: {}", fault.text()))?;
-    println!("{}, after {} races\n{}\n{}\n", fault.name(), found.operation, found.text, found.script.join("\n"));
+    println!(
+        "{}, after {} races\n{}\n{}\n",
+        fault.name(),
+        found.operation,
+        found.text,
+        found.script.join("\n")
+    );
     assert!(found.text.contains("no order of these calls"), "{}", found.text);
     assert!(found.script.len() <= SHORT, "{} lines", found.script.len());
-    assert!(replay(broken.path(), ExerciseKind::Names, &found.script)?.failure.is_some(), "it shows it again");
+    assert!(
+        replay(broken.path(), ExerciseKind::Names, &found.script)?.failure.is_some(),
+        "it shows it again"
+    );
     let sound = Rogue::mount(None)?;
     clean(&replay(sound.path(), ExerciseKind::Names, &found.script)?)?;
     assert_eq!(left(broken.path()), Vec::<String>::new());

@@ -29,9 +29,11 @@ fn scripts() -> Outcome {
                   copy_file_range 0 0 5000 to=b\ntruncate 100\nappend 10 seed=2\nmapped_read 0 110\ncheck on=b";
     let record = exercise(mount.path(), &Exercise { script: lines(script), ..all(0) }, 1)?;
     clean(&record)?;
-    let count = |name: &str| record.done.iter().find(|(known, _)| known == name).map_or(0, |(_, count)| *count);
+    let count =
+        |name: &str| record.done.iter().find(|(known, _)| known == name).map_or(0, |(_, count)| *count);
     assert_eq!((count("write"), count("read"), count("append"), count("mapped_read")), (1, 2, 1, 1));
-    let wrong = |script: &str| exercise(mount.path(), &Exercise { script: lines(script), ..all(0) }, 1).unwrap_err();
+    let wrong =
+        |script: &str| exercise(mount.path(), &Exercise { script: lines(script), ..all(0) }, 1).unwrap_err();
     assert!(wrong("write 0 1 seed=1\nwrit 0 1").contains("line 2: `writ` is no operation"));
     let races = Exercise { script: lines("setup: mkdir a\np1: rename a b\np2: stat a"), ..races(500) };
     clean(&exercise(mount.path(), &races, 1)?)?;
@@ -63,6 +65,9 @@ fn no_room() -> Outcome {
     let over = AtomicBool::new(false);
     let record = std::thread::scope(|scope| {
         scope.spawn(|| {
+            while left(mount.path()).is_empty() && !over.load(Ordering::Relaxed) {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
             while !over.load(Ordering::Relaxed) {
                 // It fails when the room is gone, as it should.
                 let _ = std::fs::write(&ballast, vec![1; 4 << 20]);

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use iodyno_engine::{Options, run};
 use iodyno_model::{
-    Exercise, ExerciseKind, ExerciseRecord, Items, Job, Open, Phase, Plan, Prepare, Target, TargetKind, Workload,
+    Exercise, ExerciseKind, ExerciseRecord, Items, Job, Open, Phase, Plan, Prepare, Target, TargetKind,
+    Workload,
 };
 
 /// Everything, each with a weight that lets it happen now and then.

@@ -1,10 +1,10 @@
 //! A job in words: who, on what, what, how fast, from when, until when.
 
 use iodyno_model::{
-    Arrivals, BufferKind, Buffers, Cases, Criterion, Depth, Directed, ErrorPolicy, Exercise, ExerciseKind, Exit, ExitOn,
-    ExitWhat, Finish, Hooks, Job, Journal, Kind, LatencyTarget, Limit, Measure, NumaMemory, NumaPolicy, Pace,
-    Per, Phase, Place, Placement, Plan, Ranks, Rate, SAME_ID, SharedKind, SharedUse, Start, Steady, Submit,
-    Tolerance, Verb, WorkerKind, Workload,
+    Arrivals, BufferKind, Buffers, Cases, Criterion, Depth, Directed, ErrorPolicy, Exercise, ExerciseKind,
+    Exit, ExitOn, ExitWhat, Finish, Hooks, Job, Journal, Kind, LatencyTarget, Limit, Measure, NumaMemory,
+    NumaPolicy, Pace, Per, Phase, Place, Placement, Plan, Ranks, Rate, SAME_ID, SharedKind, SharedUse, Start,
+    Steady, Submit, Tolerance, Verb, WorkerKind, Workload,
 };
 
 use super::exact::{bytes, many, number, time};

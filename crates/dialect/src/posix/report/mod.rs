@@ -79,7 +79,13 @@ impl Results {
         let Some((_, answer)) = self.first() else { return 1 };
         let strict = self.setup.options.strict && !answer.judgement.unmet.is_empty();
         let exercised = self.exercises.iter().all(Exercised::is_good);
-        u8::from(!exercised || !answer.judgement.is_good() || !self.errors.is_empty() || strict || answer.failure.is_some())
+        u8::from(
+            !exercised
+                || !answer.judgement.is_good()
+                || !self.errors.is_empty()
+                || strict
+                || answer.failure.is_some(),
+        )
     }
 }
 

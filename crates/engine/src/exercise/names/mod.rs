@@ -175,7 +175,13 @@ fn without(program: &Program, index: usize) -> Program {
 
 /// A history in words: each call with its times since the first, µs.
 fn describe(history: &History) -> String {
-    let events = || history.processes.iter().enumerate().flat_map(|(index, list)| list.iter().map(move |one| (index, one)));
+    let events = || {
+        history
+            .processes
+            .iter()
+            .enumerate()
+            .flat_map(|(index, list)| list.iter().map(move |one| (index, one)))
+    };
     let start = events().map(|(_, event)| event.began).min().unwrap_or(0);
     let mut ordered: Vec<(usize, &Event)> = events().collect();
     ordered.sort_by_key(|(_, event)| event.began);
