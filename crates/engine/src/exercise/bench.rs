@@ -26,6 +26,9 @@ pub enum Effect {
     Failed,
 }
 
+/// What was done since both files were empty.
+pub type Log = Vec<(Operation, Effect)>;
+
 /// Why it cannot go on.
 #[derive(Debug)]
 pub enum End {
@@ -51,7 +54,7 @@ impl From<Parting> for End {
 pub struct Bench {
     pub desk: Desk,
     pub image: Image<u8>,
-    pub log: Vec<(Operation, Effect)>,
+    pub log: Log,
     pub tallies: Tallies,
     /// The longest a file may become.
     pub most: u64,
@@ -62,14 +65,7 @@ impl Bench {
     /// With files that are empty.
     pub fn new(desk: Desk, most: u64) -> Bench {
         let (image, tallies) = (Image::default(), Tallies::default());
-        Bench {
-            desk,
-            image,
-            log: Vec::new(),
-            tallies,
-            most,
-            whole: vec![0; SLICE_BYTES.min(most.max(1)) as usize],
-        }
+        Bench { desk, image, log: Vec::new(), tallies, most, whole: vec![0; SLICE_BYTES.min(most.max(1)) as usize] }
     }
 
     /// Begins anew with empty files.
@@ -130,8 +126,7 @@ impl Bench {
             self.tallies.count(operation, result);
             self.settle(slot, operation, result).or_else(|end| self.pardon(end))?;
         }
-        let changed =
-            |file| operations.iter().any(|one| one.kind.changes() && (one.file == file || one.to == file));
+        let changed = |file| operations.iter().any(|one| one.kind.changes() && (one.file == file || one.to == file));
         for file in [0, 1] {
             if changed(file) || operations.iter().any(|one| one.kind == Kind::Reopen) {
                 self.check_size(file).or_else(|end| self.pardon(end))?;
@@ -175,12 +170,7 @@ impl Bench {
         self.log.len().saturating_sub(1) as u64
     }
 
-    fn check_read(
-        &mut self,
-        slot: usize,
-        operation: &Operation,
-        result: Result<u64, i32>,
-    ) -> Result<(), End> {
+    fn check_read(&mut self, slot: usize, operation: &Operation, result: Result<u64, i32>) -> Result<(), End> {
         let size = self.image.size(operation.file);
         let wanted = operation.end().min(size).saturating_sub(operation.offset);
         let number = self.number();
@@ -204,19 +194,25 @@ impl Bench {
         Ok(())
     }
 
+    /// Reads again where a failure is no fault yet; that it failed is counted.
+    ///
     /// Linux may fail a direct read that meets pages on their way to the device: open(2) warns of mixing both. Once they
-    /// are there it must succeed; that it failed is counted.
+    /// are there it must succeed. A mapping shows a hole only where memory for it can be had. And signals interrupt.
     fn once_more(
         &mut self,
         slot: usize,
         operation: &Operation,
         result: Result<u64, i32>,
     ) -> Result<u64, i32> {
-        if operation.kind != Kind::DirectRead || result != Err(libc::EIO) {
-            return result;
-        }
-        calls::fsync(self.desk.fd(operation.file))?;
-        let fd = self.desk.direct_fd(operation.file);
+        let fd = match (operation.kind, result) {
+            (Kind::DirectRead, Err(libc::EIO)) => {
+                calls::fsync(self.desk.fd(operation.file))?;
+                self.desk.direct_fd(operation.file)
+            }
+            (Kind::DirectRead, Err(libc::EINTR)) => self.desk.direct_fd(operation.file),
+            (Kind::MappedRead, Err(libc::EIO)) | (_, Err(libc::EINTR)) => self.desk.fd(operation.file),
+            _ => return result,
+        };
         calls::pieces(fd, false, self.desk.buffer(slot as u32, operation.bytes), operation.offset, 1)
     }
 
@@ -249,8 +245,7 @@ impl Bench {
 
     /// What is said to be a hole must read as zeros; all may be said to be data.
     fn check_seek(&mut self, operation: &Operation) -> Result<(), End> {
-        let (fd, at, size) =
-            (self.desk.fd(operation.file), operation.offset, self.image.size(operation.file));
+        let (fd, at, size) = (self.desk.fd(operation.file), operation.offset, self.image.size(operation.file));
         let number = self.number();
         let refused = |errno| Parting::refused(number, operation, errno);
         let data = calls::seek(fd, at, true).map_err(refused)?.unwrap_or(size);
@@ -285,8 +280,8 @@ impl Bench {
             let bytes = (size - offset).min(self.whole.len() as u64);
             let found = &mut self.whole[..bytes as usize];
             found.fill(UNTOUCHED);
-            let count = calls::read_all(fd, found, offset)
-                .map_err(|errno| Parting::refused(number, &operation, errno))?;
+            let count =
+                calls::read_all(fd, found, offset).map_err(|errno| Parting::refused(number, &operation, errno))?;
             if count < bytes {
                 return Err(Parting::counted(number, &operation, offset + count, size).into());
             }
@@ -314,8 +309,7 @@ impl Bench {
 
     /// After something failed: what is there now is what counts, as long as it is within what the operation reaches.
     fn learn(&mut self, operation: &Operation) -> Result<(), End> {
-        let all =
-            operation.kind.shape() == Shape::Bare || operation.kind == Kind::SyncRange || operation.sync;
+        let all = operation.kind.shape() == Shape::Bare || operation.kind == Kind::SyncRange || operation.sync;
         if all {
             return self.learn_all();
         }
@@ -364,8 +358,7 @@ impl Bench {
     /// A difference that comes of a delayed write that failed is none, once the system says so.
     fn pardon(&mut self, end: End) -> Result<(), End> {
         let End::Parted(parting) = end else { return Err(end) };
-        let failed: Vec<i32> =
-            [0, 1].iter().filter_map(|file| calls::fsync(self.desk.fd(*file)).err()).collect();
+        let failed: Vec<i32> = [0, 1].iter().filter_map(|file| calls::fsync(self.desk.fd(*file)).err()).collect();
         let Some(errno) = failed.first().filter(|errno| **errno != libc::EINVAL) else {
             return Err(End::Parted(parting));
         };

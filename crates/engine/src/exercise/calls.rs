@@ -16,8 +16,7 @@ fn answer(value: i64) -> Answer {
 /// Opens a file of a directory; created where it is not there.
 pub fn open(path: &CString, flags: i32) -> Result<RawFd, i32> {
     // SAFETY: the path is a valid string.
-    let fd =
-        unsafe { libc::open(path.as_ptr(), flags | libc::O_RDWR | libc::O_CREAT | libc::O_CLOEXEC, 0o600) };
+    let fd = unsafe { libc::open(path.as_ptr(), flags | libc::O_RDWR | libc::O_CREAT | libc::O_CLOEXEC, 0o600) };
     if fd < 0 { Err(errno()) } else { Ok(fd) }
 }
 
@@ -101,8 +100,7 @@ pub fn fdatasync(fd: RawFd) -> Answer {
 }
 
 pub fn sync_range(fd: RawFd, offset: u64, bytes: u64) -> Answer {
-    let flags =
-        libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     // SAFETY: the call takes no pointers.
     answer(i64::from(unsafe { libc::sync_file_range(fd, offset as i64, bytes as i64, flags) }))
 }
@@ -190,8 +188,9 @@ pub fn copy_range(course: &Course) -> Answer {
         let (mut from, mut to) = ((course.offset + done) as i64, (course.target + done) as i64);
         let left = (course.bytes - done) as usize;
         // SAFETY: both offsets are valid for the call.
-        answer(unsafe { libc::copy_file_range(course.from, &raw mut from, course.to, &raw mut to, left, 0) }
-            as i64)
+        answer(unsafe {
+            libc::copy_file_range(course.from, &raw mut from, course.to, &raw mut to, left, 0)
+        } as i64)
     })
 }
 
@@ -212,24 +211,36 @@ pub fn splice(course: &Course) -> Answer {
     let mut pipe = [0; 2];
     // SAFETY: the pair is valid for the call.
     answer(i64::from(unsafe { libc::pipe2(pipe.as_mut_ptr(), libc::O_CLOEXEC) }))?;
-    let moved = again(course.bytes, |done| through(course, pipe, done));
+    let mut done = 0;
+    let mut moved = Ok((0, 0));
+    while done < course.bytes {
+        moved = through(course, pipe, done);
+        let Ok((taken, given)) = moved else { break };
+        done += given;
+        if given < taken || taken == 0 {
+            break;
+        }
+    }
     // A pipe has nothing to write back.
     let _ = pipe.map(close);
-    moved
+    if done == 0 { moved.map(|_| 0) } else { Ok(done) }
 }
 
-fn through(course: &Course, pipe: [RawFd; 2], done: u64) -> Answer {
+/// Fills the pipe and empties it: how much went in, and how much came out.
+fn through(course: &Course, pipe: [RawFd; 2], done: u64) -> Result<(u64, u64), i32> {
     let mut from = (course.offset + done) as i64;
     let left = (course.bytes - done) as usize;
     let none = std::ptr::null_mut();
     // SAFETY: the offset is valid for the call.
     let taken = answer(unsafe { libc::splice(course.from, &raw mut from, pipe[1], none, left, 0) } as i64)?;
-    again(taken, |given| {
+    let given = again(taken, |given| {
         let mut to = (course.target + done + given) as i64;
         // SAFETY: as above.
-        answer(unsafe { libc::splice(pipe[0], none, course.to, &raw mut to, (taken - given) as usize, 0) }
-            as i64)
-    })
+        answer(unsafe {
+            libc::splice(pipe[0], none, course.to, &raw mut to, (taken - given) as usize, 0)
+        } as i64)
+    })?;
+    Ok((taken, given))
 }
 
 /// `struct file_clone_range`.
@@ -267,8 +278,7 @@ pub fn clone_range(course: &Course) -> Answer {
         target: course.target,
     };
     // SAFETY: the structure is valid for the call.
-    answer(i64::from(unsafe { libc::ioctl(course.to, CLONE_RANGE as _, &raw const range) }))
-        .map(|_| course.bytes)
+    answer(i64::from(unsafe { libc::ioctl(course.to, CLONE_RANGE as _, &raw const range) })).map(|_| course.bytes)
 }
 
 /// Lets two ranges share their storage if they hold the same; answers whether they do.

@@ -136,6 +136,7 @@ impl Content {
         let text = match minimised.text {
             Some(shorter) if shorter != text => format!("{text}\nin the shorter script: {shorter}"),
             Some(_) => text,
+            None if until.is_stopped() => format!("{text}\nit was ended before it could be shortened"),
             None => format!("{text}\nit did not show again when the same was done on new files"),
         };
         let script = minimised.operations.iter().map(Operation::to_string).collect();

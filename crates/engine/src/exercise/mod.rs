@@ -90,6 +90,7 @@ fn run(worker: &mut Worker<'_>, exercise: &Exercise) -> Result<(), Failure> {
         Ready::Content(content) => content.run(worker.seed, &until)?,
         Ready::Names(names) => names.run(worker.seed, &until)?,
     };
+    worker.sheet.head.ended.store(crate::clock::now(), Relaxed);
     worker.ledger.write(worker.index, |entries| entries.exercise = Some(record));
     Ok(())
 }

@@ -65,6 +65,9 @@ fn no_room() -> Outcome {
     let over = AtomicBool::new(false);
     let record = std::thread::scope(|scope| {
         scope.spawn(|| {
+            while left(mount.path()).is_empty() && !over.load(Ordering::Relaxed) {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
             while !over.load(Ordering::Relaxed) {
                 // It fails when the room is gone, as it should.
                 let _ = std::fs::write(&ballast, vec![1; 4 << 20]);

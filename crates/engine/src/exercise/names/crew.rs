@@ -19,6 +19,8 @@ use crate::signal;
 pub const MOST_PROCESSES: usize = 4;
 /// Calls of each at most.
 pub const MOST_CALLS: usize = 5;
+/// One more than what a round's word says of children.
+const WANTED: u32 = 8;
 /// Turns that a child waits for the others before it begins.
 const PATIENCE: u32 = 3000;
 /// How long a round may take, ns.
@@ -41,9 +43,9 @@ struct Slot {
 
 #[repr(C)]
 struct Board {
+    /// The round's number, and in its lowest bits how many children take part.
     round: AtomicU32,
-    /// Children that take part, that have come, and that are done.
-    wanted: AtomicU32,
+    /// Children that have come, and that are done.
     come: AtomicU32,
     done: AtomicU32,
     counts: [AtomicU32; MOST_PROCESSES],
@@ -95,18 +97,18 @@ impl Crew {
                 continue;
             }
             last = round;
-            if number >= board.wanted.load(Ordering::Acquire) as usize {
+            let wanted = round & (WANTED - 1);
+            if number as u32 >= wanted {
                 continue;
             }
-            self.race(board, number);
+            self.race(board, number, wanted);
             board.done.fetch_add(1, Ordering::AcqRel);
             wake(&board.done);
         }
     }
 
-    fn race(&self, board: &Board, number: usize) {
+    fn race(&self, board: &Board, number: usize, wanted: u32) {
         board.come.fetch_add(1, Ordering::AcqRel);
-        let wanted = board.wanted.load(Ordering::Acquire);
         for _ in 0..PATIENCE {
             if board.come.load(Ordering::Acquire) >= wanted {
                 break;
@@ -146,10 +148,10 @@ impl Crew {
                 slot.path[1].store(pack(call.other), Ordering::Relaxed);
             }
         }
-        board.wanted.store(wanted, Ordering::Release);
         board.come.store(0, Ordering::Release);
         board.done.store(0, Ordering::Release);
-        board.round.fetch_add(1, Ordering::AcqRel);
+        let next = (board.round.load(Ordering::Relaxed) & !(WANTED - 1)).wrapping_add(WANTED) | wanted;
+        board.round.store(next, Ordering::Release);
         wake(&board.round);
         let until = clock::now() + ROUND_NS;
         loop {

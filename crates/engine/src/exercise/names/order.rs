@@ -104,7 +104,9 @@ mod tests {
     fn history(before: &[&str], processes: Vec<Vec<Event>>, after: Option<&[&str]>) -> History {
         let state = |lines: &[&str]| {
             let mut state = State::default();
-            lines.iter().for_each(|line| drop(state.call(&Call::parse(line).unwrap()).unwrap()));
+            for line in lines {
+                state.call(&Call::parse(line).unwrap()).unwrap();
+            }
             state
         };
         History { before: state(before), processes, after: after.map(|lines| state(lines).seen()) }

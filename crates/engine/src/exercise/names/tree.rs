@@ -5,8 +5,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::crew::found;
-use super::state::{Answer, Seen};
+use super::state::{Answer, Kind, Seen};
 use crate::engines::Failure;
+
+/// Longer paths are those of a directory that holds itself.
+const DEEPEST: usize = 64;
+/// So often it is looked whether all was removed.
+const LOOKS: u32 = 4;
 
 /// All names below a directory, in the order of the model's.
 ///
@@ -31,36 +36,53 @@ fn walk(
     names.sort_unstable();
     for name in names {
         let here = at.join(&name);
-        let metadata = std::fs::symlink_metadata(&here)?;
+        let path = format!("{above}{name}");
+        let Ok(metadata) = std::fs::symlink_metadata(&here) else {
+            // A name that is listed and leads nowhere: no model has that.
+            seen.push((path, Kind::File, 0, String::new(), seen.len()));
+            continue;
+        };
         let Answer::Found(kind, links) = found(metadata.mode(), metadata.nlink()) else { continue };
         let text = match metadata.is_symlink() {
             true => std::fs::read_link(&here)?.to_string_lossy().into_owned(),
             false => String::new(),
         };
-        let path = format!("{above}{name}");
         let which = *first.entry(metadata.ino()).or_insert(seen.len());
         seen.push((path.clone(), kind, links, text, which));
-        if metadata.is_dir() {
+        if metadata.is_dir() && path.len() < DEEPEST {
             walk(&here, &format!("{path}/"), seen, first)?;
         }
     }
     Ok(())
 }
 
-/// Removes all that was seen, the deepest first.
+/// Removes all that was seen, the deepest first. What is two names of one thing on a broken file system may take a second
+/// look.
 ///
 /// # Errors
-/// What cannot be removed.
+/// Something cannot be removed.
 pub fn clear(root: &Path, seen: &[Seen]) -> Result<(), Failure> {
+    remove(root, seen);
+    let mut left = if seen.is_empty() { Vec::new() } else { look(root)? };
+    for _ in 0..LOOKS {
+        if left.is_empty() {
+            return Ok(());
+        }
+        remove(root, &left);
+        left = look(root)?;
+    }
+    Err(Failure::new(format!("{} cannot be removed again", describe(&left))))
+}
+
+fn remove(root: &Path, seen: &[Seen]) {
     for (path, kind, ..) in seen.iter().rev() {
         let path = root.join(path);
-        let removed = match kind {
-            super::state::Kind::Directory => std::fs::remove_dir(&path),
+        // Whatever stays is seen when somebody looks again.
+        let _ = match kind {
+            Kind::Directory => std::fs::remove_dir(&path),
             _ => std::fs::remove_file(&path),
         };
-        removed.map_err(|error| told(&error))?;
     }
-    Ok(())
 }
 
 fn told(error: &std::io::Error) -> Failure {
@@ -70,10 +92,10 @@ fn told(error: &std::io::Error) -> Failure {
 /// What was seen, in words.
 pub fn describe(seen: &[Seen]) -> String {
     let one = |(path, kind, links, text, which): &Seen| match kind {
-        super::state::Kind::Directory => format!("{path}/"),
-        super::state::Kind::Symlink => format!("{path} -> {text}"),
-        super::state::Kind::File if seen[*which].0 == *path => format!("{path} (links {links})"),
-        super::state::Kind::File => format!("{path} (the same file as {})", seen[*which].0),
+        Kind::Directory => format!("{path}/"),
+        Kind::Symlink => format!("{path} -> {text}"),
+        Kind::File if seen[*which].0 == *path => format!("{path} (links {links})"),
+        Kind::File => format!("{path} (the same file as {})", seen[*which].0),
     };
     match seen {
         [] => "nothing".into(),
