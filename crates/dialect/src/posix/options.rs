@@ -86,7 +86,10 @@ pub struct Options {
     /// Seed of whatever is drawn
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    // No word of its own: those of the exerciser, in a group of theirs.
+    #[allow(missing_docs)]
     #[command(flatten)]
+    #[allow(missing_docs, reason = "a comment would be a heading of the help")]
     pub exercise: super::exercise::Words,
     /// A line for every case, and every round of a failure
     #[arg(short, long)]

@@ -44,10 +44,10 @@ pub struct Round<'a> {
     made: Vec<PathBuf>,
     /// All of its steps.
     steps: Vec<&'a Step>,
-    /// Actors whose call in the background may come back with anything.
-    careless: Vec<usize>,
     /// Where its actors come from, and go.
     bench: &'a Bench<'a>,
+    /// Actors whose call in the background may come back with anything.
+    careless: Vec<usize>,
 }
 
 impl<'a> Round<'a> {
@@ -74,8 +74,8 @@ impl<'a> Round<'a> {
             tick: None,
             made: Vec::new(),
             steps: steps.to_vec(),
-            careless: Vec::new(),
             bench,
+            careless: Vec::new(),
         }
     }
 

@@ -26,6 +26,9 @@ pub enum Effect {
     Failed,
 }
 
+/// What was done since both files were empty.
+pub type Log = Vec<(Operation, Effect)>;
+
 /// Why it cannot go on.
 #[derive(Debug)]
 pub enum End {
@@ -51,7 +54,7 @@ impl From<Parting> for End {
 pub struct Bench {
     pub desk: Desk,
     pub image: Image<u8>,
-    pub log: Vec<(Operation, Effect)>,
+    pub log: Log,
     pub tallies: Tallies,
     /// The longest a file may become.
     pub most: u64,

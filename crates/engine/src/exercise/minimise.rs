@@ -5,7 +5,7 @@
 //! lines hold. It looks at nothing but whether file and model part again, and stops at a limit of time or tries: what it
 //! has then is a reproducer all the same.
 
-use super::bench::{Bench, Effect, End};
+use super::bench::{Bench, End, Log};
 use super::operation::{Kind, Operation, Shape, Way};
 use super::parting::Parting;
 use crate::clock;
@@ -33,7 +33,7 @@ pub struct Minimiser<'a> {
     tries: u32,
     until: u64,
     /// The last failure, and what was done until then.
-    last: Option<(Box<Parting>, Vec<(Operation, Effect)>)>,
+    last: Option<(Box<Parting>, Log)>,
     broken: Option<Failure>,
 }
 

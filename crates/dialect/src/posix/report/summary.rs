@@ -100,13 +100,15 @@ fn tables(text: &mut String, cases: &[Case], judgement: &Judgement) {
     let _ = writeln!(text, "{:width$}{}", "", heads.collect::<String>());
     let mut row = |name: &str, counts: &Counts| {
         let cells = shown.iter().map(|(head, of)| match of(counts) {
+            // A line that only names what follows.
+            0 if counts.checks == 0 => String::new(),
             0 => format!("  {:>1$}", "-", head.len().max(6)),
             count => format!("  {count:>0$}", head.len().max(6)),
         });
         let _ = writeln!(text, "{name:width$}{}", cells.collect::<String>());
     };
     rows.iter().for_each(|(name, counts)| row(name, counts));
-    row("", &Counts::default());
+    row("by class", &Counts::default());
     classes.iter().for_each(|(name, counts)| row(name, counts));
     row("all", &totals);
 }
