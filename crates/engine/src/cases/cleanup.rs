@@ -328,7 +328,7 @@ mod tests {
         std::fs::create_dir(&other).unwrap();
         std::fs::write(other.join("stays"), "").unwrap();
         std::os::unix::fs::symlink(&other, top.join("closed/link")).unwrap();
-        std::fs::set_permissions(top.join("closed"), PermissionsExt::from_mode(0)).unwrap();
+        std::fs::set_permissions(top.join("closed"), PermissionsExt::from_mode(0o0)).unwrap();
         assert_eq!(clean(&top, Task::Remove), Vec::<String>::new());
         assert!(!top.exists() && other.join("stays").exists());
     }
