@@ -56,8 +56,11 @@ fn head(text: &mut String, side: &Side, answer: &Answer) {
     text.push('\n');
 }
 
+/// A column: its heading, and what stands in it.
+type Column = (&'static str, fn(&Counts) -> u64);
+
 /// The columns of the tables.
-const COLUMNS: &[(&str, fn(&Counts) -> u64)] = &[
+const COLUMNS: &[Column] = &[
     ("checks", |counts| counts.checks),
     ("pass", |counts| counts.pass),
     ("fail", |counts| counts.fail),
