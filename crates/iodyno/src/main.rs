@@ -18,6 +18,7 @@ mod session;
 mod shelf;
 
 fn main() -> ExitCode {
+    iodyno_engine::cases::serve_when_asked();
     if let Some(status) = calling::by_name() {
         return ExitCode::from(status);
     }

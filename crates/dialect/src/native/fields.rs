@@ -18,6 +18,11 @@ impl Wrong {
         self.0.borrow_mut().push(diagnostic);
     }
 
+    /// How many problems there are so far.
+    pub(crate) fn count(&self) -> usize {
+        self.0.borrow().len()
+    }
+
     /// An error at a place, with a hint.
     pub(crate) fn error(&self, origin: &Origin, message: impl Into<String>, hint: impl Into<String>) {
         self.add(Diagnostic::error(origin, message).hint(hint));

@@ -10,6 +10,7 @@ use iodyno_model::{Action, Actor, Call, Case, Diagnostic, Expect, Feature, Origi
 use super::calls;
 use super::dollar;
 use super::fill::Scope;
+use super::naming::{self, Combination, combinations, value};
 use super::rules::{KNOWN_FEATURES, Line, Rule, SAME, Suite};
 use super::step::{self, Parsed, Problem};
 use crate::native::suggestion;
@@ -37,7 +38,7 @@ pub fn expand(suite: &Suite) -> Result<Expanded, Vec<Diagnostic>> {
         let made = expansion.rule(rule);
         expansion.duplicates(rule, &made, &mut owners);
         for mut case in made {
-            case.name = unlike(&case.name, &mut names);
+            case.name = naming::unlike(&case.name, &mut names);
             cases.push(case);
         }
     }
@@ -55,39 +56,6 @@ fn checks_of(step: &Step) -> u32 {
         Action::Call(call) => call.expect.len() as u32,
         Action::Do(_) => 0,
     }
-}
-
-/// The name, with a number if it is taken.
-fn unlike(name: &str, names: &mut BTreeSet<String>) -> String {
-    let numbered = (2..).map(|number| format!("{name}-{number}"));
-    let free = std::iter::once(name.to_string()).chain(numbered).find(|name| !names.contains(name));
-    let free = free.unwrap_or_default();
-    names.insert(free.clone());
-    free
-}
-
-/// One value of each variable.
-type Combination<'a> = Vec<(&'a str, &'a str)>;
-
-/// Every combination, the last axis running fastest.
-fn combinations(rule: &Rule) -> Vec<Combination<'_>> {
-    let mut all = vec![Combination::new()];
-    for axis in &rule.axes {
-        let mut longer = Vec::with_capacity(all.len() * axis.values.len());
-        for combination in &all {
-            for row in &axis.values {
-                let mut next = combination.clone();
-                next.extend(axis.names.iter().zip(row).map(|(name, value)| (name.as_str(), value.as_str())));
-                longer.push(next);
-            }
-        }
-        all = longer;
-    }
-    all
-}
-
-fn value<'a>(combination: &Combination<'a>, name: &str) -> &'a str {
-    combination.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value)
 }
 
 /// What grows while rules are expanded.
@@ -144,12 +112,15 @@ impl Expansion<'_> {
             }
         }
         let mut used = BTreeSet::new();
-        let cases = groups
-            .iter()
-            .filter_map(|(_, members)| self.case(rule, &constants, members, &split, &mut used))
-            .collect();
+        let mut cases = Vec::new();
+        for (_, members) in &groups {
+            if let Some(case) = self.case(rule, &constants, members, &split, &mut used) {
+                cases.push((case, members[0]));
+            }
+        }
         self.unused(rule, &used);
-        cases
+        naming::tell_apart(&mut cases, &split);
+        cases.into_iter().map(|(case, _)| case).collect()
     }
 
     /// The variables whose values make cases: those that are named so, and those in what a case has once.
@@ -192,7 +163,7 @@ impl Expansion<'_> {
             let scope = Scope::new(constants.iter().chain(combination.iter()).copied().collect());
             let (steps, right) = self.steps(&rule.steps, &scope, &mut draft);
             used.extend(scope.used());
-            let label = round_name(rule, combination, split);
+            let label = naming::round(rule, combination, members);
             if right && steps.iter().map(checks_of).sum::<u32>() == 0 && !steps.is_empty() {
                 let round = if label.is_empty() { String::new() } else { format!(" in the round {label}") };
                 let message = format!("rule `{group}/{id}` checks nothing{round}");
@@ -205,12 +176,9 @@ impl Expansion<'_> {
             draft.rounds.push(Step { label, action: Action::Block(steps), repeat: 1, origin });
         }
         let rule_name = format!("{group}/{id}");
-        let told = split
-            .iter()
-            .filter(|name| !named.contains(**name) && rule.split.iter().any(|known| known == *name));
-        let suffix: Vec<String> = told.map(|name| plain(value(first, name))).collect();
-        let name =
-            if suffix.is_empty() { rule_name.clone() } else { format!("{rule_name}:{}", suffix.join(",")) };
+        let told = |name: &&&str| !named.contains(**name) && rule.split.iter().any(|known| known == **name);
+        let values: Vec<&str> = split.iter().filter(told).map(|name| value(first, name)).collect();
+        let name = naming::with(&rule_name, &values);
         Some(Case {
             name,
             rule: rule_name,
@@ -251,7 +219,7 @@ impl Expansion<'_> {
         used: &mut BTreeSet<String>,
     ) -> String {
         let lists: Vec<(&str, String)> =
-            members[0].iter().map(|(name, _)| (*name, listed(members, name))).collect();
+            members[0].iter().map(|(name, _)| (*name, naming::listed(members, name))).collect();
         let listed = lists.iter().map(|(name, value)| (*name, value.as_str()));
         let scope = Scope::new(constants.iter().copied().chain(listed).collect());
         let filled = scope.fill(text);
@@ -295,51 +263,6 @@ impl Expansion<'_> {
             }
         }
     }
-}
-
-/// More values than this are not told one by one.
-const MOST_LISTED: usize = 12;
-
-/// All values of a variable, as a sentence has them.
-fn listed(members: &[&Combination<'_>], name: &str) -> String {
-    let mut values: Vec<&str> = Vec::new();
-    for member in members {
-        let value = value(member, name);
-        if !values.contains(&value) {
-            values.push(value);
-        }
-    }
-    match values.as_slice() {
-        [] => String::new(),
-        [only] => (*only).into(),
-        many if many.len() > MOST_LISTED => format!("any {name}"),
-        [others @ .., last] => format!("{} or {last}", others.join(", ")),
-    }
-}
-
-/// A value as part of a name: without what shells and globs take for theirs.
-fn plain(value: &str) -> String {
-    let kept = |letter: char| letter.is_ascii_alphanumeric() || "_.-+".contains(letter);
-    let letters = value.chars().map(|letter| if kept(letter) { letter } else { '-' });
-    let name: String = letters.collect();
-    let name = name.trim_matches('-');
-    if name.is_empty() { "none".into() } else { name.into() }
-}
-
-/// What tells a round from the others of its case: `type=fifo who=other`.
-fn round_name(rule: &Rule, combination: &Combination<'_>, split: &[&str]) -> String {
-    let mut words = Vec::new();
-    for axis in rule.axes.iter().filter(|axis| axis.values.len() > 1) {
-        let names = || axis.names.iter().filter(|name| !split.contains(&name.as_str()));
-        for name in names() {
-            let value = value(combination, name);
-            words.push(match value.contains(' ') || value.is_empty() {
-                true => format!("{name}=\"{value}\""),
-                false => format!("{name}={value}"),
-            });
-        }
-    }
-    words.join(" ")
 }
 
 impl<'a> Expansion<'a> {

@@ -19,6 +19,7 @@ pub mod import;
 pub mod judge;
 pub mod list;
 pub mod load;
+pub mod naming;
 pub mod options;
 pub mod plan;
 pub mod profile;
@@ -64,6 +65,10 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
         Ok(options) => options,
         Err(help) => return Ok(Request::Print { out: help, status: 0 }),
     };
+    let asks = options.check_rules || options.explain.is_some() || options.list || options.write_t.is_some();
+    if options.folder.is_none() && !asks {
+        return Err(nowhere());
+    }
     let mut suite = read(&options, loader)?;
     if options.check_rules {
         return check(&suite, &options);
@@ -79,6 +84,11 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
     }
     if let Some(folder) = &options.write_t {
         directory(folder, "--write-t", loader).map_err(|wrong| vec![wrong])?;
+        let mut options = options.clone();
+        let here = loader.variable("PWD").unwrap_or_default();
+        // The scripts run in another directory.
+        let relative = options.rules.iter_mut().filter(|folder| !folder.starts_with('/') && !here.is_empty());
+        relative.for_each(|rules| *rules = format!("{here}/{rules}"));
         let (files, out) = scripts::scripts(&suite, &options, folder);
         return Ok(Request::Write { files, out, status: 0 });
     }
@@ -94,7 +104,20 @@ fn read(options: &Options, loader: &mut dyn Loader) -> Result<Expanded, Vec<Diag
     if options.rules.is_empty() {
         files = suite::rules();
     }
-    expand::expand(&rules::read(&files)?)
+    let (suite, mut wrong) = rules::read(&files)?;
+    match expand::expand(&suite) {
+        Ok(expanded) if wrong.is_empty() => Ok(expanded),
+        Ok(_) => Err(wrong),
+        Err(problems) => {
+            wrong.extend(problems);
+            Err(wrong)
+        }
+    }
+}
+
+fn nowhere() -> Vec<Diagnostic> {
+    let wrong = Diagnostic::error(&Origin::argument("iodyno posix"), "no directory was named");
+    vec![wrong.hint("iodyno posix . checks the file system of the current directory")]
 }
 
 /// How many rules there are; the profiles that are carried along are held against them.
@@ -117,10 +140,7 @@ fn check(suite: &Expanded, options: &Options) -> Result<Request, Vec<Diagnostic>
 
 fn run(mut suite: Expanded, options: Options, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let mut wrong = Vec::new();
-    let Some(folder) = options.folder.clone() else {
-        let wrong = Diagnostic::error(&Origin::argument("iodyno posix"), "no directory was named");
-        return Err(vec![wrong.hint("iodyno posix . checks the file system of the current directory")]);
-    };
+    let folder = options.folder.clone().ok_or_else(nowhere)?;
     let mut sides = Vec::new();
     for (folder, option, wish) in std::iter::once((&folder, "", options.profile.as_deref()))
         .chain(options.baseline.iter().map(|folder| (folder, "--baseline", None)))

@@ -89,6 +89,7 @@ pub struct Options {
     // No word of its own: those of the exerciser, in a group of theirs.
     #[allow(missing_docs)]
     #[command(flatten)]
+    #[allow(missing_docs, reason = "a comment would be a heading of the help")]
     pub exercise: super::exercise::Words,
     /// A line for every case, and every round of a failure
     #[arg(short, long)]

@@ -127,11 +127,11 @@ struct Document<'a> {
 
 type Lists = BTreeMap<String, Vec<Vec<String>>>;
 
-/// Reads files as one suite.
+/// Reads files as one suite: what is right of it, and everything that is wrong.
 ///
 /// # Errors
-/// Everything that is wrong with any of them.
-pub fn read(files: &[File]) -> Result<Suite, Vec<Diagnostic>> {
+/// Where a file is no TOML at all.
+pub fn read(files: &[File]) -> Result<(Suite, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut broken = Vec::new();
     let mut documents = Vec::new();
     for (path, text) in files {
@@ -145,8 +145,7 @@ pub fn read(files: &[File]) -> Result<Suite, Vec<Diagnostic>> {
     }
     let wrong = Wrong::default();
     let suite = suite(&documents, &wrong);
-    let list = wrong.into_list();
-    if list.is_empty() { Ok(suite) } else { Err(list) }
+    Ok((suite, wrong.into_list()))
 }
 
 fn suite(documents: &[Document<'_>], wrong: &Wrong) -> Suite {
@@ -176,7 +175,14 @@ fn suite(documents: &[Document<'_>], wrong: &Wrong) -> Suite {
     for (fields, document) in &tables {
         let group = fields.or("group", value::text, String::new());
         let rules = fields.each("rule");
-        suite.rules.extend(rules.into_iter().map(|node| rule(node, &group, document.text, &lists, wrong)));
+        for node in rules {
+            let before = wrong.count();
+            let rule = rule(node, &group, document.text, &lists, wrong);
+            // What is wrong already has no rounds that could be looked at.
+            if wrong.count() == before {
+                suite.rules.push(rule);
+            }
+        }
         fields.unknown();
     }
     suite

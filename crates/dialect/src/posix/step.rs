@@ -241,7 +241,10 @@ fn answers(alternatives: &[(String, bool)]) -> Result<Expect, Problem> {
         let means_more = text == "ok" || is_error(text);
         if *quoted && means_more {
             let message = format!("\"{text}\": the text cannot be told from an answer of that name");
-            return Err((message, format!("without quotes, if {text} is the answer; else choose another text")));
+            return Err((
+                message,
+                format!("without quotes, if {text} is the answer; else choose another text"),
+            ));
         }
         if !quoted && !means_more && !text.starts_with('$') {
             return Err(unexpected(text));

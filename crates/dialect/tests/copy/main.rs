@@ -55,13 +55,13 @@ fn answer(command: &str) -> String {
         Request::Run(run) => iodyno_report::plan::print(&run.plan),
         Request::Print { out, status } => format!("status {status}, on standard output:\n{out}"),
         Request::Hosts(there) => format!("to {:?}\n", there.hosts),
-        _ => "neither run nor printed\n".into(),
         Request::Refuse { err, status } => {
             format!(
                 "status {status}, on standard error:\n{}\n",
                 err.lines().take(3).collect::<Vec<_>>().join("\n")
             )
         }
+        _ => "neither run nor printed\n".into(),
     }
 }
 

@@ -63,12 +63,15 @@ impl Board {
         name.parse().is_ok_and(|index| index < self.count && self.of(index).kept.load(Relaxed) != 0)
     }
 
-    /// For so many cases.
-    ///
-    /// # Errors
-    /// The system's error number.
-    pub fn new(count: usize) -> Result<Self, i32> {
-        Ok(Board { mapping: Mapping::shared(count * size_of::<Progress>())?, count })
+    /// How much memory the progress of so many takes, bytes.
+    pub const fn bytes(count: usize) -> usize {
+        count * size_of::<Progress>()
+    }
+
+    /// For so many, in memory that is large enough for them.
+    pub fn on(mapping: Mapping, count: usize) -> Self {
+        assert!(mapping.bytes() >= Board::bytes(count));
+        Board { mapping, count }
     }
 
     /// Of one case.

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use iodyno_model::{CaseRecord, Outcome, Script, Verdict};
 
-use super::Order;
 use super::case::{self, Brief, Said, checks, rounds, verdict, words};
 use super::fixtures::Views;
+use super::order::Order;
 use super::process::{
     End, PANICKED, close_all_but, collect, collect_strays, collect_within, ends_within, kill, kill_group,
     readable, signal_name, spawn,
@@ -27,15 +27,6 @@ const DIES_WITHIN: Duration = Duration::from_secs(2);
 /// Errors after which it is worth to look whether the file system is still there.
 const SUSPECT: [&str; 7] = ["ENOTCONN", "EIO", "ESHUTDOWN", "ETIMEDOUT", "ESTALE", "ECONNABORTED", "ENODEV"];
 
-/// A script to be run.
-#[derive(Clone)]
-pub struct Task<'a> {
-    /// What it does.
-    pub script: &'a Script,
-    /// Its place on the board, and the name of its directory.
-    pub slot: usize,
-}
-
 /// What became of a script.
 pub struct Ended {
     /// Its place on the board.
@@ -49,7 +40,7 @@ pub struct Ended {
 /// Runs scripts.
 pub struct Crowd<'a> {
     /// What is to be done.
-    pub order: &'a Order<'a>,
+    pub order: &'a Order,
     /// What cases stand on.
     pub views: Views,
     /// Why nothing can be run any more.
@@ -59,8 +50,9 @@ pub struct Crowd<'a> {
 }
 
 /// A script that runs.
-struct Running<'a> {
-    task: Task<'a>,
+struct Running {
+    /// Its place on the board, and the name of its directory.
+    slot: usize,
     pid: libc::pid_t,
     pipe: PipeReader,
     inbox: Inbox,
@@ -73,16 +65,16 @@ struct Running<'a> {
     broken: Option<String>,
 }
 
-impl<'a> Crowd<'a> {
-    /// Runs all of them, so many at a time, and tells what became of each.
-    pub fn run(&mut self, tasks: Vec<Task<'a>>, at_once: usize, told: &mut dyn FnMut(Ended)) {
-        let (mut waiting, mut running) = (VecDeque::from(tasks), Vec::<Running<'a>>::new());
+impl Crowd<'_> {
+    /// Runs scripts by their places, so many at a time, and tells what became of each.
+    pub fn run(&mut self, slots: Vec<usize>, at_once: usize, told: &mut dyn FnMut(Ended)) {
+        let (mut waiting, mut running) = (VecDeque::from(slots), Vec::<Running>::new());
         while !waiting.is_empty() || !running.is_empty() {
             while running.len() < at_once.max(1) {
-                let Some(task) = waiting.pop_front() else { break };
-                match self.start(task.clone(), &running) {
+                let Some(slot) = waiting.pop_front() else { break };
+                match self.start(slot) {
                     Ok(one) => running.push(one),
-                    Err(why) => told(lost(&task, &why)),
+                    Err(why) => told(lost(self.order, slot, &why)),
                 }
             }
             self.listen(&mut running);
@@ -104,29 +96,28 @@ impl<'a> Crowd<'a> {
         }
     }
 
-    fn start(&self, task: Task<'a>, running: &[Running<'_>]) -> Result<Running<'a>, String> {
+    fn start(&self, slot: usize) -> Result<Running, String> {
         if let Some(why) = &self.dead {
             return Err(why.clone());
         }
         let (pipe, out) = pipe().map_err(|error| format!("pipe: {error}"))?;
-        let name = task.slot.to_string();
-        let brief = Brief {
-            script: task.script,
-            directory: self.order.sandbox.join(&name),
-            name,
-            views: &self.views,
-            progress: self.order.board.of(task.slot),
-            keep: self.order.cases.keep,
-        };
-        let _ = running;
         let body = || {
             close_all_but(&[out.as_raw_fd()]);
+            let (script, name) = (self.order.script(slot), slot.to_string());
+            let brief = Brief {
+                script: &script,
+                directory: self.order.index.sandbox.join(&name),
+                name,
+                views: &self.views,
+                progress: self.order.board.of(slot),
+                keep: self.order.index.keep,
+            };
             case::perform(&brief, out);
         };
         let pid = spawn(body).map_err(|errno| format!("fork: {}", strerror(errno)))?;
         self.order.running.enter(pid);
         Ok(Running {
-            task,
+            slot,
             pid,
             pipe,
             inbox: Inbox::default(),
@@ -140,7 +131,7 @@ impl<'a> Crowd<'a> {
     }
 
     /// Hears those that have something to say.
-    fn listen(&self, running: &mut [Running<'_>]) {
+    fn listen(&self, running: &mut [Running]) {
         let fds: Vec<RawFd> = running.iter().map(|one| one.pipe.as_raw_fd()).collect();
         let can_speak = readable(&fds, Duration::from_millis(20));
         for (one, _) in running.iter_mut().zip(can_speak).filter(|(_, can)| *can) {
@@ -156,8 +147,8 @@ impl<'a> Crowd<'a> {
     }
 
     /// Kills those whose time is up.
-    fn limit(&self, running: &mut [Running<'_>]) {
-        let limit = Duration::from_nanos(self.order.cases.limit_ns);
+    fn limit(&self, running: &mut [Running]) {
+        let limit = Duration::from_nanos(self.order.index.limit_ns);
         for one in running.iter_mut().filter(|one| one.killed.is_none() && !one.is_over) {
             if !limit.is_zero() && one.began.elapsed() > limit {
                 one.kill(format!("took longer than {limit:?}"), self.order);
@@ -166,7 +157,7 @@ impl<'a> Crowd<'a> {
     }
 
     /// Whether one has come to its end: what became of it.
-    fn end(&self, one: &mut Running<'_>) -> Option<Ended> {
+    fn end(&self, one: &mut Running) -> Option<Ended> {
         let end = match (one.is_over, one.killed) {
             (true, _) => {
                 // Nothing that it started may outlive it, and its number is its own until it is collected.
@@ -185,13 +176,13 @@ impl<'a> Crowd<'a> {
     }
 
     /// After something that a sound file system does not do: is it still there?
-    fn doubt(&mut self, ended: &Ended, running: &mut [Running<'_>]) {
+    fn doubt(&mut self, ended: &Ended, running: &mut [Running]) {
         let is_suspect = |verdict: &Verdict| SUSPECT.iter().any(|errno| verdict.got.contains(errno));
         let is_doubtful = ended.record.broken.is_some() || ended.record.verdicts.iter().any(is_suspect);
         if self.dead.is_some() || !is_doubtful {
             return;
         }
-        let why = match look(&self.order.sandbox, false) {
+        let why = match look(&self.order.index.sandbox, false) {
             Health::Answers(_) => return,
             Health::Fails(errno) => format!("the file system is gone: {}", errno_name(errno)),
             Health::Hangs => "the file system does not answer any more".to_string(),
@@ -204,8 +195,8 @@ impl<'a> Crowd<'a> {
     }
 }
 
-impl Running<'_> {
-    fn kill(&mut self, why: String, order: &Order<'_>) {
+impl Running {
+    fn kill(&mut self, why: String, order: &Order) {
         self.broken = self.broken.take().or_else(|| Some(format!("{why}{}", self.place(order))));
         self.killed = Some(Instant::now());
         kill_group(self.pid);
@@ -213,20 +204,20 @@ impl Running<'_> {
     }
 
     /// Where it was.
-    fn place(&self, order: &Order<'_>) -> String {
-        let progress = order.board.of(self.task.slot);
-        let rounds = rounds(self.task.script);
+    fn place(&self, order: &Order) -> String {
+        let (progress, script) = (order.board.of(self.slot), order.script(self.slot));
+        let rounds = rounds(&script);
         let (round, step) = (progress.round.load(Relaxed) as usize, progress.step.load(Relaxed) as usize);
         let Some((label, steps)) = rounds.get(round) else { return String::new() };
         let Some(iodyno_model::Action::Call(call)) = steps.get(step).map(|step| &step.action) else {
             return String::new();
         };
-        let call = words(self.task.script, call, &call.arguments);
+        let call = words(&script, call, &call.arguments);
         if label.is_empty() { format!(", at `{call}`") } else { format!(", at `{call}` ({label})") }
     }
 
     /// What its end means.
-    fn judge_end(&mut self, end: Option<End>, order: &Order<'_>) {
+    fn judge_end(&mut self, end: Option<End>, order: &Order) {
         let how = match end {
             None => Some("it could not be killed".to_string()),
             Some(End::Signal(_)) if self.killed.is_some() => None,
@@ -243,49 +234,50 @@ impl Running<'_> {
     }
 
     /// Its record. Checks that were not made could not run.
-    fn ended(&mut self, order: &Order<'_>) -> Ended {
-        let made = order.board.of(self.task.slot).check.load(Relaxed);
-        let all: Vec<_> = checks(self.task.script).collect();
-        if self.broken.is_none() && (made as usize) < all.len() {
+    fn ended(&mut self, order: &Order) -> Ended {
+        let (made, checks) =
+            (order.board.of(self.slot).check.load(Relaxed), order.index.scripts[self.slot].checks);
+        if self.broken.is_none() && made < checks {
             self.broken = Some("it ended before its end".into());
         }
         let mut verdicts = std::mem::take(&mut self.verdicts);
-        if let Some(why) = &self.broken {
-            for (number, check) in all.iter().enumerate().skip(made as usize) {
-                let outcome = Outcome::CouldNotRun(why.clone());
-                if verdicts.last().is_none_or(|last| (last.check as usize) < number) {
-                    verdicts.push(verdict(self.task.script, number as u32, check, outcome));
-                }
-            }
+        if let Some(why) = self.broken.as_ref().filter(|_| made < checks) {
+            let told = verdicts.last().map_or(0, |last| last.check + 1);
+            let outcome = Outcome::CouldNotRun(why.clone());
+            verdicts.extend(unmade(&order.script(self.slot), made.max(told), &outcome));
         }
-        let kept = &order.board.of(self.task.slot).kept;
-        if self.broken.is_some() && order.cases.keep {
+        let kept = &order.board.of(self.slot).kept;
+        if self.broken.is_some() && order.index.keep {
             kept.store(1, Relaxed);
         }
-        let directory = || order.sandbox.join(self.task.slot.to_string()).display().to_string();
-        let kept = (kept.load(Relaxed) != 0).then(directory);
-        let checks = all.len() as u32;
+        let directory = || order.index.sandbox.join(self.slot.to_string()).display().to_string();
         let record = CaseRecord {
-            case: self.task.slot,
+            case: self.slot,
             elapsed_ns: self.began.elapsed().as_nanos() as u64,
             checks,
-            passed: checks - verdicts.len() as u32,
+            passed: checks.saturating_sub(verdicts.len() as u32),
             verdicts,
             broken: self.broken.take(),
-            kept,
+            kept: (kept.load(Relaxed) != 0).then(directory),
         };
-        Ended { slot: self.task.slot, record, set_up: self.set_up.take() }
+        Ended { slot: self.slot, record, set_up: self.set_up.take() }
     }
 }
 
+/// Verdicts on the checks of a script that were not made, from one on.
+fn unmade(script: &Script, from: u32, outcome: &Outcome) -> Vec<Verdict> {
+    let numbered = checks(script).enumerate().skip(from as usize);
+    numbered.map(|(number, check)| verdict(script, number as u32, &check, outcome.clone())).collect()
+}
+
+/// The record of a case that was not run: the same outcome for each of its checks.
+pub fn unrun(script: &Script, slot: usize, outcome: &Outcome) -> CaseRecord {
+    let verdicts = unmade(script, 0, outcome);
+    CaseRecord { case: slot, checks: verdicts.len() as u32, verdicts, ..CaseRecord::default() }
+}
+
 /// What becomes of a script that cannot even be started.
-fn lost(task: &Task<'_>, why: &str) -> Ended {
-    let outcome = Outcome::CouldNotRun(why.into());
-    let verdicts: Vec<_> = checks(task.script)
-        .enumerate()
-        .map(|(number, check)| verdict(task.script, number as u32, &check, outcome.clone()))
-        .collect();
-    let record =
-        CaseRecord { case: task.slot, checks: verdicts.len() as u32, verdicts, ..CaseRecord::default() };
-    Ended { slot: task.slot, record, set_up: Some(why.into()) }
+fn lost(order: &Order, slot: usize, why: &str) -> Ended {
+    let record = unrun(&order.script(slot), slot, &Outcome::CouldNotRun(why.into()));
+    Ended { slot, record, set_up: Some(why.into()) }
 }

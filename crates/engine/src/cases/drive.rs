@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use iodyno_model::{CaseRecord, Cases, Outcome, TargetKind, WorkerState, Workload};
 
-use super::case::{Board, checks, verdict};
 use super::cleanup::{self, Task};
+use super::crowd::unrun;
 use super::guardian::{self, Left};
 use super::keeper::News;
-use super::process::{collect_within, gather_memory, is_privileged, readable, spawn};
-use super::roster::Roster;
+use super::order::Order;
+use super::process::{collect_within, is_privileged, readable, spawn};
+use super::sandbox;
 use super::wire::{self, Inbox};
-use super::{Order, sandbox};
 use crate::clock;
 use crate::failure::Failure;
 use crate::worker::Worker;
@@ -83,15 +83,8 @@ impl Run<'_, '_> {
         let (their_life, life) = pipe().map_err(told)?;
         let (news, their_news) = pipe().map_err(told)?;
         let (report, their_report) = pipe().map_err(told)?;
-        let mapping = |errno| undo(Failure::call("mmap", errno));
-        let order = Order {
-            cases: self.cases,
-            sandbox: sandbox.to_path_buf(),
-            privileged: is_privileged(),
-            board: Board::new(self.cases.cases.len() + self.cases.features.len()).map_err(mapping)?,
-            running: Roster::new().map_err(mapping)?,
-        };
-        gather_memory();
+        let mapping = |errno| undo(Failure::call("memory to share", errno));
+        let order = Order::new(self.cases, sandbox, is_privileged()).map_err(mapping)?;
         let guardian = spawn(|| guardian::guard(&order, their_life, their_news, their_report));
         let guardian = guardian.map_err(|errno| undo(Failure::call("fork", errno)))?;
         self.listen(news);
@@ -136,19 +129,9 @@ impl Run<'_, '_> {
     /// Makes a record for every case that has none.
     fn fill(&mut self, why: &str) {
         for index in (0..self.told.len()).filter(|index| !self.told[*index]).collect::<Vec<_>>() {
-            self.note(unrun(self.cases, index, &Outcome::CouldNotRun(why.into())));
+            self.note(unrun(&self.cases.cases[index].script, index, &Outcome::CouldNotRun(why.into())));
         }
     }
-}
-
-/// The record of a case that was not run: the same outcome for each of its checks.
-pub fn unrun(cases: &Cases, index: usize, outcome: &Outcome) -> CaseRecord {
-    let script = &cases.cases[index].script;
-    let verdicts: Vec<_> = checks(script)
-        .enumerate()
-        .map(|(number, check)| verdict(script, number as u32, &check, outcome.clone()))
-        .collect();
-    CaseRecord { case: index, checks: verdicts.len() as u32, verdicts, ..CaseRecord::default() }
 }
 
 /// Waits for the guardian's report and its end; none: it ended without one.

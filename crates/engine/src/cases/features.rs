@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iodyno_model::{Action, Case, Outcome, Script, Step};
+use iodyno_model::{Action, Outcome, Script, Step};
 
 use super::process::is_same;
 
@@ -43,16 +43,14 @@ impl Known {
         self.0.insert(name.into(), lack);
     }
 
-    /// The first thing that a case needs and that is not there.
-    pub fn lacks(&self, case: &Case) -> Option<(String, Lack)> {
-        let mut needs = case.needs.clone();
-        needs.extend(implied(&case.script).map(String::from));
-        needs.into_iter().find_map(|name| {
-            let lack = match self.0.get(&name) {
+    /// The first thing that is needed and not there.
+    pub fn lacks(&self, needs: &[String]) -> Option<(String, Lack)> {
+        needs.iter().find_map(|name| {
+            let lack = match self.0.get(name) {
                 Some(lack) => lack.clone()?,
                 None => Lack::Missing("nobody says what this feature is".into()),
             };
-            Some((name, lack))
+            Some((name.clone(), lack))
         })
     }
 

@@ -8,12 +8,12 @@ use std::io::{PipeReader, PipeWriter};
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
 
-use super::Order;
 use super::cleanup::{self, Task};
 use super::keeper;
+use super::order::Order;
 use super::process::{
-    adopt_orphans, collect, collect_within, detach, enter, kill, kill_group, pause, readable, spawn, unshare,
-    watch,
+    adopt_orphans, close_all_but, collect, collect_within, detach, enter, kill, kill_group, pause, readable,
+    spawn, unshare, watch,
 };
 use super::wire;
 
@@ -24,17 +24,20 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub type Left = Vec<String>;
 
 /// Watches over a run, and ends it. `life` comes to its end when the program does.
-pub fn guard(order: &Order<'_>, life: PipeReader, news: PipeWriter, mut report: PipeWriter) {
-    detach(&[life.as_raw_fd(), news.as_raw_fd(), report.as_raw_fd()]);
+pub fn guard(order: &Order, life: PipeReader, news: PipeWriter, mut report: PipeWriter) {
+    let mut kept = vec![life.as_raw_fd(), news.as_raw_fd(), report.as_raw_fd()];
+    kept.extend(order.descriptors());
+    detach(&kept);
     let _ = std::env::set_current_dir("/");
     let home = std::fs::File::open("/proc/self/ns/pid").ok();
-    let alone = order.privileged && home.is_some() && unshare(libc::CLONE_NEWPID).is_ok();
+    let alone = order.index.privileged && home.is_some() && unshare(libc::CLONE_NEWPID).is_ok();
     if !alone {
         adopt_orphans();
     }
     let keeper = spawn(|| {
-        super::process::close_all_but(&[news.as_raw_fd()]);
-        keeper::keep(order, news.try_clone().expect("a descriptor"), alone);
+        order.hand_over(&news);
+        close_all_but(&[news.as_raw_fd()]);
+        keeper::keep(order, news.try_clone().expect("a descriptor"));
     });
     if let Some(home) = home.filter(|_| alone) {
         enter(home.as_fd(), libc::CLONE_NEWPID);
@@ -53,14 +56,16 @@ pub fn guard(order: &Order<'_>, life: PipeReader, news: PipeWriter, mut report: 
 }
 
 /// Removes what was made, but for what is to stay: that loses only what would keep it from being removed later.
-fn remove(order: &Order<'_>) -> Left {
-    let entries = match std::fs::read_dir(&order.sandbox) {
+fn remove(order: &Order) -> Left {
+    let entries = match std::fs::read_dir(&order.index.sandbox) {
         Ok(entries) if order.board.is_anything_kept() => entries,
-        _ => return cleanup::clean(&order.sandbox, Task::Remove),
+        _ => return cleanup::clean(&order.index.sandbox, Task::Remove),
     };
     let task = |name: &str| if order.board.is_kept(name) { Task::Calm } else { Task::Remove };
     let names = entries.flatten().map(|entry| entry.file_name());
-    names.flat_map(|name| cleanup::clean(&order.sandbox.join(&name), task(&name.to_string_lossy()))).collect()
+    names
+        .flat_map(|name| cleanup::clean(&order.index.sandbox.join(&name), task(&name.to_string_lossy())))
+        .collect()
 }
 
 /// Waits until the keeper has ended, or the program has: then the keeper ends too.

@@ -6,15 +6,14 @@
 use std::io::PipeWriter;
 use std::time::Duration;
 
-use iodyno_model::{CaseRecord, Feature, Script};
+use iodyno_model::{CaseRecord, Verdict};
 use serde::{Deserialize, Serialize};
 
-use super::Order;
-use super::crowd::{Crowd, Ended, Task};
-use super::drive::unrun;
-use super::features::{Known, Lack, MOUNTS, ROOT, SMALL, implied, is_foreign, is_own};
+use super::crowd::{Crowd, Ended, unrun};
+use super::features::{Known, Lack, MOUNTS, ROOT, SMALL, is_own};
 use super::fixtures::{Views, make_small};
-use super::process::{collect_within, die_with_parent, gather_memory, kill, set_umask, spawn};
+use super::order::Order;
+use super::process::{collect_within, die_with_parent, kill, set_umask, spawn};
 use super::sandbox::{Health, look};
 use super::{mounts, wire};
 
@@ -33,18 +32,17 @@ const SMALL_WITHIN: Duration = Duration::from_secs(60);
 /// Cases at a time where time stamps have whole seconds: most of them wait.
 const MANY: usize = 64;
 
-/// Keeps a run. `alone`: in a name space of processes of its own.
-pub fn keep(order: &Order<'_>, mut news: PipeWriter, _alone: bool) {
+/// Keeps a run.
+pub fn keep(order: &Order, mut news: PipeWriter) {
     die_with_parent();
     set_umask(0);
     // A file that grows too large is answered by an error too.
     // SAFETY: ignoring a signal is always allowed.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
-    gather_memory();
     let views = stage(order);
     let small = begin_small(order, &views);
-    let at_once = match (look(&order.sandbox, true), order.cases.at_once) {
-        (_, wanted @ 1..) => wanted as usize,
+    let at_once = match (look(&order.index.sandbox, true), order.index.at_once) {
+        (_, wanted @ 1..) => wanted,
         (Health::Answers(true), _) => MANY,
         _ => std::thread::available_parallelism().map_or(1, |count| 4 * count.get()).max(4),
     };
@@ -58,9 +56,9 @@ pub fn keep(order: &Order<'_>, mut news: PipeWriter, _alone: bool) {
 }
 
 /// Makes private mounts, where that is allowed.
-fn stage(order: &Order<'_>) -> Views {
-    let made = match order.privileged {
-        true => mounts::hide().and_then(|()| mounts::make_views(&order.sandbox)),
+fn stage(order: &Order) -> Views {
+    let made = match order.index.privileged {
+        true => mounts::hide().and_then(|()| mounts::make_views(&order.index.sandbox)),
         false => Err("only root can make private mounts".into()),
     };
     match made {
@@ -70,13 +68,13 @@ fn stage(order: &Order<'_>) -> Views {
 }
 
 /// What is known without a probe; the small file system follows.
-fn surroundings(order: &Order<'_>, views: &Views) -> Known {
+fn surroundings(order: &Order, views: &Views) -> Known {
     let mut known = Known::default();
     let not_root = || Lack::Privilege("whoever runs this is not root".into());
-    known.note(ROOT, (!order.privileged).then(not_root));
+    known.note(ROOT, (!order.index.privileged).then(not_root));
     known.note(
         MOUNTS,
-        match (&views.base, order.privileged) {
+        match (&views.base, order.index.privileged) {
             (Some(_), _) => None,
             (None, true) => Some(Lack::Missing(views.why.clone())),
             (None, false) => Some(Lack::Privilege(views.why.clone())),
@@ -86,18 +84,14 @@ fn surroundings(order: &Order<'_>, views: &Views) -> Known {
 }
 
 /// Begins to make a small file system, if anybody wants it, while others run.
-fn begin_small(order: &Order<'_>, views: &Views) -> Option<Result<libc::pid_t, String>> {
-    let wants = |script: &Script, needs: &[String]| {
-        needs.iter().any(|need| need == SMALL) || implied(script).any(|need| need == SMALL)
-    };
-    let any = order.cases.cases.iter().any(|case| wants(&case.script, &case.needs));
-    if !any && !order.cases.features.iter().any(|feature| wants(&feature.probe, &[])) {
+fn begin_small(order: &Order, views: &Views) -> Option<Result<libc::pid_t, String>> {
+    if !order.index.scripts.iter().any(|entry| entry.needs.iter().any(|need| need == SMALL)) {
         return None;
     }
     let base = views.base.as_ref()?;
     let note = base.join("small.why");
     let body = || {
-        if let Err(why) = make_small(&order.sandbox, base) {
+        if let Err(why) = make_small(&order.index.sandbox, base) {
             let _ = std::fs::write(&note, why);
         }
     };
@@ -107,7 +101,7 @@ fn begin_small(order: &Order<'_>, views: &Views) -> Option<Result<libc::pid_t, S
 /// Waits for it.
 fn finish_small(crowd: &mut Crowd<'_>, known: &mut Known, small: Option<Result<libc::pid_t, String>>) {
     let lack = match (small, &crowd.views.base) {
-        (_, None) if !crowd.order.privileged => Some(Lack::Privilege("only root can mount one".into())),
+        (_, None) if !crowd.order.index.privileged => Some(Lack::Privilege("only root can mount one".into())),
         (_, None) => Some(Lack::Missing(crowd.views.why.clone())),
         (None, _) => None,
         (Some(Err(why)), _) => Some(Lack::Missing(why)),
@@ -129,48 +123,36 @@ fn finish_small(crowd: &mut Crowd<'_>, known: &mut Known, small: Option<Result<l
 
 /// Asks for what has a probe.
 fn probe(crowd: &mut Crowd<'_>, known: &mut Known, at_once: usize) {
-    let order = crowd.order;
-    let first = order.cases.cases.len();
-    let mut tasks = Vec::new();
-    for (index, feature) in
-        order.cases.features.iter().enumerate().filter(|(_, feature)| !is_own(&feature.name))
-    {
-        match forbids(order, feature, known) {
-            Some(lack) => known.note(&feature.name, Some(lack)),
-            None => tasks.push(Task { script: &feature.probe, slot: first + index }),
+    let index = &crowd.order.index;
+    let mut slots = Vec::new();
+    for (number, name) in index.features.iter().enumerate().filter(|(_, name)| !is_own(name)) {
+        let slot = index.cases + number;
+        match known.lacks(&index.scripts[slot].needs) {
+            Some((_, lack)) => known.note(name, Some(lack)),
+            None => slots.push(slot),
         }
     }
-    crowd.run(tasks, at_once, &mut |ended| {
-        let missed = ended
-            .record
-            .verdicts
-            .first()
-            .map(|verdict| format!("`{}` came back with {}", verdict.call, verdict.got));
+    crowd.run(slots, at_once, &mut |ended| {
+        let said = |verdict: &Verdict| format!("`{}` came back with {}", verdict.call, verdict.got);
+        let missed = ended.record.verdicts.first().map(said);
         let why = ended.record.broken.clone().or(ended.set_up).or(missed);
-        known.note(&order.cases.features[ended.slot - first].name, why.map(Lack::Missing));
+        known.note(&index.features[ended.slot - index.cases], why.map(Lack::Missing));
     });
-}
-
-/// What a probe itself needs and does not have.
-fn forbids(order: &Order<'_>, feature: &Feature, known: &Known) -> Option<Lack> {
-    if is_foreign(&feature.probe) && !order.privileged {
-        return Some(Lack::Privilege("it takes root to find out".into()));
-    }
-    let case = iodyno_model::Case { script: feature.probe.clone(), ..iodyno_model::Case::default() };
-    known.lacks(&case).map(|(_, lack)| lack)
 }
 
 /// Runs what can be run: first what does not mind company.
 fn run(crowd: &mut Crowd<'_>, known: &Known, at_once: usize, news: &mut PipeWriter) {
     let order = crowd.order;
     let (mut together, mut alone) = (Vec::new(), Vec::new());
-    for (slot, case) in order.cases.cases.iter().enumerate() {
-        if let Some((feature, lack)) = known.lacks(case) {
-            let _ = wire::send(news, &News::Case(unrun(order.cases, slot, &lack.outcome(&feature))));
-            continue;
+    for (slot, entry) in order.index.scripts[..order.index.cases].iter().enumerate() {
+        match known.lacks(&entry.needs) {
+            Some((feature, lack)) => {
+                let record = unrun(&order.script(slot), slot, &lack.outcome(&feature));
+                let _ = wire::send(news, &News::Case(record));
+            }
+            None if entry.alone => alone.push(slot),
+            None => together.push(slot),
         }
-        let tasks = if case.alone { &mut alone } else { &mut together };
-        tasks.push(Task { script: &case.script, slot });
     }
     let mut told = |ended: Ended| {
         let _ = wire::send(news, &News::Case(ended.record));

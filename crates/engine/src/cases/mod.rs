@@ -32,6 +32,8 @@ mod keeper;
 #[cfg(target_os = "linux")]
 mod mounts;
 #[cfg(target_os = "linux")]
+mod order;
+#[cfg(target_os = "linux")]
 mod process;
 #[cfg(target_os = "linux")]
 mod roster;
@@ -48,6 +50,8 @@ mod words;
 
 #[cfg(target_os = "linux")]
 pub use drive::drive;
+#[cfg(target_os = "linux")]
+pub use order::serve_when_asked;
 
 use iodyno_model::{Diagnostic, Job};
 
@@ -61,6 +65,10 @@ use crate::failure::Failure;
 pub fn drive(_worker: &mut crate::worker::Worker<'_>) -> Result<(), Failure> {
     available()
 }
+
+/// Nothing is ever asked of a program on this system.
+#[cfg(not(target_os = "linux"))]
+pub fn serve_when_asked() {}
 
 /// Whether cases can be run on this machine.
 ///
@@ -83,18 +91,4 @@ pub fn check(job: &Job) -> Vec<Diagnostic> {
                 .hint("its only target is the directory under test"),
         ],
     }
-}
-
-/// What all processes of a run know.
-#[cfg(target_os = "linux")]
-struct Order<'a> {
-    cases: &'a iodyno_model::Cases,
-    /// The directory in which everything happens, absolute.
-    sandbox: std::path::PathBuf,
-    /// Whether this is root, with all that root may do.
-    privileged: bool,
-    /// How far each case has come; those of probes follow.
-    board: case::Board,
-    /// Who runs.
-    running: roster::Roster,
 }

@@ -39,32 +39,6 @@ pub fn spawn(body: impl FnOnce()) -> Result<libc::pid_t, i32> {
 /// The exit status of a process that ran into a defect of this program.
 pub const PANICKED: i32 = 101;
 
-/// Gathers the memory of this process in large pages, where the system can: what a fork copies is the table of pages,
-/// and a run forks thousands of processes from one that holds a whole suite.
-pub fn gather_memory() {
-    const LARGE: usize = 2 << 20;
-    // `MADV_COLLAPSE` of Linux 6.1, which not every C library's headers name.
-    const COLLAPSE: libc::c_int = 25;
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    for (from, to) in maps.lines().filter_map(own_memory) {
-        let (from, to) = (from.next_multiple_of(LARGE), to / LARGE * LARGE);
-        if from < to {
-            // SAFETY: this changes how pages are kept and not what is in them; where it cannot be, nothing changes.
-            unsafe { libc::madvise(from as *mut libc::c_void, to - from, COLLAPSE) };
-        }
-    }
-}
-
-/// The range of a line of `/proc/self/maps`, if it is memory that belongs to this process alone and to no file.
-fn own_memory(line: &str) -> Option<(usize, usize)> {
-    let mut words = line.split_ascii_whitespace();
-    let (from, to) = words.next()?.split_once('-')?;
-    let is_private = words.next()? == "rw-p";
-    let is_no_file = words.nth(2)? == "0" && words.next().is_none_or(|name| name == "[heap]");
-    let address = |text| usize::from_str_radix(text, 16).ok();
-    if is_private && is_no_file { Some((address(from)?, address(to)?)) } else { None }
-}
-
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {

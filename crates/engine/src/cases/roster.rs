@@ -11,12 +11,13 @@ const PLACES: usize = 1024;
 pub struct Roster(Mapping);
 
 impl Roster {
-    /// Nobody runs yet.
-    ///
-    /// # Errors
-    /// The system's error number.
-    pub fn new() -> Result<Self, i32> {
-        Mapping::shared(PLACES * size_of::<AtomicI32>()).map(Roster)
+    /// How much memory it takes.
+    pub const BYTES: usize = PLACES * size_of::<AtomicI32>();
+
+    /// In memory that is large enough for it.
+    pub fn on(mapping: Mapping) -> Self {
+        assert!(mapping.bytes() >= Roster::BYTES);
+        Roster(mapping)
     }
 
     fn words(&self) -> &[AtomicI32] {

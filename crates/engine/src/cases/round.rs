@@ -44,8 +44,17 @@ pub struct Round<'a> {
     made: Vec<PathBuf>,
     /// All of its steps.
     steps: Vec<&'a Step>,
+<<<<<<< HEAD
     /// Where its actors come from, and go.
     bench: &'a Bench<'a>,
+    /// Actors whose call in the background may come back with anything.
+    careless: Vec<usize>,
+=======
+    /// Actors whose call in the background may come back with anything.
+    careless: Vec<usize>,
+    /// Where its actors come from, and go.
+    bench: &'a Bench<'a>,
+>>>>>>> cases
 }
 
 impl<'a> Round<'a> {
@@ -72,7 +81,13 @@ impl<'a> Round<'a> {
             tick: None,
             made: Vec::new(),
             steps: steps.to_vec(),
+<<<<<<< HEAD
             bench,
+            careless: Vec::new(),
+=======
+            careless: Vec::new(),
+            bench,
+>>>>>>> cases
         }
     }
 
@@ -95,11 +110,12 @@ impl<'a> Round<'a> {
         let each_turn = if call.background { self.awaited(step)? } else { expects.clone() };
         let order = Order { name, arguments, label, expects: each_turn };
         let came = self.repeat(step.repeat, call, &order)?;
+        let careless = self.is_careless(call, &order);
         let said = |came: &Came| {
             format!("`{}` came back with {}", words(self.brief.script, call, &order.arguments), came.ended())
         };
         let flow = if expects.is_empty() {
-            match has_succeeded(&came) || is_lenient(&order) {
+            match has_succeeded(&came) || careless {
                 true => Flow::On(Misses { arguments: Vec::new(), each: Vec::new() }),
                 false => Flow::SetUpFailed(said(&came)),
             }
@@ -115,6 +131,19 @@ impl<'a> Round<'a> {
             self.labels.insert(step.label.clone(), came.answer);
         }
         Ok(flow)
+    }
+
+    /// Whether whatever comes back will do; of what began in the background, that is remembered until it is awaited.
+    fn is_careless(&mut self, call: &Call, order: &Order) -> bool {
+        let Some(index) = call.actor.filter(|_| call.background || order.name == "await") else {
+            return is_lenient(order);
+        };
+        let was = self.careless.contains(&index);
+        self.careless.retain(|known| *known != index);
+        if call.background && is_lenient(order) {
+            self.careless.push(index);
+        }
+        was
     }
 
     /// What is expected where a call that begins in the background is awaited.

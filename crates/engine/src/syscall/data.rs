@@ -272,7 +272,7 @@ const PIECE: i64 = 1 << 20;
 fn pieces(given: &Given, mut each: impl FnMut(&mut [u8], i64) -> Result<usize, Answer>) -> Answer {
     let (from, length) = (given.number(1), given.number(2));
     let mut done = 0;
-    let mut room = vec![Page([0; 4096]); (PIECE / 4096) as usize];
+    let mut room = vec![Page([0; 4096]); PIECE.min(length.max(1)).unsigned_abs().div_ceil(4096) as usize];
     while done < length {
         let count = PIECE.min(length - done) as usize;
         // SAFETY: pages are bytes without gaps, and there are at least so many.

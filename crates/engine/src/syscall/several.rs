@@ -119,8 +119,11 @@ const FULL: &str = "iodyno-full.";
 const SMALL: u64 = 2 << 30;
 /// More names than that are not made.
 const NAMES: u32 = 200_000;
+/// So many are made before the space is taken: where names need space, that is quicker than all of them.
+const FIRST_NAMES: u32 = 1_000;
 
-/// Names first, until there is no other; then space, down to the last byte; then names again, which take what is left.
+/// Names first, which some file systems have few of; then space, down to the last byte; then names until there is no
+/// other, and what space they left.
 fn exhaust(_: &mut Hands, given: &Given) -> Result<Answer, String> {
     // SAFETY: the structure is numbers only.
     let mut room: libc::statvfs = unsafe { std::mem::zeroed() };
@@ -134,8 +137,8 @@ fn exhaust(_: &mut Hands, given: &Given) -> Result<Answer, String> {
     }
     let mut names = 0;
     let mut bytes = 0;
-    for _ in 0..2 {
-        if let Err(failed) = crowd(given, &mut names).and_then(|()| swell(given, &mut names, &mut bytes)) {
+    for most in [FIRST_NAMES, NAMES] {
+        if let Err(failed) = crowd(given, most, &mut names).and_then(|()| swell(given, &mut names, &mut bytes)) {
             return Ok(failed);
         }
     }
@@ -158,8 +161,8 @@ fn no_more(answer: Answer) -> Result<bool, Answer> {
     }
 }
 
-fn crowd(given: &Given, names: &mut u32) -> Result<(), Answer> {
-    while *names < NAMES {
+fn crowd(given: &Given, most: u32, names: &mut u32) -> Result<(), Answer> {
+    while *names < most {
         if no_more(written(full(given, *names).as_ptr(), &[], libc::O_EXCL, 0o600))? {
             break;
         }

@@ -78,8 +78,15 @@ fn goes() -> Outcome {
     let cases = (0..200).map(|number| case(&number.to_string(), &text)).collect();
     let path = rogue.path().to_path_buf();
     let began = Instant::now();
-    let runner = std::thread::spawn(move || record(&path, limited(cases, 5000)));
-    std::thread::sleep(Duration::from_millis(300));
+    let runner = std::thread::spawn(move || record(&path, limited(cases, 30_000)));
+    let begun = rogue.path().to_path_buf();
+    wait_for("cases run", || {
+        std::fs::read_dir(&begun).is_ok_and(|entries| {
+            entries
+                .flatten()
+                .any(|sandbox| std::fs::read_dir(sandbox.path()).is_ok_and(|cases| cases.count() > 2))
+        })
+    })?;
     // SAFETY: the process is this test's own server.
     unsafe { libc::kill(pid as libc::pid_t, libc::SIGKILL) };
     let record = runner.join().map_err(|_| "the run panicked")?;
@@ -88,7 +95,7 @@ fn goes() -> Outcome {
         matches!(&verdict.outcome, iodyno_model::Outcome::CouldNotRun(why) if why.contains("the file system is gone"))
     });
     let count = could_not.count();
-    if records.len() != 200 || count == 0 || began.elapsed() > Duration::from_secs(60) {
+    if records.len() != 200 || count == 0 || began.elapsed() > Duration::from_secs(120) {
         return Err(format!("{} records, {count} could not run, {:?}", records.len(), began.elapsed()).into());
     }
     Ok(())

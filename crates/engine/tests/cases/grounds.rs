@@ -148,7 +148,7 @@ fn locks() -> Outcome {
              blocked p2 -> ok",
         )],
     )?;
-    let wanted = vec!["7: blocked p2: expected success, got its call has come back already".to_string()];
+    let wanted = vec!["6: blocked p2: expected success, got its call has come back already".to_string()];
     if verdicts(&records[0]) == wanted { Ok(()) } else { Err(format!("{:#?}", records[0]).into()) }
 }
 

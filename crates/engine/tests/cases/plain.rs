@@ -167,14 +167,14 @@ fn ticks() -> Outcome {
 fn wrong_rules() -> Outcome {
     let folder = folder()?;
     let cases = vec![
-        case("no call", "mkdir d 0755 -> ok\nfrobnicate d -> ok\nrmdir d -> ok"),
+        case("no call", "mkdir d 0755 -> ok\nchmod d $[1/0] -> ok\nrmdir d -> ok"),
         case("no word", "mkdir $nothing 0755 -> ok"),
         case("no attribute", "mkdir d 0755\nrmdir d -> shape=round"),
         case("no actor", "blocked p1 -> ok"),
     ];
     let records = outcome(folder.path(), cases)?;
     let broken = records[0].broken.clone().unwrap_or_default();
-    if !broken.starts_with("the rule is wrong: rules.toml:2: `frobnicate d`:") {
+    if !broken.starts_with("the rule is wrong: rules.toml:2: `chmod d $[1/0]`:") {
         return Err(broken.into());
     }
     same(records[0].passed, 1)?;

@@ -100,13 +100,16 @@ fn tables(text: &mut String, cases: &[Case], judgement: &Judgement) {
     let _ = writeln!(text, "{:width$}{}", "", heads.collect::<String>());
     let mut row = |name: &str, counts: &Counts| {
         let cells = shown.iter().map(|(head, of)| match of(counts) {
+            // A line that only names what follows.
+            0 if counts.checks == 0 => String::new(),
             0 => format!("  {:>1$}", "-", head.len().max(6)),
             count => format!("  {count:>0$}", head.len().max(6)),
         });
-        let _ = writeln!(text, "{name:width$}{}", cells.collect::<String>());
+        let line = format!("{name:width$}{}", cells.collect::<String>());
+        let _ = writeln!(text, "{}", line.trim_end());
     };
     rows.iter().for_each(|(name, counts)| row(name, counts));
-    row("", &Counts::default());
+    row("by class", &Counts::default());
     classes.iter().for_each(|(name, counts)| row(name, counts));
     row("all", &totals);
 }
@@ -133,7 +136,7 @@ fn known(text: &mut String, results: &Results, side: &Side, judgement: &Judgemen
         let _ = writeln!(text, "  {}\n    {} ({})", rules.join(", "), entry.reason, entry.source);
     }
     if !judgement.unmet.is_empty() {
-        let _ = writeln!(text, "\nfailed not, although profile {} expects it", profile.name);
+        let _ = writeln!(text, "\ndid not fail, although profile {} expects it", profile.name);
     }
     for (entry, _) in &judgement.unmet {
         let entry = &profile.expected[*entry];
@@ -170,7 +173,8 @@ fn untried(text: &mut String, cases: &[Case], judgement: &Judgement) {
     }
     let unreached = judgement.cases.iter().filter(|result| result.elapsed_ns.is_none()).count();
     if unreached > 0 {
-        let _ = writeln!(text, "\n{unreached} cases were not reached");
+        let cases = if unreached == 1 { "case was" } else { "cases were" };
+        let _ = writeln!(text, "\n{unreached} {cases} not reached");
     }
 }
 
@@ -204,7 +208,8 @@ fn last(results: &Results) -> String {
     let rules =
         failures::of_kind(&results.setup.suite.cases, &answer.judgement, &[Kind::Fail, Kind::CouldNotRun]);
     if !rules.is_empty() {
-        let _ = write!(text, "; {} rules are broken", rules.len());
+        let broken = if rules.len() == 1 { "rule is" } else { "rules are" };
+        let _ = write!(text, "; {} {broken} broken", rules.len());
     }
     for exercise in results.exercises.iter().filter(|exercise| !exercise.is_good()) {
         let _ = write!(text, "; {} failed", exercise.name);
