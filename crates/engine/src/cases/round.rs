@@ -44,17 +44,10 @@ pub struct Round<'a> {
     made: Vec<PathBuf>,
     /// All of its steps.
     steps: Vec<&'a Step>,
-<<<<<<< HEAD
     /// Where its actors come from, and go.
     bench: &'a Bench<'a>,
     /// Actors whose call in the background may come back with anything.
     careless: Vec<usize>,
-=======
-    /// Actors whose call in the background may come back with anything.
-    careless: Vec<usize>,
-    /// Where its actors come from, and go.
-    bench: &'a Bench<'a>,
->>>>>>> cases
 }
 
 impl<'a> Round<'a> {
@@ -81,13 +74,8 @@ impl<'a> Round<'a> {
             tick: None,
             made: Vec::new(),
             steps: steps.to_vec(),
-<<<<<<< HEAD
             bench,
             careless: Vec::new(),
-=======
-            careless: Vec::new(),
-            bench,
->>>>>>> cases
         }
     }
 

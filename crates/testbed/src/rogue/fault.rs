@@ -186,6 +186,23 @@ impl Fault {
         self as usize >= Fault::ClassesNotExclusive as usize
     }
 
+    /// Whether names come, go or lead elsewhere in another way than the kernel thinks.
+    pub fn moves_names(self) -> bool {
+        let name = self.name();
+        let begins = [
+            "long-name",
+            "case-",
+            "bytes-",
+            "trailing-",
+            "link-copies",
+            "unlink-",
+            "rename-",
+            "exchange-",
+            "rmdir-",
+        ];
+        begins.iter().any(|begin| name.starts_with(begin))
+    }
+
     /// Whether the file system must keep the record locks itself.
     pub fn keeps_records(self) -> bool {
         use Fault::{LockAlwaysGranted, LockHolderHidden, LockOutlivesClose, LockWholeFile};
