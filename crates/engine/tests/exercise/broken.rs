@@ -60,7 +60,10 @@ fn planted(fault: Fault, said: &'static [&'static str]) -> Outcome {
 
 fn unbroken() -> Outcome {
     let sound = Rogue::mount(None)?;
-    let record = exercise(sound.path(), &drawn(5000), 1)?;
+    let mut all = drawn(5000);
+    // FUSE asks the file system for holes before it has told it of what was written through a mapping.
+    all.weights.retain(|(name, _)| name != "seek");
+    let record = exercise(sound.path(), &all, 1)?;
     clean(&record)?;
     assert_eq!(left(sound.path()), Vec::<String>::new());
     clean(&exercise(sound.path(), &races(300), 1)?)?;
