@@ -72,7 +72,7 @@ faults! {
     CharacterIsBlock "character-is-block" "mknod makes a block device where a character device is asked for."
 
     ChmodKeepsChanged "chmod-keeps-changed" "chmod does not mark the last change."
-    ChmodDropsSpecial "chmod-drops-special" "chmod loses the set-user-id, set-group-id and sticky bits."
+    ChmodDropsSpecial "chmod-drops-special" "chmod of a directory loses the set-group-id and sticky bits."
     ChmodIgnored "chmod-ignored" "chmod of a directory succeeds and does nothing."
     ChownKeepsChanged "chown-keeps-changed" "chown does not mark the last change."
     ChownLosesGroup "chown-loses-group" "chown of owner and group at once changes the owner alone."

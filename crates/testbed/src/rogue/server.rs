@@ -204,9 +204,11 @@ fn listing(tree: &Tree, directory: u64, offset: u64) -> Try<Vec<Line>> {
 
 /// What faults make of a list.
 fn haunt(tree: &Tree, directory: u64, offset: u64, lines: &mut Vec<Line>) -> Try<()> {
-    let names = |lines: &[Line]| lines.iter().filter(|line| line.0 > 2).count();
+    let positions: Vec<u64> = tree.names(directory)?.0.after(0).map(|(position, ..)| position).collect();
     match tree.fault {
-        Some(Fault::ReaddirMisses) if names(lines) > 1 => drop(lines.pop()),
+        Some(Fault::ReaddirMisses) if positions.len() > 1 => {
+            lines.retain(|line| Some(&line.0) != positions.last());
+        }
         Some(Fault::ReaddirTwice) => {
             if let Some(at) = lines.iter().position(|line| line.0 == 3) {
                 lines.insert(at, lines[at].clone());
