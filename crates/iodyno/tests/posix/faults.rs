@@ -53,7 +53,7 @@ const PLANTED: &[Planted] = &[
     (Fault::CreatedByRoot, &["mkdir"]),
     (Fault::FifoIsRegular, &["feature fifo", "mkfifo"]),
     (Fault::DeviceNumberLost, &["mknod"]),
-    (Fault::CharacterIsBlock, &["mknod"]),
+    (Fault::CharacterIsBlock, &["feature char", "mknod"]),
     (Fault::ChmodKeepsChanged, &["chmod/*times*"]),
     (Fault::ChmodDropsSpecial, &["feature set-id-bits", "chmod"]),
     (Fault::ChmodIgnored, &["chmod"]),

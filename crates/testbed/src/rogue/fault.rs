@@ -103,7 +103,6 @@ faults! {
     ReaddirGhosts "readdir-ghosts" "Removed entries are still listed."
     ReaddirWrongType "readdir-wrong-type" "Every entry is listed as a regular file."
     ReaddirCounts "readdir-counts" "Positions in a directory count its entries, so that removing some skips others."
-    ReaddirWrongInode "readdir-wrong-inode" "The serial numbers that are listed are not those of the files."
 
     TruncateKeepsModified "truncate-keeps-modified" "truncate does not mark the last modification."
     TruncateUncovers "truncate-uncovers" "Bytes that truncate cut off are back when the file grows again."
