@@ -74,7 +74,7 @@ impl Tree {
 
     fn chmod(&mut self, caller: &Caller, number: u64, mode: u32) -> Try<()> {
         let mut mode = self.may_chmod(caller, number, mode & 0o7777)?;
-        if self.breaks(Fault::ChmodDropsSpecial) {
+        if self.breaks(Fault::ChmodDropsSpecial) && self.node(number)?.is_directory() {
             mode &= 0o777;
         }
         if self.breaks(Fault::ChmodIgnored) && self.node(number)?.is_directory() {

@@ -187,7 +187,6 @@ fn listing(tree: &Tree, directory: u64, offset: u64) -> Try<Vec<Line>> {
         Ok(node) if !tree.breaks(Fault::ReaddirWrongType) => file_type(node),
         _ => FileType::RegularFile,
     };
-    let shown = |number: u64| if tree.breaks(Fault::ReaddirWrongInode) { number + 1_000_000 } else { number };
     let dots = [
         (1, directory, FileType::Directory, b".".to_vec()),
         (2, parent, FileType::Directory, b"..".to_vec()),
@@ -195,7 +194,7 @@ fn listing(tree: &Tree, directory: u64, offset: u64) -> Try<Vec<Line>> {
     let mut lines: Vec<Line> = dots.into_iter().filter(|line| line.0 > offset).collect();
     let entries: Vec<Line> = names
         .after(if tree.breaks(Fault::ReaddirCounts) { 2 } else { offset.max(2) })
-        .map(|(position, name, number)| (position, shown(number), kind(number), name.as_bytes().to_vec()))
+        .map(|(position, name, number)| (position, number, kind(number), name.as_bytes().to_vec()))
         .collect();
     lines.extend(entries);
     haunt(tree, directory, offset, &mut lines)?;
@@ -204,9 +203,11 @@ fn listing(tree: &Tree, directory: u64, offset: u64) -> Try<Vec<Line>> {
 
 /// What faults make of a list.
 fn haunt(tree: &Tree, directory: u64, offset: u64, lines: &mut Vec<Line>) -> Try<()> {
-    let names = |lines: &[Line]| lines.iter().filter(|line| line.0 > 2).count();
+    let positions: Vec<u64> = tree.names(directory)?.0.after(0).map(|(position, ..)| position).collect();
     match tree.fault {
-        Some(Fault::ReaddirMisses) if names(lines) > 1 => drop(lines.pop()),
+        Some(Fault::ReaddirMisses) if positions.len() > 1 => {
+            lines.retain(|line| Some(&line.0) != positions.last());
+        }
         Some(Fault::ReaddirTwice) => {
             if let Some(at) = lines.iter().position(|line| line.0 == 3) {
                 lines.insert(at, lines[at].clone());
