@@ -87,12 +87,15 @@ pub struct CaseResult {
     pub elapsed_ns: Option<u64>,
     /// Why it ended before its end.
     pub broken: Option<String>,
+    /// Checks of which nothing was told.
+    pub unaccounted: u64,
 }
 
 impl CaseResult {
     /// Whether it speaks against the file system: something failed or could not even be tried.
     pub fn is_bad(&self) -> bool {
-        self.counts.fail > 0 || self.judged.iter().any(|judged| judged.kind == Kind::CouldNotRun)
+        let silent = self.elapsed_ns.is_none() || self.unaccounted > 0 && self.broken.is_none();
+        silent || self.counts.fail > 0 || self.judged.iter().any(|judged| judged.kind == Kind::CouldNotRun)
     }
 
     /// Why none of it was tried, if nothing was.
@@ -135,7 +138,7 @@ pub fn case(case: &Case, record: Option<&CaseRecord>, profile: Option<&Profile>)
     let checks = u64::from(expand::checks(case));
     let Some(record) = record else {
         let counts = Counts { checks, could_not_run: checks, ..Counts::default() };
-        return CaseResult { counts, ..CaseResult::default() };
+        return CaseResult { counts, unaccounted: checks, ..CaseResult::default() };
     };
     let entries: Vec<usize> = profile.map_or_else(Vec::new, |profile| {
         let known = profile.expected.iter().enumerate();
@@ -176,6 +179,7 @@ pub fn case(case: &Case, record: Option<&CaseRecord>, profile: Option<&Profile>)
         result.judged.push(Judged { verdict: verdict.clone(), kind, entry });
     }
     result.counts = counts(checks, record, &result.judged);
+    result.unaccounted = checks.saturating_sub(u64::from(record.passed) + result.judged.len() as u64);
     if let Some(why) = &record.broken {
         broken(&mut result, why, &entries, profile);
     }

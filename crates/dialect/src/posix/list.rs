@@ -40,6 +40,11 @@ impl Amount {
     }
 }
 
+/// `1 case`, `2 cases`.
+pub fn many(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A sentence with the totals.
 pub fn totals(cases: &[Case]) -> String {
     let all = Amount::of(sorted(cases).into_iter());
@@ -137,11 +142,8 @@ fn one(text: &mut String, suite: &Expanded, cases: &[&Case]) {
     if let Some(round) = first.script.steps.first() {
         let _ = writeln!(text, "  at      {}", round.origin);
     }
-    let _ = writeln!(
-        text,
-        "  makes   {} cases, {} rounds, {} checks",
-        amount.cases, amount.rounds, amount.checks
-    );
+    let (cases_of, rounds) = (many(amount.cases as u64, "case"), many(amount.rounds as u64, "round"));
+    let _ = writeln!(text, "  makes   {cases_of}, {rounds}, {}", many(amount.checks, "check"));
     let other_cases = cases.iter().skip(1).map(|case| case.name.as_str());
     let names: Vec<&str> = std::iter::once(first.name.as_str()).chain(other_cases).collect();
     if names.len() > 1 {

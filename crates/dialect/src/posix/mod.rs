@@ -14,13 +14,13 @@ pub mod exercise;
 pub mod expand;
 pub mod fill;
 pub mod glob;
-pub mod helper;
 pub mod import;
 pub mod judge;
 pub mod list;
 pub mod load;
 pub mod naming;
 pub mod options;
+pub mod pjdfstest;
 pub mod plan;
 pub mod profile;
 pub mod report;
@@ -84,6 +84,11 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
     }
     if let Some(folder) = &options.write_t {
         directory(folder, "--write-t", loader).map_err(|wrong| vec![wrong])?;
+        let mut options = options.clone();
+        let here = loader.variable("PWD").unwrap_or_default();
+        // The scripts run in another directory.
+        let relative = options.rules.iter_mut().filter(|folder| !folder.starts_with('/') && !here.is_empty());
+        relative.for_each(|rules| *rules = format!("{here}/{rules}"));
         let (files, out) = scripts::scripts(&suite, &options, folder);
         return Ok(Request::Write { files, out, status: 0 });
     }

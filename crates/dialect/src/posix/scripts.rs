@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::expand::Expanded;
+use super::list::many;
 use super::options::Options;
 use crate::Written;
 
@@ -21,14 +22,15 @@ pub fn scripts(suite: &Expanded, options: &Options, folder: &str) -> (Vec<Writte
             program: true,
         })
         .collect();
-    let count = files.len();
-    (files, format!("{count} scripts in {folder}; go to the directory to check and run: prove -r {folder}\n"))
+    let count = many(files.len() as u64, "script");
+    (files, format!("{count} in {folder}; go to the directory to check and run: prove -r {folder}\n"))
 }
 
 fn script(group: &str, cases: usize, words: &str) -> String {
     format!(
-        "#!/bin/sh\n# {cases} cases of {group} on the current directory. IODYNO names the program, if it is not in PATH.\n\
-         exec \"${{IODYNO:-iodyno}}\" posix --tap --only {group}{words} .\n"
+        "#!/bin/sh\n# {} of {group} on the current directory. IODYNO names the program, if it is not in PATH.\n\
+         exec \"${{IODYNO:-iodyno}}\" posix --tap --only {group}{words} .\n",
+        many(cases as u64, "case")
     )
 }
 

@@ -129,13 +129,13 @@ fn golden_reports() {
         }
     };
     case("posix --rules rules dir --profile none", &as_it_is);
-    case("posix --rules rules dir --profile other/profile.toml", &as_it_is);
-    case("posix --rules rules dir --profile other/profile.toml --strict", &all_well);
+    case("posix --rules rules dir --profile other/known.toml", &as_it_is);
+    case("posix --rules rules dir --profile other/known.toml --strict", &all_well);
     case("posix --rules rules dir --profile none", &all_well);
     case("posix --rules rules dir --profile none", &|_, records| drop(records.drain(2..)));
     case("posix --rules rules dir --profile none --verbose --only chmod", &as_it_is);
     case("posix --rules rules dir --profile none --tap", &as_it_is);
-    case("posix --rules rules dir --profile other/profile.toml --tap --only chmod", &as_it_is);
+    case("posix --rules rules dir --profile other/known.toml --tap --only chmod", &as_it_is);
     case("posix --rules rules dir --profile none --json j --junit x --only chmod", &as_it_is);
     case("posix --rules rules dir --profile none --baseline dir2", &|side, records| {
         if side == 1 {

@@ -16,10 +16,10 @@ impl World {
     /// The rules of `golden/posix`, and no other file.
     pub fn golden() -> Self {
         let mut world = World::default();
-        for name in ["rules.toml", "wrong.toml", "profile.toml", "load.fio"] {
+        for name in ["rules.toml", "wrong.toml", "known.toml", "load.fio"] {
             let path = super::root().join("golden/posix").join(name);
             let folder = if name == "wrong.toml" { "wrong" } else { "rules" };
-            let folder = if matches!(name, "profile.toml" | "load.fio") { "other" } else { folder };
+            let folder = if matches!(name, "known.toml" | "load.fio") { "other" } else { folder };
             world.files.insert(format!("{folder}/{name}"), std::fs::read_to_string(path).unwrap());
         }
         world

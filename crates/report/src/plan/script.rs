@@ -25,7 +25,11 @@ pub(crate) fn lines(plan: &Plan, job: &Job, script: &Script) -> Vec<String> {
 }
 
 fn actor(actor: &Actor) -> String {
-    let mut text = format!("actor \"{}\": user {} group {}", actor.name, actor.uid, actor.gid);
+    let identity = match (actor.uid, actor.gid) {
+        (u32::MAX, u32::MAX) => "as whoever runs it".into(),
+        (uid, gid) => format!("user {uid} group {gid}"),
+    };
+    let mut text = format!("actor \"{}\": {identity}", actor.name);
     if !actor.groups.is_empty() {
         let groups: Vec<_> = actor.groups.iter().map(ToString::to_string).collect();
         text.push_str(&format!(" and {}", groups.join(", ")));

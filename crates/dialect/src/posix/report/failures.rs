@@ -54,14 +54,23 @@ pub fn of_kind<'a>(cases: &'a [Case], judgement: &'a Judgement, kinds: &[Kind]) 
             };
             let verdict = &judged.verdict;
             let same = |way: &&mut Way<'_>| {
-                let key = |verdict: &Verdict| (verdict.step, verdict.expected.clone(), verdict.got.clone());
+                // What could not run for one reason is one thing, wherever it would have been looked at.
+                let key = |verdict: &Verdict| match verdict.outcome {
+                    iodyno_model::Outcome::CouldNotRun(_) => (0, String::new(), String::new()),
+                    _ => (verdict.step, verdict.expected.clone(), verdict.got.clone()),
+                };
                 key(way.verdict) == key(verdict)
                     && way.verdict.outcome == verdict.outcome
                     && way.entry == judged.entry
             };
             let ways = &mut rules[place].ways;
             match ways.iter_mut().find(same) {
-                Some(way) => way.places.push(round_of(case, verdict)),
+                Some(way) => {
+                    let place = round_of(case, verdict);
+                    if !way.places.contains(&place) {
+                        way.places.push(place);
+                    }
+                }
                 None => ways.push(Way {
                     verdict,
                     case,

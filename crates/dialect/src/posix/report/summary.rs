@@ -56,8 +56,11 @@ fn head(text: &mut String, side: &Side, answer: &Answer) {
     text.push('\n');
 }
 
+/// A column: its heading, and what stands in it.
+type Column = (&'static str, fn(&Counts) -> u64);
+
 /// The columns of the tables.
-const COLUMNS: &[(&str, fn(&Counts) -> u64)] = &[
+const COLUMNS: &[Column] = &[
     ("checks", |counts| counts.checks),
     ("pass", |counts| counts.pass),
     ("fail", |counts| counts.fail),
@@ -105,7 +108,8 @@ fn tables(text: &mut String, cases: &[Case], judgement: &Judgement) {
             0 => format!("  {:>1$}", "-", head.len().max(6)),
             count => format!("  {count:>0$}", head.len().max(6)),
         });
-        let _ = writeln!(text, "{name:width$}{}", cells.collect::<String>());
+        let line = format!("{name:width$}{}", cells.collect::<String>());
+        let _ = writeln!(text, "{}", line.trim_end());
     };
     rows.iter().for_each(|(name, counts)| row(name, counts));
     row("by class", &Counts::default());
@@ -135,7 +139,7 @@ fn known(text: &mut String, results: &Results, side: &Side, judgement: &Judgemen
         let _ = writeln!(text, "  {}\n    {} ({})", rules.join(", "), entry.reason, entry.source);
     }
     if !judgement.unmet.is_empty() {
-        let _ = writeln!(text, "\nfailed not, although profile {} expects it", profile.name);
+        let _ = writeln!(text, "\ndid not fail, although profile {} expects it", profile.name);
     }
     for (entry, _) in &judgement.unmet {
         let entry = &profile.expected[*entry];
@@ -172,7 +176,8 @@ fn untried(text: &mut String, cases: &[Case], judgement: &Judgement) {
     }
     let unreached = judgement.cases.iter().filter(|result| result.elapsed_ns.is_none()).count();
     if unreached > 0 {
-        let _ = writeln!(text, "\n{unreached} cases were not reached");
+        let cases = if unreached == 1 { "case was" } else { "cases were" };
+        let _ = writeln!(text, "\n{unreached} {cases} not reached");
     }
 }
 
@@ -206,7 +211,8 @@ fn last(results: &Results) -> String {
     let rules =
         failures::of_kind(&results.setup.suite.cases, &answer.judgement, &[Kind::Fail, Kind::CouldNotRun]);
     if !rules.is_empty() {
-        let _ = write!(text, "; {} rules are broken", rules.len());
+        let broken = if rules.len() == 1 { "rule is" } else { "rules are" };
+        let _ = write!(text, "; {} {broken} broken", rules.len());
     }
     for exercise in results.exercises.iter().filter(|exercise| !exercise.is_good()) {
         let _ = write!(text, "; {} failed", exercise.name);
