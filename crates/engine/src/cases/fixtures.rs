@@ -39,8 +39,12 @@ const RECIPES: [Recipe; 5] = [
     Recipe { kind: "ext3", bytes: 16 << 20, program: "mkfs.ext3", arguments: EXT },
     Recipe { kind: "ext4", bytes: 16 << 20, program: "mkfs.ext4", arguments: EXT },
     Recipe { kind: "xfs", bytes: 304 << 20, program: "mkfs.xfs", arguments: &["-q", "-f", "-K"] },
-    Recipe { kind: "btrfs", bytes: 128 << 20, program: "mkfs.btrfs", arguments: &["-q", "-f", "-K"] },
+    Recipe { kind: "btrfs", bytes: 20 << 20, program: "mkfs.btrfs", arguments: BTRFS },
 ];
+
+/// One pool for names and space: two of them take a hundred thousand names before they are full, and minutes to be
+/// emptied.
+const BTRFS: &[&str] = &["-q", "-f", "-K", "-M", "-m", "single", "-d", "single"];
 
 const EXT: &[&str] = &["-q", "-F", "-N", "256", "-m", "0", "-I", "256", "-E", "nodiscard,lazy_itable_init=0"];
 
