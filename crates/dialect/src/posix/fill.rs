@@ -42,10 +42,10 @@ impl<'a> Scope<'a> {
     /// # Errors
     /// A brace without its other, a name that is not known, a value that holds itself.
     pub fn fill(&self, text: &str) -> Result<String, Problem> {
-        self.fill_with(text, &Vec::new(), 0)
+        self.fill_with(text, &[], 0)
     }
 
-    fn fill_with(&self, text: &str, bound: &Vec<(String, String)>, depth: usize) -> Result<String, Problem> {
+    fn fill_with(&self, text: &str, bound: &[(String, String)], depth: usize) -> Result<String, Problem> {
         if depth > DEEPEST {
             return Err((
                 format!("`{text}`: a variable holds itself"),
@@ -71,10 +71,10 @@ impl<'a> Scope<'a> {
     }
 
     /// What `name` or `name other=value` stands for.
-    fn named(&self, inner: &str, bound: &Vec<(String, String)>, depth: usize) -> Result<String, Problem> {
+    fn named(&self, inner: &str, bound: &[(String, String)], depth: usize) -> Result<String, Problem> {
         let mut words = inner.split_whitespace();
         let name = words.next().unwrap_or_default();
-        let mut inside = bound.clone();
+        let mut inside = bound.to_vec();
         for word in words {
             let Some((name, value)) = word.split_once('=') else {
                 return Err((

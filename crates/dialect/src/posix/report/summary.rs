@@ -56,8 +56,11 @@ fn head(text: &mut String, side: &Side, answer: &Answer) {
     text.push('\n');
 }
 
+/// A heading, and what stands below it.
+type Column = (&'static str, fn(&Counts) -> u64);
+
 /// The columns of the tables.
-const COLUMNS: &[(&str, fn(&Counts) -> u64)] = &[
+const COLUMNS: &[Column] = &[
     ("checks", |counts| counts.checks),
     ("pass", |counts| counts.pass),
     ("fail", |counts| counts.fail),
@@ -205,8 +208,7 @@ fn last(results: &Results) -> String {
     for (count, what) in parts.into_iter().filter(|(count, what)| *count > 0 || *what == "failed") {
         let _ = write!(text, ", {count} {what}");
     }
-    let rules =
-        failures::of_kind(&results.setup.suite.cases, &answer.judgement, &[Kind::Fail, Kind::CouldNotRun]);
+    let rules = failures::of_kind(&results.setup.suite.cases, &answer.judgement, results.bad_kinds());
     if !rules.is_empty() {
         let broken = if rules.len() == 1 { "rule is" } else { "rules are" };
         let _ = write!(text, "; {} {broken} broken", rules.len());
