@@ -138,7 +138,7 @@ pub enum Request {
     /// Run the same command on other hosts.
     Hosts(hosts::Elsewhere),
     /// Make system calls and say how each ends.
-    Calls(Box<posix::helper::Calls>),
+    Calls(Box<posix::pjdfstest::Calls>),
     /// Nothing is run: what is wrong, in the tool's own words rather than as diagnostics.
     Refuse {
         /// For standard error.
@@ -255,6 +255,6 @@ pub const DIALECTS: &[Dialect] = &[
     mdtest::DIALECT,
     io500::DIALECT,
     posix::DIALECT,
-    posix::helper::PJDFSTEST,
-    posix::helper::FSTEST,
+    posix::pjdfstest::PJDFSTEST,
+    posix::pjdfstest::FSTEST,
 ];

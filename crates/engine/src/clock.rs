@@ -48,6 +48,11 @@ pub fn monotonic() -> Tick {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// A point in time to reckon time limits from, where nothing is measured.
+pub fn moment() -> std::time::Instant {
+    std::time::Instant::now()
+}
+
 /// Wall-clock time, ns since 1970.
 pub fn unix_ns() -> u64 {
     by(None)

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
 
 use iodyno_dialect::Request;
-use iodyno_dialect::posix::helper::{self, Calls};
+use iodyno_dialect::posix::pjdfstest::{self, Calls};
 use iodyno_engine::syscall::{self, Answer, Identity};
 
 use crate::session::say;
@@ -15,13 +15,13 @@ use crate::session::say;
 /// Does what is asked if this program was called as the helper; the exit status.
 pub fn by_name() -> Option<u8> {
     let mut words = std::env::args_os().map(|word| syscall::text(&word.into_vec()));
-    let is_helper = |name: &String| helper::NAMES.contains(&name.as_str());
+    let is_helper = |name: &String| pjdfstest::NAMES.contains(&name.as_str());
     let name = words.next()?;
     if !is_helper(&name.rsplit('/').next().unwrap_or(&name).to_string()) {
         // `iodyno pjdfstest …`
         words.next().filter(is_helper)?;
     }
-    Some(match helper::request(&words.collect::<Vec<_>>()) {
+    Some(match pjdfstest::request(&words.collect::<Vec<_>>()) {
         Ok(Request::Calls(calls)) => answer(&calls),
         Ok(Request::Refuse { err, status }) => {
             // Nobody may be listening on standard error.
@@ -50,13 +50,13 @@ pub fn answer(calls: &Calls) -> u8 {
     match done {
         Ok(()) => status,
         Err(wrong) => {
-            say(format_args!("{}: {wrong}", helper::NAMES[0]));
+            say(format_args!("{}: {wrong}", pjdfstest::NAMES[0]));
             1
         }
     }
 }
 
-fn line(answer: &Answer, says: Option<&helper::Says>) -> Vec<u8> {
+fn line(answer: &Answer, says: Option<&pjdfstest::Says>) -> Vec<u8> {
     let line = match (answer.errno, says) {
         (Some(errno), _) => syscall::errno_name(errno),
         (None, Some(says)) => says.line(&answer.text, |name| answer.field(name).map(String::from)),

@@ -17,6 +17,9 @@ pub const CONTENT: &str = "exercise";
 /// See above.
 pub const RACES: &str = "races";
 
+/// Lines of a script that are shown; most are far shorter.
+const LINES: usize = 100;
+
 /// The engine that runs exercises.
 const ENGINE: &str = "exercise";
 
@@ -329,7 +332,10 @@ impl Exercised {
             found.script.len(),
             found.reduced_from
         ));
-        lines.extend(found.script.iter().map(|line| format!("    {line}")));
+        lines.extend(found.script.iter().take(LINES).map(|line| format!("    {line}")));
+        if found.script.len() > LINES {
+            lines.push(format!("    … and {} more, which --json FILE holds", found.script.len() - LINES));
+        }
         lines
     }
 

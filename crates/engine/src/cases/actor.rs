@@ -21,6 +21,7 @@ use super::process::{
 };
 use super::wire;
 use super::words::whole;
+use crate::clock::moment;
 use crate::open::strerror;
 use crate::syscall::{Answer, Hands};
 
@@ -186,7 +187,7 @@ impl Process {
                 "it still is about what it does in the background: `await` comes first".into(),
             ));
         }
-        self.owes = Some(Instant::now());
+        self.owes = Some(moment());
         self.spent |= order.name == "rlimit" || order.arguments.iter().any(|word| word == "rlimit");
         wire::send(&mut self.socket, order).map_err(|_| self.gone())
     }
@@ -222,7 +223,7 @@ impl Process {
             return Err(Trouble::Wrong("it does nothing in the background that could be blocked".into()));
         };
         self.hear_hello()?;
-        let until = Instant::now() + BUSY;
+        let until = moment() + BUSY;
         loop {
             let left = WAITS.saturating_sub(since.elapsed()).max(Duration::from_millis(2));
             if readable(&[self.socket.as_raw_fd()], left)[0] {
@@ -231,7 +232,7 @@ impl Process {
             if self.sleeps() {
                 return Ok(Came::answer(Answer::default()));
             }
-            if Instant::now() > until {
+            if moment() > until {
                 return Ok(Came::instead("it does not wait, it is busy"));
             }
         }

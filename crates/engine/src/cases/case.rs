@@ -208,7 +208,8 @@ fn work(brief: &Brief<'_>, out: &mut PipeWriter) -> Result<(), String> {
         run_round(&mut told, brief, (&home, &bench), (number, label), &steps)?;
         set_umask(0);
         // What lies below a mount of the case's own goes once that has gone with it.
-        if !own_mounts && !(brief.keep && told.fell) {
+        let stays = own_mounts || (brief.keep && told.fell);
+        if !stays {
             let name = CString::new(number.to_string()).expect("digits");
             is_clean &= cleanup::clean_at(home.as_fd(), &name, Task::Remove).is_empty();
         } else {

@@ -165,8 +165,8 @@ impl Walk {
             let above = self.levels.iter().map(|level| level.name.to_string_lossy());
             let path: Vec<_> = above.chain([name.to_string_lossy()]).collect();
             let path = path.join("/");
-            let shown =
-                if path.len() > 200 { &path[path.ceil_char_boundary(path.len() - 200)..] } else { &path };
+            let first = (path.len().saturating_sub(200)..).find(|at| path.is_char_boundary(*at));
+            let shown = &path[first.unwrap_or(0)..];
             self.left.push(format!("{shown}: {}", strerror(errno)));
         }
     }
@@ -328,7 +328,7 @@ mod tests {
         std::fs::create_dir(&other).unwrap();
         std::fs::write(other.join("stays"), "").unwrap();
         std::os::unix::fs::symlink(&other, top.join("closed/link")).unwrap();
-        std::fs::set_permissions(top.join("closed"), PermissionsExt::from_mode(0)).unwrap();
+        std::fs::set_permissions(top.join("closed"), PermissionsExt::from_mode(0o0)).unwrap();
         assert_eq!(clean(&top, Task::Remove), Vec::<String>::new());
         assert!(!top.exists() && other.join("stays").exists());
     }

@@ -18,6 +18,7 @@ use super::process::{
 };
 use super::sandbox::{Health, look};
 use super::wire::Inbox;
+use crate::clock::moment;
 use crate::open::strerror;
 use crate::syscall::errno_name;
 
@@ -121,7 +122,7 @@ impl Crowd<'_> {
             pid,
             pipe,
             inbox: Inbox::default(),
-            began: Instant::now(),
+            began: moment(),
             killed: None,
             is_over: false,
             verdicts: Vec::new(),
@@ -198,7 +199,7 @@ impl Crowd<'_> {
 impl Running {
     fn kill(&mut self, why: String, order: &Order) {
         self.broken = self.broken.take().or_else(|| Some(format!("{why}{}", self.place(order))));
-        self.killed = Some(Instant::now());
+        self.killed = Some(moment());
         kill_group(self.pid);
         kill(self.pid);
     }

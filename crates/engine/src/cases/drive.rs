@@ -4,7 +4,7 @@ use std::io::{PipeReader, pipe};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use iodyno_model::{CaseRecord, Cases, Outcome, TargetKind, WorkerState, Workload};
 
@@ -17,6 +17,7 @@ use super::process::{collect_within, is_privileged, readable, spawn};
 use super::sandbox;
 use super::wire::{self, Inbox};
 use crate::clock;
+use crate::clock::moment;
 use crate::failure::Failure;
 use crate::worker::Worker;
 
@@ -136,9 +137,9 @@ impl Run<'_, '_> {
 
 /// Waits for the guardian's report and its end; none: it ended without one.
 fn await_report(mut report: PipeReader, guardian: libc::pid_t) -> Option<Left> {
-    let until = Instant::now() + PATIENCE;
+    let until = moment() + PATIENCE;
     while !readable(&[report.as_raw_fd()], Duration::from_millis(200))[0] {
-        if Instant::now() > until {
+        if moment() > until {
             return Some(vec!["the file system does not answer; it is removed once it does".into()]);
         }
     }

@@ -6,7 +6,7 @@
 
 use std::io::{PipeReader, PipeWriter};
 use std::os::fd::{AsFd, AsRawFd};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::cleanup::{self, Task};
 use super::keeper;
@@ -16,6 +16,7 @@ use super::process::{
     spawn, unshare, watch,
 };
 use super::wire;
+use crate::clock::moment;
 
 /// How long what was killed is waited for: what hangs in the kernel is left to it.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -87,14 +88,14 @@ fn attend(life: &PipeReader, keeper: libc::pid_t) {
 
 /// Ends all that lost its parents.
 fn end_orphans() {
-    let until = Instant::now() + PATIENCE;
+    let until = moment() + PATIENCE;
     loop {
         let own = std::process::id();
         let children =
             std::fs::read_to_string(format!("/proc/{own}/task/{own}/children")).unwrap_or_default();
         let children: Vec<libc::pid_t> =
             children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect();
-        if children.is_empty() || Instant::now() > until {
+        if children.is_empty() || moment() > until {
             return;
         }
         children.iter().for_each(|child| kill(*child));

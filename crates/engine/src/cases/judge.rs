@@ -134,7 +134,8 @@ pub fn shorten(word: &str, most: usize) -> String {
     if word.len() <= most {
         return word.into();
     }
-    format!("{}…({} bytes)", &word[..word.floor_char_boundary(most / 2)], word.len())
+    let end = (0..=most / 2).rev().find(|at| word.is_char_boundary(*at)).unwrap_or(0);
+    format!("{}…({} bytes)", &word[..end], word.len())
 }
 
 fn judge_attribute(name: &str, relation: &str, value: &str, came: &Came) -> Option<Miss> {

@@ -95,7 +95,7 @@ fn begin_small(order: &Order, views: &Views) -> Option<Result<libc::pid_t, Strin
             let _ = std::fs::write(&note, why);
         }
     };
-    Some(spawn(body).map_err(|errno| crate::open::strerror(errno)))
+    Some(spawn(body).map_err(crate::open::strerror))
 }
 
 /// Waits for it.

@@ -9,10 +9,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use iodyno_model::Actor;
 
+use crate::clock::moment;
 use crate::memory::errno;
 
 /// The user or group of an actor who is whoever runs the cases.
@@ -65,13 +66,13 @@ pub fn collect(pid: libc::pid_t) -> Option<End> {
 
 /// Collects a child that ends within a time.
 pub fn collect_within(pid: libc::pid_t, limit: Duration) -> Option<End> {
-    let until = Instant::now() + limit;
+    let until = moment() + limit;
     let mut pause = Duration::from_micros(50);
     loop {
         if let Some(end) = collect(pid) {
             return Some(end);
         }
-        if Instant::now() >= until {
+        if moment() >= until {
             return None;
         }
         std::thread::sleep(pause);
@@ -81,7 +82,7 @@ pub fn collect_within(pid: libc::pid_t, limit: Duration) -> Option<End> {
 
 /// Waits a while for the end of a child, and leaves it to be collected.
 pub fn ends_within(pid: libc::pid_t, limit: Duration) -> bool {
-    let until = Instant::now() + limit;
+    let until = moment() + limit;
     let mut time = Duration::from_micros(20);
     loop {
         // SAFETY: an all-zero structure is a valid one, and it is valid for writing.
@@ -93,7 +94,7 @@ pub fn ends_within(pid: libc::pid_t, limit: Duration) -> bool {
         if result != 0 || found == pid {
             return true;
         }
-        if Instant::now() >= until {
+        if moment() >= until {
             return false;
         }
         pause(time);

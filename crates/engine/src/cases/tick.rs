@@ -7,9 +7,10 @@ use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::process::{done, pause};
+use crate::clock::moment;
 
 /// The name of the file.
 const NAME: &str = ".tick";
@@ -34,14 +35,14 @@ pub fn open(directory: &Path) -> Result<File, i32> {
 /// The system's error number; ETIME: they did not within five seconds.
 pub fn wait(file: &File) -> Result<(), i32> {
     let before = stamp(file)?;
-    let until = Instant::now() + COARSEST;
+    let until = moment() + COARSEST;
     let mut time = Duration::from_micros(200);
     loop {
         let now = stamp(file)?;
         if now.0 > before.0 && now.1 > before.1 {
             return Ok(());
         }
-        if Instant::now() > until {
+        if moment() > until {
             return Err(libc::ETIME);
         }
         pause(time);

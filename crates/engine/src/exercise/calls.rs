@@ -16,7 +16,8 @@ fn answer(value: i64) -> Answer {
 /// Opens a file of a directory; created where it is not there.
 pub fn open(path: &CString, flags: i32) -> Result<RawFd, i32> {
     // SAFETY: the path is a valid string.
-    let fd = unsafe { libc::open(path.as_ptr(), flags | libc::O_RDWR | libc::O_CREAT | libc::O_CLOEXEC, 0o600) };
+    let fd =
+        unsafe { libc::open(path.as_ptr(), flags | libc::O_RDWR | libc::O_CREAT | libc::O_CLOEXEC, 0o600) };
     if fd < 0 { Err(errno()) } else { Ok(fd) }
 }
 
@@ -100,7 +101,8 @@ pub fn fdatasync(fd: RawFd) -> Answer {
 }
 
 pub fn sync_range(fd: RawFd, offset: u64, bytes: u64) -> Answer {
-    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    let flags =
+        libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     // SAFETY: the call takes no pointers.
     answer(i64::from(unsafe { libc::sync_file_range(fd, offset as i64, bytes as i64, flags) }))
 }
@@ -188,9 +190,8 @@ pub fn copy_range(course: &Course) -> Answer {
         let (mut from, mut to) = ((course.offset + done) as i64, (course.target + done) as i64);
         let left = (course.bytes - done) as usize;
         // SAFETY: both offsets are valid for the call.
-        answer(unsafe {
-            libc::copy_file_range(course.from, &raw mut from, course.to, &raw mut to, left, 0)
-        } as i64)
+        answer(unsafe { libc::copy_file_range(course.from, &raw mut from, course.to, &raw mut to, left, 0) }
+            as i64)
     })
 }
 
@@ -236,9 +237,8 @@ fn through(course: &Course, pipe: [RawFd; 2], done: u64) -> Result<(u64, u64), i
     let given = again(taken, |given| {
         let mut to = (course.target + done + given) as i64;
         // SAFETY: as above.
-        answer(unsafe {
-            libc::splice(pipe[0], none, course.to, &raw mut to, (taken - given) as usize, 0)
-        } as i64)
+        answer(unsafe { libc::splice(pipe[0], none, course.to, &raw mut to, (taken - given) as usize, 0) }
+            as i64)
     })?;
     Ok((taken, given))
 }
@@ -278,7 +278,8 @@ pub fn clone_range(course: &Course) -> Answer {
         target: course.target,
     };
     // SAFETY: the structure is valid for the call.
-    answer(i64::from(unsafe { libc::ioctl(course.to, CLONE_RANGE as _, &raw const range) })).map(|_| course.bytes)
+    answer(i64::from(unsafe { libc::ioctl(course.to, CLONE_RANGE as _, &raw const range) }))
+        .map(|_| course.bytes)
 }
 
 /// Lets two ranges share their storage if they hold the same; answers whether they do.

@@ -9,7 +9,9 @@ use std::hash::Hasher;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64_with_seed};
 
 use super::Answer;
-use super::flags::{FADVISE, WHENCE};
+#[cfg(not(target_os = "macos"))]
+use super::flags::FADVISE;
+use super::flags::WHENCE;
 #[cfg(target_os = "linux")]
 use super::flags::{FALLOC, RWF, SYNC_RANGE};
 use super::hands::Hands;

@@ -138,7 +138,9 @@ fn exhaust(_: &mut Hands, given: &Given) -> Result<Answer, String> {
     let mut names = 0;
     let mut bytes = 0;
     for most in [FIRST_NAMES, NAMES] {
-        if let Err(failed) = crowd(given, most, &mut names).and_then(|()| swell(given, &mut names, &mut bytes)) {
+        if let Err(failed) =
+            crowd(given, most, &mut names).and_then(|()| swell(given, &mut names, &mut bytes))
+        {
             return Ok(failed);
         }
     }

@@ -103,7 +103,8 @@ fn goes() -> Outcome {
 
 /// Cases that leave all they can and then wait for ever.
 fn stubborn() -> Vec<Rule> {
-    let flags = "mkdir d 0700\ncreate d/f 0600\ntry setflags d/f +i\ntry setflags d +a\nmkfifo w 0600\ncreate ready 0600\nopen w O_RDONLY 0 -> ok";
+    let flags = "mkdir d 0700\ncreate d/f 0600\ntry setflags d/f +i\ntry setflags d +a\nmkfifo w 0600\n\
+                 create ready 0600\nopen w O_RDONLY 0 -> ok";
     let actors = "mkfifo w 0600\ncreate ready 0600\np1: open w O_RDONLY 0 -> ok";
     let owners = "mkdir d 0777\nowner: create d/f 0600\nmkfifo w 0600\nmount_tmpfs d\ncreate ready 0600\nopen w O_RDONLY 0 -> ok";
     let small = Rule { alone: true, ..case("small", "exhaust $small -> ok") };

@@ -20,6 +20,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("features that are missing", &[], features),
         Case::new("actors have identities", &[Need::Root], actors),
         Case::new("actors hold what they open, and can be killed", &[], processes),
+        Case::new("actors go on in the next round with nothing in their hands", &[], next_round),
         Case::new("many cases at once", &[], many),
         Case::new("what failed is kept if that is wanted", &[], kept),
     ]
@@ -226,6 +227,37 @@ fn actors() -> Outcome {
              other: lstat d/f -> uid=65534
              owner: mkdir e 0755 -> EACCES
              owner: unlink d/f -> ok",
+        )],
+    )?;
+    all_pass(&records)?;
+    Ok(is_empty(folder.path())?)
+}
+
+fn next_round() -> Outcome {
+    let folder = folder()?;
+    let records = outcome(
+        folder.path(),
+        vec![case(
+            "rounds of one actor",
+            "=== a
+             p1: umask 077
+             p1: h = open f O_RDWR|O_CREAT 0666 -> ok
+             p1: fcntl_lock h wr 0 0 -> ok
+             p1: lstat f -> mode=0600
+             link f ../f
+             === b
+             p1: lstat f -> ENOENT
+             g = open ../f O_RDWR
+             fcntl_lock g wr 0 0 -> ok
+             p1: create f 0666 -> ok
+             lstat f -> mode=0666
+             unlink ../f
+             kill p1
+             p1: lstat f -> ok
+             === c
+             p1: lstat f -> ENOENT
+             p1: mkdir d 0755 -> ok
+             lstat d -> type=directory",
         )],
     )?;
     all_pass(&records)?;

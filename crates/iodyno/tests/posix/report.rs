@@ -106,6 +106,12 @@ impl Report {
         cases.iter().filter(bad).filter_map(|case| case["rule"].as_str()).collect()
     }
 
+    /// Features that the profile says are there, and are not.
+    pub fn missing(&self) -> Vec<&str> {
+        let missing = self.file_system()["missing"].as_array().expect("features");
+        missing.iter().filter_map(|feature| feature["name"].as_str()).collect()
+    }
+
     /// Prints what was measured.
     pub fn print(&self, what: &str) {
         let seconds = self.file_system()["elapsed_ns"].as_u64().unwrap_or(0) as f64 / 1e9;

@@ -154,7 +154,7 @@ fn elements(text: &str) -> Result<std::collections::BTreeMap<String, usize>, Str
             continue;
         }
         check_text(tag)?;
-        if tag.matches('"').count() % 2 != 0 {
+        if !tag.matches('"').count().is_multiple_of(2) {
             return Err(format!("<{tag}>: a value without an end"));
         }
         let name = tag.split([' ', '/', '\n']).next().unwrap_or_default().to_string();

@@ -50,7 +50,8 @@ fn groups_of(pid: u32) -> Vec<u32> {
 }
 
 impl Tree {
-    fn member(&self, caller: &Caller, gid: u32) -> bool {
+    /// Whether he is in a group, as far as this file system looks.
+    pub fn member(&self, caller: &Caller, gid: u32) -> bool {
         caller.in_group(gid, !self.breaks(Fault::GroupsIgnored))
     }
 

@@ -3,9 +3,9 @@
 use super::access::{Caller, READ, WRITE};
 use super::acl;
 use super::fault::Fault;
-use super::node::{Stamp, now};
+use super::node::{SGID, Stamp, now};
 use super::tree::{Tree, Try};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 
 /// A time to be set.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +62,7 @@ impl Tree {
             self.may_truncate(caller, number)?;
         }
         self.resize(number, size)?;
+        self.node_mut(number)?.drop_capabilities();
         if !self.breaks(Fault::TruncateKeepsModified) {
             self.stamp(number);
         }
@@ -73,7 +74,7 @@ impl Tree {
 
     fn chmod(&mut self, caller: &Caller, number: u64, mode: u32) -> Try<()> {
         let mut mode = self.may_chmod(caller, number, mode & 0o7777)?;
-        if self.breaks(Fault::ChmodDropsSpecial) {
+        if self.breaks(Fault::ChmodDropsSpecial) && self.node(number)?.is_directory() {
             mode &= 0o777;
         }
         if self.breaks(Fault::ChmodIgnored) && self.node(number)?.is_directory() {
@@ -99,6 +100,7 @@ impl Tree {
         node.uid = uid.unwrap_or(node.uid);
         node.gid = gid.unwrap_or(node.gid);
         if strips {
+            node.drop_capabilities();
             node.drop_privileges();
         }
         if !self.breaks(Fault::ChownKeepsChanged) {
@@ -112,8 +114,9 @@ impl Tree {
         let all_present = present(wish.accessed) && present(wish.modified);
         self.may_stamp(caller, number, all_present)?;
         let omitted = self.breaks(Fault::OmitIgnored).then_some(Moment::Now);
-        let mut accessed = wish.accessed.or(omitted).map(|moment| self.kept(moment));
-        let mut modified = wish.modified.or(omitted).map(|moment| self.kept(moment));
+        let present = now();
+        let mut accessed = wish.accessed.or(omitted).map(|moment| self.kept(moment, present));
+        let mut modified = wish.modified.or(omitted).map(|moment| self.kept(moment, present));
         if self.breaks(Fault::TimesSwapped) {
             std::mem::swap(&mut accessed, &mut modified);
         }
@@ -127,8 +130,8 @@ impl Tree {
     }
 
     /// A time as it is kept.
-    fn kept(&self, moment: Moment) -> Stamp {
-        let Moment::At((seconds, nanoseconds)) = moment else { return now() };
+    fn kept(&self, moment: Moment, present: Stamp) -> Stamp {
+        let Moment::At((seconds, nanoseconds)) = moment else { return present };
         match self.fault {
             Some(Fault::NanosecondsCut) => (seconds, nanoseconds / 1000 * 1000),
             Some(Fault::TimesBefore1970) if seconds < 0 => (0, 0),
@@ -139,7 +142,9 @@ impl Tree {
 
     fn may_attribute(&self, caller: &Caller, number: u64, name: &OsStr, wanted: u32) -> Try<()> {
         let name = name.as_encoded_bytes();
-        if self.judges && name.starts_with(b"system.") {
+        let acl = [acl::ACCESS, acl::DEFAULT].iter().any(|known| known.as_bytes() == name);
+        let known = [&b"user."[..], b"trusted.", b"security."].iter().any(|space| name.starts_with(space));
+        if !known && (self.judges || !acl) {
             return Err(libc::EOPNOTSUPP);
         }
         if name.starts_with(b"user.") { self.may(caller, number, wanted) } else { Ok(()) }
@@ -164,7 +169,7 @@ impl Tree {
             return Err(libc::ENODATA);
         }
         if name == acl::ACCESS {
-            return self.set_acl(number, value);
+            return self.set_acl(caller, number, value);
         }
         let cut = if self.breaks(Fault::AttributeValueCut) { 64 } else { value.len() };
         let value = value[..value.len().min(cut)].to_vec();
@@ -179,12 +184,16 @@ impl Tree {
         }
     }
 
-    fn set_acl(&mut self, number: u64, value: &[u8]) -> Try<()> {
+    fn set_acl(&mut self, caller: &Caller, number: u64, value: &[u8]) -> Try<()> {
+        let stranger = !caller.is_root() && !self.member(caller, self.node(number)?.gid);
         let (bits, plain) = acl::meaning(value).ok_or(libc::EINVAL)?;
         let follows = !self.breaks(Fault::AclKeepsMode);
         let node = self.node_mut(number)?;
         if follows {
             node.mode = node.mode & !0o777 | bits;
+        }
+        if stranger {
+            node.mode &= !SGID;
         }
         match plain {
             true => drop(node.attributes.remove(OsStr::new(acl::ACCESS))),
@@ -208,11 +217,13 @@ impl Tree {
     }
 
     /// The names of all extended attributes, each with a zero behind it.
-    pub fn attribute_names(&self, number: u64, size: u32) -> Try<Vec<u8>> {
-        let attributes = &self.node(number)?.attributes;
+    pub fn attribute_names(&self, caller: &Caller, number: u64, size: u32) -> Try<Vec<u8>> {
+        let visible =
+            |name: &&OsString| caller.is_root() || !name.as_encoded_bytes().starts_with(b"trusted.");
+        let names: Vec<_> = self.node(number)?.attributes.keys().filter(visible).collect();
         let hidden = usize::from(self.breaks(Fault::AttributeListShort));
         let mut list = Vec::new();
-        for name in attributes.keys().take(attributes.len().saturating_sub(hidden)) {
+        for name in names.iter().take(names.len().saturating_sub(hidden)) {
             list.extend(name.as_encoded_bytes());
             list.push(0);
         }

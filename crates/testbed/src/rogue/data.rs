@@ -55,6 +55,8 @@ impl Tree {
         if !self.breaks(Fault::WriteKeepsModified) {
             self.stamp(number);
         }
+        let node = self.node_mut(number)?;
+        node.drop_capabilities();
         if strip && !self.breaks(Fault::WriteKeepsPrivileges) {
             self.node_mut(number)?.drop_privileges();
         }
@@ -105,7 +107,8 @@ impl Tree {
         if ![0, KEEP_SIZE, PUNCH, ZERO, ZERO_KEEPING].contains(&mode) {
             return Err(libc::EOPNOTSUPP);
         }
-        if mode & !KEEP_SIZE != 0 && self.is_append_only(number) {
+        let moves = mode & !KEEP_SIZE != 0;
+        if self.is_immutable(number) || moves && self.is_append_only(number) {
             return Err(libc::EPERM);
         }
         if mode != PUNCH {

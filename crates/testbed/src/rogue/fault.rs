@@ -72,7 +72,7 @@ faults! {
     CharacterIsBlock "character-is-block" "mknod makes a block device where a character device is asked for."
 
     ChmodKeepsChanged "chmod-keeps-changed" "chmod does not mark the last change."
-    ChmodDropsSpecial "chmod-drops-special" "chmod loses the set-user-id, set-group-id and sticky bits."
+    ChmodDropsSpecial "chmod-drops-special" "chmod of a directory loses the set-group-id and sticky bits."
     ChmodIgnored "chmod-ignored" "chmod of a directory succeeds and does nothing."
     ChownKeepsChanged "chown-keeps-changed" "chown does not mark the last change."
     ChownLosesGroup "chown-loses-group" "chown of owner and group at once changes the owner alone."
@@ -103,7 +103,6 @@ faults! {
     ReaddirGhosts "readdir-ghosts" "Removed entries are still listed."
     ReaddirWrongType "readdir-wrong-type" "Every entry is listed as a regular file."
     ReaddirCounts "readdir-counts" "Positions in a directory count its entries, so that removing some skips others."
-    ReaddirWrongInode "readdir-wrong-inode" "The serial numbers that are listed are not those of the files."
 
     TruncateKeepsModified "truncate-keeps-modified" "truncate does not mark the last modification."
     TruncateUncovers "truncate-uncovers" "Bytes that truncate cut off are back when the file grows again."
@@ -184,6 +183,23 @@ impl Fault {
     /// Whether the file system must judge permissions itself: the kernel, asked to do it, would do it right.
     pub fn judges(self) -> bool {
         self as usize >= Fault::ClassesNotExclusive as usize
+    }
+
+    /// Whether names come, go or lead elsewhere in another way than the kernel thinks.
+    pub fn moves_names(self) -> bool {
+        let name = self.name();
+        let begins = [
+            "long-name",
+            "case-",
+            "bytes-",
+            "trailing-",
+            "link-copies",
+            "unlink-",
+            "rename-",
+            "exchange-",
+            "rmdir-",
+        ];
+        begins.iter().any(|begin| name.starts_with(begin))
     }
 
     /// Whether the file system must keep the record locks itself.

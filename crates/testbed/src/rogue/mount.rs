@@ -127,7 +127,11 @@ pub fn serve(terms: &Terms) -> Result<(), String> {
         .map_err(|error| format!("mounting {}: {error}", terms.mountpoint.display()))?;
     let mut unmounter = session.unmount_callable();
     let (ends, ended) = channel();
-    spawn("session", ends.clone(), move || drop(session.run()));
+    spawn("session", ends.clone(), move || {
+        if let Err(error) = session.run() {
+            eprintln!("the session ended: {error}");
+        }
+    });
     spawn("signals", ends.clone(), wait_for_signal);
     if terms.home.is_some() {
         spawn("stdin", ends, || drop(io::stdin().read(&mut [0])));

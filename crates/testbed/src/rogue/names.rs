@@ -180,7 +180,8 @@ impl Tree {
         self.drop_name(directory, &name, number)?;
         self.lose_directory(number)?;
         if !self.breaks(Fault::RmdirKeepsParentCount) {
-            self.node_mut(directory)?.links -= 1;
+            let above = self.node_mut(directory)?;
+            above.links = above.links.saturating_sub(1);
         }
         self.touch(directory, Fault::RmdirKeepsParent);
         Ok(())

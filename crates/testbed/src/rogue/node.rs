@@ -188,6 +188,11 @@ impl Node {
         }
     }
 
+    /// Takes away what a program of this file might do more than others; the kernel leaves it to the file system.
+    pub fn drop_capabilities(&mut self) {
+        self.attributes.remove(OsStr::new("security.capability"));
+    }
+
     /// Takes set-user-id away, and set-group-id where it does not mark mandatory locking.
     pub fn drop_privileges(&mut self) {
         if self.is_directory() {

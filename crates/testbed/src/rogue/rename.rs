@@ -106,7 +106,8 @@ impl Tree {
         if self.node(target)?.is_directory() {
             self.make_room(directory, target)?;
             self.drop_name(directory, name, target)?;
-            self.node_mut(directory)?.links -= 1;
+            let above = self.node_mut(directory)?;
+            above.links = above.links.saturating_sub(1);
             return self.lose_directory(target);
         }
         self.drop_name(directory, name, target)?;
@@ -151,7 +152,8 @@ impl Tree {
         let Directory(_, parent) = &mut self.node_mut(child)?.kind else { return Ok(()) };
         *parent = to;
         if from != to {
-            self.node_mut(from)?.links -= 1;
+            let left = self.node_mut(from)?;
+            left.links = left.links.saturating_sub(1);
             self.node_mut(to)?.links += 1;
         }
         Ok(())

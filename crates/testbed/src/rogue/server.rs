@@ -1,6 +1,6 @@
 //! The file system as the kernel asks for it: each request becomes one step on the tree.
 //!
-//! Nothing is cached in the kernel, so that what is broken here is seen there at once. What the FUSE crate cannot carry
+//! No attributes and no data are cached in the kernel, so that what is broken here is seen there at once. What the FUSE crate cannot carry
 //! (O_TMPFILE, birth times, the flags of chattr) is refused, as many a FUSE file system refuses it.
 
 use super::access::{Caller, READ, SEARCH, WRITE};
@@ -25,8 +25,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Nothing stays in the kernel's caches.
+/// Attributes do not stay in the kernel's caches.
 const AT_ONCE: Duration = Duration::ZERO;
+/// Names do.
+const FOR_EVER: Duration = Duration::from_secs(1 << 20);
 /// How long a lock is waited for: a waiter that is killed cannot be heard of.
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 /// How much later a rename arrives that is not atomic.
@@ -81,10 +83,17 @@ impl Server {
 
     fn entry(&self, tree: &Tree, found: Try<u64>, reply: ReplyEntry) {
         match found.and_then(|number| attributes(tree, number)) {
-            Ok(attributes) => reply.entry(&AT_ONCE, &attributes, Generation(0)),
+            Ok(attributes) => reply.entry_with_ttls(&AT_ONCE, &names_live(tree), &attributes, Generation(0)),
             Err(error) => reply.error(no(error)),
         }
     }
+}
+
+/// How long the kernel may believe that a name leads where it led: for ever, unless a fault moves names behind its back
+/// or permission to search is judged here.
+fn names_live(tree: &Tree) -> Duration {
+    let moved = tree.fault.is_some_and(Fault::moves_names);
+    if tree.judges || moved { AT_ONCE } else { FOR_EVER }
 }
 
 fn done(result: Try<()>, reply: ReplyEmpty) {
@@ -178,7 +187,6 @@ fn listing(tree: &Tree, directory: u64, offset: u64) -> Try<Vec<Line>> {
         Ok(node) if !tree.breaks(Fault::ReaddirWrongType) => file_type(node),
         _ => FileType::RegularFile,
     };
-    let shown = |number: u64| if tree.breaks(Fault::ReaddirWrongInode) { number + 1_000_000 } else { number };
     let dots = [
         (1, directory, FileType::Directory, b".".to_vec()),
         (2, parent, FileType::Directory, b"..".to_vec()),
@@ -186,7 +194,7 @@ fn listing(tree: &Tree, directory: u64, offset: u64) -> Try<Vec<Line>> {
     let mut lines: Vec<Line> = dots.into_iter().filter(|line| line.0 > offset).collect();
     let entries: Vec<Line> = names
         .after(if tree.breaks(Fault::ReaddirCounts) { 2 } else { offset.max(2) })
-        .map(|(position, name, number)| (position, shown(number), kind(number), name.as_bytes().to_vec()))
+        .map(|(position, name, number)| (position, number, kind(number), name.as_bytes().to_vec()))
         .collect();
     lines.extend(entries);
     haunt(tree, directory, offset, &mut lines)?;
@@ -195,9 +203,11 @@ fn listing(tree: &Tree, directory: u64, offset: u64) -> Try<Vec<Line>> {
 
 /// What faults make of a list.
 fn haunt(tree: &Tree, directory: u64, offset: u64, lines: &mut Vec<Line>) -> Try<()> {
-    let names = |lines: &[Line]| lines.iter().filter(|line| line.0 > 2).count();
+    let positions: Vec<u64> = tree.names(directory)?.0.after(0).map(|(position, ..)| position).collect();
     match tree.fault {
-        Some(Fault::ReaddirMisses) if names(lines) > 1 => drop(lines.pop()),
+        Some(Fault::ReaddirMisses) if positions.len() > 1 => {
+            lines.retain(|line| Some(&line.0) != positions.last());
+        }
         Some(Fault::ReaddirTwice) => {
             if let Some(at) = lines.iter().position(|line| line.0 == 3) {
                 lines.insert(at, lines[at].clone());
@@ -542,8 +552,8 @@ impl Filesystem for Server {
         answer(self.tree().attribute(&Caller::of(request), node.0, name, size), size, reply);
     }
 
-    fn listxattr(&self, _: &Request, node: INodeNo, size: u32, reply: ReplyXattr) {
-        answer(self.tree().attribute_names(node.0, size), size, reply);
+    fn listxattr(&self, request: &Request, node: INodeNo, size: u32, reply: ReplyXattr) {
+        answer(self.tree().attribute_names(&Caller::of(request), node.0, size), size, reply);
     }
 
     fn removexattr(&self, request: &Request, node: INodeNo, name: &OsStr, reply: ReplyEmpty) {

@@ -56,7 +56,7 @@ fn head(text: &mut String, side: &Side, answer: &Answer) {
     text.push('\n');
 }
 
-/// A heading, and what stands below it.
+/// A column: its heading, and what stands in it.
 type Column = (&'static str, fn(&Counts) -> u64);
 
 /// The columns of the tables.

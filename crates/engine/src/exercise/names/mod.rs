@@ -8,7 +8,7 @@
 //!
 //! Whether calls really overlap is the machine's affair, so there are thousands of short races rather than a long one.
 
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;
 
 use iodyno_model::{Divergence, Exercise, ExerciseRecord};
@@ -43,13 +43,15 @@ const ROOM_BYTES: u64 = 1 << 20;
 /// Races, ready to go.
 pub struct Names {
     crew: Crew,
+    /// Where they race: anew where a broken file system keeps what should be gone.
     root: PathBuf,
+    roots: u32,
     script: Option<Program>,
     weights: Vec<(Verb, u32)>,
     races: u64,
     done: [u64; VERBS.len()],
-    _directory: OwnedFd,
-    _sandbox: Sandbox,
+    directory: OwnedFd,
+    sandbox: Sandbox,
 }
 
 impl Names {
@@ -62,16 +64,11 @@ impl Names {
         let script = script.transpose().map_err(Failure::new)?;
         let weights = weights(exercise)?;
         let sandbox = Sandbox::new(directory, ROOM_BYTES)?;
-        let root = sandbox.path().join("names");
-        std::fs::create_dir(&root)
-            .map_err(|error| Failure::call("mkdir", error.raw_os_error().unwrap_or(libc::EIO)))?;
-        let fd = crew::open_directory(&root).map_err(|number| Failure::call("open", number))?;
-        // SAFETY: the descriptor was just opened and is nobody else's.
-        let held = unsafe { OwnedFd::from_raw_fd(fd) };
-        let crew = Crew::new(fd)?;
+        let (root, directory) = place(&sandbox, 0)?;
+        let crew = Crew::new(directory.as_raw_fd())?;
         let races = if script.is_some() && exercise.operations == 0 { REPEATS } else { exercise.operations };
         let done = [0; VERBS.len()];
-        Ok(Names { crew, root, script, weights, races, done, _directory: held, _sandbox: sandbox })
+        Ok(Names { crew, root, roots: 0, script, weights, races, done, directory, sandbox })
     }
 
     /// Runs races to the end, or to the first that nothing explains.
@@ -121,10 +118,15 @@ impl Names {
         Ok((!history.is_explained()).then_some(history))
     }
 
-    /// Looks at what is left, and removes it.
+    /// Looks at what is left, and removes it; what stays all the same is left behind.
     fn clear(&mut self) -> Result<Vec<state::Seen>, Failure> {
         let seen = tree::look(&self.root)?;
-        tree::clear(&self.root, &seen)?;
+        if tree::clear(&self.root, &seen).is_err() {
+            self.roots += 1;
+            let (root, directory) = place(&self.sandbox, self.roots)?;
+            self.crew = Crew::new(directory.as_raw_fd())?;
+            (self.root, self.directory) = (root, directory);
+        }
         Ok(seen)
     }
 
@@ -156,6 +158,16 @@ impl Names {
         let text = describe(&history);
         Ok(Divergence { operation: race, text, script: program.lines(), reduced_from })
     }
+}
+
+/// An empty directory to race in.
+fn place(sandbox: &Sandbox, number: u32) -> Result<(PathBuf, OwnedFd), Failure> {
+    let root = sandbox.path().join(format!("names-{number}"));
+    std::fs::create_dir(&root)
+        .map_err(|error| Failure::call("mkdir", error.raw_os_error().unwrap_or(libc::EIO)))?;
+    let fd = crew::open_directory(&root).map_err(|number| Failure::call("open", number))?;
+    // SAFETY: the descriptor was just opened and is nobody else's.
+    Ok((root, unsafe { OwnedFd::from_raw_fd(fd) }))
 }
 
 /// A program without one of its calls, counted over all of them.

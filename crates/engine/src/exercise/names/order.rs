@@ -1,7 +1,7 @@
 //! Whether some order of the moments of concurrent calls explains what each of them was answered, and what is there in
 //! the end.
 //!
-//! A search in depth over all orders that keep to time: a call that ended before another began came before it. States that
+//! A search, in depth first, over all orders that keep to time: a call that ended before another began came before it. States that
 //! were seen already are not looked at again, so that even the worst small history is decided in milliseconds.
 
 use std::collections::HashSet;
@@ -31,62 +31,65 @@ pub struct History {
 /// Where each process is: its event, and how far that is.
 type Places = Vec<(u8, Option<Cursor>)>;
 
-struct Search<'a> {
-    history: &'a History,
-    known: HashSet<(Places, State)>,
-}
+/// A point of the search: where each process is, and what is there.
+type Point = (Places, State);
 
 impl History {
     /// Whether an order explains it.
     pub fn is_explained(&self) -> bool {
-        let places = vec![(0, None); self.processes.len()];
-        Search { history: self, known: HashSet::new() }.from(places, self.before.clone())
+        let mut known: HashSet<Point> = HashSet::new();
+        let mut points = vec![(vec![(0, None); self.processes.len()], self.before.clone())];
+        let mut next = Vec::new();
+        while let Some(point) = points.pop() {
+            if !known.insert(point.clone()) {
+                continue;
+            }
+            if self.is_end(&point) {
+                return true;
+            }
+            self.further(&point, &mut next);
+            // The likeliest is looked at first.
+            points.extend(next.drain(..).rev());
+        }
+        false
+    }
+
+    fn event(&self, process: usize, places: &Places) -> Option<&Event> {
+        self.processes[process].get(places[process].0 as usize)
+    }
+
+    /// Whether all calls are made, and left what was found.
+    fn is_end(&self, (places, state): &Point) -> bool {
+        (0..places.len()).all(|process| self.event(process, places).is_none())
+            && self.after.as_ref().is_none_or(|after| *after == state.seen())
+    }
+
+    /// All points that can come next, the likeliest first: what ended first most likely came first.
+    fn further(&self, (places, state): &Point, next: &mut Vec<Point>) {
+        let open = (0..places.len()).filter_map(|process| Some((self.event(process, places)?, process)));
+        let mut open: Vec<(&Event, usize)> = open.collect();
+        open.sort_by_key(|(event, process)| (event.ended, *process));
+        let Some(first_end) = open.first().map(|(event, _)| event.ended) else { return };
+        let able = open.into_iter().filter(|(event, _)| event.began <= first_end);
+        next.extend(able.filter_map(|(event, process)| step(process, event, places, state)));
     }
 }
 
-impl Search<'_> {
-    fn event(&self, process: usize, places: &Places) -> Option<&Event> {
-        self.history.processes[process].get(places[process].0 as usize)
-    }
-
-    fn from(&mut self, places: Places, state: State) -> bool {
-        let mut open: Vec<(u64, usize)> = (0..places.len())
-            .filter_map(|process| self.event(process, &places).map(|event| (event.ended, process)))
-            .collect();
-        if open.is_empty() {
-            return self.history.after.as_ref().is_none_or(|after| *after == state.seen());
+/// One step of a process; none: it cannot be what the call did.
+fn step(process: usize, event: &Event, places: &Places, state: &State) -> Option<Point> {
+    let cursor = places[process].1.unwrap_or_else(|| Cursor::start(&event.call));
+    let done = (places[process].0 + 1, None);
+    let (place, state) = match (state.step(&event.call, cursor), event.answer) {
+        (Next::Go(further), _) => ((places[process].0, Some(further)), state.clone()),
+        (Next::Fail(wrong), Answer::Failed(number)) if wrong.contains(&number) => (done, state.clone()),
+        (Next::Answer(answer, after), found) if answer == found => {
+            (done, after.unwrap_or_else(|| state.clone()))
         }
-        if !self.known.insert((places.clone(), state.clone())) {
-            return false;
-        }
-        // What ended first most likely came first.
-        open.sort_unstable();
-        let first_end = open[0].0;
-        open.iter().any(|(_, process)| {
-            let Some(event) = self.event(*process, &places).cloned() else { return false };
-            event.began <= first_end && self.step(*process, &event, &places, &state)
-        })
-    }
-
-    fn step(&mut self, process: usize, event: &Event, places: &Places, state: &State) -> bool {
-        let cursor = places[process].1.unwrap_or_else(|| Cursor::start(&event.call));
-        let mut places = places.clone();
-        match (state.step(&event.call, cursor), event.answer) {
-            (Next::Go(further), _) => {
-                places[process].1 = Some(further);
-                self.from(places, state.clone())
-            }
-            (Next::Fail(wrong), Answer::Failed(number)) if wrong.contains(&number) => {
-                places[process] = (places[process].0 + 1, None);
-                self.from(places, state.clone())
-            }
-            (Next::Answer(answer, after), found) if answer == found => {
-                places[process] = (places[process].0 + 1, None);
-                self.from(places, after.unwrap_or_else(|| state.clone()))
-            }
-            _ => false,
-        }
-    }
+        _ => return None,
+    };
+    let mut places = places.clone();
+    places[process] = place;
+    Some((places, state))
 }
 
 #[cfg(test)]
