@@ -106,7 +106,11 @@ fn check(name: &str, word: &str, labels: &[String]) -> Result<(), Problem> {
     known.extend(labels.iter().map(String::as_str));
     let near = suggestion(label, &known);
     let hint = if near.starts_with("did") { near } else { format!("{label} = CALL, in a step before") };
-    let message = if name == word { format!("`{word}`") } else { format!("`{word}`: `${name}`") };
+    let message = if word.strip_prefix('$') == Some(name) {
+        format!("`{word}`")
+    } else {
+        format!("`{word}`: `${name}`")
+    };
     Err((format!("{message}: nothing has that name"), hint))
 }
 

@@ -99,7 +99,7 @@ pub fn text(results: &Results, side: &Side, judgement: &Judgement) -> String {
     let cases = &results.setup.suite.cases;
     let verbose = results.setup.options.verbose;
     let mut text = String::new();
-    let broken = of_kind(cases, judgement, &[Kind::Fail, Kind::CouldNotRun]);
+    let broken = of_kind(cases, judgement, results.bad_kinds());
     for rule in &broken {
         let Case { rule: name, class, source, text: sentence, .. } = rule.case;
         let _ = writeln!(text, "\n{name}  ({}, {source})\n  {sentence}", class_name(*class));

@@ -21,7 +21,7 @@ use iodyno_model::{CaseRecord, Event, JobRecord, Machine, PhaseRecord, Record};
 use iodyno_report::{Output, Reporter};
 
 use super::exercise::{self, Exercised};
-use super::judge::{self, Judgement};
+use super::judge::{self, Judgement, Kind};
 use super::plan::{JOB, Setup, Side};
 
 /// What became of one directory.
@@ -69,6 +69,11 @@ impl Results {
     /// The first directory and what became of it.
     pub fn first(&self) -> Option<(&Side, &Answer)> {
         self.sides().next()
+    }
+
+    /// What speaks against the file system; what could not run because the run was ended does not.
+    pub fn bad_kinds(&self) -> &'static [Kind] {
+        if self.stopped_by.is_some() { &[Kind::Fail] } else { &[Kind::Fail, Kind::CouldNotRun] }
     }
 
     /// The exit status.

@@ -208,8 +208,7 @@ fn last(results: &Results) -> String {
     for (count, what) in parts.into_iter().filter(|(count, what)| *count > 0 || *what == "failed") {
         let _ = write!(text, ", {count} {what}");
     }
-    let rules =
-        failures::of_kind(&results.setup.suite.cases, &answer.judgement, &[Kind::Fail, Kind::CouldNotRun]);
+    let rules = failures::of_kind(&results.setup.suite.cases, &answer.judgement, results.bad_kinds());
     if !rules.is_empty() {
         let broken = if rules.len() == 1 { "rule is" } else { "rules are" };
         let _ = write!(text, "; {} {broken} broken", rules.len());
