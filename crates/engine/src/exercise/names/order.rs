@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use super::call::Call;
+use super::call::{Call, Verb};
 use super::state::{Answer, Cursor, Next, Seen, State};
 
 /// A call that was made.
@@ -71,25 +71,38 @@ impl History {
         open.sort_by_key(|(event, process)| (event.ended, *process));
         let Some(first_end) = open.first().map(|(event, _)| event.ended) else { return };
         let able = open.into_iter().filter(|(event, _)| event.began <= first_end);
-        next.extend(able.filter_map(|(event, process)| step(process, event, places, state)));
+        next.extend(able.filter_map(|(event, process)| self.step(process, event, places, state)));
     }
-}
 
-/// One step of a process; none: it cannot be what the call did.
-fn step(process: usize, event: &Event, places: &Places, state: &State) -> Option<Point> {
-    let cursor = places[process].1.unwrap_or_else(|| Cursor::start(&event.call));
-    let done = (places[process].0 + 1, None);
-    let (place, state) = match (state.step(&event.call, cursor), event.answer) {
-        (Next::Go(further), _) => ((places[process].0, Some(further)), state.clone()),
-        (Next::Fail(wrong), Answer::Failed(number)) if wrong.contains(&number) => (done, state.clone()),
-        (Next::Answer(answer, after), found) if answer == found => {
-            (done, after.unwrap_or_else(|| state.clone()))
-        }
-        _ => return None,
-    };
-    let mut places = places.clone();
-    places[process] = place;
-    Some((places, state))
+    /// One step of a process; none: it cannot be what the call did.
+    fn step(&self, process: usize, event: &Event, places: &Places, state: &State) -> Option<Point> {
+        let cursor = places[process].1.unwrap_or_else(|| Cursor::start(&event.call));
+        let done = (places[process].0 + 1, None);
+        let (place, state) = match (state.step(&event.call, cursor), event.answer) {
+            (Next::Go(further), _) => ((places[process].0, Some(further)), state.clone()),
+            (Next::Fail(wrong), Answer::Failed(number)) if wrong.contains(&number) => (done, state.clone()),
+            (Next::Answer(answer, after), found) if answer == found => {
+                (done, after.unwrap_or_else(|| state.clone()))
+            }
+            (Next::Answer(Answer::Found(kind, has), None), Answer::Found(found, saw))
+                if kind == found && u64::from(has.abs_diff(saw)) <= self.counting(event) =>
+            {
+                (done, state.clone())
+            }
+            _ => return None,
+        };
+        let mut places = places.clone();
+        places[process] = place;
+        Some((places, state))
+    }
+
+    /// How many calls were just about to add or take a name while another looked: a file's count of names changes a moment
+    /// before or after the name itself, and nothing demands that looking waits for both.
+    fn counting(&self, look: &Event) -> u64 {
+        let counts = |event: &&Event| matches!(event.call.verb, Verb::Link | Verb::Unlink | Verb::Rename);
+        let meanwhile = |event: &&Event| event.began <= look.ended && event.ended >= look.began;
+        self.processes.iter().flatten().filter(counts).filter(meanwhile).count() as u64
+    }
 }
 
 #[cfg(test)]
