@@ -73,7 +73,7 @@ const PLANTED: &[Planted] = &[
     (Fault::RenameKeepsCounts, &["rename/links-of-parents"]),
     (Fault::RenameFullIsDenied, &["rename/not-empty"]),
     (Fault::RenameReplacesFull, &["rename/not-empty"]),
-    (Fault::RenameNotAtomic, &["rename/keeps-the-file"]),
+    (Fault::RenameNotAtomic, &["rename"]),
     (Fault::RenameTouchesModified, &["rename/keeps-the-file"]),
     (Fault::RenameLosesAttributes, &["xattr"]),
     (Fault::ExchangeLosesOne, &["renameat2"]),

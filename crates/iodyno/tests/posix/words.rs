@@ -81,7 +81,7 @@ fn no_directory() -> Outcome {
 fn read_only() -> Outcome {
     let below = Mount::tmpfs(1 << 20)?;
     let mount = Mount::read_only(below.path())?;
-    refused(posix(mount.path(), &["--only", "mkdir"]), &[1, 2], &["ead-only"]);
+    refused(posix(mount.path(), &["--only", "mkdir"]), &[1, 2], &["cannot be written to"]);
     Ok(())
 }
 
