@@ -79,6 +79,8 @@ fn our_scripts() -> Outcome {
     assert_eq!(status(&written), 0, "{}", tell(&written));
     let mut command = Command::new("prove");
     command.arg("-r").arg(&folder).current_dir(mount.path());
+    let own = Path::new(IODYNO).parent().expect("a directory").display().to_string();
+    command.env("PATH", format!("{own}:{}", std::env::var("PATH").unwrap_or_default()));
     let said = said(command);
     assert_eq!(status(&said), 0, "{}", tell(&said));
     assert!(said.out.contains("Files=2"), "{}", tell(&said));
