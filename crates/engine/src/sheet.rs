@@ -685,7 +685,8 @@ impl Sheet<'_> {
     fn series(&self) -> Series {
         let rows = (self.head.rows.load(Relaxed) as usize).min(ROWS);
         let interval_ns = self.head.row_ns.load(Relaxed);
-        Series { interval_ns, rows: self.head.series[..rows].iter().map(RowSheet::read).collect() }
+        let rows = self.head.series[..rows].iter().map(RowSheet::read).collect();
+        Series { interval_ns, rows, ..Series::default() }
     }
 }
 

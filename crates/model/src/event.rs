@@ -11,6 +11,7 @@ use crate::origin::Diagnostic;
 use crate::pattern::Directed;
 use crate::plan::Plan;
 use crate::record::{Machine, PhaseRecord, Record};
+use crate::sighting::Sample;
 use crate::sweep::Coordinate;
 use crate::target::TargetFacts;
 use crate::verb::{Kind, Verb};
@@ -55,6 +56,8 @@ pub enum Event {
     },
     /// Time passed.
     Live(Box<Live>),
+    /// What the witnesses saw in an interval of the running phase that has ended.
+    Watched(Box<Sample>),
     /// The record of a running phase so far: every so often, and when the user asked (SIGUSR1).
     Interim(Box<PhaseRecord>),
     /// What a worker wrote down, in the order of time; told before the phase's end, and while it runs where it is much.

@@ -33,6 +33,21 @@ pub const fn upper_edge(bucket: usize) -> u64 {
     if bucket + 1 >= BUCKETS { u64::MAX } else { lower_edge(bucket + 1) - 1 }
 }
 
+/// Fine buckets that make one coarse bucket, as a power of two: four to a power of two of the value.
+const COARSE_SHIFT: u32 = SUB_BITS - 2;
+/// How many coarse buckets cover all 64-bit values.
+pub const COARSE: usize = BUCKETS >> COARSE_SHIFT;
+
+/// The coarse bucket of a bucket: what a row of a series keeps of its latencies.
+pub const fn coarse_of(bucket: usize) -> usize {
+    bucket >> COARSE_SHIFT
+}
+
+/// The smallest and the largest value of a coarse bucket: at most a quarter apart above 128.
+pub const fn coarse_edges(coarse: usize) -> (u64, u64) {
+    (lower_edge(coarse << COARSE_SHIFT), upper_edge(((coarse + 1) << COARSE_SHIFT) - 1))
+}
+
 /// The value that stands for a bucket: its middle.
 pub const fn middle(bucket: usize) -> u64 {
     let (low, high) = (lower_edge(bucket), upper_edge(bucket));

@@ -17,6 +17,7 @@
 
 pub mod case;
 pub mod conversation;
+pub mod demand;
 pub mod event;
 pub mod finding;
 pub mod histogram;
@@ -29,6 +30,7 @@ pub mod placement;
 pub mod plan;
 pub mod record;
 pub mod setting;
+pub mod sighting;
 pub mod sweep;
 pub mod tally;
 pub mod target;
@@ -43,8 +45,9 @@ pub use case::{
     Outcome, Verdict, word, word_bytes,
 };
 pub use conversation::{Action as PeerAction, Conversation, Input as PeerInput};
+pub use demand::{Demand, DemandRecord};
 pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, Started, WorkerState};
-pub use finding::{DeviceActivity, Figure, Finding, MountActivity, Severity, Sighting};
+pub use finding::{Figure, Finding, Severity};
 pub use histogram::Histogram;
 pub use origin::{Diagnostic, Level, Origin};
 pub use pace::{Arrivals, Criterion, LatencyTarget, Limit, Pace, Rate, Steady, Think};
@@ -56,13 +59,17 @@ pub use payload::{Content, Dedupe, Marked, Marks, Payload, Refresh, Template};
 pub use placement::{BufferKind, Buffers, ControlGroup, Hooks, NumaMemory, NumaPolicy, Placement, SAME_ID};
 pub use plan::{
     Depth, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish, Intent, Job, Journal, Measure, Phase, Place, Plan,
-    Ranks, Repeat, Start, Stop, Submit, Tolerance, WorkerKind,
+    Ranks, Repeat, Rounds, Start, Stop, Submit, Tolerance, Watching, WorkerKind,
 };
 pub use record::{
-    CacheShare, Fatal, FoundDepth, JobRecord, Machine, PhaseRecord, Record, Stage, SteadyRecord, WearOut,
-    WorkerRecord,
+    CacheShare, Fatal, FoundDepth, JobRecord, Machine, PhaseRecord, Record, RoundsRecord, Stage,
+    SteadyRecord, WearOut, WorkerRecord,
 };
 pub use setting::Setting;
+pub use sighting::{
+    ClockFacts, ControlActivity, CpuShares, DeviceActivity, InterfaceActivity, IoLimit, Layout, MemoryLevels,
+    MountActivity, NameCache, Pressure, ProcessorActivity, QueueActivity, Sample, Sighting,
+};
 pub use sweep::{Coordinate, Parameter, Sweep, Value};
 pub use tally::{ErrorCount, Line, Series, SeriesRow, Tally};
 pub use target::{

@@ -122,7 +122,7 @@ mod tests {
         line.operations = count;
         (0..count).for_each(|turn| line.latency.add(1000 * (index_ns + 1) + turn * 77_777));
         let row = SeriesRow { reads: count, latency_max_ns: index_ns, ..SeriesRow::default() };
-        tally.series = Series { interval_ns: 1 << (index % 2), rows: vec![row; 5] };
+        tally.series = Series { interval_ns: 1 << (index % 2), rows: vec![row; 5], ..Series::default() };
         tally.depths = vec![0, count];
         let record = WorkerRecord { index, rank, operations: count, ..WorkerRecord::default() };
         (tally, record)

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::demand::Demand;
 use crate::origin::Origin;
 use crate::pace::{Limit, Pace};
 use crate::payload::Payload;
@@ -41,6 +42,9 @@ pub struct Plan {
     /// original does; mounted and in-use devices are refused all the same).
     #[serde(default)]
     pub signatures_allowed: bool,
+    /// Conditions on which the run fails.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub demands: Vec<Demand>,
 }
 
 /// What a plan means to measure; a finding is a lie only against this.
@@ -97,6 +101,24 @@ pub struct Phase {
     /// How long a phase without jobs watches, ns; 0: until stopped.
     #[serde(default)]
     pub watch_ns: u64,
+    /// How it watches, where that is what it is for.
+    #[serde(default)]
+    pub watch: Option<Watching>,
+}
+
+/// How a phase watches, sample by sample, beyond what is seen of every phase.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Watching {
+    /// Length of a sample, ns.
+    pub every_ns: u64,
+    /// How many samples; 0: until stopped.
+    pub count: u64,
+    /// The devices, by their kernel names; none: all of them.
+    pub devices: Vec<String>,
+    /// Whether partitions are watched beside their disks.
+    pub partitions: bool,
+    /// Whether a first sample covers the time since the machine was started.
+    pub since_boot: bool,
 }
 
 /// N identical workers.
@@ -344,11 +366,34 @@ pub struct Repeat {
     /// At most so many times.
     #[serde(default)]
     pub most: u32,
+    /// The confidence of that interval, percent; 0: 95.
+    #[serde(default)]
+    pub confidence_percent: f64,
+    /// Go on until the last passes are steady.
+    #[serde(default)]
+    pub until_steady: Option<Rounds>,
+}
+
+/// Passes that are steady together. Source of the defaults: SNIA SSS PTS 2.0.2, steady state.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rounds {
+    /// How many of the last passes are judged.
+    pub window: u32,
+    /// Largest minus smallest, at most so many percent of their mean.
+    pub range_percent: f64,
+    /// Rise or fall of the line through them over the window, at most so many percent of their mean.
+    pub slope_percent: f64,
+}
+
+impl Default for Rounds {
+    fn default() -> Self {
+        Rounds { window: 5, range_percent: 20.0, slope_percent: 10.0 }
+    }
 }
 
 impl Default for Repeat {
     fn default() -> Self {
-        Repeat { times: 1, until_interval_percent: 0.0, most: 0 }
+        Repeat { times: 1, until_interval_percent: 0.0, most: 0, confidence_percent: 0.0, until_steady: None }
     }
 }
 

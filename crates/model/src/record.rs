@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::case::{CaseRecord, ExerciseRecord};
-use crate::finding::{Finding, Sighting};
+use crate::demand::DemandRecord;
+use crate::finding::Finding;
 use crate::origin::Diagnostic;
+use crate::sighting::{Sample, Sighting};
 use crate::sweep::Coordinate;
 use crate::tally::Tally;
 use crate::verb::Verb;
@@ -31,6 +33,27 @@ pub struct Record {
     /// The ranks.
     #[serde(default)]
     pub world: WorldFacts,
+    /// What was demanded of it, and whether it was kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub demands: Vec<DemandRecord>,
+    /// How the repetition came to its end, where it was to go on until its figures were good enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<RoundsRecord>,
+}
+
+/// How a repetition came to its end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RoundsRecord {
+    /// Passes that were made.
+    pub passes: u32,
+    /// Whether what was waited for came, rather than the most passes.
+    pub attained: bool,
+    /// The widest interval of a rate at the end, in percent of its median; none: too few passes for one.
+    pub interval_percent: Option<f64>,
+    /// Range and slope excursion over the last window, in percent of its mean; none: it was never full.
+    pub steady: Option<(f64, f64)>,
+    /// What held it up: the phase, job and quantity that was the last to be good enough.
+    pub slowest: String,
 }
 
 /// The machine a run was on.
@@ -50,6 +73,10 @@ pub struct Machine {
     pub clock: String,
     /// iodyno's version.
     pub version: String,
+    /// Everything else that may make a difference and could be read, as name and value: `governor`, `mitigations`,
+    /// `transparent hugepages`, `memory limit`, `virtualisation`, …; in a fixed order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<(String, String)>,
 }
 
 /// The answer to a phase.
@@ -69,6 +96,9 @@ pub struct PhaseRecord {
     pub jobs: Vec<JobRecord>,
     /// What the witnesses saw.
     pub sightings: Vec<Sighting>,
+    /// The same over time; of a long phase neighbours are joined.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<Sample>,
     /// How much of what it read came from the page cache; none: it read nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheShare>,

@@ -136,6 +136,10 @@ pub struct Series {
     pub interval_ns: u64,
     /// The rows, from the start line on.
     pub rows: Vec<SeriesRow>,
+    /// The latencies of each row, all verbs together, in [coarse buckets](crate::histogram::coarse_of): bucket and count,
+    /// ascending, no zero counts. As long as `rows`, or empty where latencies were not measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latencies: Vec<Vec<(u16, u32)>>,
 }
 
 /// What happened in one interval.
@@ -203,6 +207,12 @@ impl Series {
         for (mine, theirs) in self.rows.iter_mut().zip(&other.rows) {
             mine.merge(theirs);
         }
+        if self.latencies.len() < other.latencies.len() {
+            self.latencies.resize(other.latencies.len(), Vec::new());
+        }
+        for (mine, theirs) in self.latencies.iter_mut().zip(&other.latencies) {
+            *mine = joined(mine, theirs);
+        }
     }
 
     /// Halves the resolution: pairs of rows become one.
@@ -216,8 +226,21 @@ impl Series {
                 row
             })
             .collect();
+        let pairs = self.latencies.chunks(2);
+        self.latencies =
+            pairs.map(|pair| pair[1..].iter().fold(pair[0].clone(), |a, b| joined(&a, b))).collect();
         self.interval_ns = (self.interval_ns * 2).max(1);
     }
+}
+
+/// Two rows of coarse buckets as one.
+fn joined(a: &[(u16, u32)], b: &[(u16, u32)]) -> Vec<(u16, u32)> {
+    let mut all: std::collections::BTreeMap<u16, u32> = a.iter().copied().collect();
+    for (bucket, count) in b {
+        let sum = all.entry(*bucket).or_default();
+        *sum = sum.saturating_add(*count);
+    }
+    all.into_iter().collect()
 }
 
 impl Tally {

@@ -67,7 +67,7 @@ fn with_rows(record: &mut JobRecord, reads: &[u64]) {
     let mut rows: Vec<SeriesRow> = reads.iter().map(row).collect();
     // The row that was cut off at the end.
     rows.push(SeriesRow::default());
-    record.tally.series = Series { interval_ns: SECOND, rows };
+    record.tally.series = Series { interval_ns: SECOND, rows, ..Series::default() };
     let end = reads.len() as u64 * SECOND + MILLISECOND;
     (record.tally.first_done_ns, record.tally.last_done_ns) = (end, end);
 }

@@ -65,6 +65,7 @@ fn read(document: &Node, wrong: &Wrong) -> Plan {
         sweep: fields.each("sweep").into_iter().flat_map(|node| sweep::read(node, wrong)).collect(),
         destroy: Vec::new(),
         signatures_allowed: false,
+        demands: Vec::new(),
     };
     no_destroy(&fields);
     if plan.phases.is_empty() {
@@ -95,6 +96,7 @@ fn repeat(node: &Node) -> Read<Repeat> {
         times: pattern::may(node, "times", small_count, 1)?,
         until_interval_percent: pattern::may(node, "until_interval", percent, 0.0)?,
         most: pattern::may(node, "most", small_count, 0)?,
+        ..Repeat::default()
     })
 }
 

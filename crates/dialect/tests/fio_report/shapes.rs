@@ -72,7 +72,7 @@ fn line(verb: Verb, count: u64, block: u64, mean_ns: f64) -> Line {
 /// A worker that ran so many ms.
 fn worker(pid: u32, ms: u64, lines: Vec<Line>) -> WorkerRecord {
     let rows = ms / 500;
-    let mut series = Series { interval_ns: 500_000_000, rows: Vec::new() };
+    let mut series = Series { interval_ns: 500_000_000, rows: Vec::new(), ..Series::default() };
     for row in 0..rows {
         let mut counts = SeriesRow::default();
         for line in &lines {

@@ -261,6 +261,7 @@ impl Stage {
             elapsed_ns,
             jobs,
             sightings: Vec::<Sighting>::new(),
+            samples: Vec::new(),
             cache: None,
         }
     }

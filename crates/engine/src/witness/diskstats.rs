@@ -57,6 +57,11 @@ impl Counters {
             interval_ns,
             read_ns: delta(3) * 1_000_000,
             write_ns: delta(7) * 1_000_000,
+            discards_merged: delta(12),
+            discard_bytes: delta(13) * 512,
+            discard_ns: delta(14) * 1_000_000,
+            flush_ns: delta(16) * 1_000_000,
+            in_flight: self.0[8],
             beneath: Vec::new(),
         }
     }

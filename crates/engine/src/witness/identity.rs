@@ -314,6 +314,7 @@ pub fn machine() -> Machine {
         memory_bytes: super::memory::read().map_or(0, |levels| levels.total),
         clock: clock::source().into(),
         version: env!("CARGO_PKG_VERSION").into(),
+        facts: Vec::new(),
     }
 }
 

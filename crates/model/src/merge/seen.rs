@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{DeviceActivity, MountActivity, Sighting};
+use crate::sighting::{DeviceActivity, MountActivity, Sighting};
 
 /// What the witnesses of one node saw.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -94,6 +94,7 @@ pub fn machine() -> Machine {
         memory_bytes: 16 << 30,
         clock: "tsc, 16 ns".into(),
         version: "0.1.0".into(),
+        facts: Vec::new(),
     }
 }
 
@@ -182,6 +183,7 @@ fn phase_record(
         elapsed_ns,
         jobs,
         sightings,
+        samples: Vec::new(),
         cache: None,
     }
 }
@@ -346,7 +348,7 @@ fn series(tally: &Tally, elapsed_ns: u64, noise: &mut Noise) -> Series {
             ..SeriesRow::default()
         }
     });
-    Series { interval_ns, rows: rows.collect() }
+    Series { interval_ns, rows: rows.collect(), ..Series::default() }
 }
 
 /// Compares text with a golden file, or rewrites it when `IODYNO_BLESS=1`.

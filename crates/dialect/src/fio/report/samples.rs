@@ -79,7 +79,7 @@ mod tests {
 
     fn series(reads: &[u64]) -> Series {
         let row = |reads: &u64| SeriesRow { reads: *reads, read_bytes: reads * 4096, ..SeriesRow::default() };
-        Series { interval_ns: 500_000_000, rows: reads.iter().map(row).collect() }
+        Series { interval_ns: 500_000_000, rows: reads.iter().map(row).collect(), ..Series::default() }
     }
 
     #[test]
