@@ -14,20 +14,21 @@ use crate::store::History;
 pub struct Keeping {
     history: History,
     opening: Opening,
-    /// Its number and its journal, once it has begun.
-    begun: Option<(i64, Journal)>,
+    id: Option<i64>,
+    /// Its journal, while it runs.
+    journal: Option<Journal>,
     trouble: Option<Diagnostic>,
 }
 
 impl Keeping {
     /// Prepares to keep a run; nothing is written before it has begun.
     pub fn new(history: History, opening: Opening) -> Self {
-        Keeping { history, opening, begun: None, trouble: None }
+        Keeping { history, opening, id: None, journal: None, trouble: None }
     }
 
     /// Its number, once it has begun.
     pub fn id(&self) -> Option<i64> {
-        self.begun.as_ref().map(|(id, _)| *id)
+        self.id
     }
 
     /// Keeps what happened.
@@ -53,17 +54,18 @@ impl Keeping {
     }
 
     fn begin(&mut self, started: &Started) -> Result<(), Diagnostic> {
-        self.begun = Some(self.history.begin(&self.opening, started)?);
+        let (id, journal) = self.history.begin(&self.opening, started)?;
+        (self.id, self.journal) = (Some(id), Some(journal));
         Ok(())
     }
 
     fn journal(&mut self, write: impl FnOnce(&mut Journal) -> io::Result<()>) -> Result<(), Diagnostic> {
-        let Some((_, journal)) = &mut self.begun else { return Ok(()) };
+        let Some(journal) = &mut self.journal else { return Ok(()) };
         write(journal).map_err(|error| self.history.unkept(&error))
     }
 
     fn end(&mut self, record: &Record) -> Result<(), Diagnostic> {
-        let Some((id, journal)) = self.begun.take() else { return Ok(()) };
+        let (Some(id), Some(journal)) = (self.id, self.journal.take()) else { return Ok(()) };
         let state = if record.stopped_by.is_some() { State::Stopped } else { State::Complete };
         self.history.complete(id, record, state)?;
         journal.remove();

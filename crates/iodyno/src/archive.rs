@@ -4,6 +4,7 @@
 //! that nobody asked to keep goes on without it when the history cannot be had, and says so; one that was to be kept is
 //! not begun.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use iodyno_dialect::Run;
@@ -102,5 +103,23 @@ fn opening(run: &Run, asked: &Asked) -> Opening {
         folder: std::env::current_dir().map_or_else(|_| "/".into(), |path| path.to_string_lossy().into_owned()),
         plan: run.plan.clone(),
         tags: run.keep.tags.clone(),
+    }
+}
+
+/// Says where a run was kept, or why not; whether all is well: nobody may have asked for it.
+pub fn kept(keeping: Keeping, run: &Run, original: bool) -> bool {
+    let (id, must) = (keeping.id(), run.keep.wanted == Some(true));
+    match (keeping.close(), id) {
+        (Ok(()), Some(id)) => {
+            if !original && std::io::stderr().is_terminal() {
+                say(format_args!("kept as run {id}: iodyno runs show {id}"));
+            }
+            true
+        }
+        (Ok(()), None) => true,
+        (Err(wrong), _) => {
+            say(if must { wrong } else { note(wrong) });
+            !must
+        }
     }
 }
