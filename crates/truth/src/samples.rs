@@ -3,7 +3,7 @@
 //! A percentile is an order statistic: with n samples beyond it, its rank is uncertain by about √n of them. It judges
 //! only the percentiles that reports show, and only a note: rates and medians stand.
 
-use iodyno_model::{Figure, Kind, Severity};
+use iodyno_model::{Figure, Histogram, Kind, Severity};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
@@ -31,9 +31,22 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
                 Figure::new(&format!("beyond p{percent}"), beyond as f64, ""),
                 Figure::new("needed beyond it", LEAST_BEYOND as f64, ""),
             ];
+            let figures = [figures, interval(&line.latency, *percent)].concat();
             let suspicion = Suspicion::new(6, Severity::Note, case.label(), sentence, figures);
             found.push(suspicion.job(&job.name).advice(ADVICE).weight(-(count as f64)));
         }
     }
     found
+}
+
+/// Where the percentile may lie with 95 % confidence, by its rank alone (binomial, in its normal approximation).
+fn interval(latency: &Histogram, percent: f64) -> Vec<Figure> {
+    const DEVIATIONS: f64 = 1.96;
+    let share = percent / 100.0;
+    let spread = DEVIATIONS * (share * (1.0 - share) / latency.count() as f64).sqrt() * 100.0;
+    let [low, high] = [percent - spread, (percent + spread).min(100.0)].map(|at| latency.percentile(at) as f64);
+    vec![
+        Figure::new(&format!("p{percent} at least"), low, "ns"),
+        Figure::new(&format!("p{percent} at most, as far as seen"), high, "ns"),
+    ]
 }
