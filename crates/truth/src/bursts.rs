@@ -6,11 +6,9 @@
 use iodyno_model::{Figure, JobRecord, PhaseRecord, Severity, units};
 
 use crate::case::label;
-use crate::change::{Change, change};
 use crate::merge::Suspicion;
+use crate::statistics::{Credit, STEADY_SLOPE_PERCENT, credit, steadiness};
 
-/// The fast part and the slow part have at least so many rows.
-const LEAST_ROWS: (usize, usize) = (2, 3);
 /// The slow level is at most so much of the fast one.
 const MOST_LEFT: f64 = 0.75;
 /// How many deviations of counting noise lie between the levels.
@@ -19,35 +17,37 @@ const LEAST_DEVIATIONS: f64 = 6.0;
 const ADVICE: &str = "run until the fast part no longer matters (a longer `time`), or leave it out with a `ramp` of at \
                       least its length; tell both rates";
 
-/// A fall in a row of counts, each over `interval_ns`; what the job moved in each operation tells what the credit was.
+/// A fall in a row of counts, each over `interval_ns`.
 pub fn check(phase: &PhaseRecord, job: &JobRecord, counts: &[f64], interval_ns: f64) -> Option<Suspicion> {
-    let found = change(counts, LEAST_ROWS).filter(|found| is_fall(*found))?;
+    let found = credit(counts).filter(|found| is_throttled(found, counts))?;
     let scale = 1e9 / interval_ns;
-    let (fast, slow) = (found.before * scale, found.after * scale);
-    let burst_ns = found.at as f64 * interval_ns;
+    let (fast, slow) = (found.fast * scale, found.slow * scale);
+    let burst_ns = found.rows as f64 * interval_ns;
     let sentence = format!(
         "it was fast for {} only, {}/s, and then {:.0} % of that, {}/s: the mean of both is the rate of neither",
         units::duration(burst_ns),
         units::count(fast),
-        found.after / found.before * 100.0,
+        found.slow / found.fast * 100.0,
         units::count(slow),
     );
     let mut figures = vec![
         Figure::new("rate at first", fast, "1/s"),
         Figure::new("rate afterwards", slow, "1/s"),
         Figure::new("fast for", burst_ns, "ns"),
-        Figure::new("explained by two levels", found.explained_percent, "%"),
     ];
-    let operations = job.tally.all_operations();
-    if let Some(each) = job.tally.all_bytes().checked_div(operations).filter(|each| *each > 0) {
-        let credit = (found.before - found.after) * found.at as f64 * each as f64;
-        figures.push(Figure::new("moved beyond the later rate", credit, "bytes"));
+    let each = job.tally.all_bytes() as f64 / job.tally.all_operations().max(1) as f64;
+    if each > 0.0 {
+        figures.push(Figure::new("moved beyond the later rate", found.credit * found.slow * each, "bytes"));
     }
     let suspicion = Suspicion::new(8, Severity::Doubtful, label(phase), sentence, figures);
     Some(suspicion.job(&job.name).advice(ADVICE).weight(fast / slow.max(1e-9)))
 }
 
-fn is_fall(found: Change) -> bool {
-    let noise = (found.before.max(1.0) + found.after.max(1.0)).sqrt();
-    found.after <= MOST_LEFT * found.before && found.before - found.after >= LEAST_DEVIATIONS * noise
+/// Whether it fell far, beyond counting noise, and to a level rather than on and on.
+fn is_throttled(found: &Credit, counts: &[f64]) -> bool {
+    let noise = (found.fast.max(1.0) + found.slow.max(1.0)).sqrt();
+    let flat = steadiness(&counts[found.rows..]).is_none_or(|rest| {
+        rest.slope_percent > -STEADY_SLOPE_PERCENT.max(400.0 / found.slow.max(1.0).sqrt())
+    });
+    flat && found.slow <= MOST_LEFT * found.fast && found.fast - found.slow >= LEAST_DEVIATIONS * noise
 }

@@ -12,7 +12,6 @@ use iodyno_model::{Finding, Intent, Plan, Record};
 pub mod bursts;
 pub mod cache;
 pub mod case;
-pub mod change;
 pub mod clocks;
 pub mod depth;
 pub mod effort;

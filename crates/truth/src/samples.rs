@@ -7,6 +7,7 @@ use iodyno_model::{Figure, Histogram, Kind, Severity};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
+use crate::statistics::interval;
 
 /// Samples that must lie beyond a percentile: with 10, the rank is certain to about a third.
 pub const LEAST_BEYOND: u64 = 10;
@@ -31,7 +32,7 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
                 Figure::new(&format!("beyond p{percent}"), beyond as f64, ""),
                 Figure::new("needed beyond it", LEAST_BEYOND as f64, ""),
             ];
-            let figures = [figures, interval(&line.latency, *percent)].concat();
+            let figures = [figures, spread(&line.latency, *percent)].concat();
             let suspicion = Suspicion::new(6, Severity::Note, case.label(), sentence, figures);
             found.push(suspicion.job(&job.name).advice(ADVICE).weight(-(count as f64)));
         }
@@ -39,14 +40,11 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     found
 }
 
-/// Where the percentile may lie with 95 % confidence, by its rank alone (binomial, in its normal approximation).
-fn interval(latency: &Histogram, percent: f64) -> Vec<Figure> {
-    const DEVIATIONS: f64 = 1.96;
-    let share = percent / 100.0;
-    let spread = DEVIATIONS * (share * (1.0 - share) / latency.count() as f64).sqrt() * 100.0;
-    let [low, high] = [percent - spread, (percent + spread).min(100.0)].map(|at| latency.percentile(at) as f64);
+/// Between which two the percentile lies; nothing where too few samples lie beyond it for an upper end.
+fn spread(latency: &Histogram, percent: f64) -> Vec<Figure> {
+    let Some(found) = interval::percentile(latency, percent, 1.0, 95.0) else { return Vec::new() };
     vec![
-        Figure::new(&format!("p{percent} at least"), low, "ns"),
-        Figure::new(&format!("p{percent} at most, as far as seen"), high, "ns"),
+        Figure::new(&format!("p{percent} at least"), found.low, "ns"),
+        Figure::new(&format!("p{percent} at most"), found.high, "ns"),
     ]
 }

@@ -26,7 +26,7 @@ const ADVICE_TAIL: &str = "let all workers work for the same time (`time`) rathe
 /// Jobs of this phase with workers that hang behind.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     let mut found = Vec::new();
-    for (job, record) in case.jobs().filter(|(job, _)| are_alike(job)) {
+    for (_, record) in case.jobs().filter(|(job, _)| are_alike(job)) {
         let workers: Vec<&WorkerRecord> =
             record.workers.iter().filter(|worker| worker.failure.is_none() && worker.operations > 0).collect();
         if workers.len() < 2 {

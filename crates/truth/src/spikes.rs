@@ -59,8 +59,9 @@ fn judged(case: &Case<'_>, record: &JobRecord) -> Option<Suspicion> {
     let grave = rows.len() >= DOUBTFUL_ROWS || percent >= DOUBTFUL_PERCENT;
     let severity = if grave { Severity::Doubtful } else { Severity::Note };
     let every = period.map_or(String::new(), |ns| format!(", about every {}", units::duration(ns)));
+    let many = if count == 1 { "1 operation".to_string() } else { format!("{count} operations") };
     let sentence = format!(
-        "{count} operations took {} or more, up to {}{every}; the mean of {} hides them",
+        "{many} took {} or more, up to {}{every}; the mean of {} hides it",
         units::duration(limit as f64),
         units::duration(all.max as f64),
         units::duration(all.mean())
