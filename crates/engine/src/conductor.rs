@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::merge::Seen;
-use iodyno_model::{Diagnostic, Event, PhaseRecord, Plan, Record, Started, Stop, WorkerKind};
+use iodyno_model::{Diagnostic, Event, PhaseRecord, Plan, Record, Started, Stop, Watching, WorkerKind};
 use serde::{Deserialize, Serialize};
 
 use crate::check::check;
@@ -359,8 +359,9 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     let (stage, mut crew) = set?;
     let mut ranks = Ranks::new(world, post, &stage);
     wait_for_line(&stage, &mut crew);
-    let watches = options.witness && gather::watches(world);
-    let watch = watches.then(|| Watch::open(&gather::watched(world, plan, phase)));
+    let watches = (options.witness || phase.watch.is_some()) && gather::watches(world);
+    let watch = watches.then(|| Watch::open(gather::scene(world, plan, phase)));
+    let own_ns = witness::cpu::own_ns();
     if let Err(trouble) = line::start(world, &stage, &crew) {
         stage.gate.stop();
         crew.abandon();
@@ -374,6 +375,7 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
         coordinates: phase.coordinates.clone(),
     });
     let mut telling = Telling::new(&stage, watch);
+    telling.since_boot(world.is_first(), emit);
     let mut watchers = Watchers {
         exits: Exits::new(&stage),
         steadiness: Steadiness::new(&stage, stage.gate.started()),
@@ -381,7 +383,11 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     };
     let all_over = watch_over(&stage, &mut crew, &mut watchers, &mut ranks, options, &mut telling, emit);
     let end = clock::now();
-    let mut seen = watches.then(|| Seen { kernel: gather::kernel(), sightings: telling.sightings() });
+    let mut seen = telling.seen(world.is_first(), emit);
+    if options.witness && !watches {
+        let own = witness::own_time(own_ns, stage.processes_ns());
+        seen = Some(Seen { kernel: gather::kernel(), sightings: vec![own], ..Seen::default() });
+    }
     let undropped = stage.undropped().into_iter().chain(ready.undropped.take());
     undropped.for_each(|undropped| seen.get_or_insert_default().sightings.push(undropped));
     if all_over {
@@ -482,6 +488,7 @@ fn watch_over(
         note_deaths(stage, crew);
         ranks.look(stage, now, emit);
         watchers.meetings.look(&stage.gate);
+        telling.sample(now, ranks.is_first(), emit);
         let all_over = || over >= everybody && watchers.meetings.are_over();
         let here = if stage.phase().jobs.is_empty() { has_watched(stage, now) } else { all_over() };
         if here && ranks.are_in() {
@@ -521,7 +528,7 @@ fn watch_over(
             continue;
         }
         let soon = watchers.steadiness.next().map_or(slice_ns, |next| next.saturating_sub(now));
-        let soon = soon.min(watchers.meetings.patience_ns());
+        let soon = soon.min(watchers.meetings.patience_ns()).min(telling.next_sample().saturating_sub(now));
         stage.gate.wait_for_end(over, slice_ns.min(soon.max(1)));
     }
 }
@@ -534,8 +541,10 @@ fn slice_ns(options: &Options, ranks: &Ranks<'_>) -> u64 {
 
 /// Whether a phase that only watches has done so for long enough.
 fn has_watched(stage: &Stage, now: clock::Tick) -> bool {
-    let ns = stage.phase().watch_ns;
-    (ns > 0 && now >= stage.gate.started() + ns) || signal::interruptions().0 > 0
+    let phase = stage.phase();
+    let ns = phase.watch.as_ref().and_then(Watching::whole_ns);
+    let ns = ns.or((phase.watch_ns > 0).then_some(phase.watch_ns));
+    ns.is_some_and(|ns| now >= stage.gate.started() + ns) || signal::interruptions().0 > 0
 }
 
 /// Whether those that are over end the phase for the others.
