@@ -8,7 +8,7 @@ use iodyno_dialect::hosts::{self, Elsewhere, is_host};
 use iodyno_dialect::{Loader, ReportFile, Run};
 use iodyno_model::{Diagnostic, Origin};
 
-const WORDS: &str = "the words are destroy=DEVICE, json=FILE, csv=FILE, data=fio, text=3, bugs=TOOL, phases=NAMES, \
+const WORDS: &str = "the words are destroy=DEVICE, json=FILE, csv=FILE, data=fio, text=3, layout=N, bugs=TOOL, phases=NAMES, \
  engine=NAME, depth=N, percentiles, live, ranks, witness=off, threads=N, \
  hosts=H1,H2:4, hostfile=FILE and launcher=NAME, with commas between them";
 
@@ -85,7 +85,7 @@ impl Also {
             Some(("json", path)) => self.files.push(("json", path.into())),
             Some(("csv", path)) => self.files.push(("csv", path.into())),
             Some(("witness", "off")) => self.unwatched = true,
-            Some((name @ ("text" | "bugs" | "phases" | "engine" | "depth"), value)) => {
+            Some((name @ ("text" | "bugs" | "phases" | "engine" | "depth" | "layout"), value)) => {
                 self.wishes.push((name.into(), value.into()));
             }
             Some(("data", "fio")) => self.wishes.push(("data".into(), "fio".into())),
