@@ -8,9 +8,29 @@ use iodyno_dialect::hosts::{self, Elsewhere, is_host};
 use iodyno_dialect::{Keep, Loader, ReportFile, Run};
 use iodyno_model::{Diagnostic, Origin};
 
-const WORDS: &str = "the words are destroy=DEVICE, json=FILE, csv=FILE, data=fio, text=3, bugs=TOOL, phases=NAMES, \
- engine=NAME, depth=N, percentiles, live, ranks, save, save=NAME, witness=off, threads=N, \
- hosts=H1,H2:4, hostfile=FILE and launcher=NAME, with commas between them";
+/// Every word, for who typed another one.
+const WORDS: &[&str] = &[
+    "bugs=TOOL",
+    "csv=FILE",
+    "data=fio",
+    "depth=N",
+    "destroy=DEVICE",
+    "engine=NAME",
+    "hostfile=FILE",
+    "hosts=H1,H2:4",
+    "json=FILE",
+    "launcher=NAME",
+    "layout=N",
+    "live",
+    "percentiles",
+    "phases=NAMES",
+    "ranks",
+    "save",
+    "save=NAME",
+    "text=3",
+    "threads=N",
+    "witness=off",
+];
 
 /// Words without a value.
 const BARE: &[&str] = &["live", "ranks", "percentiles", "save"];
@@ -91,7 +111,7 @@ impl Also {
                 self.keep.tags.push(name.into());
             }
             Some(("witness", "off")) => self.unwatched = true,
-            Some((name @ ("text" | "bugs" | "phases" | "engine" | "depth"), value)) => {
+            Some((name @ ("text" | "bugs" | "phases" | "engine" | "depth" | "layout"), value)) => {
                 self.wishes.push((name.into(), value.into()));
             }
             Some(("data", "fio")) => self.wishes.push(("data".into(), "fio".into())),
@@ -130,7 +150,8 @@ impl Also {
 }
 
 fn refused(place: &str, what: &str) -> Diagnostic {
-    Diagnostic::error(&Origin::argument(place), what).hint(WORDS)
+    let hint = format!("the words are {}, with commas between them", WORDS.join(", "));
+    Diagnostic::error(&Origin::argument(place), what).hint(hint)
 }
 
 #[cfg(test)]
