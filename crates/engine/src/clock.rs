@@ -59,7 +59,6 @@ pub fn east_s() -> i64 {
     // SAFETY: both structures are valid, the second one for writing; it is plain numbers and a pointer that is not read.
     unsafe {
         let mut local: libc::tm = std::mem::zeroed();
-        libc::tzset();
         match libc::localtime_r(&raw const seconds, &raw mut local).is_null() {
             true => 0,
             false => local.tm_gmtoff as i64,
