@@ -15,6 +15,7 @@ use crate::open::{self, Asker};
 pub mod clocks;
 pub mod control;
 pub mod cpu;
+pub mod disclosure;
 pub mod diskstats;
 pub mod identity;
 pub mod interfaces;
