@@ -92,6 +92,7 @@ pub fn run_in(
     let began = clock::monotonic();
     clock::begin_calibration();
     signal::install();
+    witness::names::made();
     let plan = match agreed(world, checked(world, plan)) {
         Ok(plan) => plan,
         Err(Trouble::Wrong(wrong)) => return Err(wrong),
