@@ -29,13 +29,15 @@ pub struct Options {
     pub live_latency: bool,
     /// How often the record so far of a running phase is wanted, ns; 0: only when the user asks.
     pub interim_ns: u64,
+    /// How often the record so far is wanted by whoever keeps it, ns; 0: never.
+    pub keep_ns: u64,
     /// Whether witnesses watch.
     pub witness: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { live_ns: 500_000_000, live_latency: false, interim_ns: 0, witness: true }
+        Options { live_ns: 500_000_000, live_latency: false, interim_ns: 0, keep_ns: 0, witness: true }
     }
 }
 
@@ -539,7 +541,7 @@ fn watch_over(
 
 /// How long the conductor sleeps at most while workers run, ns.
 fn slice_ns(options: &Options, ranks: &Ranks<'_>) -> u64 {
-    let wishes = [options.live_ns, options.interim_ns, ranks.look_ns(), 200_000_000];
+    let wishes = [options.live_ns, options.interim_ns, options.keep_ns, ranks.look_ns(), 200_000_000];
     wishes.into_iter().filter(|ns| *ns > 0).min().unwrap_or(200_000_000)
 }
 

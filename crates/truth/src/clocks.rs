@@ -44,7 +44,13 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     found
 }
 
-fn suspicion(case: &Case<'_>, severity: Severity, sentence: String, figures: Vec<Figure>, advice: &str) -> Suspicion {
+fn suspicion(
+    case: &Case<'_>,
+    severity: Severity,
+    sentence: String,
+    figures: Vec<Figure>,
+    advice: &str,
+) -> Suspicion {
     Suspicion::new(15, severity, case.label(), sentence, figures).advice(advice).matter(advice)
 }
 
@@ -55,11 +61,10 @@ fn stepped(case: &Case<'_>, clock: &ClockFacts) -> Option<Suspicion> {
         return None;
     }
     let way = if step > 0.0 { "forward" } else { "back" };
-    let sentence = format!("the wall clock was set {way} by {} during the phase", units::duration(step.abs()));
-    let figures = vec![
-        Figure::new("stepped by", step, "ns"),
-        Figure::new("over", clock.interval_ns as f64, "ns"),
-    ];
+    let sentence =
+        format!("the wall clock was set {way} by {} during the phase", units::duration(step.abs()));
+    let figures =
+        vec![Figure::new("stepped by", step, "ns"), Figure::new("over", clock.interval_ns as f64, "ns")];
     Some(suspicion(case, Severity::Doubtful, sentence, figures, ADVICE_STEP).weight(step.abs()))
 }
 
@@ -105,7 +110,11 @@ fn coarse(case: &Case<'_>, clock: &ClockFacts) -> Option<Suspicion> {
         Figure::new("resolution of the clock", clock.resolution_ns, "ns"),
         Figure::new("cost of a reading", clock.cost_ns, "ns"),
     ];
-    Some(suspicion(case, Severity::Note, sentence, figures, ADVICE_RESOLUTION).job(job).weight(step / median.max(1.0)))
+    Some(
+        suspicion(case, Severity::Note, sentence, figures, ADVICE_RESOLUTION)
+            .job(job)
+            .weight(step / median.max(1.0)),
+    )
 }
 
 fn skewed(case: &Case<'_>) -> Option<Suspicion> {

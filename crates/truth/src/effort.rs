@@ -4,7 +4,7 @@
 //! engine that only pretends is all generator, and a job that pauses or keeps a rate waits on purpose. A processor that is
 //! full while the device is full too accuses nobody.
 
-use iodyno_model::{Figure, Intent, Job, JobRecord, Kind, Sighting, Severity, Submit};
+use iodyno_model::{Figure, Intent, Job, JobRecord, Kind, Severity, Sighting, Submit};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
@@ -54,7 +54,12 @@ fn waits_for_storage(case: &Case<'_>, job: &Job, record: &JobRecord) -> bool {
     let in_memory = |name: &str| case.facts(name).is_some_and(target::is_memory);
     let memory = case.targets(job).any(|target| in_memory(&target.name));
     let mostly_data = moved * 2 > record.tally.all_operations();
-    !pauses && !polls && !memory && mostly_data && record.tally.waits == 0 && !BUSY.contains(&record.engine.as_str())
+    !pauses
+        && !polls
+        && !memory
+        && mostly_data
+        && record.tally.waits == 0
+        && !BUSY.contains(&record.engine.as_str())
 }
 
 /// Where the workers' time went, ns, summed over them.

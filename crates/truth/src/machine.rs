@@ -3,7 +3,9 @@
 //!
 //! Proof: what the kernel counted against us. Others who run on processors that we do not want are nobody's business.
 
-use iodyno_model::{ControlActivity, Figure, IoLimit, Kind, Pressure, ProcessorActivity, Severity, Sighting, units};
+use iodyno_model::{
+    ControlActivity, Figure, IoLimit, Kind, Pressure, ProcessorActivity, Severity, Sighting, units,
+};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
@@ -23,13 +25,16 @@ const MOST_MEMORY_PERCENT: (f64, f64) = (20.0, 5.0);
 /// A limit is reached from this share on, and is not ours beyond this one.
 const LIMIT_REACHED: std::ops::RangeInclusive<f64> = 0.85..=1.3;
 
-const ADVICE_STEAL: &str = "measure on dedicated processors, or at another time: other guests have this machine too";
-const ADVICE_GROUP: &str = "raise or leave out the control group's limit (`--cpus` of a container, `cpu.max`)";
+const ADVICE_STEAL: &str =
+    "measure on dedicated processors, or at another time: other guests have this machine too";
+const ADVICE_GROUP: &str =
+    "raise or leave out the control group's limit (`--cpus` of a container, `cpu.max`)";
 const ADVICE_IO: &str = "raise or leave out the control group's limit of I/O (`io.max`, `blkio.throttle`), or read the \
                          figure as that of the limit";
 const ADVICE_OTHERS: &str = "stop what else runs on this machine, or keep processors for the workers (`cpus` in \
                              `placement`, `isolcpus` of the kernel)";
-const ADVICE_MEMORY: &str = "leave the machine more memory: stop what else runs, or raise the control group's limit";
+const ADVICE_MEMORY: &str =
+    "leave the machine more memory: stop what else runs, or raise the control group's limit";
 const ADVICE_HEAT: &str = "let the machine cool down, or measure with a fixed, lower frequency";
 
 /// Who held this phase back.
@@ -181,7 +186,8 @@ fn limited(case: &Case<'_>, limit: &IoLimit) -> Option<Suspicion> {
 }
 
 fn starved(case: &Case<'_>, pressure: &Pressure) -> Option<Suspicion> {
-    let [some, full] = [pressure.memory_some_ns, pressure.memory_full_ns].map(|ns| percent(ns, pressure.interval_ns));
+    let [some, full] =
+        [pressure.memory_some_ns, pressure.memory_full_ns].map(|ns| percent(ns, pressure.interval_ns));
     if some < MOST_MEMORY_PERCENT.0 && full < MOST_MEMORY_PERCENT.1 {
         return None;
     }

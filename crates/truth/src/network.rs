@@ -44,7 +44,8 @@ fn moved(case: &Case<'_>) -> (u64, u64) {
 fn judged(case: &Case<'_>, interface: &InterfaceActivity) -> Option<Suspicion> {
     let seconds = interface.interval_ns as f64 / 1e9;
     let (towards, away) = moved(case);
-    let network = case.intent() == Intent::Network || case.jobs().any(|(_, record)| record.engine.starts_with("net"));
+    let network =
+        case.intent() == Intent::Network || case.jobs().any(|(_, record)| record.engine.starts_with("net"));
     let carried = |bytes: u64, of: u64| of >= LEAST_BYTES && bytes as f64 >= LEAST_CARRIED * of as f64;
     let bits = |bytes: u64| bytes as f64 * 8.0 / seconds.max(1e-9);
     let (sent, received) = (bits(interface.sent_bytes), bits(interface.received_bytes));

@@ -88,7 +88,8 @@ fn reckoned(job: &Job, record: &JobRecord) -> Option<Both> {
         return None;
     }
     both.intended.merge(&both.actual);
-    let late = both.actual.buckets().iter().filter(|(bucket, _)| histogram::lower_edge(*bucket as usize) > gap_ns);
+    let late =
+        both.actual.buckets().iter().filter(|(bucket, _)| histogram::lower_edge(*bucket as usize) > gap_ns);
     for (bucket, count) in late {
         let took = histogram::middle(*bucket as usize).min(both.actual.max);
         // A few representatives of those held up, each standing for as many as the others.

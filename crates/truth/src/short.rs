@@ -26,7 +26,10 @@ fn judged(case: &Case<'_>) -> Option<Suspicion> {
     let jobs: Vec<&JobRecord> = case.storage_jobs().map(|(_, record)| record).collect();
     let operations: u64 = jobs.iter().map(|job| job.tally.all_operations()).sum();
     let delayed = case.jobs().any(|(job, _)| {
-        job.start.after_ns > 0 || job.start.spread_ns > 0 || job.start.after_job.is_some() || job.limit.ramp_ns > 0
+        job.start.after_ns > 0
+            || job.start.spread_ns > 0
+            || job.start.after_job.is_some()
+            || job.limit.ramp_ns > 0
     });
     if jobs.is_empty() || operations == 0 || elapsed == 0.0 {
         return None;
@@ -58,6 +61,10 @@ fn filling(job: &JobRecord) -> f64 {
     if job.depth < 2 {
         return 0.0;
     }
-    let lines = job.tally.lines.iter().filter(|line| matches!(line.verb.kind(), Kind::Read | Kind::Write | Kind::Trim));
+    let lines = job
+        .tally
+        .lines
+        .iter()
+        .filter(|line| matches!(line.verb.kind(), Kind::Read | Kind::Write | Kind::Trim));
     2.0 * lines.map(|line| line.latency.mean()).fold(0.0, f64::max)
 }

@@ -27,8 +27,11 @@ const ADVICE_TAIL: &str = "let all workers work for the same time (`time`) rathe
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     let mut found = Vec::new();
     for (_, record) in case.jobs().filter(|(job, _)| are_alike(job)) {
-        let workers: Vec<&WorkerRecord> =
-            record.workers.iter().filter(|worker| worker.failure.is_none() && worker.operations > 0).collect();
+        let workers: Vec<&WorkerRecord> = record
+            .workers
+            .iter()
+            .filter(|worker| worker.failure.is_none() && worker.operations > 0)
+            .collect();
         if workers.len() < 2 {
             continue;
         }

@@ -2,10 +2,10 @@
 //! No disk, no clock.
 
 use iodyno_model::{
-    ClockFacts, ControlActivity, DeviceActivity, Direct, Extent, Finding, Histogram, Intent, InterfaceActivity,
-    IoLimit, Job, JobRecord, Line, Open, Origin, Pattern, Phase, PhaseRecord, Pick, Plan, Prepare, Pressure,
-    ProcessorActivity, QueueActivity, Rate, Record, Series, SeriesRow, Severity, Sighting, Target, TargetFacts,
-    TargetKind, Verb, WearOut, WorkerRecord, Workload, WorldFacts,
+    ClockFacts, ControlActivity, DeviceActivity, Direct, Extent, Finding, Histogram, Intent,
+    InterfaceActivity, IoLimit, Job, JobRecord, Line, Open, Origin, Pattern, Phase, PhaseRecord, Pick, Plan,
+    Prepare, Pressure, ProcessorActivity, QueueActivity, Rate, Record, Series, SeriesRow, Severity, Sighting,
+    Target, TargetFacts, TargetKind, Verb, WearOut, WorkerRecord, Workload, WorldFacts,
 };
 use iodyno_truth::judge;
 
@@ -112,7 +112,12 @@ fn quiet() -> Vec<Sighting> {
             ..ProcessorActivity::default()
         }),
         Sighting::Pressure(Pressure { io_some_ns: 9 * SECOND, interval_ns, ..Pressure::default() }),
-        Sighting::Control(ControlActivity { group: "/".into(), periods: 100, interval_ns, ..ControlActivity::default() }),
+        Sighting::Control(ControlActivity {
+            group: "/".into(),
+            periods: 100,
+            interval_ns,
+            ..ControlActivity::default()
+        }),
         Sighting::Interface(InterfaceActivity {
             name: "eth0".into(),
             link_bits: Some(1_000_000_000),
@@ -204,7 +209,8 @@ fn a_percentile_of_few_samples_is_told_with_its_interval() {
         *run.latency() = Histogram::default();
         (0..5000u64).for_each(|index| run.latency().add(MILLISECOND + index * 100));
     });
-    let figure = |name: &str| found.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value);
+    let figure =
+        |name: &str| found.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value);
     let (low, high) = (figure("p99.9 at least").unwrap(), figure("p99.9 at most").unwrap());
     assert!(low < 1_499_500.0 && high > 1_499_500.0 - 4000.0 && low < high, "{low} to {high}");
 }
@@ -218,11 +224,16 @@ fn credit_that_is_used_up() {
     assert_eq!(found.figures[1].value, 3000.0);
     // 6 s × 6,000/s × 4 KiB.
     assert!((found.figures[3].value - 6.0 * 6000.0 * 4096.0).abs() < 1e6, "{found:?}");
-    let noisy: Vec<u64> = burst.iter().enumerate().map(|(row, rate)| rate + row as u64 * 7919 % 300).collect();
+    let noisy: Vec<u64> =
+        burst.iter().enumerate().map(|(row, rate)| rate + row as u64 * 7919 % 300).collect();
     lie(8, Severity::Doubtful, |run| rows(run.found(), &noisy));
     // A drift and a warm-up are not steady, but no credit.
-    lie(7, Severity::Doubtful, |run| rows(run.found(), &[9000, 8500, 8000, 7500, 7000, 6500, 6000, 5500, 5000, 4500]));
-    lie(7, Severity::Doubtful, |run| rows(run.found(), &[3000, 3000, 3000, 3000, 9000, 9000, 9000, 9000, 9000, 9000]));
+    lie(7, Severity::Doubtful, |run| {
+        rows(run.found(), &[9000, 8500, 8000, 7500, 7000, 6500, 6000, 5500, 5000, 4500])
+    });
+    lie(7, Severity::Doubtful, |run| {
+        rows(run.found(), &[3000, 3000, 3000, 3000, 9000, 9000, 9000, 9000, 9000, 9000])
+    });
     // Three slow seconds of twenty in the middle.
     twin(|run| rows(run.found(), &[&[9000u64; 9][..], &[7000, 7200, 7100], &[9000; 8]].concat()));
     // Counting noise of a slow disk.
@@ -267,7 +278,8 @@ fn both_latencies_are_compared_where_both_were_kept() {
             let mut intended = Histogram::default();
             line.latency = Histogram::default();
             (0..10_000u64).for_each(|index| line.latency.add(100_000 + index));
-            (0..10_000u64).for_each(|index| intended.add(100_000 + if index < 500 { late_ns } else { index }));
+            (0..10_000u64)
+                .for_each(|index| intended.add(100_000 + if index < 500 { late_ns } else { index }));
             line.service = Some(std::mem::replace(&mut line.latency, intended));
         }
     };
@@ -331,7 +343,11 @@ fn a_machine_that_is_not_ours() {
         (group.cpu_quota, group.throttled_periods, group.throttled_ns) = (Some(0.5), periods, ns);
     };
     let found = lie(11, grave, |run| group(run, 60, 4 * SECOND));
-    assert!(found.sentence.contains("0.50 processors") && found.sentence.contains("60 %"), "{}", found.sentence);
+    assert!(
+        found.sentence.contains("0.50 processors") && found.sentence.contains("60 %"),
+        "{}",
+        found.sentence
+    );
     twin(|run| group(run, 2, SECOND / 50));
     lie(11, grave, |run| seen!(run, Pressure).memory_full_ns = SECOND);
     twin(|run| seen!(run, Pressure).memory_some_ns = SECOND);
@@ -361,7 +377,8 @@ fn limits_of_a_control_group() {
     let limit = |limit: IoLimit| {
         move |run: &mut Run| seen!(run, Control).io = vec![IoLimit { device: "sda".into(), ..limit.clone() }]
     };
-    let found = lie(11, Severity::Doubtful, limit(IoLimit { read_bytes: Some(105 * MIB), ..IoLimit::default() }));
+    let found =
+        lie(11, Severity::Doubtful, limit(IoLimit { read_bytes: Some(105 * MIB), ..IoLimit::default() }));
     assert!(found.sentence.contains("sda"), "{}", found.sentence);
     lie(11, Severity::Doubtful, limit(IoLimit { reads: Some(26_500), ..IoLimit::default() }));
     twin(limit(IoLimit { reads: Some(100_000), write_bytes: Some(MIB), ..IoLimit::default() }));
@@ -407,16 +424,16 @@ fn strangers_on_the_device() {
 
 #[test]
 fn workers_that_stall() {
-    let slow = |operations: u64| {
-        move |run: &mut Run| run.found().workers[2].operations = operations
-    };
+    let slow = |operations: u64| move |run: &mut Run| run.found().workers[2].operations = operations;
     let found = lie(14, Severity::Doubtful, slow(9000));
     assert!(found.sentence.starts_with("1 of 4 workers stalled: worker 2"), "{}", found.sentence);
     twin(slow(55_000));
-    let late = |ended: u64| move |run: &mut Run| {
-        run.record.phases[0].elapsed_ns = ended;
-        run.found().workers[0].ended_ns = ended;
-        run.found().tally.last_done_ns = ended;
+    let late = |ended: u64| {
+        move |run: &mut Run| {
+            run.record.phases[0].elapsed_ns = ended;
+            run.found().workers[0].ended_ns = ended;
+            run.found().tally.last_done_ns = ended;
+        }
     };
     lie(14, Severity::Doubtful, late(16 * SECOND));
     twin(late(11 * SECOND));
@@ -428,9 +445,16 @@ fn workers_that_stall() {
             worker.operations = [12, 20, 5, 14][index];
         }
     });
-    let worn = |least| move |run: &mut Run| {
-        let worn = WearOut { at_ns: 5 * SECOND, operations_least: least, operations_most: 9000, ..WearOut::default() };
-        run.found().worn = Some(worn);
+    let worn = |least| {
+        move |run: &mut Run| {
+            let worn = WearOut {
+                at_ns: 5 * SECOND,
+                operations_least: least,
+                operations_most: 9000,
+                ..WearOut::default()
+            };
+            run.found().worn = Some(worn);
+        }
     };
     lie(14, Severity::Doubtful, worn(3000));
     twin(worn(8500));
@@ -523,7 +547,10 @@ fn spikes_in_a_good_mean() {
         }
     };
     let found = lie(26, Severity::Doubtful, spikes(&[1, 4, 7], 400 * MILLISECOND));
-    assert!(found.sentence.starts_with("3 operations took") && found.sentence.contains("every 3"), "{found:?}");
+    assert!(
+        found.sentence.starts_with("3 operations took") && found.sentence.contains("every 3"),
+        "{found:?}"
+    );
     assert_eq!(found.figures[0].value, 4e8);
     lie(26, Severity::Note, spikes(&[5], 150 * MILLISECOND));
     twin(spikes(&[1, 4, 7], 60 * MILLISECOND));

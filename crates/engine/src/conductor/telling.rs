@@ -25,6 +25,9 @@ const TOLD_WHILE_RUNNING: u64 = 256 << 20;
 /// How long journals are read at a time while the phase runs, ns: a stop must be seen.
 const READ_NS: u64 = 100_000_000;
 
+/// Keeping a record takes at most this part of the time.
+const KEPT_COSTS: u64 = 100;
+
 /// What was told of a phase, and what is due next.
 pub struct Telling<'a> {
     stage: &'a Stage,
@@ -32,6 +35,7 @@ pub struct Telling<'a> {
     sampler: Option<Sampler>,
     next_live: Tick,
     next_interim: Tick,
+    next_kept: Tick,
     readers: Vec<Reader>,
     clocks: Vec<(i32, u64)>,
 }
@@ -46,7 +50,8 @@ impl<'a> Telling<'a> {
         };
         let readers = stage.journals.iter().flat_map(|_| stage.seats.iter().map(|_| Reader::default()));
         let sampler = watch.as_ref().map(|watch| Sampler::begin(watch.scope(), stage.gate.started()));
-        Telling { stage, watch, sampler, next_live: 0, next_interim: 0, readers: readers.collect(), clocks }
+        let readers = readers.collect();
+        Telling { stage, watch, sampler, next_live: 0, next_interim: 0, next_kept: 0, readers, clocks }
     }
 
     /// Tells what is due by now, or was asked for.
@@ -65,11 +70,23 @@ impl<'a> Telling<'a> {
             ranks.add_live(&mut live);
             emit(&Event::Live(Box::new(live)));
         }
-        if ranks.is_first() && (due(&mut self.next_interim, options.interim_ns, start, now) || asked) {
+        let interim = due(&mut self.next_interim, options.interim_ns, start, now) || asked;
+        let kept = due(&mut self.next_kept, options.keep_ns, start, now);
+        if ranks.is_first() && (interim || kept) {
             let sightings = self.watch.as_ref().map_or_else(Vec::new, Watch::so_far);
             let mut record = PhaseRecord { sightings, ..self.stage.gather(now) };
             ranks.add_so_far(&mut record);
-            emit(&Event::Interim(Box::new(record)));
+            if kept {
+                emit(&Event::Kept(Box::new(record.clone())));
+            }
+            if interim {
+                emit(&Event::Interim(Box::new(record)));
+            }
+        }
+        if kept {
+            // Of very many workers it takes long: it is done less often then, rather than in the way.
+            let cost_ns = clock::now().saturating_sub(now);
+            self.next_kept = self.next_kept.max(now + cost_ns * KEPT_COSTS);
         }
         let much = |held: u64| held > TOLD_WHILE_RUNNING;
         if self.stage.journals.as_ref().is_some_and(|journals| much(journals.held_bytes())) {
