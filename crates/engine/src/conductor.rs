@@ -369,6 +369,7 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     let watches = (options.witness || phase.watch.is_some()) && gather::watches(world);
     let watch = watches.then(|| Watch::open(gather::scene(world, plan, phase)));
     let own_ns = witness::cpu::own_ns();
+    let moved = options.witness.then(witness::own::moved).flatten();
     if let Err(trouble) = line::start(world, &stage, &crew) {
         stage.gate.stop();
         crew.abandon();
@@ -394,6 +395,9 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     if options.witness && !watches {
         let own = witness::own_time(own_ns, stage.processes_ns());
         seen = Some(Seen { kernel: gather::kernel(), sightings: vec![own], ..Seen::default() });
+    }
+    if let (Some(seen), Some(before)) = (&mut seen, moved) {
+        seen.sightings.extend(witness::own::since(before, stage.processes_moved()));
     }
     let undropped = stage.undropped().into_iter().chain(ready.undropped.take());
     undropped.for_each(|undropped| seen.get_or_insert_default().sightings.push(undropped));
