@@ -5,6 +5,7 @@
 //! A dialect that understands a word asks its loader for it.
 
 use iodyno_dialect::hosts::{self, Elsewhere, is_host};
+use iodyno_dialect::wishes::{self, Wishes};
 use iodyno_dialect::{Loader, ReportFile, Run};
 use iodyno_model::{Diagnostic, Origin};
 
@@ -13,7 +14,7 @@ const WORDS: &str = "the words are destroy=DEVICE, json=FILE, csv=FILE, data=fio
  hosts=H1,H2:4, hostfile=FILE and launcher=NAME, with commas between them";
 
 /// Words without a value.
-const BARE: &[&str] = &["live", "ranks", "percentiles"];
+const BARE: &[&str] = &["live", "ranks", "percentiles", wishes::BARE[0], wishes::BARE[1]];
 
 /// What was asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub struct Also {
     pub hostfile: Option<String>,
     /// `launcher=`.
     pub launcher: Option<String>,
+    /// What may be asked of any run.
+    pub asked: Wishes,
     /// All other words, as they are said on the hosts that the command goes to.
     pub kept: Vec<String>,
 }
@@ -80,6 +83,8 @@ impl Also {
 
     fn word(&mut self, place: &str, word: &str) -> Result<(), Diagnostic> {
         match word.split_once('=') {
+            Some((name, value)) if !value.is_empty() && self.asks(place, name, Some(value))? => {}
+            None if self.asks(place, word, None)? => {}
             Some((_, "")) => return Err(refused(place, &format!("`{word}` names nothing"))),
             Some(("destroy", device)) => self.destroy.push(device.into()),
             Some(("json", path)) => self.files.push(("json", path.into())),
@@ -105,6 +110,10 @@ impl Also {
         Ok(())
     }
 
+    fn asks(&mut self, place: &str, name: &str, value: Option<&str>) -> Result<bool, Diagnostic> {
+        self.asked.word(name, value).map_err(|wrong| refused(place, &wrong))
+    }
+
     /// Where the command is to run instead of here.
     ///
     /// # Errors
@@ -114,15 +123,20 @@ impl Also {
     }
 
     /// Adds what was asked for to a run.
-    pub fn join(self, run: &mut Run) {
+    ///
+    /// # Errors
+    /// What does not fit its plan.
+    pub fn join(self, run: &mut Run) -> Result<(), Diagnostic> {
         run.plan.destroy.extend(self.destroy);
+        self.asked.apply(&mut run.plan, "--also")?;
         let file = |(format, path): (&str, String)| ReportFile { path, format: format.into() };
         run.files.extend(self.files.into_iter().map(file));
+        Ok(())
     }
 }
 
 fn refused(place: &str, what: &str) -> Diagnostic {
-    Diagnostic::error(&Origin::argument(place), what).hint(WORDS)
+    Diagnostic::error(&Origin::argument(place), what).hint(format!("{WORDS}; and {}", wishes::WORDS))
 }
 
 #[cfg(test)]
