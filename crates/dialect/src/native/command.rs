@@ -7,6 +7,7 @@ use clap::error::{ContextKind, ContextValue};
 use iodyno_model::{Diagnostic, Origin, Plan, TargetFacts, TargetKind, sweep};
 use iodyno_report::{Reporter, plan as report};
 
+use super::KeepArguments;
 use crate::hosts::{self, Elsewhere};
 use crate::wishes::Wishes;
 use crate::{Loader, PathKind, ReportFile, Request, Run, dashes};
@@ -58,6 +59,8 @@ struct RunArguments {
     quiet: bool,
     #[command(flatten)]
     wishes: Wishes,
+    #[command(flatten)]
+    keep: KeepArguments,
     #[command(flatten)]
     world: WorldArguments,
 }
@@ -142,6 +145,7 @@ pub fn run(
         output: None,
         dies_of_signals: false,
         files,
+        keep: arguments.keep.keep(),
         messages: Vec::new(),
         live_ns: if arguments.quiet { 0 } else { LIVE_NS },
         interim_ns: 0,

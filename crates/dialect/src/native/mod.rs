@@ -6,6 +6,7 @@
 mod command;
 pub(crate) mod fields;
 mod job;
+mod keep;
 mod measure;
 mod pace;
 mod pattern;
@@ -23,6 +24,7 @@ use iodyno_model::{
 
 pub use command::{ReporterMaker, on_hosts, plan, run};
 pub(crate) use command::{WorldArguments, refusal};
+pub use keep::KeepArguments;
 
 pub use fields::suggestion;
 use fields::{Fields, Wrong};

@@ -2,7 +2,7 @@
 
 use iodyno_model::{Diagnostic, Job, Origin, Plan, Repeat, Target, TargetKind, WorkerKind, Workload, sweep};
 
-mod calls;
+pub mod calls;
 mod later;
 mod together;
 
