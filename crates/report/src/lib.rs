@@ -6,6 +6,7 @@
 pub mod cache;
 pub mod csv;
 pub mod curve;
+pub mod html;
 pub mod json;
 pub mod live;
 pub mod native;
