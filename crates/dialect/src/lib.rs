@@ -173,6 +173,8 @@ pub struct Run {
     pub output: Option<String>,
     /// Files to be written beside the report.
     pub files: Vec<ReportFile>,
+    /// Whether the history keeps it.
+    pub keep: Keep,
     /// Things to say before the start.
     pub messages: Vec<Diagnostic>,
     /// How often a [`iodyno_model::Event::Live`] is wanted, ns; 0: never.
@@ -193,6 +195,15 @@ pub struct Run {
     pub error_status: i32,
     /// The exit status that a record deserves, where the tool reckons it in a way of its own.
     pub status: Option<Status>,
+}
+
+/// Whether the history keeps a run, and by which names it is found there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Keep {
+    /// Asked for, or declined; none: as usual (native runs are kept, those of drop-ins are not).
+    pub wanted: Option<bool>,
+    /// Names it is found by.
+    pub tags: Vec<String>,
 }
 
 /// An exit status by what happened.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::merge::Seen;
-use iodyno_model::{Diagnostic, Event, PhaseRecord, Plan, Record, Started, Stop, WorkerKind};
+use iodyno_model::{Diagnostic, Event, PhaseRecord, Plan, Record, Started, Stop, Watching, WorkerKind};
 use serde::{Deserialize, Serialize};
 
 use crate::check::check;
@@ -29,13 +29,15 @@ pub struct Options {
     pub live_latency: bool,
     /// How often the record so far of a running phase is wanted, ns; 0: only when the user asks.
     pub interim_ns: u64,
+    /// How often the record so far is wanted by whoever keeps it, ns; 0: never.
+    pub keep_ns: u64,
     /// Whether witnesses watch.
     pub witness: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { live_ns: 500_000_000, live_latency: false, interim_ns: 0, witness: true }
+        Options { live_ns: 500_000_000, live_latency: false, interim_ns: 0, keep_ns: 0, witness: true }
     }
 }
 
@@ -359,8 +361,9 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     let (stage, mut crew) = set?;
     let mut ranks = Ranks::new(world, post, &stage);
     wait_for_line(&stage, &mut crew);
-    let watches = options.witness && gather::watches(world);
-    let watch = watches.then(|| Watch::open(&gather::watched(world, plan, phase)));
+    let watches = (options.witness || phase.watch.is_some()) && gather::watches(world);
+    let watch = watches.then(|| Watch::open(gather::scene(world, plan, phase)));
+    let own_ns = witness::cpu::own_ns();
     if let Err(trouble) = line::start(world, &stage, &crew) {
         stage.gate.stop();
         crew.abandon();
@@ -374,6 +377,7 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
         coordinates: phase.coordinates.clone(),
     });
     let mut telling = Telling::new(&stage, watch);
+    telling.since_boot(world.is_first(), emit);
     let mut watchers = Watchers {
         exits: Exits::new(&stage),
         steadiness: Steadiness::new(&stage, stage.gate.started()),
@@ -381,7 +385,11 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     };
     let all_over = watch_over(&stage, &mut crew, &mut watchers, &mut ranks, options, &mut telling, emit);
     let end = clock::now();
-    let mut seen = watches.then(|| Seen { kernel: gather::kernel(), sightings: telling.sightings() });
+    let mut seen = telling.seen(world.is_first(), emit);
+    if options.witness && !watches {
+        let own = witness::own_time(own_ns, stage.processes_ns());
+        seen = Some(Seen { kernel: gather::kernel(), sightings: vec![own], ..Seen::default() });
+    }
     let undropped = stage.undropped().into_iter().chain(ready.undropped.take());
     undropped.for_each(|undropped| seen.get_or_insert_default().sightings.push(undropped));
     if all_over {
@@ -482,6 +490,7 @@ fn watch_over(
         note_deaths(stage, crew);
         ranks.look(stage, now, emit);
         watchers.meetings.look(&stage.gate);
+        telling.sample(now, ranks.is_first(), emit);
         let all_over = || over >= everybody && watchers.meetings.are_over();
         let here = if stage.phase().jobs.is_empty() { has_watched(stage, now) } else { all_over() };
         if here && ranks.are_in() {
@@ -521,21 +530,23 @@ fn watch_over(
             continue;
         }
         let soon = watchers.steadiness.next().map_or(slice_ns, |next| next.saturating_sub(now));
-        let soon = soon.min(watchers.meetings.patience_ns());
+        let soon = soon.min(watchers.meetings.patience_ns()).min(telling.next_sample().saturating_sub(now));
         stage.gate.wait_for_end(over, slice_ns.min(soon.max(1)));
     }
 }
 
 /// How long the conductor sleeps at most while workers run, ns.
 fn slice_ns(options: &Options, ranks: &Ranks<'_>) -> u64 {
-    let wishes = [options.live_ns, options.interim_ns, ranks.look_ns(), 200_000_000];
+    let wishes = [options.live_ns, options.interim_ns, options.keep_ns, ranks.look_ns(), 200_000_000];
     wishes.into_iter().filter(|ns| *ns > 0).min().unwrap_or(200_000_000)
 }
 
 /// Whether a phase that only watches has done so for long enough.
 fn has_watched(stage: &Stage, now: clock::Tick) -> bool {
-    let ns = stage.phase().watch_ns;
-    (ns > 0 && now >= stage.gate.started() + ns) || signal::interruptions().0 > 0
+    let phase = stage.phase();
+    let ns = phase.watch.as_ref().and_then(Watching::whole_ns);
+    let ns = ns.or((phase.watch_ns > 0).then_some(phase.watch_ns));
+    ns.is_some_and(|ns| now >= stage.gate.started() + ns) || signal::interruptions().0 > 0
 }
 
 /// Whether those that are over end the phase for the others.

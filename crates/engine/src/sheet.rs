@@ -434,6 +434,11 @@ impl Sheet<'_> {
         self.head.usage.iter().zip(usage).for_each(|(cell, amount)| cell.store(*amount, Relaxed));
     }
 
+    /// CPU time noted so far, ns.
+    pub fn spent_ns(&self) -> u64 {
+        self.head.usage[0].load(Relaxed) + self.head.usage[1].load(Relaxed)
+    }
+
     /// Says why the worker ends before its time.
     pub fn fail(&self, message: &str) {
         self.head.failure.write(message);

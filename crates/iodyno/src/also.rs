@@ -5,15 +5,15 @@
 //! A dialect that understands a word asks its loader for it.
 
 use iodyno_dialect::hosts::{self, Elsewhere, is_host};
-use iodyno_dialect::{Loader, ReportFile, Run};
+use iodyno_dialect::{Keep, Loader, ReportFile, Run};
 use iodyno_model::{Diagnostic, Origin};
 
 const WORDS: &str = "the words are destroy=DEVICE, json=FILE, csv=FILE, data=fio, text=3, layout=N, bugs=TOOL, phases=NAMES, \
- engine=NAME, depth=N, percentiles, live, ranks, witness=off, threads=N, \
+ engine=NAME, depth=N, percentiles, live, ranks, save, save=NAME, witness=off, threads=N, \
  hosts=H1,H2:4, hostfile=FILE and launcher=NAME, with commas between them";
 
 /// Words without a value.
-const BARE: &[&str] = &["live", "ranks", "percentiles"];
+const BARE: &[&str] = &["live", "ranks", "percentiles", "save"];
 
 /// What was asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct Also {
     pub files: Vec<(&'static str, String)>,
     /// Whether the witnesses stay at home.
     pub unwatched: bool,
+    /// Whether the history keeps the run.
+    pub keep: Keep,
     /// Words that the dialect itself understands, with their values.
     pub wishes: Vec<(String, String)>,
     /// `hosts=`, as typed: `h1,h2:4` or `@FILE`.
@@ -84,6 +86,10 @@ impl Also {
             Some(("destroy", device)) => self.destroy.push(device.into()),
             Some(("json", path)) => self.files.push(("json", path.into())),
             Some(("csv", path)) => self.files.push(("csv", path.into())),
+            Some(("save", name)) => {
+                self.keep.wanted = Some(true);
+                self.keep.tags.push(name.into());
+            }
             Some(("witness", "off")) => self.unwatched = true,
             Some((name @ ("text" | "bugs" | "phases" | "engine" | "depth" | "layout"), value)) => {
                 self.wishes.push((name.into(), value.into()));
@@ -95,6 +101,7 @@ impl Also {
             },
             Some(("hostfile", path)) => self.hostfile = Some(path.into()),
             Some(("launcher", name)) => self.launcher = Some(name.into()),
+            None if word == "save" => self.keep.wanted = Some(true),
             None if word == "ranks" => self.files.push(("ranks", "/dev/stderr".into())),
             None if BARE.contains(&word) => self.wishes.push((word.into(), String::new())),
             _ => return Err(refused(place, &format!("`{word}` is no word of it"))),
@@ -116,6 +123,7 @@ impl Also {
     /// Adds what was asked for to a run.
     pub fn join(self, run: &mut Run) {
         run.plan.destroy.extend(self.destroy);
+        run.keep = self.keep;
         let file = |(format, path): (&str, String)| ReportFile { path, format: format.into() };
         run.files.extend(self.files.into_iter().map(file));
     }
@@ -146,6 +154,15 @@ mod tests {
         let unwatched = true;
         assert_eq!(also, Also { destroy: vec!["/dev/x".into()], files, unwatched, kept, ..Also::default() });
         assert_eq!(take("a", None), Ok((Also::default(), "a".into())));
+    }
+
+    #[test]
+    fn a_run_is_kept_and_named() {
+        let keep = |line| take(line, None).unwrap().0.keep;
+        assert_eq!(keep("--also save"), Keep { wanted: Some(true), tags: Vec::new() });
+        let tags = vec!["a".to_string(), "b".to_string()];
+        assert_eq!(keep("--also save=a,save=b"), Keep { wanted: Some(true), tags });
+        assert!(take("--also save=", None).is_err());
     }
 
     #[test]

@@ -16,9 +16,13 @@ use iodyno_engine::{Options, signal};
 use iodyno_model::{Diagnostic, Event, Origin, Record, Verb};
 use iodyno_report::{NoFiles, Output};
 
+use crate::archive::{self, Asked};
 use crate::calling;
 use crate::desk::{self, Desk};
 use crate::hosts;
+
+/// A run that is kept is written down this often, ns: a killed program loses no more.
+const KEPT_NS: u64 = 1_000_000_000;
 
 /// The screen is drawn this often, ns.
 const SCREEN_NS: u64 = 500_000_000;
@@ -33,6 +37,8 @@ pub struct Voice {
     pub watched: bool,
     /// Whether running jobs are shown full-screen.
     pub screen: bool,
+    /// What was typed.
+    pub asked: Asked,
 }
 
 impl Voice {
@@ -40,7 +46,7 @@ impl Voice {
     pub fn from_environment() -> Self {
         let wish = std::env::var("IODYNO_FINDINGS").ok();
         let original = std::env::var_os(hosts::ORIGINAL).is_some();
-        Voice { original, findings: wish.map(|wish| wish != "0"), watched: true, screen: false }
+        Voice { original, findings: wish.map(|wish| wish != "0"), watched: true, screen: false, asked: Asked::default() }
     }
 
     fn tells_findings(&self) -> bool {
@@ -128,6 +134,14 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
             return if run.own_voice { run.error_status as u8 } else { 2 };
         }
     };
+    let mut keeping = match archive::keeping(&run, &voice.asked) {
+        Ok(keeping) => keeping,
+        Err(wrong) => {
+            desk.take_back();
+            say(wrong);
+            return if run.own_voice { run.error_status as u8 } else { 2 };
+        }
+    };
     if !voice.original {
         say_all(&run.messages);
     }
@@ -135,11 +149,18 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         live_ns: if voice.screen { SCREEN_NS } else { run.live_ns },
         live_latency: voice.screen,
         interim_ns: run.interim_ns,
+        keep_ns: if keeping.is_some() { KEPT_NS } else { 0 },
         witness: voice.watched,
     };
     let mut listened = true;
     let translate = run.translate;
     let mut tell = |event: &Event| {
+        if let Some(keeping) = &mut keeping {
+            keeping.tell(event);
+        }
+        if matches!(event, Event::Kept(_)) {
+            return;
+        }
         let Some(translated) = translated(event, translate) else { return };
         desk.tell(translated.as_ref(), run.reporter.as_mut());
         // `head` has seen enough: there is nothing left to run for.
@@ -159,6 +180,7 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         say(wrong);
         return 1;
     }
+    let kept = keeping.is_none_or(|keeping| archive::kept(keeping, &run, voice.original));
     let findings: Vec<_> = record.findings.iter().cloned().filter_map(run.translate).collect();
     if run.own_voice && run.findings && voice.tells_findings() && !findings.is_empty() {
         let text = iodyno_report::native::findings(&findings, iodyno_report::paint::Paint::default());
@@ -168,7 +190,7 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         // A shell's loop ends when the original is interrupted, because it dies of the signal.
         signal::die_of(signal);
     }
-    status(&record, &run)
+    status(&record, &run).max(u8::from(!kept))
 }
 
 /// Says why nothing was run: with its own voice the dialect does, as of a run that ended with errors.

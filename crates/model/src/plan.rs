@@ -109,7 +109,7 @@ pub struct Phase {
 /// How a phase watches, sample by sample, beyond what is seen of every phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Watching {
-    /// Length of a sample, ns.
+    /// Length of a sample, ns; 0: a second.
     pub every_ns: u64,
     /// How many samples; 0: until stopped.
     pub count: u64,
@@ -119,6 +119,20 @@ pub struct Watching {
     pub partitions: bool,
     /// Whether a first sample covers the time since the machine was started.
     pub since_boot: bool,
+}
+
+impl Watching {
+    /// Length of a sample, ns.
+    pub fn length_ns(&self) -> u64 {
+        if self.every_ns == 0 { 1_000_000_000 } else { self.every_ns }
+    }
+
+    /// From the start line to the end of the last sample, ns; none: until stopped. What was before the start line is a
+    /// sample that takes no time.
+    pub fn whole_ns(&self) -> Option<u64> {
+        let taken = self.count.saturating_sub(u64::from(self.since_boot));
+        (self.count > 0).then(|| self.length_ns().saturating_mul(taken))
+    }
 }
 
 /// N identical workers.

@@ -11,11 +11,14 @@ use iodyno_model::{Finding, Intent, Plan, Record};
 
 pub mod cache;
 pub mod case;
+pub mod compare;
+pub mod demand;
 pub mod depth;
 pub mod errors;
 pub mod generator;
 pub mod merge;
 pub mod neighbours;
+pub mod quantity;
 pub mod reads;
 pub mod samples;
 pub mod statistics;

@@ -14,7 +14,7 @@ pub mod text;
 
 use iodyno_model::{Diagnostic, Intent, Origin, Phase, Plan, Record, Watching};
 
-use crate::{Dialect, Loader, Request, Run};
+use crate::{Dialect, Keep, Loader, Request, Run};
 use cell::{Colours, Style};
 use columns::Layout;
 use command::{Partitions, Stop, Unit, Wanted};
@@ -77,6 +77,7 @@ fn run(plan: Plan, view: View) -> Run {
         reads_forgiven: false,
         error_status: 1,
         status: Some(Box::new(status)),
+        keep: Keep::default(),
     }
 }
 

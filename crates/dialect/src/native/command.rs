@@ -7,6 +7,7 @@ use clap::error::{ContextKind, ContextValue};
 use iodyno_model::{Diagnostic, Origin, Plan, TargetFacts, TargetKind, sweep};
 use iodyno_report::{Reporter, plan as report};
 
+use super::KeepArguments;
 use crate::hosts::{self, Elsewhere};
 use crate::{Loader, PathKind, ReportFile, Request, Run, dashes};
 
@@ -55,6 +56,8 @@ struct RunArguments {
     /// Without a live line while it runs
     #[arg(long)]
     quiet: bool,
+    #[command(flatten)]
+    keep: KeepArguments,
     #[command(flatten)]
     world: WorldArguments,
 }
@@ -138,6 +141,7 @@ pub fn run(
         output: None,
         dies_of_signals: false,
         files,
+        keep: arguments.keep.keep(),
         messages: Vec::new(),
         live_ns: if arguments.quiet { 0 } else { LIVE_NS },
         interim_ns: 0,

@@ -6,6 +6,7 @@
 mod command;
 pub(crate) mod fields;
 mod job;
+mod keep;
 mod measure;
 mod pace;
 mod pattern;
@@ -21,6 +22,7 @@ use iodyno_model::{Action, Diagnostic, Intent, Job, Origin, Phase, Plan, Repeat,
 
 pub use command::{ReporterMaker, on_hosts, plan, run};
 pub(crate) use command::{WorldArguments, refusal};
+pub use keep::KeepArguments;
 
 pub use fields::suggestion;
 use fields::{Fields, Wrong};

@@ -2,7 +2,7 @@
 
 use iodyno_model::{Diagnostic, Job, Origin, Plan, Target, TargetKind, WorkerKind, Workload, sweep};
 
-mod calls;
+pub mod calls;
 mod later;
 mod together;
 
