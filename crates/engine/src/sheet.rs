@@ -635,6 +635,7 @@ impl Sheet<'_> {
             ended_ns,
             user_ns: usage(0),
             system_ns: usage(1),
+            waited_ns: None,
             switches: (usage(2), usage(3)),
             faults: (usage(4), usage(5)),
             failure: self.failed_because(),

@@ -100,7 +100,8 @@ fn opening(run: &Run, asked: &Asked) -> Opening {
     Opening {
         tool: asked.tool.clone(),
         words: asked.words.clone(),
-        folder: std::env::current_dir().map_or_else(|_| "/".into(), |path| path.to_string_lossy().into_owned()),
+        folder: std::env::current_dir()
+            .map_or_else(|_| "/".into(), |path| path.to_string_lossy().into_owned()),
         plan: run.plan.clone(),
         tags: run.keep.tags.clone(),
     }

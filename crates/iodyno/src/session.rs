@@ -46,7 +46,13 @@ impl Voice {
     pub fn from_environment() -> Self {
         let wish = std::env::var("IODYNO_FINDINGS").ok();
         let original = std::env::var_os(hosts::ORIGINAL).is_some();
-        Voice { original, findings: wish.map(|wish| wish != "0"), watched: true, screen: false, asked: Asked::default() }
+        Voice {
+            original,
+            findings: wish.map(|wish| wish != "0"),
+            watched: true,
+            screen: false,
+            asked: Asked::default(),
+        }
     }
 
     fn tells_findings(&self) -> bool {

@@ -204,6 +204,9 @@ pub struct WorkerRecord {
     pub user_ns: u64,
     /// CPU time in the kernel, ns.
     pub system_ns: u64,
+    /// Time it could have run and had no processor, ns; none: the kernel does not tell. Source: `schedstat`.
+    #[serde(default)]
+    pub waited_ns: Option<u64>,
     /// Context switches, voluntary and involuntary.
     pub switches: (u64, u64),
     /// Page faults, major and minor.

@@ -9,20 +9,30 @@
 
 use iodyno_model::{Finding, Intent, Plan, Record};
 
+pub mod bursts;
 pub mod cache;
 pub mod case;
+pub mod clocks;
 pub mod compare;
 pub mod demand;
 pub mod depth;
+pub mod effort;
 pub mod errors;
 pub mod generator;
+pub mod machine;
 pub mod merge;
 pub mod neighbours;
+pub mod network;
 pub mod quantity;
 pub mod reads;
 pub mod samples;
+pub mod schedule;
+pub mod short;
+pub mod skew;
+pub mod spikes;
 pub mod statistics;
 pub mod steady;
+pub mod strangers;
 pub mod target;
 pub mod writes;
 
@@ -42,6 +52,15 @@ const PERFORMANCE: &[Check] = &[
     depth::check,
     target::check,
     generator::check,
+    schedule::check,
+    effort::check,
+    machine::check,
+    strangers::check,
+    skew::check,
+    clocks::check,
+    network::check,
+    short::check,
+    spikes::check,
 ];
 
 /// What the sightings of a record mean for its figures, worst first. The plan is the one that ran, expanded.
