@@ -6,8 +6,10 @@
 pub mod cache;
 pub mod csv;
 pub mod curve;
+pub mod hdr;
 pub mod json;
 pub mod live;
+pub mod metrics;
 pub mod native;
 pub mod number;
 pub mod paint;
@@ -17,6 +19,9 @@ pub mod screen;
 pub mod shape;
 pub mod sweep;
 pub mod table;
+pub mod tables;
+#[cfg(feature = "xlsx")]
+pub mod xlsx;
 
 use std::io::{self, Write};
 
