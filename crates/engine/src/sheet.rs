@@ -173,6 +173,10 @@ pub struct Head {
     row_ns: AtomicU64,
     /// CPU time and switches: user ns, system ns, voluntary, involuntary, major and minor faults.
     pub usage: [AtomicU64; 6],
+    /// Time it waited for a processor, ns, and one more; 0: it cannot be told.
+    pub waited: AtomicU64,
+    /// Bytes that it made the storage read and write, where it is a process of its own.
+    pub moved: [AtomicU64; 2],
     errors: [ErrorSheet; ERRORS],
     /// By number: depths, hand-overs and reaps, side by side so that a shallow worker touches one page.
     counts: [[AtomicU64; 3]; DEPTHS],
@@ -446,6 +450,16 @@ impl Sheet<'_> {
         self.head.usage.iter().zip(usage).for_each(|(cell, amount)| cell.store(*amount, Relaxed));
     }
 
+    /// Notes how long it waited for a processor, and what it moved where it is a process of its own.
+    pub fn account(&self, waited_ns: Option<u64>, moved: Option<[u64; 2]>) {
+        self.head.waited.store(waited_ns.map_or(0, |ns| ns + 1), Relaxed);
+        self.head
+            .moved
+            .iter()
+            .zip(moved.unwrap_or_default())
+            .for_each(|(cell, bytes)| cell.store(bytes, Relaxed));
+    }
+
     /// CPU time noted so far, ns.
     pub fn spent_ns(&self) -> u64 {
         self.head.usage[0].load(Relaxed) + self.head.usage[1].load(Relaxed)
@@ -647,7 +661,7 @@ impl Sheet<'_> {
             ended_ns,
             user_ns: usage(0),
             system_ns: usage(1),
-            waited_ns: None,
+            waited_ns: self.head.waited.load(Relaxed).checked_sub(1),
             switches: (usage(2), usage(3)),
             faults: (usage(4), usage(5)),
             failure: self.failed_because(),

@@ -6,9 +6,9 @@
 use std::io;
 
 use iodyno_model::{
-    CacheShare, Coordinate, Diagnostic, ErrorCount, Event, Finding, Histogram, JobRecord, Line, Machine,
-    PhaseRecord, Plan, Record, Sample, Series, Sighting, TargetFacts, WearOut, WorkerRecord, WorldFacts,
-    histogram,
+    CacheShare, Coordinate, DemandRecord, Diagnostic, ErrorCount, Event, Finding, Histogram, JobRecord, Line,
+    Machine, PhaseRecord, Plan, Record, RoundsRecord, Sample, Series, Sighting, TargetFacts, WearOut,
+    WorkerRecord, WorldFacts, histogram,
 };
 use serde::Serialize;
 
@@ -49,6 +49,8 @@ impl Json {
             plan: started.map(|started| &started.plan),
             phases: record.phases.iter().map(|phase| self.phase(phase)).collect(),
             findings: &record.findings,
+            demands: &record.demands,
+            rounds: record.rounds.as_ref(),
             errors: &record.errors,
         };
         serde_json::to_writer_pretty(&mut *output.out, &document)?;
@@ -182,6 +184,8 @@ struct Document<'a> {
     plan: Option<&'a Plan>,
     phases: Vec<Phase<'a>>,
     findings: &'a [Finding],
+    demands: &'a [DemandRecord],
+    rounds: Option<&'a RoundsRecord>,
     errors: &'a [Diagnostic],
 }
 

@@ -220,6 +220,16 @@ impl Stage {
         apart.map(|(number, _)| self.sheets.sheet(number).spent_ns()).sum()
     }
 
+    /// Bytes that workers which are processes of their own made the storage read and write.
+    pub(super) fn processes_moved(&self) -> [u64; 2] {
+        let sheets = (0..self.seats.len()).map(|number| self.sheets.sheet(number));
+        sheets.fold([0; 2], |sum, sheet| {
+            std::array::from_fn(|way| {
+                sum[way] + sheet.head.moved[way].load(std::sync::atomic::Ordering::Relaxed)
+            })
+        })
+    }
+
     fn live(&self, elapsed_ns: u64, asked: bool, latency: bool) -> Live {
         let phase = self.phase();
         let total = |job: &Job| job.limit.time_ns.map(|time| time + job.limit.ramp_ns + job.start.after_ns);

@@ -23,6 +23,7 @@ pub mod layout;
 pub mod memory;
 pub mod mounts;
 pub mod names;
+pub mod own;
 pub mod page_cache;
 pub mod pressure;
 pub mod processors;
@@ -37,6 +38,7 @@ pub const WITNESSES: &[(&str, &str)] = &[
     ("residency", "cachestat or mincore: how much of a file lies in the page cache, before and after"),
     ("memory", "/proc/meminfo: what is available, what is dirty or in write-back"),
     ("cpu", "/proc/stat, loadavg, getrusage, cpufreq: the machine's time, ours, and each worker's"),
+    ("own", "/proc/self/io, schedstat: what we made the storage move, and waited for a processor"),
     ("pressure", "/proc/pressure: for how long work waited for processors, memory and I/O"),
     ("control", "control groups of both versions: what they allow, and how often they held us back"),
     ("interface", "/proc/net/dev, ethtool, rtnetlink: what network interfaces and their queues did"),
