@@ -73,6 +73,7 @@ pub fn read() -> Vec<(String, Queue)> {
     chosen(told).into_iter().filter_map(named).collect()
 }
 
+/// None that can be read.
 #[cfg(not(target_os = "linux"))]
 pub fn read() -> Vec<(String, Queue)> {
     let _ = (messages(&[]), chosen(Vec::new()), TRAFFIC);
