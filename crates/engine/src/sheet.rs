@@ -441,7 +441,11 @@ impl Sheet<'_> {
     /// Notes how long it waited for a processor, and what it moved where it is a process of its own.
     pub fn account(&self, waited_ns: Option<u64>, moved: Option<[u64; 2]>) {
         self.head.waited.store(waited_ns.map_or(0, |ns| ns + 1), Relaxed);
-        self.head.moved.iter().zip(moved.unwrap_or_default()).for_each(|(cell, bytes)| cell.store(bytes, Relaxed));
+        self.head
+            .moved
+            .iter()
+            .zip(moved.unwrap_or_default())
+            .for_each(|(cell, bytes)| cell.store(bytes, Relaxed));
     }
 
     /// CPU time noted so far, ns.

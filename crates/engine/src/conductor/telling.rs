@@ -216,7 +216,9 @@ impl Stage {
     pub(super) fn processes_moved(&self) -> [u64; 2] {
         let sheets = (0..self.seats.len()).map(|number| self.sheets.sheet(number));
         sheets.fold([0; 2], |sum, sheet| {
-            std::array::from_fn(|way| sum[way] + sheet.head.moved[way].load(std::sync::atomic::Ordering::Relaxed))
+            std::array::from_fn(|way| {
+                sum[way] + sheet.head.moved[way].load(std::sync::atomic::Ordering::Relaxed)
+            })
         })
     }
 

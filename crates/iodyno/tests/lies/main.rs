@@ -12,11 +12,13 @@ mod program;
 
 mod cache;
 mod ground;
+mod machines;
 mod stage;
+mod times;
 
 use stage::Lie;
 
 fn main() -> std::process::ExitCode {
-    let lies: Vec<Lie> = [cache::lies()].into_iter().flatten().collect();
+    let lies: Vec<Lie> = [cache::lies(), times::lies(), machines::lies()].into_iter().flatten().collect();
     testbed::run(lies.into_iter().flat_map(Lie::cases).collect())
 }

@@ -4,10 +4,10 @@
 
 use iodyno_model::Finding;
 
-use crate::advised;
+use crate::{advice, advised};
 
 /// Advice by a finding's code.
-const BY_CODE: [(u8, &str); 6] = [
+const BY_CODE: [(u8, &str); 5] = [
     (1, "add direct=1, or a size= larger than memory with invalidate=1"),
     (2, "add end_fsync=1, so that the flush is part of the time, or direct=1"),
     (
@@ -18,7 +18,6 @@ const BY_CODE: [(u8, &str); 6] = [
         7,
         "run longer (time_based with a longer runtime=) behind a ramp_time=, or until steadystate= is reached",
     ),
-    (10, "leave buffer_compress_percentage and dedupe_percentage out, or add numjobs"),
     (
         13,
         "add direct=1 (buffered I/O completes as it is handed over), use ioengine=io_uring or libaio, raise \
@@ -35,6 +34,7 @@ const BY_WORD: [(u8, &str, &str); 3] = [
 
 /// A finding whose advice names fio's options.
 pub fn translate(finding: Finding) -> Option<Finding> {
+    let finding = advice::of(finding, advice::FIO)?;
     let named = |(code, word, _): &&(u8, &str, &str)| *code == finding.code && finding.advice.contains(word);
     match BY_WORD.iter().find(named) {
         Some((_, _, advice)) => Some(Finding { advice: (*advice).into(), ..finding }),
