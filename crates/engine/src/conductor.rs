@@ -92,6 +92,7 @@ pub fn run_in(
     let began = clock::monotonic();
     clock::begin_calibration();
     signal::install();
+    witness::names::made();
     let plan = match agreed(world, checked(world, plan)) {
         Ok(plan) => plan,
         Err(Trouble::Wrong(wrong)) => return Err(wrong),
@@ -101,9 +102,13 @@ pub fn run_in(
         }
     };
     raise_file_limit();
-    let machine = witness::machine();
+    let mut machine = witness::machine();
     let watch = options.witness && world.is_first();
     let targets = if watch { witness::targets(&plan) } else { Vec::new() };
+    if watch {
+        machine.facts = witness::disclosure::machine();
+        machine.facts.extend(witness::disclosure::file_systems(&targets));
+    }
     let mut record =
         Record { name: plan.name.clone(), seed: plan.seed, machine: machine.clone(), ..Default::default() };
     clock::calibrate();
