@@ -11,11 +11,13 @@ pub mod hdparm;
 pub mod hosts;
 pub mod io500;
 pub mod ior;
+pub mod iostat;
 pub mod mdtest;
 pub mod measure;
 pub mod native;
 pub mod option;
 pub mod posix;
+pub mod wishes;
 
 pub use dash::dashes;
 
@@ -49,6 +51,10 @@ pub trait Loader {
     fn look(&self, path: &str) -> Option<PathFacts>;
     /// Wall-clock time, ns since 1970.
     fn now_unix_ns(&self) -> u64;
+    /// Seconds that local time is east of Greenwich now.
+    fn east_s(&self) -> i64 {
+        0
+    }
     /// Whether an engine works on this machine, or why not.
     ///
     /// # Errors
@@ -168,6 +174,8 @@ pub struct Run {
     pub output: Option<String>,
     /// Files to be written beside the report.
     pub files: Vec<ReportFile>,
+    /// Whether the history keeps it.
+    pub keep: Keep,
     /// Things to say before the start.
     pub messages: Vec<Diagnostic>,
     /// How often a [`iodyno_model::Event::Live`] is wanted, ns; 0: never.
@@ -188,6 +196,15 @@ pub struct Run {
     pub error_status: i32,
     /// The exit status that a record deserves, where the tool reckons it in a way of its own.
     pub status: Option<Status>,
+}
+
+/// Whether the history keeps a run, and by which names it is found there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Keep {
+    /// Asked for, or declined; none: as usual (native runs are kept, those of drop-ins are not).
+    pub wanted: Option<bool>,
+    /// Names it is found by.
+    pub tags: Vec<String>,
 }
 
 /// An exit status by what happened.
@@ -250,6 +267,7 @@ pub const DIALECTS: &[Dialect] = &[
     measure::DIALECT,
     dd::DIALECT,
     hdparm::DIALECT,
+    iostat::DIALECT,
     fio::DIALECT,
     ior::DIALECT,
     mdtest::DIALECT,

@@ -5,15 +5,42 @@
 //! A dialect that understands a word asks its loader for it.
 
 use iodyno_dialect::hosts::{self, Elsewhere, is_host};
-use iodyno_dialect::{Loader, ReportFile, Run};
+use iodyno_dialect::wishes::{BARE as WISHED, Wishes};
+use iodyno_dialect::{Keep, Loader, ReportFile, Run};
 use iodyno_model::{Diagnostic, Origin};
 
-const WORDS: &str = "the words are destroy=DEVICE, json=FILE, csv=FILE, data=fio, text=3, bugs=TOOL, phases=NAMES, \
- engine=NAME, depth=N, percentiles, live, ranks, witness=off, threads=N, \
- hosts=H1,H2:4, hostfile=FILE and launcher=NAME, with commas between them";
+/// Every word, for who typed another one.
+const WORDS: &[&str] = &[
+    "bugs=TOOL",
+    "confidence=95:5",
+    "csv=FILE",
+    "data=fio",
+    "depth=N",
+    "destroy=DEVICE",
+    "engine=NAME",
+    "fail-if=read.p99>5ms",
+    "hostfile=FILE",
+    "hosts=H1,H2:4",
+    "json=FILE",
+    "launcher=NAME",
+    "layout=N",
+    "live",
+    "most=N",
+    "percentiles",
+    "phases=NAMES",
+    "precondition",
+    "ranks",
+    "repeat=N",
+    "save",
+    "save=NAME",
+    "text=3",
+    "threads=N",
+    "until-steady",
+    "witness=off",
+];
 
 /// Words without a value.
-const BARE: &[&str] = &["live", "ranks", "percentiles"];
+const BARE: &[&str] = &["live", "ranks", "percentiles", "save", WISHED[0], WISHED[1]];
 
 /// What was asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -24,6 +51,8 @@ pub struct Also {
     pub files: Vec<(&'static str, String)>,
     /// Whether the witnesses stay at home.
     pub unwatched: bool,
+    /// Whether the history keeps the run.
+    pub keep: Keep,
     /// Words that the dialect itself understands, with their values.
     pub wishes: Vec<(String, String)>,
     /// `hosts=`, as typed: `h1,h2:4` or `@FILE`.
@@ -32,6 +61,8 @@ pub struct Also {
     pub hostfile: Option<String>,
     /// `launcher=`.
     pub launcher: Option<String>,
+    /// What may be asked of any run.
+    pub asked: Wishes,
     /// All other words, as they are said on the hosts that the command goes to.
     pub kept: Vec<String>,
 }
@@ -80,12 +111,18 @@ impl Also {
 
     fn word(&mut self, place: &str, word: &str) -> Result<(), Diagnostic> {
         match word.split_once('=') {
+            Some((name, value)) if !value.is_empty() && self.asks(place, name, Some(value))? => {}
+            None if self.asks(place, word, None)? => {}
             Some((_, "")) => return Err(refused(place, &format!("`{word}` names nothing"))),
             Some(("destroy", device)) => self.destroy.push(device.into()),
             Some(("json", path)) => self.files.push(("json", path.into())),
             Some(("csv", path)) => self.files.push(("csv", path.into())),
+            Some(("save", name)) => {
+                self.keep.wanted = Some(true);
+                self.keep.tags.push(name.into());
+            }
             Some(("witness", "off")) => self.unwatched = true,
-            Some((name @ ("text" | "bugs" | "phases" | "engine" | "depth"), value)) => {
+            Some((name @ ("text" | "bugs" | "phases" | "engine" | "depth" | "layout"), value)) => {
                 self.wishes.push((name.into(), value.into()));
             }
             Some(("data", "fio")) => self.wishes.push(("data".into(), "fio".into())),
@@ -95,6 +132,7 @@ impl Also {
             },
             Some(("hostfile", path)) => self.hostfile = Some(path.into()),
             Some(("launcher", name)) => self.launcher = Some(name.into()),
+            None if word == "save" => self.keep.wanted = Some(true),
             None if word == "ranks" => self.files.push(("ranks", "/dev/stderr".into())),
             None if BARE.contains(&word) => self.wishes.push((word.into(), String::new())),
             _ => return Err(refused(place, &format!("`{word}` is no word of it"))),
@@ -103,6 +141,10 @@ impl Also {
             self.kept.push(word.into());
         }
         Ok(())
+    }
+
+    fn asks(&mut self, place: &str, name: &str, value: Option<&str>) -> Result<bool, Diagnostic> {
+        self.asked.word(name, value).map_err(|wrong| refused(place, &wrong))
     }
 
     /// Where the command is to run instead of here.
@@ -114,15 +156,22 @@ impl Also {
     }
 
     /// Adds what was asked for to a run.
-    pub fn join(self, run: &mut Run) {
+    ///
+    /// # Errors
+    /// What does not fit its plan.
+    pub fn join(self, run: &mut Run) -> Result<(), Diagnostic> {
         run.plan.destroy.extend(self.destroy);
+        self.asked.apply(&mut run.plan, "--also")?;
+        run.keep = self.keep;
         let file = |(format, path): (&str, String)| ReportFile { path, format: format.into() };
         run.files.extend(self.files.into_iter().map(file));
+        Ok(())
     }
 }
 
 fn refused(place: &str, what: &str) -> Diagnostic {
-    Diagnostic::error(&Origin::argument(place), what).hint(WORDS)
+    let hint = format!("the words are {}, with commas between them", WORDS.join(", "));
+    Diagnostic::error(&Origin::argument(place), what).hint(hint)
 }
 
 #[cfg(test)]
@@ -146,6 +195,15 @@ mod tests {
         let unwatched = true;
         assert_eq!(also, Also { destroy: vec!["/dev/x".into()], files, unwatched, kept, ..Also::default() });
         assert_eq!(take("a", None), Ok((Also::default(), "a".into())));
+    }
+
+    #[test]
+    fn a_run_is_kept_and_named() {
+        let keep = |line| take(line, None).unwrap().0.keep;
+        assert_eq!(keep("--also save"), Keep { wanted: Some(true), tags: Vec::new() });
+        let tags = vec!["a".to_string(), "b".to_string()];
+        assert_eq!(keep("--also save=a,save=b"), Keep { wanted: Some(true), tags });
+        assert!(take("--also save=", None).is_err());
     }
 
     #[test]

@@ -11,6 +11,7 @@ use iodyno_model::{Diagnostic, Origin, VerbSet};
 use iodyno_report::native::Native;
 
 use crate::also::Also;
+use crate::archive::Asked;
 use crate::hosts::{self, Errand};
 use crate::loader::{Machinery, plain};
 use crate::session::{self, Voice, say};
@@ -98,7 +99,8 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], vo
         return 2;
     }
     let screen = also.wishes.iter().any(|(word, _)| word == "live");
-    let voice = Voice { watched: !also.unwatched, screen, ..voice };
+    let asked = Asked::new(dialect.name, &arguments, false);
+    let voice = Voice { watched: !also.unwatched, screen, asked, ..voice };
     let mut machinery = Machinery::new(world);
     machinery.also.clone_from(&also.wishes);
     machinery.talks = !voice.original;
@@ -125,7 +127,10 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], vo
             1
         }
         Ok(Request::Run(mut run)) => {
-            also.join(&mut run);
+            if let Err(wrong) = also.join(&mut run) {
+                say(&wrong);
+                return 2;
+            }
             session::answer(world, Ok(Request::Run(run)), &voice)
         }
         other => session::answer(world, other, &voice),
@@ -156,7 +161,10 @@ fn native_answer(
     request: Result<Request, Vec<Diagnostic>>,
     machinery: &mut Machinery,
 ) -> u8 {
-    let Ok(Request::Hosts(there)) = &request else { return run_request(world, request) };
+    let Ok(Request::Hosts(there)) = &request else {
+        let asked = Asked::new(name, arguments, true);
+        return session::answer(world, request, &Voice { asked, ..Voice::from_environment() });
+    };
     let words = std::iter::once(name.to_string()).chain(native::on_hosts(arguments));
     let files = std::mem::take(&mut machinery.files);
     hosts::go(there, &Errand { arguments: words.collect(), files, ..Errand::default() })

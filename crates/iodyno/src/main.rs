@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use iodyno_dialect::dashes;
 
 mod also;
+mod archive;
 mod calling;
 mod command;
 mod desk;

@@ -14,11 +14,16 @@ use iodyno_dialect::{Request, Run, Translate, Written};
 use iodyno_engine::world::World;
 use iodyno_engine::{Options, signal};
 use iodyno_model::{Diagnostic, Event, Origin, Record, Verb};
-use iodyno_report::{NoFiles, Output};
+use iodyno_report::passes::OnePass;
+use iodyno_report::{NoFiles, Output, Reporter};
 
+use crate::archive::{self, Asked};
 use crate::calling;
 use crate::desk::{self, Desk};
 use crate::hosts;
+
+/// A run that is kept is written down this often, ns: a killed program loses no more.
+const KEPT_NS: u64 = 1_000_000_000;
 
 /// The screen is drawn this often, ns.
 const SCREEN_NS: u64 = 500_000_000;
@@ -33,6 +38,8 @@ pub struct Voice {
     pub watched: bool,
     /// Whether running jobs are shown full-screen.
     pub screen: bool,
+    /// What was typed.
+    pub asked: Asked,
 }
 
 impl Voice {
@@ -40,7 +47,13 @@ impl Voice {
     pub fn from_environment() -> Self {
         let wish = std::env::var("IODYNO_FINDINGS").ok();
         let original = std::env::var_os(hosts::ORIGINAL).is_some();
-        Voice { original, findings: wish.map(|wish| wish != "0"), watched: true, screen: false }
+        Voice {
+            original,
+            findings: wish.map(|wish| wish != "0"),
+            watched: true,
+            screen: false,
+            asked: Asked::default(),
+        }
     }
 
     fn tells_findings(&self) -> bool {
@@ -121,9 +134,21 @@ fn translated(event: &Event, translate: Translate) -> Option<Cow<'_, Event>> {
 }
 
 fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
+    if run.own_voice && OnePass::needed(&run.plan) {
+        let silent: Box<dyn Reporter> = Box::new(Silent);
+        run.reporter = Box::new(OnePass::new(&run.plan, std::mem::replace(&mut run.reporter, silent)));
+    }
     let mut desk = match Desk::open(&run, voice.screen) {
         Ok(desk) => desk,
         Err(wrong) => {
+            say(wrong);
+            return if run.own_voice { run.error_status as u8 } else { 2 };
+        }
+    };
+    let mut keeping = match archive::keeping(&run, &voice.asked) {
+        Ok(keeping) => keeping,
+        Err(wrong) => {
+            desk.take_back();
             say(wrong);
             return if run.own_voice { run.error_status as u8 } else { 2 };
         }
@@ -135,11 +160,18 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         live_ns: if voice.screen { SCREEN_NS } else { run.live_ns },
         live_latency: voice.screen,
         interim_ns: run.interim_ns,
+        keep_ns: if keeping.is_some() { KEPT_NS } else { 0 },
         witness: voice.watched,
     };
     let mut listened = true;
     let translate = run.translate;
     let mut tell = |event: &Event| {
+        if let Some(keeping) = &mut keeping {
+            keeping.tell(event);
+        }
+        if matches!(event, Event::Kept(_)) {
+            return;
+        }
         let Some(translated) = translated(event, translate) else { return };
         desk.tell(translated.as_ref(), run.reporter.as_mut());
         // `head` has seen enough: there is nothing left to run for.
@@ -159,16 +191,21 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         say(wrong);
         return 1;
     }
+    let kept = keeping.is_none_or(|keeping| archive::kept(keeping, &run, voice.original));
     let findings: Vec<_> = record.findings.iter().cloned().filter_map(run.translate).collect();
     if run.own_voice && run.findings && voice.tells_findings() && !findings.is_empty() {
         let text = iodyno_report::native::findings(&findings, iodyno_report::paint::Paint::default());
+        let _ = io::stderr().write_all(text.as_bytes());
+    }
+    if run.own_voice && voice.tells_findings() {
+        let text = iodyno_report::native::passes(&record, iodyno_report::paint::Paint::default());
         let _ = io::stderr().write_all(text.as_bytes());
     }
     if let Some(signal) = record.stopped_by.filter(|_| run.dies_of_signals && world.is_alone()) {
         // A shell's loop ends when the original is interrupted, because it dies of the signal.
         signal::die_of(signal);
     }
-    status(&record, &run)
+    status(&record, &run).max(u8::from(!kept))
 }
 
 /// Says why nothing was run: with its own voice the dialect does, as of a run that ended with errors.
@@ -185,8 +222,24 @@ fn refused(mut run: Run, wrong: Vec<Diagnostic>) -> u8 {
     run.error_status as u8
 }
 
-/// The exit status that a record deserves.
+/// Who writes nothing.
+struct Silent;
+
+impl Reporter for Silent {
+    fn event(&mut self, _event: &Event, _output: &mut Output<'_>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The exit status that a record deserves; one that did not keep what was demanded is none that went well.
 fn status(record: &Record, run: &Run) -> u8 {
+    match work_status(record, run) {
+        0 if record.demands.iter().any(|demand| demand.failed) => run.error_status.max(1) as u8,
+        status => status,
+    }
+}
+
+fn work_status(record: &Record, run: &Run) -> u8 {
     if let Some(status) = &run.status {
         return status(record);
     }

@@ -60,6 +60,8 @@ pub enum Event {
     Watched(Box<Sample>),
     /// The record of a running phase so far: every so often, and when the user asked (SIGUSR1).
     Interim(Box<PhaseRecord>),
+    /// The same for whoever keeps runs, so that a killed program loses little: each second, and shown to nobody.
+    Kept(Box<PhaseRecord>),
     /// What a worker wrote down, in the order of time; told before the phase's end, and while it runs where it is much.
     Journal(Box<JournalPart>),
     /// Cases have ended, of the running phase's job of that index.

@@ -12,6 +12,7 @@ pub mod live;
 pub mod native;
 pub mod number;
 pub mod paint;
+pub mod passes;
 pub mod plan;
 pub mod ranks;
 pub mod screen;

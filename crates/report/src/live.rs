@@ -176,6 +176,7 @@ impl Reporter for LiveLine {
             | Event::Cases(..)
             | Event::Journal(_)
             | Event::Interim(_)
+            | Event::Kept(_)
             | Event::Watched(_)
             | Event::LayingOut { .. } => Ok(()),
             Event::Message(_) | Event::Ended(_) => self.clear(output),

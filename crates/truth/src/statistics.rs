@@ -1,7 +1,26 @@
 //! The few statistics that honest figures need: medians, their intervals without any assumption about the distribution,
 //! and the steady-state test of the SNIA Solid State Storage Performance Test Specification.
 //!
-//! Refuses means and deviations: one bad second moves them more than ten good ones.
+//! ```text
+//!   chance        quantiles of the normal, Student's and the binomial distribution
+//!   correlation   how many independent values a row over time is worth; its warm-up
+//!   interval      a figure and between which two the true one lies: means, medians, percentiles of a histogram
+//!   difference    two sides: how much more, between which two, and how often one beats the other
+//!   change        where a row over time changes its level; credit that was used up
+//! ```
+//!
+//! Refuses means and deviations of single seconds as a figure to show: one bad second moves them more than ten good ones.
+
+pub mod chance;
+pub mod change;
+pub mod correlation;
+pub mod difference;
+pub mod interval;
+
+pub use change::{Credit, Level, credit, levels};
+pub use correlation::{WarmUp, effective_count, inflation, warm_up};
+pub use difference::{Basis, Difference, paired, superiority, superiority_of, welch};
+pub use interval::Estimate;
 
 /// The median; the mean of both middles of an even count. `None` of nothing.
 pub fn median(values: &[f64]) -> Option<f64> {
@@ -112,10 +131,43 @@ pub fn rounds(values: &[f64], count: usize) -> Option<Vec<f64>> {
     Some((0..count).map(mean).collect())
 }
 
-fn sorted(values: &[f64]) -> Vec<f64> {
+/// The variance that values let expect of others like them (n - 1); `None` below 2.
+pub fn variance(values: &[f64]) -> Option<f64> {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    (values.len() >= 2)
+        .then(|| values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0))
+}
+
+pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted
+}
+
+/// Seeded noise for tests.
+#[cfg(test)]
+pub(crate) mod testing {
+    /// A stream of random numbers.
+    pub struct Noise(u64);
+
+    impl Noise {
+        /// The stream of a seed.
+        pub fn new(seed: u64) -> Self {
+            Noise(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+        }
+
+        /// Above 0, below 1.
+        pub fn unit(&mut self) -> f64 {
+            self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            ((self.0 >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+        }
+
+        /// Normal, mean 0, deviation 1 (Box and Muller).
+        pub fn normal(&mut self) -> f64 {
+            (-2.0 * self.unit().ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
+        }
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub mod text;
 
 use iodyno_model::{Diagnostic, Finding};
 
-use crate::{Dialect, Loader, Request, Run, advised};
+use crate::{Dialect, Keep, Loader, Request, Run, advised};
 use operands::Instead;
 use quote::Marks;
 use text::Closing;
@@ -45,6 +45,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         output: None,
         dies_of_signals: true,
         files: Vec::new(),
+        keep: Keep::default(),
         messages: Vec::new(),
         own_voice: true,
         findings: true,

@@ -31,7 +31,7 @@ mod testing;
 
 use iodyno_model::{Diagnostic, Plan, Record};
 
-use crate::{Dialect, Loader, Request, Run};
+use crate::{Dialect, Keep, Loader, Request, Run};
 use client::{Client, Together};
 use lower::Context;
 use orders::{Instead, Orders};
@@ -114,6 +114,7 @@ fn run(orders: Orders, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnosti
         },
         output: orders.output,
         files: Vec::new(),
+        keep: Keep::default(),
         messages: lowered.notes,
         live_ns,
         interim_ns,

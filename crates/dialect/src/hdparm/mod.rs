@@ -10,7 +10,7 @@ use iodyno_model::{
     Plan, Prepare, Span, Target, TargetKind, Verb, Workload,
 };
 
-use crate::{Dialect, Loader, PathKind, Request, Run, advised};
+use crate::{Dialect, Keep, Loader, PathKind, Request, Run, advised};
 use options::TABLE;
 use text::{Part, Timings};
 
@@ -71,6 +71,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         output: None,
         dies_of_signals: true,
         files: Vec::new(),
+        keep: Keep::default(),
         messages: Vec::new(),
         live_ns: 0,
         interim_ns: 0,

@@ -15,7 +15,7 @@ pub mod score;
 
 use iodyno_model::{Diagnostic, Origin, Record};
 
-use crate::{Dialect, Loader, PathKind, Request, Run, date, untranslated};
+use crate::{Dialect, Keep, Loader, PathKind, Request, Run, date, untranslated};
 use config::Config;
 use phases::{PHASES, Places};
 use report::Results;
@@ -33,6 +33,7 @@ const HELP: &str = "\
 Usage: iodyno io500 CONFIG.ini [--dry-run] [--mode=standard] [-v=N]
        iodyno io500 --list            every key of the configuration with its default
        iodyno io500 --mini DIR        small sizes and a stonewall of 1 s, in DIR/io500-mini (never valid)
+       --tag NAME                     the name by which the history finds the run; --no-save: it is not kept
 
 Runs ior-easy, mdtest-easy, ior-hard and mdtest-hard, the search, and all that reads, looks up and removes what they
 made; prints a line for each phase and the score, and writes result.txt and result_summary.txt. Under mpirun on all
@@ -49,6 +50,7 @@ struct Wanted {
     dry_run: bool,
     list: bool,
     help: bool,
+    keep: Keep,
 }
 
 fn parse(arguments: &[String]) -> Result<Wanted, Vec<Diagnostic>> {
@@ -63,6 +65,12 @@ fn parse(arguments: &[String]) -> Result<Wanted, Vec<Diagnostic>> {
             "--dry-run" => wanted.dry_run = true,
             "--list" => wanted.list = true,
             "--mode=standard" => {}
+            "--no-save" => wanted.keep.wanted = Some(false),
+            "--tag" => {
+                let none = || wrong(argument, "no name follows", "iodyno io500 --tag before CONFIG.ini");
+                wanted.keep.wanted = Some(true);
+                wanted.keep.tags.push(rest.next().ok_or_else(none)?.clone());
+            }
             "--mini" => {
                 let none = || wrong(argument, "no directory follows", "iodyno io500 --mini .");
                 wanted.mini = Some(rest.next().ok_or_else(none)?.clone());
@@ -166,6 +174,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         reporter: Box::new(reporter),
         output: None,
         files: Vec::new(),
+        keep: wanted.keep,
         messages: Vec::new(),
         live_ns: 0,
         interim_ns: 0,

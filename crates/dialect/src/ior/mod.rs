@@ -18,7 +18,7 @@ pub mod view;
 
 use iodyno_model::{Diagnostic, Plan, Record};
 
-use crate::{Dialect, Loader, Request, Run};
+use crate::{Dialect, Keep, Loader, Request, Run};
 use settings::Settings;
 use test::Test;
 use view::View;
@@ -134,6 +134,7 @@ fn run(lowered: Lowered) -> Run {
         reporter: report::reporter(view),
         output: None,
         files: Vec::new(),
+        keep: Keep::default(),
         messages: notes,
         live_ns: 0,
         interim_ns: 0,

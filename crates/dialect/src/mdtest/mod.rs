@@ -17,7 +17,7 @@ pub mod view;
 
 use iodyno_model::{Diagnostic, Finding, Origin, TargetFacts};
 
-use crate::{Dialect, Loader, Request, Run, advised};
+use crate::{Dialect, Keep, Loader, Request, Run, advised};
 use text::{Text, told};
 use view::View;
 
@@ -62,6 +62,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         reporter: Box::new(Text::new(view, facts)),
         output: None,
         files: Vec::new(),
+        keep: Keep::default(),
         messages: notes,
         live_ns: 0,
         interim_ns: 0,

@@ -14,7 +14,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use iodyno_model::{Diagnostic, Finding, Origin, units};
 
-use crate::native::WorldArguments;
+use crate::native::{KeepArguments, WorldArguments};
 use crate::{Dialect, Loader, PathFacts, PathKind, ReportFile, Request, Run, advised};
 use cells::Budget;
 
@@ -64,6 +64,8 @@ struct Options {
     /// Seed of every offset and byte
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    keep: KeepArguments,
     #[command(flatten)]
     world: WorldArguments,
 }
@@ -131,6 +133,7 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
         output: None,
         dies_of_signals: false,
         files: [file(&options.json, "json"), file(&options.csv, "csv")].into_iter().flatten().collect(),
+        keep: options.keep.clone().keep(),
         messages,
         live_ns: LIVE_NS,
         interim_ns: 0,

@@ -7,7 +7,9 @@ use clap::error::{ContextKind, ContextValue};
 use iodyno_model::{Diagnostic, Origin, Plan, TargetFacts, TargetKind, sweep};
 use iodyno_report::{Reporter, plan as report};
 
+use super::KeepArguments;
 use crate::hosts::{self, Elsewhere};
+use crate::wishes::Wishes;
 use crate::{Loader, PathKind, ReportFile, Request, Run, dashes};
 
 /// Makes the reporter of a run: the native handwriting, handed in so that this crate needs only its trait.
@@ -55,6 +57,10 @@ struct RunArguments {
     /// Without a live line while it runs
     #[arg(long)]
     quiet: bool,
+    #[command(flatten)]
+    wishes: Wishes,
+    #[command(flatten)]
+    keep: KeepArguments,
     #[command(flatten)]
     world: WorldArguments,
 }
@@ -126,6 +132,7 @@ pub fn run(
         return Ok(Request::Hosts(elsewhere));
     }
     plan.destroy = arguments.destroy;
+    arguments.wishes.apply(&mut plan, "").map_err(|wrong| vec![wrong])?;
     let file =
         |path: Option<String>, format: &str| path.map(|path| ReportFile { path, format: format.into() });
     let ranks = arguments.ranks.then(|| ReportFile { path: "-".into(), format: "ranks".into() });
@@ -138,6 +145,7 @@ pub fn run(
         output: None,
         dies_of_signals: false,
         files,
+        keep: arguments.keep.keep(),
         messages: Vec::new(),
         live_ns: if arguments.quiet { 0 } else { LIVE_NS },
         interim_ns: 0,

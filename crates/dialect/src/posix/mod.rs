@@ -171,11 +171,13 @@ fn run(mut suite: Expanded, options: Options, loader: &mut dyn Loader) -> Result
     let setup = Arc::new(Setup { suite, sides, options, exercises, terminal: loader.terminals().1 });
     let plan = plan::plan(&setup, load);
     let judged = Arc::clone(&setup);
+    let keep = setup.options.history.clone().keep();
     Ok(Request::Run(Box::new(Run {
         plan,
         reporter: Box::new(Reports::new(setup)),
         output: None,
         files,
+        keep,
         messages: Vec::new(),
         live_ns: 0,
         interim_ns: 0,

@@ -109,6 +109,7 @@ impl Run {
         let word = if outcome.success { "ok" } else { "FAILED" };
         let late = if outcome.timed_out { ", then their time was up" } else { "" };
         announce(word, outcome.duration, "test", &format!("{}{late}", tests.closing_line()));
+        tests.failures.iter().for_each(|name| println!("  failed: {name}"));
         if !outcome.success {
             show("test", &outcome, |line| !(line.starts_with("test ") && line.ends_with("... ok")));
         }

@@ -14,6 +14,8 @@ pub struct Score {
     pub skipped: u64,
     /// `name: reason` of the skips whose reason is known.
     pub skips: Vec<String>,
+    /// The names of tests that failed, each with the program it is in.
+    pub failures: Vec<String>,
 }
 
 impl Score {
@@ -29,6 +31,7 @@ impl Score {
         self.failed += part.failed;
         self.skipped += part.skipped;
         self.skips.extend(part.skips);
+        self.failures.extend(part.failures);
     }
 
     /// The line that those who read a run's end look for.
@@ -41,7 +44,10 @@ impl Score {
 pub fn read_tests(lines: &[String]) -> Score {
     let mut all = Score::default();
     let mut reasons: Vec<String> = Vec::new();
+    let mut program = "";
     for line in lines {
+        program = running(line).unwrap_or(program);
+        all.failures.extend(failed_test(line).map(|name| format!("{program}: {name}")));
         if let Some(reason) = skip_reason(line).filter(|reason| !reasons.contains(reason)) {
             reasons.push(reason);
         }
@@ -49,11 +55,29 @@ pub fn read_tests(lines: &[String]) -> Score {
             // A test that prints its skip but returns as if it had passed is a skip all the same.
             let disguised = (reasons.len() as u64).saturating_sub(ignored).min(passed);
             let skips = std::mem::take(&mut reasons);
-            all.add(Score { passed: passed - disguised, failed, skipped: ignored + disguised, skips });
+            all.add(Score {
+                passed: passed - disguised,
+                failed,
+                skipped: ignored + disguised,
+                skips,
+                ..Score::default()
+            });
         }
     }
     all.skips.extend(reasons);
     all
+}
+
+/// The source of the test program that runs from here on: `     Running tests/door.rs (target/…)`.
+fn running(line: &str) -> Option<&str> {
+    let told = line.trim_start();
+    let rest = told.strip_prefix("Running ").or_else(|| told.strip_prefix("Doc-tests "))?;
+    Some(rest.split(" (").next().unwrap_or(rest))
+}
+
+/// The name in `test NAME ... FAILED`.
+fn failed_test(line: &str) -> Option<&str> {
+    Some(line.trim().strip_prefix("test ")?.strip_suffix(" ... FAILED")?.trim())
 }
 
 /// The reason in `skipped: NAME: reason`, or in libtest's `test NAME ... ignored, reason`.
@@ -114,6 +138,15 @@ mod tests {
              test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out",
         ));
         assert_eq!(score.closing_line(), "1 passed, 0 failed, 1 skipped");
+    }
+
+    #[test]
+    fn failed_tests_are_named_with_their_program() {
+        let score = read_tests(&lines(
+            "     Running tests/door.rs (target/debug/deps/door-1)\ntest a ... ok\ntest b::c ... FAILED\n\
+             test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out",
+        ));
+        assert_eq!(score.failures, ["tests/door.rs: b::c"]);
     }
 
     #[test]

@@ -1,0 +1,126 @@
+//! Where the history lies, and whether a run goes into it.
+//!
+//! `IODYNO_HISTORY` names the file, or is `off`; else it lies among the user's data, as the XDG directories say. A run
+//! that nobody asked to keep goes on without it when the history cannot be had, and says so; one that was to be kept is
+//! not begun.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use iodyno_dialect::Run;
+use iodyno_history::{History, Keeping, Opening, check_tag};
+use iodyno_model::{Diagnostic, Origin};
+
+use crate::session::say;
+
+/// The variable that says where the history lies.
+pub const VARIABLE: &str = "IODYNO_HISTORY";
+/// Its value where nothing is kept.
+const OFF: &str = "off";
+
+/// What was typed, for whoever looks at it later.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// The dialect or command.
+    pub tool: String,
+    /// The command line, without the program's name.
+    pub words: Vec<String>,
+    /// Whether runs of this command are kept without being asked for.
+    pub native: bool,
+}
+
+impl Asked {
+    /// A command with its arguments.
+    pub fn new(tool: &str, arguments: &[String], native: bool) -> Self {
+        let words = std::iter::once(tool).chain(arguments.iter().map(String::as_str)).map(String::from);
+        Asked { tool: tool.into(), words: words.collect(), native }
+    }
+}
+
+/// The file of the history; `None`: nothing is kept.
+///
+/// # Errors
+/// When there is no place for it.
+pub fn place() -> Result<Option<PathBuf>, Diagnostic> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    if let Some(named) = set(VARIABLE) {
+        return Ok((named != OFF).then(|| named.into()));
+    }
+    // A relative path there is to be ignored, says the XDG Base Directory Specification.
+    let data = set("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let data = data.or_else(|| Some(PathBuf::from(set("HOME")?).join(".local/share")));
+    let nowhere = || {
+        Diagnostic::error(&Origin::argument(VARIABLE), "there is no home directory to keep runs in")
+            .hint("IODYNO_HISTORY=FILE says where, IODYNO_HISTORY=off keeps none")
+    };
+    Ok(Some(data.ok_or_else(nowhere)?.join("iodyno/history.sqlite")))
+}
+
+/// The history, for commands that read it.
+///
+/// # Errors
+/// When it is turned off or cannot be had.
+pub fn open() -> Result<History, Diagnostic> {
+    let off = || {
+        Diagnostic::error(&Origin::argument(VARIABLE), "it says `off`: there is no history")
+            .hint("unset it, or name the file in which runs are kept")
+    };
+    History::open(&place()?.ok_or_else(off)?)
+}
+
+/// Who keeps a run; `None`: nobody.
+///
+/// # Errors
+/// When it was asked for by name and cannot be done.
+pub fn keeping(run: &Run, asked: &Asked) -> Result<Option<Keeping>, Diagnostic> {
+    if !run.keep.wanted.unwrap_or(asked.native) {
+        return Ok(None);
+    }
+    run.keep.tags.iter().try_for_each(|tag| check_tag(tag))?;
+    let must = run.keep.wanted == Some(true);
+    if !must && matches!(place(), Ok(None)) {
+        return Ok(None);
+    }
+    match open() {
+        Ok(history) => Ok(Some(Keeping::new(history, opening(run, asked)))),
+        Err(wrong) if must => Err(wrong),
+        Err(wrong) => {
+            say(Diagnostic { message: format!("{}; this run is not kept", wrong.message), ..note(wrong) });
+            Ok(None)
+        }
+    }
+}
+
+/// The same as something worth knowing.
+pub fn note(wrong: Diagnostic) -> Diagnostic {
+    Diagnostic { level: iodyno_model::Level::Note, ..wrong }
+}
+
+fn opening(run: &Run, asked: &Asked) -> Opening {
+    Opening {
+        tool: asked.tool.clone(),
+        words: asked.words.clone(),
+        folder: std::env::current_dir()
+            .map_or_else(|_| "/".into(), |path| path.to_string_lossy().into_owned()),
+        plan: run.plan.clone(),
+        tags: run.keep.tags.clone(),
+    }
+}
+
+/// Says where a run was kept, or why not; whether all is well: nobody may have asked for it.
+pub fn kept(keeping: Keeping, run: &Run, original: bool) -> bool {
+    let (id, must) = (keeping.id(), run.keep.wanted == Some(true));
+    match (keeping.close(), id) {
+        (Ok(()), Some(id)) => {
+            if !original && std::io::stderr().is_terminal() {
+                say(format_args!("kept as run {id}: iodyno runs show {id}"));
+            }
+            true
+        }
+        (Ok(()), None) => true,
+        (Err(wrong), _) => {
+            say(if must { wrong } else { note(wrong) });
+            !must
+        }
+    }
+}
