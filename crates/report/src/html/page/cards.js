@@ -70,7 +70,7 @@ function verdicts(runs) {
     const name = several ? letter(run.index) + ": " : "";
     const beside = new Set(run.jobs.flatMap((job) => job.findings));
     const others = run.findings.filter((_, index) => !beside.has(index)).map((finding) => told(finding, several && letter(run.index)));
-    const demands = run.demands.map((demand) => part("div", { class: "verdict" + (demand.failed ? " invalid" : "") }, name, part("span", { class: "word " + (demand.failed ? "invalid" : "good") }, demand.failed ? "failed" : "kept"), " " + demand.text + ": " + demand.found + (demand.place ? " (" + demand.place + ")" : "")));
+    const demands = run.demands.map((demand) => part("div", { class: "verdict" + (demand.failed ? " invalid" : "") }, name, part("span", { class: "word " + (demand.failed ? "invalid" : "good") }, demand.failed ? "failed" : "kept"), " fails if " + demand.text, part("span", { class: "soft" }, " · found " + demand.found + (demand.place ? " in " + demand.place : ""))));
     const wrong = [run.stopped, ...run.errors].filter(Boolean).map((text) => part("div", { class: "verdict invalid" }, name, text));
     const rounds = run.rounds && part("div", { class: "verdict note" }, name, run.rounds);
     return [wrong, demands, rounds, summary(run, name), others];

@@ -1,7 +1,6 @@
 // Charts: drawn when they come into view, again when the theme changes, all of them before the page is printed.
 
 const drawn = [];
-let printing = false;
 
 function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
@@ -36,8 +35,13 @@ const watcher = new IntersectionObserver((entries) => {
   }
 }, { rootMargin: "300px" });
 
+// What can be seen is drawn at once, so that a page that is built anew does not flicker.
 function watchCharts() {
-  for (const one of drawn) watcher.observe(one.element);
+  for (const one of drawn) {
+    const place = one.element.getBoundingClientRect();
+    if (place.top < window.innerHeight + 300 && place.bottom > -300) show(one);
+    watcher.observe(one.element);
+  }
 }
 
 function forgetCharts() {

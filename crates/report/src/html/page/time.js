@@ -146,16 +146,24 @@ function heatTip(heat, at) {
   return tip(clock(column * heat.every) + " to " + clock((column + 1) * heat.every), [[null, "operations", significant(all)], ...most.map(row)]);
 }
 
+// Whether somebody has drawn a part of the time near: then nothing is moved under his eyes.
+let lookingCloser = false;
+
 function timeSection(track, runs) {
   const all = panels(track, runs);
   if (all.length === 0) return null;
   const state = { hovered: 0 };
+  lookingCloser = false;
   const narrow = Math.min(window.innerWidth, 1120) < 600;
   const element = chart(timeHeight(all, narrow), "over time", (instance) => timeOptions(all, instance.getDom(), state), (instance) => {
     const surface = instance.getZr();
     surface.on("mousemove", (event) => {
       const at = all.findIndex((_, index) => instance.containPixel({ gridIndex: index }, [event.offsetX, event.offsetY]));
       if (at >= 0) state.hovered = at;
+    });
+    instance.on("datazoom", () => {
+      const zoom = instance.getOption().dataZoom[0];
+      lookingCloser = zoom.end - zoom.start < 99.9;
     });
     surface.on("dblclick", () => instance.dispatchAction({ type: "dataZoom", start: 0, end: 100 }));
     const select = { type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true };
