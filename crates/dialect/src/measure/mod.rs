@@ -58,6 +58,12 @@ struct Options {
     /// Write one row for each measurement as CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<String>,
+    /// Write a page that people can look at, with charts
+    #[arg(long, value_name = "FILE")]
+    html: Option<String>,
+    /// Serve that page while it grows, at 127.0.0.1:PORT; others reach ADDRESS:PORT?key=WORD
+    #[arg(long, value_name = "ADDRESS")]
+    live_web: Option<String>,
     /// How operations reach the kernel [default: io_uring, or the best that works here]
     #[arg(long, value_name = "NAME")]
     engine: Option<String>,
@@ -127,12 +133,14 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
     let file = |path: &Option<String>, format: &str| {
         path.clone().map(|path| ReportFile { path, format: format.into() })
     };
+    let page = [file(&options.html, "html"), file(&options.live_web, "live-web")];
+    let files = [file(&options.json, "json"), file(&options.csv, "csv")].into_iter().chain(page);
     Ok(Request::Run(Box::new(Run {
         plan,
         reporter: Box::new(card::Card::new(setup, loader.colour())),
         output: None,
         dies_of_signals: false,
-        files: [file(&options.json, "json"), file(&options.csv, "csv")].into_iter().flatten().collect(),
+        files: files.flatten().collect(),
         keep: options.keep.clone().keep(),
         messages,
         live_ns: LIVE_NS,
