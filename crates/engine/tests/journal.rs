@@ -41,7 +41,8 @@ fn run_on(kind: TargetKind, job: Job, interim_ns: u64) -> (Record, Vec<Event>) {
     };
     let phase = Phase { name: "p".into(), jobs: vec![job], ..Phase::default() };
     let plan = Plan { seed: 42, targets: vec![target], phases: vec![phase], ..Plan::default() };
-    let options = Options { live_ns: interim_ns, interim_ns, live_latency: true, witness: false, ..Options::default() };
+    let options =
+        Options { live_ns: interim_ns, interim_ns, live_latency: true, witness: false, ..Options::default() };
     let mut events = Vec::new();
     let record = run_plan(&plan, &options, &mut |event| events.push(event.clone())).expect("it runs");
     assert_eq!(record.errors, []);

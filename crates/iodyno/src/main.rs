@@ -11,10 +11,14 @@ mod also;
 mod archive;
 mod calling;
 mod command;
+mod compare;
 mod desk;
 mod hosts;
+mod interleave;
 mod loader;
 mod luggage;
+mod rerun;
+mod runs;
 mod session;
 mod shelf;
 

@@ -39,6 +39,8 @@ pub struct Voice {
     pub screen: bool,
     /// What was typed.
     pub asked: Asked,
+    /// Whether it is one of many runs, which are not told apart.
+    pub quiet: bool,
 }
 
 impl Voice {
@@ -46,7 +48,14 @@ impl Voice {
     pub fn from_environment() -> Self {
         let wish = std::env::var("IODYNO_FINDINGS").ok();
         let original = std::env::var_os(hosts::ORIGINAL).is_some();
-        Voice { original, findings: wish.map(|wish| wish != "0"), watched: true, screen: false, asked: Asked::default() }
+        Voice {
+            original,
+            findings: wish.map(|wish| wish != "0"),
+            watched: true,
+            screen: false,
+            asked: Asked::default(),
+            quiet: false,
+        }
     }
 
     fn tells_findings(&self) -> bool {
@@ -180,7 +189,7 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         say(wrong);
         return 1;
     }
-    let kept = keeping.is_none_or(|keeping| archive::kept(keeping, &run, voice.original));
+    let kept = keeping.is_none_or(|keeping| archive::kept(keeping, &run, voice.original || voice.quiet));
     let findings: Vec<_> = record.findings.iter().cloned().filter_map(run.translate).collect();
     if run.own_voice && run.findings && voice.tells_findings() && !findings.is_empty() {
         let text = iodyno_report::native::findings(&findings, iodyno_report::paint::Paint::default());

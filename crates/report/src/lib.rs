@@ -4,8 +4,11 @@
 #![forbid(unsafe_code)]
 
 pub mod cache;
+pub mod comparison;
+pub mod contrast;
 pub mod csv;
 pub mod curve;
+pub mod history;
 pub mod json;
 pub mod live;
 pub mod native;

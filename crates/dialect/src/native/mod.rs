@@ -20,8 +20,8 @@ pub(crate) mod value;
 
 use iodyno_model::{Action, Diagnostic, Intent, Job, Origin, Phase, Plan, Repeat, Step, Workload};
 
-pub use command::{ReporterMaker, on_hosts, plan, run};
-pub(crate) use command::{WorldArguments, refusal};
+pub(crate) use command::WorldArguments;
+pub use command::{ReporterMaker, on_hosts, plan, refusal, request, run};
 pub use keep::KeepArguments;
 
 pub use fields::suggestion;

@@ -46,7 +46,15 @@ impl<'a> Telling<'a> {
             None => Vec::new(),
         };
         let readers = stage.journals.iter().flat_map(|_| stage.seats.iter().map(|_| Reader::default()));
-        Telling { stage, watch, next_live: 0, next_interim: 0, next_kept: 0, readers: readers.collect(), clocks }
+        Telling {
+            stage,
+            watch,
+            next_live: 0,
+            next_interim: 0,
+            next_kept: 0,
+            readers: readers.collect(),
+            clocks,
+        }
     }
 
     /// Tells what is due by now, or was asked for.
