@@ -11,11 +11,13 @@ pub mod hdparm;
 pub mod hosts;
 pub mod io500;
 pub mod ior;
+pub mod iostat;
 pub mod mdtest;
 pub mod measure;
 pub mod native;
 pub mod option;
 pub mod posix;
+pub mod wishes;
 
 pub use dash::dashes;
 
@@ -49,6 +51,10 @@ pub trait Loader {
     fn look(&self, path: &str) -> Option<PathFacts>;
     /// Wall-clock time, ns since 1970.
     fn now_unix_ns(&self) -> u64;
+    /// Seconds that local time is east of Greenwich now.
+    fn east_s(&self) -> i64 {
+        0
+    }
     /// Whether an engine works on this machine, or why not.
     ///
     /// # Errors
@@ -261,6 +267,7 @@ pub const DIALECTS: &[Dialect] = &[
     measure::DIALECT,
     dd::DIALECT,
     hdparm::DIALECT,
+    iostat::DIALECT,
     fio::DIALECT,
     ior::DIALECT,
     mdtest::DIALECT,

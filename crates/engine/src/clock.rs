@@ -53,6 +53,19 @@ pub fn moment() -> std::time::Instant {
     std::time::Instant::now()
 }
 
+/// Seconds that local time is east of Greenwich now; 0 where nobody knows.
+pub fn east_s() -> i64 {
+    let seconds = (unix_ns() / 1_000_000_000) as libc::time_t;
+    // SAFETY: both structures are valid, the second one for writing; its pointer is not read.
+    unsafe {
+        let mut local: libc::tm = std::mem::zeroed();
+        match libc::localtime_r(&raw const seconds, &raw mut local).is_null() {
+            true => 0,
+            false => local.tm_gmtoff as i64,
+        }
+    }
+}
+
 /// Wall-clock time, ns since 1970.
 pub fn unix_ns() -> u64 {
     by(None)

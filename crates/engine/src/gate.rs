@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use iodyno_model::Job;
 
 use crate::clock::{self, Tick};
+use crate::futex::{wait, wake};
 use crate::memory::Mapping;
 
 const WAITING: u32 = 0;
@@ -352,29 +353,6 @@ impl Gate {
         wait(&self.words().ready, known, ns);
     }
 }
-
-#[cfg(target_os = "linux")]
-fn wait(word: &AtomicU32, value: u32, ns: u64) {
-    let time = libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ };
-    // SAFETY: the word and the time-out are valid for the call; the futex is shared between processes.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &raw const time) };
-}
-
-#[cfg(target_os = "linux")]
-fn wake(word: &AtomicU32) {
-    // SAFETY: the word is valid for the call.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
-}
-
-#[cfg(not(target_os = "linux"))]
-fn wait(word: &AtomicU32, value: u32, ns: u64) {
-    if word.load(Ordering::Acquire) == value {
-        clock::sleep_ns(ns.min(1_000_000));
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn wake(_word: &AtomicU32) {}
 
 #[cfg(test)]
 mod tests {

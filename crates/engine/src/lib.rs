@@ -20,6 +20,7 @@ pub mod engines;
 pub mod exercise;
 pub mod exits;
 pub mod failure;
+pub mod futex;
 pub mod gate;
 pub mod hooks;
 pub mod io;

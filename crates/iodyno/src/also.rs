@@ -5,15 +5,42 @@
 //! A dialect that understands a word asks its loader for it.
 
 use iodyno_dialect::hosts::{self, Elsewhere, is_host};
+use iodyno_dialect::wishes::{BARE as WISHED, Wishes};
 use iodyno_dialect::{Keep, Loader, ReportFile, Run};
 use iodyno_model::{Diagnostic, Origin};
 
-const WORDS: &str = "the words are destroy=DEVICE, json=FILE, csv=FILE, data=fio, text=3, bugs=TOOL, phases=NAMES, \
- engine=NAME, depth=N, percentiles, live, ranks, save, save=NAME, witness=off, threads=N, \
- hosts=H1,H2:4, hostfile=FILE and launcher=NAME, with commas between them";
+/// Every word, for who typed another one.
+const WORDS: &[&str] = &[
+    "bugs=TOOL",
+    "confidence=95:5",
+    "csv=FILE",
+    "data=fio",
+    "depth=N",
+    "destroy=DEVICE",
+    "engine=NAME",
+    "fail-if=read.p99>5ms",
+    "hostfile=FILE",
+    "hosts=H1,H2:4",
+    "json=FILE",
+    "launcher=NAME",
+    "layout=N",
+    "live",
+    "most=N",
+    "percentiles",
+    "phases=NAMES",
+    "precondition",
+    "ranks",
+    "repeat=N",
+    "save",
+    "save=NAME",
+    "text=3",
+    "threads=N",
+    "until-steady",
+    "witness=off",
+];
 
 /// Words without a value.
-const BARE: &[&str] = &["live", "ranks", "percentiles", "save"];
+const BARE: &[&str] = &["live", "ranks", "percentiles", "save", WISHED[0], WISHED[1]];
 
 /// What was asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -34,6 +61,8 @@ pub struct Also {
     pub hostfile: Option<String>,
     /// `launcher=`.
     pub launcher: Option<String>,
+    /// What may be asked of any run.
+    pub asked: Wishes,
     /// All other words, as they are said on the hosts that the command goes to.
     pub kept: Vec<String>,
 }
@@ -82,6 +111,8 @@ impl Also {
 
     fn word(&mut self, place: &str, word: &str) -> Result<(), Diagnostic> {
         match word.split_once('=') {
+            Some((name, value)) if !value.is_empty() && self.asks(place, name, Some(value))? => {}
+            None if self.asks(place, word, None)? => {}
             Some((_, "")) => return Err(refused(place, &format!("`{word}` names nothing"))),
             Some(("destroy", device)) => self.destroy.push(device.into()),
             Some(("json", path)) => self.files.push(("json", path.into())),
@@ -91,7 +122,7 @@ impl Also {
                 self.keep.tags.push(name.into());
             }
             Some(("witness", "off")) => self.unwatched = true,
-            Some((name @ ("text" | "bugs" | "phases" | "engine" | "depth"), value)) => {
+            Some((name @ ("text" | "bugs" | "phases" | "engine" | "depth" | "layout"), value)) => {
                 self.wishes.push((name.into(), value.into()));
             }
             Some(("data", "fio")) => self.wishes.push(("data".into(), "fio".into())),
@@ -112,6 +143,10 @@ impl Also {
         Ok(())
     }
 
+    fn asks(&mut self, place: &str, name: &str, value: Option<&str>) -> Result<bool, Diagnostic> {
+        self.asked.word(name, value).map_err(|wrong| refused(place, &wrong))
+    }
+
     /// Where the command is to run instead of here.
     ///
     /// # Errors
@@ -121,16 +156,22 @@ impl Also {
     }
 
     /// Adds what was asked for to a run.
-    pub fn join(self, run: &mut Run) {
+    ///
+    /// # Errors
+    /// What does not fit its plan.
+    pub fn join(self, run: &mut Run) -> Result<(), Diagnostic> {
         run.plan.destroy.extend(self.destroy);
+        self.asked.apply(&mut run.plan, "--also")?;
         run.keep = self.keep;
         let file = |(format, path): (&str, String)| ReportFile { path, format: format.into() };
         run.files.extend(self.files.into_iter().map(file));
+        Ok(())
     }
 }
 
 fn refused(place: &str, what: &str) -> Diagnostic {
-    Diagnostic::error(&Origin::argument(place), what).hint(WORDS)
+    let hint = format!("the words are {}, with commas between them", WORDS.join(", "));
+    Diagnostic::error(&Origin::argument(place), what).hint(hint)
 }
 
 #[cfg(test)]

@@ -136,6 +136,10 @@ impl Loader for Machinery {
         (entry.available)().map_err(|failure| failure.message)
     }
 
+    fn east_s(&self) -> i64 {
+        clock::east_s()
+    }
+
     fn page_bytes(&self) -> u64 {
         witness::page_bytes()
     }

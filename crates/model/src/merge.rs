@@ -6,8 +6,10 @@
 use crate::event::{Live, LiveJob};
 use crate::record::{JobRecord, PhaseRecord, WearOut};
 
+mod samples;
 mod seen;
 
+pub use samples::{coarsen, together};
 pub use seen::{Seen, combine};
 
 impl PhaseRecord {

@@ -101,6 +101,9 @@ pub struct Phase {
     /// How long a phase without jobs watches, ns; 0: until stopped.
     #[serde(default)]
     pub watch_ns: u64,
+    /// It brings the storage into the state that is to be measured: once, before the first pass; its figures are no result.
+    #[serde(default)]
+    pub precondition: bool,
     /// How it watches, where that is what it is for.
     #[serde(default)]
     pub watch: Option<Watching>,
@@ -109,7 +112,7 @@ pub struct Phase {
 /// How a phase watches, sample by sample, beyond what is seen of every phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Watching {
-    /// Length of a sample, ns.
+    /// Length of a sample, ns; 0: a second.
     pub every_ns: u64,
     /// How many samples; 0: until stopped.
     pub count: u64,
@@ -119,6 +122,20 @@ pub struct Watching {
     pub partitions: bool,
     /// Whether a first sample covers the time since the machine was started.
     pub since_boot: bool,
+}
+
+impl Watching {
+    /// Length of a sample, ns.
+    pub fn length_ns(&self) -> u64 {
+        if self.every_ns == 0 { 1_000_000_000 } else { self.every_ns }
+    }
+
+    /// From the start line to the end of the last sample, ns; none: until stopped. What was before the start line is a
+    /// sample that takes no time.
+    pub fn whole_ns(&self) -> Option<u64> {
+        let taken = self.count.saturating_sub(u64::from(self.since_boot));
+        (self.count > 0).then(|| self.length_ns().saturating_mul(taken))
+    }
 }
 
 /// N identical workers.
@@ -358,12 +375,12 @@ pub enum ExitWhat {
 /// How often.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Repeat {
-    /// Times, at least 1; all phases in order, then again: passes are interleaved.
+    /// Times, at least 1; all phases in order, then again: passes are interleaved. Where something is waited for: at least.
     pub times: u32,
-    /// Go on until the 95 % interval of every rate is narrower than this percentage of its median; 0: off.
+    /// Go on until the interval of the mean of every rate is narrower than this percentage of it; 0: off.
     #[serde(default)]
     pub until_interval_percent: f64,
-    /// At most so many times.
+    /// At most so many times; 0: 25. Only where something is waited for.
     #[serde(default)]
     pub most: u32,
     /// The confidence of that interval, percent; 0: 95.

@@ -48,7 +48,7 @@ pub struct RoundsRecord {
     pub passes: u32,
     /// Whether what was waited for came, rather than the most passes.
     pub attained: bool,
-    /// The widest interval of a rate at the end, in percent of its median; none: too few passes for one.
+    /// The widest interval of a rate at the end, in percent of its mean; none: too few passes for one.
     pub interval_percent: Option<f64>,
     /// Range and slope excursion over the last window, in percent of its mean; none: it was never full.
     pub steady: Option<(f64, f64)>,
@@ -204,6 +204,9 @@ pub struct WorkerRecord {
     pub user_ns: u64,
     /// CPU time in the kernel, ns.
     pub system_ns: u64,
+    /// Time it could have run and had no processor, ns; none: the kernel does not tell. Source: `schedstat`.
+    #[serde(default)]
+    pub waited_ns: Option<u64>,
     /// Context switches, voluntary and involuntary.
     pub switches: (u64, u64),
     /// Page faults, major and minor.

@@ -48,6 +48,13 @@ pub enum Sighting {
         /// CPUs.
         cpus: u32,
     },
+    /// What this program itself made the storage move, on all devices together. Source: `/proc/self/io`.
+    Own {
+        /// Bytes read.
+        read_bytes: u64,
+        /// Bytes written, or left in the page cache to be written.
+        write_bytes: u64,
+    },
     /// Who else wanted the processors, and how fast they ran.
     Processors(ProcessorActivity),
     /// For how long work waited for something.

@@ -3,6 +3,8 @@
 //! A script is steps with labels; a step may expect something (conformance), wait for something (events), or be a
 //! block of steps (a composite). Nothing here runs.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::case::{Call, Cases, Exercise};
@@ -21,7 +23,7 @@ pub enum Workload {
     /// Recorded earlier.
     Trace(Trace),
     /// Scripts with expectations, each in a process of its own.
-    Cases(Box<Cases>),
+    Cases(Arc<Cases>),
     /// Drawn, and held against a model in memory.
     Exercise(Box<Exercise>),
 }

@@ -3,10 +3,11 @@
 //! A percentile is an order statistic: with n samples beyond it, its rank is uncertain by about √n of them. It judges
 //! only the percentiles that reports show, and only a note: rates and medians stand.
 
-use iodyno_model::{Figure, Kind, Severity};
+use iodyno_model::{Figure, Histogram, Kind, Severity};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
+use crate::statistics::interval;
 
 /// Samples that must lie beyond a percentile: with 10, the rank is certain to about a third.
 pub const LEAST_BEYOND: u64 = 10;
@@ -31,9 +32,19 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
                 Figure::new(&format!("beyond p{percent}"), beyond as f64, ""),
                 Figure::new("needed beyond it", LEAST_BEYOND as f64, ""),
             ];
+            let figures = [figures, spread(&line.latency, *percent)].concat();
             let suspicion = Suspicion::new(6, Severity::Note, case.label(), sentence, figures);
             found.push(suspicion.job(&job.name).advice(ADVICE).weight(-(count as f64)));
         }
     }
     found
+}
+
+/// Between which two the percentile lies; nothing where too few samples lie beyond it for an upper end.
+fn spread(latency: &Histogram, percent: f64) -> Vec<Figure> {
+    let Some(found) = interval::percentile(latency, percent, 1.0, 95.0) else { return Vec::new() };
+    vec![
+        Figure::new(&format!("p{percent} at least"), found.low, "ns"),
+        Figure::new(&format!("p{percent} at most"), found.high, "ns"),
+    ]
 }

@@ -1,4 +1,4 @@
-//! Lie 7: a figure of something that was not steady.
+//! Lie 7: a figure of something that was not steady; and 8, where it fell once and for all.
 //!
 //! The test is that of the SNIA SSS PTS: over five rounds, range at most 20 % of the mean and the fitted line's excursion
 //! at most 10 %. The rounds are five stretches of the phase's series, or the passes where a phase was repeated. What
@@ -7,6 +7,7 @@
 
 use iodyno_model::{Figure, JobRecord, PhaseRecord, Plan, Record, Severity, units};
 
+use crate::bursts;
 use crate::case::{Case, label};
 use crate::merge::Suspicion;
 use crate::statistics::{STEADY_RANGE_PERCENT, STEADY_SLOPE_PERCENT, Steadiness, rounds, steadiness};
@@ -28,8 +29,17 @@ const ADVICE_PASSES: &str =
 /// Phases and passes of the record that were not steady.
 pub fn check(plan: &Plan, record: &Record) -> Vec<Suspicion> {
     let mut found = Vec::new();
-    for phase in record.phases.iter().filter(|phase| phase.repetition == first(record, phase)) {
-        let passes: Vec<&PhaseRecord> = record.phases.iter().filter(|other| is_same(phase, other)).collect();
+    let measured = |phase: &&PhaseRecord| {
+        let case = Case::new(plan, record, phase);
+        phase.repetition == first(record, phase) && !case.is_some_and(|case| case.asked.precondition)
+    };
+    for phase in record.phases.iter().filter(measured) {
+        let mut passes: Vec<&PhaseRecord> =
+            record.phases.iter().filter(|other| is_same(phase, other)).collect();
+        // Where steadiness was waited for, the passes before it are its price, not the result.
+        if let Some(rounds) = plan.repeat.until_steady {
+            passes.drain(..passes.len().saturating_sub(rounds.window as usize));
+        }
         for (index, job) in phase.jobs.iter().enumerate() {
             if is_paced(plan, record, phase, job) {
                 continue;
@@ -70,6 +80,10 @@ fn judge_series(phase: &PhaseRecord, job: &JobRecord) -> Option<Suspicion> {
     let full = (together_ns.checked_div(series.interval_ns)? as usize).min(series.rows.len());
     let rows: Vec<f64> = series.rows[..full].iter().map(|row| row.operations() as f64).collect();
     let means = rounds(&rows, ROUNDS)?;
+    // Two levels are told as what they are.
+    if let Some(burst) = bursts::check(phase, job, &rows, series.interval_ns as f64) {
+        return Some(burst);
+    }
     let found = steadiness(&means)?;
     let per_round = found.mean * full as f64 / ROUNDS as f64;
     let scale = 1e9 / series.interval_ns as f64;

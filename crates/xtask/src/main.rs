@@ -1,4 +1,4 @@
-//! The workspace's chores: `cargo xtask tidy | ci | bless | bench | against`.
+//! The workspace's chores: `cargo xtask tidy | ci | bless | bench | against | lies`.
 //!
 //! What a contributor types and what continuous integration runs is the same program, written in the same language
 //! as the rest, so that no shell script drifts away from it. It imports none of our crates: it judges them from
@@ -12,6 +12,7 @@ mod bench;
 mod bless;
 mod ci;
 mod lexer;
+mod lies;
 mod shell;
 mod tidy;
 
@@ -23,6 +24,7 @@ usage: cargo xtask CHORE
   bless [TEST …]               run the golden tests and let them rewrite what they expect
   bench [CASE …]               instructions per I/O, and paired runs against Debian's fio
   against fio [PART]           the original and ours on the same input; --itself: the original twice
+  lies [N …]                   stages the known lies for real: caught or missed, honest twins silent or not
 ";
 
 fn main() -> ExitCode {
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         Some("bless") => bless::chore(&root(), rest),
         Some("bench") => bench::chore(&root(), rest),
         Some("against") => against::chore(&root(), rest),
+        Some("lies") => lies::chore(&root(), rest),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");
             Ok(true)

@@ -9,6 +9,7 @@ use iodyno_report::{Reporter, plan as report};
 
 use super::KeepArguments;
 use crate::hosts::{self, Elsewhere};
+use crate::wishes::Wishes;
 use crate::{Keep, Loader, PathKind, ReportFile, Request, Run, dashes};
 
 /// Makes the reporter of a run: the native handwriting, handed in so that this crate needs only its trait.
@@ -56,6 +57,8 @@ struct RunArguments {
     /// Without a live line while it runs
     #[arg(long)]
     quiet: bool,
+    #[command(flatten)]
+    wishes: Wishes,
     #[command(flatten)]
     keep: KeepArguments,
     #[command(flatten)]
@@ -129,6 +132,7 @@ pub fn run(
         return Ok(Request::Hosts(elsewhere));
     }
     plan.destroy = arguments.destroy;
+    arguments.wishes.apply(&mut plan, "").map_err(|wrong| vec![wrong])?;
     let file =
         |path: Option<String>, format: &str| path.map(|path| ReportFile { path, format: format.into() });
     let ranks = arguments.ranks.then(|| ReportFile { path: "-".into(), format: "ranks".into() });

@@ -61,8 +61,9 @@ pub fn plan(setup: &Arc<Setup>, load: Option<Plan>) -> Plan {
         ..Plan::default()
     };
     let rules = !setup.options.exercise.alone();
+    let cases = Arc::new(cases(setup));
     for (index, side) in setup.sides.iter().enumerate().filter(|_| rules) {
-        let mut job = Job::new(JOB, ENGINE, vec![index], Workload::Cases(Box::new(cases(setup))));
+        let mut job = Job::new(JOB, ENGINE, vec![index], Workload::Cases(Arc::clone(&cases)));
         let mut phase = Phase { name: side.folder.clone(), stop: Stop::Alone, ..Phase::default() };
         if let Some(load) = load.as_ref().filter(|_| index == 0) {
             job.exit = Some(Exit { on: ExitOn::End, what: ExitWhat::Phase });

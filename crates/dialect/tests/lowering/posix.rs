@@ -43,7 +43,7 @@ fn golden_only_the_owner_may_unlink_from_a_sticky_directory() {
     let text = "only the owner of a file or of its sticky directory may remove it";
     let case = Case { name: "unlink/sticky".into(), text: text.into(), script, ..Case::default() };
     let cases = Cases { cases: vec![case], ..Cases::default() };
-    let job = Job::new("unlink/sticky", "cases", vec![0], Workload::Cases(Box::new(cases)));
+    let job = Job::new("unlink/sticky", "cases", vec![0], Workload::Cases(cases.into()));
     let items = Items { count: 0, ..Items::default() };
     let targets = vec![target("sandbox", TargetKind::FileSet { root: "sandbox".into(), items })];
     let plan = Plan {

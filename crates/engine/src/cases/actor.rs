@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::judge::{Came, judge};
 use super::process::{
-    End, become_actor, close_all_but, collect, collect_within, die_with_parent, done, kill, pause, readable,
-    signal_name, spawn,
+    End, become_actor, close_all_but, collect, collect_within, die_with_parent, done, kill, look_within,
+    readable, signal_name, spawn,
 };
 use super::wire;
 use super::words::whole;
@@ -275,11 +275,7 @@ impl Drop for Process {
         kill(self.pid);
         // One that cannot be killed, because its file system does not answer, is its keeper's concern: the case's time
         // limit ends the wait.
-        let mut time = Duration::from_micros(20);
-        while collect(self.pid).is_none() {
-            pause(time);
-            time = (time * 2).min(Duration::from_millis(5));
-        }
+        look_within(None, || collect(self.pid));
     }
 }
 

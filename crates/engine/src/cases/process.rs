@@ -64,41 +64,40 @@ pub fn collect(pid: libc::pid_t) -> Option<End> {
     }
 }
 
-/// Collects a child that ends within a time.
-pub fn collect_within(pid: libc::pid_t, limit: Duration) -> Option<End> {
-    let until = moment() + limit;
-    let mut pause = Duration::from_micros(50);
+/// Looks for something again and again, at longer and longer distances, until it is there or the time is over.
+pub fn look_within<T>(limit: Option<Duration>, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let until = limit.map(|limit| moment() + limit);
+    let mut time = Duration::from_micros(20);
     loop {
-        if let Some(end) = collect(pid) {
-            return Some(end);
+        if let Some(found) = look() {
+            return Some(found);
         }
-        if moment() >= until {
+        if until.is_some_and(|until| moment() >= until) {
             return None;
         }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(10));
+        pause(time);
+        time = (time * 2).min(Duration::from_millis(5));
     }
+}
+
+/// Collects a child that ends within a time.
+pub fn collect_within(pid: libc::pid_t, limit: Duration) -> Option<End> {
+    look_within(Some(limit), || collect(pid))
 }
 
 /// Waits a while for the end of a child, and leaves it to be collected.
 pub fn ends_within(pid: libc::pid_t, limit: Duration) -> bool {
-    let until = moment() + limit;
-    let mut time = Duration::from_micros(20);
-    loop {
-        // SAFETY: an all-zero structure is a valid one, and it is valid for writing.
-        let (result, found) = unsafe {
-            let mut info: libc::siginfo_t = std::mem::zeroed();
-            let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-            (libc::waitid(libc::P_PID, pid as libc::id_t, &raw mut info, flags), info.si_pid())
-        };
-        if result != 0 || found == pid {
-            return true;
-        }
-        if moment() >= until {
-            return false;
-        }
-        pause(time);
-        time = (time * 2).min(Duration::from_millis(5));
+    let look = || ended(libc::P_PID, pid as libc::id_t).is_none_or(|found| found == pid).then_some(());
+    look_within(Some(limit), look).is_some()
+}
+
+/// A child that has ended and was not collected, 0 where none has; `None`: there is no such child.
+fn ended(kind: libc::idtype_t, number: libc::id_t) -> Option<libc::pid_t> {
+    // SAFETY: an all-zero structure is a valid one, and it is valid for writing.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        (libc::waitid(kind, number, &raw mut info, flags) == 0).then(|| info.si_pid())
     }
 }
 
@@ -112,20 +111,8 @@ pub fn make_directory(path: &Path) -> std::io::Result<()> {
 
 /// Collects every child that has ended and that nobody waits for by its number.
 pub fn collect_strays(known: impl Fn(libc::pid_t) -> bool) {
-    loop {
-        // SAFETY: an all-zero structure is a valid one, and it is valid for writing.
-        let pid = unsafe {
-            let mut info: libc::siginfo_t = std::mem::zeroed();
-            let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-            if libc::waitid(libc::P_ALL, 0, &raw mut info, flags) != 0 {
-                return;
-            }
-            info.si_pid()
-        };
-        // The first that ended is a known one: the others wait until it has been collected.
-        if pid == 0 || known(pid) {
-            return;
-        }
+    // The first that ended is a known one: the others wait until it has been collected.
+    while let Some(pid) = ended(libc::P_ALL, 0).filter(|pid| *pid != 0 && !known(*pid)) {
         collect(pid);
     }
 }

@@ -6,7 +6,7 @@ use iodyno_model::{Action, Diagnostic, Job, Step, Workload};
 use crate::syscall::table;
 
 /// What is done by whoever runs the cases, and what it does with a call that follows: how many words come before that.
-const RUNNERS: &[(&str, Option<usize>)] = &[
+pub const RUNNERS: &[(&str, Option<usize>)] = &[
     ("await", None),
     ("blocked", None),
     ("kill", None),

@@ -2,12 +2,13 @@
 //!
 //! It only reads what workers publish; it never makes one of them wait.
 
+use iodyno_model::merge::Seen;
 use iodyno_model::{
     Event, Job, JobRecord, JournalPart, Kind, Line, Live, LiveJob, PhaseRecord, Sighting, Tally, VerifyWhen,
-    WorkerState,
+    WorkerKind, WorkerState,
 };
 
-use super::{Emit, Options, Ranks, Stage};
+use super::{Emit, Options, Ranks, Stage, gather};
 use crate::clock::{self, NEVER, Tick};
 use crate::failure::Failure;
 use crate::journal::Reader;
@@ -15,6 +16,7 @@ use crate::open;
 use crate::signal;
 use crate::source::VERIFY_LABEL;
 use crate::witness::Watch;
+use crate::witness::sampler::Sampler;
 
 /// Entries of a journal that are told at once, at most.
 const PART_ENTRIES: usize = 1 << 16;
@@ -30,6 +32,7 @@ const KEPT_COSTS: u64 = 100;
 pub struct Telling<'a> {
     stage: &'a Stage,
     watch: Option<Watch>,
+    sampler: Option<Sampler>,
     next_live: Tick,
     next_interim: Tick,
     next_kept: Tick,
@@ -46,15 +49,9 @@ impl<'a> Telling<'a> {
             None => Vec::new(),
         };
         let readers = stage.journals.iter().flat_map(|_| stage.seats.iter().map(|_| Reader::default()));
-        Telling {
-            stage,
-            watch,
-            next_live: 0,
-            next_interim: 0,
-            next_kept: 0,
-            readers: readers.collect(),
-            clocks,
-        }
+        let sampler = watch.as_ref().map(|watch| Sampler::begin(watch.scope(), stage.gate.started()));
+        let readers = readers.collect();
+        Telling { stage, watch, sampler, next_live: 0, next_interim: 0, next_kept: 0, readers, clocks }
     }
 
     /// Tells what is due by now, or was asked for.
@@ -98,9 +95,36 @@ impl<'a> Telling<'a> {
         }
     }
 
-    /// Ends the watch: what was seen.
-    pub fn sightings(&mut self) -> Vec<Sighting> {
-        self.watch.take().map_or_else(Vec::new, Watch::close)
+    /// Takes the samples that are due by now; what the first rank sees is told.
+    pub fn sample(&mut self, now: Tick, is_first: bool, emit: Emit<'_>) {
+        let (Some(watch), Some(sampler)) = (&mut self.watch, &mut self.sampler) else { return };
+        watch.look();
+        if let Some(sample) = sampler.take(now).filter(|_| is_first) {
+            emit(&Event::Watched(Box::new(sample)));
+        }
+    }
+
+    /// Tells what was before the start line, where that was asked for.
+    pub fn since_boot(&mut self, is_first: bool, emit: Emit<'_>) {
+        let sample = self.sampler.as_mut().and_then(Sampler::since_boot);
+        if let Some(sample) = sample.filter(|_| is_first) {
+            emit(&Event::Watched(Box::new(sample)));
+        }
+    }
+
+    /// When the next sample is due.
+    pub fn next_sample(&self) -> Tick {
+        self.sampler.as_ref().map_or(NEVER, Sampler::next)
+    }
+
+    /// Ends the watch: what was seen, if somebody watched, in all and over time.
+    pub fn seen(&mut self, is_first: bool, emit: Emit<'_>) -> Option<Seen> {
+        let (watch, mut sampler) = (self.watch.take()?, self.sampler.take()?);
+        if let Some(sample) = sampler.rest().filter(|_| is_first) {
+            emit(&Event::Watched(Box::new(sample)));
+        }
+        let sightings = watch.close(self.stage.processes_ns());
+        Some(Seen { kernel: gather::kernel(), sightings, samples: sampler.finish() })
     }
 
     /// Tells what is left of the journals: everybody is over.
@@ -179,6 +203,23 @@ impl Stage {
     /// The names of the files that a worker opened, in their order.
     fn files(&self, job: usize, worker: u32) -> Vec<String> {
         open::paths(&self.plan, &self.phase().jobs[job], self.asker(job, worker))
+    }
+
+    /// Time that workers took which are processes of their own, ns.
+    pub(super) fn processes_ns(&self) -> u64 {
+        let seats = self.seats.iter().enumerate();
+        let apart = seats.filter(|(_, (job, _))| self.phase().jobs[*job].kind == WorkerKind::Processes);
+        apart.map(|(number, _)| self.sheets.sheet(number).spent_ns()).sum()
+    }
+
+    /// Bytes that workers which are processes of their own made the storage read and write.
+    pub(super) fn processes_moved(&self) -> [u64; 2] {
+        let sheets = (0..self.seats.len()).map(|number| self.sheets.sheet(number));
+        sheets.fold([0; 2], |sum, sheet| {
+            std::array::from_fn(|way| {
+                sum[way] + sheet.head.moved[way].load(std::sync::atomic::Ordering::Relaxed)
+            })
+        })
     }
 
     fn live(&self, elapsed_ns: u64, asked: bool, latency: bool) -> Live {

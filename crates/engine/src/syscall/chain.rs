@@ -56,7 +56,7 @@ fn odd(word: &str) -> String {
 fn may(result: c_int, what: &str) -> Result<(), String> {
     match result {
         0 => Ok(()),
-        _ => Err(format!("may not {what}: {}", super::errno_name(super::errno::last()))),
+        _ => Err(format!("may not {what}: {}", super::errno_name(crate::memory::errno()))),
     }
 }
 

@@ -94,7 +94,7 @@ pub(super) fn next(stream: *mut libc::DIR) -> Result<Option<(String, u8)>, Answe
     // SAFETY: the stream is open.
     let entry = unsafe { libc::readdir(stream) };
     if entry.is_null() {
-        return if super::errno::last() == 0 { Ok(None) } else { Err(Answer::last()) };
+        return if crate::memory::errno() == 0 { Ok(None) } else { Err(Answer::last()) };
     }
     // SAFETY: an entry is good until the next is read, and its name ends with a 0.
     let (name, kind) = unsafe { (CStr::from_ptr((*entry).d_name.as_ptr()), (*entry).d_type) };

@@ -62,11 +62,6 @@ pub fn errno_number(name: &str) -> Option<i32> {
     }
 }
 
-/// The last error of this thread.
-pub fn last() -> i32 {
-    crate::memory::errno()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

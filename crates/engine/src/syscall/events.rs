@@ -53,7 +53,7 @@ fn events(hands: &mut Hands, given: &Given) -> Result<Answer, String> {
             break;
         }
     }
-    match super::errno::last() {
+    match crate::memory::errno() {
         _ if count > 0 => (),
         libc::EAGAIN => (),
         errno => return Ok(Answer::failed(errno)),

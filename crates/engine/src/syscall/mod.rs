@@ -74,7 +74,7 @@ impl Answer {
 
     /// The last error of this thread.
     pub fn last() -> Self {
-        Answer::failed(errno::last())
+        Answer::failed(crate::memory::errno())
     }
 
     /// Success, and what was said.

@@ -210,7 +210,7 @@ fn reached(directory: c_int, name: &[u8]) -> Result<Vec<u8>, i32> {
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
     // SAFETY: the place is a stat's.
     if unsafe { libc::fstat(directory, &mut stat) } < 0 {
-        return Err(super::errno::last());
+        return Err(crate::memory::errno());
     }
     if stat.st_mode & libc::S_IFMT != libc::S_IFDIR {
         return Err(libc::ENOTDIR);

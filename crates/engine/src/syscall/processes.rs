@@ -100,7 +100,7 @@ fn start(given: &Given, words: &[&CStr]) -> Result<c_int, i32> {
     let mut ends = [0; 2];
     // SAFETY: there is room for both ends.
     if unsafe { libc::pipe(ends.as_mut_ptr()) } < 0 {
-        return Err(super::errno::last());
+        return Err(crate::memory::errno());
     }
     let [from, to] = ends;
     // SAFETY: takes no pointers.
@@ -114,12 +114,12 @@ fn start(given: &Given, words: &[&CStr]) -> Result<c_int, i32> {
             libc::signal(libc::SIGPIPE, libc::SIG_DFL);
             apart();
             libc::execve(given.path(0), arguments.as_ptr(), nothing.as_ptr());
-            let errno = super::errno::last();
+            let errno = crate::memory::errno();
             libc::write(to, std::ptr::from_ref(&errno).cast(), 4);
             libc::_exit(127)
         }
     }
-    let forked = if child < 0 { Err(super::errno::last()) } else { Ok(child) };
+    let forked = if child < 0 { Err(crate::memory::errno()) } else { Ok(child) };
     // SAFETY: both ends are open, and the room is as long as said.
     let (read, errno) = unsafe {
         libc::close(to);
@@ -154,7 +154,7 @@ pub(super) fn outcome(child: c_int) -> Result<c_int, i32> {
         if unsafe { libc::waitpid(child, &mut status, 0) } == child {
             return Ok(status);
         }
-        match super::errno::last() {
+        match crate::memory::errno() {
             libc::EINTR => (),
             errno => return Err(errno),
         }

@@ -80,7 +80,7 @@ fn all(fd: c_int, bytes: &[u8]) -> Answer {
         match unsafe { libc::write(fd, rest.as_ptr().cast(), rest.len()) } {
             count if count > 0 => done += count as usize,
             0 => return Answer::failed(libc::ENOSPC),
-            _ if super::errno::last() == libc::EINTR => (),
+            _ if crate::memory::errno() == libc::EINTR => (),
             _ => return Answer::last(),
         }
     }
@@ -102,7 +102,7 @@ fn get(from: *const c_char) -> Answer {
         match unsafe { libc::read(fd, room.as_mut_ptr().cast(), room.len()) } {
             0 => break Answer::said(text(&all)).with("count", all.len()),
             count if count > 0 => all.extend_from_slice(&room[..count as usize]),
-            _ if super::errno::last() == libc::EINTR => (),
+            _ if crate::memory::errno() == libc::EINTR => (),
             _ => break Answer::last(),
         }
         if all.len() > MOST {

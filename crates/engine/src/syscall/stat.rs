@@ -243,7 +243,7 @@ fn mount_flags(flags: u64) -> String {
 fn limit(ask: impl FnOnce() -> libc::c_long) -> Answer {
     forget();
     match ask() {
-        -1 if super::errno::last() == 0 => Answer::said("unlimited"),
+        -1 if crate::memory::errno() == 0 => Answer::said("unlimited"),
         -1 => Answer::last(),
         number => Answer::said(number.to_string()),
     }

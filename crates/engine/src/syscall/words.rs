@@ -5,6 +5,9 @@
 
 use std::ffi::{CString, c_char, c_int};
 
+/// Bytes as a word, and the bytes that a word means.
+pub use iodyno_model::{word as text, word_bytes as bytes};
+
 use super::flags::Names;
 use super::hands::Hands;
 
@@ -236,31 +239,6 @@ pub fn number(word: &str) -> Option<i64> {
     }
 }
 
-/// Where a byte that is no UTF-8 stands in a word: at U+F700 + the byte, which no name uses by itself.
-const BYTES: u32 = 0xf700;
-
-/// The bytes a word means: its UTF-8, and for each character from U+F780 to U+F7FF the one byte from 0x80 to 0xFF.
-pub fn bytes(word: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(word.len());
-    for c in word.chars() {
-        match u32::from(c).checked_sub(BYTES) {
-            Some(byte @ 0x80..=0xff) => out.push(byte as u8),
-            _ => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
-        }
-    }
-    out
-}
-
-/// Bytes as a word, so that [`bytes`] gives them back.
-pub fn text(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        out.push_str(chunk.valid());
-        out.extend(chunk.invalid().iter().filter_map(|byte| char::from_u32(BYTES + u32::from(*byte))));
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -286,13 +264,5 @@ mod tests {
         ] {
             assert_eq!(number(word), expected, "{word}");
         }
-    }
-
-    #[test]
-    fn bytes_that_are_no_text_come_back() {
-        let odd = b"a\xff\x80b\xc3\xa4\xe2\x82";
-        assert_eq!(bytes(&text(odd)), odd);
-        assert_eq!(text("grün\0".as_bytes()), "grün\0");
-        assert_eq!(bytes("\u{f7ff}"), [0xff]);
     }
 }

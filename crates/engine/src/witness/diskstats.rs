@@ -28,6 +28,32 @@ pub fn read(device: &str) -> Option<Counters> {
     parse(&std::fs::read_to_string(format!("/sys/class/block/{device}/stat")).ok()?)
 }
 
+/// The counters of all devices of the machine, in the kernel's order: partitions behind their disks.
+pub fn read_all() -> Vec<(String, Counters)> {
+    parse_all(&std::fs::read_to_string("/proc/diskstats").unwrap_or_default())
+}
+
+/// Lines of `/proc/diskstats`: major and minor number, name, and what the device's own file says.
+fn parse_all(text: &str) -> Vec<(String, Counters)> {
+    let device = |line: &str| {
+        let line = line.trim_start();
+        let (_, line) = line.split_once(char::is_whitespace)?;
+        let (_, line) = line.trim_start().split_once(char::is_whitespace)?;
+        let (name, counters) = line.trim_start().split_once(char::is_whitespace)?;
+        Some((name.to_string(), parse(counters)?))
+    };
+    text.lines().filter_map(device).collect()
+}
+
+/// The disk that a device is a part of, if it is one.
+pub fn partition_of(device: &str) -> Option<String> {
+    let real = std::fs::canonicalize(format!("/sys/class/block/{device}")).ok()?;
+    if !real.join("partition").exists() {
+        return None;
+    }
+    Some(real.parent()?.file_name()?.to_string_lossy().into_owned())
+}
+
 fn parse(text: &str) -> Option<Counters> {
     let mut fields = [0; 17];
     let mut count = 0;
@@ -39,6 +65,11 @@ fn parse(text: &str) -> Option<Counters> {
 }
 
 impl Counters {
+    /// Nothing yet: what everything since boot is counted from.
+    pub fn zero() -> Counters {
+        Counters([0; 17])
+    }
+
     /// What it did since an earlier reading.
     pub fn since(&self, before: &Counters, device: &str, interval_ns: u64) -> DeviceActivity {
         let delta = |field: usize| self.0[field].saturating_sub(before.0[field]);
@@ -70,6 +101,14 @@ impl Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_devices_are_read_from_one_table() {
+        let text = "   7       0 loop0 1 0 8 1 0 0 0 0 0 1 1\n 259       1 nvme0n1p1 5 0 16 1 0 0 0 0 0 1 1 0 0 0 0 0 0\n8 0 x 1\n";
+        let all = parse_all(text);
+        assert_eq!(all.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["loop0", "nvme0n1p1"]);
+        assert_eq!(all[1].1.since(&Counters::zero(), "x", 1).read_bytes, 16 * 512);
+    }
 
     #[test]
     fn fields_are_where_the_kernel_puts_them() {

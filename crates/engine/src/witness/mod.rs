@@ -3,16 +3,32 @@
 //! Witnesses read before the start line and after the end, from outside, and never judge; `truth` does. What cannot be
 //! read is said as such.
 
-use crate::open::{self, Asker};
-use iodyno_model::{DeviceActivity, Machine, Plan, Sighting, TargetFacts};
-use mounts::Mounted;
+use std::path::PathBuf;
 
+use iodyno_model::{DeviceActivity, Layout, Machine, Plan, Sighting, TargetFacts, Watching};
+use mounts::Mounted;
+use processors::Processors;
+use sampler::Scope;
+
+use crate::open::{self, Asker};
+
+pub mod clocks;
+pub mod control;
 pub mod cpu;
+pub mod disclosure;
 pub mod diskstats;
 pub mod identity;
+pub mod interfaces;
+pub mod layout;
 pub mod memory;
 pub mod mounts;
+pub mod names;
+pub mod own;
 pub mod page_cache;
+pub mod pressure;
+pub mod processors;
+pub mod queues;
+pub mod sampler;
 pub mod signature;
 
 /// Every witness: its name, what it reads, and what that tells.
@@ -21,7 +37,15 @@ pub const WITNESSES: &[(&str, &str)] = &[
     ("mount", "mountstats, cifs/Stats, osc.*.stats: what the clients of network file systems moved"),
     ("residency", "cachestat or mincore: how much of a file lies in the page cache, before and after"),
     ("memory", "/proc/meminfo: what is available, what is dirty or in write-back"),
-    ("cpu", "/proc/stat and getrusage: the machine's time, and each worker's"),
+    ("cpu", "/proc/stat, loadavg, getrusage, cpufreq: the machine's time, ours, and each worker's"),
+    ("own", "/proc/self/io, schedstat: what we made the storage move, and waited for a processor"),
+    ("pressure", "/proc/pressure: for how long work waited for processors, memory and I/O"),
+    ("control", "control groups of both versions: what they allow, and how often they held us back"),
+    ("interface", "/proc/net/dev, ethtool, rtnetlink: what network interfaces and their queues did"),
+    ("layout", "FIEMAP, SEEK_HOLE, st_blocks: where files' bytes lie, and whether there are any"),
+    ("names", "dentry-state, inode-nr, drop_slab: names and inodes that the kernel keeps in memory"),
+    ("clock", "what a reading costs, and whether clocks were set or came apart"),
+    ("samples", "most of the above again each second"),
     ("identity", "mountinfo, statvfs, /sys/class/block: file system, mount, device and queue"),
     ("signature", "superblocks, mounts, swaps and claims: reasons not to write to a device"),
 ];
@@ -32,12 +56,34 @@ pub struct Watch {
     beneath: Vec<(String, Vec<(String, diskstats::Counters)>)>,
     residency: Vec<(Watched, u64)>,
     memory: Option<memory::Levels>,
-    cpu: Option<cpu::Times>,
+    processors: Option<Processors>,
+    pressure: Option<pressure::Totals>,
+    control: Option<control::Reading>,
+    interfaces: Option<interfaces::Reading>,
     since: u64,
     mounts: Vec<Mounted>,
     /// Why nothing counts what lies beneath.
     uncounted: Vec<String>,
     facts: Vec<TargetFacts>,
+    layouts: Vec<Layout>,
+    names: Option<(names::Levels, bool)>,
+    clocks: clocks::Moment,
+    scene: Scene,
+}
+
+/// What a phase works on, as far as witnesses care.
+#[derive(Clone, Debug, Default)]
+pub struct Scene {
+    /// The files, directories and devices.
+    pub watched: Vec<Watched>,
+    /// Directories of control groups that workers join.
+    pub groups: Vec<PathBuf>,
+    /// How it watches, where that is what it is for.
+    pub watching: Option<Watching>,
+    /// Whether something is read: then it is of interest where the bytes lay before.
+    pub reads: bool,
+    /// Whether objects are made.
+    pub makes: bool,
 }
 
 /// Whether a path is, or would be, on storage: no character device, pipe or socket.
@@ -59,10 +105,13 @@ pub struct Watched {
 }
 
 impl Watch {
-    /// Opens all witnesses of a phase that works on these.
-    pub fn open(watched: &[Watched]) -> Watch {
+    /// Opens all witnesses of a phase.
+    pub fn open(scene: Scene) -> Watch {
         let mut ground = Ground::default();
-        watched.iter().for_each(|watched| ground.add(watched));
+        scene.watched.iter().for_each(|watched| ground.add(watched));
+        if let Some(watching) = &scene.watching {
+            ground.devices = sampler::counters(watching);
+        }
         let Ground { devices, mounts, uncounted, facts, .. } = ground;
         let cached = |watched: &Watched| {
             page_cache::resident(&watched.path).map(|(_, cached)| (watched.clone(), cached))
@@ -73,14 +122,43 @@ impl Watch {
         };
         Watch {
             beneath: devices.iter().map(beneath).collect(),
-            residency: watched.iter().filter_map(cached).collect(),
+            residency: scene.watched.iter().filter_map(cached).collect(),
             devices,
             memory: memory::read(),
-            cpu: cpu::read(),
+            control: control::read(&scene.groups),
+            interfaces: interfaces::read(),
+            pressure: pressure::read(),
+            processors: Processors::open(),
+            layouts: if scene.reads { layout::look(&scene.watched) } else { Vec::new() },
+            names: names::read().map(|levels| (levels, names::dropped_since())),
+            clocks: clocks::read(),
             since: crate::clock::monotonic(),
             mounts,
             uncounted,
             facts,
+            scene,
+        }
+    }
+
+    /// Looks at what would be gone at the end; often.
+    pub fn look(&mut self) {
+        if let Some(processors) = &mut self.processors {
+            processors.look();
+        }
+    }
+
+    /// What is to be sampled.
+    pub fn scope(&self) -> Scope {
+        match &self.scene.watching {
+            Some(watching) => Scope::Watched(watching.clone()),
+            None => {
+                let names = |all: &[(String, diskstats::Counters)]| {
+                    all.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>()
+                };
+                Scope::These(
+                    self.beneath.iter().map(|(disk, beneath)| (disk.clone(), names(beneath))).collect(),
+                )
+            }
         }
     }
 
@@ -99,10 +177,32 @@ impl Watch {
         sightings
     }
 
-    /// Closes them: what was seen.
-    pub fn close(self) -> Vec<Sighting> {
+    /// Closes them: what was seen. `workers_ns`: time that workers took which are processes of their own, ns.
+    pub fn close(self, workers_ns: u64) -> Vec<Sighting> {
         let mut sightings = self.so_far();
+        sightings.extend(self.machine(workers_ns));
         sightings.extend(resident(self.residency));
+        // What came to be while the phase ran is looked at afterwards.
+        let mut layouts = self.layouts;
+        let known = |target: &str| layouts.iter().any(|layout| layout.target == target);
+        let new: Vec<_> =
+            self.scene.watched.iter().filter(|watched| !known(&watched.target)).cloned().collect();
+        layouts.extend(layout::look(&new));
+        sightings.extend(layouts.into_iter().map(Sighting::Layout));
+        if self.scene.makes {
+            names::made();
+        }
+        sightings.extend(self.facts.into_iter().map(|facts| Sighting::Target(Box::new(facts))));
+        for reason in self.uncounted {
+            sightings.push(cannot_tell("device", &reason));
+        }
+        sightings
+    }
+
+    /// What was seen of the machine.
+    fn machine(&self, workers_ns: u64) -> Vec<Sighting> {
+        let interval_ns = crate::clock::monotonic().saturating_sub(self.since);
+        let mut sightings = Vec::new();
         if let (Some(before), Some(after)) = (self.memory, memory::read()) {
             sightings.push(Sighting::Memory {
                 total_bytes: before.total,
@@ -111,15 +211,46 @@ impl Watch {
                 dirty_after_bytes: after.dirty,
             });
         }
-        if let (Some(before), Some(after)) = (self.cpu, cpu::read()) {
-            sightings.push(after.since(&before));
+        match &self.processors {
+            Some(processors) => sightings.extend(processors.close(workers_ns)),
+            None => sightings.push(cannot_tell("cpu", "no /proc/stat")),
         }
-        sightings.extend(self.facts.into_iter().map(|facts| Sighting::Target(Box::new(facts))));
-        for reason in self.uncounted {
-            sightings.push(Sighting::CannotTell { witness: "device".into(), reason });
+        sightings.push(match self.pressure.zip(pressure::read()) {
+            Some((before, after)) => Sighting::Pressure(after.since(&before, interval_ns)),
+            None => {
+                cannot_tell("pressure", "no /proc/pressure (a kernel before 4.20, or without CONFIG_PSI)")
+            }
+        });
+        sightings.push(match self.control.as_ref().zip(control::read(&self.scene.groups)) {
+            Some((before, after)) => Sighting::Control(after.since(before, interval_ns)),
+            None => cannot_tell("control", "no control groups are mounted here"),
+        });
+        match self.interfaces.as_ref().zip(interfaces::read()) {
+            Some((before, after)) => {
+                let moved = interfaces::with_links(after.since(before, interval_ns));
+                sightings.extend(moved.into_iter().map(Sighting::Interface));
+            }
+            None => sightings.push(cannot_tell("interface", "no /proc/net/dev")),
         }
+        sightings.push(match self.names.zip(names::read()) {
+            Some(((before, dropped), after)) => Sighting::Names(before.until(after, dropped)),
+            None => cannot_tell("names", "no /proc/sys/fs/dentry-state"),
+        });
+        sightings.push(Sighting::Clock(clocks::read().since(&self.clocks)));
         sightings
     }
+}
+
+/// That a witness had nothing to read.
+fn cannot_tell(witness: &str, reason: &str) -> Sighting {
+    Sighting::CannotTell { witness: witness.into(), reason: reason.into() }
+}
+
+/// What only ranks know that do not watch: the time that they took themselves.
+pub fn own_time(before: [u64; 2], workers_ns: u64) -> Sighting {
+    let [own, children] = cpu::own_ns();
+    let own_ns = own.saturating_sub(before[0]) + children.saturating_sub(before[1]).max(workers_ns);
+    Sighting::Processors(iodyno_model::ProcessorActivity { own_ns, ..Default::default() })
 }
 
 /// What lies beneath the targets of a phase.

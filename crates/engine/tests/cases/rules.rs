@@ -121,7 +121,7 @@ pub fn plan(directory: &Path, cases: Cases) -> Plan {
         remove: false,
         origin: Origin::Default,
     };
-    let job = Job::new("cases", "cases", vec![0], Workload::Cases(Box::new(cases)));
+    let job = Job::new("cases", "cases", vec![0], Workload::Cases(cases.into()));
     let phase = Phase { name: "cases".into(), jobs: vec![job], ..Phase::default() };
     Plan { name: "cases".into(), seed: 1, targets: vec![target], phases: vec![phase], ..Plan::default() }
 }

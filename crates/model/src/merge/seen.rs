@@ -5,7 +5,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::sighting::{DeviceActivity, MountActivity, Sighting};
+use super::samples::together;
+use crate::sighting::{
+    ClockFacts, ControlActivity, DeviceActivity, Layout, MountActivity, NameCache, ProcessorActivity, Sample,
+    Sighting,
+};
 
 /// What the witnesses of one node saw.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -14,22 +18,30 @@ pub struct Seen {
     pub kernel: String,
     /// What was seen.
     pub sightings: Vec<Sighting>,
+    /// The same over time.
+    #[serde(default)]
+    pub samples: Vec<Sample>,
 }
 
 /// The sightings of all nodes as one machine's. A device of a later node counts for the device on which an earlier
-/// node had the same target, whatever its name there; without such a target, for the one of its name.
-pub fn combine(nodes: Vec<Seen>) -> Vec<Sighting> {
+/// node had the same target, whatever its name there; without such a target, for the one of its name. Samples are those
+/// of each machine's first node.
+pub fn combine(nodes: Vec<Seen>) -> (Vec<Sighting>, Vec<Sample>) {
     let mut all: Vec<Sighting> = Vec::new();
     let mut kernels: Vec<String> = Vec::new();
-    for Seen { kernel, sightings } in nodes {
+    let mut rows: Vec<Vec<Sample>> = Vec::new();
+    for Seen { kernel, sightings, samples } in nodes {
         let is_known = kernels.contains(&kernel);
+        if !is_known {
+            rows.push(samples);
+        }
         let targets = disks(&sightings);
         for sighting in sightings {
             add(&mut all, sighting, is_known, &targets);
         }
         kernels.push(kernel);
     }
-    all
+    (all, together(rows))
 }
 
 /// Each target's name, and the devices it lies on.
@@ -85,11 +97,138 @@ fn add(all: &mut Vec<Sighting>, new: Sighting, is_known: bool, targets: &[(Strin
                 None => all.push(new),
             }
         }
+        new @ (Sighting::Processors(_) | Sighting::Pressure(_) | Sighting::Names(_) | Sighting::Clock(_)) => {
+            add_one(all, new, is_known);
+        }
+        Sighting::Control(activity) => add_control(all, activity, is_known),
+        Sighting::Interface(activity) => {
+            let known = all.iter_mut().find_map(|sighting| match sighting {
+                Sighting::Interface(known) if known.name == activity.name => Some(known),
+                _ => None,
+            });
+            match known {
+                Some(_) if is_known => {}
+                Some(known) => known.merge(activity),
+                None => all.push(Sighting::Interface(activity)),
+            }
+        }
+        Sighting::Own { read_bytes: read, write_bytes: written } => {
+            // Each rank is a program of its own.
+            for sighting in all.iter_mut() {
+                if let Sighting::Own { read_bytes, write_bytes } = sighting {
+                    (*read_bytes, *write_bytes) = (*read_bytes + read, *write_bytes + written);
+                    return;
+                }
+            }
+            all.push(Sighting::Own { read_bytes: read, write_bytes: written });
+        }
+        Sighting::Layout(layout) => {
+            let known = all.iter_mut().find_map(|sighting| match sighting {
+                Sighting::Layout(known) if known.target == layout.target => Some(known),
+                _ => None,
+            });
+            match known {
+                Some(known) => known.merge(&layout),
+                None => all.push(Sighting::Layout(layout)),
+            }
+        }
         new => {
             if !all.contains(&new) {
                 all.push(new);
             }
         }
+    }
+}
+
+/// Adds what there is one of on each machine.
+fn add_one(all: &mut Vec<Sighting>, new: Sighting, is_known: bool) {
+    let same = |one: &&mut Sighting| std::mem::discriminant(*one) == std::mem::discriminant(&new);
+    match (all.iter_mut().find(same), new) {
+        // Ranks of one machine took different parts of its time.
+        (Some(Sighting::Processors(mine)), Sighting::Processors(new)) if is_known => {
+            mine.own_ns += new.own_ns;
+        }
+        (Some(_), _) if is_known => {}
+        (Some(Sighting::Processors(mine)), Sighting::Processors(new)) => mine.merge(&new),
+        (Some(Sighting::Pressure(mine)), Sighting::Pressure(new)) => mine.merge(&new),
+        (Some(Sighting::Names(mine)), Sighting::Names(new)) => mine.merge(&new),
+        (Some(Sighting::Clock(mine)), Sighting::Clock(new)) => mine.merge(&new),
+        (_, new) => all.push(new),
+    }
+}
+
+/// Containers of one machine have control groups of their own; the same group is told of once.
+fn add_control(all: &mut Vec<Sighting>, activity: ControlActivity, is_known: bool) {
+    let same = |one: &Sighting| matches!(one, Sighting::Control(known) if known.group == activity.group);
+    if !(is_known && all.iter().any(same)) {
+        all.push(Sighting::Control(activity));
+    }
+}
+
+impl ProcessorActivity {
+    /// Adds another machine's processors. Times are sums, speeds the mean of all processors.
+    pub fn merge(&mut self, other: &ProcessorActivity) {
+        let (mine, theirs) = (f64::from(self.cpus), f64::from(other.cpus));
+        self.mhz = match (self.mhz, other.mhz) {
+            (Some(a), Some(b)) => {
+                Some([0, 1, 2].map(|at| (a[at] * mine + b[at] * theirs) / (mine + theirs).max(1.0)))
+            }
+            (a, b) => a.or(b),
+        };
+        let sum = |a: Option<f64>, b: Option<f64>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a + b));
+        self.runnable = sum(self.runnable, other.runnable);
+        self.throttled = self
+            .throttled
+            .zip(other.throttled)
+            .map_or(self.throttled.or(other.throttled), |(a, b)| Some(a + b));
+        self.governor = self.governor.take().or_else(|| other.governor.clone());
+        self.cpus += other.cpus;
+        self.own_ns += other.own_ns;
+        self.busy_ns += other.busy_ns;
+        self.steal_ns += other.steal_ns;
+        self.idle_ns += other.idle_ns;
+        self.numa_nodes += other.numa_nodes;
+        self.interval_ns = self.interval_ns.max(other.interval_ns);
+    }
+}
+
+impl NameCache {
+    /// Adds another machine's.
+    pub fn merge(&mut self, other: &NameCache) {
+        let sum = |a: (u64, u64), b: (u64, u64)| (a.0 + b.0, a.1 + b.1);
+        self.dentries = sum(self.dentries, other.dentries);
+        self.inodes = sum(self.inodes, other.inodes);
+        self.dropped &= other.dropped;
+    }
+}
+
+impl ClockFacts {
+    /// The worse of both, figure by figure.
+    pub fn merge(&mut self, other: &ClockFacts) {
+        self.cost_ns = self.cost_ns.max(other.cost_ns);
+        self.resolution_ns = self.resolution_ns.max(other.resolution_ns);
+        if other.stepped_ns.unsigned_abs() > self.stepped_ns.unsigned_abs() {
+            self.stepped_ns = other.stepped_ns;
+        }
+        if other.drift_ppm.abs() > self.drift_ppm.abs() {
+            self.drift_ppm = other.drift_ppm;
+        }
+    }
+}
+
+impl Layout {
+    /// Adds other files of the target.
+    pub fn merge(&mut self, other: &Layout) {
+        self.files += other.files;
+        self.file_bytes += other.file_bytes;
+        self.data_bytes += other.data_bytes;
+        self.unwritten_bytes += other.unwritten_bytes;
+        self.hole_bytes += other.hole_bytes;
+        self.encoded_bytes += other.encoded_bytes;
+        self.shared_bytes += other.shared_bytes;
+        self.allocated_bytes += other.allocated_bytes;
+        self.extents += other.extents;
+        self.reach_bytes = self.reach_bytes.max(other.reach_bytes);
     }
 }
 
@@ -209,6 +348,11 @@ impl DeviceActivity {
         self.interval_ns += other.interval_ns;
         self.read_ns += other.read_ns;
         self.write_ns += other.write_ns;
+        self.discards_merged += other.discards_merged;
+        self.discard_bytes += other.discard_bytes;
+        self.discard_ns += other.discard_ns;
+        self.flush_ns += other.flush_ns;
+        self.in_flight += other.in_flight;
         for theirs in other.beneath {
             match self.beneath.iter_mut().find(|mine| mine.device == theirs.device) {
                 Some(mine) => mine.merge(theirs),
@@ -221,6 +365,7 @@ impl DeviceActivity {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sighting::Pressure;
     use crate::target::TargetFacts;
 
     fn target(name: &str, disk: &str) -> Sighting {
@@ -240,14 +385,14 @@ mod tests {
     }
 
     fn node(kernel: &str, sightings: Vec<Sighting>) -> Seen {
-        Seen { kernel: kernel.into(), sightings }
+        Seen { kernel: kernel.into(), sightings, ..Seen::default() }
     }
 
     #[test]
     fn the_same_target_on_another_disk_counts_for_the_first() {
         let one = node("a", vec![device("sda", 10, 50), cpu(20.0, 2), target("t", "sda")]);
         let two = node("b", vec![device("nvme0n1", 30, 100), cpu(80.0, 6), target("t", "nvme0n1")]);
-        let all = combine(vec![one, two]);
+        let (all, _) = combine(vec![one, two]);
         let Sighting::Device(activity) = &all[0] else { panic!("{all:?}") };
         assert_eq!((activity.device.as_str(), activity.read_bytes), ("sda", 40));
         assert_eq!((activity.busy_ns, activity.interval_ns), (150, 200), "75 % busy");
@@ -258,7 +403,7 @@ mod tests {
     #[test]
     fn nodes_of_one_kernel_count_its_devices_once() {
         let seen = |bytes| node("a", vec![device("sda", bytes, 50), cpu(20.0, 2)]);
-        assert_eq!(combine(vec![seen(10), seen(11)]), [device("sda", 11, 50), cpu(20.0, 2)]);
+        assert_eq!(combine(vec![seen(10), seen(11)]).0, [device("sda", 11, 50), cpu(20.0, 2)]);
     }
 
     #[test]
@@ -281,7 +426,7 @@ mod tests {
             ];
             node(kernel, sightings)
         };
-        let all = combine(vec![seen("a", 1), seen("b", 2)]);
+        let (all, _) = combine(vec![seen("a", 1), seen("b", 2)]);
         assert_eq!(all.len(), 3);
         let cached =
             Sighting::Residency { target: "t".into(), span_bytes: 200, before_bytes: 0, after_bytes: 3 };
@@ -293,5 +438,31 @@ mod tests {
             dirty_after_bytes: 3,
         };
         assert_eq!(all[1], memory);
+    }
+
+    #[test]
+    fn processors_are_summed_over_machines_and_own_time_over_ranks() {
+        let seen = |kernel: &str, own_ns: u64, cpus: u32| {
+            let activity =
+                ProcessorActivity { own_ns, cpus, busy_ns: 100, interval_ns: 50, ..Default::default() };
+            let pressure = Pressure { io_some_ns: own_ns, interval_ns: 50, ..Pressure::default() };
+            node(kernel, vec![Sighting::Processors(activity), Sighting::Pressure(pressure)])
+        };
+        let (all, _) = combine(vec![seen("a", 1, 2), seen("a", 2, 0), seen("b", 4, 6)]);
+        let [Sighting::Processors(all), Sighting::Pressure(waited)] = &all[..] else { panic!("{all:?}") };
+        assert_eq!((all.own_ns, all.busy_ns, all.cpus, all.interval_ns), (7, 200, 8, 50));
+        assert_eq!((waited.io_some_ns, waited.interval_ns), (5, 100));
+    }
+
+    #[test]
+    fn containers_of_one_machine_keep_their_groups() {
+        let seen = |kernel: &str, group: &str| {
+            let activity = ControlActivity { group: group.into(), ..ControlActivity::default() };
+            node(kernel, vec![Sighting::Control(activity)])
+        };
+        assert_eq!(
+            combine(vec![seen("a", "/x"), seen("a", "/x"), seen("a", "/y"), seen("b", "/x")]).0.len(),
+            3
+        );
     }
 }

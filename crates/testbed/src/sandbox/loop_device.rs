@@ -62,7 +62,14 @@ pub struct LoopOptions {
 pub struct LoopDevice {
     device: File,
     path: PathBuf,
-    image: NamedTempFile,
+    image: Image,
+}
+
+/// What lies behind a device: a file of our own, which goes with it, or somebody else's.
+#[derive(Debug)]
+enum Image {
+    Own(NamedTempFile),
+    Of(PathBuf),
 }
 
 impl LoopDevice {
@@ -77,9 +84,20 @@ impl LoopDevice {
     pub fn with(options: &LoopOptions) -> Result<LoopDevice, Skip> {
         Need::Loop.check()?;
         let image = make_image(options).unwrap_or_else(|error| panic!("the image of a loop device: {error}"));
+        let (device, path) = attach(image.as_file(), options)
+            .map_err(|error| skip_or_panic("attaching a loop device", error))?;
+        Ok(LoopDevice { device, path, image: Image::Own(image) })
+    }
+
+    /// A device over a file that is there, a staged one say; it stays when the device goes.
+    #[track_caller]
+    pub fn over(image: &Path, options: &LoopOptions) -> Result<LoopDevice, Skip> {
+        Need::Loop.check()?;
+        let opened = File::options().read(true).write(!options.read_only).open(image);
+        let file = opened.unwrap_or_else(|error| panic!("{}: {error}", image.display()));
         let (device, path) =
-            attach(&image, options).map_err(|error| skip_or_panic("attaching a loop device", error))?;
-        Ok(LoopDevice { device, path, image })
+            attach(&file, options).map_err(|error| skip_or_panic("attaching a loop device", error))?;
+        Ok(LoopDevice { device, path, image: Image::Of(image.into()) })
     }
 
     /// The block device, `/dev/loopN`.
@@ -89,7 +107,10 @@ impl LoopDevice {
 
     /// The image behind it.
     pub fn image(&self) -> &Path {
-        self.image.path()
+        match &self.image {
+            Image::Own(file) => file.path(),
+            Image::Of(path) => path,
+        }
     }
 
     /// Makes a file system on it with `mkfs.TYPE`.
@@ -140,7 +161,7 @@ fn make_image(options: &LoopOptions) -> io::Result<NamedTempFile> {
     Ok(image)
 }
 
-fn attach(image: &NamedTempFile, options: &LoopOptions) -> io::Result<(File, PathBuf)> {
+fn attach(image: &File, options: &LoopOptions) -> io::Result<(File, PathBuf)> {
     let control = File::options().read(true).write(true).open("/dev/loop-control")?;
     let mut lost = io::Error::other("never tried");
     for attempt in 0..ATTEMPTS {
@@ -155,11 +176,7 @@ fn attach(image: &NamedTempFile, options: &LoopOptions) -> io::Result<(File, Pat
     Err(lost)
 }
 
-fn attach_to_a_free_one(
-    control: &File,
-    image: &NamedTempFile,
-    options: &LoopOptions,
-) -> io::Result<(File, PathBuf)> {
+fn attach_to_a_free_one(control: &File, image: &File, options: &LoopOptions) -> io::Result<(File, PathBuf)> {
     // SAFETY: the request takes no argument and returns a number.
     let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE as _) };
     if number < 0 {
@@ -172,7 +189,7 @@ fn attach_to_a_free_one(
         | flag(options.direct_io, LO_FLAGS_DIRECT_IO)
         | flag(options.read_only, LO_FLAGS_READ_ONLY);
     let config = LoopConfig {
-        fd: image.as_file().as_raw_fd() as u32,
+        fd: image.as_raw_fd() as u32,
         block_size: options.block_bytes,
         info: LoopInfo {
             device_to_encrypt_type: [0; 5],

@@ -55,7 +55,13 @@ pub fn read_tests(lines: &[String]) -> Score {
             // A test that prints its skip but returns as if it had passed is a skip all the same.
             let disguised = (reasons.len() as u64).saturating_sub(ignored).min(passed);
             let skips = std::mem::take(&mut reasons);
-            all.add(Score { passed: passed - disguised, failed, skipped: ignored + disguised, skips, ..Score::default() });
+            all.add(Score {
+                passed: passed - disguised,
+                failed,
+                skipped: ignored + disguised,
+                skips,
+                ..Score::default()
+            });
         }
     }
     all.skips.extend(reasons);

@@ -12,6 +12,7 @@ use super::order::Event;
 use super::state::{Answer, Kind};
 use crate::clock;
 use crate::engines::Failure;
+use crate::futex::{wait, wake};
 use crate::memory::{Mapping, errno};
 use crate::signal;
 
@@ -272,15 +273,4 @@ pub fn open_directory(path: &std::path::Path) -> Result<RawFd, i32> {
     // SAFETY: the path is a valid string.
     let fd = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC) };
     if fd < 0 { Err(errno()) } else { Ok(fd) }
-}
-
-fn wait(word: &AtomicU32, value: u32, ns: u64) {
-    let time = libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ };
-    // SAFETY: the word and the time-out are valid for the call; the futex is shared between processes.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &raw const time) };
-}
-
-fn wake(word: &AtomicU32) {
-    // SAFETY: the word is valid for the call.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }

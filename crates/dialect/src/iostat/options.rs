@@ -1,0 +1,100 @@
+//! iostat's options, each exactly once, and what is printed of them.
+
+use crate::option::{Entry, Kind, Spelling, Table, Word};
+
+const FOLDER: &str = "only the kernel's own counters are read";
+const FOLDER_HINT: &str = "leave it out, or use sysstat's iostat";
+
+const fn switch(name: &'static str, help: &'static str) -> Entry {
+    Entry::new(name, Kind::Switch, "", help)
+}
+
+/// The table.
+pub const TABLE: Table = Table {
+    tool: "iostat",
+    spelling: Spelling::Dashed,
+    entries: &[
+        switch("c", "the processors' time alone, unless devices are asked for too").under("Reports"),
+        switch("d", "the devices alone, unless -c is there too").under("Reports"),
+        switch("x", "every figure of a device").under("Reports"),
+        switch("s", "fewer figures: a line fits in 80 columns").under("Reports"),
+        switch("y", "not the first report, which covers the time since the machine was started")
+            .under("Reports"),
+        switch("z", "not the devices that did nothing").under("Reports"),
+        switch("t", "the time above each report; as ISO 8601 with S_TIME_FORMAT=ISO").under("Reports"),
+        Entry::new(
+            "o",
+            Kind::Word(&[Word::new("JSON", "a JSON document")]),
+            "JSON",
+            "another form than text",
+        )
+        .under("Reports"),
+        switch("k", "kB each second; the default without POSIXLY_CORRECT").under("Figures"),
+        switch("m", "MB each second").under("Figures"),
+        switch("human", "amounts with the unit that fits: 1.5k, 3.2M").under("Figures"),
+        Entry::new("dec", Kind::Whole(0, 2), "N", "digits after the point: 0, 1 or 2")
+            .or("2")
+            .under("Figures"),
+        switch("pretty", "names to the right, and -x in several narrow tables").under("Figures"),
+        switch("compact", "with --pretty: -x in one table all the same").under("Figures"),
+        switch("h", "--human and --pretty").under("Figures"),
+        Entry::new(
+            "p",
+            Kind::List,
+            "DEVICE[,...]|ALL",
+            "their partitions too; without a value those of all devices",
+        )
+        .under("Devices"),
+        Entry::new("g", Kind::Text, "NAME", "the devices that follow, then a line of all of them together")
+            .under("Devices"),
+        switch("H", "with -g: only the line of the group").under("Devices"),
+        switch("N", "device-mapper devices by their own names").under("Devices"),
+        Entry::new("j", Kind::Text, "ID|LABEL|PATH|UUID|...", "devices by their names in /dev/disk/by-…")
+            .under("Devices"),
+        Entry::new("f", Kind::Path, "DIRECTORY", "counters of devices in user space")
+            .under("Devices")
+            .refused(FOLDER, FOLDER_HINT),
+        switch("V", "print the version and end"),
+    ],
+};
+
+/// What is said where the command line is wrong, in our words.
+pub fn usage() -> String {
+    format!(
+        "Usage: iostat [options] [DEVICE...|ALL] [INTERVAL [COUNT]]\n\niostat (iodyno): what the kernel counted of block \
+         devices and processors.\n\nOptions:{}",
+        TABLE.help()
+    )
+}
+
+/// The page `docs/iostat.md`, generated.
+pub fn document() -> String {
+    format!(
+        "# iostat\n\n`iodyno iostat [options] [DEVICE...|ALL] [INTERVAL [COUNT]]` prints what the kernel counted of block\n\
+         devices and processors, as the iostat of sysstat 12.6 does: `iostat -mx 1`, `iostat -x sda 5 10`,\n\
+         `iostat -o JSON 1 3`. Called by the name `iostat` it writes nothing that the original would not write.\n\n\
+         Old scripts read old columns. `--also layout=11` (or `IODYNO_ALSO=layout=11`) prints those of sysstat 11.6\n\
+         (`svctm` at the end, no discards), `layout=10` those of 10.1 (`avgrq-sz`, `avgqu-sz`, `await`, `svctm`;\n\
+         `rkB/s`, or `rsec/s` where POSIXLY_CORRECT is set), and `layout=9` those of 9.0 (`rsec/s` by default). `-V` then\n\
+         names that version.\n\n\
+         What is printed is what the kernel counted: `%util` is the share of time with at least one request in flight\n\
+         and says nothing of how much more a device could do that serves several at once; `svctm` (that share divided\n\
+         by the requests) is printed for old scripts and means nothing on such devices.\n\n\
+         What differs on purpose:\n\n\
+         - rates are of the time that passed, to the nanosecond; the original rounds it to hundredths of a second;\n\
+         - dates are those of the C locale, or of ISO 8601 with `S_TIME_FORMAT=ISO`; the point of a number is a point;\n\
+         - `-f` and `+f` are refused.\n\n{}",
+        TABLE.markdown()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_once() {
+        assert_eq!(TABLE.defects(), Vec::<String>::new());
+        assert!(usage().contains("--dec=N") && document().contains("**no**"));
+    }
+}

@@ -1,0 +1,286 @@
+//! iostat's handwriting: a line about the machine, then a report for each sample, as text or as one document.
+//!
+//! Devices that were never used are left out unless somebody named them, so what was used is remembered from the first
+//! sample on, which covers the time since the machine was started.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use iodyno_model::{CpuShares, Event, Record, Sample, Started};
+use iodyno_report::{Output, Reporter};
+
+use super::cell::Style;
+use super::columns::{Column, Layout, columns, keys};
+use super::device::Names;
+use super::figures::{Interval, is_unused};
+use super::json;
+use crate::date;
+
+/// Which devices are shown, in which order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// Every one.
+    All {
+        /// Those that were never used, too.
+        unused: bool,
+        /// By name; else as the kernel lists them.
+        sorted: bool,
+    },
+    /// Those of these names.
+    Named(Vec<String>),
+    /// These alone, then groups.
+    Groups {
+        /// Devices outside any group.
+        alone: Vec<String>,
+        /// Each group's name and devices; none: all that were used.
+        groups: Vec<(String, Vec<String>)>,
+        /// The groups' own lines only.
+        only: bool,
+    },
+}
+
+/// What is printed of the samples.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// Whose columns.
+    pub layout: Layout,
+    /// Every figure.
+    pub extended: bool,
+    /// Fewer figures.
+    pub short: bool,
+    /// Names to the right.
+    pub pretty: bool,
+    /// In one table all the same.
+    pub compact: bool,
+    /// How figures are printed.
+    pub style: Style,
+    /// A document instead of text.
+    pub json: bool,
+    /// The time above each report.
+    pub timed: bool,
+    /// As ISO 8601.
+    pub iso: bool,
+    /// Seconds that local time is east of Greenwich.
+    pub east_s: i64,
+    /// The processors' time is shown.
+    pub cpu: bool,
+    /// Devices are shown.
+    pub disks: bool,
+    /// Not those that did nothing.
+    pub without_idle: bool,
+    /// Not the first sample.
+    pub without_first: bool,
+    /// Which devices.
+    pub selection: Selection,
+    /// What they are called.
+    pub names: Names,
+    /// The machine's architecture, as the kernel calls it.
+    pub architecture: String,
+    /// The machine's processors; none: as many as may be used.
+    pub cpus: Option<u32>,
+}
+
+/// Writes iostat's reports.
+#[derive(Clone, Debug)]
+pub struct Reports {
+    view: View,
+    used: BTreeSet<String>,
+    samples: u64,
+    printed: u64,
+    begun: bool,
+    closed: bool,
+}
+
+const CPU_WIDTH: usize = 7;
+
+impl Reports {
+    /// The reporter of what is to be seen.
+    pub fn new(view: View) -> Self {
+        Reports { view, used: BTreeSet::new(), samples: 0, printed: 0, begun: false, closed: false }
+    }
+
+    fn begin(&mut self, started: &Started, out: &mut dyn Write) -> io::Result<()> {
+        self.begun = true;
+        let machine = &started.machine;
+        let cpus = self.view.cpus.unwrap_or(machine.cpus);
+        let date = self.view.date(started.at_unix_ns);
+        if self.view.json {
+            let (system, release) = machine.kernel.split_once(' ').unwrap_or((&machine.kernel, ""));
+            let architecture = &self.view.architecture;
+            return json::head(out, &[&machine.host, system, release, architecture], cpus, &date);
+        }
+        let (kernel, host, architecture) = (&machine.kernel, &machine.host, &self.view.architecture);
+        writeln!(out, "{kernel} ({host}) \t{date} \t_{architecture}_\t({cpus} CPU)")
+    }
+
+    fn sample(&mut self, sample: &Sample, out: &mut dyn Write) -> io::Result<()> {
+        self.samples += 1;
+        let active = sample.devices.iter().filter(|did| !is_unused(did));
+        self.used.extend(active.map(|did| did.device.clone()));
+        let is_left_out = self.view.without_first && self.samples == 1;
+        if !self.view.json {
+            writeln!(out)?;
+        }
+        if is_left_out {
+            return out.flush();
+        }
+        let rows = if self.view.disks { self.rows(sample) } else { Vec::new() };
+        self.printed += 1;
+        match self.view.json {
+            true => self.part_of_document(sample, &rows, out)?,
+            false => self.view.report(sample, &rows, out)?,
+        }
+        out.flush()
+    }
+
+    fn part_of_document(&self, sample: &Sample, rows: &[Interval], out: &mut dyn Write) -> io::Result<()> {
+        let view = &self.view;
+        let time = view.timed.then(|| view.time(sample.at_unix_ns));
+        let keys = keys(view.layout, view.extended, view.short);
+        let disks = view.disks.then(|| rows.iter().map(|row| json::row(row, &keys, &view.style)).collect());
+        let cpu = sample.cpu.as_ref().filter(|_| view.cpu);
+        json::statistics(out, self.printed > 1, time.as_deref(), cpu, disks)
+    }
+
+    /// The lines of a report, those that are not to be shown left out.
+    fn rows(&self, sample: &Sample) -> Vec<Interval> {
+        let mut rows = match &self.view.selection {
+            Selection::All { unused, sorted } => {
+                let mut rows = self.all(sample, *unused);
+                if *sorted {
+                    rows.sort_by(|one, other| one.did.device.cmp(&other.did.device));
+                }
+                rows
+            }
+            Selection::Named(names) => self.named(sample, names),
+            Selection::Groups { alone, groups, only } => {
+                let mut rows = self.named(sample, alone);
+                for (name, devices) in groups {
+                    let members = match devices.is_empty() {
+                        true => self.all(sample, false),
+                        false => self.named(sample, devices),
+                    };
+                    let all = Interval::together(&format!(" {name}"), members.iter());
+                    rows.extend(members.into_iter().filter(|_| !only));
+                    rows.push(all);
+                }
+                rows
+            }
+        };
+        rows.retain(|row| !(self.view.without_idle && row.is_idle()));
+        rows
+    }
+
+    fn all(&self, sample: &Sample, unused: bool) -> Vec<Interval> {
+        let shown = |name: &str| unused || self.used.contains(name);
+        let devices = sample.devices.iter().filter(|did| shown(&did.device));
+        devices.map(|did| self.row(sample, did)).collect()
+    }
+
+    fn named(&self, sample: &Sample, names: &[String]) -> Vec<Interval> {
+        let find = |name: &String| sample.devices.iter().find(|did| did.device == *name);
+        names.iter().filter_map(find).map(|did| self.row(sample, did)).collect()
+    }
+
+    fn row(&self, sample: &Sample, did: &iodyno_model::DeviceActivity) -> Interval {
+        let name = self.view.names.get(&did.device).unwrap_or(&did.device);
+        Interval::of(name, did, sample.interval_ns)
+    }
+
+    fn end(&mut self, record: &Record, output: &mut Output<'_>) -> io::Result<()> {
+        if !std::mem::replace(&mut self.closed, true) && self.begun {
+            match self.view.json {
+                true => json::tail(output.out)?,
+                false => writeln!(output.out)?,
+            }
+        }
+        for error in &record.errors {
+            writeln!(output.err, "iostat: {}", error.message)?;
+            if let Some(hint) = &error.hint {
+                writeln!(output.err, " hint: {hint}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl View {
+    fn date(&self, unix_ns: u64) -> String {
+        let stamp = date::stamp(unix_ns, self.east_s);
+        if self.iso { stamp[..10].to_string() } else { american(&stamp) }
+    }
+
+    fn time(&self, unix_ns: u64) -> String {
+        let stamp = date::stamp(unix_ns, self.east_s);
+        let time = &stamp[11..];
+        if !self.iso {
+            return format!("{} {time}", american(&stamp));
+        }
+        let (sign, minutes) = (if self.east_s < 0 { '-' } else { '+' }, self.east_s.abs() / 60);
+        format!("{}T{time}{sign}{:02}{:02}", &stamp[..10], minutes / 60, minutes % 60)
+    }
+
+    fn report(&self, sample: &Sample, rows: &[Interval], out: &mut dyn Write) -> io::Result<()> {
+        if self.timed {
+            writeln!(out, "{}", self.time(sample.at_unix_ns))?;
+        }
+        if let Some(cpu) = sample.cpu.as_ref().filter(|_| self.cpu) {
+            self.processors(cpu, out)?;
+        }
+        if !self.disks {
+            return writeln!(out);
+        }
+        let columns = columns(self.layout, self.extended, self.short);
+        let parts = if self.pretty && !self.compact { 4 } else { 1 };
+        for part in 0..parts {
+            let within = |column: &&Column| parts == 1 || column.part == part;
+            let columns: Vec<&Column> = columns.iter().filter(within).collect();
+            if !columns.is_empty() {
+                self.table(&columns, rows, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn processors(&self, cpu: &CpuShares, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "avg-cpu:  %user   %nice %system %iowait  %steal   %idle")?;
+        let shares = json::shares(cpu).map(|(_, share)| self.style.percent(share, CPU_WIDTH));
+        writeln!(out, "       {}\n", shares.concat())
+    }
+
+    fn table(&self, columns: &[&Column], rows: &[Interval], out: &mut dyn Write) -> io::Result<()> {
+        let unit = self.style.unit;
+        let heads: String =
+            columns.iter().map(|column| format!(" {:>1$}", column.head(unit), column.width)).collect();
+        let device = self.layout.device();
+        match self.pretty {
+            true => writeln!(out, "{heads} {device}")?,
+            false => writeln!(out, "{device:<13}{heads}")?,
+        }
+        for row in rows {
+            let cells: String =
+                columns.iter().map(|column| self.style.cell(column, (column.value)(row))).collect();
+            match self.pretty {
+                true => writeln!(out, "{cells}{}", self.style.name(&format!(" {}", row.name)))?,
+                false => writeln!(out, "{}{cells}", self.style.name(&format!("{:<13}", row.name)))?,
+            }
+        }
+        writeln!(out)
+    }
+}
+
+/// A date as the C locale writes it: `11/22/26`.
+fn american(stamp: &str) -> String {
+    format!("{}/{}/{}", &stamp[5..7], &stamp[8..10], &stamp[2..4])
+}
+
+impl Reporter for Reports {
+    fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
+        match event {
+            Event::Started(started) => self.begin(started, output.out),
+            Event::Watched(sample) => self.sample(sample, output.out),
+            Event::Ended(record) => self.end(record, output),
+            _ => Ok(()),
+        }
+    }
+}

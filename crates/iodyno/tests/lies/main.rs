@@ -1,0 +1,22 @@
+//! Every known lie, told for real to the real program, and the honest run that differs in nothing but the lie.
+//!
+//! A lie is two trials: `lie_NN_caught` stages it and wants a finding of its number, `lie_NN_twin` runs the honest twin
+//! and wants silence. `cargo xtask lies` runs them and prints a table. Refuses to call a lie caught that could not be
+//! staged here: that is a counted skip, with its reason.
+
+#![allow(unsafe_code)]
+
+#[path = "../door/program.rs"]
+#[allow(dead_code)]
+mod program;
+
+mod cache;
+mod ground;
+mod stage;
+
+use stage::Lie;
+
+fn main() -> std::process::ExitCode {
+    let lies: Vec<Lie> = [cache::lies()].into_iter().flatten().collect();
+    testbed::run(lies.into_iter().flat_map(Lie::cases).collect())
+}

@@ -1,0 +1,175 @@
+//! What a staged lie is, what the program had to say about it, and what that is worth: caught or missed, silent or a
+//! false alarm.
+//!
+//! A stage is only as good as its twin: whatever the twin is accused of is a false alarm, except for what is true of the
+//! stage itself (a loop device is one) and for what the machine did to it, proven by figures (then it is repeated).
+
+use std::error::Error;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use iodyno_model::{Finding, Severity};
+use tempfile::TempDir;
+use testbed::{Case, Need, Outcome, Skip};
+
+use crate::program;
+
+/// Asks for a line of each trial, in this file: what `cargo xtask lies` makes its table of.
+const LINES: &str = "IODYNO_LIES_LINES";
+
+/// Findings about the machine itself: that they are true of a busy one is no false alarm.
+const MACHINE: [u8; 6] = [7, 8, 11, 12, 15, 26];
+/// How often a twin is run before the machine is called too busy for it.
+const TRIES: usize = 3;
+
+/// Findings of a run, or why there was none.
+pub type Told = Result<Vec<Finding>, Box<dyn Error>>;
+
+/// A lie, staged, and its honest twin.
+pub struct Lie {
+    code: u8,
+    title: &'static str,
+    needs: Vec<Need>,
+    besides: &'static [u8],
+    least: Severity,
+    lie: fn() -> Told,
+    twin: fn() -> Told,
+}
+
+impl Lie {
+    /// A lie with its number and name.
+    pub fn new(code: u8, title: &'static str, needs: &[Need], lie: fn() -> Told, twin: fn() -> Told) -> Lie {
+        Lie { code, title, needs: needs.to_vec(), besides: &[], least: Severity::Note, lie, twin }
+    }
+
+    /// Notes of these numbers are true of the stage, of the twin's as well.
+    pub fn besides(mut self, codes: &'static [u8]) -> Lie {
+        self.besides = codes;
+        self
+    }
+
+    /// A finding that weighs less does not count as caught.
+    pub fn at_least(mut self, severity: Severity) -> Lie {
+        self.least = severity;
+        self
+    }
+
+    /// Both as test cases. They look at times and at devices, so each runs alone.
+    pub fn cases(self) -> [Case; 2] {
+        let Lie { code, title, needs, besides, least, lie, twin } = self;
+        let missing = needs.iter().find_map(|need| need.check().err());
+        if let Some(reason) = missing {
+            ["lie", "twin"].iter().for_each(|part| note(code, part, "skipped", title, &reason.reason));
+        }
+        let caught = move || told(code, "lie", title, catch(code, least, lie));
+        let silent = move || told(code, "twin", title, hush(code, besides, twin));
+        let case = |name: &str, body: Box<dyn FnOnce() -> Outcome + Send>| {
+            Case::new(format!("lie_{code:02}_{name}"), &needs, body).alone()
+        };
+        [case("caught", Box::new(caught)), case("twin", Box::new(silent))]
+    }
+}
+
+/// What became of a trial, in a word and the reason for it.
+type Verdict = Result<(&'static str, String), Box<dyn Error>>;
+
+fn catch(code: u8, least: Severity, lie: fn() -> Told) -> Verdict {
+    let findings = lie()?;
+    let caught = findings.iter().find(|finding| finding.code == code && finding.severity >= least);
+    Ok(match caught {
+        Some(finding) => ("caught", finding.sentence.clone()),
+        None => ("missed", format!("said only: {}", list(&findings))),
+    })
+}
+
+fn hush(code: u8, besides: &[u8], twin: fn() -> Told) -> Verdict {
+    let mut last = String::new();
+    for _ in 0..TRIES {
+        let mut findings = twin()?;
+        findings.retain(|finding| !(besides.contains(&finding.code) && finding.severity == Severity::Note));
+        if findings.is_empty() {
+            return Ok(("silent", String::new()));
+        }
+        last = list(&findings);
+        // What a twin is there to be silent about, it may not say; nor anything that is no matter of the machine.
+        if findings.iter().any(|finding| finding.code == code && !MACHINE.contains(&code))
+            || findings.iter().any(|finding| !MACHINE.contains(&finding.code))
+        {
+            return Ok(("false alarm", last));
+        }
+    }
+    Err(Skip::new(format!("the machine was not fit, {TRIES} times: {last}")).into())
+}
+
+/// Findings in a line, with their figures.
+pub fn list(findings: &[Finding]) -> String {
+    let one = |finding: &Finding| {
+        let figures =
+            finding.figures.iter().map(|figure| format!("{} {} {}", figure.name, figure.value, figure.unit));
+        format!(
+            "{} ({:?}: {}; {})",
+            finding.code,
+            finding.severity,
+            finding.sentence,
+            figures.collect::<Vec<_>>().join(", ")
+        )
+    };
+    if findings.is_empty() {
+        "nothing".into()
+    } else {
+        findings.iter().map(one).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// Writes the verdict down, and makes it the trial's outcome.
+fn told(code: u8, part: &str, title: &str, verdict: Verdict) -> Outcome {
+    match verdict {
+        Ok((word, why)) => {
+            note(code, part, word, title, &why);
+            if matches!(word, "caught" | "silent") { Ok(()) } else { Err(format!("{word}: {why}").into()) }
+        }
+        Err(error) => {
+            let word = if error.downcast_ref::<Skip>().is_some() { "skipped" } else { "broken" };
+            note(code, part, word, title, &error.to_string());
+            Err(error)
+        }
+    }
+}
+
+/// A line for the table: number, part, verdict, title, reason.
+pub fn note(code: u8, part: &str, word: &str, title: &str, why: &str) {
+    let Some(path) = std::env::var_os(LINES) else { return };
+    let line = format!("{code}\t{part}\t{word}\t{title}\t{}\n", why.replace(['\n', '\t'], " "));
+    let file = File::options().append(true).create(true).open(path);
+    if let Err(error) = file.and_then(|mut file| file.write_all(line.as_bytes())) {
+        eprintln!("warning: {LINES}: {error}");
+    }
+}
+
+/// Runs a native plan and hears its findings; it must go well.
+pub fn run(plan: &str) -> Told {
+    let home = TempDir::new()?;
+    run_in(home.path(), plan, 0, &[])
+}
+
+/// Runs a native plan in a directory, with further arguments; it must end with this status.
+pub fn run_in(home: &Path, plan: &str, status: i32, arguments: &[&str]) -> Told {
+    let (file, json) = (home.join("plan.toml"), home.join("record.json"));
+    std::fs::write(&file, plan)?;
+    let mut command = program::iodyno(["run", "--quiet", "--json"]);
+    command.arg(&json).arg(&file).args(arguments).current_dir(home);
+    let told = program::told(command);
+    if told.code() != status {
+        return Err(told.to_string().into());
+    }
+    heard(&json)
+}
+
+/// The findings in a JSON document, of a native run or of a dialect's (under `iodyno`).
+pub fn heard(json: &Path) -> Told {
+    let document: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(json)?)?;
+    let ours = document.get("iodyno").unwrap_or(&document);
+    let findings = ours.get("findings").cloned().unwrap_or(serde_json::Value::Array(Vec::new()));
+    Ok(serde_json::from_value(findings)?)
+}

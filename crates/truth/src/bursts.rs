@@ -1,0 +1,53 @@
+//! Lie 8: fast, then throttled: credits of a cloud volume, a write cache that fills, a processor that heats up.
+//!
+//! The mean of such a run is a figure of its length. Proof: one lasting fall of the rate, from one level to another; a
+//! drift, a dip and a rise are another lie (7).
+
+use iodyno_model::{Figure, JobRecord, PhaseRecord, Severity, units};
+
+use crate::case::label;
+use crate::merge::Suspicion;
+use crate::statistics::{Credit, STEADY_SLOPE_PERCENT, credit, steadiness};
+
+/// The slow level is at most so much of the fast one.
+const MOST_LEFT: f64 = 0.75;
+/// How many deviations of counting noise lie between the levels.
+const LEAST_DEVIATIONS: f64 = 6.0;
+
+const ADVICE: &str = "run until the fast part no longer matters (a longer `time`), or leave it out with a `ramp` of at \
+                      least its length; tell both rates";
+
+/// A fall in a row of counts, each over `interval_ns`.
+pub fn check(phase: &PhaseRecord, job: &JobRecord, counts: &[f64], interval_ns: f64) -> Option<Suspicion> {
+    let found = credit(counts).filter(|found| is_throttled(found, counts))?;
+    let scale = 1e9 / interval_ns;
+    let (fast, slow) = (found.fast * scale, found.slow * scale);
+    let burst_ns = found.rows as f64 * interval_ns;
+    let sentence = format!(
+        "it was fast for {} only, {}/s, and then {:.0} % of that, {}/s: the mean of both is the rate of neither",
+        units::duration(burst_ns),
+        units::count(fast),
+        found.slow / found.fast * 100.0,
+        units::count(slow),
+    );
+    let mut figures = vec![
+        Figure::new("rate at first", fast, "1/s"),
+        Figure::new("rate afterwards", slow, "1/s"),
+        Figure::new("fast for", burst_ns, "ns"),
+    ];
+    let each = job.tally.all_bytes() as f64 / job.tally.all_operations().max(1) as f64;
+    if each > 0.0 {
+        figures.push(Figure::new("moved beyond the later rate", found.credit * found.slow * each, "bytes"));
+    }
+    let suspicion = Suspicion::new(8, Severity::Doubtful, label(phase), sentence, figures);
+    Some(suspicion.job(&job.name).advice(ADVICE).weight(fast / slow.max(1e-9)))
+}
+
+/// Whether it fell far, beyond counting noise, and to a level rather than on and on.
+fn is_throttled(found: &Credit, counts: &[f64]) -> bool {
+    let noise = (found.fast.max(1.0) + found.slow.max(1.0)).sqrt();
+    let flat = steadiness(&counts[found.rows..]).is_none_or(|rest| {
+        rest.slope_percent > -STEADY_SLOPE_PERCENT.max(400.0 / found.slow.max(1.0).sqrt())
+    });
+    flat && found.slow <= MOST_LEFT * found.fast && found.fast - found.slow >= LEAST_DEVIATIONS * noise
+}

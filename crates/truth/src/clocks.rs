@@ -1,0 +1,133 @@
+//! Lie 15: trouble with clocks: one that was set while the run went on, two that come apart, ranks whose clocks are not
+//! known well enough, a resolution near what was measured.
+//!
+//! Proof: two clocks of the machine against each other over the phase, and what one reading costs. A clock that is
+//! slewed by time synchronisation (500 ppm at most) is in order.
+
+use iodyno_model::{ClockFacts, Figure, Kind, Severity, Sighting, units};
+
+use crate::case::Case;
+use crate::merge::Suspicion;
+
+/// What synchronisation may slew, parts per million; the kernel's limit.
+const SLEW_PPM: f64 = 500.0;
+/// Smaller steps are the readings' own uncertainty, ns.
+const LEAST_STEP_NS: f64 = 5_000_000.0;
+/// The timing clock may go so much faster or slower than the kernel's: a share of a percent at most.
+const MOST_DRIFT_PPM: (f64, f64) = (1000.0, 10_000.0);
+/// A shorter phase says nothing about drift, ns.
+const LEAST_DRIFT_NS: u64 = 1_000_000_000;
+/// Half of operations took less than so many times what the clock resolves or costs.
+const LEAST_TIMES: f64 = 5.0;
+/// What may be unknown between the clocks of ranks, in percent of the phase, and at least, ns.
+const MOST_SKEW: (f64, f64) = (1.0, 1_000_000.0);
+
+const ADVICE_STEP: &str = "let no one set the clock while a run goes on (stop `ntpdate` and the like; chrony and ntpd slew); \
+                           times of day in this record and in logs of it do not agree with other machines";
+const ADVICE_DRIFT: &str = "choose another clock source of the kernel (`clocksource`), or another machine: every time and \
+                            every rate is off by as much";
+const ADVICE_RESOLUTION: &str = "read the rate rather than the latencies, or time batches: one operation is too short for \
+                                 this clock";
+const ADVICE_SKEW: &str = "use a quicker network between the hosts, or longer phases: starts and ends of different hosts \
+                           are known no better";
+
+/// Clocks that were in the way of this phase.
+pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+    let mut found: Vec<Suspicion> = skewed(case).into_iter().collect();
+    for sighting in &case.found.sightings {
+        if let Sighting::Clock(clock) = sighting {
+            found.extend(stepped(case, clock));
+            found.extend(drifted(case, clock));
+            found.extend(coarse(case, clock));
+        }
+    }
+    found
+}
+
+fn suspicion(
+    case: &Case<'_>,
+    severity: Severity,
+    sentence: String,
+    figures: Vec<Figure>,
+    advice: &str,
+) -> Suspicion {
+    Suspicion::new(15, severity, case.label(), sentence, figures).advice(advice).matter(advice)
+}
+
+fn stepped(case: &Case<'_>, clock: &ClockFacts) -> Option<Suspicion> {
+    let step = clock.stepped_ns as f64;
+    let slewed = clock.interval_ns as f64 * SLEW_PPM / 1e6;
+    if step.abs() < LEAST_STEP_NS.max(2.0 * slewed) {
+        return None;
+    }
+    let way = if step > 0.0 { "forward" } else { "back" };
+    let sentence =
+        format!("the wall clock was set {way} by {} during the phase", units::duration(step.abs()));
+    let figures =
+        vec![Figure::new("stepped by", step, "ns"), Figure::new("over", clock.interval_ns as f64, "ns")];
+    Some(suspicion(case, Severity::Doubtful, sentence, figures, ADVICE_STEP).weight(step.abs()))
+}
+
+fn drifted(case: &Case<'_>, clock: &ClockFacts) -> Option<Suspicion> {
+    let drift = clock.drift_ppm.abs();
+    if drift < MOST_DRIFT_PPM.0 || clock.interval_ns < LEAST_DRIFT_NS {
+        return None;
+    }
+    let severity = if drift >= MOST_DRIFT_PPM.1 { Severity::Invalid } else { Severity::Doubtful };
+    let sentence = format!(
+        "the clock that times operations ({}) and the kernel's came apart by {:.2} %",
+        clock.clock,
+        drift / 1e4
+    );
+    let figures = vec![
+        Figure::new("apart, parts per million", clock.drift_ppm, ""),
+        Figure::new("over", clock.interval_ns as f64, "ns"),
+    ];
+    Some(suspicion(case, severity, sentence, figures, ADVICE_DRIFT).weight(drift))
+}
+
+/// Operations too short for what one reading shows, or costs.
+fn coarse(case: &Case<'_>, clock: &ClockFacts) -> Option<Suspicion> {
+    let step = clock.resolution_ns.max(clock.cost_ns);
+    let mut worst: Option<(f64, &str)> = None;
+    for (_, record) in case.storage_jobs() {
+        for line in &record.tally.lines {
+            let median = line.latency.percentile(50.0) as f64;
+            let timed = line.verb.kind() != Kind::Control && !line.latency.is_empty() && line.untimed == 0;
+            if timed && median < LEAST_TIMES * step && worst.is_none_or(|(known, _)| median < known) {
+                worst = Some((median, &record.name));
+            }
+        }
+    }
+    let (median, job) = worst?;
+    let sentence = format!(
+        "half of the operations took {} or less, and one reading of the clock {}: their latencies are largely the clock's",
+        units::duration(median),
+        units::duration(step)
+    );
+    let figures = vec![
+        Figure::new("median latency", median, "ns"),
+        Figure::new("resolution of the clock", clock.resolution_ns, "ns"),
+        Figure::new("cost of a reading", clock.cost_ns, "ns"),
+    ];
+    Some(
+        suspicion(case, Severity::Note, sentence, figures, ADVICE_RESOLUTION)
+            .job(job)
+            .weight(step / median.max(1.0)),
+    )
+}
+
+fn skewed(case: &Case<'_>) -> Option<Suspicion> {
+    let world = &case.record.world;
+    let (error, elapsed) = (world.clock_error_ns as f64, case.found.elapsed_ns as f64);
+    let percent = error / elapsed.max(1.0) * 100.0;
+    if world.ranks() < 2 || percent < MOST_SKEW.0 || error < MOST_SKEW.1 {
+        return None;
+    }
+    let sentence = format!(
+        "how far the ranks' clocks are apart is known to {} only, {percent:.0} % of the phase",
+        units::duration(error)
+    );
+    let figures = vec![Figure::new("largest error", error, "ns"), Figure::new("of the phase", percent, "%")];
+    Some(suspicion(case, Severity::Doubtful, sentence, figures, ADVICE_SKEW).weight(percent))
+}

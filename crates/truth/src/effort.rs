@@ -1,0 +1,158 @@
+//! Lie 10: the load generator was the bottleneck: its processors were full while the storage had time to spare.
+//!
+//! Proof: the workers' own processor time against the time they ran, and what of it went by outside of any operation. An
+//! engine that only pretends is all generator, and a job that pauses or keeps a rate waits on purpose. A processor that is
+//! full while the device is full too accuses nobody.
+
+use iodyno_model::{Figure, Intent, Job, JobRecord, Kind, Severity, Sighting, Submit};
+
+use crate::case::Case;
+use crate::merge::Suspicion;
+use crate::target;
+
+/// Shorter phases say nothing about where the time went, ns.
+const LEAST_NS: u64 = 200_000_000;
+/// Share of the workers' time outside of operations from which the rate is the generator's.
+const MOST_OUTSIDE: f64 = 0.4;
+/// Share of it that must have been work of the processor in user space.
+const LEAST_USER: f64 = 0.4;
+/// A worker is full from this share on.
+const FULL: f64 = 0.95;
+/// A device is idle enough below this share.
+const DEVICE_FULL: f64 = 0.9;
+/// Share of the time that workers waited for each other's processor.
+const MOST_WAITED: f64 = 0.3;
+/// Share of all processors that our own work took.
+const ALL_OURS: f64 = 0.8;
+/// Engines that keep a processor busy on purpose, or are no storage.
+const BUSY: [&str; 6] = ["null", "dummy", "sim", "cpuio", "exec", "net"];
+/// Settings by which an engine asks again and again instead of waiting.
+const POLLING: [&str; 5] = ["hipri", "sqpoll", "iopoll", "userspace_reap", "busy_poll"];
+
+const ADVICE_OUTSIDE: &str = "make the data cheaper (`content = \"template\"`, no `verify` in the measured phase), or use \
+                              more `workers`";
+const ADVICE_FULL: &str =
+    "use more `workers`, a cheaper engine (`engine = \"io_uring\"`), or larger `block`s";
+const ADVICE_CROWD: &str = "use as many `workers` as there are processors, and a `depth` for more in flight";
+
+/// Jobs of this phase that were limited by themselves.
+pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+    if matches!(case.intent(), Intent::Cache | Intent::Network) {
+        return Vec::new();
+    }
+    let jobs = case.storage_jobs().filter(|(job, record)| waits_for_storage(case, job, record));
+    jobs.filter_map(|(job, record)| judged(case, job, record)).collect()
+}
+
+/// Whether all that a worker does in the end is wait for the storage.
+fn waits_for_storage(case: &Case<'_>, job: &Job, record: &JobRecord) -> bool {
+    let pauses = job.pace.has_rate() || job.pace.think.is_some() || !job.pace.shared.is_empty();
+    let polls = job.settings.iter().any(|setting| {
+        POLLING.contains(&setting.name.as_str()) && !matches!(setting.value.as_str(), "0" | "false" | "no")
+    });
+    let moved: u64 = [Kind::Read, Kind::Write].iter().map(|kind| record.tally.operations(*kind)).sum();
+    let in_memory = |name: &str| case.facts(name).is_some_and(target::is_memory);
+    let memory = case.targets(job).any(|target| in_memory(&target.name));
+    let mostly_data = moved * 2 > record.tally.all_operations();
+    !pauses
+        && !polls
+        && !memory
+        && mostly_data
+        && record.tally.waits == 0
+        && !BUSY.contains(&record.engine.as_str())
+}
+
+/// Where the workers' time went, ns, summed over them.
+struct Spent {
+    all: f64,
+    user: f64,
+    system: f64,
+    inside: f64,
+    waited: Option<f64>,
+}
+
+fn spent(record: &JobRecord) -> Option<Spent> {
+    let ran = |worker: &iodyno_model::WorkerRecord| worker.ended_ns.saturating_sub(worker.began_ns);
+    let all: u64 = record.workers.iter().map(ran).sum();
+    if record.workers.iter().map(ran).max()? < LEAST_NS {
+        return None;
+    }
+    let sum = |of: fn(&iodyno_model::WorkerRecord) -> u64| record.workers.iter().map(of).sum::<u64>() as f64;
+    let lines = record.tally.lines.iter().filter(|line| line.verb.kind() != Kind::Control);
+    let inside = lines.map(|line| line.service.as_ref().unwrap_or(&line.latency).sum as f64).sum();
+    let told = record.workers.iter().map(|worker| worker.waited_ns).collect::<Option<Vec<u64>>>();
+    let waited = told.map(|each| each.iter().sum::<u64>() as f64);
+    Some(Spent {
+        all: all as f64,
+        user: sum(|worker| worker.user_ns),
+        system: sum(|worker| worker.system_ns),
+        inside,
+        waited,
+    })
+}
+
+fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
+    let spent = spent(record).filter(|spent| spent.all > 0.0)?;
+    let share = |ns: f64| (ns / spent.all).min(1.0);
+    let outside = 1.0 - share(spent.inside);
+    let one_by_one = job.depth.most <= 1 && job.depth.submit == Submit::Inline && job.measure.latency;
+    let (user, full) = (share(spent.user), share(spent.user + spent.system));
+    let found = if one_by_one && outside >= MOST_OUTSIDE && user >= LEAST_USER {
+        let what = format!(
+            "{:.0} % of the workers' time went by outside of any operation, into making or checking data",
+            outside * 100.0
+        );
+        Some((what, ADVICE_OUTSIDE, outside))
+    } else if full >= FULL && (user >= LEAST_USER || has_idle_device(case, job)) {
+        let what = format!(
+            "the workers' processors were {:.0} % busy: they were the limit, not the storage",
+            full * 100.0
+        );
+        Some((what, ADVICE_FULL, full))
+    } else {
+        crowded(case, &spent)
+    };
+    let (sentence, advice, weight) = found?;
+    let mut figures = vec![
+        Figure::new("workers' processor time", full * 100.0, "%"),
+        Figure::new("of it in user space", user * 100.0, "%"),
+    ];
+    if one_by_one {
+        figures.push(Figure::new("outside of operations", outside * 100.0, "%"));
+    }
+    figures.extend(utilisation(case, job).map(|share| Figure::new("device busy", share * 100.0, "%")));
+    figures.extend(spent.waited.map(|ns| Figure::new("waited for a processor", share(ns) * 100.0, "%")));
+    let found = Suspicion::new(10, Severity::Doubtful, case.label(), sentence, figures);
+    Some(found.job(&record.name).matter(advice).advice(advice).weight(weight))
+}
+
+/// More busy workers than processors.
+fn crowded(case: &Case<'_>, spent: &Spent) -> Option<(String, &'static str, f64)> {
+    let waited = spent.waited? / spent.all;
+    let ours = case.found.sightings.iter().find_map(|sighting| match sighting {
+        Sighting::Processors(seen) if seen.interval_ns > 0 && seen.cpus > 0 => {
+            Some(seen.own_ns as f64 / (seen.interval_ns as f64 * f64::from(seen.cpus)))
+        }
+        _ => None,
+    })?;
+    let what = || {
+        format!(
+            "the workers waited {:.0} % of their time for a processor, and took {:.0} % of all of them: there are more \
+             of them than processors",
+            waited * 100.0,
+            ours * 100.0
+        )
+    };
+    (waited >= MOST_WAITED && ours >= ALL_OURS).then(|| (what(), ADVICE_CROWD, waited))
+}
+
+fn utilisation(case: &Case<'_>, job: &Job) -> Option<f64> {
+    let devices = case.targets(job).filter_map(|target| case.device(&target.name));
+    let busy = devices.filter(|device| device.interval_ns > 0);
+    busy.map(|device| (device.busy_ns as f64 / device.interval_ns as f64).min(1.0)).reduce(f64::max)
+}
+
+fn has_idle_device(case: &Case<'_>, job: &Job) -> bool {
+    let direct = case.targets(job).all(|target| case.is_direct(target));
+    direct && utilisation(case, job).is_some_and(|share| share < DEVICE_FULL)
+}

@@ -1,0 +1,136 @@
+//! Lie 14: an average that hides stalled workers: some are done early or do much, others hang behind.
+//!
+//! Proof: each worker's own rate and end. Workers of one job are to do the same; where they wait for different times, do
+//! scripts with each other or are slowed down on purpose, nothing is said.
+
+use iodyno_model::{Figure, Job, JobRecord, Severity, WorkerRecord, Workload, units};
+
+use crate::case::Case;
+use crate::merge::Suspicion;
+use crate::statistics::median;
+
+/// A worker this much slower than the median one stalled.
+const LEAST_SHARE: f64 = 0.5;
+/// Deviations of counting noise that must lie between.
+const LEAST_DEVIATIONS: f64 = 6.0;
+/// Share of the workers' time without work at the end from which the mean is one of fewer workers, in percent.
+const MOST_IDLE_PERCENT: f64 = 20.0;
+/// Shorter ends are start-up and stop (23), ns.
+const LEAST_TAIL_NS: u64 = 100_000_000;
+
+const ADVICE_SLOW: &str = "look at each worker (`each = true` in `measure`): see what its file, device or processor has \
+                           that the others have not";
+const ADVICE_TAIL: &str = "let all workers work for the same time (`time`) rather than for the same amount, or let the \
+                           first one that is done end the phase (`stop = \"first_done\"`)";
+
+/// Jobs of this phase with workers that hang behind.
+pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+    let mut found = Vec::new();
+    for (_, record) in case.jobs().filter(|(job, _)| are_alike(job)) {
+        let workers: Vec<&WorkerRecord> = record
+            .workers
+            .iter()
+            .filter(|worker| worker.failure.is_none() && worker.operations > 0)
+            .collect();
+        if workers.len() < 2 {
+            continue;
+        }
+        let skew = slowest(case, record, &workers).or_else(|| tail(case, record, &workers));
+        found.extend(worn(case, record).or(skew));
+    }
+    found
+}
+
+/// Whether its workers all do the same in the same way.
+fn are_alike(job: &Job) -> bool {
+    let paced = job.pace.has_rate() || job.pace.think.is_some() || !job.pace.shared.is_empty();
+    let scattered = job.start.spread_ns > 0 || job.pace.latency_target.is_some();
+    !paced && !scattered && !matches!(job.workload, Workload::Trace(_))
+}
+
+/// Operations per second while it ran.
+fn rate(worker: &WorkerRecord) -> f64 {
+    worker.operations as f64 * 1e9 / worker.ended_ns.saturating_sub(worker.began_ns).max(1) as f64
+}
+
+fn slowest(case: &Case<'_>, record: &JobRecord, workers: &[&WorkerRecord]) -> Option<Suspicion> {
+    let rates: Vec<f64> = workers.iter().map(|worker| rate(worker)).collect();
+    let usual = if rates.len() == 2 { rates[0].max(rates[1]) } else { median(&rates)? };
+    let slow = workers.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)))?;
+    let seconds = slow.ended_ns.saturating_sub(slow.began_ns) as f64 / 1e9;
+    // What the usual worker does in that time, against what this one did.
+    let (expected, did) = (usual * seconds, rate(slow) * seconds);
+    if rate(slow) > LEAST_SHARE * usual || expected - did < LEAST_DEVIATIONS * expected.sqrt() {
+        return None;
+    }
+    let stalled = rates.iter().filter(|rate| **rate <= LEAST_SHARE * usual).count();
+    let sentence = format!(
+        "{stalled} of {} workers stalled: worker {} did {}/s where others did {}/s; their mean hides it",
+        workers.len(),
+        slow.index,
+        units::count(rate(slow)),
+        units::count(usual)
+    );
+    let figures = vec![
+        Figure::new("workers", workers.len() as f64, ""),
+        Figure::new("stalled", stalled as f64, ""),
+        Figure::new("slowest worker", rate(slow), "1/s"),
+        Figure::new("usual worker", usual, "1/s"),
+    ];
+    Some(suspicion(case, record, sentence, figures, ADVICE_SLOW).weight(usual / rate(slow).max(1e-9)))
+}
+
+fn tail(case: &Case<'_>, record: &JobRecord, workers: &[&WorkerRecord]) -> Option<Suspicion> {
+    let began = workers.iter().map(|worker| worker.began_ns).min()?;
+    let first = workers.iter().map(|worker| worker.ended_ns).min()?;
+    let last = workers.iter().map(|worker| worker.ended_ns).max()?;
+    let whole = last.saturating_sub(began) as f64;
+    let idle: f64 = workers.iter().map(|worker| (last - worker.ended_ns) as f64).sum();
+    let percent = idle / (whole * workers.len() as f64).max(1.0) * 100.0;
+    if percent < MOST_IDLE_PERCENT || last - first < LEAST_TAIL_NS {
+        return None;
+    }
+    let sentence = format!(
+        "the first of {} workers was done after {}, the last after {}: for {percent:.0} % of the workers' time there was \
+         no work left",
+        workers.len(),
+        units::duration(first.saturating_sub(began) as f64),
+        units::duration(whole)
+    );
+    let figures = vec![
+        Figure::new("first done", first as f64, "ns"),
+        Figure::new("last done", last as f64, "ns"),
+        Figure::new("without work", percent, "%"),
+    ];
+    Some(suspicion(case, record, sentence, figures, ADVICE_TAIL).weight(percent / 100.0))
+}
+
+/// Where slower workers caught up with the fastest: how far apart they were when the time was up.
+fn worn(case: &Case<'_>, record: &JobRecord) -> Option<Suspicion> {
+    let worn = record.worn.filter(|worn| worn.operations_most > 0)?;
+    let (least, most) = (worn.operations_least as f64, worn.operations_most as f64);
+    if least > LEAST_SHARE * most || most - least < LEAST_DEVIATIONS * most.sqrt() {
+        return None;
+    }
+    let sentence = format!(
+        "when the time was up, the fastest worker had done {most} operations and the slowest {least}: the rest of the \
+         phase waited for few"
+    );
+    let figures = vec![
+        Figure::new("fastest worker", most, ""),
+        Figure::new("slowest worker", least, ""),
+        Figure::new("time was up", worn.at_ns as f64, "ns"),
+    ];
+    Some(suspicion(case, record, sentence, figures, ADVICE_SLOW).weight(most / least.max(1.0)))
+}
+
+fn suspicion(
+    case: &Case<'_>,
+    record: &JobRecord,
+    sentence: String,
+    figures: Vec<Figure>,
+    advice: &str,
+) -> Suspicion {
+    let found = Suspicion::new(14, Severity::Doubtful, case.label(), sentence, figures);
+    found.job(&record.name).advice(advice)
+}

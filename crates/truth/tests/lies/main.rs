@@ -1,0 +1,10 @@
+//! Each known lie, staged as data, and an honest twin that must stay silent. No disk, no clock.
+
+mod cache;
+mod depth;
+mod errors;
+mod honest;
+mod stage;
+mod statistics;
+mod storage;
+mod target;

@@ -1,0 +1,179 @@
+//! The known lies, staged for real: a line a lie, caught or missed, its honest twin silent or falsely alarmed.
+//!
+//! The staging is done by a test of the program (`crates/iodyno/tests/lies`), so that `cargo test` and continuous
+//! integration hold the same things; this chore runs that test and makes a table of what it wrote down. It refuses to
+//! count a lie as caught that could not be staged here.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::shell;
+
+/// Asks the test for a line a trial, in this file.
+const LINES: &str = "IODYNO_LIES_LINES";
+/// Building included.
+const LIMIT: Duration = Duration::from_secs(60 * 60);
+
+/// Runs the staged lies; true when every one that could be staged was caught, and every twin silent.
+pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
+    if let Some(flag) = arguments.iter().find(|argument| argument.starts_with('-')) {
+        return Err(format!("lies: `{flag}`: expected numbers of lies, or nothing"));
+    }
+    let lines = root.join("target/lies/lines.txt");
+    prepare(&lines)?;
+    let mut test = shell::cargo();
+    test.current_dir(root).args(["test", "--package", "iodyno", "--test", "lies", "--"]);
+    test.env(LINES, &lines).env("CARGO_TERM_COLOR", "never");
+    if !arguments.is_empty() {
+        test.arg("--exact").args(names(arguments)?);
+    }
+    let log = root.join("target/lies/log.txt");
+    let outcome = shell::run(test, Some(&log), LIMIT)?;
+    let text = std::fs::read_to_string(&lines).unwrap_or_default();
+    if text.is_empty() {
+        return Err(format!("nothing was staged: {} (target/lies/log.txt)", outcome.last_words()));
+    }
+    let table = Table::of(&text, arguments);
+    print!("{table}");
+    Ok(table.is_good())
+}
+
+/// The trials of these lies.
+fn names(numbers: &[String]) -> Result<Vec<String>, String> {
+    let mut names = Vec::new();
+    for number in numbers {
+        if number == "honest" {
+            names.push("honest_runs".to_string());
+            continue;
+        }
+        let number: u8 =
+            number.parse().map_err(|_| format!("lies: `{number}`: expected a number of a lie, 1 to 26"))?;
+        names.extend(["caught", "twin"].map(|part| format!("lie_{number:02}_{part}")));
+    }
+    Ok(names)
+}
+
+fn prepare(lines: &Path) -> Result<(), String> {
+    let folder = lines.parent().unwrap_or(lines);
+    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    match std::fs::remove_file(lines) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("{}: {error}", lines.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// One lie: its title, and verdict and reason of both parts.
+#[derive(Default)]
+struct Row {
+    title: String,
+    lie: Option<(String, String)>,
+    twin: Option<(String, String)>,
+}
+
+/// All of them, by number; and what became of the honest runs.
+struct Table {
+    rows: BTreeMap<u8, Row>,
+    honest: Option<(String, String)>,
+}
+
+impl Table {
+    /// From the test's lines: number, part, verdict, title, reason. Those asked for and never staged are missed.
+    fn of(text: &str, asked: &[String]) -> Table {
+        let all: Vec<u8> = if asked.is_empty() {
+            (1..=26).collect()
+        } else {
+            asked.iter().filter_map(|number| number.parse().ok()).collect()
+        };
+        let mut table =
+            Table { rows: all.into_iter().map(|code| (code, Row::default())).collect(), honest: None };
+        for line in text.lines() {
+            let [code, part, verdict, title, why] = line.splitn(5, '\t').collect::<Vec<_>>()[..] else {
+                continue;
+            };
+            let told = Some((verdict.to_string(), why.to_string()));
+            if part == "honest" {
+                table.honest = told;
+                continue;
+            }
+            // A lie that was not asked for may have said that it cannot be staged.
+            let Some(row) = code.parse().ok().and_then(|code: u8| table.rows.get_mut(&code)) else {
+                continue;
+            };
+            row.title = title.into();
+            if part == "lie" { row.lie = told } else { row.twin = told }
+        }
+        table
+    }
+
+    fn count(&self, word: &str, of: fn(&Row) -> &Option<(String, String)>) -> usize {
+        self.rows.values().filter(|row| of(row).as_ref().is_some_and(|(verdict, _)| verdict == word)).count()
+    }
+
+    fn is_good(&self) -> bool {
+        let fine = |told: &Option<(String, String)>, good: &str| {
+            told.as_ref().is_some_and(|(verdict, _)| verdict == good || verdict == "skipped")
+        };
+        let honest = self.honest.as_ref().is_none_or(|(verdict, _)| verdict != "false alarm");
+        honest && self.rows.values().all(|row| fine(&row.lie, "caught") && fine(&row.twin, "silent"))
+    }
+}
+
+impl std::fmt::Display for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "{:>3} {:<56} {:<8} twin", "#", "the lie", "lie")?;
+        let word = |told: &Option<(String, String)>, missing: &str| {
+            told.as_ref().map_or(missing.to_string(), |(verdict, _)| verdict.clone())
+        };
+        for (code, row) in &self.rows {
+            let title = if row.title.is_empty() { "(nothing stages it)" } else { &row.title };
+            writeln!(
+                f,
+                "{code:>3} {title:<56} {:<8} {}",
+                word(&row.lie, "missed"),
+                word(&row.twin, "not run")
+            )?;
+            for (verdict, why) in row.lie.iter().chain(&row.twin) {
+                if !matches!(verdict.as_str(), "caught" | "silent") {
+                    writeln!(f, "      {verdict}: {why}")?;
+                }
+            }
+        }
+        if let Some((verdict, why)) = &self.honest {
+            writeln!(f, "honest runs: {why} ({verdict})")?;
+        }
+        let (caught, silent) = (self.count("caught", |row| &row.lie), self.count("silent", |row| &row.twin));
+        let all = self.rows.len();
+        writeln!(f, "lies: {caught} of {all} caught, {silent} of {all} twins silent")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lie_a_line_and_the_tally_last() {
+        let text = "1\tlie\tcaught\tcached reads\t100 %\n1\ttwin\tsilent\tcached reads\t\n\
+                    2\tlie\tskipped\twrites\tneeds root\n0\thonest\tsilent\t\t0 alarms in 200\n";
+        let table = Table::of(text, &["1".into(), "2".into()]);
+        let said = table.to_string();
+        assert!(said.contains("skipped: needs root") && said.contains("0 alarms in 200"), "{said}");
+        assert!(said.ends_with("lies: 1 of 2 caught, 1 of 2 twins silent\n"), "{said}");
+        assert!(!table.is_good(), "the second twin was never run");
+    }
+
+    #[test]
+    fn what_nobody_stages_is_missed() {
+        let said = Table::of("1\tlie\tmissed\tx\tsaid only: nothing\n", &[]).to_string();
+        assert!(
+            said.contains("missed: said only: nothing") && said.contains("(nothing stages it)"),
+            "{said}"
+        );
+        assert!(said.ends_with("lies: 0 of 26 caught, 0 of 26 twins silent\n"));
+        assert_eq!(names(&["7".into()]).unwrap(), ["lie_07_caught", "lie_07_twin"]);
+        assert!(names(&["all".into()]).is_err() && chore(Path::new("."), &["--fast".into()]).is_err());
+    }
+}
