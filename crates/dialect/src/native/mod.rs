@@ -23,7 +23,7 @@ use iodyno_model::{
 };
 
 pub(crate) use command::WorldArguments;
-pub use command::{ReporterMaker, on_hosts, plan, refusal, run};
+pub use command::{ReporterMaker, on_hosts, plan, refusal, request, run};
 pub use keep::KeepArguments;
 
 pub use fields::suggestion;
