@@ -8,9 +8,32 @@ use iodyno_dialect::hosts::{self, Elsewhere, is_host};
 use iodyno_dialect::{Keep, Loader, ReportFile, Run};
 use iodyno_model::{Diagnostic, Origin};
 
-const WORDS: &str = "the words are destroy=DEVICE, json=FILE, csv=FILE, data=fio, text=3, layout=N, bugs=TOOL, phases=NAMES, \
- engine=NAME, depth=N, percentiles, live, ranks, save, save=NAME, witness=off, threads=N, \
- hosts=H1,H2:4, hostfile=FILE and launcher=NAME, with commas between them";
+/// Every word, for who typed another one.
+const WORDS: &[&str] = &[
+    "bugs=TOOL",
+    "csv=FILE",
+    "data=fio",
+    "depth=N",
+    "destroy=DEVICE",
+    "engine=NAME",
+    "hdr=FILE",
+    "hostfile=FILE",
+    "hosts=H1,H2:4",
+    "json=FILE",
+    "launcher=NAME",
+    "layout=N",
+    "live",
+    "metrics=FILE",
+    "percentiles",
+    "phases=NAMES",
+    "ranks",
+    "save",
+    "save=NAME",
+    "text=3",
+    "threads=N",
+    "witness=off",
+    "xlsx=FILE",
+];
 
 /// Words without a value.
 const BARE: &[&str] = &["live", "ranks", "percentiles", "save"];
@@ -84,8 +107,9 @@ impl Also {
         match word.split_once('=') {
             Some((_, "")) => return Err(refused(place, &format!("`{word}` names nothing"))),
             Some(("destroy", device)) => self.destroy.push(device.into()),
-            Some(("json", path)) => self.files.push(("json", path.into())),
-            Some(("csv", path)) => self.files.push(("csv", path.into())),
+            Some((format, path)) if exported(format).is_some() => {
+                self.files.extend(exported(format).map(|format| (format, path.to_string())));
+            }
             Some(("save", name)) => {
                 self.keep.wanted = Some(true);
                 self.keep.tags.push(name.into());
@@ -102,6 +126,7 @@ impl Also {
             Some(("hostfile", path)) => self.hostfile = Some(path.into()),
             Some(("launcher", name)) => self.launcher = Some(name.into()),
             None if word == "save" => self.keep.wanted = Some(true),
+            None if word == "live" => self.files.push(("live", "-".into())),
             None if word == "ranks" => self.files.push(("ranks", "/dev/stderr".into())),
             None if BARE.contains(&word) => self.wishes.push((word.into(), String::new())),
             _ => return Err(refused(place, &format!("`{word}` is no word of it"))),
@@ -129,8 +154,14 @@ impl Also {
     }
 }
 
+/// A format that results are written in.
+fn exported(format: &str) -> Option<&'static str> {
+    ["csv", "hdr", "json", "metrics", "xlsx"].into_iter().find(|known| *known == format)
+}
+
 fn refused(place: &str, what: &str) -> Diagnostic {
-    Diagnostic::error(&Origin::argument(place), what).hint(WORDS)
+    let hint = format!("the words are {}, with commas between them", WORDS.join(", "));
+    Diagnostic::error(&Origin::argument(place), what).hint(hint)
 }
 
 #[cfg(test)]

@@ -15,8 +15,10 @@ mod desk;
 mod hosts;
 mod loader;
 mod luggage;
+mod serve;
 mod session;
 mod shelf;
+mod sink;
 
 fn main() -> ExitCode {
     iodyno_engine::cases::serve_when_asked();

@@ -18,14 +18,12 @@ use iodyno_report::{NoFiles, Output};
 
 use crate::archive::{self, Asked};
 use crate::calling;
-use crate::desk::{self, Desk};
+use crate::desk::Desk;
 use crate::hosts;
+use crate::sink;
 
 /// A run that is kept is written down this often, ns: a killed program loses no more.
 const KEPT_NS: u64 = 1_000_000_000;
-
-/// The screen is drawn this often, ns.
-const SCREEN_NS: u64 = 500_000_000;
 
 /// What may be said besides the report.
 pub struct Voice {
@@ -35,8 +33,6 @@ pub struct Voice {
     pub findings: Option<bool>,
     /// Whether witnesses watch, who have most of the findings to tell.
     pub watched: bool,
-    /// Whether running jobs are shown full-screen.
-    pub screen: bool,
     /// What was typed.
     pub asked: Asked,
 }
@@ -46,13 +42,7 @@ impl Voice {
     pub fn from_environment() -> Self {
         let wish = std::env::var("IODYNO_FINDINGS").ok();
         let original = std::env::var_os(hosts::ORIGINAL).is_some();
-        Voice {
-            original,
-            findings: wish.map(|wish| wish != "0"),
-            watched: true,
-            screen: false,
-            asked: Asked::default(),
-        }
+        Voice { original, findings: wish.map(|wish| wish != "0"), watched: true, asked: Asked::default() }
     }
 
     fn tells_findings(&self) -> bool {
@@ -101,7 +91,7 @@ fn write(files: &[Written], out: &str, status: u8) -> u8 {
         });
         if let Err(error) = written {
             made.iter().for_each(|path| drop(std::fs::remove_file(path)));
-            say(desk::unwritable(&file.path, &error));
+            say(sink::unwritable(&file.path, &error));
             return 2;
         }
     }
@@ -133,7 +123,7 @@ fn translated(event: &Event, translate: Translate) -> Option<Cow<'_, Event>> {
 }
 
 fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
-    let mut desk = match Desk::open(&run, voice.screen) {
+    let mut desk = match Desk::open(&run) {
         Ok(desk) => desk,
         Err(wrong) => {
             say(wrong);
@@ -152,8 +142,8 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         say_all(&run.messages);
     }
     let options = Options {
-        live_ns: if voice.screen { SCREEN_NS } else { run.live_ns },
-        live_latency: voice.screen,
+        live_ns: desk.live_ns(),
+        live_latency: desk.wants_latency(),
         interim_ns: run.interim_ns,
         keep_ns: if keeping.is_some() { KEPT_NS } else { 0 },
         witness: voice.watched,

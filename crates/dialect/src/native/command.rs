@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue};
 use iodyno_model::{Diagnostic, Origin, Plan, TargetFacts, TargetKind, sweep};
 use iodyno_report::{Reporter, plan as report};
 
-use super::KeepArguments;
+use super::{ExportArguments, KeepArguments};
 use crate::hosts::{self, Elsewhere};
 use crate::{Loader, PathKind, ReportFile, Request, Run, dashes};
 
@@ -41,12 +41,6 @@ struct RunArguments {
     /// Another seed than the file's
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Write the record as JSON, too
-    #[arg(long, value_name = "FILE")]
-    json: Option<String>,
-    /// Write the figures as CSV, too
-    #[arg(long, value_name = "FILE")]
-    csv: Option<String>,
     /// Give up what is on this device; repeatable
     #[arg(long, value_name = "DEVICE")]
     destroy: Vec<String>,
@@ -56,6 +50,8 @@ struct RunArguments {
     /// Without a live line while it runs
     #[arg(long)]
     quiet: bool,
+    #[command(flatten)]
+    export: ExportArguments,
     #[command(flatten)]
     keep: KeepArguments,
     #[command(flatten)]
@@ -129,11 +125,8 @@ pub fn run(
         return Ok(Request::Hosts(elsewhere));
     }
     plan.destroy = arguments.destroy;
-    let file =
-        |path: Option<String>, format: &str| path.map(|path| ReportFile { path, format: format.into() });
     let ranks = arguments.ranks.then(|| ReportFile { path: "-".into(), format: "ranks".into() });
-    let files = [file(arguments.json, "json"), file(arguments.csv, "csv"), ranks];
-    let files = files.into_iter().flatten().collect();
+    let files = arguments.export.files().into_iter().chain(ranks).collect();
     let reporter = maker(&plan);
     Ok(Request::Run(Box::new(Run {
         plan,
