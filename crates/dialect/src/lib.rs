@@ -17,6 +17,7 @@ pub mod measure;
 pub mod native;
 pub mod option;
 pub mod posix;
+pub mod wishes;
 
 pub use dash::dashes;
 

@@ -5,17 +5,20 @@
 //! A dialect that understands a word asks its loader for it.
 
 use iodyno_dialect::hosts::{self, Elsewhere, is_host};
+use iodyno_dialect::wishes::{BARE as WISHED, Wishes};
 use iodyno_dialect::{Keep, Loader, ReportFile, Run};
 use iodyno_model::{Diagnostic, Origin};
 
 /// Every word, for who typed another one.
 const WORDS: &[&str] = &[
     "bugs=TOOL",
+    "confidence=95:5",
     "csv=FILE",
     "data=fio",
     "depth=N",
     "destroy=DEVICE",
     "engine=NAME",
+    "fail-if=read.p99>5ms",
     "hdr=FILE",
     "hostfile=FILE",
     "hosts=H1,H2:4",
@@ -24,19 +27,23 @@ const WORDS: &[&str] = &[
     "layout=N",
     "live",
     "metrics=FILE",
+    "most=N",
     "percentiles",
     "phases=NAMES",
+    "precondition",
     "ranks",
+    "repeat=N",
     "save",
     "save=NAME",
     "text=3",
     "threads=N",
+    "until-steady",
     "witness=off",
     "xlsx=FILE",
 ];
 
 /// Words without a value.
-const BARE: &[&str] = &["live", "ranks", "percentiles", "save"];
+const BARE: &[&str] = &["live", "ranks", "percentiles", "save", WISHED[0], WISHED[1]];
 
 /// What was asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -57,6 +64,8 @@ pub struct Also {
     pub hostfile: Option<String>,
     /// `launcher=`.
     pub launcher: Option<String>,
+    /// What may be asked of any run.
+    pub asked: Wishes,
     /// All other words, as they are said on the hosts that the command goes to.
     pub kept: Vec<String>,
 }
@@ -105,6 +114,8 @@ impl Also {
 
     fn word(&mut self, place: &str, word: &str) -> Result<(), Diagnostic> {
         match word.split_once('=') {
+            Some((name, value)) if !value.is_empty() && self.asks(place, name, Some(value))? => {}
+            None if self.asks(place, word, None)? => {}
             Some((_, "")) => return Err(refused(place, &format!("`{word}` names nothing"))),
             Some(("destroy", device)) => self.destroy.push(device.into()),
             Some((format, path)) if exported(format).is_some() => {
@@ -137,6 +148,10 @@ impl Also {
         Ok(())
     }
 
+    fn asks(&mut self, place: &str, name: &str, value: Option<&str>) -> Result<bool, Diagnostic> {
+        self.asked.word(name, value).map_err(|wrong| refused(place, &wrong))
+    }
+
     /// Where the command is to run instead of here.
     ///
     /// # Errors
@@ -146,11 +161,16 @@ impl Also {
     }
 
     /// Adds what was asked for to a run.
-    pub fn join(self, run: &mut Run) {
+    ///
+    /// # Errors
+    /// What does not fit its plan.
+    pub fn join(self, run: &mut Run) -> Result<(), Diagnostic> {
         run.plan.destroy.extend(self.destroy);
+        self.asked.apply(&mut run.plan, "--also")?;
         run.keep = self.keep;
         let file = |(format, path): (&str, String)| ReportFile { path, format: format.into() };
         run.files.extend(self.files.into_iter().map(file));
+        Ok(())
     }
 }
 

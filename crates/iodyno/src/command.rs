@@ -126,7 +126,10 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], vo
             1
         }
         Ok(Request::Run(mut run)) => {
-            also.join(&mut run);
+            if let Err(wrong) = also.join(&mut run) {
+                say(&wrong);
+                return 2;
+            }
             session::answer(world, Ok(Request::Run(run)), &voice)
         }
         other => session::answer(world, other, &voice),

@@ -14,7 +14,8 @@ use iodyno_dialect::{Request, Run, Translate, Written};
 use iodyno_engine::world::World;
 use iodyno_engine::{Options, signal};
 use iodyno_model::{Diagnostic, Event, Origin, Record, Verb};
-use iodyno_report::{NoFiles, Output};
+use iodyno_report::passes::OnePass;
+use iodyno_report::{NoFiles, Output, Reporter};
 
 use crate::archive::{self, Asked};
 use crate::calling;
@@ -123,6 +124,10 @@ fn translated(event: &Event, translate: Translate) -> Option<Cow<'_, Event>> {
 }
 
 fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
+    if run.own_voice && OnePass::needed(&run.plan) {
+        let silent: Box<dyn Reporter> = Box::new(Silent);
+        run.reporter = Box::new(OnePass::new(&run.plan, std::mem::replace(&mut run.reporter, silent)));
+    }
     let mut desk = match Desk::open(&run) {
         Ok(desk) => desk,
         Err(wrong) => {
@@ -182,6 +187,10 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         let text = iodyno_report::native::findings(&findings, iodyno_report::paint::Paint::default());
         let _ = io::stderr().write_all(text.as_bytes());
     }
+    if run.own_voice && voice.tells_findings() {
+        let text = iodyno_report::native::passes(&record, iodyno_report::paint::Paint::default());
+        let _ = io::stderr().write_all(text.as_bytes());
+    }
     if let Some(signal) = record.stopped_by.filter(|_| run.dies_of_signals && world.is_alone()) {
         // A shell's loop ends when the original is interrupted, because it dies of the signal.
         signal::die_of(signal);
@@ -203,8 +212,24 @@ fn refused(mut run: Run, wrong: Vec<Diagnostic>) -> u8 {
     run.error_status as u8
 }
 
-/// The exit status that a record deserves.
+/// Who writes nothing.
+struct Silent;
+
+impl Reporter for Silent {
+    fn event(&mut self, _event: &Event, _output: &mut Output<'_>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The exit status that a record deserves; one that did not keep what was demanded is none that went well.
 fn status(record: &Record, run: &Run) -> u8 {
+    match work_status(record, run) {
+        0 if record.demands.iter().any(|demand| demand.failed) => run.error_status.max(1) as u8,
+        status => status,
+    }
+}
+
+fn work_status(record: &Record, run: &Run) -> u8 {
     if let Some(status) = &run.status {
         return status(record);
     }

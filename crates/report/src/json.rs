@@ -6,8 +6,9 @@
 use std::io;
 
 use iodyno_model::{
-    CacheShare, Coordinate, Diagnostic, ErrorCount, Event, Finding, Histogram, JobRecord, Line, Machine,
-    PhaseRecord, Plan, Record, Series, Sighting, TargetFacts, WearOut, WorkerRecord, WorldFacts, histogram,
+    CacheShare, Coordinate, DemandRecord, Diagnostic, ErrorCount, Event, Finding, Histogram, JobRecord, Line,
+    Machine, PhaseRecord, Plan, Record, RoundsRecord, Sample, Series, Sighting, TargetFacts, WearOut,
+    WorkerRecord, WorldFacts, histogram,
 };
 use serde::Serialize;
 
@@ -48,6 +49,8 @@ impl Json {
             plan: started.map(|started| &started.plan),
             phases: record.phases.iter().map(|phase| self.phase(phase)).collect(),
             findings: &record.findings,
+            demands: &record.demands,
+            rounds: record.rounds.as_ref(),
             errors: &record.errors,
         };
         serde_json::to_writer_pretty(&mut *output.out, &document)?;
@@ -63,6 +66,7 @@ impl Json {
             elapsed_ns: phase.elapsed_ns,
             jobs: phase.jobs.iter().map(|job| self.job(phase, job)).collect(),
             sightings: &phase.sightings,
+            samples: &phase.samples,
             cache: phase.cache.as_ref(),
         }
     }
@@ -180,6 +184,8 @@ struct Document<'a> {
     plan: Option<&'a Plan>,
     phases: Vec<Phase<'a>>,
     findings: &'a [Finding],
+    demands: &'a [DemandRecord],
+    rounds: Option<&'a RoundsRecord>,
     errors: &'a [Diagnostic],
 }
 
@@ -202,6 +208,8 @@ struct Phase<'a> {
     elapsed_ns: u64,
     jobs: Vec<Job<'a>>,
     sightings: &'a [Sighting],
+    #[serde(skip_serializing_if = "<[Sample]>::is_empty")]
+    samples: &'a [Sample],
     #[serde(skip_serializing_if = "Option::is_none")]
     cache: Option<&'a CacheShare>,
 }

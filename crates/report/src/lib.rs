@@ -6,6 +6,7 @@
 pub mod cache;
 pub mod csv;
 pub mod curve;
+pub mod html;
 pub mod hdr;
 pub mod json;
 pub mod live;
@@ -13,6 +14,7 @@ pub mod metrics;
 pub mod native;
 pub mod number;
 pub mod paint;
+pub mod passes;
 pub mod plan;
 pub mod ranks;
 pub mod screen;

@@ -29,6 +29,9 @@ pub fn print(plan: &Plan) -> String {
     for sweep in &plan.sweep {
         line(&mut out, 1, &varied(sweep));
     }
+    for demand in &plan.demands {
+        line(&mut out, 1, &format!("fails if {}", demand.text));
+    }
     unused_targets(plan, &mut out);
     for (index, phase) in plan.phases.iter().enumerate() {
         self::phase(plan, index, phase, &mut out);
@@ -71,11 +74,19 @@ pub(crate) fn intent(intent: Intent) -> &'static str {
 fn repeat(repeat: &Repeat) -> String {
     let mut text = format!("{} times", repeat.times);
     if repeat.until_interval_percent > 0.0 {
+        let sure = if repeat.confidence_percent > 0.0 { repeat.confidence_percent } else { 95.0 };
+        let wide = number(repeat.until_interval_percent);
+        text.push_str(&format!(" and on until every rate is known to {wide} % with {} %", number(sure)));
+    }
+    if let Some(rounds) = &repeat.until_steady {
+        let (range, slope) = (number(rounds.range_percent), number(rounds.slope_percent));
+        let window = rounds.window;
         text.push_str(&format!(
-            " and on until every rate is known to {} %, {} times at most",
-            number(repeat.until_interval_percent),
-            repeat.most
+            " and on until the last {window} are steady (range {range} %, slope {slope} %)"
         ));
+    }
+    if repeat.until_interval_percent > 0.0 || repeat.until_steady.is_some() || repeat.most > 0 {
+        text.push_str(&format!(", {} times at most", if repeat.most > 0 { repeat.most } else { 25 }));
     }
     text
 }
@@ -101,6 +112,9 @@ fn unused_targets(plan: &Plan, out: &mut String) {
 fn phase(plan: &Plan, index: usize, phase: &Phase, out: &mut String) {
     let mut words = vec![format!("phase {} \"{}\"", index + 1, phase.name)];
     words.extend(phase.coordinates.iter().map(ToString::to_string));
+    if phase.precondition {
+        words.push("before the first pass".into());
+    }
     if phase.repetition > 0 {
         words.push(format!("repetition {}", phase.repetition));
     }

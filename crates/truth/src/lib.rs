@@ -9,22 +9,30 @@
 
 use iodyno_model::{Finding, Intent, Plan, Record};
 
+pub mod amplification;
 pub mod bursts;
 pub mod cache;
 pub mod case;
 pub mod clocks;
 pub mod compare;
+pub mod content;
 pub mod demand;
 pub mod depth;
 pub mod effort;
 pub mod errors;
+pub mod flushes;
 pub mod generator;
+pub mod holes;
 pub mod machine;
 pub mod merge;
+pub mod names;
 pub mod neighbours;
 pub mod network;
+pub mod peak;
 pub mod quantity;
 pub mod reads;
+pub mod reshaped;
+pub mod rounds;
 pub mod samples;
 pub mod schedule;
 pub mod short;
@@ -33,7 +41,9 @@ pub mod spikes;
 pub mod statistics;
 pub mod steady;
 pub mod strangers;
+pub mod stroke;
 pub mod target;
+pub mod warmth;
 pub mod writes;
 
 use case::Case;
@@ -52,6 +62,14 @@ const PERFORMANCE: &[Check] = &[
     depth::check,
     target::check,
     generator::check,
+    holes::check,
+    content::check,
+    warmth::check,
+    amplification::check,
+    flushes::check,
+    reshaped::check,
+    names::check,
+    stroke::check,
     schedule::check,
     effort::check,
     machine::check,
@@ -69,12 +87,13 @@ pub fn judge(plan: &Plan, record: &Record) -> Vec<Finding> {
     for phase in &record.phases {
         let Some(case) = Case::new(plan, record, phase) else { continue };
         suspicions.extend(errors::check(&case));
-        if plan.intent != Intent::Correctness {
+        if plan.intent != Intent::Correctness && !case.asked.precondition {
             suspicions.extend(PERFORMANCE.iter().flat_map(|check| check(&case)));
         }
     }
     if plan.intent != Intent::Correctness {
         suspicions.extend(steady::check(plan, record));
+        suspicions.extend(peak::check(plan, record));
     }
     merge::merge(suspicions)
 }

@@ -9,6 +9,7 @@ use iodyno_report::{Reporter, plan as report};
 
 use super::{ExportArguments, KeepArguments};
 use crate::hosts::{self, Elsewhere};
+use crate::wishes::Wishes;
 use crate::{Loader, PathKind, ReportFile, Request, Run, dashes};
 
 /// Makes the reporter of a run: the native handwriting, handed in so that this crate needs only its trait.
@@ -52,6 +53,8 @@ struct RunArguments {
     quiet: bool,
     #[command(flatten)]
     export: ExportArguments,
+    #[command(flatten)]
+    wishes: Wishes,
     #[command(flatten)]
     keep: KeepArguments,
     #[command(flatten)]
@@ -125,6 +128,7 @@ pub fn run(
         return Ok(Request::Hosts(elsewhere));
     }
     plan.destroy = arguments.destroy;
+    arguments.wishes.apply(&mut plan, "").map_err(|wrong| vec![wrong])?;
     let ranks = arguments.ranks.then(|| ReportFile { path: "-".into(), format: "ranks".into() });
     let files = arguments.export.files().into_iter().chain(ranks).collect();
     let reporter = maker(&plan);

@@ -12,11 +12,14 @@ mod program;
 
 mod cache;
 mod ground;
+mod honest;
 mod stage;
+mod storage;
 
 use stage::Lie;
 
 fn main() -> std::process::ExitCode {
-    let lies: Vec<Lie> = [cache::lies()].into_iter().flatten().collect();
-    testbed::run(lies.into_iter().flat_map(Lie::cases).collect())
+    let lies: Vec<Lie> = [cache::lies(), storage::lies()].into_iter().flatten().collect();
+    let cases = lies.into_iter().flat_map(Lie::cases).chain([honest::case()]);
+    testbed::run(cases.collect())
 }
