@@ -162,7 +162,7 @@ fn usage(error: &clap::Error) -> Diagnostic {
 fn translate(finding: Finding) -> Option<Finding> {
     let cached = "this file system takes no direct I/O: choose a --size well above memory, or measure the device beneath";
     advised(
-        finding,
+        crate::advice::of(finding, crate::advice::MEASURE)?,
         &[
             (1, cached),
             (2, cached),

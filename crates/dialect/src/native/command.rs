@@ -151,7 +151,7 @@ pub fn run(
         interim_ns: 0,
         own_voice: false,
         findings: true,
-        translate: crate::untranslated,
+        translate: |finding| crate::advice::of(finding, crate::advice::NATIVE),
         reads_forgiven: false,
         error_status: 1,
         status: None,
