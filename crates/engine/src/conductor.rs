@@ -95,6 +95,7 @@ pub fn run_in(
     let repeat = plan.repeat.clone();
     clock::begin_calibration();
     signal::install();
+    witness::names::made();
     let plan = match agreed(world, checked(world, plan)) {
         Ok(plan) => plan,
         Err(Trouble::Wrong(wrong)) => return Err(wrong),
@@ -104,9 +105,13 @@ pub fn run_in(
         }
     };
     raise_file_limit();
-    let machine = witness::machine();
+    let mut machine = witness::machine();
     let watch = options.witness && world.is_first();
     let targets = if watch { witness::targets(&plan) } else { Vec::new() };
+    if watch {
+        machine.facts = witness::disclosure::machine();
+        machine.facts.extend(witness::disclosure::file_systems(&targets));
+    }
     let mut record =
         Record { name: plan.name.clone(), seed: plan.seed, machine: machine.clone(), ..Default::default() };
     clock::calibrate();
@@ -387,6 +392,7 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     let watches = (options.witness || phase.watch.is_some()) && gather::watches(world);
     let watch = watches.then(|| Watch::open(gather::scene(world, plan, phase)));
     let own_ns = witness::cpu::own_ns();
+    let moved = options.witness.then(witness::own::moved).flatten();
     if let Err(trouble) = line::start(world, &stage, &crew) {
         stage.gate.stop();
         crew.abandon();
@@ -412,6 +418,9 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     if options.witness && !watches {
         let own = witness::own_time(own_ns, stage.processes_ns());
         seen = Some(Seen { kernel: gather::kernel(), sightings: vec![own], ..Seen::default() });
+    }
+    if let (Some(seen), Some(before)) = (&mut seen, moved) {
+        seen.sightings.extend(witness::own::since(before, stage.processes_moved()));
     }
     let undropped = stage.undropped().into_iter().chain(ready.undropped.take());
     undropped.for_each(|undropped| seen.get_or_insert_default().sightings.push(undropped));

@@ -5,15 +5,20 @@
 
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use iodyno_model::histogram::{self, BUCKETS};
+use iodyno_model::histogram::{self, BUCKETS, COARSE};
 use iodyno_model::{
-    ErrorCount, Fatal, FoundDepth, Histogram, Kind, Line, Mismatch, Series, SeriesRow, Stage, Tally, Verb,
-    WearOut, WorkerRecord, WorkerState,
+    ErrorCount, Fatal, FoundDepth, Histogram, Kind, Line, Mismatch, Series, Stage, Tally, Verb, WearOut,
+    WorkerRecord, WorkerState,
 };
 
 use crate::clock::Tick;
 use crate::memory::Mapping;
 use crate::mismatch;
+
+mod series;
+
+pub use series::SeriesWriter;
+use series::{ROWS, RowSheet};
 
 /// Kinds of error that are told apart; more of them are counted as the last.
 const ERRORS: usize = 16;
@@ -23,12 +28,6 @@ const DEPTHS: usize = 4097;
 const DEPTH: usize = 0;
 const SUBMIT: usize = 1;
 const COMPLETE: usize = 2;
-/// Rows of the series there is room for: an hour of half seconds. Rows that are never reached take no memory.
-const ROWS: usize = 7200;
-/// When so many rows are full, neighbours are joined, unless the job asks for rows of its own length.
-const ROWS_UNASKED: usize = 1024;
-/// Length of a row at first, unless the job asks for another, ns.
-const ROW_NS: u64 = 1_000_000_000;
 /// Room for a worker's failure message, in words of four bytes.
 const FAILURE_WORDS: usize = 120;
 /// Room for what a worker's engine counted of its own.
@@ -80,6 +79,13 @@ impl Latencies {
         match self.least.load(Relaxed) {
             0 => 0..0,
             least => histogram::bucket_of(!least)..histogram::bucket_of(self.most.load(Relaxed)) + 1,
+        }
+    }
+
+    /// Adds what was counted to coarse buckets.
+    fn add_to(&self, coarse: &mut [u64; COARSE]) {
+        for bucket in self.touched() {
+            coarse[histogram::coarse_of(bucket)] += self.counts[bucket].load(Relaxed);
         }
     }
 
@@ -139,9 +145,6 @@ struct FatalSheet {
     bytes: AtomicU64,
 }
 
-#[repr(C)]
-struct RowSheet([AtomicU64; 9]);
-
 /// What comes before the lines.
 #[repr(C)]
 pub struct Head {
@@ -170,6 +173,10 @@ pub struct Head {
     row_ns: AtomicU64,
     /// CPU time and switches: user ns, system ns, voluntary, involuntary, major and minor faults.
     pub usage: [AtomicU64; 6],
+    /// Time it waited for a processor, ns, and one more; 0: it cannot be told.
+    pub waited: AtomicU64,
+    /// Bytes that it made the storage read and write, where it is a process of its own.
+    pub moved: [AtomicU64; 2],
     errors: [ErrorSheet; ERRORS],
     /// By number: depths, hand-overs and reaps, side by side so that a shallow worker touches one page.
     counts: [[AtomicU64; 3]; DEPTHS],
@@ -228,6 +235,7 @@ pub struct Sheets {
     stride: usize,
     lines: usize,
     parts: usize,
+    cells: usize,
 }
 
 /// One worker's sheet.
@@ -239,6 +247,8 @@ pub struct Sheet<'a> {
     pub lines: &'a [LineSheet],
     /// The parts of the latencies of each label, where the phase has jobs that ask for them.
     pub parts: &'a [PartSheet],
+    /// The latencies of the rows of the series, one row behind the other.
+    cells: &'a [AtomicU64],
 }
 
 impl Sheets {
@@ -248,10 +258,14 @@ impl Sheets {
     /// The system's error number.
     pub fn new(workers: usize, lines: usize, parted: bool) -> Result<Self, i32> {
         let parts = if parted { lines } else { 0 };
-        let bytes = size_of::<Head>() + lines * size_of::<LineSheet>() + parts * size_of::<PartSheet>();
+        let cells = series::cells(workers);
+        let bytes = size_of::<Head>()
+            + lines * size_of::<LineSheet>()
+            + parts * size_of::<PartSheet>()
+            + cells * size_of::<AtomicU64>();
         let stride = bytes.next_multiple_of(4096);
         let mapping = Mapping::shared(stride.checked_mul(workers.max(1)).ok_or(libc::ENOMEM)?)?;
-        Ok(Sheets { mapping, stride, lines, parts })
+        Ok(Sheets { mapping, stride, lines, parts, cells })
     }
 
     /// One worker's sheet.
@@ -263,10 +277,12 @@ impl Sheets {
             let start = self.mapping.start().add(worker * self.stride);
             let lines = start.add(size_of::<Head>()).cast::<LineSheet>();
             let parts = lines.add(self.lines).cast::<PartSheet>();
+            let cells = parts.add(self.parts).cast::<AtomicU64>();
             Sheet {
                 head: &*start.cast::<Head>(),
                 lines: std::slice::from_raw_parts(lines, self.lines),
                 parts: std::slice::from_raw_parts(parts, self.parts),
+                cells: std::slice::from_raw_parts(cells, self.cells),
             }
         }
     }
@@ -432,6 +448,16 @@ impl Sheet<'_> {
     /// Notes CPU time, switches and faults so far.
     pub fn spend(&self, usage: &[u64; 6]) {
         self.head.usage.iter().zip(usage).for_each(|(cell, amount)| cell.store(*amount, Relaxed));
+    }
+
+    /// Notes how long it waited for a processor, and what it moved where it is a process of its own.
+    pub fn account(&self, waited_ns: Option<u64>, moved: Option<[u64; 2]>) {
+        self.head.waited.store(waited_ns.map_or(0, |ns| ns + 1), Relaxed);
+        self.head
+            .moved
+            .iter()
+            .zip(moved.unwrap_or_default())
+            .for_each(|(cell, bytes)| cell.store(bytes, Relaxed));
     }
 
     /// CPU time noted so far, ns.
@@ -635,7 +661,7 @@ impl Sheet<'_> {
             ended_ns,
             user_ns: usage(0),
             system_ns: usage(1),
-            waited_ns: None,
+            waited_ns: self.head.waited.load(Relaxed).checked_sub(1),
             switches: (usage(2), usage(3)),
             faults: (usage(4), usage(5)),
             failure: self.failed_because(),
@@ -691,8 +717,9 @@ impl Sheet<'_> {
     fn series(&self) -> Series {
         let rows = (self.head.rows.load(Relaxed) as usize).min(ROWS);
         let interval_ns = self.head.row_ns.load(Relaxed);
+        let latencies = series::latencies(&self.head.series[..rows], self.cells);
         let rows = self.head.series[..rows].iter().map(RowSheet::read).collect();
-        Series { interval_ns, rows, ..Series::default() }
+        Series { interval_ns, rows, latencies }
     }
 }
 
@@ -722,156 +749,6 @@ impl LineSheet {
     }
 }
 
-impl RowSheet {
-    fn read(&self) -> SeriesRow {
-        let cell = |index: usize| self.0[index].load(Relaxed);
-        SeriesRow {
-            reads: cell(0),
-            read_bytes: cell(1),
-            writes: cell(2),
-            write_bytes: cell(3),
-            others: cell(4),
-            latency_sum_ns: cell(5),
-            latency_max_ns: cell(6),
-            trims: cell(7),
-            trim_bytes: cell(8),
-        }
-    }
-
-    fn write(&self, row: &SeriesRow) {
-        let values = [
-            row.reads,
-            row.read_bytes,
-            row.writes,
-            row.write_bytes,
-            row.others,
-            row.latency_sum_ns,
-            row.latency_max_ns,
-            row.trims,
-            row.trim_bytes,
-        ];
-        self.0.iter().zip(values).for_each(|(cell, value)| cell.store(value, Relaxed));
-    }
-}
-
-/// Writes the series of a worker: differences of its own counters from row to row.
-pub struct SeriesWriter {
-    /// When the present row ends.
-    pub next: Tick,
-    start: Tick,
-    row_ns: u64,
-    wanted_ns: u64,
-    before: SeriesRow,
-    latency_max_ns: u64,
-}
-
-impl SeriesWriter {
-    /// A series that begins now, in rows of that length; 0: one second.
-    pub fn new(start: Tick, wanted_ns: u64) -> Self {
-        let row_ns = if wanted_ns == 0 { ROW_NS } else { wanted_ns };
-        let before = SeriesRow::default();
-        SeriesWriter { next: start + row_ns, start, row_ns, wanted_ns, before, latency_max_ns: 0 }
-    }
-
-    /// Rows before neighbours are joined.
-    fn rows(&self) -> usize {
-        if self.wanted_ns == 0 { ROWS_UNASKED } else { ROWS }
-    }
-
-    /// Remembers the largest latency of the present row.
-    #[inline(always)]
-    pub fn observe(&mut self, latency_ns: u64) {
-        if latency_ns > self.latency_max_ns {
-            self.latency_max_ns = latency_ns;
-        }
-    }
-
-    /// Closes the rows that have ended by `now`.
-    #[cold]
-    pub fn turn(&mut self, sheet: &Sheet<'_>, kinds: &[Kind], now: Tick) {
-        while self.next <= now {
-            let index = ((self.next - self.start) / self.row_ns - 1) as usize;
-            if index >= self.rows() {
-                self.coarsen(sheet);
-                continue;
-            }
-            let total = self.totals(sheet, kinds);
-            let mut row = difference(&total, &self.before);
-            row.latency_max_ns = self.latency_max_ns;
-            self.before = total;
-            self.latency_max_ns = 0;
-            sheet.head.series[index].write(&row);
-            sheet.head.row_ns.store(self.row_ns, Relaxed);
-            sheet.head.rows.store(index as u32 + 1, Relaxed);
-            self.next += self.row_ns;
-        }
-    }
-
-    /// Closes the last, unfinished row.
-    pub fn finish(&mut self, sheet: &Sheet<'_>, kinds: &[Kind], now: Tick) {
-        if now >= self.next {
-            self.turn(sheet, kinds, now);
-        }
-        // Where the end falls on the end of a row, nothing is unfinished.
-        let next = self.next;
-        if now > next - self.row_ns {
-            self.turn(sheet, kinds, next);
-        }
-    }
-
-    /// Joins neighbouring rows: half the resolution, the same counts.
-    fn coarsen(&mut self, sheet: &Sheet<'_>) {
-        for to in 0..self.rows() / 2 {
-            let mut joined = sheet.head.series[2 * to].read();
-            joined.merge(&sheet.head.series[2 * to + 1].read());
-            sheet.head.series[to].write(&joined);
-        }
-        self.row_ns *= 2;
-        self.next = self.start + (self.rows() as u64 / 2 + 1) * self.row_ns;
-    }
-
-    fn totals(&self, sheet: &Sheet<'_>, kinds: &[Kind]) -> SeriesRow {
-        let mut total = SeriesRow::default();
-        for (line, kind) in sheet.lines.iter().zip(kinds) {
-            let (operations, bytes) = (line.operations.load(Relaxed), line.bytes.load(Relaxed));
-            match kind {
-                Kind::Read => {
-                    (total.reads, total.read_bytes) = (total.reads + operations, total.read_bytes + bytes)
-                }
-                Kind::Write => {
-                    (total.writes, total.write_bytes) =
-                        (total.writes + operations, total.write_bytes + bytes);
-                }
-                Kind::Trim => {
-                    (total.trims, total.trim_bytes) = (total.trims + operations, total.trim_bytes + bytes)
-                }
-                _ => total.others += operations,
-            }
-            total.latency_sum_ns = total.latency_sum_ns.wrapping_add(line.latency.sum.load(Relaxed));
-        }
-        total
-    }
-
-    /// Begins anew after the ramp.
-    pub fn restart(&mut self, start: Tick) {
-        *self = SeriesWriter::new(start, self.wanted_ns);
-    }
-}
-
-fn difference(total: &SeriesRow, before: &SeriesRow) -> SeriesRow {
-    SeriesRow {
-        reads: total.reads - before.reads,
-        read_bytes: total.read_bytes - before.read_bytes,
-        writes: total.writes - before.writes,
-        write_bytes: total.write_bytes - before.write_bytes,
-        trims: total.trims - before.trims,
-        trim_bytes: total.trim_bytes - before.trim_bytes,
-        others: total.others - before.others,
-        latency_sum_ns: total.latency_sum_ns.wrapping_sub(before.latency_sum_ns),
-        latency_max_ns: 0,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -892,19 +769,5 @@ mod tests {
         assert_eq!((line.latency.min, line.latency.max, line.latency.mean()), (1000, 3000, 2000.0));
         assert_eq!((tally.errors[0].count, tally.errors[0].first_offset), (2, 77));
         assert!(sheets.sheet(0).tally(&labels, 0, 0).lines.is_empty());
-    }
-
-    #[test]
-    fn a_long_series_loses_resolution_not_counts() {
-        let sheets = Sheets::new(1, 1, false).unwrap();
-        let sheet = sheets.sheet(0);
-        let mut series = SeriesWriter::new(0, 0);
-        for second in 1..=3000u64 {
-            sheet.success(0, 1, 5);
-            series.turn(&sheet, &[Kind::Read], second * ROW_NS);
-        }
-        let series = sheet.series();
-        assert_eq!(series.interval_ns, 4 * ROW_NS);
-        assert_eq!(series.rows.iter().map(|row| row.reads).sum::<u64>(), 3000);
     }
 }

@@ -21,10 +21,12 @@ const WORDS: &[&str] = &[
     "fail-if=read.p99>5ms",
     "hostfile=FILE",
     "hosts=H1,H2:4",
+    "html=FILE",
     "json=FILE",
     "launcher=NAME",
     "layout=N",
     "live",
+    "live-web=127.0.0.1:PORT",
     "most=N",
     "percentiles",
     "phases=NAMES",
@@ -117,6 +119,8 @@ impl Also {
             Some(("destroy", device)) => self.destroy.push(device.into()),
             Some(("json", path)) => self.files.push(("json", path.into())),
             Some(("csv", path)) => self.files.push(("csv", path.into())),
+            Some(("html", path)) => self.files.push(("html", path.into())),
+            Some(("live-web", place)) => self.files.push(("live-web", place.into())),
             Some(("save", name)) => {
                 self.keep.wanted = Some(true);
                 self.keep.tags.push(name.into());
@@ -225,7 +229,6 @@ mod tests {
             "--also=threads=x",
             "--also=hosts=",
             "--also=h1",
-            "--also=html=f",
             "--also=witness=on",
             "--also",
             "--also destroy=",

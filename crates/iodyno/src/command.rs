@@ -14,6 +14,7 @@ use crate::also::Also;
 use crate::archive::Asked;
 use crate::hosts::{self, Errand};
 use crate::loader::{Machinery, plain};
+use crate::report;
 use crate::session::{self, Voice, say};
 
 /// Runs a command and returns the exit status. Under a launcher, what runs a plan is answered by the first rank; all
@@ -61,6 +62,7 @@ fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
             let request = native::run(rest, machinery, &|_| Box::new(Native::new(colour)));
             native_answer(world, "run", rest, request, machinery)
         }
+        "report" => report::answer(rest),
         "engines" => print(&engines()),
         "dialects" => print(&dialects()),
         "witnesses" => print(&witnesses()),
@@ -200,6 +202,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
     let own = [
         ("plan", "explain a plan file in words before it runs"),
         ("run", "run a plan file and report it"),
+        ("report", "show runs as one HTML page: charts, latencies, findings"),
         ("engines", "list the engines: what they are, and whether they can be had here"),
         ("dialects", "list the tools whose command lines are understood"),
         ("witnesses", "list what watches a run from outside, and what it reads"),

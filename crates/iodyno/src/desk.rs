@@ -8,6 +8,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use iodyno_dialect::{ReportFile, Run};
 use iodyno_model::{Diagnostic, Event, Origin};
 use iodyno_report::csv::Csv;
+use iodyno_report::html::Html;
 use iodyno_report::json::Json;
 use iodyno_report::live::LiveLine;
 use iodyno_report::ranks::RankTable;
@@ -19,6 +20,9 @@ use crate::shelf::Shelf;
 
 /// The format of the table of ranks, which has no file of its own.
 const RANKS: &str = "ranks";
+
+/// The format of the page that grows, which is no file.
+pub const PAGE: &str = "live-web";
 
 /// The format of files that the run's reporter writes itself.
 const OWN: &str = "own";
@@ -210,7 +214,7 @@ fn live_line() -> LiveLine {
 /// Opens every file, or none.
 fn sinks(files: &[ReportFile]) -> Result<Vec<Sink>, Diagnostic> {
     let mut sinks = Vec::new();
-    for file in files.iter().filter(|file| file.format != RANKS) {
+    for file in files.iter().filter(|file| ![RANKS, PAGE].contains(&file.format.as_str())) {
         match sink(file) {
             Ok(sink) => sinks.push(sink),
             Err(wrong) => {
@@ -226,6 +230,7 @@ fn sink(file: &ReportFile) -> Result<Sink, Diagnostic> {
     let path = file.path.as_str();
     let reporter: Option<Box<dyn Reporter>> = match file.format.as_str() {
         OWN => None,
+        "html" => Some(Box::new(Html::new())),
         "json" => Some(Box::new(Json::new())),
         _ => Some(Box::new(Csv::new())),
     };

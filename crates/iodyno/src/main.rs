@@ -15,8 +15,10 @@ mod desk;
 mod hosts;
 mod loader;
 mod luggage;
+mod report;
 mod session;
 mod shelf;
+mod watched;
 
 fn main() -> ExitCode {
     iodyno_engine::cases::serve_when_asked();

@@ -21,6 +21,7 @@ use crate::archive::{self, Asked};
 use crate::calling;
 use crate::desk::{self, Desk};
 use crate::hosts;
+use crate::watched::Watched;
 
 /// A run that is kept is written down this often, ns: a killed program loses no more.
 const KEPT_NS: u64 = 1_000_000_000;
@@ -153,6 +154,14 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
             return if run.own_voice { run.error_status as u8 } else { 2 };
         }
     };
+    let watched = match watched(&run, voice) {
+        Ok(watched) => watched,
+        Err(wrong) => {
+            desk.take_back();
+            say(wrong);
+            return if run.own_voice { run.error_status as u8 } else { 2 };
+        }
+    };
     if !voice.original {
         say_all(&run.messages);
     }
@@ -160,7 +169,7 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         live_ns: if voice.screen { SCREEN_NS } else { run.live_ns },
         live_latency: voice.screen,
         interim_ns: run.interim_ns,
-        keep_ns: if keeping.is_some() { KEPT_NS } else { 0 },
+        keep_ns: if keeping.is_some() || watched.is_some() { KEPT_NS } else { 0 },
         witness: voice.watched,
     };
     let mut listened = true;
@@ -169,10 +178,13 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         if let Some(keeping) = &mut keeping {
             keeping.tell(event);
         }
+        let Some(translated) = translated(event, translate) else { return };
+        if let Some(watched) = &watched {
+            watched.tell(translated.as_ref());
+        }
         if matches!(event, Event::Kept(_)) {
             return;
         }
-        let Some(translated) = translated(event, translate) else { return };
         desk.tell(translated.as_ref(), run.reporter.as_mut());
         // `head` has seen enough: there is nothing left to run for.
         if !run.own_voice && listened && !desk.has_files() && !signal::is_listened_to() {
@@ -191,6 +203,9 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         say(wrong);
         return 1;
     }
+    if let Some(watched) = &watched {
+        watched.close();
+    }
     let kept = keeping.is_none_or(|keeping| archive::kept(keeping, &run, voice.original));
     let findings: Vec<_> = record.findings.iter().cloned().filter_map(run.translate).collect();
     if run.own_voice && run.findings && voice.tells_findings() && !findings.is_empty() {
@@ -206,6 +221,16 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         signal::die_of(signal);
     }
     status(&record, &run).max(u8::from(!kept))
+}
+
+/// The page that grows, where one was asked for; where it is, is said unless nothing may be.
+fn watched(run: &Run, voice: &Voice) -> Result<Option<Watched>, Diagnostic> {
+    let Some(file) = run.files.iter().find(|file| file.format == desk::PAGE) else { return Ok(None) };
+    let (watched, url) = Watched::open(&file.path)?;
+    if !voice.original {
+        say(format_args!("the report grows at {url}"));
+    }
+    Ok(Some(watched))
 }
 
 /// Says why nothing was run: with its own voice the dialect does, as of a run that ended with errors.

@@ -207,8 +207,8 @@ impl Series {
         for (mine, theirs) in self.rows.iter_mut().zip(&other.rows) {
             mine.merge(theirs);
         }
-        if self.latencies.len() < other.latencies.len() {
-            self.latencies.resize(other.latencies.len(), Vec::new());
+        if !self.latencies.is_empty() || !other.latencies.is_empty() {
+            self.latencies.resize(self.rows.len(), Vec::new());
         }
         for (mine, theirs) in self.latencies.iter_mut().zip(&other.latencies) {
             *mine = joined(mine, theirs);
@@ -235,12 +235,16 @@ impl Series {
 
 /// Two rows of coarse buckets as one.
 fn joined(a: &[(u16, u32)], b: &[(u16, u32)]) -> Vec<(u16, u32)> {
-    let mut all: std::collections::BTreeMap<u16, u32> = a.iter().copied().collect();
-    for (bucket, count) in b {
-        let sum = all.entry(*bucket).or_default();
-        *sum = sum.saturating_add(*count);
+    let mut all = Vec::with_capacity(a.len().max(b.len()));
+    let (mut mine, mut theirs) = (a.iter().peekable(), b.iter().peekable());
+    while let (Some(a), Some(b)) = (mine.peek().copied(), theirs.peek().copied()) {
+        let count = if a.0 <= b.0 { mine.next().map_or(0, |a| a.1) } else { 0 };
+        let more = if b.0 <= a.0 { theirs.next().map_or(0, |b| b.1) } else { 0 };
+        all.push((a.0.min(b.0), count.saturating_add(more)));
     }
-    all.into_iter().collect()
+    all.extend(mine);
+    all.extend(theirs);
+    all
 }
 
 impl Tally {

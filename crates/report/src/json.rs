@@ -7,8 +7,8 @@ use std::io;
 
 use iodyno_model::{
     CacheShare, Coordinate, DemandRecord, Diagnostic, ErrorCount, Event, Finding, Histogram, JobRecord, Line,
-    Machine, PhaseRecord, Plan, Record, RoundsRecord, Series, Sighting, TargetFacts, WearOut, WorkerRecord,
-    WorldFacts, histogram,
+    Machine, PhaseRecord, Plan, Record, RoundsRecord, Sample, Series, Sighting, TargetFacts, WearOut,
+    WorkerRecord, WorldFacts, histogram,
 };
 use iodyno_truth::stability::{Stability, stability};
 use serde::Serialize;
@@ -67,6 +67,7 @@ impl Json {
             elapsed_ns: phase.elapsed_ns,
             jobs: phase.jobs.iter().map(|job| self.job(phase, job)).collect(),
             sightings: &phase.sightings,
+            samples: &phase.samples,
             cache: phase.cache.as_ref(),
         }
     }
@@ -258,6 +259,8 @@ struct Phase<'a> {
     elapsed_ns: u64,
     jobs: Vec<Job<'a>>,
     sightings: &'a [Sighting],
+    #[serde(skip_serializing_if = "<[Sample]>::is_empty")]
+    samples: &'a [Sample],
     #[serde(skip_serializing_if = "Option::is_none")]
     cache: Option<&'a CacheShare>,
 }

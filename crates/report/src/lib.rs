@@ -6,8 +6,11 @@
 pub mod cache;
 pub mod csv;
 pub mod curve;
+pub mod hdr;
+pub mod html;
 pub mod json;
 pub mod live;
+pub mod metrics;
 pub mod native;
 pub mod number;
 pub mod paint;
@@ -19,6 +22,9 @@ pub mod shape;
 pub mod stability;
 pub mod sweep;
 pub mod table;
+pub mod tables;
+#[cfg(feature = "xlsx")]
+pub mod xlsx;
 
 use std::io::{self, Write};
 

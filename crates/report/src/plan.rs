@@ -13,7 +13,7 @@ mod pitfall;
 mod script;
 mod target;
 
-use iodyno_model::{Intent, Phase, Plan, Repeat, Shared, SharedKind, Stop, Sweep, Value};
+use iodyno_model::{Intent, Phase, Plan, Repeat, Shared, SharedKind, Stop, Sweep, Value, Watching};
 
 pub use explain::explain;
 
@@ -150,11 +150,28 @@ fn stop(stop: &Stop) -> Option<String> {
 }
 
 fn watch(phase: &Phase) -> Option<String> {
+    if let Some(watching) = &phase.watch {
+        return Some(watching_words(watching));
+    }
     match (phase.jobs.is_empty(), phase.watch_ns) {
         (true, 0) => Some("only watches, until stopped".into()),
         (true, ns) => Some(format!("only watches, for {}", time(ns))),
         (false, 0) => None,
         (false, ns) => Some(format!("watch {}", time(ns))),
+    }
+}
+
+fn watching_words(watching: &Watching) -> String {
+    let whose = match watching.devices.as_slice() {
+        [] => "all devices".to_string(),
+        names => names.join(" "),
+    };
+    let partitions = if watching.partitions { " with partitions" } else { "" };
+    let first = if watching.since_boot { ", the first since the machine was started" } else { "" };
+    let every = time(watching.length_ns());
+    match watching.count {
+        0 => format!("watches {whose}{partitions} every {every}{first}, until stopped"),
+        count => format!("watches {whose}{partitions} every {every}{first}, samples: {count}"),
     }
 }
 

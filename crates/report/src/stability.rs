@@ -76,7 +76,10 @@ mod tests {
             warm_up_ns: 0,
         };
         let lines = told(&found);
-        assert!(lines[0].starts_with("stability: slowest second 300 IOPS, ending at 43.0 s (median 1,000)"), "{lines:?}");
+        assert!(
+            lines[0].starts_with("stability: slowest second 300 IOPS, ending at 43.0 s (median 1,000)"),
+            "{lines:?}"
+        );
         assert!(lines[1].contains("median 2.00 ms, worst 90.0 ms ending at 30.0 s"), "{lines:?}");
         assert_eq!(lines[2], "spikes: 10 of 24.0 ms or more, about every 10.0 s");
         assert_eq!(lines.len(), 3);

@@ -3,8 +3,8 @@
 //! Answers `None` where nothing was seen; refuses to guess which device a target lies on, unless only one was watched.
 
 use iodyno_model::{
-    Action, DeviceActivity, Direct, Intent, Job, JobRecord, MountActivity, OpenSync, Phase, PhaseRecord,
-    Plan, Record, Sighting, Step, Target, TargetFacts, Verb, Workload,
+    Action, DeviceActivity, Direct, Extent, Intent, Job, JobRecord, Layout, MountActivity, OpenSync, Pattern,
+    Phase, PhaseRecord, Plan, Record, Sighting, Step, Target, TargetFacts, TargetKind, Verb, Workload,
 };
 
 use crate::generator;
@@ -144,6 +144,44 @@ impl<'a> Case<'a> {
             Sighting::Device(activity) => Some(activity),
             _ => None,
         })
+    }
+
+    /// Where a target's bytes lie, if it was looked at.
+    pub fn layout(&self, name: &str) -> Option<&'a Layout> {
+        self.found.sightings.iter().find_map(|sighting| match sighting {
+            Sighting::Layout(layout) if layout.target == name => Some(layout),
+            _ => None,
+        })
+    }
+
+    /// How many bytes of a target a pattern reaches, of one worker's; none where that cannot be told.
+    pub fn span_bytes(&self, target: &Target, pattern: &Pattern) -> Option<u64> {
+        let facts = self.facts(&target.name);
+        let whole = match &target.kind {
+            TargetKind::File { size: Extent::Bytes(bytes), .. } => Some(*bytes),
+            TargetKind::File { .. } => facts.and_then(|facts| facts.file_bytes),
+            TargetKind::Device { .. } => facts.and_then(|facts| facts.size_bytes),
+            _ => None,
+        }?;
+        let part = |extent: Extent, rest: u64| match extent {
+            Extent::Bytes(bytes) => bytes.min(whole),
+            Extent::Percent(percent) => (whole as f64 * percent / 100.0) as u64,
+            Extent::Rest => rest,
+        };
+        let offset = part(pattern.span.offset, 0);
+        Some(part(pattern.span.length, whole - offset.min(whole)).min(whole - offset.min(whole)))
+    }
+
+    /// Whether each worker of a job has a file of its own.
+    pub fn is_own(&self, job: &Job) -> bool {
+        self.targets(job)
+            .filter_map(Target::path)
+            .any(|path| path.contains("{worker") || path.contains("{rank"))
+    }
+
+    /// Bytes that a job of this phase moved by one verb.
+    pub fn job_bytes(&self, job: &Job, verb: Verb) -> u64 {
+        self.jobs().filter(|(asked, _)| std::ptr::eq(*asked, job)).map(|(_, found)| bytes(found, verb)).sum()
     }
 
     /// A target in the page cache: bytes looked at, cached before, cached after.

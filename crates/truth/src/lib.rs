@@ -9,22 +9,29 @@
 
 use iodyno_model::{Finding, Intent, Plan, Record};
 
+pub mod amplification;
 pub mod bursts;
 pub mod cache;
 pub mod case;
 pub mod clocks;
 pub mod compare;
+pub mod content;
 pub mod demand;
 pub mod depth;
 pub mod effort;
 pub mod errors;
+pub mod flushes;
 pub mod generator;
+pub mod holes;
 pub mod machine;
 pub mod merge;
+pub mod names;
 pub mod neighbours;
 pub mod network;
+pub mod peak;
 pub mod quantity;
 pub mod reads;
+pub mod reshaped;
 pub mod rounds;
 pub mod samples;
 pub mod schedule;
@@ -35,7 +42,9 @@ pub mod stability;
 pub mod statistics;
 pub mod steady;
 pub mod strangers;
+pub mod stroke;
 pub mod target;
+pub mod warmth;
 pub mod writes;
 
 use case::Case;
@@ -54,6 +63,14 @@ const PERFORMANCE: &[Check] = &[
     depth::check,
     target::check,
     generator::check,
+    holes::check,
+    content::check,
+    warmth::check,
+    amplification::check,
+    flushes::check,
+    reshaped::check,
+    names::check,
+    stroke::check,
     schedule::check,
     effort::check,
     machine::check,
@@ -77,6 +94,7 @@ pub fn judge(plan: &Plan, record: &Record) -> Vec<Finding> {
     }
     if plan.intent != Intent::Correctness {
         suspicions.extend(steady::check(plan, record));
+        suspicions.extend(peak::check(plan, record));
     }
     merge::merge(suspicions)
 }

@@ -8,7 +8,7 @@ use iodyno_model::{Figure, Intent, Job, JobRecord, Severity, Target, TargetKind,
 
 use crate::case::{Carrier, Case, bytes};
 use crate::merge::Suspicion;
-use crate::target;
+use crate::{content, holes, target};
 
 /// Less than this is a handful of requests, of which read-ahead and neighbours explain any share.
 pub const LEAST_BYTES: u64 = 1 << 20;
@@ -98,7 +98,13 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
 }
 
 fn by_carrier(case: &Case<'_>, load: &Load<'_>, carrier: Carrier<'_>) -> Option<Suspicion> {
-    let missing = load.asked.saturating_sub(carrier.read_bytes());
+    // What lies there compressed is less than it is read as: only what was in the cache before tells.
+    if load.jobs.iter().any(|job| content::is_encoded(case, job)) {
+        return by_residency(case, load);
+    }
+    // Nobody delivers holes (lie 3).
+    let holes = holes::empty_share(case, load).unwrap_or(0.0) * load.asked as f64;
+    let missing = load.asked.saturating_sub(carrier.read_bytes() + holes as u64);
     let share = (missing as f64 / load.buffered as f64).min(1.0);
     let figures = vec![
         Figure::new("read by the workload", load.asked as f64, "bytes"),

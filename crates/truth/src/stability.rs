@@ -3,8 +3,8 @@
 //! A card for runs of minutes to hours, where a mean hides everything that matters. It describes and does not judge:
 //! findings are elsewhere. Refuses rows that are too few for a figure.
 
-use iodyno_model::histogram::coarse_edges;
 use iodyno_model::JobRecord;
+use iodyno_model::histogram::coarse_edges;
 
 use crate::quantity::{Measure, Quantity, What, full_rows};
 use crate::statistics::{median, warm_up};
@@ -89,7 +89,10 @@ pub fn stability(job: &JobRecord) -> Option<Stability> {
         longest_ns: rows[longest].latency_max_ns,
         longest_at_ns: end(longest),
         tail: tail(job),
-        spikes: spikes(&rows.iter().map(|row| row.latency_max_ns as f64).collect::<Vec<_>>(), series.interval_ns),
+        spikes: spikes(
+            &rows.iter().map(|row| row.latency_max_ns as f64).collect::<Vec<_>>(),
+            series.interval_ns,
+        ),
         warm_up_ns: warm_up,
     })
 }
@@ -181,7 +184,9 @@ mod tests {
         assert_eq!((spikes.count, spikes.beyond_ns, spikes.period_ns), (10, 24_000_000, Some(10 * SECOND)));
         let tail = found.tail.unwrap();
         assert_eq!((tail.window_ns, tail.each_ns.len(), tail.worst_at_ns), (10 * SECOND, 10, 80 * SECOND));
-        assert!(tail.middle_ns.abs_diff(1_000_000) < 130_000 && tail.worst_ns.abs_diff(90_000_000) < 12_000_000);
+        assert!(
+            tail.middle_ns.abs_diff(1_000_000) < 130_000 && tail.worst_ns.abs_diff(90_000_000) < 12_000_000
+        );
     }
 
     #[test]

@@ -15,7 +15,6 @@ use clap::error::ErrorKind;
 use iodyno_model::{Diagnostic, Finding, Origin, units};
 use iodyno_report::native::Native;
 
-
 use crate::native::{KeepArguments, WorldArguments};
 use crate::wishes::Wishes;
 use crate::{Dialect, Loader, PathFacts, PathKind, ReportFile, Request, Run, advised};
@@ -67,6 +66,12 @@ struct Options {
     /// Write one row for each measurement as CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<String>,
+    /// Write a page that people can look at, with charts
+    #[arg(long, value_name = "FILE")]
+    html: Option<String>,
+    /// Serve that page while it grows, at 127.0.0.1:PORT; others reach ADDRESS:PORT?key=WORD
+    #[arg(long, value_name = "ADDRESS")]
+    live_web: Option<String>,
     /// How operations reach the kernel [default: io_uring, or the best that works here]
     #[arg(long, value_name = "NAME")]
     engine: Option<String>,
@@ -141,6 +146,8 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
     let file = |path: &Option<String>, format: &str| {
         path.clone().map(|path| ReportFile { path, format: format.into() })
     };
+    let page = [file(&options.html, "html"), file(&options.live_web, "live-web")];
+    let files = [file(&options.json, "json"), file(&options.csv, "csv")].into_iter().chain(page);
     Ok(Request::Run(Box::new(Run {
         plan,
         reporter: match options.long {
@@ -149,7 +156,7 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
         },
         output: None,
         dies_of_signals: false,
-        files: [file(&options.json, "json"), file(&options.csv, "csv")].into_iter().flatten().collect(),
+        files: files.flatten().collect(),
         keep: options.keep.clone().keep(),
         messages,
         live_ns: LIVE_NS,
@@ -179,10 +186,13 @@ fn usage(error: &clap::Error) -> Diagnostic {
 fn translate(finding: Finding) -> Option<Finding> {
     let cached = "this file system takes no direct I/O: choose a --size well above memory, or measure the device beneath";
     advised(
-        finding,
+        crate::advice::of(finding, crate::advice::MEASURE)?,
         &[
             (1, cached),
             (2, cached),
+            (5, "measure a larger --size than any cache before the storage holds, e.g. --full"),
+            (19, "past the page cache the device got other requests than were asked: a limit of its queue"),
+            (24, "sweep deeper with --full; the last depth is no limit of the device"),
             (6, "measure longer: --full, or --time 5s"),
             (7, "measure longer (--full), when nobody else uses the machine; a new SSD needs filling first"),
             (13, "use an engine that keeps a depth: --engine io_uring or libaio"),

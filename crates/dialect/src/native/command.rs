@@ -48,6 +48,12 @@ struct RunArguments {
     /// Write the figures as CSV, too
     #[arg(long, value_name = "FILE")]
     csv: Option<String>,
+    /// Write a page that people can look at, with charts, too
+    #[arg(long, value_name = "FILE")]
+    html: Option<String>,
+    /// Serve that page while it grows, at 127.0.0.1:PORT; others reach ADDRESS:PORT?key=WORD
+    #[arg(long, value_name = "ADDRESS")]
+    live_web: Option<String>,
     /// Give up what is on this device; repeatable
     #[arg(long, value_name = "DEVICE")]
     destroy: Vec<String>,
@@ -136,8 +142,9 @@ pub fn run(
     let file =
         |path: Option<String>, format: &str| path.map(|path| ReportFile { path, format: format.into() });
     let ranks = arguments.ranks.then(|| ReportFile { path: "-".into(), format: "ranks".into() });
-    let files = [file(arguments.json, "json"), file(arguments.csv, "csv"), ranks];
-    let files = files.into_iter().flatten().collect();
+    let page = [file(arguments.html, "html"), file(arguments.live_web, "live-web")];
+    let files = [file(arguments.json, "json"), file(arguments.csv, "csv"), ranks].into_iter().chain(page);
+    let files = files.flatten().collect();
     let reporter = maker(&plan);
     Ok(Request::Run(Box::new(Run {
         plan,
@@ -151,7 +158,7 @@ pub fn run(
         interim_ns: 0,
         own_voice: false,
         findings: true,
-        translate: crate::untranslated,
+        translate: |finding| crate::advice::of(finding, crate::advice::NATIVE),
         reads_forgiven: false,
         error_status: 1,
         status: None,

@@ -6,6 +6,7 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -65,7 +66,7 @@ pub fn make_small(sandbox: &Path, base: &Path) -> Result<(), String> {
         kind => {
             let recipe = RECIPES.iter().find(|recipe| recipe.kind == kind);
             let recipe = recipe.ok_or_else(|| format!("no small file system of type {kind} can be made"))?;
-            make_image(recipe, &target)
+            make_image(recipe, sandbox, &target)
         }
     }
 }
@@ -82,8 +83,8 @@ fn make_overlay(base: &Path, target: &Path) -> Result<(), i32> {
     mount(Some(c"overlay"), target, Some(c"overlay"), 0, &options)
 }
 
-fn make_image(recipe: &Recipe, target: &Path) -> Result<(), String> {
-    let image = image(recipe.bytes).map_err(|errno| format!("memfd_create: {}", strerror(errno)))?;
+fn make_image(recipe: &Recipe, sandbox: &Path, target: &Path) -> Result<(), String> {
+    let image = image(sandbox, recipe.bytes).map_err(|errno| format!("memfd_create: {}", strerror(errno)))?;
     let path = format!("/proc/self/fd/{}", image.as_raw_fd());
     let program = program(recipe.program).ok_or_else(|| format!("{} is not installed", recipe.program))?;
     let mut command = Command::new(program);
@@ -102,11 +103,18 @@ fn make_image(recipe: &Recipe, target: &Path) -> Result<(), String> {
         .map_err(|errno| format!("a small {} cannot be mounted: {}", recipe.kind, strerror(errno)))
 }
 
-/// A file without a name, in memory, that programs we start can open by its number.
-fn image(bytes: u64) -> Result<OwnedFd, i32> {
+/// The longest name of a file in memory. Source: `memfd_create(2)`.
+const NAME_MOST: usize = 249;
+
+/// A file in memory that programs we start can open by its number. Its name is for those who look at the loop devices: it
+/// says for what directory it is.
+fn image(purpose: &Path, bytes: u64) -> Result<OwnedFd, i32> {
+    let mut name = [b"iodyno:", purpose.as_os_str().as_bytes()].concat();
+    name.truncate(NAME_MOST);
+    let name = CString::new(name).map_err(|_| libc::EINVAL)?;
     // SAFETY: the name ends with a zero byte; the descriptor is ours alone.
     let file = unsafe {
-        let fd = libc::memfd_create(c"iodyno-small".as_ptr(), 0);
+        let fd = libc::memfd_create(name.as_ptr(), 0);
         if fd < 0 {
             return Err(errno());
         }

@@ -3,13 +3,14 @@
 //! What it costs depends on the workers and on what their histograms hold, not on how much they did.
 
 use iodyno_model::merge::{Seen, combine};
-use iodyno_model::{Diagnostic, Phase, PhaseRecord, Plan, Watching};
+use iodyno_model::{Diagnostic, Kind, Phase, PhaseRecord, Plan, Verb, Watching};
 
 use super::agree::Trouble;
 use super::post::{Done, Last};
 use super::ranks::Ranks;
 use crate::open::{self, Asker};
 use crate::placement::group_directory;
+use crate::source;
 use crate::witness::{self, Scene, Watched};
 use crate::world::World;
 use crate::world::part::part;
@@ -67,14 +68,23 @@ pub fn kernel() -> String {
     told.map_or_else(|_| witness::machine().host, |id| id.trim().to_string())
 }
 
+/// Verbs that make objects with names.
+const MAKERS: [Verb; 7] =
+    [Verb::Create, Verb::Mkdir, Verb::Link, Verb::Symlink, Verb::Mknod, Verb::Mkfifo, Verb::Rename];
+
 /// What witnesses are to look at. Without jobs, where nothing else is said, at every device.
 pub fn scene(world: &World, plan: &Plan, phase: &Phase) -> Scene {
     let groups = phase.jobs.iter().filter_map(|job| job.placement.cgroup.as_ref());
+    let does = |is: &dyn Fn(Verb) -> bool| {
+        phase.jobs.iter().any(|job| source::labels(job).iter().any(|(_, verb)| is(*verb)))
+    };
     let watches_only = phase.jobs.is_empty().then(Watching::default);
     Scene {
         watched: watched(world, plan, phase),
         groups: groups.filter_map(|group| group_directory(group).ok()).collect(),
         watching: phase.watch.clone().or(watches_only),
+        reads: does(&|verb| verb.kind() == Kind::Read),
+        makes: does(&|verb| MAKERS.contains(&verb)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::{
-    Fatal, FileLock, Job, Kind, Phase, Plan, Record, Sighting, Submit, Verb, WorkerState, record,
+    Fatal, FileLock, Job, Kind, Phase, Plan, Record, Sighting, Submit, Verb, WorkerKind, WorkerState, record,
 };
 
 use super::journal_limit;
@@ -130,6 +130,7 @@ impl Stage {
         let (job, worker) = self.seats[number as usize];
         let sheet = self.sheets.sheet(number as usize);
         let before = witness::usage();
+        let account = self.account(job);
         sheet.head.pid.store(placement::pid(), Relaxed);
         match catch_unwind(AssertUnwindSafe(|| self.work(number, job, worker))) {
             Ok(Ok(())) => {}
@@ -138,9 +139,19 @@ impl Stage {
         }
         let after = witness::usage();
         sheet.spend(&std::array::from_fn(|field| after[field].saturating_sub(before[field])));
+        let since = |(after, before): (u64, u64)| after.saturating_sub(before);
+        let (waited, moved) = self.account(job);
+        let moved = moved.zip(account.1).map(|(a, b)| [since((a[0], b[0])), since((a[1], b[1]))]);
+        sheet.account(waited.zip(account.0).map(since), moved);
         sheet.enter(WorkerState::Ended);
         sheet.head.over.store(1, Relaxed);
         self.gate.leave(job, number);
+    }
+
+    /// How long this worker has waited for a processor, and what it has moved where it is a process of its own.
+    fn account(&self, job: usize) -> (Option<u64>, Option<[u64; 2]>) {
+        let apart = self.phase().jobs[job].kind == WorkerKind::Processes;
+        (witness::own::waited_ns(), apart.then(witness::own::moved).flatten())
     }
 
     /// Notes why a worker ends before its time, and how far it had come.

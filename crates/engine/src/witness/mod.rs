@@ -5,20 +5,25 @@
 
 use std::path::PathBuf;
 
-use iodyno_model::{DeviceActivity, Machine, Plan, Sighting, TargetFacts, Watching};
+use iodyno_model::{DeviceActivity, Layout, Machine, Plan, Sighting, TargetFacts, Watching};
 use mounts::Mounted;
 use processors::Processors;
 use sampler::Scope;
 
 use crate::open::{self, Asker};
 
+pub mod clocks;
 pub mod control;
 pub mod cpu;
+pub mod disclosure;
 pub mod diskstats;
 pub mod identity;
 pub mod interfaces;
+pub mod layout;
 pub mod memory;
 pub mod mounts;
+pub mod names;
+pub mod own;
 pub mod page_cache;
 pub mod pressure;
 pub mod processors;
@@ -33,9 +38,13 @@ pub const WITNESSES: &[(&str, &str)] = &[
     ("residency", "cachestat or mincore: how much of a file lies in the page cache, before and after"),
     ("memory", "/proc/meminfo: what is available, what is dirty or in write-back"),
     ("cpu", "/proc/stat, loadavg, getrusage, cpufreq: the machine's time, ours, and each worker's"),
+    ("own", "/proc/self/io, schedstat: what we made the storage move, and waited for a processor"),
     ("pressure", "/proc/pressure: for how long work waited for processors, memory and I/O"),
     ("control", "control groups of both versions: what they allow, and how often they held us back"),
     ("interface", "/proc/net/dev, ethtool, rtnetlink: what network interfaces and their queues did"),
+    ("layout", "FIEMAP, SEEK_HOLE, st_blocks: where files' bytes lie, and whether there are any"),
+    ("names", "dentry-state, inode-nr, drop_slab: names and inodes that the kernel keeps in memory"),
+    ("clock", "what a reading costs, and whether clocks were set or came apart"),
     ("samples", "most of the above again each second"),
     ("identity", "mountinfo, statvfs, /sys/class/block: file system, mount, device and queue"),
     ("signature", "superblocks, mounts, swaps and claims: reasons not to write to a device"),
@@ -56,6 +65,9 @@ pub struct Watch {
     /// Why nothing counts what lies beneath.
     uncounted: Vec<String>,
     facts: Vec<TargetFacts>,
+    layouts: Vec<Layout>,
+    names: Option<(names::Levels, bool)>,
+    clocks: clocks::Moment,
     scene: Scene,
 }
 
@@ -68,6 +80,10 @@ pub struct Scene {
     pub groups: Vec<PathBuf>,
     /// How it watches, where that is what it is for.
     pub watching: Option<Watching>,
+    /// Whether something is read: then it is of interest where the bytes lay before.
+    pub reads: bool,
+    /// Whether objects are made.
+    pub makes: bool,
 }
 
 /// Whether a path is, or would be, on storage: no character device, pipe or socket.
@@ -113,6 +129,9 @@ impl Watch {
             interfaces: interfaces::read(),
             pressure: pressure::read(),
             processors: Processors::open(),
+            layouts: if scene.reads { layout::look(&scene.watched) } else { Vec::new() },
+            names: names::read().map(|levels| (levels, names::dropped_since())),
+            clocks: clocks::read(),
             since: crate::clock::monotonic(),
             mounts,
             uncounted,
@@ -163,6 +182,16 @@ impl Watch {
         let mut sightings = self.so_far();
         sightings.extend(self.machine(workers_ns));
         sightings.extend(resident(self.residency));
+        // What came to be while the phase ran is looked at afterwards.
+        let mut layouts = self.layouts;
+        let known = |target: &str| layouts.iter().any(|layout| layout.target == target);
+        let new: Vec<_> =
+            self.scene.watched.iter().filter(|watched| !known(&watched.target)).cloned().collect();
+        layouts.extend(layout::look(&new));
+        sightings.extend(layouts.into_iter().map(Sighting::Layout));
+        if self.scene.makes {
+            names::made();
+        }
         sightings.extend(self.facts.into_iter().map(|facts| Sighting::Target(Box::new(facts))));
         for reason in self.uncounted {
             sightings.push(cannot_tell("device", &reason));
@@ -203,6 +232,11 @@ impl Watch {
             }
             None => sightings.push(cannot_tell("interface", "no /proc/net/dev")),
         }
+        sightings.push(match self.names.zip(names::read()) {
+            Some(((before, dropped), after)) => Sighting::Names(before.until(after, dropped)),
+            None => cannot_tell("names", "no /proc/sys/fs/dentry-state"),
+        });
+        sightings.push(Sighting::Clock(clocks::read().since(&self.clocks)));
         sightings
     }
 }

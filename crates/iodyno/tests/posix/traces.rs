@@ -48,7 +48,10 @@ impl Trace {
             self.processes().into_iter().map(|pid| format!("process {pid}")).collect();
         left.extend(mounts_below(&self.directory).into_iter().map(|place| format!("mount {place}")));
         let new = loops().into_iter().filter(|place| !self.loops.contains(place));
-        left.extend(new.filter(|place| is_ours(place)).map(|place| format!("loop {}", place.display())));
+        left.extend(
+            new.filter(|place| is_ours(place, &self.directory))
+                .map(|place| format!("loop {}", place.display())),
+        );
         if files {
             let names = fs::read_dir(&self.directory).into_iter().flatten().flatten();
             let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -100,8 +103,9 @@ fn loops() -> Vec<PathBuf> {
     blocks.filter(|path| path.join("loop/backing_file").exists()).collect()
 }
 
-/// Whether a loop device is one of a run's: its image lies in memory, without a name. Whoever else runs the same program on
-/// this machine now has such devices too, but not for long.
-fn is_ours(device: &Path) -> bool {
-    fs::read_to_string(device.join("loop/backing_file")).is_ok_and(|image| image.contains("memfd:"))
+/// Whether a loop device is one of a run on this directory: its image lies in memory, and is named for it. Others may run
+/// the same program elsewhere now.
+fn is_ours(device: &Path, directory: &Path) -> bool {
+    let name = format!("memfd:iodyno:{}", directory.display());
+    fs::read_to_string(device.join("loop/backing_file")).is_ok_and(|image| image.contains(&name))
 }

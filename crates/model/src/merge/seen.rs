@@ -112,6 +112,16 @@ fn add(all: &mut Vec<Sighting>, new: Sighting, is_known: bool, targets: &[(Strin
                 None => all.push(Sighting::Interface(activity)),
             }
         }
+        Sighting::Own { read_bytes: read, write_bytes: written } => {
+            // Each rank is a program of its own.
+            for sighting in all.iter_mut() {
+                if let Sighting::Own { read_bytes, write_bytes } = sighting {
+                    (*read_bytes, *write_bytes) = (*read_bytes + read, *write_bytes + written);
+                    return;
+                }
+            }
+            all.push(Sighting::Own { read_bytes: read, write_bytes: written });
+        }
         Sighting::Layout(layout) => {
             let known = all.iter_mut().find_map(|sighting| match sighting {
                 Sighting::Layout(known) if known.target == layout.target => Some(known),

@@ -12,8 +12,7 @@ fn reads_from_the_page_cache() {
     lie(Verb::Read, (1, Severity::Invalid), |s| (s.buffered(), s.device(0)).0);
     lie(Verb::Read, (1, Severity::Doubtful), |s| (s.buffered(), s.device(GIB / 10 * 7)).0);
     twin(Verb::Read, |s| (s.buffered(), s.device(GIB)).0);
-    // Past the cache, what the device did not move is another lie (3).
-    twin(Verb::Read, |s| s.device(0));
+
     twin(Verb::Read, |s| (s.buffered(), s.device(0), s.intent = Intent::Cache).0);
     twin(Verb::Read, |s| (s.buffered(), s.device(0), s.intent = Intent::Correctness).0);
     // Nothing was read at all by an engine that only pretends.

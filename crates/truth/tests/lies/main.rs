@@ -6,4 +6,5 @@ mod errors;
 mod honest;
 mod stage;
 mod statistics;
+mod storage;
 mod target;

@@ -1,0 +1,98 @@
+//! Lie 19: the kernel changed the I/O: it split it, merged it, or read ahead.
+//!
+//! Proof: the mean size of the device's requests against that of the operations. Said where the size is the question:
+//! small operations that arrived as large requests, and direct ones that arrived in pieces. What the page cache makes of
+//! large operations is its business, and where others moved much of what the device moved (12) nothing is said.
+
+use iodyno_model::{DeviceActivity, Direct, Figure, Intent, Severity, Verb, units};
+
+use crate::case::{Carrier, Case, operations};
+use crate::merge::Suspicion;
+use crate::reads::{Load, loads};
+
+/// So many times as large, or as small: queues' own limits (an odd MiB) explain less.
+const LEAST_TIMES: f64 = 4.0;
+/// Operations up to this size are made for their number, not for their bytes.
+const MOST_SMALL: u64 = 64 << 10;
+/// Fewer operations or requests prove nothing.
+const LEAST_COUNT: u64 = 100;
+/// What the device moved of what was asked, at least and at most: then its requests are ours.
+const OURS: (f64, f64) = (0.8, 1.3);
+
+const ADVICE_MERGED: &str = "set `direct = true` for the target, so that each operation is a request of its own; for \
+                             reads through the cache, `advise = true` or `pick = \"random\"` keeps the kernel from \
+                             reading ahead, `/sys/block/*/queue/nomerges` from merging";
+const ADVICE_SPLIT: &str = "use a `block` that the device takes whole (`/sys/block/*/queue/max_sectors_kb`), with `depth` \
+                            instead of size";
+
+/// Loads of this phase that reached the device in another shape.
+pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+    if matches!(case.intent(), Intent::Cache | Intent::Network) {
+        return Vec::new();
+    }
+    let verbs = [Verb::Read, Verb::Write].into_iter();
+    verbs
+        .flat_map(|verb| {
+            let all = loads(case, verb, |_, _| true);
+            all.iter().filter_map(|load| judged(case, load, verb)).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+fn judged(case: &Case<'_>, load: &Load<'_>, verb: Verb) -> Option<Suspicion> {
+    let Some(Carrier::Device(device)) = load.carrier else { return None };
+    let is_its = |job: &iodyno_model::Job| load.jobs.iter().any(|its| std::ptr::eq(*its, job));
+    let jobs = case.storage_jobs().filter(|(job, _)| is_its(job));
+    let count: u64 = jobs.map(|(_, record)| operations(record, &[verb])).sum();
+    let (moved, requests) = side(device, verb);
+    let share = moved as f64 / load.asked.max(1) as f64;
+    if count < LEAST_COUNT || requests < LEAST_COUNT / 10 || !(OURS.0..=OURS.1).contains(&share) {
+        return None;
+    }
+    let (asked, found) = (load.asked / count, moved / requests);
+    let targets: Vec<_> = load.jobs.iter().flat_map(|job| case.used(job, verb)).collect();
+    let direct = targets.iter().all(|target| target.open.direct == Direct::Yes);
+    let merged = found as f64 >= LEAST_TIMES * asked as f64 && asked <= MOST_SMALL;
+    let split = direct && asked as f64 >= LEAST_TIMES * found as f64 && requests >= LEAST_COUNT;
+    if !merged && !split {
+        return None;
+    }
+    let facts = targets.first().and_then(|target| case.facts(&target.name));
+    let ahead = facts.and_then(|facts| facts.read_ahead_bytes).filter(|_| verb == Verb::Read && !direct);
+    let what = match (split, direct, verb) {
+        (true, ..) => "in pieces",
+        (_, true, _) => "merged",
+        (_, _, Verb::Read) => "read ahead",
+        _ => "gathered by the page cache",
+    };
+    let sentence = format!(
+        "{verb} operations of {} reached {} as requests of {} on average: {what}",
+        units::binary(asked),
+        device.device,
+        units::binary(found)
+    );
+    let mut figures = vec![
+        Figure::new("operation", asked as f64, "bytes"),
+        Figure::new(&format!("request of {}", device.device), found as f64, "bytes"),
+        Figure::new("operations", count as f64, ""),
+        Figure::new("requests", requests as f64, ""),
+        Figure::new("merged on the way", merges(device, verb) as f64, ""),
+    ];
+    figures.extend(ahead.map(|bytes| Figure::new("read-ahead", bytes as f64, "bytes")));
+    let advice = if split { ADVICE_SPLIT } else { ADVICE_MERGED };
+    let times = found as f64 / asked.max(1) as f64;
+    let suspicion = Suspicion::new(19, Severity::Note, case.label(), sentence, figures);
+    let suspicion = suspicion.advice(advice).matter(verb.name()).weight(times.max(1.0 / times.max(1e-9)));
+    Some(if load.jobs.len() == 1 { suspicion.job(&load.jobs[0].name) } else { suspicion })
+}
+
+fn side(device: &DeviceActivity, verb: Verb) -> (u64, u64) {
+    match verb {
+        Verb::Read => (device.read_bytes, device.reads),
+        _ => (device.write_bytes, device.writes),
+    }
+}
+
+fn merges(device: &DeviceActivity, verb: Verb) -> u64 {
+    if verb == Verb::Read { device.reads_merged } else { device.writes_merged }
+}

@@ -1,0 +1,151 @@
+//! Lie 5: a working set that fits the device's own cache, or that of the hypervisor or controller before it.
+//!
+//! Proof: past the page cache, with a device that delivered every byte, the same span was read again, and far faster the
+//! second time. One pass alone proves nothing, and a drift is another matter (7): the passes must not overlap.
+
+use iodyno_model::{Figure, Intent, Job, JobRecord, Pattern, SeriesRow, Severity, Verb, Workload, units};
+
+use crate::case::{Case, bytes};
+use crate::merge::Suspicion;
+use crate::reads::LEAST_BYTES;
+use crate::statistics::median;
+
+/// So many times as fast as the first time is no chance.
+const LEAST_RATIO: f64 = 1.5;
+/// The same of phases that lie apart in time, between which the machine may have changed.
+const ACROSS_RATIO: f64 = 2.0;
+/// So many times as fast, the figure speaks of a cache.
+const INVALID_RATIO: f64 = 3.0;
+/// Rows that either pass must have before it can be compared.
+const LEAST_ROWS: usize = 3;
+/// Share of what was read that the device must have delivered: otherwise the page cache explains it.
+const DELIVERED: f64 = 0.9;
+
+const ADVICE: &str = "read a span several times larger than any cache before the storage (`span`, `size`), or each place \
+                      once (`passes = 1`); the first pass is the storage's own";
+
+/// Jobs of this phase that read the same again, faster.
+pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+    if matches!(case.intent(), Intent::Cache | Intent::Network) {
+        return Vec::new();
+    }
+    case.storage_jobs()
+        .filter_map(|(job, record)| within(case, job, record).or_else(|| across(case, job, record)))
+        .collect()
+}
+
+/// The span that a job reads and nothing else, bytes; none where its rate is not the storage's to choose.
+fn span(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<u64> {
+    let Workload::Pattern(pattern) = &job.workload else { return None };
+    let paced = job.pace.has_rate() || job.pace.think.is_some() || job.pace.latency_target.is_some();
+    let target = case.targets(job).next().filter(|_| job.targets.len() == 1)?;
+    let only_reads = pattern.mix.shares.iter().all(|share| share.verb == Verb::Read || share.weight == 0.0);
+    let carrier = case.carrier(&target.name)?;
+    let read = bytes(record, Verb::Read);
+    let delivered = carrier.read_bytes() as f64 >= DELIVERED * read as f64;
+    if paced || !only_reads || !delivered || !case.is_direct(target) || read < LEAST_BYTES {
+        return None;
+    }
+    case.span_bytes(target, pattern)
+}
+
+/// Within a phase: the bytes up to one span are the first pass, what follows is the second.
+fn within(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
+    let span = span(case, job, record)?;
+    let series = &record.tally.series;
+    let workers = if case.is_own(job) { u64::from(job.workers.max(1)) } else { 1 };
+    let mut read = 0;
+    let first = series.rows.iter().take_while(|row| {
+        read += row.read_bytes;
+        read <= span * workers
+    });
+    let first = first.count();
+    // The row in which the pass ends is neither; the last one was cut off.
+    let rest = series.rows.get(first + 1..series.rows.len().saturating_sub(1))?;
+    let seconds = series.interval_ns as f64 / 1e9;
+    let rates =
+        |rows: &[SeriesRow]| -> Vec<f64> { rows.iter().map(|row| row.reads as f64 / seconds).collect() };
+    let (cold, warm) = (rates(&series.rows[..first]), rates(rest));
+    if cold.len().min(warm.len()) < LEAST_ROWS || extreme(&warm, f64::min) <= extreme(&cold, f64::max) {
+        return None;
+    }
+    suspicion(
+        case,
+        &job.name,
+        span,
+        (median(&cold)?, median(&warm)?),
+        "the second time it was read in this phase",
+    )
+}
+
+fn extreme(values: &[f64], pick: fn(f64, f64) -> f64) -> f64 {
+    values.iter().copied().reduce(pick).unwrap_or(0.0)
+}
+
+/// Across phases: the first that read the same in the same way was slower than every later one, and so was the device.
+fn across(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
+    let span = span(case, job, record)?;
+    let like = |phase| {
+        let other = Case::new(case.plan, case.record, phase)?;
+        let (asked, found) = other.storage_jobs().find(|(asked, _)| is_same(asked, job))?;
+        self::span(&other, asked, found)?;
+        Some((rate(found), device_ns(&other)))
+    };
+    let mut passes = case.record.phases.iter().filter_map(like);
+    let (cold, cold_ns) = passes.next()?;
+    let slowest = passes.map(|(rate, _)| rate).reduce(f64::min)?;
+    let cheaper = match (cold_ns, device_ns(case)) {
+        (Some(before), Some(now)) => before >= LEAST_RATIO * now,
+        _ => true,
+    };
+    if slowest < ACROSS_RATIO * cold || rate(record) < ACROSS_RATIO * cold || !cheaper {
+        return None;
+    }
+    suspicion(case, &job.name, span, (cold, rate(record)), "when a later phase read it again")
+}
+
+/// What a read took the device, on average, ns; none where it did not say.
+fn device_ns(case: &Case<'_>) -> Option<f64> {
+    let device = case.devices().next().filter(|device| device.reads > 0 && device.read_ns > 0)?;
+    Some(device.read_ns as f64 / device.reads as f64)
+}
+
+fn is_same(a: &Job, b: &Job) -> bool {
+    let alike = |a: &Pattern, b: &Pattern| a.pick == b.pick && a.size == b.size && a.span == b.span;
+    let (Workload::Pattern(first), Workload::Pattern(second)) = (&a.workload, &b.workload) else {
+        return false;
+    };
+    a.targets == b.targets
+        && a.engine == b.engine
+        && a.depth.most == b.depth.most
+        && a.workers == b.workers
+        && alike(first, second)
+}
+
+/// Reads a second.
+fn rate(record: &JobRecord) -> f64 {
+    let ns = record.tally.last_done_ns.saturating_sub(record.tally.began_ns).max(1);
+    let reads: u64 =
+        record.tally.lines.iter().filter(|line| line.verb == Verb::Read).map(|line| line.operations).sum();
+    reads as f64 * 1e9 / ns as f64
+}
+
+fn suspicion(case: &Case<'_>, job: &str, span: u64, rates: (f64, f64), when: &str) -> Option<Suspicion> {
+    let (cold, warm) = rates;
+    let ratio = warm / cold.max(1e-9);
+    if ratio < LEAST_RATIO {
+        return None;
+    }
+    let sentence = format!(
+        "{} were {ratio:.1} times as fast {when}: they came from a cache that the device or its host keeps",
+        units::binary(span)
+    );
+    let figures = vec![
+        Figure::new("first pass", cold, "1/s"),
+        Figure::new("later passes", warm, "1/s"),
+        Figure::new("span", span as f64, "bytes"),
+    ];
+    let severity = if ratio >= INVALID_RATIO { Severity::Invalid } else { Severity::Doubtful };
+    let found = Suspicion::new(5, severity, case.label(), sentence, figures);
+    Some(found.advice(ADVICE).job(job).weight(ratio))
+}

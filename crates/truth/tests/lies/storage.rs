@@ -1,0 +1,382 @@
+//! Lies of the storage: holes (3), content (4), a warm device (5), amplification (16), flushes (17), another shape (19),
+//! names in memory (21), no peak (24), a short stroke (25).
+
+use iodyno_model::{
+    Content, Coordinate, DeviceActivity, Extent, Figure, Intent, Items, Layout, Line, NameCache, Parameter,
+    Phase, PhaseRecord, Pick, Plan, Record, Severity, Sighting, TargetKind, Value, Verb, Workload,
+};
+
+use crate::stage::*;
+
+fn with_layout(stage: &mut Stage, change: impl Fn(&mut Layout)) {
+    let mut layout = Layout { target: "file".into(), files: 1, file_bytes: GIB, ..Layout::default() };
+    layout.data_bytes = GIB;
+    change(&mut layout);
+    stage.found.sightings.push(Sighting::Layout(layout));
+}
+
+#[test]
+fn reads_of_holes() {
+    // The device says it, past the cache; or the file system does.
+    lie(Verb::Read, (3, Severity::Invalid), |s| s.device(GIB / 10));
+    lie(Verb::Read, (3, Severity::Invalid), |s| (s.device(0), with_layout(s, |l| l.hole_bytes = GIB)).0);
+    lie(Verb::Read, (3, Severity::Doubtful), |s| {
+        (s.device(GIB / 10 * 7), with_layout(s, |l| l.unwritten_bytes = GIB / 10 * 3)).0
+    });
+    // Through the cache, it is not the cache that answered.
+    lie(Verb::Read, (3, Severity::Invalid), |s| {
+        (s.buffered(), s.device(0), with_layout(s, |l| l.hole_bytes = GIB)).0
+    });
+    lie(Verb::Read, (3, Severity::Invalid), |s| {
+        (s.no_device(), s.resident(0, 0), with_layout(s, |l| l.unwritten_bytes = GIB)).0
+    });
+    twin(Verb::Read, |s| with_layout(s, |_| {}));
+    // The part that was read is the part that holds data.
+    twin(Verb::Read, |s| with_layout(s, |l| l.hole_bytes = GIB / 2));
+    twin(Verb::Write, |s| with_layout(s, |l| l.unwritten_bytes = GIB));
+    twin(Verb::Read, |s| (s.device(0), s.intent = Intent::Cache).0);
+    // A file system of several devices, or one that keeps data in its own way, may have read elsewhere.
+    twin(Verb::Read, |s| {
+        s.found.sightings.clear();
+        s.found.sightings.push(Sighting::Target(Box::new(facts("btrfs", "sda"))));
+        s.device(0);
+    });
+}
+
+#[test]
+fn the_cache_is_not_blamed_for_holes() {
+    let stage = staged(Verb::Read, |s| {
+        (s.buffered(), s.device(GIB / 2), with_layout(s, |l| l.hole_bytes = GIB / 2)).0
+    });
+    assert_eq!(stage.caught(), [(3, Severity::Invalid)]);
+    let both =
+        staged(Verb::Read, |s| (s.buffered(), s.device(0), with_layout(s, |l| l.hole_bytes = GIB / 2)).0);
+    assert_eq!(both.caught(), [(1, Severity::Invalid), (3, Severity::Invalid)]);
+}
+
+fn compressing(stage: &mut Stage) {
+    stage.no_device();
+    let options = Some("rw,relatime,compress=zstd:3,space_cache=v2".into());
+    let facts = iodyno_model::TargetFacts { mount_options: options, ..facts("btrfs", "sda") };
+    stage.found.sightings.push(Sighting::Target(Box::new(facts)));
+    stage.device(GIB);
+}
+
+#[test]
+fn data_that_compresses_where_it_is_compressed() {
+    lie(Verb::Write, (4, Severity::Invalid), |s| (compressing(s), s.job.payload.content = Content::Zero).0);
+    lie(Verb::Write, (4, Severity::Invalid), |s| (compressing(s), s.job.payload.compress_percent = 80).0);
+    lie(Verb::Write, (4, Severity::Doubtful), |s| (compressing(s), s.job.payload.dedupe_percent = 30).0);
+    // What lies there encoded proves it, whatever wrote it.
+    lie(Verb::Read, (4, Severity::Invalid), |s| {
+        (compressing(s), with_layout(s, |l| l.encoded_bytes = GIB)).0
+    });
+    lie(Verb::Read, (4, Severity::Invalid), |s| with_layout(s, |l| l.encoded_bytes = GIB));
+    twin(Verb::Write, compressing);
+    twin(Verb::Write, |s| s.job.payload.content = Content::Zero);
+    twin(Verb::Write, |s| (compressing(s), s.job.payload.compress_percent = 10).0);
+    twin(Verb::Read, |s| (compressing(s), s.job.payload.content = Content::Zero).0);
+    twin(Verb::Write, |s| {
+        (compressing(s), s.job.payload.content = Content::Zero, s.intent = Intent::Cache).0
+    });
+}
+
+#[test]
+fn compressed_files_are_not_called_cached() {
+    let stage = staged(Verb::Read, |s| {
+        (compressing(s), s.buffered(), s.device(GIB / 20), with_layout(s, |l| l.encoded_bytes = GIB)).0
+    });
+    assert_eq!(stage.caught(), [(4, Severity::Invalid)]);
+}
+
+/// Reads of a GiB for each of these rows, over a span of so much.
+fn passes(stage: &mut Stage, span: u64, rows: &[u64]) {
+    let bytes: u64 = rows.iter().map(|reads| reads * 4096).sum();
+    stage.target.kind = TargetKind::File { path: "/data/file".into(), size: Extent::Bytes(span) };
+    with_rows(stage.record(), rows);
+    stage.record().tally.lines[0].bytes = bytes;
+    stage.device(bytes);
+}
+
+fn codes(stage: &Stage) -> Vec<u8> {
+    stage.judged().iter().map(|finding| finding.code).filter(|code| *code != 7 && *code != 8).collect()
+}
+
+#[test]
+fn a_second_pass_that_is_faster() {
+    let warm = [1000u64, 1010, 990, 1000, 1000, 3000, 3100, 2900, 3000, 3050];
+    let stage = staged(Verb::Read, |s| {
+        passes(s, 5000 * 4096, &[1000, 1010, 990, 1000, 1000, 3000, 3100, 2900, 3000, 3050])
+    });
+    assert_eq!(codes(&stage), [5]);
+    assert_eq!(
+        stage.judged().iter().find(|f| f.code == 5).unwrap().figures[0],
+        Figure::new("first pass", 1000.0, "1/s")
+    );
+    // The same as fast as before; one pass only; and through the page cache, which is another matter.
+    assert_eq!(codes(&staged(Verb::Read, |s| passes(s, 5000 * 4096, &[1000; 10]))), [0u8; 0]);
+    assert_eq!(
+        codes(&staged(Verb::Read, |s| passes(s, GIB, &[1000, 1000, 1000, 1000, 3000, 3000, 3000]))),
+        [0u8; 0]
+    );
+    let mut cached = staged(Verb::Read, |s| passes(s, 5000 * 4096, &[1000; 10]));
+    passes(&mut cached, 5000 * 4096, &warm);
+    cached.buffered();
+    assert_eq!(codes(&cached), [0u8; 0]);
+    // Rows that overlap are no two passes.
+    assert_eq!(
+        codes(&staged(Verb::Read, |s| passes(
+            s,
+            5000 * 4096,
+            &[1000, 2500, 1000, 1000, 500, 2000, 2000, 2400, 2000, 2100]
+        ))),
+        [0u8; 0]
+    );
+}
+
+#[test]
+fn a_later_phase_that_is_faster() {
+    let phase = |name: &str, reads: u64| {
+        let mut stage = honest(Verb::Read);
+        stage.found.name = name.into();
+        passes(&mut stage, 4000 * 4096, &[reads; 4]);
+        stage.record().tally.lines[0].operations = reads * 4;
+        stage
+    };
+    let found = together(&[phase("cold", 1000), phase("warm", 4000)]);
+    assert_eq!(
+        found.iter().map(|finding| (finding.code, finding.phase.as_str())).collect::<Vec<_>>(),
+        [(5, "warm")]
+    );
+    assert_eq!(together(&[phase("a", 1000), phase("b", 1100)]), []);
+}
+
+/// The device's requests and bytes, reads then writes.
+fn moved(stage: &mut Stage, reads: (u64, u64), writes: (u64, u64)) {
+    stage.device(0);
+    for sighting in &mut stage.found.sightings {
+        if let Sighting::Device(device) = sighting {
+            (device.reads, device.read_bytes) = reads;
+            (device.writes, device.write_bytes) = writes;
+        }
+    }
+}
+
+/// So many operations of so many bytes.
+fn sized(stage: &mut Stage, count: u64, bytes: u64) {
+    let line: &mut Line = &mut stage.record().tally.lines[0];
+    (line.operations, line.bytes) = (count, count * bytes);
+}
+
+#[test]
+fn amplification() {
+    lie(Verb::Read, (16, Severity::Doubtful), |s| {
+        (sized(s, 100_000, 512), s.buffered(), moved(s, (100_000, 100_000 * 4096), (0, 0))).0
+    });
+    lie(Verb::Read, (16, Severity::Note), |s| {
+        (sized(s, 100_000, 4096), s.buffered(), moved(s, (120_000, 100_000 * 10_000), (0, 0))).0
+    });
+    // A read before each write of half a block.
+    lie(Verb::Write, (16, Severity::Doubtful), |s| {
+        (sized(s, 50_000, 2048), moved(s, (50_000, 50_000 * 4096), (50_000, 50_000 * 4096))).0
+    });
+    // A journal's commit for each.
+    lie(Verb::Write, (16, Severity::Doubtful), |s| {
+        s.target.open.sync = iodyno_model::OpenSync::All;
+        (sized(s, 10_000, 4096), moved(s, (0, 0), (70_000, 10_000 * 81_920))).0
+    });
+    twin(Verb::Read, |s| moved(s, (GIB / 4096, GIB), (0, 0)));
+    // An inode, a journal's commit: what a sync costs.
+    twin(Verb::Write, |s| {
+        s.target.open.sync = iodyno_model::OpenSync::All;
+        (sized(s, 10_000, 4096), moved(s, (0, 0), (50_000, 10_000 * 20_480))).0
+    });
+    // Requests of somebody else, and read ahead, are other matters.
+    twin(Verb::Read, |s| moved(s, (9 * GIB / 4096, 9 * GIB), (0, 0)));
+    twin(Verb::Write, |s| moved(s, (0, 0), (GIB / 4096, GIB + GIB / 4)));
+}
+
+fn syncs(stage: &mut Stage, count: u64, ns: u64, write_cache: Option<&str>, flushes: u64) {
+    let mut line = Line::empty("fsync", Verb::Fsync);
+    line.operations = count;
+    (0..count).for_each(|index| line.latency.add(ns + index % 10));
+    sized(stage, count, 64 << 10);
+    stage.record().tally.lines.push(line);
+    stage.found.sightings.clear();
+    let facts =
+        iodyno_model::TargetFacts { write_cache: write_cache.map(Into::into), ..facts("ext4", "sda") };
+    stage.found.sightings.push(Sighting::Target(Box::new(facts)));
+    let device = DeviceActivity {
+        device: "sda".into(),
+        write_bytes: count * (64 << 10),
+        writes: count,
+        flushes,
+        ..DeviceActivity::default()
+    };
+    stage.found.sightings.push(Sighting::Device(device));
+}
+
+/// Judged on a kernel of this release.
+fn on_kernel(stage: &Stage, kernel: &str) -> Vec<u8> {
+    let mut record = Record::default();
+    record.machine.kernel = kernel.into();
+    record.phases.push(stage.found.clone());
+    let phase = Phase { name: stage.found.name.clone(), jobs: vec![stage.job.clone()], ..Phase::default() };
+    let plan = Plan { targets: vec![stage.target.clone()], phases: vec![phase], ..Plan::default() };
+    iodyno_truth::judge(&plan, &record).iter().map(|finding| finding.code).collect()
+}
+
+#[test]
+fn flushes_that_never_came() {
+    let judged = |cache: Option<&str>, flushes: u64, kernel: &str| {
+        let mut stage = honest(Verb::Write);
+        syncs(&mut stage, 2000, 900_000, cache, flushes);
+        on_kernel(&stage, kernel)
+    };
+    assert_eq!(judged(Some("write back"), 0, "Linux 6.1.0"), [17]);
+    assert_eq!(judged(Some("write back"), 2, "Linux 6.1.0"), [17]);
+    assert_eq!(judged(Some("write back"), 2000, "Linux 6.1.0"), [0u8; 0]);
+    // Workers share a journal's commit, but not by the hundred.
+    assert_eq!(judged(Some("write back"), 400, "Linux 6.1.0"), [0u8; 0]);
+    assert_eq!(judged(Some("write through"), 0, "Linux 6.1.0"), [0u8; 0]);
+    assert_eq!(judged(None, 0, "Linux 6.1.0"), [0u8; 0]);
+    assert_eq!(judged(Some("write back"), 0, "Linux 5.4.0"), [0u8; 0], "it does not count them");
+}
+
+#[test]
+fn syncs_sooner_than_any_storage() {
+    let judged = |ns: u64| {
+        let mut stage = honest(Verb::Write);
+        syncs(&mut stage, 2000, ns, None, 0);
+        stage.found.sightings.retain(|sighting| !matches!(sighting, Sighting::Device(_)));
+        on_kernel(&stage, "Linux 6.1.0")
+    };
+    assert_eq!(judged(900), [17]);
+    assert_eq!(judged(60_000), [0u8; 0]);
+}
+
+#[test]
+fn another_shape_at_the_device() {
+    let note = (19, Severity::Note);
+    // Read ahead, gathered, and a large direct one in pieces.
+    lie(Verb::Read, note, |s| (s.buffered(), moved(s, (GIB / (128 << 10), GIB), (0, 0))).0);
+    lie(Verb::Write, note, |s| {
+        s.job.finish.sync = Some(Verb::Fsync);
+        (s.buffered(), moved(s, (0, 0), (GIB >> 20, GIB))).0
+    });
+    lie(Verb::Read, note, |s| (sized(s, 256, 4 << 20), moved(s, (GIB / (512 << 10), GIB), (0, 0))).0);
+    twin(Verb::Read, |s| moved(s, (GIB / 4096, GIB), (0, 0)));
+    // A queue's limit cuts a MiB in two; the page cache reads large operations as it likes.
+    twin(Verb::Read, |s| (sized(s, 1024, 1 << 20), moved(s, (2048, GIB), (0, 0))).0);
+    twin(Verb::Read, |s| {
+        (s.buffered(), sized(s, 1024, 1 << 20), moved(s, (GIB / (128 << 10), GIB), (0, 0))).0
+    });
+    twin(Verb::Read, |s| (s.buffered(), moved(s, (10, GIB), (0, 0)), s.intent = Intent::Cache).0);
+}
+
+/// A phase that looks at the names of a set.
+fn looks(stage: &mut Stage, count: u64, objects: u64, read_bytes: u64) {
+    let items = Items { count: objects, ..Items::default() };
+    stage.target.kind = TargetKind::FileSet { root: "/data/set".into(), items };
+    stage.record().tally = Default::default();
+    let mut line = Line::empty("stat", Verb::Stat);
+    line.operations = count;
+    stage.record().tally.lines.push(line);
+    stage.device(read_bytes);
+}
+
+#[test]
+fn names_in_memory() {
+    let doubtful = (21, Severity::Doubtful);
+    lie(Verb::Read, doubtful, |s| looks(s, 10_000, 10_000, 0));
+    lie(Verb::Read, doubtful, |s| looks(s, 1_000_000, 10_000, 4096));
+    lie(Verb::Read, doubtful, |s| {
+        let names = NameCache { dentries: (9000, 9000), inodes: (9000, 9000), dropped: false };
+        (looks(s, 10_000, 10_000, 0), s.found.sightings.push(Sighting::Names(names))).0
+    });
+    twin(Verb::Read, |s| looks(s, 10_000, 10_000, 10_000 * 256));
+    twin(Verb::Read, |s| {
+        let names = NameCache { dropped: true, ..NameCache::default() };
+        (looks(s, 10_000, 10_000, 0), s.found.sightings.push(Sighting::Names(names))).0
+    });
+    // A handful; names that were made rather than looked at; the caches on purpose.
+    twin(Verb::Read, |s| looks(s, 300, 300, 0));
+    twin(Verb::Read, |s| (looks(s, 9000, 9000, 0), s.record().tally.lines[0].verb = Verb::Create).0);
+    twin(Verb::Read, |s| (looks(s, 9000, 9000, 0), s.intent = Intent::Cache).0);
+    twin(Verb::Read, |s| (looks(s, 9000, 9000, 0), s.no_device()).0);
+}
+
+/// A sweep over depth with these rates.
+fn swept(points: &[(u64, u64)]) -> Vec<u8> {
+    let stages = points.iter().map(|(depth, reads)| {
+        let mut stage = honest(Verb::Read);
+        stage.found.coordinates =
+            vec![Coordinate { parameter: Parameter::Depth, value: Value::Number(*depth) }];
+        (stage.record().depth, stage.job.depth.most) = (*depth as u32, *depth as u32);
+        stage.record().tally.depths = vec![0; *depth as usize + 1];
+        stage.record().tally.depths[*depth as usize] = 100_000;
+        with_rows(stage.record(), &[*reads; 10]);
+        stage.record().tally.lines[0].operations = reads * 10;
+        stage
+    });
+    together(&stages.collect::<Vec<_>>()).iter().map(|finding| finding.code).collect()
+}
+
+#[test]
+fn sweeps_that_end_before_the_peak() {
+    assert_eq!(swept(&[(1, 1000), (2, 2000), (4, 3900)]), [24]);
+    assert_eq!(swept(&[(4, 3900), (1, 1000), (2, 2000)]), [24]);
+    assert_eq!(swept(&[(1, 1000), (2, 2000), (4, 3900), (8, 4100)]), [0u8; 0]);
+    assert_eq!(swept(&[(1, 1000), (32, 8000)]), [0u8; 0], "two points that far apart say nothing of the end");
+    assert_eq!(swept(&[(32, 8000)]), [0u8; 0]);
+}
+
+/// A device that was busy so much of ten seconds.
+fn busy(stage: &mut Stage, depth: u32, percent: u64) {
+    (stage.record().depth, stage.job.depth.most) = (depth, depth);
+    stage.record().tally.depths = vec![0; depth as usize + 1];
+    stage.record().tally.depths[depth as usize] = 100_000;
+    stage.found.elapsed_ns = 10 * SECOND;
+    moved(stage, (GIB / 4096, GIB), (0, 0));
+    for sighting in &mut stage.found.sightings {
+        if let Sighting::Device(device) = sighting {
+            device.busy_ns = percent * SECOND / 10;
+        }
+    }
+}
+
+#[test]
+fn a_device_that_had_time_to_spare() {
+    lie(Verb::Read, (24, Severity::Note), |s| busy(s, 8, 60));
+    twin(Verb::Read, |s| busy(s, 8, 99));
+    // One at a time is how long one takes.
+    twin(Verb::Read, |s| busy(s, 1, 60));
+    twin(Verb::Read, |s| (busy(s, 8, 60), s.job.pace.think = Some(Default::default())).0);
+}
+
+fn whole_device(stage: &mut Stage, span: Extent) {
+    stage.intent = Intent::WholeDevice;
+    stage.target.kind = TargetKind::Device { path: "/dev/sda".into() };
+    let Workload::Pattern(pattern) = &mut stage.job.workload else { unreachable!() };
+    pattern.span.length = span;
+}
+
+#[test]
+fn short_strokes() {
+    lie(Verb::Read, (25, Severity::Invalid), |s| whole_device(s, Extent::Percent(10.0)));
+    lie(Verb::Read, (25, Severity::Doubtful), |s| whole_device(s, Extent::Percent(80.0)));
+    // From one end to the other, as far as it came.
+    lie(Verb::Read, (25, Severity::Invalid), |s| {
+        whole_device(s, Extent::Rest);
+        let Workload::Pattern(pattern) = &mut s.job.workload else { unreachable!() };
+        pattern.pick.read = Pick::Sequential;
+    });
+    twin(Verb::Read, |s| whole_device(s, Extent::Rest));
+    twin(Verb::Read, |s| (whole_device(s, Extent::Percent(10.0)), s.intent = Intent::Device).0);
+}
+
+#[test]
+fn phases_that_nobody_planned_are_left_alone() {
+    let record = Record { phases: vec![PhaseRecord::default()], ..Record::default() };
+    assert_eq!(iodyno_truth::judge(&Plan::default(), &record), []);
+}
