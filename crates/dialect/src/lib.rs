@@ -3,6 +3,7 @@
 //! What a dialect needs from outside it is handed through a [`Loader`]; what it wants done it returns as a [`Job`].
 #![forbid(unsafe_code)]
 
+pub mod advice;
 mod dash;
 pub mod date;
 pub mod dd;

@@ -41,6 +41,8 @@ pub struct Voice {
     pub screen: bool,
     /// What was typed.
     pub asked: Asked,
+    /// Whether it is one of many runs, which are not told apart.
+    pub quiet: bool,
 }
 
 impl Voice {
@@ -54,6 +56,7 @@ impl Voice {
             watched: true,
             screen: false,
             asked: Asked::default(),
+            quiet: false,
         }
     }
 
@@ -206,7 +209,7 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
     if let Some(watched) = &watched {
         watched.close();
     }
-    let kept = keeping.is_none_or(|keeping| archive::kept(keeping, &run, voice.original));
+    let kept = keeping.is_none_or(|keeping| archive::kept(keeping, &run, voice.original || voice.quiet));
     let findings: Vec<_> = record.findings.iter().cloned().filter_map(run.translate).collect();
     if run.own_voice && run.findings && voice.tells_findings() && !findings.is_empty() {
         let text = iodyno_report::native::findings(&findings, iodyno_report::paint::Paint::default());

@@ -21,7 +21,7 @@ const LEAST_TAIL_NS: u64 = 100_000_000;
 const ADVICE_SLOW: &str = "look at each worker (`each = true` in `measure`): see what its file, device or processor has \
                            that the others have not";
 const ADVICE_TAIL: &str = "let all workers work for the same time (`time`) rather than for the same amount, or let the \
-                           first one that is done end the phase (`stop = \"first_done\"`)";
+                           first one that is done end the phase (`stop = \"first done\"`)";
 
 /// Jobs of this phase with workers that hang behind.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {

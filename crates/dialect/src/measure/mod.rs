@@ -170,10 +170,13 @@ fn usage(error: &clap::Error) -> Diagnostic {
 fn translate(finding: Finding) -> Option<Finding> {
     let cached = "this file system takes no direct I/O: choose a --size well above memory, or measure the device beneath";
     advised(
-        finding,
+        crate::advice::of(finding, crate::advice::MEASURE)?,
         &[
             (1, cached),
             (2, cached),
+            (5, "measure a larger --size than any cache before the storage holds, e.g. --full"),
+            (19, "past the page cache the device got other requests than were asked: a limit of its queue"),
+            (24, "sweep deeper with --full; the last depth is no limit of the device"),
             (6, "measure longer: --full, or --time 5s"),
             (7, "measure longer (--full), when nobody else uses the machine; a new SSD needs filling first"),
             (13, "use an engine that keeps a depth: --engine io_uring or libaio"),

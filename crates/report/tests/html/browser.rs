@@ -74,7 +74,10 @@ pub struct Shown {
 pub fn find() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    NAMES.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name))).find(|path| path.is_file())
+    NAMES
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
+        .find(|path| path.is_file())
 }
 
 /// A process that ends with its owner.
@@ -102,7 +105,8 @@ pub fn show(browser: &Path, html: &str, width: u32) -> Result<Shown, String> {
         }
     });
     let profile = tempfile::tempdir().map_err(said)?;
-    let quiet = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-port=0"];
+    let quiet =
+        ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-port=0"];
     let child = Command::new(browser)
         .args(quiet)
         .arg(format!("--user-data-dir={}", profile.path().display()))
@@ -129,9 +133,12 @@ fn answer(mut reader: TcpStream, page: &str) -> Option<String> {
     }
     let request = String::from_utf8_lossy(&request).into_owned();
     let body = if request.starts_with("GET / ") { page } else { "" };
-    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\nContent-Length:";
+    let head =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\nContent-Length:";
     write!(reader, "{head} {}\r\n\r\n{body}", body.len()).ok()?;
-    request.starts_with("POST /result").then(|| request.split_once("\r\n\r\n").map(|(_, body)| body.into()))?
+    request
+        .starts_with("POST /result")
+        .then(|| request.split_once("\r\n\r\n").map(|(_, body)| body.into()))?
 }
 
 /// Whether a request has come with as much as it says.

@@ -108,7 +108,11 @@ fn hostile(browser: &Path) -> Result<(), Failed> {
     let (charts, text) = shown(browser, "hostile", vec![stories::run(&evil, &record)])?;
     expect(charts, 4)?;
     // All of it can be read, so none of it was taken for markup.
-    if text.contains("</script><img src=x onerror=") { Ok(()) } else { Err("a name is not there as it is".into()) }
+    if text.contains("</script><img src=x onerror=") {
+        Ok(())
+    } else {
+        Err("a name is not there as it is".into())
+    }
 }
 
 fn empty(browser: &Path) -> Result<(), Failed> {
