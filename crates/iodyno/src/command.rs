@@ -110,9 +110,8 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], vo
         say(wrong.hint("leave it out"));
         return 2;
     }
-    let screen = also.wishes.iter().any(|(word, _)| word == "live");
     let asked = Asked::new(dialect.name, &arguments, false);
-    let voice = Voice { watched: !also.unwatched, screen, asked, ..voice };
+    let voice = Voice { watched: !also.unwatched, asked, ..voice };
     let mut machinery = Machinery::new(world);
     machinery.also.clone_from(&also.wishes);
     machinery.talks = !voice.original;

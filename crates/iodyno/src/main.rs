@@ -20,8 +20,10 @@ mod luggage;
 mod report;
 mod rerun;
 mod runs;
+mod serve;
 mod session;
 mod shelf;
+mod sink;
 mod watched;
 
 fn main() -> ExitCode {
