@@ -19,7 +19,7 @@ use iodyno_report::{NoFiles, Output, Reporter};
 
 use crate::archive::{self, Asked};
 use crate::calling;
-use crate::desk::Desk;
+use crate::desk::{self, Desk};
 use crate::hosts;
 use crate::sink;
 use crate::watched::Watched;
