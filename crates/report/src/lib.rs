@@ -6,8 +6,8 @@
 pub mod cache;
 pub mod csv;
 pub mod curve;
-pub mod html;
 pub mod hdr;
+pub mod html;
 pub mod json;
 pub mod live;
 pub mod metrics;
