@@ -19,6 +19,7 @@ const WORDS: &[&str] = &[
     "destroy=DEVICE",
     "engine=NAME",
     "fail-if=read.p99>5ms",
+    "hdr=FILE",
     "hostfile=FILE",
     "hosts=H1,H2:4",
     "html=FILE",
@@ -27,6 +28,7 @@ const WORDS: &[&str] = &[
     "layout=N",
     "live",
     "live-web=127.0.0.1:PORT",
+    "metrics=FILE",
     "most=N",
     "percentiles",
     "phases=NAMES",
@@ -39,6 +41,7 @@ const WORDS: &[&str] = &[
     "threads=N",
     "until-steady",
     "witness=off",
+    "xlsx=FILE",
 ];
 
 /// Words without a value.
@@ -117,10 +120,9 @@ impl Also {
             None if self.asks(place, word, None)? => {}
             Some((_, "")) => return Err(refused(place, &format!("`{word}` names nothing"))),
             Some(("destroy", device)) => self.destroy.push(device.into()),
-            Some(("json", path)) => self.files.push(("json", path.into())),
-            Some(("csv", path)) => self.files.push(("csv", path.into())),
-            Some(("html", path)) => self.files.push(("html", path.into())),
-            Some(("live-web", place)) => self.files.push(("live-web", place.into())),
+            Some((format, path)) if exported(format).is_some() => {
+                self.files.extend(exported(format).map(|format| (format, path.to_string())));
+            }
             Some(("save", name)) => {
                 self.keep.wanted = Some(true);
                 self.keep.tags.push(name.into());
@@ -137,6 +139,7 @@ impl Also {
             Some(("hostfile", path)) => self.hostfile = Some(path.into()),
             Some(("launcher", name)) => self.launcher = Some(name.into()),
             None if word == "save" => self.keep.wanted = Some(true),
+            None if word == "live" => self.files.push(("live", "-".into())),
             None if word == "ranks" => self.files.push(("ranks", "/dev/stderr".into())),
             None if BARE.contains(&word) => self.wishes.push((word.into(), String::new())),
             _ => return Err(refused(place, &format!("`{word}` is no word of it"))),
@@ -171,6 +174,11 @@ impl Also {
         run.files.extend(self.files.into_iter().map(file));
         Ok(())
     }
+}
+
+/// A format that results are written in.
+fn exported(format: &str) -> Option<&'static str> {
+    ["csv", "hdr", "html", "json", "live-web", "metrics", "xlsx"].into_iter().find(|known| *known == format)
 }
 
 fn refused(place: &str, what: &str) -> Diagnostic {

@@ -11,13 +11,19 @@ mod also;
 mod archive;
 mod calling;
 mod command;
+mod compare;
 mod desk;
 mod hosts;
+mod interleave;
 mod loader;
 mod luggage;
 mod report;
+mod rerun;
+mod runs;
+mod serve;
 mod session;
 mod shelf;
+mod sink;
 mod watched;
 
 fn main() -> ExitCode {

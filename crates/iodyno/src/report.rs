@@ -13,9 +13,9 @@ use iodyno_report::html::{Page, Run};
 use iodyno_report::shape::Context;
 
 use crate::archive;
-use crate::desk::unwritable;
 use crate::loader::plain;
 use crate::session::say;
+use crate::sink::unwritable;
 
 /// Makes a page that people can look at.
 #[derive(Parser)]

@@ -21,13 +21,11 @@ use crate::archive::{self, Asked};
 use crate::calling;
 use crate::desk::{self, Desk};
 use crate::hosts;
+use crate::sink;
 use crate::watched::Watched;
 
 /// A run that is kept is written down this often, ns: a killed program loses no more.
 const KEPT_NS: u64 = 1_000_000_000;
-
-/// The screen is drawn this often, ns.
-const SCREEN_NS: u64 = 500_000_000;
 
 /// What may be said besides the report.
 pub struct Voice {
@@ -37,10 +35,10 @@ pub struct Voice {
     pub findings: Option<bool>,
     /// Whether witnesses watch, who have most of the findings to tell.
     pub watched: bool,
-    /// Whether running jobs are shown full-screen.
-    pub screen: bool,
     /// What was typed.
     pub asked: Asked,
+    /// Whether it is one of many runs, which are not told apart.
+    pub quiet: bool,
 }
 
 impl Voice {
@@ -52,8 +50,8 @@ impl Voice {
             original,
             findings: wish.map(|wish| wish != "0"),
             watched: true,
-            screen: false,
             asked: Asked::default(),
+            quiet: false,
         }
     }
 
@@ -103,7 +101,7 @@ fn write(files: &[Written], out: &str, status: u8) -> u8 {
         });
         if let Err(error) = written {
             made.iter().for_each(|path| drop(std::fs::remove_file(path)));
-            say(desk::unwritable(&file.path, &error));
+            say(sink::unwritable(&file.path, &error));
             return 2;
         }
     }
@@ -139,7 +137,7 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         let silent: Box<dyn Reporter> = Box::new(Silent);
         run.reporter = Box::new(OnePass::new(&run.plan, std::mem::replace(&mut run.reporter, silent)));
     }
-    let mut desk = match Desk::open(&run, voice.screen) {
+    let mut desk = match Desk::open(&run) {
         Ok(desk) => desk,
         Err(wrong) => {
             say(wrong);
@@ -166,8 +164,8 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         say_all(&run.messages);
     }
     let options = Options {
-        live_ns: if voice.screen { SCREEN_NS } else { run.live_ns },
-        live_latency: voice.screen,
+        live_ns: desk.live_ns(),
+        live_latency: desk.wants_latency(),
         interim_ns: run.interim_ns,
         keep_ns: if keeping.is_some() || watched.is_some() { KEPT_NS } else { 0 },
         witness: voice.watched,
@@ -206,7 +204,7 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
     if let Some(watched) = &watched {
         watched.close();
     }
-    let kept = keeping.is_none_or(|keeping| archive::kept(keeping, &run, voice.original));
+    let kept = keeping.is_none_or(|keeping| archive::kept(keeping, &run, voice.original || voice.quiet));
     let findings: Vec<_> = record.findings.iter().cloned().filter_map(run.translate).collect();
     if run.own_voice && run.findings && voice.tells_findings() && !findings.is_empty() {
         let text = iodyno_report::native::findings(&findings, iodyno_report::paint::Paint::default());

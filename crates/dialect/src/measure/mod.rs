@@ -15,9 +15,9 @@ use clap::error::ErrorKind;
 use iodyno_model::{Diagnostic, Finding, Origin, units};
 use iodyno_report::native::Native;
 
-use crate::native::{KeepArguments, WorldArguments};
+use crate::native::{ExportArguments, KeepArguments, WorldArguments};
 use crate::wishes::Wishes;
-use crate::{Dialect, Loader, PathFacts, PathKind, ReportFile, Request, Run, advised};
+use crate::{Dialect, Loader, PathFacts, PathKind, Request, Run, advised};
 use cells::Budget;
 
 /// The command in the list of dialects.
@@ -60,24 +60,14 @@ struct Options {
     /// Bytes that are touched [default: 1 GiB or half of the free space; all of a file or device]
     #[arg(long, value_name = "S", value_parser = size)]
     size: Option<u64>,
-    /// Write everything as JSON
-    #[arg(long, value_name = "FILE")]
-    json: Option<String>,
-    /// Write one row for each measurement as CSV
-    #[arg(long, value_name = "FILE")]
-    csv: Option<String>,
-    /// Write a page that people can look at, with charts
-    #[arg(long, value_name = "FILE")]
-    html: Option<String>,
-    /// Serve that page while it grows, at 127.0.0.1:PORT; others reach ADDRESS:PORT?key=WORD
-    #[arg(long, value_name = "ADDRESS")]
-    live_web: Option<String>,
     /// How operations reach the kernel [default: io_uring, or the best that works here]
     #[arg(long, value_name = "NAME")]
     engine: Option<String>,
     /// Seed of every offset and byte
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    export: ExportArguments,
     #[command(flatten)]
     keep: KeepArguments,
     #[command(flatten)]
@@ -143,11 +133,6 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
     asked.apply(&mut plan, "").map_err(|wrong| vec![wrong])?;
     let messages =
         setup.engine_note.iter().map(|note| Diagnostic::note(&Origin::Default, note.as_str())).collect();
-    let file = |path: &Option<String>, format: &str| {
-        path.clone().map(|path| ReportFile { path, format: format.into() })
-    };
-    let page = [file(&options.html, "html"), file(&options.live_web, "live-web")];
-    let files = [file(&options.json, "json"), file(&options.csv, "csv")].into_iter().chain(page);
     Ok(Request::Run(Box::new(Run {
         plan,
         reporter: match options.long {
@@ -156,7 +141,7 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
         },
         output: None,
         dies_of_signals: false,
-        files: files.flatten().collect(),
+        files: options.export.clone().files(),
         keep: options.keep.clone().keep(),
         messages,
         live_ns: LIVE_NS,
