@@ -125,8 +125,10 @@ async function follow() {
     try {
       const answer = await fetch("data.json" + location.search, { cache: "no-store" });
       if (!answer.ok) continue;
+      const news = await answer.json();
+      if (lookingCloser && news.live) continue;
       const place = window.scrollY;
-      data = await answer.json();
+      data = news;
       build();
       window.scrollTo(0, place);
     } catch {
