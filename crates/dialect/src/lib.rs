@@ -18,6 +18,7 @@ pub mod measure;
 pub mod native;
 pub mod option;
 pub mod posix;
+pub mod wishes;
 
 pub use dash::dashes;
 
@@ -233,12 +234,18 @@ pub struct ReportFile {
     /// Its path; it must not exist, unless the user asked for it by this very option before. `-`: the report's own
     /// place, of a table of the ranks.
     pub path: String,
-    /// `json` or `csv`; or `ranks`, a table that follows the report (`-`) or is talk (any other path); or `own`, which the
+    /// `json`, `csv` (of a path that ends in a slash: a folder with a file for each table), `xlsx`, `hdr`, or `metrics` (a
+    /// file that is rewritten while it runs, or an address); or `live`, the screen (`-`); or `ranks`, a table that follows the report (`-`) or is talk (any other path); or `own`, which the
     /// run's reporter writes itself, by that name.
     pub format: String,
 }
 
 impl ReportFile {
+    /// The screen that shows the run while it lasts.
+    pub fn screen() -> Self {
+        ReportFile { path: "-".into(), format: "live".into() }
+    }
+
     /// A file that the run's reporter writes itself.
     pub fn own(path: &str) -> Self {
         ReportFile { path: path.into(), format: "own".into() }

@@ -56,7 +56,7 @@ pub fn moment() -> std::time::Instant {
 /// Seconds that local time is east of Greenwich now; 0 where nobody knows.
 pub fn east_s() -> i64 {
     let seconds = (unix_ns() / 1_000_000_000) as libc::time_t;
-    // SAFETY: both structures are valid, the second one for writing; it is plain numbers and a pointer that is not read.
+    // SAFETY: both structures are valid, the second one for writing; its pointer is not read.
     unsafe {
         let mut local: libc::tm = std::mem::zeroed();
         match libc::localtime_r(&raw const seconds, &raw mut local).is_null() {

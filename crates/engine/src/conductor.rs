@@ -46,6 +46,7 @@ mod company;
 mod gather;
 mod line;
 mod meetings;
+mod passes;
 mod post;
 mod ranks;
 mod ready;
@@ -55,6 +56,7 @@ mod telling;
 use agree::{Trouble, agreed, highest, patience};
 use gather::Outcome;
 use meetings::Meetings;
+use passes::Passes;
 use post::{Last, Post, pack, unpack};
 use ranks::Ranks;
 use telling::Telling;
@@ -90,6 +92,7 @@ pub fn run_in(
 ) -> Result<Record, Vec<Diagnostic>> {
     let post = Post::default();
     let began = clock::monotonic();
+    let repeat = plan.repeat.clone();
     clock::begin_calibration();
     signal::install();
     witness::names::made();
@@ -118,7 +121,8 @@ pub fn run_in(
     let started =
         Started { plan: plan.clone(), targets, machine, at_unix_ns: clock::unix_ns(), world: facts };
     emit(&Event::Started(Box::new(started)));
-    let mut run = Run { plan: Arc::new(plan), options, post, made: Made::default(), record, began };
+    let passes = Passes::new(&plan, repeat);
+    let mut run = Run { plan: Arc::new(plan), passes, options, post, made: Made::default(), record, began };
     let walked = match compared {
         Ok(()) => run.walk(world, emit),
         Err(broken) => Err(broken),
@@ -132,7 +136,9 @@ pub fn run_in(
 
 /// A run under way, on one rank.
 struct Run<'a> {
+    /// As it runs; of passes that depend on how it goes, those that were decided on.
     plan: Arc<Plan>,
+    passes: Passes,
     options: &'a Options,
     post: Post,
     made: Made,
@@ -148,37 +154,52 @@ enum Next {
 }
 
 impl Run<'_> {
-    /// Phase after phase, on every rank the same.
+    /// Phase after phase, and pass after pass, on every rank the same.
     fn walk(&mut self, world: &mut World, emit: Emit<'_>) -> Result<(), Broken> {
         let mut compared = clock::monotonic();
-        for index in 0..self.plan.phases.len() {
-            match self.next(world, index, &mut compared)? {
-                Next::Runs => {}
-                Next::IsLeftOut => continue,
-                Next::Ends => break,
+        let mut index = 0;
+        loop {
+            while index < self.plan.phases.len() {
+                if self.phase(world, index, &mut compared, emit)? {
+                    return Ok(());
+                }
+                index += 1;
             }
-            match run_phase(world, self, index, emit) {
-                Ok(outcome) if world.is_first() => {
-                    if self.close(world, index, outcome, emit) {
-                        break;
-                    }
+            let wanted = world.is_first() && self.passes.want(&self.plan, &mut self.record);
+            if highest(world, [u64::from(wanted)])? == [0] {
+                return Ok(());
+            }
+            self.passes.append(&mut self.plan);
+        }
+    }
+
+    /// One phase; whether no other follows.
+    fn phase(
+        &mut self,
+        world: &mut World,
+        index: usize,
+        compared: &mut clock::Tick,
+        emit: Emit<'_>,
+    ) -> Result<bool, Broken> {
+        match self.next(world, index, compared)? {
+            Next::Runs => {}
+            Next::IsLeftOut => return Ok(false),
+            Next::Ends => return Ok(true),
+        }
+        match run_phase(world, self, index, emit) {
+            Ok(outcome) if world.is_first() => Ok(self.close(world, index, outcome, emit)),
+            Ok(outcome) => {
+                self.record.phases.push(outcome.record);
+                Ok(outcome.ends_run)
+            }
+            Err(Trouble::Broken(broken)) => Err(broken),
+            Err(Trouble::Wrong(wrong)) => {
+                if signal::interruptions().0 == 0 {
+                    fail(&mut self.record, wrong, emit);
                 }
-                Ok(outcome) => {
-                    self.record.phases.push(outcome.record);
-                    if outcome.ends_run {
-                        break;
-                    }
-                }
-                Err(Trouble::Broken(broken)) => return Err(broken),
-                Err(Trouble::Wrong(wrong)) => {
-                    if signal::interruptions().0 == 0 {
-                        fail(&mut self.record, wrong, emit);
-                    }
-                    break;
-                }
+                Ok(true)
             }
         }
-        Ok(())
     }
 
     /// Whether a phase runs; the first rank's clock says whether it is too late for it.
@@ -236,6 +257,8 @@ impl Run<'_> {
         if world.is_first() {
             record.findings = iodyno_truth::judge(&self.plan, &record);
             record.findings.iter().for_each(|finding| emit(&Event::Finding(Box::new(finding.clone()))));
+            record.rounds = self.passes.told(&self.plan, &record);
+            record.demands = iodyno_truth::demand::judge(&self.plan, &record);
         }
         emit(&Event::Ended(Box::new(record.clone())));
         record

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod entry;
+pub mod import;
 mod journal;
 mod keep;
 mod pack;

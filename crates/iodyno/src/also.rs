@@ -5,35 +5,47 @@
 //! A dialect that understands a word asks its loader for it.
 
 use iodyno_dialect::hosts::{self, Elsewhere, is_host};
+use iodyno_dialect::wishes::{BARE as WISHED, Wishes};
 use iodyno_dialect::{Keep, Loader, ReportFile, Run};
 use iodyno_model::{Diagnostic, Origin};
 
 /// Every word, for who typed another one.
 const WORDS: &[&str] = &[
     "bugs=TOOL",
+    "confidence=95:5",
     "csv=FILE",
     "data=fio",
     "depth=N",
     "destroy=DEVICE",
     "engine=NAME",
+    "fail-if=read.p99>5ms",
+    "hdr=FILE",
     "hostfile=FILE",
     "hosts=H1,H2:4",
+    "html=FILE",
     "json=FILE",
     "launcher=NAME",
     "layout=N",
     "live",
+    "live-web=127.0.0.1:PORT",
+    "metrics=FILE",
+    "most=N",
     "percentiles",
     "phases=NAMES",
+    "precondition",
     "ranks",
+    "repeat=N",
     "save",
     "save=NAME",
     "text=3",
     "threads=N",
+    "until-steady",
     "witness=off",
+    "xlsx=FILE",
 ];
 
 /// Words without a value.
-const BARE: &[&str] = &["live", "ranks", "percentiles", "save"];
+const BARE: &[&str] = &["live", "ranks", "percentiles", "save", WISHED[0], WISHED[1]];
 
 /// What was asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -54,6 +66,8 @@ pub struct Also {
     pub hostfile: Option<String>,
     /// `launcher=`.
     pub launcher: Option<String>,
+    /// What may be asked of any run.
+    pub asked: Wishes,
     /// All other words, as they are said on the hosts that the command goes to.
     pub kept: Vec<String>,
 }
@@ -102,10 +116,13 @@ impl Also {
 
     fn word(&mut self, place: &str, word: &str) -> Result<(), Diagnostic> {
         match word.split_once('=') {
+            Some((name, value)) if !value.is_empty() && self.asks(place, name, Some(value))? => {}
+            None if self.asks(place, word, None)? => {}
             Some((_, "")) => return Err(refused(place, &format!("`{word}` names nothing"))),
             Some(("destroy", device)) => self.destroy.push(device.into()),
-            Some(("json", path)) => self.files.push(("json", path.into())),
-            Some(("csv", path)) => self.files.push(("csv", path.into())),
+            Some((format, path)) if exported(format).is_some() => {
+                self.files.extend(exported(format).map(|format| (format, path.to_string())));
+            }
             Some(("save", name)) => {
                 self.keep.wanted = Some(true);
                 self.keep.tags.push(name.into());
@@ -122,6 +139,7 @@ impl Also {
             Some(("hostfile", path)) => self.hostfile = Some(path.into()),
             Some(("launcher", name)) => self.launcher = Some(name.into()),
             None if word == "save" => self.keep.wanted = Some(true),
+            None if word == "live" => self.files.push(("live", "-".into())),
             None if word == "ranks" => self.files.push(("ranks", "/dev/stderr".into())),
             None if BARE.contains(&word) => self.wishes.push((word.into(), String::new())),
             _ => return Err(refused(place, &format!("`{word}` is no word of it"))),
@@ -130,6 +148,10 @@ impl Also {
             self.kept.push(word.into());
         }
         Ok(())
+    }
+
+    fn asks(&mut self, place: &str, name: &str, value: Option<&str>) -> Result<bool, Diagnostic> {
+        self.asked.word(name, value).map_err(|wrong| refused(place, &wrong))
     }
 
     /// Where the command is to run instead of here.
@@ -141,12 +163,26 @@ impl Also {
     }
 
     /// Adds what was asked for to a run.
-    pub fn join(self, run: &mut Run) {
+    ///
+    /// # Errors
+    /// What does not fit its plan.
+    pub fn join(self, run: &mut Run) -> Result<(), Diagnostic> {
+        if self.unwatched && run.plan.phases.iter().any(|phase| phase.watch.is_some()) {
+            let wrong = Diagnostic::error(&Origin::argument("--also"), "`witness=off` leaves nobody to watch");
+            return Err(wrong.hint("leave it out: watching is all that this does"));
+        }
         run.plan.destroy.extend(self.destroy);
+        self.asked.apply(&mut run.plan, "--also")?;
         run.keep = self.keep;
         let file = |(format, path): (&str, String)| ReportFile { path, format: format.into() };
         run.files.extend(self.files.into_iter().map(file));
+        Ok(())
     }
+}
+
+/// A format that results are written in.
+fn exported(format: &str) -> Option<&'static str> {
+    ["csv", "hdr", "html", "json", "live-web", "metrics", "xlsx"].into_iter().find(|known| *known == format)
 }
 
 fn refused(place: &str, what: &str) -> Diagnostic {
@@ -205,7 +241,6 @@ mod tests {
             "--also=threads=x",
             "--also=hosts=",
             "--also=h1",
-            "--also=html=f",
             "--also=witness=on",
             "--also",
             "--also destroy=",

@@ -2,7 +2,7 @@
 //!
 //! `IODYNO_HISTORY` names the file, or is `off`; else it lies among the user's data, as the XDG directories say. A run
 //! that nobody asked to keep goes on without it when the history cannot be had, and says so; one that was to be kept is
-//! not begun.
+//! not begun. What a debug build measures is worth nothing later: it keeps a run only where it is told to.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -73,7 +73,8 @@ pub fn open() -> Result<History, Diagnostic> {
 /// # Errors
 /// When it was asked for by name and cannot be done.
 pub fn keeping(run: &Run, asked: &Asked) -> Result<Option<Keeping>, Diagnostic> {
-    if !run.keep.wanted.unwrap_or(asked.native) {
+    let worth_it = !cfg!(debug_assertions) || std::env::var_os(VARIABLE).is_some();
+    if !run.keep.wanted.unwrap_or(asked.native && worth_it) {
         return Ok(None);
     }
     run.keep.tags.iter().try_for_each(|tag| check_tag(tag))?;
@@ -96,12 +97,16 @@ pub fn note(wrong: Diagnostic) -> Diagnostic {
     Diagnostic { level: iodyno_model::Level::Note, ..wrong }
 }
 
+/// Where the command was typed.
+pub fn folder() -> String {
+    std::env::current_dir().map_or_else(|_| "/".into(), |path| path.to_string_lossy().into_owned())
+}
+
 fn opening(run: &Run, asked: &Asked) -> Opening {
     Opening {
         tool: asked.tool.clone(),
         words: asked.words.clone(),
-        folder: std::env::current_dir()
-            .map_or_else(|_| "/".into(), |path| path.to_string_lossy().into_owned()),
+        folder: folder(),
         plan: run.plan.clone(),
         tags: run.keep.tags.clone(),
     }

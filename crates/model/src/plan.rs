@@ -101,6 +101,9 @@ pub struct Phase {
     /// How long a phase without jobs watches, ns; 0: until stopped.
     #[serde(default)]
     pub watch_ns: u64,
+    /// It brings the storage into the state that is to be measured: once, before the first pass; its figures are no result.
+    #[serde(default)]
+    pub precondition: bool,
     /// How it watches, where that is what it is for.
     #[serde(default)]
     pub watch: Option<Watching>,
@@ -372,12 +375,12 @@ pub enum ExitWhat {
 /// How often.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Repeat {
-    /// Times, at least 1; all phases in order, then again: passes are interleaved.
+    /// Times, at least 1; all phases in order, then again: passes are interleaved. Where something is waited for: at least.
     pub times: u32,
-    /// Go on until the 95 % interval of every rate is narrower than this percentage of its median; 0: off.
+    /// Go on until the interval of the mean of every rate is narrower than this percentage of it; 0: off.
     #[serde(default)]
     pub until_interval_percent: f64,
-    /// At most so many times.
+    /// At most so many times; 0: 25. Only where something is waited for.
     #[serde(default)]
     pub most: u32,
     /// The confidence of that interval, percent; 0: 95.

@@ -48,7 +48,7 @@ pub struct RoundsRecord {
     pub passes: u32,
     /// Whether what was waited for came, rather than the most passes.
     pub attained: bool,
-    /// The widest interval of a rate at the end, in percent of its median; none: too few passes for one.
+    /// The widest interval of a rate at the end, in percent of its mean; none: too few passes for one.
     pub interval_percent: Option<f64>,
     /// Range and slope excursion over the last window, in percent of its mean; none: it was never full.
     pub steady: Option<(f64, f64)>,

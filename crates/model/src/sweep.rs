@@ -113,12 +113,14 @@ impl fmt::Display for Coordinate {
     }
 }
 
-/// The plan with its sweeps and repetitions written out as phases. The last sweep varies fastest.
+/// The plan with its sweeps and repetitions written out as phases, those that make the storage ready once and first. The
+/// last sweep varies fastest. Passes that depend on how it goes come later.
 ///
 /// # Errors
 /// One diagnostic for each value that does not fit its parameter.
 pub fn expand(plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
-    let mut phases = plan.phases.clone();
+    let (before, mut phases): (Vec<Phase>, Vec<Phase>) =
+        plan.phases.iter().cloned().partition(|phase| phase.precondition);
     let mut targets = plan.targets.clone();
     let mut wrong = Vec::new();
     for sweep in &plan.sweep {
@@ -138,16 +140,15 @@ pub fn expand(plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
         return Err(wrong);
     }
     let once = phases;
-    let phases = (0..plan.repeat.times.max(1))
-        .flat_map(|pass| {
-            once.iter().cloned().map(move |mut phase| {
-                phase.repetition += pass;
-                phase
-            })
-        })
-        .collect();
+    let passes = (0..plan.repeat.times.max(1)).flat_map(|number| pass(&once, number));
+    let phases = before.into_iter().chain(passes).collect();
     let repeat = crate::plan::Repeat { times: 1, ..plan.repeat.clone() };
     Ok(Plan { phases, targets, sweep: Vec::new(), repeat, ..plan.clone() })
+}
+
+/// The phases of one pass, of that number from 0.
+pub fn pass(once: &[Phase], number: u32) -> impl Iterator<Item = Phase> {
+    once.iter().map(move |phase| Phase { repetition: phase.repetition + number, ..phase.clone() })
 }
 
 /// A phase with one parameter set.
@@ -273,6 +274,16 @@ mod tests {
         let found: Vec<_> = plan.phases.iter().map(|p| (p.jobs[0].workers, p.jobs[0].depth.most)).collect();
         assert_eq!(found, [(1, 8), (1, 16), (2, 8), (2, 16)]);
         assert_eq!(plan.phases[3].coordinates.len(), 2);
+    }
+
+    #[test]
+    fn what_makes_ready_comes_once_and_first() {
+        let mut plan = plan();
+        plan.repeat.times = 2;
+        let fill = Phase { name: "fill".into(), precondition: true, ..Phase::default() };
+        plan.phases.push(fill);
+        let names: Vec<_> = expand(&plan).unwrap().phases.into_iter().map(|p| p.precondition).collect();
+        assert_eq!((names[0], names.iter().filter(|fill| **fill).count()), (true, 1));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use iodyno_model::{Event, JobRecord, Line, PhaseRecord, Record};
 
 use crate::number;
 use crate::shape::{self, Context, Shape};
+use crate::tables::tables;
 use crate::{Output, Reporter};
 
 /// The columns, in order.
@@ -71,6 +72,39 @@ impl Csv {
     }
 }
 
+/// Writes every table of the record as a CSV file of its own, in a folder.
+pub struct CsvFolder {
+    folder: String,
+    context: Context,
+}
+
+impl CsvFolder {
+    /// Into that folder, which is made.
+    pub fn new(folder: &str) -> Self {
+        CsvFolder { folder: folder.trim_end_matches('/').into(), context: Context::default() }
+    }
+}
+
+impl Reporter for CsvFolder {
+    fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
+        self.context.event(event);
+        let Event::Ended(record) = event else { return Ok(()) };
+        output.files.folder(&self.folder)?;
+        for table in tables(record, &self.context) {
+            let path = format!("{}/{}.csv", self.folder, table.name);
+            let mut writer = csv::Writer::from_writer(output.files.file(&path)?);
+            writer.write_record(&table.headings).map_err(io::Error::other)?;
+            for row in &table.rows {
+                writer.write_record(row.iter().map(|cell| cell.field())).map_err(io::Error::other)?;
+            }
+            writer.flush()?;
+            drop(writer);
+            output.files.close(&path)?;
+        }
+        Ok(())
+    }
+}
+
 impl Reporter for Csv {
     fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
         self.context.event(event);
@@ -81,7 +115,8 @@ impl Reporter for Csv {
     }
 }
 
-fn row(phase: &PhaseRecord, job: &JobRecord, line: &Line, shape: &Shape) -> Vec<String> {
+/// One row of the results, as long as the columns.
+pub fn row(phase: &PhaseRecord, job: &JobRecord, line: &Line, shape: &Shape) -> Vec<String> {
     let optional = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
     let latency = &line.latency;
     let known = |value: u64| optional((!latency.is_empty()).then_some(value));

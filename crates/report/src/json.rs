@@ -6,10 +6,11 @@
 use std::io;
 
 use iodyno_model::{
-    CacheShare, Coordinate, Diagnostic, ErrorCount, Event, Finding, Histogram, JobRecord, Line, Machine,
-    PhaseRecord, Plan, Record, Sample, Series, Sighting, TargetFacts, WearOut, WorkerRecord, WorldFacts,
-    histogram,
+    CacheShare, Coordinate, DemandRecord, Diagnostic, ErrorCount, Event, Finding, Histogram, JobRecord, Line,
+    Machine, PhaseRecord, Plan, Record, RoundsRecord, Sample, Series, Sighting, TargetFacts, WearOut,
+    WorkerRecord, WorldFacts, histogram,
 };
+use iodyno_truth::stability::{Stability, stability};
 use serde::Serialize;
 
 use crate::number;
@@ -49,6 +50,8 @@ impl Json {
             plan: started.map(|started| &started.plan),
             phases: record.phases.iter().map(|phase| self.phase(phase)).collect(),
             findings: &record.findings,
+            demands: &record.demands,
+            rounds: record.rounds.as_ref(),
             errors: &record.errors,
         };
         serde_json::to_writer_pretty(&mut *output.out, &document)?;
@@ -96,6 +99,7 @@ impl Json {
             last_done_ns: job.tally.last_done_ns,
             waits: job.tally.waits,
             series: &job.tally.series,
+            stability: stability(job).as_ref().map(stable),
             workers: &job.workers,
         }
     }
@@ -108,6 +112,55 @@ impl Reporter for Json {
             Event::Ended(record) => self.record(record, output),
             _ => Ok(()),
         }
+    }
+}
+
+/// How stable a job was over a long time.
+#[derive(Serialize)]
+struct Stable {
+    row_ns: u64,
+    median_operations_per_second: f64,
+    least_operations_per_second: f64,
+    least_at_ns: u64,
+    longest_ns: u64,
+    longest_at_ns: u64,
+    tail: Option<StableTail>,
+    spikes: usize,
+    spikes_from_ns: u64,
+    spikes_apart_ns: Option<u64>,
+    warm_up_ns: u64,
+}
+
+/// p99.9 over time.
+#[derive(Serialize)]
+struct StableTail {
+    window_ns: u64,
+    p999_ns: Vec<u64>,
+    median_ns: u64,
+    most_ns: u64,
+    most_at_ns: u64,
+}
+
+fn stable(found: &Stability) -> Stable {
+    let tail = found.tail.as_ref().map(|tail| StableTail {
+        window_ns: tail.window_ns,
+        p999_ns: tail.each_ns.clone(),
+        median_ns: tail.middle_ns,
+        most_ns: tail.worst_ns,
+        most_at_ns: tail.worst_at_ns,
+    });
+    Stable {
+        row_ns: found.row_ns,
+        median_operations_per_second: found.middle_rate,
+        least_operations_per_second: found.worst_rate,
+        least_at_ns: found.worst_at_ns,
+        longest_ns: found.longest_ns,
+        longest_at_ns: found.longest_at_ns,
+        tail,
+        spikes: found.spikes.count,
+        spikes_from_ns: found.spikes.beyond_ns,
+        spikes_apart_ns: found.spikes.period_ns,
+        warm_up_ns: found.warm_up_ns,
     }
 }
 
@@ -182,6 +235,8 @@ struct Document<'a> {
     plan: Option<&'a Plan>,
     phases: Vec<Phase<'a>>,
     findings: &'a [Finding],
+    demands: &'a [DemandRecord],
+    rounds: Option<&'a RoundsRecord>,
     errors: &'a [Diagnostic],
 }
 
@@ -228,6 +283,7 @@ struct Job<'a> {
     last_done_ns: u64,
     waits: u64,
     series: &'a Series,
+    stability: Option<Stable>,
     workers: &'a [WorkerRecord],
 }
 

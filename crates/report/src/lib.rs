@@ -4,19 +4,30 @@
 #![forbid(unsafe_code)]
 
 pub mod cache;
+pub mod comparison;
+pub mod contrast;
 pub mod csv;
 pub mod curve;
+pub mod hdr;
+pub mod history;
+pub mod html;
 pub mod json;
 pub mod live;
+pub mod metrics;
 pub mod native;
 pub mod number;
 pub mod paint;
+pub mod passes;
 pub mod plan;
 pub mod ranks;
 pub mod screen;
 pub mod shape;
+pub mod stability;
 pub mod sweep;
 pub mod table;
+pub mod tables;
+#[cfg(feature = "xlsx")]
+pub mod xlsx;
 
 use std::io::{self, Write};
 

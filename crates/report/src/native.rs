@@ -5,7 +5,10 @@
 
 use std::io;
 
-use iodyno_model::{Event, Finding, JobRecord, Kind, PhaseRecord, Record, Severity, Verb, tally};
+use iodyno_model::{
+    DemandRecord, Event, Figure, Finding, JobRecord, Kind, PhaseRecord, Record, RoundsRecord, Severity, Verb,
+    tally,
+};
 
 use crate::cache;
 use crate::curve::sparkline;
@@ -14,6 +17,7 @@ use crate::number;
 use crate::paint::Paint;
 use crate::ranks;
 use crate::shape::{self, Context};
+use crate::stability;
 use crate::sweep;
 use crate::table::{Table, wrapped};
 use crate::{Output, Reporter};
@@ -88,6 +92,9 @@ impl Native {
         text.push_str(&workers(job));
         text.push_str(&self.slowest(job));
         text.push_str(&series(job));
+        for line in stability::lines(job) {
+            text.push_str(&format!("  {}\n", wrapped(&line, WIDTH - 4, 4)));
+        }
         text
     }
 
@@ -107,7 +114,7 @@ impl Native {
 
     fn ended(&self, record: &Record) -> String {
         let mut text = sweep::tables(record, &self.context, self.paint);
-        text.push_str(&repeats(record, self.paint));
+        text.push_str(&passes(record, self.paint));
         text.push_str(&findings(&record.findings, self.paint));
         for error in &record.errors {
             text.push_str(&format!("\n{error}\n"));
@@ -301,6 +308,51 @@ fn series(job: &JobRecord) -> String {
         number::iops(repeats.most().unwrap_or(0.0)),
         number::latency(series.interval_ns as f64 * (rates.len().div_ceil(50)) as f64),
     )
+}
+
+/// What passes have to say together, how they came to their end, and what became of demands; nothing where there is none.
+pub fn passes(record: &Record, paint: Paint) -> String {
+    let mut text = repeats(record, paint);
+    if let Some(rounds) = &record.rounds {
+        text.push_str(&format!("  {}\n", wrapped(&rounds_line(rounds), WIDTH - 4, 4)));
+    }
+    if !record.demands.is_empty() {
+        text.push_str(&format!("\n{}\n", paint.heading("demands")));
+        record.demands.iter().for_each(|demand| text.push_str(&demand_line(demand, paint)));
+    }
+    text
+}
+
+fn rounds_line(rounds: &RoundsRecord) -> String {
+    let mut words = vec![format!("{} passes", rounds.passes)];
+    if let Some((range, slope)) = rounds.steady {
+        words.push(format!(
+            "the last ranged over {} of their mean and drifted by {slope:.1} %",
+            number::percent(range)
+        ));
+    }
+    if let Some(width) = rounds.interval_percent {
+        words.push(format!("the widest interval of a rate is {} of it", number::percent(width)));
+    }
+    let slowest = if rounds.slowest.is_empty() { String::new() } else { format!(" ({})", rounds.slowest) };
+    words.push(match rounds.attained {
+        true => "good enough".into(),
+        false => format!("not good enough when it ended{slowest}"),
+    });
+    words.join(" · ")
+}
+
+fn demand_line(demand: &DemandRecord, paint: Paint) -> String {
+    let word = match demand.failed {
+        true => paint.severity(Severity::Invalid, "fails   "),
+        false => "kept    ".into(),
+    };
+    let found = match demand.found {
+        Some(found) => number::figure(&Figure::new("", found, &demand.unit)).trim().to_string(),
+        None => "there is nothing to hold it against".into(),
+    };
+    let place = if demand.place.is_empty() { String::new() } else { format!(" ({})", demand.place) };
+    format!("  {word} {}: {found}{place}\n", demand.text)
 }
 
 /// Medians over phases of one name and place that ran more than once.

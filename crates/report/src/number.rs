@@ -97,6 +97,7 @@ pub fn figure(figure: &Figure) -> String {
         "bytes" if figure.value >= 0.0 => units::binary(figure.value as u64),
         "ns" => latency(figure.value),
         "%" => percent(figure.value),
+        "bytes/s" => format!("{} MB/s", mb(figure.value)),
         "1/s" => format!("{} per second", significant(figure.value)),
         "" => plain(figure.value),
         unit => format!("{} {unit}", plain(figure.value)),

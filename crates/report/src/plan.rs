@@ -13,7 +13,7 @@ mod pitfall;
 mod script;
 mod target;
 
-use iodyno_model::{Intent, Phase, Plan, Repeat, Shared, SharedKind, Stop, Sweep, Value};
+use iodyno_model::{Intent, Phase, Plan, Repeat, Shared, SharedKind, Stop, Sweep, Value, Watching};
 
 pub use explain::explain;
 
@@ -28,6 +28,9 @@ pub fn print(plan: &Plan) -> String {
     }
     for sweep in &plan.sweep {
         line(&mut out, 1, &varied(sweep));
+    }
+    for demand in &plan.demands {
+        line(&mut out, 1, &format!("fails if {}", demand.text));
     }
     unused_targets(plan, &mut out);
     for (index, phase) in plan.phases.iter().enumerate() {
@@ -71,11 +74,19 @@ pub(crate) fn intent(intent: Intent) -> &'static str {
 fn repeat(repeat: &Repeat) -> String {
     let mut text = format!("{} times", repeat.times);
     if repeat.until_interval_percent > 0.0 {
+        let sure = if repeat.confidence_percent > 0.0 { repeat.confidence_percent } else { 95.0 };
+        let wide = number(repeat.until_interval_percent);
+        text.push_str(&format!(" and on until every rate is known to {wide} % with {} %", number(sure)));
+    }
+    if let Some(rounds) = &repeat.until_steady {
+        let (range, slope) = (number(rounds.range_percent), number(rounds.slope_percent));
+        let window = rounds.window;
         text.push_str(&format!(
-            " and on until every rate is known to {} %, {} times at most",
-            number(repeat.until_interval_percent),
-            repeat.most
+            " and on until the last {window} are steady (range {range} %, slope {slope} %)"
         ));
+    }
+    if repeat.until_interval_percent > 0.0 || repeat.until_steady.is_some() || repeat.most > 0 {
+        text.push_str(&format!(", {} times at most", if repeat.most > 0 { repeat.most } else { 25 }));
     }
     text
 }
@@ -101,6 +112,9 @@ fn unused_targets(plan: &Plan, out: &mut String) {
 fn phase(plan: &Plan, index: usize, phase: &Phase, out: &mut String) {
     let mut words = vec![format!("phase {} \"{}\"", index + 1, phase.name)];
     words.extend(phase.coordinates.iter().map(ToString::to_string));
+    if phase.precondition {
+        words.push("before the first pass".into());
+    }
     if phase.repetition > 0 {
         words.push(format!("repetition {}", phase.repetition));
     }
@@ -136,11 +150,28 @@ fn stop(stop: &Stop) -> Option<String> {
 }
 
 fn watch(phase: &Phase) -> Option<String> {
+    if let Some(watching) = &phase.watch {
+        return Some(watching_words(watching));
+    }
     match (phase.jobs.is_empty(), phase.watch_ns) {
         (true, 0) => Some("only watches, until stopped".into()),
         (true, ns) => Some(format!("only watches, for {}", time(ns))),
         (false, 0) => None,
         (false, ns) => Some(format!("watch {}", time(ns))),
+    }
+}
+
+fn watching_words(watching: &Watching) -> String {
+    let whose = match watching.devices.as_slice() {
+        [] => "all devices".to_string(),
+        names => names.join(" "),
+    };
+    let partitions = if watching.partitions { " with partitions" } else { "" };
+    let first = if watching.since_boot { ", the first since the machine was started" } else { "" };
+    let every = time(watching.length_ns());
+    match watching.count {
+        0 => format!("watches {whose}{partitions} every {every}{first}, until stopped"),
+        count => format!("watches {whose}{partitions} every {every}{first}, samples: {count}"),
     }
 }
 

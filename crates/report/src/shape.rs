@@ -2,7 +2,7 @@
 //! the way. Taken from the plan, so that no reporter can leave it out or word it differently.
 
 use iodyno_model::{
-    Action, Direct, Event, Extent, Items, Job, JobRecord, Mix, Pattern, PhaseRecord, Pick, Plan, Size,
+    Action, Direct, Event, Extent, Items, Job, JobRecord, Mix, Pattern, Phase, PhaseRecord, Pick, Plan, Size,
     Started, Target, TargetFacts, TargetKind, Workload, units,
 };
 
@@ -24,7 +24,13 @@ impl Context {
     /// The plan's job that a record answers.
     pub fn job(&self, phase: &PhaseRecord, job: &JobRecord) -> Option<&Job> {
         let plan = &self.started.as_ref()?.plan;
-        plan.phases.get(phase.index)?.jobs.iter().find(|planned| planned.name == job.name)
+        // Passes that were decided on later are not in the plan as it began.
+        let by_index = plan.phases.get(phase.index).filter(|planned| planned.name == phase.name);
+        let planned = by_index.or_else(|| {
+            let same = |other: &&Phase| other.name == phase.name && other.coordinates == phase.coordinates;
+            plan.phases.iter().find(same)
+        });
+        planned?.jobs.iter().find(|planned| planned.name == job.name)
     }
 
     /// What makes a job's rates comparable; of a record without a plan only what the record tells.

@@ -9,15 +9,20 @@ use crate::shape::{self, Context};
 use crate::table::Table;
 
 /// One point of a sweep: all jobs of a phase, and all its repetitions, together.
-struct Point<'a> {
-    place: &'a [Coordinate],
-    iops: f64,
-    bytes: f64,
-    latency: Histogram,
+pub(crate) struct Point<'a> {
+    pub(crate) place: &'a [Coordinate],
+    pub(crate) iops: f64,
+    pub(crate) bytes: f64,
+    pub(crate) latency: Histogram,
 }
 
 /// Every sweep of a record as text; nothing where there is none.
 pub fn tables(record: &Record, context: &Context, paint: Paint) -> String {
+    sweeps(record).iter().map(|phases| sweep(phases, context, paint)).collect()
+}
+
+/// The phases of each sweep of a record, in order.
+pub(crate) fn sweeps(record: &Record) -> Vec<Vec<&PhaseRecord>> {
     let mut sweeps: Vec<Vec<&PhaseRecord>> = Vec::new();
     for phase in record.phases.iter().filter(|phase| !phase.coordinates.is_empty()) {
         match sweeps.iter_mut().find(|sweep| same(sweep[0], phase)) {
@@ -25,7 +30,7 @@ pub fn tables(record: &Record, context: &Context, paint: Paint) -> String {
             None => sweeps.push(vec![phase]),
         }
     }
-    sweeps.iter().map(|phases| sweep(phases, context, paint)).collect()
+    sweeps
 }
 
 /// Whether two phases belong to one sweep: one name, the same parameters.
@@ -52,7 +57,8 @@ fn sweep(phases: &[&PhaseRecord], context: &Context, paint: Paint) -> String {
     text
 }
 
-fn points<'a>(phases: &[&'a PhaseRecord]) -> Vec<Point<'a>> {
+/// The points of one sweep's phases.
+pub(crate) fn points<'a>(phases: &[&'a PhaseRecord]) -> Vec<Point<'a>> {
     let mut points: Vec<(Point<'a>, Vec<f64>, Vec<f64>)> = Vec::new();
     for phase in phases {
         let rate = |count: fn(&iodyno_model::Tally) -> u64| -> f64 {
@@ -80,16 +86,20 @@ fn points<'a>(phases: &[&'a PhaseRecord]) -> Vec<Point<'a>> {
     points.into_iter().map(finish).collect()
 }
 
-fn line(points: &[Point<'_>], paint: Paint) -> String {
-    let parameter = points[0].place[0].parameter;
-    let most = points.iter().map(|point| point.iops).fold(0.0, f64::max);
+/// The knee of a curve. It is a place along a growing load; an engine or a flag is none.
+pub(crate) fn knee(points: &[Point<'_>]) -> Option<Knee> {
     let rates: Vec<f64> = points.iter().map(|point| point.iops).collect();
-    // A knee is a place along a growing load; an engine or a flag is none.
     let grows = points.windows(2).all(|pair| {
         matches!((&pair[0].place[0].value, &pair[1].place[0].value),
         (Value::Number(a), Value::Number(b)) if a < b)
     });
-    let knee = if grows { curve::knee(&rates) } else { None };
+    if grows { curve::knee(&rates) } else { None }
+}
+
+fn line(points: &[Point<'_>], paint: Paint) -> String {
+    let parameter = points[0].place[0].parameter;
+    let most = points.iter().map(|point| point.iops).fold(0.0, f64::max);
+    let knee = knee(points);
     let mut table = Table::new(1, &[parameter.name(), "IOPS", "MB/s", "mean", "p99", "max", " "]);
     for (index, point) in points.iter().enumerate() {
         let mark = if knee == Some(Knee::At(index)) { " ◄ knee" } else { "" };
@@ -101,7 +111,8 @@ fn line(points: &[Point<'_>], paint: Paint) -> String {
     format!("{}{}", table.text(2, paint), knee_sentence(knee, points, parameter.name()))
 }
 
-fn knee_sentence(knee: Option<Knee>, points: &[Point<'_>], parameter: &str) -> String {
+/// What there is to say about a knee; empty where it cannot be told.
+pub(crate) fn knee_sentence(knee: Option<Knee>, points: &[Point<'_>], parameter: &str) -> String {
     match knee {
         Some(Knee::At(index)) => format!(
             "  knee at {parameter} {}: no further point brings {} % more IOPS\n",
@@ -171,7 +182,8 @@ fn figures(point: &Point<'_>) -> Vec<String> {
     ]
 }
 
-fn value(place: &Coordinate) -> String {
+/// A coordinate's value as text.
+pub(crate) fn value(place: &Coordinate) -> String {
     match &place.value {
         Value::Number(bytes) if place.parameter.is_bytes() => iodyno_model::units::binary(*bytes),
         value => value.to_string(),

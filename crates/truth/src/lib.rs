@@ -32,11 +32,13 @@ pub mod peak;
 pub mod quantity;
 pub mod reads;
 pub mod reshaped;
+pub mod rounds;
 pub mod samples;
 pub mod schedule;
 pub mod short;
 pub mod skew;
 pub mod spikes;
+pub mod stability;
 pub mod statistics;
 pub mod steady;
 pub mod strangers;
@@ -86,7 +88,7 @@ pub fn judge(plan: &Plan, record: &Record) -> Vec<Finding> {
     for phase in &record.phases {
         let Some(case) = Case::new(plan, record, phase) else { continue };
         suspicions.extend(errors::check(&case));
-        if plan.intent != Intent::Correctness {
+        if plan.intent != Intent::Correctness && !case.asked.precondition {
             suspicions.extend(PERFORMANCE.iter().flat_map(|check| check(&case)));
         }
     }

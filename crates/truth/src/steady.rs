@@ -29,8 +29,17 @@ const ADVICE_PASSES: &str =
 /// Phases and passes of the record that were not steady.
 pub fn check(plan: &Plan, record: &Record) -> Vec<Suspicion> {
     let mut found = Vec::new();
-    for phase in record.phases.iter().filter(|phase| phase.repetition == first(record, phase)) {
-        let passes: Vec<&PhaseRecord> = record.phases.iter().filter(|other| is_same(phase, other)).collect();
+    let measured = |phase: &&PhaseRecord| {
+        let case = Case::new(plan, record, phase);
+        phase.repetition == first(record, phase) && !case.is_some_and(|case| case.asked.precondition)
+    };
+    for phase in record.phases.iter().filter(measured) {
+        let mut passes: Vec<&PhaseRecord> =
+            record.phases.iter().filter(|other| is_same(phase, other)).collect();
+        // Where steadiness was waited for, the passes before it are its price, not the result.
+        if let Some(rounds) = plan.repeat.until_steady {
+            passes.drain(..passes.len().saturating_sub(rounds.window as usize));
+        }
         for (index, job) in phase.jobs.iter().enumerate() {
             if is_paced(plan, record, phase, job) {
                 continue;

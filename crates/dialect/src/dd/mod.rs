@@ -63,6 +63,15 @@ fn translate(finding: Finding) -> Option<Finding> {
         &[
             (1, "add iflag=direct to read past the page cache"),
             (2, "add conv=fdatasync, so that the flush is part of the time, or oflag=direct"),
+            (
+                3,
+                "read a file that holds data: what was reserved or skipped (seek=, conv=sparse) is read as zeros",
+            ),
+            (4, "copy data that does not compress: /dev/zero is all alike"),
+            (5, "copy more (count=) than any cache before the storage holds"),
+            (16, "use bs=4k or a multiple of it"),
+            (19, ""),
+            (24, ""),
             (6, ""),
             (13, ""),
             // The last block of a file is short, and pipes give what they have.

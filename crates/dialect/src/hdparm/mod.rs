@@ -120,7 +120,17 @@ pub fn parse(arguments: &[String]) -> Result<Result<Wanted, String>, String> {
 fn translate(finding: Finding) -> Option<Finding> {
     let cached = "add --direct to read past the page cache, or use -t on a device nobody else reads";
     let finding = crate::advice::of(finding, crate::advice::HDPARM)?;
-    advised(finding, &[(1, cached), (6, ""), (13, "")])
+    advised(
+        finding,
+        &[
+            (1, cached),
+            (5, "the device's own cache answered: read more of it"),
+            (6, ""),
+            (13, ""),
+            (19, ""),
+            (24, ""),
+        ],
+    )
 }
 
 /// The bytes of an offset in GiB.

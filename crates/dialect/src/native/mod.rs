@@ -4,6 +4,7 @@
 //! at once, each with its line. Engine names and settings are passed on as they stand: the engine room checks them.
 
 mod command;
+mod export;
 pub(crate) mod fields;
 mod job;
 mod keep;
@@ -18,15 +19,18 @@ mod target;
 pub(crate) mod tree;
 pub(crate) mod value;
 
-use iodyno_model::{Action, Diagnostic, Intent, Job, Origin, Phase, Plan, Repeat, Step, Workload};
+use iodyno_model::{
+    Action, Demand, Diagnostic, Intent, Job, Origin, Phase, Plan, Repeat, Rounds, Step, Workload,
+};
 
-pub use command::{ReporterMaker, on_hosts, plan, run};
-pub(crate) use command::{WorldArguments, refusal};
+pub(crate) use command::WorldArguments;
+pub use command::{ReporterMaker, on_hosts, plan, refusal, request, run};
+pub use export::ExportArguments;
 pub use keep::KeepArguments;
 
 pub use fields::suggestion;
 use fields::{Fields, Wrong};
-use tree::Node;
+use tree::{Node, Value};
 use value::{Read, choice, percent, small_count, text, whole};
 
 /// The plan that a file's text says; `path` is what messages call it.
@@ -67,7 +71,7 @@ fn read(document: &Node, wrong: &Wrong) -> Plan {
         sweep: fields.each("sweep").into_iter().flat_map(|node| sweep::read(node, wrong)).collect(),
         destroy: Vec::new(),
         signatures_allowed: false,
-        demands: Vec::new(),
+        demands: fields.or("fail_if", demands, Vec::new()),
     };
     no_destroy(&fields);
     if plan.phases.is_empty() {
@@ -93,13 +97,42 @@ fn repeat(node: &Node) -> Read<Repeat> {
     if node.word().is_some() {
         return Ok(Repeat { times: small_count(node)?, ..Repeat::default() });
     }
-    pattern::known(node, &["times", "until_interval", "most"])?;
+    pattern::known(node, &["times", "until_interval", "confidence", "until_steady", "most"])?;
+    let until_interval_percent = pattern::may(node, "until_interval", percent, 0.0)?;
+    let until_steady = pattern::may(node, "until_steady", |node| rounds(node).map(Some), None)?.flatten();
+    // Fewer tell neither an interval nor whether it is steady.
+    let least = if until_interval_percent > 0.0 { 3 } else { 1 };
+    let least = until_steady.map_or(least, |rounds| rounds.window.max(least));
     Ok(Repeat {
-        times: pattern::may(node, "times", small_count, 1)?,
-        until_interval_percent: pattern::may(node, "until_interval", percent, 0.0)?,
+        times: pattern::may(node, "times", small_count, 1)?.max(least),
+        until_interval_percent,
         most: pattern::may(node, "most", small_count, 0)?,
-        ..Repeat::default()
+        confidence_percent: pattern::may(node, "confidence", percent, 0.0)?,
+        until_steady,
     })
+}
+
+/// `true` for SNIA's rounds, `false`, or a table.
+fn rounds(node: &Node) -> Read<Option<Rounds>> {
+    let usual = Rounds::default();
+    if node.word().is_some() {
+        return Ok(value::flag(node)?.then_some(usual));
+    }
+    pattern::known(node, &["window", "range", "slope"])?;
+    Ok(Some(Rounds {
+        window: pattern::may(node, "window", small_count, usual.window)?,
+        range_percent: pattern::may(node, "range", percent, usual.range_percent)?,
+        slope_percent: pattern::may(node, "slope", percent, usual.slope_percent)?,
+    }))
+}
+
+/// Conditions under which the run fails: a text, or several.
+fn demands(node: &Node) -> Read<Vec<Demand>> {
+    let demand = |node: &Node| Ok(Demand { text: text(node)?, origin: node.origin.clone() });
+    match &node.value {
+        Value::List(items) => items.iter().map(demand).collect(),
+        _ => Ok(vec![demand(node)?]),
+    }
 }
 
 /// More phases than this are a slip of the pen, and would fill the memory.

@@ -11,14 +11,6 @@ use crate::{registry, source};
 
 /// Everything in a plan that would otherwise be silently left out.
 pub fn check(plan: &Plan, wrong: &mut Vec<Diagnostic>) {
-    if plan.repeat.until_interval_percent > 0.0 {
-        refuse(
-            wrong,
-            &Origin::Default,
-            "repetition until an interval is narrow",
-            "repeat a fixed number of times",
-        );
-    }
     plan.targets.iter().for_each(|target| check_target(target, wrong));
     for job in plan.phases.iter().flat_map(|phase| &phase.jobs) {
         check_job(plan, job, wrong);

@@ -1,6 +1,6 @@
 //! Whether a plan can be run at all, and safely: everything that is wrong, all at once, before anything is touched.
 
-use iodyno_model::{Diagnostic, Job, Origin, Plan, Target, TargetKind, WorkerKind, Workload, sweep};
+use iodyno_model::{Diagnostic, Job, Origin, Plan, Repeat, Target, TargetKind, WorkerKind, Workload, sweep};
 
 pub mod calls;
 mod later;
@@ -16,8 +16,9 @@ use crate::witness::signature;
 /// # Errors
 /// Everything that is wrong with it.
 pub fn check(plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
+    let mut wrong = check_repeat(&plan.repeat);
     let plan = sweep::expand(plan)?;
-    let mut wrong = Vec::new();
+    wrong.extend(iodyno_truth::demand::check(&plan));
     later::check(&plan, &mut wrong);
     for phase in &plan.phases {
         together::check(&plan, phase, &mut wrong);
@@ -39,6 +40,33 @@ pub fn check(plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
     }
     wrong.dedup();
     if wrong.is_empty() { Ok(plan) } else { Err(wrong) }
+}
+
+/// What is wrong with how often it is done.
+fn check_repeat(repeat: &Repeat) -> Vec<Diagnostic> {
+    let mut wrong = Vec::new();
+    let mut say = |message: &str, hint: &str| {
+        wrong.push(Diagnostic::error(&Origin::Default, format!("repeat: {message}")).hint(hint));
+    };
+    if repeat.most > 0 && repeat.most < repeat.times {
+        say("at most fewer times than at least", "leave most out: it is 25 where something is waited for");
+    }
+    if !(0.0..100.0).contains(&repeat.until_interval_percent) {
+        say("an interval is narrower than 100 %", "e.g. 5 %: from 2.5 % below the mean to 2.5 % above it");
+    }
+    let confidence = repeat.confidence_percent;
+    if confidence != 0.0 && !(50.0..=99.99).contains(&confidence) {
+        say("a confidence is 50 to 99.99 %", "95 % is usual");
+    }
+    if let Some(rounds) = &repeat.until_steady
+        && (rounds.window < 3 || rounds.range_percent <= 0.0 || rounds.slope_percent <= 0.0)
+    {
+        say(
+            "a steady window has at least 3 passes, and limits above 0",
+            "SNIA's are 5 passes, 20 % and 10 %",
+        );
+    }
+    wrong
 }
 
 fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {

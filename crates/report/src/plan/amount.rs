@@ -246,7 +246,10 @@ pub(crate) fn phase_ns(phase: &Phase) -> Option<u64> {
         sum(parts.into_iter())
     };
     let longest = match phase.jobs.is_empty() {
-        true => (phase.watch_ns > 0).then_some(phase.watch_ns),
+        true => match &phase.watch {
+            Some(watching) => watching.whole_ns(),
+            None => (phase.watch_ns > 0).then_some(phase.watch_ns),
+        },
         false => phase.jobs.iter().map(job).collect::<Option<Vec<_>>>()?.into_iter().max(),
     };
     longest.map(|ns| ns.saturating_add(phase.pause_ns))

@@ -276,7 +276,8 @@ fn crowded(machine: &Machine, phase: &Phase) -> Option<String> {
 }
 
 fn watches_for_ever(phase: &Phase) -> Option<String> {
-    if !phase.jobs.is_empty() || phase.watch_ns > 0 {
+    let ends = phase.watch.as_ref().is_some_and(|watching| watching.count > 0);
+    if !phase.jobs.is_empty() || phase.watch_ns > 0 || ends {
         return None;
     }
     trap(0, format!("{} watches until it is stopped", phase.name), "watch = \"10s\" in the phase")

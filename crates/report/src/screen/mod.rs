@@ -1,5 +1,5 @@
-//! The full screen: what is running, drawn anew at every live event: bandwidth, IOPS and latency over time, and a line
-//! for each job.
+//! The full screen: what is running, drawn anew at every live event: bandwidth, IOPS and latency over time, a line for
+//! each job, and what the witnesses see of the machine and its devices.
 //!
 //! ```text
 //!   live events ──► [history]: rates and percentiles of each interval ──► widgets ──► [paint]: escape sequences
@@ -8,7 +8,7 @@
 
 use std::io;
 
-use iodyno_model::Event;
+use iodyno_model::{Event, Sample};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Constraint, Layout, Rect};
 use ratatui_core::style::{Color, Style};
@@ -24,6 +24,7 @@ use crate::{Output, Reporter};
 
 mod history;
 mod paint;
+mod seen;
 
 use history::{Figures, History};
 
@@ -42,6 +43,7 @@ pub struct Screen {
     title: String,
     phase: String,
     history: History,
+    seen: Option<Sample>,
 }
 
 impl Screen {
@@ -53,6 +55,7 @@ impl Screen {
             title: String::new(),
             phase: String::new(),
             history: History::new(INTERVALS_MOST),
+            seen: None,
         }
     }
 
@@ -78,9 +81,10 @@ impl Screen {
 
     fn render(&self, area: Rect, buffer: &mut Buffer) {
         let charts = CHART_ROWS.min(area.height.saturating_sub(4) * 2 / 3);
-        let [head, top, below] =
-            Layout::vertical([Constraint::Length(1), Constraint::Length(charts), Constraint::Min(2)])
-                .areas(area);
+        let seen = self.seen.as_ref().map_or(0, seen::rows).min(area.height / 4);
+        let heights =
+            [Constraint::Length(1), Constraint::Length(charts), Constraint::Min(2), Constraint::Length(seen)];
+        let [head, top, below, bottom] = Layout::vertical(heights).areas(area);
         Line::from(self.head()).style(Style::new().bold()).render(head, buffer);
         let [left, middle, right] = Layout::horizontal([Constraint::Ratio(1, 3); 3]).areas(top);
         let all = self.history.all();
@@ -106,6 +110,9 @@ impl Screen {
         ];
         chart("latency", &latency, number::latency, right, buffer);
         self.table(below, buffer);
+        if let Some(sample) = &self.seen {
+            seen::render(sample, bottom, buffer);
+        }
     }
 
     fn head(&self) -> String {
@@ -211,6 +218,11 @@ impl Reporter for Screen {
             Event::PhaseStarted { index, count, name, .. } => {
                 self.phase = format!("{name} ({} of {count})", index + 1);
                 self.history.begin();
+                self.seen = None;
+                self.draw(output)
+            }
+            Event::Watched(sample) => {
+                self.seen = Some((**sample).clone());
                 self.draw(output)
             }
             Event::Live(live) => {

@@ -1,6 +1,8 @@
 //! The screen of a stored run: its figures stand where they belong, and the terminal is given back.
 
-use iodyno_model::{Directed, Histogram, Live, LiveJob, PhaseRecord, Plan, Record, Started};
+use iodyno_model::{
+    CpuShares, DeviceActivity, Directed, Histogram, Live, LiveJob, PhaseRecord, Plan, Record, Started,
+};
 
 use super::*;
 use crate::NoFiles;
@@ -89,4 +91,29 @@ fn the_terminal_is_given_back() {
     screen.event(&Event::PhaseEnded(Box::<PhaseRecord>::default()), &mut output).unwrap();
     screen.event(&Event::Ended(Box::<Record>::default()), &mut output).unwrap();
     assert_eq!(rest, paint::CLOSE);
+}
+
+#[test]
+fn what_the_witnesses_see_stands_below() {
+    let (mut screen, _) = draw(2, 30);
+    let did = DeviceActivity {
+        device: "nvme0n1".into(),
+        reads: 500,
+        read_bytes: 100 << 20,
+        read_ns: 1_000_000_000,
+        busy_ns: 400_000_000,
+        weighted_ns: 1_000_000_000,
+        interval_ns: 1_000_000_000,
+        ..DeviceActivity::default()
+    };
+    let cpu = CpuShares { user_percent: 12.0, steal_percent: 3.0, ..CpuShares::default() };
+    let sample = Sample { devices: vec![did], cpu: Some(cpu), ..Sample::default() };
+    let mut output = Output { out: &mut io::sink(), err: &mut io::sink(), files: &mut NoFiles };
+    screen.event(&Event::Watched(Box::new(sample)), &mut output).unwrap();
+    let text = text(&screen, 30);
+    let line = text.lines().find(|line| line.contains("nvme0n1")).unwrap();
+    for figure in ["100", "500", "40 %", "1.0"] {
+        assert!(line.contains(figure), "{figure}: {line}");
+    }
+    assert!(text.contains("user 12 %") && text.contains("steal 3 %") && text.contains("reader-1"), "{text}");
 }

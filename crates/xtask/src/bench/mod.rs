@@ -116,6 +116,7 @@ impl Bench {
     fn ours(&self, case: &Case, operations: u64) -> Result<Command, String> {
         let plan = self.ground.write_plan(case, operations)?;
         let mut command = Command::new(&self.binary);
+        command.env("IODYNO_HISTORY", "off");
         command.arg("run").arg(plan);
         Ok(command)
     }

@@ -131,7 +131,7 @@ impl Run {
 
     fn example(&mut self, verb: &str, example: &Path) {
         let mut command = Command::new(self.root.join("target/release/iodyno"));
-        command.current_dir(&self.root).arg(verb).arg(example);
+        command.current_dir(&self.root).arg(verb).arg(example).env("IODYNO_HISTORY", "off");
         self.step(&format!("{verb} {}", example.display()), command, EXAMPLE_LIMIT);
     }
 

@@ -1,0 +1,150 @@
+//! fio's JSON: a phase for each group, a job for each name in it.
+
+use iodyno_model::{Histogram, JobRecord, PhaseRecord, Verb, WorkerRecord, histogram};
+use serde_json::Value;
+
+use super::{Import, count, facts, list, number, text};
+
+/// fio's document; `None`: it is not one.
+pub fn read(document: &Value) -> Option<Result<Vec<Import>, String>> {
+    let version = document.get("fio version")?.as_str()?.to_string();
+    let jobs =
+        if document.get("jobs").is_some() { list(document, "jobs") } else { list(document, "client_stats") };
+    if jobs.is_empty() {
+        return Some(Err("there are no jobs in it".into()));
+    }
+    let global = facts(document.get("global options"));
+    let mut phases: Vec<(u64, PhaseRecord)> = Vec::new();
+    for job in jobs.iter().filter(|job| text(job, "jobname") != "All clients") {
+        add(&mut phases, job, &global);
+    }
+    let mut phases: Vec<PhaseRecord> = phases.into_iter().map(|(_, phase)| phase).collect();
+    for (index, phase) in phases.iter_mut().enumerate() {
+        phase.index = index;
+        phase.name = match phase.jobs.as_slice() {
+            [only] => only.name.clone(),
+            _ => format!("group {index}"),
+        };
+    }
+    let milliseconds = count(document, "timestamp_ms").max(count(document, "timestamp") * 1000);
+    let name = phases.first().map_or_else(String::new, |phase| phase.name.clone());
+    Some(Ok(vec![Import {
+        version,
+        name,
+        began_unix_ns: milliseconds * 1_000_000,
+        phases,
+        ..Import::default()
+    }]))
+}
+
+/// Adds a job to the phase of its group; jobs of one name are workers of one.
+fn add(phases: &mut Vec<(u64, PhaseRecord)>, told: &Value, global: &[(String, String)]) {
+    let job = job(told, global);
+    let group = count(told, "groupid");
+    let index = phases.iter().position(|(known, _)| *known == group).unwrap_or_else(|| {
+        phases.push((group, PhaseRecord::default()));
+        phases.len() - 1
+    });
+    let phase = &mut phases[index].1;
+    phase.elapsed_ns = phase.elapsed_ns.max(job.tally.last_done_ns);
+    match phase.jobs.iter_mut().find(|known| known.name == job.name) {
+        Some(known) => {
+            known.tally.merge(&job.tally);
+            known.workers.extend(job.workers);
+        }
+        None => phase.jobs.push(job),
+    }
+}
+
+fn job(told: &Value, global: &[(String, String)]) -> JobRecord {
+    let own = facts(told.get("job options"));
+    let mut engine_facts: Vec<_> =
+        global.iter().filter(|(name, _)| own.iter().all(|(other, _)| other != name)).cloned().collect();
+    engine_facts.extend(own);
+    let option =
+        |name: &str| engine_facts.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+    let mut job = JobRecord {
+        name: text(told, "jobname"),
+        engine: option("ioengine").unwrap_or_else(|| "psync".into()),
+        depth: option("iodepth").and_then(|depth| depth.parse().ok()).unwrap_or(1),
+        ..JobRecord::default()
+    };
+    for (name, verb) in
+        [("read", Verb::Read), ("write", Verb::Write), ("trim", Verb::Trim), ("sync", Verb::Fsync)]
+    {
+        if let Some(direction) = told.get(name).filter(|direction| count(direction, "total_ios") > 0) {
+            line(&mut job, name, verb, direction);
+        }
+    }
+    let errors = count(told, "total_err");
+    job.engine_facts = engine_facts;
+    job.workers.push(WorkerRecord {
+        operations: job.tally.all_operations(),
+        bytes: job.tally.all_bytes(),
+        errors,
+        ended_ns: job.tally.last_done_ns,
+        ..WorkerRecord::default()
+    });
+    job.tally.first_done_ns = job.tally.last_done_ns;
+    job
+}
+
+fn line(job: &mut JobRecord, name: &str, verb: Verb, direction: &Value) {
+    let line = job.tally.line_mut(name, verb);
+    line.operations = count(direction, "total_ios");
+    line.bytes = count(direction, "io_bytes");
+    line.short = count(direction, "short_ios");
+    line.latency = latency(direction);
+    let runtime_ns = count(direction, "runtime") * 1_000_000;
+    job.tally.last_done_ns = job.tally.last_done_ns.max(runtime_ns);
+}
+
+/// The whole latency where its distribution was written, else that of the completion.
+fn latency(direction: &Value) -> Histogram {
+    let known = ["lat_ns", "clat_ns"].into_iter().filter_map(|name| direction.get(name));
+    let with = |name: &str| known.clone().find(|latency| latency.get(name).is_some_and(Value::is_object));
+    match (with("bins"), with("percentile")) {
+        (Some(latency), _) => of_counts(latency, bins(latency)),
+        (None, Some(latency)) => of_counts(latency, between_percentiles(latency)),
+        (None, None) => Histogram::default(),
+    }
+}
+
+/// Values with their counts, with the sum and the extremes that were told.
+fn of_counts(latency: &Value, counts: Vec<(u64, u64)>) -> Histogram {
+    let mut dense = vec![0; histogram::BUCKETS];
+    counts.iter().for_each(|(value, count)| dense[histogram::bucket_of(*value)] += count);
+    let total: u64 = counts.iter().map(|(_, count)| count).sum();
+    let sum = (number(latency, "mean") * total as f64) as u128;
+    Histogram::from_counts(dense.into_iter(), sum, count(latency, "min"), count(latency, "max"))
+}
+
+fn members(of: Option<&Value>) -> Vec<(f64, u64)> {
+    let members = of.and_then(Value::as_object).into_iter().flatten();
+    let mut members: Vec<(f64, u64)> =
+        members.filter_map(|(name, value)| Some((name.parse().ok()?, value.as_f64()? as u64))).collect();
+    members.sort_by(|a, b| a.0.total_cmp(&b.0));
+    members
+}
+
+fn bins(latency: &Value) -> Vec<(u64, u64)> {
+    members(latency.get("bins")).into_iter().map(|(value, count)| (value as u64, count)).collect()
+}
+
+/// As many values at each percentile as lie between it and the one before, the rest at the largest.
+fn between_percentiles(latency: &Value) -> Vec<(u64, u64)> {
+    let total = count(latency, "N");
+    let mut below = 0;
+    let mut counts = Vec::new();
+    for (percent, value) in members(latency.get("percentile")) {
+        let rank = ((percent / 100.0 * total as f64).ceil() as u64).min(total);
+        if rank > below {
+            counts.push((value, rank - below));
+            below = rank;
+        }
+    }
+    if total > below {
+        counts.push((count(latency, "max"), total - below));
+    }
+    counts
+}

@@ -1,0 +1,108 @@
+//! IOR's JSON: a run for each test, in it a phase for each row of its results; rows of one access are its repetitions.
+
+use iodyno_model::{JobRecord, PhaseRecord, Verb, WorkerRecord};
+use serde_json::Value;
+
+use super::{Import, count, facts, list, number, text};
+
+/// IOR's document; `None`: it is not one.
+pub fn read(document: &Value) -> Option<Result<Vec<Import>, String>> {
+    let tests = document.get("tests")?.as_array()?;
+    document.get("Command line").or_else(|| document.get("Began"))?;
+    if tests.is_empty() {
+        return Some(Err("there are no tests in it".into()));
+    }
+    let machine = text(document, "Machine");
+    let mut machine = machine.split_whitespace().filter(|word| *word != "=");
+    let (kernel, host) = (machine.next().unwrap_or_default(), machine.next().unwrap_or_default());
+    let words: Vec<String> = text(document, "Command line").split_whitespace().map(String::from).collect();
+    let version = match text(document, "Version") {
+        version if version.is_empty() => "ior".into(),
+        version => format!("ior-{version}"),
+    };
+    let run = |test: &Value| Import {
+        version: version.clone(),
+        name: format!("test {}", text(test, "TestID")),
+        words: words.clone(),
+        host: host.into(),
+        kernel: kernel.into(),
+        began_unix_ns: moment(&text(document, "Began")).unwrap_or(0),
+        phases: phases(test),
+    };
+    Some(Ok(tests.iter().map(run).collect()))
+}
+
+/// Older versions put the rows of a repetition into a list of their own.
+fn rows(of: &[Value]) -> Vec<&Value> {
+    of.iter().flat_map(|row| row.as_array().map_or_else(|| vec![row], |rows| rows.iter().collect())).collect()
+}
+
+fn phases(test: &Value) -> Vec<PhaseRecord> {
+    let mut phases: Vec<PhaseRecord> = Vec::new();
+    let mut options = facts(test.get("Parameters"));
+    options.extend(facts(test.get("Options")));
+    for row in rows(list(test, "Results")) {
+        let (name, verb) = match text(row, "access").as_str() {
+            "write" => ("write", Verb::Write),
+            "read" => ("read", Verb::Read),
+            _ => continue,
+        };
+        let repetition = phases.iter().filter(|phase| phase.name == name).count() as u32;
+        let index = phases.len();
+        let mut job = job(row, name, verb);
+        job.engine_facts.clone_from(&options);
+        let elapsed_ns = job.tally.last_done_ns;
+        phases.push(PhaseRecord {
+            name: name.into(),
+            index,
+            repetition,
+            elapsed_ns,
+            jobs: vec![job],
+            ..PhaseRecord::default()
+        });
+    }
+    phases
+}
+
+fn job(row: &Value, name: &str, verb: Verb) -> JobRecord {
+    let seconds = number(row, "totalTime");
+    let mut job = JobRecord { name: name.into(), engine: "ior".into(), depth: 1, ..JobRecord::default() };
+    let bytes = number(row, "bwMiB") * seconds * (1u64 << 20) as f64;
+    let transfer = number(row, "xferKiB") * 1024.0;
+    let line = job.tally.line_mut(name, verb);
+    line.bytes = bytes.round() as u64;
+    // Its iops are of the time between opening and closing; how many there were follows from the bytes.
+    line.operations = match transfer > 0.0 {
+        true => (bytes / transfer).round() as u64,
+        false => (number(row, "iops") * seconds).round() as u64,
+    };
+    job.tally.last_done_ns = (seconds * 1e9) as u64;
+    job.tally.first_done_ns = job.tally.last_done_ns;
+    let (operations, bytes) = (job.tally.all_operations(), job.tally.all_bytes());
+    let errors = count(row, "errors");
+    job.workers.push(WorkerRecord { operations, bytes, errors, ..WorkerRecord::default() });
+    job
+}
+
+/// A moment as C's `ctime` writes it, taken as Greenwich's: the zone is not told.
+fn moment(text: &str) -> Option<u64> {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let [_, month, day, clock, year] = words.as_slice() else { return None };
+    let month = MONTHS.iter().position(|name| name == month)? as i64 + 1;
+    let (day, year): (i64, i64) = (day.parse().ok()?, year.parse().ok()?);
+    let parts: Vec<i64> = clock.split(':').filter_map(|part| part.parse().ok()).collect();
+    let [hour, minute, second] = parts.as_slice() else { return None };
+    let seconds = days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
+    u64::try_from(seconds).ok().map(|seconds| seconds * 1_000_000_000)
+}
+
+/// Days from 1970 to a date (Gregorian; the year is taken to begin in March).
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, month) = (year.div_euclid(400), (month + 9) % 12);
+    let of_era = year.rem_euclid(400);
+    let of_year = (153 * month + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}

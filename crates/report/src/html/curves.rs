@@ -1,0 +1,75 @@
+//! Sweeps as curves and surfaces: the points, and where a curve has its knee.
+
+use iodyno_model::Record;
+use serde::Serialize;
+
+use super::short::Short;
+use crate::curve::Knee;
+use crate::shape::Context;
+use crate::sweep::{self, Point};
+
+/// A sweep.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Curve {
+    /// The phases' name.
+    pub name: String,
+    /// The parameters, as plans word them.
+    pub parameters: Vec<&'static str>,
+    /// What was alike at all points.
+    pub shape: String,
+    /// The points, in the plan's order.
+    pub points: Vec<Place>,
+    /// The point with the knee, by index.
+    pub knee: Option<usize>,
+    /// What there is to say about the knee.
+    pub sentence: String,
+}
+
+/// One point of a sweep.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Place {
+    /// The parameters' values, as text.
+    pub at: Vec<String>,
+    /// Operations per second.
+    pub rate: Short,
+    /// Bytes per second.
+    pub bytes: Short,
+    /// Mean latency in ns.
+    pub mean: Short,
+    /// 99 % of all operations took at most so many ns.
+    pub p99: Short,
+}
+
+/// Every sweep of a record.
+pub fn curves(record: &Record, context: &Context) -> Vec<Curve> {
+    let curve = |phases: &Vec<&iodyno_model::PhaseRecord>| {
+        let points = sweep::points(phases);
+        let parameters: Vec<_> = phases[0].coordinates.iter().map(|place| place.parameter.name()).collect();
+        let knee = if parameters.len() == 1 { sweep::knee(&points) } else { None };
+        let sentence = sweep::knee_sentence(knee, &points, parameters.first().copied().unwrap_or(""));
+        let first = phases[0].jobs.first();
+        Curve {
+            name: phases[0].name.clone(),
+            shape: first.map(|job| context.shape(phases[0], job).line()).unwrap_or_default(),
+            points: points.iter().map(place).collect(),
+            knee: match knee {
+                Some(Knee::At(index)) => Some(index),
+                _ => None,
+            },
+            sentence: sentence.trim().into(),
+            parameters,
+        }
+    };
+    sweep::sweeps(record).iter().map(curve).collect()
+}
+
+fn place(point: &Point<'_>) -> Place {
+    let timed = !point.latency.is_empty();
+    Place {
+        at: point.place.iter().map(sweep::value).collect(),
+        rate: Short(point.iops),
+        bytes: Short::of((point.bytes > 0.0).then_some(point.bytes)),
+        mean: Short::of(timed.then(|| point.latency.mean())),
+        p99: Short::of(crate::number::percentile(&point.latency, 99.0).map(|ns| ns as f64)),
+    }
+}

@@ -1,0 +1,300 @@
+//! A job as its card and its charts are told: figures as text, distributions as points.
+
+use iodyno_model::{
+    CaseRecord, Finding, Histogram, JobRecord, Kind, Line, Outcome, PhaseRecord, Severity, Verdict, histogram,
+};
+use serde::Serialize;
+
+use super::short::Short;
+use super::time::{self, Over};
+use crate::native;
+use crate::number;
+use crate::shape::{self, Context};
+
+/// Percentiles of the table.
+const PERCENTS: [f64; 9] = [1.0, 10.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999];
+/// Fine buckets that make one bar, as a power of two: eight bars to a power of two of the latency.
+const BAR_SHIFT: u32 = 4;
+/// Points of a cumulative curve for each further nine.
+const POINTS_TO_A_NINE: i32 = 8;
+
+/// One job of one phase.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Job {
+    /// The phase's name.
+    pub phase: String,
+    /// The job's name.
+    pub name: String,
+    /// Its place in a sweep, and which repetition: empty where there is one.
+    pub place: String,
+    /// Which phase, by index in the record.
+    pub index: usize,
+    /// What makes its figures comparable.
+    pub shape: String,
+    /// Measured time, as text.
+    pub measured: String,
+    /// What was counted.
+    pub lines: Vec<Counted>,
+    /// What went wrong, a sentence each.
+    pub errors: Vec<String>,
+    /// How much came from the page cache, as text.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub cache: String,
+    /// Over time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over: Option<Over>,
+    /// Each worker.
+    pub workers: Vec<Worker>,
+    /// What spoils its figures, worst first, by index in the run's findings.
+    pub findings: Vec<usize>,
+    /// How its cases ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<String>,
+}
+
+/// One line of what was counted.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Counted {
+    /// The label.
+    pub label: String,
+    /// `read`, `write`, `trim` or `other`: its colour.
+    pub kind: &'static str,
+    /// Operations, as text.
+    pub operations: String,
+    /// Operations per second.
+    pub rate: Short,
+    /// The same as text.
+    pub rate_text: String,
+    /// Bytes per second; nothing where it moves none.
+    pub bytes: Short,
+    /// The same in MB/s and MiB/s, as text.
+    pub bytes_text: String,
+    /// Failed operations.
+    pub failed: u64,
+    /// Latency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Latency>,
+    /// Latency from the actual start, where that differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<Latency>,
+}
+
+/// A distribution of latencies.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Latency {
+    /// Name and text of each figure: mean, percentiles, extremes.
+    pub figures: Vec<(String, String)>,
+    /// Lower edge and upper edge in ns, and count, of each bar, one after the other.
+    pub bars: Vec<u64>,
+    /// Nines (2 is 99 %, 3 is 99.9 %) and ns of each point of the cumulative curve, one after the other.
+    pub curve: Vec<Short>,
+}
+
+/// One worker.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Worker {
+    /// Its number.
+    pub index: u32,
+    /// Its rank.
+    pub rank: u32,
+    /// Operations per second of its own time.
+    pub rate: Short,
+    /// Bytes per second of its own time.
+    pub bytes: Short,
+    /// When it began and ended, seconds after the start line.
+    pub span: [Short; 2],
+    /// Processor time in percent of its own time: user and kernel.
+    pub cpu: [Short; 2],
+}
+
+/// A job of a phase as the page is told it.
+pub fn job(context: &Context, index: usize, phase: &PhaseRecord, job: &JobRecord) -> Job {
+    let mut place: Vec<String> = phase.coordinates.iter().map(ToString::to_string).collect();
+    if phase.repetition > 0 {
+        place.push(format!("repetition {}", phase.repetition + 1));
+    }
+    Job {
+        phase: phase.name.clone(),
+        name: job.name.clone(),
+        place: place.join(" · "),
+        index,
+        shape: context.shape(phase, job).line(),
+        measured: measured(shape::seconds(phase, job) * 1e9),
+        lines: job.tally.lines.iter().map(|line| counted(phase, job, line)).collect(),
+        errors: errors(context, job),
+        cache: phase.cache.as_ref().map(crate::cache::line).unwrap_or_default(),
+        over: time::over(&job.tally.series),
+        workers: job.workers.iter().map(worker).collect(),
+        findings: Vec::new(),
+        verdict: verdict(job),
+    }
+}
+
+/// A time as text; of long ones nobody wants the seconds alone.
+fn measured(ns: f64) -> String {
+    if ns < 120e9 { number::latency(ns) } else { number::wait(ns as u64) }
+}
+
+/// Whether a finding concerns a job of a phase.
+pub fn concerns(finding: &Finding, phase: &PhaseRecord, job: &JobRecord) -> bool {
+    let here = finding.phase.is_empty() || finding.phase == phase.name;
+    here && finding.job.as_ref().is_none_or(|name| *name == job.name)
+}
+
+/// The word for how much a finding spoils.
+pub fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Note => "note",
+        Severity::Doubtful => "doubtful",
+        Severity::Invalid => "invalid",
+    }
+}
+
+fn counted(phase: &PhaseRecord, job: &JobRecord, line: &Line) -> Counted {
+    let rate = shape::per_second(line.operations, phase, job);
+    let bytes = (line.bytes > 0).then(|| shape::per_second(line.bytes, phase, job));
+    Counted {
+        label: line.label.clone(),
+        kind: kind(line.verb.kind()),
+        operations: number::thousands(line.operations),
+        rate: Short(rate),
+        rate_text: number::iops(rate),
+        bytes: Short::of(bytes),
+        bytes_text: bytes.map_or_else(String::new, |bytes| {
+            format!("{} MB/s · {} MiB/s", number::mb(bytes), number::mib(bytes))
+        }),
+        failed: line.failed,
+        latency: latency(&line.latency),
+        service: line.service.as_ref().and_then(latency),
+    }
+}
+
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Read => "read",
+        Kind::Write => "write",
+        Kind::Trim => "trim",
+        _ => "other",
+    }
+}
+
+fn latency(histogram: &Histogram) -> Option<Latency> {
+    if histogram.is_empty() {
+        return None;
+    }
+    let mut figures = vec![
+        ("mean".to_string(), number::latency(histogram.mean())),
+        ("min".to_string(), number::latency(histogram.min as f64)),
+    ];
+    figures.extend(
+        PERCENTS.iter().map(|percent| (format!("p{percent}"), number::percentile_text(histogram, *percent))),
+    );
+    figures.push(("max".into(), number::latency(histogram.max as f64)));
+    figures.push(("samples".into(), number::thousands(histogram.count())));
+    Some(Latency { figures, bars: bars(histogram), curve: curve(histogram) })
+}
+
+fn bars(histogram: &Histogram) -> Vec<u64> {
+    let mut bars: Vec<[u64; 3]> = Vec::new();
+    for (bucket, count) in histogram.buckets() {
+        let first = *bucket as usize >> BAR_SHIFT << BAR_SHIFT;
+        let low = histogram::lower_edge(first);
+        match bars.last_mut() {
+            Some(bar) if bar[0] == low => bar[2] += count,
+            _ => bars.push([
+                low,
+                histogram::upper_edge(first + (1 << BAR_SHIFT) - 1).saturating_add(1),
+                *count,
+            ]),
+        }
+    }
+    bars.concat()
+}
+
+fn curve(histogram: &Histogram) -> Vec<Short> {
+    let upper = (POINTS_TO_A_NINE / 4..6 * POINTS_TO_A_NINE)
+        .map(|step| 100.0 - 100.0 * 10f64.powf(-f64::from(step) / f64::from(POINTS_TO_A_NINE)));
+    let lower = [0.0, 1.0, 5.0, 10.0, 20.0, 30.0, 40.0];
+    let known = lower.into_iter().chain(upper).filter(|percent| histogram.beyond(*percent) > 0);
+    let mut points: Vec<Short> =
+        known.flat_map(|percent| [nines(percent), Short(histogram.percentile(percent) as f64)]).collect();
+    let last = 100.0 - 100.0 / (histogram.count() as f64 + 1.0);
+    points.extend([nines(last), Short(histogram.max as f64)]);
+    points
+}
+
+/// A percentage as the number of its nines: 99 % is 2, 99.9 % is 3.
+fn nines(percent: f64) -> Short {
+    Short(-(1.0 - percent / 100.0).max(1e-12).log10())
+}
+
+fn worker(worker: &iodyno_model::WorkerRecord) -> Worker {
+    let seconds = worker.ended_ns.saturating_sub(worker.began_ns) as f64 / 1e9;
+    let rate = |count: u64| Short::of((seconds > 0.0).then(|| count as f64 / seconds));
+    let share = |ns: u64| Short::of((seconds > 0.0).then(|| ns as f64 / 1e7 / seconds));
+    Worker {
+        index: worker.index,
+        rank: worker.rank,
+        rate: rate(worker.operations),
+        bytes: rate(worker.bytes),
+        span: [Short(worker.began_ns as f64 / 1e9), Short(worker.ended_ns as f64 / 1e9)],
+        cpu: [share(worker.user_ns), share(worker.system_ns)],
+    }
+}
+
+/// Checks that failed and are told one by one.
+const CHECKS_MOST: usize = 50;
+
+/// How a job's cases ended, in one sentence; none: it had none.
+fn verdict(job: &JobRecord) -> Option<String> {
+    let sum = |of: fn(&CaseRecord) -> u32| job.cases.iter().map(|case| u64::from(of(case))).sum();
+    let (passed, checks) = (sum(|case| case.passed), sum(|case| case.checks));
+    let cases = number::thousands(job.cases.len() as u64);
+    let [passed, checks] = [passed, checks].map(number::thousands);
+    (!job.cases.is_empty()).then(|| format!("{passed} of {checks} checks passed, in {cases} cases"))
+}
+
+/// What went wrong in a job, a sentence each.
+fn errors(context: &Context, job: &JobRecord) -> Vec<String> {
+    let failed = |verdict: &&Verdict| verdict.outcome == Outcome::Fail;
+    let sentence =
+        |verdict: &Verdict| format!("{}: expected {}, got {}", verdict.call, verdict.expected, verdict.got);
+    let checks = job.cases.iter().flat_map(|case| &case.verdicts).filter(failed).map(sentence);
+    native::errors(job, context).into_iter().chain(checks.take(CHECKS_MOST)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn histogram() -> Histogram {
+        let mut histogram = Histogram::default();
+        (1..=10_000u64).for_each(|value| histogram.add(value * 100));
+        histogram
+    }
+
+    #[test]
+    fn bars_count_everything_once_and_do_not_overlap() {
+        let bars = bars(&histogram());
+        assert_eq!(bars.chunks(3).map(|bar| bar[2]).sum::<u64>(), 10_000);
+        assert!(bars.chunks(3).zip(bars.chunks(3).skip(1)).all(|(a, b)| a[1] <= b[0]));
+        assert!(bars.len() < 3 * 150, "{}", bars.len());
+    }
+
+    #[test]
+    fn the_curve_rises_in_nines_to_the_largest() {
+        let curve = curve(&histogram());
+        let points: Vec<(f64, f64)> = curve.chunks(2).map(|point| (point[0].0, point[1].0)).collect();
+        assert!(points.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1), "{points:?}");
+        assert_eq!(points.last().unwrap().1, 1_000_000.0);
+        let two_nines = points.iter().find(|point| (point.0 - 2.0).abs() < 1e-6).unwrap();
+        assert!((two_nines.1 - 990_000.0).abs() / 990_000.0 < 0.005);
+    }
+
+    #[test]
+    fn a_percentile_that_rests_on_nothing_is_no_number() {
+        let figures = latency(&histogram()).unwrap().figures;
+        let of = |name: &str| figures.iter().find(|(known, _)| known == name).unwrap().1.clone();
+        assert_eq!((of("p99.9").as_str() != number::NONE, of("p99.99").as_str()), (true, number::NONE));
+    }
+}

@@ -1,0 +1,188 @@
+//! A whole run as the page is told it.
+
+use iodyno_model::{DemandRecord, Finding, PhaseRecord, Record};
+use serde::Serialize;
+
+use super::curves::{self, Curve};
+use super::disclosure::{self, Facts};
+use super::job::{self, Job};
+use super::watch::{self, Watch};
+use crate::number;
+use crate::shape::Context;
+
+/// One run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Run {
+    /// What it is called when several are side by side; by default the plan's name.
+    pub title: String,
+    /// The plan's name.
+    pub name: String,
+    /// The seed.
+    pub seed: u64,
+    /// Wall-clock time of the start, ms since 1970; nothing where it is not known.
+    pub began: Option<u64>,
+    /// Host, kernel and processor in one line.
+    pub machine: String,
+    /// Why it ended before its end.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub stopped: String,
+    /// What spoils a figure.
+    pub findings: Vec<Told>,
+    /// What went wrong.
+    pub errors: Vec<String>,
+    /// What was demanded.
+    pub demands: Vec<Demanded>,
+    /// Every job of every phase.
+    pub jobs: Vec<Job>,
+    /// What the witnesses saw, of each phase.
+    pub phases: Vec<Phase>,
+    /// Sweeps.
+    pub curves: Vec<Curve>,
+    /// How repetitions came to their end.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub rounds: String,
+    /// Machine, ranks, targets.
+    pub facts: Vec<Facts>,
+    /// The plan in words.
+    pub plan: String,
+}
+
+/// A phase.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Phase {
+    /// Its name.
+    pub name: String,
+    /// How long it took, seconds.
+    pub seconds: f64,
+    /// What the witnesses saw over time.
+    pub watch: Vec<Watch>,
+    /// What the witnesses saw in all, and what the engines told of themselves.
+    pub seen: Vec<Facts>,
+}
+
+/// A finding.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Told {
+    /// Its number in the list of known lies.
+    pub code: u8,
+    /// `note`, `doubtful` or `invalid`.
+    pub severity: &'static str,
+    /// The phase it concerns, and the job.
+    pub place: String,
+    /// What is the matter.
+    pub sentence: String,
+    /// The figures that prove it.
+    pub figures: Vec<String>,
+    /// What to do.
+    pub advice: String,
+}
+
+/// A demand and what became of it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Demanded {
+    /// As it was typed.
+    pub text: String,
+    /// What it was held against.
+    pub place: String,
+    /// What was found.
+    pub found: String,
+    /// Whether the run fails for it.
+    pub failed: bool,
+}
+
+impl Run {
+    /// A record as the page is told it, with what was known when it began.
+    pub fn of(context: &Context, record: &Record) -> Run {
+        let started = context.started.as_deref();
+        let machine = &record.machine;
+        let machine = [machine.host.clone(), machine.kernel.clone(), machine.processor.clone()];
+        Run {
+            title: record.name.clone(),
+            name: record.name.clone(),
+            seed: record.seed,
+            began: started.map(|started| started.at_unix_ns / 1_000_000).filter(|ms| *ms > 0),
+            machine: machine.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · "),
+            stopped: record.stopped_by.map_or_else(String::new, stopped),
+            findings: sorted(&record.findings).into_iter().map(told).collect(),
+            errors: record.errors.iter().map(ToString::to_string).collect(),
+            demands: record.demands.iter().map(demanded).collect(),
+            jobs: jobs(context, record),
+            phases: record.phases.iter().map(phase).collect(),
+            curves: curves::curves(record, context),
+            rounds: rounds(record),
+            facts: disclosure::surroundings(record, context),
+            plan: started.map_or_else(String::new, |started| crate::plan::print(&started.plan)),
+        }
+    }
+}
+
+fn stopped(signal: i32) -> String {
+    format!("stopped by signal {signal}: the figures are those of the time until then")
+}
+
+fn phase(phase: &PhaseRecord) -> Phase {
+    Phase {
+        name: phase.name.clone(),
+        seconds: phase.elapsed_ns as f64 / 1e9,
+        watch: watch::charts(&phase.samples),
+        seen: disclosure::seen(phase),
+    }
+}
+
+fn jobs(context: &Context, record: &Record) -> Vec<Job> {
+    let findings = sorted(&record.findings);
+    let all = record.phases.iter().enumerate();
+    let all = all.flat_map(|(index, phase)| phase.jobs.iter().map(move |job| (index, phase, job)));
+    let one = |(index, phase, job): (usize, &PhaseRecord, &iodyno_model::JobRecord)| {
+        let here = findings.iter().enumerate();
+        let here = here.filter(|(_, finding)| job::concerns(finding, phase, job));
+        let findings = here.map(|(index, _)| index).collect();
+        Job { findings, ..job::job(context, index, phase, job) }
+    };
+    all.map(one).collect()
+}
+
+/// Findings, worst first.
+fn sorted(findings: &[Finding]) -> Vec<&Finding> {
+    let mut sorted: Vec<&Finding> = findings.iter().collect();
+    sorted.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.code));
+    sorted
+}
+
+fn told(finding: &Finding) -> Told {
+    let place: Vec<&str> =
+        [Some(finding.phase.as_str()), finding.job.as_deref()].into_iter().flatten().collect();
+    Told {
+        code: finding.code,
+        severity: job::severity(finding.severity),
+        place: if place.len() == 2 && place[0] == place[1] { place[0].into() } else { place.join(" · ") },
+        sentence: finding.sentence.clone(),
+        figures: finding.figures.iter().map(number::figure).collect(),
+        advice: finding.advice.clone(),
+    }
+}
+
+fn demanded(demand: &DemandRecord) -> Demanded {
+    let figure = |value| iodyno_model::Figure::new("", value, &demand.unit);
+    let found = demand.found.map(|value| number::figure(&figure(value)).trim().to_string());
+    Demanded {
+        text: demand.text.clone(),
+        place: demand.place.clone(),
+        found: found.unwrap_or_else(|| "there was nothing to hold it against".into()),
+        failed: demand.failed,
+    }
+}
+
+fn rounds(record: &Record) -> String {
+    let Some(rounds) = &record.rounds else { return String::new() };
+    let mut parts = vec![format!("{} passes", rounds.passes)];
+    if let Some(percent) = rounds.interval_percent {
+        parts.push(format!("the widest interval of a rate is {}", number::percent(percent)));
+    }
+    if let Some((range, slope)) = rounds.steady {
+        let [range, slope] = [range, slope].map(number::percent);
+        parts.push(format!("range {range} and slope {slope} over the last rounds"));
+    }
+    parts.push(if rounds.attained { "good enough" } else { "not yet good enough" }.into());
+    parts.join(", ")
+}

@@ -1,0 +1,201 @@
+//! What the witnesses saw over time, in columns on the axis of the jobs they watched.
+
+use std::collections::BTreeMap;
+
+use iodyno_model::sighting::{DeviceActivity, InterfaceActivity, Sample};
+use serde::Serialize;
+
+use super::short::Short;
+use super::time::Column;
+
+/// One chart of what witnesses saw.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Watch {
+    /// What it shows.
+    pub title: String,
+    /// The unit of its values: `%`, `bytes`, `bytes/s`, or nothing.
+    pub unit: &'static str,
+    /// Seconds after the start line at which each value's interval ended.
+    pub at: Vec<Short>,
+    /// The lines.
+    pub lines: Vec<Column>,
+}
+
+/// Charts of a phase's samples; those in which nothing happened are left out.
+pub fn charts(samples: &[Sample]) -> Vec<Watch> {
+    // What is summed up since the machine was started is no interval.
+    let samples: Vec<&Sample> = samples.iter().filter(|sample| sample.interval_ns > 0).collect();
+    if samples.len() < 2 {
+        return Vec::new();
+    }
+    let mut charts = devices(&samples);
+    charts.extend([processors(&samples), pressure(&samples)]);
+    charts.extend(memory(&samples));
+    charts.extend(interfaces(&samples));
+    charts.retain(|chart| !chart.lines.is_empty());
+    charts
+}
+
+fn chart(
+    title: &str,
+    unit: &'static str,
+    samples: &[&Sample],
+    lines: impl IntoIterator<Item = Option<Column>>,
+) -> Watch {
+    let at = samples.iter().map(|sample| Short(sample.at_ns as f64 / 1e9)).collect();
+    Watch { title: title.into(), unit, at, lines: lines.into_iter().flatten().collect() }
+}
+
+fn line<'a>(name: &str, samples: &'a [&Sample], of: impl Fn(&'a Sample) -> Option<f64>) -> Option<Column> {
+    Column::unless_empty(name, samples.iter().map(|sample| Short::of(of(sample))))
+}
+
+fn per_second(count: u64, interval_ns: u64) -> Option<f64> {
+    (interval_ns > 0).then(|| count as f64 * 1e9 / interval_ns as f64)
+}
+
+fn share(part_ns: u64, interval_ns: u64) -> Option<f64> {
+    (interval_ns > 0).then(|| part_ns as f64 / interval_ns as f64 * 100.0)
+}
+
+/// A value of the same device in each sample.
+fn device<'a>(sample: &'a Sample, name: &str) -> Option<&'a DeviceActivity> {
+    sample.devices.iter().find(|device| device.device == name)
+}
+
+fn devices(samples: &[&Sample]) -> Vec<Watch> {
+    let mut names: BTreeMap<&str, u64> = BTreeMap::new();
+    for activity in samples.iter().flat_map(|sample| &sample.devices) {
+        *names.entry(&activity.device).or_default() += activity.reads + activity.writes + activity.discards;
+    }
+    names.retain(|_, operations| *operations > 0);
+    let each = names.keys().flat_map(|name| {
+        let of = |value: fn(&DeviceActivity) -> Option<f64>| {
+            move |sample: &Sample| device(sample, name).and_then(value)
+        };
+        let moved = [
+            line("read", samples, of(|device| per_second(device.read_bytes, device.interval_ns))),
+            line("write", samples, of(|device| per_second(device.write_bytes, device.interval_ns))),
+            line("discard", samples, of(|device| per_second(device.discard_bytes, device.interval_ns))),
+        ];
+        let busy = [line("busy", samples, of(|device| share(device.busy_ns, device.interval_ns)))];
+        [
+            chart(&format!("{name}: moved by the device"), "bytes/s", samples, moved),
+            chart(&format!("{name}: time with requests in flight"), "%", samples, busy),
+        ]
+    });
+    each.collect()
+}
+
+fn processors(samples: &[&Sample]) -> Watch {
+    let of = |value: fn(&iodyno_model::sighting::CpuShares) -> f64| {
+        move |sample: &Sample| sample.cpu.as_ref().map(value)
+    };
+    let lines = [
+        line("user", samples, of(|cpu| cpu.user_percent + cpu.nice_percent)),
+        line("system", samples, of(|cpu| cpu.system_percent)),
+        line("waiting for I/O", samples, of(|cpu| cpu.iowait_percent)),
+        line("stolen", samples, of(|cpu| cpu.steal_percent)),
+    ];
+    chart("Processors of the machine", "%", samples, lines)
+}
+
+fn pressure(samples: &[&Sample]) -> Watch {
+    let of = |value: fn(&iodyno_model::sighting::Pressure) -> u64| {
+        move |sample: &Sample| {
+            let pressure = sample.pressure.as_ref()?;
+            share(value(pressure), pressure.interval_ns)
+        }
+    };
+    let lines = [
+        line("I/O", samples, of(|pressure| pressure.io_some_ns)),
+        line("processor", samples, of(|pressure| pressure.cpu_some_ns)),
+        line("memory", samples, of(|pressure| pressure.memory_some_ns)),
+    ];
+    chart("Time in which somebody waited", "%", samples, lines)
+}
+
+fn memory(samples: &[&Sample]) -> [Watch; 2] {
+    let of = |value: fn(&iodyno_model::sighting::MemoryLevels) -> u64| {
+        move |sample: &Sample| sample.memory.as_ref().map(|memory| value(memory) as f64)
+    };
+    let unwritten = [
+        line("dirty", samples, of(|memory| memory.dirty_bytes)),
+        line("being written", samples, of(|memory| memory.writeback_bytes)),
+    ];
+    let cached = [line("page cache", samples, of(|memory| memory.cached_bytes))];
+    [
+        chart("Memory that waits to be written", "bytes", samples, unwritten),
+        chart("Page cache", "bytes", samples, cached),
+    ]
+}
+
+fn interfaces(samples: &[&Sample]) -> Vec<Watch> {
+    let mut names: Vec<&str> = samples
+        .iter()
+        .flat_map(|sample| &sample.interfaces)
+        .filter(|interface| interface.received_bytes + interface.sent_bytes > 0)
+        .map(|interface| interface.name.as_str())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let each = names.iter().map(|name| {
+        let of = |value: fn(&InterfaceActivity) -> Option<f64>| {
+            move |sample: &Sample| {
+                sample.interfaces.iter().find(|interface| interface.name == *name).and_then(value)
+            }
+        };
+        let lines = [
+            line("received", samples, of(|link| per_second(link.received_bytes, link.interval_ns))),
+            line("sent", samples, of(|link| per_second(link.sent_bytes, link.interval_ns))),
+        ];
+        chart(&format!("{name}: moved by the interface"), "bytes/s", samples, lines)
+    });
+    each.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iodyno_model::sighting::Pressure;
+
+    fn sample(second: u64) -> Sample {
+        let device = |name: &str, reads| DeviceActivity {
+            device: name.into(),
+            reads,
+            read_bytes: reads * 4096,
+            busy_ns: 250_000_000,
+            interval_ns: 1_000_000_000,
+            ..DeviceActivity::default()
+        };
+        let pressure =
+            Pressure { io_some_ns: 500_000_000, interval_ns: 1_000_000_000, ..Pressure::default() };
+        Sample {
+            at_ns: second * 1_000_000_000,
+            interval_ns: 1_000_000_000,
+            devices: vec![device("vda", 1000), device("idle", 0)],
+            pressure: Some(pressure),
+            ..Sample::default()
+        }
+    }
+
+    #[test]
+    fn what_was_idle_or_not_looked_at_has_no_chart() {
+        let charts = charts(&[sample(1), sample(2)]);
+        let titles: Vec<&str> = charts.iter().map(|chart| chart.title.as_str()).collect();
+        let expected = [
+            "vda: moved by the device",
+            "vda: time with requests in flight",
+            "Time in which somebody waited",
+        ];
+        assert_eq!(titles, expected);
+        assert_eq!(charts[0].lines[0].values[0].0, 4_096_000.0);
+        assert_eq!((charts[1].lines[0].values[1].0, charts[2].lines[0].values[0].0), (25.0, 50.0));
+    }
+
+    #[test]
+    fn the_time_since_the_machine_was_started_is_no_point() {
+        let boot = Sample { interval_ns: 0, ..sample(0) };
+        assert!(charts(&[boot, sample(1)]).is_empty());
+    }
+}

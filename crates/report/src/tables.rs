@@ -1,0 +1,522 @@
+//! Every table of a record, as names, headings and cells: what a spreadsheet or a folder of CSV files is made of.
+//!
+//! A figure that cannot be told is an empty cell, never a 0. Columns are only ever added at the end.
+
+use iodyno_model::{
+    DeviceActivity, Finding, Histogram, JobRecord, PhaseRecord, Record, Sample, Sighting, histogram,
+};
+
+use crate::shape::Context;
+use crate::{csv, number};
+
+/// A table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// Its name: `results`, `series`, …
+    pub name: &'static str,
+    /// What stands above its columns.
+    pub headings: Vec<String>,
+    /// Its rows, each as long as the headings.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+/// A cell.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// Words.
+    Text(String),
+    /// A figure.
+    Number(f64),
+    /// A count.
+    Whole(u64),
+    /// What cannot be told.
+    Empty,
+}
+
+impl Cell {
+    fn text(text: &str) -> Self {
+        Cell::Text(text.into())
+    }
+
+    fn optional(number: Option<f64>) -> Self {
+        number.filter(|number| number.is_finite()).map_or(Cell::Empty, Cell::Number)
+    }
+
+    /// As one field of a CSV file.
+    pub fn field(&self) -> String {
+        match self {
+            Cell::Text(text) => text.clone(),
+            Cell::Number(number) => format!("{number}"),
+            Cell::Whole(number) => number.to_string(),
+            Cell::Empty => String::new(),
+        }
+    }
+}
+
+/// Columns of the results that hold words.
+const WORDS: &[&str] =
+    &["phase", "coordinates", "job", "label", "verb", "engine", "io", "mix", "pattern", "direct"];
+
+/// Percentiles that are worked out.
+const PERCENTS: [f64; 11] = [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99];
+
+/// Every table of a record that has a row.
+pub fn tables(record: &Record, context: &Context) -> Vec<Table> {
+    let all = [
+        about(record, context),
+        results(record, context),
+        findings(&record.findings),
+        percentiles(record),
+        latencies(record),
+        series(record),
+        workers(record),
+        errors(record, context),
+        devices(record),
+        samples(record),
+        targets(context),
+    ];
+    all.into_iter().filter(|table| !table.rows.is_empty()).collect()
+}
+
+fn table(name: &'static str, headings: &[&str]) -> Table {
+    Table { name, headings: headings.iter().map(ToString::to_string).collect(), rows: Vec::new() }
+}
+
+/// Every job of a record, with its phase.
+fn jobs(record: &Record) -> impl Iterator<Item = (&PhaseRecord, &JobRecord)> {
+    record.phases.iter().flat_map(|phase| phase.jobs.iter().map(move |job| (phase, job)))
+}
+
+/// The cells by which a row is found.
+fn place(phase: &PhaseRecord, job: &JobRecord) -> Vec<Cell> {
+    vec![Cell::text(&phase.name), Cell::Whole(phase.index as u64), Cell::text(&job.name)]
+}
+
+/// What was run, where, and how it ended.
+fn about(record: &Record, context: &Context) -> Table {
+    let mut about = table("about", &["fact", "value"]);
+    let mut add = |name: &str, value: Cell| about.rows.push(vec![Cell::text(name), value]);
+    let machine = &record.machine;
+    add("plan", Cell::text(&record.name));
+    add("seed", Cell::Text(record.seed.to_string()));
+    if let Some(started) = &context.started {
+        add("started at, ns since 1970", Cell::Text(started.at_unix_ns.to_string()));
+    }
+    add("stopped by signal", record.stopped_by.map_or(Cell::Empty, |signal| Cell::Text(signal.to_string())));
+    add("host", Cell::text(&machine.host));
+    add("kernel", Cell::text(&machine.kernel));
+    add("processor", Cell::text(&machine.processor));
+    add("processors", Cell::Whole(machine.cpus.into()));
+    add("memory, bytes", Cell::Whole(machine.memory_bytes));
+    add("clock", Cell::text(&machine.clock));
+    add("iodyno", Cell::text(&machine.version));
+    machine.facts.iter().for_each(|(name, value)| add(name, Cell::text(value)));
+    record.errors.iter().for_each(|error| add("message", Cell::text(&error.message)));
+    about
+}
+
+fn results(record: &Record, context: &Context) -> Table {
+    let mut results = table("results", csv::COLUMNS);
+    for (phase, job) in jobs(record) {
+        let shape = context.shape(phase, job);
+        for line in &job.tally.lines {
+            let cells = csv::row(phase, job, line, &shape).into_iter().zip(csv::COLUMNS);
+            results.rows.push(cells.map(|(text, heading)| result(text, heading)).collect());
+        }
+    }
+    results
+}
+
+fn result(text: String, heading: &str) -> Cell {
+    match (text.is_empty(), WORDS.contains(&heading), text.parse::<u64>(), text.parse::<f64>()) {
+        (true, ..) => Cell::Empty,
+        (_, false, Ok(whole), _) => Cell::Whole(whole),
+        (_, false, _, Ok(number)) => Cell::Number(number),
+        _ => Cell::Text(text),
+    }
+}
+
+fn findings(all: &[Finding]) -> Table {
+    let mut findings =
+        table("findings", &["code", "severity", "phase", "job", "sentence", "figures", "advice"]);
+    for finding in all {
+        let figures: Vec<String> = finding.figures.iter().map(number::figure).collect();
+        findings.rows.push(vec![
+            Cell::Whole(finding.code.into()),
+            Cell::Text(format!("{:?}", finding.severity).to_lowercase()),
+            Cell::text(&finding.phase),
+            finding.job.as_deref().map_or(Cell::Empty, Cell::text),
+            Cell::text(&finding.sentence),
+            Cell::Text(figures.join("; ")),
+            Cell::text(&finding.advice),
+        ]);
+    }
+    findings
+}
+
+/// Each label's latencies that were counted, with the kind of them.
+fn histograms(job: &JobRecord) -> Vec<(&str, &'static str, &Histogram)> {
+    let mut all = Vec::new();
+    for line in &job.tally.lines {
+        let kinds = [
+            ("latency", Some(&line.latency)),
+            ("service", line.service.as_ref()),
+            ("submission", line.submission.as_ref()),
+            ("completion", line.completion.as_ref()),
+        ];
+        for (kind, histogram) in kinds {
+            let counted = histogram.filter(|histogram| !histogram.is_empty());
+            all.extend(counted.map(|histogram| (line.label.as_str(), kind, histogram)));
+        }
+    }
+    all
+}
+
+fn percentiles(record: &Record) -> Table {
+    let headings = ["phase", "index", "job", "label", "kind", "percent", "latency_ns", "samples_beyond"];
+    let mut percentiles = table("percentiles", &headings);
+    for (phase, job) in jobs(record) {
+        for (label, kind, latency) in histograms(job) {
+            for percent in PERCENTS {
+                let mut row = place(phase, job);
+                row.extend([Cell::text(label), Cell::text(kind), Cell::Number(percent)]);
+                row.push(number::percentile(latency, percent).map_or(Cell::Empty, Cell::Whole));
+                row.push(Cell::Whole(latency.beyond(percent)));
+                percentiles.rows.push(row);
+            }
+        }
+    }
+    percentiles
+}
+
+fn latencies(record: &Record) -> Table {
+    let headings = ["phase", "index", "job", "label", "kind", "least_ns", "most_ns", "count"];
+    let mut latencies = table("latencies", &headings);
+    for (phase, job) in jobs(record) {
+        for (label, kind, latency) in histograms(job) {
+            for (bucket, count) in latency.buckets() {
+                let bucket = *bucket as usize;
+                let mut row = place(phase, job);
+                row.extend([Cell::text(label), Cell::text(kind)]);
+                row.extend(
+                    [histogram::lower_edge(bucket), histogram::upper_edge(bucket), *count].map(Cell::Whole),
+                );
+                latencies.rows.push(row);
+            }
+        }
+    }
+    latencies
+}
+
+fn series(record: &Record) -> Table {
+    let headings = [
+        "phase",
+        "index",
+        "job",
+        "until_s",
+        "reads",
+        "read_bytes",
+        "writes",
+        "write_bytes",
+        "trims",
+        "trim_bytes",
+        "others",
+        "latency_ns_mean",
+        "latency_ns_max",
+    ];
+    let mut series = table("series", &headings);
+    for (phase, job) in jobs(record) {
+        let of_job = &job.tally.series;
+        for (index, counted) in of_job.rows.iter().enumerate() {
+            let mut row = place(phase, job);
+            let until_ns = of_job.interval_ns.saturating_mul(index as u64 + 1);
+            row.push(Cell::Number(until_ns as f64 / 1e9));
+            row.extend(
+                [
+                    counted.reads,
+                    counted.read_bytes,
+                    counted.writes,
+                    counted.write_bytes,
+                    counted.trims,
+                    counted.trim_bytes,
+                    counted.others,
+                ]
+                .map(Cell::Whole),
+            );
+            let operations = counted.operations();
+            let mean = (operations > 0).then(|| counted.latency_sum_ns as f64 / operations as f64);
+            row.push(Cell::optional(mean));
+            row.push(if operations > 0 { Cell::Whole(counted.latency_max_ns) } else { Cell::Empty });
+            series.rows.push(row);
+        }
+    }
+    series
+}
+
+fn workers(record: &Record) -> Table {
+    let headings = [
+        "phase",
+        "index",
+        "job",
+        "worker",
+        "rank",
+        "operations",
+        "bytes",
+        "errors",
+        "began_ns",
+        "ended_ns",
+        "user_ns",
+        "system_ns",
+        "switches_voluntary",
+        "switches_involuntary",
+        "faults_major",
+        "faults_minor",
+        "failure",
+    ];
+    let mut workers = table("workers", &headings);
+    for (phase, job) in jobs(record) {
+        for worker in &job.workers {
+            let mut row = place(phase, job);
+            row.extend(
+                [
+                    worker.index.into(),
+                    worker.rank.into(),
+                    worker.operations,
+                    worker.bytes,
+                    worker.errors,
+                    worker.began_ns,
+                    worker.ended_ns,
+                    worker.user_ns,
+                    worker.system_ns,
+                    worker.switches.0,
+                    worker.switches.1,
+                    worker.faults.0,
+                    worker.faults.1,
+                ]
+                .map(Cell::Whole),
+            );
+            row.push(worker.failure.as_deref().map_or(Cell::Empty, Cell::text));
+            workers.rows.push(row);
+        }
+    }
+    workers
+}
+
+fn errors(record: &Record, context: &Context) -> Table {
+    let mut errors =
+        table("errors", &["phase", "index", "job", "verb", "errno", "count", "first_offset", "target"]);
+    for (phase, job) in jobs(record) {
+        for error in &job.tally.errors {
+            let mut row = place(phase, job);
+            row.extend([
+                Cell::text(error.verb.name()),
+                Cell::Number(error.errno.into()),
+                Cell::Whole(error.count),
+                Cell::Whole(error.first_offset),
+                Cell::Text(context.target(error.first_target)),
+            ]);
+            errors.rows.push(row);
+        }
+    }
+    errors
+}
+
+/// What a device did, as the headings below.
+const ACTIVITY: [&str; 20] = [
+    "interval_ns",
+    "reads",
+    "reads_merged",
+    "read_bytes",
+    "read_ns",
+    "writes",
+    "writes_merged",
+    "write_bytes",
+    "write_ns",
+    "discards",
+    "discards_merged",
+    "discard_bytes",
+    "discard_ns",
+    "flushes",
+    "flush_ns",
+    "busy_ns",
+    "weighted_ns",
+    "in_flight",
+    "busy_percent",
+    "depth_mean",
+];
+
+fn activity(did: &DeviceActivity) -> Vec<Cell> {
+    let counts = [
+        did.interval_ns,
+        did.reads,
+        did.reads_merged,
+        did.read_bytes,
+        did.read_ns,
+        did.writes,
+        did.writes_merged,
+        did.write_bytes,
+        did.write_ns,
+        did.discards,
+        did.discards_merged,
+        did.discard_bytes,
+        did.discard_ns,
+        did.flushes,
+        did.flush_ns,
+        did.busy_ns,
+        did.weighted_ns,
+        did.in_flight,
+    ];
+    let share = |ns: u64| (did.interval_ns > 0).then(|| ns as f64 / did.interval_ns as f64);
+    let mut cells: Vec<Cell> = counts.map(Cell::Whole).into();
+    cells.push(Cell::optional(share(did.busy_ns).map(|share| share * 100.0)));
+    cells.push(Cell::optional(share(did.weighted_ns)));
+    cells
+}
+
+fn devices(record: &Record) -> Table {
+    let mut devices = table("devices", &[&["phase", "index", "device"][..], &ACTIVITY].concat());
+    for phase in &record.phases {
+        for sighting in &phase.sightings {
+            let Sighting::Device(did) = sighting else { continue };
+            let mut row =
+                vec![Cell::text(&phase.name), Cell::Whole(phase.index as u64), Cell::text(&did.device)];
+            row.extend(activity(did));
+            devices.rows.push(row);
+        }
+    }
+    devices
+}
+
+/// What the machine did besides, as headings of the samples.
+const MACHINE: [&str; 11] = [
+    "user_percent",
+    "nice_percent",
+    "system_percent",
+    "iowait_percent",
+    "steal_percent",
+    "idle_percent",
+    "runnable",
+    "available_bytes",
+    "cached_bytes",
+    "dirty_bytes",
+    "writeback_bytes",
+];
+
+fn machine(sample: &Sample) -> Vec<Cell> {
+    let shares = sample.cpu.map(|cpu| {
+        [
+            cpu.user_percent,
+            cpu.nice_percent,
+            cpu.system_percent,
+            cpu.iowait_percent,
+            cpu.steal_percent,
+            cpu.idle_percent,
+        ]
+    });
+    let mut cells: Vec<Cell> = (0..6).map(|at| Cell::optional(shares.map(|shares| shares[at]))).collect();
+    cells.push(sample.cpu.map_or(Cell::Empty, |cpu| Cell::Whole(cpu.runnable)));
+    let levels = sample.memory.map(|memory| {
+        [memory.available_bytes, memory.cached_bytes, memory.dirty_bytes, memory.writeback_bytes]
+    });
+    cells.extend((0..4).map(|at| levels.map_or(Cell::Empty, |levels| Cell::Whole(levels[at]))));
+    cells
+}
+
+/// A row for each sample and device; where there is no device, one for the machine alone.
+fn samples(record: &Record) -> Table {
+    let place = ["phase", "index", "until_s", "device"];
+    let mut samples = table("samples", &[&place[..], &ACTIVITY, &MACHINE].concat());
+    for phase in &record.phases {
+        for sample in &phase.samples {
+            let until_s = Cell::Number(sample.at_ns as f64 / 1e9);
+            let place = [Cell::text(&phase.name), Cell::Whole(phase.index as u64), until_s];
+            let nobody = DeviceActivity { interval_ns: sample.interval_ns, ..DeviceActivity::default() };
+            let alone = sample.devices.is_empty().then_some(&nobody);
+            for did in sample.devices.iter().chain(alone) {
+                let mut row = place.to_vec();
+                row.push(Cell::text(&did.device));
+                row.extend(activity(did));
+                row.extend(machine(sample));
+                samples.rows.push(row);
+            }
+        }
+    }
+    samples
+}
+
+fn targets(context: &Context) -> Table {
+    let headings = [
+        "target",
+        "path",
+        "file_system",
+        "mount_point",
+        "mount_options",
+        "device",
+        "model",
+        "size_bytes",
+        "rotational",
+        "scheduler",
+        "write_cache",
+    ];
+    let mut targets = table("targets", &headings);
+    let all = context.started.iter().flat_map(|started| &started.targets);
+    let text = |text: &Option<String>| text.as_deref().map_or(Cell::Empty, Cell::text);
+    for facts in all {
+        targets.rows.push(vec![
+            Cell::text(&facts.target),
+            Cell::text(&facts.path),
+            text(&facts.file_system),
+            text(&facts.mount_point),
+            text(&facts.mount_options),
+            text(&facts.device),
+            text(&facts.model),
+            facts.size_bytes.map_or(Cell::Empty, Cell::Whole),
+            facts.rotational.map_or(Cell::Empty, |is| Cell::text(if is { "yes" } else { "no" })),
+            text(&facts.scheduler),
+            text(&facts.write_cache),
+        ]);
+    }
+    targets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iodyno_model::{CpuShares, Line, Verb, WorkerRecord};
+
+    #[test]
+    fn every_row_is_as_long_as_its_headings() {
+        let mut job = JobRecord { name: "j".into(), ..JobRecord::default() };
+        let mut line = Line { operations: 3, ..Line::empty("read", Verb::Read) };
+        [100, 200, 300].into_iter().for_each(|ns| line.latency.add(ns));
+        job.tally.lines.push(line);
+        job.tally.series.rows = vec![Default::default(); 2];
+        job.workers.push(WorkerRecord::default());
+        job.tally.errors.push(iodyno_model::ErrorCount {
+            verb: Verb::Read,
+            errno: 5,
+            count: 1,
+            first_offset: 0,
+            first_target: 0,
+        });
+        let sample = |devices| Sample { devices, cpu: Some(CpuShares::default()), ..Sample::default() };
+        let phase = PhaseRecord {
+            jobs: vec![job],
+            sightings: vec![Sighting::Device(DeviceActivity::default())],
+            samples: vec![sample(vec![]), sample(vec![DeviceActivity::default(); 2])],
+            ..PhaseRecord::default()
+        };
+        let record = Record { phases: vec![phase], ..Record::default() };
+        let tables = tables(&record, &Context::default());
+        for table in &tables {
+            assert!(table.rows.iter().all(|row| row.len() == table.headings.len()), "{}", table.name);
+        }
+        let rows =
+            |name: &str| tables.iter().find(|table| table.name == name).map_or(0, |table| table.rows.len());
+        assert_eq!([rows("series"), rows("samples"), rows("latencies"), rows("errors")], [2, 3, 3, 1]);
+        let results = tables.iter().find(|table| table.name == "results").unwrap();
+        let cell =
+            |heading: &str| &results.rows[0][csv::COLUMNS.iter().position(|name| *name == heading).unwrap()];
+        assert_eq!((cell("operations"), cell("verb")), (&Cell::Whole(3), &Cell::text("read")));
+    }
+}

@@ -1,0 +1,137 @@
+//! The HTML report in a real browser: nothing is complained about, every chart is drawn, nobody breaks out, nothing is
+//! wider than a phone. The pages stay in cargo's directory for tests, to be looked at.
+
+mod browser;
+mod stories;
+
+use std::path::{Path, PathBuf};
+
+use browser::Shown;
+use iodyno_report::html::{Page, Run};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+
+type Outcome = Result<Completion, Failed>;
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let with = |name: &str, check: fn(&Path) -> Result<(), Failed>| {
+        Trial::ignorable_test(name, move || match browser::find() {
+            Some(browser) => check(&browser).map(|()| Completion::Completed),
+            None => Outcome::Ok(Completion::ignored_with("there is no chromium here")),
+        })
+    };
+    let trials = vec![
+        with("a_long_run_is_drawn", long),
+        with("sweeps_are_curves_and_surfaces", sweeps),
+        with("runs_lie_over_each_other", overlay),
+        with("names_stay_names", hostile),
+        with("a_run_without_anything_is_a_page", empty),
+        Trial::test("a_long_run_is_small", small),
+        Trial::test("the_file_needs_nothing_else", offline),
+    ];
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Where pages are written.
+fn folder() -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("pages");
+    std::fs::create_dir_all(&folder).expect("cargo's directory for tests can be written to");
+    folder
+}
+
+/// A page, shown on a desk and on a phone, without a complaint; how many charts it has, and its text.
+fn shown(browser: &Path, name: &str, runs: Vec<Run>) -> Result<(usize, String), Failed> {
+    let html = Page::of(runs).html();
+    std::fs::write(folder().join(format!("{name}.html")), &html)?;
+    let mut seen = (0, String::new());
+    for width in [1280, 500] {
+        let shown = browser::show(browser, &html, width)?;
+        if !shown.complaints.is_empty() || shown.aliens > 0 || shown.beyond > 0 {
+            let Shown { complaints, aliens, beyond, .. } = shown;
+            return Err(format!("at {width}: {complaints:?}, {aliens} aliens, {beyond} too wide").into());
+        }
+        if shown.hues.iter().any(|count| *count < HUES_LEAST) {
+            return Err(format!("at {width} a chart is empty: {:?}", shown.hues).into());
+        }
+        println!("{name} at {width}: drawn after {} ms", shown.opened);
+        seen = (shown.hues.len(), shown.text);
+    }
+    Ok(seen)
+}
+
+/// A chart with fewer hues has no line, no bar and no label.
+const HUES_LEAST: u32 = 12;
+
+fn expect(charts: usize, least: usize) -> Result<(), Failed> {
+    if charts < least { Err(format!("{charts} charts, expected {least}").into()) } else { Ok(()) }
+}
+
+fn long(browser: &Path) -> Result<(), Failed> {
+    let (charts, document) =
+        shown(browser, "long", vec![stories::run("A long run", &stories::long(1.0, 900, 1))])?;
+    expect(charts, 4)?;
+    for text in [
+        "the device ran on credit",
+        "measure until the rate is steady",
+        "kept",
+        "governor",
+        "there is no second clock here",
+    ] {
+        if !document.contains(text) {
+            return Err(format!("`{text}` is not on the page").into());
+        }
+    }
+    Ok(())
+}
+
+fn sweeps(browser: &Path) -> Result<(), Failed> {
+    let (charts, document) = shown(browser, "sweeps", vec![stories::run("Sweeps", &stories::sweeps())])?;
+    expect(charts, 4)?;
+    if document.contains("knee at depth 16") { Ok(()) } else { Err("the knee is not told".into()) }
+}
+
+fn overlay(browser: &Path) -> Result<(), Failed> {
+    let runs = [("Run A", 1.0, 1), ("Run B", 1.05, 2), ("Run C", 0.8, 3)];
+    let runs = runs.map(|(title, speed, seed)| stories::run(title, &stories::long(speed, 120, seed)));
+    let (charts, document) = shown(browser, "overlay", runs.into())?;
+    expect(charts, 4)?;
+    let all = ["Side by side", "against A", "facts about the surroundings differ", "mq-deadline"];
+    match all.iter().find(|text| !document.contains(**text)) {
+        Some(missing) => Err(format!("`{missing}` is not on the page").into()),
+        None => Ok(()),
+    }
+}
+
+fn hostile(browser: &Path) -> Result<(), Failed> {
+    let record = stories::hostile();
+    let evil = record.name.clone();
+    let (charts, text) = shown(browser, "hostile", vec![stories::run(&evil, &record)])?;
+    expect(charts, 4)?;
+    // All of it can be read, so none of it was taken for markup.
+    if text.contains("</script><img src=x onerror=") {
+        Ok(())
+    } else {
+        Err("a name is not there as it is".into())
+    }
+}
+
+fn empty(browser: &Path) -> Result<(), Failed> {
+    shown(browser, "empty", vec![Run::default()])?;
+    shown(browser, "nothing", Vec::new()).map(drop)
+}
+
+fn small() -> Result<(), Failed> {
+    let page = Page::of(vec![stories::run("A long run", &stories::long(1.0, 900, 1))]);
+    let (data, whole) = (page.data().len(), page.html().len());
+    // What it draws with is some 460 kB; a run of two hours adds less than that.
+    if data < 400_000 && whole < 1_000_000 { Ok(()) } else { Err(format!("{data} and {whole} bytes").into()) }
+}
+
+fn offline() -> Result<(), Failed> {
+    let html = Page::of(vec![stories::run("x", &stories::long(1.0, 20, 1))]).html();
+    let outside = ["src=\"http", "href=\"http", "url(", "@import", "import("];
+    match outside.iter().find(|word| html.contains(**word)) {
+        Some(word) => Err(format!("`{word}` is in the file").into()),
+        None => Ok(()),
+    }
+}
