@@ -21,6 +21,7 @@ mod rerun;
 mod runs;
 mod session;
 mod shelf;
+mod siblings;
 
 fn main() -> ExitCode {
     iodyno_engine::cases::serve_when_asked();

@@ -163,7 +163,8 @@ fn histograms(job: &JobRecord) -> impl Iterator<Item = (&str, &'static str, &His
             ("submission", line.submission.as_ref()),
             ("completion", line.completion.as_ref()),
         ];
-        let all: Vec<_> = kinds.into_iter().filter_map(|(kind, histogram)| Some((kind, histogram?))).collect();
+        let all: Vec<_> =
+            kinds.into_iter().filter_map(|(kind, histogram)| Some((kind, histogram?))).collect();
         let of_line = move |(kind, histogram)| (line.label.as_str(), kind, histogram);
         all.into_iter().filter(|(_, histogram): &(_, &Histogram)| !histogram.is_empty()).map(of_line)
     })

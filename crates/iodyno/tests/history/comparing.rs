@@ -67,7 +67,8 @@ fn five_percent() -> Outcome {
     let percent = rate["difference"]["percent"].as_f64().expect("a difference");
     assert!((percent + 4.8).abs() < 2.0, "{percent} %");
     let compare = |demand: &str, status: i32, word: &str| {
-        says(home, ["compare", "1", "2", "--across", "settings", "--fail-if", demand]).expect(status, &[word]);
+        says(home, ["compare", "1", "2", "--across", "settings", "--fail-if", demand])
+            .expect(status, &[word]);
     };
     compare("read.iops < -2%", 1, "FAILED");
     compare("read.iops < -20%", 0, "kept");

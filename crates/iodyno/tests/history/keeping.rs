@@ -51,7 +51,8 @@ fn kept() -> Outcome {
     assert_eq!(list.out.lines().count(), 3, "{list}");
     assert_eq!(says(home, ["runs", "--tag", "second"]).out.lines().count(), 2);
     says(home, ["runs", "--tool", "fio"]).expect(0, &["no runs"]);
-    says(home, ["runs", "show", "second"]).expect(0, &["run 2", "complete", "what it ran on", "kernel", "seed 5"]);
+    says(home, ["runs", "show", "second"])
+        .expect(0, &["run 2", "complete", "what it ran on", "kernel", "seed 5"]);
     says(home, ["runs", "show", "--plan", "1"]).expect(0, &["phase 1 \"p\"", "job \"j\""]);
     let json = says(home, ["runs", "show", "last~1", "--json"]);
     let document: serde_json::Value = serde_json::from_str(&json.out).expect("JSON");
@@ -95,7 +96,8 @@ fn drop_in() -> Outcome {
     let copy = ["if=/dev/zero", "of=/dev/null", "count=4", "bs=4k"];
     says(home, ["dd"].into_iter().chain(copy)).expect(0, &[]);
     assert!(!home.join("history.sqlite").exists());
-    says(home, ["dd"].into_iter().chain(copy).chain(["--also", "save=copied"])).expect(0, &["4+0 records in"]);
+    says(home, ["dd"].into_iter().chain(copy).chain(["--also", "save=copied"]))
+        .expect(0, &["4+0 records in"]);
     says(home, ["runs", "show", "copied"]).expect(0, &["dd if=/dev/zero", "complete"]);
     // By the original's name it says what the original says.
     let link = home.join("dd");
@@ -111,7 +113,8 @@ fn drop_in() -> Outcome {
 fn killed() -> Outcome {
     let home = scratch();
     let home = home.path();
-    let paced = NULL.replace("until = { operations = 20000 }", "until = { time = \"60s\" }\nrate = \"1000/s\"");
+    let paced =
+        NULL.replace("until = { operations = 20000 }", "until = { time = \"60s\" }\nrate = \"1000/s\"");
     plan(home, &paced);
     let mut running = Running::start(with_history(home, ["run", "--quiet", "plan.toml"]));
     let folder = home.join("history.sqlite.running");
@@ -137,7 +140,8 @@ fn killed() -> Outcome {
 fn rerun() -> Outcome {
     let (home, elsewhere) = (scratch(), scratch());
     let home = home.path();
-    let file = NULL.replace("nothing = \"1GiB\"", "file = \"data\"\nsize = \"1MiB\"").replace("null", "psync");
+    let file =
+        NULL.replace("nothing = \"1GiB\"", "file = \"data\"\nsize = \"1MiB\"").replace("null", "psync");
     plan(home, &file);
     says(home, ["run", "--quiet", "plan.toml"]).expect(0, &[]);
     std::fs::remove_file(home.join("plan.toml")).expect("its plan");
@@ -186,7 +190,10 @@ fn original() -> Outcome {
     assert_eq!((&line["operations"], &line["bytes"]), (&read["total_ios"], &read["io_bytes"]));
     let percentile = |percent: f64| {
         let all = line["latency"]["percentiles"].as_array().expect("percentiles");
-        all.iter().find(|one| one["percent"] == percent).and_then(|one| one["ns"].as_f64()).expect("a percentile")
+        all.iter()
+            .find(|one| one["percent"] == percent)
+            .and_then(|one| one["ns"].as_f64())
+            .expect("a percentile")
     };
     let latency = if read["lat_ns"]["bins"].is_object() { &read["lat_ns"] } else { &read["clat_ns"] };
     let median = latency["percentile"]["50.000000"].as_f64().expect("its median");
@@ -198,7 +205,8 @@ fn unavailable() -> Outcome {
     let home = scratch();
     let home = home.path();
     plan(home, NULL);
-    std::fs::write(home.join("history.sqlite"), "this is no database, and must stay what it is").expect("a file");
+    std::fs::write(home.join("history.sqlite"), "this is no database, and must stay what it is")
+        .expect("a file");
     says(home, ["run", "--quiet", "plan.toml"]).expect(0, &["note:", "no database", "this run is not kept"]);
     says(home, ["run", "--quiet", "--tag", "x", "plan.toml"]).refused(&["no database"]);
     says(home, ["runs"]).refused(&["no database"]);
