@@ -42,9 +42,8 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
 /// of another, and the same bytes would count twice.
 fn all(case: &Case<'_>) -> Option<DeviceActivity> {
     let devices: Vec<&DeviceActivity> = case.devices().collect();
-    let beneath = |name: &str| {
-        devices.iter().any(|device| device.beneath.iter().any(|lower| lower.device == name))
-    };
+    let beneath =
+        |name: &str| devices.iter().any(|device| device.beneath.iter().any(|lower| lower.device == name));
     if devices.iter().any(|device| beneath(&device.device)) {
         return None;
     }
