@@ -28,7 +28,11 @@ until = "10s"
 
 fn iodyno(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
-    command.args(arguments).current_dir(folder).env_remove("IODYNO_ALSO").env("IODYNO_HISTORY", folder.join("h"));
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("IODYNO_ALSO")
+        .env("IODYNO_HISTORY", folder.join("h"));
     command.output().unwrap()
 }
 
@@ -118,14 +122,16 @@ fn preconditioning_writes_all_twice_and_takes_only_what_it_may() {
     let folder = TempDir::new().unwrap();
     let plan = |verb: &str| {
         format!(
-            "[target.f]\nfile = \"data\"\nsize = \"1MiB\"\n[[phase]]\nname = \"p\"\n[[phase.job]]\nname = \"j\"\n\
+            "[target.f]\nfile = \"data\"\nsize = \"1MiB\"\ncreate = true\n[[phase]]\nname = \"p\"\n[[phase.job]]\nname = \"j\"\n\
              on = \"f\"\ndo = \"{verb}\"\nblock = \"4KiB\"\npick = \"random\"\nengine = \"psync\"\n"
         )
     };
     std::fs::write(folder.path().join("w.toml"), plan("write")).unwrap();
     std::fs::write(folder.path().join("r.toml"), plan("read")).unwrap();
-    let output =
-        iodyno(folder.path(), &["run", "w.toml", "--quiet", "--precondition", "--most", "5", "--json", "o.json"]);
+    let output = iodyno(
+        folder.path(),
+        &["run", "w.toml", "--quiet", "--precondition", "--most", "5", "--json", "o.json"],
+    );
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let document: Value =
         serde_json::from_str(&std::fs::read_to_string(folder.path().join("o.json")).unwrap()).unwrap();
