@@ -167,6 +167,11 @@ impl Also {
     /// # Errors
     /// What does not fit its plan.
     pub fn join(self, run: &mut Run) -> Result<(), Diagnostic> {
+        if self.unwatched && run.plan.phases.iter().any(|phase| phase.watch.is_some()) {
+            let wrong =
+                Diagnostic::error(&Origin::argument("--also"), "`witness=off` leaves nobody to watch");
+            return Err(wrong.hint("leave it out: watching is all that this does"));
+        }
         run.plan.destroy.extend(self.destroy);
         self.asked.apply(&mut run.plan, "--also")?;
         run.keep = self.keep;

@@ -126,8 +126,8 @@ fn grouped(quota_us: Option<u32>) -> Told {
     let json = home.path().join("out.json");
     let mut command =
         program::iodyno(["fio", "--name=reads", "--rw=randread", "--direct=1", "--bs=4k", "--size=64m"]);
-    command.args(["--numjobs=4", "--time_based", "--runtime=5", "--thinktime_spin=2000", "--thinktime=2000"]);
-    command.args(["--thread", "--group_reporting", "--output-format=json"]);
+    command.args(["--time_based", "--runtime=5", "--thinktime_spin=2000", "--thinktime=2000"]);
+    command.args(["--thread", "--output-format=json"]);
     command.arg(format!("--filename={}", device.path().display())).arg("--output").arg(&json);
     group.take(&mut command);
     said(command, &json)
@@ -280,7 +280,7 @@ fn talk(setting: &str) -> Told {
 
 /// 40 Mbit/s: 24 MiB take five seconds.
 fn shaped() -> Told {
-    talk("tc qdisc add dev lo root tbf rate 40mbit burst 64kb latency 200ms")
+    talk("ip link set lo mtu 1500 && tc qdisc add dev lo root tbf rate 40mbit burst 64kb latency 200ms")
 }
 
 fn open() -> Told {
