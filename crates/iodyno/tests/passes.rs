@@ -122,7 +122,7 @@ fn preconditioning_writes_all_twice_and_takes_only_what_it_may() {
     let folder = TempDir::new().unwrap();
     let plan = |verb: &str| {
         format!(
-            "[target.f]\nfile = \"data\"\nsize = \"1MiB\"\n[[phase]]\nname = \"p\"\n[[phase.job]]\nname = \"j\"\n\
+            "[target.f]\nfile = \"data\"\nsize = \"1MiB\"\ncreate = true\n[[phase]]\nname = \"p\"\n[[phase.job]]\nname = \"j\"\n\
              on = \"f\"\ndo = \"{verb}\"\nblock = \"4KiB\"\npick = \"random\"\nengine = \"psync\"\n"
         )
     };
