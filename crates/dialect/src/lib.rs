@@ -3,6 +3,7 @@
 //! What a dialect needs from outside it is handed through a [`Loader`]; what it wants done it returns as a [`Job`].
 #![forbid(unsafe_code)]
 
+pub mod advice;
 mod dash;
 pub mod date;
 pub mod dd;
@@ -233,12 +234,18 @@ pub struct ReportFile {
     /// Its path; it must not exist, unless the user asked for it by this very option before. `-`: the report's own
     /// place, of a table of the ranks.
     pub path: String,
-    /// `json` or `csv`; or `ranks`, a table that follows the report (`-`) or is talk (any other path); or `own`, which the
+    /// `json`, `csv` (of a path that ends in a slash: a folder with a file for each table), `xlsx`, `hdr`, or `metrics` (a
+    /// file that is rewritten while it runs, or an address); or `live`, the screen (`-`); or `ranks`, a table that follows the report (`-`) or is talk (any other path); or `own`, which the
     /// run's reporter writes itself, by that name.
     pub format: String,
 }
 
 impl ReportFile {
+    /// The screen that shows the run while it lasts.
+    pub fn screen() -> Self {
+        ReportFile { path: "-".into(), format: "live".into() }
+    }
+
     /// A file that the run's reporter writes itself.
     pub fn own(path: &str) -> Self {
         ReportFile { path: path.into(), format: "own".into() }

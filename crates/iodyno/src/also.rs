@@ -19,12 +19,16 @@ const WORDS: &[&str] = &[
     "destroy=DEVICE",
     "engine=NAME",
     "fail-if=read.p99>5ms",
+    "hdr=FILE",
     "hostfile=FILE",
     "hosts=H1,H2:4",
+    "html=FILE",
     "json=FILE",
     "launcher=NAME",
     "layout=N",
     "live",
+    "live-web=127.0.0.1:PORT",
+    "metrics=FILE",
     "most=N",
     "percentiles",
     "phases=NAMES",
@@ -37,6 +41,7 @@ const WORDS: &[&str] = &[
     "threads=N",
     "until-steady",
     "witness=off",
+    "xlsx=FILE",
 ];
 
 /// Words without a value.
@@ -115,8 +120,9 @@ impl Also {
             None if self.asks(place, word, None)? => {}
             Some((_, "")) => return Err(refused(place, &format!("`{word}` names nothing"))),
             Some(("destroy", device)) => self.destroy.push(device.into()),
-            Some(("json", path)) => self.files.push(("json", path.into())),
-            Some(("csv", path)) => self.files.push(("csv", path.into())),
+            Some((format, path)) if exported(format).is_some() => {
+                self.files.extend(exported(format).map(|format| (format, path.to_string())));
+            }
             Some(("save", name)) => {
                 self.keep.wanted = Some(true);
                 self.keep.tags.push(name.into());
@@ -133,6 +139,7 @@ impl Also {
             Some(("hostfile", path)) => self.hostfile = Some(path.into()),
             Some(("launcher", name)) => self.launcher = Some(name.into()),
             None if word == "save" => self.keep.wanted = Some(true),
+            None if word == "live" => self.files.push(("live", "-".into())),
             None if word == "ranks" => self.files.push(("ranks", "/dev/stderr".into())),
             None if BARE.contains(&word) => self.wishes.push((word.into(), String::new())),
             _ => return Err(refused(place, &format!("`{word}` is no word of it"))),
@@ -160,6 +167,11 @@ impl Also {
     /// # Errors
     /// What does not fit its plan.
     pub fn join(self, run: &mut Run) -> Result<(), Diagnostic> {
+        if self.unwatched && run.plan.phases.iter().any(|phase| phase.watch.is_some()) {
+            let wrong =
+                Diagnostic::error(&Origin::argument("--also"), "`witness=off` leaves nobody to watch");
+            return Err(wrong.hint("leave it out: watching is all that this does"));
+        }
         run.plan.destroy.extend(self.destroy);
         self.asked.apply(&mut run.plan, "--also")?;
         run.keep = self.keep;
@@ -167,6 +179,11 @@ impl Also {
         run.files.extend(self.files.into_iter().map(file));
         Ok(())
     }
+}
+
+/// A format that results are written in.
+fn exported(format: &str) -> Option<&'static str> {
+    ["csv", "hdr", "html", "json", "live-web", "metrics", "xlsx"].into_iter().find(|known| *known == format)
 }
 
 fn refused(place: &str, what: &str) -> Diagnostic {
@@ -225,7 +242,6 @@ mod tests {
             "--also=threads=x",
             "--also=hosts=",
             "--also=h1",
-            "--also=html=f",
             "--also=witness=on",
             "--also",
             "--also destroy=",

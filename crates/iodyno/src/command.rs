@@ -15,6 +15,7 @@ use crate::archive::Asked;
 use crate::compare;
 use crate::hosts::{self, Errand};
 use crate::loader::{Machinery, plain};
+use crate::report;
 use crate::rerun;
 use crate::runs;
 use crate::session::{self, Voice, say};
@@ -67,6 +68,7 @@ fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
             let request = native::run(rest, machinery, &|_| Box::new(Native::new(colour)));
             native_answer(world, "run", rest, request, machinery)
         }
+        "report" => report::answer(rest),
         "runs" => runs::answer(rest),
         "compare" => compare::answer(world, rest),
         "rerun" => rerun::answer(world, rest),
@@ -108,9 +110,8 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], vo
         say(wrong.hint("leave it out"));
         return 2;
     }
-    let screen = also.wishes.iter().any(|(word, _)| word == "live");
     let asked = Asked::new(dialect.name, &arguments, false);
-    let voice = Voice { watched: !also.unwatched, screen, asked, ..voice };
+    let voice = Voice { watched: !also.unwatched, asked, ..voice };
     let mut machinery = Machinery::new(world);
     machinery.also.clone_from(&also.wishes);
     machinery.talks = !voice.original;
@@ -210,6 +211,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
     let own = [
         ("plan", "explain a plan file in words before it runs"),
         ("run", "run a plan file and report it"),
+        ("report", "show runs as one HTML page: charts, latencies, findings"),
         ("runs", "list, show, name and delete the runs that are kept"),
         ("rerun", "run the plan of a kept run again, with the same seed"),
         ("compare", "how runs differ, and how surely"),

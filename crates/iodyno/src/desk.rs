@@ -7,21 +7,26 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 
 use iodyno_dialect::{ReportFile, Run};
 use iodyno_model::{Diagnostic, Event, Origin};
-use iodyno_report::csv::Csv;
-use iodyno_report::json::Json;
 use iodyno_report::live::LiveLine;
 use iodyno_report::ranks::RankTable;
 use iodyno_report::screen::Screen;
-use iodyno_report::{NoFiles, Output, Reporter};
+use iodyno_report::{Output, Reporter};
 
 use crate::loader::plain;
 use crate::shelf::Shelf;
+use crate::sink::Sink;
 
 /// The format of the table of ranks, which has no file of its own.
 const RANKS: &str = "ranks";
 
-/// The format of files that the run's reporter writes itself.
-const OWN: &str = "own";
+/// The format of the page that grows, which is no file.
+pub const PAGE: &str = "live-web";
+
+/// The format of the screen, which is no file.
+const SCREEN: &str = "live";
+
+/// The screen is drawn this often, ns.
+const SCREEN_NS: u64 = 500_000_000;
 
 /// Everything that is written to.
 pub struct Desk {
@@ -33,23 +38,22 @@ pub struct Desk {
     /// Files on the shelf that were made here.
     made: Vec<String>,
     trouble: Option<io::Error>,
+    /// How often the run's own reporter wants to hear how things are, ns.
+    report_ns: u64,
+    screen: Option<Held>,
 }
 
-/// A file that results go to, and who writes it.
-struct Sink {
-    path: String,
-    file: BufWriter<File>,
-    /// Who writes it; none: the run's own reporter does.
-    reporter: Option<Box<dyn Reporter>>,
-    /// Whether it was made here, and not a device like `/dev/null`.
-    made: bool,
+/// What the report says while the screen covers the terminal that it goes to.
+#[derive(Default)]
+struct Held {
+    out: Vec<u8>,
+    err: Vec<u8>,
 }
 
-impl Sink {
-    fn take_back(self) {
-        if self.made {
-            let _ = std::fs::remove_file(&self.path);
-        }
+impl Held {
+    fn give(&mut self) -> io::Result<()> {
+        io::stderr().write_all(&std::mem::take(&mut self.err))?;
+        io::stdout().write_all(&std::mem::take(&mut self.out))
     }
 }
 
@@ -98,14 +102,15 @@ impl Desk {
     ///
     /// # Errors
     /// The first file that cannot be had; then none is left behind.
-    pub fn open(run: &Run, screen: bool) -> Result<Self, Diagnostic> {
+    pub fn open(run: &Run) -> Result<Self, Diagnostic> {
+        let screen = run.files.iter().any(|file| file.format == SCREEN);
         if screen && !io::stderr().is_terminal() {
-            return Err(Diagnostic::error(&Origin::argument("--also live"), "standard error is no terminal")
+            return Err(Diagnostic::error(&Origin::argument("live"), "standard error is no terminal")
                 .hint("the screen is drawn there; results may go anywhere"));
         }
         let mut sinks = sinks(&run.files)?;
         let mut shelf = Shelf::default();
-        let own: Vec<_> = sinks.extract_if(.., |sink| sink.reporter.is_none()).collect();
+        let own: Vec<_> = sinks.extract_if(.., |sink| sink.is_own()).collect();
         let named = match run.output.as_deref().map(Named::open) {
             None => None,
             Some(Ok(named)) => Some(named),
@@ -115,7 +120,10 @@ impl Desk {
             }
         };
         let made = own.iter().filter(|sink| sink.made).map(|sink| sink.path.clone()).collect();
-        own.into_iter().for_each(|sink| shelf.put(&sink.path, sink.file));
+        for sink in own {
+            let path = sink.path.clone();
+            sink.into_file().into_iter().for_each(|file| shelf.put(&path, file));
+        }
         let line = !run.own_voice && run.live_ns > 0;
         let live: Option<Box<dyn Reporter>> = match screen {
             true => Some(Box::new(Screen::new(Box::new(terminal)))),
@@ -123,7 +131,9 @@ impl Desk {
         };
         let ranks = run.files.iter().find(|file| file.format == RANKS);
         let ranks = ranks.map(|file| RankTable::new(false, file.path != "-"));
-        Ok(Desk { sinks, named, live, ranks, shelf, made, trouble: None })
+        let screen = screen.then(Held::default);
+        let (trouble, report_ns) = (None, run.live_ns);
+        Ok(Desk { sinks, named, live, ranks, shelf, made, trouble, report_ns, screen })
     }
 
     /// Whether results go to files.
@@ -131,12 +141,23 @@ impl Desk {
         !self.sinks.is_empty() || self.named.is_some() || !self.made.is_empty()
     }
 
+    /// How often somebody here wants to hear how things are, ns; 0: nobody does.
+    pub fn live_ns(&self) -> u64 {
+        // A line that is drawn over itself would spoil the screen, and has nothing more to say.
+        let report_ns = if self.screen.is_some() { SCREEN_NS } else { self.report_ns };
+        let wishes = self.sinks.iter().map(Sink::live_ns).chain([report_ns]);
+        wishes.filter(|ns| *ns > 0).min().unwrap_or(0)
+    }
+
+    /// Whether somebody here wants to know the latencies so far.
+    pub fn wants_latency(&self) -> bool {
+        self.screen.is_some() || self.sinks.iter().any(|sink| sink.live_ns() > 0)
+    }
+
     /// Lets everybody who writes see an event; what goes wrong is kept until the end.
     pub fn tell(&mut self, event: &Event, reporter: &mut dyn Reporter) {
         for sink in &mut self.sinks {
-            let Some(reporter) = &mut sink.reporter else { continue };
-            let mut output = Output { out: &mut sink.file, err: &mut io::sink(), files: &mut NoFiles };
-            if let Err(error) = reporter.event(event, &mut output) {
+            if let Err(error) = sink.tell(event) {
                 self.trouble.get_or_insert(error);
             }
         }
@@ -147,16 +168,35 @@ impl Desk {
 
     /// Lets the live line and the report see an event; the reporter itself says what messages there are.
     fn report(&mut self, event: &Event, reporter: &mut dyn Reporter) -> io::Result<()> {
-        let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
-        let out: &mut dyn Write = match &mut self.named {
-            Some(file) => file,
-            None => &mut out,
-        };
-        let mut output = Output { out, err: &mut err, files: &mut self.shelf };
         if let Some(live) = &mut self.live {
+            let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
+            let mut output = Output { out: &mut out, err: &mut err, files: &mut self.shelf };
             // Talk that nobody hears is no reason to stop.
             let _ = live.event(event, &mut output);
         }
+        // Who did not ask how things are, or may not say it now, is not told.
+        let unasked = matches!(event, Event::Live(live) if !live.asked);
+        if !(unasked && (self.report_ns == 0 || self.screen.is_some())) {
+            self.written(event, reporter)?;
+        }
+        match (&mut self.screen, event) {
+            (Some(held), Event::Ended(_)) => held.give(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets the report see an event.
+    fn written(&mut self, event: &Event, reporter: &mut dyn Reporter) -> io::Result<()> {
+        let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
+        let is_covered = io::stdout().is_terminal();
+        let (out, err): (&mut dyn Write, &mut dyn Write) = match (&mut self.named, &mut self.screen) {
+            (Some(file), None) => (file, &mut err),
+            (Some(file), Some(held)) => (file, &mut held.err),
+            (None, Some(held)) if is_covered => (&mut held.out, &mut held.err),
+            (None, Some(held)) => (&mut out, &mut held.err),
+            (None, None) => (&mut out, &mut err),
+        };
+        let mut output = Output { out, err, files: &mut self.shelf };
         reporter.event(event, &mut output)?;
         if let Some(ranks) = &mut self.ranks {
             ranks.event(event, &mut output)?;
@@ -172,7 +212,7 @@ impl Desk {
         let failed =
             |path: &str, error: &io::Error| Err(Diagnostic::error(&Origin::argument(path), plain(error)));
         for sink in &mut self.sinks {
-            if let Err(error) = sink.file.flush() {
+            if let Err(error) = sink.flush() {
                 return failed(&sink.path, &error);
             }
         }
@@ -210,8 +250,8 @@ fn live_line() -> LiveLine {
 /// Opens every file, or none.
 fn sinks(files: &[ReportFile]) -> Result<Vec<Sink>, Diagnostic> {
     let mut sinks = Vec::new();
-    for file in files.iter().filter(|file| file.format != RANKS) {
-        match sink(file) {
+    for file in files.iter().filter(|file| ![RANKS, SCREEN, PAGE].contains(&file.format.as_str())) {
+        match Sink::open(file) {
             Ok(sink) => sinks.push(sink),
             Err(wrong) => {
                 sinks.into_iter().for_each(Sink::take_back);
@@ -220,31 +260,4 @@ fn sinks(files: &[ReportFile]) -> Result<Vec<Sink>, Diagnostic> {
         }
     }
     Ok(sinks)
-}
-
-fn sink(file: &ReportFile) -> Result<Sink, Diagnostic> {
-    let path = file.path.as_str();
-    let reporter: Option<Box<dyn Reporter>> = match file.format.as_str() {
-        OWN => None,
-        "json" => Some(Box::new(Json::new())),
-        _ => Some(Box::new(Csv::new())),
-    };
-    let made = !["/dev/stdout", "/dev/stderr", "/dev/null"].contains(&path);
-    // What the user already had is never overwritten.
-    match OpenOptions::new().write(true).create_new(made).open(path) {
-        Ok(opened) => Ok(Sink { path: path.into(), file: BufWriter::new(opened), reporter, made }),
-        Err(error) => Err(unwritable(path, &error)),
-    }
-}
-
-/// Why a new file cannot be had.
-pub fn unwritable(path: &str, error: &io::Error) -> Diagnostic {
-    match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            Diagnostic::error(&Origin::argument(path), "it exists already, and is not overwritten")
-                .hint("name a file that does not exist yet")
-        }
-        _ => Diagnostic::error(&Origin::argument(path), plain(error))
-            .hint("results go to a new file, in a directory that exists and can be written to"),
-    }
 }

@@ -21,12 +21,11 @@ use crate::archive::{self, Asked};
 use crate::calling;
 use crate::desk::{self, Desk};
 use crate::hosts;
+use crate::sink;
+use crate::watched::Watched;
 
 /// A run that is kept is written down this often, ns: a killed program loses no more.
 const KEPT_NS: u64 = 1_000_000_000;
-
-/// The screen is drawn this often, ns.
-const SCREEN_NS: u64 = 500_000_000;
 
 /// What may be said besides the report.
 pub struct Voice {
@@ -36,8 +35,6 @@ pub struct Voice {
     pub findings: Option<bool>,
     /// Whether witnesses watch, who have most of the findings to tell.
     pub watched: bool,
-    /// Whether running jobs are shown full-screen.
-    pub screen: bool,
     /// What was typed.
     pub asked: Asked,
     /// Whether it is one of many runs, which are not told apart.
@@ -53,7 +50,6 @@ impl Voice {
             original,
             findings: wish.map(|wish| wish != "0"),
             watched: true,
-            screen: false,
             asked: Asked::default(),
             quiet: false,
         }
@@ -105,7 +101,7 @@ fn write(files: &[Written], out: &str, status: u8) -> u8 {
         });
         if let Err(error) = written {
             made.iter().for_each(|path| drop(std::fs::remove_file(path)));
-            say(desk::unwritable(&file.path, &error));
+            say(sink::unwritable(&file.path, &error));
             return 2;
         }
     }
@@ -141,7 +137,7 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         let silent: Box<dyn Reporter> = Box::new(Silent);
         run.reporter = Box::new(OnePass::new(&run.plan, std::mem::replace(&mut run.reporter, silent)));
     }
-    let mut desk = match Desk::open(&run, voice.screen) {
+    let mut desk = match Desk::open(&run) {
         Ok(desk) => desk,
         Err(wrong) => {
             say(wrong);
@@ -156,14 +152,22 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
             return if run.own_voice { run.error_status as u8 } else { 2 };
         }
     };
+    let watched = match watched(&run, voice) {
+        Ok(watched) => watched,
+        Err(wrong) => {
+            desk.take_back();
+            say(wrong);
+            return if run.own_voice { run.error_status as u8 } else { 2 };
+        }
+    };
     if !voice.original {
         say_all(&run.messages);
     }
     let options = Options {
-        live_ns: if voice.screen { SCREEN_NS } else { run.live_ns },
-        live_latency: voice.screen,
+        live_ns: desk.live_ns(),
+        live_latency: desk.wants_latency(),
         interim_ns: run.interim_ns,
-        keep_ns: if keeping.is_some() { KEPT_NS } else { 0 },
+        keep_ns: if keeping.is_some() || watched.is_some() { KEPT_NS } else { 0 },
         witness: voice.watched,
     };
     let mut listened = true;
@@ -172,10 +176,13 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         if let Some(keeping) = &mut keeping {
             keeping.tell(event);
         }
+        let Some(translated) = translated(event, translate) else { return };
+        if let Some(watched) = &watched {
+            watched.tell(translated.as_ref());
+        }
         if matches!(event, Event::Kept(_)) {
             return;
         }
-        let Some(translated) = translated(event, translate) else { return };
         desk.tell(translated.as_ref(), run.reporter.as_mut());
         // `head` has seen enough: there is nothing left to run for.
         if !run.own_voice && listened && !desk.has_files() && !signal::is_listened_to() {
@@ -194,6 +201,9 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         say(wrong);
         return 1;
     }
+    if let Some(watched) = &watched {
+        watched.close();
+    }
     let kept = keeping.is_none_or(|keeping| archive::kept(keeping, &run, voice.original || voice.quiet));
     let findings: Vec<_> = record.findings.iter().cloned().filter_map(run.translate).collect();
     if run.own_voice && run.findings && voice.tells_findings() && !findings.is_empty() {
@@ -209,6 +219,16 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         signal::die_of(signal);
     }
     status(&record, &run).max(u8::from(!kept))
+}
+
+/// The page that grows, where one was asked for; where it is, is said unless nothing may be.
+fn watched(run: &Run, voice: &Voice) -> Result<Option<Watched>, Diagnostic> {
+    let Some(file) = run.files.iter().find(|file| file.format == desk::PAGE) else { return Ok(None) };
+    let (watched, url) = Watched::open(&file.path)?;
+    if !voice.original {
+        say(format_args!("the report grows at {url}"));
+    }
+    Ok(Some(watched))
 }
 
 /// Says why nothing was run: with its own voice the dialect does, as of a run that ended with errors.

@@ -327,7 +327,7 @@ mod tests {
 
     fn run(change: impl Fn(&mut Job, &mut Started)) -> (Started, Record) {
         let mut started = Started::default();
-        let pattern = Pattern::new(Verb::Read, Pick::Sequential, 4096);
+        let pattern = Pattern::of(Verb::Read, Pick::Sequential, 4096);
         let mut job = Job::new("j", "psync", Vec::new(), Workload::Pattern(Box::new(pattern)));
         started.machine.kernel = "Linux 6.1".into();
         started.machine.facts =
@@ -368,7 +368,7 @@ mod tests {
     fn what_was_asked_comes_first_in_words() {
         let found = told(|job, started| {
             job.depth.most = 8;
-            job.pace.rate.read = Some(Rate::default());
+            job.pace.rate.read = Rate::Operations(100.0);
             job.limit = Limit { time_ns: Some(1), ..Limit::default() };
             started.machine.kernel = "Linux 6.5".into();
             started.machine.facts[1].1 = "0.9".into();

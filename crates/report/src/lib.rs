@@ -22,6 +22,7 @@ pub mod plan;
 pub mod ranks;
 pub mod screen;
 pub mod shape;
+pub mod stability;
 pub mod sweep;
 pub mod table;
 pub mod tables;

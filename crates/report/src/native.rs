@@ -17,6 +17,7 @@ use crate::number;
 use crate::paint::Paint;
 use crate::ranks;
 use crate::shape::{self, Context};
+use crate::stability;
 use crate::sweep;
 use crate::table::{Table, wrapped};
 use crate::{Output, Reporter};
@@ -91,6 +92,9 @@ impl Native {
         text.push_str(&workers(job));
         text.push_str(&self.slowest(job));
         text.push_str(&series(job));
+        for line in stability::lines(job) {
+            text.push_str(&format!("  {}\n", wrapped(&line, WIDTH - 4, 4)));
+        }
         text
     }
 

@@ -155,19 +155,21 @@ fn findings(all: &[Finding]) -> Table {
 }
 
 /// Each label's latencies that were counted, with the kind of them.
-fn histograms(job: &JobRecord) -> impl Iterator<Item = (&str, &'static str, &Histogram)> {
-    job.tally.lines.iter().flat_map(|line| {
+fn histograms(job: &JobRecord) -> Vec<(&str, &'static str, &Histogram)> {
+    let mut all = Vec::new();
+    for line in &job.tally.lines {
         let kinds = [
             ("latency", Some(&line.latency)),
             ("service", line.service.as_ref()),
             ("submission", line.submission.as_ref()),
             ("completion", line.completion.as_ref()),
         ];
-        let all: Vec<_> =
-            kinds.into_iter().filter_map(|(kind, histogram)| Some((kind, histogram?))).collect();
-        let of_line = move |(kind, histogram)| (line.label.as_str(), kind, histogram);
-        all.into_iter().filter(|(_, histogram): &(_, &Histogram)| !histogram.is_empty()).map(of_line)
-    })
+        for (kind, histogram) in kinds {
+            let counted = histogram.filter(|histogram| !histogram.is_empty());
+            all.extend(counted.map(|histogram| (line.label.as_str(), kind, histogram)));
+        }
+    }
+    all
 }
 
 fn percentiles(record: &Record) -> Table {

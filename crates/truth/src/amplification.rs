@@ -12,6 +12,8 @@ use crate::reads::{LEAST_BYTES, Load, loads};
 
 /// So many times as much as was asked is told, beyond the second it is doubted.
 const RATIOS: (f64, f64) = (2.0, 4.0);
+/// The same where each write is made durable: its data, its inode and a journal's commit are blocks of their own.
+const DURABLE_RATIOS: (f64, f64) = (8.0, 16.0);
 /// Requests for each operation that an operation of its own explains: a block that lies across two.
 const MOST_REQUESTS: f64 = 2.2;
 /// The same for a write that is made durable: data, journal and its commit.
@@ -85,7 +87,8 @@ fn larger(case: &Case<'_>, load: &Load<'_>, device: &DeviceActivity, verb: Verb)
     let durable = durable && verb == Verb::Write;
     let each = requests as f64 / count.max(1) as f64;
     let most = if durable { MOST_DURABLE } else { MOST_REQUESTS };
-    if ratio < RATIOS.0 || moved < load.asked + LEAST_BYTES || count == 0 || !(0.2..=most).contains(&each) {
+    let limits = if durable { DURABLE_RATIOS } else { RATIOS };
+    if ratio < limits.0 || moved < load.asked + LEAST_BYTES || count == 0 || !(0.2..=most).contains(&each) {
         return None;
     }
     let size = load.asked / count;
@@ -98,7 +101,8 @@ fn larger(case: &Case<'_>, load: &Load<'_>, device: &DeviceActivity, verb: Verb)
     );
     let advice = if durable { ADVICE_DURABLE } else { ADVICE_SMALL };
     let figures = figures(case, load, device, moved, ratio, verb);
-    Some(suspicion(case, load, ratio, sentence, figures, advice))
+    let severity = if ratio >= limits.1 { Severity::Doubtful } else { Severity::Note };
+    Some(suspicion(case, load, (severity, ratio), sentence, figures, advice))
 }
 
 /// What was only to be written had to be read first: less than a block was written.
@@ -116,7 +120,8 @@ fn read_first(case: &Case<'_>, load: &Load<'_>, device: &DeviceActivity) -> Opti
         units::binary(load.asked / count)
     );
     let figures = figures(case, load, device, moved, ratio, Verb::Write);
-    Some(suspicion(case, load, ratio, sentence, figures, ADVICE_SMALL))
+    let severity = if ratio >= RATIOS.1 { Severity::Doubtful } else { Severity::Note };
+    Some(suspicion(case, load, (severity, ratio), sentence, figures, ADVICE_SMALL))
 }
 
 fn figures(
@@ -143,12 +148,11 @@ fn figures(
 fn suspicion(
     case: &Case<'_>,
     load: &Load<'_>,
-    ratio: f64,
+    (severity, ratio): (Severity, f64),
     sentence: String,
     figures: Vec<Figure>,
     advice: &str,
 ) -> Suspicion {
-    let severity = if ratio >= RATIOS.1 { Severity::Doubtful } else { Severity::Note };
     let found = Suspicion::new(16, severity, case.label(), sentence, figures).advice(advice).weight(ratio);
     if load.jobs.len() == 1 { found.job(&load.jobs[0].name) } else { found }
 }

@@ -29,8 +29,8 @@ const BUSY: [&str; 6] = ["null", "dummy", "sim", "cpuio", "exec", "net"];
 /// Settings by which an engine asks again and again instead of waiting.
 const POLLING: [&str; 5] = ["hipri", "sqpoll", "iopoll", "userspace_reap", "busy_poll"];
 
-const ADVICE_OUTSIDE: &str = "make the data cheaper (`content = \"template\"`, no `verify` in the measured phase), or use \
-                              more `workers`";
+const ADVICE_OUTSIDE: &str = "make the data cheaper (a `payload` without compress and dedupe, no `verify` in the measured \
+                              phase), or use more `workers`";
 const ADVICE_FULL: &str =
     "use more `workers`, a cheaper engine (`engine = \"io_uring\"`), or larger `block`s";
 const ADVICE_CROWD: &str = "use as many `workers` as there are processors, and a `depth` for more in flight";

@@ -35,12 +35,25 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
         _ => None,
     });
     let Some(own) = own.filter(|_| !is_served(case)) else { return Vec::new() };
-    // What the program moved is told of all devices together.
-    let mut devices = case.devices();
-    match (devices.next(), devices.next()) {
-        (Some(device), None) => judged(case, device, own).into_iter().collect(),
-        _ => Vec::new(),
+    all(case).and_then(|device| judged(case, &device, own)).into_iter().collect()
+}
+
+/// All devices that were watched, as one: what the program moved is told of all of them together. `None` where one is made
+/// of another, and the same bytes would count twice.
+fn all(case: &Case<'_>) -> Option<DeviceActivity> {
+    let devices: Vec<&DeviceActivity> = case.devices().collect();
+    let beneath =
+        |name: &str| devices.iter().any(|device| device.beneath.iter().any(|lower| lower.device == name));
+    if devices.iter().any(|device| beneath(&device.device)) {
+        return None;
     }
+    devices.iter().copied().cloned().reduce(|sum, more| DeviceActivity {
+        device: format!("{} and {}", sum.device, more.device),
+        read_bytes: sum.read_bytes + more.read_bytes,
+        write_bytes: sum.write_bytes + more.write_bytes,
+        interval_ns: sum.interval_ns.max(more.interval_ns),
+        ..sum
+    })
 }
 
 /// Whether a process of somebody else's does our work on the device, or the device is not asked through the block layer.

@@ -12,6 +12,8 @@ use crate::statistics::median;
 
 /// So many times as fast as the first time is no chance.
 const LEAST_RATIO: f64 = 1.5;
+/// The same of phases that lie apart in time, between which the machine may have changed.
+const ACROSS_RATIO: f64 = 2.0;
 /// So many times as fast, the figure speaks of a cache.
 const INVALID_RATIO: f64 = 3.0;
 /// Rows that either pass must have before it can be compared.
@@ -80,20 +82,32 @@ fn extreme(values: &[f64], pick: fn(f64, f64) -> f64) -> f64 {
     values.iter().copied().reduce(pick).unwrap_or(0.0)
 }
 
-/// Across phases: an earlier one read the same in the same way, and was slower.
+/// Across phases: the first that read the same in the same way was slower than every later one, and so was the device.
 fn across(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
     let span = span(case, job, record)?;
-    let before = case.record.phases.iter().take_while(|phase| !std::ptr::eq(*phase, case.found));
-    let earlier = before.filter_map(|phase| Case::new(case.plan, case.record, phase)).find_map(|other| {
+    let like = |phase| {
+        let other = Case::new(case.plan, case.record, phase)?;
         let (asked, found) = other.storage_jobs().find(|(asked, _)| is_same(asked, job))?;
-        self::span(&other, asked, found).map(|_| rate(found))
-    })?;
-    let ratio = rate(record) / earlier.max(1e-9);
-    // A first pass that was not whole leaves most of the second cold.
-    if ratio < LEAST_RATIO {
+        self::span(&other, asked, found)?;
+        Some((rate(found), device_ns(&other)))
+    };
+    let mut passes = case.record.phases.iter().filter_map(like);
+    let (cold, cold_ns) = passes.next()?;
+    let slowest = passes.map(|(rate, _)| rate).reduce(f64::min)?;
+    let cheaper = match (cold_ns, device_ns(case)) {
+        (Some(before), Some(now)) => before >= LEAST_RATIO * now,
+        _ => true,
+    };
+    if slowest < ACROSS_RATIO * cold || rate(record) < ACROSS_RATIO * cold || !cheaper {
         return None;
     }
-    suspicion(case, &job.name, span, (earlier, rate(record)), "when a later phase read it again")
+    suspicion(case, &job.name, span, (cold, rate(record)), "when a later phase read it again")
+}
+
+/// What a read took the device, on average, ns; none where it did not say.
+fn device_ns(case: &Case<'_>) -> Option<f64> {
+    let device = case.devices().next().filter(|device| device.reads > 0 && device.read_ns > 0)?;
+    Some(device.read_ns as f64 / device.reads as f64)
 }
 
 fn is_same(a: &Job, b: &Job) -> bool {

@@ -437,6 +437,13 @@ fn workers_that_stall() {
     };
     lie(14, Severity::Doubtful, late(16 * SECOND));
     twin(late(11 * SECOND));
+    // As slow, but because it had no processor.
+    twin(|run| {
+        slow(9000)(run);
+        run.found().workers[2].waited_ns = Some(88 * SECOND / 10);
+        // Nobody else had them, by the processors' own account.
+        run.forget(|sighting| matches!(sighting, Sighting::Processors(_)));
+    });
     // A paced worker, a lone one, and counting noise.
     twin(|run| (slow(9000)(run), run.job().pace.rate_all = Rate::Operations(4000.0)).0);
     twin(|run| (slow(9000)(run), run.found().workers.retain(|worker| worker.index == 2)).1);

@@ -59,10 +59,19 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
 /// Findings in dd's own operands; it shows no percentiles, so what spoils them is no matter here.
 fn translate(finding: Finding) -> Option<Finding> {
     advised(
-        finding,
+        crate::advice::of(finding, crate::advice::DD)?,
         &[
             (1, "add iflag=direct to read past the page cache"),
             (2, "add conv=fdatasync, so that the flush is part of the time, or oflag=direct"),
+            (
+                3,
+                "read a file that holds data: what was reserved or skipped (seek=, conv=sparse) is read as zeros",
+            ),
+            (4, "copy data that does not compress: /dev/zero is all alike"),
+            (5, "copy more (count=) than any cache before the storage holds"),
+            (16, "use bs=4k or a multiple of it"),
+            (19, ""),
+            (24, ""),
             (6, ""),
             (13, ""),
             // The last block of a file is short, and pipes give what they have.

@@ -46,7 +46,7 @@ pub const DIALECT: Dialect = Dialect {
     name: "fio",
     about: "flexible I/O jobs from files or arguments (fio)",
     drop_in: true,
-    also: &["data", "live"],
+    also: &["data"],
     lower: request,
 };
 

@@ -119,7 +119,18 @@ pub fn parse(arguments: &[String]) -> Result<Result<Wanted, String>, String> {
 /// Findings in hdparm's own options; it shows no percentiles and no depth.
 fn translate(finding: Finding) -> Option<Finding> {
     let cached = "add --direct to read past the page cache, or use -t on a device nobody else reads";
-    advised(finding, &[(1, cached), (6, ""), (13, "")])
+    let finding = crate::advice::of(finding, crate::advice::HDPARM)?;
+    advised(
+        finding,
+        &[
+            (1, cached),
+            (5, "the device's own cache answered: read more of it"),
+            (6, ""),
+            (13, ""),
+            (19, ""),
+            (24, ""),
+        ],
+    )
 }
 
 /// The bytes of an offset in GiB.

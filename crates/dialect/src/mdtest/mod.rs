@@ -79,10 +79,17 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
 /// Findings in mdtest's own options.
 fn translate(finding: Finding) -> Option<Finding> {
     advised(
-        finding,
+        crate::advice::of(finding, crate::advice::MDTEST)?,
         &[
             (1, "read what another node wrote (-N 1), or drop caches between runs with -C and -E"),
             (2, "add -y or -Y"),
+            (16, "make -w and -e multiples of the file system's block (4096)"),
+            (19, ""),
+            (
+                21,
+                "look at what another node made (-N 1), or drop the caches between -C and -T (two runs with -C and -T)",
+            ),
+            (24, ""),
             (13, ""),
             (20, ""),
         ],

@@ -13,9 +13,11 @@ mod text;
 use clap::Parser;
 use clap::error::ErrorKind;
 use iodyno_model::{Diagnostic, Finding, Origin, units};
+use iodyno_report::native::Native;
 
-use crate::native::{KeepArguments, WorldArguments};
-use crate::{Dialect, Loader, PathFacts, PathKind, ReportFile, Request, Run, advised};
+use crate::native::{ExportArguments, KeepArguments, WorldArguments};
+use crate::wishes::Wishes;
+use crate::{Dialect, Loader, PathFacts, PathKind, Request, Run, advised};
 use cells::Budget;
 
 /// The command in the list of dialects.
@@ -49,21 +51,23 @@ struct Options {
     /// Time of each single measurement, e.g. 2s or 500ms
     #[arg(long, value_name = "T", value_parser = time)]
     time: Option<u64>,
+    /// Only random 4 KiB I/O for so long, e.g. 2h: how stable it is, second by second (70 % reads; of a file or device 100 %)
+    #[arg(long, value_name = "T", value_parser = time, conflicts_with_all = ["quick", "full", "time"])]
+    long: Option<u64>,
+    /// Fail if this holds, e.g. 'read.p99 > 5ms'; a cell by its name, e.g. 'PHASE.read.iops < 6000'; repeatable
+    #[arg(long = "fail-if", value_name = "CONDITION")]
+    fail_if: Vec<String>,
     /// Bytes that are touched [default: 1 GiB or half of the free space; all of a file or device]
     #[arg(long, value_name = "S", value_parser = size)]
     size: Option<u64>,
-    /// Write everything as JSON
-    #[arg(long, value_name = "FILE")]
-    json: Option<String>,
-    /// Write one row for each measurement as CSV
-    #[arg(long, value_name = "FILE")]
-    csv: Option<String>,
     /// How operations reach the kernel [default: io_uring, or the best that works here]
     #[arg(long, value_name = "NAME")]
     engine: Option<String>,
     /// Seed of every offset and byte
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    export: ExportArguments,
     #[command(flatten)]
     keep: KeepArguments,
     #[command(flatten)]
@@ -121,18 +125,23 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
         return Ok(Request::Hosts(elsewhere));
     }
     let setup = setup(&options, loader).map_err(|wrong| vec![wrong])?;
-    let plan = plan::plan(&setup);
+    let mut plan = match options.long {
+        Some(ns) => plan::long(&setup, ns),
+        None => plan::plan(&setup),
+    };
+    let asked = Wishes { fail_if: options.fail_if.clone(), ..Wishes::default() };
+    asked.apply(&mut plan, "").map_err(|wrong| vec![wrong])?;
     let messages =
         setup.engine_note.iter().map(|note| Diagnostic::note(&Origin::Default, note.as_str())).collect();
-    let file = |path: &Option<String>, format: &str| {
-        path.clone().map(|path| ReportFile { path, format: format.into() })
-    };
     Ok(Request::Run(Box::new(Run {
         plan,
-        reporter: Box::new(card::Card::new(setup, loader.colour())),
+        reporter: match options.long {
+            Some(_) => Box::new(Native::new(loader.colour())),
+            None => Box::new(card::Card::new(setup, loader.colour())),
+        },
         output: None,
         dies_of_signals: false,
-        files: [file(&options.json, "json"), file(&options.csv, "csv")].into_iter().flatten().collect(),
+        files: options.export.clone().files(),
         keep: options.keep.clone().keep(),
         messages,
         live_ns: LIVE_NS,
@@ -162,10 +171,13 @@ fn usage(error: &clap::Error) -> Diagnostic {
 fn translate(finding: Finding) -> Option<Finding> {
     let cached = "this file system takes no direct I/O: choose a --size well above memory, or measure the device beneath";
     advised(
-        finding,
+        crate::advice::of(finding, crate::advice::MEASURE)?,
         &[
             (1, cached),
             (2, cached),
+            (5, "measure a larger --size than any cache before the storage holds, e.g. --full"),
+            (19, "past the page cache the device got other requests than were asked: a limit of its queue"),
+            (24, "sweep deeper with --full; the last depth is no limit of the device"),
             (6, "measure longer: --full, or --time 5s"),
             (7, "measure longer (--full), when nobody else uses the machine; a new SSD needs filling first"),
             (13, "use an engine that keeps a depth: --engine io_uring or libaio"),

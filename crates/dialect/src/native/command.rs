@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue};
 use iodyno_model::{Diagnostic, Origin, Plan, TargetFacts, TargetKind, sweep};
 use iodyno_report::{Reporter, plan as report};
 
-use super::KeepArguments;
+use super::{ExportArguments, KeepArguments};
 use crate::hosts::{self, Elsewhere};
 use crate::wishes::Wishes;
 use crate::{Keep, Loader, PathKind, ReportFile, Request, Run, dashes};
@@ -42,12 +42,6 @@ struct RunArguments {
     /// Another seed than the file's
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Write the record as JSON, too
-    #[arg(long, value_name = "FILE")]
-    json: Option<String>,
-    /// Write the figures as CSV, too
-    #[arg(long, value_name = "FILE")]
-    csv: Option<String>,
     /// Give up what is on this device; repeatable
     #[arg(long, value_name = "DEVICE")]
     destroy: Vec<String>,
@@ -57,6 +51,8 @@ struct RunArguments {
     /// Without a live line while it runs
     #[arg(long)]
     quiet: bool,
+    #[command(flatten)]
+    export: ExportArguments,
     #[command(flatten)]
     wishes: Wishes,
     #[command(flatten)]
@@ -133,11 +129,8 @@ pub fn run(
     }
     plan.destroy = arguments.destroy;
     arguments.wishes.apply(&mut plan, "").map_err(|wrong| vec![wrong])?;
-    let file =
-        |path: Option<String>, format: &str| path.map(|path| ReportFile { path, format: format.into() });
     let ranks = arguments.ranks.then(|| ReportFile { path: "-".into(), format: "ranks".into() });
-    let files = [file(arguments.json, "json"), file(arguments.csv, "csv"), ranks];
-    let files = files.into_iter().flatten().collect();
+    let files = arguments.export.files().into_iter().chain(ranks).collect();
     let reporter = maker(&plan);
     Ok(Request::Run(Box::new(Run {
         files,
@@ -161,7 +154,7 @@ pub fn request(plan: Plan, reporter: Box<dyn Reporter>) -> Run {
         interim_ns: 0,
         own_voice: false,
         findings: true,
-        translate: crate::untranslated,
+        translate: |finding| crate::advice::of(finding, crate::advice::NATIVE),
         reads_forgiven: false,
         error_status: 1,
         status: None,

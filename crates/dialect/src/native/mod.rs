@@ -4,6 +4,7 @@
 //! at once, each with its line. Engine names and settings are passed on as they stand: the engine room checks them.
 
 mod command;
+mod export;
 pub(crate) mod fields;
 mod job;
 mod keep;
@@ -24,6 +25,7 @@ use iodyno_model::{
 
 pub(crate) use command::WorldArguments;
 pub use command::{ReporterMaker, on_hosts, plan, refusal, request, run};
+pub use export::ExportArguments;
 pub use keep::KeepArguments;
 
 pub use fields::suggestion;

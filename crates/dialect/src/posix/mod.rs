@@ -167,7 +167,8 @@ fn run(mut suite: Expanded, options: Options, loader: &mut dyn Loader) -> Result
     if !wrong.is_empty() {
         return Err(wrong);
     }
-    let files = options.junit.iter().chain(&options.json).map(|path| ReportFile::own(path)).collect();
+    let files = options.junit.iter().chain(&options.json).map(|path| ReportFile::own(path));
+    let files = files.chain(options.live.then(ReportFile::screen)).collect();
     let setup = Arc::new(Setup { suite, sides, options, exercises, terminal: loader.terminals().1 });
     let plan = plan::plan(&setup, load);
     let judged = Arc::clone(&setup);

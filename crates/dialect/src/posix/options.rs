@@ -68,6 +68,9 @@ pub struct Options {
     /// Report as JSON, too
     #[arg(long, value_name = "FILE")]
     pub json: Option<String>,
+    /// Show the run full-screen while it lasts
+    #[arg(long)]
+    pub live: bool,
     /// Write a test script for each group into this directory, for prove -r
     #[arg(long, value_name = "DIR")]
     pub write_t: Option<String>,

@@ -28,11 +28,15 @@ const READ_NS: u64 = 100_000_000;
 /// Keeping a record takes at most this part of the time.
 const KEPT_COSTS: u64 = 100;
 
+/// Between two looks at what would be gone at the end, ns, at least.
+const LOOK_NS: u64 = 100_000_000;
+
 /// What was told of a phase, and what is due next.
 pub struct Telling<'a> {
     stage: &'a Stage,
     watch: Option<Watch>,
     sampler: Option<Sampler>,
+    next_look: Tick,
     next_live: Tick,
     next_interim: Tick,
     next_kept: Tick,
@@ -51,7 +55,8 @@ impl<'a> Telling<'a> {
         let readers = stage.journals.iter().flat_map(|_| stage.seats.iter().map(|_| Reader::default()));
         let sampler = watch.as_ref().map(|watch| Sampler::begin(watch.scope(), stage.gate.started()));
         let readers = readers.collect();
-        Telling { stage, watch, sampler, next_live: 0, next_interim: 0, next_kept: 0, readers, clocks }
+        let (next_look, next_live, next_interim, next_kept) = (0, 0, 0, 0);
+        Telling { stage, watch, sampler, next_look, next_live, next_interim, next_kept, readers, clocks }
     }
 
     /// Tells what is due by now, or was asked for.
@@ -98,7 +103,10 @@ impl<'a> Telling<'a> {
     /// Takes the samples that are due by now; what the first rank sees is told.
     pub fn sample(&mut self, now: Tick, is_first: bool, emit: Emit<'_>) {
         let (Some(watch), Some(sampler)) = (&mut self.watch, &mut self.sampler) else { return };
-        watch.look();
+        if now >= self.next_look {
+            watch.look();
+            self.next_look = now + LOOK_NS;
+        }
         if let Some(sample) = sampler.take(now).filter(|_| is_first) {
             emit(&Event::Watched(Box::new(sample)));
         }

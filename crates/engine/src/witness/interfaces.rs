@@ -122,8 +122,8 @@ const ETHTOOL_BYTES: usize = 256;
 fn ethtool(name: &str, command: u32) -> Option<[u8; ETHTOOL_BYTES]> {
     use std::os::fd::AsRawFd;
     const SIOCETHTOOL: u64 = 0x8946;
-    let socket =
-        std::net::UdpSocket::bind(("127.0.0.1", 0)).or_else(|_| std::net::UdpSocket::bind("[::1]:0"));
+    let socket = |domain| socket2::Socket::new(domain, socket2::Type::DGRAM, None);
+    let socket = socket(socket2::Domain::IPV4).or_else(|_| socket(socket2::Domain::IPV6)).ok()?;
     let mut answer = [0u8; ETHTOOL_BYTES];
     answer[..4].copy_from_slice(&command.to_ne_bytes());
     // SAFETY: the request is zeroed plain memory, the name shorter than its field, and the answer larger than what
@@ -137,7 +137,7 @@ fn ethtool(name: &str, command: u32) -> Option<[u8; ETHTOOL_BYTES]> {
             *to = from as libc::c_char;
         }
         request.ifr_ifru.ifru_data = answer.as_mut_ptr().cast();
-        let failed = libc::ioctl(socket.ok()?.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) < 0;
+        let failed = libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) < 0;
         (!failed).then_some(answer)
     }
 }

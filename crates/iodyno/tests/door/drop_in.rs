@@ -149,9 +149,9 @@ fn also() -> Outcome {
 fn no_word() -> Outcome {
     let home = scratch();
     let told = |line: &str| crate::program::told(dd(line, home.path()));
-    let words = "destroy=DEVICE, json=FILE, csv=FILE, data=fio, text=3, bugs=TOOL";
+    let words = "bugs=TOOL, confidence=95:5, csv=FILE";
     told("if=/dev/zero of=F count=3 --also lively").refused(&["`lively`", words]);
-    told("if=/dev/zero of=F count=3 --also live").refused(&["`live` means nothing to dd"]);
+    told("if=/dev/zero of=F count=3 --also live").refused(&["live: standard error is no terminal"]);
     told("if=/dev/zero of=F count=3 --also").refused(&[words]);
     assert_eq!(names(home.path()), Vec::<String>::new());
     Ok(())

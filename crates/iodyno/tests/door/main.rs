@@ -13,6 +13,10 @@ mod devices;
 #[cfg(target_os = "linux")]
 mod drop_in;
 #[cfg(target_os = "linux")]
+mod exports;
+#[cfg(target_os = "linux")]
+mod iostat;
+#[cfg(target_os = "linux")]
 mod measure;
 #[cfg(target_os = "linux")]
 mod plans;
@@ -31,6 +35,8 @@ fn main() -> std::process::ExitCode {
             crowd::cases(),
             words::cases(),
             drop_in::cases(),
+            exports::cases(),
+            iostat::cases(),
         ]
         .into_iter()
         .flatten()

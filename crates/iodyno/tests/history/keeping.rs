@@ -221,7 +221,7 @@ fn at_once() -> Outcome {
     plan(home, NULL);
     let all: Vec<_> =
         (0..4).map(|_| Running::start(with_history(home, ["run", "--quiet", "plan.toml"]))).collect();
-    all.into_iter().for_each(|one| drop(one.end().expect(0, &["idle"]).code()));
+    all.into_iter().for_each(|one| _ = one.end().expect(0, &["idle"]));
     let list = says(home, ["runs", "--state", "complete"]);
     assert_eq!(list.out.lines().count(), 5, "{list}");
     Ok(())

@@ -5,14 +5,22 @@
 
 use std::path::Path;
 
-use testbed::Skip;
-use testbed::fuse::{Config, Device, Service};
+use testbed::fuse::{Config, Device};
 use testbed::sandbox::{LoopDevice, LoopOptions, Mount};
+use testbed::{Need, Skip};
 
 const MIB: u64 = 1 << 20;
 
 /// What a staged disk needs of the machine.
-pub const DISK: &[testbed::Need] = &[testbed::Need::Root, testbed::Need::Fuse, testbed::Need::Loop];
+pub const DISK: &[Need] = &[Need::Root, Need::Fuse, Need::Loop];
+/// The same, for jobs that keep several operations in flight.
+pub const DEEP: &[Need] = &[Need::Root, Need::Fuse, Need::Loop, Need::IoUring];
+/// The same, with a file system that compresses.
+pub const BTRFS: &[Need] =
+    &[Need::Root, Need::Fuse, Need::Loop, Need::FileSystem("btrfs"), Need::Tool("mkfs.btrfs")];
+
+/// What is true of such a stage and its short runs: few samples for the last percentiles, a loop device.
+pub const STAGE: &[u8] = &[6, 22];
 
 /// A disk of known speed. Dropping it takes it down.
 pub struct Disk {
@@ -23,15 +31,15 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// A disk of so many MiB whose every request takes half a millisecond, eight at once.
-    pub fn new(mib: u64) -> Result<Disk, Skip> {
-        Disk::with(Config { bytes: mib * MIB, ..Config::constant(500_000) })
+    /// A disk of so many MiB whose every request takes so long, eight at once.
+    pub fn new(mib: u64, service_us: u64) -> Result<Disk, Skip> {
+        Disk::with(Config { bytes: mib * MIB, ..Config::constant(service_us * 1000) }, true)
     }
 
-    /// A disk whose image behaves like this.
-    pub fn with(config: Config) -> Result<Disk, Skip> {
+    /// A disk whose image behaves like this, read and written past its page cache or through it.
+    pub fn with(config: Config, direct_io: bool) -> Result<Disk, Skip> {
         let media = Device::mount(config)?;
-        let options = LoopOptions { direct_io: true, block_bytes: 4096, ..LoopOptions::default() };
+        let options = LoopOptions { direct_io, block_bytes: 4096, ..LoopOptions::default() };
         let disk = LoopDevice::over(media.path(), &options)?;
         Ok(Disk { mount: None, disk, _media: media })
     }
@@ -54,12 +62,15 @@ impl Disk {
     }
 }
 
-/// The usual disk with the usual file system: 256 MiB of ext4.
+/// The usual disk with the usual file system: 256 MiB of ext4, half a millisecond for each request.
 pub fn ext4() -> Result<Disk, Skip> {
-    Disk::new(256)?.formatted("ext4", "")
+    Disk::new(256, 500)?.formatted("ext4", "")
 }
 
-/// A service time that is the same for every request, µs.
-pub fn service(us: u64) -> Service {
-    Service::Constant(us * 1000)
+/// A plan of one job on one file: what the target says besides its path, and what the job says.
+pub fn plan(folder: &Path, target: &str, job: &str) -> String {
+    format!(
+        "[target.data]\nfile = \"{}/data\"\n{target}\n[[phase]]\n[[phase.job]]\non = \"data\"\n{job}\n",
+        folder.display()
+    )
 }

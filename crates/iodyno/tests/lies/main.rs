@@ -12,11 +12,17 @@ mod program;
 
 mod cache;
 mod ground;
+mod honest;
+mod machines;
 mod stage;
+mod storage;
+mod times;
 
 use stage::Lie;
 
 fn main() -> std::process::ExitCode {
-    let lies: Vec<Lie> = [cache::lies()].into_iter().flatten().collect();
-    testbed::run(lies.into_iter().flat_map(Lie::cases).collect())
+    let lies: Vec<Lie> =
+        [cache::lies(), storage::lies(), times::lies(), machines::lies()].into_iter().flatten().collect();
+    let cases = lies.into_iter().flat_map(Lie::cases).chain([honest::case()]);
+    testbed::run(cases.collect())
 }

@@ -19,9 +19,9 @@ use crate::program;
 const LINES: &str = "IODYNO_LIES_LINES";
 
 /// Findings about the machine itself: that they are true of a busy one is no false alarm.
-const MACHINE: [u8; 6] = [7, 8, 11, 12, 15, 26];
+pub const MACHINE: [u8; 6] = [7, 8, 11, 12, 15, 26];
 /// How often a twin is run before the machine is called too busy for it.
-const TRIES: usize = 3;
+pub const TRIES: usize = 3;
 
 /// Findings of a run, or why there was none.
 pub type Told = Result<Vec<Finding>, Box<dyn Error>>;

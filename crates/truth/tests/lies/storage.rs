@@ -183,9 +183,14 @@ fn amplification() {
     // A journal's commit for each.
     lie(Verb::Write, (16, Severity::Doubtful), |s| {
         s.target.open.sync = iodyno_model::OpenSync::All;
-        (sized(s, 10_000, 4096), moved(s, (0, 0), (40_000, 10_000 * 24_576))).0
+        (sized(s, 10_000, 4096), moved(s, (0, 0), (70_000, 10_000 * 81_920))).0
     });
     twin(Verb::Read, |s| moved(s, (GIB / 4096, GIB), (0, 0)));
+    // An inode, a journal's commit: what a sync costs.
+    twin(Verb::Write, |s| {
+        s.target.open.sync = iodyno_model::OpenSync::All;
+        (sized(s, 10_000, 4096), moved(s, (0, 0), (50_000, 10_000 * 20_480))).0
+    });
     // Requests of somebody else, and read ahead, are other matters.
     twin(Verb::Read, |s| moved(s, (9 * GIB / 4096, 9 * GIB), (0, 0)));
     twin(Verb::Write, |s| moved(s, (0, 0), (GIB / 4096, GIB + GIB / 4)));

@@ -4,12 +4,27 @@
 
 use iodyno_model::Finding;
 
-use crate::advised;
+use crate::{advice, advised};
 
 /// Advice by a finding's code.
-const BY_CODE: [(u8, &str); 6] = [
+const BY_CODE: &[(u8, &str)] = &[
     (1, "add direct=1, or a size= larger than memory with invalidate=1"),
     (2, "add end_fsync=1, so that the flush is part of the time, or direct=1"),
+    (
+        3,
+        "lay the file out with data before it is read: a job with rw=write and stonewall in the next, or overwrite=1; \
+         fallocate= alone reserves space without data",
+    ),
+    (
+        4,
+        "leave zero_buffers, buffer_pattern, buffer_compress_percentage and dedupe_percentage out and add refill_buffers=1, \
+         or mount without compression",
+    ),
+    (
+        5,
+        "make size= several times larger than any cache before the storage, or read each place once (without time_based \
+         and loops)",
+    ),
     (
         6,
         "run longer (time_based with a longer runtime=) or give a larger io_size=, or read the median instead",
@@ -18,7 +33,20 @@ const BY_CODE: [(u8, &str); 6] = [
         7,
         "run longer (time_based with a longer runtime=) behind a ramp_time=, or until steadystate= is reached",
     ),
-    (10, "leave buffer_compress_percentage and dedupe_percentage out, or add numjobs"),
+    (
+        16,
+        "use a bs= that is a multiple of the file system's and the device's block (4k and more), aligned (ba=)",
+    ),
+    (
+        19,
+        "add direct=1, so that each I/O is a request of its own, with a bs= that the device takes whole \
+         (/sys/block/*/queue/max_sectors_kb)",
+    ),
+    (
+        21,
+        "drop the caches before the job that looks (exec_prerun='sysctl vm.drop_caches=3'), or raise nrfiles=",
+    ),
+    (24, "raise iodepth= or numjobs= until the IOPS rise no more"),
     (
         13,
         "add direct=1 (buffered I/O completes as it is handed over), use ioengine=io_uring or libaio, raise \
@@ -35,10 +63,11 @@ const BY_WORD: [(u8, &str, &str); 3] = [
 
 /// A finding whose advice names fio's options.
 pub fn translate(finding: Finding) -> Option<Finding> {
+    let finding = advice::of(finding, advice::FIO)?;
     let named = |(code, word, _): &&(u8, &str, &str)| *code == finding.code && finding.advice.contains(word);
     match BY_WORD.iter().find(named) {
         Some((_, _, advice)) => Some(Finding { advice: (*advice).into(), ..finding }),
-        None => advised(finding, &BY_CODE),
+        None => advised(finding, BY_CODE),
     }
 }
 

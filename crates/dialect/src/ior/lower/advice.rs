@@ -2,19 +2,27 @@
 
 use iodyno_model::Finding;
 
-use crate::advised;
+use crate::{advice, advised};
 
 /// Advice by a finding's code; empty advice leaves out what concerns nothing that IOR prints (percentiles, depths).
-const BY_CODE: [(u8, &str); 6] = [
+const BY_CODE: &[(u8, &str)] = &[
     (
         1,
         "read what another node wrote (-C), add --posix.odirect, or make -b or -s so large that the files are larger \
          than memory; -M takes memory away from the cache",
     ),
     (2, "add -e, so that the flush is part of the time, or --posix.odirect"),
+    (
+        3,
+        "write the file with data before it is read (-w -k, then -r); what was only reserved is read as zeros",
+    ),
+    (4, "write data that does not compress or repeat: -l random"),
+    (5, "make -b or -s several times larger than any cache before the storage"),
+    (16, "make -t a multiple of the file system's block (4k and more)"),
+    (19, ""),
+    (24, ""),
     (6, ""),
     (7, "make -b or -s larger, or repeat more often (-i)"),
-    (10, "write data that does not compress or repeat: -l random"),
     (13, ""),
 ];
 
@@ -30,10 +38,11 @@ const BY_WORD: [(u8, &str, &str); 2] = [
 
 /// A finding whose advice names IOR's options.
 pub fn translate(finding: Finding) -> Option<Finding> {
+    let finding = advice::of(finding, advice::IOR)?;
     let named = |(code, word, _): &&(u8, &str, &str)| *code == finding.code && finding.advice.contains(word);
     match BY_WORD.iter().find(named) {
         Some((_, _, advice)) => Some(Finding { advice: (*advice).into(), ..finding }),
-        None => advised(finding, &BY_CODE),
+        None => advised(finding, BY_CODE),
     }
 }
 
