@@ -79,10 +79,12 @@ fn beyond(all: &Histogram, limit: u64) -> (u64, f64) {
     })
 }
 
-/// The rows of the series in which a spike ended; none where other verbs (a sync, say) took as long.
+/// The rows of the series in which a spike ended; none where other verbs (a sync, say) took as long, or where rows know
+/// lateness only.
 fn rows_beyond(record: &JobRecord, limit: u64, longest: u64) -> Vec<usize> {
     let rows = &record.tally.series.rows;
-    if rows.iter().any(|row| row.latency_max_ns > longest) {
+    let late = record.tally.lines.iter().any(|line| line.service.is_some());
+    if late || rows.iter().any(|row| row.latency_max_ns > longest) {
         return Vec::new();
     }
     (0..rows.len()).filter(|row| rows[*row].latency_max_ns >= limit).collect()
