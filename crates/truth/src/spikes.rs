@@ -1,7 +1,8 @@
 //! Lie 26: a steady rate with an unsteady latency: operations that take hundreds of milliseconds, hidden in a good mean.
 //!
-//! Proof: operations far beyond both the median and the mean, counted, with the rows in which they came. Judged is the time from the
-//! actual start; lateness against a schedule is another lie (9). A storage that is slow throughout has no spikes.
+//! Proof: operations far beyond both the median and the mean, counted, with the rows in which they came. Judged is the
+//! time from the actual start; lateness against a schedule is another lie (9). A storage that is slow throughout has no
+//! spikes.
 
 use iodyno_model::{Figure, Histogram, JobRecord, Kind, Line, Severity, histogram, units};
 
