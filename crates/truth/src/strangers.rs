@@ -9,8 +9,8 @@ use iodyno_model::{DeviceActivity, Figure, Intent, Kind, OpenSync, Severity, Sig
 use crate::case::Case;
 use crate::merge::Suspicion;
 
-/// Less than this is a handful of requests.
-const LEAST_BYTES: f64 = 16.0 * 1024.0 * 1024.0;
+/// Less than this is a handful of requests, or a file system that settles in (ext4 writes its tables after it was mounted).
+const LEAST_BYTES: f64 = 32.0 * 1024.0 * 1024.0;
 /// And less than this each second.
 const LEAST_RATE: f64 = 1024.0 * 1024.0;
 /// Share of all that the device moved from which the others matter, in percent.

@@ -177,7 +177,9 @@ impl Run {
 fn judged(change: impl Fn(&mut Run)) -> Vec<Finding> {
     let mut run = honest();
     change(&mut run);
-    let findings = judge(&run.plan, &run.record);
+    let mut findings = judge(&run.plan, &run.record);
+    // That the device idled meanwhile (24) is a consequence, told besides.
+    findings.retain(|finding| finding.code != 24);
     for finding in &findings {
         assert!(!finding.figures.is_empty() && !finding.advice.is_empty(), "{finding:?}");
         assert!(finding.figures.iter().all(|figure| figure.value.is_finite()), "{finding:?}");
@@ -326,7 +328,8 @@ fn more_workers_than_processors() {
     let crowd = |own_ns: u64| {
         move |run: &mut Run| {
             run.found().workers.iter_mut().for_each(|worker| worker.waited_ns = Some(4 * SECOND));
-            (seen!(run, Processors).own_ns, seen!(run, Processors).busy_ns) = (own_ns, own_ns + SECOND);
+            let seen = seen!(run, Processors);
+            (seen.own_ns, seen.busy_ns, seen.idle_ns) = (own_ns, own_ns + SECOND, 39 * SECOND - own_ns);
         }
     };
     lie(10, Severity::Doubtful, crowd(38 * SECOND));

@@ -264,7 +264,7 @@ fn talk(setting: &str) -> Told {
     let (json, job) = (home.path().join("out.json"), home.path().join("net.fio"));
     fs::write(
         &job,
-        "[global]\nioengine=net\nport=8765\nprotocol=tcp\nbs=16k\nsize=24m\n[listen]\nlisten\nrw=read\n\
+        "[global]\nioengine=net\nport=8765\nprotocol=tcp\nbs=16k\nsize=40m\n[listen]\nlisten\nrw=read\n\
          [send]\nhostname=127.0.0.1\nstartdelay=1\nrw=write\n",
     )?;
     let script = format!(
@@ -278,7 +278,7 @@ fn talk(setting: &str) -> Told {
     said(command, &json)
 }
 
-/// 40 Mbit/s: 24 MiB take five seconds.
+/// 40 Mbit/s: 40 MiB take eight seconds.
 fn shaped() -> Told {
     talk("ip link set lo mtu 1500 && tc qdisc add dev lo root tbf rate 40mbit burst 64kb latency 200ms")
 }
