@@ -106,10 +106,12 @@ function logarithmic(values) {
   if (some.length === 0) return { type: "log" };
   const least = some.reduce((a, b) => Math.min(a, b));
   const most = some.reduce((a, b) => Math.max(a, b));
-  const [low, high] = [Math.floor(Math.log10(least) * 3) / 3, Math.ceil(Math.log10(most) * 3) / 3];
+  // Steps of a third of a power of ten, or of whole ones where there are many.
+  const steps = Math.log10(most / least) > 2.5 ? 1 : 3;
+  const [low, high] = [Math.floor(Math.log10(least) * steps) / steps, Math.ceil(Math.log10(most) * steps) / steps];
   const whole = (power) => Math.abs(power - Math.round(power)) < 1e-9;
   const top = Math.max(high, low + 1 / 3);
-  return { type: "log", min: Math.pow(10, low), max: Math.pow(10, top), ends: [whole(low), whole(top)] };
+  return { type: "log", min: Math.pow(10, low), max: Math.pow(10, top), interval: Math.max(1, Math.ceil((top - low) / 5)), ends: [whole(low), whole(top)] };
 }
 
 // An axis from zero; of shares to 100 %, of bytes in steps that are round in bytes.
