@@ -22,17 +22,23 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     }
     let lines = root.join("target/lies/lines.txt");
     prepare(&lines)?;
-    let mut test = shell::cargo();
-    test.current_dir(root).args(["test", "--package", "iodyno", "--test", "lies", "--"]);
-    test.env(LINES, &lines).env("CARGO_TERM_COLOR", "never");
-    if !arguments.is_empty() {
-        test.arg("--exact").args(names(arguments)?);
+    // The test takes one filter: a run for each trial, or one for all of them.
+    let wanted =
+        if arguments.is_empty() { vec![None] } else { names(arguments)?.into_iter().map(Some).collect() };
+    let mut last_words = String::new();
+    for name in wanted {
+        let mut test = shell::cargo();
+        test.current_dir(root).args(["test", "--package", "iodyno", "--test", "lies", "--"]);
+        test.env(LINES, &lines).env("CARGO_TERM_COLOR", "never");
+        if let Some(name) = name {
+            test.args(["--exact", &name]);
+        }
+        let log = root.join("target/lies/log.txt");
+        last_words = shell::run(test, Some(&log), LIMIT)?.last_words().to_string();
     }
-    let log = root.join("target/lies/log.txt");
-    let outcome = shell::run(test, Some(&log), LIMIT)?;
     let text = std::fs::read_to_string(&lines).unwrap_or_default();
     if text.is_empty() {
-        return Err(format!("nothing was staged: {} (target/lies/log.txt)", outcome.last_words()));
+        return Err(format!("nothing was staged: {} (target/lies/log.txt)", last_words));
     }
     let table = Table::of(&text, arguments);
     print!("{table}");
