@@ -40,8 +40,9 @@ pub fn lies() -> Vec<Lie> {
     ]
 }
 
-/// Runs a command that leaves a JSON document behind; its findings.
-fn said(command: Command, json: &Path) -> Told {
+/// Runs a command that leaves a JSON document behind, and whatever else beside it; its findings.
+fn said(mut command: Command, json: &Path) -> Told {
+    command.current_dir(json.parent().unwrap_or(json));
     let told = program::told(command);
     if told.code() != 0 { Err(told.to_string().into()) } else { heard(json) }
 }
