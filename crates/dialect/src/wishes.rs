@@ -32,10 +32,7 @@ pub struct Wishes {
     pub precondition: bool,
 }
 
-/// The words of `--also`, with an example of what follows each.
-pub const WORDS: &str = "repeat=N, confidence=95:5, until-steady, most=N, precondition, fail-if=read.p99>5ms";
-
-/// Those without a value.
+/// Words of `--also` without a value.
 pub const BARE: [&str; 2] = ["until-steady", "precondition"];
 
 /// Passes that an interval takes at least.

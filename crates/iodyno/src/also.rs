@@ -22,10 +22,12 @@ const WORDS: &[&str] = &[
     "hdr=FILE",
     "hostfile=FILE",
     "hosts=H1,H2:4",
+    "html=FILE",
     "json=FILE",
     "launcher=NAME",
     "layout=N",
     "live",
+    "live-web=127.0.0.1:PORT",
     "metrics=FILE",
     "most=N",
     "percentiles",
@@ -166,7 +168,8 @@ impl Also {
     /// What does not fit its plan.
     pub fn join(self, run: &mut Run) -> Result<(), Diagnostic> {
         if self.unwatched && run.plan.phases.iter().any(|phase| phase.watch.is_some()) {
-            let wrong = Diagnostic::error(&Origin::argument("--also"), "`witness=off` leaves nobody to watch");
+            let wrong =
+                Diagnostic::error(&Origin::argument("--also"), "`witness=off` leaves nobody to watch");
             return Err(wrong.hint("leave it out: watching is all that this does"));
         }
         run.plan.destroy.extend(self.destroy);
@@ -180,7 +183,7 @@ impl Also {
 
 /// A format that results are written in.
 fn exported(format: &str) -> Option<&'static str> {
-    ["csv", "hdr", "json", "metrics", "xlsx"].into_iter().find(|known| *known == format)
+    ["csv", "hdr", "html", "json", "live-web", "metrics", "xlsx"].into_iter().find(|known| *known == format)
 }
 
 fn refused(place: &str, what: &str) -> Diagnostic {
@@ -239,7 +242,6 @@ mod tests {
             "--also=threads=x",
             "--also=hosts=",
             "--also=h1",
-            "--also=html=f",
             "--also=witness=on",
             "--also",
             "--also destroy=",

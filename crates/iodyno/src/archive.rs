@@ -97,12 +97,16 @@ pub fn note(wrong: Diagnostic) -> Diagnostic {
     Diagnostic { level: iodyno_model::Level::Note, ..wrong }
 }
 
+/// Where the command was typed.
+pub fn folder() -> String {
+    std::env::current_dir().map_or_else(|_| "/".into(), |path| path.to_string_lossy().into_owned())
+}
+
 fn opening(run: &Run, asked: &Asked) -> Opening {
     Opening {
         tool: asked.tool.clone(),
         words: asked.words.clone(),
-        folder: std::env::current_dir()
-            .map_or_else(|_| "/".into(), |path| path.to_string_lossy().into_owned()),
+        folder: folder(),
         plan: run.plan.clone(),
         tags: run.keep.tags.clone(),
     }

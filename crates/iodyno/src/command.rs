@@ -12,8 +12,12 @@ use iodyno_report::native::Native;
 
 use crate::also::Also;
 use crate::archive::Asked;
+use crate::compare;
 use crate::hosts::{self, Errand};
 use crate::loader::{Machinery, plain};
+use crate::report;
+use crate::rerun;
+use crate::runs;
 use crate::session::{self, Voice, say};
 
 /// Runs a command and returns the exit status. Under a launcher, what runs a plan is answered by the first rank; all
@@ -41,7 +45,10 @@ fn runs(name: &str, arguments: &[String]) -> bool {
     let is_dialect = |word: &str, drop_in: bool| {
         DIALECTS.iter().any(|dialect| dialect.name == word && (dialect.drop_in || !drop_in))
     };
-    is_dialect(name, true) || arguments.first().is_some_and(|word| word == "run" || is_dialect(word, false))
+    is_dialect(name, true)
+        || arguments
+            .first()
+            .is_some_and(|word| ["run", "rerun"].contains(&word.as_str()) || is_dialect(word, false))
 }
 
 fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
@@ -61,6 +68,11 @@ fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
             let request = native::run(rest, machinery, &|_| Box::new(Native::new(colour)));
             native_answer(world, "run", rest, request, machinery)
         }
+        "report" => report::answer(rest),
+        "runs" => runs::answer(rest),
+        "compare" => compare::answer(world, rest),
+        "rerun" => rerun::answer(world, rest),
+        "import" => runs::import(rest),
         "engines" => print(&engines()),
         "dialects" => print(&dialects()),
         "witnesses" => print(&witnesses()),
@@ -199,6 +211,11 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
     let own = [
         ("plan", "explain a plan file in words before it runs"),
         ("run", "run a plan file and report it"),
+        ("report", "show runs as one HTML page: charts, latencies, findings"),
+        ("runs", "list, show, name and delete the runs that are kept"),
+        ("rerun", "run the plan of a kept run again, with the same seed"),
+        ("compare", "how runs differ, and how surely"),
+        ("import", "keep what another tool measured: fio's, IOR's or iperf3's JSON"),
         ("engines", "list the engines: what they are, and whether they can be had here"),
         ("dialects", "list the tools whose command lines are understood"),
         ("witnesses", "list what watches a run from outside, and what it reads"),

@@ -19,6 +19,9 @@ use crate::sink::Sink;
 /// The format of the table of ranks, which has no file of its own.
 const RANKS: &str = "ranks";
 
+/// The format of the page that grows, which is no file.
+pub const PAGE: &str = "live-web";
+
 /// The format of the screen, which is no file.
 const SCREEN: &str = "live";
 
@@ -247,7 +250,7 @@ fn live_line() -> LiveLine {
 /// Opens every file, or none.
 fn sinks(files: &[ReportFile]) -> Result<Vec<Sink>, Diagnostic> {
     let mut sinks = Vec::new();
-    for file in files.iter().filter(|file| ![RANKS, SCREEN].contains(&file.format.as_str())) {
+    for file in files.iter().filter(|file| ![RANKS, SCREEN, PAGE].contains(&file.format.as_str())) {
         match Sink::open(file) {
             Ok(sink) => sinks.push(sink),
             Err(wrong) => {

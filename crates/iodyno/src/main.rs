@@ -11,14 +11,21 @@ mod also;
 mod archive;
 mod calling;
 mod command;
+mod compare;
 mod desk;
 mod hosts;
+mod interleave;
 mod loader;
 mod luggage;
+mod report;
+mod rerun;
+mod runs;
 mod serve;
 mod session;
 mod shelf;
+mod siblings;
 mod sink;
+mod watched;
 
 fn main() -> ExitCode {
     iodyno_engine::cases::serve_when_asked();

@@ -13,15 +13,17 @@ use std::os::unix::fs::OpenOptionsExt;
 use iodyno_dialect::{Request, Run, Translate, Written};
 use iodyno_engine::world::World;
 use iodyno_engine::{Options, signal};
+use iodyno_history::Keeping;
 use iodyno_model::{Diagnostic, Event, Origin, Record, Verb};
 use iodyno_report::passes::OnePass;
 use iodyno_report::{NoFiles, Output, Reporter};
 
 use crate::archive::{self, Asked};
 use crate::calling;
-use crate::desk::Desk;
+use crate::desk::{self, Desk};
 use crate::hosts;
 use crate::sink;
+use crate::watched::Watched;
 
 /// A run that is kept is written down this often, ns: a killed program loses no more.
 const KEPT_NS: u64 = 1_000_000_000;
@@ -36,6 +38,8 @@ pub struct Voice {
     pub watched: bool,
     /// What was typed.
     pub asked: Asked,
+    /// Whether it is one of many runs, which are not told apart.
+    pub quiet: bool,
 }
 
 impl Voice {
@@ -43,7 +47,13 @@ impl Voice {
     pub fn from_environment() -> Self {
         let wish = std::env::var("IODYNO_FINDINGS").ok();
         let original = std::env::var_os(hosts::ORIGINAL).is_some();
-        Voice { original, findings: wish.map(|wish| wish != "0"), watched: true, asked: Asked::default() }
+        Voice {
+            original,
+            findings: wish.map(|wish| wish != "0"),
+            watched: true,
+            asked: Asked::default(),
+            quiet: false,
+        }
     }
 
     fn tells_findings(&self) -> bool {
@@ -128,17 +138,9 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         let silent: Box<dyn Reporter> = Box::new(Silent);
         run.reporter = Box::new(OnePass::new(&run.plan, std::mem::replace(&mut run.reporter, silent)));
     }
-    let mut desk = match Desk::open(&run) {
-        Ok(desk) => desk,
+    let (mut desk, mut keeping, watched) = match opened(&run, voice) {
+        Ok(opened) => opened,
         Err(wrong) => {
-            say(wrong);
-            return if run.own_voice { run.error_status as u8 } else { 2 };
-        }
-    };
-    let mut keeping = match archive::keeping(&run, &voice.asked) {
-        Ok(keeping) => keeping,
-        Err(wrong) => {
-            desk.take_back();
             say(wrong);
             return if run.own_voice { run.error_status as u8 } else { 2 };
         }
@@ -150,7 +152,7 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         live_ns: desk.live_ns(),
         live_latency: desk.wants_latency(),
         interim_ns: run.interim_ns,
-        keep_ns: if keeping.is_some() { KEPT_NS } else { 0 },
+        keep_ns: if keeping.is_some() || watched.is_some() { KEPT_NS } else { 0 },
         witness: voice.watched,
     };
     let mut listened = true;
@@ -162,10 +164,13 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         if let Some(keeping) = &mut keeping {
             keeping.tell(event);
         }
+        let Some(translated) = translated(event, translate) else { return };
+        if let Some(watched) = &watched {
+            watched.tell(translated.as_ref());
+        }
         if matches!(event, Event::Kept(_)) {
             return;
         }
-        let Some(translated) = translated(event, translate) else { return };
         desk.tell(translated.as_ref(), run.reporter.as_mut());
         // `head` has seen enough: there is nothing left to run for.
         if ends_unheard && listened && !desk.has_files() && !signal::is_listened_to() {
@@ -184,21 +189,56 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         say(wrong);
         return 1;
     }
-    let kept = keeping.is_none_or(|keeping| archive::kept(keeping, &run, voice.original));
-    let findings: Vec<_> = record.findings.iter().cloned().filter_map(run.translate).collect();
-    if run.own_voice && run.findings && voice.tells_findings() && !findings.is_empty() {
-        let text = iodyno_report::native::findings(&findings, iodyno_report::paint::Paint::default());
-        let _ = io::stderr().write_all(text.as_bytes());
+    if let Some(watched) = &watched {
+        watched.close();
     }
+    let kept = keeping.is_none_or(|keeping| archive::kept(keeping, &run, voice.original || voice.quiet));
     if run.own_voice && voice.tells_findings() {
-        let text = iodyno_report::native::passes(&record, iodyno_report::paint::Paint::default());
-        let _ = io::stderr().write_all(text.as_bytes());
+        let _ = io::stderr().write_all(beside(&record, &run).as_bytes());
     }
     if let Some(signal) = record.stopped_by.filter(|_| run.dies_of_signals && world.is_alone()) {
         // A shell's loop ends when the original is interrupted, because it dies of the signal.
         signal::die_of(signal);
     }
     status(&record, &run).max(u8::from(!kept))
+}
+
+/// Everything that is written to while it runs, or none of it.
+fn opened(run: &Run, voice: &Voice) -> Result<(Desk, Option<Keeping>, Option<Watched>), Diagnostic> {
+    let desk = Desk::open(run)?;
+    let others = archive::keeping(run, &voice.asked).and_then(|keeping| Ok((keeping, watched(run, voice)?)));
+    match others {
+        Ok((keeping, watched)) => Ok((desk, keeping, watched)),
+        Err(wrong) => {
+            desk.take_back();
+            Err(wrong)
+        }
+    }
+}
+
+/// What follows an original's report: findings, what several passes have to say together, and what became of demands.
+fn beside(record: &Record, run: &Run) -> String {
+    let paint = iodyno_report::paint::Paint::default();
+    let findings: Vec<_> = record.findings.iter().cloned().filter_map(run.translate).collect();
+    let mut text = match run.findings {
+        true => iodyno_report::native::findings(&findings, paint),
+        false => String::new(),
+    };
+    // Passes that are the original's own are in its report.
+    if OnePass::needed(&run.plan) {
+        text.push_str(&iodyno_report::native::passes(record, paint));
+    }
+    text + &iodyno_report::native::demands(record, paint)
+}
+
+/// The page that grows, where one was asked for; where it is, is said unless nothing may be.
+fn watched(run: &Run, voice: &Voice) -> Result<Option<Watched>, Diagnostic> {
+    let Some(file) = run.files.iter().find(|file| file.format == desk::PAGE) else { return Ok(None) };
+    let (watched, url) = Watched::open(&file.path)?;
+    if !voice.original {
+        say(format_args!("the report grows at {url}"));
+    }
+    Ok(Some(watched))
 }
 
 /// Says why nothing was run: with its own voice the dialect does, as of a run that ended with errors.

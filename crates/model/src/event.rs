@@ -77,7 +77,7 @@ pub enum Event {
 }
 
 /// The beginning of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Started {
     /// The plan as it runs, expanded.
     pub plan: Plan,

@@ -10,6 +10,7 @@ use iodyno_model::{
     Machine, PhaseRecord, Plan, Record, RoundsRecord, Sample, Series, Sighting, TargetFacts, WearOut,
     WorkerRecord, WorldFacts, histogram,
 };
+use iodyno_truth::stability::{Stability, stability};
 use serde::Serialize;
 
 use crate::number;
@@ -98,6 +99,7 @@ impl Json {
             last_done_ns: job.tally.last_done_ns,
             waits: job.tally.waits,
             series: &job.tally.series,
+            stability: stability(job).as_ref().map(stable),
             workers: &job.workers,
         }
     }
@@ -110,6 +112,55 @@ impl Reporter for Json {
             Event::Ended(record) => self.record(record, output),
             _ => Ok(()),
         }
+    }
+}
+
+/// How stable a job was over a long time.
+#[derive(Serialize)]
+struct Stable {
+    row_ns: u64,
+    median_operations_per_second: f64,
+    least_operations_per_second: f64,
+    least_at_ns: u64,
+    longest_ns: u64,
+    longest_at_ns: u64,
+    tail: Option<StableTail>,
+    spikes: usize,
+    spikes_from_ns: u64,
+    spikes_apart_ns: Option<u64>,
+    warm_up_ns: u64,
+}
+
+/// p99.9 over time.
+#[derive(Serialize)]
+struct StableTail {
+    window_ns: u64,
+    p999_ns: Vec<u64>,
+    median_ns: u64,
+    most_ns: u64,
+    most_at_ns: u64,
+}
+
+fn stable(found: &Stability) -> Stable {
+    let tail = found.tail.as_ref().map(|tail| StableTail {
+        window_ns: tail.window_ns,
+        p999_ns: tail.each_ns.clone(),
+        median_ns: tail.middle_ns,
+        most_ns: tail.worst_ns,
+        most_at_ns: tail.worst_at_ns,
+    });
+    Stable {
+        row_ns: found.row_ns,
+        median_operations_per_second: found.middle_rate,
+        least_operations_per_second: found.worst_rate,
+        least_at_ns: found.worst_at_ns,
+        longest_ns: found.longest_ns,
+        longest_at_ns: found.longest_at_ns,
+        tail,
+        spikes: found.spikes.count,
+        spikes_from_ns: found.spikes.beyond_ns,
+        spikes_apart_ns: found.spikes.period_ns,
+        warm_up_ns: found.warm_up_ns,
     }
 }
 
@@ -232,6 +283,7 @@ struct Job<'a> {
     last_done_ns: u64,
     waits: u64,
     series: &'a Series,
+    stability: Option<Stable>,
     workers: &'a [WorkerRecord],
 }
 

@@ -4,9 +4,12 @@
 #![forbid(unsafe_code)]
 
 pub mod cache;
+pub mod comparison;
+pub mod contrast;
 pub mod csv;
 pub mod curve;
 pub mod hdr;
+pub mod history;
 pub mod html;
 pub mod json;
 pub mod live;
@@ -19,6 +22,7 @@ pub mod plan;
 pub mod ranks;
 pub mod screen;
 pub mod shape;
+pub mod stability;
 pub mod sweep;
 pub mod table;
 pub mod tables;

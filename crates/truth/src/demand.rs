@@ -41,7 +41,8 @@ const RELATIONS: [(&str, Relation); 7] = [
 ];
 
 impl Relation {
-    fn holds(self, value: f64, limit: f64) -> bool {
+    /// Whether a value is so to a limit.
+    pub fn holds(self, value: f64, limit: f64) -> bool {
         match self {
             Relation::Below => value < limit,
             Relation::AtMost => value <= limit,

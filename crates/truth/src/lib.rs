@@ -38,6 +38,7 @@ pub mod schedule;
 pub mod short;
 pub mod skew;
 pub mod spikes;
+pub mod stability;
 pub mod statistics;
 pub mod steady;
 pub mod strangers;

@@ -59,7 +59,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
 /// Findings in dd's own operands; it shows no percentiles, so what spoils them is no matter here.
 fn translate(finding: Finding) -> Option<Finding> {
     advised(
-        finding,
+        crate::advice::of(finding, crate::advice::DD)?,
         &[
             (1, "add iflag=direct to read past the page cache"),
             (2, "add conv=fdatasync, so that the flush is part of the time, or oflag=direct"),

@@ -119,6 +119,7 @@ pub fn parse(arguments: &[String]) -> Result<Result<Wanted, String>, String> {
 /// Findings in hdparm's own options; it shows no percentiles and no depth.
 fn translate(finding: Finding) -> Option<Finding> {
     let cached = "add --direct to read past the page cache, or use -t on a device nobody else reads";
+    let finding = crate::advice::of(finding, crate::advice::HDPARM)?;
     advised(
         finding,
         &[

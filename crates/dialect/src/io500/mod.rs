@@ -15,7 +15,7 @@ pub mod score;
 
 use iodyno_model::{Diagnostic, Origin, Record};
 
-use crate::{Dialect, Keep, Loader, PathKind, Request, Run, date, untranslated};
+use crate::{Dialect, Keep, Loader, PathKind, Request, Run, date};
 use config::Config;
 use phases::{PHASES, Places};
 use report::Results;
@@ -181,7 +181,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         own_voice: false,
         dies_of_signals: false,
         findings: true,
-        translate: untranslated,
+        translate: |finding| crate::advice::of(finding, crate::advice::IO500),
         reads_forgiven: false,
         error_status: 1,
         status: Some(Box::new(status)),

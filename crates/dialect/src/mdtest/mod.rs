@@ -79,7 +79,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
 /// Findings in mdtest's own options.
 fn translate(finding: Finding) -> Option<Finding> {
     advised(
-        finding,
+        crate::advice::of(finding, crate::advice::MDTEST)?,
         &[
             (1, "read what another node wrote (-N 1), or drop caches between runs with -C and -E"),
             (2, "add -y or -Y"),

@@ -13,8 +13,10 @@ mod text;
 use clap::Parser;
 use clap::error::ErrorKind;
 use iodyno_model::{Diagnostic, Finding, Origin, units};
+use iodyno_report::native::Native;
 
 use crate::native::{ExportArguments, KeepArguments, WorldArguments};
+use crate::wishes::Wishes;
 use crate::{Dialect, Loader, PathFacts, PathKind, Request, Run, advised};
 use cells::Budget;
 
@@ -49,6 +51,12 @@ struct Options {
     /// Time of each single measurement, e.g. 2s or 500ms
     #[arg(long, value_name = "T", value_parser = time)]
     time: Option<u64>,
+    /// Only random 4 KiB I/O for so long, e.g. 2h: how stable it is, second by second (70 % reads; of a file or device 100 %)
+    #[arg(long, value_name = "T", value_parser = time, conflicts_with_all = ["quick", "full", "time"])]
+    long: Option<u64>,
+    /// Fail if this holds, e.g. 'read.p99 > 5ms'; a cell by its name, e.g. 'PHASE.read.iops < 6000'; repeatable
+    #[arg(long = "fail-if", value_name = "CONDITION")]
+    fail_if: Vec<String>,
     /// Bytes that are touched [default: 1 GiB or half of the free space; all of a file or device]
     #[arg(long, value_name = "S", value_parser = size)]
     size: Option<u64>,
@@ -117,12 +125,20 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
         return Ok(Request::Hosts(elsewhere));
     }
     let setup = setup(&options, loader).map_err(|wrong| vec![wrong])?;
-    let plan = plan::plan(&setup);
+    let mut plan = match options.long {
+        Some(ns) => plan::long(&setup, ns),
+        None => plan::plan(&setup),
+    };
+    let asked = Wishes { fail_if: options.fail_if.clone(), ..Wishes::default() };
+    asked.apply(&mut plan, "").map_err(|wrong| vec![wrong])?;
     let messages =
         setup.engine_note.iter().map(|note| Diagnostic::note(&Origin::Default, note.as_str())).collect();
     Ok(Request::Run(Box::new(Run {
         plan,
-        reporter: Box::new(card::Card::new(setup, loader.colour())),
+        reporter: match options.long {
+            Some(_) => Box::new(Native::new(loader.colour())),
+            None => Box::new(card::Card::new(setup, loader.colour())),
+        },
         output: None,
         dies_of_signals: false,
         files: options.export.clone().files(),
@@ -155,7 +171,7 @@ fn usage(error: &clap::Error) -> Diagnostic {
 fn translate(finding: Finding) -> Option<Finding> {
     let cached = "this file system takes no direct I/O: choose a --size well above memory, or measure the device beneath";
     advised(
-        finding,
+        crate::advice::of(finding, crate::advice::MEASURE)?,
         &[
             (1, cached),
             (2, cached),

@@ -21,6 +21,10 @@ const SET: usize = 3;
 /// A pass of the appends ends here at the latest: a cheap fsync must not fill the file system. Bytes.
 const APPEND_MOST: u64 = 64 << 20;
 
+/// Part of the long run's operations that read, percent, and its depth: a usual mix, deep enough to keep a device busy.
+const LONG_READS: f64 = 70.0;
+const LONG_DEPTH: u32 = 4;
+
 /// The plan of a setup, written out.
 pub fn plan(setup: &Setup) -> Plan {
     let mut phases = passes(setup);
@@ -34,6 +38,22 @@ pub fn plan(setup: &Setup) -> Plan {
         intent: Intent::Device,
         targets: targets(setup),
         phases,
+        ..Plan::default()
+    }
+}
+
+/// One job for hours: how stable it is, rather than how fast.
+pub fn long(setup: &Setup, time_ns: u64) -> Plan {
+    let mut pattern = Pattern::of(Verb::Read, Pick::Uniform, 4096);
+    if !setup.reads_only() {
+        pattern.mix = Mix::reads(LONG_READS);
+    }
+    Plan {
+        name: format!("measure {}, long", setup.path),
+        seed: setup.seed,
+        intent: Intent::Device,
+        targets: targets(setup).into_iter().take(1).collect(),
+        phases: vec![phase(deep(setup, "long run", pattern, LONG_DEPTH, time_ns))],
         ..Plan::default()
     }
 }

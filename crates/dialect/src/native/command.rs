@@ -10,7 +10,7 @@ use iodyno_report::{Reporter, plan as report};
 use super::{ExportArguments, KeepArguments};
 use crate::hosts::{self, Elsewhere};
 use crate::wishes::Wishes;
-use crate::{Loader, PathKind, ReportFile, Request, Run, dashes};
+use crate::{Keep, Loader, PathKind, ReportFile, Request, Run, dashes};
 
 /// Makes the reporter of a run: the native handwriting, handed in so that this crate needs only its trait.
 pub type ReporterMaker<'a> = &'a dyn Fn(&Plan) -> Box<dyn Reporter>;
@@ -133,22 +133,32 @@ pub fn run(
     let files = arguments.export.files().into_iter().chain(ranks).collect();
     let reporter = maker(&plan);
     Ok(Request::Run(Box::new(Run {
+        files,
+        live_ns: if arguments.quiet { 0 } else { LIVE_NS },
+        keep: arguments.keep.keep(),
+        ..request(plan, reporter)
+    })))
+}
+
+/// A plan as a native run, with a live line and nothing written but the report.
+pub fn request(plan: Plan, reporter: Box<dyn Reporter>) -> Run {
+    Run {
         plan,
         reporter,
         output: None,
         dies_of_signals: false,
-        files,
-        keep: arguments.keep.keep(),
+        files: Vec::new(),
+        keep: Keep::default(),
         messages: Vec::new(),
-        live_ns: if arguments.quiet { 0 } else { LIVE_NS },
+        live_ns: LIVE_NS,
         interim_ns: 0,
         own_voice: false,
         findings: true,
-        translate: crate::untranslated,
+        translate: |finding| crate::advice::of(finding, crate::advice::NATIVE),
         reads_forgiven: false,
         error_status: 1,
         status: None,
-    })))
+    }
 }
 
 /// How often the live line moves, ns.

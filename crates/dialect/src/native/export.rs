@@ -11,6 +11,12 @@ pub struct ExportArguments {
     /// Write the figures as CSV, too; into FOLDER/ every table, a file each
     #[arg(long, value_name = "FILE")]
     pub csv: Option<String>,
+    /// Write a page that people can look at, with charts, too
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<String>,
+    /// Serve that page while it grows, at 127.0.0.1:PORT; others reach ADDRESS:PORT?key=WORD
+    #[arg(long, value_name = "ADDRESS")]
+    pub live_web: Option<String>,
     /// Write every table as a spreadsheet, too
     #[arg(long, value_name = "FILE")]
     pub xlsx: Option<String>,
@@ -31,6 +37,8 @@ impl ExportArguments {
         let all = [
             ("json", self.json),
             ("csv", self.csv),
+            ("html", self.html),
+            ("live-web", self.live_web),
             ("xlsx", self.xlsx),
             ("hdr", self.hdr),
             ("metrics", self.metrics),

@@ -23,8 +23,8 @@ use iodyno_model::{
     Action, Demand, Diagnostic, Intent, Job, Origin, Phase, Plan, Repeat, Rounds, Step, Workload,
 };
 
-pub use command::{ReporterMaker, on_hosts, plan, run};
-pub(crate) use command::{WorldArguments, refusal};
+pub(crate) use command::WorldArguments;
+pub use command::{ReporterMaker, on_hosts, plan, refusal, request, run};
 pub use export::ExportArguments;
 pub use keep::KeepArguments;
 

@@ -103,12 +103,8 @@ fn counts() -> Outcome {
 fn headings() -> Outcome {
     let home = scratch();
     for line in ["", "-x", "-m", "-xs", "-s", "-xh", "-h", "-c", "-dt", "-xd --compact --pretty"] {
-        let original = Command::new("iostat").args(line.split_whitespace()).envs([
-            ("LC_ALL", "C"),
-            ("TZ", "UTC"),
-            ("S_COLORS", "never"),
-        ]);
-        let output = { original }.output()?;
+        let plain = [("LC_ALL", "C"), ("TZ", "UTC"), ("S_COLORS", "never")];
+        let output = Command::new("iostat").args(line.split_whitespace()).envs(plain).output()?;
         let theirs = String::from_utf8(output.stdout)?;
         let ours = told(iostat(home.path(), line)).out;
         let heads = |text: &str| -> Vec<String> {

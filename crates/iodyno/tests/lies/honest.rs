@@ -100,7 +100,7 @@ const REAL: &[&str] = &[
     "dd if=HERE/dd of=/dev/null bs=256k iflag=direct",
     "dd if=HERE/dd of=HERE/dd2 bs=256k iflag=direct oflag=direct conv=fsync",
     "measure --quick --size 64MiB HERE",
-    "posix HERE",
+    "ior -w -r -F -t 256k -b 64m -e -o HERE/ior --posix.odirect",
 ];
 
 /// Runs it and hears its findings.

@@ -13,13 +13,17 @@ mod program;
 mod cache;
 mod ground;
 mod honest;
+mod machines;
 mod stage;
 mod storage;
+mod times;
 
 use stage::Lie;
 
 fn main() -> std::process::ExitCode {
-    let lies: Vec<Lie> = [cache::lies(), storage::lies()].into_iter().flatten().collect();
-    let cases = lies.into_iter().flat_map(Lie::cases).chain([honest::case()]);
-    testbed::run(cases.collect())
+    let lies: Vec<Lie> =
+        [cache::lies(), storage::lies(), times::lies(), machines::lies()].into_iter().flatten().collect();
+    let asked = lies.into_iter().filter(|lie| stage::is_asked(lie.code));
+    let honest = stage::is_asked(0).then(honest::case);
+    testbed::run(asked.flat_map(Lie::cases).chain(honest).collect())
 }

@@ -52,12 +52,12 @@ fn soft(percent: u8) -> Told {
     let job = format!(
         "do = \"write\"\nblock = \"128KiB\"\npayload = {{ compress = {percent} }}\nfinish = {{ sync = \"fsync\" }}"
     );
-    run(&plan(disk.folder(), "size = \"64MiB\"", &job))
+    run(&plan(disk.folder(), "size = \"64MiB\"\ncreate = true", &job))
 }
 
 /// The same small span again and again, on a disk whose host caches it, or does not.
 fn again(direct_io: bool) -> Told {
-    let config = Config { bytes: 64 << 20, direct: false, ..Config::constant(1_000_000) };
+    let config = Config { bytes: 64 << 20, direct: false, ..Config::constant(2_000_000) };
     let disk = Disk::with(config, direct_io)?;
     run(&format!(
         "[target.disk]\ndevice = \"{}\"\ndirect = true\n[[phase]]\n[[phase.job]]\non = \"disk\"\nspan = \"4MiB\"\n\

@@ -119,15 +119,20 @@ pub fn job(context: &Context, index: usize, phase: &PhaseRecord, job: &JobRecord
         place: place.join(" · "),
         index,
         shape: context.shape(phase, job).line(),
-        measured: number::latency(shape::seconds(phase, job) * 1e9),
+        measured: measured(shape::seconds(phase, job) * 1e9),
         lines: job.tally.lines.iter().map(|line| counted(phase, job, line)).collect(),
         errors: errors(context, job),
         cache: phase.cache.as_ref().map(crate::cache::line).unwrap_or_default(),
-        over: time::over(&job.tally.series),
+        over: time::over(&job.tally.series, job.tally.last_done_ns),
         workers: job.workers.iter().map(worker).collect(),
         findings: Vec::new(),
         verdict: verdict(job),
     }
+}
+
+/// A time as text; of long ones nobody wants the seconds alone.
+fn measured(ns: f64) -> String {
+    if ns < 120e9 { number::latency(ns) } else { number::wait(ns as u64) }
 }
 
 /// Whether a finding concerns a job of a phase.

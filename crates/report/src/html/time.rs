@@ -56,15 +56,28 @@ pub struct Heat {
     pub cells: Vec<u64>,
 }
 
-/// A series as columns; none where there is nothing to draw a line through.
-pub fn over(series: &Series) -> Option<Over> {
+/// What is left of a last row that is too short for a rate, as a part of a row.
+const LEAST_OF_ROW: f64 = 0.1;
+
+/// A series as columns, with rates of a last row by its own length; none where there is nothing to draw a line through.
+/// `ended_ns` is when the job ended, after the start line.
+pub fn over(series: &Series, ended_ns: u64) -> Option<Over> {
     if series.rows.len() < 2 || series.interval_ns == 0 {
         return None;
     }
     let seconds = series.interval_ns as f64 / 1e9;
     let rows = &series.rows;
+    let whole = ended_ns as f64 / series.interval_ns as f64;
+    let length = |index: usize| Some((whole - index as f64).min(1.0)).filter(|part| *part >= LEAST_OF_ROW);
+    let lengths: Vec<_> = (0..rows.len()).map(length).collect();
     let rate = |name: &str, of: fn(&SeriesRow) -> u64| {
-        Column::unless_empty(name, rows.iter().map(|row| Short(of(row) as f64 / seconds)))
+        Column::unless_empty(
+            name,
+            rows.iter().zip(&lengths).map(|(row, part)| match part {
+                Some(part) => Short(of(row) as f64 / (part * seconds)),
+                None => Short::NONE,
+            }),
+        )
     };
     let operations = [
         rate("read", |row| row.reads),
@@ -168,10 +181,18 @@ mod tests {
 
     #[test]
     fn rates_are_per_second_and_idle_directions_are_left_out() {
-        let over = over(&series(4)).unwrap();
+        let over = over(&series(4), 2_000_000_000).unwrap();
         assert_eq!(over.operations.len(), 1);
         assert_eq!((over.operations[0].name.as_str(), over.operations[0].values[0].0), ("read", 4000.0));
         assert_eq!(over.bytes[0].values[3].0, 16384000.0);
+    }
+
+    #[test]
+    fn the_last_row_is_a_rate_of_its_own_length_or_a_gap() {
+        let half = over(&series(4), 1_750_000_000).unwrap();
+        assert_eq!(half.operations[0].values[3].0, 8000.0);
+        let sliver = over(&series(4), 1_510_000_000).unwrap();
+        assert!(sliver.operations[0].values[3].0.is_nan() && sliver.operations[0].values[2].0 == 4000.0);
     }
 
     #[test]
@@ -197,7 +218,7 @@ mod tests {
 
     #[test]
     fn one_row_is_no_line() {
-        assert!(over(&series(1)).is_none());
-        assert!(over(&Series::default()).is_none());
+        assert!(over(&series(1), 1).is_none());
+        assert!(over(&Series::default(), 1).is_none());
     }
 }

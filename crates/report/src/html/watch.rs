@@ -29,7 +29,8 @@ pub fn charts(samples: &[Sample]) -> Vec<Watch> {
         return Vec::new();
     }
     let mut charts = devices(&samples);
-    charts.extend([processors(&samples), pressure(&samples), memory(&samples)]);
+    charts.extend([processors(&samples), pressure(&samples)]);
+    charts.extend(memory(&samples));
     charts.extend(interfaces(&samples));
     charts.retain(|chart| !chart.lines.is_empty());
     charts
@@ -111,19 +112,22 @@ fn pressure(samples: &[&Sample]) -> Watch {
         line("processor", samples, of(|pressure| pressure.cpu_some_ns)),
         line("memory", samples, of(|pressure| pressure.memory_some_ns)),
     ];
-    chart("Time in which somebody waited for …", "%", samples, lines)
+    chart("Time in which somebody waited", "%", samples, lines)
 }
 
-fn memory(samples: &[&Sample]) -> Watch {
+fn memory(samples: &[&Sample]) -> [Watch; 2] {
     let of = |value: fn(&iodyno_model::sighting::MemoryLevels) -> u64| {
         move |sample: &Sample| sample.memory.as_ref().map(|memory| value(memory) as f64)
     };
-    let lines = [
+    let unwritten = [
         line("dirty", samples, of(|memory| memory.dirty_bytes)),
         line("being written", samples, of(|memory| memory.writeback_bytes)),
-        line("page cache", samples, of(|memory| memory.cached_bytes)),
     ];
-    chart("Memory of the machine", "bytes", samples, lines)
+    let cached = [line("page cache", samples, of(|memory| memory.cached_bytes))];
+    [
+        chart("Memory that waits to be written", "bytes", samples, unwritten),
+        chart("Page cache", "bytes", samples, cached),
+    ]
 }
 
 fn interfaces(samples: &[&Sample]) -> Vec<Watch> {
@@ -182,7 +186,7 @@ mod tests {
         let expected = [
             "vda: moved by the device",
             "vda: time with requests in flight",
-            "Time in which somebody waited for …",
+            "Time in which somebody waited",
         ];
         assert_eq!(titles, expected);
         assert_eq!(charts[0].lines[0].values[0].0, 4_096_000.0);

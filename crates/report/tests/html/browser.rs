@@ -1,29 +1,79 @@
 //! A browser without a screen: shows a page, and tells what became of it.
+//!
+//! The page comes from a server of the test, and tells it what it looks like once everything is drawn; so nobody guesses
+//! how long a busy machine takes.
 
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use serde::Deserialize;
 
 /// Names that it goes by.
-const NAMES: &[&str] = &["chromium", "chromium-browser", "google-chrome"];
+const NAMES: &[&str] = &["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
+/// After so long it is thought to hang.
+const PATIENCE: Duration = Duration::from_secs(150);
 
-/// Counts what was painted on each canvas, after everything was drawn; put into the page by the test alone.
-const COUNT: &str = r#"<script>
-addEventListener("error", (event) => console.error("uncaught: " + event.message));
-addEventListener("unhandledrejection", (event) => console.error("unhandled: " + event.reason));
-setTimeout(() => {
-  const result = [...document.querySelectorAll(".chart")].map((chart) => {
-    const canvas = chart.querySelector("canvas");
-    if (!canvas) return 0;
-    const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
-    const hues = new Set();
-    for (let at = 0; at < pixels.length; at += 4) if (pixels[at + 3] > 0) hues.add(pixels[at] + "," + pixels[at + 1] + "," + pixels[at + 2]);
-    return hues.size;
-  });
-  document.body.dataset.hues = result.join(" ");
-  document.body.dataset.wide = String(document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  document.body.dataset.alien = String(document.querySelectorAll("img, iframe, object, embed, link[href^=http]").length);
-}, 4000);
+/// Listens to complaints; stands before everything of the page itself.
+const LISTEN: &str = r#"<script>
+const complaints = [];
+for (const name of ["error", "warn"]) {
+  const plain = console[name];
+  console[name] = (...words) => { complaints.push(words.join(" ")); plain.apply(console, words); };
+}
+addEventListener("error", (event) => complaints.push("uncaught: " + event.message));
+addEventListener("unhandledrejection", (event) => complaints.push("unhandled: " + event.reason));
+document.addEventListener("securitypolicyviolation", (event) =>
+  complaints.push("forbidden: " + event.violatedDirective + " " + event.blockedURI));
 </script>"#;
+
+/// Draws every chart, counts the hues on each canvas, and tells the test.
+const TELL: &str = r#"<script>
+const hues = (chart) => {
+  const canvas = chart.querySelector("canvas");
+  if (!canvas) return 0;
+  const pixels = new Uint32Array(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+  const seen = new Set();
+  for (let at = 0; at < pixels.length; at += 5) seen.add(pixels[at]);
+  return seen.size;
+};
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+(async () => {
+  while (document.documentElement.dataset.ready !== "yes") await wait(50);
+  redrawCharts(true);
+  await wait(400);
+  const root = document.documentElement;
+  const result = {
+    complaints,
+    hues: [...document.querySelectorAll(".chart")].map(hues),
+    beyond: root.scrollWidth - root.clientWidth,
+    aliens: document.querySelectorAll("img, iframe, object, embed").length,
+    text: document.getElementById("page").textContent,
+    opened: Math.round(performance.now()),
+  };
+  await fetch("/result", { method: "POST", body: JSON.stringify(result) });
+})();
+</script>"#;
+
+/// What a browser made of a page.
+#[derive(Debug, Deserialize)]
+pub struct Shown {
+    /// Errors and warnings, of the page's script and of its policy.
+    pub complaints: Vec<String>,
+    /// How many hues each chart has.
+    pub hues: Vec<u32>,
+    /// By how many points the page is wider than the window.
+    pub beyond: i32,
+    /// Elements that no page of ours has.
+    pub aliens: u32,
+    /// All text that can be read.
+    pub text: String,
+    /// After so many ms all of it was drawn.
+    pub opened: u32,
+}
 
 /// The browser, if there is one.
 pub fn find() -> Option<PathBuf> {
@@ -35,57 +85,71 @@ pub fn find() -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// What a browser made of a page.
-#[derive(Debug)]
-pub struct Shown {
-    /// The document in the end.
-    pub document: String,
-    /// What its console said.
-    pub console: Vec<String>,
-}
+/// A process that ends with its owner.
+struct Running(Child);
 
-impl Shown {
-    /// What was noted about the whole page under that name.
-    pub fn noted(&self, name: &str) -> &str {
-        let (_, rest) = self.document.split_once(&format!("data-{name}=\"")).unwrap_or(("", ""));
-        rest.split('"').next().unwrap_or("")
-    }
-
-    /// How many hues each chart has.
-    pub fn hues(&self) -> Vec<u32> {
-        self.noted("hues").split_whitespace().filter_map(|count| count.parse().ok()).collect()
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
-/// Shows a page and waits until it is drawn.
-pub fn show(browser: &Path, folder: &Path, name: &str, html: &str, width: u32) -> Result<Shown, String> {
-    let page = folder.join(format!("{name}-test.html"));
-    // At its end: the count must not stand before the page's own data.
-    std::fs::write(&page, format!("{html}{COUNT}")).map_err(|error| error.to_string())?;
-    let size = format!("{width},9000");
-    let output = run(
-        browser,
-        folder,
-        &["--virtual-time-budget=9000", &format!("--window-size={size}"), "--dump-dom", &url(&page)],
-    )?;
-    let console = String::from_utf8_lossy(&output.stderr);
-    let console = console.lines().filter(|line| line.contains("CONSOLE")).map(Into::into).collect();
-    Ok(Shown { document: String::from_utf8_lossy(&output.stdout).into_owned(), console })
-}
-
-fn run(browser: &Path, folder: &Path, arguments: &[&str]) -> Result<std::process::Output, String> {
-    let profile = tempfile::tempdir_in(folder).map_err(|error| error.to_string())?;
+/// Shows a page in a window of that width, and waits until it is drawn.
+pub fn show(browser: &Path, html: &str, width: u32) -> Result<Shown, String> {
+    let said = |error: std::io::Error| error.to_string();
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(said)?;
+    let url = format!("http://{}/", listener.local_addr().map_err(said)?);
+    let page = html.replacen("<main", &format!("{LISTEN}<main"), 1) + TELL;
+    let (told, tells) = mpsc::channel();
+    std::thread::spawn(move || {
+        for reader in listener.incoming().flatten() {
+            if let Some(result) = answer(reader, &page) {
+                let _ = told.send(result);
+            }
+        }
+    });
+    let profile = tempfile::tempdir().map_err(said)?;
     let quiet =
-        ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr"];
-    Command::new(browser)
+        ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-port=0"];
+    let child = Command::new(browser)
         .args(quiet)
         .arg(format!("--user-data-dir={}", profile.path().display()))
-        .args(arguments)
+        .arg(format!("--window-size={width},9000"))
+        .arg(url)
         .stdin(Stdio::null())
-        .output()
-        .map_err(|error| error.to_string())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let _running = Running(child.map_err(said)?);
+    let result = tells.recv_timeout(PATIENCE).map_err(|_| "the page never told that it is drawn")?;
+    serde_json::from_str(&result).map_err(|error| error.to_string())
 }
 
-fn url(page: &Path) -> String {
-    format!("file://{}", page.display())
+/// Gives the page to who asks for it; what it tells, if it does.
+fn answer(mut reader: TcpStream, page: &str) -> Option<String> {
+    let mut request = Vec::new();
+    let mut part = [0; 4096];
+    while !is_whole(&request) {
+        match reader.read(&mut part).ok()? {
+            0 => break,
+            count => request.extend_from_slice(&part[..count]),
+        }
+    }
+    let request = String::from_utf8_lossy(&request).into_owned();
+    let body = if request.starts_with("GET / ") { page } else { "" };
+    let head =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\nContent-Length:";
+    write!(reader, "{head} {}\r\n\r\n{body}", body.len()).ok()?;
+    request
+        .starts_with("POST /result")
+        .then(|| request.split_once("\r\n\r\n").map(|(_, body)| body.into()))?
+}
+
+/// Whether a request has come with as much as it says.
+fn is_whole(request: &[u8]) -> bool {
+    let Some(end) = request.windows(4).position(|four| four == b"\r\n\r\n") else { return false };
+    let head = String::from_utf8_lossy(&request[..end]).to_ascii_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok());
+    request.len() >= end + 4 + length.unwrap_or(0)
 }

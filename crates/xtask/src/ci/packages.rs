@@ -41,6 +41,8 @@ const PACKAGES: &[&str] = &[
     "dosfstools",
     "time",
     "gnuplot-nox",
+    "chromium-headless-shell",
+    "fonts-dejavu-core",
     "python3-venv",
 ];
 

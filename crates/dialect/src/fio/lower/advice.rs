@@ -4,7 +4,7 @@
 
 use iodyno_model::Finding;
 
-use crate::advised;
+use crate::{advice, advised};
 
 /// Advice by a finding's code.
 const BY_CODE: &[(u8, &str)] = &[
@@ -33,7 +33,6 @@ const BY_CODE: &[(u8, &str)] = &[
         7,
         "run longer (time_based with a longer runtime=) behind a ramp_time=, or until steadystate= is reached",
     ),
-    (10, "leave buffer_compress_percentage and dedupe_percentage out, or add numjobs"),
     (
         16,
         "use a bs= that is a multiple of the file system's and the device's block (4k and more), aligned (ba=)",
@@ -64,6 +63,7 @@ const BY_WORD: [(u8, &str, &str); 3] = [
 
 /// A finding whose advice names fio's options.
 pub fn translate(finding: Finding) -> Option<Finding> {
+    let finding = advice::of(finding, advice::FIO)?;
     let named = |(code, word, _): &&(u8, &str, &str)| *code == finding.code && finding.advice.contains(word);
     match BY_WORD.iter().find(named) {
         Some((_, _, advice)) => Some(Finding { advice: (*advice).into(), ..finding }),

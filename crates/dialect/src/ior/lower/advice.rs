@@ -2,7 +2,7 @@
 
 use iodyno_model::Finding;
 
-use crate::advised;
+use crate::{advice, advised};
 
 /// Advice by a finding's code; empty advice leaves out what concerns nothing that IOR prints (percentiles, depths).
 const BY_CODE: &[(u8, &str)] = &[
@@ -23,7 +23,6 @@ const BY_CODE: &[(u8, &str)] = &[
     (24, ""),
     (6, ""),
     (7, "make -b or -s larger, or repeat more often (-i)"),
-    (10, "write data that does not compress or repeat: -l random"),
     (13, ""),
 ];
 
@@ -39,6 +38,7 @@ const BY_WORD: [(u8, &str, &str); 2] = [
 
 /// A finding whose advice names IOR's options.
 pub fn translate(finding: Finding) -> Option<Finding> {
+    let finding = advice::of(finding, advice::IOR)?;
     let named = |(code, word, _): &&(u8, &str, &str)| *code == finding.code && finding.advice.contains(word);
     match BY_WORD.iter().find(named) {
         Some((_, _, advice)) => Some(Finding { advice: (*advice).into(), ..finding }),

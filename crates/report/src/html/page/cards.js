@@ -1,10 +1,9 @@
 // The cards: what was measured, what makes it comparable, and right beside each figure what spoils it.
 
-function cardsSection(tracks, runs, state) {
-  const most = 24;
+function cardsSection(tracks, runs, state, most) {
   const shown = state.every ? tracks : tracks.slice(0, most);
   const more = tracks.length > shown.length && part("p", { style: "margin-top:14px" }, part("button", { onclick: () => state.change({ every: true }) }, "Show all " + tracks.length));
-  return part("section", { id: "results" }, part("div", { class: "cards" }, shown.map((track) => card(track, runs, tracks.length > 1, state))), more);
+  return part("section", { id: "results" }, part("div", { class: "cards" + (shown.length === 1 ? " one" : "") }, shown.map((track) => card(track, runs, tracks.length > 1, state))), more);
 }
 
 function card(track, runs, several, state) {
@@ -17,7 +16,7 @@ function card(track, runs, several, state) {
     part("header", {}, part("div", {}, part("div", { class: "name" }, track.title), track.place && part("div", { class: "soft small" }, track.place)),
       several && hasCharts(track) && part("button", { "aria-pressed": String(chosen), onclick: () => state.change({ key: track.key, jump: true }) }, "charts")),
     first.verdict && part("p", { class: "figure" }, first.verdict),
-    labels.map((label) => figure(label, jobs, runs)),
+    part("div", { class: "figures" }, labels.map((label) => figure(label, jobs, runs))),
     labels.length === 0 && !first.verdict && part("p", { class: "soft figure" }, "nothing was counted"),
     jobs.flatMap(({ run, job }) => job.findings.map((index) => told(run.findings[index], runs.length > 1 && letter(run.index)))),
     jobs.flatMap(({ job }) => job.errors.slice(0, 8).map((error) => part("p", { class: "error" }, error))),
@@ -70,7 +69,7 @@ function verdicts(runs) {
     const name = several ? letter(run.index) + ": " : "";
     const beside = new Set(run.jobs.flatMap((job) => job.findings));
     const others = run.findings.filter((_, index) => !beside.has(index)).map((finding) => told(finding, several && letter(run.index)));
-    const demands = run.demands.map((demand) => part("div", { class: "verdict" + (demand.failed ? " invalid" : "") }, name, part("span", { class: "word " + (demand.failed ? "invalid" : "good") }, demand.failed ? "failed" : "kept"), " " + demand.text + ": " + demand.found + (demand.place ? " (" + demand.place + ")" : "")));
+    const demands = run.demands.map((demand) => part("div", { class: "verdict" + (demand.failed ? " invalid" : "") }, name, part("span", { class: "word " + (demand.failed ? "invalid" : "good") }, demand.failed ? "failed" : "kept"), " fails if " + demand.text, part("span", { class: "soft" }, " · found " + demand.found + (demand.place ? " in " + demand.place : ""))));
     const wrong = [run.stopped, ...run.errors].filter(Boolean).map((text) => part("div", { class: "verdict invalid" }, name, text));
     const rounds = run.rounds && part("div", { class: "verdict note" }, name, run.rounds);
     return [wrong, demands, rounds, summary(run, name), others];
@@ -79,9 +78,9 @@ function verdicts(runs) {
 
 function summary(run, name) {
   const count = (severity) => run.findings.filter((finding) => finding.severity === severity).length;
-  const words = [["invalid", "make a figure invalid"], ["doubtful", "make one doubtful"], ["note", "are worth knowing"]].filter(([severity]) => count(severity) > 0);
-  if (words.length === 0) return null;
+  const kinds = ["invalid", "doubtful", "note"].filter((severity) => count(severity) > 0);
+  if (kinds.length === 0) return null;
   const all = run.findings.length;
-  const text = words.map(([severity, what]) => [part("span", { class: "word " + severity }, String(count(severity))), " " + (count(severity) === 1 ? what.replace("make ", "makes ").replace("are ", "is ") : what)]);
-  return part("div", { class: "verdict " + words[0][0] }, name, all === 1 ? "One finding: " : all + " findings: ", text.flatMap((each, at) => (at > 0 ? [", ", ...each] : each)), ".");
+  const each = kinds.map((severity, at) => [at > 0 && ", ", part("span", { class: "word " + severity }, count(severity) + " " + severity)]);
+  return part("div", { class: "verdict " + kinds[0] }, name, all === 1 ? "One finding: " : all + " findings: ", each, part("span", { class: "soft" }, all === 1 ? ". It stands beside the figure that it concerns." : ". Each stands beside the figure that it concerns."));
 }

@@ -46,8 +46,8 @@ function histogramOptions(all) {
   return {
     animation: false, grid: { left: 52, right: 14, top: all.length > 1 ? 34 : 14, bottom: 28 },
     legend: all.length > 1 ? legend(all.map((each) => each.name), { top: 0, left: 0 }) : undefined,
-    xAxis: axis("ns", Object.assign({ type: "log", splitLine: { show: false }, axisLine: { show: true, lineStyle: { color: colour("line") } } }, reach(edges))),
-    yAxis: axis("%", { min: 0 }),
+    xAxis: axis("ns", Object.assign({ splitLine: { show: false }, axisLine: { show: true, lineStyle: { color: colour("line") } } }, logarithmic(edges))),
+    yAxis: axis("%", { min: 0, splitNumber: 4 }),
     tooltip: tooltip({ trigger: "axis", formatter: (hits) => hits.length === 0 ? "" : tip("about " + UNITS.ns.text(hits[0].value[0]), hits.map((hit) => [hit.color, hit.seriesName, significant(hit.value[1]) + " %"])) }),
     series: all.map((each) => ({ type: "line", step: "end", name: each.name, data: shares(each.latency.bars), showSymbol: false, animation: false, emphasis: { disabled: true }, itemStyle: { color: colour(each.hue) }, lineStyle: { width: 1.2, color: colour(each.hue), type: each.dashed ? [4, 3] : "solid" }, areaStyle: { color: colour(each.hue), opacity: 0.16 } })),
   };
@@ -60,7 +60,7 @@ function curveOptions(all) {
     animation: false, grid: { left: 62, right: 18, top: all.length > 1 ? 34 : 14, bottom: 28 },
     legend: all.length > 1 ? legend(all.map((each) => each.name), { top: 0, left: 0 }) : undefined,
     xAxis: axis("", { min: 0, max: Math.ceil(most * 2) / 2, interval: 1, splitLine: { show: false }, axisLine: { show: true, lineStyle: { color: colour("line") } }, axisLabel: Object.assign(font(11), { formatter: nines, hideOverlap: true }) }),
-    yAxis: axis("ns", Object.assign({ type: "log" }, reach(all.flatMap((each) => curve(each.latency.curve).map((point) => point[1]))))),
+    yAxis: axis("ns", logarithmic(all.flatMap((each) => curve(each.latency.curve).map((point) => point[1])))),
     tooltip: tooltip({ trigger: "axis", axisPointer: { snap: true }, formatter: (hits) => hits.length === 0 ? "" : tip(nines(hits[0].value[0]) + " took at most", hits.map((hit) => [hit.color, hit.seriesName, UNITS.ns.text(hit.value[1])])) }),
     series: all.map((each) => Object.assign({}, LINE, { name: each.name, data: curve(each.latency.curve), itemStyle: { color: colour(each.hue) }, lineStyle: { width: 1.6, color: colour(each.hue), type: each.dashed ? [4, 3] : "solid" } })),
   };

@@ -30,7 +30,7 @@ function panels(track, runs) {
     if (over.heat) all.push({ title: title(run, "Latency of every operation"), unit: "ns", log: true, heat: over.heat, lines: [], height: 190 });
   }
   if (runs.length > 0) all.push(...watched(runs[0], track, title));
-  return all.filter((panel) => panel.heat || panel.lines.some((line) => line.points.length > 1));
+  return all.filter((panel) => panel.heat || panel.lines.some((line) => line.points.filter((point) => known(point[1])).length > 1));
 }
 
 function latencyLines(overs, several, title) {
@@ -51,7 +51,7 @@ function watched(run, track, title) {
   const phase = job && run.phases[job.index];
   const spare = ["other", "write", "trim", "read", "extra"];
   return (phase ? phase.watch : []).map((watch) => ({
-    title: title(run, watch.title), unit: watch.unit, height: 84, most: watch.unit === "%" ? 100 : undefined,
+    title: title(run, watch.title), unit: watch.unit, height: 84,
     lines: watch.lines.map((line, at) => ({
       name: line.name, points: watch.at.map((x, row) => [x, line.values[row]]),
       hue: colour(["read", "write"].includes(line.name) ? line.name : spare[at % spare.length]), fill: watch.lines.length === 1,
@@ -60,7 +60,7 @@ function watched(run, track, title) {
 }
 
 function timeHeight(all, narrow) {
-  return all.reduce((sum, panel) => sum + panel.height + (narrow ? 66 : 46), 0) + 56;
+  return all.reduce((sum, panel) => sum + panel.height + (narrow ? 66 : 46) + (panel.heat ? 22 : 0), 0) + 56;
 }
 
 function timeOptions(all, element, state) {
@@ -74,11 +74,11 @@ function timeOptions(all, element, state) {
     option.title.push({ text: panel.title, left: 0, top, padding: 0, textStyle: Object.assign(font(13), { color: colour("ink"), fontWeight: 600 }) });
     if (panel.lines.length > 1) option.legend.push(legend(panel.lines.map((line) => line.name), narrow ? { left: 0, top: top + 20, width: element.clientWidth - 10, padding: 0 } : { right: right, top, padding: 0, width: "60%", align: "left" }));
     option.grid.push({ left, right, top: top + head, height: panel.height });
-    option.xAxis.push(axis("", { gridIndex: index, min: 0, max: longest, axisLabel: Object.assign(font(11), { show: index === all.length - 1 || panel.heat !== undefined, formatter: clock, hideOverlap: true }), splitLine: { show: false }, axisLine: { show: true, lineStyle: { color: colour("line") } }, splitNumber: narrow ? 4 : 8 }));
+    option.xAxis.push(axis("", { gridIndex: index, min: 0, max: longest, axisLabel: Object.assign(font(11), { show: index === all.length - 1 || panel.heat !== undefined, formatter: clock, hideOverlap: true, showMaxLabel: false }), splitLine: { show: false }, axisLine: { show: true, lineStyle: { color: colour("line") } }, splitNumber: narrow ? 4 : 8 }));
     const values = panel.heat ? panel.heat.edges : panel.lines.flatMap((line) => line.points.map((point) => point[1]));
-    option.yAxis.push(axis(panel.unit, Object.assign({ gridIndex: index, max: panel.most }, panel.log ? Object.assign({ type: "log" }, reach(values)) : { min: 0 })));
+    option.yAxis.push(axis(panel.unit, Object.assign({ gridIndex: index }, panel.log ? logarithmic(values) : linear(panel.unit, values))));
     option.series.push(...(panel.heat ? [heatSeries(panel.heat, index)] : panel.lines.map((line) => lineSeries(line, index))));
-    top += panel.height + head + 18;
+    top += panel.height + head + (panel.heat ? 40 : 18);
   });
   option.dataZoom = zooms(all.map((_, index) => index), left, right, top);
   option.toolbox = { show: true, showTitle: false, itemSize: 0, feature: { dataZoom: { yAxisIndex: "none", brushStyle: { color: colour("line"), opacity: 0.5 } } } };
@@ -112,7 +112,7 @@ function heatSeries(heat, index) {
     cells.push([column * heat.every, (column + 1) * heat.every, Math.max(1, heat.edges[line]), heat.edges[line + 1], Math.round(share * 32)]);
   }
   return {
-    type: "custom", name: "heat", xAxisIndex: index, yAxisIndex: index, data: cells, encode: { x: [0, 1], y: [2, 3] }, silent: true, animation: false, clip: true,
+    type: "custom", name: "heat", xAxisIndex: index, yAxisIndex: index, data: cells, encode: { x: [0, 1], y: [2, 3] }, silent: true, animation: false, clip: true, progressive: 0,
     renderItem: (params, api) => {
       const [low, high] = [api.coord([api.value(0), api.value(2)]), api.coord([api.value(1), api.value(3)])];
       const place = params.coordSys;
@@ -146,16 +146,24 @@ function heatTip(heat, at) {
   return tip(clock(column * heat.every) + " to " + clock((column + 1) * heat.every), [[null, "operations", significant(all)], ...most.map(row)]);
 }
 
+// Whether somebody has drawn a part of the time near: then nothing is moved under his eyes.
+let lookingCloser = false;
+
 function timeSection(track, runs) {
   const all = panels(track, runs);
   if (all.length === 0) return null;
   const state = { hovered: 0 };
+  lookingCloser = false;
   const narrow = Math.min(window.innerWidth, 1120) < 600;
   const element = chart(timeHeight(all, narrow), "over time", (instance) => timeOptions(all, instance.getDom(), state), (instance) => {
     const surface = instance.getZr();
     surface.on("mousemove", (event) => {
       const at = all.findIndex((_, index) => instance.containPixel({ gridIndex: index }, [event.offsetX, event.offsetY]));
       if (at >= 0) state.hovered = at;
+    });
+    instance.on("datazoom", () => {
+      const zoom = instance.getOption().dataZoom[0];
+      lookingCloser = zoom.end - zoom.start < 99.9;
     });
     surface.on("dblclick", () => instance.dispatchAction({ type: "dataZoom", start: 0, end: 100 }));
     const select = { type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true };

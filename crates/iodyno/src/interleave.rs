@@ -1,0 +1,136 @@
+//! `iodyno compare --interleave A B -n 10`: both in turns, A B A B …, so that what changes meanwhile meets both alike.
+//!
+//! Each turn has a seed of its own, the same for both; every run is kept like any other. It ends at the first that fails.
+
+use std::cell::RefCell;
+use std::io::{self, IsTerminal};
+use std::rc::Rc;
+
+use iodyno_dialect::{DIALECTS, Request, native};
+use iodyno_engine::world::World;
+use iodyno_history::History;
+use iodyno_model::{Diagnostic, Event, Origin, Plan, Record, Started};
+use iodyno_report::{Output, Reporter};
+
+use crate::archive::{self, Asked};
+use crate::compare::{Side, Words};
+use crate::loader::Machinery;
+use crate::rerun;
+use crate::runs::{ended, one};
+use crate::session::{self, Voice, say};
+
+/// What is run in turns.
+struct Turn {
+    name: String,
+    about: String,
+    plan: Plan,
+    /// Where its relative paths begin.
+    folder: String,
+}
+
+/// The end of a run, taken from its events.
+#[derive(Default)]
+struct Taken {
+    started: Option<Started>,
+    record: Option<Record>,
+}
+
+/// Reports nothing, and keeps the record.
+struct Taker(Rc<RefCell<Taken>>);
+
+impl Reporter for Taker {
+    fn event(&mut self, event: &Event, _output: &mut Output<'_>) -> io::Result<()> {
+        match event {
+            Event::Started(started) => self.0.borrow_mut().started = Some((**started).clone()),
+            Event::Ended(record) => self.0.borrow_mut().record = Some((**record).clone()),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Runs both in turns; the two sides, or the exit status of the run that failed.
+pub fn sides(world: &mut World, words: &Words, arguments: &[String]) -> Result<Vec<Side>, u8> {
+    let [a, b] = words.runs.as_slice() else {
+        let wrong = Diagnostic::error(&Origin::argument("--interleave"), "it takes two: A and B");
+        return Err(ended(Err(one(wrong.hint("iodyno compare --interleave A.toml B.toml -n 10")))));
+    };
+    let refused = |wrong| ended(Err(wrong));
+    let turns = [turn(world, a).map_err(refused)?, turn(world, b).map_err(refused)?];
+    let mut sides: Vec<Side> = turns
+        .iter()
+        .map(|turn| Side { name: turn.name.clone(), about: turn.about.clone(), ..Side::default() })
+        .collect();
+    if turns[0].name == turns[1].name {
+        sides[1].name.push_str(" (B)");
+    }
+    let asked = Asked::new("compare", arguments, true);
+    for round in 0..words.times {
+        for (turn, side) in turns.iter().zip(&mut sides) {
+            if io::stderr().is_terminal() {
+                say(format_args!("{} {} of {}", side.name, round + 1, words.times));
+            }
+            side.runs.push(run(world, turn, round, words, &asked)?);
+        }
+    }
+    Ok(sides)
+}
+
+fn run(
+    world: &mut World,
+    turn: &Turn,
+    round: u32,
+    words: &Words,
+    asked: &Asked,
+) -> Result<(Started, Record), u8> {
+    if let Err(error) = std::env::set_current_dir(&turn.folder) {
+        let wrong = Diagnostic::error(&Origin::argument(&turn.folder), crate::loader::plain(&error));
+        return Err(ended(Err(one(wrong))));
+    }
+    let taken = Rc::new(RefCell::new(Taken::default()));
+    let mut plan = turn.plan.clone();
+    plan.seed = plan.seed.wrapping_add(u64::from(round));
+    let mut run = native::request(plan, Box::new(Taker(Rc::clone(&taken))));
+    run.live_ns = 0;
+    run.keep = words.keep.clone().keep();
+    let voice = Voice { asked: asked.clone(), quiet: true, ..Voice::from_environment() };
+    let status = session::answer(world, Ok(Request::Run(Box::new(run))), &voice);
+    let taken = taken.take();
+    match (status, taken.started, taken.record) {
+        (0, Some(started), Some(record)) => Ok((started, record)),
+        (status, _, record) => {
+            record.iter().flat_map(|record| &record.errors).for_each(say);
+            say(format_args!("error: {}: turn {} ended with status {status}", turn.name, round + 1));
+            Err(status.max(1))
+        }
+    }
+}
+
+/// What a word names: a plan file, a job file of fio, or a kept run.
+fn turn(world: &World, word: &str) -> Result<Turn, Vec<Diagnostic>> {
+    if !std::path::Path::new(word).is_file() {
+        return kept(word).map_err(one);
+    }
+    let mut machinery = Machinery::new(world);
+    let arguments = [word.to_string()];
+    let fio = DIALECTS.iter().find(|dialect| dialect.name == "fio").filter(|_| word.ends_with(".fio"));
+    let request = match fio {
+        Some(fio) => (fio.lower)(&arguments, &mut machinery)?,
+        None => native::run(&arguments, &mut machinery, &|_| Box::new(Taker(Rc::default())))?,
+    };
+    let Request::Run(run) = request else {
+        return Err(one(Diagnostic::error(&Origin::argument(word), "there is nothing to run in it")));
+    };
+    let (name, about) = (word.to_string(), run.plan.name.clone());
+    Ok(Turn { name, about, plan: run.plan, folder: archive::folder() })
+}
+
+fn kept(reference: &str) -> Result<Turn, Diagnostic> {
+    let here = archive::folder();
+    let kept = archive::open().and_then(|history: History| history.load(reference))?;
+    rerun::settle(&kept)?;
+    // The other side may be named by a path that begins here.
+    let _ = std::env::set_current_dir(here);
+    let (name, about) = (format!("run {}", kept.entry.id), kept.entry.words.join(" "));
+    Ok(Turn { name, about, plan: kept.plan, folder: kept.entry.folder })
+}

@@ -1,0 +1,358 @@
+//! `iodyno runs`: what is kept, found, shown, named and deleted. `iodyno import`: what others measured.
+//!
+//! A run is named by its number, by a tag, as `last`, or with `~N` as the one so many before.
+
+use std::io::{self, IsTerminal, Write};
+
+use clap::{Args, Parser, Subcommand};
+use iodyno_dialect::{dashes, date, native};
+use iodyno_engine::clock;
+use iodyno_history::{Entry, Filter, History, Kept, State, import};
+use iodyno_model::{Diagnostic, Origin, units};
+use iodyno_report::csv::Csv;
+use iodyno_report::history::{Row, disclosure, list};
+use iodyno_report::json::Json;
+use iodyno_report::native::Native;
+use iodyno_report::paint::Paint;
+use iodyno_report::{NoFiles, Output, Reporter, plan};
+
+use crate::archive;
+use crate::loader::plain;
+use crate::session::say;
+
+/// What is wrong with a command; nothing was done.
+type Refusal = Vec<Diagnostic>;
+
+#[derive(Parser)]
+#[command(name = "iodyno runs", about = "The runs that are kept", disable_version_flag = true,
+    args_conflicts_with_subcommands = true, after_help = AFTER)]
+struct Words {
+    #[command(subcommand)]
+    command: Option<What>,
+    #[command(flatten)]
+    wanted: Wanted,
+}
+
+const AFTER: &str = "A run is named by its number, by a tag (the newest with it), or as `last`; last~1 is the one before. \
+They lie in $XDG_DATA_HOME/iodyno/history.sqlite; IODYNO_HISTORY=FILE says otherwise, IODYNO_HISTORY=off keeps none.";
+
+#[derive(Subcommand)]
+enum What {
+    /// List them
+    List(Wanted),
+    /// Report a run again, with what it ran on
+    Show(Show),
+    /// Give a run names to be found by
+    Tag {
+        run: String,
+        #[arg(required = true)]
+        names: Vec<String>,
+    },
+    /// Take names from a run
+    Untag {
+        run: String,
+        #[arg(required = true)]
+        names: Vec<String>,
+    },
+    /// Delete runs with all that is kept of them
+    Delete {
+        #[arg(required = true)]
+        runs: Vec<String>,
+    },
+    /// Say where they lie
+    Path,
+}
+
+#[derive(Args, Default)]
+struct Wanted {
+    /// The newest so many; 0: all
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    last: u32,
+    /// Only those with this tag
+    #[arg(long, value_name = "NAME")]
+    tag: Option<String>,
+    /// Only those of this command: measure, run, fio, ior, …
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// Only those on this host
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
+    /// Only those that are running, complete, stopped, killed or imported
+    #[arg(long, value_name = "STATE", value_parser = state)]
+    state: Option<State>,
+    /// Only those of the last while, e.g. 2h or 7d
+    #[arg(long, value_name = "TIME", value_parser = age)]
+    since: Option<u64>,
+    /// Only those with this text in the plan's name or the command line
+    #[arg(long, value_name = "TEXT")]
+    text: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+struct Show {
+    /// Which one
+    #[arg(default_value = "last")]
+    run: String,
+    /// As JSON, all of it (docs/json.md)
+    #[arg(long, conflicts_with_all = ["csv", "plan"])]
+    json: bool,
+    /// The figures as CSV
+    #[arg(long, conflicts_with = "plan")]
+    csv: bool,
+    /// The plan alone
+    #[arg(long)]
+    plan: bool,
+}
+
+fn state(name: &str) -> Result<State, String> {
+    State::of(name).ok_or_else(|| "expected running, complete, stopped, killed or imported".into())
+}
+
+fn age(text: &str) -> Result<u64, String> {
+    units::parse_ns(text)
+}
+
+/// Does `iodyno runs ARGUMENTS…`; the exit status.
+pub fn answer(arguments: &[String]) -> u8 {
+    let words = match parsed::<Words>("iodyno runs", arguments) {
+        Ok(words) => words,
+        Err(status) => return status,
+    };
+    let done = match words.command.unwrap_or(What::List(words.wanted)) {
+        What::List(wanted) => archive::open().map_err(one).and_then(|history| told(&history, &wanted)),
+        What::Show(show) => archive::open().map_err(one).and_then(|history| shown(&history, &show)),
+        What::Tag { run, names } => named(&run, &names),
+        What::Untag { run, names } => unnamed(&run, &names),
+        What::Delete { runs } => deleted(&runs),
+        What::Path => located(),
+    };
+    ended(done)
+}
+
+/// A command's words; or the exit status, once its help or what is wrong with it was said.
+pub fn parsed<T: Parser>(name: &str, arguments: &[String]) -> Result<T, u8> {
+    let words = std::iter::once(name.to_string()).chain(dashes(arguments));
+    T::try_parse_from(words).map_err(|error| match error.exit_code() {
+        0 => print(&error.to_string()),
+        _ => {
+            say(native::refusal(name, &error));
+            2
+        }
+    })
+}
+
+/// The exit status of what was done, or was refused.
+pub fn ended(done: Result<u8, Refusal>) -> u8 {
+    done.unwrap_or_else(|wrong| {
+        wrong.iter().for_each(say);
+        2
+    })
+}
+
+/// One thing that is wrong.
+pub fn one(wrong: Diagnostic) -> Refusal {
+    vec![wrong]
+}
+
+/// Prints; a reader that has gone away is no error.
+pub fn print(text: &str) -> u8 {
+    // `head` has seen enough.
+    let _ = io::stdout().write_all(text.as_bytes());
+    0
+}
+
+/// How the report goes to standard output.
+pub fn paint() -> Paint {
+    Paint { colour: io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() }
+}
+
+fn told(history: &History, wanted: &Wanted) -> Result<u8, Refusal> {
+    let filter = Filter {
+        most: wanted.last,
+        tag: wanted.tag.clone(),
+        tool: wanted.tool.clone(),
+        host: wanted.host.clone(),
+        state: wanted.state,
+        text: wanted.text.clone(),
+        since_unix_ns: wanted.since.map_or(0, |age| clock::unix_ns().saturating_sub(age)),
+    };
+    let entries = history.list(&filter).map_err(one)?;
+    if wanted.json {
+        let text = serde_json::to_string_pretty(&entries).unwrap_or_default();
+        return Ok(print(&(text + "\n")));
+    }
+    if entries.is_empty() {
+        say("no runs: measurements and plans are kept when they are run, tools with --also save");
+        return Ok(0);
+    }
+    Ok(print(&list(&entries.iter().map(row).collect::<Vec<_>>(), paint())))
+}
+
+fn row(entry: &Entry) -> Row {
+    let result = match (entry.state, entry.headline.as_str()) {
+        (State::Complete | State::Imported, headline) => headline.to_string(),
+        (state, "") => state.name().into(),
+        (state, headline) => format!("{}: {headline}", state.name()),
+    };
+    let doubts = if entry.findings > 0 { format!(" ({} doubtful)", entry.findings) } else { String::new() };
+    let errors = if entry.errors > 0 { " (errors)" } else { "" };
+    Row {
+        id: entry.id,
+        when: date::stamp(entry.began_unix_ns, 0),
+        command: entry.words.join(" "),
+        host: entry.host.clone(),
+        result: format!("{result}{doubts}{errors}"),
+        tags: entry.tags.clone(),
+    }
+}
+
+fn shown(history: &History, show: &Show) -> Result<u8, Refusal> {
+    let kept = history.load(&show.run).map_err(one)?;
+    if show.plan {
+        return Ok(print(&plan::print(&kept.plan)));
+    }
+    if show.json {
+        return Ok(replay(&kept, &mut Json::new()));
+    }
+    if show.csv {
+        return Ok(replay(&kept, &mut Csv::new()));
+    }
+    print(&heading(&kept.entry, paint()));
+    print(&disclosure(&kept.started, paint()));
+    Ok(replay(&kept, &mut Native::new(paint().colour)))
+}
+
+fn heading(entry: &Entry, paint: Paint) -> String {
+    let mut text = paint.heading(&format!("run {} · {}", entry.id, entry.name));
+    text.push_str(&format!("\n  {} UTC · {}", date::stamp(entry.began_unix_ns, 0), entry.state.name()));
+    if !entry.tags.is_empty() {
+        text.push_str(&format!(" · {}", entry.tags.join(" ")));
+    }
+    text.push_str(&format!("\n  iodyno {}\n", entry.words.join(" ")));
+    if !entry.folder.is_empty() {
+        text.push_str(&format!("  in {}\n", entry.folder));
+    }
+    text
+}
+
+/// Lets a reporter see a run that is over.
+fn replay(kept: &Kept, reporter: &mut dyn Reporter) -> u8 {
+    let mut out = Vec::new();
+    for event in kept.events() {
+        let mut output = Output { out: &mut out, err: &mut io::sink(), files: &mut NoFiles };
+        if let Err(error) = reporter.event(&event, &mut output) {
+            say(Diagnostic::error(
+                &Origin::Default,
+                format!("the report could not be written: {}", plain(&error)),
+            ));
+            return 1;
+        }
+    }
+    // `head` has seen enough.
+    let _ = io::stdout().write_all(&out);
+    0
+}
+
+fn named(run: &str, names: &[String]) -> Result<u8, Refusal> {
+    let history = archive::open().map_err(one)?;
+    let id = history.find(run).map_err(one)?;
+    names.iter().try_for_each(|name| iodyno_history::check_tag(name)).map_err(one)?;
+    names.iter().try_for_each(|name| history.tag(id, name)).map_err(one)?;
+    Ok(0)
+}
+
+fn unnamed(run: &str, names: &[String]) -> Result<u8, Refusal> {
+    let history = archive::open().map_err(one)?;
+    let id = history.find(run).map_err(one)?;
+    let mut status = 0;
+    for name in names {
+        if !history.untag(id, name).map_err(one)? {
+            say(Diagnostic::warning(&Origin::argument(name), format!("run {id} has no such tag")));
+            status = 1;
+        }
+    }
+    Ok(status)
+}
+
+/// All of them, or none.
+fn deleted(runs: &[String]) -> Result<u8, Refusal> {
+    let history = archive::open().map_err(one)?;
+    let mut entries = Vec::new();
+    for run in runs {
+        let entry = history.entry(run).map_err(one)?;
+        if entry.state == State::Running {
+            return Err(one(Diagnostic::error(&Origin::argument(run), "it is still running")
+                .hint("stop it first: what it found by then is kept")));
+        }
+        entries.push(entry);
+    }
+    entries.iter().try_for_each(|entry| history.delete(entry.id)).map_err(one)?;
+    Ok(0)
+}
+
+fn located() -> Result<u8, Refusal> {
+    let place = archive::place().map_err(one)?;
+    Ok(print(&place.map_or("off\n".into(), |path| format!("{}\n", path.display()))))
+}
+
+#[derive(Parser)]
+#[command(
+    name = "iodyno import",
+    about = "Keep what another tool measured: fio's, IOR's or iperf3's JSON",
+    disable_version_flag = true
+)]
+struct ImportWords {
+    /// The files
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<String>,
+    /// A name to find them by; repeatable
+    #[arg(long, value_name = "NAME")]
+    tag: Vec<String>,
+}
+
+/// Does `iodyno import ARGUMENTS…`; the exit status.
+pub fn import(arguments: &[String]) -> u8 {
+    match parsed::<ImportWords>("iodyno import", arguments) {
+        Ok(words) => ended(imported(&words)),
+        Err(status) => status,
+    }
+}
+
+/// The runs in a file of another tool.
+///
+/// # Errors
+/// What is wrong with the file.
+pub fn foreign(path: &str) -> Result<Vec<import::Imported>, Diagnostic> {
+    let bytes = std::fs::read(path).map_err(|error| {
+        Diagnostic::error(&Origin::argument(path), format!("cannot be read: {}", plain(&error)))
+            .hint("name a file that fio, IOR or iperf3 wrote as JSON")
+    })?;
+    import::read(path, &bytes)
+}
+
+/// All files, or none.
+fn imported(words: &ImportWords) -> Result<u8, Refusal> {
+    words.tag.iter().try_for_each(|tag| iodyno_history::check_tag(tag)).map_err(one)?;
+    let (mut runs, mut wrong) = (Vec::new(), Vec::new());
+    for path in &words.files {
+        match foreign(path) {
+            Ok(found) => runs.extend(found),
+            Err(error) => wrong.push(error),
+        }
+    }
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let history = archive::open().map_err(one)?;
+    for (mut opening, started, record) in runs {
+        opening.tags.clone_from(&words.tag);
+        opening.folder = archive::folder();
+        let id = history.put(&opening, &started, &record, State::Imported).map_err(one)?;
+        let entry = history.entry(&id.to_string()).map_err(one)?;
+        print(&format!("run {id}: {} {}\n", opening.tool, entry.headline));
+    }
+    Ok(0)
+}

@@ -1,0 +1,161 @@
+//! Lies of times and counts: too few of them, rates that do not last, latencies that are left out, workers and failures
+//! that a mean hides.
+//!
+//! Staged on files whose every request takes a programmed time, so that what is told can be known beforehand.
+
+use iodyno_model::Severity;
+use testbed::fuse::{Config, Device, Fault, Kind, Pick, Service};
+use testbed::{Need, Skip};
+
+use crate::program;
+use crate::stage::{Lie, Told, heard, run, run_in};
+
+const MILLISECOND: u64 = 1_000_000;
+const FUSE: &[Need] = &[Need::Root, Need::Fuse];
+/// A file on FUSE is one, and a few thousand samples are no p99.9.
+const NOTES: &[u8] = &[6, 22];
+
+/// The lies of this file.
+pub fn lies() -> Vec<Lie> {
+    vec![
+        Lie::new(6, "too few samples for the percentile shown", FUSE, few, enough).besides(&[22]),
+        Lie::new(7, "a rate that is not steady", FUSE, drift, steady).besides(NOTES),
+        Lie::new(8, "burst credits: fast, then throttled", FUSE, credit, steady).besides(NOTES),
+        Lie::new(9, "coordinated omission", FUSE, omission, on_time)
+            .besides(NOTES)
+            .at_least(Severity::Doubtful),
+        Lie::new(14, "an average that hides stalled workers", FUSE, stalled, alike).besides(NOTES),
+        Lie::new(20, "errors that count as work", FUSE, failing, sound).besides(NOTES),
+        Lie::new(23, "a phase of start-up and stop", FUSE, brief, enough).besides(&[22]),
+        Lie::new(26, "spikes of latency in a good mean", FUSE, spikes, steady).besides(NOTES),
+    ]
+}
+
+/// A file whose reads take these times in turn.
+fn timed(read: Service) -> Result<Device, Skip> {
+    Device::mount(Config { read, ..Config::default() })
+}
+
+/// Random reads of a file past the page cache by one job.
+fn reads(device: &Device, job: &str) -> String {
+    format!(
+        r#"
+        [target.data]
+        file = "{}"
+        direct = true
+        [[phase]]
+        [[phase.job]]
+        on = "data"
+        do = "read"
+        pick = "random"
+        {job}
+        "#,
+        device.path().display()
+    )
+}
+
+/// So many reads of half a millisecond by each of four workers.
+fn counted(reads_each: u64) -> Told {
+    let device = timed(Service::Constant(MILLISECOND / 2))?;
+    run(&reads(&device, &format!("workers = 4\nuntil = {{ operations = {reads_each} }}")))
+}
+
+fn few() -> Told {
+    counted(100)
+}
+
+fn enough() -> Told {
+    counted(3000)
+}
+
+fn brief() -> Told {
+    counted(5)
+}
+
+/// One worker reads for so long from a file with these service times.
+fn lasting(seconds: u64, read: Service) -> Told {
+    let device = timed(read)?;
+    run(&reads(&device, &format!("until = \"{seconds}s\"")))
+}
+
+fn steady() -> Told {
+    lasting(10, Service::Constant(4 * MILLISECOND))
+}
+
+/// Each read takes a little longer than the one before: from 2 ms to 12 ms in about ten seconds.
+fn drift() -> Told {
+    lasting(10, Service::Cycle((0..2000).map(|read| 2 * MILLISECOND + read * 7000).collect()))
+}
+
+/// Three seconds at 2 ms, and then 12 ms for good.
+fn credit() -> Told {
+    let times =
+        std::iter::repeat_n(2 * MILLISECOND, 1500).chain(std::iter::repeat_n(12 * MILLISECOND, 20_000));
+    lasting(12, Service::Cycle(times.collect()))
+}
+
+/// Every 500th read takes 300 ms, every other 2 ms: the mean is 2.6 ms.
+fn spikes() -> Told {
+    let times = (1..=500).map(|read| if read == 250 { 300 } else { 2 } * MILLISECOND);
+    lasting(8, Service::Cycle(times.collect()))
+}
+
+/// A hundred reads a second, each counted from when it began.
+fn paced(read: Service) -> Told {
+    let device = timed(read)?;
+    run(&reads(&device, "rate = \"100/s\"\nopen_loop = false\nuntil = \"8s\""))
+}
+
+/// Each 150th read holds up eighty behind it.
+fn omission() -> Told {
+    paced(Service::Cycle((1..=150).map(|read| if read == 100 { 800 } else { 2 } * MILLISECOND).collect()))
+}
+
+fn on_time() -> Told {
+    paced(Service::Constant(2 * MILLISECOND))
+}
+
+/// Two workers of fio's, each with a file of its own, whose reads take so long.
+fn pair(ms: [u64; 2]) -> Told {
+    let devices =
+        [timed(Service::Constant(ms[0] * MILLISECOND))?, timed(Service::Constant(ms[1] * MILLISECOND))?];
+    let home = tempfile::TempDir::new()?;
+    for (worker, device) in devices.iter().enumerate() {
+        std::os::unix::fs::symlink(device.path(), home.path().join(format!("data.{worker}")))?;
+    }
+    let json = home.path().join("out.json");
+    let mut command =
+        program::iodyno(["fio", "--name=pair", "--rw=randread", "--direct=1", "--bs=4k", "--size=16m"]);
+    command.args(["--numjobs=2", "--time_based", "--runtime=4", "--group_reporting", "--thread"]);
+    command.args(["--filename_format=data.$jobnum", "--output-format=json"]).arg("--output").arg(&json);
+    command.arg(format!("--directory={}", home.path().display())).current_dir(home.path());
+    let told = program::told(command);
+    if told.code() != 0 {
+        return Err(told.to_string().into());
+    }
+    heard(&json)
+}
+
+fn stalled() -> Told {
+    pair([2, 15])
+}
+
+fn alike() -> Told {
+    pair([4, 4])
+}
+
+/// Reads that go on after errors; the exit status tells of them.
+fn despite(faults: Vec<Fault>, status: i32) -> Told {
+    let config = Config { read: Service::Constant(MILLISECOND), faults, ..Config::default() };
+    let device = Device::mount(config)?;
+    let home = tempfile::TempDir::new()?;
+    run_in(home.path(), &reads(&device, "errors = \"continue\"\nuntil = { operations = 1000 }"), status, &[])
+}
+
+fn failing() -> Told {
+    despite(vec![Fault::Error { on: Kind::Read, pick: Pick::EveryNth(50), errno: libc::EIO }], 1)
+}
+
+fn sound() -> Told {
+    despite(Vec::new(), 0)
+}
