@@ -118,7 +118,8 @@ impl Reports {
         let active = sample.devices.iter().filter(|did| !is_unused(did));
         self.used.extend(active.map(|did| did.device.clone()));
         let is_left_out = self.view.without_first && self.samples == 1;
-        if !self.view.json {
+        // In a document the original leaves a line for what it leaves out, too.
+        if !self.view.json || is_left_out {
             writeln!(out)?;
         }
         if is_left_out {
