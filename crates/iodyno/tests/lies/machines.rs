@@ -49,7 +49,7 @@ fn said(mut command: Command, json: &Path) -> Told {
 
 /// fio's way of writing 1 MiB blocks, with or without a digest of each.
 fn writes(extra: &[&str]) -> Told {
-    let config = Config { write: Service::Constant(MILLISECOND / 4), ..Config::default() };
+    let config = Config { write: Service::Constant(MILLISECOND / 10), ..Config::default() };
     let device = Device::mount(config)?;
     let home = TempDir::new()?;
     let json = home.path().join("out.json");
@@ -61,7 +61,7 @@ fn writes(extra: &[&str]) -> Told {
 }
 
 fn laboured() -> Told {
-    writes(&["--verify=sha512", "--do_verify=0"])
+    writes(&["--verify=sha3-512", "--do_verify=0", "--refill_buffers"])
 }
 
 fn light() -> Told {
