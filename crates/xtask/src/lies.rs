@@ -31,7 +31,7 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
         test.current_dir(root).args(["test", "--package", "iodyno", "--test", "lies", "--"]);
         test.env(LINES, &lines).env("CARGO_TERM_COLOR", "never");
         if let Some(name) = name {
-            test.args(["--exact", &name]);
+            test.args(["--exact", name.as_str()]);
         }
         let log = root.join("target/lies/log.txt");
         last_words = shell::run(test, Some(&log), LIMIT)?.last_words().to_string();
