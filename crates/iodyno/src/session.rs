@@ -157,6 +157,9 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
     };
     let mut listened = true;
     let translate = run.translate;
+    // What a drop-in copies or checks it does for its own sake; who only watches, watches for a listener.
+    let only_watches = run.plan.phases.iter().all(|phase| phase.watch.is_some());
+    let ends_unheard = !run.own_voice || only_watches;
     let mut tell = |event: &Event| {
         if let Some(keeping) = &mut keeping {
             keeping.tell(event);
@@ -170,7 +173,7 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         }
         desk.tell(translated.as_ref(), run.reporter.as_mut());
         // `head` has seen enough: there is nothing left to run for.
-        if !run.own_voice && listened && !desk.has_files() && !signal::is_listened_to() {
+        if ends_unheard && listened && !desk.has_files() && !signal::is_listened_to() {
             listened = false;
             signal::nobody_listens();
         }

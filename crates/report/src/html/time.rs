@@ -56,28 +56,17 @@ pub struct Heat {
     pub cells: Vec<u64>,
 }
 
-/// What is left of a last row that is too short for a rate, as a part of a row.
-const LEAST_OF_ROW: f64 = 0.1;
-
-/// A series as columns, with rates of a last row by its own length; none where there is nothing to draw a line through.
-/// `ended_ns` is when the job ended, after the start line.
+/// A series as columns, of a job that ended so many ns after the start line; none where there is nothing to draw a line
+/// through.
 pub fn over(series: &Series, ended_ns: u64) -> Option<Over> {
+    let series = &whole(series, ended_ns);
     if series.rows.len() < 2 || series.interval_ns == 0 {
         return None;
     }
     let seconds = series.interval_ns as f64 / 1e9;
     let rows = &series.rows;
-    let whole = ended_ns as f64 / series.interval_ns as f64;
-    let length = |index: usize| Some((whole - index as f64).min(1.0)).filter(|part| *part >= LEAST_OF_ROW);
-    let lengths: Vec<_> = (0..rows.len()).map(length).collect();
     let rate = |name: &str, of: fn(&SeriesRow) -> u64| {
-        Column::unless_empty(
-            name,
-            rows.iter().zip(&lengths).map(|(row, part)| match part {
-                Some(part) => Short(of(row) as f64 / (part * seconds)),
-                None => Short::NONE,
-            }),
-        )
+        Column::unless_empty(name, rows.iter().map(|row| Short(of(row) as f64 / seconds)))
     };
     let operations = [
         rate("read", |row| row.reads),
@@ -97,6 +86,17 @@ pub fn over(series: &Series, ended_ns: u64) -> Option<Over> {
         latency: latency(series),
         heat: heat(series),
     })
+}
+
+/// A series without a last row that the end cut short: its counts are no rate of a whole row.
+fn whole(series: &Series, ended_ns: u64) -> Series {
+    let mut series = series.clone();
+    let before_last = (series.rows.len() as u64).saturating_sub(1) * series.interval_ns;
+    if series.rows.len() > 2 && ended_ns < before_last + series.interval_ns / 10 * 9 {
+        series.rows.pop();
+        series.latencies.truncate(series.rows.len());
+    }
+    series
 }
 
 fn latency(series: &Series) -> Vec<Column> {
@@ -188,14 +188,6 @@ mod tests {
     }
 
     #[test]
-    fn the_last_row_is_a_rate_of_its_own_length_or_a_gap() {
-        let half = over(&series(4), 1_750_000_000).unwrap();
-        assert_eq!(half.operations[0].values[3].0, 8000.0);
-        let sliver = over(&series(4), 1_510_000_000).unwrap();
-        assert!(sliver.operations[0].values[3].0.is_nan() && sliver.operations[0].values[2].0 == 4000.0);
-    }
-
-    #[test]
     fn percentiles_of_a_row_lie_in_their_bucket_and_need_somebody_beyond() {
         let row = &series(1).latencies[0];
         let (low, high) = coarse_edges(usize::from(coarse(100_000)));
@@ -217,8 +209,14 @@ mod tests {
     }
 
     #[test]
+    fn a_row_that_the_end_cut_short_is_no_point() {
+        let rows = |ended_ns| over(&series(4), ended_ns).unwrap().operations[0].values.len();
+        assert_eq!([1_510_000_000, 1_900_000_000, 2_000_000_000].map(rows), [3, 3, 4]);
+    }
+
+    #[test]
     fn one_row_is_no_line() {
-        assert!(over(&series(1), 1).is_none());
-        assert!(over(&Series::default(), 1).is_none());
+        assert!(over(&series(1), 500_000_000).is_none());
+        assert!(over(&Series::default(), 0).is_none());
     }
 }

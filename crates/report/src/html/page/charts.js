@@ -122,7 +122,7 @@ function logarithmic(values) {
 // An axis from zero; of shares to 100 %, of bytes in steps that are round in bytes.
 function linear(unit, values) {
   const most = values.filter(known).reduce((a, b) => Math.max(a, b), 0);
-  if (unit === "%") return most <= 100 ? { min: 0, max: 100, interval: 50 } : { min: 0 };
+  if (unit === "%") return most <= 103 ? { min: 0, max: 100, interval: 50 } : { min: 0 };
   if (unit !== "bytes" || most < 4) return { min: 0 };
   const interval = Math.pow(2, Math.floor(Math.log2(most / 2)));
   return { min: 0, interval, max: Math.ceil(most / interval) * interval };
