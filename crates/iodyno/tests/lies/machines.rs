@@ -47,21 +47,21 @@ fn said(mut command: Command, json: &Path) -> Told {
     if told.code() != 0 { Err(told.to_string().into()) } else { heard(json) }
 }
 
-/// fio's way of writing 1 MiB blocks, with or without a digest of each.
+/// fio's way of writing 256 KiB blocks, with or without a digest of each.
 fn writes(extra: &[&str]) -> Told {
-    let config = Config { write: Service::Constant(MILLISECOND / 4), ..Config::default() };
+    let config = Config { write: Service::Constant(MILLISECOND / 10), ..Config::default() };
     let device = Device::mount(config)?;
     let home = TempDir::new()?;
     let json = home.path().join("out.json");
     let mut command =
-        program::iodyno(["fio", "--name=writes", "--rw=write", "--direct=1", "--bs=1m", "--size=64m"]);
+        program::iodyno(["fio", "--name=writes", "--rw=write", "--direct=1", "--bs=256k", "--size=64m"]);
     command.args(["--ioengine=psync", "--time_based", "--runtime=4", "--output-format=json"]).args(extra);
     command.arg(format!("--filename={}", device.path().display())).arg("--output").arg(&json);
     said(command, &json)
 }
 
 fn laboured() -> Told {
-    writes(&["--verify=sha512", "--do_verify=0"])
+    writes(&["--verify=sha3-512", "--do_verify=0", "--refill_buffers"])
 }
 
 fn light() -> Told {
