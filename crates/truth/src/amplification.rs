@@ -79,12 +79,18 @@ fn work(case: &Case<'_>, load: &Load<'_>, verb: Verb) -> (u64, bool) {
 /// Every operation was a request, and each was larger than the operation.
 fn larger(case: &Case<'_>, load: &Load<'_>, device: &DeviceActivity, verb: Verb) -> Option<Suspicion> {
     let (count, durable) = work(case, load, verb);
+    let durable = durable && verb == Verb::Write;
     let (moved, requests) = match verb {
         Verb::Read => (device.read_bytes, device.reads),
         _ => (device.write_bytes, device.writes),
     };
+    // Neither what others moved is ours, nor what waited to be written before; a journal's writer is the kernel.
+    let moved = match (case.own(), verb) {
+        (Some((read, _)), Verb::Read) => moved.min(read),
+        (Some((_, written)), _) if !durable => moved.min(written),
+        _ => moved.saturating_sub(if durable { case.dirty_before() } else { 0 }),
+    };
     let ratio = moved as f64 / load.asked.max(1) as f64;
-    let durable = durable && verb == Verb::Write;
     let each = requests as f64 / count.max(1) as f64;
     let most = if durable { MOST_DURABLE } else { MOST_REQUESTS };
     let limits = if durable { DURABLE_RATIOS } else { RATIOS };
@@ -109,9 +115,10 @@ fn larger(case: &Case<'_>, load: &Load<'_>, device: &DeviceActivity, verb: Verb)
 fn read_first(case: &Case<'_>, load: &Load<'_>, device: &DeviceActivity) -> Option<Suspicion> {
     let (count, _) = work(case, load, Verb::Write);
     let each = device.reads as f64 / count.max(1) as f64;
-    let moved = device.read_bytes + device.write_bytes;
+    let own = case.own().map_or(device.read_bytes, |(read, _)| device.read_bytes.min(read));
+    let moved = own + device.write_bytes.saturating_sub(case.dirty_before());
     let ratio = moved as f64 / load.asked.max(1) as f64;
-    let needless = device.read_bytes >= LEAST_BYTES && (0.2..=MOST_REQUESTS).contains(&each);
+    let needless = own >= LEAST_BYTES && (0.2..=MOST_REQUESTS).contains(&each);
     if count == 0 || !needless || ratio < RATIOS.0 {
         return None;
     }

@@ -179,9 +179,40 @@ impl<'a> Case<'a> {
             .any(|path| path.contains("{worker") || path.contains("{rank"))
     }
 
-    /// Bytes that a job of this phase moved by one verb.
-    pub fn job_bytes(&self, job: &Job, verb: Verb) -> u64 {
-        self.jobs().filter(|(asked, _)| std::ptr::eq(*asked, job)).map(|(_, found)| bytes(found, verb)).sum()
+    /// What this program made the storage move by the kernel's account of it, bytes read and written; none where nobody
+    /// counted, or a process of somebody else's works for us.
+    pub fn own(&self) -> Option<(u64, u64)> {
+        let served =
+            |facts: &TargetFacts| facts.file_system.as_deref().is_some_and(|name| name.starts_with("fuse"));
+        let targets = self.found.sightings.iter().filter_map(|sighting| match sighting {
+            Sighting::Target(facts) => Some(&**facts),
+            _ => None,
+        });
+        let own = self.found.sightings.iter().find_map(|sighting| match sighting {
+            Sighting::Own { read_bytes, write_bytes } => Some((*read_bytes, *write_bytes)),
+            _ => None,
+        });
+        own.filter(|_| !targets.into_iter().any(served))
+    }
+
+    /// Bytes that waited to be written, of whomever, when the phase began.
+    pub fn dirty_before(&self) -> u64 {
+        let seen = self.found.sightings.iter().find_map(|sighting| match sighting {
+            Sighting::Memory { dirty_before_bytes, .. } => Some(*dirty_before_bytes),
+            _ => None,
+        });
+        seen.unwrap_or(0)
+    }
+
+    /// Whether the processors had nothing left to give: then they, and no device, were the limit.
+    pub fn is_machine_busy(&self) -> bool {
+        self.found.sightings.iter().any(|sighting| match sighting {
+            Sighting::Processors(seen) => {
+                let all = seen.idle_ns + seen.busy_ns + seen.steal_ns;
+                all > 0 && seen.idle_ns < all / 10
+            }
+            _ => false,
+        })
     }
 
     /// A target in the page cache: bytes looked at, cached before, cached after.

@@ -4,8 +4,8 @@
 //! compress (its mount options, its extents). That a disk may compress inside, nobody can see, and nothing is said of it.
 
 use iodyno_model::{
-    Content, Figure, Intent, Job, JobRecord, Marks, Payload, Refresh, Severity, TargetFacts, TargetKind,
-    Verb, Workload,
+    Content, Figure, Intent, Job, JobRecord, Marks, Payload, Pick, Refresh, Severity, TargetFacts,
+    TargetKind, Verb, Workload,
 };
 
 use crate::case::{Case, bytes};
@@ -104,15 +104,17 @@ fn redundant_percent(case: &Case<'_>, job: &Job) -> f64 {
         Content::Repeated(_) if *compress_percent == 0 => 100.0,
         Content::Marked(marked) if marked.marks != Marks::Drawn => 100.0,
         Content::Carried => 0.0,
+        Content::Scrambled if is_small(job) => 100.0,
         _ if *refresh == Refresh::Once && is_small(job) => 100.0,
         _ => 100.0 - kept,
     }
 }
 
-/// Whether blocks repeat within what a compressor looks at, 128 KiB.
+/// Whether blocks that resemble each other lie together within what a compressor looks at, 128 KiB.
 fn is_small(job: &Job) -> bool {
     let Workload::Pattern(pattern) = &job.workload else { return false };
-    pattern.size.write.most_bytes().is_some_and(|bytes| bytes <= 64 << 10)
+    let small = pattern.size.write.most_bytes().is_some_and(|bytes| bytes <= 64 << 10);
+    small && pattern.pick.write == Pick::Sequential
 }
 
 /// Whether a job copies zeros.

@@ -6,7 +6,7 @@
 
 use iodyno_model::{Direct, Figure, Intent, Layout, Severity, Target, TargetKind, Verb};
 
-use crate::case::Case;
+use crate::case::{Case, bytes};
 use crate::merge::Suspicion;
 use crate::reads::{DOUBTFUL_SHARE, LEAST_BYTES, Load, loads, severity};
 
@@ -38,7 +38,10 @@ pub fn empty_share(case: &Case<'_>, load: &Load<'_>) -> Option<f64> {
 
 fn empty(case: &Case<'_>, load: &Load<'_>) -> Option<(u64, u64)> {
     // What the phase itself wrote before it read was not there when it was looked at.
-    let writes = load.jobs.iter().any(|job| case.job_bytes(job, Verb::Write) > 0);
+    let is_read = |name: &str| targets(case, load).any(|target| target.name == name);
+    let writes = case.storage_jobs().any(|(job, found)| {
+        bytes(found, Verb::Write) > 0 && case.used(job, Verb::Write).any(|target| is_read(&target.name))
+    });
     let seen = targets(case, load).filter_map(|target| case.layout(&target.name));
     let gaps = |layout: &Layout| layout.hole_bytes + layout.unwritten_bytes;
     let (empty, all) = seen.fold((0, 0), |sum, layout| (sum.0 + gaps(layout), sum.1 + layout.file_bytes));

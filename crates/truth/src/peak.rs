@@ -5,7 +5,8 @@
 //! its own (how long does one take?), and nobody reads it as a limit.
 
 use iodyno_model::{
-    Coordinate, Direct, Figure, Intent, JobRecord, Parameter, PhaseRecord, Plan, Record, Severity, Value,
+    Coordinate, Direct, Figure, Intent, JobRecord, Kind, Parameter, PhaseRecord, Plan, Record, Severity,
+    Value,
 };
 
 use crate::case::{Carrier, Case, label};
@@ -120,7 +121,7 @@ fn rate(phase: &PhaseRecord) -> f64 {
 fn idle(case: &Case<'_>) -> Vec<Suspicion> {
     let mut found = Vec::new();
     // Depths of a sweep are judged by the sweep.
-    if depth_of(case.found).is_some() || case.found.elapsed_ns < LEAST_NS {
+    if depth_of(case.found).is_some() || case.found.elapsed_ns < LEAST_NS || case.is_machine_busy() {
         return found;
     }
     let verbs = [iodyno_model::Verb::Read, iodyno_model::Verb::Write];
@@ -140,7 +141,11 @@ fn idle(case: &Case<'_>) -> Vec<Suspicion> {
         let ours = moved / all.max(1) as f64;
         let busy = (device.busy_ns as f64 / case.found.elapsed_ns as f64 * 100.0).min(100.0);
         let whole = jobs.iter().all(|(job, _)| is_its(job)) && (OURS.0..=OURS.1).contains(&ours);
-        if asked < 2 || !direct || !whole || device.busy_ns == 0 || busy >= BUSY_PERCENT {
+        // Flushes are not counted as busy.
+        let synced = jobs.iter().any(|(job, found)| {
+            found.tally.operations(Kind::Sync) > 0 || case.targets(job).any(|target| case.is_sync(target))
+        });
+        if asked < 2 || synced || !direct || !whole || device.busy_ns == 0 || busy >= BUSY_PERCENT {
             continue;
         }
         let sentence = format!(

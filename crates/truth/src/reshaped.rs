@@ -52,18 +52,19 @@ fn judged(case: &Case<'_>, load: &Load<'_>, verb: Verb) -> Option<Suspicion> {
     let (asked, found) = (load.asked / count, moved / requests);
     let targets: Vec<_> = load.jobs.iter().flat_map(|job| case.used(job, verb)).collect();
     let direct = targets.iter().all(|target| target.open.direct == Direct::Yes);
-    let merged = found as f64 >= LEAST_TIMES * asked as f64 && asked <= MOST_SMALL;
+    // What the page cache gathers before it writes is what writing through it means.
+    let gathered = verb == Verb::Write && !direct;
+    let merged = found as f64 >= LEAST_TIMES * asked as f64 && asked <= MOST_SMALL && !gathered;
     let split = direct && asked as f64 >= LEAST_TIMES * found as f64 && requests >= LEAST_COUNT;
     if !merged && !split {
         return None;
     }
     let facts = targets.first().and_then(|target| case.facts(&target.name));
     let ahead = facts.and_then(|facts| facts.read_ahead_bytes).filter(|_| verb == Verb::Read && !direct);
-    let what = match (split, direct, verb) {
-        (true, ..) => "in pieces",
-        (_, true, _) => "merged",
-        (_, _, Verb::Read) => "read ahead",
-        _ => "gathered by the page cache",
+    let what = match (split, direct) {
+        (true, _) => "in pieces",
+        (_, true) => "merged",
+        _ => "read ahead",
     };
     let sentence = format!(
         "{verb} operations of {} reached {} as requests of {} on average: {what}",

@@ -24,7 +24,7 @@ usage: cargo xtask CHORE
   bless [TEST …]               run the golden tests and let them rewrite what they expect
   bench [CASE …]               instructions per I/O, and paired runs against Debian's fio
   against fio [PART]           the original and ours on the same input; --itself: the original twice
-  lies [N …]                   stages the known lies for real: caught or missed, honest twins silent or not
+  lies [N … | honest]          stages the known lies for real: caught or missed, honest twins silent or not
 ";
 
 fn main() -> ExitCode {

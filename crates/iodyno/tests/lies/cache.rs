@@ -35,7 +35,7 @@ fn reads(direct: bool) -> Told {
 fn writes(finish: &str) -> Told {
     let disk = Disk::new(256, 4000)?.formatted("ext4", "")?;
     let job = format!("do = \"write\"\nblock = \"256KiB\"\n{finish}");
-    run(&plan(disk.folder(), "size = \"128MiB\"", &job))
+    run(&plan(disk.folder(), "size = \"128MiB\"\ncreate = true", &job))
 }
 
 /// Looks at names that were just made; the caches are dropped before, or they are not.

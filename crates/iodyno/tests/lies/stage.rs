@@ -18,6 +18,9 @@ use crate::program;
 /// Asks for a line of each trial, in this file: what `cargo xtask lies` makes its table of.
 const LINES: &str = "IODYNO_LIES_LINES";
 
+/// Which lies are asked for, by number, with commas; 0 is the honest runs. Not set: all of them.
+const ONLY: &str = "IODYNO_LIES_ONLY";
+
 /// Findings about the machine itself: that they are true of a busy one is no false alarm.
 pub const MACHINE: [u8; 6] = [7, 8, 11, 12, 15, 26];
 /// How often a twin is run before the machine is called too busy for it.
@@ -26,9 +29,16 @@ pub const TRIES: usize = 3;
 /// Findings of a run, or why there was none.
 pub type Told = Result<Vec<Finding>, Box<dyn Error>>;
 
+/// Whether a lie is asked for.
+pub fn is_asked(code: u8) -> bool {
+    let only = std::env::var(ONLY).ok();
+    only.is_none_or(|only| only.split(',').any(|number| number.parse() == Ok(code)))
+}
+
 /// A lie, staged, and its honest twin.
 pub struct Lie {
-    code: u8,
+    /// Its number in the list of known lies.
+    pub code: u8,
     title: &'static str,
     needs: Vec<Need>,
     besides: &'static [u8],
@@ -163,7 +173,10 @@ pub fn run_in(home: &Path, plan: &str, status: i32, arguments: &[&str]) -> Told 
     if told.code() != status {
         return Err(told.to_string().into());
     }
-    heard(&json)
+    let findings = heard(&json);
+    // It is never overwritten, and the next run may be in the same place.
+    std::fs::remove_file(&json)?;
+    findings
 }
 
 /// The findings in a JSON document, of a native run or of a dialect's (under `iodyno`).

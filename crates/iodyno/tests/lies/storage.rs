@@ -52,7 +52,7 @@ fn soft(percent: u8) -> Told {
     let job = format!(
         "do = \"write\"\nblock = \"128KiB\"\npayload = {{ compress = {percent} }}\nfinish = {{ sync = \"fsync\" }}"
     );
-    run(&plan(disk.folder(), "size = \"64MiB\"", &job))
+    run(&plan(disk.folder(), "size = \"64MiB\"\ncreate = true", &job))
 }
 
 /// The same small span again and again, on a disk whose host caches it, or does not.

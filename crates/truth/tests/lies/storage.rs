@@ -72,6 +72,13 @@ fn data_that_compresses_where_it_is_compressed() {
         (compressing(s), with_layout(s, |l| l.encoded_bytes = GIB)).0
     });
     lie(Verb::Read, (4, Severity::Invalid), |s| with_layout(s, |l| l.encoded_bytes = GIB));
+    // Blocks that resemble their neighbours compress together with them.
+    lie(Verb::Write, (4, Severity::Invalid), |s| {
+        let Workload::Pattern(pattern) = &mut s.job.workload else { unreachable!() };
+        pattern.pick.write = Pick::Sequential;
+        (compressing(s), s.job.payload.content = Content::Scrambled).0
+    });
+    twin(Verb::Write, |s| (compressing(s), s.job.payload.content = Content::Scrambled).0);
     twin(Verb::Write, compressing);
     twin(Verb::Write, |s| s.job.payload.content = Content::Zero);
     twin(Verb::Write, |s| (compressing(s), s.job.payload.compress_percent = 10).0);
@@ -191,6 +198,11 @@ fn amplification() {
         s.target.open.sync = iodyno_model::OpenSync::All;
         (sized(s, 10_000, 4096), moved(s, (0, 0), (50_000, 10_000 * 20_480))).0
     });
+    // What others read, by the kernel's account of this program, is another matter.
+    lie(Verb::Read, (12, Severity::Doubtful), |s| {
+        let own = Sighting::Own { read_bytes: GIB, write_bytes: 0 };
+        (moved(s, (GIB / 4096, 3 * GIB), (0, 0)), s.found.sightings.push(own)).0
+    });
     // Requests of somebody else, and read ahead, are other matters.
     twin(Verb::Read, |s| moved(s, (9 * GIB / 4096, 9 * GIB), (0, 0)));
     twin(Verb::Write, |s| moved(s, (0, 0), (GIB / 4096, GIB + GIB / 4)));
@@ -258,14 +270,16 @@ fn syncs_sooner_than_any_storage() {
 #[test]
 fn another_shape_at_the_device() {
     let note = (19, Severity::Note);
-    // Read ahead, gathered, and a large direct one in pieces.
+    // Read ahead, merged past the cache, and a large direct one in pieces.
     lie(Verb::Read, note, |s| (s.buffered(), moved(s, (GIB / (128 << 10), GIB), (0, 0))).0);
-    lie(Verb::Write, note, |s| {
+    lie(Verb::Write, note, |s| moved(s, (0, 0), (GIB >> 20, GIB)));
+    lie(Verb::Read, note, |s| (sized(s, 256, 4 << 20), moved(s, (GIB / (512 << 10), GIB), (0, 0))).0);
+    twin(Verb::Read, |s| moved(s, (GIB / 4096, GIB), (0, 0)));
+    // Writing through the page cache means that it gathers.
+    twin(Verb::Write, |s| {
         s.job.finish.sync = Some(Verb::Fsync);
         (s.buffered(), moved(s, (0, 0), (GIB >> 20, GIB))).0
     });
-    lie(Verb::Read, note, |s| (sized(s, 256, 4 << 20), moved(s, (GIB / (512 << 10), GIB), (0, 0))).0);
-    twin(Verb::Read, |s| moved(s, (GIB / 4096, GIB), (0, 0)));
     // A queue's limit cuts a MiB in two; the page cache reads large operations as it likes.
     twin(Verb::Read, |s| (sized(s, 1024, 1 << 20), moved(s, (2048, GIB), (0, 0))).0);
     twin(Verb::Read, |s| {
@@ -349,6 +363,24 @@ fn busy(stage: &mut Stage, depth: u32, percent: u64) {
 fn a_device_that_had_time_to_spare() {
     lie(Verb::Read, (24, Severity::Note), |s| busy(s, 8, 60));
     twin(Verb::Read, |s| busy(s, 8, 99));
+    // The processors were the limit, which is another matter.
+    let busy_machine = staged(Verb::Read, |s| {
+        let interval_ns = 10 * SECOND;
+        let processors = iodyno_model::ProcessorActivity {
+            cpus: 2,
+            busy_ns: 20 * SECOND,
+            interval_ns,
+            ..Default::default()
+        };
+        (busy(s, 8, 60), s.found.sightings.push(Sighting::Processors(processors))).0
+    });
+    assert!(busy_machine.caught().iter().all(|(code, _)| *code != 24), "{:?}", busy_machine.judged());
+    // Flushes do not count as busy.
+    twin(Verb::Read, |s| {
+        let mut line = Line::empty("fsync", Verb::Fsync);
+        line.operations = 1000;
+        (busy(s, 8, 60), s.record().tally.lines.push(line)).0
+    });
     // One at a time is how long one takes.
     twin(Verb::Read, |s| busy(s, 1, 60));
     twin(Verb::Read, |s| (busy(s, 8, 60), s.job.pace.think = Some(Default::default())).0);
