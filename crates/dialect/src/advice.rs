@@ -203,8 +203,9 @@ pub const MEASURE: &[Said] = &[
     ),
 ];
 
-/// For what was asked in words of the plan itself, which shows latency from the intended start.
-pub const NATIVE: &[Said] = &[(9, "`service`", "")];
+/// For what was asked in words of the plan itself, whose report shows latency from the intended start, and no p99.9 of too
+/// few samples.
+pub const NATIVE: &[Said] = &[(6, "read p99 instead", ""), (9, "`service`", "")];
 
 /// The finding in a tool's words, and what they do not say without any tool's.
 pub fn of(finding: Finding, tool: &[Said]) -> Option<Finding> {

@@ -235,8 +235,9 @@ pub struct ReportFile {
     /// place, of a table of the ranks.
     pub path: String,
     /// `json`, `csv` (of a path that ends in a slash: a folder with a file for each table), `xlsx`, `hdr`, or `metrics` (a
-    /// file that is rewritten while it runs, or an address); or `live`, the screen (`-`); or `ranks`, a table that follows the report (`-`) or is talk (any other path); or `own`, which the
-    /// run's reporter writes itself, by that name.
+    /// file that is rewritten while it runs, or an address); or `html`, a page; or `live-web`, that page while it grows (an
+    /// address); or `live`, the screen (`-`); or `ranks`, a table that follows the report (`-`) or is talk (any other path);
+    /// or `own`, which the run's reporter writes itself, by that name.
     pub format: String,
 }
 

@@ -524,7 +524,7 @@ fn watch_over(
         watchers.meetings.look(&stage.gate);
         telling.sample(now, ranks.is_first(), emit);
         let all_over = || over >= everybody && watchers.meetings.are_over();
-        let here = if stage.phase().jobs.is_empty() { has_watched(stage, now) } else { all_over() };
+        let here = if stage.phase().jobs.is_empty() { has_watched(stage, telling, now) } else { all_over() };
         if here && ranks.are_in() {
             return true;
         }
@@ -574,11 +574,12 @@ fn slice_ns(options: &Options, ranks: &Ranks<'_>) -> u64 {
 }
 
 /// Whether a phase that only watches has done so for long enough.
-fn has_watched(stage: &Stage, now: clock::Tick) -> bool {
+fn has_watched(stage: &Stage, telling: &Telling<'_>, now: clock::Tick) -> bool {
     let phase = stage.phase();
     let ns = phase.watch.as_ref().and_then(Watching::whole_ns);
     let ns = ns.or((phase.watch_ns > 0).then_some(phase.watch_ns));
-    ns.is_some_and(|ns| now >= stage.gate.started() + ns) || signal::interruptions().0 > 0
+    let by_time = || ns.is_some_and(|ns| now >= stage.gate.started() + ns);
+    telling.has_watched().unwrap_or_else(by_time) || signal::interruptions().0 > 0
 }
 
 /// Whether those that are over end the phase for the others.

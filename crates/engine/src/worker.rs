@@ -61,7 +61,7 @@ pub struct Worker<'a> {
     pub seat: u32,
     /// Workers of its job on all ranks together.
     pub seats: u32,
-    /// The plan's seed.
+    /// The plan's seed, in each repetition another one.
     pub seed: u64,
     /// The job it waits for, by index in the phase.
     pub after: Option<usize>,

@@ -8,7 +8,8 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use iodyno_model::PhaseRecord;
+use iodyno_model::{PhaseRecord, Sample};
+use serde::{Serialize, de::DeserializeOwned};
 
 use crate::pack;
 
@@ -19,6 +20,8 @@ pub struct Journal {
     ended: File,
     /// The running phase, by turns.
     now: [File; 2],
+    /// What the witnesses saw of it, second by second.
+    watched: File,
     phases: u32,
     turns: u64,
 }
@@ -27,18 +30,20 @@ pub struct Journal {
 struct Paths {
     ended: PathBuf,
     now: [PathBuf; 2],
+    watched: PathBuf,
 }
 
 impl Paths {
     fn new(folder: &Path, id: i64) -> Self {
         let path = |end: &str| folder.join(format!("{id}.{end}"));
-        Paths { ended: path("ended"), now: [path("even"), path("odd")] }
+        Paths { ended: path("ended"), now: [path("even"), path("odd")], watched: path("watched") }
     }
 
     fn remove(&self) {
         // What is not there need not be removed; what stays is looked at again at the next opening.
         let _ = std::fs::remove_file(&self.now[0]);
         let _ = std::fs::remove_file(&self.now[1]);
+        let _ = std::fs::remove_file(&self.watched);
         let _ = std::fs::remove_file(&self.ended);
     }
 }
@@ -64,7 +69,8 @@ impl Journal {
             Err(TryLockError::Error(_)) => {}
         }
         let now = [make(&paths.now[0])?, make(&paths.now[1])?];
-        Ok(Journal { paths, ended, now, phases: 0, turns: 0 })
+        let watched = make(&paths.watched)?;
+        Ok(Journal { paths, ended, now, watched, phases: 0, turns: 0 })
     }
 
     /// Keeps a phase that has ended.
@@ -73,7 +79,17 @@ impl Journal {
     /// When it cannot be written.
     pub fn ended(&mut self, phase: &PhaseRecord) -> io::Result<()> {
         self.phases += 1;
-        self.ended.write_all(&piece(0, phase)?)
+        self.ended.write_all(&piece(0, phase)?)?;
+        io::Seek::rewind(&mut self.watched)?;
+        self.watched.set_len(0)
+    }
+
+    /// Keeps what the witnesses saw in a second of the running phase.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn watched(&mut self, sample: &Sample) -> io::Result<()> {
+        self.watched.write_all(&piece(u64::from(self.phases), sample)?)
     }
 
     /// Keeps the running phase as it is by now.
@@ -119,9 +135,12 @@ pub fn so_far(folder: &Path, id: i64) -> Vec<PhaseRecord> {
     let mut phases: Vec<PhaseRecord> = ended.into_iter().map(|(_, phase)| phase).collect();
     let count = phases.len() as u64;
     let turns = paths.now.iter().filter_map(|path| std::fs::read(path).ok());
-    let running = turns.filter_map(|bytes| pieces(&bytes).into_iter().next());
+    let running = turns.filter_map(|bytes| pieces::<PhaseRecord>(&bytes).into_iter().next());
     let running = running.filter(|(turn, _)| turn & 0xffff_ffff == count).max_by_key(|(turn, _)| *turn);
-    phases.extend(running.map(|(_, phase)| phase));
+    let Some((_, mut running)) = running else { return phases };
+    let watched = pieces::<Sample>(&std::fs::read(&paths.watched).unwrap_or_default());
+    running.samples = watched.into_iter().filter(|(of, _)| *of == count).map(|(_, sample)| sample).collect();
+    phases.push(running);
     phases
 }
 
@@ -130,9 +149,9 @@ pub fn forget(folder: &Path, id: i64) {
     Paths::new(folder, id).remove();
 }
 
-/// Mark, turn, length, the phase, and the mark again: what has both is whole.
-fn piece(turn: u64, phase: &PhaseRecord) -> io::Result<Vec<u8>> {
-    let packed = pack::plain(phase).map_err(io::Error::other)?;
+/// Mark, turn, length, the value, and the mark again: what has both is whole.
+fn piece(turn: u64, value: &impl Serialize) -> io::Result<Vec<u8>> {
+    let packed = pack::plain(value).map_err(io::Error::other)?;
     let mut bytes = Vec::with_capacity(packed.len() + 32);
     bytes.extend_from_slice(MARK);
     bytes.extend_from_slice(&turn.to_le_bytes());
@@ -144,11 +163,11 @@ fn piece(turn: u64, phase: &PhaseRecord) -> io::Result<Vec<u8>> {
 }
 
 /// The whole pieces at the beginning, each with its turn.
-fn pieces(mut bytes: &[u8]) -> Vec<(u64, PhaseRecord)> {
+fn pieces<T: DeserializeOwned>(mut bytes: &[u8]) -> Vec<(u64, T)> {
     let mut found = Vec::new();
     while let Some((turn, packed, rest)) = first_piece(bytes) {
-        let Ok(phase) = pack::from_plain(packed) else { break };
-        found.push((turn, phase));
+        let Ok(value) = pack::from_plain(packed) else { break };
+        found.push((turn, value));
         bytes = rest;
     }
     found
@@ -205,8 +224,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut journal = Journal::begin(folder.path(), 1).unwrap();
         journal.so_far(&phase("a", 1)).unwrap();
+        let sample = |at_ns| Sample { at_ns, ..Sample::default() };
+        journal.watched(&sample(1)).unwrap();
         journal.ended(&phase("a", 2)).unwrap();
+        assert_eq!(names(Some(so_far(folder.path(), 1))), [("a".to_string(), 2)]);
+        (1..=3).for_each(|second| journal.watched(&sample(second)).unwrap());
+        journal.so_far(&phase("b", 1)).unwrap();
         drop(journal);
-        assert_eq!(names(remains(folder.path(), 1).unwrap()), [("a".to_string(), 2)]);
+        let found = remains(folder.path(), 1).unwrap().unwrap();
+        assert_eq!((found.len(), found[1].samples.len()), (2, 3));
     }
 }

@@ -36,6 +36,7 @@ impl Keeping {
         let told = match event {
             Event::Started(started) => self.begin(started),
             Event::Kept(phase) => self.journal(|journal| journal.so_far(phase)),
+            Event::Watched(sample) => self.journal(|journal| journal.watched(sample)),
             Event::PhaseEnded(phase) => self.journal(|journal| journal.ended(phase)),
             Event::Ended(record) => self.end(record),
             _ => Ok(()),

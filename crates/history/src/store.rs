@@ -57,6 +57,9 @@ pub struct History {
     path: PathBuf,
 }
 
+/// A run as it lies in its row: the plan, what was known at its start, and the record, once it has ended.
+type Blobs = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
+
 impl History {
     /// Opens the store, or makes it with the directories above it; then takes in what killed programs left behind.
     ///
@@ -273,7 +276,7 @@ impl History {
         Ok(Kept { entry, plan, started, record })
     }
 
-    fn blobs(&self, id: i64) -> Result<(Vec<u8>, Vec<u8>, Option<Vec<u8>>), Diagnostic> {
+    fn blobs(&self, id: i64) -> Result<Blobs, Diagnostic> {
         let sql = "SELECT plan, started, record FROM runs WHERE id = ?1";
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
         self.connection.query_row(sql, [id], read).map_err(|error| self.failed(&error))

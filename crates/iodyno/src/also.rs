@@ -168,7 +168,8 @@ impl Also {
     /// What does not fit its plan.
     pub fn join(self, run: &mut Run) -> Result<(), Diagnostic> {
         if self.unwatched && run.plan.phases.iter().any(|phase| phase.watch.is_some()) {
-            let wrong = Diagnostic::error(&Origin::argument("--also"), "`witness=off` leaves nobody to watch");
+            let wrong =
+                Diagnostic::error(&Origin::argument("--also"), "`witness=off` leaves nobody to watch");
             return Err(wrong.hint("leave it out: watching is all that this does"));
         }
         run.plan.destroy.extend(self.destroy);

@@ -6,8 +6,11 @@
 
 use clap::Parser;
 use iodyno_dialect::{date, native};
+use iodyno_engine::world::World;
 use iodyno_history::History;
-use iodyno_model::{DemandRecord, Diagnostic, Finding, Origin, Record, Severity, Started};
+use iodyno_model::{
+    DemandRecord, Diagnostic, Finding, JobRecord, Origin, Phase, PhaseRecord, Record, Severity, Started,
+};
 use iodyno_report::comparison::Comparison;
 use iodyno_report::contrast::{contrasts, is_declared};
 use iodyno_truth::compare::{Compared, Pair, pairs};
@@ -19,8 +22,7 @@ use serde_json::json;
 use crate::archive;
 use crate::interleave;
 use crate::runs::{ended, foreign, one, paint, parsed, print};
-
-use iodyno_engine::world::World;
+use crate::siblings;
 
 #[derive(Parser)]
 #[command(name = "iodyno compare", about = "How runs differ, and how surely", disable_version_flag = true,
@@ -68,6 +70,8 @@ pub struct Side {
     pub about: String,
     /// Its runs.
     pub runs: Vec<(Started, Record)>,
+    /// Their numbers, of those that are kept.
+    pub ids: Vec<i64>,
 }
 
 /// Does `iodyno compare ARGUMENTS…`; the exit status.
@@ -113,8 +117,9 @@ fn kept(references: &[String]) -> Result<Vec<Side>, Diagnostic> {
 fn side(reference: &str, history: &mut Option<History>) -> Result<Side, Diagnostic> {
     let mut side = Side::default();
     for word in reference.split(',').filter(|word| !word.is_empty()) {
-        let (name, about, mut runs) = if is_file(word) { file(word)? } else { run(word, history)? };
+        let (name, about, mut runs, id) = if is_file(word) { file(word)? } else { run(word, history)? };
         side.runs.append(&mut runs);
+        side.ids.extend(id);
         match side.name.is_empty() {
             true => (side.name, side.about) = (name, about),
             false => side.name.push_str(&format!(", {name}")),
@@ -132,12 +137,13 @@ fn is_file(word: &str) -> bool {
     (word.contains('/') || word.ends_with(".json")) && std::path::Path::new(word).exists()
 }
 
-type Named = (String, String, Vec<(Started, Record)>);
+type Named = (String, String, Vec<(Started, Record)>, Option<i64>);
 
 fn file(path: &str) -> Result<Named, Diagnostic> {
     let runs = foreign(path)?;
     let version = runs.first().map_or_else(String::new, |(_, started, _)| started.machine.version.clone());
-    Ok((path.into(), version, runs.into_iter().map(|(_, started, record)| (started, record)).collect()))
+    let runs = runs.into_iter().map(|(_, started, record)| (started, record)).collect();
+    Ok((path.into(), version, runs, None))
 }
 
 fn run(reference: &str, history: &mut Option<History>) -> Result<Named, Diagnostic> {
@@ -150,15 +156,18 @@ fn run(reference: &str, history: &mut Option<History>) -> Result<Named, Diagnost
     let when = date::stamp(entry.began_unix_ns, 0);
     let about = [format!("{when} UTC"), entry.host.clone(), entry.words.join(" "), entry.tags.join(" ")];
     let about = about.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
-    Ok((format!("run {}", entry.id), about, vec![(kept.started, kept.record)]))
+    let id = entry.id;
+    Ok((format!("run {id}"), about, vec![(kept.started, kept.record)], Some(id)))
 }
 
 fn told(words: &Words, conditions: &Conditions, sides: Vec<Side>) -> u8 {
     let Some((first, others)) = sides.split_first() else { return 2 };
+    let siblings = if words.interleave { Vec::new() } else { known(&sides) };
+    let words = &Asking { words, siblings: siblings.iter().collect() };
     let compared: Vec<Comparison> =
         others.iter().map(|other| comparison(first, other.clone(), words, conditions)).collect();
     let failed = compared.iter().any(Comparison::fails);
-    if words.json {
+    if words.words.json {
         let all: Vec<_> = compared.iter().map(Comparison::json).collect();
         let document = json!({ "schema": "iodyno.comparison/1", "comparisons": all, "failed": failed });
         print(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"));
@@ -169,15 +178,35 @@ fn told(words: &Words, conditions: &Conditions, sides: Vec<Side>) -> u8 {
     u8::from(failed)
 }
 
-fn comparison(first: &Side, mut other: Side, words: &Words, conditions: &Conditions) -> Comparison {
+/// What was asked, and earlier runs of the same.
+struct Asking<'a> {
+    words: &'a Words,
+    siblings: Vec<&'a Record>,
+}
+
+/// Earlier runs of what single runs are held against each other.
+fn known(sides: &[Side]) -> Vec<Record> {
+    let single = sides.iter().all(|side| side.ids.len() == 1 && side.runs.len() == 1);
+    let Some(history) = archive::open().ok().filter(|_| single) else { return Vec::new() };
+    let compared: Vec<(i64, Started, Record)> = sides
+        .iter()
+        .filter_map(|side| {
+            let (started, record) = side.runs.first()?;
+            Some((*side.ids.first()?, started.clone(), record.clone()))
+        })
+        .collect();
+    siblings::of(&history, &compared)
+}
+
+fn comparison(first: &Side, mut other: Side, asking: &Asking<'_>, conditions: &Conditions) -> Comparison {
+    let words = asking.words;
     align(first, &mut other);
     let all = |side: &Side| -> Vec<Record> { side.runs.iter().map(|(_, record)| record.clone()).collect() };
     let (before, after) = (all(first), all(&other));
     let (before, after): (Vec<&Record>, Vec<&Record>) = (before.iter().collect(), after.iter().collect());
     let pairs = pairs(&before, &after);
     let each = chance::each_of(words.confidence, pairs.len());
-    let figures: Vec<Compared> =
-        pairs.iter().flat_map(|pair| figures(pair, each, words.interleave)).collect();
+    let figures: Vec<Compared> = pairs.iter().flat_map(|pair| figures(pair, each, asking)).collect();
     let contrasts = match (first.runs.first(), other.runs.first()) {
         (Some((a, x)), Some((b, y))) => contrasts((a, x), (b, y)),
         _ => Vec::new(),
@@ -194,47 +223,40 @@ fn comparison(first: &Side, mut other: Side, words: &Words, conditions: &Conditi
         alone: alone(&before, &after),
         demands: Vec::new(),
         confidence_percent: words.confidence,
+        siblings: asking.siblings.len(),
     };
     let judge = |(text, condition): &(String, Condition)| {
-        judged(text, condition, &pairs, &comparison.findings.1, each, words.interleave)
+        judged(text, condition, &pairs, &comparison.findings.1, each, asking)
     };
     comparison.demands = conditions.iter().map(judge).collect();
     comparison
 }
 
-/// How a quantity differs; of pairs that ran in turns, pair by pair.
-fn difference(pair: &Pair<'_>, quantity: &Quantity, each: f64, in_turns: bool) -> Option<Difference> {
-    let found = pair.difference(quantity, each);
-    if !in_turns {
-        return found;
-    }
-    let values = |side: &[(&iodyno_model::PhaseRecord, &iodyno_model::JobRecord)]| {
+/// A quantity of a job on both sides. Of pairs that ran in turns, pair by pair; of single runs, with what earlier ones
+/// differed.
+fn compared(pair: &Pair<'_>, quantity: &Quantity, each: f64, asking: &Asking<'_>) -> Option<Compared> {
+    let values = |side: &[(&PhaseRecord, &JobRecord)]| {
         side.iter().filter_map(|(phase, job)| quantity.of(phase, job)).collect::<Vec<f64>>()
     };
-    let turns = paired(&values(&pair.before), &values(&pair.after), each);
+    let (before, after) = (values(&pair.before), values(&pair.after));
+    let found = pair.difference(quantity, each);
+    let turns = paired(&before, &after, each).filter(|_| asking.words.interleave);
     let superiority = found.and_then(|found| found.superiority);
-    turns.map(|turns| Difference { superiority: superiority.or(turns.superiority), ..turns }).or(found)
+    let turns = turns.map(|turns| Difference { superiority: superiority.or(turns.superiority), ..turns });
+    let figure = Compared {
+        phase: pair.phase.clone(),
+        job: pair.job.clone(),
+        quantity: quantity.clone(),
+        values: (median(&before)?, median(&after)?),
+        difference: turns.or(found),
+    };
+    Some(siblings::settled(figure, &asking.siblings))
 }
 
-fn figures(pair: &Pair<'_>, confidence_percent: f64, in_turns: bool) -> Vec<Compared> {
-    if !in_turns {
-        return pair.compare(confidence_percent);
-    }
+fn figures(pair: &Pair<'_>, confidence_percent: f64, asking: &Asking<'_>) -> Vec<Compared> {
     let quantities = pair.quantities();
     let each = chance::each_of(confidence_percent, quantities.len());
-    let value = |side: &[(&iodyno_model::PhaseRecord, &iodyno_model::JobRecord)], quantity: &Quantity| {
-        median(&side.iter().filter_map(|(phase, job)| quantity.of(phase, job)).collect::<Vec<f64>>())
-    };
-    let compared = quantities.into_iter().filter_map(|quantity| {
-        Some(Compared {
-            phase: pair.phase.clone(),
-            job: pair.job.clone(),
-            values: (value(&pair.before, &quantity)?, value(&pair.after, &quantity)?),
-            difference: difference(pair, &quantity, each, true),
-            quantity,
-        })
-    });
-    compared.collect()
+    quantities.iter().filter_map(|quantity| compared(pair, quantity, each, asking)).collect()
 }
 
 /// Where no phase or job has one name in both, they are matched by their order, if there are as many.
@@ -272,7 +294,7 @@ fn rename(
     index: usize,
     name: &mut String,
     like: &str,
-    of: fn(&mut iodyno_model::Phase) -> &mut String,
+    of: fn(&mut Phase) -> &mut String,
 ) {
     *name = like.into();
     if let Some(planned) = started.plan.phases.get_mut(index) {
@@ -312,7 +334,7 @@ fn judged(
     pairs: &[Pair<'_>],
     findings: &[Finding],
     each: f64,
-    in_turns: bool,
+    asking: &Asking<'_>,
 ) -> DemandRecord {
     let mut record = DemandRecord { text: text.into(), failed: true, ..DemandRecord::default() };
     let measure = match (condition.subject, condition.bound) {
@@ -339,12 +361,11 @@ fn judged(
     let Some(scope) = condition.scope(&places, &labels) else { return record };
     let quantity = Quantity::new(scope.what.clone(), measure);
     for pair in pairs.iter().filter(|pair| scope.has(&pair.phase, &pair.job)) {
-        let values = || pair.after.iter().filter_map(|(phase, job)| quantity.of(phase, job));
+        let Some(figure) = compared(pair, &quantity, each, asking) else { continue };
+        let after = figure.values.1;
         let held = match condition.bound {
-            Bound::Change(_) => difference(pair, &quantity, each, in_turns)
-                .map(|found| (found.percent, "%", condition.fails(&found))),
-            Bound::Value(limit) => median(&values().collect::<Vec<_>>())
-                .map(|found| (found, measure.unit(), condition.relation.holds(found, limit))),
+            Bound::Change(_) => figure.difference.map(|found| (found.percent, "%", condition.fails(&found))),
+            Bound::Value(limit) => Some((after, measure.unit(), condition.relation.holds(after, limit))),
         };
         let Some((found, unit, failed)) = held else { continue };
         if record.found.is_none() || (failed && !record.failed) {

@@ -59,7 +59,7 @@ pub fn sides(world: &mut World, words: &Words, arguments: &[String]) -> Result<V
     let turns = [turn(world, a).map_err(refused)?, turn(world, b).map_err(refused)?];
     let mut sides: Vec<Side> = turns
         .iter()
-        .map(|turn| Side { name: turn.name.clone(), about: turn.about.clone(), runs: Vec::new() })
+        .map(|turn| Side { name: turn.name.clone(), about: turn.about.clone(), ..Side::default() })
         .collect();
     if turns[0].name == turns[1].name {
         sides[1].name.push_str(" (B)");

@@ -23,6 +23,7 @@ mod runs;
 mod serve;
 mod session;
 mod shelf;
+mod siblings;
 mod sink;
 mod watched;
 

@@ -13,6 +13,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use iodyno_dialect::{Request, Run, Translate, Written};
 use iodyno_engine::world::World;
 use iodyno_engine::{Options, signal};
+use iodyno_history::Keeping;
 use iodyno_model::{Diagnostic, Event, Origin, Record, Verb};
 use iodyno_report::passes::OnePass;
 use iodyno_report::{NoFiles, Output, Reporter};
@@ -137,25 +138,9 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         let silent: Box<dyn Reporter> = Box::new(Silent);
         run.reporter = Box::new(OnePass::new(&run.plan, std::mem::replace(&mut run.reporter, silent)));
     }
-    let mut desk = match Desk::open(&run) {
-        Ok(desk) => desk,
+    let (mut desk, mut keeping, watched) = match opened(&run, voice) {
+        Ok(opened) => opened,
         Err(wrong) => {
-            say(wrong);
-            return if run.own_voice { run.error_status as u8 } else { 2 };
-        }
-    };
-    let mut keeping = match archive::keeping(&run, &voice.asked) {
-        Ok(keeping) => keeping,
-        Err(wrong) => {
-            desk.take_back();
-            say(wrong);
-            return if run.own_voice { run.error_status as u8 } else { 2 };
-        }
-    };
-    let watched = match watched(&run, voice) {
-        Ok(watched) => watched,
-        Err(wrong) => {
-            desk.take_back();
             say(wrong);
             return if run.own_voice { run.error_status as u8 } else { 2 };
         }
@@ -172,6 +157,9 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
     };
     let mut listened = true;
     let translate = run.translate;
+    // What a drop-in copies or checks it does for its own sake; who only watches, watches for a listener.
+    let only_watches = run.plan.phases.iter().all(|phase| phase.watch.is_some());
+    let ends_unheard = !run.own_voice || only_watches;
     let mut tell = |event: &Event| {
         if let Some(keeping) = &mut keeping {
             keeping.tell(event);
@@ -185,7 +173,7 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         }
         desk.tell(translated.as_ref(), run.reporter.as_mut());
         // `head` has seen enough: there is nothing left to run for.
-        if !run.own_voice && listened && !desk.has_files() && !signal::is_listened_to() {
+        if ends_unheard && listened && !desk.has_files() && !signal::is_listened_to() {
             listened = false;
             signal::nobody_listens();
         }
@@ -205,20 +193,42 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         watched.close();
     }
     let kept = keeping.is_none_or(|keeping| archive::kept(keeping, &run, voice.original || voice.quiet));
-    let findings: Vec<_> = record.findings.iter().cloned().filter_map(run.translate).collect();
-    if run.own_voice && run.findings && voice.tells_findings() && !findings.is_empty() {
-        let text = iodyno_report::native::findings(&findings, iodyno_report::paint::Paint::default());
-        let _ = io::stderr().write_all(text.as_bytes());
-    }
     if run.own_voice && voice.tells_findings() {
-        let text = iodyno_report::native::passes(&record, iodyno_report::paint::Paint::default());
-        let _ = io::stderr().write_all(text.as_bytes());
+        let _ = io::stderr().write_all(beside(&record, &run).as_bytes());
     }
     if let Some(signal) = record.stopped_by.filter(|_| run.dies_of_signals && world.is_alone()) {
         // A shell's loop ends when the original is interrupted, because it dies of the signal.
         signal::die_of(signal);
     }
     status(&record, &run).max(u8::from(!kept))
+}
+
+/// Everything that is written to while it runs, or none of it.
+fn opened(run: &Run, voice: &Voice) -> Result<(Desk, Option<Keeping>, Option<Watched>), Diagnostic> {
+    let desk = Desk::open(run)?;
+    let others = archive::keeping(run, &voice.asked).and_then(|keeping| Ok((keeping, watched(run, voice)?)));
+    match others {
+        Ok((keeping, watched)) => Ok((desk, keeping, watched)),
+        Err(wrong) => {
+            desk.take_back();
+            Err(wrong)
+        }
+    }
+}
+
+/// What follows an original's report: findings, what several passes have to say together, and what became of demands.
+fn beside(record: &Record, run: &Run) -> String {
+    let paint = iodyno_report::paint::Paint::default();
+    let findings: Vec<_> = record.findings.iter().cloned().filter_map(run.translate).collect();
+    let mut text = match run.findings {
+        true => iodyno_report::native::findings(&findings, paint),
+        false => String::new(),
+    };
+    // Passes that are the original's own are in its report.
+    if OnePass::needed(&run.plan) {
+        text.push_str(&iodyno_report::native::passes(record, paint));
+    }
+    text + &iodyno_report::native::demands(record, paint)
 }
 
 /// The page that grows, where one was asked for; where it is, is said unless nothing may be.

@@ -52,6 +52,9 @@ pub struct RoundsRecord {
     pub interval_percent: Option<f64>,
     /// Range and slope excursion over the last window, in percent of its mean; none: it was never full.
     pub steady: Option<(f64, f64)>,
+    /// How many of the last passes are the result, the others being the price of steadiness; 0: all are.
+    #[serde(default)]
+    pub window: u32,
     /// What held it up: the phase, job and quantity that was the last to be good enough.
     pub slowest: String,
 }

@@ -36,6 +36,8 @@ pub struct Comparison {
     pub demands: Vec<DemandRecord>,
     /// The confidence with which all intervals hold together, percent.
     pub confidence_percent: f64,
+    /// Earlier runs of the same that say how much it differs from run to run.
+    pub siblings: usize,
 }
 
 impl Comparison {
@@ -149,7 +151,12 @@ impl Comparison {
         let mut text =
             format!("All intervals together hold with {} % confidence.\n", self.confidence_percent);
         let bases = || self.figures.iter().filter_map(|one| Some(one.difference?.basis));
-        if bases().any(|basis| basis == Basis::Within) {
+        if self.siblings >= 6 {
+            text.push_str(&format!(
+                "They rest on what varied within each run, and on how {} earlier runs of the same differed.\n",
+                self.siblings
+            ));
+        } else if bases().any(|basis| basis == Basis::Within) {
             text.push_str(
                 "They rest on what varied within each run; what varies from run to run is not in them:\n\
                  --interleave A B -n 10 runs both in turns.\n",
@@ -201,6 +208,7 @@ impl Comparison {
             "differs": differs,
             "verdict": self.verdict(),
             "confidence_percent": self.confidence_percent,
+            "earlier_runs": self.siblings,
             "contrasts": self.contrasts.iter().map(contrast).collect::<Vec<_>>(),
             "declared": self.declared.iter().map(contrast).collect::<Vec<_>>(),
             "only_in_one": self.alone,

@@ -169,7 +169,7 @@ const SHAPED: &[&str] = &["workload"];
 
 /// What else differs in what was planned, field by field.
 fn planned(before: (&Plan, &Job), after: (&Plan, &Job), same_shape: bool) -> Vec<Contrast> {
-    let fields = |job: &Job| match serde_json::to_value(job) {
+    let fields = |job: &Job| match serde_json::to_value(job).map(unplaced) {
         Ok(Value::Object(fields)) => fields,
         _ => serde_json::Map::new(),
     };
@@ -194,6 +194,28 @@ fn planned(before: (&Plan, &Job), after: (&Plan, &Job), same_shape: bool) -> Vec
     found
 }
 
+/// A value without the places where its parts were written; settings by their names.
+fn unplaced(value: Value) -> Value {
+    match value {
+        Value::Object(mut fields) => {
+            fields.remove("origin");
+            fields.into_iter().map(|(name, value)| (name, unplaced(value))).collect()
+        }
+        Value::Array(values) => {
+            let values: Vec<Value> = values.into_iter().map(unplaced).collect();
+            let named = |value: &Value| match value.as_object() {
+                Some(fields) if fields.len() == 2 => {
+                    Some((fields.get("name")?.as_str()?.to_string(), fields.get("value")?.clone()))
+                }
+                _ => None,
+            };
+            let all: Option<serde_json::Map<String, Value>> = values.iter().map(named).collect();
+            all.filter(|all| !all.is_empty()).map_or(Value::Array(values), Value::Object)
+        }
+        value => value,
+    }
+}
+
 /// The innermost fields that differ; one that is missing has its default.
 fn leaves(
     what: &str,
@@ -207,7 +229,7 @@ fn leaves(
     }
     if let (Some(Value::Object(first)), Some(Value::Object(other))) = (before, after) {
         let names = first.keys().chain(other.keys().filter(|name| !first.contains_key(*name)));
-        for name in names.filter(|name| *name != "origin" && *name != "seed") {
+        for name in names.filter(|name| *name != "seed") {
             leaves(
                 &format!("{what} {}", name.replace('_', " ")),
                 first.get(name),
@@ -334,6 +356,12 @@ mod tests {
     fn the_same_has_no_contrast_and_seeds_are_none() {
         assert_eq!(told(|_, _| {}), []);
         assert_eq!(told(|job, _| job.seed = Some(7)), []);
+        let setting = |job: &mut Job, line| {
+            let origin = iodyno_model::Origin::file("f", line);
+            job.settings.push(iodyno_model::Setting { name: "a".into(), value: "b".into(), origin });
+        };
+        let (first, other) = (run(|job, _| setting(job, 1)), run(|job, _| setting(job, 2)));
+        assert_eq!(contrasts((&first.0, &first.1), (&other.0, &other.1)), []);
     }
 
     #[test]

@@ -115,6 +115,7 @@ impl Native {
     fn ended(&self, record: &Record) -> String {
         let mut text = sweep::tables(record, &self.context, self.paint);
         text.push_str(&passes(record, self.paint));
+        text.push_str(&demands(record, self.paint));
         text.push_str(&findings(&record.findings, self.paint));
         for error in &record.errors {
             text.push_str(&format!("\n{error}\n"));
@@ -310,17 +311,22 @@ fn series(job: &JobRecord) -> String {
     )
 }
 
-/// What passes have to say together, how they came to their end, and what became of demands; nothing where there is none.
+/// What passes have to say together, and how they came to their end; nothing where there is one.
 pub fn passes(record: &Record, paint: Paint) -> String {
     let mut text = repeats(record, paint);
     if let Some(rounds) = &record.rounds {
         text.push_str(&format!("  {}\n", wrapped(&rounds_line(rounds), WIDTH - 4, 4)));
     }
-    if !record.demands.is_empty() {
-        text.push_str(&format!("\n{}\n", paint.heading("demands")));
-        record.demands.iter().for_each(|demand| text.push_str(&demand_line(demand, paint)));
-    }
     text
+}
+
+/// What became of demands; nothing where there is none.
+pub fn demands(record: &Record, paint: Paint) -> String {
+    if record.demands.is_empty() {
+        return String::new();
+    }
+    let lines: String = record.demands.iter().map(|demand| demand_line(demand, paint)).collect();
+    format!("\n{}\n{lines}", paint.heading("demands"))
 }
 
 fn rounds_line(rounds: &RoundsRecord) -> String {
@@ -333,6 +339,9 @@ fn rounds_line(rounds: &RoundsRecord) -> String {
     }
     if let Some(width) = rounds.interval_percent {
         words.push(format!("the widest interval of a rate is {} of it", number::percent(width)));
+    }
+    if rounds.passes == 0 {
+        return "no pass was made".into();
     }
     let slowest = if rounds.slowest.is_empty() { String::new() } else { format!(" ({})", rounds.slowest) };
     words.push(match rounds.attained {
@@ -371,14 +380,22 @@ fn repeats(record: &Record, paint: Paint) -> String {
         let rate = |phase: &PhaseRecord| -> f64 {
             phase.jobs.iter().map(|job| shape::per_second(job.tally.all_operations(), phase, job)).sum()
         };
-        let repeats = number::Repeats::of(passes.map(rate));
+        let mut rates: Vec<f64> = passes.map(rate).collect();
+        let window = record.rounds.as_ref().map_or(0, |rounds| rounds.window as usize);
+        let all = rates.len();
+        if window > 0 {
+            rates.drain(..all.saturating_sub(window));
+        }
+        let count =
+            if rates.len() < all { format!("last {} of {all}", rates.len()) } else { all.to_string() };
+        let repeats = number::Repeats::of(rates);
         if repeats.count() > 1 {
             let text = |value: Option<f64>| value.map_or_else(|| number::NONE.into(), number::iops);
             let mut label = name.to_string();
             coordinates.iter().for_each(|place| label.push_str(&format!(" · {place}")));
             table.row(&[
                 label,
-                repeats.count().to_string(),
+                count,
                 text(repeats.median()),
                 text(repeats.least()),
                 text(repeats.most()),

@@ -77,9 +77,21 @@ pub fn pairs<'a>(before: &[&'a Record], after: &[&'a Record]) -> Vec<Pair<'a>> {
     pairs
 }
 
-fn jobs<'a>(records: &[&'a Record]) -> impl Iterator<Item = (&'a PhaseRecord, &'a JobRecord)> {
-    let phases = records.iter().flat_map(|record| &record.phases).collect::<Vec<_>>();
-    phases.into_iter().flat_map(|phase| phase.jobs.iter().map(move |job| (phase, job)))
+/// Every job of every pass that is a result: where steadiness was waited for, those of the last passes.
+fn jobs<'a>(records: &[&'a Record]) -> Vec<(&'a PhaseRecord, &'a JobRecord)> {
+    let mut found = Vec::new();
+    for record in records {
+        let window = record.rounds.as_ref().map_or(0, |rounds| rounds.window as usize);
+        for (index, phase) in record.phases.iter().enumerate() {
+            let same =
+                |other: &&PhaseRecord| other.name == phase.name && other.coordinates == phase.coordinates;
+            let later = record.phases[index + 1..].iter().filter(same).count();
+            if window == 0 || later < window {
+                found.extend(phase.jobs.iter().map(|job| (phase, job)));
+            }
+        }
+    }
+    found
 }
 
 impl Pair<'_> {
@@ -222,6 +234,14 @@ mod tests {
             assert_eq!(found[0].difference.unwrap().basis, basis);
             assert!((found[0].difference.unwrap().percent + 5.0).abs() < 1.5);
         }
+    }
+
+    #[test]
+    fn passes_before_it_was_steady_are_not_compared() {
+        let mut noise = Noise::new(8);
+        let mut record = record(&mut noise, 1.0, 6);
+        record.rounds = Some(iodyno_model::RoundsRecord { window: 5, ..Default::default() });
+        assert_eq!(pairs(&[&record], &[&record])[0].before.len(), 5);
     }
 
     #[test]

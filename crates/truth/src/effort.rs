@@ -7,6 +7,7 @@
 use iodyno_model::{Figure, Intent, Job, JobRecord, Kind, Severity, Sighting, Submit};
 
 use crate::case::Case;
+use crate::machine::capacity_ns;
 use crate::merge::Suspicion;
 use crate::target;
 
@@ -97,7 +98,10 @@ fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
     let outside = 1.0 - share(spent.inside);
     let one_by_one = job.depth.most <= 1 && job.depth.submit == Submit::Inline && job.measure.latency;
     let (user, full) = (share(spent.user), share(spent.user + spent.system));
-    let found = if one_by_one && outside >= MOST_OUTSIDE && user >= LEAST_USER {
+    // Of the time in which it had a processor or needed none: a busy machine stretches everything else.
+    let unhindered = (spent.all - spent.waited.unwrap_or(0.0)).max(1.0);
+    let own_user = (spent.user / unhindered).min(1.0);
+    let found = if one_by_one && outside >= MOST_OUTSIDE && own_user >= LEAST_USER {
         let what = format!(
             "{:.0} % of the workers' time went by outside of any operation, into making or checking data",
             outside * 100.0
@@ -130,9 +134,7 @@ fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
 fn crowded(case: &Case<'_>, spent: &Spent) -> Option<(String, &'static str, f64)> {
     let waited = spent.waited? / spent.all;
     let ours = case.found.sightings.iter().find_map(|sighting| match sighting {
-        Sighting::Processors(seen) if seen.interval_ns > 0 && seen.cpus > 0 => {
-            Some(seen.own_ns as f64 / (seen.interval_ns as f64 * f64::from(seen.cpus)))
-        }
+        Sighting::Processors(seen) if seen.busy_ns > 0 => Some(seen.own_ns as f64 / capacity_ns(seen) as f64),
         _ => None,
     })?;
     let what = || {

@@ -72,9 +72,14 @@ fn percent(part: u64, of: u64) -> f64 {
     part as f64 / of.max(1) as f64 * 100.0
 }
 
+/// The time of all processors that were looked at, ns: how many may be used is another matter where a quota counts.
+pub fn capacity_ns(seen: &ProcessorActivity) -> u64 {
+    (seen.busy_ns + seen.idle_ns + seen.steal_ns).max(1)
+}
+
 fn stolen(case: &Case<'_>, seen: &ProcessorActivity) -> Option<Suspicion> {
     let wanted = percent(seen.steal_ns, seen.steal_ns + seen.busy_ns);
-    let all = percent(seen.steal_ns, seen.interval_ns * u64::from(seen.cpus));
+    let all = percent(seen.steal_ns, capacity_ns(seen));
     if wanted < MOST_STEAL_PERCENT.0 || all < MOST_STEAL_PERCENT.1 {
         return None;
     }
@@ -96,7 +101,7 @@ fn waited(case: &Case<'_>) -> Option<f64> {
 
 /// Processors that others had while our workers wanted them.
 fn taken(case: &Case<'_>, seen: &ProcessorActivity) -> Option<Suspicion> {
-    let all = seen.interval_ns * u64::from(seen.cpus);
+    let all = capacity_ns(seen);
     let others = percent(seen.busy_ns.saturating_sub(seen.own_ns), all);
     let ours = percent(seen.own_ns, all);
     let idle = percent(seen.idle_ns, all);

@@ -41,8 +41,16 @@ fn moved(case: &Case<'_>) -> (u64, u64) {
     })
 }
 
+/// How long the shortest of the jobs was at work that moved most of the bytes: the interface idles before and after it, ns.
+fn busy_ns(case: &Case<'_>) -> Option<u64> {
+    let most = case.jobs().map(|(_, record)| record.tally.all_bytes()).max()?;
+    let movers = case.jobs().filter(|(_, record)| record.tally.all_bytes() * 2 >= most.max(1));
+    let spans = movers.map(|(_, record)| record.tally.last_done_ns.saturating_sub(record.tally.began_ns));
+    spans.filter(|ns| *ns > 0).min()
+}
+
 fn judged(case: &Case<'_>, interface: &InterfaceActivity) -> Option<Suspicion> {
-    let seconds = interface.interval_ns as f64 / 1e9;
+    let seconds = busy_ns(case).unwrap_or(interface.interval_ns).min(interface.interval_ns) as f64 / 1e9;
     let (towards, away) = moved(case);
     let network =
         case.intent() == Intent::Network || case.jobs().any(|(_, record)| record.engine.starts_with("net"));

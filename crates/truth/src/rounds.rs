@@ -48,7 +48,7 @@ pub fn judge(plan: &Plan, repeat: &Repeat, record: &Record) -> RoundsRecord {
         excess <= 1.0
     };
     if let Some(rounds) = &repeat.until_steady {
-        let (mut range, mut slope, mut full) = (0.0f64, 0.0f64, true);
+        let (mut range, mut slope, mut full) = (0.0f64, 0.0f64, !rows.is_empty());
         for row in &rows {
             let Some((of_range, of_slope)) = last(rounds, &row.values) else {
                 full = false;
@@ -61,6 +61,7 @@ pub fn judge(plan: &Plan, repeat: &Repeat, record: &Record) -> RoundsRecord {
         }
         found.steady = full.then_some((range, slope));
         found.attained &= full;
+        found.window = if found.attained { rounds.window } else { 0 };
     }
     if repeat.until_interval_percent > 0.0 {
         let mut widest = Some(0.0f64);
@@ -179,6 +180,7 @@ mod tests {
         rates.extend([(100, 100), (101, 100), (99, 100)]);
         let found = judged(&repeat, &rates);
         let (range, slope) = found.steady.unwrap();
+        assert_eq!(found.window, 5);
         assert!(found.attained && (range - 11.0 / 103.0 * 100.0).abs() < 0.1 && slope < 0.0, "{found:?}");
         assert_eq!(judged(&repeat, &rates[..4]).steady, None);
         assert_eq!((most(&repeat), waits(&repeat), most(&Repeat::default())), (25, true, 1));

@@ -15,6 +15,8 @@ pub const LEAST_BEYOND: u64 = 10;
 pub const SHOWN: [f64; 2] = [99.0, 99.9];
 
 const ADVICE: &str = "run longer (`time`) or do more operations (`operations`), or read the median instead";
+/// Of the highest one, which some reports leave out by themselves where it rests on too little.
+const ADVICE_HIGHEST: &str = "run longer (`time`) or do more operations (`operations`), or read p99 instead";
 
 /// Percentiles of this phase that rest on too few samples: the lowest such of each job and verb.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -33,8 +35,9 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
                 Figure::new("needed beyond it", LEAST_BEYOND as f64, ""),
             ];
             let figures = [figures, spread(&line.latency, *percent)].concat();
+            let advice = if *percent > SHOWN[0] { ADVICE_HIGHEST } else { ADVICE };
             let suspicion = Suspicion::new(6, Severity::Note, case.label(), sentence, figures);
-            found.push(suspicion.job(&job.name).advice(ADVICE).weight(-(count as f64)));
+            found.push(suspicion.job(&job.name).advice(advice).weight(-(count as f64)));
         }
     }
     found

@@ -11,6 +11,8 @@ use crate::statistics::median;
 
 /// A worker this much slower than the median one stalled.
 const LEAST_SHARE: f64 = 0.5;
+/// Workers this close to each other, without what the machine made them wait, did not stall.
+const MOST_ALIKE: f64 = 0.8;
 /// Deviations of counting noise that must lie between.
 const LEAST_DEVIATIONS: f64 = 6.0;
 /// Share of the workers' time without work at the end from which the mean is one of fewer workers, in percent.
@@ -32,7 +34,8 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
             .iter()
             .filter(|worker| worker.failure.is_none() && worker.operations > 0)
             .collect();
-        if workers.len() < 2 {
+        if workers.len() < 2 || !is_own_doing(&workers) {
+            found.extend(worn(case, record));
             continue;
         }
         let skew = slowest(case, record, &workers).or_else(|| tail(case, record, &workers));
@@ -50,7 +53,26 @@ fn are_alike(job: &Job) -> bool {
 
 /// Operations per second while it ran.
 fn rate(worker: &WorkerRecord) -> f64 {
-    worker.operations as f64 * 1e9 / worker.ended_ns.saturating_sub(worker.began_ns).max(1) as f64
+    worker.operations as f64 * 1e9 / ran_ns(worker).max(1) as f64
+}
+
+fn ran_ns(worker: &WorkerRecord) -> u64 {
+    worker.ended_ns.saturating_sub(worker.began_ns)
+}
+
+/// How long it ran and did not wait for a processor: a machine that is too busy is another lie (11).
+fn unhindered_ns(worker: &WorkerRecord) -> u64 {
+    ran_ns(worker).saturating_sub(worker.waited_ns.unwrap_or(0)).max(1)
+}
+
+/// Whether the workers would have been as far apart with a processor for each: by the time or by the rate of the slowest
+/// against the quickest.
+fn is_own_doing(workers: &[&WorkerRecord]) -> bool {
+    let pace = |worker: &&WorkerRecord| worker.operations as f64 / unhindered_ns(worker) as f64;
+    let paces = || workers.iter().map(pace);
+    let quickest = paces().fold(0.0, f64::max);
+    let slowest = paces().fold(f64::INFINITY, f64::min);
+    slowest <= MOST_ALIKE * quickest
 }
 
 fn slowest(case: &Case<'_>, record: &JobRecord, workers: &[&WorkerRecord]) -> Option<Suspicion> {

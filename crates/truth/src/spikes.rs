@@ -1,7 +1,8 @@
 //! Lie 26: a steady rate with an unsteady latency: operations that take hundreds of milliseconds, hidden in a good mean.
 //!
-//! Proof: operations far beyond both the median and the mean, counted, with the rows in which they came. Judged is the time from the
-//! actual start; lateness against a schedule is another lie (9). A storage that is slow throughout has no spikes.
+//! Proof: operations far beyond both the median and the mean, counted, with the rows in which they came. Judged is the
+//! time from the actual start; lateness against a schedule is another lie (9). A storage that is slow throughout has no
+//! spikes.
 
 use iodyno_model::{Figure, Histogram, JobRecord, Kind, Line, Severity, histogram, units};
 
@@ -79,10 +80,12 @@ fn beyond(all: &Histogram, limit: u64) -> (u64, f64) {
     })
 }
 
-/// The rows of the series in which a spike ended; none where other verbs (a sync, say) took as long.
+/// The rows of the series in which a spike ended; none where other verbs (a sync, say) took as long, or where rows know
+/// lateness only.
 fn rows_beyond(record: &JobRecord, limit: u64, longest: u64) -> Vec<usize> {
     let rows = &record.tally.series.rows;
-    if rows.iter().any(|row| row.latency_max_ns > longest) {
+    let late = record.tally.lines.iter().any(|line| line.service.is_some());
+    if late || rows.iter().any(|row| row.latency_max_ns > longest) {
         return Vec::new();
     }
     (0..rows.len()).filter(|row| rows[*row].latency_max_ns >= limit).collect()

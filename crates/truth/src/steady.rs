@@ -10,7 +10,9 @@ use iodyno_model::{Figure, JobRecord, PhaseRecord, Plan, Record, Severity, units
 use crate::bursts;
 use crate::case::{Case, label};
 use crate::merge::Suspicion;
-use crate::statistics::{STEADY_RANGE_PERCENT, STEADY_SLOPE_PERCENT, Steadiness, rounds, steadiness};
+use crate::statistics::{
+    STEADY_RANGE_PERCENT, STEADY_SLOPE_PERCENT, Steadiness, rounds, steadiness, warm_up,
+};
 
 /// Rounds of the specification's measurement window, and full rows that a series needs at least.
 const ROUNDS: usize = 5;
@@ -89,7 +91,12 @@ fn judge_series(phase: &PhaseRecord, job: &JobRecord) -> Option<Suspicion> {
     let scale = 1e9 / series.interval_ns as f64;
     let length = units::duration(series.interval_ns as f64);
     let what = format!("over {full} rows of {length} in five rounds");
-    suspicion(phase, job, found, per_round, scale, &what, ADVICE_SERIES)
+    let mut suspicion = suspicion(phase, job, found, per_round, scale, &what, ADVICE_SERIES)?;
+    if let Some(warm_up) = warm_up(&rows) {
+        let ns = warm_up.rows as f64 * series.interval_ns as f64;
+        suspicion.finding.figures.push(Figure::new("warm-up", ns, "ns"));
+    }
+    Some(suspicion)
 }
 
 fn judge_passes(passes: &[&PhaseRecord], index: usize, job: &JobRecord) -> Option<Suspicion> {

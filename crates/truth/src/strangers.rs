@@ -9,8 +9,8 @@ use iodyno_model::{DeviceActivity, Figure, Intent, Kind, OpenSync, Severity, Sig
 use crate::case::Case;
 use crate::merge::Suspicion;
 
-/// Less than this is a handful of requests.
-const LEAST_BYTES: f64 = 16.0 * 1024.0 * 1024.0;
+/// Less than this is a handful of requests, or a file system that settles in (ext4 writes its tables after it was mounted).
+const LEAST_BYTES: f64 = 32.0 * 1024.0 * 1024.0;
 /// And less than this each second.
 const LEAST_RATE: f64 = 1024.0 * 1024.0;
 /// Share of all that the device moved from which the others matter, in percent.
@@ -35,12 +35,25 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
         _ => None,
     });
     let Some(own) = own.filter(|_| !is_served(case)) else { return Vec::new() };
-    // What the program moved is told of all devices together.
-    let mut devices = case.devices();
-    match (devices.next(), devices.next()) {
-        (Some(device), None) => judged(case, device, own).into_iter().collect(),
-        _ => Vec::new(),
+    all(case).and_then(|device| judged(case, &device, own)).into_iter().collect()
+}
+
+/// All devices that were watched, as one: what the program moved is told of all of them together. `None` where one is made
+/// of another, and the same bytes would count twice.
+fn all(case: &Case<'_>) -> Option<DeviceActivity> {
+    let devices: Vec<&DeviceActivity> = case.devices().collect();
+    let beneath =
+        |name: &str| devices.iter().any(|device| device.beneath.iter().any(|lower| lower.device == name));
+    if devices.iter().any(|device| beneath(&device.device)) {
+        return None;
     }
+    devices.iter().copied().cloned().reduce(|sum, more| DeviceActivity {
+        device: format!("{} and {}", sum.device, more.device),
+        read_bytes: sum.read_bytes + more.read_bytes,
+        write_bytes: sum.write_bytes + more.write_bytes,
+        interval_ns: sum.interval_ns.max(more.interval_ns),
+        ..sum
+    })
 }
 
 /// Whether a process of somebody else's does our work on the device, or the device is not asked through the block layer.

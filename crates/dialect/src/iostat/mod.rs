@@ -196,11 +196,11 @@ fn view(
     }
 }
 
-/// What the kernel calls the machine's architecture; where it does not tell, what this program was made for.
+/// What the kernel calls the machine's architecture; `unknown` where it does not tell.
 fn architecture(loader: &mut dyn Loader) -> String {
     let told = loader.read("/proc/sys/kernel/arch").ok();
     let told = told.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_string());
-    told.filter(|name| !name.is_empty()).unwrap_or_else(|| std::env::consts::ARCH.into())
+    told.filter(|name| !name.is_empty()).unwrap_or_else(|| "unknown".into())
 }
 
 /// The machine's processors, those that this program may not use included: `0-3,6`.

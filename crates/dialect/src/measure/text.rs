@@ -58,6 +58,7 @@ impl Text<'_> {
             self.metadata(),
             self.target(),
             self.errors(),
+            native::demands(self.record, self.paint),
             native::findings(&self.record.findings, self.paint),
         ];
         blocks.concat()

@@ -267,7 +267,8 @@ impl Stage {
             index,
             seat: self.number(index, place),
             seats: self.parts[index].all,
-            seed: self.plan.seed,
+            // Chance is another in each pass, as it is in the world.
+            seed: self.plan.seed.wrapping_add(u64::from(self.phase().repetition) << 32),
             after,
             ledger: &self.ledger,
             source: &make,

@@ -120,6 +120,11 @@ impl<'a> Telling<'a> {
         }
     }
 
+    /// Whether as many samples were taken as were asked for; none: no number was, or others take them.
+    pub fn has_watched(&self) -> Option<bool> {
+        self.sampler.as_ref().and_then(Sampler::is_done)
+    }
+
     /// When the next sample is due.
     pub fn next_sample(&self) -> Tick {
         self.sampler.as_ref().map_or(NEVER, Sampler::next)

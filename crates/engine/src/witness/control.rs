@@ -35,7 +35,7 @@ pub struct Groups {
 pub struct Reading {
     groups: Groups,
     /// Of each level with a quota: processors, periods, throttled ones, throttled ns.
-    quotas: Vec<(f64, [u64; 3])>,
+    quotas: Vec<Quota>,
     memory_failures: u64,
 }
 
@@ -142,14 +142,14 @@ impl Groups {
 
 impl Reading {
     fn of(groups: Groups) -> Reading {
-        let quotas = levels(&groups.cpu).filter_map(quota).collect();
-        let memory_failures = levels(&groups.memory).map(failures).sum();
+        let quotas = levels(&groups.cpu).filter_map(|level| quota(level)).collect();
+        let memory_failures = levels(&groups.memory).map(|level| failures(level)).sum();
         Reading { groups, quotas, memory_failures }
     }
 
     /// What the groups did since an earlier reading, and what they allow now.
     pub fn since(&self, before: &Reading, interval_ns: u64) -> ControlActivity {
-        let delta = |(now, then): (&(f64, [u64; 3]), &(f64, [u64; 3]))| -> [u64; 3] {
+        let delta = |(now, then): (&Quota, &Quota)| -> [u64; 3] {
             std::array::from_fn(|field| now.1[field].saturating_sub(then.1[field]))
         };
         let none = (0.0, [0; 3]);
@@ -170,7 +170,7 @@ impl Reading {
             periods,
             throttled_periods,
             throttled_ns,
-            memory_limit_bytes: levels(&self.groups.memory).filter_map(memory_limit).min(),
+            memory_limit_bytes: levels(&self.groups.memory).filter_map(|level| memory_limit(level)).min(),
             memory_bytes: memory.unwrap_or(0),
             memory_failures: self.memory_failures.saturating_sub(before.memory_failures),
             io: io_limits(&self.groups.io),
@@ -181,7 +181,7 @@ impl Reading {
 
 /// The memory that this process may use by its groups, bytes; none: as much as there is.
 pub fn memory_limit_bytes() -> Option<u64> {
-    levels(&read(&[])?.groups.memory).filter_map(memory_limit).min()
+    levels(&read(&[])?.groups.memory).filter_map(|level| memory_limit(level)).min()
 }
 
 /// Processors' worth of time that this process may use by its groups; none: no limit.
@@ -210,8 +210,11 @@ fn number(level: &Path, files: &[&str]) -> Option<u64> {
     files.iter().find_map(|file| text(level, file)?.trim().parse().ok())
 }
 
+/// Processors' worth of time; and periods, throttled ones, and the time throttled, ns.
+type Quota = (f64, [u64; 3]);
+
 /// A level's quota of processors, if it has one, with its periods, the throttled ones, and the time throttled, ns.
-fn quota(level: &PathBuf) -> Option<(f64, [u64; 3])> {
+fn quota(level: &Path) -> Option<Quota> {
     let quota = match text(level, "cpu.max") {
         Some(text) => share(&text),
         None => {
@@ -242,13 +245,13 @@ fn throttling(text: &str) -> [u64; 3] {
 }
 
 /// A level's limit of memory: where it is refused, or (version 2) held back.
-fn memory_limit(level: &PathBuf) -> Option<u64> {
+fn memory_limit(level: &Path) -> Option<u64> {
     let limits = ["memory.max", "memory.high", "memory.limit_in_bytes"];
     limits.iter().filter_map(|file| number(level, &[file])).filter(|bytes| *bytes < UNLIMITED).min()
 }
 
 /// How often a level ran into its limits of memory.
-fn failures(level: &PathBuf) -> u64 {
+fn failures(level: &Path) -> u64 {
     match text(level, "memory.events") {
         Some(text) => events(&text),
         None => number(level, &["memory.failcnt"]).unwrap_or(0),
@@ -262,8 +265,11 @@ fn events(text: &str) -> u64 {
     at_limit.filter_map(|(_, count)| count.trim().parse::<u64>().ok()).sum()
 }
 
+/// One of a device's limits.
+type Field = fn(&mut IoLimit) -> &mut Option<u64>;
+
 /// Files of version 1, and which limit each of them holds.
-const THROTTLES: [(&str, fn(&mut IoLimit) -> &mut Option<u64>); 4] = [
+const THROTTLES: [(&str, Field); 4] = [
     ("blkio.throttle.read_bps_device", |limit| &mut limit.read_bytes),
     ("blkio.throttle.write_bps_device", |limit| &mut limit.write_bytes),
     ("blkio.throttle.read_iops_device", |limit| &mut limit.reads),
@@ -307,7 +313,7 @@ fn io_max(line: &str, limits: &mut BTreeMap<String, IoLimit>) {
 }
 
 /// A line of a file of version 1: `8:16 1048576`.
-fn throttle(line: &str, field: fn(&mut IoLimit) -> &mut Option<u64>, limits: &mut BTreeMap<String, IoLimit>) {
+fn throttle(line: &str, field: Field, limits: &mut BTreeMap<String, IoLimit>) {
     let Some((number, value)) = line.split_once(' ') else { return };
     if let Ok(value) = value.trim().parse() {
         tighten(field(limits.entry(number.to_string()).or_default()), value);

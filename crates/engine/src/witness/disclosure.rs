@@ -203,8 +203,9 @@ fn made_on(point: &str) -> Option<String> {
     let facts = fs::metadata(point).ok()?;
     let is_root = matches!(facts.ino(), 1 | 2 | 64 | 128 | 256);
     let made = facts.created().ok().filter(|_| is_root)?;
-    let since = made.duration_since(std::time::UNIX_EPOCH).ok()?;
-    Some(day(since.as_secs()))
+    let since = made.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs();
+    // A file system made without a time, as images are, says 1970.
+    (since > 86_400).then(|| day(since))
 }
 
 /// The day of a time since 1970, s, by universal time: `2026-03-01`.

@@ -63,16 +63,16 @@ const STATS_QUEUE: u16 = 3;
 #[cfg(target_os = "linux")]
 pub fn read() -> Vec<(String, Queue)> {
     let mut told = dump(GET_QDISC, 0);
-    for index in 0..told.len() {
-        if told[index].queue.kind == "htb" && told[index].queue.rate_bits.is_none() {
-            let classes = dump(GET_CLASS, told[index].interface);
-            told[index].queue.rate_bits = classes.iter().filter_map(|class| class.queue.rate_bits).max();
-        }
+    let unrated = |told: &&mut Told| told.queue.kind == "htb" && told.queue.rate_bits.is_none();
+    for told in told.iter_mut().filter(unrated) {
+        let classes = dump(GET_CLASS, told.interface);
+        told.queue.rate_bits = classes.iter().filter_map(|class| class.queue.rate_bits).max();
     }
     let named = |(interface, queue): (u32, Queue)| Some((name_of(interface)?, queue));
     chosen(told).into_iter().filter_map(named).collect()
 }
 
+/// None that can be read.
 #[cfg(not(target_os = "linux"))]
 pub fn read() -> Vec<(String, Queue)> {
     let _ = (messages(&[]), chosen(Vec::new()), TRAFFIC);

@@ -42,6 +42,7 @@ pub struct Sampler {
     start: Tick,
     next: Tick,
     before: Reading,
+    taken: u64,
     kept: Kept,
     parents: BTreeMap<String, Option<String>>,
 }
@@ -56,7 +57,15 @@ impl Sampler {
         let mut parents = BTreeMap::new();
         let before = read(&scope, &mut parents);
         let kept = Kept::default();
-        Sampler { scope, every_ns, start, next: start + every_ns, before, kept, parents }
+        Sampler { scope, every_ns, start, next: start + every_ns, before, taken: 0, kept, parents }
+    }
+
+    /// Whether it has taken as many as were asked for; none: no number was.
+    pub fn is_done(&self) -> Option<bool> {
+        match &self.scope {
+            Scope::Watched(watching) if watching.count > 0 => Some(self.taken >= watching.count),
+            _ => None,
+        }
     }
 
     /// When the next sample is due.
@@ -79,6 +88,7 @@ impl Sampler {
         };
         let now = self.before.at;
         let sample = Sample { interval_ns: 0, ..self.sample(&self.before, &nothing, uptime_ns(), now) };
+        self.taken += 1;
         self.kept.boot = Some(sample.clone());
         Some(sample)
     }
@@ -105,6 +115,7 @@ impl Sampler {
     }
 
     fn turn(&mut self) -> Sample {
+        self.taken += 1;
         let now = read(&self.scope, &mut self.parents);
         let interval_ns = now.at.saturating_sub(self.before.at);
         let sample = self.sample(&now, &self.before, interval_ns, now.at);

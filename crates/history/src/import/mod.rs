@@ -68,8 +68,7 @@ fn documents(bytes: &[u8]) -> Result<Vec<Value>, String> {
     let lines = text.match_indices("\n{").map(|(at, _)| at + 1);
     let Some(start) = starts.chain(lines).next() else { return Err("there is no JSON in it".into()) };
     let mut documents = Vec::new();
-    let mut stream = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
-    while let Some(document) = stream.next() {
+    for document in serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>() {
         match document {
             Ok(document) => documents.push(document),
             // What follows a whole document is talk.

@@ -79,7 +79,7 @@ fn served() -> Outcome {
     let home = scratch();
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let address = format!("127.0.0.1:{port}");
-    let long = PLAN.replace("\"sim\"", "\"null\"").replace("3s", "\"20s\"");
+    let long = PLAN.replace("\"sim\"", "\"null\"").replace("3s", "20s");
     let file = plan(home.path(), &long);
     let mut running = Running::start(iodyno([
         "run",

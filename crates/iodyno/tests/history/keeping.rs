@@ -47,7 +47,7 @@ fn kept() -> Outcome {
     says(home, ["run", "--quiet", "plan.toml"]).expect(0, &["idle"]);
     says(home, ["run", "--quiet", "--tag", "second", "plan.toml"]).expect(0, &[]);
     let list = says(home, ["runs"]);
-    list.expect(0, &["run plan.toml", "second", "read"]);
+    list.expect(0, &["run --quiet plan.toml", "second", "read"]);
     assert_eq!(list.out.lines().count(), 3, "{list}");
     assert_eq!(says(home, ["runs", "--tag", "second"]).out.lines().count(), 2);
     says(home, ["runs", "--tool", "fio"]).expect(0, &["no runs"]);
@@ -140,8 +140,9 @@ fn killed() -> Outcome {
 fn rerun() -> Outcome {
     let (home, elsewhere) = (scratch(), scratch());
     let home = home.path();
-    let file =
-        NULL.replace("nothing = \"1GiB\"", "file = \"data\"\nsize = \"1MiB\"").replace("null", "psync");
+    let file = NULL
+        .replace("nothing = \"1GiB\"", "file = \"data\"\nsize = \"1MiB\"\nprepare = \"filled\"")
+        .replace("null", "psync");
     plan(home, &file);
     says(home, ["run", "--quiet", "plan.toml"]).expect(0, &[]);
     std::fs::remove_file(home.join("plan.toml")).expect("its plan");

@@ -40,8 +40,9 @@ pub fn lies() -> Vec<Lie> {
     ]
 }
 
-/// Runs a command that leaves a JSON document behind; its findings.
-fn said(command: Command, json: &Path) -> Told {
+/// Runs a command that leaves a JSON document behind, and whatever else beside it; its findings.
+fn said(mut command: Command, json: &Path) -> Told {
+    command.current_dir(json.parent().unwrap_or(json));
     let told = program::told(command);
     if told.code() != 0 { Err(told.to_string().into()) } else { heard(json) }
 }
@@ -126,8 +127,8 @@ fn grouped(quota_us: Option<u32>) -> Told {
     let json = home.path().join("out.json");
     let mut command =
         program::iodyno(["fio", "--name=reads", "--rw=randread", "--direct=1", "--bs=4k", "--size=64m"]);
-    command.args(["--numjobs=4", "--time_based", "--runtime=5", "--thinktime_spin=2000", "--thinktime=2000"]);
-    command.args(["--thread", "--group_reporting", "--output-format=json"]);
+    command.args(["--time_based", "--runtime=5", "--thinktime_spin=2000", "--thinktime=2000"]);
+    command.args(["--thread", "--output-format=json"]);
     command.arg(format!("--filename={}", device.path().display())).arg("--output").arg(&json);
     group.take(&mut command);
     said(command, &json)
@@ -264,7 +265,7 @@ fn talk(setting: &str) -> Told {
     let (json, job) = (home.path().join("out.json"), home.path().join("net.fio"));
     fs::write(
         &job,
-        "[global]\nioengine=net\nport=8765\nprotocol=tcp\nbs=16k\nsize=24m\n[listen]\nlisten\nrw=read\n\
+        "[global]\nioengine=net\nport=8765\nprotocol=tcp\nbs=16k\nsize=40m\n[listen]\nlisten\nrw=read\n\
          [send]\nhostname=127.0.0.1\nstartdelay=1\nrw=write\n",
     )?;
     let script = format!(
@@ -278,9 +279,9 @@ fn talk(setting: &str) -> Told {
     said(command, &json)
 }
 
-/// 40 Mbit/s: 24 MiB take five seconds.
+/// 40 Mbit/s: 40 MiB take eight seconds.
 fn shaped() -> Told {
-    talk("tc qdisc add dev lo root tbf rate 40mbit burst 64kb latency 200ms")
+    talk("ip link set lo mtu 1500 && tc qdisc add dev lo root tbf rate 40mbit burst 64kb latency 200ms")
 }
 
 fn open() -> Told {

@@ -166,6 +166,8 @@ pub fn run(plan: &str) -> Told {
 /// Runs a native plan in a directory, with further arguments; it must end with this status.
 pub fn run_in(home: &Path, plan: &str, status: i32, arguments: &[&str]) -> Told {
     let (file, json) = (home.join("plan.toml"), home.join("record.json"));
+    // That of an earlier run: results go to new files only.
+    let _ = std::fs::remove_file(&json);
     std::fs::write(&file, plan)?;
     let mut command = program::iodyno(["run", "--quiet", "--json"]);
     command.arg(&json).arg(&file).args(arguments).current_dir(home);

@@ -61,7 +61,7 @@ fn counted(reads_each: u64) -> Told {
 }
 
 fn few() -> Told {
-    counted(500)
+    counted(100)
 }
 
 fn enough() -> Told {

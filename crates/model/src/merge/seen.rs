@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::samples::together;
 use crate::sighting::{
-    ClockFacts, ControlActivity, DeviceActivity, Layout, MountActivity, NameCache, ProcessorActivity, Sample,
-    Sighting,
+    ClockFacts, ControlActivity, DeviceActivity, InterfaceActivity, Layout, MountActivity, NameCache,
+    ProcessorActivity, Sample, Sighting,
 };
 
 /// What the witnesses of one node saw.
@@ -101,42 +101,48 @@ fn add(all: &mut Vec<Sighting>, new: Sighting, is_known: bool, targets: &[(Strin
             add_one(all, new, is_known);
         }
         Sighting::Control(activity) => add_control(all, activity, is_known),
-        Sighting::Interface(activity) => {
-            let known = all.iter_mut().find_map(|sighting| match sighting {
-                Sighting::Interface(known) if known.name == activity.name => Some(known),
-                _ => None,
-            });
-            match known {
-                Some(_) if is_known => {}
-                Some(known) => known.merge(activity),
-                None => all.push(Sighting::Interface(activity)),
-            }
-        }
-        Sighting::Own { read_bytes: read, write_bytes: written } => {
-            // Each rank is a program of its own.
-            for sighting in all.iter_mut() {
-                if let Sighting::Own { read_bytes, write_bytes } = sighting {
-                    (*read_bytes, *write_bytes) = (*read_bytes + read, *write_bytes + written);
-                    return;
-                }
-            }
-            all.push(Sighting::Own { read_bytes: read, write_bytes: written });
-        }
-        Sighting::Layout(layout) => {
-            let known = all.iter_mut().find_map(|sighting| match sighting {
-                Sighting::Layout(known) if known.target == layout.target => Some(known),
-                _ => None,
-            });
-            match known {
-                Some(known) => known.merge(&layout),
-                None => all.push(Sighting::Layout(layout)),
-            }
-        }
+        Sighting::Interface(activity) => add_interface(all, activity, is_known),
+        Sighting::Own { read_bytes, write_bytes } => add_own(all, read_bytes, write_bytes),
+        Sighting::Layout(layout) => add_layout(all, layout),
         new => {
             if !all.contains(&new) {
                 all.push(new);
             }
         }
+    }
+}
+
+fn add_interface(all: &mut Vec<Sighting>, activity: InterfaceActivity, is_known: bool) {
+    let known = all.iter_mut().find_map(|sighting| match sighting {
+        Sighting::Interface(known) if known.name == activity.name => Some(known),
+        _ => None,
+    });
+    match known {
+        Some(_) if is_known => {}
+        Some(known) => known.merge(activity),
+        None => all.push(Sighting::Interface(activity)),
+    }
+}
+
+/// Each rank is a program of its own.
+fn add_own(all: &mut Vec<Sighting>, read: u64, written: u64) {
+    for sighting in all.iter_mut() {
+        if let Sighting::Own { read_bytes, write_bytes } = sighting {
+            (*read_bytes, *write_bytes) = (*read_bytes + read, *write_bytes + written);
+            return;
+        }
+    }
+    all.push(Sighting::Own { read_bytes: read, write_bytes: written });
+}
+
+fn add_layout(all: &mut Vec<Sighting>, layout: Layout) {
+    let known = all.iter_mut().find_map(|sighting| match sighting {
+        Sighting::Layout(known) if known.target == layout.target => Some(known),
+        _ => None,
+    });
+    match known {
+        Some(known) => known.merge(&layout),
+        None => all.push(Sighting::Layout(layout)),
     }
 }
 
@@ -165,6 +171,11 @@ fn add_control(all: &mut Vec<Sighting>, activity: ControlActivity, is_known: boo
     }
 }
 
+/// Of two numbers that may be missing the sum, or the one that is there.
+fn sum<N: Copy + std::ops::Add<Output = N>>(a: Option<N>, b: Option<N>) -> Option<N> {
+    a.zip(b).map_or(a.or(b), |(a, b)| Some(a + b))
+}
+
 impl ProcessorActivity {
     /// Adds another machine's processors. Times are sums, speeds the mean of all processors.
     pub fn merge(&mut self, other: &ProcessorActivity) {
@@ -175,12 +186,8 @@ impl ProcessorActivity {
             }
             (a, b) => a.or(b),
         };
-        let sum = |a: Option<f64>, b: Option<f64>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a + b));
         self.runnable = sum(self.runnable, other.runnable);
-        self.throttled = self
-            .throttled
-            .zip(other.throttled)
-            .map_or(self.throttled.or(other.throttled), |(a, b)| Some(a + b));
+        self.throttled = sum(self.throttled, other.throttled);
         self.governor = self.governor.take().or_else(|| other.governor.clone());
         self.cpus += other.cpus;
         self.own_ns += other.own_ns;

@@ -3,16 +3,21 @@
 //! It listens to what is told to whoever keeps runs, each second, so that the growing page and the final one are made of
 //! the same figures.
 
-use iodyno_model::{Event, PhaseRecord, Record};
+use iodyno_model::{Event, PhaseRecord, Record, Sample};
 
 use super::{Page, Run};
 use crate::shape::Context;
+
+/// Samples of the running phase at most.
+const SAMPLES_MOST: usize = 1024;
 
 /// What has happened so far.
 #[derive(Default)]
 pub struct Growing {
     context: Context,
     record: Record,
+    /// What the witnesses saw of the running phase so far: its record has it only at its end.
+    samples: Vec<Sample>,
     /// Whether the last phase of the record still runs.
     running: bool,
     ended: bool,
@@ -29,6 +34,7 @@ impl Growing {
                 self.record.machine = started.machine.clone();
                 self.record.world = started.world.clone();
             }
+            Event::Watched(sample) => self.watched(sample),
             Event::Kept(phase) => self.phase(phase, true),
             Event::PhaseEnded(phase) => self.phase(phase, false),
             Event::Finding(finding) => self.record.findings.push((**finding).clone()),
@@ -54,8 +60,26 @@ impl Growing {
         if self.running {
             self.record.phases.pop();
         }
-        self.record.phases.push(phase.clone());
+        let mut phase = phase.clone();
+        if running && phase.samples.is_empty() {
+            phase.samples.clone_from(&self.samples);
+        } else if !running {
+            self.samples.clear();
+        }
+        self.record.phases.push(phase);
         self.running = running;
+    }
+
+    fn watched(&mut self, sample: &Sample) {
+        if self.samples.len() >= SAMPLES_MOST {
+            // The lines need no more; the record will have them all.
+            let mut index = 0;
+            self.samples.retain(|_| {
+                index += 1;
+                index % 2 == 0
+            });
+        }
+        self.samples.push(sample.clone());
     }
 }
 
@@ -73,13 +97,17 @@ mod tests {
         let events = [
             Event::Kept(phase("a", 1)),
             Event::Kept(phase("a", 2)),
+            Event::Watched(Box::default()),
+            Event::Kept(phase("a", 2)),
             Event::PhaseEnded(phase("a", 3)),
+            Event::Watched(Box::default()),
             Event::Kept(phase("b", 1)),
         ];
         events.iter().for_each(|event| growing.event(event));
         let phases: Vec<_> =
             growing.record.phases.iter().map(|phase| (phase.name.as_str(), phase.elapsed_ns)).collect();
         assert_eq!(phases, [("a", 3), ("b", 1)]);
+        assert_eq!(growing.record.phases[1].samples.len(), 1);
         assert!(growing.page().live && !growing.has_ended());
         growing.event(&Event::Ended(Box::default()));
         assert!(!growing.page().live && growing.has_ended());

@@ -56,8 +56,10 @@ pub struct Heat {
     pub cells: Vec<u64>,
 }
 
-/// A series as columns; none where there is nothing to draw a line through.
-pub fn over(series: &Series) -> Option<Over> {
+/// A series as columns, of a job that ended so many ns after the start line; none where there is nothing to draw a line
+/// through.
+pub fn over(series: &Series, ended_ns: u64) -> Option<Over> {
+    let series = &whole(series, ended_ns);
     if series.rows.len() < 2 || series.interval_ns == 0 {
         return None;
     }
@@ -84,6 +86,17 @@ pub fn over(series: &Series) -> Option<Over> {
         latency: latency(series),
         heat: heat(series),
     })
+}
+
+/// A series without a last row that the end cut short: its counts are no rate of a whole row.
+fn whole(series: &Series, ended_ns: u64) -> Series {
+    let mut series = series.clone();
+    let before_last = (series.rows.len() as u64).saturating_sub(1) * series.interval_ns;
+    if series.rows.len() > 2 && ended_ns < before_last + series.interval_ns / 10 * 9 {
+        series.rows.pop();
+        series.latencies.truncate(series.rows.len());
+    }
+    series
 }
 
 fn latency(series: &Series) -> Vec<Column> {
@@ -168,7 +181,7 @@ mod tests {
 
     #[test]
     fn rates_are_per_second_and_idle_directions_are_left_out() {
-        let over = over(&series(4)).unwrap();
+        let over = over(&series(4), 2_000_000_000).unwrap();
         assert_eq!(over.operations.len(), 1);
         assert_eq!((over.operations[0].name.as_str(), over.operations[0].values[0].0), ("read", 4000.0));
         assert_eq!(over.bytes[0].values[3].0, 16384000.0);
@@ -196,8 +209,14 @@ mod tests {
     }
 
     #[test]
+    fn a_row_that_the_end_cut_short_is_no_point() {
+        let rows = |ended_ns| over(&series(4), ended_ns).unwrap().operations[0].values.len();
+        assert_eq!([1_510_000_000, 1_900_000_000, 2_000_000_000].map(rows), [3, 3, 4]);
+    }
+
+    #[test]
     fn one_row_is_no_line() {
-        assert!(over(&series(1)).is_none());
-        assert!(over(&Series::default()).is_none());
+        assert!(over(&series(1), 500_000_000).is_none());
+        assert!(over(&Series::default(), 0).is_none());
     }
 }

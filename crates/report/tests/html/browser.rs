@@ -26,7 +26,8 @@ for (const name of ["error", "warn"]) {
 }
 addEventListener("error", (event) => complaints.push("uncaught: " + event.message));
 addEventListener("unhandledrejection", (event) => complaints.push("unhandled: " + event.reason));
-document.addEventListener("securitypolicyviolation", (event) => complaints.push("forbidden: " + event.violatedDirective + " " + event.blockedURI));
+document.addEventListener("securitypolicyviolation", (event) =>
+  complaints.push("forbidden: " + event.violatedDirective + " " + event.blockedURI));
 </script>"#;
 
 /// Draws every chart, counts the hues on each canvas, and tells the test.
@@ -46,8 +47,12 @@ const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   await wait(400);
   const root = document.documentElement;
   const result = {
-    complaints, hues: [...document.querySelectorAll(".chart")].map(hues), beyond: root.scrollWidth - root.clientWidth,
-    aliens: document.querySelectorAll("img, iframe, object, embed").length, text: document.getElementById("page").textContent, opened: Math.round(performance.now()),
+    complaints,
+    hues: [...document.querySelectorAll(".chart")].map(hues),
+    beyond: root.scrollWidth - root.clientWidth,
+    aliens: document.querySelectorAll("img, iframe, object, embed").length,
+    text: document.getElementById("page").textContent,
+    opened: Math.round(performance.now()),
   };
   await fetch("/result", { method: "POST", body: JSON.stringify(result) });
 })();

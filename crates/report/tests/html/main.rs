@@ -95,7 +95,7 @@ fn overlay(browser: &Path) -> Result<(), Failed> {
     let runs = runs.map(|(title, speed, seed)| stories::run(title, &stories::long(speed, 120, seed)));
     let (charts, document) = shown(browser, "overlay", runs.into())?;
     expect(charts, 4)?;
-    let all = ["Side by side", "against A", "facts about the surroundings differ", "mq-deadline"];
+    let all = ["Side by side", "against A", "about the surroundings differ", "mq-deadline"];
     match all.iter().find(|text| !document.contains(**text)) {
         Some(missing) => Err(format!("`{missing}` is not on the page").into()),
         None => Ok(()),

@@ -150,6 +150,7 @@ impl Clients {
                 elapsed_s: 0,
                 eta_s: 0,
                 findings: &record.findings,
+                demands: &record.demands,
                 steady: &asked[index],
                 host: Some(host),
             };

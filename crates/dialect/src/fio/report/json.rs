@@ -3,7 +3,7 @@
 //! What fio does not say stays under `iodyno`, and is left out where there is nothing to say.
 
 use iodyno_model::pace::{Criterion, Steady};
-use iodyno_model::{Finding, Histogram, SteadyRecord};
+use iodyno_model::{DemandRecord, Finding, Histogram, SteadyRecord};
 
 use super::bins::Bins;
 use super::direction::{Direction, Spread};
@@ -29,6 +29,8 @@ pub struct Frame<'a> {
     pub eta_s: i64,
     /// What spoils a number.
     pub findings: &'a [Finding],
+    /// What was demanded of the run.
+    pub demands: &'a [DemandRecord],
     /// What was asked where a job looks for steadiness.
     pub steady: &'a dyn Fn(&Reported<'_>) -> Option<Steady>,
     /// The host that it tells of, where several ran.
@@ -80,7 +82,7 @@ pub fn write_clients(parts: &[(&Summary<'_>, Frame<'_>)], sum: Option<&Reported<
             }
             Tree::from(object)
         }));
-        let ours = ours(summary, &Frame { findings: &[], ..*frame });
+        let ours = ours(summary, &Frame { findings: &[], demands: &[], ..*frame });
         if !ours.is_empty() {
             let mut object = Object::default();
             object.text("hostname", frame.host.unwrap_or("")).object("latency", ours);
@@ -94,6 +96,9 @@ pub fn write_clients(parts: &[(&Summary<'_>, Frame<'_>)], sum: Option<&Reported<
     let mut ours = Object::default();
     if !first.findings.is_empty() {
         ours.tree("findings", findings(first.findings));
+    }
+    if !first.demands.is_empty() {
+        ours.tree("demands", Tree::Array(first.demands.iter().map(|one| demand(one).into()).collect()));
     }
     if !hosts.is_empty() {
         ours.tree("hosts", Tree::Array(hosts));
@@ -371,6 +376,9 @@ fn ours(summary: &Summary<'_>, frame: &Frame<'_>) -> Object {
     if !frame.findings.is_empty() {
         object.tree("findings", findings(frame.findings));
     }
+    if !frame.demands.is_empty() {
+        object.tree("demands", Tree::Array(frame.demands.iter().map(|one| demand(one).into()).collect()));
+    }
     let jobs: Vec<Tree> = summary
         .jobs
         .iter()
@@ -407,6 +415,16 @@ fn more(direction: &Direction, job: &Reported<'_>, plus: bool) -> Object {
     if plus && bins.beyond_fio() {
         object.object("clat_ns_bins", bins_object(&bins.all()));
     }
+    object
+}
+
+fn demand(demand: &DemandRecord) -> Object {
+    let mut object = Object::default();
+    object.text("text", &demand.text).text("place", &demand.place);
+    if let Some(found) = demand.found {
+        object.decimal("found", found);
+    }
+    object.text("unit", &demand.unit).whole("failed", i128::from(demand.failed));
     object
 }
 

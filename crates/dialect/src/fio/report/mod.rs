@@ -183,6 +183,7 @@ impl Report {
                 elapsed_s,
                 eta_s: self.left_s(elapsed_s),
                 findings: &record.findings,
+                demands: &record.demands,
                 steady: &asked,
                 host: None,
             };

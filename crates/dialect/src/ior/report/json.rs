@@ -79,6 +79,8 @@ pub struct Frame<'a> {
     pub machine: (&'a str, &'a str),
     /// What spoils a number.
     pub findings: &'a [Finding],
+    /// What was demanded of the run.
+    pub demands: &'a [iodyno_model::DemandRecord],
     /// What went wrong with the run as a whole.
     pub errors: &'a [String],
 }
@@ -89,11 +91,14 @@ pub fn document(frame: &Frame<'_>, told: &[Told]) -> String {
     let summary = both().flat_map(|(test, told)| {
         [Access::Write, Access::Read].into_iter().filter_map(|access| summary(test, &told.outcomes, access))
     });
-    let own = Node::Map(vec![
+    let mut own = vec![
         ("findings".into(), Node::Any(serde_json::to_value(frame.findings).unwrap_or_default())),
         ("cache".into(), Node::List(both().flat_map(|(test, told)| cache(test, told)).collect())),
         ("errors".into(), Node::List(frame.errors.iter().cloned().map(Node::Text).collect())),
-    ]);
+    ];
+    if !frame.demands.is_empty() {
+        own.push(("demands".into(), Node::Any(serde_json::to_value(frame.demands).unwrap_or_default())));
+    }
     let root = Node::Map(vec![
         text("Version", VERSION),
         text("Began", frame.began),
@@ -106,7 +111,7 @@ pub fn document(frame: &Frame<'_>, told: &[Told]) -> String {
             ),
         ),
         ("summary".into(), Node::List(summary.collect())),
-        ("iodyno".into(), own),
+        ("iodyno".into(), Node::Map(own)),
         text("Finished", frame.finished),
     ]);
     serde_json::to_string_pretty(&root).unwrap_or_default() + "\n"

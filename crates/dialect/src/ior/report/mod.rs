@@ -319,6 +319,7 @@ impl Report {
             finished: now,
             machine: (&machine.0, &machine.1),
             findings: &record.findings,
+            demands: &record.demands,
             errors: &errors,
         };
         json::document(&frame, &self.told)

@@ -1,7 +1,6 @@
 // The cards: what was measured, what makes it comparable, and right beside each figure what spoils it.
 
-function cardsSection(tracks, runs, state) {
-  const most = 24;
+function cardsSection(tracks, runs, state, most) {
   const shown = state.every ? tracks : tracks.slice(0, most);
   const more = tracks.length > shown.length && part("p", { style: "margin-top:14px" }, part("button", { onclick: () => state.change({ every: true }) }, "Show all " + tracks.length));
   return part("section", { id: "results" }, part("div", { class: "cards" + (shown.length === 1 ? " one" : "") }, shown.map((track) => card(track, runs, tracks.length > 1, state))), more);

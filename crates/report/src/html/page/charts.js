@@ -68,11 +68,11 @@ function font(size) {
 }
 
 function axis(unit, more) {
-  const [low, high] = (more && more.ends) || [true, true];
+  const marks = more && more.marks;
   return Object.assign({
-    type: "value", axisLine: { show: false }, axisTick: { show: false },
+    type: "value", axisLine: { show: false }, axisTick: { show: false, customValues: marks },
     splitLine: { lineStyle: { color: colour("line"), width: 1 } },
-    axisLabel: Object.assign(font(11), { formatter: (value) => UNITS[unit].axis(value), showMinLabel: low, showMaxLabel: high }),
+    axisLabel: Object.assign(font(11), { formatter: (value) => UNITS[unit].axis(value), customValues: marks }),
     splitNumber: 3,
   }, more);
 }
@@ -100,22 +100,29 @@ function legend(names, more) {
   return Object.assign({ data: names, icon: "roundRect", itemWidth: 12, itemHeight: 3, itemGap: 14, textStyle: font(12), inactiveColor: colour("line"), selectedMode: "multiple", type: "scroll" }, more);
 }
 
-// A logarithmic axis around all values; its ends are no round figures, and so have no labels.
+// A logarithmic axis around all values, with lines at powers of ten; at 2 and 5 times them, too, where it is short.
 function logarithmic(values) {
   const some = values.filter((value) => known(value) && value > 0);
   if (some.length === 0) return { type: "log" };
   const least = some.reduce((a, b) => Math.min(a, b));
   const most = some.reduce((a, b) => Math.max(a, b));
-  const [low, high] = [Math.floor(Math.log10(least) * 3) / 3, Math.ceil(Math.log10(most) * 3) / 3];
-  const whole = (power) => Math.abs(power - Math.round(power)) < 1e-9;
-  const top = Math.max(high, low + 1 / 3);
-  return { type: "log", min: Math.pow(10, low), max: Math.pow(10, top), ends: [whole(low), whole(top)] };
+  const steps = Math.log10(most / least) > 2.5 ? 1 : 3;
+  const low = Math.floor(Math.log10(least) * steps) / steps;
+  const high = Math.max(Math.ceil(Math.log10(most) * steps) / steps, low + 1 / 3);
+  const every = Math.max(1, Math.ceil((high - low) / 6));
+  const parts = high - low < 2 ? [1, 2, 5] : [1];
+  const marks = [];
+  for (let power = Math.floor(low); power <= high; power += every) {
+    for (const part_ of parts) marks.push(part_ * Math.pow(10, power));
+  }
+  const [min, max] = [Math.pow(10, low), Math.pow(10, high)];
+  return { type: "log", min, max, marks: marks.filter((mark) => mark >= min * 0.999 && mark <= max * 1.001) };
 }
 
 // An axis from zero; of shares to 100 %, of bytes in steps that are round in bytes.
 function linear(unit, values) {
   const most = values.filter(known).reduce((a, b) => Math.max(a, b), 0);
-  if (unit === "%") return most <= 100 ? { min: 0, max: 100, interval: 50 } : { min: 0 };
+  if (unit === "%") return most <= 103 ? { min: 0, max: 100, interval: 50 } : { min: 0 };
   if (unit !== "bytes" || most < 4) return { min: 0 };
   const interval = Math.pow(2, Math.floor(Math.log2(most / 2)));
   return { min: 0, interval, max: Math.ceil(most / interval) * interval };

@@ -14,7 +14,7 @@ function differences(runs) {
   const names = [...new Set(all.flatMap((each) => [...each.keys()]))];
   const different = names.filter((name) => new Set(all.map((each) => each.get(name))).size > 1 && !/free|Machine · (host|clock)$/.test(name));
   if (different.length === 0) return null;
-  return fold(different.length + " facts about the surroundings differ", different.length < 8,
+  return fold(different.length === 1 ? "One fact about the surroundings differs" : different.length + " facts about the surroundings differ", different.length < 8,
     table(["", ...runs.map((run) => letter(run.index))], different.map((name) => [name, ...all.map((each) => each.get(name) || NONE)])));
 }
 

@@ -44,10 +44,13 @@ function build() {
   if (!drawable.some((track) => track.key === state.key)) state.key = (drawable[0] || { key: null }).key;
   const chosen = drawable.find((track) => track.key === state.key);
   const open = [...page.querySelectorAll("details[open] > summary")].map((summary) => summary.textContent);
-  const parts = [head(), runsSection(data.runs, state), verdicts(runs), cardsSection(tracks, runs, state), figuresSection(tracks, runs), sweepSections(runs)];
+  const sweeps = sweepSections(runs);
+  // A curve says more than its points one by one.
+  const results = [sweeps, cardsSection(tracks, runs, state, sweeps ? 6 : 24), figuresSection(tracks, runs)];
+  const parts = [head(), runsSection(data.runs, state), verdicts(runs), ...results];
   if (chosen) parts.push(part("div", { id: "details" }), picker(drawable, runs), timeSection(chosen, runs), latencySection(chosen, runs), workersSection(chosen, runs));
   parts.push(disclosure(runs), foot());
-  page.replaceChildren(...parts.flat(4).filter(Boolean));
+  page.replaceChildren(...parts.flat(Infinity).filter(Boolean));
   for (const summary of page.querySelectorAll("details > summary")) {
     if (open.includes(summary.textContent)) summary.parentElement.open = true;
   }

@@ -8,7 +8,7 @@ function part(tag, attributes, ...children) {
     else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  const known = children.flat(3).filter((child) => child !== undefined && child !== null && child !== false && child !== "");
+  const known = children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false && child !== "");
   element.append(...known.map((child) => (child instanceof Node ? child : String(child))));
   return element;
 }

@@ -26,7 +26,7 @@ function curveOf(same) {
   const drawn = chart(280, "operations per second and latency over " + same[0].curve.parameters[0], () => ({
     animation: false, grid: { left: 62, right: timed ? 66 : 14, top: 40, bottom: 44 }, legend: legend(series().map((line) => line.name), { top: 0, left: 0 }),
     xAxis: { type: "category", data: places, name: same[0].curve.parameters[0], nameLocation: "middle", nameGap: 28, nameTextStyle: font(12), boundaryGap: false, axisTick: { show: false }, axisLine: { lineStyle: { color: colour("line") } }, axisLabel: font(11) },
-    yAxis: [axis("1/s", { min: 0 }), axis("ns", { show: timed, type: "log", splitLine: { show: false } })],
+    yAxis: [axis("1/s", { min: 0 }), axis("ns", Object.assign({ show: timed, splitLine: { show: false } }, logarithmic(series().filter((line) => line.yAxisIndex === 1).flatMap((line) => line.data))))],
     tooltip: tooltip({ trigger: "axis", formatter: (hits) => hits.length === 0 ? "" : tip(same[0].curve.parameters[0] + " " + hits[0].axisValue, hits.map((hit) => [hit.color, hit.seriesName, UNITS[hit.seriesIndex % 2 === 1 && timed ? "ns" : "1/s"].text(hit.value)])) }),
     series: series(),
   }));

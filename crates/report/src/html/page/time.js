@@ -30,7 +30,7 @@ function panels(track, runs) {
     if (over.heat) all.push({ title: title(run, "Latency of every operation"), unit: "ns", log: true, heat: over.heat, lines: [], height: 190 });
   }
   if (runs.length > 0) all.push(...watched(runs[0], track, title));
-  return all.filter((panel) => panel.heat || panel.lines.some((line) => line.points.length > 1));
+  return all.filter((panel) => panel.heat || panel.lines.some((line) => line.points.filter((point) => known(point[1])).length > 1));
 }
 
 function latencyLines(overs, several, title) {
@@ -74,7 +74,7 @@ function timeOptions(all, element, state) {
     option.title.push({ text: panel.title, left: 0, top, padding: 0, textStyle: Object.assign(font(13), { color: colour("ink"), fontWeight: 600 }) });
     if (panel.lines.length > 1) option.legend.push(legend(panel.lines.map((line) => line.name), narrow ? { left: 0, top: top + 20, width: element.clientWidth - 10, padding: 0 } : { right: right, top, padding: 0, width: "60%", align: "left" }));
     option.grid.push({ left, right, top: top + head, height: panel.height });
-    option.xAxis.push(axis("", { gridIndex: index, min: 0, max: longest, axisLabel: Object.assign(font(11), { show: index === all.length - 1 || panel.heat !== undefined, formatter: clock, hideOverlap: true }), splitLine: { show: false }, axisLine: { show: true, lineStyle: { color: colour("line") } }, splitNumber: narrow ? 4 : 8 }));
+    option.xAxis.push(axis("", { gridIndex: index, min: 0, max: longest, axisLabel: Object.assign(font(11), { show: index === all.length - 1 || panel.heat !== undefined, formatter: clock, hideOverlap: true, showMaxLabel: false }), splitLine: { show: false }, axisLine: { show: true, lineStyle: { color: colour("line") } }, splitNumber: narrow ? 4 : 8 }));
     const values = panel.heat ? panel.heat.edges : panel.lines.flatMap((line) => line.points.map((point) => point[1]));
     option.yAxis.push(axis(panel.unit, Object.assign({ gridIndex: index }, panel.log ? logarithmic(values) : linear(panel.unit, values))));
     option.series.push(...(panel.heat ? [heatSeries(panel.heat, index)] : panel.lines.map((line) => lineSeries(line, index))));
