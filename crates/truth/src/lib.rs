@@ -94,7 +94,16 @@ pub fn judge(plan: &Plan, record: &Record) -> Vec<Finding> {
     }
     if plan.intent != Intent::Correctness {
         suspicions.extend(steady::check(plan, record));
-        suspicions.extend(peak::check(plan, record));
+        let idle = peak::check(plan, record).into_iter().filter(|idle| !is_explained(idle, &suspicions));
+        let idle: Vec<_> = idle.collect();
+        suspicions.extend(idle);
     }
     merge::merge(suspicions)
+}
+
+/// Whether a device was idle because of what is told anyway: the generator, the machine, the depth or stalled workers.
+fn is_explained(idle: &Suspicion, told: &[Suspicion]) -> bool {
+    let same = |other: &&Suspicion| other.finding.phase == idle.finding.phase;
+    idle.matter == "idle"
+        && told.iter().filter(same).any(|other| [10, 11, 13, 14].contains(&other.finding.code))
 }

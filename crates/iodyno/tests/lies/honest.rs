@@ -143,11 +143,12 @@ fn simulated(dice: &mut Dice) -> String {
         0 => format!("rate = \"{}/s\"\n", (1_000_000 * servers / us / workers / 3).max(1)),
         _ => String::new(),
     };
-    let operations = 20_000 + dice.roll(20_000);
+    let operations = 40_000 + dice.roll(20_000);
+    let repeats = pick.starts_with("zipf");
     format!(
         "seed = {}\n[target.disk]\nnothing = \"8GiB\"\n[[phase]]\n[[phase.job]]\non = \"disk\"\nengine = \"sim\"\n\
          settings = {{ {service}{parallelism} }}\nworkers = {workers}\ndepth = {deep}\n{work}\npick = \"{pick}\"\n\
-         block = \"{block}\"\n{rate}until = {{ operations = {operations} }}\n",
+         block = \"{block}\"\nrepeats = {repeats}\n{rate}until = {{ operations = {operations} }}\n",
         1 + dice.roll(1 << 20)
     )
 }

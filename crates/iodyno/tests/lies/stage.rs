@@ -175,7 +175,10 @@ pub fn run_in(home: &Path, plan: &str, status: i32, arguments: &[&str]) -> Told 
     if told.code() != status {
         return Err(told.to_string().into());
     }
-    heard(&json)
+    let findings = heard(&json);
+    // It is never overwritten, and the next run may be in the same place.
+    std::fs::remove_file(&json)?;
+    findings
 }
 
 /// The findings in a JSON document, of a native run or of a dialect's (under `iodyno`).
