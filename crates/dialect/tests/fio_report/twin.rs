@@ -176,6 +176,13 @@ impl Twin {
             }
             let told = if view.group_reporting { 1 } else { view.clones };
             let mut workers: Vec<WorkerRecord> = reported.by_ref().take(told as usize).map(worker).collect();
+            if told < view.clones {
+                // The samples of all of them in one: it begins late enough for as many intervals to have passed.
+                let all =
+                    |worker: &WorkerRecord| worker.tally.as_ref().map_or(0, |tally| tally.series.rows.len());
+                let later_ns = all(&workers[0]) as u64 * 500_000_000;
+                (workers[0].began_ns, workers[0].ended_ns) = (later_ns, later_ns + workers[0].ended_ns);
+            }
             workers.resize(
                 view.clones as usize,
                 WorkerRecord { tally: Some(Box::default()), ..WorkerRecord::default() },
