@@ -145,7 +145,8 @@ fn idle(case: &Case<'_>) -> Vec<Suspicion> {
         let synced = jobs.iter().any(|(job, found)| {
             found.tally.operations(Kind::Sync) > 0 || case.targets(job).any(|target| case.is_sync(target))
         });
-        if asked < 2 || synced || !direct || !whole || device.busy_ns == 0 || busy >= BUSY_PERCENT {
+        let deep = jobs.iter().any(|(_, found)| found.depth > 1);
+        if !deep || synced || !direct || !whole || device.busy_ns == 0 || busy >= BUSY_PERCENT {
             continue;
         }
         let sentence = format!(
