@@ -151,7 +151,7 @@ fn no_word() -> Outcome {
     let told = |line: &str| crate::program::told(dd(line, home.path()));
     let words = "bugs=TOOL, confidence=95:5, csv=FILE";
     told("if=/dev/zero of=F count=3 --also lively").refused(&["`lively`", words]);
-    told("if=/dev/zero of=F count=3 --also live").refused(&["live: standard error is no terminal"]);
+    told("if=/dev/zero of=F count=3 --also live").expect(1, &["live: standard error is no terminal"]);
     told("if=/dev/zero of=F count=3 --also").refused(&[words]);
     assert_eq!(names(home.path()), Vec::<String>::new());
     Ok(())

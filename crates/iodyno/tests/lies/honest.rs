@@ -115,7 +115,21 @@ fn real(home: &Path, folder: &Path, run: &str) -> Told {
     }
     let findings = heard(&json);
     std::fs::remove_file(&json)?;
+    if run.starts_with("fio ") {
+        clear(folder)?;
+    }
     findings
+}
+
+/// Takes the files away that a run left: the disk is small.
+fn clear(folder: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// A plan on the simulated device: what it does, how deep, how fast and how long, all drawn.
