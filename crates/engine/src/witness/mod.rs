@@ -25,6 +25,7 @@ pub mod mounts;
 pub mod names;
 pub mod own;
 pub mod page_cache;
+mod patience;
 pub mod pressure;
 pub mod processors;
 pub mod queues;
@@ -181,13 +182,19 @@ impl Watch {
     pub fn close(self, workers_ns: u64) -> Vec<Sighting> {
         let mut sightings = self.so_far();
         sightings.extend(self.machine(workers_ns));
-        sightings.extend(resident(self.residency));
         // What came to be while the phase ran is looked at afterwards.
         let mut layouts = self.layouts;
         let known = |target: &str| layouts.iter().any(|layout| layout.target == target);
         let new: Vec<_> =
             self.scene.watched.iter().filter(|watched| !known(&watched.target)).cloned().collect();
-        layouts.extend(layout::look(&new));
+        let residency = self.residency;
+        match patience::ask(move || (resident(residency), layout::look(&new))) {
+            Some((resident, new)) => {
+                sightings.extend(resident);
+                layouts.extend(new);
+            }
+            None => sightings.push(cannot_tell("storage", "the storage does not answer")),
+        }
         sightings.extend(layouts.into_iter().map(Sighting::Layout));
         if self.scene.makes {
             names::made();
