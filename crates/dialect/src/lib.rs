@@ -22,6 +22,7 @@ pub mod wishes;
 
 pub use dash::dashes;
 
+use iodyno_model::conversation::Conversation;
 use iodyno_model::{Diagnostic, Finding, Machine, Plan, Record, TargetFacts, WorldFacts};
 use iodyno_report::Reporter;
 
@@ -142,6 +143,8 @@ pub enum Request {
         /// The exit status.
         status: i32,
     },
+    /// Talk to peers, and run what was agreed upon with them.
+    Converse(Box<Converse>),
     /// Run the same command on other hosts.
     Hosts(hosts::Elsewhere),
     /// Make system calls and say how each ends.
@@ -197,6 +200,19 @@ pub struct Run {
     pub error_status: i32,
     /// The exit status that a record deserves, where the tool reckons it in a way of its own.
     pub status: Option<Status>,
+}
+
+/// A conversation with peers, and what is to become of its runs.
+pub struct Converse {
+    /// The control protocol. It prints the report itself, with [`iodyno_model::conversation::Action::Print`].
+    pub conversation: Box<dyn Conversation>,
+    /// What it will run, as far as that is known before a word was said to the peer: files to be written, what the
+    /// history keeps, findings. Its reporter is not asked; `output` is appended to.
+    pub run: Run,
+    /// Go on in the background once everything that can be refused was looked at.
+    pub daemon: bool,
+    /// A file that holds the process's number while it runs; it must not exist, or name a process that does not.
+    pub pid_file: Option<String>,
 }
 
 /// Whether the history keeps a run, and by which names it is found there.

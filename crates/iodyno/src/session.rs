@@ -81,6 +81,10 @@ pub fn answer(world: &mut World, request: Result<Request, Vec<Diagnostic>>, voic
         }
         Ok(Request::Calls(calls)) => calling::answer(&calls),
         Ok(Request::Run(run)) => session(world, *run, voice),
+        Ok(Request::Converse(_)) => {
+            say(Diagnostic::error(&Origin::Default, "conversations with peers are not pumped yet"));
+            2
+        }
         // Where it could go there, it went.
         Ok(Request::Hosts(_)) => {
             let wrong = Diagnostic::error(&Origin::argument("hosts"), "hosts are named twice");

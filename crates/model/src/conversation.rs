@@ -1,46 +1,170 @@
-//! A control protocol as a state machine without sockets: bytes and ticks in, bytes and actions out.
+//! A control protocol as a state machine without sockets: what happened in, what is to be done out.
 //!
 //! A dialect implements it, the door boxes it, the engine room's `world/peer` owns the sockets and pumps it. So a
-//! captured conversation is a unit test.
+//! captured conversation is a unit test, and mangled input needs no network. It knows no clock either: it is told the
+//! time with everything that happens.
 
+use crate::event::Event;
 use crate::plan::Plan;
 use crate::record::Record;
 
-/// Which connection something belongs to.
+/// Which connection, or place where peers are awaited: a number that the conversation chooses when it asks for one.
+/// [`Input::Accepted`] brings numbers of the engine room's choice, from [`FIRST_ACCEPTED`] on.
 pub type Connection = u32;
+
+/// Connections that peers opened have numbers from here on; a conversation chooses below.
+pub const FIRST_ACCEPTED: Connection = 1 << 24;
+
+/// Which run: a number that the conversation chooses. Several may run at a time.
+pub type RunNumber = u32;
+
+/// What happened, and when: ns since the conversation began.
+#[derive(Debug)]
+pub struct Happening {
+    /// When, ns since the conversation began.
+    pub at_ns: u64,
+    /// Wall-clock time then, ns since 1970.
+    pub unix_ns: u64,
+    /// What.
+    pub input: Input,
+}
 
 /// What happened outside.
 #[derive(Debug)]
 pub enum Input {
-    /// Bytes arrived; the peer has closed when there are none.
+    /// The conversation begins.
+    Began,
+    /// What [`Action::Listen`] or [`Action::Connect`] asked for stands.
+    Ready(Connection, Ends),
+    /// It could not be had, or broke later: the system's error number (0: none), and what failed in words.
+    Failed(Connection, i32, String),
+    /// A peer connected at a place.
+    Accepted {
+        /// The place.
+        at: Connection,
+        /// The new connection.
+        connection: Connection,
+        /// Both ends.
+        ends: Ends,
+    },
+    /// Bytes of a stream, or one datagram of a connected socket. No more is read at a time than 64 KiB.
     Bytes(Connection, Vec<u8>),
-    /// A peer connected.
-    Accepted(Connection),
-    /// Time passed; ns since the conversation began.
-    Tick(u64),
-    /// The plan that [`Action::Run`] started has ended.
-    Ended(Box<Record>),
+    /// A datagram came to a place where datagrams are awaited.
+    Datagram {
+        /// The place.
+        at: Connection,
+        /// The sender's address.
+        from: String,
+        /// Its content.
+        bytes: Vec<u8>,
+    },
+    /// The peer has closed its side; nothing more will come.
+    Closed(Connection),
+    /// The time has come that [`Action::Wake`] named.
+    Tick,
+    /// What a run tells: everything but its [`Event::Ended`].
+    Told(RunNumber, Box<Event>),
+    /// A run has ended: its record, or why it could not begin (then `errors` says so and there are no phases).
+    /// The connections lent to it are the conversation's again.
+    Ended(RunNumber, Box<Record>),
+    /// The user wants it to end: the signal's number.
+    Interrupted(i32),
 }
 
-/// What is to be done outside.
+/// The two ends of a connection, or the near one of a place. Addresses as `1.2.3.4:5`, `[::1]:5`, a path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ends {
+    /// Ours.
+    pub local: String,
+    /// The peer's; empty for a place.
+    pub peer: String,
+    /// What its protocol says of it now, where it says something.
+    pub socket: SocketFacts,
+}
+
+/// What the system made of a socket's wishes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SocketFacts {
+    /// The descriptor: what some tools print as the stream's number.
+    pub descriptor: i32,
+    /// Send buffer as the system counts it, bytes.
+    pub send_buffer_bytes: u64,
+    /// Receive buffer as the system counts it, bytes.
+    pub receive_buffer_bytes: u64,
+    /// Largest segment, bytes; 0: none.
+    pub mss: u64,
+    /// Congestion control; empty: none.
+    pub congestion: String,
+}
+
+/// What is to be done outside, in this order.
 #[derive(Debug)]
 pub enum Action {
-    /// Send bytes.
+    /// Wait for peers. `wishes` are options of the `socket` engine (`nodelay`, `mss`, `window_bytes`, `device`, …).
+    Listen {
+        /// The number it gets.
+        place: Connection,
+        /// `tcp`, `tcp4`, `tcp6`, `udp`, `udp4`, `udp6`, `unix`; without a family: both where the system can.
+        transport: String,
+        /// `HOST:PORT`, `:PORT`; port 0: any, [`Input::Ready`] says which.
+        address: String,
+        /// Options of the socket.
+        wishes: Vec<(String, String)>,
+    },
+    /// Connect to a peer; a datagram socket is bound to it.
+    Connect {
+        /// The number it gets.
+        connection: Connection,
+        /// As of [`Action::Listen`].
+        transport: String,
+        /// `HOST:PORT`.
+        address: String,
+        /// Options of the socket; `bind=ADDRESS[:PORT]` is one of them.
+        wishes: Vec<(String, String)>,
+        /// For how long it is tried, ns; 0: as long as the system does.
+        timeout_ns: u64,
+    },
+    /// Make a connected datagram socket, bound as the place is, for the sender of a datagram.
+    Answer {
+        /// The place.
+        at: Connection,
+        /// The number it gets.
+        connection: Connection,
+        /// The sender, as [`Input::Datagram`] named it.
+        to: String,
+    },
+    /// Set options of a socket that stands.
+    Set(Connection, Vec<(String, String)>),
+    /// Send bytes; all of them, as the peer takes them.
     Send(Connection, Vec<u8>),
-    /// Wait for peers at an address.
-    Listen(String),
-    /// Hand a connection to the run as a data stream.
-    Adopt(Connection),
-    /// Start this plan.
-    Run(Box<Plan>),
-    /// Stop the running plan.
-    Stop,
-    /// Close a connection.
+    /// Send nothing more: the peer reads an end.
+    Shut(Connection),
+    /// Start a plan. Its targets of transport `connection` name connections or places, which are lent to it: nothing
+    /// is read from them meanwhile.
+    Run {
+        /// The number it gets.
+        run: RunNumber,
+        /// The plan.
+        plan: Box<Plan>,
+        /// How often [`Event::Interim`] is wanted, ns after the start line; 0: never.
+        interim_ns: u64,
+    },
+    /// Stop a running plan: it ends with what it has.
+    Stop(RunNumber),
+    /// Close a connection or a place.
     Close(Connection),
+    /// Say [`Input::Tick`] at this time, ns since the conversation began. A later wish replaces an earlier one.
+    Wake(u64),
+    /// Text for standard output, or for the file that takes its place.
+    Print(String),
+    /// Text for standard error.
+    Complain(String),
+    /// It is over: everything that still runs is stopped and closed; the exit status.
+    End(u8),
 }
 
 /// A control protocol.
 pub trait Conversation: Send {
     /// What is to be done now that this has happened.
-    fn step(&mut self, input: Input) -> Vec<Action>;
+    fn step(&mut self, happening: Happening) -> Vec<Action>;
 }

@@ -63,6 +63,8 @@ pub enum Sighting {
     Control(ControlActivity),
     /// What a network interface moved.
     Interface(InterfaceActivity),
+    /// What the kernel says of a connection.
+    Connection(Box<ConnectionActivity>),
     /// What the client of a network file system says that it moved.
     Mount(MountActivity),
     /// Where a target's bytes lie, and whether there are any.
@@ -89,6 +91,51 @@ pub enum Sighting {
         /// Why.
         reason: String,
     },
+}
+
+/// How a TCP connection fares; counters since the phase began. Source: `TCP_INFO` (`linux/tcp.h`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ConnectionActivity {
+    /// The target's name.
+    pub target: String,
+    /// The job, by index in the phase.
+    pub job: usize,
+    /// The worker's number within the job.
+    pub worker: u32,
+    /// Congestion control (`cubic`, `bbr`).
+    pub congestion: String,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Congestion window, bytes.
+    pub cwnd_bytes: u64,
+    /// The peer's window, bytes; 0: the kernel does not tell.
+    pub peer_window_bytes: u64,
+    /// Round-trip time, smoothed, its variation, and the least seen, µs.
+    pub rtt_us: u32,
+    /// Variation of the round-trip time, µs.
+    pub rtt_variation_us: u32,
+    /// Least round-trip time, µs; 0: none.
+    pub rtt_least_us: u32,
+    /// Path MTU, bytes.
+    pub path_mtu: u32,
+    /// Largest segment sent, bytes.
+    pub mss: u32,
+    /// How far segments overtook each other, as the kernel estimates it.
+    pub reordering: u32,
+    /// What the network delivered lately, bytes per second; 0: the kernel does not tell.
+    pub delivery_bps: u64,
+    /// The pace at which the kernel lets segments go, bytes per second; 0: none.
+    pub pacing_bps: u64,
+    /// Time with data in flight or waiting, µs.
+    pub busy_us: u64,
+    /// Of it, time in which the peer's window was full, µs.
+    pub window_limited_us: u64,
+    /// Of it, time in which our own send buffer was too small, µs.
+    pub buffer_limited_us: u64,
+    /// Bytes that the peer has acknowledged.
+    pub acked_bytes: u64,
+    /// Bytes received in order.
+    pub received_bytes: u64,
 }
 
 /// A block device's counters over a phase. Source: `/proc/diskstats`, kernel documentation `iostats`.

@@ -79,9 +79,11 @@ pub enum TargetKind {
     },
     /// A network peer, or the port we wait at.
     Endpoint {
-        /// `tcp`, `tcp6`, `udp`, `udp6`, `unix`, `sctp`, `vsock`.
+        /// `tcp`, `tcp6`, `udp`, `udp6`, `unix`, `sctp`, `vsock`; or `connection`: one that stands, made by a
+        /// [conversation](crate::conversation).
         transport: String,
-        /// Address and port to connect to, or to listen at (`HOST:PORT`, `:PORT`; unix: a path; vsock: `CID:PORT`).
+        /// Address and port to connect to, or to listen at (`HOST:PORT`, `:PORT`; unix: a path; vsock: `CID:PORT`); of a
+        /// connection that stands its number.
         address: String,
         /// Whether we wait for the peer.
         listen: bool,
