@@ -38,6 +38,7 @@ pub mod pvsync;
 #[cfg(target_os = "linux")]
 pub mod sg;
 pub mod sim;
+pub mod socket;
 #[cfg(target_os = "linux")]
 pub mod splice;
 pub mod sync;
