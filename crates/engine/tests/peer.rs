@@ -6,7 +6,9 @@ use std::time::Duration;
 use iodyno_engine::Options;
 use iodyno_engine::world::peer::{Listener, converse};
 use iodyno_model::conversation::{Action, Connection, Conversation, Happening, Input, RunNumber};
-use iodyno_model::{Event, Job, Phase, Plan, Target, TargetKind};
+use iodyno_model::{
+    Event, Job, Open, Origin, Pattern, Phase, Pick, Plan, Prepare, Target, TargetKind, Verb, Workload,
+};
 
 /// A conversation made of a closure.
 struct Script<F>(F);
@@ -84,22 +86,23 @@ fn bytes(text: &str) -> Vec<u8> {
     text.as_bytes().to_vec()
 }
 
+fn target(name: &str, kind: TargetKind) -> Target {
+    let (open, prepare) = (Open::default(), Prepare::default());
+    Target { name: name.into(), kind, open, prepare, remove: false, origin: Origin::default() }
+}
+
 /// A plan that would go on for an hour, on these connections.
 fn plan(connections: &[Connection]) -> Plan {
-    let target = |number: &Connection| Target {
-        name: number.to_string(),
-        kind: TargetKind::Endpoint {
-            transport: "connection".into(),
-            address: number.to_string(),
-            listen: false,
-        },
-        ..Target::default()
-    };
-    let mut job = Job { name: "idle".into(), engine: "null".into(), ..Job::default() };
-    job.targets = Vec::new();
+    let mut targets = vec![target("nothing", TargetKind::Nothing { bytes: 1 << 60 })];
+    targets.extend(connections.iter().map(|number| {
+        let (transport, address) = ("connection".into(), number.to_string());
+        target("connection", TargetKind::Endpoint { transport, address, listen: false })
+    }));
+    let pattern = Pattern::of(Verb::Read, Pick::Sequential, 4096);
+    let mut job = Job::new("idle", "null", vec![0], Workload::Pattern(Box::new(pattern)));
     job.limit.time_ns = Some(3_600_000_000_000);
     let phase = Phase { name: "idle".into(), jobs: vec![job], ..Phase::default() };
-    Plan { targets: connections.iter().map(target).collect(), phases: vec![phase], ..Plan::default() }
+    Plan { targets, phases: vec![phase], ..Plan::default() }
 }
 
 #[test]
