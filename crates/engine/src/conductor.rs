@@ -425,7 +425,7 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     let mut ranks = Ranks::new(world, post, &stage);
     wait_for_line(&stage, &mut crew);
     let watches = (options.witness || phase.watch.is_some()) && gather::watches(world);
-    let watch = watches.then(|| Watch::open(gather::scene(world, plan, phase)));
+    let watch = watches.then(|| Watch::open(gather::scene(world, plan, phase), stage.connections.clone()));
     let own_ns = witness::cpu::own_ns();
     let moved = options.witness.then(witness::own::moved).flatten();
     if let Err(trouble) = line::start(world, &stage, &crew) {
