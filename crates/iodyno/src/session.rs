@@ -34,8 +34,6 @@ pub struct Voice {
     pub original: bool,
     /// `IODYNO_FINDINGS`: asked for, or silenced.
     pub findings: Option<bool>,
-    /// Whether witnesses watch, who have most of the findings to tell.
-    pub watched: bool,
     /// What was typed.
     pub asked: Asked,
     /// Whether it is one of many runs, which are not told apart.
@@ -50,7 +48,6 @@ impl Voice {
         Voice {
             original,
             findings: wish.map(|wish| wish != "0"),
-            watched: true,
             asked: Asked::default(),
             quiet: false,
         }
@@ -157,7 +154,7 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         live_latency: desk.wants_latency(),
         interim_ns: run.interim_ns,
         keep_ns: if keeping.is_some() || watched.is_some() { KEPT_NS } else { 0 },
-        witness: voice.watched,
+        witness: !run.unwatched,
     };
     let mut listened = true;
     let translate = run.translate;
