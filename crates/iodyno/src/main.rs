@@ -13,6 +13,7 @@ mod calling;
 mod command;
 mod compare;
 mod desk;
+mod exposed;
 mod hosts;
 mod interleave;
 mod loader;

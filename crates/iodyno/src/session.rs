@@ -45,12 +45,7 @@ impl Voice {
     pub fn from_environment() -> Self {
         let wish = std::env::var("IODYNO_FINDINGS").ok();
         let original = std::env::var_os(hosts::ORIGINAL).is_some();
-        Voice {
-            original,
-            findings: wish.map(|wish| wish != "0"),
-            asked: Asked::default(),
-            quiet: false,
-        }
+        Voice { original, findings: wish.map(|wish| wish != "0"), asked: Asked::default(), quiet: false }
     }
 
     fn tells_findings(&self) -> bool {
