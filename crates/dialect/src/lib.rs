@@ -186,6 +186,8 @@ pub struct Run {
     pub live_ns: u64,
     /// How often a [`iodyno_model::Event::Interim`] is wanted, ns; 0: only when the user asks (SIGUSR1).
     pub interim_ns: u64,
+    /// Whether witnesses stay at home.
+    pub unwatched: bool,
     /// Whether the reporter says everything itself, messages and progress too, in the original's words.
     pub own_voice: bool,
     /// Whether the program dies of the signal that ended the run, as the original does; else the exit status tells.

@@ -110,8 +110,9 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], vo
         say(wrong.hint("leave it out"));
         return 2;
     }
-    let asked = Asked::new(dialect.name, &arguments, false);
-    let voice = Voice { watched: !also.unwatched, asked, ..voice };
+    let words: Vec<String> = also.shaping().into_iter().chain(arguments.iter().cloned()).collect();
+    let asked = Asked::new(dialect.name, &words, false);
+    let voice = Voice { asked, ..voice };
     let mut machinery = Machinery::new(world);
     machinery.also.clone_from(&also.wishes);
     machinery.talks = !voice.original;
@@ -143,6 +144,13 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], vo
                 return 2;
             }
             session::answer(world, Ok(Request::Run(run)), &voice)
+        }
+        Ok(Request::Converse(mut talk)) => {
+            if let Err(wrong) = also.join(&mut talk.run) {
+                say(&wrong);
+                return 2;
+            }
+            session::answer(world, Ok(Request::Converse(talk)), &voice)
         }
         other => session::answer(world, other, &voice),
     }

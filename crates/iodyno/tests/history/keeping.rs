@@ -15,6 +15,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("a drop-in is kept only with save", &[], drop_in),
         Case::new("a killed run keeps all but its last second", &[], killed),
         Case::new("a plan runs again where it ran, with the same seed", &[], rerun),
+        Case::new("a drop-in's run is done again in the tool's own handwriting", &[], own_hand),
         Case::new("what other tools wrote is taken in, or refused whole", &[], imports),
         Case::new("the original fio's JSON is taken in", &[Need::Tool("fio")], original),
         Case::new("a history that cannot be had stops only who asked for it", &[], unavailable),
@@ -155,6 +156,27 @@ fn rerun() -> Outcome {
     says(home, ["rerun", "again", "--seed", "99"]).expect(0, &[]);
     assert!(show("last").contains("99"));
     says(home, ["rerun", "77"]).refused(&["no such run"]);
+    Ok(())
+}
+
+fn own_hand() -> Outcome {
+    let home = scratch();
+    let home = home.path();
+    let job = "[j]\nrw=write\nsize=64k\nbs=4k\nfilename=data\n";
+    std::fs::write(home.join("j.fio"), job).expect("a job file");
+    says(home, ["fio", "--also", "save=f,json=r.json", "j.fio"]).expect(0, &["j: (g=0): rw=write"]);
+    std::fs::remove_file(home.join("r.json")).expect("its record");
+    let again = says(home, ["rerun", "f", "--tag", "again"]);
+    again.expect(0, &["j: (g=0): rw=write", "Run status group 0"]);
+    assert!(!home.join("r.json").exists(), "what was written besides is asked for anew");
+    let show = |run: &str| says(home, ["runs", "show", "--plan", run]).out;
+    assert_eq!(show("f"), show("again"));
+    let copy = ["dd", "if=/dev/zero", "of=copy", "count=4", "bs=4k", "--also", "save=d,repeat=2"];
+    says(home, copy).expect(0, &["4+0 records in"]);
+    says(home, ["rerun", "d"]).expect(0, &["4+0 records in", "repetitions"]);
+    // A job file that says something else by now: the plan is still the one that was kept.
+    std::fs::write(home.join("j.fio"), job.replace("64k", "128k")).expect("a job file");
+    says(home, ["rerun", "f"]).expect(0, &["note: run 1: what fio was told means something else", "16"]);
     Ok(())
 }
 
