@@ -3,7 +3,7 @@
 //! Nothing here is on the data plane: the conductor sleeps while the workers work.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use iodyno_model::merge::Seen;
 use iodyno_model::{Diagnostic, Event, PhaseRecord, Plan, Record, Started, Stop, Watching, WorkerKind};
@@ -33,13 +33,48 @@ pub struct Options {
     pub keep_ns: u64,
     /// Whether witnesses watch.
     pub witness: bool,
+    /// What else may end it.
+    #[serde(skip)]
+    pub halt: Option<Halt>,
+}
+
+/// Ends a run from beside it.
+#[derive(Clone, Debug, Default)]
+pub struct Halt(Arc<AtomicBool>);
+
+impl Halt {
+    /// Asks the run to end with what it has.
+    pub fn ask(&self) {
+        self.0.store(true, Relaxed);
+    }
+
+    fn is_asked(&self) -> bool {
+        self.0.load(Relaxed)
+    }
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { live_ns: 500_000_000, live_latency: false, interim_ns: 0, keep_ns: 0, witness: true }
+        Options {
+            live_ns: 500_000_000,
+            live_latency: false,
+            interim_ns: 0,
+            keep_ns: 0,
+            witness: true,
+            halt: None,
+        }
     }
 }
+
+impl Options {
+    /// Whether somebody beside the run wants it to end.
+    fn is_halted(&self) -> bool {
+        self.halt.as_ref().is_some_and(Halt::is_asked)
+    }
+}
+
+/// With somebody beside it who may end it, a run listens this often, ns.
+const HALT_NS: u64 = 10_000_000;
 
 mod agree;
 mod company;
@@ -390,7 +425,7 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     let mut ranks = Ranks::new(world, post, &stage);
     wait_for_line(&stage, &mut crew);
     let watches = (options.witness || phase.watch.is_some()) && gather::watches(world);
-    let watch = watches.then(|| Watch::open(gather::scene(world, plan, phase)));
+    let watch = watches.then(|| Watch::open(gather::scene(world, plan, phase), stage.connections.clone()));
     let own_ns = witness::cpu::own_ns();
     let moved = options.witness.then(witness::own::moved).flatten();
     if let Err(trouble) = line::start(world, &stage, &crew) {
@@ -544,6 +579,9 @@ fn watch_over(
         if !stage.gate.stopped() && stops(stage, ranks, over) {
             ranks.stop(stage, Whom::Phase);
         }
+        if options.is_halted() {
+            ranks.stop(stage, Whom::Run);
+        }
         for whom in watchers.exits.look(stage, over) {
             ranks.stop(stage, whom);
         }
@@ -552,7 +590,7 @@ fn watch_over(
         if now >= nudge_at {
             crew.nudge(|number| stage.gate.is_stopped(number));
         } else if stage.gate.stopped_any() && nudge_at == clock::NEVER {
-            nudge_at = now + NUDGE_AFTER_NS;
+            nudge_at = now + if options.halt.is_some() { HALT_NS } else { NUDGE_AFTER_NS };
         }
         stage.gate.beat();
         telling.tell(options, now, ranks, emit);
@@ -569,7 +607,9 @@ fn watch_over(
 
 /// How long the conductor sleeps at most while workers run, ns.
 fn slice_ns(options: &Options, ranks: &Ranks<'_>) -> u64 {
-    let wishes = [options.live_ns, options.interim_ns, options.keep_ns, ranks.look_ns(), 200_000_000];
+    let halt_ns = if options.halt.is_some() { HALT_NS } else { 0 };
+    let wishes =
+        [options.live_ns, options.interim_ns, options.keep_ns, ranks.look_ns(), halt_ns, 200_000_000];
     wishes.into_iter().filter(|ns| *ns > 0).min().unwrap_or(200_000_000)
 }
 

@@ -145,6 +145,13 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], vo
             }
             session::answer(world, Ok(Request::Run(run)), &voice)
         }
+        Ok(Request::Converse(mut talk)) => {
+            if let Err(wrong) = also.join(&mut talk.run) {
+                say(&wrong);
+                return 2;
+            }
+            session::answer(world, Ok(Request::Converse(talk)), &voice)
+        }
         other => session::answer(world, other, &voice),
     }
 }

@@ -12,6 +12,7 @@ mod archive;
 mod calling;
 mod command;
 mod compare;
+mod converse;
 mod desk;
 mod exposed;
 mod hosts;

@@ -13,6 +13,7 @@ use sampler::Scope;
 use crate::open::{self, Asker};
 
 pub mod clocks;
+pub mod connections;
 pub mod control;
 pub mod cpu;
 pub mod disclosure;
@@ -43,6 +44,7 @@ pub const WITNESSES: &[(&str, &str)] = &[
     ("pressure", "/proc/pressure: for how long work waited for processors, memory and I/O"),
     ("control", "control groups of both versions: what they allow, and how often they held us back"),
     ("interface", "/proc/net/dev, ethtool, rtnetlink: what network interfaces and their queues did"),
+    ("connection", "TCP_INFO: round-trip times, windows, retransmits and limits of each TCP connection"),
     ("layout", "FIEMAP, SEEK_HOLE, st_blocks: where files' bytes lie, and whether there are any"),
     ("names", "dentry-state, inode-nr, drop_slab: names and inodes that the kernel keeps in memory"),
     ("clock", "what a reading costs, and whether clocks were set or came apart"),
@@ -69,6 +71,7 @@ pub struct Watch {
     layouts: Vec<Layout>,
     names: Option<(names::Levels, bool)>,
     clocks: clocks::Moment,
+    connections: connections::Connections,
     scene: Scene,
 }
 
@@ -107,7 +110,7 @@ pub struct Watched {
 
 impl Watch {
     /// Opens all witnesses of a phase.
-    pub fn open(scene: Scene) -> Watch {
+    pub fn open(scene: Scene, connections: connections::Connections) -> Watch {
         let mut ground = Ground::default();
         scene.watched.iter().for_each(|watched| ground.add(watched));
         if let Some(watching) = &scene.watching {
@@ -137,6 +140,7 @@ impl Watch {
             mounts,
             uncounted,
             facts,
+            connections,
             scene,
         }
     }
@@ -176,6 +180,8 @@ impl Watch {
         };
         let mut sightings: Vec<_> = self.beneath.iter().filter_map(device).map(Sighting::Device).collect();
         sightings.extend(self.mounts.iter().filter_map(Mounted::activity).map(Sighting::Mount));
+        sightings
+            .extend(self.connections.seen().into_iter().map(|seen| Sighting::Connection(Box::new(seen))));
         sightings
     }
 
