@@ -16,6 +16,7 @@ pub mod iostat;
 pub mod mdtest;
 pub mod measure;
 pub mod native;
+pub mod net;
 pub mod option;
 pub mod posix;
 pub mod wishes;
@@ -186,6 +187,8 @@ pub struct Run {
     pub live_ns: u64,
     /// How often a [`iodyno_model::Event::Interim`] is wanted, ns; 0: only when the user asks (SIGUSR1).
     pub interim_ns: u64,
+    /// Whether witnesses stay at home.
+    pub unwatched: bool,
     /// Whether the reporter says everything itself, messages and progress too, in the original's words.
     pub own_voice: bool,
     /// Whether the program dies of the signal that ended the run, as the original does; else the exit status tells.
@@ -297,6 +300,7 @@ pub const DIALECTS: &[Dialect] = &[
     mdtest::DIALECT,
     io500::DIALECT,
     posix::DIALECT,
+    net::DIALECT,
     posix::pjdfstest::PJDFSTEST,
     posix::pjdfstest::FSTEST,
 ];

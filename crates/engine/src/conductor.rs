@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::merge::Seen;
 use iodyno_model::{Diagnostic, Event, PhaseRecord, Plan, Record, Started, Stop, Watching, WorkerKind};
-use serde::{Deserialize, Serialize};
 
 use crate::check::check;
 use crate::clock;
@@ -20,32 +19,12 @@ use crate::witness::{self, Watch};
 use crate::world::crew::{Crew, Task};
 use crate::world::{Broken, World};
 
-/// How a plan is run, beyond what it says itself.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Options {
-    /// How often a live event is wanted, ns; 0: never.
-    pub live_ns: u64,
-    /// Whether live events carry the latencies so far.
-    pub live_latency: bool,
-    /// How often the record so far of a running phase is wanted, ns; 0: only when the user asks.
-    pub interim_ns: u64,
-    /// How often the record so far is wanted by whoever keeps it, ns; 0: never.
-    pub keep_ns: u64,
-    /// Whether witnesses watch.
-    pub witness: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options { live_ns: 500_000_000, live_latency: false, interim_ns: 0, keep_ns: 0, witness: true }
-    }
-}
-
 mod agree;
 mod company;
 mod gather;
 mod line;
 mod meetings;
+mod options;
 mod passes;
 mod post;
 mod ranks;
@@ -62,6 +41,7 @@ use ranks::Ranks;
 use telling::Telling;
 
 pub use company::{follow, lead, part};
+pub use options::{Halt, Options};
 pub use post::Whom;
 pub(crate) use stage::Stage;
 
@@ -390,7 +370,7 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     let mut ranks = Ranks::new(world, post, &stage);
     wait_for_line(&stage, &mut crew);
     let watches = (options.witness || phase.watch.is_some()) && gather::watches(world);
-    let watch = watches.then(|| Watch::open(gather::scene(world, plan, phase)));
+    let watch = watches.then(|| Watch::open(gather::scene(world, plan, phase), stage.connections.clone()));
     let own_ns = witness::cpu::own_ns();
     let moved = options.witness.then(witness::own::moved).flatten();
     if let Err(trouble) = line::start(world, &stage, &crew) {
@@ -544,6 +524,9 @@ fn watch_over(
         if !stage.gate.stopped() && stops(stage, ranks, over) {
             ranks.stop(stage, Whom::Phase);
         }
+        if options.is_halted() {
+            ranks.stop(stage, Whom::Run);
+        }
         for whom in watchers.exits.look(stage, over) {
             ranks.stop(stage, whom);
         }
@@ -552,7 +535,8 @@ fn watch_over(
         if now >= nudge_at {
             crew.nudge(|number| stage.gate.is_stopped(number));
         } else if stage.gate.stopped_any() && nudge_at == clock::NEVER {
-            nudge_at = now + NUDGE_AFTER_NS;
+            let hurried_ns = Some(options.halt_ns()).filter(|ns| *ns > 0);
+            nudge_at = now + hurried_ns.unwrap_or(NUDGE_AFTER_NS);
         }
         stage.gate.beat();
         telling.tell(options, now, ranks, emit);
@@ -569,7 +553,14 @@ fn watch_over(
 
 /// How long the conductor sleeps at most while workers run, ns.
 fn slice_ns(options: &Options, ranks: &Ranks<'_>) -> u64 {
-    let wishes = [options.live_ns, options.interim_ns, options.keep_ns, ranks.look_ns(), 200_000_000];
+    let wishes = [
+        options.live_ns,
+        options.interim_ns,
+        options.keep_ns,
+        ranks.look_ns(),
+        options.halt_ns(),
+        200_000_000,
+    ];
     wishes.into_iter().filter(|ns| *ns > 0).min().unwrap_or(200_000_000)
 }
 

@@ -15,8 +15,10 @@ use crate::clock::Tick;
 use crate::memory::Mapping;
 use crate::mismatch;
 
+mod counts;
 mod series;
 
+pub use counts::{Count, Counts};
 pub use series::SeriesWriter;
 use series::{ROWS, RowSheet};
 
@@ -198,6 +200,8 @@ pub struct Head {
     complaints: Text<COMPLAINT_WORDS>,
     facts: Text<FACT_WORDS>,
     mismatches: Text<MISMATCH_WORDS>,
+    /// What its engine counts of its own, at any time.
+    pub live: Counts,
 }
 
 /// A text in words of four bytes, so that it can lie in shared memory.
@@ -580,6 +584,7 @@ impl Sheet<'_> {
         }
         let counted = self.reachable().iter().flatten().filter(|count| count.load(Relaxed) > 0);
         counted.for_each(|count| count.store(0, Relaxed));
+        self.head.live.end_ramp();
     }
 
     /// The worker's tally, once it is over, or so far. `start` is the phase's start line, `now` the end of what is
@@ -642,7 +647,7 @@ impl Sheet<'_> {
     fn facts(&self) -> Vec<(String, u64)> {
         let text = self.head.facts.read();
         let fact = |line: &str| line.split_once(' ').and_then(|(n, v)| Some((n.into(), v.parse().ok()?)));
-        text.lines().filter_map(fact).collect()
+        text.lines().filter_map(fact).chain(self.head.live.told()).collect()
     }
 
     /// The worker's own row of a job's record.

@@ -56,6 +56,12 @@ fn handle(signal: libc::c_int, action: libc::sighandler_t) {
     }
 }
 
+/// A peer or a reader that has gone away is told by the call that meets it.
+pub fn ignore_pipes() {
+    // SAFETY: ignoring a signal is always allowed.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+}
+
 /// In a worker process: a terminal's Ctrl-C reaches everybody, but only the conductor answers it.
 pub fn leave_to_the_conductor() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1] {

@@ -12,7 +12,7 @@ use iodyno_model::{ErrorPolicy, Fatal, Job, Kind, Plan, Stage, Tolerance, Verb, 
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
 use crate::engines::null::Null;
-use crate::engines::{Engine, Failure, Setup};
+use crate::engines::{Engine, Failure, Live, Setup};
 use crate::gate::{Gate, Meeting};
 use crate::io::{FORGIVEN, Files, Io, PACED, SILENT, Slot};
 use crate::journal::{Book, Pen};
@@ -22,6 +22,7 @@ use crate::random::mix;
 use crate::sheet::{SeriesWriter, Sheet};
 use crate::source::{Next, Source, UNTALLIED, label_of, labels};
 use crate::witness;
+use crate::witness::connections::Connections;
 
 mod stretch;
 
@@ -69,6 +70,8 @@ pub struct Worker<'a> {
     pub pen: Option<Pen<'a>>,
     /// Where it writes what is no number.
     pub ledger: &'a Ledger,
+    /// Where its engine tells of connections.
+    pub connections: &'a Connections,
     /// Makes the source once the start line's time is known.
     pub source: &'a dyn Fn(&Files, Tick) -> Result<Source, Failure>,
 }
@@ -86,6 +89,12 @@ impl Worker<'_> {
             worker: self.number,
             seat: self.seat,
             seats: self.seats,
+            live: Live {
+                job: self.index,
+                stop: self.gate.flag(self.number),
+                counts: &self.sheet.head.live,
+                connections: self.connections,
+            },
         }
     }
 

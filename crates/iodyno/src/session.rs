@@ -20,6 +20,7 @@ use iodyno_report::{NoFiles, Output, Reporter};
 
 use crate::archive::{self, Asked};
 use crate::calling;
+use crate::converse;
 use crate::desk::{self, Desk};
 use crate::hosts;
 use crate::sink;
@@ -34,8 +35,6 @@ pub struct Voice {
     pub original: bool,
     /// `IODYNO_FINDINGS`: asked for, or silenced.
     pub findings: Option<bool>,
-    /// Whether witnesses watch, who have most of the findings to tell.
-    pub watched: bool,
     /// What was typed.
     pub asked: Asked,
     /// Whether it is one of many runs, which are not told apart.
@@ -47,16 +46,11 @@ impl Voice {
     pub fn from_environment() -> Self {
         let wish = std::env::var("IODYNO_FINDINGS").ok();
         let original = std::env::var_os(hosts::ORIGINAL).is_some();
-        Voice {
-            original,
-            findings: wish.map(|wish| wish != "0"),
-            watched: true,
-            asked: Asked::default(),
-            quiet: false,
-        }
+        Voice { original, findings: wish.map(|wish| wish != "0"), asked: Asked::default(), quiet: false }
     }
 
-    fn tells_findings(&self) -> bool {
+    /// Whether findings follow the report.
+    pub fn tells_findings(&self) -> bool {
         self.findings.unwrap_or(!self.original)
     }
 }
@@ -81,10 +75,7 @@ pub fn answer(world: &mut World, request: Result<Request, Vec<Diagnostic>>, voic
         }
         Ok(Request::Calls(calls)) => calling::answer(&calls),
         Ok(Request::Run(run)) => session(world, *run, voice),
-        Ok(Request::Converse(_)) => {
-            say(Diagnostic::error(&Origin::Default, "conversations with peers are not pumped yet"));
-            2
-        }
+        Ok(Request::Converse(talk)) => converse::answer(*talk, voice),
         // Where it could go there, it went.
         Ok(Request::Hosts(_)) => {
             let wrong = Diagnostic::error(&Origin::argument("hosts"), "hosts are named twice");
@@ -142,8 +133,8 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         let silent: Box<dyn Reporter> = Box::new(Silent);
         run.reporter = Box::new(OnePass::new(&run.plan, std::mem::replace(&mut run.reporter, silent)));
     }
-    let (mut desk, mut keeping, watched) = match opened(&run, voice) {
-        Ok(opened) => opened,
+    let mut ears = match Ears::open(&run, voice) {
+        Ok(ears) => ears,
         Err(wrong) => {
             say(wrong);
             return if run.own_voice { run.error_status as u8 } else { 2 };
@@ -152,51 +143,29 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
     if !voice.original {
         say_all(&run.messages);
     }
-    let options = Options {
-        live_ns: desk.live_ns(),
-        live_latency: desk.wants_latency(),
-        interim_ns: run.interim_ns,
-        keep_ns: if keeping.is_some() || watched.is_some() { KEPT_NS } else { 0 },
-        witness: voice.watched,
-    };
+    let options = Options { interim_ns: run.interim_ns, ..ears.options(&run) };
     let mut listened = true;
-    let translate = run.translate;
     // What a drop-in copies or checks it does for its own sake; who only watches, watches for a listener.
     let only_watches = run.plan.phases.iter().all(|phase| phase.watch.is_some());
     let ends_unheard = !run.own_voice || only_watches;
+    let (plan, translate) = (&run.plan, run.translate);
+    let reporter = &mut run.reporter;
     let mut tell = |event: &Event| {
-        if let Some(keeping) = &mut keeping {
-            keeping.tell(event);
-        }
-        let Some(translated) = translated(event, translate) else { return };
-        if let Some(watched) = &watched {
-            watched.tell(translated.as_ref());
-        }
-        if matches!(event, Event::Kept(_)) {
-            return;
-        }
-        desk.tell(translated.as_ref(), run.reporter.as_mut());
+        ears.tell(event, translate, reporter.as_mut());
         // `head` has seen enough: there is nothing left to run for.
-        if ends_unheard && listened && !desk.has_files() && !signal::is_listened_to() {
+        if ends_unheard && listened && !ears.desk.has_files() && !signal::is_listened_to() {
             listened = false;
             signal::nobody_listens();
         }
     };
-    let record = match iodyno_engine::lead(world, &run.plan, &options, &mut tell) {
+    let record = match iodyno_engine::lead(world, plan, &options, &mut tell) {
         Ok(record) => record,
         Err(wrong) => {
-            desk.take_back();
+            ears.take_back();
             return refused(run, wrong);
         }
     };
-    if let Err(wrong) = desk.close() {
-        say(wrong);
-        return 1;
-    }
-    if let Some(watched) = &watched {
-        watched.close();
-    }
-    let kept = keeping.is_none_or(|keeping| archive::kept(keeping, &run, voice.original || voice.quiet));
+    let Ok(kept) = ears.close(&run, voice) else { return 1 };
     if run.own_voice && voice.tells_findings() {
         let _ = io::stderr().write_all(beside(&record, &run).as_bytes());
     }
@@ -207,21 +176,80 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
     status(&record, &run).max(u8::from(!kept))
 }
 
-/// Everything that is written to while it runs, or none of it.
-fn opened(run: &Run, voice: &Voice) -> Result<(Desk, Option<Keeping>, Option<Watched>), Diagnostic> {
-    let desk = Desk::open(run)?;
-    let others = archive::keeping(run, &voice.asked).and_then(|keeping| Ok((keeping, watched(run, voice)?)));
-    match others {
-        Ok((keeping, watched)) => Ok((desk, keeping, watched)),
-        Err(wrong) => {
-            desk.take_back();
-            Err(wrong)
+/// Everybody who hears of a run besides its dialect: the desk, the history, the page that grows.
+pub struct Ears {
+    desk: Desk,
+    keeping: Option<Keeping>,
+    watched: Option<Watched>,
+}
+
+impl Ears {
+    /// Everything that is written to while it runs, or none of it.
+    ///
+    /// # Errors
+    /// The first that cannot be had.
+    pub fn open(run: &Run, voice: &Voice) -> Result<Ears, Diagnostic> {
+        let desk = Desk::open(run)?;
+        let others =
+            archive::keeping(run, &voice.asked).and_then(|keeping| Ok((keeping, watched(run, voice)?)));
+        match others {
+            Ok((keeping, watched)) => Ok(Ears { desk, keeping, watched }),
+            Err(wrong) => {
+                desk.take_back();
+                Err(wrong)
+            }
         }
+    }
+
+    /// What they want to hear.
+    pub fn options(&self, run: &Run) -> Options {
+        let keeps = self.keeping.is_some() || self.watched.is_some();
+        Options {
+            live_ns: self.desk.live_ns(),
+            live_latency: self.desk.wants_latency(),
+            keep_ns: if keeps { KEPT_NS } else { 0 },
+            witness: !run.unwatched,
+            ..Options::default()
+        }
+    }
+
+    /// Tells them.
+    pub fn tell(&mut self, event: &Event, translate: Translate, reporter: &mut dyn Reporter) {
+        if let Some(keeping) = &mut self.keeping {
+            keeping.tell(event);
+        }
+        let Some(translated) = translated(event, translate) else { return };
+        if let Some(watched) = &self.watched {
+            watched.tell(translated.as_ref());
+        }
+        if !matches!(event, Event::Kept(_)) {
+            self.desk.tell(translated.as_ref(), reporter);
+        }
+    }
+
+    /// Ends what is written; whether everything that was to be kept was.
+    ///
+    /// # Errors
+    /// Said already: something could not be written.
+    pub fn close(self, run: &Run, voice: &Voice) -> Result<bool, ()> {
+        if let Err(wrong) = self.desk.close() {
+            say(wrong);
+            return Err(());
+        }
+        if let Some(watched) = &self.watched {
+            watched.close();
+        }
+        Ok(self.keeping.is_none_or(|keeping| archive::kept(keeping, run, voice.original || voice.quiet)))
+    }
+
+    /// Leaves nothing behind of what was opened.
+    pub fn take_back(self) {
+        self.desk.take_back();
     }
 }
 
 /// What follows an original's report: findings, what several passes have to say together, and what became of demands.
-fn beside(record: &Record, run: &Run) -> String {
+pub fn beside(record: &Record, run: &Run) -> String {
     let paint = iodyno_report::paint::Paint::default();
     let findings: Vec<_> = record.findings.iter().cloned().filter_map(run.translate).collect();
     let mut text = match run.findings {
@@ -260,7 +288,7 @@ fn refused(mut run: Run, wrong: Vec<Diagnostic>) -> u8 {
 }
 
 /// Who writes nothing.
-struct Silent;
+pub struct Silent;
 
 impl Reporter for Silent {
     fn event(&mut self, _event: &Event, _output: &mut Output<'_>) -> io::Result<()> {

@@ -137,6 +137,14 @@ pub enum Action {
     Set(Connection, Vec<(String, String)>),
     /// Send bytes; all of them, as the peer takes them.
     Send(Connection, Vec<u8>),
+    /// Read no more than so many bytes of a connection from now on; what comes later waits (for a run that it is lent to).
+    /// None: read everything, as it is without this.
+    Read {
+        /// The connection.
+        connection: Connection,
+        /// Bytes.
+        most: Option<usize>,
+    },
     /// Send nothing more: the peer reads an end.
     Shut(Connection),
     /// Start a plan. Its targets of transport `connection` name connections or places, which are lent to it: nothing

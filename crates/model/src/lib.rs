@@ -67,8 +67,9 @@ pub use record::{
 };
 pub use setting::Setting;
 pub use sighting::{
-    ClockFacts, ControlActivity, CpuShares, DeviceActivity, InterfaceActivity, IoLimit, Layout, MemoryLevels,
-    MountActivity, NameCache, Pressure, ProcessorActivity, QueueActivity, Sample, Sighting,
+    ClockFacts, ConnectionActivity, ControlActivity, CpuShares, DeviceActivity, InterfaceActivity, IoLimit,
+    Layout, MemoryLevels, MountActivity, NameCache, Pressure, ProcessorActivity, QueueActivity, Sample,
+    Sighting,
 };
 pub use sweep::{Coordinate, Parameter, Sweep, Value};
 pub use tally::{ErrorCount, Line, Series, SeriesRow, Tally};

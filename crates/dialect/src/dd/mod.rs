@@ -47,6 +47,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         files: Vec::new(),
         keep: Keep::default(),
         messages: Vec::new(),
+        unwatched: false,
         own_voice: true,
         findings: true,
         translate,

@@ -178,6 +178,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         messages: Vec::new(),
         live_ns: 0,
         interim_ns: 0,
+        unwatched: false,
         own_voice: false,
         dies_of_signals: false,
         findings: true,

@@ -66,6 +66,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         messages: notes,
         live_ns: 0,
         interim_ns: 0,
+        unwatched: false,
         own_voice: true,
         dies_of_signals: false,
         findings: true,

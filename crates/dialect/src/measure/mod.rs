@@ -15,7 +15,7 @@ use clap::error::ErrorKind;
 use iodyno_model::{Diagnostic, Finding, Origin, units};
 use iodyno_report::native::Native;
 
-use crate::native::{ExportArguments, KeepArguments, WorldArguments};
+use crate::native::{ExportArguments, KeepArguments, WatchArguments, WorldArguments};
 use crate::wishes::Wishes;
 use crate::{Dialect, Loader, PathFacts, PathKind, Request, Run, advised};
 use cells::Budget;
@@ -68,6 +68,8 @@ struct Options {
     seed: u64,
     #[command(flatten)]
     export: ExportArguments,
+    #[command(flatten)]
+    watch: WatchArguments,
     #[command(flatten)]
     keep: KeepArguments,
     #[command(flatten)]
@@ -146,6 +148,7 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
         messages,
         live_ns: LIVE_NS,
         interim_ns: 0,
+        unwatched: options.watch.unwatched(),
         own_voice: false,
         findings: false,
         translate,

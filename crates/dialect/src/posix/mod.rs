@@ -173,6 +173,7 @@ fn run(mut suite: Expanded, options: Options, loader: &mut dyn Loader) -> Result
     let plan = plan::plan(&setup, load);
     let judged = Arc::clone(&setup);
     let keep = setup.options.history.clone().keep();
+    let unwatched = setup.options.watch.unwatched();
     Ok(Request::Run(Box::new(Run {
         plan,
         reporter: Box::new(Reports::new(setup)),
@@ -182,6 +183,7 @@ fn run(mut suite: Expanded, options: Options, loader: &mut dyn Loader) -> Result
         messages: Vec::new(),
         live_ns: 0,
         interim_ns: 0,
+        unwatched,
         own_voice: false,
         dies_of_signals: false,
         findings: false,

@@ -22,6 +22,7 @@ use crate::registry::{self, Entry};
 use crate::sheet::Sheets;
 use crate::source::{self, Brief, SharedObjects, Source};
 use crate::warm::warm;
+use crate::witness::connections::Connections;
 use crate::worker::Worker;
 use crate::world::World;
 use crate::world::part::Part;
@@ -51,6 +52,8 @@ pub(crate) struct Stage {
     shared: SharedObjects,
     pub(super) journals: Option<Journals>,
     pub(super) ledger: Ledger,
+    /// The connections of its workers.
+    pub(super) connections: Connections,
 }
 
 impl Stage {
@@ -90,6 +93,7 @@ impl Stage {
             sheets: Sheets::new(seats.len(), lines, parted).map_err(|errno| Failure::call("mmap", errno))?,
             journals: journaled.then(|| Journals::new(seats.len(), journal_limit(world))).transpose()?,
             ledger: Ledger::new(phase.jobs.len()),
+            connections: Connections::default(),
             seats,
             parts,
             owners: phase.jobs.iter().map(|job| world.owners(plan, phase, job)).collect(),
@@ -271,6 +275,7 @@ impl Stage {
             seed: self.plan.seed.wrapping_add(u64::from(self.phase().repetition) << 32),
             after,
             ledger: &self.ledger,
+            connections: &self.connections,
             source: &make,
         };
         hooks::before(job)?;

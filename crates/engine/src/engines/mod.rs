@@ -2,11 +2,16 @@
 //!
 //! An engine never decides what to do next, never tallies, and never sees a plan beyond its own job.
 
+use std::sync::LazyLock;
+use std::sync::atomic::AtomicU32;
+
 use iodyno_model::{Diagnostic, Job, Plan, Setting, Share, Target, Verb, VerbSet, Workload};
 
 use crate::clock::{self, Tick};
 use crate::io::{Files, Io, Slot};
 use crate::memory::Memory;
+use crate::sheet::Counts;
+use crate::witness::connections::Connections;
 
 pub use crate::failure::Failure;
 
@@ -67,6 +72,31 @@ pub struct Setup<'a> {
     pub seat: u32,
     /// Workers of the job on all ranks together.
     pub seats: u32,
+    /// What it shares with others while it runs.
+    pub live: Live<'a>,
+}
+
+/// What an engine shares with the control plane while it runs. All of it outlives the engine.
+#[derive(Clone, Copy)]
+pub struct Live<'a> {
+    /// The worker's job, by index in the phase.
+    pub job: usize,
+    /// Not 0 once the worker is to stop.
+    pub stop: &'a AtomicU32,
+    /// What it counts of its own.
+    pub counts: &'a Counts,
+    /// Where it tells of its connections.
+    pub connections: &'a Connections,
+}
+
+impl Live<'static> {
+    /// Of a worker that nobody looks at.
+    pub fn alone() -> Self {
+        static STOP: AtomicU32 = AtomicU32::new(0);
+        static COUNTS: Counts = Counts::new();
+        static CONNECTIONS: LazyLock<Connections> = LazyLock::new(Connections::default);
+        Live { job: 0, stop: &STOP, counts: &COUNTS, connections: &CONNECTIONS }
+    }
 }
 
 impl Setup<'_> {

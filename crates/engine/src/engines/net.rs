@@ -14,7 +14,7 @@ use super::{
 use crate::clock::Tick;
 use crate::io::{Files, Io, Slot};
 
-mod address;
+pub(super) mod address;
 mod peer;
 
 use peer::Peer;

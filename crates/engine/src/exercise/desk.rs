@@ -97,6 +97,7 @@ impl Desk {
             worker: worker.number,
             seat: worker.seat,
             seats: worker.seats,
+            live: crate::engines::Live::alone(),
         }
     }
 

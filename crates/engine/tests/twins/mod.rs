@@ -84,6 +84,7 @@ impl<E: Engine> Bench<E> {
             worker: 0,
             seat: 0,
             seats: 1,
+            live: iodyno_engine::engines::Live::alone(),
         };
         let engine = E::start(&setup).map_err(failed)?;
         Ok(Bench { engine, files, memory, flight: vec![Io::default(); depth as usize] })

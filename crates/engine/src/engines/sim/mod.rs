@@ -245,6 +245,7 @@ mod tests {
             worker: 0,
             seat: 0,
             seats: 1,
+            live: crate::engines::Live::alone(),
         })
         .unwrap()
     }

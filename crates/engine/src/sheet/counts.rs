@@ -1,0 +1,142 @@
+//! What an engine counts of its own while it runs: numbers at fixed places, so that they can be read at any time.
+//!
+//! Counters grow from the worker's first operation on, the ramp included; what they were when the ramp ended is kept
+//! beside them. Only the worker writes.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// One of the counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Count {
+    /// Bytes moved, of operations that were cut short too.
+    Bytes,
+    /// Calls that moved data; of exchanges, whole ones.
+    Blocks,
+    /// Datagrams sent or received.
+    Datagrams,
+    /// Numbers that were passed over and have not come since.
+    Lost,
+    /// Datagrams that came after one of a larger number.
+    Late,
+    /// Datagrams that had come before.
+    Duplicates,
+    /// The largest number seen or sent.
+    Highest,
+    /// Datagrams that found the receive buffer full, as the kernel says.
+    Overflow,
+    /// Variation of the transit time (RFC 1889), ns.
+    JitterNs,
+    /// TCP segments sent again; known at the end.
+    Retransmits,
+    /// Connections made or taken.
+    Connects,
+    /// Time that making them took, ns.
+    ConnectNs,
+    /// Zero-copy sends that the kernel copied after all.
+    Copied,
+}
+
+/// The counters' names, as the record has them.
+const NAMES: [&str; 13] = [
+    "bytes",
+    "blocks",
+    "datagrams",
+    "lost",
+    "late",
+    "duplicates",
+    "highest",
+    "overflow",
+    "jitter_ns",
+    "retransmits",
+    "connects",
+    "connect_ns",
+    "copied",
+];
+
+/// The first ones are also told as they were when the ramp ended.
+const RAMPED: usize = 8;
+
+/// The counters of one worker.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Counts {
+    used: AtomicU32,
+    cells: [AtomicU64; NAMES.len()],
+    ramp: [AtomicU64; RAMPED],
+}
+
+impl Counts {
+    /// All 0, and used by nobody.
+    pub const fn new() -> Self {
+        Counts {
+            used: AtomicU32::new(0),
+            cells: [const { AtomicU64::new(0) }; NAMES.len()],
+            ramp: [const { AtomicU64::new(0) }; RAMPED],
+        }
+    }
+
+    /// They are to be told.
+    pub fn begin(&self) {
+        self.used.store(1, Relaxed);
+    }
+
+    /// Adds to one.
+    #[inline(always)]
+    pub fn add(&self, count: Count, amount: u64) {
+        let cell = &self.cells[count as usize];
+        cell.store(cell.load(Relaxed).wrapping_add(amount), Relaxed);
+    }
+
+    /// Sets one.
+    #[inline(always)]
+    pub fn set(&self, count: Count, value: u64) {
+        self.cells[count as usize].store(value, Relaxed);
+    }
+
+    /// What one is by now.
+    pub fn get(&self, count: Count) -> u64 {
+        self.cells[count as usize].load(Relaxed)
+    }
+
+    /// The ramp is over: keeps what they are.
+    pub fn end_ramp(&self) {
+        self.ramp.iter().zip(&self.cells).for_each(|(kept, cell)| kept.store(cell.load(Relaxed), Relaxed));
+    }
+
+    /// All of them by name, where they are used.
+    pub fn told(&self) -> Vec<(String, u64)> {
+        if self.used.load(Relaxed) == 0 {
+            return Vec::new();
+        }
+        let all = NAMES.iter().zip(&self.cells).map(|(name, cell)| (name.to_string(), cell.load(Relaxed)));
+        let ramp = NAMES.iter().zip(&self.ramp);
+        all.chain(ramp.map(|(name, cell)| (format!("ramp_{name}"), cell.load(Relaxed)))).collect()
+    }
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Counts::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn they_are_told_by_name_and_kept_when_the_ramp_ends() {
+        let counts = Counts::new();
+        assert!(counts.told().is_empty());
+        counts.begin();
+        counts.add(Count::Bytes, 5);
+        counts.end_ramp();
+        counts.add(Count::Bytes, 7);
+        counts.set(Count::Copied, 9);
+        let told = counts.told();
+        let of = |name: &str| told.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+        assert_eq!((of("bytes"), of("ramp_bytes"), of("copied")), (Some(12), Some(5), Some(9)));
+        assert_eq!((of("ramp_copied"), of("ramp_overflow")), (None, Some(0)));
+    }
+}

@@ -1,0 +1,164 @@
+//! A conversation with peers from beginning to end: what it prints goes out, what its runs tell goes where any run's
+//! does, and the exit status is the conversation's.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+
+use iodyno_dialect::{Converse, Run, Translate};
+use iodyno_engine::world::peer::background;
+use iodyno_engine::world::peer::{self, Listener};
+use iodyno_model::conversation::RunNumber;
+use iodyno_model::{Diagnostic, Event, Origin, Record};
+
+use crate::loader::plain;
+use crate::session::{Ears, Silent, Voice, beside, say};
+
+/// Carries a conversation; the exit status.
+pub fn answer(talk: Converse, voice: &Voice) -> u8 {
+    let Converse { mut conversation, run, daemon, pid_file } = talk;
+    if daemon && let Err(failure) = background::go() {
+        say(Diagnostic::error(&Origin::Default, failure.message));
+        return 1;
+    }
+    let opened = PidFile::claim(pid_file).and_then(|held| Ok((held, Talk::open(&run, voice)?)));
+    let (held, mut talk) = match opened {
+        Ok(opened) => opened,
+        Err(wrong) => {
+            say(wrong);
+            return 1;
+        }
+    };
+    let options = talk.ears.options(&run);
+    let carried = peer::converse(conversation.as_mut(), &options, &mut talk);
+    drop(held);
+    let status = talk.close(&run, voice);
+    match carried {
+        Ok(of_conversation) => of_conversation.max(status),
+        Err(failure) => {
+            say(Diagnostic { hint: failure.hint, ..Diagnostic::error(&Origin::Default, failure.message) });
+            1
+        }
+    }
+}
+
+/// Where everything goes that is printed and told.
+struct Talk {
+    ears: Ears,
+    log: Option<File>,
+    translate: Translate,
+    /// The record of all its runs, whose phases follow each other.
+    record: Option<Box<Record>>,
+}
+
+impl Talk {
+    fn open(run: &Run, voice: &Voice) -> Result<Talk, Diagnostic> {
+        let of_others = run.plan.phases.is_empty();
+        if of_others && (!run.files.is_empty() || run.keep.wanted == Some(true)) {
+            let wrong = Diagnostic::error(&Origin::argument("--also"), "what a server runs is its clients'");
+            return Err(wrong.hint("ask for files and for the history on the client's side"));
+        }
+        let log = run.output.as_deref().map(appended).transpose()?;
+        Ok(Talk { ears: Ears::open(run, voice)?, log, translate: run.translate, record: None })
+    }
+
+    /// Tells what all runs were together, and what follows the report.
+    fn close(mut self, run: &Run, voice: &Voice) -> u8 {
+        let record = self.record.take();
+        if let Some(record) = &record {
+            self.ears.tell(&Event::Ended(record.clone()), self.translate, &mut Silent);
+        }
+        let kept = match (self.ears, &record) {
+            (ears, Some(_)) => ears.close(run, voice).unwrap_or(false),
+            (ears, None) => {
+                ears.take_back();
+                true
+            }
+        };
+        if let Some(record) = record.filter(|_| voice.tells_findings()) {
+            // Nobody may be listening there.
+            let _ = io::stderr().write_all(beside(&record, run).as_bytes());
+        }
+        u8::from(!kept)
+    }
+
+    /// A further run's record.
+    fn join(&mut self, record: Record) {
+        match &mut self.record {
+            None => self.record = Some(Box::new(record)),
+            Some(known) => {
+                known.phases.extend(record.phases);
+                known.findings.extend(record.findings);
+                known.errors.extend(record.errors);
+                known.stopped_by = known.stopped_by.or(record.stopped_by);
+                known.phases.iter_mut().enumerate().for_each(|(index, phase)| phase.index = index);
+            }
+        }
+    }
+}
+
+impl Listener for Talk {
+    fn event(&mut self, _: RunNumber, event: &Event) {
+        match event {
+            // What could not begin says why in the conversation's own words.
+            Event::Ended(record) if !record.phases.is_empty() => self.join((**record).clone()),
+            Event::Ended(_) => {}
+            Event::Started(_) if self.record.is_some() => {}
+            event => self.ears.tell(event, self.translate, &mut Silent),
+        }
+    }
+
+    fn print(&mut self, text: &str) -> bool {
+        let written = match &mut self.log {
+            Some(log) => log.write_all(text.as_bytes()),
+            None => io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()),
+        };
+        written.is_ok()
+    }
+
+    fn complain(&mut self, text: &str) {
+        // Nobody may be listening there.
+        let _ = match &mut self.log {
+            Some(log) => log.write_all(text.as_bytes()),
+            None => io::stderr().write_all(text.as_bytes()),
+        };
+    }
+}
+
+/// A file that what is printed is added to.
+fn appended(path: &str) -> Result<File, Diagnostic> {
+    OpenOptions::new().append(true).create(true).open(path).map_err(|error| {
+        Diagnostic::error(&Origin::argument(path), plain(&error)).hint("what is printed would go there")
+    })
+}
+
+/// A file that says which process this is, for as long as it is.
+struct PidFile(Option<String>);
+
+impl PidFile {
+    /// Makes it. One that a process left behind which is no more is taken over.
+    fn claim(path: Option<String>) -> Result<PidFile, Diagnostic> {
+        let Some(path) = path else { return Ok(PidFile(None)) };
+        let wrong = |text: String| Diagnostic::error(&Origin::argument(&path), text);
+        if let Ok(found) = std::fs::read_to_string(&path) {
+            let pid: Option<u32> = found.trim_end_matches('\0').trim().parse().ok();
+            let Some(pid) = pid else {
+                return Err(wrong("it is there, and holds no process's number".into())
+                    .hint("remove it if it is of no use, or name another file"));
+            };
+            if background::is_alive(pid) {
+                return Err(wrong(format!("process {pid} runs")).hint("end it first, or name another file"));
+            }
+        }
+        std::fs::write(&path, format!("{}\n", std::process::id())).map_err(|error| wrong(plain(&error)))?;
+        Ok(PidFile(Some(path)))
+    }
+}
+
+impl Drop for PidFile {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            // It may be gone already.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
