@@ -16,6 +16,7 @@ pub mod iostat;
 pub mod mdtest;
 pub mod measure;
 pub mod native;
+pub mod net;
 pub mod option;
 pub mod posix;
 pub mod wishes;
@@ -299,6 +300,7 @@ pub const DIALECTS: &[Dialect] = &[
     mdtest::DIALECT,
     io500::DIALECT,
     posix::DIALECT,
+    net::DIALECT,
     posix::pjdfstest::PJDFSTEST,
     posix::pjdfstest::FSTEST,
 ];
