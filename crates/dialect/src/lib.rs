@@ -13,6 +13,7 @@ pub mod hosts;
 pub mod io500;
 pub mod ior;
 pub mod iostat;
+pub mod iperf3;
 pub mod mdtest;
 pub mod measure;
 pub mod native;
@@ -57,6 +58,13 @@ pub trait Loader {
     /// Seconds that local time is east of Greenwich now.
     fn east_s(&self) -> i64 {
         0
+    }
+    /// 32 bytes that nobody can foretell: names that must not meet, padding of what is encrypted.
+    ///
+    /// # Errors
+    /// The system's reason.
+    fn entropy(&mut self) -> Result<[u8; 32], String> {
+        Err("no chance is to be had here".into())
     }
     /// Whether an engine works on this machine, or why not.
     ///
@@ -295,6 +303,7 @@ pub const DIALECTS: &[Dialect] = &[
     dd::DIALECT,
     hdparm::DIALECT,
     iostat::DIALECT,
+    iperf3::DIALECT,
     fio::DIALECT,
     ior::DIALECT,
     mdtest::DIALECT,

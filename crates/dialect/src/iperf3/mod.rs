@@ -71,7 +71,9 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
             let out = format!("{}\n{}\n", banner(), system(loader));
             return Ok(Request::Print { out, status: 0 });
         }
-        Err(Stop::Parameter(what)) => return refuse(format!("iperf3: parameter error - {what}\n\n{}", options::help())),
+        Err(Stop::Parameter(what)) => {
+            return refuse(format!("iperf3: parameter error - {what}\n\n{}", options::help()));
+        }
         Err(Stop::Option(what)) => return refuse(format!("iperf3: {what}\n{}", options::help())),
     };
     let system = system(loader);
@@ -133,6 +135,7 @@ fn run(wanted: &Wanted, messages: Vec<Diagnostic>) -> Run {
         reads_forgiven: true,
         error_status: 1,
         status: None,
+        unwatched: false,
     }
 }
 
