@@ -79,6 +79,15 @@ pub const NO_DATA: i32 = 144;
 /// It did not end.
 pub const EXPIRED: i32 = 160;
 
+/// No place to listen at.
+pub const LISTEN: i32 = 102;
+/// A stream cannot be had.
+pub const STREAM: i32 = 203;
+/// The run did not begin.
+pub const RUN: i32 = 101;
+/// What a server answers to the hello of a UDP stream.
+pub const HELLO_ANSWER: [u8; 4] = *b"6789";
+
 /// What an error's number means.
 pub fn meaning(error: i32) -> String {
     let known = match error {
@@ -102,6 +111,9 @@ pub fn meaning(error: i32) -> String {
         NOT_ALLOWED => "test authorization failed",
         NO_DATA => "idle timeout for receiving data",
         EXPIRED => "server test duration expired",
+        LISTEN => "unable to start stream listener",
+        STREAM => "unable to initialize stream",
+        RUN => "test initialization failed",
         _ => return format!("int_errno={error}"),
     };
     known.into()
