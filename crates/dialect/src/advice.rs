@@ -189,6 +189,18 @@ pub const HDPARM: &[Said] = &[
     (26, "", "repeat it two or three times on a system without other work, as hdparm's manual says"),
 ];
 
+/// For what was asked with iperf 2's options; it prints rates.
+pub const IPERF: &[Said] = &[
+    (7, "", "run longer (-t), and see who else uses the network"),
+    (8, "", "run longer (-t), so that the fast part no longer matters, and tell both rates"),
+    (9, "", ""),
+    (10, "", "use more streams (-P), or larger writes (-l)"),
+    (14, "look at each worker", "see each stream's row (-i), and what its path has that the others' have not"),
+    (15, "time batches", ""),
+    (23, "", "run longer (-t)"),
+    (26, "", "read the rows (-i) beside the total"),
+];
+
 /// For what was asked with options of `iodyno measure`.
 pub const MEASURE: &[Said] = &[
     (8, "", "measure longer (--full, or --time 60s): the rate after the fall is the one that lasts"),

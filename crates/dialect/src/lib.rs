@@ -13,6 +13,7 @@ pub mod hosts;
 pub mod io500;
 pub mod ior;
 pub mod iostat;
+pub mod iperf;
 pub mod iperf3;
 pub mod mdtest;
 pub mod measure;
@@ -304,6 +305,7 @@ pub const DIALECTS: &[Dialect] = &[
     hdparm::DIALECT,
     iostat::DIALECT,
     iperf3::DIALECT,
+    iperf::DIALECT,
     fio::DIALECT,
     ior::DIALECT,
     mdtest::DIALECT,
