@@ -1,4 +1,5 @@
-//! How advice is said in the words of the tool that was asked: each tool has a table of its own, in its own folder.
+//! How advice is said in the words of the tool that was asked: each tool has a table of its own, most of them in its own
+//! folder.
 //!
 //! A finding's own advice names words of the plan; a tool has others, or none. Refuses to judge: what was found stays as
 //! it was found, unless it concerns nothing that the tool prints.
@@ -32,6 +33,22 @@ const MACHINE: &[Said] = &[
         "look at each worker",
         "see what the slow ones' file, device or processor has that the others have not",
     ),
+];
+
+/// For what was asked with iperf 2's options; it prints rates.
+pub const IPERF: &[Said] = &[
+    (7, "", "run longer (-t), and see who else uses the network"),
+    (8, "", "run longer (-t), so that the fast part no longer matters, and tell both rates"),
+    (9, "", ""),
+    (10, "", "use more streams (-P), or larger writes (-l)"),
+    (
+        14,
+        "look at each worker",
+        "see each stream's row (-i), and what its path has that the others' have not",
+    ),
+    (15, "time batches", ""),
+    (23, "", "run longer (-t)"),
+    (26, "", "read the rows (-i) beside the total"),
 ];
 
 /// For what was asked in words of the plan itself, whose report shows latency from the intended start, and no p99.9 of too

@@ -13,6 +13,7 @@ pub mod hosts;
 pub mod io500;
 pub mod ior;
 pub mod iostat;
+pub mod iperf;
 pub mod mdtest;
 pub mod measure;
 pub mod native;
@@ -285,6 +286,7 @@ pub const DIALECTS: &[Dialect] = &[
     dd::DIALECT,
     hdparm::DIALECT,
     iostat::DIALECT,
+    iperf::DIALECT,
     fio::DIALECT,
     ior::DIALECT,
     mdtest::DIALECT,
