@@ -247,16 +247,6 @@ pub fn untranslated(finding: Finding) -> Option<Finding> {
     Some(finding)
 }
 
-/// The finding with other advice, by its code; codes without advice here keep their own, and empty
-/// advice leaves a finding out.
-pub fn advised(finding: Finding, advice: &[(u8, &str)]) -> Option<Finding> {
-    match advice.iter().find(|(code, _)| *code == finding.code) {
-        Some((_, "")) => None,
-        Some((_, advice)) => Some(Finding { advice: (*advice).into(), ..finding }),
-        None => Some(finding),
-    }
-}
-
 /// A file that a run writes its results to.
 pub struct ReportFile {
     /// Its path; it must not exist, unless the user asked for it by this very option before. `-`: the report's own
