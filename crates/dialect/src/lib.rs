@@ -7,6 +7,7 @@ pub mod advice;
 mod dash;
 pub mod date;
 pub mod dd;
+pub mod filebench;
 pub mod fio;
 pub mod hdparm;
 pub mod hosts;
@@ -300,6 +301,7 @@ pub const DIALECTS: &[Dialect] = &[
     ior::DIALECT,
     mdtest::DIALECT,
     io500::DIALECT,
+    filebench::DIALECT,
     posix::DIALECT,
     net::DIALECT,
     posix::pjdfstest::PJDFSTEST,
