@@ -7,15 +7,19 @@ pub mod advice;
 mod dash;
 pub mod date;
 pub mod dd;
+pub mod filebench;
 pub mod fio;
 pub mod hdparm;
 pub mod hosts;
 pub mod io500;
 pub mod ior;
 pub mod iostat;
+pub mod iperf;
+pub mod iperf3;
 pub mod mdtest;
 pub mod measure;
 pub mod native;
+pub mod net;
 pub mod option;
 pub mod posix;
 pub mod wishes;
@@ -56,6 +60,13 @@ pub trait Loader {
     /// Seconds that local time is east of Greenwich now.
     fn east_s(&self) -> i64 {
         0
+    }
+    /// 32 bytes that nobody can foretell: names that must not meet, padding of what is encrypted.
+    ///
+    /// # Errors
+    /// The system's reason.
+    fn entropy(&mut self) -> Result<[u8; 32], String> {
+        Err("no chance is to be had here".into())
     }
     /// Whether an engine works on this machine, or why not.
     ///
@@ -186,6 +197,8 @@ pub struct Run {
     pub live_ns: u64,
     /// How often a [`iodyno_model::Event::Interim`] is wanted, ns; 0: only when the user asks (SIGUSR1).
     pub interim_ns: u64,
+    /// Whether witnesses stay at home.
+    pub unwatched: bool,
     /// Whether the reporter says everything itself, messages and progress too, in the original's words.
     pub own_voice: bool,
     /// Whether the program dies of the signal that ended the run, as the original does; else the exit status tells.
@@ -235,16 +248,6 @@ pub fn untranslated(finding: Finding) -> Option<Finding> {
     Some(finding)
 }
 
-/// The finding with other advice, by its code; codes without advice here keep their own, and empty
-/// advice leaves a finding out.
-pub fn advised(finding: Finding, advice: &[(u8, &str)]) -> Option<Finding> {
-    match advice.iter().find(|(code, _)| *code == finding.code) {
-        Some((_, "")) => None,
-        Some((_, advice)) => Some(Finding { advice: (*advice).into(), ..finding }),
-        None => Some(finding),
-    }
-}
-
 /// A file that a run writes its results to.
 pub struct ReportFile {
     /// Its path; it must not exist, unless the user asked for it by this very option before. `-`: the report's own
@@ -292,11 +295,15 @@ pub const DIALECTS: &[Dialect] = &[
     dd::DIALECT,
     hdparm::DIALECT,
     iostat::DIALECT,
+    iperf3::DIALECT,
+    iperf::DIALECT,
     fio::DIALECT,
     ior::DIALECT,
     mdtest::DIALECT,
     io500::DIALECT,
+    filebench::DIALECT,
     posix::DIALECT,
+    net::DIALECT,
     posix::pjdfstest::PJDFSTEST,
     posix::pjdfstest::FSTEST,
 ];

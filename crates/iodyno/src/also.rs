@@ -162,6 +162,18 @@ impl Also {
         hosts::elsewhere(self.hosts.as_deref(), self.hostfile.as_deref(), self.launcher.clone(), loader)
     }
 
+    /// The words that make the plan what it is, as one argument; none: none do. What is written besides, whether the
+    /// run is kept, and what may be destroyed are said anew each time.
+    pub fn shaping(&self) -> Option<String> {
+        let shapes = |word: &&String| {
+            let name = word.split('=').next().unwrap_or(word);
+            let besides = ["live", "ranks", "save", "destroy", "hosts", "fail-if"];
+            exported(name).is_none() && !besides.contains(&name)
+        };
+        let words: Vec<&str> = self.kept.iter().filter(shapes).map(String::as_str).collect();
+        (!words.is_empty()).then(|| format!("--also={}", words.join(",")))
+    }
+
     /// Adds what was asked for to a run.
     ///
     /// # Errors
@@ -174,6 +186,7 @@ impl Also {
         }
         run.plan.destroy.extend(self.destroy);
         self.asked.apply(&mut run.plan, "--also")?;
+        run.unwatched = self.unwatched;
         run.keep = self.keep;
         let file = |(format, path): (&str, String)| ReportFile { path, format: format.into() };
         run.files.extend(self.files.into_iter().map(file));

@@ -110,8 +110,9 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], vo
         say(wrong.hint("leave it out"));
         return 2;
     }
-    let asked = Asked::new(dialect.name, &arguments, false);
-    let voice = Voice { watched: !also.unwatched, asked, ..voice };
+    let words: Vec<String> = also.shaping().into_iter().chain(arguments.iter().cloned()).collect();
+    let asked = Asked::new(dialect.name, &words, false);
+    let voice = Voice { asked, ..voice };
     let mut machinery = Machinery::new(world);
     machinery.also.clone_from(&also.wishes);
     machinery.talks = !voice.original;
@@ -222,7 +223,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("runs", "list, show, name and delete the runs that are kept"),
         ("rerun", "run the plan of a kept run again, with the same seed"),
         ("compare", "how runs differ, and how surely"),
-        ("import", "keep what another tool measured: fio's, IOR's or iperf3's JSON"),
+        ("import", "keep what was measured elsewhere: fio's, IOR's or iperf3's JSON, or our own"),
         ("engines", "list the engines: what they are, and whether they can be had here"),
         ("dialects", "list the tools whose command lines are understood"),
         ("witnesses", "list what watches a run from outside, and what it reads"),

@@ -28,7 +28,7 @@ pub fn answer(talk: Converse, voice: &Voice) -> u8 {
             return 1;
         }
     };
-    let options = talk.ears.options(voice);
+    let options = talk.ears.options(&run);
     let carried = peer::converse(conversation.as_mut(), &options, &mut talk);
     drop(held);
     let status = talk.close(&run, voice);

@@ -14,6 +14,7 @@ mod command;
 mod compare;
 mod converse;
 mod desk;
+mod exposed;
 mod hosts;
 mod interleave;
 mod loader;

@@ -3,13 +3,15 @@
 //! What a run was allowed to destroy is not inherited: that is said again, or refused.
 
 use clap::Parser;
-use iodyno_dialect::{ReportFile, Request, native};
+use iodyno_dialect::{DIALECTS, Request, Run, native};
 use iodyno_engine::world::World;
-use iodyno_history::{Kept, State};
-use iodyno_model::{Diagnostic, Origin};
+use iodyno_history::{Entry, Kept};
+use iodyno_model::{Diagnostic, Origin, Plan};
 use iodyno_report::native::Native;
 
+use crate::also::Also;
 use crate::archive::{self, Asked};
+use crate::loader::Machinery;
 use crate::runs::{ended, one, paint, parsed};
 use crate::session::{self, Voice, say};
 
@@ -22,20 +24,8 @@ use crate::session::{self, Voice, say};
 struct Words {
     /// Which one: its number, a tag, or `last`
     run: String,
-    /// Another seed
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-    /// Write the record as JSON, too
-    #[arg(long, value_name = "FILE")]
-    json: Option<String>,
-    /// Write the figures as CSV, too
-    #[arg(long, value_name = "FILE")]
-    csv: Option<String>,
-    /// Give up what is on this device; repeatable
-    #[arg(long, value_name = "DEVICE")]
-    destroy: Vec<String>,
     #[command(flatten)]
-    keep: native::KeepArguments,
+    manner: native::Manner,
 }
 
 /// Does `iodyno rerun ARGUMENTS…`; the exit status.
@@ -48,7 +38,7 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         Ok(kept) => kept,
         Err(wrong) => return ended(Err(one(wrong))),
     };
-    match request(words, kept) {
+    match request(world, words.manner, kept) {
         Ok(request) => {
             let asked = Asked::new("rerun", arguments, true);
             session::answer(world, Ok(request), &Voice { asked, ..Voice::from_environment() })
@@ -57,17 +47,52 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
     }
 }
 
-fn request(words: Words, kept: Kept) -> Result<Request, Diagnostic> {
+fn request(world: &World, manner: native::Manner, kept: Kept) -> Result<Request, Diagnostic> {
     settle(&kept)?;
-    let mut plan = kept.plan;
-    plan.seed = words.seed.unwrap_or(plan.seed);
-    plan.destroy = words.destroy;
-    let mut run = native::request(plan, Box::new(Native::new(paint().colour)));
-    let file =
-        |path: Option<String>, format: &str| path.map(|path| ReportFile { path, format: format.into() });
-    run.files = [file(words.json, "json"), file(words.csv, "csv")].into_iter().flatten().collect();
-    run.keep = words.keep.keep();
+    let own = in_own_hand(world, &kept);
+    if own.is_none() && DIALECTS.iter().any(|dialect| dialect.drop_in && dialect.name == kept.entry.tool) {
+        let told = format!("what {} was told means something else by now", kept.entry.tool);
+        let note = Diagnostic::note(&Origin::argument(&format!("run {}", kept.entry.id)), told);
+        say(note.hint("the same plan is run as it is kept, and reported in our own way"));
+    }
+    let mut run =
+        own.unwrap_or_else(|| native::request(Plan::default(), Box::new(Native::new(paint().colour))));
+    run.plan = kept.plan;
+    manner.apply(&mut run.plan)?;
+    manner.join(&mut run);
     Ok(Request::Run(Box::new(run)))
+}
+
+/// The run as the tool would report it whose command line is kept; `None` where that line no longer says this very plan
+/// (a job file was changed, a name is made of the time).
+fn in_own_hand(world: &World, kept: &Kept) -> Option<Run> {
+    let Entry { tool, words, .. } = &kept.entry;
+    let dialect = DIALECTS.iter().find(|dialect| dialect.name == *tool)?;
+    // What was said on standard input then is not said again now.
+    let words = words.get(1..).filter(|words| !words.iter().any(|word| word == "-"))?;
+    let (also, arguments) = match dialect.drop_in {
+        true => Also::take(words, None).ok()?,
+        false => (Also::default(), words.to_vec()),
+    };
+    let mut machinery = Machinery::new(world);
+    machinery.also.clone_from(&also.wishes);
+    machinery.talks = true;
+    let Ok(Request::Run(mut run)) = (dialect.lower)(&arguments, &mut machinery) else { return None };
+    also.join(&mut run).ok()?;
+    run.output = None;
+    run.files.retain(|file| file.format == "own");
+    is_same(&run.plan, &kept.plan).then_some(*run)
+}
+
+/// Whether plans are the same but for what is said anew each time.
+fn is_same(plan: &Plan, kept: &Plan) -> bool {
+    let plan = Plan {
+        seed: kept.seed,
+        destroy: kept.destroy.clone(),
+        demands: kept.demands.clone(),
+        ..plan.clone()
+    };
+    serde_json::to_value(&plan).ok() == serde_json::to_value(kept).ok()
 }
 
 /// Goes where a run was, so that its relative paths mean the same.
@@ -77,7 +102,7 @@ fn request(words: Words, kept: Kept) -> Result<Request, Diagnostic> {
 pub fn settle(kept: &Kept) -> Result<(), Diagnostic> {
     let entry = &kept.entry;
     let origin = Origin::argument(&format!("run {}", entry.id));
-    if entry.state == State::Imported || kept.plan.phases.is_empty() {
+    if kept.plan.phases.is_empty() {
         return Err(Diagnostic::error(
             &origin,
             format!("{} measured it: there is no plan to run", entry.tool),

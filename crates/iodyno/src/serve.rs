@@ -1,63 +1,48 @@
-//! A page that is served while it runs, to this machine alone: one text, whatever is asked for.
+//! A few bytes of HTTP: one request, one answer, one reader after the other.
 //!
-//! A thread answers one reader after the other; the run never waits for it. It refuses addresses that others reach.
+//! A thread of its own answers; the run never waits for it. What is asked and answered is another's business. It refuses
+//! to wait long, or to read much.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use iodyno_model::{Diagnostic, Origin};
-
-/// What a page of metrics is. Source: OpenMetrics 1.0.0, "protocol negotiation".
-const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// How long a reader may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// A request may be so long, bytes.
 const REQUEST_MOST: usize = 8 << 10;
 
-/// The page.
-pub struct Page {
-    text: Arc<Mutex<Vec<u8>>>,
+/// What a reader is told.
+pub struct Reply {
+    /// The code and its words.
+    pub status: &'static str,
+    /// What the body is, with its character set.
+    pub kind: &'static str,
+    /// Other headers, each with its end of line.
+    pub more: &'static str,
+    /// The body.
+    pub body: Vec<u8>,
 }
 
-impl Page {
-    /// Begins to serve.
-    ///
-    /// # Errors
-    /// Why the address cannot be had.
-    pub fn open(address: SocketAddr) -> Result<Page, Diagnostic> {
-        let wrong = |what: String| Diagnostic::error(&Origin::argument(&address.to_string()), what);
-        if !address.ip().is_loopback() {
-            return Err(wrong("others would reach it, too".into()).hint("127.0.0.1:PORT, or a file"));
+/// Answers whoever comes, on a thread of that name, until the program ends.
+///
+/// # Errors
+/// When there can be no such thread.
+pub fn serve(
+    name: &str,
+    listener: TcpListener,
+    answer: impl Fn(&str) -> Reply + Send + 'static,
+) -> io::Result<()> {
+    let serve = move || {
+        for mut reader in listener.incoming().flatten() {
+            // A reader that goes away has heard enough.
+            let _ = request(&mut reader).and_then(|request| reply(&mut reader, &answer(&request)));
         }
-        let listener = TcpListener::bind(address)
-            .map_err(|error| wrong(crate::loader::plain(&error)).hint("another port, or a file"))?;
-        let text = Arc::new(Mutex::new(b"# EOF\n".to_vec()));
-        let shared = Arc::clone(&text);
-        let serve = move || {
-            for reader in listener.incoming().flatten() {
-                let now = shared.lock().map(|text| text.clone()).unwrap_or_default();
-                // A reader that goes away has heard enough.
-                let _ = answer(reader, &now);
-            }
-        };
-        std::thread::Builder::new()
-            .name("metrics".into())
-            .spawn(serve)
-            .map_err(|error| wrong(crate::loader::plain(&error)))?;
-        Ok(Page { text })
-    }
-
-    /// Serves this from now on.
-    pub fn put(&self, text: Vec<u8>) {
-        if let Ok(mut now) = self.text.lock() {
-            *now = text;
-        }
-    }
+    };
+    std::thread::Builder::new().name(name.into()).spawn(serve).map(drop)
 }
 
-fn answer(mut reader: TcpStream, text: &[u8]) -> io::Result<()> {
+fn request(reader: &mut TcpStream) -> io::Result<String> {
     reader.set_read_timeout(Some(PATIENCE))?;
     reader.set_write_timeout(Some(PATIENCE))?;
     let mut request = Vec::new();
@@ -68,13 +53,47 @@ fn answer(mut reader: TcpStream, text: &[u8]) -> io::Result<()> {
             count => request.extend_from_slice(&part[..count]),
         }
     }
-    let length = text.len();
-    let (status, body) =
-        if request.starts_with(b"GET ") { ("200 OK", text) } else { ("405 Method Not Allowed", &b""[..]) };
-    let length = if body.is_empty() { 0 } else { length };
+    Ok(String::from_utf8_lossy(&request).into_owned())
+}
+
+fn reply(reader: &mut TcpStream, Reply { status, kind, more, body }: &Reply) -> io::Result<()> {
+    let length = body.len();
     write!(
         reader,
-        "HTTP/1.1 {status}\r\nContent-Type: {KIND}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n{more}Connection: close\r\n\r\n"
     )?;
     reader.write_all(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_answered_and_none_for_ever() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let place = listener.local_addr().unwrap();
+        let answer = |request: &str| Reply {
+            status: "200 OK",
+            kind: "text/plain",
+            more: "X-One: 1\r\n",
+            body: request.lines().next().unwrap_or("").into(),
+        };
+        serve("test", listener, answer).unwrap();
+        let ask = |request: &[u8]| {
+            let mut reader = TcpStream::connect(place).unwrap();
+            reader.write_all(request).unwrap();
+            let mut told = String::new();
+            // What was too long to be read is still in the way when the connection is closed.
+            let _ = reader.read_to_string(&mut told);
+            told
+        };
+        // One that goes away without a word.
+        drop(TcpStream::connect(place).unwrap());
+        let told = ask(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 14\r\nX-One: 1\r\nConnection: close\r\n\r\n";
+        assert_eq!(told, format!("{head}GET / HTTP/1.1"));
+        ask(&[b'x'; REQUEST_MOST + 1000]);
+        assert!(ask(b"GET /again HTTP/1.1\r\n\r\n").ends_with("GET /again HTTP/1.1"));
+    }
 }

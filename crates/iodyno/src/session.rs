@@ -35,8 +35,6 @@ pub struct Voice {
     pub original: bool,
     /// `IODYNO_FINDINGS`: asked for, or silenced.
     pub findings: Option<bool>,
-    /// Whether witnesses watch, who have most of the findings to tell.
-    pub watched: bool,
     /// What was typed.
     pub asked: Asked,
     /// Whether it is one of many runs, which are not told apart.
@@ -48,13 +46,7 @@ impl Voice {
     pub fn from_environment() -> Self {
         let wish = std::env::var("IODYNO_FINDINGS").ok();
         let original = std::env::var_os(hosts::ORIGINAL).is_some();
-        Voice {
-            original,
-            findings: wish.map(|wish| wish != "0"),
-            watched: true,
-            asked: Asked::default(),
-            quiet: false,
-        }
+        Voice { original, findings: wish.map(|wish| wish != "0"), asked: Asked::default(), quiet: false }
     }
 
     /// Whether findings follow the report.
@@ -151,7 +143,7 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
     if !voice.original {
         say_all(&run.messages);
     }
-    let options = Options { interim_ns: run.interim_ns, ..ears.options(voice) };
+    let options = Options { interim_ns: run.interim_ns, ..ears.options(&run) };
     let mut listened = true;
     // What a drop-in copies or checks it does for its own sake; who only watches, watches for a listener.
     let only_watches = run.plan.phases.iter().all(|phase| phase.watch.is_some());
@@ -210,13 +202,13 @@ impl Ears {
     }
 
     /// What they want to hear.
-    pub fn options(&self, voice: &Voice) -> Options {
+    pub fn options(&self, run: &Run) -> Options {
         let keeps = self.keeping.is_some() || self.watched.is_some();
         Options {
             live_ns: self.desk.live_ns(),
             live_latency: self.desk.wants_latency(),
             keep_ns: if keeps { KEPT_NS } else { 0 },
-            witness: voice.watched,
+            witness: !run.unwatched,
             ..Options::default()
         }
     }

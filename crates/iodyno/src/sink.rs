@@ -17,8 +17,8 @@ use iodyno_report::json::Json;
 use iodyno_report::metrics::Metrics;
 use iodyno_report::{NoFiles, Output, Reporter};
 
+use crate::exposed::Exposed;
 use crate::loader::plain;
-use crate::serve::Page;
 use crate::shelf::Shelf;
 
 /// The format of files that the run's reporter writes itself.
@@ -48,7 +48,7 @@ enum Place {
     /// A file that is replaced as a whole.
     Whole(PathBuf),
     /// A page that is served.
-    Page(Page),
+    Served(Exposed),
 }
 
 impl Sink {
@@ -78,7 +78,7 @@ impl Sink {
 
     /// How often it wants to hear how things are, ns; 0: never.
     pub fn live_ns(&self) -> u64 {
-        if matches!(self.place, Place::Whole(_) | Place::Page(_)) { FRESH_NS } else { 0 }
+        if matches!(self.place, Place::Whole(_) | Place::Served(_)) { FRESH_NS } else { 0 }
     }
 
     /// Lets its reporter see an event.
@@ -98,7 +98,7 @@ impl Sink {
                 reporter.event(event, &mut Output { out: &mut text, err, files: &mut NoFiles })?;
                 if text.is_empty() { Ok(()) } else { replace(path, &text) }
             }
-            Place::Page(page) => {
+            Place::Served(page) => {
                 let mut text = Vec::new();
                 reporter.event(event, &mut Output { out: &mut text, err, files: &mut NoFiles })?;
                 if !text.is_empty() {
@@ -117,7 +117,7 @@ impl Sink {
         match &mut self.place {
             Place::File(file) => file.flush(),
             Place::Folder(shelf) => shelf.flush().map_err(|(_, error)| error),
-            Place::Whole(_) | Place::Page(_) => Ok(()),
+            Place::Whole(_) | Place::Served(_) => Ok(()),
         }
     }
 
@@ -166,7 +166,7 @@ fn folder(path: &str) -> Result<Sink, Diagnostic> {
 fn metrics(path: &str) -> Result<Sink, Diagnostic> {
     let reporter: Option<Box<dyn Reporter>> = Some(Box::new(Metrics::new()));
     if let Ok(address) = path.parse::<SocketAddr>() {
-        let place = Place::Page(Page::open(address)?);
+        let place = Place::Served(Exposed::open(address)?);
         return Ok(Sink { path: path.into(), place, reporter, made: false });
     }
     let made = !Path::new(path).exists();

@@ -4,8 +4,8 @@
 //! somebody who is looking when it ends, for a moment. It refuses an address that others reach unless there is a key, and
 //! answers nobody who comes under another name than this machine's own (a page elsewhere that makes a browser ask here).
 
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,11 +13,10 @@ use iodyno_model::{Diagnostic, Event, Origin};
 use iodyno_report::html::Growing;
 
 use crate::loader::plain;
+use crate::serve::{Reply, serve};
 
-/// How long a reader may take.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// A request may be so long, bytes.
-const REQUEST_MOST: usize = 8 << 10;
+/// Nothing of it is to be kept, or taken for something else.
+const MORE: &str = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
 /// Who was looking is given so long to ask for the end.
 const FAREWELL: Duration = Duration::from_millis(3500);
 /// Between two looks whether he did.
@@ -61,13 +60,7 @@ impl Watched {
         let address = Address { socket, ..address };
         let shared = Arc::new(Mutex::new(Shared::default()));
         let (served, place) = (Arc::clone(&shared), url(&address));
-        let serve = move || {
-            for reader in listener.incoming().flatten() {
-                // A reader that goes away has seen enough.
-                let _ = answer(reader, &address, &served);
-            }
-        };
-        std::thread::Builder::new().name("live-web".into()).spawn(serve).map_err(wrong)?;
+        serve("live-web", listener, move |request| reply(request, &address, &served)).map_err(wrong)?;
         Ok((Watched { shared }, place))
     }
 
@@ -125,36 +118,11 @@ fn url(address: &Address) -> String {
     format!("http://{}/{key}", address.socket)
 }
 
-fn answer(mut reader: TcpStream, address: &Address, shared: &Mutex<Shared>) -> io::Result<()> {
-    reader.set_read_timeout(Some(PATIENCE))?;
-    reader.set_write_timeout(Some(PATIENCE))?;
-    let request = request(&mut reader)?;
-    let (status, kind, body) = reply(&request, address, shared);
-    write!(
-        reader,
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}; charset=utf-8\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
-         X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
-        body.len()
-    )?;
-    reader.write_all(body.as_bytes())
-}
-
-fn request(reader: &mut TcpStream) -> io::Result<String> {
-    let mut request = Vec::new();
-    let mut part = [0; 1024];
-    while !request.windows(4).any(|end| end == b"\r\n\r\n") && request.len() < REQUEST_MOST {
-        match reader.read(&mut part)? {
-            0 => break,
-            count => request.extend_from_slice(&part[..count]),
-        }
-    }
-    Ok(String::from_utf8_lossy(&request).into_owned())
-}
-
-/// Status, kind and body of the answer to a request.
-fn reply(request: &str, address: &Address, shared: &Mutex<Shared>) -> (&'static str, &'static str, String) {
-    const TEXT: &str = "text/plain";
-    let refused = |status, why: &str| (status, TEXT, format!("{why}\n"));
+/// The answer to a request.
+fn reply(request: &str, address: &Address, shared: &Mutex<Shared>) -> Reply {
+    const TEXT: &str = "text/plain; charset=utf-8";
+    let told = |status, kind, body: String| Reply { status, kind, more: MORE, body: body.into_bytes() };
+    let refused = |status, why: &str| told(status, TEXT, format!("{why}\n"));
     let mut words = request.lines().next().unwrap_or("").split(' ');
     let (method, target) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
     if method != "GET" {
@@ -164,8 +132,8 @@ fn reply(request: &str, address: &Address, shared: &Mutex<Shared>) -> (&'static 
         return refused("403 Forbidden", "not without the key, and not under another name");
     }
     match target.split('?').next() {
-        Some("/") => ("200 OK", "text/html", page(shared, false).html()),
-        Some("/data.json") => ("200 OK", "application/json", page(shared, true).data()),
+        Some("/") => told("200 OK", "text/html; charset=utf-8", page(shared, false).html()),
+        Some("/data.json") => told("200 OK", "application/json; charset=utf-8", page(shared, true).data()),
         _ => refused("404 Not Found", "there is nothing else here"),
     }
 }
@@ -195,10 +163,9 @@ fn is_welcome(request: &str, target: &str, address: &Address) -> bool {
 mod tests {
     use super::*;
 
-    fn asked(request: &str, key: Option<&str>) -> (&'static str, String) {
+    fn asked(request: &str, key: Option<&str>) -> &'static str {
         let address = Address { socket: "127.0.0.1:8080".parse().unwrap(), key: key.map(Into::into) };
-        let (status, _, body) = reply(request, &address, &Mutex::new(Shared::default()));
-        (status, body)
+        reply(request, &address, &Mutex::new(Shared::default())).status
     }
 
     #[test]
@@ -216,15 +183,15 @@ mod tests {
     #[test]
     fn who_comes_under_another_name_or_without_the_key_is_not_answered() {
         let ask = |target: &str, host: &str| format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n");
-        assert_eq!(asked(&ask("/data.json", "127.0.0.1:8080"), None).0, "200 OK");
-        assert_eq!(asked(&ask("/data.json", "localhost:8080"), None).0, "200 OK");
-        assert_eq!(asked(&ask("/data.json", "evil.example:8080"), None).0, "403 Forbidden");
-        assert_eq!(asked("GET / HTTP/1.0\r\n\r\n", None).0, "403 Forbidden");
-        assert_eq!(asked(&ask("/data.json", "h:1"), Some("word")).0, "403 Forbidden");
-        assert_eq!(asked(&ask("/data.json?key=wore", "h:1"), Some("word")).0, "403 Forbidden");
-        assert_eq!(asked(&ask("/data.json?key=word", "h:1"), Some("word")).0, "200 OK");
-        assert_eq!(asked(&ask("/etc/passwd", "127.0.0.1"), None).0, "404 Not Found");
-        assert_eq!(asked("POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", None).0, "405 Method Not Allowed");
+        assert_eq!(asked(&ask("/data.json", "127.0.0.1:8080"), None), "200 OK");
+        assert_eq!(asked(&ask("/data.json", "localhost:8080"), None), "200 OK");
+        assert_eq!(asked(&ask("/data.json", "evil.example:8080"), None), "403 Forbidden");
+        assert_eq!(asked("GET / HTTP/1.0\r\n\r\n", None), "403 Forbidden");
+        assert_eq!(asked(&ask("/data.json", "h:1"), Some("word")), "403 Forbidden");
+        assert_eq!(asked(&ask("/data.json?key=wore", "h:1"), Some("word")), "403 Forbidden");
+        assert_eq!(asked(&ask("/data.json?key=word", "h:1"), Some("word")), "200 OK");
+        assert_eq!(asked(&ask("/etc/passwd", "127.0.0.1"), None), "404 Not Found");
+        assert_eq!(asked("POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", None), "405 Method Not Allowed");
     }
 
     #[test]

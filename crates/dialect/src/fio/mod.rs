@@ -118,6 +118,7 @@ fn run(orders: Orders, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnosti
         messages: lowered.notes,
         live_ns,
         interim_ns,
+        unwatched: false,
         own_voice: true,
         dies_of_signals: false,
         findings: true,

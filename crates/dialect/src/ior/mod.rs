@@ -138,6 +138,7 @@ fn run(lowered: Lowered) -> Run {
         messages: notes,
         live_ns: 0,
         interim_ns: 0,
+        unwatched: false,
         own_voice: true,
         dies_of_signals: true,
         findings: true,

@@ -70,6 +70,7 @@ fn run(plan: Plan, view: View) -> Run {
         messages: Vec::new(),
         live_ns: 0,
         interim_ns: 0,
+        unwatched: false,
         own_voice: true,
         dies_of_signals: false,
         findings: false,

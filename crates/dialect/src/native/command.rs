@@ -7,10 +7,9 @@ use clap::error::{ContextKind, ContextValue};
 use iodyno_model::{Diagnostic, Origin, Plan, TargetFacts, TargetKind, sweep};
 use iodyno_report::{Reporter, plan as report};
 
-use super::{ExportArguments, KeepArguments};
+use super::Manner;
 use crate::hosts::{self, Elsewhere};
-use crate::wishes::Wishes;
-use crate::{Keep, Loader, PathKind, ReportFile, Request, Run, dashes};
+use crate::{Keep, Loader, PathKind, Request, Run, dashes};
 
 /// Makes the reporter of a run: the native handwriting, handed in so that this crate needs only its trait.
 pub type ReporterMaker<'a> = &'a dyn Fn(&Plan) -> Box<dyn Reporter>;
@@ -39,24 +38,8 @@ struct PlanArguments {
 struct RunArguments {
     /// The plan file (TOML); `-` is standard input
     file: String,
-    /// Another seed than the file's
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-    /// Give up what is on this device; repeatable
-    #[arg(long, value_name = "DEVICE")]
-    destroy: Vec<String>,
-    /// A table with a row for each rank, after the report
-    #[arg(long)]
-    ranks: bool,
-    /// Without a live line while it runs
-    #[arg(long)]
-    quiet: bool,
     #[command(flatten)]
-    export: ExportArguments,
-    #[command(flatten)]
-    wishes: Wishes,
-    #[command(flatten)]
-    keep: KeepArguments,
+    manner: Manner,
     #[command(flatten)]
     world: WorldArguments,
 }
@@ -123,21 +106,15 @@ pub fn run(
         Ok(arguments) => arguments,
         Err(help) => return Ok(help),
     };
-    let mut plan = load(&arguments.file, arguments.seed, loader)?;
+    let mut plan = load(&arguments.file, None, loader)?;
     if let Some(elsewhere) = arguments.world.elsewhere(loader)? {
         return Ok(Request::Hosts(elsewhere));
     }
-    plan.destroy = arguments.destroy;
-    arguments.wishes.apply(&mut plan, "").map_err(|wrong| vec![wrong])?;
-    let ranks = arguments.ranks.then(|| ReportFile { path: "-".into(), format: "ranks".into() });
-    let files = arguments.export.files().into_iter().chain(ranks).collect();
+    arguments.manner.apply(&mut plan).map_err(|wrong| vec![wrong])?;
     let reporter = maker(&plan);
-    Ok(Request::Run(Box::new(Run {
-        files,
-        live_ns: if arguments.quiet { 0 } else { LIVE_NS },
-        keep: arguments.keep.keep(),
-        ..request(plan, reporter)
-    })))
+    let mut run = request(plan, reporter);
+    arguments.manner.join(&mut run);
+    Ok(Request::Run(Box::new(run)))
 }
 
 /// A plan as a native run, with a live line and nothing written but the report.
@@ -152,9 +129,10 @@ pub fn request(plan: Plan, reporter: Box<dyn Reporter>) -> Run {
         messages: Vec::new(),
         live_ns: LIVE_NS,
         interim_ns: 0,
+        unwatched: false,
         own_voice: false,
         findings: true,
-        translate: |finding| crate::advice::of(finding, crate::advice::NATIVE),
+        translate: |finding| crate::advice::said(finding, crate::advice::NATIVE),
         reads_forgiven: false,
         error_status: 1,
         status: None,

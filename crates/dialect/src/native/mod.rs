@@ -8,6 +8,7 @@ mod export;
 pub(crate) mod fields;
 mod job;
 mod keep;
+mod manner;
 mod measure;
 mod pace;
 mod pattern;
@@ -27,6 +28,7 @@ pub(crate) use command::WorldArguments;
 pub use command::{ReporterMaker, on_hosts, plan, refusal, request, run};
 pub use export::ExportArguments;
 pub use keep::KeepArguments;
+pub use manner::{Manner, WatchArguments};
 
 pub use fields::suggestion;
 use fields::{Fields, Wrong};

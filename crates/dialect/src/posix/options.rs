@@ -6,7 +6,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use iodyno_model::{Diagnostic, units};
 
-use crate::native::{KeepArguments, refusal};
+use crate::native::{KeepArguments, WatchArguments, refusal};
 
 /// What is said about the command below its options.
 const AFTER: &str = "\
@@ -94,6 +94,9 @@ pub struct Options {
     #[command(flatten)]
     #[allow(missing_docs, reason = "a comment would be a heading of the help")]
     pub exercise: super::exercise::Words,
+    #[allow(missing_docs, reason = "a comment would be a heading of the help")]
+    #[command(flatten)]
+    pub watch: WatchArguments,
     #[allow(missing_docs, reason = "a comment would be a heading of the help")]
     #[command(flatten)]
     pub history: KeepArguments,

@@ -59,11 +59,7 @@ pub fn unified() -> Option<PathBuf> {
 
 fn groups(own: &str, mounts: &str) -> Groups {
     let mut groups = Groups::default();
-    for (controllers, chain) in chains(own, mounts) {
-        let controls = |name: &str| chain.is_unified || controllers.split(',').any(|word| word == name);
-        let lists = [("cpu", &mut groups.cpu), ("memory", &mut groups.memory), ("blkio", &mut groups.io)];
-        lists.into_iter().filter(|(name, _)| controls(name)).for_each(|(_, list)| list.push(chain.clone()));
-    }
+    chains(own, mounts).into_iter().for_each(|(controllers, chain)| groups.add(&controllers, chain));
     groups
 }
 
@@ -118,8 +114,13 @@ impl Groups {
         let Some((mount, is_unified, options)) = mounts.lines().find_map(under) else { return };
         let name = format!("/{}", directory.strip_prefix(&mount).unwrap_or(&directory).display());
         let levels = directory.ancestors().take_while(|level| level.starts_with(&mount));
-        let chain = Chain { name, levels: levels.map(Path::to_path_buf).collect(), is_unified };
-        let controls = |name: &str| is_unified || options.split([' ', ',']).any(|word| word == name);
+        self.add(&options, Chain { name, levels: levels.map(Path::to_path_buf).collect(), is_unified });
+    }
+
+    /// Adds a chain to the lists of the controllers that are named among some words; of version 2: to all.
+    fn add(&mut self, controllers: &str, chain: Chain) {
+        let controls =
+            |name: &str| chain.is_unified || controllers.split([' ', ',']).any(|word| word == name);
         let lists = [("cpu", &mut self.cpu), ("memory", &mut self.memory), ("blkio", &mut self.io)];
         lists.into_iter().filter(|(name, _)| controls(name)).for_each(|(_, list)| list.push(chain.clone()));
     }
@@ -147,6 +148,16 @@ impl Reading {
         Reading { groups, quotas, memory_failures }
     }
 
+    /// The tightest quota, in processors' worth of time.
+    fn cpu_quota(&self) -> Option<f64> {
+        self.quotas.iter().map(|(quota, _)| *quota).reduce(f64::min)
+    }
+
+    /// The tightest limit of memory.
+    fn memory_bytes(&self) -> Option<u64> {
+        levels(&self.groups.memory).filter_map(|level| memory_limit(level)).min()
+    }
+
     /// What the groups did since an earlier reading, and what they allow now.
     pub fn since(&self, before: &Reading, interval_ns: u64) -> ControlActivity {
         let delta = |(now, then): (&Quota, &Quota)| -> [u64; 3] {
@@ -166,11 +177,11 @@ impl Reading {
         let memory = own.and_then(|level| number(level, &["memory.current", "memory.usage_in_bytes"]));
         ControlActivity {
             group: self.groups.name(),
-            cpu_quota: self.quotas.iter().map(|(quota, _)| *quota).reduce(f64::min),
+            cpu_quota: self.cpu_quota(),
             periods,
             throttled_periods,
             throttled_ns,
-            memory_limit_bytes: levels(&self.groups.memory).filter_map(|level| memory_limit(level)).min(),
+            memory_limit_bytes: self.memory_bytes(),
             memory_bytes: memory.unwrap_or(0),
             memory_failures: self.memory_failures.saturating_sub(before.memory_failures),
             io: io_limits(&self.groups.io),
@@ -179,19 +190,25 @@ impl Reading {
     }
 }
 
-/// The memory that this process may use by its groups, bytes; none: as much as there is.
-pub fn memory_limit_bytes() -> Option<u64> {
-    levels(&read(&[])?.groups.memory).filter_map(|level| memory_limit(level)).min()
+/// What this process's groups allow.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    /// Processors' worth of time; none: no limit.
+    pub cpu_quota: Option<f64>,
+    /// Memory, bytes; none: as much as there is.
+    pub memory_bytes: Option<u64>,
+    /// Of each limited device.
+    pub io: Vec<IoLimit>,
 }
 
-/// Processors' worth of time that this process may use by its groups; none: no limit.
-pub fn cpu_quota() -> Option<f64> {
-    read(&[])?.quotas.iter().map(|(quota, _)| *quota).reduce(f64::min)
-}
-
-/// Limits of this process's I/O by its groups.
-pub fn own_io_limits() -> Vec<IoLimit> {
-    read(&[]).map_or_else(Vec::new, |reading| io_limits(&reading.groups.io))
+/// Reads what this process's groups allow.
+pub fn own_limits() -> Limits {
+    let Some(reading) = read(&[]) else { return Limits::default() };
+    Limits {
+        cpu_quota: reading.cpu_quota(),
+        memory_bytes: reading.memory_bytes(),
+        io: io_limits(&reading.groups.io),
+    }
 }
 
 fn levels(chains: &[Chain]) -> impl Iterator<Item = &PathBuf> {

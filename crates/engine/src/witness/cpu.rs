@@ -112,6 +112,13 @@ pub fn own_ns() -> [u64; 2] {
     })
 }
 
+/// Time that this program took since then, ns. `workers_ns`: time of workers that are processes of their own, which is
+/// among that of children only when somebody has heard of their ends.
+pub fn own_since(before: [u64; 2], workers_ns: u64) -> u64 {
+    let [own, children] = own_ns();
+    own.saturating_sub(before[0]) + children.saturating_sub(before[1]).max(workers_ns)
+}
+
 /// User ns, system ns, voluntary and involuntary switches, major and minor faults of the calling thread.
 pub fn usage() -> [u64; 6] {
     usage_of(WHO)

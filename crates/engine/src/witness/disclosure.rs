@@ -15,8 +15,9 @@ const CPUS: &str = "/sys/devices/system/cpu";
 
 /// The facts of this machine, as name and value.
 pub fn machine() -> Vec<(String, String)> {
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let groups: [Vec<(&str, Option<String>)>; 6] =
-        [system(), frequency(), processor(), memory_facts(), limits(), present()];
+        [system(&cpu), frequency(), processor(&cpu), memory_facts(), limits(), present()];
     told(groups.into_iter().flatten())
 }
 
@@ -50,7 +51,7 @@ fn switch(path: &str, on: &str) -> Option<String> {
     Some(if is_on { "on" } else { "off" }.into())
 }
 
-fn system() -> Vec<(&'static str, Option<String>)> {
+fn system(cpu: &str) -> Vec<(&'static str, Option<String>)> {
     let clock = text("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     vec![
         (
@@ -58,23 +59,56 @@ fn system() -> Vec<(&'static str, Option<String>)> {
             fs::read_to_string("/etc/os-release").ok().and_then(|t| field(&t, "PRETTY_NAME", '=')),
         ),
         ("kernel build", text("/proc/sys/kernel/version")),
-        ("kernel command line", text("/proc/cmdline")),
-        ("virtualisation", virtualisation()),
+        ("kernel command line", text("/proc/cmdline").map(|line| masked(&line))),
+        ("virtualisation", virtualisation(cpu)),
         ("container", container()),
         ("clock source", clock),
         ("io_uring disabled", text("/proc/sys/kernel/io_uring_disabled").filter(|word| word != "0")),
     ]
 }
 
+/// Parts of names whose values are nobody's business.
+const SECRET: [&str; 9] =
+    ["key", "token", "passw", "passphrase", "secret", "credential", "luks", "auth", "psk"];
+/// Parts of names that have one of these in them by chance.
+const OPEN: [&str; 3] = ["keymap", "keyboard", "keytable"];
+
+/// A kernel command line without what looks like a secret: by its name, or a login before an `@`.
+fn masked(line: &str) -> String {
+    let mut inside = false;
+    let words = line.split(|letter: char| {
+        inside ^= letter == '"';
+        !inside && letter.is_whitespace()
+    });
+    let mut count = 0;
+    let mut mask = |word: &str| {
+        let secret = word.split_once('=').filter(|(name, value)| !value.is_empty() && is_secret(name, value));
+        count += u32::from(secret.is_some());
+        secret.map_or_else(|| word.to_string(), |(name, _)| format!("{name}=***"))
+    };
+    let shown = words.map(&mut mask).collect::<Vec<_>>().join(" ");
+    match count {
+        0 => shown,
+        1 => shown + " (a value that looks like a secret is masked)",
+        count => shown + &format!(" ({count} values that look like secrets are masked)"),
+    }
+}
+
+fn is_secret(name: &str, value: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+    let login = value.split_once('@').is_some_and(|(login, _)| login.contains(':'));
+    login || (has(&SECRET) && !has(&OPEN))
+}
+
 /// Which machine this is a guest of, as far as it says.
-fn virtualisation() -> Option<String> {
+fn virtualisation(cpu: &str) -> Option<String> {
     let told = text("/sys/hypervisor/type");
     let dmi = || {
         let names = ["sys_vendor", "product_name"].map(|file| text(&format!("/sys/class/dmi/id/{file}")));
         Some(names.into_iter().flatten().collect::<Vec<_>>().join(" ")).filter(|name| !name.is_empty())
     };
-    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let flags = field(&cpu, "flags", ':').unwrap_or_default();
+    let flags = field(cpu, "flags", ':').unwrap_or_default();
     let is_guest = flags.split(' ').any(|flag| flag == "hypervisor");
     told.or_else(|| is_guest.then(|| dmi().map_or("yes".into(), |name| format!("yes ({name})"))))
         .or_else(|| (!flags.is_empty()).then(|| "none".into()))
@@ -102,14 +136,13 @@ fn frequency() -> Vec<(&'static str, Option<String>)> {
     ]
 }
 
-fn processor() -> Vec<(&'static str, Option<String>)> {
-    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+fn processor(cpu: &str) -> Vec<(&'static str, Option<String>)> {
     vec![
         ("processors of the machine", text(&format!("{CPUS}/online"))),
         ("simultaneous multithreading", switch(&format!("{CPUS}/smt/active"), "1")),
         ("NUMA nodes", Some(processors::numa_nodes().to_string())),
         ("isolated processors", text(&format!("{CPUS}/isolated"))),
-        ("microcode", field(&cpu, "microcode", ':')),
+        ("microcode", field(cpu, "microcode", ':')),
         ("mitigations", mitigations()),
     ]
 }
@@ -146,7 +179,9 @@ fn memory_facts() -> Vec<(&'static str, Option<String>)> {
 }
 
 fn limits() -> Vec<(&'static str, Option<String>)> {
-    let io: Vec<String> = control::own_io_limits()
+    let own = control::own_limits();
+    let io: Vec<String> = own
+        .io
         .iter()
         .map(|limit| {
             let part = |name: &str, value: Option<u64>| value.map(|value| format!(" {name} {value}"));
@@ -162,8 +197,8 @@ fn limits() -> Vec<(&'static str, Option<String>)> {
     // SAFETY: the call takes nothing and cannot fail.
     let is_root = unsafe { libc::geteuid() } == 0;
     vec![
-        ("processor limit", control::cpu_quota().map(|quota| format!("{quota} processors"))),
-        ("memory limit", control::memory_limit_bytes().map(|bytes| format!("{bytes} bytes"))),
+        ("processor limit", own.cpu_quota.map(|quota| format!("{quota} processors"))),
+        ("memory limit", own.memory_bytes.map(|bytes| format!("{bytes} bytes"))),
         ("I/O limit", Some(io.join("; "))),
         ("user", Some(if is_root { "root" } else { "not root" }.into())),
     ]
@@ -235,6 +270,22 @@ mod tests {
             field("microcode\t: 0x1\nflags\t\t: fpu hypervisor\n", "flags", ':'),
             Some("fpu hypervisor".into())
         );
+    }
+
+    #[test]
+    fn secrets_of_the_command_line_are_masked() {
+        let plain = "BOOT_IMAGE=/vmlinuz root=UUID=1-2 ro rd.vconsole.keymap=de quiet mitigations=off";
+        assert_eq!(masked(plain), plain);
+        assert_eq!(
+            masked("ro rd.luks.key=/k:UUID=1 ip=dhcp API_TOKEN=\"a b\" quiet"),
+            "ro rd.luks.key=*** ip=dhcp API_TOKEN=*** quiet (2 values that look like secrets are masked)"
+        );
+        let told = masked("root_password=x");
+        assert_eq!(told, "root_password=*** (a value that looks like a secret is masked)");
+        for word in ["systemd.set_credential=a:b", "inst.ks=https://me:pw@h/ks", "netroot=iscsi:u:p@h::3"] {
+            assert!(masked(word).contains("=*** ("), "{word}");
+        }
+        assert_eq!(masked("token= key"), "token= key");
     }
 
     #[test]

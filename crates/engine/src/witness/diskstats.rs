@@ -45,6 +45,16 @@ fn parse_all(text: &str) -> Vec<(String, Counters)> {
     text.lines().filter_map(device).collect()
 }
 
+/// What a device did, with what those beneath it did; `activity` knows of each.
+pub fn with_beneath<'a>(
+    device: &str,
+    beneath: impl Iterator<Item = &'a String>,
+    activity: impl Fn(&str) -> Option<DeviceActivity>,
+) -> Option<DeviceActivity> {
+    let whole = activity(device)?;
+    Some(DeviceActivity { beneath: beneath.filter_map(|name| activity(name)).collect(), ..whole })
+}
+
 /// The disk that a device is a part of, if it is one.
 pub fn partition_of(device: &str) -> Option<String> {
     let real = std::fs::canonicalize(format!("/sys/class/block/{device}")).ok()?;

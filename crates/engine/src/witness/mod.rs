@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use iodyno_model::{DeviceActivity, Layout, Machine, Plan, Sighting, TargetFacts, Watching};
+use iodyno_model::{Layout, Machine, Plan, Sighting, TargetFacts, Watching};
 use mounts::Mounted;
 use processors::Processors;
 use sampler::Scope;
@@ -175,14 +175,15 @@ impl Watch {
     /// What the devices did so far.
     pub fn so_far(&self) -> Vec<Sighting> {
         let interval_ns = crate::clock::monotonic().saturating_sub(self.since);
-        let mut sightings = Vec::new();
-        for (disk, before) in &self.devices {
-            if let Some(after) = diskstats::read(disk) {
-                let activity = after.since(before, disk, interval_ns);
-                let beneath = since(self.beneath.iter().filter(|(name, _)| name == disk), interval_ns);
-                sightings.push(Sighting::Device(DeviceActivity { beneath, ..activity }));
-            }
-        }
+        let then = |name: &str| {
+            let mut all = self.devices.iter().chain(self.beneath.iter().flat_map(|(_, beneath)| beneath));
+            all.find(|(known, _)| known == name).map(|(_, counters)| counters)
+        };
+        let activity = |name: &str| Some(diskstats::read(name)?.since(then(name)?, name, interval_ns));
+        let device = |(disk, beneath): &(String, Vec<(String, diskstats::Counters)>)| {
+            diskstats::with_beneath(disk, beneath.iter().map(|(name, _)| name), activity)
+        };
+        let mut sightings: Vec<_> = self.beneath.iter().filter_map(device).map(Sighting::Device).collect();
         sightings.extend(self.mounts.iter().filter_map(Mounted::activity).map(Sighting::Mount));
         sightings
             .extend(self.connections.seen().into_iter().map(|seen| Sighting::Connection(Box::new(seen))));
@@ -266,8 +267,7 @@ fn cannot_tell(witness: &str, reason: &str) -> Sighting {
 
 /// What only ranks know that do not watch: the time that they took themselves.
 pub fn own_time(before: [u64; 2], workers_ns: u64) -> Sighting {
-    let [own, children] = cpu::own_ns();
-    let own_ns = own.saturating_sub(before[0]) + children.saturating_sub(before[1]).max(workers_ns);
+    let own_ns = cpu::own_since(before, workers_ns);
     Sighting::Processors(iodyno_model::ProcessorActivity { own_ns, ..Default::default() })
 }
 
@@ -324,15 +324,6 @@ fn resident(before: Vec<(Watched, u64)>) -> Vec<Sighting> {
         Sighting::Residency { target, span_bytes, before_bytes, after_bytes }
     };
     all.into_iter().map(sighting).collect()
-}
-
-/// What the devices beneath some others did.
-fn since<'a>(
-    disks: impl Iterator<Item = &'a (String, Vec<(String, diskstats::Counters)>)>,
-    interval_ns: u64,
-) -> Vec<DeviceActivity> {
-    let all = disks.flat_map(|(_, beneath)| beneath);
-    all.filter_map(|(name, before)| Some(diskstats::read(name)?.since(before, name, interval_ns))).collect()
 }
 
 /// What the plan's targets are; of those with a file for each worker, the first worker's.

@@ -55,12 +55,10 @@ impl Processors {
             _ => None,
         };
         let (sum, count) = self.runnable;
-        let [own, children] = cpu::own_ns();
         let throttled = self.throttled.zip(throttled()).map(|(before, now)| now.saturating_sub(before));
         let activity = ProcessorActivity {
             cpus: std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32),
-            own_ns: own.saturating_sub(self.own_ns[0])
-                + children.saturating_sub(self.own_ns[1]).max(workers_ns),
+            own_ns: cpu::own_since(self.own_ns, workers_ns),
             busy_ns,
             steal_ns,
             idle_ns,

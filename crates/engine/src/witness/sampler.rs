@@ -226,10 +226,7 @@ fn devices(scope: &Scope, now: &Reading, before: &Reading, interval_ns: u64) -> 
         Scope::Watched(_) => now.devices.iter().filter_map(|(name, _)| activity(name)).collect(),
         Scope::These(disks) => disks
             .iter()
-            .filter_map(|(disk, beneath)| {
-                let beneath = beneath.iter().filter_map(|name| activity(name)).collect();
-                Some(DeviceActivity { beneath, ..activity(disk)? })
-            })
+            .filter_map(|(disk, beneath)| diskstats::with_beneath(disk, beneath.iter(), activity))
             .collect(),
     }
 }

@@ -12,6 +12,7 @@ use iodyno_engine::memory::Memory;
 use iodyno_engine::open::Asker;
 use iodyno_engine::sheet::Sheets;
 use iodyno_engine::source::{Brief, Source};
+use iodyno_engine::witness::connections::Connections;
 use iodyno_engine::worker::Worker;
 use iodyno_engine::{Entry, Failure};
 use iodyno_model::{
@@ -113,6 +114,7 @@ impl Stand {
             pen: None,
             after: None,
             ledger: &Ledger::new(1),
+            connections: &Connections::default(),
             source: &source,
         };
         let start = gate.open();

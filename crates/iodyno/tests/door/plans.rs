@@ -34,9 +34,27 @@ pub fn cases() -> Vec<Case> {
         Case::new("the same seed gives the same data through io_uring", &[Need::IoUring], || {
             same_seed("io_uring", 8)
         }),
+        Case::new("nobody watches where that was declined", &[], unwatched),
         Case::new("a plan on standard input", &[], standard_input),
         Case::new("nothing is run when anything is wrong", &[], all_or_nothing),
     ]
+}
+
+fn unwatched() -> Outcome {
+    let home = scratch();
+    let text =
+        "[target.f]\nfile = \"f\"\nsize = \"64KiB\"\n[[phase]]\n[[phase.job]]\non = \"f\"\ndo = \"write\"\n";
+    let sightings = |name: &str, words: &[&str]| {
+        run(home.path(), text, &[&["--json", name], words].concat()).expect(0, &[]);
+        let json = std::fs::read(home.path().join(name)).expect("its record");
+        let document: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+        document["phases"][0]["sightings"].as_array().map_or(0, Vec::len)
+    };
+    let (watched, unwatched) =
+        (sightings("with.json", &[]), sightings("without.json", &["--witness", "off"]));
+    assert!(watched > 3 && unwatched == 0, "{watched} and {unwatched}");
+    run(home.path(), text, &["--witness", "on"]).refused(&["--witness"]);
+    Ok(())
 }
 
 fn examples() -> Outcome {

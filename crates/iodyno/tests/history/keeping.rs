@@ -15,7 +15,9 @@ pub fn cases() -> Vec<Case> {
         Case::new("a drop-in is kept only with save", &[], drop_in),
         Case::new("a killed run keeps all but its last second", &[], killed),
         Case::new("a plan runs again where it ran, with the same seed", &[], rerun),
+        Case::new("a drop-in's run is done again in the tool's own handwriting", &[], own_hand),
         Case::new("what other tools wrote is taken in, or refused whole", &[], imports),
+        Case::new("our own JSON is taken in whole", &[], own_json),
         Case::new("the original fio's JSON is taken in", &[Need::Tool("fio")], original),
         Case::new("a history that cannot be had stops only who asked for it", &[], unavailable),
         Case::new("two programs keep their runs at once", &[], at_once),
@@ -158,6 +160,27 @@ fn rerun() -> Outcome {
     Ok(())
 }
 
+fn own_hand() -> Outcome {
+    let home = scratch();
+    let home = home.path();
+    let job = "[j]\nrw=write\nsize=64k\nbs=4k\nfilename=data\n";
+    std::fs::write(home.join("j.fio"), job).expect("a job file");
+    says(home, ["fio", "--also", "save=f,json=r.json", "j.fio"]).expect(0, &["j: (g=0): rw=write"]);
+    std::fs::remove_file(home.join("r.json")).expect("its record");
+    let again = says(home, ["rerun", "f", "--tag", "again"]);
+    again.expect(0, &["j: (g=0): rw=write", "Run status group 0"]);
+    assert!(!home.join("r.json").exists(), "what was written besides is asked for anew");
+    let show = |run: &str| says(home, ["runs", "show", "--plan", run]).out;
+    assert_eq!(show("f"), show("again"));
+    let copy = ["dd", "if=/dev/zero", "of=copy", "count=4", "bs=4k", "--also", "save=d,repeat=2"];
+    says(home, copy).expect(0, &["4+0 records in"]);
+    says(home, ["rerun", "d"]).expect(0, &["4+0 records in", "repetitions"]);
+    // A job file that says something else by now: the plan is still the one that was kept.
+    std::fs::write(home.join("j.fio"), job.replace("64k", "128k")).expect("a job file");
+    says(home, ["rerun", "f"]).expect(0, &["note: run 1: what fio was told means something else", "16"]);
+    Ok(())
+}
+
 const FIO: &str = r#"{ "fio version" : "fio-3.33", "timestamp_ms" : 1795306503972, "jobs" : [ { "jobname" : "a",
  "groupid" : 0, "job options" : { "bs" : "4k" }, "read" : { "io_bytes" : 4096000, "total_ios" : 1000,
  "runtime" : 2000, "clat_ns" : { "min" : 80, "max" : 4900, "mean" : 290.0, "N" : 1000,
@@ -173,6 +196,24 @@ fn imports() -> Outcome {
     says(home, ["import", "fio.json", "text"]).refused(&["there is no JSON in it"]);
     assert_eq!(says(home, ["runs"]).out.lines().count(), 2);
     says(home, ["rerun", "theirs"]).refused(&["fio measured it"]);
+    Ok(())
+}
+
+/// What is taken in of a run's own JSON says the same JSON again.
+fn own_json() -> Outcome {
+    let (home, other) = (scratch(), scratch());
+    let file = NULL
+        .replace("nothing = \"1GiB\"", "file = \"data\"\nsize = \"1MiB\"\nprepare = \"filled\"")
+        .replace("null", "psync");
+    plan(home.path(), &file);
+    says(home.path(), ["run", "--quiet", "--json", "r.json", "plan.toml"]).expect(0, &[]);
+    let theirs = home.path().join("r.json").display().to_string();
+    says(other.path(), ["import", &theirs]).expect(0, &["run 1: iodyno read"]);
+    let told = says(other.path(), ["runs", "show", "--json", "last"]).out;
+    let document = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+    let (ours, theirs) = (document(&told), document(&std::fs::read_to_string(theirs).expect("a file")));
+    assert_eq!(ours, theirs);
+    says(other.path(), ["rerun", "last"]).expect(0, &["20,000"]);
     Ok(())
 }
 

@@ -109,7 +109,11 @@ impl Run {
         let word = if outcome.success { "ok" } else { "FAILED" };
         let late = if outcome.timed_out { ", then their time was up" } else { "" };
         announce(word, outcome.duration, "test", &format!("{}{late}", tests.closing_line()));
-        tests.failures.iter().for_each(|name| println!("  failed: {name}"));
+        for name in &tests.failures {
+            println!("  failed: {name}");
+            let said = tests.complaints.iter().filter(|(of, _)| of == name).flat_map(|(_, said)| said);
+            said.for_each(|line| println!("    {line}"));
+        }
         if !outcome.success {
             show("test", &outcome, |line| !(line.starts_with("test ") && line.ends_with("... ok")));
         }

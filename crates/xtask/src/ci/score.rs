@@ -16,7 +16,12 @@ pub struct Score {
     pub skips: Vec<String>,
     /// The names of tests that failed, each with the program it is in.
     pub failures: Vec<String>,
+    /// The first lines of what each of them said, under `program: name`.
+    pub complaints: Vec<(String, Vec<String>)>,
 }
+
+/// Lines of a failed test's words that are shown, and characters of each.
+const SHOWN: (usize, usize) = (12, 400);
 
 impl Score {
     /// Counts one skip.
@@ -32,6 +37,7 @@ impl Score {
         self.skipped += part.skipped;
         self.skips.extend(part.skips);
         self.failures.extend(part.failures);
+        self.complaints.extend(part.complaints);
     }
 
     /// The line that those who read a run's end look for.
@@ -45,8 +51,17 @@ pub fn read_tests(lines: &[String]) -> Score {
     let mut all = Score::default();
     let mut reasons: Vec<String> = Vec::new();
     let mut program = "";
+    let mut speaks = false;
     for line in lines {
         program = running(line).unwrap_or(program);
+        if let Some(name) = heading(line) {
+            all.complaints.push((format!("{program}: {name}"), Vec::new()));
+            speaks = true;
+        } else if speaks {
+            speaks = !is_end(line);
+            let said = all.complaints.last_mut().map(|(_, said)| said);
+            said.into_iter().for_each(|said| listen(said, line));
+        }
         all.failures.extend(failed_test(line).map(|name| format!("{program}: {name}")));
         if let Some(reason) = skip_reason(line).filter(|reason| !reasons.contains(reason)) {
             reasons.push(reason);
@@ -73,6 +88,26 @@ fn running(line: &str) -> Option<&str> {
     let told = line.trim_start();
     let rest = told.strip_prefix("Running ").or_else(|| told.strip_prefix("Doc-tests "))?;
     Some(rest.split(" (").next().unwrap_or(rest))
+}
+
+/// The name in `---- NAME ----` or `---- NAME stdout ----`, before what a failed test said.
+fn heading(line: &str) -> Option<&str> {
+    let name = line.strip_prefix("---- ")?.strip_suffix(" ----")?;
+    Some(name.strip_suffix(" stdout").unwrap_or(name))
+}
+
+/// Whether nothing that follows is a failed test's any more.
+fn is_end(line: &str) -> bool {
+    line == "failures:" || line.starts_with("test result: ")
+}
+
+/// Takes down a line that says something: a backtrace says where only the debugger looks.
+fn listen(said: &mut Vec<String>, line: &str) {
+    let first = line.trim_start();
+    let frame = first.starts_with("at ") || first.split(':').next().is_some_and(|n| n.parse::<u32>().is_ok());
+    if said.len() < SHOWN.0 && !first.is_empty() && !frame && !is_end(line) {
+        said.push(line.chars().take(SHOWN.1).collect());
+    }
 }
 
 /// The name in `test NAME ... FAILED`.
@@ -147,6 +182,20 @@ mod tests {
              test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out",
         ));
         assert_eq!(score.failures, ["tests/door.rs: b::c"]);
+    }
+
+    #[test]
+    fn what_failed_tests_said_is_kept_without_the_backtrace() {
+        let score = read_tests(&lines(
+            "     Running tests/door.rs (target/debug/deps/door-1)\n\
+             ---- a::b stdout ----\nthread panicked at x.rs:3:4:\nassertion failed\nstack backtrace:\n\
+             \x20  0: rust_begin\n             at /rustc/x.rs:1\n\n---- c ----\ntest panicked: no\n\n\
+             failures:\n    a::b\n    c\n",
+        ));
+        let said = |words: &[&str]| words.iter().map(|word| word.to_string()).collect::<Vec<_>>();
+        let first = said(&["thread panicked at x.rs:3:4:", "assertion failed", "stack backtrace:"]);
+        let expected = [("tests/door.rs: a::b", first), ("tests/door.rs: c", said(&["test panicked: no"]))];
+        assert_eq!(score.complaints, expected.map(|(name, said)| (name.to_string(), said)));
     }
 
     #[test]

@@ -1,0 +1,150 @@
+//! `iodyno net mesh`: every link between the ranks of a world, by the plan that any other command runs.
+//!
+//! ```text
+//!   options ─► rounds (who with whom, when) ─► plan ─► record ─► report: the matrix ─► verdict: what is slow
+//! ```
+//! It needs no server and no protocol of its own: the ranks are started by the site's MPI, or by `--hosts`.
+
+mod plan;
+mod report;
+mod rounds;
+mod verdict;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use iodyno_model::{Diagnostic, Origin, WorldFacts, units};
+
+use crate::native::{self, Manner, WorldArguments};
+use crate::{Loader, Request};
+use plan::Wanted;
+use report::Matrix;
+use rounds::Shape;
+
+const AFTER: &str = "Under mpirun, srun or --hosts, on two ranks or more; one rank a host is what is meant. Each round \
+measures the round trip first, then the throughput. Ports from --port on must be free and open between the hosts.";
+
+/// Measures every link between the hosts of a run.
+#[derive(Debug, Parser)]
+#[command(
+    name = "iodyno net mesh",
+    about = "Every link between the hosts of a run, and which of them is slow",
+    after_help = AFTER,
+    disable_version_flag = true
+)]
+struct Options {
+    /// Who sends to whom, and when
+    #[arg(long, value_enum, default_value_t = Shape::Pairs)]
+    pattern: Shape,
+    /// Time of each round's throughput, e.g. 3s
+    #[arg(long, value_name = "T", default_value = "3s", value_parser = units::parse_ns)]
+    time: u64,
+    /// Time of each round's round trips, e.g. 500ms; 0s: they are left out
+    #[arg(long, value_name = "T", default_value = "1s", value_parser = units::parse_ns)]
+    latency_time: u64,
+    /// Sent at a time
+    #[arg(long, value_name = "S", default_value = "128k", value_parser = units::parse_bytes)]
+    block: u64,
+    /// A request's and a response's size
+    #[arg(long, value_name = "S", default_value = "64", value_parser = units::parse_bytes)]
+    message: u64,
+    /// The first of the ports that are used
+    #[arg(long, value_name = "N", default_value_t = 5410)]
+    port: u16,
+    /// How hosts are addressed, e.g. '{host}-ib0'
+    #[arg(long, value_name = "TEMPLATE", default_value = "{host}")]
+    address: String,
+    /// The rank that incast and outcast are about
+    #[arg(long, value_name = "RANK", default_value_t = 0)]
+    rank: u32,
+    /// Congestion control, e.g. cubic
+    #[arg(long, value_name = "NAME")]
+    congestion: Option<String>,
+    /// The sockets' buffers
+    #[arg(long, value_name = "S", value_parser = units::parse_bytes)]
+    window: Option<u64>,
+    #[command(flatten)]
+    manner: Manner,
+    #[command(flatten)]
+    world: WorldArguments,
+}
+
+/// From arguments to a request.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    let words = std::iter::once("iodyno net mesh".to_string()).chain(crate::dashes(arguments));
+    let options = match Options::try_parse_from(words) {
+        Ok(options) => options,
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
+            return Ok(Request::Print { out: error.to_string(), status: 0 });
+        }
+        Err(error) => return Err(vec![native::refusal("iodyno net mesh", &error)]),
+    };
+    if let Some(elsewhere) = options.world.elsewhere(loader)? {
+        return Ok(Request::Hosts(elsewhere));
+    }
+    let world = loader.world();
+    let wanted = wanted(&options, &world).map_err(|wrong| vec![wrong])?;
+    let (mut plan, outline) = plan::plan(&wanted, &world);
+    options.manner.apply(&mut plan).map_err(|wrong| vec![wrong])?;
+    let title = format!(
+        "net mesh: {} ranks on {} hosts, {} rounds of {}",
+        world.ranks(),
+        world.machines(),
+        wanted.rounds.len(),
+        units::duration((wanted.time_ns + wanted.latency_ns) as f64)
+    );
+    let reporter = Matrix { outline, names: names(&world), title, colour: loader.colour() };
+    let mut run = native::request(plan, Box::new(reporter));
+    options.manner.join(&mut run);
+    Ok(Request::Run(Box::new(run)))
+}
+
+fn wanted(options: &Options, world: &WorldFacts) -> Result<Wanted, Diagnostic> {
+    let ranks = world.ranks();
+    let wrong = |option: &str, what: String| Diagnostic::error(&Origin::argument(option), what);
+    if ranks < 2 {
+        return Err(wrong("mesh", "one rank has no link to another".into())
+            .hint("start it with --hosts h1,h2,…, or under mpirun with a rank on each host"));
+    }
+    if options.rank >= ranks {
+        return Err(wrong("--rank", format!("there are ranks 0 to {}", ranks - 1)));
+    }
+    if options.time == 0 {
+        return Err(wrong("--time", "nothing is measured in no time".into()).hint("say 3s"));
+    }
+    // Each receiver has a port for each sender.
+    let most = (0..world.hosts.len() as u32)
+        .map(|node| world.nodes.iter().filter(|other| **other == node).count() as u32)
+        .max()
+        .unwrap_or(1);
+    let last = u32::from(options.port) + most * ranks;
+    if options.port == 0 || last > u32::from(u16::MAX) {
+        return Err(wrong("--port", format!("ports to {last} would be needed")).hint("say a smaller one"));
+    }
+    let mut wishes = Vec::new();
+    wishes.extend(options.congestion.iter().map(|name| ("congestion".to_string(), name.clone())));
+    wishes.extend(options.window.iter().map(|bytes| ("window_bytes".to_string(), bytes.to_string())));
+    Ok(Wanted {
+        rounds: rounds::rounds(options.pattern, ranks, options.rank),
+        time_ns: options.time,
+        latency_ns: options.latency_time,
+        block_bytes: options.block.max(1),
+        message_bytes: options.message.max(1),
+        port: u32::from(options.port),
+        address: options.address.clone(),
+        wishes,
+    })
+}
+
+/// A name for each rank: its host, with its number where a host has several.
+fn names(world: &WorldFacts) -> Vec<String> {
+    let host = |node: u32| world.hosts.get(node as usize).map_or("?", String::as_str);
+    let shared = |node: u32| world.nodes.iter().filter(|other| **other == node).count() > 1;
+    let name = |(rank, node): (usize, &u32)| match shared(*node) {
+        true => format!("{}:{rank}", host(*node)),
+        false => host(*node).to_string(),
+    };
+    world.nodes.iter().enumerate().map(name).collect()
+}

@@ -1,0 +1,115 @@
+//! A mesh as a plan: each round is one phase of round trips and one of throughput; each flow is a job on the rank that
+//! asks and one on the rank that answers.
+
+use iodyno_model::{
+    Job, Origin, Pattern, Phase, Pick, Plan, Ranks, Setting, Target, TargetKind, Verb, WorkerKind, Workload,
+    WorldFacts,
+};
+
+use super::rounds::Flow;
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Who sends to whom.
+    pub rounds: Vec<Vec<Flow>>,
+    /// Time of each round's throughput, ns.
+    pub time_ns: u64,
+    /// Time of each round's round trips, ns; 0: none.
+    pub latency_ns: u64,
+    /// Sent at a time, bytes.
+    pub block_bytes: u64,
+    /// A request's and a response's size, bytes.
+    pub message_bytes: u64,
+    /// The first of the ports that are used.
+    pub port: u32,
+    /// How a host is addressed; `{host}` is its name.
+    pub address: String,
+    /// Options of the sockets.
+    pub wishes: Vec<(String, String)>,
+}
+
+/// What a phase of the plan measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measured {
+    /// Round trips.
+    RoundTrip,
+    /// Throughput.
+    Throughput,
+}
+
+/// The phases in the plan's order: what each measures, and the flows in the order of their pairs of jobs.
+pub type Outline = Vec<(Measured, Vec<Flow>)>;
+
+/// The plan, and what its phases are.
+pub fn plan(wanted: &Wanted, world: &WorldFacts) -> (Plan, Outline) {
+    let mut plan = Plan { name: "net mesh".into(), seed: 1, ..Plan::default() };
+    let mut outline = Outline::new();
+    for (number, flows) in wanted.rounds.iter().enumerate() {
+        let kinds = [(Measured::RoundTrip, wanted.latency_ns), (Measured::Throughput, wanted.time_ns)];
+        for (kind, time_ns) in kinds.into_iter().filter(|(_, time_ns)| *time_ns > 0) {
+            let word = if kind == Measured::RoundTrip { "round trips" } else { "throughput" };
+            let mut phase = Phase { name: format!("round {}, {word}", number + 1), ..Phase::default() };
+            for flow in flows {
+                let ends =
+                    [end(&mut plan, wanted, world, *flow, true), end(&mut plan, wanted, world, *flow, false)];
+                phase.jobs.extend(jobs(wanted, kind, *flow, ends, time_ns));
+            }
+            plan.phases.push(phase);
+            outline.push((kind, flows.clone()));
+        }
+    }
+    (plan, outline)
+}
+
+/// One end of a flow as a target; the same one in every phase.
+fn end(plan: &mut Plan, wanted: &Wanted, world: &WorldFacts, flow: Flow, listen: bool) -> usize {
+    let side = if listen { "at" } else { "to" };
+    let name = format!("{} to {}, {side} {}", flow.from, flow.to, flow.to);
+    if let Some(known) = plan.targets.iter().position(|target| target.name == name) {
+        return known;
+    }
+    let node = world.nodes.get(flow.to as usize).copied().unwrap_or(0);
+    // Ranks of one machine share its ports.
+    let before = world.nodes.iter().take(flow.to as usize).filter(|other| **other == node).count() as u32;
+    let port = wanted.port + before * world.ranks() + flow.from;
+    let host = world.hosts.get(node as usize).map_or("localhost", String::as_str);
+    let address = if listen { String::new() } else { wanted.address.replace("{host}", host) };
+    let kind = TargetKind::Endpoint { transport: "tcp".into(), address: format!("{address}:{port}"), listen };
+    let (open, prepare) = Default::default();
+    plan.targets.push(Target { name, kind, open, prepare, remove: false, origin: Origin::Default });
+    plan.targets.len() - 1
+}
+
+/// Who answers and who asks.
+fn jobs(wanted: &Wanted, kind: Measured, flow: Flow, ends: [usize; 2], time_ns: u64) -> [Job; 2] {
+    let job = |role: &str, rank: u32, target: usize, verb: Verb, bytes: u64| {
+        let pattern = Pattern::of(verb, Pick::Sequential, bytes);
+        let name = format!("{} to {}, {role}", flow.from, flow.to);
+        let mut job = Job::new(&name, "socket", vec![target], Workload::Pattern(Box::new(pattern)));
+        job.kind = WorkerKind::Threads;
+        job.ranks = Ranks::Only(rank);
+        let setting =
+            |(name, value): (&str, String)| Setting { name: name.into(), value, origin: Origin::Default };
+        job.settings = wanted.wishes.iter().map(|(name, value)| setting((name, value.clone()))).collect();
+        if kind == Measured::RoundTrip {
+            let bytes = wanted.message_bytes.to_string();
+            job.settings.extend(
+                [("nodelay", "on".into()), ("request_bytes", bytes.clone()), ("response_bytes", bytes)]
+                    .map(setting),
+            );
+            if role == "answers" {
+                job.settings.push(setting(("answers", "on".into())));
+            }
+        }
+        job
+    };
+    let (asks, answers, bytes) = match kind {
+        Measured::RoundTrip => (Verb::Exchange, Verb::Exchange, wanted.message_bytes),
+        Measured::Throughput => (Verb::Send, Verb::Recv, wanted.block_bytes),
+    };
+    let answering = job("answers", flow.to, ends[0], answers, bytes);
+    let mut asking = job("asks", flow.from, ends[1], asks, bytes);
+    asking.limit.time_ns = Some(time_ns);
+    [answering, asking]
+}

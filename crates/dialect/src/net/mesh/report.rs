@@ -1,0 +1,128 @@
+//! The matrix: a row for each sender, a column for each receiver, and what is slow in it.
+
+use std::io;
+
+use iodyno_model::{Event, Histogram, JobRecord, PhaseRecord, Record};
+use iodyno_report::number::{percentile, significant};
+use iodyno_report::table::Table;
+use iodyno_report::{Output, Reporter, native, paint::Paint};
+
+use super::plan::{Measured, Outline};
+use super::rounds::Flow;
+use super::verdict::{Verdict, judge};
+
+/// Who prints it.
+pub struct Matrix {
+    /// What the plan's phases are.
+    pub outline: Outline,
+    /// A name for each rank.
+    pub names: Vec<String>,
+    /// What is said above it.
+    pub title: String,
+    /// Whether it goes to a terminal.
+    pub colour: bool,
+}
+
+impl Reporter for Matrix {
+    fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
+        match event {
+            Event::Message(wrong) => writeln!(output.err, "{wrong}"),
+            Event::Ended(record) => output.out.write_all(self.text(record).as_bytes()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Matrix {
+    fn text(&self, record: &Record) -> String {
+        let paint = Paint { colour: self.colour };
+        let mut text = format!("{}\n", self.title);
+        let throughput = self.links(record, Measured::Throughput, |_, answers| rate(answers));
+        if !throughput.is_empty() {
+            text += &format!("\nthroughput, Gbit/s\n{}", self.table(&throughput, paint, significant));
+            text += &self.verdict(&judge(&throughput));
+        }
+        let trips =
+            |percent: f64| self.links(record, Measured::RoundTrip, move |asks, _| trip(asks, percent));
+        for (percent, name) in [(50.0, "median"), (99.0, "99th percentile")] {
+            let links = trips(percent);
+            if !links.is_empty() {
+                text += &format!("\nround trip, {name}, µs\n{}", self.table(&links, paint, significant));
+            }
+        }
+        if let Some(signal) = record.stopped_by {
+            text += &format!("\nstopped by signal {signal}: rounds are missing\n");
+        }
+        let findings = native::findings(&record.findings, paint);
+        if findings.is_empty() { text } else { format!("{text}\n{findings}") }
+    }
+
+    /// A figure for each flow that was measured, of both its jobs.
+    fn links(
+        &self,
+        record: &Record,
+        measured: Measured,
+        figure: impl Fn(&JobRecord, &JobRecord) -> Option<f64>,
+    ) -> Vec<(Flow, f64)> {
+        let of = |phase: &PhaseRecord| -> Vec<(Flow, f64)> {
+            let Some((kind, flows)) = self.outline.get(phase.index) else { return Vec::new() };
+            if *kind != measured {
+                return Vec::new();
+            }
+            let pairs = flows.iter().zip(phase.jobs.chunks(2));
+            pairs.filter_map(|(flow, jobs)| Some((*flow, figure(jobs.get(1)?, jobs.first()?)?))).collect()
+        };
+        record.phases.iter().flat_map(of).collect()
+    }
+
+    fn table(&self, links: &[(Flow, f64)], paint: Paint, show: fn(f64) -> String) -> String {
+        let mut headings = vec!["from \\ to".to_string()];
+        headings.extend(self.names.iter().cloned());
+        let mut table = Table::new(1, &headings);
+        for (from, name) in self.names.iter().enumerate() {
+            let cell = |to: usize| {
+                let here = |(flow, _): &&(Flow, f64)| (flow.from as usize, flow.to as usize) == (from, to);
+                links.iter().find(here).map_or_else(|| "-".to_string(), |(_, figure)| show(*figure))
+            };
+            let mut cells = vec![name.clone()];
+            cells.extend((0..self.names.len()).map(cell));
+            table.row(&cells);
+        }
+        table.text(2, paint)
+    }
+
+    fn verdict(&self, verdict: &Verdict) -> String {
+        let name = |rank: u32| self.names.get(rank as usize).map_or("?", String::as_str);
+        let mut text = String::new();
+        for (flow, figure) in &verdict.slow {
+            let percent = 100.0 * figure / verdict.median;
+            text += &format!(
+                "slow link: {} to {}: {} Gbit/s, {percent:.0} % of the median link ({})\n",
+                name(flow.from),
+                name(flow.to),
+                significant(*figure),
+                significant(verdict.median)
+            );
+        }
+        for (ranks, does) in [(&verdict.senders, "sends"), (&verdict.receivers, "receives")] {
+            for rank in ranks {
+                text += &format!("slow host: {} {does} slowly on most of its links\n", name(*rank));
+            }
+        }
+        text
+    }
+}
+
+/// What arrived, Gbit/s.
+fn rate(answers: &JobRecord) -> Option<f64> {
+    let worker = answers.workers.first()?;
+    let ns = worker.ended_ns.checked_sub(worker.began_ns).filter(|ns| *ns > 0)?;
+    (worker.bytes > 0).then(|| worker.bytes as f64 * 8.0 / ns as f64)
+}
+
+/// A percentile of the round trips, µs.
+fn trip(asks: &JobRecord, percent: f64) -> Option<f64> {
+    let mut all = Histogram::default();
+    asks.tally.lines.iter().for_each(|line| all.merge(&line.latency));
+    percentile(&all, percent).map(|ns| ns as f64 / 1e3)
+}
