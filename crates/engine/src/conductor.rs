@@ -3,11 +3,10 @@
 //! Nothing here is on the data plane: the conductor sleeps while the workers work.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::merge::Seen;
 use iodyno_model::{Diagnostic, Event, PhaseRecord, Plan, Record, Started, Stop, Watching, WorkerKind};
-use serde::{Deserialize, Serialize};
 
 use crate::check::check;
 use crate::clock;
@@ -20,67 +19,12 @@ use crate::witness::{self, Watch};
 use crate::world::crew::{Crew, Task};
 use crate::world::{Broken, World};
 
-/// How a plan is run, beyond what it says itself.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Options {
-    /// How often a live event is wanted, ns; 0: never.
-    pub live_ns: u64,
-    /// Whether live events carry the latencies so far.
-    pub live_latency: bool,
-    /// How often the record so far of a running phase is wanted, ns; 0: only when the user asks.
-    pub interim_ns: u64,
-    /// How often the record so far is wanted by whoever keeps it, ns; 0: never.
-    pub keep_ns: u64,
-    /// Whether witnesses watch.
-    pub witness: bool,
-    /// What else may end it.
-    #[serde(skip)]
-    pub halt: Option<Halt>,
-}
-
-/// Ends a run from beside it.
-#[derive(Clone, Debug, Default)]
-pub struct Halt(Arc<AtomicBool>);
-
-impl Halt {
-    /// Asks the run to end with what it has.
-    pub fn ask(&self) {
-        self.0.store(true, Relaxed);
-    }
-
-    fn is_asked(&self) -> bool {
-        self.0.load(Relaxed)
-    }
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            live_ns: 500_000_000,
-            live_latency: false,
-            interim_ns: 0,
-            keep_ns: 0,
-            witness: true,
-            halt: None,
-        }
-    }
-}
-
-impl Options {
-    /// Whether somebody beside the run wants it to end.
-    fn is_halted(&self) -> bool {
-        self.halt.as_ref().is_some_and(Halt::is_asked)
-    }
-}
-
-/// With somebody beside it who may end it, a run listens this often, ns.
-const HALT_NS: u64 = 10_000_000;
-
 mod agree;
 mod company;
 mod gather;
 mod line;
 mod meetings;
+mod options;
 mod passes;
 mod post;
 mod ranks;
@@ -97,6 +41,7 @@ use ranks::Ranks;
 use telling::Telling;
 
 pub use company::{follow, lead, part};
+pub use options::{Halt, Options};
 pub use post::Whom;
 pub(crate) use stage::Stage;
 
@@ -590,7 +535,8 @@ fn watch_over(
         if now >= nudge_at {
             crew.nudge(|number| stage.gate.is_stopped(number));
         } else if stage.gate.stopped_any() && nudge_at == clock::NEVER {
-            nudge_at = now + if options.halt.is_some() { HALT_NS } else { NUDGE_AFTER_NS };
+            let hurried_ns = Some(options.halt_ns()).filter(|ns| *ns > 0);
+            nudge_at = now + hurried_ns.unwrap_or(NUDGE_AFTER_NS);
         }
         stage.gate.beat();
         telling.tell(options, now, ranks, emit);
@@ -607,9 +553,14 @@ fn watch_over(
 
 /// How long the conductor sleeps at most while workers run, ns.
 fn slice_ns(options: &Options, ranks: &Ranks<'_>) -> u64 {
-    let halt_ns = if options.halt.is_some() { HALT_NS } else { 0 };
-    let wishes =
-        [options.live_ns, options.interim_ns, options.keep_ns, ranks.look_ns(), halt_ns, 200_000_000];
+    let wishes = [
+        options.live_ns,
+        options.interim_ns,
+        options.keep_ns,
+        ranks.look_ns(),
+        options.halt_ns(),
+        200_000_000,
+    ];
     wishes.into_iter().filter(|ns| *ns > 0).min().unwrap_or(200_000_000)
 }
 

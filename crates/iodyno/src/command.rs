@@ -223,7 +223,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("runs", "list, show, name and delete the runs that are kept"),
         ("rerun", "run the plan of a kept run again, with the same seed"),
         ("compare", "how runs differ, and how surely"),
-        ("import", "keep what another tool measured: fio's, IOR's or iperf3's JSON"),
+        ("import", "keep what was measured elsewhere: fio's, IOR's or iperf3's JSON, or our own"),
         ("engines", "list the engines: what they are, and whether they can be had here"),
         ("dialects", "list the tools whose command lines are understood"),
         ("witnesses", "list what watches a run from outside, and what it reads"),

@@ -5,7 +5,7 @@
 use clap::Parser;
 use iodyno_dialect::{DIALECTS, Request, Run, native};
 use iodyno_engine::world::World;
-use iodyno_history::{Entry, Kept, State};
+use iodyno_history::{Entry, Kept};
 use iodyno_model::{Diagnostic, Origin, Plan};
 use iodyno_report::native::Native;
 
@@ -102,7 +102,7 @@ fn is_same(plan: &Plan, kept: &Plan) -> bool {
 pub fn settle(kept: &Kept) -> Result<(), Diagnostic> {
     let entry = &kept.entry;
     let origin = Origin::argument(&format!("run {}", entry.id));
-    if entry.state == State::Imported || kept.plan.phases.is_empty() {
+    if kept.plan.phases.is_empty() {
         return Err(Diagnostic::error(
             &origin,
             format!("{} measured it: there is no plan to run", entry.tool),

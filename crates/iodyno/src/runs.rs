@@ -301,7 +301,7 @@ fn located() -> Result<u8, Refusal> {
 #[derive(Parser)]
 #[command(
     name = "iodyno import",
-    about = "Keep what another tool measured: fio's, IOR's or iperf3's JSON",
+    about = "Keep what was measured elsewhere: fio's, IOR's or iperf3's JSON, or our own",
     disable_version_flag = true
 )]
 struct ImportWords {
@@ -321,14 +321,14 @@ pub fn import(arguments: &[String]) -> u8 {
     }
 }
 
-/// The runs in a file of another tool.
+/// The runs in a file of another tool, or of another machine.
 ///
 /// # Errors
 /// What is wrong with the file.
 pub fn foreign(path: &str) -> Result<Vec<import::Imported>, Diagnostic> {
     let bytes = std::fs::read(path).map_err(|error| {
         Diagnostic::error(&Origin::argument(path), format!("cannot be read: {}", plain(&error)))
-            .hint("name a file that fio, IOR or iperf3 wrote as JSON")
+            .hint("name a file that fio, IOR, iperf3 or iodyno wrote as JSON")
     })?;
     import::read(path, &bytes)
 }

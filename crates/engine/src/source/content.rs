@@ -21,6 +21,7 @@ use crate::payload::{
     Checker, Class, Corruption, Filler, Findings, Headers, Inspector, Marker, Place, SECTOR_BYTES, Write,
 };
 use crate::random::mix;
+use crate::registry;
 
 mod judge;
 mod keeper;
@@ -145,10 +146,13 @@ impl Content {
             None => None,
         };
         let span: u64 = brief.files.handles.iter().map(|handle| handle.bytes).fold(0, u64::saturating_add);
+        // A simulated device looks at no byte, and in its time none is made: filling would only keep it waiting.
+        let unseen =
+            verify.is_none() && registry::engine(&brief.job.engine).is_some_and(|engine| engine.is_virtual);
         let filler = match (&payload.content, writes) {
             (Bytes::Carried | Bytes::Marked(_), _) | (_, false) => None,
             _ if headers.is_some() => None,
-            _ => Some(Filler::new(payload, seed, block).map_err(failure)?.over(span)),
+            _ => Some(Filler::new(payload, seed, block).map_err(failure)?.over(span)).filter(|_| !unseen),
         };
         let mut content = Content {
             filler,

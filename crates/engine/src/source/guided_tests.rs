@@ -275,6 +275,18 @@ fn writes_are_filled_and_differ() {
 }
 
 #[test]
+fn what_a_simulated_device_is_given_is_not_made() {
+    let mut stage =
+        Stage::new(Workload::Pattern(Box::new(pattern(Verb::Write, Pick::Uniform))), &[64 * 4096]);
+    stage.job().engine = "sim".into();
+    stage.run();
+    assert!(stage.memos[0].bytes.iter().all(|byte| *byte == 0), "what was in the buffers");
+    stage.job().engine = "null".into();
+    stage.run();
+    assert!(stage.memos[0].bytes.iter().any(|byte| *byte != 0));
+}
+
+#[test]
 fn traces_keep_their_times() {
     let entry = |at_ns, offset| TraceEntry { at_ns, verb: Verb::Read, target: 0, offset, bytes: 512 };
     let trace = |timing| Trace {

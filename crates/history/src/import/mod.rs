@@ -1,4 +1,4 @@
-//! What other tools measured, as runs of the history: fio's, IOR's and iperf3's own JSON.
+//! What was measured elsewhere, as runs of the history: fio's, IOR's and iperf3's own JSON, and ours.
 //!
 //! Only what a file says is taken in. A latency distribution is taken from its buckets where they were written
 //! (`--output-format=json+`), else from its percentiles, which then are exact and nothing between them is; what has no
@@ -7,6 +7,7 @@
 mod fio;
 mod ior;
 mod iperf3;
+mod own;
 
 use iodyno_model::{Diagnostic, Machine, Origin, PhaseRecord, Plan, Record, Started};
 use serde_json::Value;
@@ -47,14 +48,18 @@ pub type Imported = (Opening, Started, Record);
 pub fn read(path: &str, bytes: &[u8]) -> Result<Vec<Imported>, Diagnostic> {
     let wrong = |message: &str| {
         Diagnostic::error(&Origin::argument(path), message)
-            .hint("fio --output-format=json+, ior -O summaryFormat=JSON and iperf3 --json write such files")
+            .hint("fio --output-format=json+, ior -O summaryFormat=JSON and iperf3 --json write such files, and so does --json of iodyno")
     };
     let documents = documents(bytes).map_err(|error| wrong(&error))?;
     let mut runs = Vec::new();
     for document in &documents {
+        if let Some(own) = own::read(document, path) {
+            runs.push(own.map_err(|error| wrong(&format!("as our own JSON: {error}")))?);
+            continue;
+        }
         let known = READERS.iter().find_map(|(tool, read)| Some((*tool, read(document)?)));
         let (tool, found) =
-            known.ok_or_else(|| wrong("it is JSON, but neither fio's nor IOR's nor iperf3's"))?;
+            known.ok_or_else(|| wrong("it is JSON, but neither fio's nor IOR's nor iperf3's nor ours"))?;
         let found = found.map_err(|error| wrong(&format!("as {tool}'s JSON: {error}")))?;
         runs.extend(found.into_iter().map(|import| import.run(tool, path)));
     }
@@ -206,6 +211,14 @@ mod tests {
         assert_eq!((sent.tally.operations(Kind::Network), sent.tally.all_bytes()), (12, 12000));
         assert_eq!((received.tally.lines[0].verb, received.tally.all_bytes()), (Verb::Recv, 11000));
         assert_eq!(sent.tally.series.rows.len(), 2);
+    }
+
+    #[test]
+    fn another_version_of_ours_is_refused() {
+        let wrong = |text: &str| read("f", text.as_bytes()).unwrap_err().message;
+        assert!(wrong(r#"{ "schema": "iodyno.record/2" }"#).contains("iodyno.record/2"));
+        assert!(wrong(r#"{ "schema": "iodyno.record/1", "name": "x" }"#).contains("missing field"));
+        assert!(wrong(r#"{ "schema": "other" }"#).contains("neither"));
     }
 
     #[test]

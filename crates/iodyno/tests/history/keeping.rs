@@ -17,6 +17,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("a plan runs again where it ran, with the same seed", &[], rerun),
         Case::new("a drop-in's run is done again in the tool's own handwriting", &[], own_hand),
         Case::new("what other tools wrote is taken in, or refused whole", &[], imports),
+        Case::new("our own JSON is taken in whole", &[], own_json),
         Case::new("the original fio's JSON is taken in", &[Need::Tool("fio")], original),
         Case::new("a history that cannot be had stops only who asked for it", &[], unavailable),
         Case::new("two programs keep their runs at once", &[], at_once),
@@ -195,6 +196,24 @@ fn imports() -> Outcome {
     says(home, ["import", "fio.json", "text"]).refused(&["there is no JSON in it"]);
     assert_eq!(says(home, ["runs"]).out.lines().count(), 2);
     says(home, ["rerun", "theirs"]).refused(&["fio measured it"]);
+    Ok(())
+}
+
+/// What is taken in of a run's own JSON says the same JSON again.
+fn own_json() -> Outcome {
+    let (home, other) = (scratch(), scratch());
+    let file = NULL
+        .replace("nothing = \"1GiB\"", "file = \"data\"\nsize = \"1MiB\"\nprepare = \"filled\"")
+        .replace("null", "psync");
+    plan(home.path(), &file);
+    says(home.path(), ["run", "--quiet", "--json", "r.json", "plan.toml"]).expect(0, &[]);
+    let theirs = home.path().join("r.json").display().to_string();
+    says(other.path(), ["import", &theirs]).expect(0, &["run 1: iodyno read"]);
+    let told = says(other.path(), ["runs", "show", "--json", "last"]).out;
+    let document = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+    let (ours, theirs) = (document(&told), document(&std::fs::read_to_string(theirs).expect("a file")));
+    assert_eq!(ours, theirs);
+    says(other.path(), ["rerun", "last"]).expect(0, &["20,000"]);
     Ok(())
 }
 

@@ -1,0 +1,202 @@
+//! iperf3's options, each exactly once, and what is printed of them.
+
+use crate::option::{Entry, Kind, Spelling, Table};
+
+const SCTP: (&str, &str) = ("this program moves TCP and UDP only", "leave it out: TCP is the default");
+const FILE: (&str, &str) =
+    ("what is sent is made in memory", "leave it out, or measure the file with `iodyno dd` or `iodyno fio`");
+
+const fn switch(name: &'static str, help: &'static str) -> Entry {
+    Entry::new(name, Kind::Switch, "", help)
+}
+
+const fn text(name: &'static str, value: &'static str, help: &'static str) -> Entry {
+    Entry::new(name, Kind::Text, value, help)
+}
+
+const fn whole(name: &'static str, value: &'static str, help: &'static str, ends: (i64, i64)) -> Entry {
+    Entry::new(name, Kind::Whole(ends.0, ends.1), value, help)
+}
+
+const fn bytes(name: &'static str, value: &'static str, help: &'static str) -> Entry {
+    Entry::new(name, Kind::Bytes, value, help)
+}
+
+/// The table.
+pub const TABLE: Table = Table { tool: "iperf3", spelling: Spelling::Dashed, entries: ENTRIES };
+
+const BOTH: &str = "Server or client";
+const SERVER: &str = "Server";
+const CLIENT: &str = "Client";
+
+const ENTRIES: &[Entry] = &[
+    whole("port", "N", "the port to listen at or to connect to", (1, 65535))
+        .also(&["p"])
+        .or("5201")
+        .under(BOTH),
+    text("format", "kmgtKMGT", "the unit of rates: bits, or bytes with a capital letter")
+        .also(&["f"])
+        .under(BOTH),
+    Entry::new("interval", Kind::Decimal, "SECONDS", "seconds between reports, 0.1 to 60; 0: none")
+        .also(&["i"])
+        .or("1")
+        .under(BOTH),
+    Entry::new("pidfile", Kind::Path, "FILE", "write the process's number there").also(&["I"]).under(BOTH),
+    Entry::new("file", Kind::Path, "NAME", "send that file, or write what comes to it")
+        .also(&["F"])
+        .under(BOTH)
+        .refused(FILE.0, FILE.1),
+    text("affinity", "N[,M]", "run on processor N, and the server on M").also(&["A"]).under(BOTH),
+    text("bind", "HOST[%DEVICE]", "the near end's address").also(&["B"]).under(BOTH),
+    text("bind-dev", "DEVICE", "the network interface (SO_BINDTODEVICE)").under(BOTH),
+    switch("verbose", "more detail").also(&["V"]).under(BOTH),
+    switch("json", "one JSON document").also(&["J"]).under(BOTH),
+    switch("json-stream", "one JSON object a line, as things happen").under(BOTH),
+    switch("json-stream-full-output", "with --json-stream: the whole document after it").under(BOTH),
+    Entry::new("logfile", Kind::Path, "FILE", "write the report there").under(BOTH),
+    switch("forceflush", "each line at once").under(BOTH).ignored("every line is written at once anyway"),
+    text("timestamps", "[FORMAT]", "the time before each line (strftime)").or("%c ").under(BOTH),
+    whole("rcv-timeout", "MS", "give up when nothing came for so long", (100, 86_400_000))
+        .or("120000")
+        .under(BOTH),
+    whole("snd-timeout", "MS", "give up when nothing was acknowledged for so long", (0, 86_400_000))
+        .under(BOTH),
+    text("cntl-ka", "[IDLE/INTERVAL/COUNT]", "keep-alive of the control connection").under(BOTH),
+    switch("mptcp", "multipath TCP").also(&["m"]).under(BOTH),
+    text("debug", "[LEVEL]", "say what is said to the peer, on the report's own stream")
+        .also(&["d"])
+        .under(BOTH),
+    switch("version", "print the version and end").also(&["v"]).under(BOTH),
+    switch("help", "print this and end").also(&["h"]).under(BOTH),
+    switch("server", "wait for clients").also(&["s"]).under(SERVER),
+    switch("daemon", "go on in the background").also(&["D"]).under(SERVER),
+    switch("one-off", "serve one client, then end").also(&["1"]).under(SERVER),
+    text(
+        "server-bitrate-limit",
+        "RATE[/SECONDS]",
+        "end tests that take more bits per second in all, on average",
+    )
+    .under(SERVER),
+    whole("idle-timeout", "SECONDS", "listen anew after so long without a client", (1, 86_400)).under(SERVER),
+    whole("server-max-duration", "SECONDS", "refuse longer tests", (1, 86_400)).under(SERVER),
+    Entry::new("rsa-private-key-path", Kind::Path, "FILE", "the key that tokens are decrypted with")
+        .under(SERVER),
+    Entry::new("authorized-users-path", Kind::Path, "FILE", "who may: lines `user,sha256 of {user}password`")
+        .under(SERVER),
+    whole("time-skew-threshold", "SECONDS", "how far the client's clock may be off", (1, 86_400))
+        .or("10")
+        .under(SERVER),
+    switch("use-pkcs1-padding", "tokens are padded as iperf3 did before 3.17; both sides may say so")
+        .under(BOTH),
+    text("client", "HOST[%DEVICE]", "connect to that host").also(&["c"]).under(CLIENT),
+    switch("sctp", "SCTP rather than TCP").under(CLIENT).refused(SCTP.0, SCTP.1),
+    text("xbind", "NAME", "addresses of an SCTP association")
+        .also(&["X"])
+        .under(CLIENT)
+        .refused(SCTP.0, SCTP.1),
+    whole("nstreams", "N", "streams of an SCTP association", (1, 65535))
+        .under(CLIENT)
+        .refused(SCTP.0, SCTP.1),
+    switch("udp", "UDP rather than TCP").also(&["u"]).under(CLIENT),
+    whole("connect-timeout", "MS", "how long connecting may take", (0, 86_400_000)).under(CLIENT),
+    bytes("bitrate", "RATE[/BURST]", "bits per second of each stream; 0: as fast as it goes (UDP: 1M)")
+        .also(&["b", "bandwidth"])
+        .under(CLIENT),
+    bytes("pacing-timer", "US", "told to the server; ours keeps pace by the clock").or("1000").under(CLIENT),
+    bytes("fq-rate", "RATE", "the kernel's pace, bits per second (SO_MAX_PACING_RATE)").under(CLIENT),
+    switch("no-fq-socket-pacing", "no pace of the kernel's")
+        .under(CLIENT)
+        .ignored("it is off unless --fq-rate is given"),
+    Entry::new("time", Kind::Time, "SECONDS", "how long").also(&["t"]).or("10").under(CLIENT),
+    bytes("bytes", "N", "exactly so many bytes instead, over all streams").also(&["n"]).under(CLIENT),
+    bytes("blockcount", "N", "exactly so many blocks or datagrams instead").also(&["k"]).under(CLIENT),
+    bytes("length", "N", "bytes of a block (128K) or datagram").also(&["l"]).under(CLIENT),
+    whole("cport", "PORT", "the near end's port; each further stream takes the next", (1, 65535))
+        .under(CLIENT),
+    whole("parallel", "N", "streams", (1, 128)).also(&["P"]).or("1").under(CLIENT),
+    switch("reverse", "the server sends").also(&["R"]).under(CLIENT),
+    switch("bidir", "both send").under(CLIENT),
+    bytes("window", "N", "both buffers of the sockets").also(&["w"]).under(CLIENT),
+    text("congestion", "NAME", "congestion control").also(&["C", "linux-congestion"]).under(CLIENT),
+    whole("set-mss", "N", "largest TCP segment", (1, 32_767)).also(&["M"]).under(CLIENT),
+    switch("no-delay", "small segments at once").also(&["N"]).under(CLIENT),
+    switch("version4", "IPv4 only").also(&["4"]).under(BOTH),
+    switch("version6", "IPv6 only").also(&["6"]).under(BOTH),
+    text("tos", "N", "traffic class byte: decimal, 0x hexadecimal, 0 octal").also(&["S"]).under(CLIENT),
+    text("dscp", "N|NAME", "the same by DSCP: 0 to 63, or ef, af11, cs1, …").under(CLIENT),
+    text("flowlabel", "N", "IPv6 flow label").also(&["L"]).under(CLIENT),
+    switch("zerocopy", "send without copying").also(&["Z"]).under(CLIENT),
+    switch("skip-rx-copy", "receive without copying (MSG_TRUNC)").under(CLIENT),
+    Entry::new("omit", Kind::Time, "SECONDS", "run so long before counting begins")
+        .also(&["O"])
+        .under(CLIENT),
+    text("title", "TEXT", "a word before every line").also(&["T"]).under(CLIENT),
+    text("extra-data", "TEXT", "a text that goes into both sides' JSON").under(CLIENT),
+    switch("get-server-output", "print the server's report too").under(CLIENT),
+    switch("udp-counters-64bit", "packet numbers of 64 bits").under(CLIENT),
+    switch("gsro", "UDP in batches of the kernel's; the default here, where it helps").under(CLIENT),
+    switch("repeating-payload", "digits instead of random bytes").under(CLIENT),
+    switch("dont-fragment", "packets are not to be cut on the way (IPv4)").under(CLIENT),
+    text("username", "NAME", "who it is; the password is in IPERF3_PASSWORD").under(CLIENT),
+    Entry::new("rsa-public-key-path", Kind::Path, "FILE", "the key that tokens are encrypted with")
+        .under(CLIENT),
+];
+
+/// Options that only a server has, by their names here.
+pub const SERVER_ONLY: &[&str] = &[
+    "daemon",
+    "one-off",
+    "server-bitrate-limit",
+    "idle-timeout",
+    "server-max-duration",
+    "rsa-private-key-path",
+    "authorized-users-path",
+    "time-skew-threshold",
+];
+
+/// Options that only a client has, by their names here.
+pub fn is_client_only(name: &str) -> bool {
+    TABLE.find(name).is_some_and(|entry| entry.category == CLIENT)
+}
+
+/// The help, in our words.
+pub fn help() -> String {
+    format!(
+        "Usage: iperf3 -s [options]\n       iperf3 -c HOST [options]\n       iperf3 -h | -v\n\niperf3 (iodyno): throughput of \
+         TCP and UDP between two hosts.\n{}\nAmounts take K, M, G or T: of 1024 for sizes, of 1000 for rates.\n",
+        TABLE.help()
+    )
+}
+
+/// The page `docs/iperf3.md`, generated.
+pub fn document() -> String {
+    format!(
+        "# iperf3\n\n`iodyno iperf3 -s` and `iodyno iperf3 -c HOST` talk to any iperf3 from 3.1 on, in both roles, and print\n\
+         what 3.21 prints: text, `-J` and `--json-stream`. Called by the name `iperf3` it writes nothing that the original\n\
+         would not write.\n\n\
+         What differs on purpose:\n\n\
+         - one server serves many clients at once: at most 32 tests, 8 of one address, 512 streams in all; beyond that a\n  \
+         client hears that the server is busy;\n\
+         - `-n` and `-k` are exact: so many bytes or blocks are sent and no more, and the time is that until the last\n  \
+         of them; of several streams each sends its share;\n\
+         - datagrams that were lost, late or came twice are counted apart; UDP travels in batches where the kernel has them;\n\
+         - a token is accepted once: it cannot be shown again by somebody who listened;\n\
+         - a lost hello of a UDP stream is said again;\n\
+         - what a peer says is bounded in length and time; a peer that says nothing is left after a while.\n\n\
+         The server listens at every address, as the original does; `-B` names one.\n\n{}",
+        TABLE.markdown()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_once() {
+        assert_eq!(TABLE.defects(), Vec::<String>::new());
+        assert!(help().contains("--get-server-output") && document().contains("**no**"));
+        assert!(SERVER_ONLY.iter().all(|name| TABLE.find(name).is_some()));
+        assert!(is_client_only("bidir") && !is_client_only("json"));
+    }
+}

@@ -1,0 +1,185 @@
+//! What client and server tell each other they counted: the results' JSON, both ways.
+//!
+//! Packets and losses are told since the first packet, and what was omitted of them apart: peers before 3.13 tell no
+//! omitted ones, and then none are taken off.
+
+use serde_json::Value;
+
+use super::json::Json;
+
+/// One side's answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Results {
+    /// Percent of one processor: all, user, system.
+    pub cpu: [f64; 3],
+    /// Whether it knows of its retransmits: -1 it does not send, 0 no, 1 yes.
+    pub has_retransmits: i64,
+    /// Its congestion control; empty: none.
+    pub congestion: String,
+    /// What the server printed, as text or as JSON.
+    pub server_output: Option<Value>,
+    /// Each stream.
+    pub streams: Vec<StreamResults>,
+}
+
+/// One stream as one side counted it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StreamResults {
+    /// 1, 3, 4, 5, …
+    pub id: u64,
+    /// Without what was omitted.
+    pub bytes: u64,
+    /// -1: not known.
+    pub retransmits: i64,
+    /// Seconds.
+    pub jitter_s: f64,
+    /// Packets lost, since the first.
+    pub lost: i64,
+    /// Of these omitted.
+    pub omitted_lost: i64,
+    /// Packets, since the first.
+    pub packets: i64,
+    /// Of these omitted.
+    pub omitted_packets: i64,
+    /// Seconds.
+    pub seconds: f64,
+}
+
+impl Results {
+    /// As it is said.
+    pub fn json(&self) -> Json {
+        let mut all = Json::object([
+            ("cpu_util_total", self.cpu[0].into()),
+            ("cpu_util_user", self.cpu[1].into()),
+            ("cpu_util_system", self.cpu[2].into()),
+            ("sender_has_retransmits", self.has_retransmits.into()),
+        ]);
+        if !self.congestion.is_empty() {
+            all.push("congestion_used", self.congestion.as_str());
+        }
+        match &self.server_output {
+            Some(Value::String(text)) => all.push("server_output_text", text.as_str()),
+            Some(document) => all.push("server_output_json", Json::of(document)),
+            None => {}
+        }
+        let stream = |stream: &StreamResults| {
+            Json::object([
+                ("id", stream.id.into()),
+                ("bytes", stream.bytes.into()),
+                ("retransmits", stream.retransmits.into()),
+                ("jitter", stream.jitter_s.into()),
+                ("errors", stream.lost.into()),
+                ("omitted_errors", stream.omitted_lost.into()),
+                ("packets", stream.packets.into()),
+                ("omitted_packets", stream.omitted_packets.into()),
+                ("start_time", 0u64.into()),
+                ("end_time", stream.seconds.into()),
+            ])
+        };
+        all.push("streams", Json::List(self.streams.iter().map(stream).collect()));
+        all
+    }
+
+    /// As the peer said it.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn of(value: &Value) -> Result<Results, String> {
+        let real = |value: &Value, name: &str| {
+            let number = value.get(name).and_then(Value::as_f64).filter(|number| number.is_finite());
+            number.ok_or_else(|| format!("the results have no `{name}`"))
+        };
+        let streams =
+            value.get("streams").and_then(Value::as_array).ok_or("the results have no `streams`")?;
+        if streams.len() > 256 {
+            return Err("the results have more streams than there can be".into());
+        }
+        let stream = |value: &Value| {
+            let whole = |name: &str| real(value, name).map(|number| number as i64);
+            let optional = |name: &str| value.get(name).and_then(Value::as_f64).unwrap_or(0.0);
+            Ok::<_, String>(StreamResults {
+                id: whole("id")?.max(0) as u64,
+                bytes: exact(value, "bytes")?,
+                retransmits: whole("retransmits")?,
+                jitter_s: real(value, "jitter")?.max(0.0),
+                lost: whole("errors")?,
+                omitted_lost: optional("omitted_errors") as i64,
+                packets: whole("packets")?,
+                omitted_packets: optional("omitted_packets") as i64,
+                seconds: optional("end_time").clamp(0.0, 1e9),
+            })
+        };
+        let text = |name: &str| value.get(name).and_then(Value::as_str);
+        let output = value.get("server_output_json").filter(|document| document.is_object());
+        let output = output.or_else(|| value.get("server_output_text").filter(|text| text.is_string()));
+        Ok(Results {
+            cpu: [
+                real(value, "cpu_util_total")?,
+                real(value, "cpu_util_user")?,
+                real(value, "cpu_util_system")?,
+            ],
+            has_retransmits: real(value, "sender_has_retransmits")? as i64,
+            congestion: text("congestion_used").unwrap_or_default().chars().take(32).collect(),
+            server_output: output.cloned(),
+            streams: streams.iter().map(stream).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The stream of that id.
+    pub fn stream(&self, id: u32) -> Option<&StreamResults> {
+        self.streams.iter().find(|stream| stream.id == u64::from(id))
+    }
+}
+
+/// A count that need not fit into the 53 bits of a float.
+fn exact(value: &Value, name: &str) -> Result<u64, String> {
+    let field = value.get(name).ok_or_else(|| format!("the results have no `{name}`"))?;
+    let float = field.as_f64().map(|number| number.max(0.0) as u64);
+    field.as_u64().or(float).ok_or_else(|| format!("the results' `{name}` is no number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As 3.21 said it.
+    const SAID: &str = r#"{"cpu_util_total":31.54,"cpu_util_user":30.7,"cpu_util_system":0.84,
+        "sender_has_retransmits":1,"congestion_used":"bbr","streams":[{"id":1,"bytes":262144,"retransmits":0,
+        "jitter":0,"errors":0,"omitted_errors":0,"packets":0,"omitted_packets":0,"start_time":0,"end_time":1.001656}]}"#;
+
+    #[test]
+    fn there_and_back() {
+        let results = Results::of(&serde_json::from_str(SAID).unwrap()).unwrap();
+        assert_eq!((results.streams[0].bytes, results.congestion.as_str()), (262_144, "bbr"));
+        assert_eq!(Results::of(&serde_json::from_str(&results.json().line()).unwrap()), Ok(results));
+    }
+
+    #[test]
+    fn old_peers_tell_nothing_of_what_they_omitted() {
+        let old = SAID.replace("\"omitted_errors\":0,", "").replace("\"omitted_packets\":0,", "");
+        assert!(Results::of(&serde_json::from_str(&old).unwrap()).is_ok());
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        for name in [
+            "cpu_util_total",
+            "sender_has_retransmits",
+            "streams",
+            "bytes",
+            "retransmits",
+            "jitter",
+            "errors",
+            "packets",
+        ] {
+            let broken = SAID.replace(&format!("\"{name}\""), "\"x\"");
+            let error = Results::of(&serde_json::from_str(&broken).unwrap()).unwrap_err();
+            assert!(error.contains(name), "{error}");
+        }
+        let many = format!(
+            "{{\"cpu_util_total\":0,\"cpu_util_user\":0,\"cpu_util_system\":0,\"sender_has_retransmits\":0,\"streams\":[{}0]}}",
+            "0,".repeat(300)
+        );
+        assert!(Results::of(&serde_json::from_str(&many).unwrap()).is_err());
+    }
+}

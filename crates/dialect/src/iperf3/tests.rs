@@ -1,0 +1,1 @@
+//! Conversations without sockets: both roles against captured words, against each other, and against nonsense.

@@ -1,0 +1,608 @@
+//! netperf's and netserver's command lines as the user's wishes, without meaning beyond what an option says.
+//!
+//! Letters may be joined and values may follow at once, as getopt has it. Of two values with a comma either may be left
+//! out. Nothing is looked up here but files of output selectors, which the loader reads.
+
+use crate::Loader;
+use crate::option::{Kind, Status, Table};
+
+use super::options::{GLOBAL, SERVER, TEST};
+use super::selectors;
+use super::test::{Protocol, Test};
+
+/// Two values, ours and theirs (or send and receive), each where it was given.
+pub(super) type Two<T> = (Option<T>, Option<T>);
+
+/// What netperf is to do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Wanted {
+    /// Where netserver is, and its port.
+    pub(super) host: String,
+    pub(super) port: u16,
+    /// Our own address and port, where they were named.
+    pub(super) local: Option<String>,
+    pub(super) local_port: Option<u16>,
+    /// 4 or 6; 0: either.
+    pub(super) family: u8,
+    pub(super) test: Test,
+    /// Seconds; negative: bytes or transactions.
+    pub(super) length: i64,
+    /// How often an interim result is printed.
+    pub(super) demo_s: Option<f64>,
+    pub(super) units: Option<char>,
+    pub(super) bare: bool,
+    pub(super) verbosity: u32,
+    pub(super) brand: String,
+    /// Whether the use of processors is measured: ours, theirs.
+    pub(super) cpu: (bool, bool),
+    pub(super) repeat: Option<(u32, u32)>,
+    pub(super) level: Option<(u32, f64)>,
+    pub(super) result_only: bool,
+    pub(super) wait_s: f64,
+    pub(super) keepalive: bool,
+    pub(super) processors: Two<u32>,
+    pub(super) tos: Two<u32>,
+    pub(super) word: Option<String>,
+    pub(super) alone: bool,
+    /// Operations in a burst and ns between bursts.
+    pub(super) pace: Option<(u32, u64)>,
+    pub(super) fill: Option<Vec<u8>>,
+    pub(super) fill_name: String,
+    pub(super) align: Two<i64>,
+    pub(super) offset: Two<i64>,
+    /// Behind `--`.
+    pub(super) burst: u32,
+    pub(super) request: Two<u64>,
+    pub(super) send: Two<u64>,
+    pub(super) receive: Two<u64>,
+    pub(super) our_buffers: Two<u64>,
+    pub(super) their_buffers: Two<u64>,
+    pub(super) nodelay: (bool, bool),
+    pub(super) cork: bool,
+    pub(super) data_host: Option<String>,
+    pub(super) data_local: Option<String>,
+    pub(super) data_ports: Two<u16>,
+    pub(super) congestion: Two<String>,
+    pub(super) bound: bool,
+    pub(super) dont_fragment: bool,
+    pub(super) fastopen: bool,
+    pub(super) output: Output,
+    pub(super) uuid: Option<String>,
+    /// The command line as it was typed.
+    pub(super) line: String,
+}
+
+/// How results are written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Output {
+    /// The test's own table.
+    #[default]
+    Table,
+    /// `NAME=value` (`-k`).
+    Names(Vec<usize>),
+    /// Commas (`-o`).
+    Commas(Vec<usize>),
+    /// Columns, a block for each list (`-O`).
+    Columns(Vec<Vec<usize>>),
+}
+
+/// What ends netperf before it began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Early {
+    /// A text that was asked for.
+    Print(String),
+    /// What is wrong, for standard error, and the exit status.
+    Refuse(String, i32),
+}
+
+/// One option as it was found, with its value where it has one.
+type Found = (&'static str, String);
+
+/// The options of an argument list, by the rules of getopt.
+struct Letters {
+    table: &'static Table,
+    tool: &'static str,
+    of: Of,
+}
+
+/// Whose options they are: some of one letter take a word here and none there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Global,
+    Test,
+    Server,
+}
+
+impl Letters {
+    /// Every option with its value; what is no option ends them, as does `--`, and is left.
+    fn all<'b>(&self, arguments: &'b [String]) -> Result<(Vec<Found>, &'b [String]), Early> {
+        let mut found = Vec::new();
+        let mut rest = arguments;
+        while let Some((argument, behind)) = rest.split_first() {
+            let Some(letters) = argument.strip_prefix('-').filter(|letters| !letters.is_empty()) else { break };
+            rest = behind;
+            if letters == "-" {
+                break;
+            }
+            self.argument(letters, &mut rest, &mut found)?;
+        }
+        Ok((found, rest))
+    }
+
+    fn argument(&self, letters: &str, rest: &mut &[String], found: &mut Vec<Found>) -> Result<(), Early> {
+        let mut letters = letters;
+        while let Some(letter) = letters.chars().next() {
+            let name = &letters[..letter.len_utf8()];
+            letters = &letters[letter.len_utf8()..];
+            let entry = self.table.find(name).ok_or_else(|| self.unknown(name))?;
+            if let Status::Refused(why, hint) = entry.status {
+                return Err(self.refuse(format!("-{name} is not supported: {why}"), hint));
+            }
+            let taken = match (entry.kind, entry.name) {
+                (Kind::Switch, name) => optional_word(self.of, name, rest),
+                (_, "k" | "o" | "O") if self.of == Of::Test => selectors_word(&mut letters, rest),
+                _ if !letters.is_empty() => std::mem::take(&mut letters).to_string(),
+                _ => match rest.split_first() {
+                    Some((value, behind)) => {
+                        *rest = behind;
+                        value.clone()
+                    }
+                    None => return Err(self.needs(name)),
+                },
+            };
+            found.push((entry.name, taken));
+        }
+        Ok(())
+    }
+
+    fn unknown(&self, name: &str) -> Early {
+        Early::Refuse(format!("{}: invalid option -- '{name}'\n hint: `{} -h` shows them all\n", self.tool, self.tool), 1)
+    }
+
+    fn needs(&self, name: &str) -> Early {
+        Early::Refuse(format!("{}: option requires an argument -- '{name}'\n", self.tool), 1)
+    }
+
+    fn refuse(&self, what: String, hint: &str) -> Early {
+        Early::Refuse(format!("{}: {what}\n hint: {hint}\n", self.tool), 1)
+    }
+}
+
+/// The word that may follow some switches: a rate (`-c`, `-C`), or whom it concerns (`-D` of a test).
+fn optional_word(of: Of, name: &str, rest: &mut &[String]) -> String {
+    let Some((word, behind)) = rest.split_first() else { return String::new() };
+    let fits = match name {
+        "c" | "C" if of == Of::Global => word.starts_with(|first: char| first.is_ascii_digit()),
+        "D" if of == Of::Test => {
+            !word.is_empty() && word.chars().all(|letter| matches!(letter, 'L' | 'R' | 'l' | 'r' | ',' | '0' | '1'))
+        }
+        _ => false,
+    };
+    if !fits {
+        return String::new();
+    }
+    *rest = behind;
+    word.clone()
+}
+
+/// The selectors that may follow `-k`, `-o` and `-O`.
+fn selectors_word(letters: &mut &str, rest: &mut &[String]) -> String {
+    if !letters.is_empty() {
+        return std::mem::take(letters).to_string();
+    }
+    match rest.split_first() {
+        Some((word, behind)) if !word.starts_with('-') => {
+            *rest = behind;
+            word.clone()
+        }
+        _ => String::new(),
+    }
+}
+
+/// netperf's command line.
+///
+/// # Errors
+/// A text to print instead, or what is wrong.
+pub(super) fn netperf(arguments: &[String], loader: &mut dyn Loader) -> Result<Wanted, Early> {
+    let mut wanted = Wanted {
+        host: "localhost".into(),
+        port: 12865,
+        length: 10,
+        verbosity: 1,
+        line: std::iter::once("netperf").chain(arguments.iter().map(String::as_str)).collect::<Vec<_>>().join(" "),
+        ..Wanted::default()
+    };
+    let split = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
+    let (global, test) = (&arguments[..split], arguments.get(split + 1..).unwrap_or_default());
+    let (found, left) = Letters { table: &GLOBAL, tool: "netperf", of: Of::Global }.all(global)?;
+    if let Some(left) = left.first() {
+        return Err(wrong(&format!("`{left}`: nothing but options is expected"), "options of the test follow --"));
+    }
+    for (name, value) in found {
+        wanted.global(name, &value, loader)?;
+    }
+    let (found, left) = Letters { table: &TEST, tool: "netperf", of: Of::Test }.all(test)?;
+    if let Some(left) = left.first() {
+        return Err(wrong(&format!("`{left}`: nothing but options is expected behind --"), "-- -h shows them all"));
+    }
+    let mut asked = None;
+    for (name, value) in found {
+        wanted.own(name, &value, &mut asked)?;
+    }
+    wanted.test.check().map_err(|(what, hint)| wrong(&what, hint))?;
+    if let Some((letter, value)) = asked {
+        wanted.output = wanted.written(letter, &value, loader)?;
+    } else if wanted.test.omni {
+        wanted.output = Output::Columns(vec![selectors::usual(&wanted.test, wanted.cpu)]);
+    }
+    Ok(wanted)
+}
+
+/// A message of netperf's.
+pub(super) fn wrong(what: &str, hint: &str) -> Early {
+    Early::Refuse(format!("netperf: {what}\n hint: {hint}\n"), 1)
+}
+
+impl Wanted {
+    fn global(&mut self, name: &str, value: &str, loader: &mut dyn Loader) -> Result<(), Early> {
+        match name {
+            "H" => self.host = self.host_of(value)?,
+            "L" => self.local = Some(self.host_of(value)?),
+            "4" => self.family = 4,
+            "6" => self.family = 6,
+            "p" => {
+                let (port, local) = two(name, value, port)?;
+                self.port = port.unwrap_or(self.port);
+                self.local_port = if value.contains(',') { local } else { None };
+            }
+            "t" => self.test = Test::named(value).ok_or_else(|| unknown_test(value))?,
+            "l" => self.length = signed(name, value)?,
+            "D" => self.demo_s = Some(seconds(name, value.split(',').next().unwrap_or(""))?.abs().max(0.01)),
+            "f" => self.units = Some(units(value)?),
+            "P" => self.bare = value == "0",
+            "v" => self.verbosity = whole(name, value)? as u32,
+            "B" => self.brand = value.into(),
+            "c" => self.cpu.0 = true,
+            "C" => self.cpu.1 = true,
+            "F" => self.fill(value, loader)?,
+            "V" => return Err(Early::Print(super::version("Netperf"))),
+            "h" => return Err(Early::Print(super::options::help())),
+            _ => return self.global_rest(name, value),
+        }
+        Ok(())
+    }
+
+    fn global_rest(&mut self, name: &str, value: &str) -> Result<(), Early> {
+        match name {
+            "i" => {
+                let (most, least) = two(name, value, whole)?;
+                let (most, least) = (most.unwrap_or(15) as u32, least.unwrap_or(3) as u32);
+                self.repeat = Some((least.clamp(3, 30), most.clamp(3, 30)));
+            }
+            "I" => {
+                let (level, width) = two(name, value, whole)?;
+                let level = level.unwrap_or(99) as u32;
+                if !matches!(level, 95 | 99) {
+                    return Err(wrong(&format!("-I {value}: the level is 95 or 99"), "-I 95,5 is an interval 5 % wide"));
+                }
+                self.level = Some((level, width.unwrap_or(5) as f64));
+            }
+            "r" => self.result_only = true,
+            "s" => self.wait_s = seconds(name, value)?.clamp(0.0, 3600.0),
+            "S" => self.keepalive = true,
+            "T" => self.processors = two_given(name, value, |n, v| whole(n, v).map(|cpu| cpu as u32))?,
+            "Y" => self.tos = two(name, value, byte)?,
+            "Z" => self.word = Some(value.into()),
+            "N" => self.alone = true,
+            "b" => self.pace.get_or_insert((1, 0)).0 = (whole(name, value)?.max(1)).min(u64::from(u32::MAX)) as u32,
+            "w" => self.pace.get_or_insert((1, 0)).1 = interval(name, value)?,
+            "A" => self.align = two(name, value, signed)?,
+            "O" => self.offset = two(name, value, signed)?,
+            "K" => self.congestion = words(value),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The output that was asked for, by the letter and its selectors, once the test is known.
+    fn written(&self, letter: char, value: &str, loader: &mut dyn Loader) -> Result<Output, Early> {
+        let lists = lists(value, &self.test, self.cpu, loader)?;
+        Ok(match letter {
+            'k' => Output::Names(lists.concat()),
+            'o' => Output::Commas(lists.concat()),
+            _ => Output::Columns(lists),
+        })
+    }
+
+    fn own(&mut self, name: &'static str, value: &str, asked: &mut Option<(char, String)>) -> Result<(), Early> {
+        match name {
+            "b" => self.burst = whole(name, value)?.min(65_535) as u32,
+            "r" => self.request = two(name, value, size)?,
+            "m" => self.send = two(name, value, size)?,
+            "M" => self.receive = two(name, value, size)?,
+            "s" => self.our_buffers = two(name, value, size)?,
+            "S" => self.their_buffers = two(name, value, size)?,
+            "D" => self.nodelay = whom(value),
+            "C" => self.cork = true,
+            "c" => self.test.connects = true,
+            "d" => self.test.set_direction(value).ok_or_else(|| {
+                wrong(&format!("-d {value}: no direction"), "send, recv, rr, or a sum of 2 (send) and 4 (receive)")
+            })?,
+            "H" => self.data_host = Some(self.host_of(value)?),
+            "L" => self.data_local = Some(self.host_of(value)?),
+            "4" => self.family = 4,
+            "6" => self.family = 6,
+            "P" => self.data_ports = two_given(name, value, port)?,
+            "T" => self.test.protocol = protocol(value)?,
+            "t" => self.test.protocol = socket_type(value)?,
+            "K" => self.congestion = words(value),
+            "N" => self.bound = true,
+            "f" => self.dont_fragment = true,
+            "F" => self.fastopen = true,
+            "u" => self.uuid = Some(value.into()),
+            "k" | "o" | "O" => *asked = Some((name.chars().next().unwrap_or('k'), value.into())),
+            "h" => return Err(Early::Print(super::options::test_help())),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A host of `HOST,FAMILY`; the family counts for all.
+    fn host_of(&mut self, value: &str) -> Result<String, Early> {
+        let (host, family) = value.split_once(',').unwrap_or((value, ""));
+        let host = host.split('/').next().unwrap_or(host);
+        self.family = match family.to_ascii_lowercase().as_str() {
+            "" => self.family,
+            "4" | "inet" | "af_inet" => 4,
+            "6" | "inet6" | "af_inet6" => 6,
+            "0" | "unspec" | "af_unspec" => 0,
+            _ => return Err(wrong(&format!("`{family}`: no family of addresses"), "4 or 6")),
+        };
+        Ok(host.into())
+    }
+
+    fn fill(&mut self, value: &str, loader: &mut dyn Loader) -> Result<(), Early> {
+        let (ours, theirs) = value.split_once(',').unwrap_or((value, ""));
+        if !theirs.is_empty() {
+            let hint = "name our own file alone: netserver reads no file that a peer names";
+            return Err(wrong(&format!("-F ,{theirs} is not supported"), hint));
+        }
+        let mut bytes = loader.read(ours).map_err(|why| wrong(&format!("-F {ours}: {why}"), "name a file to send"))?;
+        bytes.truncate(1 << 20);
+        (self.fill, self.fill_name) = ((!bytes.is_empty()).then_some(bytes), ours.into());
+        Ok(())
+    }
+}
+
+fn unknown_test(name: &str) -> Early {
+    let near = super::test::nearest(name).map(|near| format!("\n hint: did you mean {near}?")).unwrap_or_default();
+    Early::Refuse(
+        format!(
+            "The test you requested ({name}) is unknown to this netperf.\nPlease verify that you have the correct test \
+             name, \nand that test family has been compiled into this netperf.{near}\n"
+        ),
+        1,
+    )
+}
+
+/// Both of `A,B`; one alone is both.
+fn two<T: Clone>(name: &str, value: &str, parse: fn(&str, &str) -> Result<T, Early>) -> Result<Two<T>, Early> {
+    let one = |text: &str| if text.is_empty() { Ok(None) } else { parse(name, text).map(Some) };
+    match value.split_once(',') {
+        Some((first, second)) => Ok((one(first)?, one(second)?)),
+        None => one(value).map(|both| (both.clone(), both)),
+    }
+}
+
+/// Both of `A,B`; one alone is the first.
+fn two_given<T: Clone>(name: &str, value: &str, parse: fn(&str, &str) -> Result<T, Early>) -> Result<Two<T>, Early> {
+    let (first, second) = two(name, value, parse)?;
+    Ok((first, if value.contains(',') { second } else { None }))
+}
+
+fn words(value: &str) -> Two<String> {
+    let word = |text: &str| (!text.is_empty()).then(|| text.to_string());
+    match value.split_once(',') {
+        Some((first, second)) => (word(first), word(second)),
+        None => (word(value), word(value)),
+    }
+}
+
+fn whom(value: &str) -> (bool, bool) {
+    let Some((ours, theirs)) = value.split_once(',') else {
+        let ours = !matches!(value, "R" | "r" | "0");
+        return (ours, matches!(value, "" | "1" | "R" | "r"));
+    };
+    let wanted = |text: &str| !text.is_empty() && text != "0";
+    (wanted(ours), wanted(theirs))
+}
+
+fn units(value: &str) -> Result<char, Early> {
+    let letter = value.chars().next().filter(|letter| value.len() == 1 && "GMKgmkx".contains(*letter));
+    letter.ok_or_else(|| wrong(&format!("-f {value}: no unit"), "one of G M K g m k x"))
+}
+
+fn protocol(value: &str) -> Result<Option<Protocol>, Early> {
+    match value.to_ascii_lowercase().as_str() {
+        "tcp" | "6" => Ok(Some(Protocol::Tcp)),
+        "udp" | "17" => Ok(Some(Protocol::Udp)),
+        _ => Err(wrong(&format!("-T {value} is not supported"), "tcp or udp")),
+    }
+}
+
+fn socket_type(value: &str) -> Result<Option<Protocol>, Early> {
+    match value.to_ascii_lowercase().as_str() {
+        "stream" | "1" => Ok(Some(Protocol::Tcp)),
+        "dgram" | "2" => Ok(Some(Protocol::Udp)),
+        _ => Err(wrong(&format!("-t {value} is not supported"), "stream or dgram")),
+    }
+}
+
+/// A number with K, M, G (powers of 1024) or k, m, g (of 1000) behind it.
+fn size(name: &str, text: &str) -> Result<u64, Early> {
+    let bad = || wrong(&format!("-{name} {text}: expected a number of bytes"), "K, M and G are powers of 1024, k, m and g of 1000");
+    let (digits, unit) = match text.chars().last() {
+        Some('K') => (&text[..text.len() - 1], 1 << 10),
+        Some('M') => (&text[..text.len() - 1], 1 << 20),
+        Some('G') => (&text[..text.len() - 1], 1 << 30),
+        Some('k') => (&text[..text.len() - 1], 1000),
+        Some('m') => (&text[..text.len() - 1], 1_000_000),
+        Some('g') => (&text[..text.len() - 1], 1_000_000_000),
+        _ => (text, 1),
+    };
+    let number: f64 = digits.parse().map_err(|_| bad())?;
+    let bytes = number * f64::from(unit);
+    if (0.0..=f64::from(i32::MAX)).contains(&bytes) { Ok(bytes as u64) } else { Err(bad()) }
+}
+
+fn whole(name: &str, text: &str) -> Result<u64, Early> {
+    text.parse().map_err(|_| wrong(&format!("-{name} {text}: expected a whole number"), "for example 1"))
+}
+
+fn signed(name: &str, text: &str) -> Result<i64, Early> {
+    let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
+    let number = size(name, digits)?;
+    Ok(sign * i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+fn port(name: &str, text: &str) -> Result<u16, Early> {
+    text.parse().map_err(|_| wrong(&format!("-{name} {text}: expected a port"), "a number from 0 to 65535"))
+}
+
+fn byte(name: &str, text: &str) -> Result<u32, Early> {
+    let number = match text.strip_prefix("0x") {
+        Some(hexadecimal) => u32::from_str_radix(hexadecimal, 16).ok(),
+        None => text.parse().ok(),
+    };
+    let number = number.filter(|number| *number <= 255);
+    number.ok_or_else(|| wrong(&format!("-{name} {text}: expected a byte"), "0 to 255, or 0x00 to 0xff"))
+}
+
+fn seconds(name: &str, text: &str) -> Result<f64, Early> {
+    let number: Option<f64> = text.parse().ok().filter(|number: &f64| number.is_finite());
+    number.ok_or_else(|| wrong(&format!("-{name} {text}: expected a number of seconds"), "for example 0.5"))
+}
+
+/// A time in ms, or with `u`, `m` or `s` behind it, as ns.
+fn interval(name: &str, text: &str) -> Result<u64, Early> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "u" | "us" => 1e3,
+        "" | "m" | "ms" => 1e6,
+        "s" => 1e9,
+        _ => return Err(wrong(&format!("-{name} {text}: no time"), "a number of ms, or 10u, 10m, 1s")),
+    };
+    seconds(name, digits).map(|number| (number.max(0.0) * unit) as u64)
+}
+
+/// The selectors of a value: nothing (the test's own), `?`, `all`, a list with commas, or a file of such lists.
+fn lists(value: &str, test: &Test, cpu: (bool, bool), loader: &mut dyn Loader) -> Result<Vec<Vec<usize>>, Early> {
+    match value {
+        "" => Ok(vec![selectors::usual(test, cpu)]),
+        "?" => Err(Early::Refuse(selectors::all_names(), 1)),
+        "all" => Ok(selectors::blocks()),
+        _ if value.contains(',') || selectors::find(value).is_some() => Ok(vec![selectors::list(value)?]),
+        _ => {
+            let bytes = loader
+                .read(value)
+                .map_err(|why| wrong(&format!("output selectors `{value}`: {why}"), "? shows what there is"))?;
+            let text = String::from_utf8_lossy(&bytes);
+            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+            lines.take(4).map(selectors::list).collect()
+        }
+    }
+}
+
+/// What netserver is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ServerWanted {
+    pub(super) port: u16,
+    pub(super) host: Option<String>,
+    pub(super) family: u8,
+    pub(super) foreground: bool,
+    pub(super) once: bool,
+    pub(super) word: Option<String>,
+}
+
+/// netserver's command line.
+///
+/// # Errors
+/// A text to print instead, or what is wrong.
+pub(super) fn netserver(arguments: &[String]) -> Result<ServerWanted, Early> {
+    let (found, left) = Letters { table: &SERVER, tool: "netserver", of: Of::Server }.all(arguments)?;
+    if let Some(left) = left.first() {
+        return Err(Early::Refuse(format!("netserver: `{left}`: nothing but options is expected\n"), 1));
+    }
+    let mut wanted =
+        ServerWanted { port: 12865, host: None, family: 0, foreground: false, once: false, word: None };
+    let mut other = Wanted::default();
+    for (name, value) in found {
+        match name {
+            "p" => wanted.port = port(name, &value)?,
+            "L" => {
+                wanted.host = Some(other.host_of(&value)?);
+                wanted.family = if other.family == 0 { wanted.family } else { other.family };
+            }
+            "4" => wanted.family = 4,
+            "6" => wanted.family = 6,
+            "D" => wanted.foreground = true,
+            "1" => wanted.once = true,
+            "Z" => wanted.word = Some(value),
+            "V" => return Err(Early::Print(super::version("Netserver"))),
+            "h" => return Err(Early::Print(super::options::server_help())),
+            _ => {}
+        }
+    }
+    Ok(wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Nowhere;
+    use super::*;
+
+    fn of(line: &str) -> Result<Wanted, Early> {
+        let arguments: Vec<String> = line.split_whitespace().map(String::from).collect();
+        netperf(&arguments, &mut Nowhere)
+    }
+
+    #[test]
+    fn options_mean_what_getopt_makes_of_them() {
+        let wanted = of("-H10.0.0.1,4 -p 5000,6 -tTCP_RR -l5 -cC -P0 -v 2 -D -0.2 -- -r 100,4K -b 8 -D -o").unwrap();
+        assert_eq!((wanted.host.as_str(), wanted.family, wanted.port, wanted.local_port), ("10.0.0.1", 4, 5000, Some(6)));
+        assert_eq!((wanted.test.name, wanted.length, wanted.cpu, wanted.bare), ("TCP_RR", 5, (true, true), true));
+        assert_eq!((wanted.request, wanted.burst, wanted.nodelay), ((Some(100), Some(4096)), 8, (true, true)));
+        assert!(matches!(wanted.output, Output::Commas(list) if list.len() == 32));
+        assert_eq!(wanted.demo_s, Some(0.2));
+        let wanted = of("-c 100 -l -1000 -i 30,3 -I 95,5 -T 1 -- -m ,2k -D L -k THROUGHPUT,P99_LATENCY").unwrap();
+        assert_eq!((wanted.length, wanted.repeat, wanted.level), (-1000, Some((3, 30)), Some((95, 5.0))));
+        assert_eq!((wanted.processors, wanted.send, wanted.nodelay), ((Some(1), None), (None, Some(2000)), (true, false)));
+    }
+
+    #[test]
+    fn wrong_words_are_told_with_their_place() {
+        let text = |line: &str| match of(line).unwrap_err() {
+            Early::Refuse(text, status) => (text, status),
+            Early::Print(text) => (text, 0),
+        };
+        assert!(text("-q").0.starts_with("netperf: invalid option -- 'q'"));
+        assert!(text("-- -q").0.starts_with("netperf: invalid option -- 'q'"));
+        assert!(text("-l").0.contains("requires an argument"));
+        assert!(text("-t FOO").0.starts_with("The test you requested (FOO) is unknown"));
+        assert!(text("-y 3").0.contains("not supported"));
+        assert!(text("-f z").0.contains("no unit") && text("-l x").0.contains("-l x"));
+        assert_eq!(text("-- -k ?").1, 1);
+        assert!(text("-- -k ?").0.contains("SOCKET_TYPE,PROTOCOL"));
+        assert!(text("-F ,secret").0.contains("no file that a peer names"));
+        assert_eq!(text("-h").1, 0);
+    }
+
+    #[test]
+    fn netserver_listens_everywhere_unless_told() {
+        let arguments = |line: &str| line.split_whitespace().map(String::from).collect::<Vec<_>>();
+        let wanted = netserver(&arguments("-D -4 -p 7000 -1 -Z secret")).unwrap();
+        assert_eq!((wanted.port, wanted.family, wanted.foreground, wanted.once), (7000, 4, true, true));
+        assert_eq!(netserver(&arguments("-L ::1,6")).unwrap().host.as_deref(), Some("::1"));
+        assert!(matches!(netserver(&arguments("stray")), Err(Early::Refuse(..))));
+    }
+}

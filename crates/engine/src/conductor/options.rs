@@ -1,0 +1,67 @@
+//! How a plan is run, beyond what it says itself.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use serde::{Deserialize, Serialize};
+
+/// With somebody beside it who may end it, a run listens this often, ns.
+const HALT_NS: u64 = 10_000_000;
+
+/// How a plan is run, beyond what it says itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Options {
+    /// How often a live event is wanted, ns; 0: never.
+    pub live_ns: u64,
+    /// Whether live events carry the latencies so far.
+    pub live_latency: bool,
+    /// How often the record so far of a running phase is wanted, ns; 0: only when the user asks.
+    pub interim_ns: u64,
+    /// How often the record so far is wanted by whoever keeps it, ns; 0: never.
+    pub keep_ns: u64,
+    /// Whether witnesses watch.
+    pub witness: bool,
+    /// What else may end it.
+    #[serde(skip)]
+    pub halt: Option<Halt>,
+}
+
+/// Ends a run from beside it.
+#[derive(Clone, Debug, Default)]
+pub struct Halt(Arc<AtomicBool>);
+
+impl Halt {
+    /// Asks the run to end with what it has.
+    pub fn ask(&self) {
+        self.0.store(true, Relaxed);
+    }
+
+    fn is_asked(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            live_ns: 500_000_000,
+            live_latency: false,
+            interim_ns: 0,
+            keep_ns: 0,
+            witness: true,
+            halt: None,
+        }
+    }
+}
+
+impl Options {
+    /// How often it is looked whether somebody beside the run wants it to end, ns; 0: nobody may.
+    pub(super) fn halt_ns(&self) -> u64 {
+        if self.halt.is_some() { HALT_NS } else { 0 }
+    }
+
+    /// Whether somebody beside the run wants it to end.
+    pub(super) fn is_halted(&self) -> bool {
+        self.halt.as_ref().is_some_and(Halt::is_asked)
+    }
+}
