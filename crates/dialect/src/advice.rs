@@ -195,7 +195,11 @@ pub const IPERF: &[Said] = &[
     (8, "", "run longer (-t), so that the fast part no longer matters, and tell both rates"),
     (9, "", ""),
     (10, "", "use more streams (-P), or larger writes (-l)"),
-    (14, "look at each worker", "see each stream's row (-i), and what its path has that the others' have not"),
+    (
+        14,
+        "look at each worker",
+        "see each stream's row (-i), and what its path has that the others' have not",
+    ),
     (15, "time batches", ""),
     (23, "", "run longer (-t)"),
     (26, "", "read the rows (-i) beside the total"),

@@ -183,7 +183,8 @@ struct Reading {
 impl Reading {
     fn argument<'a>(&mut self, argument: &'a str, words: &mut impl Iterator<Item = &'a str>) {
         if let Some(long) = argument.strip_prefix("--") {
-            let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+            let (name, value) =
+                long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
             let Some(entry) = self.known(name, argument) else { return };
             let value = match (entry.value.is_empty(), value) {
                 (true, _) => "",
@@ -227,7 +228,8 @@ impl Reading {
             let what = format!("`{}` wants {}: {}", entry.name, entry.value, entry.help);
             return self.wrong.push(Diagnostic::error(&Origin::argument(argument), what));
         }
-        let taken = if entry.value.is_empty() { self.switch(entry.name) } else { self.valued(entry.name, value) };
+        let taken =
+            if entry.value.is_empty() { self.switch(entry.name) } else { self.valued(entry.name, value) };
         if taken.is_none() {
             let what = format!("`{value}`: expected {}: {}", entry.value, entry.help);
             self.wrong.push(Diagnostic::error(&Origin::argument(argument), what));
@@ -335,7 +337,8 @@ impl Reading {
             (true, Some(_)) => say("-c", "both a server and a client", "give -s or -c"),
             (false, None) if good => {
                 return self.wrong.push(
-                    Diagnostic::error(&Origin::Default, "neither a server nor a client").hint("give -s, or -c HOST"),
+                    Diagnostic::error(&Origin::Default, "neither a server nor a client")
+                        .hint("give -s, or -c HOST"),
                 );
             }
             _ => {}
@@ -395,7 +398,11 @@ fn tos(word: &str) -> Option<u32> {
         let fits = lower.len() == 4 && lower.starts_with("af");
         fits.then(|| Some((digit(2, 1, 4)? << 5) | (digit(3, 1, 3)? << 3))).flatten()
     };
-    number.or_else(named).or_else(|| class().map(|class| class << 5)).or_else(assured).filter(|tos| *tos < 256)
+    number
+        .or_else(named)
+        .or_else(|| class().map(|class| class << 5))
+        .or_else(assured)
+        .filter(|tos| *tos < 256)
 }
 
 #[cfg(test)]

@@ -40,7 +40,8 @@ impl Counts {
     pub fn of(found: &PhaseRecord, job: usize) -> Self {
         let mut counts = Counts::default();
         for worker in found.jobs.get(job).iter().flat_map(|job| &job.workers) {
-            let fact = |name: &str| worker.facts.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+            let fact =
+                |name: &str| worker.facts.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
             let sum = |name| fact(name).unwrap_or(0);
             counts.bytes += fact("bytes").unwrap_or(worker.bytes);
             counts.calls += fact("blocks").unwrap_or(worker.operations);

@@ -68,7 +68,11 @@ impl Talk {
             self.act(Action::Send(connection, header::acknowledged()));
         }
         self.say_connected(index);
-        if reverse { self.begin_sending(index) } else { self.begin_receiving(index) }
+        if reverse {
+            self.begin_sending(index)
+        } else {
+            self.begin_receiving(index)
+        }
         if let Some(test) = test.filter(|test| test.back == Some(Back::Now)) {
             self.connect_back(index, test);
         }

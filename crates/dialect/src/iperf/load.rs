@@ -3,8 +3,8 @@
 use iodyno_model::conversation::Connection;
 use iodyno_model::plan::Stop;
 use iodyno_model::{
-    Content, Direct, Intent, Job, Limit, Open, Origin, Pace, Pattern, Payload, Phase, Pick, Plan, Prepare, Rate,
-    Refresh, Setting, Target, TargetKind, Verb, Workload,
+    Content, Direct, Intent, Job, Limit, Open, Origin, Pace, Pattern, Payload, Phase, Pick, Plan, Prepare,
+    Rate, Refresh, Setting, Target, TargetKind, Verb, Workload,
 };
 
 use super::header::Amount;
@@ -89,7 +89,8 @@ fn block(load: &Load) -> u64 {
 }
 
 fn limit(load: &Load) -> Limit {
-    let whole = |bytes: u64| if load.udp { bytes.div_ceil(load.block_bytes) * load.block_bytes } else { bytes };
+    let whole =
+        |bytes: u64| if load.udp { bytes.div_ceil(load.block_bytes) * load.block_bytes } else { bytes };
     let (time_ns, bytes) = match load.amount {
         Amount::Time(ns) => (Some(ns), None),
         Amount::Bytes(bytes) => (None, Some(whole(bytes))),

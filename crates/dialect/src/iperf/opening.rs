@@ -141,7 +141,10 @@ impl Talk {
                 self.complain(format!("tcp connect failed: {words}"));
             }
             State::Opening(_) => {
-                self.complain(format!("{} connect failed: {words}", if self.wanted.udp { "udp" } else { "tcp" }));
+                self.complain(format!(
+                    "{} connect failed: {words}",
+                    if self.wanted.udp { "udp" } else { "tcp" }
+                ));
                 self.failed = true;
                 self.flows[index].becomes(State::Done, self.now_ns);
                 if !self.is_server() {
@@ -288,7 +291,8 @@ impl Talk {
 
     /// Bytes of a stream's write: of a server's as the client wishes.
     pub(super) fn block_of(&self, index: usize) -> u64 {
-        let wished = self.flows[index].test.filter(|_| self.is_server()).map(|test| u64::from(test.block_bytes));
+        let wished =
+            self.flows[index].test.filter(|_| self.is_server()).map(|test| u64::from(test.block_bytes));
         let least = if self.wanted.udp { 16 } else { 1 };
         let most = if self.wanted.udp { 65_507 } else { 16 << 20 };
         wished.filter(|bytes| *bytes > 0).unwrap_or(self.wanted.block()).clamp(least, most)

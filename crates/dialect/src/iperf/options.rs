@@ -33,9 +33,14 @@ pub const TABLE: Table = Table {
     tool: "iperf",
     spelling: Spelling::Dashed,
     entries: &[
-        Entry::new("b", Kind::Decimal, "N[kmgKMG]|Npps", "rate of each stream: bit/s, or writes each second; UDP: 1M")
-            .also(&["bandwidth"])
-            .under(BOTH),
+        Entry::new(
+            "b",
+            Kind::Decimal,
+            "N[kmgKMG]|Npps",
+            "rate of each stream: bit/s, or writes each second; UDP: 1M",
+        )
+        .also(&["bandwidth"])
+        .under(BOTH),
         switch("e", "more columns").also(&["enhanced"]).under(REPORT),
         Entry::new("f", Kind::Text, "b|k|m|g|t|K|M|G|T|a|A", "unit of rates: bits (lower case) or bytes")
             .also(&["format"])
@@ -43,7 +48,9 @@ pub const TABLE: Table = Table {
         switch("hide-ips", "no addresses in reports")
             .under(REPORT)
             .refused("addresses are what tells flows apart", "remove them from the report with sed"),
-        Entry::new("i", Kind::Time, "SECONDS", "a report each so many seconds").also(&["interval"]).under(REPORT),
+        Entry::new("i", Kind::Time, "SECONDS", "a report each so many seconds")
+            .also(&["interval"])
+            .under(REPORT),
         Entry::new("l", Kind::Bytes, "BYTES", "bytes of a write or read; UDP: of a datagram")
             .also(&["len"])
             .or("128K; UDP 1470, over IPv6 1450")
@@ -68,7 +75,9 @@ pub const TABLE: Table = Table {
         Entry::new("S", Kind::Text, "TOS", "type of service: a number or a name (ef, af11, lowdelay)")
             .also(&["tos"])
             .under(BOTH),
-        Entry::new("Z", Kind::Text, "NAME", "congestion control").also(&["tcp-congestion", "linux-congestion"]).under(BOTH),
+        Entry::new("Z", Kind::Text, "NAME", "congestion control")
+            .also(&["tcp-congestion", "linux-congestion"])
+            .under(BOTH),
         switch("s", "be the server").also(&["server"]).under(SERVER),
         switch("1", "serve one client, then end").also(&["singleclient"]).under(SERVER),
         switch("histograms", "latencies of datagrams").under(SERVER).refused(ONE_WAY, ONE_WAY_HINT),
@@ -92,24 +101,41 @@ pub const TABLE: Table = Table {
             .under(SERVER)
             .refused("sums are of the streams of one peer", "leave it out"),
         switch("D", "go on in the background").also(&["daemon"]).under(SERVER),
-        Entry::new("t", Kind::Time, "SECONDS", "how long to send; of a server: how long it waits and receives")
-            .also(&["time"])
-            .or("10")
-            .under(BOTH),
+        Entry::new(
+            "t",
+            Kind::Time,
+            "SECONDS",
+            "how long to send; of a server: how long it waits and receives",
+        )
+        .also(&["time"])
+        .or("10")
+        .under(BOTH),
         switch("V", "IPv6").also(&["ipv6_domain", "IPv6Version"]).under(BOTH),
         switch("bounceback", "round trips").under(CLIENT).refused(ROUND_TRIP, ROUND_TRIP_HINT),
-        switch("bounceback-congest", "round trips under load").under(CLIENT).refused(ROUND_TRIP, ROUND_TRIP_HINT),
-        number("bounceback-hold", "MS", "think time of the server").under(CLIENT).refused(ROUND_TRIP, ROUND_TRIP_HINT),
-        number("bounceback-period", "MS", "time between round trips").under(CLIENT).refused(ROUND_TRIP, ROUND_TRIP_HINT),
-        switch("bounceback-no-quickack", "late acknowledgements").under(CLIENT).refused(ROUND_TRIP, ROUND_TRIP_HINT),
-        Entry::new("c", Kind::Text, "HOST", "be the client of this server").also(&["client"]).under(CLIENT),
-        switch("connect-only", "connect, and send nothing")
+        switch("bounceback-congest", "round trips under load")
             .under(CLIENT)
-            .refused("connecting is measured with its distribution elsewhere", "use `iodyno netperf -t TCP_CC`"),
+            .refused(ROUND_TRIP, ROUND_TRIP_HINT),
+        number("bounceback-hold", "MS", "think time of the server")
+            .under(CLIENT)
+            .refused(ROUND_TRIP, ROUND_TRIP_HINT),
+        number("bounceback-period", "MS", "time between round trips")
+            .under(CLIENT)
+            .refused(ROUND_TRIP, ROUND_TRIP_HINT),
+        switch("bounceback-no-quickack", "late acknowledgements")
+            .under(CLIENT)
+            .refused(ROUND_TRIP, ROUND_TRIP_HINT),
+        Entry::new("c", Kind::Text, "HOST", "be the client of this server").also(&["client"]).under(CLIENT),
+        switch("connect-only", "connect, and send nothing").under(CLIENT).refused(
+            "connecting is measured with its distribution elsewhere",
+            "use `iodyno netperf -t TCP_CC`",
+        ),
         number("connect-retries", "N", "try again to connect").under(CLIENT),
         switch("d", "send and receive at a time, over two connections").also(&["dualtest"]).under(CLIENT),
-        Entry::new("fq-rate", Kind::Decimal, "N[kmgKMG]", "the kernel's own pace for the socket, bit/s").under(CLIENT),
-        switch("full-duplex", "both ways over one connection").under(CLIENT).refused(FULL_DUPLEX, FULL_DUPLEX_HINT),
+        Entry::new("fq-rate", Kind::Decimal, "N[kmgKMG]", "the kernel's own pace for the socket, bit/s")
+            .under(CLIENT),
+        switch("full-duplex", "both ways over one connection")
+            .under(CLIENT)
+            .refused(FULL_DUPLEX, FULL_DUPLEX_HINT),
         number("ipg", "MS", "time between datagrams of a frame")
             .under(CLIENT)
             .refused("a rate is told with -b", "use -b with pps"),
@@ -130,7 +156,9 @@ pub const TABLE: Table = Table {
             .under(CLIENT)
             .ignored("they begin together, so that their sum is of one time"),
         switch("no-udp-fin", "the server reports nothing").under(CLIENT),
-        Entry::new("n", Kind::Bytes, "BYTES", "how much to send, rather than how long").also(&["num"]).under(CLIENT),
+        Entry::new("n", Kind::Bytes, "BYTES", "how much to send, rather than how long")
+            .also(&["num"])
+            .under(CLIENT),
         switch("r", "send, then receive, over two connections").also(&["tradeoff"]).under(CLIENT),
         switch("tcp-quickack", "acknowledge at once")
             .under(CLIENT)
@@ -149,7 +177,10 @@ pub const TABLE: Table = Table {
             .under(CLIENT)
             .refused("it begins when it is started", "use at or sleep"),
         Entry::new("F", Kind::Path, "FILE", "what is sent").also(&["fileinput"]).under(CLIENT),
-        Entry::new("H", Kind::Text, "HOST", "source of a group").also(&["ssm-host"]).under(SERVER).refused(MULTICAST, MULTICAST_HINT),
+        Entry::new("H", Kind::Text, "HOST", "source of a group")
+            .also(&["ssm-host"])
+            .under(SERVER)
+            .refused(MULTICAST, MULTICAST_HINT),
         switch("I", "what is sent comes from standard input")
             .also(&["stdin"])
             .under(CLIENT)
@@ -165,9 +196,14 @@ pub const TABLE: Table = Table {
             .also(&["peer-detect"])
             .under(CLIENT)
             .ignored("nothing here depends on it"),
-        Entry::new("x", Kind::Text, "CDMSV", "leave out: C connections, D data, S settings, V the server's report")
-            .also(&["reportexclude"])
-            .under(REPORT),
+        Entry::new(
+            "x",
+            Kind::Text,
+            "CDMSV",
+            "leave out: C connections, D data, S settings, V the server's report",
+        )
+        .also(&["reportexclude"])
+        .under(REPORT),
         Entry::new("y", Kind::Text, "C", "comma-separated values").also(&["reportstyle"]).under(REPORT),
         switch("h", "print this and end").also(&["help"]),
         switch("v", "print the version and end").also(&["version"]),

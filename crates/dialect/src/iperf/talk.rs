@@ -311,7 +311,8 @@ impl Talk {
     fn interrupted(&mut self) {
         self.ending = true;
         self.owed = 0;
-        let runs: Vec<RunNumber> = self.flows.iter().filter_map(|flow| flow.run.map(|(run, _)| run)).collect();
+        let runs: Vec<RunNumber> =
+            self.flows.iter().filter_map(|flow| flow.run.map(|(run, _)| run)).collect();
         if runs.is_empty() {
             return self.act(Action::End(u8::from(self.failed)));
         }

@@ -140,7 +140,10 @@ fn a_client_of_two_streams() {
     };
     let at = play.printed.find("[ ID]").unwrap();
     assert_eq!(sorted(&play.printed[at..]), sorted(rows), "{}", play.printed);
-    assert!(play.printed.contains("Client connecting to 10.0.0.2, TCP port 5001\nTCP window size: 16.0 KByte (default)"));
+    assert!(
+        play.printed
+            .contains("Client connecting to 10.0.0.2, TCP port 5001\nTCP window size: 16.0 KByte (default)")
+    );
     assert!(play.printed.contains("[  2] local 10.0.0.1 port 1001 connected with 10.0.0.2 port 5001\n"));
 }
 
@@ -180,7 +183,11 @@ fn a_server_takes_a_header_apart_from_data_however_it_comes() {
     let (number, plan) = run(&actions);
     assert_eq!(verb(plan, 0).0, Verb::Recv);
     play.hear(Input::Ended(number, record(phase(SECOND, vec![worker(SECOND, (134 << 10) - 1060, &[])]))));
-    assert!(play.printed.ends_with("[  1] 0.0000-1.0000 sec   134 KBytes  1.10 Mbits/sec\n"), "{}", play.printed);
+    assert!(
+        play.printed.ends_with("[  1] 0.0000-1.0000 sec   134 KBytes  1.10 Mbits/sec\n"),
+        "{}",
+        play.printed
+    );
     assert_eq!(play.ended, None);
 }
 
@@ -213,13 +220,17 @@ fn a_server_sends_where_it_is_asked_to() {
         };
         let way = opened(&ended);
         assert_eq!(way.len(), 1);
-        assert!(matches!(&ended.iter().find(|action| matches!(action, Action::Connect { .. })), Some(Action::Connect { address, .. }) if address == "10.0.0.1:6020"));
+        assert!(
+            matches!(&ended.iter().find(|action| matches!(action, Action::Connect { .. })), Some(Action::Connect { address, .. }) if address == "10.0.0.1:6020")
+        );
         let actions = play.hear(Input::Ready(way[0], ends("h:7000", "10.0.0.1:6020")));
         let (number, plan) = run(&actions);
         assert_eq!((verb(plan, 0).0, verb(plan, 0).1.time_ns), (Verb::Send, Some(SECOND)));
         play.hear(Input::Ended(number, whole()));
         play.hear(Input::Closed(way[0]));
-        assert!(play.printed.contains("[ *2] local h port 7000 connected with 10.0.0.1 port 6020 (reverse)\n"));
+        assert!(
+            play.printed.contains("[ *2] local h port 7000 connected with 10.0.0.1 port 6020 (reverse)\n")
+        );
         assert_eq!(play.ended, Some(0), "{back:?}");
     }
 }
@@ -240,8 +251,14 @@ fn datagrams_end_with_a_report() {
     assert_eq!((header::number(last), last.len()), (Some(-93), 1470));
     play.at_ns += SECOND;
     assert_eq!(header::number(sent(&play.hear(Input::Tick)).unwrap().1), Some(-93));
-    let report =
-        header::Report { bytes: 93 * 1470, time_ns: 1_020_700_000, datagrams: 93, jitter_ns: 19_000, lost: 0, late: 0 };
+    let report = header::Report {
+        bytes: 93 * 1470,
+        time_ns: 1_020_700_000,
+        datagrams: 93,
+        jitter_ns: 19_000,
+        lost: 0,
+        late: 0,
+    };
     play.hear(Input::Bytes(number, header::report(&report)));
     assert_eq!(play.ended, Some(0));
     let end = "[  1] 0.0000-1.0207 sec   134 KBytes  1.07 Mbits/sec\n[  1] Sent 94 datagrams\n[  1] Server Report:\n\
@@ -256,7 +273,10 @@ fn a_silent_receiver_of_datagrams_is_given_up() {
     let mut play = Play::of("-c h -u -t 1");
     let number = opened(&play.hear(Input::Began))[0];
     let run_number = run(&play.hear(Input::Ready(number, ends("a:1", "b:5001")))).0;
-    play.hear(Input::Ended(run_number, record(phase(SECOND, vec![worker(SECOND, 1470, &[("datagrams", 1)])]))));
+    play.hear(Input::Ended(
+        run_number,
+        record(phase(SECOND, vec![worker(SECOND, 1470, &[("datagrams", 1)])])),
+    ));
     for _ in 0..12 {
         play.at_ns += SECOND / 4;
         play.hear(Input::Tick);
@@ -307,7 +327,11 @@ fn peers_that_stall_or_flood_are_given_up() {
     let mut play = Play::of("-s");
     play.hear(Input::Began);
     for number in 0..2000 {
-        play.hear(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED + number, ends: ends("h:1", "p:2") });
+        play.hear(Input::Accepted {
+            at: PLACE,
+            connection: FIRST_ACCEPTED + number,
+            ends: ends("h:1", "p:2"),
+        });
     }
     assert_eq!(play.talk.flows.len(), 1024);
     play.at_ns += 11 * SECOND;
@@ -331,7 +355,11 @@ fn mangled_peers_harm_nobody() {
             let peer = format!("p:{}", next() % 8);
             play.at_ns += next() % SECOND;
             let actions = play.hear(match next() % 7 {
-                0 => Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED + 100 + round, ends: ends("h:1", &peer) },
+                0 => Input::Accepted {
+                    at: PLACE,
+                    connection: FIRST_ACCEPTED + 100 + round,
+                    ends: ends("h:1", &peer),
+                },
                 1 => Input::Bytes(connection, bytes),
                 2 | 3 => Input::Datagram { at: PLACE, from: peer, bytes },
                 4 => Input::Closed(connection),

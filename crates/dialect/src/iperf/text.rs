@@ -160,7 +160,8 @@ impl View {
     pub fn connected(&self, flow: &Flow, unix_ns: Option<u64>) -> String {
         let (local, peer) = (split(&flow.ends.local), split(&flow.ends.peer));
         let facts = &flow.ends.socket;
-        let reverse = if flow.starred || flow.test.is_some_and(|test| test.reverse) { " (reverse)" } else { "" };
+        let reverse =
+            if flow.starred || flow.test.is_some_and(|test| test.reverse) { " (reverse)" } else { "" };
         let mut line = format!(
             "[{:>3}] local {} port {} connected with {} port {}{reverse}",
             flow.label(),
@@ -232,7 +233,8 @@ mod tests {
         let counts = Counts { bytes: 465 << 20, ..Counts::default() };
         let row = Row { label: "1", span_ns: (0, SECOND / 2), counts, sends: true };
         assert_eq!(view().row(&row), "[  1] 0.0000-0.5000 sec   465 MBytes  7.80 Gbits/sec\n");
-        let counts = Counts { bytes: 93 * 1470, datagrams: 93, highest: 93, jitter_ns: 19_000, ..Counts::default() };
+        let counts =
+            Counts { bytes: 93 * 1470, datagrams: 93, highest: 93, jitter_ns: 19_000, ..Counts::default() };
         let udp = View { udp: true, ..view() };
         let row = Row { label: "1", span_ns: (0, 1_020_700_000), counts, sends: false };
         assert_eq!(
@@ -276,7 +278,8 @@ mod tests {
         let mut flow = Flow::new(1, 1, false, super::super::flow::State::Done, 0);
         flow.ends.local = "127.0.0.1:6001".into();
         flow.ends.peer = "[::1]:44721".into();
-        let counts = Counts { bytes: 135_240, datagrams: 92, highest: 93, jitter_ns: 5000, ..Counts::default() };
+        let counts =
+            Counts { bytes: 135_240, datagrams: 92, highest: 93, jitter_ns: 5000, ..Counts::default() };
         let row = Row { label: "2", span_ns: (0, SECOND), counts, sends: false };
         let view = View { udp: true, csv: true, ..view() };
         assert_eq!(
@@ -287,7 +290,8 @@ mod tests {
 
     #[test]
     fn shares_have_two_digits() {
-        for (part, of, text) in [(0, 93, "0"), (1, 93, "1.1"), (1, 47, "2.1"), (1, 2, "50"), (1, 1000, "0.1")] {
+        for (part, of, text) in [(0, 93, "0"), (1, 93, "1.1"), (1, 47, "2.1"), (1, 2, "50"), (1, 1000, "0.1")]
+        {
             assert_eq!(percent(part, of), text);
         }
     }
