@@ -70,7 +70,7 @@ fn content(wanted: &Wanted, loader: &mut dyn Loader) -> Result<Option<Vec<u8>>, 
 
 fn run(wanted: &Wanted, output: Option<String>) -> Run {
     Run {
-        plan: Plan { name: "iperf".into(), intent: Intent::Network, ..Plan::default() },
+        plan: nominal(wanted),
         reporter: Box::new(Silent),
         output,
         files: Vec::new(),
@@ -87,6 +87,25 @@ fn run(wanted: &Wanted, output: Option<String>) -> Run {
         status: None,
         unwatched: false,
     }
+}
+
+/// What a client will run, as far as its command line tells; what a server runs is its clients' to say.
+fn nominal(wanted: &Wanted) -> Plan {
+    if wanted.host.is_none() {
+        return Plan { name: "iperf".into(), intent: Intent::Network, ..Plan::default() };
+    }
+    let load = |stream: u32| load::Load {
+        name: format!("stream {stream}"),
+        connection: stream,
+        udp: wanted.udp,
+        sends: !wanted.reverse,
+        block_bytes: wanted.block(),
+        bits: wanted.bits(),
+        amount: wanted.until(),
+        most_bytes: None,
+        content: None,
+    };
+    load::plan(&(1..=wanted.streams.max(1)).map(load).collect::<Vec<_>>())
 }
 
 /// Findings in iperf's own options.
