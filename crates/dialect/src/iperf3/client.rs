@@ -21,7 +21,7 @@ use super::voice::Voice;
 
 const CONTROL: Connection = 1;
 /// The first stream's connection.
-const FIRST: Connection = 2;
+pub const FIRST: Connection = 2;
 const RUN: RunNumber = 1;
 const SECOND_NS: u64 = 1_000_000_000;
 /// A server says this where it has heard the hello of a UDP stream; older ones say something else of the same length.
@@ -284,7 +284,7 @@ impl Client {
             first => first.saturating_add(made as u16),
         };
         let mut wishes = plan::wishes(params);
-        let sends = if params.bidir { (made as u32) < params.parallel } else { !params.reverse };
+        let sends = params.client_sends(made as u32);
         wishes.extend(plan::room(params, sends));
         wishes.extend(self.near(near_port));
         let mut more = |name: &str, value: String| wishes.push((name.into(), value));

@@ -95,6 +95,11 @@ impl Params {
         self.parallel * if self.bidir { 2 } else { 1 }
     }
 
+    /// Whether the client sends in the stream that is made as number `made`: of both directions its own come first.
+    pub fn client_sends(&self, made: u32) -> bool {
+        if self.bidir { made < self.parallel } else { !self.reverse }
+    }
+
     /// Whether an amount, not a time, ends it.
     pub fn is_counted(&self) -> bool {
         self.bytes > 0 || self.blocks > 0

@@ -214,8 +214,7 @@ impl Session {
     }
 
     fn sends(&self, made: u32) -> bool {
-        let params = &self.test.params;
-        if params.bidir { made >= params.parallel } else { params.reverse }
+        !self.test.params.client_sends(made)
     }
 
     fn say(&mut self, text: &str, at: At, out: &mut Vec<Action>) {
