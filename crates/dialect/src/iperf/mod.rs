@@ -19,7 +19,7 @@ pub mod text;
 
 use std::io;
 
-use iodyno_model::{Diagnostic, Event, Finding, Intent, Origin, Plan};
+use iodyno_model::{Diagnostic, Event, Intent, Origin, Plan};
 use iodyno_report::{Output, Reporter};
 
 use crate::{Converse, Dialect, Keep, Loader, Request, Run};
@@ -81,7 +81,7 @@ fn run(wanted: &Wanted, output: Option<String>) -> Run {
         own_voice: true,
         dies_of_signals: false,
         findings: wanted.host.is_some(),
-        translate,
+        translate: crate::net::advice::iperf,
         reads_forgiven: false,
         error_status: 1,
         status: None,
@@ -106,11 +106,6 @@ fn nominal(wanted: &Wanted) -> Plan {
         content: None,
     };
     load::plan(&(1..=wanted.streams.max(1)).map(load).collect::<Vec<_>>())
-}
-
-/// Findings in iperf's own options.
-fn translate(finding: Finding) -> Option<Finding> {
-    crate::advice::of(finding, crate::advice::IPERF)
 }
 
 /// The conversation prints everything itself.

@@ -2,6 +2,7 @@
 //!
 //! One word, and behind it commands of their own. Whatever talks to a peer talks a protocol that others speak, too.
 
+pub mod advice;
 pub mod mesh;
 pub mod relay;
 
