@@ -12,7 +12,7 @@ pub mod options;
 pub mod quote;
 pub mod text;
 
-use iodyno_model::{Diagnostic, Finding};
+use iodyno_model::Diagnostic;
 
 use crate::{Dialect, Keep, Loader, Request, Run};
 use operands::Instead;

@@ -7,8 +7,8 @@ pub mod options;
 pub mod text;
 
 use iodyno_model::{
-    Diagnostic, Direct, Extent, Finding, Intent, Job, Limit, Open, OpenMode, Origin, Pattern, Phase, Pick,
-    Plan, Prepare, Span, Target, TargetKind, Verb, Workload,
+    Diagnostic, Direct, Extent, Intent, Job, Limit, Open, OpenMode, Origin, Pattern, Phase, Pick, Plan,
+    Prepare, Span, Target, TargetKind, Verb, Workload,
 };
 
 use crate::{Dialect, Keep, Loader, PathKind, Request, Run};

@@ -16,7 +16,7 @@ pub mod test;
 pub mod text;
 pub mod view;
 
-use iodyno_model::{Diagnostic, Finding, Origin, TargetFacts};
+use iodyno_model::{Diagnostic, Origin, TargetFacts};
 
 use crate::{Dialect, Keep, Loader, Request, Run};
 use text::{Text, told};

@@ -13,7 +13,7 @@ mod text;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use iodyno_model::{Diagnostic, Finding, Origin, units};
+use iodyno_model::{Diagnostic, Origin, units};
 use iodyno_report::native::Native;
 
 use crate::native::{ExportArguments, KeepArguments, WatchArguments, WorldArguments};
