@@ -7,6 +7,7 @@ pub mod advice;
 mod dash;
 pub mod date;
 pub mod dd;
+pub mod filebench;
 pub mod fio;
 pub mod hdparm;
 pub mod hosts;
@@ -14,6 +15,7 @@ pub mod io500;
 pub mod ior;
 pub mod iostat;
 pub mod iperf;
+pub mod iperf3;
 pub mod mdtest;
 pub mod measure;
 pub mod native;
@@ -58,6 +60,13 @@ pub trait Loader {
     /// Seconds that local time is east of Greenwich now.
     fn east_s(&self) -> i64 {
         0
+    }
+    /// 32 bytes that nobody can foretell: names that must not meet, padding of what is encrypted.
+    ///
+    /// # Errors
+    /// The system's reason.
+    fn entropy(&mut self) -> Result<[u8; 32], String> {
+        Err("no chance is to be had here".into())
     }
     /// Whether an engine works on this machine, or why not.
     ///
@@ -286,11 +295,13 @@ pub const DIALECTS: &[Dialect] = &[
     dd::DIALECT,
     hdparm::DIALECT,
     iostat::DIALECT,
+    iperf3::DIALECT,
     iperf::DIALECT,
     fio::DIALECT,
     ior::DIALECT,
     mdtest::DIALECT,
     io500::DIALECT,
+    filebench::DIALECT,
     posix::DIALECT,
     net::DIALECT,
     posix::pjdfstest::PJDFSTEST,

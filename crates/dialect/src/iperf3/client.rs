@@ -12,16 +12,16 @@ use super::document::{self, Document};
 use super::json::Json;
 use super::meter::Interval;
 use super::params::{BLOCK_BYTES, DATAGRAM_LEAST, DATAGRAM_MOST};
+use super::plan;
 use super::results::Results;
 use super::state::{self, Inbox};
 use super::test::{Stream, Test, address, host_port, id};
 use super::text::{self, Style};
 use super::voice::Voice;
-use super::plan;
 
 const CONTROL: Connection = 1;
 /// The first stream's connection.
-const FIRST: Connection = 2;
+pub const FIRST: Connection = 2;
 const RUN: RunNumber = 1;
 const SECOND_NS: u64 = 1_000_000_000;
 /// A server says this where it has heard the hello of a UDP stream; older ones say something else of the same length.
@@ -93,7 +93,13 @@ pub struct Client {
 
 impl Client {
     /// A client that has not begun.
-    pub fn new(wanted: Wanted, system: String, badge: Option<Badge>, entropy: [u8; 32], east_s: i64) -> Client {
+    pub fn new(
+        wanted: Wanted,
+        system: String,
+        badge: Option<Badge>,
+        entropy: [u8; 32],
+        east_s: i64,
+    ) -> Client {
         let mut chance = Chance::new(entropy);
         let cookie = chance.cookie().to_vec();
         let test = Test {
@@ -221,7 +227,10 @@ impl Client {
     }
 
     fn state(&mut self, state: u8) {
-        self.debug(&format!("State change: client received and changed State to {state}-{}", state::name(state)));
+        self.debug(&format!(
+            "State change: client received and changed State to {state}-{}",
+            state::name(state)
+        ));
         match (state, self.stage) {
             (state::PARAM_EXCHANGE, Stage::Agreeing) => self.agree(),
             (state::CREATE_STREAMS, Stage::Agreeing) => {
@@ -275,7 +284,7 @@ impl Client {
             first => first.saturating_add(made as u16),
         };
         let mut wishes = plan::wishes(params);
-        let sends = if params.bidir { (made as u32) < params.parallel } else { !params.reverse };
+        let sends = params.client_sends(made as u32);
         wishes.extend(plan::room(params, sends));
         wishes.extend(self.near(near_port));
         let mut more = |name: &str, value: String| wishes.push((name.into(), value));
@@ -308,7 +317,10 @@ impl Client {
     /// A stream stands.
     fn stands(&mut self, connection: Connection, ends: iodyno_model::conversation::Ends) {
         let Stage::Opening(made, _) = self.stage else { return };
-        let Some(stream) = self.test.streams.last_mut().filter(|stream| stream.connection == connection) else { return };
+        let Some(stream) = self.test.streams.last_mut().filter(|stream| stream.connection == connection)
+        else {
+            return;
+        };
         stream.ends = ends;
         if self.test.params.udp {
             self.hello();
@@ -401,7 +413,9 @@ impl Client {
         };
         self.intervals(&ended);
         match self.stage {
-            Stage::Interrupted(signal) => self.partial(&format!("the client has terminated{}", by(signal)), 0),
+            Stage::Interrupted(signal) => {
+                self.partial(&format!("the client has terminated{}", by(signal)), 0)
+            }
             Stage::Running => {
                 self.stage = Stage::Ended;
                 self.heard_ns = self.at_ns;
@@ -436,7 +450,8 @@ impl Client {
         self.out.extend(self.voice.event("end", &end));
         self.document.end = Some(end);
         let titles = [("title", &self.test.params.title), ("extra_data", &self.test.params.extra_data)];
-        let titles: Vec<_> = titles.into_iter().filter_map(|(name, text)| Some((name, text.clone()?))).collect();
+        let titles: Vec<_> =
+            titles.into_iter().filter_map(|(name, text)| Some((name, text.clone()?))).collect();
         titles.into_iter().for_each(|(name, text)| self.document.more.push((name.into(), text.into())));
         let output = self.test.peer.as_ref().and_then(|peer| peer.server_output.clone());
         if let Some(output) = output {
@@ -483,7 +498,9 @@ impl Client {
         self.out.extend(self.voice.event("error", &text.into()));
         match self.voice.json {
             true => {
-                self.document.more.push(("error".into(), format!("error - {text}").trim_start_matches("error - ").into()));
+                self.document
+                    .more
+                    .push(("error".into(), format!("error - {text}").trim_start_matches("error - ").into()));
                 self.out.extend(self.voice.document(&self.document.json()));
             }
             false => self.out.extend(self.voice.complain(&format!("error - {text}"))),
@@ -610,4 +627,3 @@ impl Conversation for Client {
         std::mem::take(&mut self.out)
     }
 }
-

@@ -203,7 +203,8 @@ pub fn end(test: &Test) -> Json {
     if !test.params.udp {
         let theirs = test.peer.as_ref().map_or_else(String::new, |peer| peer.congestion.clone());
         let sends = test.streams.first().is_some_and(|stream| stream.sends);
-        let (sender, receiver) = if sends { (test.congestion(), theirs) } else { (theirs, test.congestion()) };
+        let (sender, receiver) =
+            if sends { (test.congestion(), theirs) } else { (theirs, test.congestion()) };
         for (name, used) in [("sender_tcp_congestion", sender), ("receiver_tcp_congestion", receiver)] {
             if !used.is_empty() {
                 end.push(name, used);
@@ -254,7 +255,8 @@ fn datagrams(test: &Test, at: usize) -> Json {
     let (sent, received) = (test.sent(at), test.received(at));
     let known = sent.or(received).unwrap_or_default();
     let seconds = sent.map_or(test.seconds, |sent| sent.seconds);
-    let mut udp = head(Some(stream.ends.socket.descriptor), seconds, seconds, known.bytes, rate(known.bytes, seconds));
+    let mut udp =
+        head(Some(stream.ends.socket.descriptor), seconds, seconds, known.bytes, rate(known.bytes, seconds));
     losses(&mut udp, &received.unwrap_or_default(), known.packets);
     udp.push("out_of_order", test.totals.get(at).map_or(0, |total| total.late));
     udp.push("sender", stream.sends);

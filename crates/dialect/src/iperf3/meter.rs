@@ -352,7 +352,10 @@ mod tests {
         let omitted = course.advance(&look(120), SECOND + 1_000_000);
         assert_eq!((omitted.len(), omitted[0].omitted, omitted[0].streams[0].bytes), (1, true, 100));
         let counted = course.advance(&look(300), 2 * SECOND);
-        assert_eq!((counted.len(), counted[0].omitted, counted[0].start_s, counted[0].streams[0].bytes), (1, false, 0.0, 200));
+        assert_eq!(
+            (counted.len(), counted[0].omitted, counted[0].start_s, counted[0].streams[0].bytes),
+            (1, false, 0.0, 200)
+        );
         assert_eq!(course.totals(&look(300))[0].bytes, 200);
     }
 

@@ -71,7 +71,9 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
             let out = format!("{}\n{}\n", banner(), system(loader));
             return Ok(Request::Print { out, status: 0 });
         }
-        Err(Stop::Parameter(what)) => return refuse(format!("iperf3: parameter error - {what}\n\n{}", options::help())),
+        Err(Stop::Parameter(what)) => {
+            return refuse(format!("iperf3: parameter error - {what}\n\n{}", options::help()));
+        }
         Err(Stop::Option(what)) => return refuse(format!("iperf3: {what}\n{}", options::help())),
     };
     let system = system(loader);
@@ -118,7 +120,7 @@ fn everybody(wanted: &Wanted, loader: &dyn Loader) -> Vec<Diagnostic> {
 
 fn run(wanted: &Wanted, messages: Vec<Diagnostic>) -> Run {
     Run {
-        plan: Plan { name: "iperf3".into(), intent: Intent::Network, ..Plan::default() },
+        plan: nominal(wanted),
         reporter: Box::new(Silent),
         output: wanted.log_file.clone(),
         files: Vec::new(),
@@ -133,7 +135,28 @@ fn run(wanted: &Wanted, messages: Vec<Diagnostic>) -> Run {
         reads_forgiven: true,
         error_status: 1,
         status: None,
+        unwatched: false,
     }
+}
+
+/// What a client will run, as far as it is known before the server was asked; a server runs what its clients want.
+fn nominal(wanted: &Wanted) -> Plan {
+    if wanted.server {
+        return Plan { name: "iperf3".into(), intent: Intent::Network, ..Plan::default() };
+    }
+    let mut params = wanted.test.clone();
+    if params.block_bytes == 0 {
+        params.block_bytes = if params.udp { 1460 } else { params::BLOCK_BYTES };
+    }
+    let stream = |made: u32| test::Stream {
+        connection: client::FIRST + made,
+        id: test::id(made),
+        index: made % params.parallel,
+        sends: params.client_sends(made),
+        ..test::Stream::default()
+    };
+    let streams: Vec<test::Stream> = (0..params.streams()).map(stream).collect();
+    plan::plan(&params, &streams, false, wanted.affinity.map(|(cpu, _)| cpu), 1)
 }
 
 /// What `uname -a` says, as far as it is known.

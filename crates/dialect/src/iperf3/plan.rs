@@ -4,8 +4,8 @@
 //! told to stop, save for amounts that it sends itself.
 
 use iodyno_model::{
-    Content, Intent, Job, Limit, Pattern, Payload, Phase, Pick, Placement, Plan, Rate, Refresh, Setting, Stop,
-    Target, TargetKind, Verb, Workload,
+    Content, Intent, Job, Limit, Pattern, Payload, Phase, Pick, Placement, Plan, Rate, Refresh, Setting,
+    Stop, Target, TargetKind, Verb, Workload,
 };
 
 use super::params::{DATAGRAM_MOST, Params};

@@ -268,13 +268,19 @@ impl Server {
 
     /// Lets tests open their streams: of UDP, one of an address at a time, for hellos tell no more than that.
     fn next_in_line(&mut self, at: (u64, u64)) {
-        let waiting: Vec<Connection> =
-            self.sessions.iter().filter(|(_, session)| session.stage == Stage::Queued).map(|(control, _)| *control).collect();
+        let waiting: Vec<Connection> = self
+            .sessions
+            .iter()
+            .filter(|(_, session)| session.stage == Stage::Queued)
+            .map(|(control, _)| *control)
+            .collect();
         for control in waiting {
             let Some(session) = self.sessions.get(&control) else { continue };
             let host = session.host();
             let is_udp = session.test.params.udp;
-            let opens = |other: &Session| other.stage == Stage::Opening && other.test.params.udp && other.host() == host;
+            let opens = |other: &Session| {
+                other.stage == Stage::Opening && other.test.params.udp && other.host() == host
+            };
             if is_udp && self.sessions.values().any(opens) {
                 continue;
             }
@@ -302,20 +308,25 @@ impl Server {
         if bytes.len() < 4 {
             return;
         }
-        if let Some((_, again)) = self.sessions.values().flat_map(|session| session.answers()).find(|(to, _)| to == from) {
+        if let Some((_, again)) =
+            self.sessions.values().flat_map(|session| session.answers()).find(|(to, _)| to == from)
+        {
             self.out.push(Action::Send(again, state::HELLO_ANSWER.to_vec()));
             return;
         }
         let Some(session) = self.sessions.values_mut().find(wants) else { return };
         let connection = self.next_answer;
-        self.next_answer = if self.next_answer + 1 < FIRST_ACCEPTED { self.next_answer + 1 } else { FIRST_ANSWER };
+        self.next_answer =
+            if self.next_answer + 1 < FIRST_ACCEPTED { self.next_answer + 1 } else { FIRST_ANSWER };
         session.answer(connection, from);
         self.out.push(Action::Answer { at: UDP_PLACE, connection, to: from.into() });
     }
 
     /// A socket that answers a hello stands.
     fn answered(&mut self, connection: Connection, ends: Ends, at: (u64, u64)) {
-        let Some((control, session)) = self.sessions.iter_mut().find(|(_, session)| session.has_asked(connection)) else {
+        let Some((control, session)) =
+            self.sessions.iter_mut().find(|(_, session)| session.has_asked(connection))
+        else {
             self.out.push(Action::Close(connection));
             return;
         };
@@ -356,8 +367,12 @@ impl Server {
 
     /// What is over is taken off; the server listens on, or ends.
     fn tidy(&mut self, at: (u64, u64)) {
-        let over: Vec<Connection> =
-            self.sessions.iter().filter(|(_, session)| session.is_over()).map(|(control, _)| *control).collect();
+        let over: Vec<Connection> = self
+            .sessions
+            .iter()
+            .filter(|(_, session)| session.is_over())
+            .map(|(control, _)| *control)
+            .collect();
         for control in over {
             let Some(session) = self.sessions.remove(&control) else { continue };
             self.number += u64::from(session.counts());
@@ -384,8 +399,12 @@ impl Server {
 
     fn tick(&mut self, at: (u64, u64)) {
         let late = |stranger: &Stranger| at.0.saturating_sub(stranger.since_ns) > STRANGER_NS;
-        let gone: Vec<Connection> =
-            self.strangers.iter().filter(|(_, stranger)| late(stranger)).map(|(connection, _)| *connection).collect();
+        let gone: Vec<Connection> = self
+            .strangers
+            .iter()
+            .filter(|(_, stranger)| late(stranger))
+            .map(|(connection, _)| *connection)
+            .collect();
         for connection in gone {
             self.strangers.remove(&connection);
             self.out.push(Action::Close(connection));
@@ -473,7 +492,8 @@ impl Conversation for Server {
         }
         let at = (happening.at_ns, happening.unix_ns);
         self.heed(happening.input, at);
-        let waits = !self.strangers.is_empty() || !self.sessions.is_empty() || self.wanted.idle_timeout_s.is_some();
+        let waits =
+            !self.strangers.is_empty() || !self.sessions.is_empty() || self.wanted.idle_timeout_s.is_some();
         if waits && !self.over {
             self.out.push(Action::Wake(at.0 + SECOND_NS));
         }

@@ -10,12 +10,12 @@ use super::document::{self, Document};
 use super::json::Json;
 use super::meter::Interval;
 use super::params::Params;
+use super::plan;
 use super::results::Results;
 use super::state::{self, Inbox};
 use super::test::{Stream, Test, host_port, id};
 use super::text::{self, Style};
 use super::voice::Voice;
-use super::plan;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// How long a client may take to say the next thing.
@@ -105,7 +105,15 @@ pub struct Session {
 
 impl Session {
     /// A client that has said its cookie.
-    pub fn new(control: Connection, cookie: Vec<u8>, ends: Ends, rules: Rules, voice: Voice, style: Style, at: At) -> Self {
+    pub fn new(
+        control: Connection,
+        cookie: Vec<u8>,
+        ends: Ends,
+        rules: Rules,
+        voice: Voice,
+        style: Style,
+        at: At,
+    ) -> Self {
         let name = cookie.split(|byte| *byte == 0).next().unwrap_or_default();
         let test = Test {
             server: true,
@@ -206,8 +214,7 @@ impl Session {
     }
 
     fn sends(&self, made: u32) -> bool {
-        let params = &self.test.params;
-        if params.bidir { made >= params.parallel } else { params.reverse }
+        !self.test.params.client_sends(made)
     }
 
     fn say(&mut self, text: &str, at: At, out: &mut Vec<Action>) {
@@ -308,7 +315,10 @@ impl Session {
 
     fn state(&mut self, state: u8, at: At, out: &mut Vec<Action>) {
         if self.rules.debug {
-            let text = format!("State change: server received and changed State to {state}-{}\n", state::name(state));
+            let text = format!(
+                "State change: server received and changed State to {state}-{}\n",
+                state::name(state)
+            );
             out.extend(self.voice.text(&text, at.1));
         }
         match (state, self.stage) {
@@ -330,7 +340,8 @@ impl Session {
 
     /// Ends the run once everything has come that was to come.
     fn stop_if_all(&mut self, at: At, out: &mut Vec<Action>) {
-        let whole = self.test.params.whole_bytes().filter(|_| self.test.streams.iter().any(|stream| !stream.sends));
+        let whole =
+            self.test.params.whole_bytes().filter(|_| self.test.streams.iter().any(|stream| !stream.sends));
         let waits = whole.is_some_and(|whole| self.test.moved(false) < whole);
         if waits && at.0.saturating_sub(self.progress.1) < STALL_NS {
             return;

@@ -95,8 +95,10 @@ pub struct Test {
     pub cpu: [f64; 3],
     /// The other side's answer.
     pub peer: Option<Results>,
-    course: Course,
-    looks: Vec<Look>,
+    /// How far it has come.
+    pub course: Course,
+    /// Each stream's counters, as they were last told.
+    pub looks: Vec<Look>,
 }
 
 impl Test {
@@ -134,7 +136,9 @@ impl Test {
     /// What came or went in a direction so far, what was omitted taken off.
     pub fn moved(&self, sends: bool) -> u64 {
         let streams = self.streams.iter().zip(&self.looks).filter(|(stream, _)| stream.sends == sends);
-        streams.map(|(_, look)| look.bytes.saturating_sub(if self.params.omit_s > 0 { look.ramp[0] } else { 0 })).sum()
+        streams
+            .map(|(_, look)| look.bytes.saturating_sub(if self.params.omit_s > 0 { look.ramp[0] } else { 0 }))
+            .sum()
     }
 
     /// How it stands now; the intervals that have ended.
@@ -151,7 +155,8 @@ impl Test {
     /// Why it never began.
     pub fn end(&mut self, record: &Record) -> Result<Vec<Interval>, String> {
         let Some(phase) = record.phases.first() else {
-            let why = record.errors.first().map_or("the run did not begin".into(), |error| error.message.clone());
+            let why =
+                record.errors.first().map_or("the run did not begin".into(), |error| error.message.clone());
             return Err(why);
         };
         self.looks = looks(phase, &self.names());
@@ -322,7 +327,10 @@ mod tests {
             let params = Params { omit_s, bytes, parallel: 1, block_bytes: 1, ..Params::default() };
             Test { params, interval_s, server, ..Test::default() }.interim_ns() / 1_000_000
         };
-        assert_eq!((test(1.0, 0, 0, false), test(1.5, 1, 0, false), test(0.0, 3, 0, true)), (1000, 500, 1000));
+        assert_eq!(
+            (test(1.0, 0, 0, false), test(1.5, 1, 0, false), test(0.0, 3, 0, true)),
+            (1000, 500, 1000)
+        );
         assert_eq!((test(1.0, 0, 5, true), test(0.25, 0, 5, true)), (20, 10));
     }
 }

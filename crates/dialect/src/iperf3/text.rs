@@ -99,7 +99,8 @@ pub fn interval(test: &Test, interval: &Interval, is_first: bool, style: Style) 
         let role = role(test, sends);
         let line = |name: &str, span: &Span, is_sum: bool| {
             let amount = amount::bytes(span.bytes as f64);
-            let speed = amount::written(if length > 0.0 { span.bytes as f64 / length } else { 0.0 }, style.format);
+            let speed =
+                amount::written(if length > 0.0 { span.bytes as f64 / length } else { 0.0 }, style.format);
             let time = times(interval.start_s, interval.end_s);
             let tail = figures(test, span, sends, is_sum);
             format!("[{name}]{role} {time}{amount}  {speed}/sec{tail}{omitted}\n")
@@ -133,7 +134,10 @@ fn figures(test: &Test, span: &Span, sends: bool, is_sum: bool) -> String {
     match (test.params.udp, sends) {
         (false, true) => {
             let window = span.tcp.as_ref().filter(|_| !is_sum);
-            let window = window.map_or_else(|| " ".repeat(13), |tcp| format!("   {}       ", amount::bytes(tcp.cwnd_bytes as f64)));
+            let window = window.map_or_else(
+                || " ".repeat(13),
+                |tcp| format!("   {}       ", amount::bytes(tcp.cwnd_bytes as f64)),
+            );
             format!("  {:3}{window}", span.retransmits)
         }
         (false, false) => " ".repeat(18),
@@ -236,12 +240,23 @@ fn summed(test: &Test, group: &[usize], style: Style) -> String {
 fn overtaken(test: &Test, at: usize, name: &str, role: &str) -> String {
     let late = test.totals.get(at).map_or(0, |total| total.late);
     if test.params.udp && !test.streams[at].sends && late > 0 {
-        return format!("[{name}]{role} {}{late} datagrams received out-of-order\n", times(0.0, test.seconds));
+        return format!(
+            "[{name}]{role} {}{late} datagrams received out-of-order\n",
+            times(0.0, test.seconds)
+        );
     }
     String::new()
 }
 
-fn whole(test: &Test, name: &str, role: &str, side: &Side, sends: bool, is_sum: bool, style: Style) -> String {
+fn whole(
+    test: &Test,
+    name: &str,
+    role: &str,
+    side: &Side,
+    sends: bool,
+    is_sum: bool,
+    style: Style,
+) -> String {
     let who = if sends { "sender" } else { "receiver" };
     let amount = amount::bytes(side.bytes as f64);
     let speed = amount::written(side.rate() / 8.0, style.format);
