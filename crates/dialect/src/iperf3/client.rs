@@ -420,10 +420,12 @@ impl Client {
     }
 
     fn ended(&mut self, record: &Record) {
+        if !matches!(self.stage, Stage::Running | Stage::Interrupted(_)) {
+            return;
+        }
         let cut_ns = self.stopped.then(|| self.progress.1.saturating_sub(self.began_ns));
         let ended = match self.test.end(record, cut_ns) {
             Ok(ended) => ended,
-            Err(_) if self.stage == Stage::Over => return,
             Err(why) => return self.fail(&why),
         };
         self.intervals(&ended);
