@@ -7,6 +7,7 @@ pub mod advice;
 mod dash;
 pub mod date;
 pub mod dd;
+pub mod filebench;
 pub mod fio;
 pub mod hdparm;
 pub mod hosts;
@@ -247,16 +248,6 @@ pub fn untranslated(finding: Finding) -> Option<Finding> {
     Some(finding)
 }
 
-/// The finding with other advice, by its code; codes without advice here keep their own, and empty
-/// advice leaves a finding out.
-pub fn advised(finding: Finding, advice: &[(u8, &str)]) -> Option<Finding> {
-    match advice.iter().find(|(code, _)| *code == finding.code) {
-        Some((_, "")) => None,
-        Some((_, advice)) => Some(Finding { advice: (*advice).into(), ..finding }),
-        None => Some(finding),
-    }
-}
-
 /// A file that a run writes its results to.
 pub struct ReportFile {
     /// Its path; it must not exist, unless the user asked for it by this very option before. `-`: the report's own
@@ -310,6 +301,7 @@ pub const DIALECTS: &[Dialect] = &[
     ior::DIALECT,
     mdtest::DIALECT,
     io500::DIALECT,
+    filebench::DIALECT,
     posix::DIALECT,
     net::DIALECT,
     posix::pjdfstest::PJDFSTEST,

@@ -162,6 +162,8 @@ pub struct Flow {
     pub lasted_ns: u64,
     /// Last datagrams sent.
     pub finals: u32,
+    /// Bytes of a datagram that is received; 0: as counted.
+    pub each_bytes: u64,
 }
 
 impl Flow {
@@ -189,6 +191,7 @@ impl Flow {
             rows: 0,
             lasted_ns: 0,
             finals: 0,
+            each_bytes: 0,
         }
     }
 
@@ -206,6 +209,10 @@ impl Flow {
     pub fn heard(&mut self, found: &PhaseRecord) {
         let Some((_, job)) = self.run else { return };
         self.now = Counts::of(found, job).plus(&self.before);
+        // The last one of a test is taken off the wire, and is no data.
+        if self.each_bytes > 0 && !self.sends {
+            self.now.bytes = self.now.datagrams * self.each_bytes;
+        }
         let workers = || found.jobs.get(job).iter().flat_map(|job| job.workers.clone()).collect::<Vec<_>>();
         let ended = workers().iter().map(|worker| worker.ended_ns).max().filter(|ended| *ended > 0);
         self.lasted_ns = self.offset_ns + ended.unwrap_or(found.elapsed_ns);
@@ -215,6 +222,7 @@ impl Flow {
     pub fn took(&mut self, number: i64, bytes: usize) {
         let before = &mut self.before;
         before.highest = before.highest.max(number.unsigned_abs());
+        self.each_bytes = bytes as u64;
         if number > 0 {
             before.bytes += bytes as u64;
             before.datagrams += 1;

@@ -29,6 +29,7 @@ impl Talk {
             let mut flow = Flow::new(id, connection, sends, State::Opening(0), self.now_ns);
             flow.amount = self.wanted.until();
             flow.test = Some(self.test());
+            flow.each_bytes = if self.wanted.udp { self.wanted.block() } else { 0 };
             self.flows.push(flow);
             self.open(connection);
         }
@@ -152,6 +153,8 @@ impl Talk {
                 }
                 self.settle();
             }
+            // A full buffer, or a port that nobody hears: said again later.
+            State::Closing if self.wanted.udp => {}
             // The peer closed while its last word was awaited, or sent what nobody reads.
             State::Closing => {
                 self.flows[index].becomes(State::Done, self.now_ns);

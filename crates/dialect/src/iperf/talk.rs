@@ -157,12 +157,15 @@ impl Talk {
             self.complain(format!("iperf: {}", error.message));
             self.failed = true;
         }
-        for index in self.of_run(run) {
+        let ended = self.of_run(run);
+        for index in &ended {
             if let Some(found) = record.phases.last() {
-                self.flows[index].heard(found);
+                self.flows[*index].heard(found);
             }
-            self.run_over(index);
         }
+        // All of them still count as running, so that the last interval has its sum.
+        ended.iter().for_each(|index| self.last_interval(*index));
+        ended.into_iter().for_each(|index| self.run_over(index));
         self.settle();
     }
 

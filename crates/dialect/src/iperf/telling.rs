@@ -47,12 +47,16 @@ impl Talk {
         }
     }
 
-    /// A stream's whole result, after what its last interval left, and its group's where it is the last.
-    pub(super) fn total(&mut self, index: usize) {
+    /// What the last whole interval left, where it is worth a row.
+    pub(super) fn last_interval(&mut self, index: usize) {
         let left_ns = self.flows[index].lasted_ns.saturating_sub(self.flows[index].told_ns);
         if self.wanted.interval_ns > 0 && left_ns > self.wanted.interval_ns / 10 {
             self.interval(index);
         }
+    }
+
+    /// A stream's whole result, and its group's where it is the last.
+    pub(super) fn total(&mut self, index: usize) {
         let flow = &self.flows[index];
         let (span_ns, counts) = ((0, flow.lasted_ns), flow.now);
         self.say(index, span_ns, counts);

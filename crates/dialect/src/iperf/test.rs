@@ -290,7 +290,7 @@ fn a_server_of_datagrams_counts_what_came_before_its_run() {
     let mut play = Play::of("-s -u");
     play.hear(Input::Began);
     let from = "10.0.0.1:4000".to_string();
-    let mut datagram = |play: &mut Play, number: i64| {
+    let datagram = |play: &mut Play, number: i64| {
         let mut bytes = header::numbered(number, 0);
         bytes.resize(1470, b'0');
         play.hear(Input::Datagram { at: PLACE, from: from.clone(), bytes })

@@ -150,8 +150,9 @@ impl Line {
         bound(&socket).map_err(failed)?;
         let datagrams = socket.r#type().map_err(failed)? == socket2::Type::DGRAM;
         let fd = socket.as_raw_fd();
-        let ticket = setup.live.connections.begin(fd, target, setup.live.job, setup.seat);
         let connected = socket.peer_addr().is_ok();
+        let known = |_| setup.live.connections.begin(fd, target, setup.live.job, setup.seat);
+        let ticket = connected.then_some(()).and_then(known);
         let (patience, meter) = (Patience::new(setup), Meter::new(setup));
         Ok(Line { socket, fd, datagrams, connected, patience, meter, ticket })
     }
