@@ -16,6 +16,7 @@ pub mod iostat;
 pub mod mdtest;
 pub mod measure;
 pub mod native;
+pub mod netperf;
 pub mod net;
 pub mod option;
 pub mod posix;
@@ -299,6 +300,8 @@ pub const DIALECTS: &[Dialect] = &[
     ior::DIALECT,
     mdtest::DIALECT,
     io500::DIALECT,
+    netperf::DIALECT,
+    netperf::NETSERVER,
     posix::DIALECT,
     net::DIALECT,
     posix::pjdfstest::PJDFSTEST,

@@ -55,7 +55,8 @@ impl Measured {
     pub(super) fn of(record: &Record) -> Self {
         let errors = || record.errors.iter().filter(|error| error.level == Level::Error);
         let failure = errors().map(|error| error.message.clone()).next();
-        let Some((phase, job)) = record.phases.last().and_then(|phase| Some((phase, phase.jobs.first()?))) else {
+        let Some((phase, job)) = record.phases.last().and_then(|phase| Some((phase, phase.jobs.first()?)))
+        else {
             let failure = failure.or_else(|| Some("the run did not begin".into()));
             return Measured { failure, ..Measured::default() };
         };

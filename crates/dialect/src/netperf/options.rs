@@ -41,10 +41,8 @@ pub const GLOBAL: Table = Table {
         Entry::new("s", Kind::Decimal, "SECONDS", "wait between set-up and start"),
         switch("S", "ask an idle peer whether it is there"),
         pair("T", "OURS,THEIRS", "the processor that each end runs on"),
-        pair("y", "OURS,THEIRS", "priority of the sockets").refused(
-            "sockets are not asked for a priority here",
-            "use -Y for the class of traffic",
-        ),
+        pair("y", "OURS,THEIRS", "priority of the sockets")
+            .refused("sockets are not asked for a priority here", "use -Y for the class of traffic"),
         pair("Y", "OURS,THEIRS", "class of traffic, IP_TOS"),
         text("Z", "WORD", "the word that netserver expects; it travels in clear"),
         switch("N", "no netserver: only send, to the port that -P behind -- names"),
@@ -56,7 +54,8 @@ pub const GLOBAL: Table = Table {
         pair("A", "SEND,RECV", "alignment of netserver's buffers"),
         pair("o", "SEND,RECV", "offset of our buffers").ignored(PLACES),
         pair("O", "SEND,RECV", "offset of netserver's buffers"),
-        pair("W", "SEND,RECV", "how many buffers").ignored("one buffer that stays in the cache is as good as a ring"),
+        pair("W", "SEND,RECV", "how many buffers")
+            .ignored("one buffer that stays in the cache is as good as a ring"),
         pair("k", "SEND,RECV", "bytes made dirty").ignored("buffers are not touched between calls"),
         pair("K", "OURS,THEIRS", "congestion control, for every test"),
         switch("d", "debug").ignored("messages say what went wrong"),
@@ -116,7 +115,8 @@ pub const SERVER: Table = Table {
         switch("6", "IPv6 alone"),
         switch("D", "stay in the foreground"),
         switch("1", "serve one client, then end (ours)"),
-        switch("f", "one client after the other").ignored("clients are served side by side, without processes"),
+        switch("f", "one client after the other")
+            .ignored("clients are served side by side, without processes"),
         switch("N", "write no debugging file").ignored("none is ever written"),
         text("Z", "WORD", "the word that a client has to send; it travels in clear"),
         switch("d", "debug").ignored("messages say what went wrong"),
