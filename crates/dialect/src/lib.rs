@@ -7,17 +7,20 @@ pub mod advice;
 mod dash;
 pub mod date;
 pub mod dd;
+pub mod filebench;
 pub mod fio;
 pub mod hdparm;
 pub mod hosts;
 pub mod io500;
 pub mod ior;
 pub mod iostat;
+pub mod iperf;
+pub mod iperf3;
 pub mod mdtest;
 pub mod measure;
 pub mod native;
-pub mod netperf;
 pub mod net;
+pub mod netperf;
 pub mod option;
 pub mod posix;
 pub mod wishes;
@@ -58,6 +61,13 @@ pub trait Loader {
     /// Seconds that local time is east of Greenwich now.
     fn east_s(&self) -> i64 {
         0
+    }
+    /// 32 bytes that nobody can foretell: names that must not meet, padding of what is encrypted.
+    ///
+    /// # Errors
+    /// The system's reason.
+    fn entropy(&mut self) -> Result<[u8; 32], String> {
+        Err("no chance is to be had here".into())
     }
     /// Whether an engine works on this machine, or why not.
     ///
@@ -239,16 +249,6 @@ pub fn untranslated(finding: Finding) -> Option<Finding> {
     Some(finding)
 }
 
-/// The finding with other advice, by its code; codes without advice here keep their own, and empty
-/// advice leaves a finding out.
-pub fn advised(finding: Finding, advice: &[(u8, &str)]) -> Option<Finding> {
-    match advice.iter().find(|(code, _)| *code == finding.code) {
-        Some((_, "")) => None,
-        Some((_, advice)) => Some(Finding { advice: (*advice).into(), ..finding }),
-        None => Some(finding),
-    }
-}
-
 /// A file that a run writes its results to.
 pub struct ReportFile {
     /// Its path; it must not exist, unless the user asked for it by this very option before. `-`: the report's own
@@ -296,12 +296,15 @@ pub const DIALECTS: &[Dialect] = &[
     dd::DIALECT,
     hdparm::DIALECT,
     iostat::DIALECT,
+    iperf3::DIALECT,
+    iperf::DIALECT,
     fio::DIALECT,
     ior::DIALECT,
     mdtest::DIALECT,
     io500::DIALECT,
     netperf::DIALECT,
     netperf::NETSERVER,
+    filebench::DIALECT,
     posix::DIALECT,
     net::DIALECT,
     posix::pjdfstest::PJDFSTEST,

@@ -128,6 +128,7 @@ pub const ENGINES: &[Entry] = &[
     special::<crate::engines::net::Net>(),
     #[cfg(target_os = "linux")]
     special::<crate::engines::net::Netsplice>(),
+    entry::<crate::engines::socket::Sockets>(),
     special::<names::Filecreate>(),
     special::<names::Filestat>(),
     special::<names::Filedelete>(),

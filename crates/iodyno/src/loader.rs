@@ -130,6 +130,12 @@ impl Loader for Machinery {
         clock::unix_ns()
     }
 
+    fn entropy(&mut self) -> Result<[u8; 32], String> {
+        let mut bytes = [0; 32];
+        let read = fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+        read.map(|()| bytes).map_err(|error| error.to_string())
+    }
+
     fn engine_available(&self, name: &str) -> Result<(), String> {
         self.looked.set(true);
         let entry = iodyno_engine::engine(name).ok_or_else(|| format!("no engine `{name}`"))?;

@@ -416,6 +416,9 @@ pub struct Sample {
     /// For how long work waited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure: Option<Pressure>,
+    /// How workers' TCP connections fared by its end; counters since the phase began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub connections: Vec<ConnectionActivity>,
 }
 
 /// Shares of the time of all processors, in percent.

@@ -20,6 +20,7 @@ pub mod demand;
 pub mod depth;
 pub mod effort;
 pub mod errors;
+pub mod flows;
 pub mod flushes;
 pub mod generator;
 pub mod holes;
@@ -78,6 +79,7 @@ const PERFORMANCE: &[Check] = &[
     skew::check,
     clocks::check,
     network::check,
+    flows::check,
     short::check,
     spikes::check,
 ];

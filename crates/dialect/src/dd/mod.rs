@@ -3,6 +3,7 @@
 //! Does everything dd is used for when it measures; refuses the conversions that change bytes. Below the words there
 //! is nothing of dd: the plan is a script of two steps like any other.
 
+pub(crate) mod advice;
 pub mod amount;
 pub mod lower;
 pub mod number;
@@ -11,9 +12,9 @@ pub mod options;
 pub mod quote;
 pub mod text;
 
-use iodyno_model::{Diagnostic, Finding};
+use iodyno_model::Diagnostic;
 
-use crate::{Dialect, Keep, Loader, Request, Run, advised};
+use crate::{Dialect, Keep, Loader, Request, Run};
 use operands::Instead;
 use quote::Marks;
 use text::Closing;
@@ -50,35 +51,11 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         unwatched: false,
         own_voice: true,
         findings: true,
-        translate,
+        translate: advice::translate,
         reads_forgiven,
         error_status: 1,
         status: None,
     })))
-}
-
-/// Findings in dd's own operands; it shows no percentiles, so what spoils them is no matter here.
-fn translate(finding: Finding) -> Option<Finding> {
-    advised(
-        crate::advice::of(finding, crate::advice::DD)?,
-        &[
-            (1, "add iflag=direct to read past the page cache"),
-            (2, "add conv=fdatasync, so that the flush is part of the time, or oflag=direct"),
-            (
-                3,
-                "read a file that holds data: what was reserved or skipped (seek=, conv=sparse) is read as zeros",
-            ),
-            (4, "copy data that does not compress: /dev/zero is all alike"),
-            (5, "copy more (count=) than any cache before the storage holds"),
-            (16, "use bs=4k or a multiple of it"),
-            (19, ""),
-            (24, ""),
-            (6, ""),
-            (13, ""),
-            // The last block of a file is short, and pipes give what they have.
-            (20, ""),
-        ],
-    )
 }
 
 fn marks(loader: &dyn Loader) -> Marks {

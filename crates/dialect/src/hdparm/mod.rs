@@ -2,15 +2,16 @@
 //!
 //! Cached reads are a phase that means the cache, device reads one that means the device; both are plain patterns.
 
+pub(crate) mod advice;
 pub mod options;
 pub mod text;
 
 use iodyno_model::{
-    Diagnostic, Direct, Extent, Finding, Intent, Job, Limit, Open, OpenMode, Origin, Pattern, Phase, Pick,
-    Plan, Prepare, Span, Target, TargetKind, Verb, Workload,
+    Diagnostic, Direct, Extent, Intent, Job, Limit, Open, OpenMode, Origin, Pattern, Phase, Pick, Plan,
+    Prepare, Span, Target, TargetKind, Verb, Workload,
 };
 
-use crate::{Dialect, Keep, Loader, PathKind, Request, Run, advised};
+use crate::{Dialect, Keep, Loader, PathKind, Request, Run};
 use options::TABLE;
 use text::{Part, Timings};
 
@@ -78,7 +79,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         unwatched: false,
         own_voice: true,
         findings: true,
-        translate,
+        translate: advice::translate,
         reads_forgiven: false,
         error_status: 5,
         status: None,
@@ -115,23 +116,6 @@ pub fn parse(arguments: &[String]) -> Result<Result<Wanted, String>, String> {
         true => Err(format!("hdparm: nothing to time: name -t or -T, and a device\n\n{}", options::help())),
         false => Ok(Ok(wanted)),
     }
-}
-
-/// Findings in hdparm's own options; it shows no percentiles and no depth.
-fn translate(finding: Finding) -> Option<Finding> {
-    let cached = "add --direct to read past the page cache, or use -t on a device nobody else reads";
-    let finding = crate::advice::of(finding, crate::advice::HDPARM)?;
-    advised(
-        finding,
-        &[
-            (1, cached),
-            (5, "the device's own cache answered: read more of it"),
-            (6, ""),
-            (13, ""),
-            (19, ""),
-            (24, ""),
-        ],
-    )
 }
 
 /// The bytes of an offset in GiB.

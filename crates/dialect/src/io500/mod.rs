@@ -6,6 +6,7 @@
 //! ```
 //! It prepares for a submission and compares; it refuses to be one: the rules name the programs that must run.
 
+pub(crate) mod advice;
 pub mod config;
 pub mod lower;
 pub mod options;
@@ -182,7 +183,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         own_voice: false,
         dies_of_signals: false,
         findings: true,
-        translate: |finding| crate::advice::of(finding, crate::advice::IO500),
+        translate: advice::translate,
         reads_forgiven: false,
         error_status: 1,
         status: Some(Box::new(status)),

@@ -88,9 +88,15 @@ mod tests {
 
     #[test]
     fn what_is_typed() {
-        assert_eq!((size("64M"), size("128k"), size("1.5G")), (Some(64 << 20), Some(128 << 10), Some(3 << 29)));
+        assert_eq!(
+            (size("64M"), size("128k"), size("1.5G")),
+            (Some(64 << 20), Some(128 << 10), Some(3 << 29))
+        );
         assert_eq!((rate("100M"), rate("0"), rate("10")), (Some(100_000_000), Some(0), Some(10)));
-        assert_eq!((size("abc"), size(""), size("-4"), size("K"), size("nan"), size("99999999T")), Default::default());
+        assert_eq!(
+            (size("abc"), size(""), size("-4"), size("K"), size("nan"), size("99999999T")),
+            Default::default()
+        );
     }
 
     #[test]
@@ -103,6 +109,9 @@ mod tests {
         assert_eq!(written(105e6 / 8.0, 'a'), " 105 Mbits");
         assert_eq!(written(1e9, 'm'), "8000 Mbits");
         assert_eq!(written(1048576.0, 'M'), "1.00 MBytes");
-        assert_eq!((percent(0.0), percent(7.59), percent(15.6), percent(100.0)), ("0".into(), "7.6".into(), "16".into(), "1e+02".into()));
+        assert_eq!(
+            (percent(0.0), percent(7.59), percent(15.6), percent(100.0)),
+            ("0".into(), "7.6".into(), "16".into(), "1e+02".into())
+        );
     }
 }

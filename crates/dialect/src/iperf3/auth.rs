@@ -111,10 +111,12 @@ pub fn token(
 ) -> Result<String, String> {
     let text = format!("user: {user}\npwd:  {password}\nts:   {at_s}");
     let bytes = match padding {
-        Padding::Oaep => key.encrypt(chance, Oaep::new::<rsa::sha1::Sha1>(), text.as_bytes()),
+        Padding::Oaep => key.encrypt(chance, Oaep::new::<sha1_of_rsa::Sha1>(), text.as_bytes()),
         Padding::Pkcs1 => key.encrypt(chance, Pkcs1v15Encrypt, text.as_bytes()),
     };
-    bytes.map(|bytes| STANDARD.encode(bytes)).map_err(|error| format!("user and password do not fit the key: {error}"))
+    bytes
+        .map(|bytes| STANDARD.encode(bytes))
+        .map_err(|error| format!("user and password do not fit the key: {error}"))
 }
 
 /// What a server knows of its users.
@@ -135,7 +137,14 @@ impl Gate {
             let (user, hash) = line.split_once(',').filter(|_| !line.starts_with('#'))?;
             Some((user.trim().to_string(), hash.trim().to_ascii_lowercase()))
         };
-        Gate { key, users: users.lines().filter_map(line).collect(), skew_s, padding, shown: Vec::new(), chance }
+        Gate {
+            key,
+            users: users.lines().filter_map(line).collect(),
+            skew_s,
+            padding,
+            shown: Vec::new(),
+            chance,
+        }
     }
 
     /// The user of a token, who may.
@@ -145,7 +154,9 @@ impl Gate {
     pub fn admit(&mut self, token: &str, now_s: u64) -> Result<String, String> {
         let bytes = STANDARD.decode(token.trim()).map_err(|_| "the token is no base64")?;
         let text = match self.padding {
-            Padding::Oaep => self.key.decrypt_blinded(&mut self.chance, Oaep::new::<rsa::sha1::Sha1>(), &bytes),
+            Padding::Oaep => {
+                self.key.decrypt_blinded(&mut self.chance, Oaep::new::<sha1_of_rsa::Sha1>(), &bytes)
+            }
             Padding::Pkcs1 => self.key.decrypt_blinded(&mut self.chance, Pkcs1v15Encrypt, &bytes),
         };
         let text = text.map_err(|_| "the token is not for this key, or padded otherwise")?;
@@ -161,7 +172,8 @@ impl Gate {
         }
         let hash = hash(user, password);
         let known = self.users.iter().filter(|(name, _)| name == user);
-        let fits = known.fold(false, |fits, (_, expected)| fits | alike(expected.as_bytes(), hash.as_bytes()));
+        let fits =
+            known.fold(false, |fits, (_, expected)| fits | alike(expected.as_bytes(), hash.as_bytes()));
         if !fits {
             return Err(format!("user `{user}` or the password is wrong"));
         }
@@ -203,12 +215,16 @@ mod tests {
     }
 
     fn made(user: &str, password: &str, at_s: u64, padding: Padding, seed: u8) -> String {
-        token(user, password, at_s, &public_key(PUBLIC).unwrap(), padding, &mut Chance::new([seed; 32])).unwrap()
+        token(user, password, at_s, &public_key(PUBLIC).unwrap(), padding, &mut Chance::new([seed; 32]))
+            .unwrap()
     }
 
     #[test]
     fn the_right_ones_come_in_once() {
-        assert_eq!(hash("mario", "rossi"), "bf7a49a846d44b454a5d11e7acfaf13d138bbe0b7483aa3e050879700572709b");
+        assert_eq!(
+            hash("mario", "rossi"),
+            "bf7a49a846d44b454a5d11e7acfaf13d138bbe0b7483aa3e050879700572709b"
+        );
         for padding in [Padding::Oaep, Padding::Pkcs1] {
             let mut gate = gate(padding);
             let token = made("mario", "rossi", 1000, padding, 1);
@@ -240,6 +256,10 @@ mod tests {
     fn cookies_are_drawn() {
         let mut chance = Chance::new([1; 32]);
         let (one, other) = (chance.cookie(), chance.cookie());
-        assert!(one != other && one[36] == 0 && one[..36].iter().all(|b| b"abcdefghijklmnopqrstuvwxyz234567".contains(b)));
+        assert!(
+            one != other
+                && one[36] == 0
+                && one[..36].iter().all(|b| b"abcdefghijklmnopqrstuvwxyz234567".contains(b))
+        );
     }
 }

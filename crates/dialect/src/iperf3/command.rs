@@ -147,7 +147,9 @@ fn long<'a>(word: &'a str, rest: Rest<'a, '_>, wanted: &mut Wanted) -> Result<()
         (false, None) => "",
         (true, Some(value)) => value,
         (true, None) if optional => "",
-        (true, None) => rest.next().ok_or_else(|| Stop::Option(format!("option '--{name}' requires an argument")))?,
+        (true, None) => {
+            rest.next().ok_or_else(|| Stop::Option(format!("option '--{name}' requires an argument")))?
+        }
     };
     set(entry, value, wanted)
 }
@@ -159,13 +161,15 @@ fn named(name: &str) -> Result<&'static Entry, Stop> {
         return Ok(entry);
     }
     let begins = |entry: &&Entry| {
-        entry.name.starts_with(name) || entry.aliases.iter().any(|alias| is_word(alias) && alias.starts_with(name))
+        entry.name.starts_with(name)
+            || entry.aliases.iter().any(|alias| is_word(alias) && alias.starts_with(name))
     };
     let found: Vec<&'static Entry> = TABLE.entries.iter().filter(begins).collect();
     match found.as_slice() {
         [entry] => Ok(entry),
         [] => {
-            let near = TABLE.suggest(name).map(|near| format!(" (did you mean '--{near}'?)")).unwrap_or_default();
+            let near =
+                TABLE.suggest(name).map(|near| format!(" (did you mean '--{near}'?)")).unwrap_or_default();
             Err(Stop::Option(format!("unrecognized option '--{name}'{near}")))
         }
         several => {
@@ -178,8 +182,7 @@ fn named(name: &str) -> Result<&'static Entry, Stop> {
 fn short<'a>(letters: &'a str, rest: Rest<'a, '_>, wanted: &mut Wanted) -> Result<(), Stop> {
     for (at, letter) in letters.char_indices() {
         let name = &letters[at..at + letter.len_utf8()];
-        let entry =
-            TABLE.find(name).ok_or_else(|| Stop::Option(format!("invalid option -- '{letter}'")))?;
+        let entry = TABLE.find(name).ok_or_else(|| Stop::Option(format!("invalid option -- '{letter}'")))?;
         let behind = &letters[at + letter.len_utf8()..];
         if !takes(entry) || entry.value.starts_with('[') {
             set(entry, "", wanted)?;
@@ -204,7 +207,10 @@ fn set(entry: &'static Entry, value: &str, wanted: &mut Wanted) -> Result<(), St
         return Err(parameter(format!("{what}{hint}")));
     }
     wanted.given.push(entry.name);
-    if switched(entry.name, wanted)? || shared(entry.name, value, wanted)? || serving(entry.name, value, wanted)? {
+    if switched(entry.name, wanted)?
+        || shared(entry.name, value, wanted)?
+        || serving(entry.name, value, wanted)?
+    {
         return Ok(());
     }
     measured(entry.name, value, wanted)
@@ -249,12 +255,13 @@ fn shared(name: &str, value: &str, wanted: &mut Wanted) -> Result<bool, Stop> {
         "port" => wanted.port = number(value, 1, 65_535, "port")? as u16,
         "format" => {
             let letter = value.chars().next().filter(|letter| "kmgtKMGT".contains(*letter));
-            wanted.format = letter.ok_or_else(|| parameter("bad format specifier (valid formats are in the set [kmgtKMGT])"))?;
+            wanted.format = letter
+                .ok_or_else(|| parameter("bad format specifier (valid formats are in the set [kmgtKMGT])"))?;
         }
         "interval" => {
             let seconds = value.parse().ok().filter(|s: &f64| *s == 0.0 || (0.1..=60.0).contains(s));
-            wanted.interval_s = seconds
-                .ok_or_else(|| parameter("invalid report interval (min = 0.1, max = 60 seconds)"))?;
+            wanted.interval_s =
+                seconds.ok_or_else(|| parameter("invalid report interval (min = 0.1, max = 60 seconds)"))?;
         }
         "pidfile" => wanted.pid_file = text(),
         "affinity" => {
@@ -270,7 +277,9 @@ fn shared(name: &str, value: &str, wanted: &mut Wanted) -> Result<bool, Stop> {
         }
         "bind-dev" => wanted.device = text(),
         "logfile" => wanted.log_file = text(),
-        "timestamps" => wanted.timestamps = Some(if value.is_empty() { stamp::DEFAULT } else { value }.into()),
+        "timestamps" => {
+            wanted.timestamps = Some(if value.is_empty() { stamp::DEFAULT } else { value }.into())
+        }
         "rcv-timeout" => wanted.receive_timeout_ms = number(value, 100, 86_400_000, "receive timeout in ms")?,
         "snd-timeout" => wanted.send_timeout_ms = number(value, 0, 86_400_000, "send timeout in ms")?,
         "cntl-ka" => wanted.keepalive = Some(if value.is_empty() { "on" } else { value }.into()),
@@ -285,8 +294,10 @@ fn serving(name: &str, value: &str, wanted: &mut Wanted) -> Result<bool, Stop> {
     match name {
         "server-bitrate-limit" => {
             let (rate, seconds) = value.split_once('/').unwrap_or((value, "5"));
-            let rate = amount::rate(rate).ok_or_else(|| parameter("server bitrate limit: expected a rate such as 100M"))?;
-            wanted.rate_limit = Some((rate, number(seconds, 1, 3600, "averaging time in seconds")?)).filter(|_| rate > 0);
+            let rate = amount::rate(rate)
+                .ok_or_else(|| parameter("server bitrate limit: expected a rate such as 100M"))?;
+            wanted.rate_limit =
+                Some((rate, number(seconds, 1, 3600, "averaging time in seconds")?)).filter(|_| rate > 0);
         }
         "idle-timeout" => wanted.idle_timeout_s = Some(number(value, 1, 86_400, "idle timeout in seconds")?),
         "server-max-duration" => wanted.most_time_s = Some(number(value, 1, 86_400, "duration in seconds")?),
@@ -298,7 +309,9 @@ fn serving(name: &str, value: &str, wanted: &mut Wanted) -> Result<bool, Stop> {
             wanted.host = Some(host);
             wanted.device = device.or(wanted.device.take());
         }
-        "connect-timeout" => wanted.connect_timeout_ms = number(value, 0, 86_400_000, "connect timeout in ms")?,
+        "connect-timeout" => {
+            wanted.connect_timeout_ms = number(value, 0, 86_400_000, "connect timeout in ms")?
+        }
         "cport" => wanted.near_port = number(value, 1, 65_535, "client port")? as u16,
         "username" => wanted.user = text(),
         "rsa-public-key-path" => wanted.public_key = text(),
@@ -315,7 +328,8 @@ fn measured(name: &str, value: &str, wanted: &mut Wanted) -> Result<(), Stop> {
     };
     match name {
         "bitrate" => {
-            let (rate, burst) = value.split_once('/').map_or((value, None), |(rate, burst)| (rate, Some(burst)));
+            let (rate, burst) =
+                value.split_once('/').map_or((value, None), |(rate, burst)| (rate, Some(burst)));
             let bad = || parameter(format!("`{value}`: expected a rate such as 100M"));
             test.rate = amount::rate(rate).ok_or_else(bad)?;
             test.burst = burst.map_or(Ok(0), |burst| number(burst, 1, 1000, "burst"))? as u32;
@@ -323,7 +337,8 @@ fn measured(name: &str, value: &str, wanted: &mut Wanted) -> Result<(), Stop> {
         }
         "pacing-timer" => test.pacing_timer = size("a number of µs")?,
         "fq-rate" => {
-            test.fq_rate = amount::rate(value).ok_or_else(|| parameter("fq-rate: expected a rate such as 100M"))?;
+            test.fq_rate =
+                amount::rate(value).ok_or_else(|| parameter("fq-rate: expected a rate such as 100M"))?;
         }
         "time" => test.time_s = number(value, 0, 86_400, "test duration in seconds")?,
         "bytes" => test.bytes = size("a number of bytes")?,
@@ -331,19 +346,33 @@ fn measured(name: &str, value: &str, wanted: &mut Wanted) -> Result<(), Stop> {
         "length" => test.block_bytes = size("a block size")?,
         "parallel" => {
             let too_large = "number of parallel streams too large (maximum = 128)";
-            test.parallel = value.parse().ok().filter(|count| (1..=128).contains(count)).ok_or_else(|| parameter(too_large))?;
+            test.parallel = value
+                .parse()
+                .ok()
+                .filter(|count| (1..=128).contains(count))
+                .ok_or_else(|| parameter(too_large))?;
         }
         "window" => {
             let too_large = "socket buffer size too large (maximum = 536870912 bytes)";
-            test.window = amount::size(value).filter(|bytes| *bytes <= 512 << 20).ok_or_else(|| parameter(too_large))?;
+            test.window = amount::size(value)
+                .filter(|bytes| *bytes <= 512 << 20)
+                .ok_or_else(|| parameter(too_large))?;
         }
         "congestion" => test.congestion = value.into(),
         "set-mss" => test.mss = number(value, 1, 32_767, "TCP MSS")? as u32,
-        "tos" => test.tos = based(value).filter(|tos| *tos <= 255).ok_or_else(|| parameter("bad TOS value (must be between 0 and 255 inclusive)"))?,
-        "dscp" => test.tos = dscp(value).ok_or_else(|| parameter("bad DSCP value (0 to 63, or a name such as ef, af11, cs1)"))?,
+        "tos" => {
+            test.tos = based(value)
+                .filter(|tos| *tos <= 255)
+                .ok_or_else(|| parameter("bad TOS value (must be between 0 and 255 inclusive)"))?
+        }
+        "dscp" => {
+            test.tos = dscp(value)
+                .ok_or_else(|| parameter("bad DSCP value (0 to 63, or a name such as ef, af11, cs1)"))?
+        }
         "flowlabel" => {
             let bad = "bad flow label (must be between 1 and 1048575 inclusive)";
-            test.flow_label = based(value).filter(|label| (1..=0xf_ffff).contains(label)).ok_or_else(|| parameter(bad))?;
+            test.flow_label =
+                based(value).filter(|label| (1..=0xf_ffff).contains(label)).ok_or_else(|| parameter(bad))?;
         }
         "omit" => test.omit_s = number(value, 0, 600, "omit time in seconds")?,
         "extra-data" => test.extra_data = Some(value.into()),
@@ -407,7 +436,9 @@ fn consistent(mut wanted: Wanted) -> Result<Wanted, Stop> {
         return Err(parameter("some option you are trying to set is client only"));
     }
     if wanted.private_key.is_some() != wanted.users.is_some() {
-        return Err(parameter("you must specify a path to a valid RSA private key and a user credential file"));
+        return Err(parameter(
+            "you must specify a path to a valid RSA private key and a user credential file",
+        ));
     }
     if wanted.user.is_some() != wanted.public_key.is_some() {
         return Err(parameter("you must specify a username and a path to a valid RSA public key"));
@@ -460,7 +491,9 @@ mod tests {
 
     #[test]
     fn command_lines() {
-        let wanted = of("-c h%eth0 -ub 100M/10 -P4 -t 5 --bidir -O 1 --get-server --dscp af11 -i .5 -fm -w 64K").unwrap();
+        let wanted =
+            of("-c h%eth0 -ub 100M/10 -P4 -t 5 --bidir -O 1 --get-server --dscp af11 -i .5 -fm -w 64K")
+                .unwrap();
         assert_eq!((wanted.host.as_deref(), wanted.device.as_deref()), (Some("h"), Some("eth0")));
         let test = &wanted.test;
         assert_eq!((test.rate, test.burst, test.parallel, test.time_s), (100_000_000, 10, 4, 5));
@@ -472,7 +505,10 @@ mod tests {
         assert_eq!(server.timestamps.as_deref(), Some("%c "));
         assert_eq!(of("-c h -u").unwrap().test.rate, 1 << 20);
         assert_eq!(of("-c h -n 64M").unwrap().test.time_s, 0);
-        assert_eq!((dscp("ef"), dscp("CS3"), dscp("0x0a"), dscp("af99"), dscp("64")), (Some(184), Some(96), Some(40), None, None));
+        assert_eq!(
+            (dscp("ef"), dscp("CS3"), dscp("0x0a"), dscp("af99"), dscp("64")),
+            (Some(184), Some(96), Some(40), None, None)
+        );
     }
 
     #[test]

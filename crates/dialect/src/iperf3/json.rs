@@ -232,7 +232,13 @@ mod tests {
             "{\n\t\"l\":\t[{\n\t\t\t\"a\":\t1,\n\t\t\t\"b\":\t\"x\\\"\\n\"\n\t\t}, {\n\t\t\t\"a\":\t1,\n\t\t\t\"b\":\t\
              \"x\\\"\\n\"\n\t\t}],\n\t\"none\":\t[],\n\t\"end\":\t{\n\t}\n}"
         );
-        assert_eq!(whole.line(), "{\"l\":[{\"a\":1,\"b\":\"x\\\"\\n\"},{\"a\":1,\"b\":\"x\\\"\\n\"}],\"none\":[],\"end\":{}}");
-        assert_eq!(Json::of(&serde_json::json!({"a": [1, 2.5, true, "x"]})).line(), "{\"a\":[1,2.5,true,\"x\"]}");
+        assert_eq!(
+            whole.line(),
+            "{\"l\":[{\"a\":1,\"b\":\"x\\\"\\n\"},{\"a\":1,\"b\":\"x\\\"\\n\"}],\"none\":[],\"end\":{}}"
+        );
+        assert_eq!(
+            Json::of(&serde_json::json!({"a": [1, 2.5, true, "x"]})).line(),
+            "{\"a\":[1,2.5,true,\"x\"]}"
+        );
     }
 }

@@ -30,8 +30,13 @@ const SERVER: &str = "Server";
 const CLIENT: &str = "Client";
 
 const ENTRIES: &[Entry] = &[
-    whole("port", "N", "the port to listen at or to connect to", (1, 65535)).also(&["p"]).or("5201").under(BOTH),
-    text("format", "kmgtKMGT", "the unit of rates: bits, or bytes with a capital letter").also(&["f"]).under(BOTH),
+    whole("port", "N", "the port to listen at or to connect to", (1, 65535))
+        .also(&["p"])
+        .or("5201")
+        .under(BOTH),
+    text("format", "kmgtKMGT", "the unit of rates: bits, or bytes with a capital letter")
+        .also(&["f"])
+        .under(BOTH),
     Entry::new("interval", Kind::Decimal, "SECONDS", "seconds between reports, 0.1 to 60; 0: none")
         .also(&["i"])
         .or("1")
@@ -51,31 +56,47 @@ const ENTRIES: &[Entry] = &[
     Entry::new("logfile", Kind::Path, "FILE", "write the report there").under(BOTH),
     switch("forceflush", "each line at once").under(BOTH).ignored("every line is written at once anyway"),
     text("timestamps", "[FORMAT]", "the time before each line (strftime)").or("%c ").under(BOTH),
-    whole("rcv-timeout", "MS", "give up when nothing came for so long", (100, 86_400_000)).or("120000").under(BOTH),
-    whole("snd-timeout", "MS", "give up when nothing was acknowledged for so long", (0, 86_400_000)).under(BOTH),
+    whole("rcv-timeout", "MS", "give up when nothing came for so long", (100, 86_400_000))
+        .or("120000")
+        .under(BOTH),
+    whole("snd-timeout", "MS", "give up when nothing was acknowledged for so long", (0, 86_400_000))
+        .under(BOTH),
     text("cntl-ka", "[IDLE/INTERVAL/COUNT]", "keep-alive of the control connection").under(BOTH),
     switch("mptcp", "multipath TCP").also(&["m"]).under(BOTH),
-    text("debug", "[LEVEL]", "say what is said to the peer, on the report's own stream").also(&["d"]).under(BOTH),
+    text("debug", "[LEVEL]", "say what is said to the peer, on the report's own stream")
+        .also(&["d"])
+        .under(BOTH),
     switch("version", "print the version and end").also(&["v"]).under(BOTH),
     switch("help", "print this and end").also(&["h"]).under(BOTH),
     switch("server", "wait for clients").also(&["s"]).under(SERVER),
     switch("daemon", "go on in the background").also(&["D"]).under(SERVER),
     switch("one-off", "serve one client, then end").also(&["1"]).under(SERVER),
-    text("server-bitrate-limit", "RATE[/SECONDS]", "end tests that take more bits per second in all, on average")
-        .under(SERVER),
+    text(
+        "server-bitrate-limit",
+        "RATE[/SECONDS]",
+        "end tests that take more bits per second in all, on average",
+    )
+    .under(SERVER),
     whole("idle-timeout", "SECONDS", "listen anew after so long without a client", (1, 86_400)).under(SERVER),
     whole("server-max-duration", "SECONDS", "refuse longer tests", (1, 86_400)).under(SERVER),
-    Entry::new("rsa-private-key-path", Kind::Path, "FILE", "the key that tokens are decrypted with").under(SERVER),
+    Entry::new("rsa-private-key-path", Kind::Path, "FILE", "the key that tokens are decrypted with")
+        .under(SERVER),
     Entry::new("authorized-users-path", Kind::Path, "FILE", "who may: lines `user,sha256 of {user}password`")
         .under(SERVER),
     whole("time-skew-threshold", "SECONDS", "how far the client's clock may be off", (1, 86_400))
         .or("10")
         .under(SERVER),
-    switch("use-pkcs1-padding", "tokens are padded as iperf3 did before 3.17; both sides may say so").under(BOTH),
+    switch("use-pkcs1-padding", "tokens are padded as iperf3 did before 3.17; both sides may say so")
+        .under(BOTH),
     text("client", "HOST[%DEVICE]", "connect to that host").also(&["c"]).under(CLIENT),
     switch("sctp", "SCTP rather than TCP").under(CLIENT).refused(SCTP.0, SCTP.1),
-    text("xbind", "NAME", "addresses of an SCTP association").also(&["X"]).under(CLIENT).refused(SCTP.0, SCTP.1),
-    whole("nstreams", "N", "streams of an SCTP association", (1, 65535)).under(CLIENT).refused(SCTP.0, SCTP.1),
+    text("xbind", "NAME", "addresses of an SCTP association")
+        .also(&["X"])
+        .under(CLIENT)
+        .refused(SCTP.0, SCTP.1),
+    whole("nstreams", "N", "streams of an SCTP association", (1, 65535))
+        .under(CLIENT)
+        .refused(SCTP.0, SCTP.1),
     switch("udp", "UDP rather than TCP").also(&["u"]).under(CLIENT),
     whole("connect-timeout", "MS", "how long connecting may take", (0, 86_400_000)).under(CLIENT),
     bytes("bitrate", "RATE[/BURST]", "bits per second of each stream; 0: as fast as it goes (UDP: 1M)")
@@ -83,13 +104,16 @@ const ENTRIES: &[Entry] = &[
         .under(CLIENT),
     bytes("pacing-timer", "US", "told to the server; ours keeps pace by the clock").or("1000").under(CLIENT),
     bytes("fq-rate", "RATE", "the kernel's pace, bits per second (SO_MAX_PACING_RATE)").under(CLIENT),
-    switch("no-fq-socket-pacing", "no pace of the kernel's").under(CLIENT).ignored("it is off unless --fq-rate is given"),
+    switch("no-fq-socket-pacing", "no pace of the kernel's")
+        .under(CLIENT)
+        .ignored("it is off unless --fq-rate is given"),
     Entry::new("time", Kind::Time, "SECONDS", "how long").also(&["t"]).or("10").under(CLIENT),
     bytes("bytes", "N", "exactly so many bytes instead, over all streams").also(&["n"]).under(CLIENT),
     bytes("blockcount", "N", "exactly so many blocks or datagrams instead").also(&["k"]).under(CLIENT),
     bytes("length", "N", "bytes of a block (128K) or datagram").also(&["l"]).under(CLIENT),
-    whole("cport", "PORT", "the near end's port; each further stream takes the next", (1, 65535)).under(CLIENT),
-    whole("parallel", "N", "streams, 1 to 128").also(&["P"]).or("1").under(CLIENT),
+    whole("cport", "PORT", "the near end's port; each further stream takes the next", (1, 65535))
+        .under(CLIENT),
+    whole("parallel", "N", "streams", (1, 128)).also(&["P"]).or("1").under(CLIENT),
     switch("reverse", "the server sends").also(&["R"]).under(CLIENT),
     switch("bidir", "both send").under(CLIENT),
     bytes("window", "N", "both buffers of the sockets").also(&["w"]).under(CLIENT),
@@ -103,7 +127,9 @@ const ENTRIES: &[Entry] = &[
     text("flowlabel", "N", "IPv6 flow label").also(&["L"]).under(CLIENT),
     switch("zerocopy", "send without copying").also(&["Z"]).under(CLIENT),
     switch("skip-rx-copy", "receive without copying (MSG_TRUNC)").under(CLIENT),
-    Entry::new("omit", Kind::Time, "SECONDS", "run so long before counting begins").also(&["O"]).under(CLIENT),
+    Entry::new("omit", Kind::Time, "SECONDS", "run so long before counting begins")
+        .also(&["O"])
+        .under(CLIENT),
     text("title", "TEXT", "a word before every line").also(&["T"]).under(CLIENT),
     text("extra-data", "TEXT", "a text that goes into both sides' JSON").under(CLIENT),
     switch("get-server-output", "print the server's report too").under(CLIENT),
@@ -112,7 +138,8 @@ const ENTRIES: &[Entry] = &[
     switch("repeating-payload", "digits instead of random bytes").under(CLIENT),
     switch("dont-fragment", "packets are not to be cut on the way (IPv4)").under(CLIENT),
     text("username", "NAME", "who it is; the password is in IPERF3_PASSWORD").under(CLIENT),
-    Entry::new("rsa-public-key-path", Kind::Path, "FILE", "the key that tokens are encrypted with").under(CLIENT),
+    Entry::new("rsa-public-key-path", Kind::Path, "FILE", "the key that tokens are encrypted with")
+        .under(CLIENT),
 ];
 
 /// Options that only a server has, by their names here.

@@ -95,6 +95,11 @@ impl Params {
         self.parallel * if self.bidir { 2 } else { 1 }
     }
 
+    /// Whether the client sends in the stream that is made as number `made`: of both directions its own come first.
+    pub fn client_sends(&self, made: u32) -> bool {
+        if self.bidir { made < self.parallel } else { !self.reverse }
+    }
+
     /// Whether an amount, not a time, ends it.
     pub fn is_counted(&self) -> bool {
         self.bytes > 0 || self.blocks > 0
@@ -145,7 +150,8 @@ impl Params {
             all.push("nodelay", true);
         }
         all.push("parallel", u64::from(self.parallel));
-        for (name, value) in [("reverse", self.reverse), ("bidirectional", self.bidir), ("mptcp", self.mptcp)] {
+        for (name, value) in [("reverse", self.reverse), ("bidirectional", self.bidir), ("mptcp", self.mptcp)]
+        {
             if value {
                 all.push(name, true);
             }
@@ -200,12 +206,20 @@ impl Params {
     /// The number of iperf3's error.
     pub fn of(value: &Value) -> Result<Params, i32> {
         let fields = value.as_object().ok_or(super::state::RECEIVE_PARAMS)?;
-        let number = |name: &str| fields.get(name).and_then(Value::as_f64).filter(|number| number.is_finite());
-        let whole = |name: &str| number(name).map_or(0, |number| if number < 0.0 { u64::MAX } else { number as u64 });
+        let number =
+            |name: &str| fields.get(name).and_then(Value::as_f64).filter(|number| number.is_finite());
+        let whole =
+            |name: &str| number(name).map_or(0, |number| if number < 0.0 { u64::MAX } else { number as u64 });
         let is_true = |name: &str| fields.get(name).and_then(Value::as_bool).unwrap_or(false);
-        let one = |name: &str| fields.get(name).is_some_and(|value| value.as_bool() == Some(true) || value.as_f64().is_some_and(|n| n != 0.0));
+        let one = |name: &str| {
+            fields.get(name).is_some_and(|value| {
+                value.as_bool() == Some(true) || value.as_f64().is_some_and(|n| n != 0.0)
+            })
+        };
         // A text of a peer goes no further than a screen is wide, and into JSON.
-        let text = |name: &str| fields.get(name).and_then(Value::as_str).map(|text| text.chars().take(4096).collect::<String>());
+        let text = |name: &str| {
+            fields.get(name).and_then(Value::as_str).map(|text| text.chars().take(4096).collect::<String>())
+        };
         let params = Params {
             udp: is_true("udp"),
             omit_s: whole("omit"),
@@ -236,7 +250,9 @@ impl Params {
             zerocopy: one("zerocopy"),
             dont_fragment: one("dont_fragment"),
             skip_rx_copy: one("skip_rx_copy"),
-            affinity: number("server_affinity").filter(|cpu| (0.0..4096.0).contains(cpu)).map(|cpu| cpu as u32),
+            affinity: number("server_affinity")
+                .filter(|cpu| (0.0..4096.0).contains(cpu))
+                .map(|cpu| cpu as u32),
             token: text("authtoken"),
             client_version: text("client_version").unwrap_or_default(),
         };
@@ -248,7 +264,9 @@ impl Params {
         if sctp {
             return Err(state::NO_SCTP);
         }
-        let word = |text: &str| text.len() <= 16 && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        let word = |text: &str| {
+            text.len() <= 16 && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+        };
         let wrong = [
             (self.omit_s > 600, state::OMIT),
             (self.time_s > 86_400, state::DURATION),
@@ -259,7 +277,12 @@ impl Params {
             (self.tos > 255, state::TOS),
             (self.flow_label > 0xf_ffff, state::RECEIVE_PARAMS),
             (self.block_bytes > BLOCK_MOST, state::BLOCK),
-            (self.udp && self.block_bytes != 0 && !(DATAGRAM_LEAST..=DATAGRAM_MOST).contains(&self.block_bytes), state::DATAGRAM),
+            (
+                self.udp
+                    && self.block_bytes != 0
+                    && !(DATAGRAM_LEAST..=DATAGRAM_MOST).contains(&self.block_bytes),
+                state::DATAGRAM,
+            ),
             (self.bytes > 1 << 62 || self.blocks > 1 << 40 || self.rate > 1 << 60, state::RECEIVE_PARAMS),
             (self.reverse && self.bidir, state::BOTH_WAYS),
             (!word(&self.congestion), state::CONGESTION),
@@ -281,7 +304,8 @@ mod tests {
 
     #[test]
     fn the_smallest_message() {
-        let params = Params { time_s: 2, parallel: 1, block_bytes: 131_072, pacing_timer: 1000, ..Params::default() };
+        let params =
+            Params { time_s: 2, parallel: 1, block_bytes: 131_072, pacing_timer: 1000, ..Params::default() };
         assert_eq!(
             params.json().line(),
             "{\"tcp\":true,\"omit\":0,\"time\":2,\"num\":0,\"blockcount\":0,\"parallel\":1,\"len\":131072,\
@@ -330,7 +354,13 @@ mod tests {
 
     #[test]
     fn shares_are_exact() {
-        for (bytes, blocks, udp, parallel) in [(64 << 20, 0, false, 4), (1_000_001, 0, false, 3), (5, 0, false, 4), (0, 7, true, 4), (100_000, 0, true, 5)] {
+        for (bytes, blocks, udp, parallel) in [
+            (64 << 20, 0, false, 4),
+            (1_000_001, 0, false, 3),
+            (5, 0, false, 4),
+            (0, 7, true, 4),
+            (100_000, 0, true, 5),
+        ] {
             let params = Params { bytes, blocks, udp, parallel, block_bytes: 1460, ..Params::default() };
             let sum: u64 = (0..parallel).map(|index| params.share(index).unwrap()).sum();
             assert_eq!(Some(sum), params.whole_bytes(), "{params:?}");
@@ -362,7 +392,10 @@ mod tests {
         // Wrong types count as not there.
         let odd = json!({"tcp": 1, "reverse": 1, "parallel": "many", "len": {}, "time": [3], "authtoken": 5});
         let params = Params::of(&odd).unwrap();
-        assert_eq!((params.reverse, params.parallel, params.block_bytes, params.time_s), (false, 1, BLOCK_BYTES, 0));
+        assert_eq!(
+            (params.reverse, params.parallel, params.block_bytes, params.time_s),
+            (false, 1, BLOCK_BYTES, 0)
+        );
         assert_eq!(params.token, None);
     }
 }

@@ -89,7 +89,8 @@ impl Results {
             let number = value.get(name).and_then(Value::as_f64).filter(|number| number.is_finite());
             number.ok_or_else(|| format!("the results have no `{name}`"))
         };
-        let streams = value.get("streams").and_then(Value::as_array).ok_or("the results have no `streams`")?;
+        let streams =
+            value.get("streams").and_then(Value::as_array).ok_or("the results have no `streams`")?;
         if streams.len() > 256 {
             return Err("the results have more streams than there can be".into());
         }
@@ -112,7 +113,11 @@ impl Results {
         let output = value.get("server_output_json").filter(|document| document.is_object());
         let output = output.or_else(|| value.get("server_output_text").filter(|text| text.is_string()));
         Ok(Results {
-            cpu: [real(value, "cpu_util_total")?, real(value, "cpu_util_user")?, real(value, "cpu_util_system")?],
+            cpu: [
+                real(value, "cpu_util_total")?,
+                real(value, "cpu_util_user")?,
+                real(value, "cpu_util_system")?,
+            ],
             has_retransmits: real(value, "sender_has_retransmits")? as i64,
             congestion: text("congestion_used").unwrap_or_default().chars().take(32).collect(),
             server_output: output.cloned(),
@@ -157,12 +162,24 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_said() {
-        for name in ["cpu_util_total", "sender_has_retransmits", "streams", "bytes", "retransmits", "jitter", "errors", "packets"] {
+        for name in [
+            "cpu_util_total",
+            "sender_has_retransmits",
+            "streams",
+            "bytes",
+            "retransmits",
+            "jitter",
+            "errors",
+            "packets",
+        ] {
             let broken = SAID.replace(&format!("\"{name}\""), "\"x\"");
             let error = Results::of(&serde_json::from_str(&broken).unwrap()).unwrap_err();
             assert!(error.contains(name), "{error}");
         }
-        let many = format!("{{\"cpu_util_total\":0,\"cpu_util_user\":0,\"cpu_util_system\":0,\"sender_has_retransmits\":0,\"streams\":[{}0]}}", "0,".repeat(300));
+        let many = format!(
+            "{{\"cpu_util_total\":0,\"cpu_util_user\":0,\"cpu_util_system\":0,\"sender_has_retransmits\":0,\"streams\":[{}0]}}",
+            "0,".repeat(300)
+        );
         assert!(Results::of(&serde_json::from_str(&many).unwrap()).is_err());
     }
 }

@@ -74,7 +74,10 @@ mod tests {
     fn formats() {
         let at = 1_795_306_503_972_000_000;
         assert_eq!(strftime(DEFAULT, at, 0), "Sun Nov 22 00:15:03 2026 ");
-        assert_eq!(strftime("%F %T.%Q %I%p %s %z%%", at, 3600), "2026-11-22 01:15:03.%Q 01AM 1795306503 +0100%");
+        assert_eq!(
+            strftime("%F %T.%Q %I%p %s %z%%", at, 3600),
+            "2026-11-22 01:15:03.%Q 01AM 1795306503 +0100%"
+        );
         assert_eq!(greenwich(at), "Sun, 22 Nov 2026 00:15:03 GMT");
     }
 }

@@ -79,6 +79,15 @@ pub const NO_DATA: i32 = 144;
 /// It did not end.
 pub const EXPIRED: i32 = 160;
 
+/// No place to listen at.
+pub const LISTEN: i32 = 102;
+/// A stream cannot be had.
+pub const STREAM: i32 = 203;
+/// The run did not begin.
+pub const RUN: i32 = 101;
+/// What a server answers to the hello of a UDP stream.
+pub const HELLO_ANSWER: [u8; 4] = *b"6789";
+
 /// What an error's number means.
 pub fn meaning(error: i32) -> String {
     let known = match error {
@@ -98,10 +107,15 @@ pub fn meaning(error: i32) -> String {
         RECEIVE_PARAMS => "unable to receive parameters from client",
         CONTROL_CLOSED => "control socket has closed unexpectedly",
         BUSY => "the server is busy running a test. try again later",
-        CONGESTION => "unable to set TCP_CONGESTION: supplied congestion control algorithm not supported on this host",
+        CONGESTION => {
+            "unable to set TCP_CONGESTION: supplied congestion control algorithm not supported on this host"
+        }
         NOT_ALLOWED => "test authorization failed",
         NO_DATA => "idle timeout for receiving data",
         EXPIRED => "server test duration expired",
+        LISTEN => "unable to start stream listener",
+        STREAM => "unable to initialize stream",
+        RUN => "test initialization failed",
         _ => return format!("int_errno={error}"),
     };
     known.into()
@@ -135,16 +149,6 @@ impl Inbox {
         self.bytes.extend(&bytes[..bytes.len().min(room)]);
     }
 
-    /// Whether nothing waits.
-    pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
-    }
-
-    /// How much waits.
-    pub fn len(&self) -> usize {
-        self.bytes.len()
-    }
-
     /// One byte.
     pub fn state(&mut self) -> Option<u8> {
         self.exact(1).map(|bytes| bytes[0])
@@ -153,11 +157,6 @@ impl Inbox {
     /// So many bytes, once they are there.
     pub fn exact(&mut self, count: usize) -> Option<Vec<u8>> {
         (self.bytes.len() >= count).then(|| self.bytes.drain(..count).collect())
-    }
-
-    /// What is left.
-    pub fn rest(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.bytes)
     }
 
     /// Both numbers of a server's error.
@@ -219,7 +218,10 @@ mod tests {
         }
         inbox.add(&[bytes[bytes.len() - 1], TEST_START, TEST_RUNNING]);
         assert_eq!(inbox.json(100).unwrap().unwrap()["a"], 1);
-        assert_eq!((inbox.state(), inbox.state(), inbox.state()), (Some(TEST_START), Some(TEST_RUNNING), None));
+        assert_eq!(
+            (inbox.state(), inbox.state(), inbox.state()),
+            (Some(TEST_START), Some(TEST_RUNNING), None)
+        );
         inbox.add(&server_error(TOTAL_RATE, 5));
         assert_eq!((inbox.state(), inbox.error()), (Some(SERVER_ERROR), Some((27, 5))));
     }
@@ -235,6 +237,6 @@ mod tests {
         inbox.add(&message(&"[".repeat(8000)));
         assert!(inbox.json(PARAMS_MOST).is_err(), "nested too deep");
         (0..40).for_each(|_| inbox.add(&vec![0; 1 << 20]));
-        assert!(inbox.len() <= SERVER_RESULTS_MOST + 64);
+        assert!(inbox.bytes.len() <= SERVER_RESULTS_MOST + 64);
     }
 }

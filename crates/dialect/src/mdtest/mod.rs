@@ -6,6 +6,7 @@
 //! What mdtest gets wrong it does not repeat (`docs/mdtest.md` lists it): operations that failed are no work, creating a
 //! file that exists is a failure, and any failure shows in the exit status.
 
+pub(crate) mod advice;
 pub mod dumps;
 pub mod lower;
 pub mod options;
@@ -15,9 +16,9 @@ pub mod test;
 pub mod text;
 pub mod view;
 
-use iodyno_model::{Diagnostic, Finding, Origin, TargetFacts};
+use iodyno_model::{Diagnostic, Origin, TargetFacts};
 
-use crate::{Dialect, Keep, Loader, Request, Run, advised};
+use crate::{Dialect, Keep, Loader, Request, Run};
 use text::{Text, told};
 use view::View;
 
@@ -70,31 +71,11 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         own_voice: true,
         dies_of_signals: false,
         findings: true,
-        translate,
+        translate: advice::translate,
         reads_forgiven: false,
         error_status: 1,
         status: None,
     })))
-}
-
-/// Findings in mdtest's own options.
-fn translate(finding: Finding) -> Option<Finding> {
-    advised(
-        crate::advice::of(finding, crate::advice::MDTEST)?,
-        &[
-            (1, "read what another node wrote (-N 1), or drop caches between runs with -C and -E"),
-            (2, "add -y or -Y"),
-            (16, "make -w and -e multiples of the file system's block (4096)"),
-            (19, ""),
-            (
-                21,
-                "look at what another node made (-N 1), or drop the caches between -C and -T (two runs with -C and -T)",
-            ),
-            (24, ""),
-            (13, ""),
-            (20, ""),
-        ],
-    )
 }
 
 /// `--also text=3`.

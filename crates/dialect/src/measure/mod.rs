@@ -3,6 +3,7 @@
 //! Words to plan here and in [`plan`]; events to the card in [`card`]. A directory gets a temporary file that is always
 //! removed; a file or a device that exists is only ever read: there is no option that would change that.
 
+pub(crate) mod advice;
 mod card;
 mod cells;
 mod class;
@@ -12,12 +13,12 @@ mod text;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use iodyno_model::{Diagnostic, Finding, Origin, units};
+use iodyno_model::{Diagnostic, Origin, units};
 use iodyno_report::native::Native;
 
 use crate::native::{ExportArguments, KeepArguments, WatchArguments, WorldArguments};
 use crate::wishes::Wishes;
-use crate::{Dialect, Loader, PathFacts, PathKind, Request, Run, advised};
+use crate::{Dialect, Loader, PathFacts, PathKind, Request, Run};
 use cells::Budget;
 
 /// The command in the list of dialects.
@@ -151,7 +152,7 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
         unwatched: options.watch.unwatched(),
         own_voice: false,
         findings: false,
-        translate,
+        translate: advice::translate,
         reads_forgiven: false,
         error_status: 1,
         status: None,
@@ -168,24 +169,6 @@ fn long_option(argument: String) -> String {
 
 fn usage(error: &clap::Error) -> Diagnostic {
     crate::native::refusal("iodyno measure", error)
-}
-
-/// Findings in the options of this command.
-fn translate(finding: Finding) -> Option<Finding> {
-    let cached = "this file system takes no direct I/O: choose a --size well above memory, or measure the device beneath";
-    advised(
-        crate::advice::of(finding, crate::advice::MEASURE)?,
-        &[
-            (1, cached),
-            (2, cached),
-            (5, "measure a larger --size than any cache before the storage holds, e.g. --full"),
-            (19, "past the page cache the device got other requests than were asked: a limit of its queue"),
-            (24, "sweep deeper with --full; the last depth is no limit of the device"),
-            (6, "measure longer: --full, or --time 5s"),
-            (7, "measure longer (--full), when nobody else uses the machine; a new SSD needs filling first"),
-            (13, "use an engine that keeps a depth: --engine io_uring or libaio"),
-        ],
-    )
 }
 
 fn setup(options: &Options, loader: &mut dyn Loader) -> Result<Setup, Diagnostic> {

@@ -132,7 +132,7 @@ pub fn request(plan: Plan, reporter: Box<dyn Reporter>) -> Run {
         unwatched: false,
         own_voice: false,
         findings: true,
-        translate: |finding| crate::advice::of(finding, crate::advice::NATIVE),
+        translate: |finding| crate::advice::said(finding, crate::advice::NATIVE),
         reads_forgiven: false,
         error_status: 1,
         status: None,

@@ -105,6 +105,9 @@ fn read(options: &Options, loader: &mut dyn Loader) -> Result<Expanded, Vec<Diag
         files = suite::rules();
     }
     let (suite, mut wrong) = rules::read(&files)?;
+    if let Some(part) = part(&suite, options) {
+        return Ok(part);
+    }
     match expand::expand(&suite) {
         Ok(expanded) if wrong.is_empty() => Ok(expanded),
         Ok(_) => Err(wrong),
@@ -113,6 +116,20 @@ fn read(options: &Options, loader: &mut dyn Loader) -> Result<Expanded, Vec<Diag
             Err(wrong)
         }
     }
+}
+
+/// Only what `--only` may mean, where that is enough: rules of ours that are not wanted need not be read to their end. What
+/// is wrong with the patterns is told by who knows all names.
+fn part(suite: &rules::Suite, options: &Options) -> Option<Expanded> {
+    let whole = options.check_rules || options.explain.is_some() || !options.rules.is_empty();
+    if whole || options.only.is_empty() || !options.except.is_empty() {
+        return None;
+    }
+    let wanted = |rule: &&rules::Rule| options.only.iter().any(|only| select::may_mean(only, rule));
+    let rules = suite.rules.iter().filter(wanted).cloned().collect();
+    let part = expand::expand(&rules::Suite { rules, ..suite.clone() }).ok()?;
+    let means = |only: &String| part.cases.iter().any(|case| select::means(only, case));
+    options.only.iter().all(means).then_some(part)
 }
 
 fn nowhere() -> Vec<Diagnostic> {

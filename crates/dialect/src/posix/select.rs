@@ -6,7 +6,7 @@ use iodyno_model::{Case, Class, Diagnostic, Origin};
 
 use super::expand::Expanded;
 use super::glob;
-use super::rules::class_named;
+use super::rules::{Rule, class_named};
 use crate::native::suggestion;
 
 /// What is wanted.
@@ -23,6 +23,15 @@ pub struct Wanted {
 /// Whether a pattern means a case: by its group, its rule, or its own name.
 pub fn means(pattern: &str, case: &Case) -> bool {
     [&case.group, &case.rule, &case.name].into_iter().any(|name| glob::matches(pattern, name))
+}
+
+/// Whether a pattern may mean a case of a rule, as far as that can be seen before it is expanded. Names of rules begin as
+/// they are written until the first variable, and names of cases as those of their rules.
+pub fn may_mean(pattern: &str, rule: &Rule) -> bool {
+    let written = format!("{}/{}", rule.group, rule.id);
+    let name = written.split('{').next().unwrap_or_default();
+    let head = pattern.split(['*', '?']).next().unwrap_or_default();
+    name.starts_with(head) || head.starts_with(name)
 }
 
 /// Takes out what is not wanted, and the features that nobody needs then.
@@ -78,4 +87,36 @@ fn nothing(option: &str, pattern: &str, cases: &[Case]) -> Diagnostic {
         "no group, rule or case has such a name",
     )
     .hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::posix::{expand, rules, suite};
+
+    #[test]
+    fn what_may_be_meant_is_never_left_out() {
+        let (suite, wrong) = rules::read(&suite::rules()).unwrap();
+        assert_eq!(wrong, []);
+        let all = expand::expand(&suite).unwrap().cases;
+        let some = all.iter().step_by(all.len() / 4);
+        let names = |case: &Case| [case.group.clone(), case.rule.clone(), case.name.clone()];
+        let patterns: Vec<String> = some.flat_map(names).chain(["*-eexist".into(), "re?d*".into()]).collect();
+        let mut kept = 0;
+        for pattern in &patterns {
+            let wanted = suite.rules.iter().filter(|rule| may_mean(pattern, rule));
+            let part = rules::Suite { rules: wanted.cloned().collect(), ..suite.clone() };
+            kept += part.rules.len();
+            let meant = |cases: &[Case]| -> Vec<String> {
+                cases.iter().filter(|case| means(pattern, case)).map(|case| case.name.clone()).collect()
+            };
+            assert_eq!(meant(&expand::expand(&part).unwrap().cases), meant(&all), "{pattern}");
+        }
+        // Otherwise it would be of no use.
+        assert!(
+            kept * 2 < patterns.len() * suite.rules.len(),
+            "{kept} rules for {} patterns",
+            patterns.len()
+        );
+    }
 }

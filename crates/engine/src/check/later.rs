@@ -55,7 +55,7 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
         say("taking turns on a file by this engine", "use psync, sync, pvsync or pvsync2");
     }
     if job.targets.iter().any(peer) && !registry::engine(&job.engine).is_some_and(|entry| entry.peers) {
-        say("a network endpoint by this engine", "use the engine net or netsplice");
+        say("a network endpoint by this engine", "use the engine socket, net or netsplice");
     }
     if let Workload::Script(script) = &job.workload
         && job.workers > 1

@@ -53,7 +53,9 @@ impl<'a> Telling<'a> {
             None => Vec::new(),
         };
         let readers = stage.journals.iter().flat_map(|_| stage.seats.iter().map(|_| Reader::default()));
-        let sampler = watch.as_ref().map(|watch| Sampler::begin(watch.scope(), stage.gate.started()));
+        let begin =
+            |watch: &Watch| Sampler::begin(watch.scope(), stage.gate.started()).with(watch.connections());
+        let sampler = watch.as_ref().map(begin);
         let readers = readers.collect();
         let (next_look, next_live, next_interim, next_kept) = (0, 0, 0, 0);
         Telling { stage, watch, sampler, next_look, next_live, next_interim, next_kept, readers, clocks }

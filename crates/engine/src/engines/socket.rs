@@ -1,5 +1,221 @@
 //! `socket`: streams, datagrams and exchanges between two sockets.
+//!
+//! A send moves a block to the peer, a recv takes what has come, an exchange is a request and its whole response, or
+//! the answering half of one. Endpoints are connected to or waited at, or stand already and are lent by a conversation
+//! (transport `connection`). Blocks lie in memory of the engine's own, one warm block that is sent again and again, so
+//! what is received is counted and not verified. It refuses to frame, to handshake and to take leave: what goes over
+//! the wire is the payload alone.
 
+use iodyno_model::{Diagnostic, Job, TargetKind, Verb, VerbSet};
+
+use super::{
+    Engine, Failure, SettingSpec, Setup, check_switches, check_values, only_verbs, setting, switched_on,
+};
+use crate::clock::{self, Tick};
+use crate::io::{Files, Io, Slot};
+
+mod account;
+mod block;
+mod datagrams;
+mod endpoint;
+mod exchange;
+mod line;
 #[cfg(target_os = "linux")]
 mod options;
+mod stamp;
+mod stream;
+mod transactions;
 pub mod wishes;
+#[cfg(target_os = "linux")]
+mod zerocopy;
+
+use datagrams::Datagrams;
+use exchange::Exchange;
+use stream::Stream;
+use transactions::{Connecting, Taking};
+
+/// What the engine is asked for beyond its sockets' options.
+const OWN: &[SettingSpec] = &[
+    SettingSpec { name: "method", help: "how blocks are sent: copy (default), sendfile, splice or zerocopy" },
+    SettingSpec {
+        name: "receive",
+        help: "what becomes of received bytes: copy (default), truncate (dropped in the kernel) or splice (to /dev/null)",
+    },
+    SettingSpec { name: "datagram_bytes", help: "a block is cut into datagrams of so many bytes" },
+    SettingSpec {
+        name: "gso",
+        help: "datagrams are cut by the kernel: auto (default: where a block holds several), on, off",
+    },
+    SettingSpec {
+        name: "gro",
+        help: "datagrams are joined by the kernel: auto (default: where it can), on, off",
+    },
+    SettingSpec {
+        name: "stamp",
+        help: "header of each datagram: none (default), seconds_micros_u32, seconds_micros_u64, number_seconds_micros",
+    },
+    SettingSpec { name: "first_number", help: "the first datagram's number (default 1)" },
+    SettingSpec { name: "request_bytes", help: "bytes of a request (default: the block)" },
+    SettingSpec { name: "response_bytes", help: "bytes of a response (default: the block)" },
+    SettingSpec { name: "answers", help: "exchanges are answered, not begun (default off)" },
+    SettingSpec { name: "connect_each", help: "each exchange has a connection of its own (default off)" },
+    SettingSpec {
+        name: "accept_each",
+        help: "each exchange is answered on a connection of its own (default off)",
+    },
+    SettingSpec { name: "response_timeout_ms", help: "a datagram unanswered so long is lost (default 1000)" },
+    SettingSpec { name: "port_each", help: "worker n takes the n-th port from the address's (default off)" },
+];
+
+const COUNT: usize = wishes::WISHES.len() + OWN.len();
+
+const SETTINGS: [SettingSpec; COUNT] = {
+    let mut all = [OWN[0]; COUNT];
+    let mut at = 0;
+    while at < COUNT {
+        all[at] = if at < OWN.len() { OWN[at] } else { wishes::WISHES[at - OWN.len()] };
+        at += 1;
+    }
+    all
+};
+
+/// Verbs that have a meaning here.
+const VERBS: [Verb; 5] = [Verb::Read, Verb::Write, Verb::Send, Verb::Recv, Verb::Exchange];
+
+/// The other side, one for each of a job's targets.
+enum Link {
+    Stream(Box<Stream>),
+    Datagrams(Box<Datagrams>),
+    Exchange(Box<Exchange>),
+    Connecting(Box<Connecting>),
+    Taking(Box<Taking>),
+    /// No endpoint.
+    None,
+}
+
+/// Sockets of one worker.
+pub struct Sockets {
+    links: Vec<Link>,
+    /// What is done and not yet handed back.
+    done: Vec<(Slot, i64)>,
+}
+
+impl Engine for Sockets {
+    const NAME: &'static str = "socket";
+    const ABOUT: &'static str = "streams, datagrams and exchanges with a peer (tcp, udp, unix, vsock)";
+    const VERBS: VerbSet = VerbSet::of(&VERBS);
+    const SETTINGS: &'static [SettingSpec] = &SETTINGS;
+    const PEERS: bool = true;
+    const WAITS: bool = true;
+    const FILES: bool = false;
+
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let mut wrong = check_switches(job, &["answers", "connect_each", "accept_each", "port_each"]);
+        let one_of = |wrong: &mut Vec<Diagnostic>, name: &str, known: &[&str]| {
+            let hint = format!("say one of: {}", known.join(" "));
+            wrong.extend(check_values(job, &[name], |value| known.contains(&value), &hint));
+        };
+        one_of(&mut wrong, "method", &["copy", "sendfile", "splice", "zerocopy"]);
+        one_of(&mut wrong, "receive", &["copy", "truncate", "splice"]);
+        one_of(&mut wrong, "gso", &["auto", "on", "off"]);
+        one_of(&mut wrong, "gro", &["auto", "on", "off"]);
+        let stamps = ["none", "seconds_micros_u32", "seconds_micros_u64", "number_seconds_micros"];
+        one_of(&mut wrong, "stamp", &stamps);
+        let numbers =
+            ["datagram_bytes", "first_number", "request_bytes", "response_bytes", "response_timeout_ms"];
+        let number = |value: &str| value.parse::<u32>().is_ok();
+        wrong.extend(check_values(job, &numbers, number, "say a whole number"));
+        wrong.extend(wishes::check(job));
+        wrong.extend(only_verbs(job, Self::NAME, &VERBS));
+        let linux =
+            ["method", "receive"].iter().any(|name| setting(job, name).is_some_and(|how| how != "copy"));
+        if linux && !cfg!(target_os = "linux") {
+            let message = "only Linux moves blocks otherwise than by copying";
+            wrong.push(Diagnostic::error(&job.origin, message).hint("leave method and receive out"));
+        }
+        wrong
+    }
+
+    fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
+        setup.live.counts.begin();
+        let mut links = Vec::new();
+        for handle in 0..setup.files.handles.len() {
+            links.push(link(setup, handle)?);
+        }
+        // What takes time is done; from here on the job's time counts.
+        let begin = clock::now();
+        links.iter_mut().for_each(|link| link.begin(begin));
+        Ok(Sockets { links, done: Vec::with_capacity(setup.depth as usize) })
+    }
+
+    #[inline(always)]
+    fn perform(&mut self, io: &Io, _files: &mut Files) -> i64 {
+        match self.links.get_mut(io.file as usize) {
+            Some(Link::Stream(stream)) => stream.perform(io),
+            Some(Link::Exchange(exchange)) => exchange.perform(io),
+            Some(Link::Datagrams(datagrams)) => datagrams.perform(io),
+            Some(Link::Connecting(connecting)) => connecting.perform(io),
+            Some(Link::Taking(taking)) => taking.perform(io),
+            _ => -i64::from(libc::ENOTCONN),
+        }
+    }
+
+    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
+        if let Some(Link::Exchange(exchange)) = self.links.get_mut(io.file as usize)
+            && exchange.is_deep()
+        {
+            return exchange.ask(slot, io);
+        }
+        let result = self.perform(io, files);
+        self.done.push((slot, result));
+    }
+
+    fn poll(&mut self, min: u32, until: Tick, mut done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
+        let least = (min as usize).saturating_sub(self.done.len());
+        for link in &mut self.links {
+            if let Link::Exchange(exchange) = link
+                && exchange.is_deep()
+            {
+                exchange.hear(least, until, &mut self.done);
+            }
+        }
+        let now = clock::now();
+        self.done.drain(..).for_each(|(slot, result)| done(slot, result, now));
+        Ok(())
+    }
+}
+
+impl Link {
+    /// The worker's time begins.
+    fn begin(&mut self, now: Tick) {
+        match self {
+            Link::Stream(stream) => stream.line.patience.begin(now),
+            Link::Datagrams(datagrams) => datagrams.line.patience.begin(now),
+            Link::Exchange(exchange) => exchange.begin(now),
+            Link::Connecting(connecting) => connecting.patience.begin(now),
+            Link::Taking(taking) => taking.line.patience.begin(now),
+            Link::None => {}
+        }
+    }
+}
+
+/// Meets the peer of one target.
+fn link(setup: &Setup<'_>, handle: usize) -> Result<Link, Failure> {
+    let job = setup.job;
+    let Some(TargetKind::Endpoint { .. }) = setup.target(handle).map(|target| &target.kind) else {
+        return Ok(Link::None);
+    };
+    let exchanges = exchange::is_wanted(job);
+    if exchanges && switched_on(job, "connect_each") {
+        return Ok(Link::Connecting(Box::new(Connecting::new(setup, handle)?)));
+    }
+    if exchanges && switched_on(job, "accept_each") {
+        return Ok(Link::Taking(Box::new(Taking::new(setup, handle)?)));
+    }
+    let line = endpoint::meet(setup, handle)?;
+    Ok(match (exchanges, line.datagrams) {
+        (true, _) => Link::Exchange(Box::new(Exchange::new(setup, line)?)),
+        (false, true) => Link::Datagrams(Box::new(Datagrams::new(setup, line)?)),
+        (false, false) => Link::Stream(Box::new(Stream::new(setup, line)?)),
+    })
+}

@@ -50,6 +50,8 @@ pub struct PatternSource {
     pass: u64,
     /// Reads of a stream end it when they bring nothing.
     pub ends_on_nothing: bool,
+    /// Nothing need say when it ends: it does so by itself, or is stopped.
+    endless: bool,
     /// As it was at the start, where it may begin again.
     again: Option<Box<PatternSource>>,
 }
@@ -168,7 +170,7 @@ fn class_of(verb: Verb) -> Result<Class, Failure> {
     Ok(match verb {
         Verb::Read | Verb::Write | Verb::Trim | Verb::WriteZeroes => Class::Range,
         Verb::SyncFileRange | Verb::Fallocate | Verb::Fadvise => Class::Range,
-        Verb::Send | Verb::Recv => Class::Range,
+        Verb::Send | Verb::Recv | Verb::Exchange => Class::Range,
         Verb::Fsync | Verb::Fdatasync | Verb::Syncfs | Verb::Msync | Verb::Fstat => Class::File,
         _ if verb.kind() == Kind::Metadata => Class::Item,
         _ => {
@@ -207,8 +209,14 @@ impl PatternSource {
                 Some(TargetKind::Endpoint { .. })
             )
         };
-        let stream = shares.iter().any(|share| *directed(&pattern.pick, share.verb) == Pick::Stream)
-            || brief.job.targets.iter().any(is_peer);
+        let peers = brief.job.targets.iter().any(is_peer);
+        let stream = shares.iter().any(|share| *directed(&pattern.pick, share.verb) == Pick::Stream) || peers;
+        // Of peers only those end a job who may have nothing more to say.
+        let answers = brief.job.settings.iter().any(|setting| setting.name == "answers");
+        let hears = |share: &Share| match share.verb {
+            Verb::Exchange => answers,
+            verb => verb != Verb::Send,
+        };
         let every = pattern.every.iter().map(|every| Inserted {
             verb: every.verb,
             label: super::label_of(&labels, every.verb.name(), every.verb),
@@ -237,7 +245,8 @@ impl PatternSource {
             random: Random::from_seed(seed, 0),
             left: left(brief),
             pass: 0,
-            ends_on_nothing: stream,
+            ends_on_nothing: stream && (!peers || shares.iter().any(hears)),
+            endless: stream,
             again: None,
             files,
             shares,
@@ -266,7 +275,7 @@ impl PatternSource {
         if brief.job.limit.together {
             return Err(Failure::new("a limit over all workers together arrives with the iperf3 dialect"));
         }
-        if endless && !limited && brief.job.limit.time_ns.is_none() && !self.ends_on_nothing {
+        if endless && !limited && brief.job.limit.time_ns.is_none() && !self.endless {
             return Err(
                 Failure::new("nothing says when to stop").hint("limit the time, the operations or the bytes")
             );

@@ -10,6 +10,8 @@ use iodyno_model::ConnectionActivity;
 
 /// Connections of one phase that are told of, at most.
 const MOST: usize = 4096;
+/// Connections that are looked at with every sample, at most.
+const SAMPLED: usize = 32;
 
 /// The connections of a phase.
 #[derive(Clone, Debug, Default)]
@@ -53,8 +55,13 @@ impl Connections {
     /// How all of them fare, or fared when they were left.
     pub fn seen(&self) -> Vec<ConnectionActivity> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.iter_mut().for_each(Known::look);
-        all.iter().map(|known| known.last.clone()).collect()
+        all.iter_mut().map(Known::look).collect()
+    }
+
+    /// The same of the first few.
+    pub fn seen_few(&self) -> Vec<ConnectionActivity> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter_mut().take(SAMPLED).map(Known::look).collect()
     }
 }
 
@@ -63,9 +70,9 @@ impl Ticket {
     pub fn end(&self) -> ConnectionActivity {
         let mut all = self.connections.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = &mut all[self.place];
-        known.look();
+        let last = known.look();
         known.fd = None;
-        known.last.clone()
+        last
     }
 }
 
@@ -77,10 +84,11 @@ impl Drop for Ticket {
 }
 
 impl Known {
-    fn look(&mut self) {
+    fn look(&mut self) -> ConnectionActivity {
         if let Some(info) = self.fd.and_then(Info::read) {
             info.tell(&self.first, &mut self.last);
         }
+        self.last.clone()
     }
 }
 

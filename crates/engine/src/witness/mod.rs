@@ -152,6 +152,11 @@ impl Watch {
         }
     }
 
+    /// The connections that are looked at.
+    pub fn connections(&self) -> connections::Connections {
+        self.connections.clone()
+    }
+
     /// What is to be sampled.
     pub fn scope(&self) -> Scope {
         match &self.scene.watching {

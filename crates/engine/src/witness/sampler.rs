@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use iodyno_model::{DeviceActivity, Sample, Watching, merge};
 
+use super::connections::Connections;
 use super::{cpu, diskstats, interfaces, memory, pressure};
 use crate::clock::{self, Tick};
 
@@ -45,6 +46,7 @@ pub struct Sampler {
     taken: u64,
     kept: Kept,
     parents: BTreeMap<String, Option<String>>,
+    connections: Connections,
 }
 
 impl Sampler {
@@ -57,7 +59,23 @@ impl Sampler {
         let mut parents = BTreeMap::new();
         let before = read(&scope, &mut parents);
         let kept = Kept::default();
-        Sampler { scope, every_ns, start, next: start + every_ns, before, taken: 0, kept, parents }
+        let connections = Connections::default();
+        Sampler {
+            scope,
+            every_ns,
+            start,
+            next: start + every_ns,
+            before,
+            taken: 0,
+            kept,
+            parents,
+            connections,
+        }
+    }
+
+    /// The same that also looks at connections.
+    pub fn with(self, connections: Connections) -> Sampler {
+        Sampler { connections, ..self }
     }
 
     /// Whether it has taken as many as were asked for; none: no number was.
@@ -137,6 +155,7 @@ impl Sampler {
             cpu: now.cpu.as_ref().zip(before.cpu.as_ref()).map(|(now, before)| now.shares(before)),
             memory: memory::read().map(|levels| levels.sampled()),
             pressure: now.pressure.zip(before.pressure).map(|(now, before)| now.since(&before, interval_ns)),
+            connections: self.connections.seen_few(),
         }
     }
 }

@@ -10,6 +10,11 @@ use crate::program::{plan, scratch};
 pub fn cases() -> Vec<Case> {
     vec![
         Case::new("runs of the same thing are no different, about as often as it says", &[], same),
+        Case::new(
+            "of a hundred pairs of the same about five differ, of those with five percent nearly all",
+            &[],
+            often,
+        ),
         Case::new("five percent are found, and fail a demand", &[], five_percent),
         Case::new("runs of something else are not comparable, and it says why", &[], incomparable),
         Case::new("runs in turns cancel what changes meanwhile", &[], in_turns),
@@ -52,6 +57,44 @@ fn same() -> Outcome {
     }
     // Of twelve, with 95 in 100: fewer than nine come once in five hundred times.
     assert!(silent >= 9, "{silent} of {} silent", runs / 2);
+    Ok(())
+}
+
+/// A run whose record alone is kept, in a file.
+#[track_caller]
+fn recorded(home: &Path, service_us: f64, seed: u32) -> String {
+    let name = format!("{seed}.json");
+    plan(home, &device(service_us));
+    let seed = seed.to_string();
+    says(home, ["run", "--quiet", "--no-save", "--seed", &seed, "--json", &name, "plan.toml"]).expect(0, &[]);
+    name
+}
+
+/// Whether two files differ, without a history that knows how much such runs vary.
+fn differ(home: &Path, a: &str, b: &str, words: &[&str]) -> bool {
+    let found = &verdict(home, &[words, &[a, b]].concat())["comparisons"][0];
+    assert_eq!(found["comparable"], true, "{found}");
+    found["differs"] == true
+}
+
+fn often() -> Outcome {
+    let home = scratch();
+    let home = home.path();
+    let pairs: u32 = 100;
+    let same = (0..pairs).filter(|pair| {
+        let (a, b) = (recorded(home, 1000.0, 2 * pair + 1), recorded(home, 1000.0, 2 * pair + 2));
+        differ(home, &a, &b, &[])
+    });
+    let alarms = same.count();
+    // Five are promised; of a hundred with that chance, more than twelve come once in seven hundred times.
+    assert!(alarms <= 12, "{alarms} of {pairs} pairs of the same differ");
+    let apart = (0..20).filter(|pair| {
+        let (a, b) = (format!("{}.json", 2 * pair + 1), recorded(home, 1050.0, 1001 + pair));
+        differ(home, &a, &b, &["--across", "settings"])
+    });
+    let found = apart.count();
+    assert!(found >= 17, "five percent were found in {found} of 20 pairs");
+    println!("{alarms} of {pairs} pairs of the same differ, {found} of 20 with five percent");
     Ok(())
 }
 

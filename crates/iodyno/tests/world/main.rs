@@ -6,6 +6,7 @@
 
 mod ends;
 mod launch;
+mod mesh;
 #[allow(dead_code)]
 #[path = "../door/program.rs"]
 mod program;
@@ -13,5 +14,7 @@ mod runs;
 mod together;
 
 fn main() -> std::process::ExitCode {
-    testbed::run(runs::cases().into_iter().chain(together::cases()).chain(ends::cases()).collect())
+    testbed::run(
+        [runs::cases(), together::cases(), ends::cases(), mesh::cases()].into_iter().flatten().collect(),
+    )
 }

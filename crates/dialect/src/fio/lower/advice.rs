@@ -4,71 +4,120 @@
 
 use iodyno_model::Finding;
 
-use crate::{advice, advised};
+use crate::advice::{self, Said};
 
-/// Advice by a finding's code.
-const BY_CODE: &[(u8, &str)] = &[
-    (1, "add direct=1, or a size= larger than memory with invalidate=1"),
-    (2, "add end_fsync=1, so that the flush is part of the time, or direct=1"),
+/// Advice by a finding's code, and by a word of the plan's that it names where one code has several.
+const ADVICE: &[Said] = &[
+    (
+        8,
+        "",
+        "run longer (time_based with a longer runtime=), or leave the fast part out with a ramp_time= of at least its \
+            length; tell both rates",
+    ),
+    (
+        9,
+        "",
+        "read `lat_intended_ns` (under `iodyno` in the JSON), which counts from when each I/O was due; clat leaves the \
+            waiting out",
+    ),
+    (
+        10,
+        "`payload`",
+        "leave refill_buffers, buffer_compress_percentage, dedupe_percentage and verify= out of what is \
+                      measured, or add numjobs",
+    ),
+    (10, "a cheaper engine", "add numjobs, use ioengine=io_uring, or a larger bs="),
+    (
+        10,
+        "as many `workers`",
+        "lower numjobs to the number of processors, and raise iodepth for more in flight",
+    ),
+    (
+        11,
+        "`placement`",
+        "stop what else runs on this machine, or keep processors for the jobs (cpus_allowed=)",
+    ),
+    (12, "`finish", "add end_fsync=1 to the job that writes before, exec_prerun=sync, or a startdelay="),
+    (
+        14,
+        "look at each worker",
+        "leave group_reporting out to see each job: what has its file, device or processor that the \
+                                 others have not",
+    ),
+    (
+        14,
+        "`stop",
+        "give all jobs the same time (time_based and runtime=) rather than the same size=, or end with the first \
+                   (exitall)",
+    ),
+    (23, "", "run longer (time_based with a longer runtime=), or give a larger size= or io_size="),
+    (
+        26,
+        "",
+        "read max and the high percentiles of clat beside its mean, and write_lat_log= for when they came; look for \
+             garbage collection, snapshots, or who else uses the machine at that distance",
+    ),
+    (20, "`span`", "lay the file out first (overwrite=1, or a job with rw=write), or lower size= or bs="),
+    (22, "`intent", "name a directory= on the storage you mean"),
+    (22, "`--full`", "write all of size= before measuring: a job with rw=write, and stonewall in the next"),
+    (1, "", "add direct=1, or a size= larger than memory with invalidate=1"),
+    (2, "", "add end_fsync=1, so that the flush is part of the time, or direct=1"),
     (
         3,
+        "",
         "lay the file out with data before it is read: a job with rw=write and stonewall in the next, or overwrite=1; \
          fallocate= alone reserves space without data",
     ),
     (
         4,
+        "",
         "leave zero_buffers, buffer_pattern, buffer_compress_percentage and dedupe_percentage out and add refill_buffers=1, \
          or mount without compression",
     ),
     (
         5,
+        "",
         "make size= several times larger than any cache before the storage, or read each place once (without time_based \
          and loops)",
     ),
     (
         6,
+        "",
         "run longer (time_based with a longer runtime=) or give a larger io_size=, or read the median instead",
     ),
     (
         7,
+        "",
         "run longer (time_based with a longer runtime=) behind a ramp_time=, or until steadystate= is reached",
     ),
     (
         16,
+        "",
         "use a bs= that is a multiple of the file system's and the device's block (4k and more), aligned (ba=)",
     ),
     (
         19,
+        "",
         "add direct=1, so that each I/O is a request of its own, with a bs= that the device takes whole \
          (/sys/block/*/queue/max_sectors_kb)",
     ),
     (
         21,
+        "",
         "drop the caches before the job that looks (exec_prerun='sysctl vm.drop_caches=3'), or raise nrfiles=",
     ),
-    (24, "raise iodepth= or numjobs= until the IOPS rise no more"),
+    (24, "", "raise iodepth= or numjobs= until the IOPS rise no more"),
     (
         13,
+        "",
         "add direct=1 (buffered I/O completes as it is handed over), use ioengine=io_uring or libaio, raise \
          numjobs, or lower iodepth to what is reached",
     ),
 ];
 
-/// Advice by a word of the plan's that it names, where one code has several.
-const BY_WORD: [(u8, &str, &str); 3] = [
-    (20, "`span`", "lay the file out first (overwrite=1, or a job with rw=write), or lower size= or bs="),
-    (22, "`intent", "name a directory= on the storage you mean"),
-    (22, "`--full`", "write all of size= before measuring: a job with rw=write, and stonewall in the next"),
-];
-
 /// A finding whose advice names fio's options.
 pub fn translate(finding: Finding) -> Option<Finding> {
-    let finding = advice::of(finding, advice::FIO)?;
-    let named = |(code, word, _): &&(u8, &str, &str)| *code == finding.code && finding.advice.contains(word);
-    match BY_WORD.iter().find(named) {
-        Some((_, _, advice)) => Some(Finding { advice: (*advice).into(), ..finding }),
-        None => advised(finding, BY_CODE),
-    }
+    advice::of(finding, ADVICE)
 }
 
 #[cfg(test)]

@@ -89,9 +89,10 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
     let (mut plan, outline) = plan::plan(&wanted, &world);
     options.manner.apply(&mut plan).map_err(|wrong| vec![wrong])?;
     let title = format!(
-        "net mesh: {} ranks on {} hosts, {} rounds of {}",
+        "net mesh: {} ranks on {} host{}, {} rounds of {}",
         world.ranks(),
         world.machines(),
+        if world.machines() == 1 { "" } else { "s" },
         wanted.rounds.len(),
         units::duration((wanted.time_ns + wanted.latency_ns) as f64)
     );

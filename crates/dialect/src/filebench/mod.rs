@@ -1,0 +1,189 @@
+//! filebench: scripts of the workload model language, versions 1.4 and 1.5, run in one process tree.
+//!
+//! ```text
+//!   text ─ lexer ─ parser ─► commands ─ session ─► Plan and View ─► events ─ text ─► report
+//!                                 (weave: flowops to steps, places: filesets to targets, draw: random variables)
+//! ```
+//! What the original gets wrong is not repeated: a mistake in a script exits with 1, nothing measured is thrown away, an
+//! opening that nobody wrote is no operation of the flowop that needed it.
+
+pub mod draw;
+pub mod flowops;
+pub mod lexer;
+pub mod library;
+pub mod parser;
+pub mod places;
+mod reader;
+pub mod script;
+pub mod session;
+pub mod text;
+pub mod value;
+pub mod view;
+mod weave;
+
+use iodyno_model::{Diagnostic, Intent, Origin};
+
+use crate::{Dialect, Keep, Loader, Request, Run, untranslated};
+use session::{Session, setting};
+use text::Text;
+
+/// The dialect.
+pub const DIALECT: Dialect = Dialect {
+    name: "filebench",
+    about: "workloads written as processes, threads and flowops (filebench)",
+    drop_in: true,
+    also: &[],
+    lower: request,
+};
+
+/// What the command line says.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Wanted {
+    file: Option<String>,
+    variables: Vec<String>,
+    seed: u64,
+    help: bool,
+    distributions: bool,
+}
+
+const HELP: &str = "\
+Usage: filebench -f FILE.f [-D NAME=VALUE]... [--seed N]
+
+  -f FILE        the script; a personality below where there is no such file
+  -D NAME=VALUE  sets $NAME, whatever the script says
+  --seed N       seed of every name, size and place [default: 1]
+  -c [TYPE]      the types of random variables
+  -h             this, and with -f the script's own usage and variables
+
+Personalities:
+";
+
+const DISTRIBUTIONS: &str = "\
+randvar(type=uniform|gamma|tabular, mean=, min=, gamma=, round=, randtable={{PERCENT,LEAST,MOST},...})
+cvar(type=cvar-TYPE, parameters=NAME:VALUE;..., [min=, max=, round=])
+  cvar-gamma        mean, gamma
+  cvar-uniform      lower, upper
+  cvar-normal       mean, sigma
+  cvar-lognormal    mean, sigma
+  cvar-exponential  rate
+  cvar-erlang       shape, rate
+  cvar-triangular   lower, upper, mode
+  cvar-weibull      shape, scale
+";
+
+fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    let wanted = parse(arguments).map_err(|wrong| vec![wrong])?;
+    if wanted.distributions {
+        return Ok(Request::Print { out: DISTRIBUTIONS.into(), status: 0 });
+    }
+    let Some(path) = &wanted.file else {
+        let status = i32::from(!wanted.help);
+        return Ok(Request::Print { out: help(), status });
+    };
+    let text = session::source(path, loader).map_err(|reason| {
+        let wrong = Diagnostic::error(&Origin::argument(path), format!("{path}: {reason}"));
+        vec![wrong.hint("name a script, or one of the personalities: filebench -h")]
+    })?;
+    let mut session = Session::new(loader);
+    for given in &wanted.variables {
+        match setting(given) {
+            Some((name, value)) => session.variables.fix(name, value),
+            None => {
+                let wrong = Diagnostic::error(&Origin::argument(given), "no variable and its value");
+                session.wrong.push(wrong.hint("-D nfiles=1000"));
+            }
+        }
+    }
+    session.text(path, &text);
+    if wanted.help {
+        return Ok(Request::Print { out: usage(&session), status: 0 });
+    }
+    session.finish(path);
+    let Session { mut plan, view, mut wrong, notes, .. } = session;
+    // Definitions are looked at anew for each run; what is wrong with them is told once.
+    let mut told: Vec<Diagnostic> = Vec::new();
+    wrong.retain(|one| {
+        !told.contains(one) && {
+            told.push(one.clone());
+            true
+        }
+    });
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let name = path.rsplit('/').next().unwrap_or(path);
+    (plan.name, plan.seed, plan.intent) = (name.into(), wanted.seed, Intent::Device);
+    let period_s = view.parts.iter().map(|part| part.period_s.abs()).find(|period| *period > 0.0);
+    Ok(Request::Run(Box::new(Run {
+        plan,
+        reporter: Box::new(Text::new(view)),
+        output: None,
+        files: Vec::new(),
+        keep: Keep::default(),
+        messages: notes,
+        live_ns: 0,
+        interim_ns: (period_s.unwrap_or(0.0) * 1e9) as u64,
+        unwatched: false,
+        own_voice: false,
+        dies_of_signals: false,
+        findings: true,
+        translate: untranslated,
+        reads_forgiven: false,
+        error_status: 1,
+        status: None,
+    })))
+}
+
+fn help() -> String {
+    let names = library::LIBRARY.iter().map(|(name, text)| {
+        let about = text.lines().next().unwrap_or("").trim_start_matches(['#', ' ']);
+        format!("  {name:<18} {about}\n")
+    });
+    names.fold(HELP.to_string(), |text, line| text + &line)
+}
+
+/// A script's own usage, and its variables with their values.
+fn usage(session: &Session<'_>) -> String {
+    let mut text: String = session.usage.iter().map(|line| format!("{}\n", line.trim_end())).collect();
+    for (name, value) in session.variables.all() {
+        text += &format!("  -D {name}={}\n", value.text());
+    }
+    text
+}
+
+fn parse(arguments: &[String]) -> Result<Wanted, Diagnostic> {
+    let mut wanted = Wanted { seed: 1, ..Wanted::default() };
+    let arguments = crate::dashes(arguments);
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let error =
+            |message: &str, hint: &str| Diagnostic::error(&Origin::argument(argument), message).hint(hint);
+        let mut value = |what: &str| {
+            let missing = || error(&format!("{what} is missing"), "filebench -f FILE.f -D nfiles=1000");
+            rest.next().cloned().ok_or_else(missing)
+        };
+        match argument.as_str() {
+            "-f" => wanted.file = Some(value("a file")?),
+            "-D" => wanted.variables.push(value("NAME=VALUE")?),
+            "--seed" => {
+                let number = value("a number")?;
+                wanted.seed = number.parse().map_err(|_| error("no whole number", "--seed 42"))?;
+            }
+            "-h" | "--help" => wanted.help = true,
+            "-c" => {
+                wanted.distributions = true;
+                rest.next();
+            }
+            "-a" | "-s" | "-m" | "-i" => {
+                let hint = "the original starts its workers by it; ours need no option";
+                return Err(error("an option of the original's own worker processes", hint));
+            }
+            other => match (other.strip_prefix("-f"), other.strip_prefix("-D")) {
+                (Some(file), _) if !file.is_empty() => wanted.file = Some(file.into()),
+                (_, Some(given)) if !given.is_empty() => wanted.variables.push(given.into()),
+                _ => return Err(error("no such option", "filebench -h lists them")),
+            },
+        }
+    }
+    Ok(wanted)
+}

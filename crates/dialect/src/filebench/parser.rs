@@ -1,0 +1,538 @@
+//! From words to commands, both dialects; a mistake costs its command, and what follows is read all the same.
+//!
+//! Every message has its line and a hint. Refuses to evaluate: variables may be set later than they are named.
+
+use iodyno_model::{Diagnostic, Origin};
+
+use super::lexer::{Kind, Token, tokens};
+use super::script::{Attribute, Attributes, Command, Definition, Expression, Flowop, Order, Thread};
+
+/// Words that begin a command; where one is found after a mistake, reading goes on.
+const COMMANDS: [&str; 27] = [
+    "define",
+    "set",
+    "eventgen",
+    "create",
+    "run",
+    "psrun",
+    "sleep",
+    "system",
+    "echo",
+    "list",
+    "debug",
+    "version",
+    "quit",
+    "enable",
+    "domultisync",
+    "usage",
+    "include",
+    "load",
+    "foreach",
+    "warmup",
+    "stats",
+    "shutdown",
+    "log",
+    "vars",
+    "help",
+    "warning",
+    "unlink",
+];
+
+/// What a script says, and what is wrong with it.
+pub fn parse(path: &str, text: &str) -> (Vec<Command>, Vec<Diagnostic>) {
+    let (found, unended) = tokens(text);
+    let mut parser = Parser { path: path.into(), found, at: 0, depth: 0, wrong: Vec::new() };
+    if let Some(line) = unended {
+        let wrong = Diagnostic::error(&parser.place(line), "a quotation without an end");
+        parser.wrong.push(wrong.hint("close it with \" on the same line"));
+    }
+    let commands = parser.commands(false);
+    parser.wrong.sort_by_key(|wrong| match &wrong.origin {
+        Origin::File { line, .. } => *line,
+        _ => 0,
+    });
+    (commands, parser.wrong)
+}
+
+struct Parser {
+    path: std::sync::Arc<str>,
+    found: Vec<Token>,
+    at: usize,
+    /// How many brackets and blocks are open.
+    depth: u32,
+    wrong: Vec<Diagnostic>,
+}
+
+/// More brackets and blocks inside each other than anybody writes.
+const DEPTH_MOST: u32 = 64;
+
+/// A mistake was told; whoever stands above finds a place to go on.
+struct Told;
+
+type Read<T> = Result<T, Told>;
+
+impl Parser {
+    fn place(&self, line: u32) -> Origin {
+        Origin::File { path: self.path.clone(), line }
+    }
+
+    /// Where the next word stands, or the last one.
+    fn here(&self) -> Origin {
+        let token = self.found.get(self.at).or_else(|| self.found.last());
+        self.place(token.map_or(1, |token| token.line))
+    }
+
+    fn peek(&self) -> Option<&Kind> {
+        self.found.get(self.at).map(|token| &token.kind)
+    }
+
+    fn is_sign(&self, sign: char) -> bool {
+        self.peek() == Some(&Kind::Sign(sign))
+    }
+
+    fn take_sign(&mut self, sign: char) -> bool {
+        let taken = self.is_sign(sign);
+        self.at += usize::from(taken);
+        taken
+    }
+
+    fn peek_word(&self) -> Option<&str> {
+        match self.peek() {
+            Some(Kind::Word(word)) => Some(word),
+            _ => None,
+        }
+    }
+
+    fn take_word(&mut self) -> Option<String> {
+        let word = self.peek_word()?.to_string();
+        self.at += 1;
+        Some(word)
+    }
+
+    /// What stands here, as the user wrote it.
+    fn shown(&self) -> String {
+        match self.peek() {
+            None => "the end of the script".into(),
+            Some(Kind::Word(word)) => format!("`{word}`"),
+            Some(Kind::Number(number)) => format!("`{number}`"),
+            Some(Kind::Text(text)) => format!("\"{text}\""),
+            Some(Kind::Variable(name)) => format!("`${name}`"),
+            Some(Kind::Sign(sign)) => format!("`{sign}`"),
+        }
+    }
+
+    fn stumble<T>(&mut self, wanted: &str, hint: &str) -> Read<T> {
+        let message = format!("{} where {wanted} is expected", self.shown());
+        self.complain(message, hint)
+    }
+
+    fn complain<T>(&mut self, message: String, hint: &str) -> Read<T> {
+        self.wrong.push(Diagnostic::error(&self.here(), message).hint(hint));
+        Err(Told)
+    }
+
+    fn expect(&mut self, sign: char, hint: &str) -> Read<()> {
+        if self.take_sign(sign) { Ok(()) } else { self.stumble(&format!("`{sign}`"), hint) }
+    }
+
+    /// Commands up to the end, or up to the brace that ends a block.
+    fn commands(&mut self, inner: bool) -> Vec<Command> {
+        let mut commands = Vec::new();
+        while self.at < self.found.len() && !(inner && self.is_sign('}')) {
+            let (origin, before) = (self.here(), self.at);
+            match self.command() {
+                Ok(order) => commands.push(Command { order, origin }),
+                Err(Told) => {
+                    self.at = self.at.max(before + 1);
+                    self.recover();
+                }
+            }
+        }
+        commands
+    }
+
+    /// Goes on at the next word that begins a command and begins a line.
+    fn recover(&mut self) {
+        while let Some(token) = self.found.get(self.at) {
+            let first = self.at == 0 || self.found[self.at - 1].line < token.line;
+            if first && matches!(&token.kind, Kind::Word(word) if COMMANDS.contains(&word.as_str())) {
+                return;
+            }
+            self.at += 1;
+        }
+    }
+
+    /// One level further in.
+    fn inside<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+        if self.depth == DEPTH_MOST {
+            return self.complain("too many brackets inside each other".into(), "64 levels are read");
+        }
+        self.depth += 1;
+        let found = read(self);
+        self.depth -= 1;
+        found
+    }
+
+    fn command(&mut self) -> Read<Order> {
+        let Some(word) = self.peek_word().map(String::from) else {
+            return self.stumble("a command", "a line begins with define, set, run, …");
+        };
+        if !COMMANDS.contains(&word.as_str()) {
+            let near = COMMANDS.iter().min_by_key(|known| strsim::damerau_levenshtein(known, &word));
+            let near = near.filter(|known| strsim::damerau_levenshtein(known, &word) <= 2);
+            let hint = near
+                .map_or("commands: define set run psrun create eventgen echo system sleep".into(), |near| {
+                    format!("did you mean `{near}`?")
+                });
+            return self.complain(format!("no command `{word}`"), &hint);
+        }
+        self.at += 1;
+        match word.as_str() {
+            "define" if self.peek_word() == Some("randvar") => self.random_variable(),
+            "define" => self.definition().map(Order::Define),
+            "set" => self.assignment(),
+            "foreach" => self.each(),
+            "run" => Ok(Order::Run(self.optional()?)),
+            "psrun" => Ok(Order::Periodic(self.optional()?, self.optional()?)),
+            "warmup" => self.expression().map(Order::Warmup),
+            "sleep" => self.expression().map(Order::Sleep),
+            "echo" => self.expression().map(Order::Echo),
+            "usage" => self.expression().map(Order::Usage),
+            "system" => self.expression().map(Order::System),
+            "include" | "load" => self.expression().map(Order::Include),
+            "version" => Ok(Order::Version),
+            "quit" => Ok(Order::End),
+            "vars" => Ok(Order::List("variables".into())),
+            _ => self.minor(&word),
+        }
+    }
+
+    /// Commands of a few words.
+    fn minor(&mut self, word: &str) -> Read<Order> {
+        match word {
+            "eventgen" => {
+                let attributes = self.attributes(&mut Vec::new())?;
+                match attributes.get(&["rate"]).and_then(|rate| rate.value.clone()) {
+                    Some(rate) => Ok(Order::Rate(rate)),
+                    None => self.stumble("rate=", "eventgen rate=100"),
+                }
+            }
+            "enable" => match self.take_word().as_deref() {
+                Some("lathist") => Ok(Order::Latencies),
+                Some("multi") => {
+                    self.attributes(&mut Vec::new())?;
+                    let hint = "run it on several hosts with --hosts";
+                    Ok(Order::Refused("enable multi is not served yet".into(), hint))
+                }
+                _ => self.stumble("lathist or multi", "enable lathist"),
+            },
+            "list" => Ok(Order::List(self.take_word().unwrap_or_default())),
+            "debug" => self.expression().map(|_| Order::Nothing("debug".into())),
+            "create" => match self.take_word().as_deref() {
+                Some("files" | "fileset" | "filesets" | "processes") => Ok(Order::Nothing("create".into())),
+                _ => self.stumble("files", "create files"),
+            },
+            "domultisync" => {
+                self.attributes(&mut Vec::new())?;
+                Ok(Order::Refused(
+                    "domultisync is not served yet".into(),
+                    "leave it out: phases begin together",
+                ))
+            }
+            _ => {
+                let line = self.found[self.at - 1].line;
+                while self.found.get(self.at).is_some_and(|token| token.line == line) {
+                    self.at += 1;
+                }
+                Ok(Order::Nothing(word.into()))
+            }
+        }
+    }
+
+    fn assignment(&mut self) -> Read<Order> {
+        if self.peek_word() == Some("mode") {
+            self.at += 1;
+            return match self.take_word().as_deref() {
+                Some("nousestats" | "noreadahead") => Ok(Order::Nothing("set mode".into())),
+                Some("quit") => match self.take_word() {
+                    Some(word) if ["timeout", "alldone", "firstdone"].contains(&word.as_str()) => {
+                        Ok(Order::Quit(word))
+                    }
+                    _ => {
+                        self.at -= 1;
+                        self.stumble("timeout, alldone or firstdone", "set mode quit firstdone")
+                    }
+                },
+                _ => self.stumble("quit or nousestats", "set mode quit timeout"),
+            };
+        }
+        let name = self.variable("set $name=value")?;
+        self.expect('=', "set $name=value")?;
+        Ok(Order::Set(name, self.expression()?))
+    }
+
+    fn variable(&mut self, hint: &str) -> Read<String> {
+        match self.peek() {
+            Some(Kind::Variable(name)) => {
+                let name = name.clone();
+                self.at += 1;
+                Ok(name)
+            }
+            _ => self.stumble("a variable", hint),
+        }
+    }
+
+    fn each(&mut self) -> Read<Order> {
+        let name = self.variable("foreach $name in 1, 2, 4 { … }")?;
+        if self.peek_word() != Some("in") {
+            return self.stumble("`in`", "foreach $name in 1, 2, 4 { … }");
+        }
+        self.at += 1;
+        let mut values = vec![self.expression()?];
+        while self.take_sign(',') {
+            values.push(self.expression()?);
+        }
+        self.expect('{', "foreach $name in 1, 2, 4 { … }")?;
+        let commands = self.inside(|parser| Ok(parser.commands(true)))?;
+        self.expect('}', "a block ends with }")?;
+        Ok(Order::Each(name, values, commands))
+    }
+
+    fn definition(&mut self) -> Read<Definition> {
+        match self.take_word().as_deref() {
+            Some(word @ ("file" | "fileset" | "filesets")) => {
+                let single = word == "file";
+                Ok(Definition::Fileset { single, attributes: self.attributes(&mut Vec::new())? })
+            }
+            Some("process" | "processes") => {
+                let attributes = self.attributes(&mut Vec::new())?;
+                Ok(Definition::Process { attributes, threads: self.threads()? })
+            }
+            Some("flowop") => {
+                let mut locals = Vec::new();
+                let attributes = self.attributes(&mut locals)?;
+                Ok(Definition::Composite { attributes, locals, flowops: self.flowops()? })
+            }
+            _ => {
+                self.at -= 1;
+                self.stumble("file, fileset, process or flowop", "define fileset name=…,path=…,entries=…")
+            }
+        }
+    }
+
+    /// `define randvar name=$x, …`, as version 1.4 has it.
+    fn random_variable(&mut self) -> Read<Order> {
+        const HINT: &str = "define randvar name=$size,type=gamma,mean=16k";
+        self.at += 1;
+        let mut attributes = self.attributes(&mut Vec::new())?.0;
+        let named = attributes.iter().position(|attribute| attribute.name == "name");
+        match named.map(|at| attributes.remove(at).value) {
+            Some(Some(Expression::Variable(name) | Expression::Text(name))) => {
+                Ok(Order::Set(name, Expression::Random(attributes, false)))
+            }
+            _ => self.complain("a random variable without name=$…".into(), HINT),
+        }
+    }
+
+    fn threads(&mut self) -> Read<Vec<Thread>> {
+        self.expect('{', "a process is { thread … { flowop … } }")?;
+        let mut threads = Vec::new();
+        while !self.take_sign('}') {
+            let origin = self.here();
+            if self.peek_word() != Some("thread") {
+                return self.stumble("thread or `}`", "a process is { thread … { flowop … } }");
+            }
+            self.at += 1;
+            let attributes = self.attributes(&mut Vec::new())?;
+            threads.push(Thread { attributes, flowops: self.flowops()?, origin });
+        }
+        Ok(threads)
+    }
+
+    /// The flowops between braces; a mistake in one costs that one.
+    fn flowops(&mut self) -> Read<Vec<Flowop>> {
+        self.expect('{', "flowops stand between { and }")?;
+        let mut flowops = Vec::new();
+        while !self.take_sign('}') {
+            if self.peek().is_none()
+                || self.peek_word().is_some_and(|word| word == "thread" || word == "define")
+            {
+                return self.stumble("flowop or `}`", "a brace is missing before this");
+            }
+            match self.flowop() {
+                Ok(flowop) => flowops.push(flowop),
+                Err(Told) => self.next_flowop(),
+            }
+        }
+        Ok(flowops)
+    }
+
+    fn next_flowop(&mut self) {
+        let ends = |kind: &Kind| match kind {
+            Kind::Sign(sign) => *sign == '}',
+            Kind::Word(word) => word == "flowop" || word == "thread" || word == "define",
+            _ => false,
+        };
+        self.at += usize::from(self.peek_word() == Some("flowop"));
+        while self.peek().is_some_and(|kind| !ends(kind)) {
+            self.at += 1;
+        }
+    }
+
+    fn flowop(&mut self) -> Read<Flowop> {
+        let origin = self.here();
+        if self.peek_word() != Some("flowop") {
+            return self.stumble("flowop or `}`", "flowop read name=read1,filesetname=files,iosize=4k");
+        }
+        self.at += 1;
+        let Some(kind) = self.take_word() else {
+            return self.stumble("a flowop's type", "flowop read name=read1,filesetname=files,iosize=4k");
+        };
+        let mut locals = Vec::new();
+        let attributes = self.attributes(&mut locals)?;
+        Ok(Flowop { kind, attributes, locals, origin })
+    }
+
+    /// `name=value, name, $local=value, …`.
+    fn attributes(&mut self, locals: &mut Vec<(String, Expression)>) -> Read<Attributes> {
+        let mut attributes = Attributes::default();
+        self.take_sign(',');
+        loop {
+            let origin = self.here();
+            match self.peek() {
+                Some(Kind::Variable(name)) => {
+                    let name = name.clone();
+                    self.at += 1;
+                    let value =
+                        if self.take_sign('=') { self.value()? } else { Expression::Variable(name.clone()) };
+                    locals.push((name.clone(), value.clone()));
+                    attributes.0.push(Attribute { name: format!("${name}"), value: Some(value), origin });
+                }
+                Some(Kind::Word(word)) => {
+                    let name = word.clone();
+                    self.at += 1;
+                    let value = if self.take_sign('=') { Some(self.value()?) } else { None };
+                    attributes.0.push(Attribute { name, value, origin });
+                }
+                _ => return self.stumble("an attribute", "attributes are name=value, name=value"),
+            }
+            if !self.take_sign(',') {
+                return Ok(attributes);
+            }
+        }
+    }
+
+    /// An attribute's value: a sum, or a table.
+    fn value(&mut self) -> Read<Expression> {
+        if !self.take_sign('{') {
+            return self.expression();
+        }
+        let mut rows = Vec::new();
+        loop {
+            self.expect('{', "a table is {{50,1k,4k},{50,4k,1m}}")?;
+            let mut row = vec![self.expression()?];
+            while self.take_sign(',') {
+                row.push(self.expression()?);
+            }
+            self.expect('}', "a table is {{50,1k,4k},{50,4k,1m}}")?;
+            rows.push(row);
+            if !self.take_sign(',') {
+                break;
+            }
+        }
+        self.expect('}', "a table is {{50,1k,4k},{50,4k,1m}}")?;
+        Ok(Expression::Table(rows))
+    }
+
+    /// A value, where one follows on the same line.
+    fn optional(&mut self) -> Read<Option<Expression>> {
+        let line = self.at.checked_sub(1).map_or(0, |last| self.found[last].line);
+        let follows = self.found.get(self.at).is_some_and(|token| token.line == line);
+        let starts = matches!(self.peek(), Some(Kind::Number(_) | Kind::Variable(_) | Kind::Sign('-' | '(')));
+        if follows && starts { self.product().map(Some) } else { Ok(None) }
+    }
+
+    fn expression(&mut self) -> Read<Expression> {
+        let mut left = self.product()?;
+        while let Some(sign) = ['+', '-'].into_iter().find(|sign| self.is_sign(*sign)) {
+            self.at += 1;
+            left = Expression::Binary(Box::new(left), sign, Box::new(self.product()?));
+        }
+        Ok(left)
+    }
+
+    fn product(&mut self) -> Read<Expression> {
+        let mut left = self.term()?;
+        while let Some(sign) = ['*', '/'].into_iter().find(|sign| self.is_sign(*sign)) {
+            self.at += 1;
+            left = Expression::Binary(Box::new(left), sign, Box::new(self.term()?));
+        }
+        Ok(left)
+    }
+
+    fn term(&mut self) -> Read<Expression> {
+        let kind = self.peek().cloned();
+        self.at += usize::from(kind.is_some());
+        Ok(match kind {
+            Some(Kind::Number(number)) => Expression::Number(number),
+            Some(Kind::Text(text)) => Expression::Text(text),
+            Some(Kind::Variable(name)) => Expression::Variable(name),
+            Some(Kind::Word(word)) if ["randvar", "cvar"].contains(&word.as_str()) && self.take_sign('(') => {
+                let attributes = self.inside(|parser| parser.attributes(&mut Vec::new()))?;
+                self.expect(')', "randvar(type=uniform,min=4k,mean=16k)")?;
+                Expression::Random(attributes.0, word == "cvar")
+            }
+            Some(Kind::Word(word)) => Expression::Text(word),
+            Some(Kind::Sign('-')) => {
+                Expression::Binary(Box::new(Expression::Number(0.0)), '-', Box::new(self.inside(Self::term)?))
+            }
+            Some(Kind::Sign('(')) => {
+                let inner = self.inside(Self::expression)?;
+                self.expect(')', "what is opened with ( is closed with )")?;
+                inner
+            }
+            other => {
+                self.at -= usize::from(other.is_some());
+                return self.stumble("a value", "numbers, names, \"text\", $variables and sums of them");
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_mistake_is_a_message_with_its_line() {
+        let text = "defin file name=a\nset $x 5\nrun 10\nset mode quit never\ndefine fileset name=\nforeach x in 1\n\
+                    define process name=p {\n thread name=t {\n  flowop read name=,fd=1\n  flopop x\n  flowop write name=w\n }\n}\nrum 5\n";
+        let (commands, wrong) = parse("x.f", text);
+        let lines: Vec<String> = wrong.iter().map(|wrong| wrong.origin.to_string()).collect();
+        assert_eq!(
+            lines,
+            ["x.f:1", "x.f:2", "x.f:4", "x.f:6", "x.f:6", "x.f:9", "x.f:10", "x.f:14"],
+            "{wrong:#?}"
+        );
+        assert!(wrong.iter().all(|wrong| wrong.hint.is_some()));
+        assert!(commands.iter().any(|command| matches!(command.order, Order::Run(_))));
+        let process = commands.iter().find_map(|command| match &command.order {
+            Order::Define(Definition::Process { threads, .. }) => Some(threads),
+            _ => None,
+        });
+        assert_eq!(process.unwrap()[0].flowops.len(), 1, "what is right in it is read");
+    }
+
+    #[test]
+    fn nothing_makes_it_panic() {
+        let text =
+            "define process name=p,instances=$n{thread name=t{flowop read name=r,iosize=$a*(2+4k)-1}}\nrun 5";
+        for cut in (0..text.len()).filter(|at| text.is_char_boundary(*at)) {
+            drop(parse("x.f", &text[..cut]));
+            drop(parse("x.f", &text[cut..]));
+            for sign in ["{", "}", "\"", "$", "=", ",", "(", "randvar("] {
+                drop(parse("x.f", &format!("{}{sign}{}", &text[..cut], &text[cut..])));
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What attributes are worth: numbers, names, switches and sizes, each mistake told with its line.
+//!
+//! Refuses to stop at a mistake: a default stands in, so that everything wrong is told at once.
+
+use iodyno_model::{Diagnostic, Origin, Size};
+
+use super::script::{Attribute, Attributes};
+use super::value::{Value, Variables};
+
+/// Looks values up, and gathers what is wrong.
+pub struct Reader<'a> {
+    /// The variables as they are now.
+    pub variables: &'a mut Variables,
+    /// Everything wrong so far.
+    pub wrong: &'a mut Vec<Diagnostic>,
+}
+
+impl Reader<'_> {
+    /// Tells a mistake.
+    pub fn complain(&mut self, origin: &Origin, message: impl Into<String>, hint: impl Into<String>) {
+        self.wrong.push(Diagnostic::error(origin, message).hint(hint));
+    }
+
+    /// Tells of attributes that nobody knows.
+    pub fn known(&mut self, attributes: &Attributes, known: &[&str], of: &str) {
+        for attribute in attributes.0.iter().filter(|attribute| !attribute.name.starts_with('$')) {
+            if known.contains(&attribute.name.as_str()) {
+                continue;
+            }
+            let distance = |known: &&&str| strsim::damerau_levenshtein(known, &attribute.name);
+            let near = known.iter().min_by_key(distance).filter(|near| distance(near) <= 2);
+            let hint = match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("it has {}", known.join(" ")),
+            };
+            self.complain(&attribute.origin, format!("{of} has no `{}`", attribute.name), hint);
+        }
+    }
+
+    /// The value of an attribute that was given one.
+    pub fn value(&mut self, attribute: &Attribute) -> Option<Value> {
+        match self.variables.worth(attribute.value.as_ref()?) {
+            Ok(value) => Some(value),
+            Err((message, hint)) => {
+                self.complain(&attribute.origin, format!("{}: {message}", attribute.name), hint);
+                None
+            }
+        }
+    }
+
+    /// A name or path.
+    pub fn text(&mut self, attributes: &Attributes, names: &[&str]) -> Option<String> {
+        self.value(attributes.get(names)?).map(|value| value.text())
+    }
+
+    /// A number of at least 0; of a random variable, its mean.
+    pub fn number(&mut self, attributes: &Attributes, names: &[&str]) -> Option<f64> {
+        let attribute = attributes.get(names)?;
+        let value = self.value(attribute)?;
+        let number = match &value {
+            Value::Number(number) => Some(*number),
+            Value::Drawn(draw) => Some(draw.mean()),
+            Value::Text(text) => super::lexer::number(text.trim()),
+        };
+        if let Some(number) = number.filter(|number| (0.0..1e18).contains(number)) {
+            return Some(number);
+        }
+        let message = format!("{}={}: a number is expected", attribute.name, value.text());
+        self.complain(&attribute.origin, message, "sizes may end in k, m, g or t");
+        None
+    }
+
+    /// A whole number.
+    pub fn count(&mut self, attributes: &Attributes, names: &[&str], default: u64) -> u64 {
+        self.number(attributes, names).map_or(default, |number| number as u64)
+    }
+
+    /// Whether something is switched on.
+    pub fn flag(&mut self, attributes: &Attributes, names: &[&str]) -> bool {
+        let Some(attribute) = attributes.get(names) else { return false };
+        if attribute.value.is_none() {
+            return true;
+        }
+        let value = self.value(attribute).map(|value| value.text());
+        match value.as_deref() {
+            None | Some("true" | "1" | "on" | "yes") => true,
+            Some("false" | "0" | "off" | "no") => false,
+            Some(other) => {
+                let message = format!("{}={other}: true or false is expected", attribute.name);
+                self.complain(&attribute.origin, message, "the name alone switches it on");
+                false
+            }
+        }
+    }
+
+    /// A size, drawn or not; `None`: not given.
+    pub fn size(&mut self, attributes: &Attributes, names: &[&str], least: u64) -> Option<Size> {
+        let attribute = attributes.get(names)?;
+        let Some(Value::Drawn(draw)) = self.value(attribute) else {
+            return self.number(attributes, names).map(|bytes| Size::Fixed(bytes as u64));
+        };
+        match draw.size(least) {
+            Ok(size) => Some(size),
+            Err((message, hint)) => {
+                self.complain(&attribute.origin, format!("{}: {message}", attribute.name), hint);
+                None
+            }
+        }
+    }
+}

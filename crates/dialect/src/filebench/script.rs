@@ -1,0 +1,148 @@
+//! A WML script as it was written: commands, definitions, attributes; nothing is looked up yet.
+//!
+//! Refuses to know what a flowop or an attribute means: that is [`super::flowops`]' and [`super::lower`]'s.
+
+use iodyno_model::Origin;
+
+/// What stands behind `=`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expression {
+    /// A number.
+    Number(f64),
+    /// A word or quoted text; variables in quoted text are put in when it is used.
+    Text(String),
+    /// A variable.
+    Variable(String),
+    /// Two values and the sign between them.
+    Binary(Box<Expression>, char, Box<Expression>),
+    /// `randvar(…)`, or `cvar(…)` where the flag is set.
+    Random(Vec<Attribute>, bool),
+    /// `{{50,1k,4k},{50,4k,1m}}`.
+    Table(Vec<Vec<Expression>>),
+}
+
+/// `name=value`, or a name alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attribute {
+    /// Its name.
+    pub name: String,
+    /// Its value; none: it is switched on.
+    pub value: Option<Expression>,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
+/// Attributes in their order; of those that come twice the last one counts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Attributes(pub Vec<Attribute>);
+
+impl Attributes {
+    /// The attribute of one of these names.
+    pub fn get(&self, names: &[&str]) -> Option<&Attribute> {
+        self.0.iter().rev().find(|attribute| names.contains(&attribute.name.as_str()))
+    }
+}
+
+/// `flowop TYPE …`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flowop {
+    /// Its type, or the name of a composite.
+    pub kind: String,
+    /// What it says.
+    pub attributes: Attributes,
+    /// Local variables that are handed to a composite.
+    pub locals: Vec<(String, Expression)>,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
+/// `thread …{ flowop … }`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thread {
+    /// What it says.
+    pub attributes: Attributes,
+    /// What it does.
+    pub flowops: Vec<Flowop>,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
+/// A definition.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Definition {
+    /// `define file` and `define fileset`.
+    Fileset {
+        /// Whether it is a single file.
+        single: bool,
+        /// What it says.
+        attributes: Attributes,
+    },
+    /// `define process`.
+    Process {
+        /// What it says.
+        attributes: Attributes,
+        /// Its threads.
+        threads: Vec<Thread>,
+    },
+    /// `define flowop`: a composite.
+    Composite {
+        /// Its name and `iters`.
+        attributes: Attributes,
+        /// Local variables and their defaults.
+        locals: Vec<(String, Expression)>,
+        /// What it consists of.
+        flowops: Vec<Flowop>,
+    },
+}
+
+/// A command.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// What is to be done.
+    pub order: Order,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
+/// What a command orders.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Order {
+    /// `define …`.
+    Define(Definition),
+    /// `set $name=…`.
+    Set(String, Expression),
+    /// `set mode quit …`: its word.
+    Quit(String),
+    /// `eventgen rate=…`.
+    Rate(Expression),
+    /// `run`, with its seconds.
+    Run(Option<Expression>),
+    /// `psrun`: period and seconds.
+    Periodic(Option<Expression>, Option<Expression>),
+    /// `warmup`: seconds that are run and not counted.
+    Warmup(Expression),
+    /// `sleep`.
+    Sleep(Expression),
+    /// `echo`.
+    Echo(Expression),
+    /// `usage`.
+    Usage(Expression),
+    /// `system`.
+    System(Expression),
+    /// `include` and `load`.
+    Include(Expression),
+    /// `foreach $name in a, b { … }`.
+    Each(String, Vec<Expression>, Vec<Command>),
+    /// `enable lathist`.
+    Latencies,
+    /// `list` of filesets, flowops or variables.
+    List(String),
+    /// `version`.
+    Version,
+    /// `quit`: what follows is not done.
+    End,
+    /// What this program does by itself, or what had no effect in the original either: `debug`, `create files`, …
+    Nothing(String),
+    /// What is known and not served, and what to do instead.
+    Refused(String, &'static str),
+}

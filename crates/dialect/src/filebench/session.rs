@@ -1,0 +1,499 @@
+//! A script is carried out: variables are set, definitions kept, and each `run` becomes a phase of the plan.
+//!
+//! Definitions are looked up when they run, so a variable that is set after them counts. Refuses to run anything: what
+//! comes out is a plan, what the report says, and everything that is wrong.
+
+use std::collections::BTreeMap;
+
+use iodyno_model::{
+    Diagnostic, Hooks, Job, Limit, Origin, Phase, Placement, Plan, Script, Shared, SharedKind, Stop, Workload,
+};
+
+use super::flowops::FLOWOPS;
+use super::parser;
+use super::places::Place;
+use super::reader::Reader;
+use super::script::{Attributes, Command, Definition, Expression, Order, Thread};
+use super::value::{Value, Variables, word};
+use super::view::{Part, View};
+use super::weave::{Composite, Weaver};
+use crate::Loader;
+
+/// How long a run without a time takes, s: the original's own default.
+const RUN_S: f64 = 60.0;
+/// Files inside files, at most.
+const INCLUDES_MOST: usize = 16;
+/// How long the queue of events is, s.
+const QUEUE_S: f64 = 5.0;
+
+/// A process as it was defined.
+#[derive(Clone, Debug)]
+struct Process {
+    attributes: Attributes,
+    threads: Vec<Thread>,
+    origin: Origin,
+}
+
+/// A script under way.
+pub struct Session<'a> {
+    loader: &'a mut dyn Loader,
+    /// Its variables.
+    pub variables: Variables,
+    filesets: Vec<(bool, Attributes, Origin)>,
+    processes: Vec<Process>,
+    composites: BTreeMap<String, Composite>,
+    quit: String,
+    rate: f64,
+    warmup_s: f64,
+    pause_s: f64,
+    system: Vec<String>,
+    said: Vec<String>,
+    /// Lines of `usage`.
+    pub usage: Vec<String>,
+    /// What it comes to.
+    pub plan: Plan,
+    /// What the report needs.
+    pub view: View,
+    /// Everything wrong.
+    pub wrong: Vec<Diagnostic>,
+    /// What is worth telling.
+    pub notes: Vec<Diagnostic>,
+    depth: usize,
+    ended: bool,
+}
+
+impl<'a> Session<'a> {
+    /// A session without anything said yet.
+    pub fn new(loader: &'a mut dyn Loader) -> Self {
+        Session {
+            loader,
+            variables: Variables::default(),
+            filesets: Vec::new(),
+            processes: Vec::new(),
+            composites: BTreeMap::new(),
+            quit: "timeout".into(),
+            rate: 0.0,
+            warmup_s: 0.0,
+            pause_s: 0.0,
+            system: Vec::new(),
+            said: Vec::new(),
+            usage: Vec::new(),
+            plan: Plan::default(),
+            view: View::default(),
+            wrong: Vec::new(),
+            notes: Vec::new(),
+            depth: 0,
+            ended: false,
+        }
+    }
+
+    /// Carries out a script's text.
+    pub fn text(&mut self, path: &str, text: &str) {
+        self.surround(text);
+        let (commands, wrong) = parser::parse(path, text);
+        self.wrong.extend(wrong);
+        self.commands(&commands);
+    }
+
+    /// Asks the environment for names in braces that the script may mean.
+    fn surround(&mut self, text: &str) {
+        for part in text.split('$').skip(1) {
+            let inner = part.strip_prefix(['{', '(']).and_then(|part| part.split(['}', ')']).next());
+            let name = inner.unwrap_or("");
+            if let Some(value) = self.loader.variable(name).filter(|_| !name.is_empty()) {
+                self.variables.surround(name, value);
+            }
+        }
+    }
+
+    /// What is still to be run at the end: a script without `run` runs all the same.
+    pub fn finish(&mut self, path: &str) {
+        if self.plan.phases.is_empty() && self.wrong.is_empty() {
+            if self.processes.is_empty() {
+                let origin = Origin::file(path, 1);
+                let wrong = Diagnostic::error(&origin, "a script without a process");
+                self.wrong.push(wrong.hint("define process name=… { thread name=… { flowop … } }"));
+                return;
+            }
+            let note = Diagnostic::note(&Origin::file(path, 1), format!("no run command: it runs {RUN_S} s"));
+            self.notes.push(note.hint("add `run 60`"));
+            self.run(RUN_S, 0.0, &Origin::file(path, 1));
+        }
+        self.view.last = std::mem::take(&mut self.said);
+    }
+
+    fn commands(&mut self, commands: &[Command]) {
+        for command in commands {
+            if !self.ended {
+                self.order(&command.order, &command.origin);
+            }
+        }
+    }
+
+    /// What an expression is worth; what is wrong with it is told.
+    fn worth(&mut self, expression: &Expression, origin: &Origin) -> Option<Value> {
+        match self.variables.worth(expression) {
+            Ok(value) => Some(value),
+            Err((message, hint)) => {
+                self.wrong.push(Diagnostic::error(origin, message).hint(hint));
+                None
+            }
+        }
+    }
+
+    fn seconds(&mut self, expression: Option<&Expression>, default: f64, origin: &Origin) -> f64 {
+        let Some(expression) = expression else { return default };
+        match self.worth(expression, origin) {
+            Some(Value::Number(number)) => number,
+            Some(other) => {
+                let message = format!("`{}`: seconds are expected", other.text());
+                self.wrong.push(Diagnostic::error(origin, message).hint("run 60"));
+                default
+            }
+            None => default,
+        }
+    }
+
+    fn say(&mut self, expression: &Expression, origin: &Origin) -> Option<String> {
+        self.worth(expression, origin).map(|value| value.text())
+    }
+
+    fn order(&mut self, order: &Order, origin: &Origin) {
+        match order {
+            Order::Define(definition) => self.define(definition, origin),
+            Order::Set(name, expression) => {
+                if let Some(value) = self.worth(expression, origin) {
+                    self.variables.set(name, value);
+                }
+            }
+            Order::Quit(word) => self.quit.clone_from(word),
+            Order::Rate(rate) => self.rate = self.seconds(Some(rate), 0.0, origin),
+            Order::Run(time) => {
+                let time_s = self.seconds(time.as_ref(), RUN_S, origin);
+                self.run(time_s, 0.0, origin);
+            }
+            Order::Periodic(period, time) => {
+                let period_s = self.seconds(period.as_ref(), 10.0, origin);
+                let time_s = self.seconds(time.as_ref(), RUN_S, origin);
+                self.run(time_s, period_s, origin);
+            }
+            Order::Warmup(time) => self.warmup_s = self.seconds(Some(time), 0.0, origin),
+            Order::Sleep(time) => self.pause_s += self.seconds(Some(time), 0.0, origin),
+            Order::Echo(text) => {
+                let said = self.say(text, origin);
+                self.said.extend(said);
+            }
+            Order::Usage(text) => {
+                let said = self.say(text, origin);
+                self.usage.extend(said);
+            }
+            Order::System(text) => {
+                let said = self.say(text, origin);
+                self.system.extend(said);
+            }
+            Order::Include(path) => self.include(path, origin),
+            Order::Each(name, values, commands) => {
+                for value in values {
+                    if let Some(value) = self.worth(value, origin) {
+                        self.variables.set(name, value);
+                        self.commands(commands);
+                    }
+                }
+            }
+            Order::Latencies => {
+                self.view.latencies = true;
+                self.said.push("Latency histogram enabled".into());
+            }
+            Order::List(what) => self.list(what),
+            Order::Version => self.said.push(format!("iodyno {}", env!("CARGO_PKG_VERSION"))),
+            Order::End => self.ended = true,
+            Order::Nothing(word) => self.nothing(word, origin),
+            Order::Refused(message, hint) => {
+                self.wrong.push(Diagnostic::error(origin, message.clone()).hint(*hint));
+            }
+        }
+    }
+
+    /// Words that need nothing done: most of them steered the original's own machinery.
+    fn nothing(&mut self, word: &str, origin: &Origin) {
+        if matches!(word, "stats" | "log" | "shutdown" | "help" | "warning" | "unlink") {
+            let note = Diagnostic::note(origin, format!("`{word}` has no effect here"));
+            self.notes.push(note.hint("every run is reported at its end, and its processes end with it"));
+        }
+    }
+
+    fn list(&mut self, what: &str) {
+        match what {
+            "variables" => {
+                let all = self.variables.all().into_iter();
+                let lines: Vec<_> = all.map(|(name, value)| format!("${name} = {}", value.text())).collect();
+                self.said.extend(lines);
+            }
+            "flowop" | "flowops" => {
+                let names: Vec<_> = FLOWOPS.iter().map(|entry| entry.name).collect();
+                self.said.push(format!("flowops: {}", names.join(" ")));
+            }
+            _ => {
+                let names = self.filesets.iter().filter_map(|(_, attributes, _)| {
+                    let name = attributes.get(&["name"])?.value.as_ref()?;
+                    self.variables.worth(name).ok().map(|value| value.text())
+                });
+                let line = format!("filesets: {}", names.collect::<Vec<_>>().join(" "));
+                self.said.push(line);
+            }
+        }
+    }
+
+    fn include(&mut self, path: &Expression, origin: &Origin) {
+        let Some(path) = self.say(path, origin) else { return };
+        if self.depth == INCLUDES_MOST {
+            let wrong = Diagnostic::error(origin, "files that include each other without end");
+            self.wrong.push(wrong.hint("16 levels are read"));
+            return;
+        }
+        match source(&path, self.loader) {
+            Ok(text) => {
+                self.depth += 1;
+                self.text(&path, &text);
+                self.depth -= 1;
+            }
+            Err(message) => {
+                let wrong = Diagnostic::error(origin, format!("{path}: {message}"));
+                self.wrong.push(wrong.hint("name a file, or one of the personalities: iodyno filebench -h"));
+            }
+        }
+    }
+
+    fn define(&mut self, definition: &Definition, origin: &Origin) {
+        match definition {
+            Definition::Fileset { single, attributes } => {
+                self.filesets.push((*single, attributes.clone(), origin.clone()));
+            }
+            Definition::Process { attributes, threads } => self.processes.push(Process {
+                attributes: attributes.clone(),
+                threads: threads.clone(),
+                origin: origin.clone(),
+            }),
+            Definition::Composite { attributes, locals, flowops } => {
+                let mut reader = Reader { variables: &mut self.variables, wrong: &mut self.wrong };
+                let Some(name) = reader.text(attributes, &["name"]) else {
+                    return reader.complain(origin, "a composite without name=", "define flowop name=…");
+                };
+                reader.known(attributes, &["name", "iters"], "a composite");
+                let (attributes, locals) = (attributes.clone(), locals.clone());
+                self.composites.insert(name, Composite { attributes, locals, flowops: flowops.clone() });
+            }
+        }
+    }
+
+    /// A run becomes a phase.
+    fn run(&mut self, time_s: f64, period_s: f64, origin: &Origin) {
+        if time_s < 0.0 || time_s > 1e9 {
+            let wrong = Diagnostic::error(origin, format!("a run of {time_s} s"));
+            return self.wrong.push(wrong.hint("run 60"));
+        }
+        let mut reader = Reader { variables: &mut self.variables, wrong: &mut self.wrong };
+        let mut places: Vec<Place> = Vec::new();
+        for (single, attributes, origin) in &self.filesets {
+            let Some(place) = Place::new(*single, attributes, origin, &mut reader) else { continue };
+            if places.iter().any(|known| known.name == place.name) {
+                reader.complain(origin, format!("`{}` is defined twice", place.name), "names are unique");
+            }
+            places.push(place);
+        }
+        let mut run = Run {
+            reader: &mut reader,
+            places,
+            composites: &self.composites,
+            events: self.rate > 0.0,
+            ends: self.quit != "timeout",
+            shared: BTreeMap::new(),
+            part: Part { said: std::mem::take(&mut self.said), period_s, ..Part::default() },
+            limit: Limit {
+                time_ns: Some(nanoseconds(time_s)),
+                ramp_ns: nanoseconds(self.warmup_s),
+                ..Limit::default()
+            },
+            targets: &mut self.plan,
+        };
+        let jobs = run.jobs(&self.processes);
+        let Run { shared, mut part, places, .. } = run;
+        part.said.extend(said_of(&places));
+        let mut shared: Vec<Shared> = shared.into_iter().map(|(name, kind)| Shared { name, kind }).collect();
+        if self.rate > 0.0 {
+            let kind = SharedKind::Tokens { per_second: self.rate, queue_s: QUEUE_S };
+            shared.insert(0, Shared { name: "events".into(), kind });
+        }
+        self.view.parts.push(part);
+        let mut phase = Phase {
+            name: format!("run {}", self.plan.phases.len() + 1),
+            jobs,
+            shared,
+            stop: if self.quit == "firstdone" { Stop::FirstDone } else { Stop::Each },
+            pause_ns: nanoseconds(std::mem::take(&mut self.pause_s)),
+            ..Phase::default()
+        };
+        let system = std::mem::take(&mut self.system);
+        if let Some(job) = phase.jobs.first_mut().filter(|_| !system.is_empty()) {
+            job.hooks = Hooks { before: Some(system.join("; ")), after: None };
+        }
+        self.plan.phases.push(phase);
+    }
+}
+
+/// The text of a script: of a file, or of a personality where there is no such file.
+///
+/// # Errors
+/// The system's reason, as a lower-case fragment.
+pub fn source(path: &str, loader: &mut dyn Loader) -> Result<String, String> {
+    match loader.read(path) {
+        Ok(bytes) => String::from_utf8(bytes).map_err(|_| "no text: a byte that is not UTF-8".into()),
+        Err(reason) => super::library::find(path).map(str::to_string).ok_or(reason),
+    }
+}
+
+fn nanoseconds(seconds: f64) -> u64 {
+    (seconds.max(0.0) * 1e9) as u64
+}
+
+/// What is said of the places before a run.
+fn said_of(places: &[Place]) -> Vec<String> {
+    let mut said = vec!["Populating and pre-allocating filesets".to_string()];
+    for place in places {
+        said.extend(place.populated());
+        if !place.reuse {
+            said.push(format!("Removing {} tree (if exists)", place.name));
+        }
+        said.push(format!("Pre-allocating directories in {} tree", place.name));
+        said.push(format!("Pre-allocating files in {} tree", place.name));
+    }
+    said.push("Waiting for pre-allocation to finish (in case of a parallel pre-allocation)".into());
+    said.push("Population and pre-allocation of filesets completed".into());
+    said
+}
+
+/// One run, while its jobs are made.
+struct Run<'a, 'b> {
+    reader: &'a mut Reader<'b>,
+    places: Vec<Place>,
+    composites: &'a BTreeMap<String, Composite>,
+    events: bool,
+    ends: bool,
+    shared: BTreeMap<String, SharedKind>,
+    part: Part,
+    limit: Limit,
+    targets: &'a mut Plan,
+}
+
+impl Run<'_, '_> {
+    fn jobs(&mut self, processes: &[Process]) -> Vec<Job> {
+        // What a place is depends on all that is done with it, so everything is looked at once before.
+        for thread in processes.iter().flat_map(|process| &process.threads) {
+            let wrong = self.reader.wrong.len();
+            let mut weaver = Weaver::new(
+                self.reader,
+                &mut self.places,
+                self.composites,
+                &mut self.shared,
+                &mut self.part.rows,
+            );
+            weaver.scout(&thread.flowops);
+            self.reader.wrong.truncate(wrong);
+        }
+        self.part.rows.clear();
+        self.shared.clear();
+        let mut named = Vec::new();
+        let jobs: Vec<Job> = processes.iter().flat_map(|process| self.process(process, &mut named)).collect();
+        for (name, origin) in named {
+            if !self.shared.contains_key(&name) {
+                let message = format!("target={name}: no flowop of that name waits");
+                self.reader.complain(&origin, message, "name a block or semblock flowop");
+            }
+        }
+        jobs
+    }
+
+    fn process(&mut self, process: &Process, named: &mut Vec<(String, Origin)>) -> Vec<Job> {
+        let attributes = &process.attributes;
+        self.reader.known(attributes, &["name", "instances", "nice"], "a process");
+        let name = self.reader.text(attributes, &["name"]).unwrap_or_else(|| "process".into());
+        let instances = self.reader.count(attributes, &["instances"], 1);
+        if instances == 0 {
+            self.reader.complain(
+                &process.origin,
+                format!("process {name} without an instance"),
+                "instances=1",
+            );
+        }
+        self.part.processes.push((name.clone(), instances));
+        let nice = self.reader.count(attributes, &["nice"], 0);
+        let placement = Placement { nice: (nice > 0).then_some(nice.min(19) as i32), ..Placement::default() };
+        let threads = process.threads.iter();
+        threads.filter_map(|thread| self.thread(&name, instances, thread, &placement, named)).collect()
+    }
+
+    fn thread(
+        &mut self,
+        process: &str,
+        instances: u64,
+        thread: &Thread,
+        placement: &Placement,
+        named: &mut Vec<(String, Origin)>,
+    ) -> Option<Job> {
+        let attributes = &thread.attributes;
+        self.reader.known(attributes, &["name", "instances", "memsize", "useism", "ioprio"], "a thread");
+        let name = self.reader.text(attributes, &["name"]).unwrap_or_else(|| "thread".into());
+        let own = self.reader.count(attributes, &["instances"], 1);
+        let workers = u32::try_from(own.saturating_mul(instances)).unwrap_or(u32::MAX);
+        if own == 0 {
+            return None;
+        }
+        let priority = self.reader.number(attributes, &["ioprio"]).map(|level| level as u8);
+        let mut weaver = Weaver::new(
+            self.reader,
+            &mut self.places,
+            self.composites,
+            &mut self.shared,
+            &mut self.part.rows,
+        );
+        (weaver.events, weaver.ends) = (self.events, self.ends);
+        weaver.scout(&thread.flowops);
+        let steps = weaver.steps(&thread.flowops);
+        named.append(&mut weaver.named);
+        let used = std::mem::take(&mut weaver.used);
+        let targets = used.iter().map(|(place, directories)| self.target(*place, *directories)).collect();
+        if steps.is_empty() {
+            return None;
+        }
+        let script = Workload::Script(Script { actors: Vec::new(), steps });
+        Some(Job {
+            workers,
+            limit: self.limit.clone(),
+            placement: Placement {
+                io_priority: priority.filter(|level| *level < 8).map(|level| (2, level)),
+                ..placement.clone()
+            },
+            origin: thread.origin.clone(),
+            ..Job::new(&format!("{process}.{name}"), "psync", targets, script)
+        })
+    }
+
+    /// The plan's target for a place.
+    fn target(&mut self, place: usize, directories: bool) -> usize {
+        let place = &self.places[place];
+        let target = if directories { place.directories() } else { place.target() };
+        let targets = &mut self.targets.targets;
+        let known = targets.iter().position(|known| *known == target);
+        known.unwrap_or_else(|| {
+            targets.push(target);
+            targets.len() - 1
+        })
+    }
+}
+
+/// A variable of the command line: `name=value`.
+pub fn setting(text: &str) -> Option<(&str, Value)> {
+    let (name, value) = text.split_once('=')?;
+    let name = name.trim().trim_start_matches('$');
+    (!name.is_empty()).then(|| (name, word(value)))
+}

@@ -1,0 +1,468 @@
+//! From a thread's flowops to the steps of a script.
+//!
+//! A slot (`fd`) that nobody opened is opened by a step of its own, `NAME.open`, so that no implicit opening is counted as
+//! the flowop itself. Where a thread never closes such a slot, it is opened once and stays so.
+
+use std::collections::BTreeMap;
+
+use iodyno_model::{
+    Action, Item, Offset, Operation, Origin, Per, Pick, SharedKind, SharedUse, Size, Step, Transfer, Verb,
+};
+
+use super::flowops::{self, Class};
+use super::places::Place;
+use super::reader::Reader;
+use super::script::{Attributes, Expression, Flowop};
+use super::view::Row;
+
+/// Composites inside each other, at most.
+const DEPTH_MOST: usize = 16;
+/// A turn of `hog`'s loop, measured on the machine whose outputs are our samples: a third of a nanosecond.
+const HOG_TURNS_PER_NS: u64 = 3;
+/// The most that one call writes where nothing says how much.
+const WHOLE_BYTES: u64 = 1 << 20;
+
+/// A composite, as it was defined.
+#[derive(Clone, Debug)]
+pub struct Composite {
+    /// Its name and `iters`.
+    pub attributes: Attributes,
+    /// Local variables and their defaults.
+    pub locals: Vec<(String, Expression)>,
+    /// What it consists of.
+    pub flowops: Vec<Flowop>,
+}
+
+/// What a slot holds, as far as the order of flowops tells.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    place: Option<usize>,
+    open: bool,
+    /// Whether the thread opens it by name, and whether it closes it.
+    opened: bool,
+    closed: bool,
+}
+
+/// Weaves one thread.
+pub struct Weaver<'a, 'b> {
+    /// Looks values up.
+    pub reader: &'a mut Reader<'b>,
+    /// Every place there is.
+    pub places: &'a mut [Place],
+    /// Every composite.
+    pub composites: &'a BTreeMap<String, Composite>,
+    /// Whether events are generated.
+    pub events: bool,
+    /// Whether an empty pool ends the thread rather than making it wait.
+    pub ends: bool,
+    /// What is shared, by name.
+    pub shared: &'a mut BTreeMap<String, SharedKind>,
+    /// The report's rows.
+    pub rows: &'a mut Vec<Row>,
+    slots: BTreeMap<u32, Slot>,
+    /// Places it uses, files and directories apart: the job's targets.
+    pub used: Vec<(usize, bool)>,
+    /// Labels that other flowops name, and where.
+    pub named: Vec<(String, Origin)>,
+    inside: Vec<String>,
+}
+
+impl<'a, 'b> Weaver<'a, 'b> {
+    /// A weaver of what is handed in.
+    pub fn new(
+        reader: &'a mut Reader<'b>,
+        places: &'a mut [Place],
+        composites: &'a BTreeMap<String, Composite>,
+        shared: &'a mut BTreeMap<String, SharedKind>,
+        rows: &'a mut Vec<Row>,
+    ) -> Self {
+        Weaver {
+            reader,
+            places,
+            composites,
+            events: false,
+            ends: false,
+            shared,
+            rows,
+            slots: BTreeMap::new(),
+            used: Vec::new(),
+            named: Vec::new(),
+            inside: Vec::new(),
+        }
+    }
+
+    /// Looks at what the flowops ask of their places; nothing is said twice.
+    pub fn scout(&mut self, flowops: &[Flowop]) {
+        let (wrong, rows) = (self.reader.wrong.len(), self.rows.len());
+        drop(self.steps(flowops));
+        self.reader.wrong.truncate(wrong);
+        self.rows.truncate(rows);
+        self.slots.values_mut().for_each(|slot| (slot.open, slot.place) = (false, None));
+        (self.used, self.named) = (Vec::new(), Vec::new());
+    }
+
+    /// The steps of flowops, in their order.
+    pub fn steps(&mut self, flowops: &[Flowop]) -> Vec<Step> {
+        flowops.iter().flat_map(|flowop| self.flowop(flowop)).collect()
+    }
+
+    /// A flowop's name in reports: with those of the composites around it.
+    fn label(&mut self, flowop: &Flowop) -> String {
+        let name = self.reader.text(&flowop.attributes, &["name"]).unwrap_or_else(|| flowop.kind.clone());
+        self.inside.iter().map(|outer| format!("{outer}.")).collect::<String>() + &name
+    }
+
+    fn flowop(&mut self, flowop: &Flowop) -> Vec<Step> {
+        if let Some(composite) = self.composites.get(&flowop.kind) {
+            return self.composite(flowop, composite);
+        }
+        let Some(entry) = flowops::find(&flowop.kind) else {
+            let hint = flowops::hint(&flowop.kind, self.composites.keys());
+            self.reader.complain(&flowop.origin, format!("no flowop `{}`", flowop.kind), hint);
+            return Vec::new();
+        };
+        if let Some((why, hint)) = entry.refused {
+            self.reader.complain(&flowop.origin, format!("flowop {} {why}", entry.name), hint);
+            return Vec::new();
+        }
+        self.reader.known(&flowop.attributes, flowops::ATTRIBUTES, &format!("flowop {}", entry.name));
+        let label = self.label(flowop);
+        let repeat = self.reader.count(&flowop.attributes, &["iters"], 1).max(1);
+        self.row(&label, entry.class);
+        let mut steps = match entry.class {
+            Class::Control => self.control(flowop, &label),
+            _ if ["makedir", "removedir", "listdir"].contains(&entry.name) => self.directory(flowop, &label),
+            _ => self.files(flowop, &label),
+        };
+        if let Some(last) = steps.last_mut() {
+            last.repeat = repeat;
+        }
+        for step in &mut steps {
+            step.origin = flowop.origin.clone();
+        }
+        steps
+    }
+
+    fn row(&mut self, label: &str, class: Class) {
+        if !self.rows.iter().any(|row| row.label == label) {
+            self.rows.push(Row { label: label.into(), class, inner: Vec::new() });
+        }
+    }
+
+    fn composite(&mut self, flowop: &Flowop, composite: &Composite) -> Vec<Step> {
+        if self.inside.len() == DEPTH_MOST {
+            let hint = "a composite cannot consist of itself";
+            self.reader.complain(&flowop.origin, "composites too deep inside each other", hint);
+            return Vec::new();
+        }
+        let label = self.label(flowop);
+        let mut locals = BTreeMap::new();
+        for (name, expression) in composite.locals.iter().chain(&flowop.locals) {
+            // A default that names the variable itself is one that the caller must hand over.
+            if *expression == Expression::Variable(name.clone()) && self.reader.variables.get(name).is_none()
+            {
+                continue;
+            }
+            match self.reader.variables.worth(expression) {
+                Ok(value) => drop(locals.insert(name.clone(), value)),
+                Err((message, hint)) => self.reader.complain(&flowop.origin, message, hint),
+            }
+        }
+        self.reader.variables.enter(locals);
+        let own = self.reader.count(&composite.attributes, &["iters"], 1);
+        let repeat = self.reader.count(&flowop.attributes, &["iters"], own).max(1);
+        self.row(&label, Class::Control);
+        self.inside.push(label.clone());
+        let steps = self.steps(&composite.flowops);
+        self.inside.pop();
+        self.reader.variables.leave();
+        let origin = flowop.origin.clone();
+        if steps.is_empty() {
+            Vec::new()
+        } else {
+            vec![Step { label, action: Action::Block(steps), repeat, origin }]
+        }
+    }
+
+    /// The place that a flowop names, or that its slot holds.
+    fn place(&mut self, flowop: &Flowop, slot: u32) -> Option<usize> {
+        let Some(attribute) = flowop.attributes.get(&["filename", "filesetname"]) else {
+            let held = self.slots.get(&slot).and_then(|slot| slot.place);
+            if held.is_none() {
+                let message =
+                    format!("flowop {} without filesetname=, and nothing in slot {slot}", flowop.kind);
+                self.reader.complain(
+                    &flowop.origin,
+                    message,
+                    "name a fileset, or open one in that slot before",
+                );
+            }
+            return held;
+        };
+        let name = self.reader.value(attribute)?.text();
+        let found = self.places.iter().position(|place| place.name == name);
+        if found.is_none() {
+            let names: Vec<_> = self.places.iter().map(|place| place.name.clone()).collect();
+            let hint = format!("there are: {}", names.join(" "));
+            self.reader.complain(&attribute.origin, format!("no file or fileset `{name}`"), hint);
+        }
+        found
+    }
+
+    /// The job's target for a place.
+    fn target(&mut self, place: usize, directories: bool) -> usize {
+        let known = self.used.iter().position(|used| *used == (place, directories));
+        known.unwrap_or_else(|| {
+            self.used.push((place, directories));
+            self.used.len() - 1
+        })
+    }
+
+    fn item(&self, operation: Operation) -> Operation {
+        let arguments = if self.ends { vec![("empty".into(), "ends".into())] } else { Vec::new() };
+        Operation { arguments, ..operation }
+    }
+
+    fn directory(&mut self, flowop: &Flowop, label: &str) -> Vec<Step> {
+        let Some(place) = self.place(flowop, 0) else { return Vec::new() };
+        self.places[place].access.directories = true;
+        if self.places[place].leaf_directories == 0 {
+            let message =
+                format!("flowop {} on {}, which has no leafdirs", flowop.kind, self.places[place].name);
+            self.reader.complain(&flowop.origin, message, "define fileset …,leafdirs=1000");
+            return Vec::new();
+        }
+        let target = self.target(place, true);
+        let (verb, item) = match flowop.kind.as_str() {
+            "makedir" => (Verb::Mkdir, Item::Missing(Pick::Uniform)),
+            "removedir" => (Verb::Rmdir, Item::Existing(Pick::Uniform)),
+            _ => (Verb::Readdir, Item::Existing(Pick::Uniform)),
+        };
+        vec![self.item(Operation { item, ..Operation::on(verb, target) }).step(label)]
+    }
+
+    fn files(&mut self, flowop: &Flowop, label: &str) -> Vec<Step> {
+        let attributes = &flowop.attributes;
+        for word in ["indexed", "fileindex"] {
+            if let Some(attribute) = attributes.get(&[word]) {
+                let message = format!("{word} is not served yet");
+                self.reader.complain(&attribute.origin, message, "leave it out: files are picked uniformly");
+            }
+        }
+        let slot = self.reader.count(attributes, &["fd"], 0) as u32;
+        let Some(place) = self.place(flowop, slot) else { return Vec::new() };
+        let access = &mut self.places[place].access;
+        access.direct |= self.reader.flag(attributes, &["directio"]);
+        access.sync |= self.reader.flag(attributes, &["dsync"]);
+        access.random |= self.reader.flag(attributes, &["noreadahead"]);
+        let by_name = ["openfile", "createfile", "closefile", "deletefile", "statfile"];
+        access.by_name |= by_name.contains(&flowop.kind.as_str());
+        match flowop.kind.as_str() {
+            "openfile" | "createfile" => {
+                let known = self.slots.entry(slot).or_default();
+                (known.place, known.open, known.opened) = (Some(place), true, true);
+                vec![self.open(place, slot, flowop.kind == "createfile").step(label)]
+            }
+            "closefile" => {
+                let known = self.slots.entry(slot).or_default();
+                (known.open, known.closed) = (false, true);
+                vec![self.held(Verb::Close, place, slot).step(label)]
+            }
+            "deletefile" | "statfile" => self.by_name(flowop, place, slot, label),
+            "fsyncset" => self.sync_set(place, label),
+            _ => {
+                let mut steps: Vec<Step> = self.opened(place, slot, label).into_iter().collect();
+                let Some(operation) = self.data(flowop, place, slot) else { return steps };
+                steps.push(operation.step(label));
+                steps
+            }
+        }
+    }
+
+    fn open(&mut self, place: usize, slot: u32, creates: bool) -> Operation {
+        let target = self.target(place, false);
+        let (verb, item) = match creates {
+            true => (Verb::Create, Item::Missing(Pick::Uniform)),
+            false => (Verb::Open, Item::Existing(Pick::Uniform)),
+        };
+        self.item(Operation { item, handle: Some(slot), ..Operation::on(verb, target) })
+    }
+
+    /// An operation on what a slot holds, or on the one file that stays open.
+    fn held(&mut self, verb: Verb, place: usize, slot: u32) -> Operation {
+        let target = self.target(place, false);
+        match self.places[place].is_one_file() {
+            true => Operation::on(verb, target),
+            false => Operation { item: Item::Held, handle: Some(slot), ..Operation::on(verb, target) },
+        }
+    }
+
+    /// The step that opens a slot which nobody opened.
+    fn opened(&mut self, place: usize, slot: u32, label: &str) -> Option<Step> {
+        let known = self.slots.entry(slot).or_default();
+        if known.open && known.place == Some(place) {
+            return None;
+        }
+        let once = !known.closed && !known.opened;
+        (known.place, known.open) = (Some(place), true);
+        if self.places[place].is_one_file() {
+            return None;
+        }
+        let mut open = self.open(place, slot, false);
+        if once {
+            open.arguments.push(("once".into(), "true".into()));
+        }
+        Some(open.step(&format!("{label}.open")))
+    }
+
+    fn by_name(&mut self, flowop: &Flowop, place: usize, slot: u32, label: &str) -> Vec<Step> {
+        let open = self.slots.get(&slot).is_some_and(|slot| slot.open);
+        let target = self.target(place, false);
+        let operation = match (flowop.kind.as_str(), open) {
+            ("statfile", true) => self.held(Verb::Fstat, place, slot),
+            ("statfile", false) => {
+                Operation { item: Item::Existing(Pick::Uniform), ..Operation::on(Verb::Stat, target) }
+            }
+            (_, true) if slot > 0 => self.held(Verb::Unlink, place, slot),
+            _ => Operation { item: Item::Existing(Pick::Uniform), ..Operation::on(Verb::Unlink, target) },
+        };
+        let picks = matches!(operation.item, Item::Existing(_));
+        vec![if picks { self.item(operation) } else { operation }.step(label)]
+    }
+
+    /// Every slot that holds a file of a set is made durable, timed as one.
+    fn sync_set(&mut self, place: usize, label: &str) -> Vec<Step> {
+        let held = self.slots.iter().filter(|(_, slot)| slot.open && slot.place == Some(place));
+        let slots: Vec<u32> = held.map(|(number, _)| *number).collect();
+        let inner = format!("{label}.fsync");
+        let mut steps: Vec<Step> =
+            slots.iter().map(|slot| self.held(Verb::Fsync, place, *slot).step(&inner)).collect();
+        match steps.len() {
+            0 => Vec::new(),
+            1 => {
+                steps[0].label = label.into();
+                steps
+            }
+            _ => vec![Step {
+                label: label.into(),
+                action: Action::Block(steps),
+                repeat: 1,
+                origin: Origin::Default,
+            }],
+        }
+    }
+
+    /// Reading, writing, appending, syncing.
+    fn data(&mut self, flowop: &Flowop, place: usize, slot: u32) -> Option<Operation> {
+        let kind = flowop.kind.as_str();
+        let verb = match kind {
+            "fsync" => Verb::Fsync,
+            "read" | "readwholefile" => Verb::Read,
+            _ => Verb::Write,
+        };
+        let mut operation = self.held(verb, place, slot);
+        if verb == Verb::Fsync {
+            return Some(operation);
+        }
+        let least = u64::from(kind == "read" || kind == "write");
+        let size = self.reader.size(&flowop.attributes, &["iosize"], least);
+        let size = size.filter(|size| *size != Size::Fixed(0));
+        operation.transfer = Transfer { full: verb == Verb::Write, ..Transfer::default() };
+        operation.size = match (kind, size) {
+            ("readwholefile", size) => {
+                operation.whole = true;
+                size.unwrap_or(Size::Fixed(WHOLE_BYTES))
+            }
+            ("writewholefile", _) => self.whole_size(flowop, place),
+            ("appendfilerand", Some(size)) => {
+                operation.offset = Offset::End;
+                let most_bytes = size.most_bytes().unwrap_or(WHOLE_BYTES);
+                Size::Uniform { least_bytes: 0, most_bytes, step_bytes: 1 }
+            }
+            (_, Some(size)) => size,
+            (_, None) => {
+                let message = format!("flowop {kind} without iosize=");
+                self.reader.complain(&flowop.origin, message, "e.g. iosize=8k");
+                return None;
+            }
+        };
+        if kind == "appendfile" {
+            operation.offset = Offset::End;
+        }
+        if self.reader.flag(&flowop.attributes, &["random"]) && (kind == "read" || kind == "write") {
+            let set = self.reader.count(&flowop.attributes, &["workingset", "wss"], 0);
+            let nominal = self.places[place].mean_bytes() as u64;
+            let span_bytes = if set == 0 { nominal } else { set };
+            operation.offset = Offset::Drawn { pick: Pick::Uniform, span_bytes };
+        }
+        Some(operation)
+    }
+
+    /// What a whole file is written with: as large as the source's files are, or its own.
+    fn whole_size(&mut self, flowop: &Flowop, place: usize) -> Size {
+        let source = self.reader.count(&flowop.attributes, &["srcfd"], 0) as u32;
+        let held = self.slots.get(&source).filter(|slot| source > 0 && slot.open).and_then(|slot| slot.place);
+        self.places[held.unwrap_or(place)].size.clone()
+    }
+
+    fn control(&mut self, flowop: &Flowop, label: &str) -> Vec<Step> {
+        let attributes = &flowop.attributes;
+        let value = self.reader.count(attributes, &["value"], 1);
+        let shared = |verb, used: SharedUse| Operation { shared: Some(used), ..Operation::control(verb) };
+        let operation = match flowop.kind.as_str() {
+            "delay" => {
+                Operation { time_ns: value.saturating_mul(1_000_000_000), ..Operation::control(Verb::Think) }
+            }
+            "hog" => Operation { time_ns: value / HOG_TURNS_PER_NS, ..Operation::control(Verb::Spin) },
+            "eventlimit" | "iopslimit" | "opslimit" | "bwlimit" => return self.limit(flowop, label),
+            "finishoncount" | "finishonbytes" => return self.finish(flowop, label, value),
+            "block" => {
+                self.shared.insert(label.into(), SharedKind::Signal);
+                shared(Verb::Wait, SharedUse::new(label, 1))
+            }
+            "semblock" => {
+                let most = value + self.reader.count(attributes, &["highwater"], 1);
+                self.shared.insert(label.into(), SharedKind::Semaphore { initial: 0, most });
+                shared(Verb::Wait, SharedUse::new(label, value as i64))
+            }
+            kind => {
+                let Some(target) = self.reader.text(attributes, &["target"]) else {
+                    let message = format!("flowop {kind} without target=");
+                    self.reader.complain(&flowop.origin, message, "target=NAME of the flowop that waits");
+                    return Vec::new();
+                };
+                self.named.push((target.clone(), flowop.origin.clone()));
+                shared(Verb::Post, SharedUse::new(&target, value as i64))
+            }
+        };
+        vec![operation.step(label)]
+    }
+
+    /// Events that are waited for; without a generator nothing is.
+    fn limit(&mut self, flowop: &Flowop, label: &str) -> Vec<Step> {
+        if !self.events {
+            return Vec::new();
+        }
+        let per = match flowop.kind.as_str() {
+            "eventlimit" => Per::Use,
+            "bwlimit" => Per::Bytes(1 << 20),
+            _ => Per::Operation,
+        };
+        let of = self.reader.text(&flowop.attributes, &["target"]);
+        let used = SharedUse { per, of, ..SharedUse::new("events", 1) };
+        vec![Operation { shared: Some(used), ..Operation::control(Verb::Wait) }.step(label)]
+    }
+
+    /// What was done since the last time is added to a count of all threads; reached, it ends this one.
+    fn finish(&mut self, flowop: &Flowop, label: &str, value: u64) -> Vec<Step> {
+        let of = self.reader.text(&flowop.attributes, &["target"]);
+        let per = if flowop.kind == "finishonbytes" { Per::Bytes(1) } else { Per::Operation };
+        let what = if flowop.kind == "finishonbytes" { "bytes" } else { "operations" };
+        let name = format!("{what} of {}", of.as_deref().unwrap_or("all"));
+        self.shared.insert(name.clone(), SharedKind::Counter);
+        let counted = SharedUse { per, of, ..SharedUse::new(&name, 1) };
+        let reached = SharedUse::new(&name, value as i64);
+        let step = |verb, used| Operation { shared: Some(used), ..Operation::control(verb) }.step(label);
+        vec![step(Verb::Post, counted), step(Verb::Finish, reached)]
+    }
+}

@@ -1,0 +1,454 @@
+//! iperf 2's command line: short options with their values behind them or next to them, long ones with `=` or a blank.
+//!
+//! It knows no address and no socket: what cannot be is found out when it is tried.
+
+use iodyno_model::{Diagnostic, Origin};
+
+use crate::option::{Entry, Status};
+
+use super::header::Amount;
+use super::number;
+use super::options::TABLE;
+
+/// How fast each stream sends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rate {
+    /// bit/s.
+    Bits(f64),
+    /// Writes each second.
+    Writes(f64),
+}
+
+/// What the command line says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    /// `-c`: the server; none: we are it.
+    pub host: Option<String>,
+    /// `-u`.
+    pub udp: bool,
+    /// `-p`.
+    pub port: u16,
+    /// `-L`.
+    pub listen_port: Option<u16>,
+    /// `-i`, ns; 0: no rows.
+    pub interval_ns: u64,
+    /// `-t` in ns or `-n`; none: it was not said.
+    pub amount: Option<Amount>,
+    /// `-P`; of a server: how many clients, 0: any.
+    pub streams: u32,
+    /// `-b`; none: as fast as it goes, of datagrams a megabit.
+    pub rate: Option<Rate>,
+    /// `-l`.
+    pub block_bytes: Option<u64>,
+    /// `-w`.
+    pub window_bytes: Option<u64>,
+    /// Other options of the sockets.
+    pub wishes: Vec<(String, String)>,
+    /// `-B`.
+    pub bind: Option<String>,
+    /// `-V`.
+    pub ipv6: bool,
+    /// `-f`.
+    pub format: char,
+    /// `-y C`.
+    pub csv: bool,
+    /// `-e`.
+    pub enhanced: bool,
+    /// `-d`.
+    pub dual: bool,
+    /// `-r`.
+    pub trade: bool,
+    /// `-R`.
+    pub reverse: bool,
+    /// `-D`.
+    pub daemon: bool,
+    /// `-1`.
+    pub single: bool,
+    /// `-C`.
+    pub compatible: bool,
+    /// `-o`.
+    pub output: Option<String>,
+    /// `-F`.
+    pub file: Option<String>,
+    /// `-x`.
+    pub excluded: String,
+    /// `--sum-only`.
+    pub sum_only: bool,
+    /// `--no-udp-fin`.
+    pub no_final: bool,
+    /// `--connect-retries`.
+    pub retries: u32,
+    /// `-M`.
+    pub mss: Option<u64>,
+    /// `-S`, for headings.
+    pub tos: u32,
+    /// `-N`.
+    pub nodelay: bool,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Wanted {
+            host: None,
+            udp: false,
+            port: 5001,
+            listen_port: None,
+            interval_ns: 0,
+            amount: None,
+            streams: 0,
+            rate: None,
+            block_bytes: None,
+            window_bytes: None,
+            wishes: Vec::new(),
+            bind: None,
+            ipv6: false,
+            format: 'a',
+            csv: false,
+            enhanced: false,
+            dual: false,
+            trade: false,
+            reverse: false,
+            daemon: false,
+            single: false,
+            compatible: false,
+            output: None,
+            file: None,
+            excluded: String::new(),
+            sum_only: false,
+            no_final: false,
+            retries: 0,
+            mss: None,
+            tos: 0,
+            nodelay: false,
+        }
+    }
+}
+
+impl Wanted {
+    /// Bytes of a write or datagram.
+    pub fn block(&self) -> u64 {
+        self.block_bytes.unwrap_or(match (self.udp, self.ipv6) {
+            (true, false) => 1470,
+            (true, true) => 1450,
+            (false, _) => 128 << 10,
+        })
+    }
+
+    /// The rate in bit/s of one stream; none: as fast as it goes.
+    pub fn bits(&self) -> Option<f64> {
+        match self.rate {
+            None => self.udp.then_some(1_048_576.0),
+            Some(Rate::Bits(bits)) => Some(bits).filter(|bits| *bits > 0.0),
+            Some(Rate::Writes(writes)) => Some(writes * self.block() as f64 * 8.0),
+        }
+    }
+
+    /// Until when a stream sends.
+    pub fn until(&self) -> Amount {
+        self.amount.unwrap_or(Amount::Time(10_000_000_000))
+    }
+}
+
+/// What is to be done instead of a test.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stop {
+    /// `-h`.
+    Help,
+    /// `-v`.
+    Version,
+    /// Everything that is wrong.
+    Wrong(Vec<Diagnostic>),
+}
+
+/// Reads a command line.
+///
+/// # Errors
+/// What keeps it from being followed, or what is to be printed instead.
+pub fn parse(arguments: &[String]) -> Result<Wanted, Stop> {
+    let mut reading = Reading { wanted: Wanted::default(), wrong: Vec::new(), server: false, stop: None };
+    let mut words = arguments.iter().map(String::as_str);
+    while let Some(argument) = words.next() {
+        reading.argument(argument, &mut words);
+    }
+    reading.finish()
+}
+
+struct Reading {
+    wanted: Wanted,
+    wrong: Vec<Diagnostic>,
+    server: bool,
+    stop: Option<Stop>,
+}
+
+impl Reading {
+    fn argument<'a>(&mut self, argument: &'a str, words: &mut impl Iterator<Item = &'a str>) {
+        if let Some(long) = argument.strip_prefix("--") {
+            let (name, value) =
+                long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+            let Some(entry) = self.known(name, argument) else { return };
+            let value = match (entry.value.is_empty(), value) {
+                (true, _) => "",
+                (false, Some(value)) => value,
+                (false, None) => words.next().unwrap_or(""),
+            };
+            return self.take(entry, value, argument);
+        }
+        let Some(letters) = argument.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
+            let what = Diagnostic::error(&Origin::argument(argument), "expected an option");
+            return self.wrong.push(what.hint("the server is named by -c HOST"));
+        };
+        let mut rest = letters;
+        while let Some(letter) = rest.chars().next() {
+            rest = &rest[letter.len_utf8()..];
+            let Some(entry) = self.known(letter.encode_utf8(&mut [0; 4]), argument) else { return };
+            if entry.value.is_empty() {
+                self.take(entry, "", argument);
+                continue;
+            }
+            let value = if rest.is_empty() { words.next().unwrap_or("") } else { rest };
+            return self.take(entry, value, argument);
+        }
+    }
+
+    fn known(&mut self, name: &str, argument: &str) -> Option<&'static Entry> {
+        match TABLE.check(name, &Origin::argument(argument)) {
+            Ok(entry) => Some(entry),
+            Err(wrong) => {
+                self.wrong.push(wrong);
+                None
+            }
+        }
+    }
+
+    fn take(&mut self, entry: &'static Entry, value: &str, argument: &str) {
+        if matches!(entry.status, Status::Ignored(_)) {
+            return;
+        }
+        if !entry.value.is_empty() && value.is_empty() {
+            let what = format!("`{}` wants {}: {}", entry.name, entry.value, entry.help);
+            return self.wrong.push(Diagnostic::error(&Origin::argument(argument), what));
+        }
+        let taken =
+            if entry.value.is_empty() { self.switch(entry.name) } else { self.valued(entry.name, value) };
+        if taken.is_none() {
+            let what = format!("`{value}`: expected {}: {}", entry.value, entry.help);
+            self.wrong.push(Diagnostic::error(&Origin::argument(argument), what));
+        }
+    }
+
+    fn switch(&mut self, name: &str) -> Option<()> {
+        let wanted = &mut self.wanted;
+        match name {
+            "e" => wanted.enhanced = true,
+            "m" => {}
+            "sum-only" => wanted.sum_only = true,
+            "u" => wanted.udp = true,
+            "C" => wanted.compatible = true,
+            "N" => {
+                wanted.nodelay = true;
+                wanted.wishes.push(("nodelay".into(), "on".into()));
+            }
+            "s" => self.server = true,
+            "1" => wanted.single = true,
+            "D" => wanted.daemon = true,
+            "V" => wanted.ipv6 = true,
+            "d" => wanted.dual = true,
+            "r" => wanted.trade = true,
+            "R" => wanted.reverse = true,
+            "no-udp-fin" => wanted.no_final = true,
+            "h" => self.stop = Some(Stop::Help),
+            "v" => self.stop = Some(Stop::Version),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn valued(&mut self, name: &str, value: &str) -> Option<()> {
+        let wanted = &mut self.wanted;
+        let bytes = |value| number::amount(value).map(|bytes| bytes as u64);
+        let seconds = |value: &str| {
+            let seconds: f64 = value.parse().ok()?;
+            (0.0..1e9).contains(&seconds).then_some((seconds * 1e9).round() as u64)
+        };
+        match name {
+            "b" => {
+                let writes = value.strip_suffix("pps").or_else(|| value.strip_suffix("PPS"));
+                wanted.rate = Some(match writes {
+                    Some(writes) => Rate::Writes(number::amount(writes.trim())?),
+                    None => Rate::Bits(number::amount(value)?),
+                });
+            }
+            "f" => {
+                let one = value.chars().next().filter(|_| value.chars().count() == 1)?;
+                wanted.format = Some(one).filter(|one| "bkmgtaBKMGTA".contains(*one))?;
+            }
+            "i" => wanted.interval_ns = Some(seconds(value)?).filter(|ns| *ns == 0 || *ns >= 5_000_000)?,
+            "l" => wanted.block_bytes = Some(bytes(value)?).filter(|bytes| (1..=1 << 30).contains(bytes)),
+            "o" => wanted.output = Some(value.into()),
+            "p" => wanted.port = value.parse().ok().filter(|port| *port > 0)?,
+            "w" => wanted.window_bytes = Some(bytes(value)?),
+            "B" => wanted.bind = Some(value.into()),
+            "M" => wanted.mss = Some(bytes(value)?).filter(|mss| (1..=65_535).contains(mss)),
+            "S" => wanted.tos = tos(value)?,
+            "Z" => wanted.wishes.push(("congestion".into(), value.into())),
+            "t" => wanted.amount = Some(Amount::Time(seconds(value)?)),
+            "n" => wanted.amount = Some(Amount::Bytes(bytes(value)?)),
+            "c" => wanted.host = Some(value.into()),
+            "connect-retries" => wanted.retries = value.parse().ok()?,
+            "fq-rate" => {
+                let rate = number::amount(value)? / 8.0;
+                wanted.wishes.push(("pacing_bps".into(), format!("{rate:.0}")));
+            }
+            "F" => wanted.file = Some(value.into()),
+            "L" => wanted.listen_port = Some(value.parse().ok()?),
+            "P" => wanted.streams = value.parse().ok().filter(|streams| (1..=128).contains(streams))?,
+            "T" => wanted.wishes.push(("ttl".into(), value.parse::<u8>().ok()?.to_string())),
+            "x" => {
+                let known = value.chars().all(|letter| "CDMSVcdmsv".contains(letter));
+                wanted.excluded = Some(value.to_ascii_uppercase()).filter(|_| known)?;
+            }
+            "y" => wanted.csv = matches!(value, "C" | "c").then_some(true)?,
+            _ => return None,
+        }
+        (name != "l" || wanted.block_bytes.is_some()).then_some(())?;
+        (name != "M" || wanted.mss.is_some()).then_some(())
+    }
+
+    fn finish(mut self) -> Result<Wanted, Stop> {
+        if let Some(stop) = self.stop {
+            return Err(stop);
+        }
+        self.both();
+        let wanted = &mut self.wanted;
+        for (name, value) in [("mss", wanted.mss), ("tos", Some(wanted.tos.into()).filter(|tos| *tos > 0))] {
+            wanted.wishes.extend(value.map(|value| (name.to_string(), value.to_string())));
+        }
+        if self.wrong.is_empty() { Ok(self.wanted) } else { Err(Stop::Wrong(self.wrong)) }
+    }
+
+    /// What does not go together.
+    fn both(&mut self) {
+        let wanted = &self.wanted;
+        let good = self.wrong.is_empty();
+        let mut say = |words: &str, what: &str, hint: &str| {
+            self.wrong.push(Diagnostic::error(&Origin::argument(words), what).hint(hint));
+        };
+        match (self.server, &wanted.host) {
+            (true, Some(_)) => say("-c", "both a server and a client", "give -s or -c"),
+            (false, None) if good => {
+                return self.wrong.push(
+                    Diagnostic::error(&Origin::Default, "neither a server nor a client")
+                        .hint("give -s, or -c HOST"),
+                );
+            }
+            _ => {}
+        }
+        if wanted.udp && wanted.block() > 65_507 {
+            say("-l", "no datagram holds more than 65507 bytes", "give less, or leave -u out");
+        }
+        if wanted.udp && wanted.block() < 16 {
+            say("-l", "a datagram's own header has 16 bytes", "give -l 16 or more");
+        }
+        if wanted.reverse && (wanted.dual || wanted.trade) {
+            say("-R", "the server sends already with -d and -r", "leave one of them out");
+        }
+        let much = matches!(wanted.amount, Some(Amount::Bytes(bytes)) if bytes > i32::MAX as u64);
+        if much && (wanted.reverse || wanted.dual || wanted.trade) {
+            say("-n", "a server can be told of less than 2 GiB", "use -t, or `iodyno iperf3 -R`");
+        }
+        if matches!(wanted.amount, Some(Amount::Bytes(0))) {
+            say("-n", "nothing to send", "give a number of bytes");
+        }
+        if !self.server && wanted.daemon {
+            say("-D", "only a server goes on in the background", "start the client with nohup and &");
+        }
+        if wanted.compatible && wanted.reverse {
+            say("-C", "old servers cannot send on the client's connection", "leave -C or -R out");
+        }
+    }
+}
+
+/// A type of service by its number or name (RFC 2474, 2597, 3246; RFC 1349 for the oldest).
+fn tos(word: &str) -> Option<u32> {
+    const NAMES: &[(&str, u32)] = &[
+        ("ef", 46 << 2),
+        ("le", 1 << 2),
+        ("nqb", 45 << 2),
+        ("nqb2", 42 << 2),
+        ("ac_be", 0),
+        ("ac_bk", 1 << 5),
+        ("ac_vi", 4 << 5),
+        ("ac_vo", 7 << 5),
+        ("lowdelay", 0x10),
+        ("throughput", 0x08),
+        ("reliability", 0x04),
+    ];
+    let lower = word.to_ascii_lowercase();
+    let digit = |at: usize, least: u32, most: u32| {
+        let digit = lower.as_bytes().get(at).map(|digit| u32::from(digit.wrapping_sub(b'0')))?;
+        (least..=most).contains(&digit).then_some(digit)
+    };
+    let number = match lower.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => lower.parse().ok(),
+    };
+    let named = || NAMES.iter().find(|(name, _)| *name == lower).map(|(_, value)| *value);
+    let class = || (lower.len() == 3 && lower.starts_with("cs")).then(|| digit(2, 0, 7)).flatten();
+    let assured = || {
+        let fits = lower.len() == 4 && lower.starts_with("af");
+        fits.then(|| Some((digit(2, 1, 4)? << 5) | (digit(3, 1, 3)? << 3))).flatten()
+    };
+    number
+        .or_else(named)
+        .or_else(|| class().map(|class| class << 5))
+        .or_else(assured)
+        .filter(|tos| *tos < 256)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Wanted, Stop> {
+        parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
+    }
+
+    fn wrong(line: &str) -> String {
+        let Err(Stop::Wrong(wrong)) = read(line) else { panic!("`{line}` was taken") };
+        wrong.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn usual_lines() {
+        let server = read("-s -u -p 5002").unwrap();
+        assert!(server.host.is_none() && server.udp && server.port == 5002);
+        let client = read("-c host -u -p5002 -e -i 1 -b 10m -l 1200 -t2.5 -P 4").unwrap();
+        assert_eq!(client.host.as_deref(), Some("host"));
+        assert_eq!((client.interval_ns, client.block(), client.streams), (1_000_000_000, 1200, 4));
+        assert_eq!(client.bits(), Some(1e7));
+        assert_eq!(client.until(), Amount::Time(2_500_000_000));
+        let long = read("--client=host --num 10M --parallel 2 --window=64K --nodelay --format m").unwrap();
+        assert_eq!(long.until(), Amount::Bytes(10 << 20));
+        assert_eq!((long.window_bytes, long.format), (Some(65_536), 'm'));
+        assert_eq!(long.wishes, [("nodelay".to_string(), "on".to_string())]);
+        assert_eq!(read("-c h -u").unwrap().bits(), Some(1_048_576.0));
+        assert_eq!(read("-c h").unwrap().bits(), None);
+        assert_eq!(read("-c h -ub 100pps -l 1000").unwrap().bits(), Some(800_000.0));
+        assert_eq!(read("-c h -S af11").unwrap().tos, 0x28);
+        assert_eq!(read("-c h -S ef").unwrap().tos, 184);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_at_once() {
+        assert!(wrong("-c h --bounceback").contains("hint: use `iodyno netperf"));
+        assert!(wrong("-c h -p 0 -P 200").matches("error").count() == 2);
+        assert!(wrong("-c h -s").contains("both"));
+        assert!(wrong("-t 1").contains("neither"));
+        assert!(wrong("-c h -n 5G -R").contains("2 GiB"));
+        assert!(wrong("-c h -i 0.001").contains("`0.001`"));
+        assert!(wrong("-c h -u -l 70000").contains("65507"));
+        assert!(wrong("-c h --paralel 3").contains("did you mean `parallel`"));
+        assert!(wrong("-c").contains("wants HOST"));
+        assert_eq!(read("-h"), Err(Stop::Help));
+    }
+}

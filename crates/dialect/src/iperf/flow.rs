@@ -1,0 +1,245 @@
+//! One stream of a test: which way it goes, what it has moved, and what its run said of it.
+//!
+//! It knows no protocol and prints nothing. What the control protocol itself took off the wire or put on it is counted
+//! with what the run moved.
+
+use iodyno_model::conversation::{Connection, Ends, RunNumber};
+use iodyno_model::{PhaseRecord, Sighting};
+
+use super::header::{Amount, Test};
+
+/// What was moved, since the beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Bytes.
+    pub bytes: u64,
+    /// Calls that moved something.
+    pub calls: u64,
+    /// Failed calls.
+    pub errors: u64,
+    /// Datagrams.
+    pub datagrams: u64,
+    /// Datagrams that came after one with a larger number.
+    pub late: u64,
+    /// Datagrams that came twice.
+    pub duplicates: u64,
+    /// The largest number of a datagram, or what the sender said at the end.
+    pub highest: u64,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Of datagrams, ns; not a count.
+    pub jitter_ns: u64,
+    /// Congestion window, bytes; not a count.
+    pub cwnd_bytes: u64,
+    /// Round-trip time and its variation, µs; not counts.
+    pub rtt_us: (u32, u32),
+}
+
+impl Counts {
+    /// Of a job of a record, cumulative.
+    pub fn of(found: &PhaseRecord, job: usize) -> Self {
+        let mut counts = Counts::default();
+        for worker in found.jobs.get(job).iter().flat_map(|job| &job.workers) {
+            let fact =
+                |name: &str| worker.facts.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+            let sum = |name| fact(name).unwrap_or(0);
+            counts.bytes += fact("bytes").unwrap_or(worker.bytes);
+            counts.calls += fact("blocks").unwrap_or(worker.operations);
+            counts.errors += worker.errors;
+            counts.datagrams += sum("datagrams");
+            counts.late += sum("late");
+            counts.duplicates += sum("duplicates");
+            counts.highest = counts.highest.max(sum("highest")).max(sum("final"));
+            counts.jitter_ns = counts.jitter_ns.max(sum("jitter_ns"));
+            counts.retransmits += sum("retransmits");
+        }
+        for sighting in &found.sightings {
+            let Sighting::Connection(seen) = sighting else { continue };
+            if seen.job == job {
+                counts.retransmits = counts.retransmits.max(seen.retransmits);
+                counts.cwnd_bytes = seen.cwnd_bytes;
+                counts.rtt_us = (seen.rtt_us, seen.rtt_variation_us);
+            }
+        }
+        counts
+    }
+
+    /// With what was moved before the run.
+    pub fn plus(self, before: &Counts) -> Self {
+        Counts {
+            bytes: self.bytes + before.bytes,
+            calls: self.calls + before.calls,
+            errors: self.errors + before.errors,
+            datagrams: self.datagrams + before.datagrams,
+            late: self.late + before.late,
+            duplicates: self.duplicates + before.duplicates,
+            highest: self.highest.max(before.highest),
+            retransmits: self.retransmits + before.retransmits,
+            ..self
+        }
+    }
+
+    /// Since an earlier state.
+    pub fn since(self, earlier: &Counts) -> Self {
+        Counts {
+            bytes: self.bytes.saturating_sub(earlier.bytes),
+            calls: self.calls.saturating_sub(earlier.calls),
+            errors: self.errors.saturating_sub(earlier.errors),
+            datagrams: self.datagrams.saturating_sub(earlier.datagrams),
+            late: self.late.saturating_sub(earlier.late),
+            duplicates: self.duplicates.saturating_sub(earlier.duplicates),
+            highest: self.highest.saturating_sub(earlier.highest),
+            retransmits: self.retransmits.saturating_sub(earlier.retransmits),
+            ..self
+        }
+    }
+
+    /// Datagrams that were sent and did not come.
+    pub fn lost(&self) -> u64 {
+        self.highest.saturating_sub(self.datagrams.saturating_sub(self.duplicates))
+    }
+}
+
+/// How far a stream has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It is being connected, for the n-th time.
+    Opening(u32),
+    /// The peer's first bytes are awaited.
+    Header,
+    /// It stands, and waits for the others.
+    Standing,
+    /// Its run runs.
+    Running,
+    /// The run is over; the peer's last word is awaited.
+    Closing,
+    /// Its result was told.
+    Done,
+}
+
+/// A stream.
+#[derive(Debug)]
+pub struct Flow {
+    /// Its number in reports.
+    pub id: u32,
+    /// Its connection.
+    pub connection: Connection,
+    /// Its ends.
+    pub ends: Ends,
+    /// Whether we send.
+    pub sends: bool,
+    /// Whether it goes against the usual way: its number has a star.
+    pub starred: bool,
+    /// Streams of one test have one: the peer's address.
+    pub group: String,
+    /// How far it has come.
+    pub state: State,
+    /// Since when that, ns.
+    pub since_ns: u64,
+    /// Its run, and which of its jobs it is.
+    pub run: Option<(RunNumber, usize)>,
+    /// What the peer wishes.
+    pub test: Option<Test>,
+    /// First bytes, as long as they may be a header.
+    pub head: Vec<u8>,
+    /// Until when it sends.
+    pub amount: Amount,
+    /// When its time began, ns.
+    pub begun_ns: u64,
+    /// From there to its run's start line, ns.
+    pub offset_ns: u64,
+    /// What was moved before the run.
+    pub before: Counts,
+    /// What was moved up to now.
+    pub now: Counts,
+    /// What was moved up to the last row.
+    pub told: Counts,
+    /// When the last row ended, ns after its time began.
+    pub told_ns: u64,
+    /// Rows told.
+    pub rows: u64,
+    /// How long it took, ns.
+    pub lasted_ns: u64,
+    /// Last datagrams sent.
+    pub finals: u32,
+    /// Bytes of a datagram that is received; 0: as counted.
+    pub each_bytes: u64,
+}
+
+impl Flow {
+    /// A stream that begins.
+    pub fn new(id: u32, connection: Connection, sends: bool, state: State, at_ns: u64) -> Self {
+        Flow {
+            id,
+            connection,
+            ends: Ends::default(),
+            sends,
+            starred: false,
+            group: String::new(),
+            state,
+            since_ns: at_ns,
+            run: None,
+            test: None,
+            head: Vec::new(),
+            amount: Amount::Time(10_000_000_000),
+            begun_ns: at_ns,
+            offset_ns: 0,
+            before: Counts::default(),
+            now: Counts::default(),
+            told: Counts::default(),
+            told_ns: 0,
+            rows: 0,
+            lasted_ns: 0,
+            finals: 0,
+            each_bytes: 0,
+        }
+    }
+
+    /// Its next state.
+    pub fn becomes(&mut self, state: State, at_ns: u64) {
+        (self.state, self.since_ns) = (state, at_ns);
+    }
+
+    /// Its number as reports show it.
+    pub fn label(&self) -> String {
+        format!("{}{}", if self.starred { "*" } else { "" }, self.id)
+    }
+
+    /// What its run has moved so far, and how long it took.
+    pub fn heard(&mut self, found: &PhaseRecord) {
+        let Some((_, job)) = self.run else { return };
+        self.now = Counts::of(found, job).plus(&self.before);
+        // The last one of a test is taken off the wire, and is no data.
+        if self.each_bytes > 0 && !self.sends {
+            self.now.bytes = self.now.datagrams * self.each_bytes;
+        }
+        let workers = || found.jobs.get(job).iter().flat_map(|job| job.workers.clone()).collect::<Vec<_>>();
+        let ended = workers().iter().map(|worker| worker.ended_ns).max().filter(|ended| *ended > 0);
+        self.lasted_ns = self.offset_ns + ended.unwrap_or(found.elapsed_ns);
+    }
+
+    /// A datagram that the run did not see.
+    pub fn took(&mut self, number: i64, bytes: usize) {
+        let before = &mut self.before;
+        before.highest = before.highest.max(number.unsigned_abs());
+        self.each_bytes = bytes as u64;
+        if number > 0 {
+            before.bytes += bytes as u64;
+            before.datagrams += 1;
+            before.calls += 1;
+        }
+        self.now = self.now.max_of(before);
+    }
+}
+
+impl Counts {
+    fn max_of(self, other: &Counts) -> Counts {
+        if self.datagrams >= other.datagrams && self.bytes >= other.bytes { self } else { *other }
+    }
+}
+
+/// Host and port of an address.
+pub fn split(address: &str) -> (String, String) {
+    let (host, port) = address.rsplit_once(':').unwrap_or((address, "0"));
+    (host.trim_start_matches('[').trim_end_matches(']').into(), port.into())
+}

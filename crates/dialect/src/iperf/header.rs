@@ -1,0 +1,373 @@
+//! What iperf 2 writes into its data: the test's header, the number of a datagram, and the receiver's report.
+//!
+//! Layout learned by looking at what 2.1.8 sends: words of 32 bits, most significant byte first. Whatever comes in may
+//! be forged: lengths are checked, nothing is believed that could not be true, and a header that is none is data.
+
+/// Octets of the test's header.
+pub const TEST_BYTES: usize = 60;
+/// Octets in front of every datagram: number, seconds, microseconds, upper half of the number.
+pub const DATAGRAM_BYTES: usize = 16;
+/// Octets of the receiver's report, the datagram's own included.
+pub const REPORT_BYTES: usize = 128;
+
+const VERSION_1: u32 = 0x8000_0000;
+const EXTENDED: u32 = 0x4000_0000;
+const NO_FINAL: u32 = 0x2000_0000;
+const NUMBERS_64: u32 = 0x0800_0000;
+const SYNCHRONOUS: u32 = 0x0400_0000;
+const HAS_LENGTH: u32 = 0x0001_0000;
+const RUN_NOW: u32 = 1;
+const REVERSE: u32 = 0x0400_0000;
+/// Version 2.1.8, as it tells it.
+const VERSION: [u32; 2] = [0x0002_0001, 0x0008_0003];
+const ACKNOWLEDGED: u32 = 2;
+const ACKNOWLEDGED_BYTES: u32 = 28;
+/// The most time that a peer may ask of us, ns: a day.
+const MOST_NS: u64 = 86_400_000_000_000;
+
+/// Until when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// ns.
+    Time(u64),
+    /// Bytes.
+    Bytes(u64),
+}
+
+/// When the peer sends to us too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Back {
+    /// At the same time (`-d`).
+    Now,
+    /// Afterwards (`-r`).
+    Later,
+}
+
+/// What a client tells the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Test {
+    /// Streams.
+    pub streams: u32,
+    /// The port the client waits at, or the server's.
+    pub port: u16,
+    /// Bytes of a write; 0: the default.
+    pub block_bytes: u32,
+    /// Until when.
+    pub amount: Amount,
+    /// The server is to connect to us and send, too.
+    pub back: Option<Back>,
+    /// The server sends, on this very connection.
+    pub reverse: bool,
+    /// bit/s; 0: none.
+    pub rate_bits: u32,
+    /// Whether it is told in full, so that the server answers: false of clients before 2.1.
+    pub extended: bool,
+}
+
+/// What the first bytes of a stream are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum First {
+    /// Too few to tell.
+    More,
+    /// Data, without a header.
+    Data,
+    /// A header.
+    Test(Test),
+}
+
+fn put(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_be_bytes()).collect()
+}
+
+fn word(bytes: &[u8], index: usize) -> Option<u32> {
+    bytes.get(index * 4..index * 4 + 4)?.try_into().ok().map(u32::from_be_bytes)
+}
+
+/// The header of a test over TCP.
+pub fn tcp(test: &Test) -> Vec<u8> {
+    let mut flags = EXTENDED | HAS_LENGTH | (TEST_BYTES as u32) << 1;
+    if test.reverse {
+        flags |= SYNCHRONOUS;
+    }
+    put(&words(test, flags))
+}
+
+/// The header of a test over UDP, with the datagram's own in front: number 1 where it stands alone.
+pub fn udp(test: &Test, number: i64, unix_ns: u64) -> Vec<u8> {
+    let length = (DATAGRAM_BYTES + TEST_BYTES) as u32;
+    let mut flags = EXTENDED | NUMBERS_64 | HAS_LENGTH | length << 1;
+    if test.reverse {
+        flags |= NO_FINAL | SYNCHRONOUS;
+    }
+    let mut bytes = numbered(number, unix_ns);
+    bytes.extend(put(&words(test, flags)));
+    bytes
+}
+
+/// The beginning of a datagram. The last of a test has its number negated.
+pub fn numbered(number: i64, unix_ns: u64) -> Vec<u8> {
+    let seconds = (unix_ns / 1_000_000_000) as u32;
+    put(&[number as u32, seconds, (unix_ns % 1_000_000_000 / 1000) as u32, (number >> 32) as u32])
+}
+
+fn words(test: &Test, flags: u32) -> [u32; TEST_BYTES / 4] {
+    let back = match test.back {
+        Some(Back::Now) => VERSION_1 | RUN_NOW,
+        Some(Back::Later) => VERSION_1,
+        None => 0,
+    };
+    let amount = match test.amount {
+        Amount::Time(ns) => (-((ns / 10_000_000).min(i32::MAX as u64) as i64)) as u32,
+        Amount::Bytes(bytes) => bytes.min(i32::MAX as u64) as u32,
+    };
+    let reverse = if test.reverse { REVERSE } else { 0 };
+    let [upper, lower] = VERSION;
+    let port = u32::from(test.port);
+    let (flags, block, rate) = (flags | back, test.block_bytes, test.rate_bits);
+    [flags, test.streams, port, block, 0, amount, 0, 0, reverse, upper, lower, 0, rate, 0, 0]
+}
+
+/// What a stream begins with.
+pub fn first(bytes: &[u8]) -> First {
+    let Some(flags) = word(bytes, 0) else { return First::More };
+    if flags & (VERSION_1 | EXTENDED) == 0 {
+        return First::Data;
+    }
+    let extended = flags & EXTENDED != 0;
+    // Old clients have the six words that all have.
+    let needed = if extended { TEST_BYTES } else { 24 };
+    if bytes.len() < needed {
+        return First::More;
+    }
+    let at = |index| word(bytes, index).unwrap_or(0);
+    let amount = match at(5) as i32 {
+        time if time < 0 => {
+            Amount::Time((u64::from(time.unsigned_abs()).saturating_mul(10_000_000)).min(MOST_NS))
+        }
+        bytes => Amount::Bytes(bytes as u64),
+    };
+    let back = match (flags & VERSION_1 != 0, flags & RUN_NOW != 0) {
+        (true, true) => Some(Back::Now),
+        (true, false) => Some(Back::Later),
+        (false, _) => None,
+    };
+    First::Test(Test {
+        streams: at(1),
+        port: at(2) as u16,
+        block_bytes: at(3),
+        amount,
+        back,
+        reverse: extended && at(8) & REVERSE != 0,
+        rate_bits: if extended { at(12) } else { 0 },
+        extended,
+    })
+}
+
+/// The server's answer to a header over TCP.
+pub fn acknowledged() -> Vec<u8> {
+    let [upper, lower] = VERSION;
+    put(&[ACKNOWLEDGED, ACKNOWLEDGED_BYTES, 0, upper, lower, 0, 0])
+}
+
+/// The number of a datagram; negative: of the last one.
+pub fn number(bytes: &[u8]) -> Option<i64> {
+    let (lower, upper) = (word(bytes, 0)?, word(bytes, 3)?);
+    // Before 2.1 there was no upper half: content lies there.
+    let wide = i64::from(upper as i32) << 32 | i64::from(lower);
+    let plausible = (-(1_i64 << 48)..1 << 48).contains(&wide);
+    Some(if plausible { wide } else { i64::from(lower as i32) })
+}
+
+/// What a receiver tells the sender at the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Bytes received.
+    pub bytes: u64,
+    /// For how long, ns.
+    pub time_ns: u64,
+    /// Datagrams that did not come.
+    pub lost: u64,
+    /// Datagrams that came late.
+    pub late: u64,
+    /// Datagrams that were sent.
+    pub datagrams: u64,
+    /// ns.
+    pub jitter_ns: u64,
+}
+
+/// The report as a datagram.
+pub fn report(report: &Report) -> Vec<u8> {
+    let upper = |number: u64| (number >> 32) as u32;
+    let mut words = vec![0; REPORT_BYTES / 4];
+    let told = [
+        VERSION_1 | NUMBERS_64,
+        upper(report.bytes),
+        report.bytes as u32,
+        (report.time_ns / 1_000_000_000) as u32,
+        (report.time_ns % 1_000_000_000 / 1000) as u32,
+        report.lost as u32,
+        report.late as u32,
+        report.datagrams as u32,
+        (report.jitter_ns / 1_000_000_000) as u32,
+        (report.jitter_ns % 1_000_000_000 / 1000) as u32,
+    ];
+    words[4..4 + told.len()].copy_from_slice(&told);
+    let last = [upper(report.lost), upper(report.late), upper(report.datagrams)];
+    words[29..].copy_from_slice(&last);
+    put(&words)
+}
+
+/// A report that came; none: it is no report.
+pub fn reported(bytes: &[u8]) -> Option<Report> {
+    let flags = word(bytes, 4).filter(|flags| flags & VERSION_1 != 0)?;
+    let at = |index: usize| word(bytes, 4 + index).map(u64::from);
+    // Upper halves stand at the end of a whole report only.
+    let wide = flags & NUMBERS_64 != 0 && bytes.len() >= REPORT_BYTES;
+    let upper = |index: usize| if wide { at(index).unwrap_or(0) << 32 } else { 0 };
+    Some(Report {
+        bytes: at(1)? << 32 | at(2)?,
+        time_ns: at(3)? * 1_000_000_000 + at(4)? * 1000,
+        lost: at(5)? | upper(25),
+        late: at(6)? | upper(26),
+        datagrams: at(7)? | upper(27),
+        jitter_ns: at(8)? * 1_000_000_000 + at(9)? * 1000,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(hex: &str) -> Vec<u8> {
+        hex.split_whitespace()
+            .flat_map(|word| u32::from_str_radix(word, 16).expect("hexadecimal").to_be_bytes())
+            .collect()
+    }
+
+    fn test() -> Test {
+        Test {
+            streams: 1,
+            port: 6000,
+            block_bytes: 0,
+            amount: Amount::Time(1_000_000_000),
+            back: None,
+            reverse: false,
+            rate_bits: 0,
+            extended: true,
+        }
+    }
+
+    /// What `iperf -c HOST -t 1 -p 6000` of 2.1.8 was seen to send, and with more options.
+    const SEEN: &[(&str, Test)] = &[
+        (
+            "40010078 00000001 00001770 00000000 00000000 ffffff9c 00000000 00000000 00000000 00020001 00080003 00000000 \
+             00000000 00000000 00000000",
+            Test {
+                streams: 1,
+                port: 6000,
+                block_bytes: 0,
+                amount: Amount::Time(1_000_000_000),
+                back: None,
+                reverse: false,
+                rate_bits: 0,
+                extended: true,
+            },
+        ),
+        (
+            "44010078 00000001 00001770 00001000 00000000 06400000 00000000 00000000 04000000 00020001 00080003 00000000 \
+             00000000 00000000 00000000",
+            Test {
+                streams: 1,
+                port: 6000,
+                block_bytes: 4096,
+                amount: Amount::Bytes(100 << 20),
+                back: None,
+                reverse: true,
+                rate_bits: 0,
+                extended: true,
+            },
+        ),
+        (
+            "c0010079 00000001 00001784 00000000 00000000 ffffff9c 00000000 00000000 00000000 00020001 00080003 00000000 \
+             00000000 00000000 00000000",
+            Test {
+                streams: 1,
+                port: 6020,
+                block_bytes: 0,
+                amount: Amount::Time(1_000_000_000),
+                back: Some(Back::Now),
+                reverse: false,
+                rate_bits: 0,
+                extended: true,
+            },
+        ),
+    ];
+
+    #[test]
+    fn headers_are_the_originals() {
+        for (hex, test) in SEEN {
+            assert_eq!(tcp(test), bytes(hex), "{test:?}");
+            assert_eq!(first(&bytes(hex)), First::Test(*test));
+        }
+        let seen = "00000001 6b02fd91 0003ca19 00000000 48010098 00000001 00001770 00000000 00000000 ffffff9c 00000000 \
+                    00000000 00000000 00020001 00080003 00000000 00100000 00000000 00000000";
+        let at = 0x6b02_fd91 * 1_000_000_000 + 0x0003_ca19 * 1000;
+        assert_eq!(udp(&Test { rate_bits: 1 << 20, ..test() }, 1, at), bytes(seen));
+        let last = bytes("ffffffa3 6b02fd92 00041b27 ffffffff");
+        assert_eq!(number(&last), Some(-93));
+        let at = 0x6b02_fd92 * 1_000_000_000 + 0x0004_1b27 * 1000;
+        assert_eq!(numbered(-93, at), last);
+    }
+
+    #[test]
+    fn a_report_is_read_as_the_original_writes_it() {
+        let seen = bytes(
+            "00000000 00000000 00000000 00000000 c8000000 00000000 001327d4 00000001 0000074e 00000000 00000000 00000356 \
+             00000000 0000001a 00000000 0000000c 00000000 00000168 00000000 0000a839 00000000 00000032 000cce8b 00022e09 \
+             00000000 0000007f 00000356 00000354 00000001 00000000 00000000 00000000",
+        );
+        let found = Report {
+            bytes: 1_255_380,
+            time_ns: 1_001_870_000,
+            lost: 0,
+            late: 0,
+            datagrams: 854,
+            jitter_ns: 26_000,
+        };
+        assert_eq!(reported(&seen), Some(found));
+        let large = Report { bytes: 1 << 40, lost: (1 << 33) + 7, late: 3, datagrams: 1 << 35, ..found };
+        assert_eq!(report(&large).len(), REPORT_BYTES);
+        assert_eq!(reported(&report(&large)), Some(large));
+    }
+
+    #[test]
+    fn what_is_no_header_is_data() {
+        assert_eq!(first(b""), First::More);
+        assert_eq!(first(b"012"), First::More);
+        assert_eq!(first(b"0123456789"), First::Data);
+        assert_eq!(first(&tcp(&test())[..59]), First::More);
+        let old = bytes("80000001 00000001 0000138d 00000000 00000000 ffffff9c");
+        let First::Test(found) = first(&old) else { panic!("an old header") };
+        assert!(!found.extended && found.back == Some(Back::Now) && found.port == 5005);
+        assert_eq!(reported(&[0; 60]), None);
+        assert_eq!(number(&[0; 15]), None);
+    }
+
+    #[test]
+    fn mangled_bytes_harm_nobody() {
+        let mut state = 1_u64;
+        for round in 0..20_000 {
+            let mut bytes = if round % 2 == 0 { tcp(&test()) } else { report(&Report::default()) };
+            for _ in 0..4 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let at = (state >> 33) as usize % bytes.len();
+                bytes[at] = (state >> 20) as u8;
+            }
+            bytes.truncate((state >> 40) as usize % (bytes.len() + 1));
+            if let First::Test(Test { amount: Amount::Time(ns), .. }) = first(&bytes) {
+                assert!(ns <= MOST_NS);
+            }
+            let _ = (reported(&bytes), number(&bytes));
+        }
+    }
+}

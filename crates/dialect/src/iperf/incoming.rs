@@ -1,0 +1,206 @@
+//! What is opened by peers: connections with a header in front of their data, datagrams of somebody new, and the end of
+//! both. What a peer says is bounded before it is believed.
+
+use iodyno_model::conversation::{Action, Connection, Ends};
+
+use super::flow::{Flow, State, split};
+use super::header::{self, Amount, Back, First, Test};
+use super::talk::{PLACE, Talk};
+
+/// Connections served at a time.
+const MOST_FLOWS: usize = 1024;
+/// Bytes that may come before what they are is known.
+const MOST_HEAD: usize = 128 << 10;
+
+impl Talk {
+    pub(super) fn accept(&mut self, connection: Connection, ends: Ends) {
+        if self.flows.len() >= MOST_FLOWS || self.ending {
+            return self.act(Action::Close(connection));
+        }
+        let mut flow = Flow::new(self.next_id, connection, false, State::Header, self.now_ns);
+        self.next_id += 1;
+        flow.group = split(&ends.peer).0;
+        flow.ends = ends;
+        self.flows.push(flow);
+        // What follows the header is left to the run, which counts it in its own time.
+        if self.is_server() {
+            self.act(Action::Read { connection, most: Some(header::TEST_BYTES) });
+        }
+        // The way back carries no header.
+        if !self.is_server() {
+            self.owed = self.owed.saturating_sub(1);
+            let index = self.flows.len() - 1;
+            self.say_connected(index);
+            self.begin_receiving(index);
+        }
+    }
+
+    pub(super) fn read(&mut self, connection: Connection, bytes: &[u8]) {
+        let Some(index) = self.position(connection) else { return };
+        let udp = self.wanted.udp;
+        let flow = &mut self.flows[index];
+        match flow.state {
+            State::Header => {
+                flow.head.extend_from_slice(bytes);
+                self.decide(index);
+            }
+            State::Standing if udp && !flow.sends => {
+                let number = header::number(bytes).unwrap_or(0);
+                flow.took(number, bytes.len());
+            }
+            State::Closing if udp && flow.sends => self.take_report(index, bytes),
+            State::Closing if udp => self.answer_final(index),
+            _ => {}
+        }
+    }
+
+    /// What came first is a header, data, or not enough to tell.
+    fn decide(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        let test = match header::first(&flow.head) {
+            First::More if flow.head.len() < MOST_HEAD => return,
+            First::More | First::Data => None,
+            First::Test(test) => Some(test),
+        };
+        flow.test = test;
+        flow.before.bytes = flow.head.len() as u64;
+        flow.before.calls = 1;
+        flow.head = Vec::new();
+        let reverse = test.is_some_and(|test| test.reverse);
+        if test.is_some_and(|test| test.extended) && !reverse {
+            let connection = flow.connection;
+            self.act(Action::Send(connection, header::acknowledged()));
+        }
+        self.say_connected(index);
+        if reverse {
+            self.begin_sending(index)
+        } else {
+            self.begin_receiving(index)
+        }
+        if let Some(test) = test.filter(|test| test.back == Some(Back::Now)) {
+            self.connect_back(index, test);
+        }
+    }
+
+    pub(super) fn begin_receiving(&mut self, index: usize) {
+        self.flows[index].begun_ns = self.now_ns;
+        self.run(&[index]);
+    }
+
+    /// What a client receives on its own connection goes on it, too.
+    fn begin_sending(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        flow.sends = true;
+        flow.before = Default::default();
+        flow.begun_ns = self.now_ns;
+        flow.amount = bounded(flow.test);
+        self.run(&[index]);
+    }
+
+    /// Opens the way back to a client that wants it.
+    fn connect_back(&mut self, index: usize, test: Test) {
+        let host = split(&self.flows[index].ends.peer).0;
+        let host = if host.contains(':') { format!("[{host}]") } else { host };
+        let (id, connection) = (self.next_id, self.connection());
+        self.next_id += 1;
+        let mut flow = Flow::new(id, connection, true, State::Opening(0), self.now_ns);
+        flow.group = self.flows[index].group.clone();
+        flow.starred = true;
+        flow.test = Some(Test { back: None, reverse: false, ..test });
+        flow.amount = bounded(Some(test));
+        self.flows.push(flow);
+        self.act(Action::Connect {
+            connection,
+            transport: if self.wanted.udp { "udp" } else { "tcp" }.into(),
+            address: format!("{host}:{}", test.port),
+            wishes: Vec::new(),
+            timeout_ns: 10_000_000_000,
+        });
+    }
+
+    /// The way back that is asked for afterwards.
+    pub(super) fn give_back(&mut self, index: usize) {
+        let later = self.flows[index].test.filter(|test| test.back == Some(Back::Later));
+        if let Some(test) = later.filter(|_| self.is_server() && !self.ending) {
+            self.connect_back(index, test);
+        }
+    }
+
+    /// A server's connection stands: the way back, or a socket of their own for somebody's datagrams.
+    pub(super) fn stands_back(&mut self, index: usize) {
+        if self.flows[index].starred {
+            self.say_connecting(index);
+            self.say_connected(index);
+            self.flows[index].begun_ns = self.now_ns;
+            return self.run(&[index]);
+        }
+        self.say_connected(index);
+        let flow = &self.flows[index];
+        match flow.test {
+            Some(test) if test.reverse => self.begin_sending(index),
+            test => {
+                let begun_ns = flow.begun_ns;
+                self.run(&[index]);
+                self.flows[index].begun_ns = begun_ns;
+                if let Some(test) = test.filter(|test| test.back == Some(Back::Now)) {
+                    self.connect_back(index, test);
+                }
+            }
+        }
+    }
+
+    pub(super) fn datagram(&mut self, from: &str, bytes: &[u8]) {
+        let Some(number) = header::number(bytes).filter(|number| *number != 0) else { return };
+        if let Some(index) = self.senders.get(from).and_then(|connection| self.position(*connection)) {
+            let flow = &mut self.flows[index];
+            if !flow.sends {
+                flow.took(number, bytes.len());
+            }
+            // The end came before its own socket stood, or again after it.
+            if number < 0 && flow.state == State::Closing {
+                self.answer_final(index);
+            }
+            return;
+        }
+        // An end without a beginning is of a test that was told already.
+        if number < 0 || self.flows.len() >= MOST_FLOWS || self.ending {
+            return;
+        }
+        let (id, connection) = (self.next_id, self.connection());
+        self.next_id += 1;
+        let mut flow = Flow::new(id, connection, false, State::Opening(0), self.now_ns);
+        flow.group = split(from).0;
+        if let First::Test(test) = header::first(&bytes[header::DATAGRAM_BYTES..]) {
+            flow.test = Some(test).filter(|_| self.is_server());
+        }
+        if !flow.test.is_some_and(|test| test.reverse) {
+            flow.took(number, bytes.len());
+        }
+        self.owed = self.owed.saturating_sub(1);
+        self.flows.push(flow);
+        self.senders.insert(from.to_string(), connection);
+        self.act(Action::Answer { at: PLACE, connection, to: from.to_string() });
+    }
+
+    fn take_report(&mut self, index: usize, bytes: &[u8]) {
+        let Some(report) = header::reported(bytes) else { return };
+        let flow = &mut self.flows[index];
+        let (label, connection) = (flow.label(), flow.connection);
+        flow.becomes(State::Done, self.now_ns);
+        if !self.view.csv && !self.wanted.excluded.contains('V') {
+            let text = self.view.reported(&label, &report);
+            self.act(Action::Print(text));
+            self.heading = Some(false);
+        }
+        self.act(Action::Close(connection));
+        self.settle();
+    }
+}
+
+/// Until when a peer may let us send.
+fn bounded(test: Option<Test>) -> Amount {
+    test.map_or(Amount::Time(10_000_000_000), |test| match test.amount {
+        Amount::Bytes(0) => Amount::Time(10_000_000_000),
+        amount => amount,
+    })
+}

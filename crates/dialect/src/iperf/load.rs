@@ -1,0 +1,108 @@
+//! A test's streams as a plan: one job for each, on a connection that stands.
+
+use iodyno_model::conversation::Connection;
+use iodyno_model::plan::Stop;
+use iodyno_model::{
+    Content, Direct, Intent, Job, Limit, Open, Origin, Pace, Pattern, Payload, Phase, Pick, Plan, Prepare,
+    Rate, Refresh, Setting, Target, TargetKind, Verb, Workload,
+};
+
+use super::header::Amount;
+
+/// A stream that is to run.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// What reports call it.
+    pub name: String,
+    /// Its connection.
+    pub connection: Connection,
+    /// Datagrams.
+    pub udp: bool,
+    /// Whether we send.
+    pub sends: bool,
+    /// Bytes of a write, read or datagram.
+    pub block_bytes: u64,
+    /// bit/s; none: as fast as it goes.
+    pub bits: Option<f64>,
+    /// Until when; receivers go on until their peer ends.
+    pub amount: Amount,
+    /// The most that there is to send.
+    pub most_bytes: Option<u64>,
+    /// What is sent; none: digits.
+    pub content: Option<Vec<u8>>,
+}
+
+/// The plan of some streams that run together.
+pub fn plan(loads: &[Load]) -> Plan {
+    let targets = loads.iter().map(target).collect();
+    let jobs = loads.iter().enumerate().map(|(index, load)| job(index, load)).collect();
+    // A stream that breaks off does not end the others.
+    let phase = Phase { name: "iperf".into(), jobs, stop: Stop::Alone, ..Phase::default() };
+    Plan { name: "iperf".into(), intent: Intent::Network, targets, phases: vec![phase], ..Plan::default() }
+}
+
+fn target(load: &Load) -> Target {
+    Target {
+        name: load.name.clone(),
+        kind: TargetKind::Endpoint {
+            transport: "connection".into(),
+            address: load.connection.to_string(),
+            listen: false,
+        },
+        open: Open { direct: Direct::No, ..Open::default() },
+        prepare: Prepare::AsItIs,
+        remove: false,
+        origin: Origin::Default,
+    }
+}
+
+fn job(index: usize, load: &Load) -> Job {
+    let verb = if load.sends { Verb::Send } else { Verb::Recv };
+    let block = block(load);
+    let pattern = Pattern::of(verb, Pick::Stream, block);
+    let mut job = Job::new(&load.name, "socket", vec![index], Workload::Pattern(Box::new(pattern)));
+    if load.udp {
+        job.settings.push(Setting::new("datagram_bytes", load.block_bytes));
+        job.settings.push(Setting::new("stamp", "number_seconds_micros"));
+    }
+    if load.sends {
+        job.limit = limit(load);
+        job.pace = pace(load);
+        let digits = || b"0123456789".to_vec();
+        let content = Content::Pattern(load.content.clone().unwrap_or_else(digits));
+        job.payload = Payload { content, refresh: Refresh::Once, ..Payload::default() };
+    }
+    job
+}
+
+/// Bytes of one call: of datagrams as many as a millisecond holds, so that a pace stays even.
+fn block(load: &Load) -> u64 {
+    if !load.udp {
+        return load.block_bytes;
+    }
+    let most = (65_507 / load.block_bytes).clamp(1, 64);
+    let fit = match load.bits.filter(|_| load.sends) {
+        Some(bits) => (bits / 8.0 / 1000.0 / load.block_bytes as f64) as u64,
+        None => most,
+    };
+    load.block_bytes * fit.clamp(1, most)
+}
+
+fn limit(load: &Load) -> Limit {
+    let whole =
+        |bytes: u64| if load.udp { bytes.div_ceil(load.block_bytes) * load.block_bytes } else { bytes };
+    let (time_ns, bytes) = match load.amount {
+        Amount::Time(ns) => (Some(ns), None),
+        Amount::Bytes(bytes) => (None, Some(whole(bytes))),
+    };
+    let bytes = match (bytes, load.most_bytes.filter(|_| !load.udp)) {
+        (Some(bytes), Some(most)) => Some(bytes.min(most)),
+        (bytes, most) => bytes.or(most),
+    };
+    Limit { time_ns, bytes, ..Limit::default() }
+}
+
+fn pace(load: &Load) -> Pace {
+    let rate_all = load.bits.map_or(Rate::Unlimited, |bits| Rate::Bytes((bits / 8.0).max(1.0) as u64));
+    Pace { rate_all, ..Pace::default() }
+}

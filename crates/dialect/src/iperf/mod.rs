@@ -1,0 +1,104 @@
+//! iperf 2: throughput of TCP and UDP with the peers of that name, in both roles and in its words.
+//!
+//! The protocol is a header in the first bytes of the data, a number in each datagram, and a report at the end. Here it
+//! is a state machine without sockets; the data moves by plans like everybody's.
+
+pub mod command;
+pub mod flow;
+pub mod header;
+mod incoming;
+mod load;
+pub mod number;
+mod opening;
+pub mod options;
+mod talk;
+mod telling;
+#[cfg(test)]
+mod test;
+pub mod text;
+
+use std::io;
+
+use iodyno_model::{Diagnostic, Event, Finding, Intent, Origin, Plan};
+use iodyno_report::{Output, Reporter};
+
+use crate::{Converse, Dialect, Keep, Loader, Request, Run};
+use command::{Stop, Wanted};
+pub use talk::Talk;
+
+/// The dialect.
+pub const DIALECT: Dialect = Dialect {
+    name: "iperf",
+    about: "throughput of TCP and UDP with iperf 2's peers, client and server",
+    drop_in: true,
+    also: &[],
+    lower: request,
+};
+
+/// The largest file that is sent.
+const MOST_CONTENT: usize = 64 << 20;
+
+fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    let wanted = match command::parse(arguments) {
+        Ok(wanted) => wanted,
+        Err(Stop::Help) => return Ok(Request::Print { out: options::help(), status: 0 }),
+        Err(Stop::Version) => {
+            let ours = env!("CARGO_PKG_VERSION");
+            let out = format!("iperf version 2.1.8 (iodyno {ours}) pthreads\n");
+            return Ok(Request::Print { out, status: 0 });
+        }
+        Err(Stop::Wrong(wrong)) => return Err(wrong),
+    };
+    let content = content(&wanted, loader)?;
+    let (daemon, output) = (wanted.daemon, wanted.output.clone());
+    let run = run(&wanted, output);
+    let conversation = Box::new(Talk::new(wanted, loader.east_s(), content));
+    Ok(Request::Converse(Box::new(Converse { conversation, run, daemon, pid_file: None })))
+}
+
+/// The file that is to be sent.
+fn content(wanted: &Wanted, loader: &mut dyn Loader) -> Result<Option<Vec<u8>>, Vec<Diagnostic>> {
+    let Some(path) = &wanted.file else { return Ok(None) };
+    let wrong = |what: String| vec![Diagnostic::error(&Origin::argument("-F"), format!("{path}: {what}"))];
+    let bytes = loader.read(path).map_err(wrong)?;
+    match bytes.len() {
+        0 => Err(wrong("there is nothing in it".into())),
+        length if length > MOST_CONTENT => Err(wrong("more than 64 MiB".into())),
+        _ => Ok(Some(bytes)),
+    }
+}
+
+fn run(wanted: &Wanted, output: Option<String>) -> Run {
+    Run {
+        plan: Plan { name: "iperf".into(), intent: Intent::Network, ..Plan::default() },
+        reporter: Box::new(Silent),
+        output,
+        files: Vec::new(),
+        keep: Keep::default(),
+        messages: Vec::new(),
+        live_ns: 0,
+        interim_ns: wanted.interval_ns,
+        own_voice: true,
+        dies_of_signals: false,
+        findings: wanted.host.is_some(),
+        translate,
+        reads_forgiven: false,
+        error_status: 1,
+        status: None,
+        unwatched: false,
+    }
+}
+
+/// Findings in iperf's own options.
+fn translate(finding: Finding) -> Option<Finding> {
+    crate::advice::of(finding, crate::advice::IPERF)
+}
+
+/// The conversation prints everything itself.
+struct Silent;
+
+impl Reporter for Silent {
+    fn event(&mut self, _: &Event, _: &mut Output<'_>) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,382 @@
+//! A test with iperf 2's peers as a state machine: what happened in, what is to be done out.
+//!
+//! One machine plays both roles, because a client of `-d` or `-r` is a server too. Who opens is in `opening`, who is
+//! opened in `incoming`, what is printed in `telling`. A peer that says nothing is given up after a while; one that asks
+//! for much gets no more than a day and one of 1024 places.
+
+use std::collections::HashMap;
+
+use iodyno_model::conversation::{Action, Connection, Conversation, Happening, Input, RunNumber};
+use iodyno_model::{Event, Record};
+
+use super::command::Wanted;
+use super::flow::{Counts, Flow, State};
+use super::header::{self, Amount};
+use super::text::{RULE, View};
+
+/// Where peers are awaited.
+pub(super) const PLACE: Connection = 1 << 20;
+/// How often those that wait are looked after, ns.
+const TICK_NS: u64 = 250_000_000;
+/// How long a peer's first bytes are awaited, and its last ones, ns.
+const PATIENCE_NS: u64 = 10_000_000_000;
+const LAST_WORD_NS: u64 = 3_000_000_000;
+/// How long after the last word a repeated end is answered, ns.
+const LINGER_NS: u64 = 1_500_000_000;
+/// How often the end of datagrams is said.
+const MOST_FINALS: u32 = 10;
+
+/// A test, or a server.
+pub struct Talk {
+    pub(super) wanted: Wanted,
+    pub(super) view: View,
+    /// What is sent, where the user named a file.
+    pub(super) content: Option<Vec<u8>>,
+    pub(super) flows: Vec<Flow>,
+    pub(super) next_id: u32,
+    pub(super) next_run: RunNumber,
+    pub(super) next_connection: Connection,
+    /// Streams of datagrams by their sender's address.
+    pub(super) senders: HashMap<String, Connection>,
+    /// The columns that the last heading named: whether of what was sent.
+    pub(super) heading: Option<bool>,
+    /// Rows of streams of one group and number: how many, and their sum.
+    pub(super) sums: HashMap<(String, u64), (usize, Counts)>,
+    pub(super) failed: bool,
+    /// Streams that the server still owes us.
+    pub(super) owed: usize,
+    /// When those that wait are looked after next, ns.
+    wake_ns: Option<u64>,
+    /// When the last stream was told of, ns.
+    pub(super) idle_since_ns: u64,
+    pub(super) ending: bool,
+    pub(super) now_ns: u64,
+    pub(super) unix_ns: u64,
+    pub(super) out: Vec<Action>,
+}
+
+impl Talk {
+    /// What the command line wants; `content` is what is sent instead of digits.
+    pub fn new(wanted: Wanted, east_s: i64, content: Option<Vec<u8>>) -> Self {
+        let view = View {
+            format: wanted.format,
+            csv: wanted.csv,
+            enhanced: wanted.enhanced,
+            udp: wanted.udp,
+            east_s,
+        };
+        Talk {
+            wanted,
+            view,
+            content,
+            flows: Vec::new(),
+            next_id: 1,
+            next_run: 0,
+            next_connection: 1,
+            senders: HashMap::new(),
+            heading: None,
+            sums: HashMap::new(),
+            failed: false,
+            owed: 0,
+            wake_ns: None,
+            idle_since_ns: 0,
+            ending: false,
+            now_ns: 0,
+            unix_ns: 0,
+            out: Vec::new(),
+        }
+    }
+
+    pub(super) fn is_server(&self) -> bool {
+        self.wanted.host.is_none()
+    }
+
+    pub(super) fn position(&self, connection: Connection) -> Option<usize> {
+        // A number is used once, so the first is the only one.
+        self.flows.iter().position(|flow| flow.connection == connection)
+    }
+
+    pub(super) fn of_run(&self, run: RunNumber) -> Vec<usize> {
+        let is = |flow: &Flow| flow.run.is_some_and(|(of, _)| of == run);
+        (0..self.flows.len()).filter(|index| is(&self.flows[*index])).collect()
+    }
+
+    pub(super) fn act(&mut self, action: Action) {
+        self.out.push(action);
+    }
+
+    pub(super) fn complain(&mut self, text: impl Into<String>) {
+        self.act(Action::Complain(text.into() + "\n"));
+    }
+
+    fn hear(&mut self, input: Input) {
+        match input {
+            Input::Began => self.begin(),
+            Input::Ready(PLACE, ends) => self.listening(&ends),
+            Input::Ready(connection, ends) => self.connected(connection, ends),
+            Input::Failed(connection, errno, words) => self.fail(connection, errno, &words),
+            Input::Accepted { connection, ends, .. } => self.accept(connection, ends),
+            Input::Bytes(connection, bytes) => self.read(connection, &bytes),
+            Input::Datagram { from, bytes, .. } => self.datagram(&from, &bytes),
+            Input::Closed(connection) => self.closed(connection),
+            Input::Tick => {
+                self.wake_ns = None;
+                self.look_after();
+            }
+            Input::Told(run, event) => self.told(run, &event),
+            Input::Ended(run, record) => self.ended(run, &record),
+            Input::Interrupted(_) => self.interrupted(),
+        }
+    }
+
+    fn told(&mut self, run: RunNumber, event: &Event) {
+        match event {
+            Event::PhaseStarted { .. } => {
+                for index in self.of_run(run) {
+                    let flow = &mut self.flows[index];
+                    flow.offset_ns = self.now_ns.saturating_sub(flow.begun_ns);
+                }
+            }
+            Event::Interim(found) => {
+                for index in self.of_run(run) {
+                    let flow = &mut self.flows[index];
+                    flow.heard(found);
+                    // Of a running worker there is no end yet.
+                    flow.lasted_ns = flow.offset_ns + found.elapsed_ns;
+                    if self.wanted.interval_ns > 0 {
+                        self.interval(index);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn ended(&mut self, run: RunNumber, record: &Record) {
+        for error in &record.errors {
+            self.complain(format!("iperf: {}", error.message));
+            self.failed = true;
+        }
+        let ended = self.of_run(run);
+        for index in &ended {
+            if let Some(found) = record.phases.last() {
+                self.flows[*index].heard(found);
+            }
+        }
+        // All of them still count as running, so that the last interval has its sum.
+        ended.iter().for_each(|index| self.last_interval(*index));
+        ended.into_iter().for_each(|index| self.run_over(index));
+        self.settle();
+    }
+
+    /// A stream's run is over: the last words that its protocol wants.
+    fn run_over(&mut self, index: usize) {
+        let now_ns = self.now_ns;
+        let (udp, no_final) = (self.wanted.udp, self.wanted.no_final);
+        let flow = &mut self.flows[index];
+        flow.run = None;
+        flow.becomes(State::Closing, now_ns);
+        let connection = flow.connection;
+        match (udp, flow.sends) {
+            (false, true) => self.act(Action::Shut(connection)),
+            (false, false) => self.act(Action::Close(connection)),
+            (true, true) => self.say_final(index),
+            (true, false) => self.answer_final(index),
+        }
+        self.total(index);
+        let flow = &mut self.flows[index];
+        let silent = udp && flow.sends && (no_final || flow.test.is_some_and(|test| test.reverse));
+        if silent {
+            self.act(Action::Close(connection));
+        }
+        let flow = &mut self.flows[index];
+        if silent || !udp && !flow.sends {
+            flow.becomes(State::Done, now_ns);
+        }
+        self.give_back(index);
+    }
+
+    /// The last datagram of a sender: its number is negated.
+    fn say_final(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        flow.finals += 1;
+        let number = -(flow.now.datagrams.max(1) as i64);
+        let connection = flow.connection;
+        let mut bytes = self.first_datagram(index, number);
+        bytes.resize((self.block_of(index) as usize).max(bytes.len()).min(65_507), b'0');
+        self.act(Action::Send(connection, bytes));
+    }
+
+    /// What the receiver of datagrams says at the end.
+    pub(super) fn answer_final(&mut self, index: usize) {
+        let flow = &self.flows[index];
+        if flow.sends || self.wanted.reverse {
+            return;
+        }
+        let counts = &flow.now;
+        let report = header::Report {
+            bytes: counts.bytes,
+            time_ns: flow.lasted_ns,
+            lost: counts.lost(),
+            late: counts.late,
+            datagrams: counts.highest,
+            jitter_ns: counts.jitter_ns,
+        };
+        let connection = flow.connection;
+        self.act(Action::Send(connection, header::report(&report)));
+    }
+
+    fn closed(&mut self, connection: Connection) {
+        let Some(index) = self.position(connection) else {
+            return self.act(Action::Close(connection));
+        };
+        match self.flows[index].state {
+            State::Closing => {
+                self.act(Action::Close(connection));
+                self.flows[index].becomes(State::Done, self.now_ns);
+                self.settle();
+            }
+            State::Header if !self.flows[index].head.is_empty() => self.begin_receiving(index),
+            State::Header | State::Standing => self.forget(index),
+            _ => {}
+        }
+    }
+
+    /// A stream that never was one.
+    pub(super) fn forget(&mut self, index: usize) {
+        let flow = self.flows.remove(index);
+        self.senders.retain(|_, connection| *connection != flow.connection);
+        self.act(Action::Close(flow.connection));
+        self.settle();
+    }
+
+    fn look_after(&mut self) {
+        let mut index = 0;
+        while index < self.flows.len() {
+            let flow = &self.flows[index];
+            let waited_ns = self.now_ns.saturating_sub(flow.since_ns);
+            let count = self.flows.len();
+            match flow.state {
+                State::Opening(_) => self.open_again(index),
+                State::Header if waited_ns > PATIENCE_NS => self.forget(index),
+                State::Closing if self.wanted.udp => self.last_word(index, waited_ns),
+                State::Closing if waited_ns > LAST_WORD_NS => {
+                    self.act(Action::Close(self.flows[index].connection));
+                    self.flows[index].becomes(State::Done, self.now_ns);
+                }
+                State::Running => self.abandon(index),
+                _ => {}
+            }
+            index += usize::from(self.flows.len() == count);
+        }
+        self.settle();
+    }
+
+    /// Stops a receiver of datagrams whose sender is silent.
+    fn abandon(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        if flow.sends || !self.wanted.udp {
+            return;
+        }
+        // Without intervals nothing is known of a run that goes on, but that time passes; `since` is set by what comes.
+        let Some((run, _)) = flow.run else { return };
+        if self.now_ns.saturating_sub(flow.since_ns) > PATIENCE_NS {
+            flow.since_ns = self.now_ns;
+            self.act(Action::Stop(run));
+        }
+    }
+
+    /// Goes on saying that it was the last datagram until the receiver answers; a receiver listens on for a while.
+    fn last_word(&mut self, index: usize, waited_ns: u64) {
+        let flow = &self.flows[index];
+        let connection = flow.connection;
+        let over = if flow.sends {
+            if flow.finals < MOST_FINALS {
+                self.say_final(index);
+                false
+            } else {
+                let id = self.flows[index].label();
+                let tries = MOST_FINALS;
+                self.complain(format!(
+                    "[{id:>3}] WARNING: did not receive ack of last datagram after {tries} tries."
+                ));
+                true
+            }
+        } else {
+            waited_ns > LINGER_NS
+        };
+        if over {
+            self.act(Action::Close(connection));
+            self.flows[index].becomes(State::Done, self.now_ns);
+        }
+    }
+
+    fn interrupted(&mut self) {
+        self.ending = true;
+        self.owed = 0;
+        let runs: Vec<RunNumber> =
+            self.flows.iter().filter_map(|flow| flow.run.map(|(run, _)| run)).collect();
+        if runs.is_empty() {
+            return self.act(Action::End(u8::from(self.failed)));
+        }
+        runs.into_iter().for_each(|run| self.act(Action::Stop(run)));
+    }
+
+    /// Ends where nothing more is to come; forgets what a server no longer needs.
+    pub(super) fn settle(&mut self) {
+        let done = self.flows.iter().all(|flow| flow.state == State::Done);
+        if self.is_server() {
+            self.flows.retain(|flow| flow.state != State::Done);
+            let known: Vec<Connection> = self.flows.iter().map(|flow| flow.connection).collect();
+            self.senders.retain(|_, connection| known.contains(connection));
+            let served = self.next_id > 1;
+            if self.ending && done || self.wanted.single && served && self.flows.is_empty() {
+                self.act(Action::End(u8::from(self.failed)));
+            }
+        } else if done && (self.owed == 0 || self.failed) && !self.flows.is_empty() {
+            self.act(Action::End(u8::from(self.failed)));
+        }
+    }
+
+    /// Whether somebody is to be looked after.
+    fn waits(&self) -> bool {
+        let timed = self.is_server() && self.wanted.amount.is_some() || self.owed > 0;
+        timed || self.flows.iter().any(|flow| !matches!(flow.state, State::Done | State::Standing))
+    }
+
+    /// A server's time is up, or what a server owes us does not come.
+    fn time_up(&mut self) {
+        let idle_ns = self.now_ns.saturating_sub(self.idle_since_ns);
+        match self.wanted.amount {
+            Some(Amount::Time(ns)) if self.is_server() && self.now_ns >= ns && !self.ending => {
+                self.interrupted();
+            }
+            _ => {}
+        }
+        let quiet = self.flows.iter().all(|flow| flow.state == State::Done);
+        if !self.is_server() && self.owed > 0 && quiet && idle_ns > PATIENCE_NS {
+            self.complain("iperf: the server did not connect back");
+            self.failed = true;
+            self.settle();
+        }
+    }
+
+    pub(super) fn rule(&mut self, text: &str) {
+        if !self.view.csv && !self.wanted.excluded.contains('S') {
+            self.act(Action::Print(format!("{RULE}{text}{RULE}")));
+        }
+    }
+}
+
+impl Conversation for Talk {
+    fn step(&mut self, happening: Happening) -> Vec<Action> {
+        (self.now_ns, self.unix_ns) = (happening.at_ns, happening.unix_ns);
+        self.hear(happening.input);
+        self.time_up();
+        if self.wake_ns.is_none() && self.waits() {
+            self.wake_ns = Some(self.now_ns + TICK_NS);
+            self.act(Action::Wake(self.now_ns + TICK_NS));
+        }
+        std::mem::take(&mut self.out)
+    }
+}

@@ -1,0 +1,131 @@
+//! What is printed while streams run and when they end: rows, totals, and sums of streams of one group.
+
+use iodyno_model::conversation::Action;
+
+use super::flow::{Counts, State};
+use super::talk::Talk;
+use super::text::Row;
+
+impl Talk {
+    pub(super) fn say_connected(&mut self, index: usize) {
+        if self.view.csv || self.wanted.excluded.contains('C') {
+            return;
+        }
+        let date = (!self.wanted.reverse).then_some(self.unix_ns);
+        let text = self.view.connected(&self.flows[index], date);
+        self.act(Action::Print(text));
+    }
+
+    /// A row of one interval of a stream.
+    pub(super) fn interval(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        let until_ns = flow.lasted_ns;
+        if until_ns <= flow.told_ns {
+            return;
+        }
+        let span_ns = (flow.told_ns, until_ns);
+        let counts = flow.now.since(&flow.told);
+        (flow.told, flow.told_ns) = (flow.now, until_ns);
+        if !flow.sends && self.wanted.udp && counts.datagrams > 0 {
+            flow.since_ns = self.now_ns;
+        }
+        let row = flow.rows;
+        flow.rows += 1;
+        self.say(index, span_ns, counts);
+        let group = self.flows[index].group.clone();
+        let running = |flow: &super::flow::Flow| flow.state == State::Running && flow.group == group;
+        let streams = self.flows.iter().filter(|flow| running(flow)).count();
+        let (told, sum) = self.sums.entry((group.clone(), row)).or_default();
+        *told += 1;
+        *sum = sum_of(*sum, counts);
+        if *told >= streams {
+            let (told, sum) = (*told, *sum);
+            self.sums.remove(&(group, row));
+            if told > 1 {
+                self.say_sum(index, span_ns, sum);
+            }
+        }
+    }
+
+    /// What the last whole interval left, where it is worth a row.
+    pub(super) fn last_interval(&mut self, index: usize) {
+        let left_ns = self.flows[index].lasted_ns.saturating_sub(self.flows[index].told_ns);
+        if self.wanted.interval_ns > 0 && left_ns > self.wanted.interval_ns / 10 {
+            self.interval(index);
+        }
+    }
+
+    /// A stream's whole result, and its group's where it is the last.
+    pub(super) fn total(&mut self, index: usize) {
+        let flow = &self.flows[index];
+        let (span_ns, counts) = ((0, flow.lasted_ns), flow.now);
+        self.say(index, span_ns, counts);
+        let flow = &self.flows[index];
+        if self.wanted.udp && flow.sends && !self.view.csv && !self.wanted.excluded.contains('D') {
+            let sent = flow.now.datagrams + 1;
+            let text = format!("[{:>3}] Sent {sent} datagrams\n", flow.id);
+            self.act(Action::Print(text));
+        }
+        self.group_total(index);
+        self.idle_since_ns = self.now_ns;
+    }
+
+    fn group_total(&mut self, index: usize) {
+        let group = self.flows[index].group.clone();
+        let sends = self.flows[index].sends;
+        let same = |flow: &&super::flow::Flow| flow.group == group;
+        if self.flows.iter().filter(same).any(|flow| !matches!(flow.state, State::Closing | State::Done)) {
+            return;
+        }
+        self.sums.retain(|(of, _), _| *of != group);
+        let all: Vec<_> = self.flows.iter().filter(same).filter(|flow| flow.lasted_ns > 0).collect();
+        if all.len() < 2 {
+            return;
+        }
+        let sum = all.iter().fold(Counts::default(), |sum, flow| sum_of(sum, flow.now));
+        let lasted_ns = all.iter().map(|flow| flow.lasted_ns).max().unwrap_or(0);
+        let count = all.len();
+        self.say_sum(index, (0, lasted_ns), sum);
+        if self.wanted.udp && sends && !self.view.csv {
+            let text = format!("[SUM-{count}] Sent {} datagrams\n", sum.datagrams + count as u64);
+            self.act(Action::Print(text));
+        }
+    }
+
+    fn say(&mut self, index: usize, span_ns: (u64, u64), counts: Counts) {
+        if self.wanted.excluded.contains('D') || self.wanted.sum_only && self.flows.len() > 1 {
+            return;
+        }
+        let flow = &self.flows[index];
+        let label = flow.label();
+        let row = Row { label: &label, span_ns, counts, sends: flow.sends };
+        if self.view.csv {
+            let text = self.view.values(flow, &row, self.unix_ns);
+            return self.act(Action::Print(text));
+        }
+        let heading = self.head(row.sends);
+        let text = heading + &self.view.row(&row);
+        self.act(Action::Print(text));
+    }
+
+    fn say_sum(&mut self, index: usize, span_ns: (u64, u64), counts: Counts) {
+        if self.view.csv || self.wanted.excluded.contains('D') {
+            return;
+        }
+        let sends = self.flows[index].sends;
+        let text = self.head(sends) + &self.view.row(&Row { label: "SUM", span_ns, counts, sends });
+        self.act(Action::Print(text));
+    }
+
+    /// The heading, where the last one was of other columns.
+    fn head(&mut self, sends: bool) -> String {
+        let same = |before: bool| self.view.columns(before) == self.view.columns(sends);
+        let due = !self.heading.is_some_and(same);
+        self.heading = Some(sends);
+        if due { self.view.columns(sends).into() } else { String::new() }
+    }
+}
+
+fn sum_of(sum: Counts, more: Counts) -> Counts {
+    Counts { highest: sum.highest + more.highest, ..more.plus(&sum) }
+}

@@ -1,0 +1,375 @@
+//! Conversations as they were seen between 2.1.8's own ends, played to ours; and peers that lie, stall and mangle.
+
+use iodyno_model::conversation::{
+    Action, Connection, Conversation, Ends, FIRST_ACCEPTED, Happening, Input, RunNumber,
+};
+use iodyno_model::{
+    Event, JobRecord, Limit, PhaseRecord, Plan, Rate, Record, TargetKind, Verb, WorkerRecord, Workload,
+};
+
+use super::command;
+use super::header::{self, Amount, Back, Test};
+use super::talk::{PLACE, Talk};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// One side of a test, played by hand.
+struct Play {
+    talk: Talk,
+    at_ns: u64,
+    printed: String,
+    complained: String,
+    ended: Option<u8>,
+}
+
+impl Play {
+    fn of(line: &str) -> Self {
+        let words: Vec<String> = line.split_whitespace().map(String::from).collect();
+        let wanted = command::parse(&words).expect("a good command line");
+        let talk = Talk::new(wanted, 0, None);
+        Play { talk, at_ns: 0, printed: String::new(), complained: String::new(), ended: None }
+    }
+
+    /// What is to be done, but for what was said.
+    fn hear(&mut self, input: Input) -> Vec<Action> {
+        let happening = Happening { at_ns: self.at_ns, unix_ns: 1_795_358_218 * SECOND + self.at_ns, input };
+        let mut left = Vec::new();
+        for action in self.talk.step(happening) {
+            match action {
+                Action::Print(text) => self.printed += &text,
+                Action::Complain(text) => self.complained += &text,
+                Action::End(status) => self.ended = Some(status),
+                Action::Wake(_) => {}
+                other => left.push(other),
+            }
+        }
+        left
+    }
+}
+
+fn ends(local: &str, peer: &str) -> Ends {
+    let mut ends = Ends { local: local.into(), peer: peer.into(), ..Ends::default() };
+    ends.socket.send_buffer_bytes = 16_384;
+    ends.socket.receive_buffer_bytes = 131_072;
+    ends
+}
+
+fn worker(elapsed_ns: u64, bytes: u64, facts: &[(&str, u64)]) -> WorkerRecord {
+    let facts = facts.iter().map(|(name, value)| (name.to_string(), *value)).collect();
+    WorkerRecord { bytes, ended_ns: elapsed_ns, facts, ..WorkerRecord::default() }
+}
+
+fn phase(elapsed_ns: u64, workers: Vec<WorkerRecord>) -> PhaseRecord {
+    let job = |worker| JobRecord { workers: vec![worker], ..JobRecord::default() };
+    PhaseRecord { elapsed_ns, jobs: workers.into_iter().map(job).collect(), ..PhaseRecord::default() }
+}
+
+fn record(phase: PhaseRecord) -> Box<Record> {
+    Box::new(Record { phases: vec![phase], ..Record::default() })
+}
+
+fn run(actions: &[Action]) -> (RunNumber, &Plan) {
+    let found = actions.iter().find_map(|action| match action {
+        Action::Run { run, plan, .. } => Some((*run, &**plan)),
+        _ => None,
+    });
+    found.unwrap_or_else(|| panic!("no run: {actions:?}"))
+}
+
+fn sent(actions: &[Action]) -> Option<(Connection, &[u8])> {
+    actions.iter().find_map(|action| match action {
+        Action::Send(connection, bytes) => Some((*connection, &bytes[..])),
+        _ => None,
+    })
+}
+
+fn opened(actions: &[Action]) -> Vec<Connection> {
+    let number = |action: &Action| match action {
+        Action::Connect { connection, .. } | Action::Answer { connection, .. } => Some(*connection),
+        _ => None,
+    };
+    actions.iter().filter_map(number).collect()
+}
+
+fn verb(plan: &Plan, job: usize) -> (Verb, &Limit, String) {
+    let job = &plan.phases[0].jobs[job];
+    let Workload::Pattern(pattern) = &job.workload else { panic!("a pattern") };
+    let TargetKind::Endpoint { transport, address, .. } = &plan.targets[job.targets[0]].kind else {
+        panic!("a connection")
+    };
+    assert_eq!(transport, "connection");
+    (pattern.mix.shares[0].verb, &job.limit, address.clone())
+}
+
+#[test]
+fn a_client_of_two_streams() {
+    let mut play = Play::of("-c 10.0.0.2 -t 1 -P 2 -i 0.5");
+    let numbers = opened(&play.hear(Input::Began));
+    assert_eq!(numbers.len(), 2);
+    let server = "10.0.0.2:5001";
+    assert!(play.hear(Input::Ready(numbers[0], ends("10.0.0.1:1000", server))).is_empty());
+    let actions = play.hear(Input::Ready(numbers[1], ends("10.0.0.1:1001", server)));
+    let (number, plan) = run(&actions);
+    let (_, first) = sent(&actions).unwrap();
+    assert_eq!(first[..8], [0x40, 1, 0, 0x78, 0, 0, 0, 2]);
+    let (verb, limit, address) = verb(plan, 1);
+    assert_eq!((verb, limit.time_ns, address), (Verb::Send, Some(SECOND), numbers[1].to_string()));
+    let half = phase(SECOND / 2, vec![worker(0, (465 << 20) - 60, &[]), worker(0, (413 << 20) - 60, &[])]);
+    play.hear(Input::Told(number, Box::new(Event::Interim(Box::new(half)))));
+    let whole = phase(SECOND, vec![worker(SECOND, 947 << 20, &[]), worker(SECOND, 875 << 20, &[])]);
+    let actions = play.hear(Input::Ended(number, record(whole)));
+    assert!(actions.iter().filter(|action| matches!(action, Action::Shut(_))).count() == 2);
+    numbers.iter().for_each(|number| {
+        play.hear(Input::Closed(*number));
+    });
+    assert_eq!(play.ended, Some(0));
+    let rows = "[ ID] Interval       Transfer     Bandwidth\n\
+                [  1] 0.0000-0.5000 sec   465 MBytes  7.80 Gbits/sec\n\
+                [  2] 0.0000-0.5000 sec   413 MBytes  6.93 Gbits/sec\n\
+                [SUM] 0.0000-0.5000 sec   878 MBytes  14.7 Gbits/sec\n\
+                [  1] 0.5000-1.0000 sec   482 MBytes  8.09 Gbits/sec\n\
+                [  2] 0.5000-1.0000 sec   462 MBytes  7.75 Gbits/sec\n\
+                [SUM] 0.5000-1.0000 sec   944 MBytes  15.8 Gbits/sec\n\
+                [  1] 0.0000-1.0000 sec   947 MBytes  7.94 Gbits/sec\n\
+                [  2] 0.0000-1.0000 sec   875 MBytes  7.34 Gbits/sec\n\
+                [SUM] 0.0000-1.0000 sec  1.78 GBytes  15.3 Gbits/sec\n";
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(String::from).collect();
+        lines.sort();
+        lines
+    };
+    let at = play.printed.find("[ ID]").unwrap();
+    assert_eq!(sorted(&play.printed[at..]), sorted(rows), "{}", play.printed);
+    assert!(
+        play.printed
+            .contains("Client connecting to 10.0.0.2, TCP port 5001\nTCP window size: 16.0 KByte (default)")
+    );
+    assert!(play.printed.contains("[  2] local 10.0.0.1 port 1001 connected with 10.0.0.2 port 5001\n"));
+}
+
+#[test]
+fn exact_bytes_count_the_header() {
+    let mut play = Play::of("-c h -n 10M -l 8K -b 100m");
+    let number = opened(&play.hear(Input::Began))[0];
+    let actions = play.hear(Input::Ready(number, ends("a:1", "b:5001")));
+    let (_, plan) = run(&actions);
+    assert_eq!(verb(plan, 0).1.bytes, Some((10 << 20) - 60));
+    assert_eq!(plan.phases[0].jobs[0].pace.rate_all, Rate::Bytes(12_500_000));
+}
+
+#[test]
+fn a_server_takes_a_header_apart_from_data_however_it_comes() {
+    let test = Test {
+        streams: 1,
+        port: 5001,
+        block_bytes: 0,
+        amount: Amount::Time(SECOND),
+        back: None,
+        reverse: false,
+        rate_bits: 0,
+        extended: true,
+    };
+    let mut play = Play::of("-s");
+    play.hear(Input::Began);
+    play.hear(Input::Ready(PLACE, ends("0.0.0.0:5001", "")));
+    let connection = FIRST_ACCEPTED;
+    let peer = ends("10.0.0.2:5001", "10.0.0.1:4000");
+    play.hear(Input::Accepted { at: PLACE, connection, ends: peer });
+    let bytes = header::tcp(&test);
+    assert!(sent(&play.hear(Input::Bytes(connection, bytes[..10].to_vec()))).is_none());
+    let actions = play.hear(Input::Bytes(connection, [&bytes[10..], &[b'0'; 1000]].concat()));
+    let seen = [0, 0, 0, 2, 0, 0, 0, 28, 0, 0, 0, 0, 0, 2, 0, 1, 0, 8, 0, 3];
+    assert_eq!(sent(&actions).unwrap().1[..20], seen);
+    let (number, plan) = run(&actions);
+    assert_eq!(verb(plan, 0).0, Verb::Recv);
+    play.hear(Input::Ended(number, record(phase(SECOND, vec![worker(SECOND, (134 << 10) - 1060, &[])]))));
+    assert!(
+        play.printed.ends_with("[  1] 0.0000-1.0000 sec   134 KBytes  1.10 Mbits/sec\n"),
+        "{}",
+        play.printed
+    );
+    assert_eq!(play.ended, None);
+}
+
+#[test]
+fn a_server_sends_where_it_is_asked_to() {
+    for back in [Back::Now, Back::Later] {
+        let mut play = Play::of("-s -1");
+        play.hear(Input::Began);
+        let connection = FIRST_ACCEPTED;
+        play.hear(Input::Accepted { at: PLACE, connection, ends: ends("h:5001", "10.0.0.1:4000") });
+        let test = Test {
+            streams: 1,
+            port: 6020,
+            block_bytes: 0,
+            amount: Amount::Time(SECOND),
+            back: Some(back),
+            reverse: false,
+            rate_bits: 0,
+            extended: true,
+        };
+        let actions = play.hear(Input::Bytes(connection, header::tcp(&test)));
+        let number = run(&actions).0;
+        let whole = || record(phase(SECOND, vec![worker(SECOND, 1 << 20, &[])]));
+        let ended = if back == Back::Now {
+            play.hear(Input::Ended(number, whole()));
+            actions
+        } else {
+            assert!(opened(&actions).is_empty());
+            play.hear(Input::Ended(number, whole()))
+        };
+        let way = opened(&ended);
+        assert_eq!(way.len(), 1);
+        assert!(
+            matches!(&ended.iter().find(|action| matches!(action, Action::Connect { .. })), Some(Action::Connect { address, .. }) if address == "10.0.0.1:6020")
+        );
+        let actions = play.hear(Input::Ready(way[0], ends("h:7000", "10.0.0.1:6020")));
+        let (number, plan) = run(&actions);
+        assert_eq!((verb(plan, 0).0, verb(plan, 0).1.time_ns), (Verb::Send, Some(SECOND)));
+        play.hear(Input::Ended(number, whole()));
+        play.hear(Input::Closed(way[0]));
+        assert!(
+            play.printed.contains("[ *2] local h port 7000 connected with 10.0.0.1 port 6020 (reverse)\n")
+        );
+        assert_eq!(play.ended, Some(0), "{back:?}");
+    }
+}
+
+#[test]
+fn datagrams_end_with_a_report() {
+    let mut play = Play::of("-c h -u -t 1");
+    let number = opened(&play.hear(Input::Began))[0];
+    let actions = play.hear(Input::Ready(number, ends("a:1", "b:5001")));
+    let (run_number, plan) = run(&actions);
+    let job = &plan.phases[0].jobs[0];
+    let value = |name: &str| job.settings.iter().find(|setting| setting.name == name).unwrap().value.clone();
+    assert_eq!((value("datagram_bytes"), value("stamp")), ("1470".into(), "number_seconds_micros".into()));
+    let facts = [("bytes", 93 * 1470), ("datagrams", 93), ("blocks", 93)];
+    let whole = phase(1_020_700_000, vec![worker(1_020_700_000, 93 * 1470, &facts)]);
+    let actions = play.hear(Input::Ended(run_number, record(whole)));
+    let (_, last) = sent(&actions).unwrap();
+    assert_eq!((header::number(last), last.len()), (Some(-93), 1470));
+    play.at_ns += SECOND;
+    assert_eq!(header::number(sent(&play.hear(Input::Tick)).unwrap().1), Some(-93));
+    let report = header::Report {
+        bytes: 93 * 1470,
+        time_ns: 1_020_700_000,
+        datagrams: 93,
+        jitter_ns: 19_000,
+        lost: 0,
+        late: 0,
+    };
+    play.hear(Input::Bytes(number, header::report(&report)));
+    assert_eq!(play.ended, Some(0));
+    let end = "[  1] 0.0000-1.0207 sec   134 KBytes  1.07 Mbits/sec\n[  1] Sent 94 datagrams\n[  1] Server Report:\n\
+               [ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams\n\
+               [  1] 0.0000-1.0207 sec   134 KBytes  1.07 Mbits/sec   0.019 ms 0/93 (0%)\n";
+    assert!(play.printed.ends_with(end), "{}", play.printed);
+    assert!(play.printed.contains("Sending 1470 byte datagrams, IPG target: 11215.21 us (kalman adjust)\n"));
+}
+
+#[test]
+fn a_silent_receiver_of_datagrams_is_given_up() {
+    let mut play = Play::of("-c h -u -t 1");
+    let number = opened(&play.hear(Input::Began))[0];
+    let run_number = run(&play.hear(Input::Ready(number, ends("a:1", "b:5001")))).0;
+    play.hear(Input::Ended(
+        run_number,
+        record(phase(SECOND, vec![worker(SECOND, 1470, &[("datagrams", 1)])])),
+    ));
+    for _ in 0..12 {
+        play.at_ns += SECOND / 4;
+        play.hear(Input::Tick);
+    }
+    assert!(play.complained.contains("did not receive ack of last datagram after 10 tries"));
+    assert_eq!(play.ended, Some(0));
+}
+
+#[test]
+fn a_server_of_datagrams_counts_what_came_before_its_run() {
+    let mut play = Play::of("-s -u");
+    play.hear(Input::Began);
+    let from = "10.0.0.1:4000".to_string();
+    let datagram = |play: &mut Play, number: i64| {
+        let mut bytes = header::numbered(number, 0);
+        bytes.resize(1470, b'0');
+        play.hear(Input::Datagram { at: PLACE, from: from.clone(), bytes })
+    };
+    let connection = opened(&datagram(&mut play, 1))[0];
+    assert!(opened(&datagram(&mut play, 2)).is_empty());
+    let number = run(&play.hear(Input::Ready(connection, ends("10.0.0.2:5001", "10.0.0.1:4000")))).0;
+    // Numbers 3 to 93 of which 5 did not come.
+    let facts = [("bytes", 90 * 1470), ("datagrams", 90), ("highest", 93), ("jitter_ns", 5000)];
+    let actions =
+        play.hear(Input::Ended(number, record(phase(SECOND, vec![worker(SECOND, 90 * 1470, &facts)]))));
+    let report = header::reported(sent(&actions).unwrap().1).unwrap();
+    assert_eq!((report.bytes, report.lost, report.datagrams), (92 * 1470, 1, 93));
+    assert!(play.printed.ends_with("0.005 ms 1/93 (1.1%)\n"), "{}", play.printed);
+    // The end comes again: so does the answer.
+    let again = play.hear(Input::Bytes(connection, header::numbered(-93, 0)));
+    assert!(header::reported(sent(&again).unwrap().1).is_some());
+}
+
+#[test]
+fn nobody_listens() {
+    let mut play = Play::of("-c h");
+    let number = opened(&play.hear(Input::Began))[0];
+    play.hear(Input::Failed(number, 111, "Connection refused".into()));
+    assert_eq!((play.ended, play.complained.as_str()), (Some(1), "tcp connect failed: Connection refused\n"));
+    let mut play = Play::of("-s");
+    play.hear(Input::Began);
+    play.hear(Input::Failed(PLACE, 98, "Address already in use".into()));
+    assert_eq!(play.ended, Some(1));
+}
+
+#[test]
+fn peers_that_stall_or_flood_are_given_up() {
+    let mut play = Play::of("-s");
+    play.hear(Input::Began);
+    for number in 0..2000 {
+        play.hear(Input::Accepted {
+            at: PLACE,
+            connection: FIRST_ACCEPTED + number,
+            ends: ends("h:1", "p:2"),
+        });
+    }
+    assert_eq!(play.talk.flows.len(), 1024);
+    play.at_ns += 11 * SECOND;
+    let closed = play.hear(Input::Tick).iter().filter(|action| matches!(action, Action::Close(_))).count();
+    assert_eq!((closed, play.talk.flows.len()), (1024, 0));
+}
+
+#[test]
+fn mangled_peers_harm_nobody() {
+    let mut state = 7_u64;
+    let mut next = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 33
+    };
+    for line in ["-s", "-s -u", "-s -1 -i 1 -e", "-s -u -y C"] {
+        let mut play = Play::of(line);
+        play.hear(Input::Began);
+        for round in 0..3000 {
+            let connection = FIRST_ACCEPTED + (next() % 8) as u32;
+            let bytes: Vec<u8> = (0..next() % 200).map(|_| (next() >> 7) as u8).collect();
+            let peer = format!("p:{}", next() % 8);
+            play.at_ns += next() % SECOND;
+            let actions = play.hear(match next() % 7 {
+                0 => Input::Accepted {
+                    at: PLACE,
+                    connection: FIRST_ACCEPTED + 100 + round,
+                    ends: ends("h:1", &peer),
+                },
+                1 => Input::Bytes(connection, bytes),
+                2 | 3 => Input::Datagram { at: PLACE, from: peer, bytes },
+                4 => Input::Closed(connection),
+                5 => Input::Failed((next() % 64) as u32, 1, "gone".into()),
+                _ => Input::Tick,
+            });
+            for number in opened(&actions) {
+                play.hear(Input::Ready(number, ends("h:1", "p:2")));
+            }
+        }
+        assert!(play.talk.flows.len() <= 1024);
+    }
+}

@@ -1,0 +1,298 @@
+//! iperf 2's handwriting: headings, rows, sums, the receiver's report, comma-separated values. Layout of 2.1.8.
+//!
+//! Pure functions from counts to text. What is not known is a dash, never a zero.
+
+use super::flow::{Counts, Flow, split};
+use super::header::Report;
+use super::number;
+
+/// How reports look.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// `-f`.
+    pub format: char,
+    /// `-y C`.
+    pub csv: bool,
+    /// `-e`.
+    pub enhanced: bool,
+    /// Datagrams.
+    pub udp: bool,
+    /// Seconds that local time is east of Greenwich.
+    pub east_s: i64,
+}
+
+/// A line under a heading.
+#[derive(Clone, Debug)]
+pub struct Row<'a> {
+    /// The stream's number, or `SUM`.
+    pub label: &'a str,
+    /// When it begins and ends, ns.
+    pub span_ns: (u64, u64),
+    /// What was moved in it.
+    pub counts: Counts,
+    /// Whether we sent.
+    pub sends: bool,
+}
+
+/// What separates.
+pub const RULE: &str = "------------------------------------------------------------\n";
+
+impl View {
+    /// The heading of rows.
+    pub fn columns(&self, sends: bool) -> &'static str {
+        match (self.enhanced, self.udp, sends) {
+            (false, true, false) => {
+                "[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams\n"
+            }
+            (false, _, _) => "[ ID] Interval       Transfer     Bandwidth\n",
+            (true, false, true) => {
+                "[ ID] Interval            Transfer    Bandwidth       Write/Err  Rtry     Cwnd/RTT(var)        NetPwr\n"
+            }
+            (true, false, false) => "[ ID] Interval            Transfer    Bandwidth       Reads=Dist\n",
+            (true, true, true) => "[ ID] Interval            Transfer     Bandwidth      Write/Err  PPS\n",
+            (true, true, false) => {
+                "[ ID] Interval            Transfer     Bandwidth        Jitter   Lost/Total  Latency \
+                 avg/min/max/stdev PPS  Rx/inP  NetPwr\n"
+            }
+        }
+    }
+
+    /// A row.
+    pub fn row(&self, row: &Row<'_>) -> String {
+        let (from, to) = row.span_ns;
+        let seconds = (to.saturating_sub(from).max(1)) as f64 / 1e9;
+        let moved = row.counts.bytes as f64;
+        let start = format!(
+            "[{:>3}] {:6.4}-{:6.4} sec  {}  {}/sec",
+            row.label,
+            from as f64 / 1e9,
+            to as f64 / 1e9,
+            number::told(moved, self.format.to_ascii_uppercase()),
+            number::told(moved / seconds, self.format),
+        );
+        let sum = row.label == "SUM";
+        let rest = match (self.udp, row.sends) {
+            (true, false) => self.received(&row.counts, sum, seconds),
+            (true, true) if self.enhanced => {
+                let each = (row.counts.calls as f64 / seconds) as u64;
+                format!("  {}/{} {each:>8} pps", row.counts.calls, row.counts.errors)
+            }
+            (false, true) if self.enhanced => written(&row.counts, sum, seconds),
+            (false, false) if self.enhanced => format!("  {}", row.counts.calls),
+            _ => String::new(),
+        };
+        let late = match (self.udp && !row.sends && !sum, row.counts.late) {
+            (true, late) if late > 0 => format!(
+                "[{:>3}] {:6.4}-{:6.4} sec  {late} datagrams received out-of-order\n",
+                row.label,
+                from as f64 / 1e9,
+                to as f64 / 1e9
+            ),
+            _ => String::new(),
+        };
+        format!("{start}{rest}\n{late}")
+    }
+
+    fn received(&self, counts: &Counts, sum: bool, seconds: f64) -> String {
+        let (lost, all) = (counts.lost(), counts.highest);
+        let share = format!("{lost}/{all} ({}%)", percent(lost, all));
+        if sum {
+            return format!("   {share}");
+        }
+        let basic = format!("{:8.3} ms {share}", counts.jitter_ns as f64 / 1e6);
+        if !self.enhanced {
+            return basic;
+        }
+        let each = (counts.datagrams as f64 / seconds) as u64;
+        format!("{basic} -/-/-/- ms {each} pps {}/0(0) pkts -", counts.datagrams)
+    }
+
+    /// What the receiver told the sender.
+    pub fn reported(&self, label: &str, report: &Report) -> String {
+        let counts = Counts {
+            bytes: report.bytes,
+            datagrams: report.datagrams.saturating_sub(report.lost),
+            highest: report.datagrams,
+            late: report.late,
+            jitter_ns: report.jitter_ns,
+            ..Counts::default()
+        };
+        let row = Row { label, span_ns: (0, report.time_ns), counts, sends: false };
+        format!("[{label:>3}] Server Report:\n{}{}", self.columns(false), self.row(&row))
+    }
+
+    /// A row as comma-separated values: when, who to whom, number, span, bytes, bit/s; of received datagrams jitter in ms,
+    /// lost, all, percent, late. The sender's end comes first.
+    pub fn values(&self, flow: &Flow, row: &Row<'_>, unix_ns: u64) -> String {
+        let (from, to) = row.span_ns;
+        let seconds = (to.saturating_sub(from).max(1)) as f64 / 1e9;
+        let (local, peer) = (split(&flow.ends.local), split(&flow.ends.peer));
+        let (sender, receiver) = if flow.sends { (local, peer) } else { (peer, local) };
+        let when: String =
+            crate::date::stamp(unix_ns, self.east_s).chars().filter(char::is_ascii_digit).collect();
+        let mut line = format!(
+            "{when},{},{},{},{},{},{:.1}-{:.1},{},{:.0}",
+            sender.0,
+            sender.1,
+            receiver.0,
+            receiver.1,
+            row.label.trim_start_matches('*'),
+            from as f64 / 1e9,
+            to as f64 / 1e9,
+            row.counts.bytes,
+            row.counts.bytes as f64 * 8.0 / seconds,
+        );
+        let counts = &row.counts;
+        match (self.udp, row.sends) {
+            (true, true) => line += &format!(",0.000,0,{},0.000,0", counts.datagrams),
+            (true, false) => {
+                let share = counts.lost() as f64 * 100.0 / counts.highest.max(1) as f64;
+                let jitter = counts.jitter_ns as f64 / 1e6;
+                line +=
+                    &format!(",{jitter:.3},{},{},{share:.3},{}", counts.lost(), counts.highest, counts.late);
+            }
+            _ => {}
+        }
+        line + "\n"
+    }
+
+    /// Who is connected with whom.
+    pub fn connected(&self, flow: &Flow, unix_ns: Option<u64>) -> String {
+        let (local, peer) = (split(&flow.ends.local), split(&flow.ends.peer));
+        let facts = &flow.ends.socket;
+        let reverse =
+            if flow.starred || flow.test.is_some_and(|test| test.reverse) { " (reverse)" } else { "" };
+        let mut line = format!(
+            "[{:>3}] local {} port {} connected with {} port {}{reverse}",
+            flow.label(),
+            local.0,
+            local.1,
+            peer.0,
+            peer.1
+        );
+        if self.enhanced {
+            line += &format!(" (sock={})", facts.descriptor);
+        }
+        if !self.udp && facts.mss > 0 {
+            line += &format!(" (mss={})", facts.mss);
+        }
+        if let Some(unix_ns) = unix_ns.filter(|_| self.enhanced) {
+            let zone = if self.east_s == 0 { "UTC" } else { "local time" };
+            line += &format!(" on {} ({zone})", crate::date::stamp(unix_ns, self.east_s));
+        }
+        line + "\n"
+    }
+
+    /// The size of a socket's buffer.
+    pub fn window(&self, found: u64, wanted: Option<u64>) -> String {
+        let what = if self.udp { "UDP buffer size" } else { "TCP window size" };
+        let remark = match wanted.filter(|wanted| *wanted > 0) {
+            None => " (default)".into(),
+            Some(wanted) if wanted != found => format!(" (WARNING: requested {})", number::size(wanted)),
+            Some(_) => String::new(),
+        };
+        format!("{what}: {}{remark}\n", number::size(found))
+    }
+}
+
+fn written(counts: &Counts, sum: bool, seconds: f64) -> String {
+    let calls = format!("{}/{}", counts.calls, counts.errors);
+    if sum {
+        return format!("  {calls}{:>10}", counts.retransmits);
+    }
+    let (rtt, variation) = counts.rtt_us;
+    let power = if rtt > 0 { counts.bytes as f64 / seconds / f64::from(rtt) } else { 0.0 };
+    let window = counts.cwnd_bytes >> 10;
+    format!("  {calls} {:>10}{window:>9}K/{rtt}({variation}) us  {power:.0}", counts.retransmits)
+}
+
+/// Two digits of a share in percent.
+fn percent(part: u64, of: u64) -> String {
+    let share = part as f64 * 100.0 / of.max(1) as f64;
+    match share {
+        _ if share == 0.0 => "0".into(),
+        _ if share >= 9.95 => format!("{share:.0}"),
+        _ if share >= 0.95 => format!("{share:.1}").trim_end_matches(".0").into(),
+        _ if share >= 0.095 => format!("{share:.2}").trim_end_matches('0').into(),
+        _ => format!("{share:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn view() -> View {
+        View { format: 'a', ..View::default() }
+    }
+
+    #[test]
+    fn rows_are_the_originals() {
+        let counts = Counts { bytes: 465 << 20, ..Counts::default() };
+        let row = Row { label: "1", span_ns: (0, SECOND / 2), counts, sends: true };
+        assert_eq!(view().row(&row), "[  1] 0.0000-0.5000 sec   465 MBytes  7.80 Gbits/sec\n");
+        let counts =
+            Counts { bytes: 93 * 1470, datagrams: 93, highest: 93, jitter_ns: 19_000, ..Counts::default() };
+        let udp = View { udp: true, ..view() };
+        let row = Row { label: "1", span_ns: (0, 1_020_700_000), counts, sends: false };
+        assert_eq!(
+            udp.row(&row),
+            "[  1] 0.0000-1.0207 sec   134 KBytes  1.07 Mbits/sec   0.019 ms 0/93 (0%)\n"
+        );
+        let counts = Counts { late: 1, highest: 95, ..counts };
+        let text = udp.row(&Row { counts, ..row });
+        assert!(text.ends_with("2/95 (2.1%)\n[  1] 0.0000-1.0207 sec  1 datagrams received out-of-order\n"));
+        let sum = Row { label: "SUM", counts: Counts { late: 0, ..counts }, ..row };
+        assert!(udp.row(&sum).ends_with("/sec   2/95 (2.1%)\n"));
+    }
+
+    #[test]
+    fn enhanced_rows_keep_their_columns() {
+        let view = View { enhanced: true, ..view() };
+        let counts = Counts {
+            bytes: 448 << 20,
+            calls: 3581,
+            retransmits: 4,
+            cwnd_bytes: 895 << 10,
+            rtt_us: (134, 142),
+            ..Counts::default()
+        };
+        let row = Row { label: "1", span_ns: (0, SECOND / 2), counts, sends: true };
+        assert_eq!(
+            view.row(&row),
+            "[  1] 0.0000-0.5000 sec   448 MBytes  7.52 Gbits/sec  3581/0          4      895K/134(142) us  7011374\n"
+        );
+        let udp = View { udp: true, ..view };
+        let counts = Counts { bytes: 427 * 1470, calls: 427, ..Counts::default() };
+        let row = Row { counts, ..row };
+        assert_eq!(
+            udp.row(&row),
+            "[  1] 0.0000-0.5000 sec   613 KBytes  10.0 Mbits/sec  427/0      854 pps\n"
+        );
+    }
+
+    #[test]
+    fn values_name_the_sender_first() {
+        let mut flow = Flow::new(1, 1, false, super::super::flow::State::Done, 0);
+        flow.ends.local = "127.0.0.1:6001".into();
+        flow.ends.peer = "[::1]:44721".into();
+        let counts =
+            Counts { bytes: 135_240, datagrams: 92, highest: 93, jitter_ns: 5000, ..Counts::default() };
+        let row = Row { label: "2", span_ns: (0, SECOND), counts, sends: false };
+        let view = View { udp: true, csv: true, ..view() };
+        assert_eq!(
+            view.values(&flow, &row, 1_795_358_218 * SECOND),
+            "20261122143658,::1,44721,127.0.0.1,6001,2,0.0-1.0,135240,1081920,0.005,1,93,1.075,0\n"
+        );
+    }
+
+    #[test]
+    fn shares_have_two_digits() {
+        for (part, of, text) in [(0, 93, "0"), (1, 93, "1.1"), (1, 47, "2.1"), (1, 2, "50"), (1, 1000, "0.1")]
+        {
+            assert_eq!(percent(part, of), text);
+        }
+    }
+}

@@ -1,0 +1,629 @@
+//! The client's half of the conversation: connect, agree, open streams, run, tell the end, compare.
+//!
+//! It waits for nothing longer than the receive timeout, and reads nothing longer than it must.
+
+use iodyno_model::conversation::{Action, Connection, Conversation, Happening, Input, RunNumber};
+use iodyno_model::{Event, Record};
+use rsa::RsaPublicKey;
+
+use super::auth::{Chance, Padding, token};
+use super::command::Wanted;
+use super::document::{self, Document};
+use super::json::Json;
+use super::meter::Interval;
+use super::params::{BLOCK_BYTES, DATAGRAM_LEAST, DATAGRAM_MOST};
+use super::plan;
+use super::results::Results;
+use super::state::{self, Inbox};
+use super::test::{Stream, Test, address, host_port, id};
+use super::text::{self, Style};
+use super::voice::Voice;
+
+const CONTROL: Connection = 1;
+/// The first stream's connection.
+pub const FIRST: Connection = 2;
+const RUN: RunNumber = 1;
+const SECOND_NS: u64 = 1_000_000_000;
+/// A server says this where it has heard the hello of a UDP stream; older ones say something else of the same length.
+const HELLO: [u8; 4] = *b"9876";
+/// How often a hello is said before the stream is given up.
+const HELLOS: u32 = 30;
+/// When nothing more comes of an amount, it is over after this.
+const STALL_NS: u64 = 2 * SECOND_NS;
+
+/// What the control connection is to bring next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expected {
+    State,
+    Error,
+    Results,
+}
+
+/// How far it has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Connecting,
+    Agreeing,
+    /// The stream that is being opened, by its place, and how often its hello was said.
+    Opening(usize, u32),
+    Opened,
+    Running,
+    /// The user has had enough: the signal.
+    Interrupted(i32),
+    Ended,
+    Over,
+}
+
+/// What a client shows who it is with.
+pub struct Badge {
+    /// The user.
+    pub user: String,
+    /// The password.
+    pub password: String,
+    /// The server's key.
+    pub key: RsaPublicKey,
+    /// How it is padded.
+    pub padding: Padding,
+}
+
+/// A client.
+pub struct Client {
+    wanted: Wanted,
+    voice: Voice,
+    style: Style,
+    test: Test,
+    document: Document,
+    badge: Option<Badge>,
+    chance: Chance,
+    seed: u64,
+    stage: Stage,
+    expected: Expected,
+    inbox: Inbox,
+    cookie: Vec<u8>,
+    /// When something last came, ns.
+    heard_ns: u64,
+    /// What had come in the run when something last did, and when that was.
+    progress: (u64, u64),
+    stopped: bool,
+    first_interval: bool,
+    at_ns: u64,
+    unix_ns: u64,
+    out: Vec<Action>,
+}
+
+impl Client {
+    /// A client that has not begun.
+    pub fn new(
+        wanted: Wanted,
+        system: String,
+        badge: Option<Badge>,
+        entropy: [u8; 32],
+        east_s: i64,
+    ) -> Client {
+        let mut chance = Chance::new(entropy);
+        let cookie = chance.cookie().to_vec();
+        let test = Test {
+            params: wanted.test.clone(),
+            cookie: String::from_utf8_lossy(&cookie[..cookie.len() - 1]).into_owned(),
+            goal: (wanted.host.clone().unwrap_or_default(), wanted.port),
+            interval_s: wanted.interval_s,
+            ..Test::default()
+        };
+        Client {
+            voice: Voice::new(&wanted, east_s),
+            style: Style { format: wanted.format, verbose: wanted.verbose },
+            test,
+            document: Document { system, ..Document::default() },
+            badge,
+            seed: u64::from(entropy[0]) + 1,
+            chance,
+            stage: Stage::Connecting,
+            expected: Expected::State,
+            inbox: Inbox::default(),
+            cookie,
+            heard_ns: 0,
+            progress: (0, 0),
+            stopped: false,
+            first_interval: true,
+            at_ns: 0,
+            unix_ns: 0,
+            out: Vec::new(),
+            wanted,
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        self.out.extend(self.voice.text(text, self.unix_ns));
+    }
+
+    fn debug(&mut self, what: &str) {
+        if self.wanted.debug {
+            self.say(&format!("{what}\n"));
+        }
+    }
+
+    fn send_state(&mut self, state: u8) {
+        self.debug(&format!("State change: State set to {state}-{}", state::name(state)));
+        self.out.push(Action::Send(CONTROL, vec![state]));
+    }
+
+    fn began(&mut self) {
+        if self.wanted.verbose {
+            let system = format!("{}\n{}\n", super::banner(), self.document.system);
+            self.say(&system);
+        }
+        let (host, port) = &self.test.goal;
+        let mut wishes = self.near(0);
+        wishes.push(("nodelay".into(), "on".into()));
+        if let Some(keepalive) = &self.wanted.keepalive {
+            wishes.push(("keepalive".into(), keepalive.clone()));
+        }
+        self.out.push(Action::Connect {
+            connection: CONTROL,
+            transport: self.transport("tcp"),
+            address: address(host, *port),
+            wishes,
+            timeout_ns: self.wanted.connect_timeout_ms * 1_000_000,
+        });
+    }
+
+    fn transport(&self, protocol: &str) -> String {
+        let family = self.wanted.family.map(|family| family.to_string()).unwrap_or_default();
+        format!("{protocol}{family}")
+    }
+
+    /// Which near end is wished; of a stream with its port.
+    fn near(&self, port: u16) -> Vec<(String, String)> {
+        let mut wishes = Vec::new();
+        if let Some(device) = &self.wanted.device {
+            wishes.push(("device".to_string(), device.clone()));
+        }
+        let any = if self.test.control.peer.starts_with('[') { "::" } else { "0.0.0.0" };
+        match (&self.wanted.bind, port) {
+            (None, 0) => {}
+            (bind, port) => wishes.push(("bind".into(), address(bind.as_deref().unwrap_or(any), port))),
+        }
+        wishes
+    }
+
+    fn connected(&mut self) {
+        let mss = self.test.control.socket.mss;
+        if self.wanted.verbose {
+            self.say(&format!("Control connection MSS {mss}\n"));
+        }
+        let params = &mut self.test.params;
+        if params.block_bytes == 0 && params.udp {
+            params.block_bytes = if (DATAGRAM_LEAST..=DATAGRAM_MOST).contains(&mss) { mss } else { 1460 };
+            let bytes = params.block_bytes;
+            if self.wanted.verbose {
+                self.say(&format!("Setting UDP block size to {bytes}\n"));
+            }
+        } else if params.block_bytes == 0 {
+            params.block_bytes = BLOCK_BYTES;
+        }
+        self.stage = Stage::Agreeing;
+        self.out.push(Action::Send(CONTROL, self.cookie.clone()));
+    }
+
+    /// What came on the control connection, as far as it can be understood.
+    fn heard(&mut self) {
+        while !matches!(self.stage, Stage::Over) {
+            match self.expected {
+                Expected::State => match self.inbox.state() {
+                    Some(state) => self.state(state),
+                    None => return,
+                },
+                Expected::Error => match self.inbox.error() {
+                    Some((error, errno)) => self.server_error(error, errno),
+                    None => return,
+                },
+                Expected::Results => match self.inbox.json(state::SERVER_RESULTS_MOST) {
+                    Ok(Some(value)) => self.results(&value),
+                    Ok(None) => return,
+                    Err(why) => self.fail(&format!("unable to receive results: {why}")),
+                },
+            }
+        }
+    }
+
+    fn state(&mut self, state: u8) {
+        self.debug(&format!(
+            "State change: client received and changed State to {state}-{}",
+            state::name(state)
+        ));
+        match (state, self.stage) {
+            (state::PARAM_EXCHANGE, Stage::Agreeing) => self.agree(),
+            (state::CREATE_STREAMS, Stage::Agreeing) => {
+                self.stage = Stage::Opening(0, 0);
+                self.open();
+            }
+            (state::TEST_START, _) => {}
+            (state::TEST_RUNNING, Stage::Opened) => self.run(),
+            (state::EXCHANGE_RESULTS, Stage::Ended) => {
+                let text = self.test.results().json();
+                self.debug(&format!("send_results\n{}", text.pretty()));
+                self.out.push(Action::Send(CONTROL, state::message(&text.line())));
+                self.expected = Expected::Results;
+            }
+            (state::DISPLAY_RESULTS, Stage::Ended) => self.display(),
+            (state::SERVER_TERMINATE, _) => self.terminated(),
+            (state::ACCESS_DENIED, _) => self.fail(&state::meaning(state::BUSY)),
+            (state::SERVER_ERROR, _) => self.expected = Expected::Error,
+            (state, _) => self.fail(&format!("received an unknown control message (state {state})")),
+        }
+    }
+
+    fn agree(&mut self) {
+        self.test.began_unix_ns = self.unix_ns;
+        if let Some(badge) = &self.badge {
+            let now_s = self.unix_ns / SECOND_NS;
+            match token(&badge.user, &badge.password, now_s, &badge.key, badge.padding, &mut self.chance) {
+                Ok(token) => self.test.params.token = Some(token),
+                Err(why) => return self.fail(&why),
+            }
+        }
+        let params = self.test.params.json();
+        self.debug(&format!("send_parameters:\n{}", params.pretty()));
+        self.out.push(Action::Send(CONTROL, state::message(&params.line())));
+        let text = text::connecting(&self.test, self.style);
+        self.say(&text);
+    }
+
+    /// Opens the next stream, or waits for the start.
+    fn open(&mut self) {
+        let Stage::Opening(made, _) = self.stage else { return };
+        let params = &self.test.params;
+        if made as u32 >= params.streams() {
+            self.stage = Stage::Opened;
+            let lines: String = self.test.streams.iter().map(text::connected).collect();
+            return self.say(&lines);
+        }
+        let (peer, port) = host_port(&self.test.control.peer);
+        let near_port = match self.wanted.near_port {
+            0 => 0,
+            first => first.saturating_add(made as u16),
+        };
+        let mut wishes = plan::wishes(params);
+        let sends = params.client_sends(made as u32);
+        wishes.extend(plan::room(params, sends));
+        wishes.extend(self.near(near_port));
+        let mut more = |name: &str, value: String| wishes.push((name.into(), value));
+        if params.mptcp && !params.udp {
+            more("mptcp", "on".into());
+        }
+        if params.flow_label > 0 {
+            more("flow_label", params.flow_label.to_string());
+        }
+        if self.wanted.send_timeout_ms > 0 && !params.udp {
+            more("user_timeout_ms", self.wanted.send_timeout_ms.to_string());
+        }
+        let connection = FIRST + made as u32;
+        self.test.streams.push(Stream {
+            connection,
+            id: id(made as u32),
+            index: made as u32 % params.parallel,
+            sends,
+            ..Stream::default()
+        });
+        self.out.push(Action::Connect {
+            connection,
+            transport: self.transport(if self.test.params.udp { "udp" } else { "tcp" }),
+            address: address(&peer, port),
+            wishes,
+            timeout_ns: self.wanted.connect_timeout_ms * 1_000_000,
+        });
+    }
+
+    /// A stream stands.
+    fn stands(&mut self, connection: Connection, ends: iodyno_model::conversation::Ends) {
+        let Stage::Opening(made, _) = self.stage else { return };
+        let Some(stream) = self.test.streams.last_mut().filter(|stream| stream.connection == connection)
+        else {
+            return;
+        };
+        stream.ends = ends;
+        if self.test.params.udp {
+            self.hello();
+            return;
+        }
+        // What the server sends before the run begins waits for it.
+        self.out.push(Action::Read { connection, most: Some(0) });
+        self.out.push(Action::Send(connection, self.cookie.clone()));
+        self.stage = Stage::Opening(made + 1, 0);
+        self.open();
+    }
+
+    fn hello(&mut self) {
+        let Stage::Opening(made, said) = self.stage else { return };
+        if said >= HELLOS {
+            return self.fail("unable to connect stream: the server does not answer a hello over UDP");
+        }
+        self.stage = Stage::Opening(made, said + 1);
+        self.out.push(Action::Send(FIRST + made as u32, HELLO.to_vec()));
+        self.out.push(Action::Wake(self.at_ns + SECOND_NS));
+    }
+
+    /// A datagram on a stream that waits for its answer; data that overtook it is no answer.
+    fn answered(&mut self, connection: Connection, bytes: &[u8]) {
+        let Stage::Opening(made, said) = self.stage else { return };
+        if connection != FIRST + made as u32 || said == 0 || !self.test.params.udp || bytes.len() != 4 {
+            return;
+        }
+        self.out.push(Action::Read { connection, most: Some(0) });
+        self.stage = Stage::Opening(made + 1, 0);
+        self.open();
+    }
+
+    fn run(&mut self) {
+        self.stage = Stage::Running;
+        self.test.begin();
+        self.progress = (0, self.at_ns);
+        if self.wanted.verbose {
+            let text = text::starting(&self.test);
+            self.say(&text);
+        }
+        let start = document::start(&self.test, &self.document.system);
+        self.out.extend(self.voice.event("start", &start));
+        self.document.start = Some(start);
+        let cpu = self.wanted.affinity.map(|(cpu, _)| cpu);
+        let plan = plan::plan(&self.test.params, &self.test.streams, false, cpu, self.seed);
+        self.out.push(Action::Run { run: RUN, plan: Box::new(plan), interim_ns: self.test.interim_ns() });
+    }
+
+    fn intervals(&mut self, intervals: &[Interval]) {
+        for interval in intervals {
+            let text = text::interval(&self.test, interval, self.first_interval, self.style);
+            self.first_interval = false;
+            self.say(&text);
+            let json = document::interval(&self.test, interval);
+            self.out.extend(self.voice.event("interval", &json));
+            if self.voice.json {
+                self.document.intervals.push(json);
+            }
+        }
+    }
+
+    fn told(&mut self, event: &Event) {
+        let Event::Interim(phase) = event else { return };
+        let ended = self.test.interim(phase);
+        self.intervals(&ended);
+        let receives = self.test.streams.iter().any(|stream| !stream.sends);
+        let moved = self.test.moved(true) + self.test.moved(false);
+        if moved > self.progress.0 {
+            self.progress = (moved, self.at_ns);
+        }
+        let idle_ns = self.at_ns.saturating_sub(self.progress.1);
+        if receives && idle_ns > self.wanted.receive_timeout_ms * 1_000_000 {
+            return self.fail(&state::meaning(state::NO_DATA));
+        }
+        if let Some(whole) = self.test.params.whole_bytes().filter(|_| self.test.awaits_amount()) {
+            let enough = self.test.moved(self.test.params.bidir) >= whole;
+            if !self.stopped && (enough || (moved > 0 && idle_ns > STALL_NS)) {
+                self.stopped = true;
+                self.out.push(Action::Stop(RUN));
+            }
+        }
+    }
+
+    fn ended(&mut self, record: &Record) {
+        let ended = match self.test.end(record) {
+            Ok(ended) => ended,
+            Err(_) if self.stage == Stage::Over => return,
+            Err(why) => return self.fail(&why),
+        };
+        self.intervals(&ended);
+        match self.stage {
+            Stage::Interrupted(signal) => {
+                self.partial(&format!("the client has terminated{}", by(signal)), 0)
+            }
+            Stage::Running => {
+                self.stage = Stage::Ended;
+                self.heard_ns = self.at_ns;
+                self.send_state(state::TEST_END);
+                // The server is told; what broke is told by it, or by its silence.
+                if let Some(why) = self.test.failure().map(String::from) {
+                    self.debug(&format!("a stream failed: {why}"));
+                }
+                self.heard();
+            }
+            _ => {}
+        }
+    }
+
+    fn results(&mut self, value: &serde_json::Value) {
+        self.expected = Expected::State;
+        self.debug(&format!("get_results\n{}", Json::of(value).pretty()));
+        let results = match Results::of(value) {
+            Ok(results) => results,
+            Err(why) => return self.fail(&format!("unable to receive results: {why}")),
+        };
+        let known = |id: u64| self.test.streams.iter().any(|stream| u64::from(stream.id) == id);
+        if results.streams.iter().any(|stream| !known(stream.id)) {
+            return self.fail("unable to receive results: a stream that there is not");
+        }
+        self.test.peer = Some(results);
+    }
+
+    fn display(&mut self) {
+        let mut text = text::summary(&self.test, self.style);
+        let end = document::end(&self.test);
+        self.out.extend(self.voice.event("end", &end));
+        self.document.end = Some(end);
+        let titles = [("title", &self.test.params.title), ("extra_data", &self.test.params.extra_data)];
+        let titles: Vec<_> =
+            titles.into_iter().filter_map(|(name, text)| Some((name, text.clone()?))).collect();
+        titles.into_iter().for_each(|(name, text)| self.document.more.push((name.into(), text.into())));
+        let output = self.test.peer.as_ref().and_then(|peer| peer.server_output.clone());
+        if let Some(output) = output {
+            let (name, said) = match &output {
+                serde_json::Value::String(text) => ("server_output_text", text.clone()),
+                document => ("server_output_json", Json::of(document).pretty()),
+            };
+            text.push_str(&format!("\nServer output:\n{said}\n"));
+            self.out.extend(self.voice.event(name, &Json::of(&output)));
+            self.document.more.push((name.into(), Json::of(&output)));
+        }
+        text.push_str("\niperf Done.\n");
+        self.say(&text);
+        self.send_state(state::IPERF_DONE);
+        self.out.extend(self.voice.document(&self.document.json()));
+        self.part(0);
+    }
+
+    /// Everything is closed.
+    fn part(&mut self, status: u8) {
+        self.stage = Stage::Over;
+        let streams: Vec<Connection> = self.test.streams.iter().map(|stream| stream.connection).collect();
+        self.out.extend(streams.into_iter().map(Action::Close));
+        self.out.push(Action::Close(CONTROL));
+        self.out.push(Action::End(status));
+    }
+
+    fn server_error(&mut self, error: i32, errno: i32) {
+        self.expected = Expected::State;
+        let mut text = state::meaning(error);
+        if errno != 0 {
+            text = format!("{text}: {}", crate::dd::text::reason(errno));
+        }
+        if !self.voice.json {
+            self.out.extend(self.voice.complain(&format!("SERVER ERROR - {text}")));
+        }
+        self.fail(&text);
+    }
+
+    fn fail(&mut self, text: &str) {
+        if self.stage == Stage::Over {
+            return;
+        }
+        self.out.extend(self.voice.event("error", &text.into()));
+        match self.voice.json {
+            true => {
+                self.document
+                    .more
+                    .push(("error".into(), format!("error - {text}").trim_start_matches("error - ").into()));
+                self.out.extend(self.voice.document(&self.document.json()));
+            }
+            false => self.out.extend(self.voice.complain(&format!("error - {text}"))),
+        }
+        self.part(1);
+    }
+
+    fn terminated(&mut self) {
+        match self.stage {
+            Stage::Running => {
+                self.out.push(Action::Stop(RUN));
+                self.fail("the server has terminated");
+            }
+            _ => self.fail("the server has terminated"),
+        }
+    }
+
+    fn interrupted(&mut self, signal: i32) {
+        match self.stage {
+            Stage::Running => {
+                self.stage = Stage::Interrupted(signal);
+                self.send_state(state::CLIENT_TERMINATE);
+                self.out.push(Action::Stop(RUN));
+            }
+            Stage::Over => {}
+            _ => {
+                if !matches!(self.stage, Stage::Connecting) {
+                    self.send_state(state::CLIENT_TERMINATE);
+                }
+                self.partial(&format!("the client has terminated{}", by(signal)), 0);
+            }
+        }
+    }
+
+    /// What there is, and why there is no more.
+    fn partial(&mut self, why: &str, status: u8) {
+        if !self.test.totals.is_empty() {
+            let text = text::summary(&self.test, self.style);
+            self.say(&text);
+            self.document.end = Some(document::end(&self.test));
+        }
+        match self.voice.json {
+            true => {
+                self.out.extend(self.voice.event("error", &why.into()));
+                self.document.more.push(("error".into(), format!("interrupt - {why}").into()));
+                self.out.extend(self.voice.document(&self.document.json()));
+            }
+            false => self.out.extend(self.voice.complain(&format!("interrupt - {why}"))),
+        }
+        self.part(status);
+    }
+
+    fn failed(&mut self, connection: Connection, errno: i32, what: &str) {
+        let reason = if errno == 0 { what.to_string() } else { crate::dd::text::reason(errno) };
+        match (connection, self.stage) {
+            (_, Stage::Over) => {}
+            (CONTROL, Stage::Connecting) => self.fail(&format!(
+                "unable to connect to server - server may have stopped running or use a different port, firewall issue, etc.: {reason}"
+            )),
+            (CONTROL, Stage::Interrupted(_)) => {}
+            (CONTROL, _) => self.fail(&state::meaning(state::CONTROL_CLOSED)),
+            (_, Stage::Opening(..)) => {
+                let named = if errno == 0 || what == "connect" { String::new() } else { format!(" ({what})") };
+                self.fail(&format!("unable to connect stream{named}: {reason}"));
+            }
+            _ => {}
+        }
+    }
+
+    fn tick(&mut self) {
+        if let Stage::Opening(_, said) = self.stage
+            && self.test.params.udp
+            && said > 0
+        {
+            return self.hello();
+        }
+        let silent_ns = self.at_ns.saturating_sub(self.heard_ns);
+        let waits = matches!(self.stage, Stage::Agreeing | Stage::Opened | Stage::Ended);
+        if waits && silent_ns > self.wanted.receive_timeout_ms * 1_000_000 {
+            self.fail("the server does not answer any more");
+        }
+    }
+}
+
+/// Who ended it.
+pub fn by(signal: i32) -> String {
+    let name = match signal {
+        1 => "Hangup",
+        2 => "Interrupt",
+        15 => "Terminated",
+        _ => return String::new(),
+    };
+    format!(" by signal {name}({signal})")
+}
+
+impl Conversation for Client {
+    fn step(&mut self, happening: Happening) -> Vec<Action> {
+        (self.at_ns, self.unix_ns) = (happening.at_ns, happening.unix_ns);
+        match happening.input {
+            Input::Began => self.began(),
+            Input::Ready(CONTROL, ends) => {
+                self.test.control = ends;
+                self.heard_ns = self.at_ns;
+                self.connected();
+            }
+            Input::Ready(connection, ends) => self.stands(connection, ends),
+            Input::Failed(connection, errno, what) => self.failed(connection, errno, &what),
+            Input::Bytes(CONTROL, bytes) => {
+                self.heard_ns = self.at_ns;
+                self.inbox.add(&bytes);
+                self.heard();
+            }
+            Input::Bytes(connection, bytes) => self.answered(connection, &bytes),
+            Input::Closed(CONTROL) => self.failed(CONTROL, 0, "closed"),
+            Input::Tick => self.tick(),
+            Input::Told(RUN, event) => self.told(&event),
+            Input::Ended(RUN, record) => self.ended(&record),
+            Input::Interrupted(signal) => self.interrupted(signal),
+            _ => {}
+        }
+        if matches!(self.stage, Stage::Agreeing | Stage::Opened | Stage::Ended) {
+            self.out.push(Action::Wake(self.at_ns + SECOND_NS));
+        }
+        std::mem::take(&mut self.out)
+    }
+}

@@ -1,0 +1,302 @@
+//! iperf3's JSON: the same fields in the same order, with the same quirks.
+//!
+//! Among them: `sender` of what the other side received is this side's role, and the receiver's seconds in a stream of
+//! TCP are the sender's. Ours are the fields under `iodyno`.
+
+use super::json::Json;
+use super::meter::{Interval, Span};
+use super::stamp;
+use super::test::{Side, Test, host_port, percent, rate, sum};
+use super::text::together;
+
+/// A document in the making.
+#[derive(Clone, Debug, Default)]
+pub struct Document {
+    /// What is known of the machine.
+    pub system: String,
+    /// How the test began.
+    pub start: Option<Json>,
+    /// Its intervals.
+    pub intervals: Vec<Json>,
+    /// How it ended.
+    pub end: Option<Json>,
+    /// What belongs to the whole: title, extra data, the server's output, an error.
+    pub more: Vec<(String, Json)>,
+}
+
+impl Document {
+    /// All of it.
+    pub fn json(&self) -> Json {
+        let start = self.start.clone().unwrap_or_else(|| {
+            Json::object([
+                ("connected", Json::List(Vec::new())),
+                ("version", super::banner().into()),
+                ("system_info", self.system.as_str().into()),
+            ])
+        });
+        let mut whole = Json::object([
+            ("start", start),
+            ("intervals", Json::List(self.intervals.clone())),
+            ("end", self.end.clone().unwrap_or(Json::object([]))),
+        ]);
+        self.more.iter().for_each(|(name, value)| whole.push(name, value.clone()));
+        whole
+    }
+}
+
+/// How a test begins.
+pub fn start(test: &Test, system: &str) -> Json {
+    let connected = test.streams.iter().map(|stream| {
+        let ((host, port), (peer, peer_port)) = (host_port(&stream.ends.local), host_port(&stream.ends.peer));
+        Json::object([
+            ("socket", i64::from(stream.ends.socket.descriptor).into()),
+            ("local_host", host.into()),
+            ("local_port", u64::from(port).into()),
+            ("remote_host", peer.into()),
+            ("remote_port", u64::from(peer_port).into()),
+        ])
+    });
+    let seconds = test.began_unix_ns / 1_000_000_000;
+    let stamp = Json::object([
+        ("time", stamp::greenwich(test.began_unix_ns).into()),
+        ("timesecs", seconds.into()),
+        ("timemillisecs", (test.began_unix_ns / 1_000_000).into()),
+    ]);
+    let (peer, peer_port) =
+        if test.server { host_port(&test.control.peer) } else { (test.goal.0.clone(), test.goal.1) };
+    let peer = Json::object([("host", peer.into()), ("port", u64::from(peer_port).into())]);
+    let params = &test.params;
+    let mut start = Json::object([
+        ("connected", Json::List(connected.collect())),
+        ("version", super::banner().into()),
+        ("system_info", system.into()),
+        ("timestamp", stamp),
+        (if test.server { "accepted_connection" } else { "connecting_to" }, peer),
+        ("cookie", test.cookie.as_str().into()),
+    ]);
+    if !params.udp {
+        match params.mss {
+            0 => start.push("tcp_mss_default", test.control.socket.mss),
+            mss => start.push("tcp_mss", u64::from(mss)),
+        }
+    }
+    let socket = test.streams.first().map(|stream| &stream.ends.socket);
+    let buffers = [
+        ("target_bitrate", params.rate),
+        ("fq_rate", params.fq_rate),
+        ("sock_bufsize", params.window),
+        ("sndbuf_actual", socket.map_or(0, |socket| socket.send_buffer_bytes)),
+        ("rcvbuf_actual", socket.map_or(0, |socket| socket.receive_buffer_bytes)),
+    ];
+    buffers.into_iter().for_each(|(name, value)| start.push(name, value));
+    start.push("test_start", agreed(test));
+    start
+}
+
+fn agreed(test: &Test) -> Json {
+    let params = &test.params;
+    let mut agreed = Json::object([("protocol", params.protocol().into())]);
+    let numbers = [
+        ("num_streams", u64::from(params.parallel)),
+        ("blksize", params.block_bytes),
+        ("omit", params.omit_s),
+        ("duration", params.time_s),
+        ("bytes", params.bytes),
+        ("blocks", params.blocks),
+        ("reverse", params.reverse.into()),
+        ("tos", params.tos.into()),
+        ("target_bitrate", params.rate),
+        ("bidir", params.bidir.into()),
+        ("fqrate", params.fq_rate),
+    ];
+    numbers.into_iter().for_each(|(name, value)| agreed.push(name, value));
+    agreed.push("interval", test.interval_s);
+    agreed.push("gso", u64::from(params.udp && params.gsro));
+    agreed.push("gro", u64::from(params.udp && params.gsro));
+    agreed
+}
+
+/// An interval.
+pub fn interval(test: &Test, interval: &Interval) -> Json {
+    let stream = |at: usize| {
+        let stream = &test.streams[at];
+        let socket = Some(stream.ends.socket.descriptor);
+        span(test, interval, &interval.streams[at], stream.sends, socket)
+    };
+    let mut all = Json::object([("streams", Json::List((0..test.streams.len()).map(stream).collect()))]);
+    for group in ordered(test) {
+        let spans: Vec<&Span> = group.iter().map(|at| &interval.streams[*at]).collect();
+        let sends = test.streams[group[0]].sends;
+        let name = if is_reverse(test, sends) { "sum_bidir_reverse" } else { "sum" };
+        all.push(name, span(test, interval, &together(&spans), sends, None));
+    }
+    all
+}
+
+/// Both directions; that in which this side sends first, where it does.
+fn ordered(test: &Test) -> Vec<Vec<usize>> {
+    let mut groups = test.groups();
+    groups.sort_by_key(|group| is_reverse(test, test.streams[group[0]].sends));
+    groups
+}
+
+/// Whether a direction is the second one of both.
+fn is_reverse(test: &Test, sends: bool) -> bool {
+    test.params.bidir && !sends
+}
+
+fn span(test: &Test, interval: &Interval, span: &Span, sends: bool, socket: Option<i32>) -> Json {
+    let mut all = Json::object([]);
+    if let Some(socket) = socket {
+        all.push("socket", i64::from(socket));
+    }
+    let seconds = interval.end_s - interval.start_s;
+    all.push("start", interval.start_s);
+    all.push("end", interval.end_s);
+    all.push("seconds", seconds);
+    all.push("bytes", span.bytes);
+    all.push("bits_per_second", rate(span.bytes, seconds));
+    match (test.params.udp, sends) {
+        (false, true) => {
+            all.push("retransmits", span.retransmits);
+            if let Some(tcp) = span.tcp.as_ref().filter(|_| socket.is_some()) {
+                all.push("snd_cwnd", tcp.cwnd_bytes);
+                all.push("snd_wnd", tcp.peer_window_bytes);
+                all.push("rtt", u64::from(tcp.rtt_us));
+                all.push("rttvar", u64::from(tcp.rtt_variation_us));
+                all.push("pmtu", u64::from(tcp.path_mtu));
+                all.push("reorder", u64::from(tcp.reordering));
+            }
+        }
+        (true, true) => all.push("packets", span.packets),
+        (true, false) => {
+            all.push("jitter_ms", span.jitter_ms);
+            all.push("lost_packets", span.lost);
+            all.push("packets", span.packets);
+            all.push("lost_percent", percent(span.lost, span.packets as i64));
+        }
+        (false, false) => {}
+    }
+    all.push("omitted", interval.omitted);
+    all.push("sender", sends);
+    all
+}
+
+/// How a test ends.
+pub fn end(test: &Test) -> Json {
+    let streams = (0..test.streams.len()).map(|at| match test.params.udp {
+        true => datagrams(test, at),
+        false => bytes(test, at),
+    });
+    let mut end = Json::object([("streams", Json::List(streams.collect()))]);
+    for group in ordered(test) {
+        sums(test, &group, &mut end);
+    }
+    let peer = test.peer.as_ref().map_or([0.0; 3], |peer| peer.cpu);
+    let mut cpu = Json::object([]);
+    for (side, shares) in [("host", test.cpu), ("remote", peer)] {
+        for (what, share) in ["total", "user", "system"].into_iter().zip(shares) {
+            cpu.push(&format!("{side}_{what}"), share);
+        }
+    }
+    end.push("cpu_utilization_percent", cpu);
+    if !test.params.udp {
+        let theirs = test.peer.as_ref().map_or_else(String::new, |peer| peer.congestion.clone());
+        let sends = test.streams.first().is_some_and(|stream| stream.sends);
+        let (sender, receiver) =
+            if sends { (test.congestion(), theirs) } else { (theirs, test.congestion()) };
+        for (name, used) in [("sender_tcp_congestion", sender), ("receiver_tcp_congestion", receiver)] {
+            if !used.is_empty() {
+                end.push(name, used);
+            }
+        }
+    }
+    end
+}
+
+fn head(socket: Option<i32>, end_s: f64, seconds: f64, bytes: u64, rate: f64) -> Json {
+    let mut all = Json::object([]);
+    if let Some(socket) = socket {
+        all.push("socket", i64::from(socket));
+    }
+    all.push("start", 0u64);
+    all.push("end", end_s);
+    all.push("seconds", seconds);
+    all.push("bytes", bytes);
+    all.push("bits_per_second", rate);
+    all
+}
+
+fn bytes(test: &Test, at: usize) -> Json {
+    let stream = &test.streams[at];
+    let socket = Some(stream.ends.socket.descriptor);
+    let unknown = Side { seconds: test.seconds, ..Side::default() };
+    let (sent, received) = (test.sent(at).unwrap_or(unknown), test.received(at).unwrap_or(unknown));
+    let mut sender = head(socket, sent.seconds, sent.seconds, sent.bytes, sent.rate());
+    if let Some(count) = sent.retransmits {
+        sender.push("retransmits", count);
+        let tcp = test.totals.get(at).map(|total| total.tcp).filter(|_| stream.sends).unwrap_or_default();
+        sender.push("reorder", u64::from(tcp.reordering));
+        sender.push("max_snd_cwnd", tcp.cwnd);
+        sender.push("max_snd_wnd", tcp.window);
+        sender.push("max_rtt", tcp.rtt[0]);
+        sender.push("min_rtt", tcp.rtt[1]);
+        sender.push("mean_rtt", tcp.mean_rtt());
+    }
+    sender.push("sender", stream.sends);
+    let seconds = if stream.sends { sent.seconds } else { received.seconds };
+    let mut receiver = head(socket, received.seconds, seconds, received.bytes, received.rate());
+    receiver.push("sender", stream.sends);
+    Json::object([("sender", sender), ("receiver", receiver)])
+}
+
+fn datagrams(test: &Test, at: usize) -> Json {
+    let stream = &test.streams[at];
+    let (sent, received) = (test.sent(at), test.received(at));
+    let known = sent.or(received).unwrap_or_default();
+    let seconds = sent.map_or(test.seconds, |sent| sent.seconds);
+    let mut udp =
+        head(Some(stream.ends.socket.descriptor), seconds, seconds, known.bytes, rate(known.bytes, seconds));
+    losses(&mut udp, &received.unwrap_or_default(), known.packets);
+    udp.push("out_of_order", test.totals.get(at).map_or(0, |total| total.late));
+    udp.push("sender", stream.sends);
+    Json::object([("udp", udp)])
+}
+
+fn losses(all: &mut Json, received: &Side, packets: i64) {
+    all.push("jitter_ms", received.jitter_ms);
+    all.push("lost_packets", received.lost);
+    all.push("packets", packets);
+    all.push("lost_percent", percent(received.lost, packets));
+}
+
+fn sums(test: &Test, group: &[usize], end: &mut Json) {
+    let sends = test.streams[group[0]].sends;
+    let tail = if is_reverse(test, sends) { "_bidir_reverse" } else { "" };
+    let unknown = Side { seconds: test.seconds, ..Side::default() };
+    let sent = sum(&group.iter().map(|at| test.sent(*at).unwrap_or(unknown)).collect::<Vec<_>>());
+    let received = sum(&group.iter().map(|at| test.received(*at).unwrap_or(unknown)).collect::<Vec<_>>());
+    if test.params.udp {
+        let mut both = head(None, received.seconds, received.seconds, sent.bytes, sent.rate());
+        losses(&mut both, &received, sent.packets);
+        both.push("sender", sends);
+        end.push(&format!("sum{tail}"), both);
+    }
+    let mut one = head(None, sent.seconds, sent.seconds, sent.bytes, sent.rate());
+    let mut other = head(None, received.seconds, received.seconds, received.bytes, received.rate());
+    if test.params.udp {
+        losses(&mut one, &Side::default(), sent.packets);
+        let packets = if received.packets > 0 { received.packets } else { sent.packets };
+        losses(&mut other, &received, packets);
+        one.push("sender", true);
+        other.push("sender", false);
+    } else {
+        if let Some(count) = sent.retransmits {
+            one.push("retransmits", count);
+        }
+        one.push("sender", sends);
+        other.push("sender", sends);
+    }
+    end.push(&format!("sum_sent{tail}"), one);
+    end.push(&format!("sum_received{tail}"), other);
+}

@@ -1,0 +1,200 @@
+//! iperf3: throughput of TCP and UDP between two hosts, talking to the real one in both roles.
+//!
+//! The control protocol is a state machine without sockets (`client`, `server`); data is moved by plans on the `socket`
+//! engine; the handwriting is 3.21's. It refuses SCTP and files as sources, and says so.
+
+mod amount;
+mod auth;
+mod client;
+pub mod command;
+mod document;
+mod json;
+mod meter;
+pub mod options;
+mod params;
+mod plan;
+mod results;
+mod server;
+mod session;
+mod stamp;
+mod state;
+mod test;
+#[cfg(test)]
+mod tests;
+mod text;
+mod voice;
+
+use std::io;
+
+use iodyno_model::conversation::Conversation;
+use iodyno_model::{Diagnostic, Event, Intent, Origin, Plan};
+use iodyno_report::{Output, Reporter};
+
+use crate::{Converse, Dialect, Keep, Loader, Request, Run, untranslated};
+use auth::{Chance, Gate, Padding};
+use client::{Badge, Client};
+use command::{Stop, Wanted};
+use server::Server;
+
+/// The dialect.
+pub const DIALECT: Dialect = Dialect {
+    name: "iperf3",
+    about: "throughput of TCP and UDP between two hosts, client and server (iperf3 3.21)",
+    drop_in: true,
+    also: &[],
+    lower: request,
+};
+
+/// The protocol's version that is spoken.
+const VERSION: &str = "3.21";
+
+/// What it calls itself.
+fn banner() -> String {
+    format!("iperf {VERSION} (iodyno {})", env!("CARGO_PKG_VERSION"))
+}
+
+/// It prints nothing: the conversation does.
+struct Silent;
+
+impl Reporter for Silent {
+    fn event(&mut self, _event: &Event, _output: &mut Output<'_>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    let refuse = |err: String| Ok(Request::Refuse { err, status: 1 });
+    let wanted = match command::parse(arguments) {
+        Ok(wanted) => wanted,
+        Err(Stop::Help) => return Ok(Request::Print { out: options::help(), status: 0 }),
+        Err(Stop::Version) => {
+            let out = format!("{}\n{}\n", banner(), system(loader));
+            return Ok(Request::Print { out, status: 0 });
+        }
+        Err(Stop::Parameter(what)) => {
+            return refuse(format!("iperf3: parameter error - {what}\n\n{}", options::help()));
+        }
+        Err(Stop::Option(what)) => return refuse(format!("iperf3: {what}\n{}", options::help())),
+    };
+    let system = system(loader);
+    let east_s = loader.east_s();
+    let entropy = loader.entropy().map_err(|why| vec![wrong("chance", &why)])?;
+    let conversation: Box<dyn Conversation> = if wanted.server {
+        let gate = match gate(&wanted, entropy, loader) {
+            Ok(gate) => gate,
+            Err(what) => return refuse(format!("iperf3: error - {what}\n")),
+        };
+        Box::new(Server::new(wanted.clone(), system, gate, u64::from(entropy[1]) + 1, east_s))
+    } else {
+        let badge = match badge(&wanted, loader) {
+            Ok(badge) => badge,
+            Err(what) => return refuse(format!("iperf3: error - {what}\n")),
+        };
+        Box::new(Client::new(wanted.clone(), system, badge, entropy, east_s))
+    };
+    let messages = everybody(&wanted, loader);
+    Ok(Request::Converse(Box::new(Converse {
+        conversation,
+        run: run(&wanted, messages),
+        daemon: wanted.daemon,
+        pid_file: wanted.pid_file,
+    })))
+}
+
+fn wrong(place: &str, why: &str) -> Diagnostic {
+    Diagnostic::error(&Origin::argument(place), why)
+}
+
+/// That everybody may come, where more may be said than the original says.
+fn everybody(wanted: &Wanted, loader: &dyn Loader) -> Vec<Diagnostic> {
+    let open = wanted.server && wanted.bind.is_none() && wanted.users.is_none();
+    match open && loader.talks() {
+        true => {
+            let note = "it listens at every address and serves everybody, as the original does";
+            let hint = "-B ADDRESS names one; --authorized-users-path says who may";
+            vec![Diagnostic::note(&Origin::argument("-s"), note).hint(hint)]
+        }
+        false => Vec::new(),
+    }
+}
+
+fn run(wanted: &Wanted, messages: Vec<Diagnostic>) -> Run {
+    Run {
+        plan: nominal(wanted),
+        reporter: Box::new(Silent),
+        output: wanted.log_file.clone(),
+        files: Vec::new(),
+        keep: Keep::default(),
+        messages,
+        live_ns: 0,
+        interim_ns: 0,
+        own_voice: true,
+        dies_of_signals: false,
+        findings: true,
+        translate: untranslated,
+        reads_forgiven: true,
+        error_status: 1,
+        status: None,
+        unwatched: false,
+    }
+}
+
+/// What a client will run, as far as it is known before the server was asked; a server runs what its clients want.
+fn nominal(wanted: &Wanted) -> Plan {
+    if wanted.server {
+        return Plan { name: "iperf3".into(), intent: Intent::Network, ..Plan::default() };
+    }
+    let mut params = wanted.test.clone();
+    if params.block_bytes == 0 {
+        params.block_bytes = if params.udp { 1460 } else { params::BLOCK_BYTES };
+    }
+    let stream = |made: u32| test::Stream {
+        connection: client::FIRST + made,
+        id: test::id(made),
+        index: made % params.parallel,
+        sends: params.client_sends(made),
+        ..test::Stream::default()
+    };
+    let streams: Vec<test::Stream> = (0..params.streams()).map(stream).collect();
+    plan::plan(&params, &streams, false, wanted.affinity.map(|(cpu, _)| cpu), 1)
+}
+
+/// What `uname -a` says, as far as it is known.
+fn system(loader: &mut dyn Loader) -> String {
+    let machine = loader.machine();
+    let mut told = |path: &str| {
+        let text = loader.read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).trim().to_string());
+        text.unwrap_or_default()
+    };
+    let version = told("/proc/sys/kernel/version");
+    let architecture = match told("/proc/sys/kernel/arch") {
+        name if name.is_empty() => std::env::consts::ARCH.to_string(),
+        name => name,
+    };
+    let (name, release) = machine.kernel.split_once(' ').unwrap_or((machine.kernel.as_str(), ""));
+    let words = [name, &machine.host, release, &version, &architecture];
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+fn text_of(path: &str, loader: &mut dyn Loader) -> Result<String, String> {
+    let bytes = loader.read(path).map_err(|why| format!("{path}: {why}"))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn padding(wanted: &Wanted) -> Padding {
+    if wanted.pkcs1 { Padding::Pkcs1 } else { Padding::Oaep }
+}
+
+fn gate(wanted: &Wanted, entropy: [u8; 32], loader: &mut dyn Loader) -> Result<Option<Gate>, String> {
+    let (Some(key), Some(users)) = (&wanted.private_key, &wanted.users) else { return Ok(None) };
+    let key = auth::private_key(&text_of(key, loader)?).map_err(|why| format!("{key}: {why}"))?;
+    let users = text_of(users, loader)?;
+    Ok(Some(Gate::new(key, &users, wanted.skew_s, padding(wanted), Chance::new(entropy))))
+}
+
+fn badge(wanted: &Wanted, loader: &mut dyn Loader) -> Result<Option<Badge>, String> {
+    let (Some(user), Some(path)) = (&wanted.user, &wanted.public_key) else { return Ok(None) };
+    let key = auth::public_key(&text_of(path, loader)?).map_err(|why| format!("{path}: {why}"))?;
+    let password = loader.variable("IPERF3_PASSWORD").ok_or("the password is expected in IPERF3_PASSWORD")?;
+    Ok(Some(Badge { user: user.clone(), password, key, padding: padding(wanted) }))
+}

@@ -1,0 +1,157 @@
+//! Datagrams: a block is cut into them, by the kernel (GSO) or in one call for many; many are taken in one call.
+
+use iodyno_model::Verb;
+
+use super::account::Account;
+use super::block::Block;
+use super::line::{Line, NONE};
+use super::stamp::Stamp;
+use crate::engines::{Failure, Setup, setting, whole};
+use crate::io::Io;
+use crate::sheet::Count;
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(not(target_os = "linux"))]
+mod others;
+
+#[cfg(target_os = "linux")]
+use linux::{Receiver, Sender};
+#[cfg(not(target_os = "linux"))]
+use others::{Receiver, Sender};
+
+/// The largest datagram over IPv4.
+const DATAGRAM_MOST: usize = 65507;
+
+/// A yes, a no, or whatever is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wish {
+    Auto,
+    On,
+    Off,
+}
+
+fn wish(setup: &Setup<'_>, name: &str) -> Wish {
+    match setting(setup.job, name) {
+        Some("on") => Wish::On,
+        Some("off") => Wish::Off,
+        _ => Wish::Auto,
+    }
+}
+
+/// Datagrams to or from a peer.
+pub struct Datagrams {
+    /// The socket.
+    pub line: Line,
+    /// How long each is; the last of a block may be shorter. 0: as long as the block.
+    bytes: usize,
+    stamp: Option<Stamp>,
+    number: u64,
+    block: Block,
+    sender: Sender,
+    receiver: Option<Receiver>,
+    account: Account,
+    /// The peer has taken its leave.
+    left: bool,
+}
+
+impl Datagrams {
+    /// Datagrams over a line.
+    ///
+    /// # Errors
+    /// An option that is asked for and not granted.
+    pub fn new(setup: &Setup<'_>, line: Line) -> Result<Datagrams, Failure> {
+        let bytes = whole(setup.job, "datagram_bytes").unwrap_or(0) as usize;
+        if bytes > DATAGRAM_MOST {
+            return Err(Failure::new(format!("datagrams of {bytes} bytes"))
+                .hint(format!("at most {DATAGRAM_MOST} fit one")));
+        }
+        let first = whole(setup.job, "first_number").unwrap_or(1);
+        let receives = receives(setup);
+        let receiver = match receives {
+            true => Some(Receiver::new(&line, bytes, wish(setup, "gro"))?),
+            false => None,
+        };
+        let stride = if receives { 4096 } else { setup.memory.stride() };
+        let sender = Sender::new(&line, bytes, setup.memory.stride(), wish(setup, "gso"))?;
+        Ok(Datagrams {
+            line,
+            bytes,
+            stamp: Stamp::of(setup.job),
+            number: first,
+            block: Block::new(setup, stride)?,
+            sender,
+            receiver,
+            account: Account::new(first),
+            left: false,
+        })
+    }
+
+    /// One block of datagrams, or what has come by now.
+    pub fn perform(&mut self, io: &Io) -> i64 {
+        match io.verb {
+            Verb::Send | Verb::Write => self.send(io.bytes as usize),
+            _ => self.receive(),
+        }
+    }
+
+    fn send(&mut self, bytes: usize) -> i64 {
+        let each = if self.bytes == 0 { bytes.max(1) } else { self.bytes };
+        let first = self.number;
+        if let Some(stamp) = self.stamp {
+            let (now, mut number) = (stamp.now(), first);
+            for datagram in self.block.room(bytes).chunks_mut(each) {
+                stamp.write(datagram, number, now);
+                number += 1;
+            }
+        }
+        let sent = self.sender.send(&self.line, self.block.bytes(bytes), each);
+        if sent > 0 {
+            let count = (sent as u64).div_ceil(each as u64);
+            self.number += count;
+            self.line.meter.moved(sent as u64);
+            self.line.meter.counts().add(Count::Datagrams, count);
+            self.line.meter.counts().set(Count::Highest, self.number - 1);
+        }
+        sent
+    }
+
+    /// Takes what has come; nothing once the peer has taken its leave: by an empty datagram, or by its number.
+    fn receive(&mut self) -> i64 {
+        let Some(receiver) = &mut self.receiver else { return -i64::from(libc::EOPNOTSUPP) };
+        if self.left {
+            return 0;
+        }
+        let (stamp, account, left) = (self.stamp, &mut self.account, &mut self.left);
+        let mut arrived = None;
+        let got = receiver.receive(&self.line, |datagram| {
+            if datagram.is_empty() {
+                *left = true;
+                return;
+            }
+            match stamp.and_then(|stamp| Some((stamp, stamp.read(datagram)?))) {
+                Some((_, read)) if read.leaves => *left = true,
+                Some((stamp, read)) => {
+                    let arrived = *arrived.get_or_insert_with(|| stamp.now());
+                    account.take(&read, arrived);
+                }
+                None => account.take_bare(),
+            }
+        });
+        if got > 0 {
+            self.line.meter.moved(got as u64);
+            account.tell(&self.line.meter);
+        }
+        match got {
+            0 if !self.left => NONE,
+            got => got,
+        }
+    }
+}
+
+/// Whether a job takes datagrams.
+fn receives(setup: &Setup<'_>) -> bool {
+    let iodyno_model::Workload::Pattern(pattern) = &setup.job.workload else { return true };
+    let shares = pattern.mix.shares.iter().filter(|share| share.weight > 0.0);
+    shares.into_iter().any(|share| matches!(share.verb, Verb::Recv | Verb::Read))
+}

@@ -1,0 +1,135 @@
+//! Blocks through a stream: copied, spliced, sent out of a file in memory, or lent to the kernel.
+
+use iodyno_model::{Job, Verb};
+
+use super::block::Block;
+use super::line::Line;
+use crate::engines::{Failure, Setup, setting};
+use crate::io::Io;
+
+#[cfg(target_os = "linux")]
+use super::zerocopy::{Drain, Pipe, Sheet, Ticketed};
+
+/// How blocks go out.
+enum Way {
+    Copy,
+    #[cfg(target_os = "linux")]
+    File(Sheet),
+    #[cfg(target_os = "linux")]
+    Splice(Pipe),
+    #[cfg(target_os = "linux")]
+    Lend(Ticketed),
+}
+
+/// What becomes of what comes in.
+enum Fate {
+    Copy,
+    #[cfg(target_os = "linux")]
+    Truncate,
+    #[cfg(target_os = "linux")]
+    Splice(Drain),
+}
+
+/// A stream between two sockets.
+pub struct Stream {
+    /// The socket.
+    pub line: Line,
+    way: Way,
+    fate: Fate,
+    block: Block,
+    /// Whether a receive is to bring all it asked for: the job counts its bytes.
+    whole: bool,
+}
+
+impl Stream {
+    /// A stream over a line.
+    ///
+    /// # Errors
+    /// A method that this system does not have.
+    pub fn new(setup: &Setup<'_>, line: Line) -> Result<Stream, Failure> {
+        let job = setup.job;
+        let block = Block::new(setup, setup.memory.stride())?;
+        let way = way(job, &line, &block)?;
+        Ok(Stream { line, way, fate: fate(job)?, block, whole: job.limit.bytes.is_some() })
+    }
+
+    /// Moves one block.
+    #[inline(always)]
+    pub fn perform(&mut self, io: &Io) -> i64 {
+        let moved = match io.verb {
+            Verb::Send | Verb::Write => self.send(io.bytes as usize),
+            _ => self.receive(io.bytes as usize),
+        };
+        if moved > 0 {
+            self.line.meter.moved(moved as u64);
+        }
+        moved
+    }
+
+    fn send(&mut self, bytes: usize) -> i64 {
+        match &mut self.way {
+            Way::Copy => self.line.send(self.block.bytes(bytes)),
+            #[cfg(target_os = "linux")]
+            Way::File(sheet) => sheet.send(&self.line, bytes),
+            #[cfg(target_os = "linux")]
+            Way::Splice(pipe) => pipe.send(&self.line, self.block.bytes(bytes)),
+            #[cfg(target_os = "linux")]
+            Way::Lend(ticketed) => ticketed.send(&self.line, self.block.bytes(bytes)),
+        }
+    }
+
+    fn receive(&mut self, bytes: usize) -> i64 {
+        match &mut self.fate {
+            Fate::Copy if self.whole => self.line.receive_whole(self.block.room(bytes)),
+            Fate::Copy => {
+                let room = self.block.room(bytes);
+                self.line.receive(room.as_mut_ptr(), room.len(), 0)
+            }
+            #[cfg(target_os = "linux")]
+            Fate::Truncate => self.line.receive(std::ptr::null_mut(), bytes, libc::MSG_TRUNC),
+            #[cfg(target_os = "linux")]
+            Fate::Splice(drain) => drain.receive(&self.line, bytes),
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        #[cfg(target_os = "linux")]
+        if let Way::Lend(ticketed) = &mut self.way {
+            ticketed.settle(&self.line);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn way(job: &Job, line: &Line, block: &Block) -> Result<Way, Failure> {
+    Ok(match setting(job, "method") {
+        None | Some("copy") => Way::Copy,
+        Some("sendfile") => Way::File(Sheet::new(block.all())?),
+        Some("splice") => Way::Splice(Pipe::new()?),
+        Some(_) => Way::Lend(Ticketed::new(line)?),
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn way(_: &Job, _: &Line, _: &Block) -> Result<Way, Failure> {
+    Ok(Way::Copy)
+}
+
+#[cfg(target_os = "linux")]
+fn fate(job: &Job) -> Result<Fate, Failure> {
+    Ok(match setting(job, "receive") {
+        None | Some("copy") => Fate::Copy,
+        Some("truncate") => Fate::Truncate,
+        Some(_) => Fate::Splice(Drain::new()?),
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn fate(job: &Job) -> Result<Fate, Failure> {
+    match setting(job, "receive") {
+        None | Some("copy") => Ok(Fate::Copy),
+        Some(_) => Err(Failure::new("only Linux drops what it receives")),
+    }
+}

@@ -1,0 +1,19 @@
+//! iperf3 in both roles: against itself, and against the original where that is installed.
+//!
+//! The matrix runs over loopback, a part of it over two network namespaces with a cable between them. What cannot be
+//! had is a counted skip. It asserts what was moved and what was said, never how fast.
+
+#[cfg(target_os = "linux")]
+mod matrix;
+#[cfg(target_os = "linux")]
+mod peers;
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    testbed::run(matrix::cases())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() -> std::process::ExitCode {
+    testbed::run(Vec::new())
+}

@@ -1,0 +1,33 @@
+# multistreamread: five large files are read in order, a thread each.
+set $dir=/tmp
+set $filesize=1g
+set $iosize=1m
+set $directio=false
+set $runtime=60
+
+define file name=stream1,path=$dir,size=$filesize,prealloc
+define file name=stream2,path=$dir,size=$filesize,prealloc
+define file name=stream3,path=$dir,size=$filesize,prealloc
+define file name=stream4,path=$dir,size=$filesize,prealloc
+define file name=stream5,path=$dir,size=$filesize,prealloc
+
+define process name=streams,instances=1 {
+  thread name=stream1,memsize=10m {
+    flowop read name=read1,filename=stream1,iosize=$iosize,directio=$directio
+  }
+  thread name=stream2,memsize=10m {
+    flowop read name=read2,filename=stream2,iosize=$iosize,directio=$directio
+  }
+  thread name=stream3,memsize=10m {
+    flowop read name=read3,filename=stream3,iosize=$iosize,directio=$directio
+  }
+  thread name=stream4,memsize=10m {
+    flowop read name=read4,filename=stream4,iosize=$iosize,directio=$directio
+  }
+  thread name=stream5,memsize=10m {
+    flowop read name=read5,filename=stream5,iosize=$iosize,directio=$directio
+  }
+}
+
+echo "Stream personality loaded"
+run $runtime
