@@ -70,7 +70,11 @@ impl Measured {
             operations,
             bytes: bytes(job),
             failed: job.tally.failed(),
-            calls: fact(job, "blocks").filter(|calls| *calls > 0).unwrap_or(operations),
+            // Several datagrams may come with one call; netperf's messages are datagrams.
+            calls: ["datagrams", "blocks"]
+                .iter()
+                .find_map(|name| fact(job, name).filter(|calls| *calls > 0))
+                .unwrap_or(operations),
             retransmits: retransmits(phase, job),
             mss: connections(phase).map(|seen| u64::from(seen.mss)).max().unwrap_or(0),
             cpu: cpu(phase),

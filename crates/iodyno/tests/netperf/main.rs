@@ -115,8 +115,14 @@ mod linux {
 
     /// The lines with every number as `#`, which is what two runs have in common.
     fn shape(text: &str) -> String {
-        let mask = |word: &str| if word.parse::<f64>().is_ok() { "#".to_string() } else { word.to_string() };
-        let words = |line: &str| line.split_whitespace().map(mask).collect::<Vec<_>>().join(" ");
+        let mask = |part: &str| {
+            let (number, mark) = part.split_at(part.trim_end_matches([',', '=', ' ']).len());
+            if number.parse::<f64>().is_ok() { format!("#{}", mark.trim()) } else { part.trim().to_string() }
+        };
+        let parts = |line: &str| line.split_inclusive([',', '=', ' ']).map(mask).collect::<Vec<_>>();
+        let words = |line: &str| {
+            parts(line).into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+        };
         text.replace(" : histogram", "").lines().map(|line| words(line) + "\n").collect()
     }
 
@@ -193,7 +199,8 @@ mod linux {
     /// Both ends count the same, and exactly what was asked for.
     fn counts() -> Outcome {
         let server = Server::ours()?;
-        let names = "LOCAL_SEND_CALLS,REMOTE_SEND_CALLS,LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD,MIN_LATENCY,P99_LATENCY,MAX_LATENCY";
+        let names = "LOCAL_SEND_CALLS,REMOTE_SEND_CALLS,LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD,MIN_LATENCY,P99_LATENCY,\
+                     MAX_LATENCY";
         let text = succeed(&server, OURS, &format!("-t TCP_RR -l -1000 -- -r 100,300 -b 3 -k {names}"))?;
         if value(&text, "LOCAL_SEND_CALLS")? != 1000.0 || value(&text, "REMOTE_SEND_CALLS")? != 1000.0 {
             return Err(text.into());
