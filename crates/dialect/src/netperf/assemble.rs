@@ -169,6 +169,7 @@ pub(super) fn flow(wanted: &Wanted, over: Over, at_first: &SocketFacts) -> Flow 
         pace: wanted.pace,
         fill: wanted.fill.clone(),
         sendfile: wanted.test.sendfile,
+        patience_ms: wanted.patience_ms.filter(|_| wanted.test.is_udp() && shape == Shape::Transactions),
         processor: wanted.processors.0,
     }
 }

@@ -1,4 +1,4 @@
-//! netperf's side of the control protocol: asks netserver for its end, runs ours, hears what netserver measured, repeats
+//! netperf's side of the control protocol: asks netserver for its end, runs ours, hears what it measured, repeats
 //! where an interval was asked for, and prints.
 
 use iodyno_model::conversation::{Action, Connection, Conversation, Ends, Happening, Input, SocketFacts};
@@ -236,6 +236,13 @@ impl Client {
         ]
     }
 
+    /// The largest segment is all that was asked for.
+    fn segment(&mut self) -> Vec<Action> {
+        self.stage = Stage::Over;
+        let said = text::segment(&self.wanted, self.data.mss);
+        vec![Action::Print(said), Action::Close(DATA), Action::Close(CONTROL), Action::End(0)]
+    }
+
     /// Starts our end.
     fn run(&mut self, now_ns: u64) -> Vec<Action> {
         self.stage = Stage::Running;
@@ -453,7 +460,10 @@ impl Conversation for Client {
             }
             Input::Ready(DATA, ends) => {
                 self.data = ends.socket;
-                self.run(now_ns)
+                match self.wanted.test.name {
+                    "TCP_MSS" => self.segment(),
+                    _ => self.run(now_ns),
+                }
             }
             Input::Failed(DATA, ..) if self.stage == Stage::Draining => self.drained(now_ns),
             Input::Failed(number, errno, what) => self.failed(number, errno, &what),

@@ -52,6 +52,8 @@ pub(super) struct Wanted {
     pub(super) offset: Two<i64>,
     /// Behind `--`.
     pub(super) burst: u32,
+    /// When an answer that does not come is given up, ms.
+    pub(super) patience_ms: Option<u64>,
     pub(super) request: Two<u64>,
     pub(super) send: Two<u64>,
     pub(super) receive: Two<u64>,
@@ -368,6 +370,7 @@ impl Wanted {
             "N" => self.bound = true,
             "f" => self.dont_fragment = true,
             "F" => self.fastopen = true,
+            "e" => self.patience_ms = Some((seconds(name, value)?.clamp(0.001, 3600.0) * 1000.0) as u64),
             "u" => self.uuid = Some(value.into()),
             "k" | "o" | "O" => *asked = Some((name.chars().next().unwrap_or('k'), value.into())),
             "h" => return Err(Early::Print(super::options::test_help())),

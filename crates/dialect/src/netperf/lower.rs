@@ -27,6 +27,8 @@ pub(super) struct Flow {
     pub(super) pace: Option<(u32, u64)>,
     pub(super) fill: Option<Vec<u8>>,
     pub(super) sendfile: bool,
+    /// When an answer over datagrams that does not come is given up.
+    pub(super) patience_ms: Option<u64>,
     pub(super) processor: Option<u32>,
     /// Options of the sockets that the engine makes itself.
     pub(super) wishes: Vec<(String, String)>,
@@ -131,6 +133,9 @@ fn settings(flow: &Flow) -> Vec<Setting> {
     }
     if flow.sendfile {
         settings.push(Setting::new("method", "sendfile"));
+    }
+    if let Some(patience) = flow.patience_ms {
+        settings.push(Setting::new("response_timeout_ms", patience));
     }
     settings.extend(flow.wishes.iter().map(|(name, value)| Setting::new(name, value)));
     settings

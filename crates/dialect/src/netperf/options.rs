@@ -98,8 +98,8 @@ pub const TEST: Table = Table {
         text("o", "SELECTORS", "commas"),
         text("O", "SELECTORS", "columns"),
         text("u", "UUID", "the run's own name"),
-        Entry::new("e", Kind::Decimal, "SECONDS", "give up a lost datagram")
-            .refused("a lost request ends a UDP_RR, as netperf's own", "use -b for more than one under way"),
+        Entry::new("e", Kind::Decimal, "SECONDS", "when a datagram without an answer is given up for lost")
+            .or("1"),
         switch("h", "print this and end"),
     ],
 };
@@ -173,8 +173,9 @@ What differs on purpose:\n\n\
 - latencies come from a full histogram (0.4 % wide), not from ten buckets to a decade;\n\
 - a transaction counts once its response has come, and `-l -N` does exactly N of them;\n\
 - processors: what user space and kernel used; time taken by a hypervisor is not counted as used;\n\
-- a peer cannot make netserver read a file (`-F ,FILE` is refused), and cannot hang, bloat or crash it: records,\n\
-  times, sizes and clients are bounded;\n\
+- a peer cannot make netserver read a file (`-F ,FILE` is refused), and cannot hang, bloat or crash it: all\n\
+\x20 that it says and all time that it takes is bounded;\n\
+- a datagram of a UDP_RR that gets no answer is given up after a second (`-e`), and the test goes on;\n\
 - UDP_STREAM does not forbid routing.\n\n@GLOBAL@\n";
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub(super) fn title(wanted: &Wanted, six: bool) -> String {
         line += " : interval";
     }
     line += " : demo";
-    if wanted.test.shape() == Shape::Transactions && !wanted.test.connects {
+    if wanted.test.shape() == Shape::Transactions && !wanted.test.connects && !wanted.test.omni {
         line += &format!(" : first burst {}", wanted.burst);
     }
     line + "\n"
@@ -52,6 +52,14 @@ pub(super) fn interim(
         ),
         Output::Commas(_) => format!("{rate:.2},{unit}/s,{over_s:.3},{ends_s:.3}\n"),
         _ => format!("Interim result: {rate:7.2} {unit}/s over {over_s:.3} seconds ending at {ends_s:.3}\n"),
+    }
+}
+
+/// The largest segment of a connection, where nothing else was asked for.
+pub(super) fn segment(wanted: &Wanted, mss: u64) -> String {
+    match (wanted.verbosity, wanted.bare) {
+        (0, _) | (_, true) => format!("{mss:5} \n"),
+        _ => format!("Maximum\nSegment\nSize (bytes)\n\n{mss:5} \n"),
     }
 }
 
@@ -417,7 +425,8 @@ mod tests {
         let rr = wanted("TCP_RR");
         let figures = Figures { throughput: 111_056.17, ..sample(&rr) };
         let text = title(&rr, false) + &report(&rr, &figures);
-        assert!(text.contains(" : histogram : demo : first burst 0\nLocal /Remote\nSocket Size   Request  Resp.   Elapsed  Trans.\n"));
+        let opening = " : first burst 0\nLocal /Remote\nSocket Size   Request  Resp.   Elapsed  Trans.\n";
+        assert!(text.contains(opening), "{text}");
         assert!(
             text.ends_with("16384  131072 1        1       1.00     111056.17   \n16384  131072\n"),
             "{text}"
