@@ -20,6 +20,7 @@ pub mod mdtest;
 pub mod measure;
 pub mod native;
 pub mod net;
+pub mod netperf;
 pub mod option;
 pub mod posix;
 pub mod wishes;
@@ -301,6 +302,8 @@ pub const DIALECTS: &[Dialect] = &[
     ior::DIALECT,
     mdtest::DIALECT,
     io500::DIALECT,
+    netperf::DIALECT,
+    netperf::NETSERVER,
     filebench::DIALECT,
     posix::DIALECT,
     net::DIALECT,
