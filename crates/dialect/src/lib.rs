@@ -13,6 +13,7 @@ pub mod hosts;
 pub mod io500;
 pub mod ior;
 pub mod iostat;
+pub mod iozone;
 pub mod mdtest;
 pub mod measure;
 pub mod native;
@@ -299,6 +300,7 @@ pub const DIALECTS: &[Dialect] = &[
     ior::DIALECT,
     mdtest::DIALECT,
     io500::DIALECT,
+    iozone::DIALECT,
     posix::DIALECT,
     net::DIALECT,
     posix::pjdfstest::PJDFSTEST,
