@@ -13,6 +13,8 @@ mod heading;
 mod logs;
 mod sheets;
 mod streams;
+#[cfg(test)]
+mod tests;
 
 use std::io;
 

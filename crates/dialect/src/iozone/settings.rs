@@ -130,7 +130,7 @@ impl Settings {
         match self.tests.is_empty() {
             _ if self.has("A") => facts.test < 2,
             true if self.is_throughput() => facts.test != 4 && facts.test < 11,
-            true => facts.test < 8 || self.has("E") && facts.test < 11,
+            true => facts.test < 8 || self.has("E") && matches!(facts.test, 9 | 10),
             false => self.tests.contains(&facts.test),
         }
     }
