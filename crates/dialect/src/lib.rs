@@ -14,6 +14,7 @@ pub mod hosts;
 pub mod io500;
 pub mod ior;
 pub mod iostat;
+pub mod iozone;
 pub mod iperf;
 pub mod iperf3;
 pub mod mdtest;
@@ -305,6 +306,7 @@ pub const DIALECTS: &[Dialect] = &[
     netperf::DIALECT,
     netperf::NETSERVER,
     filebench::DIALECT,
+    iozone::DIALECT,
     posix::DIALECT,
     net::DIALECT,
     posix::pjdfstest::PJDFSTEST,
