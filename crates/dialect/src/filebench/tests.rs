@@ -108,7 +108,7 @@ fn composites_have_variables_of_their_own() {
         define flowop name=both,$set,$size=1k {\n flowop createfile name=c,filesetname=$set,fd=1\n\
          flowop append name=x\n}\n";
     assert_eq!(wrong(script), ["x.f:1: a script without a process"]);
-    let script = script.replace(" flowop append name=x\n", " flowop appendfile name=a,fd=1,iosize=$size\n")
+    let script = script.replace("flowop append name=x\n", " flowop appendfile name=a,fd=1,iosize=$size\n")
         + "define process name=p { thread name=t { flowop both name=two,$set=set,$size=2k*2,iters=3 } }\nrun 1\n";
     let run = run(&script);
     let Workload::Script(script) = &run.plan.phases[0].jobs[0].workload else { panic!() };
@@ -165,7 +165,7 @@ fn twenty_mistakes_are_twenty_messages() {
         "sempost name=q",
         "wakeup name=w,target=nobody",
         "listdir name=l,filesetname=good",
-        "closefile name=c",
+        "closefile name=c,fd=7",
         "read name=r,filesetname=good,iosize=1k,indexed",
         "fsync name=s,fd=9",
         "read name=r,filesetname=good,iosize=1k,raandom",

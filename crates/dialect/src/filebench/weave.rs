@@ -383,6 +383,9 @@ impl<'a, 'b> Weaver<'a, 'b> {
                 Size::Uniform { least_bytes: 0, most_bytes, step_bytes: 1 }
             }
             (_, Some(size)) => size,
+            (_, None) if flowop.attributes.get(&["iosize"]).is_some_and(|given| given.value.is_some()) => {
+                return None;
+            }
             (_, None) => {
                 let message = format!("flowop {kind} without iosize=");
                 self.reader.complain(&flowop.origin, message, "e.g. iosize=8k");

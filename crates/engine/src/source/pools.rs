@@ -130,7 +130,7 @@ impl SharedPool {
     pub fn release(&self, item: u64) {
         if item < self.count {
             let less = |state: u16| (state & USERS > 0).then(|| state - 1);
-            drop(self.cell(item).fetch_update(Relaxed, Relaxed, less));
+            let _ = self.cell(item).fetch_update(Relaxed, Relaxed, less);
         }
     }
 

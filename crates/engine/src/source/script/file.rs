@@ -110,7 +110,7 @@ pub fn pick_item(
     files: &mut [FileState],
     random: &mut Random,
 ) -> Option<u64> {
-    let mut picked = |walk: &mut Walk, exists| {
+    let mut picked = |walk: &mut Walk, exists: bool| {
         let place = walk.next(random, 1);
         match &files[set].common {
             Some(common) if !exists => return common.make(place),

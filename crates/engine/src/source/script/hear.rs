@@ -115,7 +115,7 @@ impl ScriptSource {
     fn noted(&mut self, code: usize, io: &Io, result: i64) -> i64 {
         let Code::Do(step, _) = &self.code[code] else { return result };
         self.counts.0[step.label as usize].0 += 1;
-        self.settle(code, io, result >= 0);
+        self.tell_pool(code, io, result >= 0);
         let Code::Do(step, _) = &self.code[code] else { return result };
         if result < 0 || io.flags & DIRECTORY != 0 {
             return result;
@@ -142,7 +142,7 @@ impl ScriptSource {
     }
 
     /// Tells the pool of all workers what became of an item that was claimed or held.
-    fn settle(&mut self, code: usize, io: &Io, went_well: bool) {
+    fn tell_pool(&mut self, code: usize, io: &Io, went_well: bool) {
         let Code::Do(step, _) = &self.code[code] else { return };
         let (verb, file) = (step.verb, step.file as usize);
         match &step.what {
