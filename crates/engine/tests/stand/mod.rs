@@ -12,7 +12,7 @@ use iodyno_engine::memory::Memory;
 use iodyno_engine::open::Asker;
 use iodyno_engine::sheet::Sheets;
 use iodyno_engine::source::{Brief, Source};
-use iodyno_engine::witness::connections::Connections;
+use iodyno_engine::connections::Connections;
 use iodyno_engine::worker::Worker;
 use iodyno_engine::{Entry, Failure};
 use iodyno_model::{
