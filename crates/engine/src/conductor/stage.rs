@@ -10,6 +10,7 @@ use iodyno_model::{
 
 use super::journal_limit;
 use crate::cache;
+use crate::connections::Connections;
 use crate::failure::Failure;
 use crate::gate::Gate;
 use crate::io::{Files, Handle};
@@ -22,7 +23,6 @@ use crate::registry::{self, Entry};
 use crate::sheet::Sheets;
 use crate::source::{self, Brief, SharedObjects, Source};
 use crate::warm::warm;
-use crate::witness::connections::Connections;
 use crate::worker::Worker;
 use crate::world::World;
 use crate::world::part::Part;
