@@ -373,7 +373,10 @@ impl<'a, 'b> Weaver<'a, 'b> {
                 operation.whole = true;
                 size.unwrap_or(Size::Fixed(WHOLE_BYTES))
             }
-            ("writewholefile", _) => self.whole_size(flowop, place),
+            ("writewholefile", _) => {
+                operation.whole = true;
+                self.whole_size(flowop, place)
+            }
             ("appendfilerand", Some(size)) => {
                 operation.offset = Offset::End;
                 let most_bytes = size.most_bytes().unwrap_or(WHOLE_BYTES);

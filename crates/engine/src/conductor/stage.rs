@@ -103,7 +103,7 @@ impl Stage {
             kinds,
             entries: phase.jobs.iter().map(entry).collect::<Result<_, Failure>>()?,
             goals: phase.jobs.iter().map(|job| goal(job, earlier)).collect(),
-            shared: SharedObjects::new(&phase.shared).map_err(|errno| Failure::call("mmap", errno))?,
+            shared: SharedObjects::of(plan, phase).map_err(|errno| Failure::call("mmap", errno))?,
         })
     }
 

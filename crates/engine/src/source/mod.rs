@@ -22,6 +22,7 @@ pub mod guided;
 mod labels;
 pub mod pace;
 pub mod pattern;
+pub mod pools;
 pub mod script;
 pub mod segments;
 pub mod shared;
