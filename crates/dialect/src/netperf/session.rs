@@ -348,7 +348,8 @@ impl Session {
         if stream {
             put(response.receive_size);
         }
-        [nodelay, measures, 0, response.send_buf_size, response.data_port, response.cpu_rate].map(&mut put);
+        let rest = [nodelay, measures, 0, response.send_buf_size, response.data_port, response.cpu_rate];
+        rest.into_iter().for_each(put);
         message
     }
 

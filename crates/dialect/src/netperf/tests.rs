@@ -407,7 +407,7 @@ fn mangled_records_neither_break_nor_bloat_a_server() {
         for _ in 0..6 {
             let Some(action) = actions.pop() else { break };
             let input = match action {
-                Action::Listen { place, .. } if next(&mut seed) % 5 > 0 => {
+                Action::Listen { place, .. } if !next(&mut seed).is_multiple_of(5) => {
                     Input::Ready(place, ends("0.0.0.0:38211", ""))
                 }
                 Action::Listen { place, .. } => Input::Failed(place, 98, "bind".into()),
