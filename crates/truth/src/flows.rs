@@ -5,8 +5,8 @@
 //! processor time of the worker, and how late the schedule was kept. A flow whose other end nobody saw is not judged by it.
 
 use iodyno_model::{
-    ConnectionActivity, Figure, Job, JobRecord, Kind, ProcessorActivity, Rate, Severity, Sighting, WorkerRecord,
-    units,
+    ConnectionActivity, Figure, Job, JobRecord, Kind, ProcessorActivity, Rate, Severity, Sighting,
+    WorkerRecord, units,
 };
 
 use crate::case::Case;
@@ -114,10 +114,8 @@ fn full_processor(case: &Case<'_>) -> Option<Suspicion> {
         "one flow took {used:.0} % of a processor while {idle:.1} of {} idled: the processor was the limit",
         processors.cpus
     );
-    let figures = vec![
-        Figure::new("processor time of the flow", used, "%"),
-        Figure::new("processors idle", idle, ""),
-    ];
+    let figures =
+        vec![Figure::new("processor time of the flow", used, "%"), Figure::new("processors idle", idle, "")];
     let found = Suspicion::new(28, Severity::Note, case.label(), sentence, figures);
     Some(found.job(&job.name).advice(ADVICE_CORE).weight(used))
 }
@@ -145,10 +143,8 @@ fn burst(case: &Case<'_>) -> Option<Suspicion> {
         units::decimal(bytes),
         percent(lost, sent)
     );
-    let figures = vec![
-        Figure::new("caught up at once", bytes, "bytes"),
-        Figure::new("lost", percent(lost, sent), "%"),
-    ];
+    let figures =
+        vec![Figure::new("caught up at once", bytes, "bytes"), Figure::new("lost", percent(lost, sent), "%")];
     let found = Suspicion::new(29, Severity::Doubtful, case.label(), sentence, figures);
     Some(found.job(&job.name).advice(ADVICE_BURST).weight(bytes))
 }
@@ -183,7 +179,9 @@ fn windowed(case: &Case<'_>, seen: &ConnectionActivity) -> Option<Suspicion> {
         return None;
     }
     let job = case.asked.jobs.get(seen.job).map_or(seen.target.as_str(), |job| job.name.as_str());
-    let sentence = format!("for {limited:.0} % of the time that {job} sent, {whose}: the network could have carried more");
+    let sentence = format!(
+        "for {limited:.0} % of the time that {job} sent, {whose}: the network could have carried more"
+    );
     let mut figures = vec![
         Figure::new("peer's window full", peer, "%"),
         Figure::new("send buffer too small", own, "%"),

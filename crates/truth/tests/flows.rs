@@ -1,9 +1,9 @@
 //! Lies about flows through the network, staged as data, each with an honest twin that must stay silent. No socket.
 
 use iodyno_model::{
-    ConnectionActivity, Finding, Intent, Job, JobRecord, Line, Open, Origin, Pattern, Phase, PhaseRecord, Pick,
-    Plan, Prepare, ProcessorActivity, Rate, Record, Series, SeriesRow, Severity, Sighting, Target, TargetKind,
-    Verb, WorkerRecord, Workload,
+    ConnectionActivity, Finding, Intent, Job, JobRecord, Line, Open, Origin, Pattern, Phase, PhaseRecord,
+    Pick, Plan, Prepare, ProcessorActivity, Rate, Record, Series, SeriesRow, Severity, Sighting, Target,
+    TargetKind, Verb, WorkerRecord, Workload,
 };
 use iodyno_truth::judge;
 
@@ -63,8 +63,13 @@ fn job_record(name: &str, verb: Verb) -> JobRecord {
         facts: vec![("datagrams".into(), datagrams), ("lost".into(), 0), ("overflow".into(), 0)],
         ..WorkerRecord::default()
     };
-    let mut record =
-        JobRecord { name: name.into(), engine: "socket".into(), depth: 1, workers: vec![worker], ..JobRecord::default() };
+    let mut record = JobRecord {
+        name: name.into(),
+        engine: "socket".into(),
+        depth: 1,
+        workers: vec![worker],
+        ..JobRecord::default()
+    };
     record.tally.lines.push(line);
     let row = SeriesRow { others: datagrams / 10, latency_max_ns: 6_000, ..SeriesRow::default() };
     record.tally.series = Series { interval_ns: SECOND, rows: vec![row; 10], ..Series::default() };
