@@ -35,22 +35,6 @@ const MACHINE: &[Said] = &[
     ),
 ];
 
-/// For what was asked with iperf 2's options; it prints rates.
-pub const IPERF: &[Said] = &[
-    (7, "", "run longer (-t), and see who else uses the network"),
-    (8, "", "run longer (-t), so that the fast part no longer matters, and tell both rates"),
-    (9, "", ""),
-    (10, "", "use more streams (-P), or larger writes (-l)"),
-    (
-        14,
-        "look at each worker",
-        "see each stream's row (-i), and what its path has that the others' have not",
-    ),
-    (15, "time batches", ""),
-    (23, "", "run longer (-t)"),
-    (26, "", "read the rows (-i) beside the total"),
-];
-
 /// For what was asked in words of the plan itself, whose report shows latency from the intended start, and no p99.9 of too
 /// few samples.
 pub const NATIVE: &[Said] = &[(6, "read p99 instead", ""), (9, "`service`", "")];

@@ -16,6 +16,7 @@ pub mod cases;
 pub mod check;
 pub mod clock;
 pub mod conductor;
+pub mod connections;
 pub mod engines;
 pub mod exercise;
 pub mod exits;

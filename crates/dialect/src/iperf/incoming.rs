@@ -14,7 +14,7 @@ const MOST_HEAD: usize = 128 << 10;
 
 impl Talk {
     pub(super) fn accept(&mut self, connection: Connection, ends: Ends) {
-        if self.flows.len() >= MOST_FLOWS || self.ending {
+        if self.open_flows() >= MOST_FLOWS || self.ending {
             return self.act(Action::Close(connection));
         }
         let mut flow = Flow::new(self.next_id, connection, false, State::Header, self.now_ns);
@@ -123,6 +123,10 @@ impl Talk {
         let later = self.flows[index].test.filter(|test| test.back == Some(Back::Later));
         if let Some(test) = later.filter(|_| self.is_server() && !self.ending) {
             self.connect_back(index, test);
+            // It is a test of its own: there is no sum of what did not run together.
+            if let Some(flow) = self.flows.last_mut() {
+                flow.group += " back";
+            }
         }
     }
 
@@ -163,7 +167,7 @@ impl Talk {
             return;
         }
         // An end without a beginning is of a test that was told already.
-        if number < 0 || self.flows.len() >= MOST_FLOWS || self.ending {
+        if number < 0 || self.open_flows() >= MOST_FLOWS || self.ending {
             return;
         }
         let (id, connection) = (self.next_id, self.connection());

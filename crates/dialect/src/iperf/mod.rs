@@ -19,7 +19,7 @@ pub mod text;
 
 use std::io;
 
-use iodyno_model::{Diagnostic, Event, Finding, Intent, Origin, Plan};
+use iodyno_model::{Diagnostic, Event, Intent, Origin, Plan};
 use iodyno_report::{Output, Reporter};
 
 use crate::{Converse, Dialect, Keep, Loader, Request, Run};
@@ -70,7 +70,7 @@ fn content(wanted: &Wanted, loader: &mut dyn Loader) -> Result<Option<Vec<u8>>, 
 
 fn run(wanted: &Wanted, output: Option<String>) -> Run {
     Run {
-        plan: Plan { name: "iperf".into(), intent: Intent::Network, ..Plan::default() },
+        plan: nominal(wanted),
         reporter: Box::new(Silent),
         output,
         files: Vec::new(),
@@ -81,7 +81,7 @@ fn run(wanted: &Wanted, output: Option<String>) -> Run {
         own_voice: true,
         dies_of_signals: false,
         findings: wanted.host.is_some(),
-        translate,
+        translate: crate::net::advice::iperf,
         reads_forgiven: false,
         error_status: 1,
         status: None,
@@ -89,9 +89,23 @@ fn run(wanted: &Wanted, output: Option<String>) -> Run {
     }
 }
 
-/// Findings in iperf's own options.
-fn translate(finding: Finding) -> Option<Finding> {
-    crate::advice::of(finding, crate::advice::IPERF)
+/// What a client will run, as far as its command line tells; what a server runs is its clients' to say.
+fn nominal(wanted: &Wanted) -> Plan {
+    if wanted.host.is_none() {
+        return Plan { name: "iperf".into(), intent: Intent::Network, ..Plan::default() };
+    }
+    let load = |stream: u32| load::Load {
+        name: format!("stream {stream}"),
+        connection: stream,
+        udp: wanted.udp,
+        sends: !wanted.reverse,
+        block_bytes: wanted.block(),
+        bits: wanted.bits(),
+        amount: wanted.until(),
+        most_bytes: None,
+        content: None,
+    };
+    load::plan(&(1..=wanted.streams.max(1)).map(load).collect::<Vec<_>>())
 }
 
 /// The conversation prints everything itself.

@@ -91,6 +91,11 @@ impl Talk {
         self.wanted.host.is_none()
     }
 
+    /// Streams that are not at their end.
+    pub(super) fn open_flows(&self) -> usize {
+        self.flows.iter().filter(|flow| flow.state != State::Done).count()
+    }
+
     pub(super) fn position(&self, connection: Connection) -> Option<usize> {
         // A number is used once, so the first is the only one.
         self.flows.iter().position(|flow| flow.connection == connection)
@@ -134,7 +139,9 @@ impl Talk {
             Event::PhaseStarted { .. } => {
                 for index in self.of_run(run) {
                     let flow = &mut self.flows[index];
-                    flow.offset_ns = self.now_ns.saturating_sub(flow.begun_ns);
+                    // What a peer sends was under way before the start line; what we send begins there.
+                    let before_ns = self.now_ns.saturating_sub(flow.begun_ns);
+                    flow.offset_ns = if flow.sends { 0 } else { before_ns };
                 }
             }
             Event::Interim(found) => {
@@ -196,11 +203,11 @@ impl Talk {
         self.give_back(index);
     }
 
-    /// The last datagram of a sender: its number is negated.
+    /// The last datagram of a sender: the next number, negated.
     fn say_final(&mut self, index: usize) {
         let flow = &mut self.flows[index];
         flow.finals += 1;
-        let number = -(flow.now.datagrams.max(1) as i64);
+        let number = -(flow.now.datagrams as i64) - 1;
         let connection = flow.connection;
         let mut bytes = self.first_datagram(index, number);
         bytes.resize((self.block_of(index) as usize).max(bytes.len()).min(65_507), b'0');
@@ -326,7 +333,10 @@ impl Talk {
     pub(super) fn settle(&mut self) {
         let done = self.flows.iter().all(|flow| flow.state == State::Done);
         if self.is_server() {
-            self.flows.retain(|flow| flow.state != State::Done);
+            // Those that still run need the others' figures for their sum.
+            let open = |flow: &&Flow| flow.state != State::Done;
+            let groups: Vec<String> = self.flows.iter().filter(open).map(|flow| flow.group.clone()).collect();
+            self.flows.retain(|flow| flow.state != State::Done || groups.contains(&flow.group));
             let known: Vec<Connection> = self.flows.iter().map(|flow| flow.connection).collect();
             self.senders.retain(|_, connection| known.contains(connection));
             let served = self.next_id > 1;

@@ -97,7 +97,8 @@ impl Talk {
             return;
         }
         let flow = &self.flows[index];
-        let label = flow.label();
+        let against = self.wanted.reverse && !self.is_server();
+        let label = if against { format!("*{}", flow.id) } else { flow.label() };
         let row = Row { label: &label, span_ns, counts, sends: flow.sends };
         if self.view.csv {
             let text = self.view.values(flow, &row, self.unix_ns);

@@ -248,9 +248,9 @@ fn datagrams_end_with_a_report() {
     let whole = phase(1_020_700_000, vec![worker(1_020_700_000, 93 * 1470, &facts)]);
     let actions = play.hear(Input::Ended(run_number, record(whole)));
     let (_, last) = sent(&actions).unwrap();
-    assert_eq!((header::number(last), last.len()), (Some(-93), 1470));
+    assert_eq!((header::number(last), last.len()), (Some(-94), 1470));
     play.at_ns += SECOND;
-    assert_eq!(header::number(sent(&play.hear(Input::Tick)).unwrap().1), Some(-93));
+    assert_eq!(header::number(sent(&play.hear(Input::Tick)).unwrap().1), Some(-94));
     let report = header::Report {
         bytes: 93 * 1470,
         time_ns: 1_020_700_000,

@@ -2,7 +2,9 @@
 //!
 //! One word, and behind it commands of their own. Whatever talks to a peer talks a protocol that others speak, too.
 
+pub mod advice;
 pub mod mesh;
+pub mod relay;
 
 use iodyno_model::{Diagnostic, Origin};
 
@@ -18,8 +20,10 @@ pub const DIALECT: Dialect = Dialect {
 };
 
 /// Each command, in a line, and who reads its arguments.
-const COMMANDS: &[(&str, &str, Lower)] =
-    &[("mesh", "every link between the hosts of a run, and which of them is slow", mesh::lower)];
+const COMMANDS: &[(&str, &str, Lower)] = &[
+    ("mesh", "every link between the hosts of a run, and which of them is slow", mesh::lower),
+    ("relay", "a bad path between two hosts: delay, loss, a rate, by a seed", relay::lower),
+];
 
 fn help() -> String {
     let commands = COMMANDS.iter().map(|(name, about, _)| format!("  {name:<10}{about}\n"));

@@ -146,7 +146,8 @@ mod tests {
 
     #[test]
     fn ten_milliseconds_and_one_percent_come_back_as_that() {
-        let impairment = Impairment { delay_ns: 10 * MS, loss_percent: 1.0, seed: 1, ..Impairment::default() };
+        let impairment =
+            Impairment { delay_ns: 10 * MS, loss_percent: 1.0, seed: 1, ..Impairment::default() };
         let mut path = Path::new(impairment, 0);
         for packet in 0..100_000 {
             match path.datagram(packet * 1000, 1470) {
@@ -162,7 +163,8 @@ mod tests {
     #[test]
     fn the_same_seed_means_the_same_fate() {
         let fates = |seed, salt| {
-            let impairment = Impairment { loss_percent: 30.0, jitter_ns: MS, delay_ns: MS, seed, ..Impairment::default() };
+            let impairment =
+                Impairment { loss_percent: 30.0, jitter_ns: MS, delay_ns: MS, seed, ..Impairment::default() };
             let mut path = Path::new(impairment, salt);
             (0..100).map(|packet| path.datagram(packet, 1)).collect::<Vec<_>>()
         };
@@ -197,7 +199,8 @@ mod tests {
 
     #[test]
     fn a_rate_is_kept_and_its_queue_overflows() {
-        let impairment = Impairment { rate_bps: 1_000_000, queue_bytes: 10_000, seed: 1, ..Impairment::default() };
+        let impairment =
+            Impairment { rate_bps: 1_000_000, queue_bytes: 10_000, seed: 1, ..Impairment::default() };
         let mut path = Path::new(impairment, 0);
         // A thousand bytes each half millisecond: twice the rate.
         let arrivals: Vec<u64> = (0..1000)

@@ -130,10 +130,11 @@ impl Datagrams {
                 return;
             }
             match stamp.and_then(|stamp| Some((stamp, stamp.read(datagram)?))) {
-                Some((_, read)) if read.leaves => *left = true,
                 Some((stamp, read)) => {
+                    // The one that takes leave counts like the others: its number tells what is missing before it.
                     let arrived = *arrived.get_or_insert_with(|| stamp.now());
                     account.take(&read, arrived);
+                    *left |= read.leaves;
                 }
                 None => account.take_bare(),
             }
