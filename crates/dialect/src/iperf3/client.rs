@@ -515,9 +515,7 @@ impl Client {
         self.out.extend(self.voice.event("error", &text.into()));
         match self.voice.json {
             true => {
-                self.document
-                    .more
-                    .push(("error".into(), format!("error - {text}").trim_start_matches("error - ").into()));
+                self.document.more.push(("error".into(), text.into()));
                 self.out.extend(self.voice.document(&self.document.json()));
             }
             false => self.out.extend(self.voice.complain(&format!("error - {text}"))),
