@@ -32,6 +32,7 @@ mod mismatch;
 pub mod names;
 pub mod open;
 pub mod payload;
+pub mod peer;
 pub mod permutation;
 pub mod placement;
 pub mod prepare;

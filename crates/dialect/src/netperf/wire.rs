@@ -123,7 +123,8 @@ macro_rules! words {
         pub(super) struct $name { $(pub(super) $field: i32,)* }
 
         impl $name {
-            /// How many words.
+            /// How many words; not behind every record's words is something else.
+            #[allow(dead_code)]
             pub(super) const COUNT: usize = [$(stringify!($field)),*].len();
 
             /// From a record.

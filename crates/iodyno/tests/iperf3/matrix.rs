@@ -99,7 +99,7 @@ fn agrees(document: &Value, line: &str, of: Program) -> Result<(), String> {
     };
     // The original sends whole blocks, and more of them than it was asked for.
     let sends = !line.contains("-R");
-    if let Some(exactly) = exactly.filter(|_| (of == Program::Ours) && sends) {
+    if let Some(exactly) = exactly.filter(|_| of == Ours && sends) {
         let (sent, received) =
             (number(document, "/end/sum_sent/bytes")?, number(document, "/end/sum_received/bytes")?);
         if sent != exactly || received > exactly {
