@@ -125,7 +125,10 @@ impl Params {
         let index = u64::from(index);
         let own = blocks / count + u64::from(index < blocks % count);
         // What is no whole block follows the last of them.
-        let last = if blocks % count == 0 { count - 1 } else { blocks % count };
+        let last = match blocks % count {
+            0 => count - 1,
+            next => next,
+        };
         Some(own * block + if index == last.min(count - 1) { rest } else { 0 })
     }
 
