@@ -14,12 +14,14 @@ pub mod hosts;
 pub mod io500;
 pub mod ior;
 pub mod iostat;
+pub mod iozone;
 pub mod iperf;
 pub mod iperf3;
 pub mod mdtest;
 pub mod measure;
 pub mod native;
 pub mod net;
+pub mod netperf;
 pub mod option;
 pub mod posix;
 pub mod wishes;
@@ -301,7 +303,10 @@ pub const DIALECTS: &[Dialect] = &[
     ior::DIALECT,
     mdtest::DIALECT,
     io500::DIALECT,
+    netperf::DIALECT,
+    netperf::NETSERVER,
     filebench::DIALECT,
+    iozone::DIALECT,
     posix::DIALECT,
     net::DIALECT,
     posix::pjdfstest::PJDFSTEST,

@@ -102,6 +102,11 @@ pub enum Status {
     Refused(&'static str, &'static str),
 }
 
+/// A supported option without a value.
+pub const fn switch(name: &'static str, help: &'static str) -> Entry {
+    Entry::new(name, Kind::Switch, "", help)
+}
+
 impl Entry {
     /// A supported option.
     pub const fn new(name: &'static str, kind: Kind, value: &'static str, help: &'static str) -> Self {

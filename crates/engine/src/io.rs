@@ -14,6 +14,9 @@ pub use crate::names::{Names, PathBuffer, Piece};
 /// A place for one operation in flight, from 0 to depth - 1.
 pub type Slot = u32;
 
+/// The result of an operation that is not to be tallied: part of another one, or the end of the input.
+pub const UNTALLIED: i64 = i64::MIN;
+
 /// The offset that means: at the file's own position, which moves.
 pub const AT_POSITION: u64 = u64::MAX;
 

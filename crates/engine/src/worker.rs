@@ -11,6 +11,7 @@ use iodyno_model::{ErrorPolicy, Fatal, Job, Kind, Plan, Stage, Tolerance, Verb, 
 
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
+use crate::connections::Connections;
 use crate::engines::null::Null;
 use crate::engines::{Engine, Failure, Live, Setup};
 use crate::gate::{Gate, Meeting};
@@ -22,7 +23,6 @@ use crate::random::mix;
 use crate::sheet::{SeriesWriter, Sheet};
 use crate::source::{Next, Source, UNTALLIED, label_of, labels};
 use crate::witness;
-use crate::witness::connections::Connections;
 
 mod stretch;
 

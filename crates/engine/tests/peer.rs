@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use iodyno_engine::Options;
-use iodyno_engine::world::peer::{Listener, converse};
+use iodyno_engine::peer::{Listener, converse};
 use iodyno_model::conversation::{Action, Connection, Conversation, Happening, Input, RunNumber};
 use iodyno_model::{
     Event, Job, Open, Origin, Pattern, Phase, Pick, Plan, Prepare, Target, TargetKind, Verb, Workload,

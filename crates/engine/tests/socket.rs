@@ -111,7 +111,9 @@ fn every_method_moves_every_byte() {
         };
         assert_eq!(of(1).is_some(), transport != "unix");
         if let (Some(received), Some(sent)) = (of(0), of(1)) {
-            assert_eq!((received.received_bytes, sent.target.as_str()), (ALL, "there"), "{what}");
+            // The kernel counts the end of the stream as one more.
+            assert!((ALL..=ALL + 1).contains(&received.received_bytes), "{what}: {received:?}");
+            assert_eq!(sent.target, "there", "{what}");
             assert!(sent.rtt_us > 0 && sent.mss > 0 && !sent.congestion.is_empty(), "{sent:?}");
         }
     }

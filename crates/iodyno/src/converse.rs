@@ -5,8 +5,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 
 use iodyno_dialect::{Converse, Run, Translate};
-use iodyno_engine::world::peer::background;
-use iodyno_engine::world::peer::{self, Listener};
+use iodyno_engine::peer::background;
+use iodyno_engine::peer::{self, Listener};
 use iodyno_model::conversation::RunNumber;
 use iodyno_model::{Diagnostic, Event, Origin, Record};
 

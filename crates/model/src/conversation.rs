@@ -1,6 +1,6 @@
 //! A control protocol as a state machine without sockets: what happened in, what is to be done out.
 //!
-//! A dialect implements it, the door boxes it, the engine room's `world/peer` owns the sockets and pumps it. So a
+//! A dialect implements it, the door boxes it, the engine room's `peer` owns the sockets and pumps it. So a
 //! captured conversation is a unit test, and mangled input needs no network. It knows no clock either: it is told the
 //! time with everything that happens.
 

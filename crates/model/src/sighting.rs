@@ -134,7 +134,7 @@ pub struct ConnectionActivity {
     pub buffer_limited_us: u64,
     /// Bytes that the peer has acknowledged.
     pub acked_bytes: u64,
-    /// Bytes received in order.
+    /// Bytes received in order; Linux counts the end of the stream as one more.
     pub received_bytes: u64,
 }
 

@@ -8,6 +8,7 @@ pub mod comparison;
 pub mod contrast;
 pub mod csv;
 pub mod curve;
+pub mod grid;
 pub mod hdr;
 pub mod history;
 pub mod html;

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use iodyno_model::{
-    DeviceActivity, Event, Finding, Histogram, Kind, Live, LiveJob, PhaseRecord, Sample, Started,
+    CpuShares, DeviceActivity, Event, Finding, Histogram, Kind, Live, LiveJob, PhaseRecord, Sample, Started,
 };
 
 use crate::{Output, Reporter};
@@ -36,6 +36,18 @@ const FAMILIES: &[(&str, &str, &str, &str)] = &[
 ];
 
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
+
+/// The shares of the processors' time, by the names that sysstat gave them.
+pub fn shares(cpu: &CpuShares) -> [(&'static str, f64); 6] {
+    [
+        ("user", cpu.user_percent),
+        ("nice", cpu.nice_percent),
+        ("system", cpu.system_percent),
+        ("iowait", cpu.iowait_percent),
+        ("steal", cpu.steal_percent),
+        ("idle", cpu.idle_percent),
+    ]
+}
 
 /// A sample's family and its line.
 type Lines = Vec<(&'static str, String)>;
@@ -138,14 +150,7 @@ impl Metrics {
         let mut lines = Lines::new();
         sample.devices.iter().for_each(|did| device(&mut lines, did));
         if let Some(cpu) = &sample.cpu {
-            for (mode, percent) in [
-                ("user", cpu.user_percent),
-                ("nice", cpu.nice_percent),
-                ("system", cpu.system_percent),
-                ("iowait", cpu.iowait_percent),
-                ("steal", cpu.steal_percent),
-                ("idle", cpu.idle_percent),
-            ] {
+            for (mode, percent) in shares(cpu) {
                 gauge(&mut lines, "iodyno_cpu_ratio", &[], &[("mode", mode)], percent / 100.0);
             }
         }

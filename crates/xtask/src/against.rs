@@ -25,7 +25,7 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     }
     let Options { itself, filter } = Options::parse(&arguments[1..])?;
     let lines = root.join("target/against/fio.txt");
-    prepare(&lines)?;
+    shell::fresh(&lines)?;
     let mut test = shell::cargo();
     test.current_dir(root).args(["test", "--package", "iodyno", "--test", "fio", "--"]);
     test.args(filter).env(LINES, &lines).env("CARGO_TERM_COLOR", "never");
@@ -62,17 +62,6 @@ impl Options {
             }
         }
         Ok(options)
-    }
-}
-
-fn prepare(lines: &Path) -> Result<(), String> {
-    let folder = lines.parent().unwrap_or(lines);
-    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    match std::fs::remove_file(lines) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(format!("{}: {error}", lines.display()))
-        }
-        _ => Ok(()),
     }
 }
 

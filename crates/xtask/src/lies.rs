@@ -23,7 +23,7 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
         return Err(format!("lies: `{flag}`: expected numbers of lies, or nothing"));
     }
     let lines = root.join("target/lies/lines.txt");
-    prepare(&lines)?;
+    shell::fresh(&lines)?;
     let mut test = shell::cargo();
     test.current_dir(root).args(["test", "--package", "iodyno", "--test", "lies"]);
     test.env(LINES, &lines).env("CARGO_TERM_COLOR", "never");
@@ -51,17 +51,6 @@ fn numbers(words: &[String]) -> Result<String, String> {
         },
     };
     Ok(words.iter().map(number).collect::<Result<Vec<_>, _>>()?.join(","))
-}
-
-fn prepare(lines: &Path) -> Result<(), String> {
-    let folder = lines.parent().unwrap_or(lines);
-    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    match std::fs::remove_file(lines) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(format!("{}: {error}", lines.display()))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// One lie: its title, and verdict and reason of both parts.

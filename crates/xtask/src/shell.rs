@@ -124,6 +124,21 @@ fn write_log(log: Option<&Path>, lines: &[String]) -> Result<(), String> {
     write().map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
+/// Makes room for a file that a program is to write anew: its folder is there, and nothing of an earlier one is left.
+///
+/// # Errors
+/// The folder or the file that stands in the way.
+pub fn fresh(file: &Path) -> Result<(), String> {
+    let folder = file.parent().unwrap_or(file);
+    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("{}: {error}", file.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -187,3 +187,6 @@ fn parse(arguments: &[String]) -> Result<Wanted, Diagnostic> {
     }
     Ok(wanted)
 }
+
+#[cfg(test)]
+mod tests;

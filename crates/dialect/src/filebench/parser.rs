@@ -123,7 +123,22 @@ impl Parser {
 
     fn stumble<T>(&mut self, wanted: &str, hint: &str) -> Read<T> {
         let message = format!("{} where {wanted} is expected", self.shown());
+        // What is missing at the end of a line is told of that line, not of the next.
+        let line = self.at.checked_sub(1).map_or(1, |last| self.found[last].line);
+        self.wrong.push(Diagnostic::error(&self.place(line), message).hint(hint));
+        Err(Told)
+    }
+
+    /// Tells that something else stands here.
+    fn misplaced<T>(&mut self, wanted: &str, hint: &str) -> Read<T> {
+        let message = format!("{} where {wanted} is expected", self.shown());
         self.complain(message, hint)
+    }
+
+    /// Whether the next word stands on the last one's line.
+    fn goes_on(&self) -> bool {
+        let line = self.at.checked_sub(1).map_or(0, |last| self.found[last].line);
+        self.found.get(self.at).is_some_and(|token| token.line == line)
     }
 
     fn complain<T>(&mut self, message: String, hint: &str) -> Read<T> {
@@ -151,11 +166,16 @@ impl Parser {
         commands
     }
 
-    /// Goes on at the next word that begins a command and begins a line.
+    /// Goes on at the next line that begins with a command, or with what was meant as one.
     fn recover(&mut self) {
         while let Some(token) = self.found.get(self.at) {
             let first = self.at == 0 || self.found[self.at - 1].line < token.line;
-            if first && matches!(&token.kind, Kind::Word(word) if COMMANDS.contains(&word.as_str())) {
+            let names = self.found.get(self.at + 1).is_some_and(|next| next.kind == Kind::Sign('='));
+            let meant = |known: &&str, word: &str| strsim::damerau_levenshtein(known, word) <= 2;
+            if first
+                && !names
+                && matches!(&token.kind, Kind::Word(word) if COMMANDS.iter().any(|known| meant(known, word)))
+            {
                 return;
             }
             self.at += 1;
@@ -175,7 +195,7 @@ impl Parser {
 
     fn command(&mut self) -> Read<Order> {
         let Some(word) = self.peek_word().map(String::from) else {
-            return self.stumble("a command", "a line begins with define, set, run, …");
+            return self.misplaced("a command", "a line begins with define, set, run, …");
         };
         if !COMMANDS.contains(&word.as_str()) {
             let near = COMMANDS.iter().min_by_key(|known| strsim::damerau_levenshtein(known, &word));
@@ -340,7 +360,7 @@ impl Parser {
         while !self.take_sign('}') {
             let origin = self.here();
             if self.peek_word() != Some("thread") {
-                return self.stumble("thread or `}`", "a process is { thread … { flowop … } }");
+                return self.misplaced("thread or `}`", "a process is { thread … { flowop … } }");
             }
             self.at += 1;
             let attributes = self.attributes(&mut Vec::new())?;
@@ -357,7 +377,7 @@ impl Parser {
             if self.peek().is_none()
                 || self.peek_word().is_some_and(|word| word == "thread" || word == "define")
             {
-                return self.stumble("flowop or `}`", "a brace is missing before this");
+                return self.misplaced("flowop or `}`", "a brace is missing before this");
             }
             match self.flowop() {
                 Ok(flowop) => flowops.push(flowop),
@@ -367,22 +387,24 @@ impl Parser {
         Ok(flowops)
     }
 
+    /// Goes on at the next flowop, the next line that begins with a word, or the brace.
     fn next_flowop(&mut self) {
-        let ends = |kind: &Kind| match kind {
-            Kind::Sign(sign) => *sign == '}',
-            Kind::Word(word) => word == "flowop" || word == "thread" || word == "define",
-            _ => false,
-        };
-        self.at += usize::from(self.peek_word() == Some("flowop"));
-        while self.peek().is_some_and(|kind| !ends(kind)) {
-            self.at += 1;
+        self.at += usize::from(!self.is_sign('}'));
+        while let Some(token) = self.found.get(self.at) {
+            let first = self.found[self.at - 1].line < token.line;
+            let names = self.found.get(self.at + 1).is_some_and(|next| next.kind == Kind::Sign('='));
+            match &token.kind {
+                Kind::Sign('}') => return,
+                Kind::Word(word) if word == "flowop" || (first && !names) => return,
+                _ => self.at += 1,
+            }
         }
     }
 
     fn flowop(&mut self) -> Read<Flowop> {
         let origin = self.here();
         if self.peek_word() != Some("flowop") {
-            return self.stumble("flowop or `}`", "flowop read name=read1,filesetname=files,iosize=4k");
+            return self.misplaced("flowop or `}`", "flowop read name=read1,filesetname=files,iosize=4k");
         }
         self.at += 1;
         let Some(kind) = self.take_word() else {
@@ -403,8 +425,8 @@ impl Parser {
                 Some(Kind::Variable(name)) => {
                     let name = name.clone();
                     self.at += 1;
-                    let value =
-                        if self.take_sign('=') { self.value()? } else { Expression::Variable(name.clone()) };
+                    let given = self.take_sign('=');
+                    let value = if given { self.value()? } else { Expression::Variable(name.clone()) };
                     locals.push((name.clone(), value.clone()));
                     attributes.0.push(Attribute { name: format!("${name}"), value: Some(value), origin });
                 }
@@ -424,6 +446,9 @@ impl Parser {
 
     /// An attribute's value: a sum, or a table.
     fn value(&mut self) -> Read<Expression> {
+        if !self.goes_on() {
+            return self.stumble("a value", "attributes are name=value, name=value");
+        }
         if !self.take_sign('{') {
             return self.expression();
         }
@@ -446,10 +471,12 @@ impl Parser {
 
     /// A value, where one follows on the same line.
     fn optional(&mut self) -> Read<Option<Expression>> {
-        let line = self.at.checked_sub(1).map_or(0, |last| self.found[last].line);
-        let follows = self.found.get(self.at).is_some_and(|token| token.line == line);
-        let starts = matches!(self.peek(), Some(Kind::Number(_) | Kind::Variable(_) | Kind::Sign('-' | '(')));
-        if follows && starts { self.product().map(Some) } else { Ok(None) }
+        let starts = match self.peek() {
+            Some(Kind::Number(_) | Kind::Variable(_) | Kind::Text(_) | Kind::Sign('-' | '(')) => true,
+            Some(Kind::Word(word)) => !COMMANDS.contains(&word.as_str()),
+            _ => false,
+        };
+        if self.goes_on() && starts { self.product().map(Some) } else { Ok(None) }
     }
 
     fn expression(&mut self) -> Read<Expression> {
@@ -511,7 +538,7 @@ mod tests {
         let lines: Vec<String> = wrong.iter().map(|wrong| wrong.origin.to_string()).collect();
         assert_eq!(
             lines,
-            ["x.f:1", "x.f:2", "x.f:4", "x.f:6", "x.f:6", "x.f:9", "x.f:10", "x.f:14"],
+            ["x.f:1", "x.f:2", "x.f:4", "x.f:5", "x.f:6", "x.f:9", "x.f:10", "x.f:14"],
             "{wrong:#?}"
         );
         assert!(wrong.iter().all(|wrong| wrong.hint.is_some()));

@@ -373,13 +373,19 @@ impl<'a, 'b> Weaver<'a, 'b> {
                 operation.whole = true;
                 size.unwrap_or(Size::Fixed(WHOLE_BYTES))
             }
-            ("writewholefile", _) => self.whole_size(flowop, place),
+            ("writewholefile", _) => {
+                operation.whole = true;
+                self.whole_size(flowop, place)
+            }
             ("appendfilerand", Some(size)) => {
                 operation.offset = Offset::End;
                 let most_bytes = size.most_bytes().unwrap_or(WHOLE_BYTES);
                 Size::Uniform { least_bytes: 0, most_bytes, step_bytes: 1 }
             }
             (_, Some(size)) => size,
+            (_, None) if flowop.attributes.get(&["iosize"]).is_some_and(|given| given.value.is_some()) => {
+                return None;
+            }
             (_, None) => {
                 let message = format!("flowop {kind} without iosize=");
                 self.reader.complain(&flowop.origin, message, "e.g. iosize=8k");

@@ -1,15 +1,12 @@
 //! hdparm's options, each exactly once: two of them measure, the others touch the drive and are refused.
 
-use crate::option::{Entry, Kind, Spelling, Table};
+use crate::option::{Entry, Kind, Spelling, Table, switch};
 
 const SETTING: &str = "it reads or changes settings of the drive";
 const DANGER: &str = "it can destroy data or the drive";
 const SHOWS: &str = "it describes the drive";
 const HINT: &str = "use hdparm itself";
 
-const fn switch(name: &'static str, help: &'static str) -> Entry {
-    Entry::new(name, Kind::Switch, "", help)
-}
 const fn setting(name: &'static str, help: &'static str) -> Entry {
     switch(name, help).under("Drive settings").refused(SETTING, HINT)
 }

@@ -5,6 +5,7 @@
 use std::io::{self, Write};
 
 use iodyno_model::CpuShares;
+use iodyno_report::metrics::shares;
 
 use super::cell::Style;
 use super::columns::{Column, Kind};
@@ -22,18 +23,6 @@ pub fn head(out: &mut dyn Write, names: &[&str; 4], cpus: u32, date: &str) -> io
     }
     writeln!(out, "\t\t\t\"number-of-cpus\": {cpus},\n\t\t\t\"date\": {},", quoted(date))?;
     writeln!(out, "\t\t\t\"statistics\": [")
-}
-
-/// The shares of the processors' time, with their keys.
-pub fn shares(cpu: &CpuShares) -> [(&'static str, f64); 6] {
-    [
-        ("user", cpu.user_percent),
-        ("nice", cpu.nice_percent),
-        ("system", cpu.system_percent),
-        ("iowait", cpu.iowait_percent),
-        ("steal", cpu.steal_percent),
-        ("idle", cpu.idle_percent),
-    ]
 }
 
 /// Writes a report; `follows`: another stands before it.

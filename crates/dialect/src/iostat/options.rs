@@ -1,13 +1,9 @@
 //! iostat's options, each exactly once, and what is printed of them.
 
-use crate::option::{Entry, Kind, Spelling, Table, Word};
+use crate::option::{Entry, Kind, Spelling, Table, Word, switch};
 
 const FOLDER: &str = "only the kernel's own counters are read";
 const FOLDER_HINT: &str = "leave it out, or use sysstat's iostat";
-
-const fn switch(name: &'static str, help: &'static str) -> Entry {
-    Entry::new(name, Kind::Switch, "", help)
-}
 
 /// The table.
 pub const TABLE: Table = Table {

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use iodyno_model::{CpuShares, Event, Record, Sample, Started};
+use iodyno_report::metrics::shares;
 use iodyno_report::{Output, Reporter};
 
 use super::cell::Style;
@@ -245,7 +246,7 @@ impl View {
 
     fn processors(&self, cpu: &CpuShares, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "avg-cpu:  %user   %nice %system %iowait  %steal   %idle")?;
-        let shares = json::shares(cpu).map(|(_, share)| self.style.percent(share, CPU_WIDTH));
+        let shares = shares(cpu).map(|(_, share)| self.style.percent(share, CPU_WIDTH));
         writeln!(out, "       {}\n", shares.concat())
     }
 

@@ -85,6 +85,8 @@ pub struct Client {
     /// What had come in the run when something last did, and when that was.
     progress: (u64, u64),
     stopped: bool,
+    /// When the run passed its start line, ns.
+    began_ns: u64,
     first_interval: bool,
     at_ns: u64,
     unix_ns: u64,
@@ -124,6 +126,7 @@ impl Client {
             heard_ns: 0,
             progress: (0, 0),
             stopped: false,
+            began_ns: 0,
             first_interval: true,
             at_ns: 0,
             unix_ns: 0,
@@ -209,6 +212,8 @@ impl Client {
     fn heard(&mut self) {
         while !matches!(self.stage, Stage::Over) {
             match self.expected {
+                // The start may overtake the answer to the last hello: it waits for it.
+                Expected::State if self.starts_early() => return,
                 Expected::State => match self.inbox.state() {
                     Some(state) => self.state(state),
                     None => return,
@@ -224,6 +229,11 @@ impl Client {
                 },
             }
         }
+    }
+
+    fn starts_early(&self) -> bool {
+        let starts = [state::TEST_START, state::TEST_RUNNING].map(Some).contains(&self.inbox.first());
+        starts && matches!(self.stage, Stage::Opening(..))
     }
 
     fn state(&mut self, state: u8) {
@@ -276,7 +286,8 @@ impl Client {
         if made as u32 >= params.streams() {
             self.stage = Stage::Opened;
             let lines: String = self.test.streams.iter().map(text::connected).collect();
-            return self.say(&lines);
+            self.say(&lines);
+            return self.heard();
         }
         let (peer, port) = host_port(&self.test.control.peer);
         let near_port = match self.wanted.near_port {
@@ -384,6 +395,9 @@ impl Client {
     }
 
     fn told(&mut self, event: &Event) {
+        if let Event::PhaseStarted { .. } = event {
+            self.began_ns = self.at_ns;
+        }
         let Event::Interim(phase) = event else { return };
         let ended = self.test.interim(phase);
         self.intervals(&ended);
@@ -406,9 +420,12 @@ impl Client {
     }
 
     fn ended(&mut self, record: &Record) {
-        let ended = match self.test.end(record) {
+        if !matches!(self.stage, Stage::Running | Stage::Interrupted(_)) {
+            return;
+        }
+        let cut_ns = self.stopped.then(|| self.progress.1.saturating_sub(self.began_ns));
+        let ended = match self.test.end(record, cut_ns) {
             Ok(ended) => ended,
-            Err(_) if self.stage == Stage::Over => return,
             Err(why) => return self.fail(&why),
         };
         self.intervals(&ended);
@@ -498,9 +515,7 @@ impl Client {
         self.out.extend(self.voice.event("error", &text.into()));
         match self.voice.json {
             true => {
-                self.document
-                    .more
-                    .push(("error".into(), format!("error - {text}").trim_start_matches("error - ").into()));
+                self.document.more.push(("error".into(), text.into()));
                 self.out.extend(self.voice.document(&self.document.json()));
             }
             false => self.out.extend(self.voice.complain(&format!("error - {text}"))),

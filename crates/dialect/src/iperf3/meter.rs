@@ -242,6 +242,11 @@ impl Course {
         ended
     }
 
+    /// When the last interval ended, ns after the start line.
+    pub fn last_ns(&self) -> u64 {
+        self.last_ns
+    }
+
     /// When the running interval ends, ns: on a grid that begins with counting.
     fn due_ns(&self) -> u64 {
         let origin = if self.counts { self.omit_ns } else { 0 };

@@ -167,10 +167,7 @@ fn system(loader: &mut dyn Loader) -> String {
         text.unwrap_or_default()
     };
     let version = told("/proc/sys/kernel/version");
-    let architecture = match told("/proc/sys/kernel/arch") {
-        name if name.is_empty() => std::env::consts::ARCH.to_string(),
-        name => name,
-    };
+    let architecture = told("/proc/sys/kernel/arch");
     let (name, release) = machine.kernel.split_once(' ').unwrap_or((machine.kernel.as_str(), ""));
     let words = [name, &machine.host, release, &version, &architecture];
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")

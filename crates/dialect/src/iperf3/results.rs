@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use super::json::Json;
 
+/// No count is larger than this.
+const MOST: f64 = (1u64 << 53) as f64;
+
 /// One side's answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
@@ -95,13 +98,15 @@ impl Results {
             return Err("the results have more streams than there can be".into());
         }
         let stream = |value: &Value| {
-            let whole = |name: &str| real(value, name).map(|number| number as i64);
-            let optional = |name: &str| value.get(name).and_then(Value::as_f64).unwrap_or(0.0);
+            // What a peer counts is added up later: nothing that it says may be too much for that.
+            let bounded = |number: f64| number.clamp(-MOST, MOST);
+            let whole = |name: &str| real(value, name).map(|number| bounded(number) as i64);
+            let optional = |name: &str| bounded(value.get(name).and_then(Value::as_f64).unwrap_or(0.0));
             Ok::<_, String>(StreamResults {
                 id: whole("id")?.max(0) as u64,
                 bytes: exact(value, "bytes")?,
                 retransmits: whole("retransmits")?,
-                jitter_s: real(value, "jitter")?.max(0.0),
+                jitter_s: real(value, "jitter")?.clamp(0.0, 1e9),
                 lost: whole("errors")?,
                 omitted_lost: optional("omitted_errors") as i64,
                 packets: whole("packets")?,
@@ -135,7 +140,11 @@ impl Results {
 fn exact(value: &Value, name: &str) -> Result<u64, String> {
     let field = value.get(name).ok_or_else(|| format!("the results have no `{name}`"))?;
     let float = field.as_f64().map(|number| number.max(0.0) as u64);
-    field.as_u64().or(float).ok_or_else(|| format!("the results' `{name}` is no number"))
+    field
+        .as_u64()
+        .or(float)
+        .map(|count| count.min(MOST as u64))
+        .ok_or_else(|| format!("the results' `{name}` is no number"))
 }
 
 #[cfg(test)]
@@ -158,6 +167,15 @@ mod tests {
     fn old_peers_tell_nothing_of_what_they_omitted() {
         let old = SAID.replace("\"omitted_errors\":0,", "").replace("\"omitted_packets\":0,", "");
         assert!(Results::of(&serde_json::from_str(&old).unwrap()).is_ok());
+    }
+
+    #[test]
+    fn no_number_is_too_much() {
+        let huge = SAID
+            .replace("262144", "1e300")
+            .replace("\"retransmits\":0", "\"retransmits\":9223372036854775807");
+        let stream = Results::of(&serde_json::from_str(&huge).unwrap()).unwrap().streams[0];
+        assert_eq!((stream.bytes, stream.retransmits), (1 << 53, 1 << 53));
     }
 
     #[test]

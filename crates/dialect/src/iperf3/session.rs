@@ -94,6 +94,8 @@ pub struct Session {
     /// What the client is told of the report.
     output: String,
     since_ns: u64,
+    /// When the run passed its start line, and when the client said that it was over, ns.
+    bounds_ns: (u64, Option<u64>),
     first_interval: bool,
     has_ended: bool,
     failed: bool,
@@ -137,6 +139,7 @@ impl Session {
             asked: Vec::new(),
             output: String::new(),
             since_ns: at.0,
+            bounds_ns: (at.0, None),
             first_interval: true,
             has_ended: false,
             failed: false,
@@ -324,6 +327,7 @@ impl Session {
         match (state, self.stage) {
             (state::TEST_END, Stage::Running) => {
                 self.since_ns = at.0;
+                self.bounds_ns.1 = Some(at.0);
                 self.progress.1 = at.0;
                 self.stage = Stage::Ending;
                 if self.has_ended {
@@ -354,6 +358,7 @@ impl Session {
     pub fn told(&mut self, event: &Event, at: At, out: &mut Vec<Action>) {
         match event {
             Event::PhaseStarted { .. } => {
+                self.bounds_ns.0 = at.0;
                 self.send_state(state::TEST_START, at, out);
                 self.send_state(state::TEST_RUNNING, at, out);
             }
@@ -411,7 +416,10 @@ impl Session {
         if self.stage == Stage::Over {
             return;
         }
-        match self.test.end(record) {
+        // Of an amount the last that came counts, not what was waited for in vain after it.
+        let last_ns = if self.test.awaits_amount() { Some(self.progress.1) } else { self.bounds_ns.1 };
+        let cut_ns = self.bounds_ns.1.and(last_ns).map(|ns| ns.saturating_sub(self.bounds_ns.0));
+        match self.test.end(record, cut_ns) {
             Ok(ended) => self.intervals(&ended, at, out),
             Err(why) => {
                 out.push(Action::Send(self.control, state::server_error(state::RUN, 0)));

@@ -149,6 +149,11 @@ impl Inbox {
         self.bytes.extend(&bytes[..bytes.len().min(room)]);
     }
 
+    /// The byte that comes next.
+    pub fn first(&self) -> Option<u8> {
+        self.bytes.first().copied()
+    }
+
     /// One byte.
     pub fn state(&mut self) -> Option<u8> {
         self.exact(1).map(|bytes| bytes[0])

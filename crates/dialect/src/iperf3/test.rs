@@ -149,19 +149,22 @@ impl Test {
         ended
     }
 
-    /// Its end; the last interval.
+    /// Its end; the last interval. `cut_ns` is when the last of it came or the other side said that it was over, ns after
+    /// the start line: what the run took to stop is none of the test's time.
     ///
     /// # Errors
     /// Why it never began.
-    pub fn end(&mut self, record: &Record) -> Result<Vec<Interval>, String> {
+    pub fn end(&mut self, record: &Record, cut_ns: Option<u64>) -> Result<Vec<Interval>, String> {
         let Some(phase) = record.phases.first() else {
             let why =
                 record.errors.first().map_or("the run did not begin".into(), |error| error.message.clone());
             return Err(why);
         };
         self.looks = looks(phase, &self.names());
-        let last_ns = self.looks.iter().map(|look| look.ended_ns).max().filter(|_| self.ends_itself());
-        let at_ns = last_ns.filter(|ns| *ns > 0).unwrap_or(phase.elapsed_ns);
+        let last_ns = self.looks.iter().map(|look| look.ended_ns).max();
+        let own_ns = last_ns.filter(|ns| self.params.is_counted() && *ns > 0);
+        let at_ns =
+            cut_ns.or(own_ns).unwrap_or(phase.elapsed_ns).min(phase.elapsed_ns).max(self.course.last_ns());
         let ended = self.course.finish(&self.looks, at_ns);
         self.intervals.extend(ended.iter().cloned());
         let omit_ns = self.params.omit_s * 1_000_000_000;
@@ -169,11 +172,6 @@ impl Test {
         self.totals = self.course.totals(&self.looks);
         self.cpu = cpu(&self.looks, phase.elapsed_ns);
         Ok(ended)
-    }
-
-    /// Whether this side's last operation is the end of the test: of what is counted, not of what is timed.
-    fn ends_itself(&self) -> bool {
-        self.params.is_counted()
     }
 
     /// Why a stream failed, if one did.
@@ -251,7 +249,7 @@ impl Test {
             packets: (told.packets - omitted).max(0),
             lost: if sends { 0 } else { told.lost - told.omitted_lost },
             jitter_ms: if sends { 0.0 } else { told.jitter_s * 1e3 },
-            retransmits: (sends && told.retransmits >= 0).then_some(told.retransmits),
+            retransmits: (sends && !self.params.udp && told.retransmits >= 0).then_some(told.retransmits),
         })
     }
 
@@ -271,7 +269,7 @@ impl Test {
 pub fn sum(sides: &[Side]) -> Side {
     let mut sum = Side::default();
     for side in sides {
-        sum.bytes += side.bytes;
+        sum.bytes = sum.bytes.saturating_add(side.bytes);
         sum.seconds = sum.seconds.max(side.seconds);
         sum.packets += side.packets;
         sum.lost += side.lost;

@@ -16,6 +16,10 @@ use super::server::Server;
 use super::state;
 
 const MS: u64 = 1_000_000;
+const PARAMS: &str = r#"{"tcp":true,"omit":0,"time":1,"num":0,"blockcount":0,"parallel":1,"len":131072,
+    "pacing_timer":1000,"client_version":"3.21"}"#;
+const RESULTS: &str = r#"{"cpu_util_total":1,"cpu_util_user":1,"cpu_util_system":0,"sender_has_retransmits":1,
+    "streams":[{"id":1,"bytes":5,"retransmits":0,"jitter":0,"errors":0,"packets":0}]}"#;
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
 
@@ -528,12 +532,8 @@ impl Dice {
 fn mangled_clients_do_no_harm() {
     let mut dice = Dice(7);
     let mut alone = Alone::new("-s");
-    let params = state::message(
-        "{\"tcp\":true,\"omit\":0,\"time\":1,\"num\":0,\"blockcount\":0,\"parallel\":1,\"len\":131072,\"pacing_timer\":1000,\"client_version\":\"3.21\"}",
-    );
-    let results = state::message(
-        "{\"cpu_util_total\":1,\"cpu_util_user\":1,\"cpu_util_system\":0,\"sender_has_retransmits\":1,\"streams\":[{\"id\":1,\"bytes\":5,\"retransmits\":0,\"jitter\":0,\"errors\":0,\"packets\":0}]}",
-    );
+    let params = state::message(PARAMS);
+    let results = state::message(RESULTS);
     for turn in 0..4000u32 {
         let connection = alone.accept(turn * 2);
         alone.step(Input::Bytes(connection, cookie(turn)));
@@ -592,7 +592,7 @@ fn mangled_servers_do_no_harm() {
         step(&mut client, Input::Ready(2, ends(2, 5201, 4)));
         step(&mut client, Input::Bytes(2, b"6789".to_vec()));
         let mut script = vec![state::TEST_START, state::TEST_RUNNING, state::EXCHANGE_RESULTS];
-        script.extend(state::message("{\"cpu_util_total\":1,\"cpu_util_user\":1,\"cpu_util_system\":0,\"sender_has_retransmits\":1,\"streams\":[{\"id\":1,\"bytes\":5,\"retransmits\":0,\"jitter\":0,\"errors\":0,\"packets\":0}]}"));
+        script.extend(state::message(RESULTS));
         script.push(state::DISPLAY_RESULTS);
         dice.mangle(&mut script);
         step(&mut client, Input::Bytes(1, script));

@@ -52,6 +52,8 @@ pub(super) struct Wanted {
     pub(super) offset: Two<i64>,
     /// Behind `--`.
     pub(super) burst: u32,
+    /// When an answer that does not come is given up, ms.
+    pub(super) patience_ms: Option<u64>,
     pub(super) request: Two<u64>,
     pub(super) send: Two<u64>,
     pub(super) receive: Two<u64>,
@@ -119,7 +121,9 @@ impl Letters {
         let mut found = Vec::new();
         let mut rest = arguments;
         while let Some((argument, behind)) = rest.split_first() {
-            let Some(letters) = argument.strip_prefix('-').filter(|letters| !letters.is_empty()) else { break };
+            let Some(letters) = argument.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
+                break;
+            };
             rest = behind;
             if letters == "-" {
                 break;
@@ -156,7 +160,10 @@ impl Letters {
     }
 
     fn unknown(&self, name: &str) -> Early {
-        Early::Refuse(format!("{}: invalid option -- '{name}'\n hint: `{} -h` shows them all\n", self.tool, self.tool), 1)
+        Early::Refuse(
+            format!("{}: invalid option -- '{name}'\n hint: `{} -h` shows them all\n", self.tool, self.tool),
+            1,
+        )
     }
 
     fn needs(&self, name: &str) -> Early {
@@ -174,7 +181,8 @@ fn optional_word(of: Of, name: &str, rest: &mut &[String]) -> String {
     let fits = match name {
         "c" | "C" if of == Of::Global => word.starts_with(|first: char| first.is_ascii_digit()),
         "D" if of == Of::Test => {
-            !word.is_empty() && word.chars().all(|letter| matches!(letter, 'L' | 'R' | 'l' | 'r' | ',' | '0' | '1'))
+            !word.is_empty()
+                && word.chars().all(|letter| matches!(letter, 'L' | 'R' | 'l' | 'r' | ',' | '0' | '1'))
         }
         _ => false,
     };
@@ -209,21 +217,30 @@ pub(super) fn netperf(arguments: &[String], loader: &mut dyn Loader) -> Result<W
         port: 12865,
         length: 10,
         verbosity: 1,
-        line: std::iter::once("netperf").chain(arguments.iter().map(String::as_str)).collect::<Vec<_>>().join(" "),
+        line: std::iter::once("netperf")
+            .chain(arguments.iter().map(String::as_str))
+            .collect::<Vec<_>>()
+            .join(" "),
         ..Wanted::default()
     };
     let split = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     let (global, test) = (&arguments[..split], arguments.get(split + 1..).unwrap_or_default());
     let (found, left) = Letters { table: &GLOBAL, tool: "netperf", of: Of::Global }.all(global)?;
     if let Some(left) = left.first() {
-        return Err(wrong(&format!("`{left}`: nothing but options is expected"), "options of the test follow --"));
+        return Err(wrong(
+            &format!("`{left}`: nothing but options is expected"),
+            "options of the test follow --",
+        ));
     }
     for (name, value) in found {
         wanted.global(name, &value, loader)?;
     }
     let (found, left) = Letters { table: &TEST, tool: "netperf", of: Of::Test }.all(test)?;
     if let Some(left) = left.first() {
-        return Err(wrong(&format!("`{left}`: nothing but options is expected behind --"), "-- -h shows them all"));
+        return Err(wrong(
+            &format!("`{left}`: nothing but options is expected behind --"),
+            "-- -h shows them all",
+        ));
     }
     let mut asked = None;
     for (name, value) in found {
@@ -283,7 +300,10 @@ impl Wanted {
                 let (level, width) = two(name, value, whole)?;
                 let level = level.unwrap_or(99) as u32;
                 if !matches!(level, 95 | 99) {
-                    return Err(wrong(&format!("-I {value}: the level is 95 or 99"), "-I 95,5 is an interval 5 % wide"));
+                    return Err(wrong(
+                        &format!("-I {value}: the level is 95 or 99"),
+                        "-I 95,5 is an interval 5 % wide",
+                    ));
                 }
                 self.level = Some((level, width.unwrap_or(5) as f64));
             }
@@ -294,7 +314,10 @@ impl Wanted {
             "Y" => self.tos = two(name, value, byte)?,
             "Z" => self.word = Some(value.into()),
             "N" => self.alone = true,
-            "b" => self.pace.get_or_insert((1, 0)).0 = (whole(name, value)?.max(1)).min(u64::from(u32::MAX)) as u32,
+            "b" => {
+                self.pace.get_or_insert((1, 0)).0 =
+                    (whole(name, value)?.max(1)).min(u64::from(u32::MAX)) as u32
+            }
             "w" => self.pace.get_or_insert((1, 0)).1 = interval(name, value)?,
             "A" => self.align = two(name, value, signed)?,
             "O" => self.offset = two(name, value, signed)?,
@@ -314,7 +337,12 @@ impl Wanted {
         })
     }
 
-    fn own(&mut self, name: &'static str, value: &str, asked: &mut Option<(char, String)>) -> Result<(), Early> {
+    fn own(
+        &mut self,
+        name: &'static str,
+        value: &str,
+        asked: &mut Option<(char, String)>,
+    ) -> Result<(), Early> {
         match name {
             "b" => self.burst = whole(name, value)?.min(65_535) as u32,
             "r" => self.request = two(name, value, size)?,
@@ -326,7 +354,10 @@ impl Wanted {
             "C" => self.cork = true,
             "c" => self.test.connects = true,
             "d" => self.test.set_direction(value).ok_or_else(|| {
-                wrong(&format!("-d {value}: no direction"), "send, recv, rr, or a sum of 2 (send) and 4 (receive)")
+                wrong(
+                    &format!("-d {value}: no direction"),
+                    "send, recv, rr, or a sum of 2 (send) and 4 (receive)",
+                )
             })?,
             "H" => self.data_host = Some(self.host_of(value)?),
             "L" => self.data_local = Some(self.host_of(value)?),
@@ -339,6 +370,7 @@ impl Wanted {
             "N" => self.bound = true,
             "f" => self.dont_fragment = true,
             "F" => self.fastopen = true,
+            "e" => self.patience_ms = Some((seconds(name, value)?.clamp(0.001, 3600.0) * 1000.0) as u64),
             "u" => self.uuid = Some(value.into()),
             "k" | "o" | "O" => *asked = Some((name.chars().next().unwrap_or('k'), value.into())),
             "h" => return Err(Early::Print(super::options::test_help())),
@@ -367,7 +399,8 @@ impl Wanted {
             let hint = "name our own file alone: netserver reads no file that a peer names";
             return Err(wrong(&format!("-F ,{theirs} is not supported"), hint));
         }
-        let mut bytes = loader.read(ours).map_err(|why| wrong(&format!("-F {ours}: {why}"), "name a file to send"))?;
+        let mut bytes =
+            loader.read(ours).map_err(|why| wrong(&format!("-F {ours}: {why}"), "name a file to send"))?;
         bytes.truncate(1 << 20);
         (self.fill, self.fill_name) = ((!bytes.is_empty()).then_some(bytes), ours.into());
         Ok(())
@@ -375,7 +408,8 @@ impl Wanted {
 }
 
 fn unknown_test(name: &str) -> Early {
-    let near = super::test::nearest(name).map(|near| format!("\n hint: did you mean {near}?")).unwrap_or_default();
+    let near =
+        super::test::nearest(name).map(|near| format!("\n hint: did you mean {near}?")).unwrap_or_default();
     Early::Refuse(
         format!(
             "The test you requested ({name}) is unknown to this netperf.\nPlease verify that you have the correct test \
@@ -386,7 +420,11 @@ fn unknown_test(name: &str) -> Early {
 }
 
 /// Both of `A,B`; one alone is both.
-fn two<T: Clone>(name: &str, value: &str, parse: fn(&str, &str) -> Result<T, Early>) -> Result<Two<T>, Early> {
+fn two<T: Clone>(
+    name: &str,
+    value: &str,
+    parse: fn(&str, &str) -> Result<T, Early>,
+) -> Result<Two<T>, Early> {
     let one = |text: &str| if text.is_empty() { Ok(None) } else { parse(name, text).map(Some) };
     match value.split_once(',') {
         Some((first, second)) => Ok((one(first)?, one(second)?)),
@@ -395,7 +433,11 @@ fn two<T: Clone>(name: &str, value: &str, parse: fn(&str, &str) -> Result<T, Ear
 }
 
 /// Both of `A,B`; one alone is the first.
-fn two_given<T: Clone>(name: &str, value: &str, parse: fn(&str, &str) -> Result<T, Early>) -> Result<Two<T>, Early> {
+fn two_given<T: Clone>(
+    name: &str,
+    value: &str,
+    parse: fn(&str, &str) -> Result<T, Early>,
+) -> Result<Two<T>, Early> {
     let (first, second) = two(name, value, parse)?;
     Ok((first, if value.contains(',') { second } else { None }))
 }
@@ -440,7 +482,12 @@ fn socket_type(value: &str) -> Result<Option<Protocol>, Early> {
 
 /// A number with K, M, G (powers of 1024) or k, m, g (of 1000) behind it.
 fn size(name: &str, text: &str) -> Result<u64, Early> {
-    let bad = || wrong(&format!("-{name} {text}: expected a number of bytes"), "K, M and G are powers of 1024, k, m and g of 1000");
+    let bad = || {
+        wrong(
+            &format!("-{name} {text}: expected a number of bytes"),
+            "K, M and G are powers of 1024, k, m and g of 1000",
+        )
+    };
     let (digits, unit) = match text.chars().last() {
         Some('K') => (&text[..text.len() - 1], 1 << 10),
         Some('M') => (&text[..text.len() - 1], 1 << 20),
@@ -496,16 +543,21 @@ fn interval(name: &str, text: &str) -> Result<u64, Early> {
 }
 
 /// The selectors of a value: nothing (the test's own), `?`, `all`, a list with commas, or a file of such lists.
-fn lists(value: &str, test: &Test, cpu: (bool, bool), loader: &mut dyn Loader) -> Result<Vec<Vec<usize>>, Early> {
+fn lists(
+    value: &str,
+    test: &Test,
+    cpu: (bool, bool),
+    loader: &mut dyn Loader,
+) -> Result<Vec<Vec<usize>>, Early> {
     match value {
         "" => Ok(vec![selectors::usual(test, cpu)]),
         "?" => Err(Early::Refuse(selectors::all_names(), 1)),
         "all" => Ok(selectors::blocks()),
         _ if value.contains(',') || selectors::find(value).is_some() => Ok(vec![selectors::list(value)?]),
         _ => {
-            let bytes = loader
-                .read(value)
-                .map_err(|why| wrong(&format!("output selectors `{value}`: {why}"), "? shows what there is"))?;
+            let bytes = loader.read(value).map_err(|why| {
+                wrong(&format!("output selectors `{value}`: {why}"), "? shows what there is")
+            })?;
             let text = String::from_utf8_lossy(&bytes);
             let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
             lines.take(4).map(selectors::list).collect()
@@ -568,15 +620,29 @@ mod tests {
 
     #[test]
     fn options_mean_what_getopt_makes_of_them() {
-        let wanted = of("-H10.0.0.1,4 -p 5000,6 -tTCP_RR -l5 -cC -P0 -v 2 -D -0.2 -- -r 100,4K -b 8 -D -o").unwrap();
-        assert_eq!((wanted.host.as_str(), wanted.family, wanted.port, wanted.local_port), ("10.0.0.1", 4, 5000, Some(6)));
-        assert_eq!((wanted.test.name, wanted.length, wanted.cpu, wanted.bare), ("TCP_RR", 5, (true, true), true));
-        assert_eq!((wanted.request, wanted.burst, wanted.nodelay), ((Some(100), Some(4096)), 8, (true, true)));
-        assert!(matches!(wanted.output, Output::Commas(list) if list.len() == 32));
+        let wanted =
+            of("-H10.0.0.1,4 -p 5000,6 -tTCP_RR -l5 -cC -P0 -v 2 -D -0.2 -- -r 100,4K -b 8 -D -o").unwrap();
+        assert_eq!(
+            (wanted.host.as_str(), wanted.family, wanted.port, wanted.local_port),
+            ("10.0.0.1", 4, 5000, Some(6))
+        );
+        assert_eq!(
+            (wanted.test.name, wanted.length, wanted.cpu, wanted.bare),
+            ("TCP_RR", 5, (true, true), true)
+        );
+        assert_eq!(
+            (wanted.request, wanted.burst, wanted.nodelay),
+            ((Some(100), Some(4096)), 8, (true, true))
+        );
+        assert!(matches!(wanted.output, Output::Commas(list) if list.len() == 26));
         assert_eq!(wanted.demo_s, Some(0.2));
-        let wanted = of("-c 100 -l -1000 -i 30,3 -I 95,5 -T 1 -- -m ,2k -D L -k THROUGHPUT,P99_LATENCY").unwrap();
+        let wanted =
+            of("-c 100 -l -1000 -i 30,3 -I 95,5 -T 1 -- -m ,2k -D L -k THROUGHPUT,P99_LATENCY").unwrap();
         assert_eq!((wanted.length, wanted.repeat, wanted.level), (-1000, Some((3, 30)), Some((95, 5.0))));
-        assert_eq!((wanted.processors, wanted.send, wanted.nodelay), ((Some(1), None), (None, Some(2000)), (true, false)));
+        assert_eq!(
+            (wanted.processors, wanted.send, wanted.nodelay),
+            ((Some(1), None), (None, Some(2000)), (true, false))
+        );
     }
 
     #[test]

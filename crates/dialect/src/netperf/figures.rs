@@ -55,7 +55,8 @@ impl Measured {
     pub(super) fn of(record: &Record) -> Self {
         let errors = || record.errors.iter().filter(|error| error.level == Level::Error);
         let failure = errors().map(|error| error.message.clone()).next();
-        let Some((phase, job)) = record.phases.last().and_then(|phase| Some((phase, phase.jobs.first()?))) else {
+        let Some((phase, job)) = record.phases.last().and_then(|phase| Some((phase, phase.jobs.first()?)))
+        else {
             let failure = failure.or_else(|| Some("the run did not begin".into()));
             return Measured { failure, ..Measured::default() };
         };
@@ -69,7 +70,11 @@ impl Measured {
             operations,
             bytes: bytes(job),
             failed: job.tally.failed(),
-            calls: fact(job, "blocks").filter(|calls| *calls > 0).unwrap_or(operations),
+            // Several datagrams may come with one call; netperf's messages are datagrams.
+            calls: ["datagrams", "blocks"]
+                .iter()
+                .find_map(|name| fact(job, name).filter(|calls| *calls > 0))
+                .unwrap_or(operations),
             retransmits: retransmits(phase, job),
             mss: connections(phase).map(|seen| u64::from(seen.mss)).max().unwrap_or(0),
             cpu: cpu(phase),

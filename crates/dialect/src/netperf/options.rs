@@ -41,10 +41,8 @@ pub const GLOBAL: Table = Table {
         Entry::new("s", Kind::Decimal, "SECONDS", "wait between set-up and start"),
         switch("S", "ask an idle peer whether it is there"),
         pair("T", "OURS,THEIRS", "the processor that each end runs on"),
-        pair("y", "OURS,THEIRS", "priority of the sockets").refused(
-            "sockets are not asked for a priority here",
-            "use -Y for the class of traffic",
-        ),
+        pair("y", "OURS,THEIRS", "priority of the sockets")
+            .refused("sockets are not asked for a priority here", "use -Y for the class of traffic"),
         pair("Y", "OURS,THEIRS", "class of traffic, IP_TOS"),
         text("Z", "WORD", "the word that netserver expects; it travels in clear"),
         switch("N", "no netserver: only send, to the port that -P behind -- names"),
@@ -56,7 +54,8 @@ pub const GLOBAL: Table = Table {
         pair("A", "SEND,RECV", "alignment of netserver's buffers"),
         pair("o", "SEND,RECV", "offset of our buffers").ignored(PLACES),
         pair("O", "SEND,RECV", "offset of netserver's buffers"),
-        pair("W", "SEND,RECV", "how many buffers").ignored("one buffer that stays in the cache is as good as a ring"),
+        pair("W", "SEND,RECV", "how many buffers")
+            .ignored("one buffer that stays in the cache is as good as a ring"),
         pair("k", "SEND,RECV", "bytes made dirty").ignored("buffers are not touched between calls"),
         pair("K", "OURS,THEIRS", "congestion control, for every test"),
         switch("d", "debug").ignored("messages say what went wrong"),
@@ -99,8 +98,8 @@ pub const TEST: Table = Table {
         text("o", "SELECTORS", "commas"),
         text("O", "SELECTORS", "columns"),
         text("u", "UUID", "the run's own name"),
-        Entry::new("e", Kind::Decimal, "SECONDS", "give up a lost datagram")
-            .refused("a lost request ends a UDP_RR, as netperf's own", "use -b for more than one under way"),
+        Entry::new("e", Kind::Decimal, "SECONDS", "when a datagram without an answer is given up for lost")
+            .or("1"),
         switch("h", "print this and end"),
     ],
 };
@@ -116,7 +115,8 @@ pub const SERVER: Table = Table {
         switch("6", "IPv6 alone"),
         switch("D", "stay in the foreground"),
         switch("1", "serve one client, then end (ours)"),
-        switch("f", "one client after the other").ignored("clients are served side by side, without processes"),
+        switch("f", "one client after the other")
+            .ignored("clients are served side by side, without processes"),
         switch("N", "write no debugging file").ignored("none is ever written"),
         text("Z", "WORD", "the word that a client has to send; it travels in clear"),
         switch("d", "debug").ignored("messages say what went wrong"),
@@ -173,8 +173,9 @@ What differs on purpose:\n\n\
 - latencies come from a full histogram (0.4 % wide), not from ten buckets to a decade;\n\
 - a transaction counts once its response has come, and `-l -N` does exactly N of them;\n\
 - processors: what user space and kernel used; time taken by a hypervisor is not counted as used;\n\
-- a peer cannot make netserver read a file (`-F ,FILE` is refused), and cannot hang, bloat or crash it: records,\n\
-  times, sizes and clients are bounded;\n\
+- a peer cannot make netserver read a file (`-F ,FILE` is refused), and cannot hang, bloat or crash it: all\n\
+\x20 that it says and all time that it takes is bounded;\n\
+- a datagram of a UDP_RR that gets no answer is given up after a second (`-e`), and the test goes on;\n\
 - UDP_STREAM does not forbid routing.\n\n@GLOBAL@\n";
 
 #[cfg(test)]

@@ -202,8 +202,10 @@ pub(super) fn find(name: &str) -> Option<usize> {
 /// A name that is none.
 pub(super) fn list(text: &str) -> Result<Vec<usize>, Early> {
     let one = |name: &str| {
-        let near = crate::option::nearest(&name.to_ascii_uppercase(), SELECTORS.iter().map(|(known, _)| *known));
-        let hint = near.map_or_else(|| "? shows what there is".into(), |near| format!("did you mean {near}?"));
+        let near =
+            crate::option::nearest(&name.to_ascii_uppercase(), SELECTORS.iter().map(|(known, _)| *known));
+        let hint =
+            near.map_or_else(|| "? shows what there is".into(), |near| format!("did you mean {near}?"));
         find(name).ok_or_else(|| wrong(&format!("no output selector `{name}`"), &hint))
     };
     text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(one).collect()
@@ -283,10 +285,18 @@ fn block(list: &[usize], figures: &Figures, bare: bool) -> String {
 fn value(index: usize, figures: &Figures) -> String {
     let name = SELECTORS[index].0;
     if let Some(name) = name.strip_prefix("LOCAL_") {
-        return of_side(name, &figures.local, &figures.throughput_of(figures.local.sent, figures.local.received));
+        return of_side(
+            name,
+            &figures.local,
+            &figures.throughput_of(figures.local.sent, figures.local.received),
+        );
     }
     if let Some(name) = name.strip_prefix("REMOTE_") {
-        return of_side(name, &figures.remote, &figures.throughput_of(figures.remote.sent, figures.remote.received));
+        return of_side(
+            name,
+            &figures.remote,
+            &figures.throughput_of(figures.remote.sent, figures.remote.received),
+        );
     }
     sizes(name, figures).unwrap_or_else(|| of_all(name, figures))
 }
@@ -415,8 +425,13 @@ mod tests {
         let all: Vec<usize> = blocks().concat();
         assert_eq!(all, (0..SELECTORS.len()).collect::<Vec<_>>());
         assert!(SELECTORS.iter().all(|(_, headings)| headings.split('|').count() <= HEADING_LINES));
-        assert!(all_names().starts_with("OUTPUT_NONE,SOCKET_TYPE,") && all_names().ends_with("COMMAND_LINE,OUTPUT_END\n"));
+        assert!(
+            all_names().starts_with("OUTPUT_NONE,SOCKET_TYPE,")
+                && all_names().ends_with("COMMAND_LINE,OUTPUT_END\n")
+        );
         assert!(list("throughput, P99_LATENCY").is_ok());
-        assert!(matches!(list("THROUGHPUTS"), Err(Early::Refuse(text, 1)) if text.contains("mean THROUGHPUT?")));
+        assert!(
+            matches!(list("THROUGHPUTS"), Err(Early::Refuse(text, 1)) if text.contains("mean THROUGHPUT?"))
+        );
     }
 }

@@ -111,7 +111,10 @@ impl Test {
     pub(super) fn check(&self) -> Result<(), (String, &'static str)> {
         let nothing = !self.sends && !self.receives;
         if nothing && !self.connects {
-            return Err(("-d 0 moves nothing".into(), "add -c for a test of connections, or say a direction"));
+            return Err((
+                "-d 0 moves nothing".into(),
+                "add -c for a test of connections, or say a direction",
+            ));
         }
         if self.connects && (self.is_udp() || self.sends != self.receives) {
             let hint = "-d rr -T tcp, or -d 0 for connections alone";

@@ -30,14 +30,21 @@ pub(super) fn title(wanted: &Wanted, six: bool) -> String {
         line += " : interval";
     }
     line += " : demo";
-    if wanted.test.shape() == Shape::Transactions && !wanted.test.connects {
+    if wanted.test.shape() == Shape::Transactions && !wanted.test.connects && !wanted.test.omni {
         line += &format!(" : first burst {}", wanted.burst);
     }
     line + "\n"
 }
 
 /// An interim result: what was reached in an interval that ended at a time, s since 1970.
-pub(super) fn interim(output: &Output, number: u64, rate: f64, unit: &str, over_s: f64, ends_s: f64) -> String {
+pub(super) fn interim(
+    output: &Output,
+    number: u64,
+    rate: f64,
+    unit: &str,
+    over_s: f64,
+    ends_s: f64,
+) -> String {
     match output {
         Output::Names(_) => format!(
             "NETPERF_INTERIM_RESULT[{number}]={rate:.2}\nNETPERF_UNITS[{number}]={unit}/s\n\
@@ -45,6 +52,14 @@ pub(super) fn interim(output: &Output, number: u64, rate: f64, unit: &str, over_
         ),
         Output::Commas(_) => format!("{rate:.2},{unit}/s,{over_s:.3},{ends_s:.3}\n"),
         _ => format!("Interim result: {rate:7.2} {unit}/s over {over_s:.3} seconds ending at {ends_s:.3}\n"),
+    }
+}
+
+/// The largest segment of a connection, where nothing else was asked for.
+pub(super) fn segment(wanted: &Wanted, mss: u64) -> String {
+    match (wanted.verbosity, wanted.bare) {
+        (0, _) | (_, true) => format!("{mss:5} \n"),
+        _ => format!("Maximum\nSegment\nSize (bytes)\n\n{mss:5} \n"),
     }
 }
 
@@ -214,7 +229,8 @@ fn datagrams(figures: &Figures, cpu: bool) -> String {
 
 fn transactions(figures: &Figures, cpu: bool) -> String {
     let (near, far) = (&figures.local, &figures.remote);
-    let (request, response, elapsed) = (figures.request, figures.response, figures.elapsed_s);
+    // A test of connections alone has the usual sizes in its table.
+    let (request, response, elapsed) = (figures.request.max(1), figures.response.max(1), figures.elapsed_s);
     let (send, receive, rate) = (near.send_buffer.1, near.receive_buffer.1, figures.throughput);
     let second = format!("{:<6} {:<6}\n", far.send_buffer.1, far.receive_buffer.1);
     if !cpu {
@@ -288,7 +304,14 @@ fn more(wanted: &Wanted, figures: &Figures) -> String {
 /// The latencies in netperf's rows: ten buckets to a decade, of µs.
 fn histogram(wanted: &Wanted, latency: &Histogram) -> String {
     const ROWS: [&str; 8] = [
-        "UNIT_USEC", "TEN_USEC", "HUNDRED_USEC", "UNIT_MSEC", "TEN_MSEC", "HUNDRED_MSEC", "UNIT_SEC", "TEN_SEC",
+        "UNIT_USEC",
+        "TEN_USEC",
+        "HUNDRED_USEC",
+        "UNIT_MSEC",
+        "TEN_MSEC",
+        "HUNDRED_MSEC",
+        "UNIT_SEC",
+        "TEN_SEC",
     ];
     let mut counts = [[0u64; 10]; 8];
     let mut beyond = 0;
@@ -329,7 +352,12 @@ mod tests {
     }
 
     fn side(send: i64, receive: i64) -> Side {
-        Side { send_buffer: (-1, send, send), receive_buffer: (-1, receive, receive), demand: -1.0, ..Side::default() }
+        Side {
+            send_buffer: (-1, send, send),
+            receive_buffer: (-1, receive, receive),
+            demand: -1.0,
+            ..Side::default()
+        }
     }
 
     /// The numbers of the samples.
@@ -382,8 +410,14 @@ mod tests {
         figures.throughput = 91957.64;
         (figures.local.demand, figures.remote.demand) = (21.749, 21.749);
         let text = report(&wanted, &figures);
-        let line = "16384  131072 1       1      1.00    91957.64  100.00 100.00 21.749  21.749 \n16384  131072\n";
-        assert!(text.ends_with(line) && text.contains("bytes  bytes  bytes   bytes  secs.   per sec  % S    % S    us/Tr   us/Tr\n"), "{text}");
+        let line =
+            "16384  131072 1       1      1.00    91957.64  100.00 100.00 21.749  21.749 \n16384  131072\n";
+        assert!(
+            text.ends_with(line)
+                && text
+                    .contains("bytes  bytes  bytes   bytes  secs.   per sec  % S    % S    us/Tr   us/Tr\n"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -391,8 +425,12 @@ mod tests {
         let rr = wanted("TCP_RR");
         let figures = Figures { throughput: 111_056.17, ..sample(&rr) };
         let text = title(&rr, false) + &report(&rr, &figures);
-        assert!(text.contains(" : histogram : demo : first burst 0\nLocal /Remote\nSocket Size   Request  Resp.   Elapsed  Trans.\n"));
-        assert!(text.ends_with("16384  131072 1        1       1.00     111056.17   \n16384  131072\n"), "{text}");
+        let opening = " : first burst 0\nLocal /Remote\nSocket Size   Request  Resp.   Elapsed  Trans.\n";
+        assert!(text.contains(opening), "{text}");
+        assert!(
+            text.ends_with("16384  131072 1        1       1.00     111056.17   \n16384  131072\n"),
+            "{text}"
+        );
         let udp = wanted("UDP_STREAM");
         let mut figures = sample(&udp);
         figures.local = Side { send_size: 65507, send_calls: 210_309, ..side(212_992, 212_992) };
@@ -407,7 +445,9 @@ mod tests {
     #[test]
     fn columns_are_as_wide_as_the_samples() {
         let wanted = Wanted {
-            output: Output::Columns(vec![selectors::list("throughput,throughput_units,mean_latency,p99_latency").unwrap()]),
+            output: Output::Columns(vec![
+                selectors::list("throughput,throughput_units,mean_latency,p99_latency").unwrap(),
+            ]),
             ..wanted("TCP_RR")
         };
         let mut figures = Figures { throughput: 37361.16, units: "Trans/s".into(), ..sample(&wanted) };
@@ -418,7 +458,11 @@ mod tests {
                         \u{20}                                  Microseconds \n\
                         37361.16   Trans/s    26.67        26           \n";
         assert_eq!(report(&wanted, &figures), expected);
-        let wide = Wanted { output: Output::Columns(vec![selectors::list("throughput").unwrap()]), bare: true, ..wanted };
+        let wide = Wanted {
+            output: Output::Columns(vec![selectors::list("throughput").unwrap()]),
+            bare: true,
+            ..wanted
+        };
         let figures = Figures { throughput: 2_805_792.39, ..figures };
         assert_eq!(report(&wide, &figures), "2805792.39  \n");
     }
@@ -426,7 +470,8 @@ mod tests {
     #[test]
     fn what_is_not_sure_is_said() {
         let wanted = wanted("TCP_RR");
-        let confidence = Confidence { attained: false, widths: [221.635, -1.0, -1.0], ..Confidence::default() };
+        let confidence =
+            Confidence { attained: false, widths: [221.635, -1.0, -1.0], ..Confidence::default() };
         let figures = Figures { confidence, ..sample(&wanted) };
         let text = report(&wanted, &figures);
         assert!(text.starts_with("!!! WARNING\n") && text.contains("Throughput      : 221.635%\n"));
@@ -438,16 +483,28 @@ mod tests {
         let mut latency = Histogram::default();
         [6_500, 12_000, 250_000, 3_000_000].into_iter().for_each(|ns| latency.add(ns));
         let text = histogram(&wanted("TCP_RR"), &latency);
-        assert!(text.contains("UNIT_USEC     :    0:    0:    0:    0:    0:    0:    1:    0:    0:    0\n"), "{text}");
-        assert!(text.contains("TEN_USEC      :    0:    1:") && text.contains("UNIT_MSEC     :    0:    0:    0:    1:"));
+        assert!(
+            text.contains("UNIT_USEC     :    0:    0:    0:    0:    0:    0:    1:    0:    0:    0\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("TEN_USEC      :    0:    1:")
+                && text.contains("UNIT_MSEC     :    0:    0:    0:    1:")
+        );
         assert!(text.ends_with("HIST_TOTAL:      4\n"));
     }
 
     #[test]
     fn interim_results_have_the_form_of_the_output() {
         let text = |output: Output| interim(&output, 2, 34627.78, "10^6bits", 0.663, 1_795_287_555.399);
-        assert_eq!(text(Output::Table), "Interim result: 34627.78 10^6bits/s over 0.663 seconds ending at 1795287555.399\n");
-        assert!(text(Output::Names(vec![])).contains("NETPERF_INTERVAL[2]=0.663\nNETPERF_ENDING[2]=1795287555.399\n"));
+        assert_eq!(
+            text(Output::Table),
+            "Interim result: 34627.78 10^6bits/s over 0.663 seconds ending at 1795287555.399\n"
+        );
+        assert!(
+            text(Output::Names(vec![]))
+                .contains("NETPERF_INTERVAL[2]=0.663\nNETPERF_ENDING[2]=1795287555.399\n")
+        );
         assert_eq!(text(Output::Commas(vec![])), "34627.78,10^6bits/s,0.663,1795287555.399\n");
     }
 }

@@ -92,7 +92,8 @@ impl Message {
         let end = (at + most).min(RECORD_BYTES);
         let bytes = &self.0[at..end];
         let length = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-        let plain = |byte: &u8| if byte.is_ascii_graphic() || *byte == b' ' { char::from(*byte) } else { '?' };
+        let plain =
+            |byte: &u8| if byte.is_ascii_graphic() || *byte == b' ' { char::from(*byte) } else { '?' };
         bytes[..length].iter().map(plain).collect()
     }
 
@@ -122,7 +123,8 @@ macro_rules! words {
         pub(super) struct $name { $(pub(super) $field: i32,)* }
 
         impl $name {
-            /// How many words.
+            /// How many words; not behind every record's words is something else.
+            #[allow(dead_code)]
             pub(super) const COUNT: usize = [$(stringify!($field)),*].len();
 
             /// From a record.
@@ -224,8 +226,8 @@ mod tests {
         // Decoded capture of a TCP_STREAM of one second.
         let mut message = Message::new(OMNI, -1);
         let words = [
-            -1, -1, 8, 0, 2, -1, -1, -1, 8, 0, 0, -1, 32, 0, 1, 0, 0, -1, -1, -1, 0, 4, 1, 6, 4, 0, 0, 0, 0, 0, 0, 0,
-            0, 0, 0, 0, -1, -1,
+            -1, -1, 8, 0, 2, -1, -1, -1, 8, 0, 0, -1, 32, 0, 1, 0, 0, -1, -1, -1, 0, 4, 1, 6, 4, 0, 0, 0, 0,
+            0, 0, 0, 0, 0, 0, 0, -1, -1,
         ];
         words.iter().enumerate().for_each(|(index, word)| message.set(index, *word));
         let request = OmniRequest::read(&message);

@@ -61,7 +61,10 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
         && job.workers > 1
         && script.steps.iter().any(|step| draws_from_shared_set(plan, job, step))
     {
-        say("a pool of files that several workers share", "own = true gives each worker a tree of its own");
+        say(
+            "a set that several workers go through shuffled",
+            "own = true gives each worker a tree of its own",
+        );
     }
 }
 
@@ -71,7 +74,7 @@ fn waits(job: &Job) -> bool {
         && registry::engine(&job.engine).is_some_and(|entry| entry.most_depth == 1)
 }
 
-/// Whether a step picks an existing or missing item of a set that is not each worker's own.
+/// Whether a step goes in a shuffled order through a set that is not each worker's own.
 fn draws_from_shared_set(plan: &Plan, job: &Job, step: &Step) -> bool {
     let operation = match &step.action {
         Action::Call(_) => return false,
@@ -82,7 +85,7 @@ fn draws_from_shared_set(plan: &Plan, job: &Job, step: &Step) -> bool {
     let target = index.and_then(|index| plan.targets.get(*index));
     let shared =
         target.is_some_and(|target| matches!(&target.kind, TargetKind::FileSet { items, .. } if !items.own));
-    shared && matches!(operation.item, Item::Existing(_) | Item::Missing(_) | Item::Shuffled)
+    shared && operation.item == Item::Shuffled
 }
 
 fn refuse(wrong: &mut Vec<Diagnostic>, origin: &Origin, what: &str, hint: &str) {

@@ -10,6 +10,7 @@ use iodyno_model::{
 
 use super::journal_limit;
 use crate::cache;
+use crate::connections::Connections;
 use crate::failure::Failure;
 use crate::gate::Gate;
 use crate::io::{Files, Handle};
@@ -22,7 +23,6 @@ use crate::registry::{self, Entry};
 use crate::sheet::Sheets;
 use crate::source::{self, Brief, SharedObjects, Source};
 use crate::warm::warm;
-use crate::witness::connections::Connections;
 use crate::worker::Worker;
 use crate::world::World;
 use crate::world::part::Part;
@@ -103,7 +103,7 @@ impl Stage {
             kinds,
             entries: phase.jobs.iter().map(entry).collect::<Result<_, Failure>>()?,
             goals: phase.jobs.iter().map(|job| goal(job, earlier)).collect(),
-            shared: SharedObjects::new(&phase.shared).map_err(|errno| Failure::call("mmap", errno))?,
+            shared: SharedObjects::of(plan, phase).map_err(|errno| Failure::call("mmap", errno))?,
         })
     }
 

@@ -8,10 +8,10 @@ use std::sync::atomic::AtomicU32;
 use iodyno_model::{Diagnostic, Job, Plan, Setting, Share, Target, Verb, VerbSet, Workload};
 
 use crate::clock::{self, Tick};
+use crate::connections::Connections;
 use crate::io::{Files, Io, Slot};
 use crate::memory::Memory;
 use crate::sheet::Counts;
-use crate::witness::connections::Connections;
 
 pub use crate::failure::Failure;
 

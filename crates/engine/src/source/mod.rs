@@ -22,6 +22,7 @@ pub mod guided;
 mod labels;
 pub mod pace;
 pub mod pattern;
+pub mod pools;
 pub mod script;
 pub mod segments;
 pub mod shared;
@@ -31,6 +32,7 @@ pub mod trace;
 mod trims;
 pub mod walk;
 
+pub use crate::io::UNTALLIED;
 pub use crate::{permutation, random};
 pub use labels::{VERIFY_LABEL, block_verb, label_of, labels};
 pub use shared::SharedObjects;
@@ -130,9 +132,6 @@ fn most_bytes(size: &Size) -> u64 {
         size => size.most_bytes().unwrap_or(BUFFER_BYTES),
     }
 }
-
-/// What a source answers to a completion that is not to be tallied: part of an operation, or the end of the input.
-pub const UNTALLIED: i64 = i64::MIN;
 
 /// Whether a job's workload can be run, as far as the job alone tells.
 ///

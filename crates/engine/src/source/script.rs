@@ -20,11 +20,17 @@ mod hear;
 mod pool;
 
 use buffer::{Buffer, buffers};
-use compile::{Code, Compiler, Length, Spot, Use, What, Which};
-use file::{FileState, clear_direct, file, pick_item, place, seek};
+use compile::{Code, Compiled, Compiler, Length, Spot, Use, What, Which};
+use file::{FileState, clear_direct, file, give_back, pick_item, place, seek};
 
 /// How soon an object that says "wait" is asked again, ns.
 const ASK_AGAIN_NS: u64 = 50_000;
+
+/// What a read asks for that goes on to the end of a file nobody knows the length of, bytes.
+const TO_THE_END: u64 = u64::MAX >> 2;
+
+/// How long a shared pool must have been empty before it ends a worker that it is to end, ns.
+const EMPTY_NS: u64 = 2_000_000;
 
 /// `POSIX_FADV_DONTNEED`, as every system of ours numbers it.
 const DONT_NEED: u64 = 4;
@@ -469,7 +475,7 @@ impl ScriptSource {
                 file.base + file.position
             }
         };
-        let wanted = if step.whole && file.bytes > 0 { file.bytes } else { bytes };
+        let wanted = wanted(step, file, bytes);
         let whole_block = buffer.bytes.max(1);
         *io = Io { verb: step.verb, label: step.label, file: step.file, offset, ..Io::default() };
         io.bytes = if step.verb.moves_data() { wanted.min(bytes).min(whole_block) } else { bytes };
@@ -523,16 +529,21 @@ impl ScriptSource {
 
     fn item(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
         let Code::Do(step, _) = &mut self.code[at] else { return Emit::Skip };
+        let (verb, ends) = (step.verb, step.ends);
+        if step.once && step.keep.is_some_and(|keep| self.files[keep as usize].held) {
+            return Emit::Skip;
+        }
         let What::Item(which, other) = &mut step.what else { return Emit::Skip };
         let set = step.file as usize;
         let flags = if matches!(which, Which::Tree { .. }) { DIRECTORY } else { 0 };
-        let Some(first) = pick_item(which, set, &mut self.files, &mut self.random) else {
-            return self.empty_pool(now);
+        let Some(first) = pick_item(which, verb, set, &mut self.files, &mut self.random) else {
+            return self.empty_pool(set, ends, now);
         };
         let mut second = 0;
         if let Some(other) = other {
-            let Some(found) = pick_item(other, set, &mut self.files, &mut self.random) else {
-                return self.empty_pool(now);
+            let Some(found) = pick_item(other, verb, set, &mut self.files, &mut self.random) else {
+                give_back(&self.files[set], which, verb, first);
+                return self.empty_pool(set, ends, now);
             };
             second = found;
         }
@@ -554,14 +565,19 @@ impl ScriptSource {
         Emit::Io
     }
 
-    /// Nobody but this worker moves its pool: an empty one stays empty.
-    fn empty_pool(&mut self, _now: Tick) -> Emit {
-        if self.waiting_since.is_some() {
+    /// An own pool that is empty stays so: nobody else moves it. A shared one may fill again, so it is waited for; where
+    /// it is to end the worker, it does so once it was found empty for a while, as others may just hold what is left.
+    fn empty_pool(&mut self, set: usize, ends: bool, now: Tick) -> Emit {
+        let Some(since) = self.waiting_since else {
+            self.waiting_since = Some(now);
+            return Emit::Answer(Next::Wait);
+        };
+        let shared = self.files[set].common.is_some();
+        if !shared || (ends && now.saturating_sub(since) >= EMPTY_NS) {
             self.ending = true;
             return Emit::Skip;
         }
-        self.waiting_since = Some(0);
-        Emit::Answer(Next::Wait)
+        Emit::Answer(Next::Later(now + ASK_AGAIN_NS))
     }
 
     /// Pauses, shared objects, and the end.
@@ -661,6 +677,15 @@ impl ScriptSource {
         }
         self.flight = Flight::Length;
         Next::Io
+    }
+}
+
+/// What all calls of an operation together are to move: a whole file is read to its end, wherever that is.
+fn wanted(step: &Compiled, file: &FileState, bytes: u64) -> u64 {
+    match step.whole && step.verb == Verb::Read {
+        true if file.fd < 0 => TO_THE_END,
+        true if file.bytes > 0 => file.bytes,
+        _ => bytes,
     }
 }
 

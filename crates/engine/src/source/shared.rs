@@ -7,8 +7,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
-use iodyno_model::{Shared, SharedKind, SharedUse};
+use iodyno_model::{Phase, Plan, Shared, SharedKind, SharedUse};
 
+use super::pools::Pools;
 use crate::clock::Tick;
 use crate::failure::Failure;
 use crate::memory::Mapping;
@@ -21,6 +22,8 @@ const FRACTION_BITS: u32 = 8;
 pub struct SharedObjects {
     mapping: Arc<Mapping>,
     kinds: Arc<[Shared]>,
+    /// Which items of shared sets exist.
+    pub pools: Option<Pools>,
 }
 
 /// One object's state; zero is: nothing happened yet.
@@ -64,7 +67,16 @@ impl SharedObjects {
     /// The system's error number.
     pub fn new(shared: &[Shared]) -> Result<Self, i32> {
         let mapping = Mapping::shared(shared.len().max(1) * size_of::<Cell>())?;
-        Ok(SharedObjects { mapping: Arc::new(mapping), kinds: shared.into() })
+        Ok(SharedObjects { mapping: Arc::new(mapping), kinds: shared.into(), pools: None })
+    }
+
+    /// All that a phase's workers share: its objects, and which items of its sets exist. To be made before any worker
+    /// exists.
+    ///
+    /// # Errors
+    /// The system's error number.
+    pub fn of(plan: &Plan, phase: &Phase) -> Result<Self, i32> {
+        Ok(SharedObjects { pools: Some(Pools::new(plan, phase)?), ..SharedObjects::new(&phase.shared)? })
     }
 
     /// The object of that name, for one worker.

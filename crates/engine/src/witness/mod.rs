@@ -10,10 +10,10 @@ use mounts::Mounted;
 use processors::Processors;
 use sampler::Scope;
 
+use crate::connections::Connections;
 use crate::open::{self, Asker};
 
 pub mod clocks;
-pub mod connections;
 pub mod control;
 pub mod cpu;
 pub mod disclosure;
@@ -71,7 +71,7 @@ pub struct Watch {
     layouts: Vec<Layout>,
     names: Option<(names::Levels, bool)>,
     clocks: clocks::Moment,
-    connections: connections::Connections,
+    connections: Connections,
     scene: Scene,
 }
 
@@ -110,7 +110,7 @@ pub struct Watched {
 
 impl Watch {
     /// Opens all witnesses of a phase.
-    pub fn open(scene: Scene, connections: connections::Connections) -> Watch {
+    pub fn open(scene: Scene, connections: Connections) -> Watch {
         let mut ground = Ground::default();
         scene.watched.iter().for_each(|watched| ground.add(watched));
         if let Some(watching) = &scene.watching {
@@ -153,7 +153,7 @@ impl Watch {
     }
 
     /// The connections that are looked at.
-    pub fn connections(&self) -> connections::Connections {
+    pub fn connections(&self) -> Connections {
         self.connections.clone()
     }
 

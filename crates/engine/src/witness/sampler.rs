@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use iodyno_model::{DeviceActivity, Sample, Watching, merge};
 
-use super::connections::Connections;
 use super::{cpu, diskstats, interfaces, memory, pressure};
 use crate::clock::{self, Tick};
+use crate::connections::Connections;
 
 /// Length of a sample of a phase that does not only watch, ns.
 const EVERY_NS: u64 = 1_000_000_000;

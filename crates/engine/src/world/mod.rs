@@ -14,7 +14,6 @@ use place::Owners;
 pub mod crew;
 pub(crate) mod mpi;
 pub mod part;
-pub mod peer;
 pub mod place;
 pub mod processes;
 pub mod threads;

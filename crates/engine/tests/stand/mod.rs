@@ -5,6 +5,7 @@
 use std::os::fd::IntoRawFd;
 use std::path::Path;
 
+use iodyno_engine::connections::Connections;
 use iodyno_engine::gate::Gate;
 use iodyno_engine::io::{Files, Handle};
 use iodyno_engine::ledger::Ledger;
@@ -12,7 +13,6 @@ use iodyno_engine::memory::Memory;
 use iodyno_engine::open::Asker;
 use iodyno_engine::sheet::Sheets;
 use iodyno_engine::source::{Brief, Source};
-use iodyno_engine::witness::connections::Connections;
 use iodyno_engine::worker::Worker;
 use iodyno_engine::{Entry, Failure};
 use iodyno_model::{

@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use socket2::Socket;
 
 use crate::clock::{self, NEVER, Tick};
+use crate::connections::Ticket;
 use crate::engines::{Failure, Setup};
+use crate::io::UNTALLIED;
 use crate::memory::errno;
 use crate::sheet::{Count, Counts};
-use crate::source::UNTALLIED;
-use crate::witness::connections::Ticket;
 
 /// How long one blocking call waits, ns.
 pub const SLICE_NS: u64 = 50_000_000;

@@ -44,6 +44,10 @@ pub struct Compiled {
     pub whole: bool,
     /// A write of what the buffer holds.
     pub carried: bool,
+    /// Opens only where its handle is empty.
+    pub once: bool,
+    /// An empty pool ends the worker.
+    pub ends: bool,
     /// Bytes that its reads may still bring.
     pub total_left: u64,
 }
@@ -133,6 +137,8 @@ pub fn operations(steps: &[Step]) -> Vec<&Operation> {
 /// The most bytes that an operation moves at once.
 pub fn most_bytes(operation: &Operation) -> u64 {
     match operation.verb.moves_data() {
+        // A whole file goes through a block of this size again and again.
+        true if operation.whole && operation.verb == Verb::Write => BOUNDLESS_BYTES,
         true => operation.size.most_bytes().unwrap_or(BOUNDLESS_BYTES),
         false => 0,
     }
@@ -287,6 +293,8 @@ impl<'a, 'b> Compiler<'a, 'b> {
             transfer: operation.transfer,
             finish_at_end: operation.at_end == AtEnd::Finish,
             whole: operation.whole,
+            once: says(operation, "once", "true"),
+            ends: says(operation, "empty", "ends"),
             total_left: operation.transfer.total_bytes.unwrap_or(u64::MAX),
             carried: verb == Verb::Write && self.brief.job.payload.content == Content::Carried,
         })
@@ -431,6 +439,11 @@ impl<'a, 'b> Compiler<'a, 'b> {
             Item::Named(_) => return Err(Failure::new("a name")),
         })
     }
+}
+
+/// Whether an argument has that value.
+fn says(operation: &Operation, name: &str, value: &str) -> bool {
+    operation.arguments.iter().any(|(known, said)| known == name && said == value)
 }
 
 /// A numeric argument.

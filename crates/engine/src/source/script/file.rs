@@ -4,9 +4,10 @@
 
 use std::os::fd::RawFd;
 
-use iodyno_model::{Direct, TargetKind};
+use iodyno_model::{Direct, TargetKind, Verb};
 
 use super::super::Brief;
+use super::super::pools::SharedPool;
 use super::super::random::Random;
 use super::super::walk::Walk;
 use super::compile::Which;
@@ -23,6 +24,10 @@ pub struct FileState {
     /// The last write was a hole, so the file's length must be set at the end.
     pub hole: bool,
     pub pool: Option<Pool>,
+    /// The pool of all workers, where the set is everybody's.
+    pub common: Option<SharedPool>,
+    /// Whether an item lies in this handle.
+    pub held: bool,
     /// What was moved leaves the cache.
     pub drops: bool,
     pub item: u64,
@@ -68,6 +73,8 @@ pub fn file(brief: &Brief<'_>, index: usize, own: bool) -> FileState {
         };
         Pool::new(names.count, (names.count as f64 * percent / 100.0).round() as u64)
     });
+    let pools = brief.shared.and_then(|shared| shared.pools.as_ref());
+    let common = pools.filter(|_| pool.is_some()).and_then(|pools| pools.of(handle.target as usize));
     let bytes = handle.names.as_ref().map_or(handle.bytes, |names| names.item_bytes);
     let fd = if own || pool.is_some() { -1 } else { handle.fd };
     // An empty file's handle is as long as may be written to it.
@@ -75,14 +82,42 @@ pub fn file(brief: &Brief<'_>, index: usize, own: bool) -> FileState {
     let open = brief.plan.targets.get(handle.target as usize).map(|target| &target.open);
     let drops = !own && open.is_some_and(|open| open.drop_behind);
     let direct = fd >= 0 && open.is_some_and(|open| open.direct == Direct::Yes);
-    let (position, item, set, hole, flush) = (0, 0, 0, false, false);
-    FileState { fd, base, bytes, position, end, seekable, hole, pool, drops, item, set, direct, flush }
+    let (position, item, set, held, hole, flush) = (0, 0, 0, false, false, false);
+    FileState {
+        fd,
+        base,
+        bytes,
+        position,
+        end,
+        seekable,
+        hole,
+        pool,
+        common,
+        held,
+        drops,
+        item,
+        set,
+        direct,
+        flush,
+    }
 }
 
 /// The item that a step means; `None` where the pool is empty.
-pub fn pick_item(which: &mut Which, set: usize, files: &mut [FileState], random: &mut Random) -> Option<u64> {
-    let mut picked = |walk: &mut Walk, exists| {
+pub fn pick_item(
+    which: &mut Which,
+    verb: Verb,
+    set: usize,
+    files: &mut [FileState],
+    random: &mut Random,
+) -> Option<u64> {
+    let mut picked = |walk: &mut Walk, exists: bool| {
         let place = walk.next(random, 1);
+        match &files[set].common {
+            Some(common) if !exists => return common.make(place),
+            Some(common) if removes(verb) => return common.take(place),
+            Some(common) => return common.hold(place),
+            None => {}
+        }
         files[set].pool.as_ref()?.find(place, exists)
     };
     match which {
@@ -102,5 +137,21 @@ pub fn pick_item(which: &mut Which, set: usize, files: &mut [FileState], random:
             pool.rotor = if item + 1 == pool.count { 0 } else { item + 1 };
             Some(item)
         }
+    }
+}
+
+/// Whether a verb takes away the name that it picks.
+pub fn removes(verb: Verb) -> bool {
+    matches!(verb, Verb::Unlink | Verb::Rmdir | Verb::Rename)
+}
+
+/// An item that was picked and is not used after all.
+pub fn give_back(set: &FileState, which: &Which, verb: Verb, item: u64) {
+    let Some(common) = &set.common else { return };
+    match which {
+        Which::Missing(_) => common.settle(item, false, false),
+        Which::Existing(_) if removes(verb) => common.settle(item, true, false),
+        Which::Existing(_) => common.release(item),
+        _ => {}
     }
 }

@@ -6,8 +6,9 @@
 use iodyno_model::Verb;
 
 use super::super::UNTALLIED;
-use super::compile::Code;
-use super::{Flight, Part, ScriptSource, seek};
+use super::compile::{Code, What, Which};
+use super::file::removes;
+use super::{Flight, Part, ScriptSource, TO_THE_END, seek};
 use crate::clock::Tick;
 use crate::io::{AT_POSITION, DIRECTORY, Io};
 
@@ -82,7 +83,9 @@ impl ScriptSource {
             return 0;
         }
         let goes_on = step.whole || step.transfer.full || (!reads && step.carried);
-        if goes_on && result > 0 && total < part.wanted {
+        // A short read is the last one of a file whose length nobody knows.
+        let ended = part.wanted == TO_THE_END && (result as u64) < io.bytes;
+        if goes_on && !ended && result > 0 && total < part.wanted {
             self.flight = Flight::Step(Part { moved: total, again: true, ..part });
             return UNTALLIED;
         }
@@ -101,7 +104,7 @@ impl ScriptSource {
             // A short read used up what it asked for.
             step.total_left = step.total_left.saturating_sub(part.wanted);
         }
-        io.bytes = part.nominal;
+        io.bytes = if part.wanted == TO_THE_END { total } else { part.nominal };
         self.results[step.label as usize] = total;
         let counts = &mut self.counts.0[step.label as usize];
         *counts = (counts.0 + 1, counts.1 + total);
@@ -112,6 +115,8 @@ impl ScriptSource {
     fn noted(&mut self, code: usize, io: &Io, result: i64) -> i64 {
         let Code::Do(step, _) = &self.code[code] else { return result };
         self.counts.0[step.label as usize].0 += 1;
+        self.tell_pool(code, io, result >= 0);
+        let Code::Do(step, _) = &self.code[code] else { return result };
         if result < 0 || io.flags & DIRECTORY != 0 {
             return result;
         }
@@ -119,7 +124,7 @@ impl ScriptSource {
             let bytes = self.files[step.file as usize].bytes;
             let created = step.verb == Verb::Create;
             let kept = &mut self.files[keep as usize];
-            (kept.position, kept.item, kept.set) = (0, io.offset, step.file);
+            (kept.position, kept.item, kept.set, kept.held) = (0, io.offset, step.file, true);
             (kept.bytes, kept.end) = if created { (0, 0) } else { (bytes, bytes) };
         }
         if let Some(pool) = self.files[step.file as usize].pool.as_mut() {
@@ -134,5 +139,42 @@ impl ScriptSource {
             }
         }
         result
+    }
+
+    /// Tells the pool of all workers what became of an item that was claimed or held.
+    fn tell_pool(&mut self, code: usize, io: &Io, went_well: bool) {
+        let Code::Do(step, _) = &self.code[code] else { return };
+        let (verb, file) = (step.verb, step.file as usize);
+        match &step.what {
+            What::File if verb == Verb::Close => self.let_go(file),
+            What::Item(which, other) => {
+                let Some(common) = self.files[file].common.clone() else { return };
+                match which {
+                    Which::Missing(_) => {
+                        common.settle(io.offset, went_well, went_well && step.keep.is_some())
+                    }
+                    Which::Existing(_) if removes(verb) => common.settle(io.offset, !went_well, false),
+                    Which::Existing(_) if step.keep.is_some() && went_well => {}
+                    Which::Existing(_) => common.release(io.offset),
+                    Which::Held(_) if verb == Verb::Unlink && went_well => common.lose(io.offset),
+                    _ => {}
+                }
+                if let (Some(Which::Missing(_)), None) = (other, step.keep) {
+                    common.settle(io.other, went_well, false);
+                }
+                // What an opening finds in its handle goes out of it.
+                step.keep.filter(|_| went_well).into_iter().for_each(|keep| self.let_go(keep as usize));
+            }
+            _ => {}
+        }
+    }
+
+    /// A handle no longer holds its item.
+    fn let_go(&mut self, handle: usize) {
+        if !std::mem::take(&mut self.files[handle].held) {
+            return;
+        }
+        let (set, item) = (self.files[handle].set as usize, self.files[handle].item);
+        self.files[set].common.iter().for_each(|common| common.release(item));
     }
 }

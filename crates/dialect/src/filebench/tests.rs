@@ -1,0 +1,226 @@
+//! Scripts to plans, mistakes to messages, records to the report's lines.
+
+use iodyno_model::{
+    Action, Event, Item, JobRecord, Machine, Offset, PhaseRecord, SharedKind, Size, Started, Stop,
+    TargetKind, Verb, Workload,
+};
+use iodyno_report::{NoFiles, Output, Reporter};
+
+use super::*;
+
+/// Holds one script.
+struct World(String);
+
+impl Loader for World {
+    fn read(&mut self, path: &str) -> Result<Vec<u8>, String> {
+        match path {
+            "x.f" => Ok(self.0.clone().into_bytes()),
+            "part.f" => Ok(b"set $nfiles=7\n".to_vec()),
+            _ => Err("no such file or directory".into()),
+        }
+    }
+    fn standard_input(&mut self) -> Result<Vec<u8>, String> {
+        Err("nothing is read here".into())
+    }
+    fn variable(&self, name: &str) -> Option<String> {
+        (name == "SCRATCH").then(|| "/scratch".into())
+    }
+    fn machine(&self) -> Machine {
+        Machine::default()
+    }
+    fn look(&self, _path: &str) -> Option<crate::PathFacts> {
+        None
+    }
+    fn now_unix_ns(&self) -> u64 {
+        0
+    }
+}
+
+fn asked(script: &str, arguments: &[&str]) -> Result<Request, Vec<Diagnostic>> {
+    let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+    request(&arguments, &mut World(script.into()))
+}
+
+fn run(script: &str) -> Box<Run> {
+    match asked(script, &["-f", "x.f"]) {
+        Ok(Request::Run(run)) => run,
+        Ok(_) => panic!("no run"),
+        Err(wrong) => panic!("{wrong:#?}"),
+    }
+}
+
+fn wrong(script: &str) -> Vec<String> {
+    match asked(script, &["-f", "x.f"]) {
+        Err(wrong) => wrong.iter().map(|wrong| format!("{}: {}", wrong.origin, wrong.message)).collect(),
+        Ok(_) => panic!("nothing is wrong"),
+    }
+}
+
+/// A script with one thread that does this to a set.
+fn thread(flowops: &str) -> String {
+    format!(
+        "define fileset name=set,path=/d,entries=100,dirwidth=20,prealloc=80,size=4k\n\
+         define process name=p {{ thread name=t,instances=3 {{ {flowops} }} }}\nrun 5\n"
+    )
+}
+
+fn steps(run: &Run) -> Vec<(String, Option<Verb>)> {
+    let Workload::Script(script) = &run.plan.phases[0].jobs[0].workload else { panic!("no script") };
+    let verb = |step: &iodyno_model::Step| match &step.action {
+        Action::Do(operation) => Some(operation.verb),
+        _ => None,
+    };
+    script.steps.iter().map(|step| (step.label.clone(), verb(step))).collect()
+}
+
+#[test]
+fn every_personality_becomes_a_plan() {
+    for (name, text) in library::LIBRARY {
+        let run = run(text);
+        assert!(run.plan.phases.len() == 1 && !run.plan.phases[0].jobs.is_empty(), "{name}");
+        assert!(text.lines().next().unwrap().starts_with("# "), "{name}: it says what it models");
+        let asked = asked("", &["-f", name, "-D", "runtime=3"]);
+        let Ok(Request::Run(run)) = asked else { panic!("{name}: not found by its name") };
+        assert_eq!(run.plan.phases[0].jobs[0].limit.time_ns, Some(3_000_000_000), "{name}");
+    }
+}
+
+#[test]
+fn a_slot_that_nobody_opened_is_opened_by_a_step_of_its_own() {
+    let run_of = |flowops: &str| steps(&run(&thread(flowops)));
+    let step = |name: &str, verb| (name.to_string(), Some(verb));
+    assert_eq!(
+        run_of("flowop readwholefile name=r,filesetname=set flowop closefile name=c"),
+        [step("r.open", Verb::Open), step("r", Verb::Read), step("c", Verb::Close)]
+    );
+    let held = run(&thread("flowop read name=r,filesetname=set,iosize=1k,random"));
+    assert_eq!(steps(&held), [step("r.open", Verb::Open), step("r", Verb::Read)]);
+    let Workload::Script(script) = &held.plan.phases[0].jobs[0].workload else { panic!() };
+    let Action::Do(open) = &script.steps[0].action else { panic!() };
+    assert!(open.arguments.iter().any(|(name, _)| name == "once"), "it stays open");
+    let explicit = run_of("flowop openfile name=o,filesetname=set,fd=1 flowop read name=r,iosize=1k,fd=1");
+    assert_eq!(explicit, [step("o", Verb::Open), step("r", Verb::Read)]);
+}
+
+#[test]
+fn composites_have_variables_of_their_own() {
+    let script = "define fileset name=set,path=${SCRATCH},entries=$nfiles,dirwidth=20\ninclude part.f\n\
+        define flowop name=both,$set,$size=1k {\n flowop createfile name=c,filesetname=$set,fd=1\n\
+         flowop append name=x\n}\n";
+    assert_eq!(wrong(script), ["x.f:1: a script without a process"]);
+    let script = script.replace("flowop append name=x\n", " flowop appendfile name=a,fd=1,iosize=$size\n")
+        + "define process name=p { thread name=t { flowop both name=two,$set=set,$size=2k*2,iters=3 } }\nrun 1\n";
+    let run = run(&script);
+    let Workload::Script(script) = &run.plan.phases[0].jobs[0].workload else { panic!() };
+    assert_eq!((script.steps[0].label.as_str(), script.steps[0].repeat), ("two", 3));
+    let Action::Block(inner) = &script.steps[0].action else { panic!("no block") };
+    let Action::Do(append) = &inner[1].action else { panic!() };
+    assert_eq!(
+        (inner[1].label.as_str(), &append.size, &append.offset),
+        ("two.a", &Size::Fixed(4096), &Offset::End)
+    );
+    let TargetKind::FileSet { root, items } = &run.plan.targets[0].kind else { panic!() };
+    assert_eq!((root.as_str(), items.count), ("/scratch/set", 7), "set later, used later");
+}
+
+#[test]
+fn limits_semaphores_and_ends_are_shared() {
+    let script = "eventgen rate=100\nset mode quit firstdone\n".to_string()
+        + &thread(
+            "flowop deletefile name=d,filesetname=set flowop opslimit name=l \
+             flowop semblock name=s,value=10,highwater=90 flowop sempost name=q,target=s,value=2,blocking \
+             flowop finishoncount name=f,value=500,target=d",
+        );
+    let run = run(&script);
+    let phase = &run.plan.phases[0];
+    let kinds: Vec<_> = phase.shared.iter().map(|shared| (shared.name.as_str(), &shared.kind)).collect();
+    assert_eq!(kinds[0], ("events", &SharedKind::Tokens { per_second: 100.0, queue_s: 5.0 }));
+    assert_eq!(kinds[1], ("operations of d", &SharedKind::Counter));
+    assert_eq!(kinds[2], ("s", &SharedKind::Semaphore { initial: 0, most: 100 }));
+    assert_eq!((phase.stop.clone(), phase.jobs[0].workers), (Stop::FirstDone, 3));
+    let Workload::Script(script) = &phase.jobs[0].workload else { panic!() };
+    let Action::Do(delete) = &script.steps[0].action else { panic!() };
+    assert!(matches!(delete.item, Item::Existing(_)) && delete.arguments[0].0 == "empty");
+}
+
+#[test]
+fn twenty_mistakes_are_twenty_messages() {
+    let lines = [
+        "set $x",
+        "defin x",
+        "define fileset name=a",
+        "define fileset name=b,path=/d,dirwidth=2,entires=5",
+        "eventgen reit=5",
+        "set $y=$nowhere",
+        "run abc",
+    ];
+    let mut script: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let flowops = [
+        "raed name=r",
+        "read name=r,filesetname=none,iosize=1k",
+        "read name=r,filesetname=good",
+        "aiowait name=w",
+        "read name=r,filesetname=good,iosize=zzz",
+        "read name=r,filesetname=good,iosize=$no",
+        "sempost name=q",
+        "wakeup name=w,target=nobody",
+        "listdir name=l,filesetname=good",
+        "closefile name=c,fd=7",
+        "read name=r,filesetname=good,iosize=1k,indexed",
+        "fsync name=s,fd=9",
+        "read name=r,filesetname=good,iosize=1k,raandom",
+    ];
+    script +=
+        "define fileset name=good,path=/d,dirwidth=2,entries=5\ndefine process name=p {\nthread name=t {\n";
+    flowops.iter().for_each(|flowop| script += &format!("flowop {flowop}\n"));
+    script += "}\n}\nrun 5\n";
+    let found = wrong(&script);
+    for number in (1..=7).chain(11..=23) {
+        let place = format!("x.f:{number}:");
+        assert!(found.iter().any(|wrong| wrong.starts_with(&place)), "line {number}: {found:#?}");
+    }
+    assert_eq!(found.len(), 20, "{found:#?}");
+}
+
+#[test]
+fn the_report_is_laid_out_as_the_original_s() {
+    let view = view::View {
+        parts: vec![view::Part {
+            said: vec!["Varmail personality".into()],
+            processes: vec![("filereader".into(), 1)],
+            rows: vec![
+                view::Row { label: "readfile4".into(), class: flowops::Class::Read, inner: vec![] },
+                view::Row { label: "limit".into(), class: flowops::Class::Control, inner: vec![] },
+            ],
+            period_s: 0.0,
+        }],
+        latencies: false,
+        last: vec![],
+    };
+    let mut reporter = Text::new(view);
+    let mut job = JobRecord { began_unix_ns: 1_143_000_000, ..JobRecord::default() };
+    let line = job.tally.line_mut("readfile4", Verb::Read);
+    (line.operations, line.bytes) = (2, 10 << 20);
+    line.latency.add(1_000);
+    line.latency.add(33_000);
+    let phase = PhaseRecord { jobs: vec![job], elapsed_ns: 5_000_000_000, ..PhaseRecord::default() };
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let started = Started { at_unix_ns: 1_000_000_000, ..Started::default() };
+    for event in [Event::Started(Box::new(started)), Event::PhaseEnded(Box::new(phase))] {
+        let mut output = Output { out: &mut out, err: &mut err, files: &mut NoFiles };
+        reporter.event(&event, &mut output).unwrap();
+    }
+    assert_eq!(
+        String::from_utf8(out).unwrap(),
+        "Filebench Version 1.5-alpha3\n\
+         0.000: Varmail personality\n\
+         0.000: Starting 1 filereader instances\n\
+         0.143: Running...\n\
+         5.143: Run took 5 seconds...\n\
+         5.143: Per-Operation Breakdown\n\
+         limit                0ops        0ops/s   0.0mb/s    0.000ms/op [0.000ms - 0.000ms]\n\
+         readfile4            2ops        0ops/s   2.0mb/s    0.017ms/op [0.001ms - 0.033ms]\n\
+         5.143: IO Summary:     2 ops 0.400 ops/s 0/0 rd/wr   2.0mb/s 0.017ms/op\n\
+         5.143: Shutting down processes\n"
+    );
+}

@@ -1,0 +1,190 @@
+//! From settings to a plan: a phase for each pass over each cell, or for each pass of so many streams.
+//!
+//! ```text
+//!   cell × tests ─► phases of one worker         streams × tests ─► phases of N workers, stopped by the first
+//! ```
+//! Nothing is run and nothing judged here.
+
+mod job;
+mod target;
+
+pub use target::names;
+
+use iodyno_model::{Coordinate, Intent, Parameter, Phase, Plan, Stop, Value};
+
+use super::access::{Access, COLUMNS, STREAMS};
+use super::matrix::{Cell, Matrix};
+use super::settings::Settings;
+
+/// What a phase of the plan is to the reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The pass.
+    pub access: Access,
+    /// The sizes.
+    pub cell: Cell,
+    /// How many streams; 0: a cell of the table.
+    pub streams: u32,
+}
+
+/// Streams that do the same: their numbers.
+struct Group {
+    streams: Vec<u32>,
+    /// Whether they write, of a mix.
+    writes: bool,
+    after_ns: u64,
+}
+
+/// The plan, and what each of its phases is.
+pub fn plan(settings: &Settings, matrix: &Matrix) -> (Plan, Vec<Part>) {
+    let mut builder = Builder { settings, plan: Plan::default(), parts: Vec::new() };
+    for cell in matrix.cells() {
+        match settings.is_throughput() {
+            true => settings.rounds.iter().for_each(|streams| builder.round(cell, *streams)),
+            false => {
+                COLUMNS.iter().for_each(|access| builder.phase(Part { access: *access, cell, streams: 0 }))
+            }
+        }
+    }
+    let plan = Plan {
+        name: "iozone".into(),
+        seed: settings.number("+S").unwrap_or(0),
+        intent: Intent::Device,
+        signatures_allowed: true,
+        ..builder.plan
+    };
+    (plan, builder.parts)
+}
+
+struct Builder<'a> {
+    settings: &'a Settings,
+    plan: Plan,
+    parts: Vec<Part>,
+}
+
+impl Builder<'_> {
+    fn round(&mut self, cell: Cell, streams: u32) {
+        let file = if self.settings.has("+k") { cell.file / u64::from(streams.max(1)) } else { cell.file };
+        let cell = Cell { file, ..cell };
+        STREAMS.iter().for_each(|access| self.phase(Part { access: *access, cell, streams }));
+    }
+
+    fn phase(&mut self, part: Part) {
+        if !self.settings.wants(part.access) || part.cell.records() == 0 {
+            return;
+        }
+        let groups = groups(self.settings, part);
+        let jobs = groups.iter().map(|group| {
+            let target =
+                target::index(&mut self.plan.targets, target::of(self.settings, part, &group.streams));
+            job::of(self.settings, part, group, target)
+        });
+        let jobs = jobs.collect();
+        let stonewalled = part.streams > 1 && !self.settings.has("x");
+        let first = self.parts.is_empty();
+        self.plan.phases.push(Phase {
+            name: part.access.word(),
+            jobs,
+            stop: if stonewalled { Stop::FirstDone } else { Stop::Each },
+            coordinates: coordinates(part),
+            pause_ns: match self.settings.number("+q") {
+                Some(seconds) if !first => seconds * 1_000_000_000,
+                _ => 0,
+            },
+            ..Phase::default()
+        });
+        self.parts.push(part);
+    }
+}
+
+/// Streams of one kind; each by itself where they do not start together.
+fn groups(settings: &Settings, part: Part) -> Vec<Group> {
+    let all: Vec<u32> = (0..part.streams.max(1)).collect();
+    let writes = |stream: u32| {
+        part.access == Access::Mixed && part.streams > 0 && !reads(settings, stream, part.streams)
+    };
+    let delay_ns = settings.number("d").unwrap_or(0) * 1000;
+    // Of several hosts each stream is a rank's own.
+    if delay_ns > 0 || !settings.clients.is_empty() {
+        let alone = |stream: u32| Group {
+            streams: vec![stream],
+            writes: writes(stream),
+            after_ns: u64::from(stream) * delay_ns,
+        };
+        return all.into_iter().map(alone).collect();
+    }
+    let (writers, readers): (Vec<u32>, Vec<u32>) = all.into_iter().partition(|stream| writes(*stream));
+    let groups = [(readers, false), (writers, true)].into_iter().filter(|(streams, _)| !streams.is_empty());
+    groups.map(|(streams, writes)| Group { streams, writes, after_ns: 0 }).collect()
+}
+
+/// Whether a stream of the mix reads: by number, by percentage, or every other one.
+pub fn reads(settings: &Settings, stream: u32, streams: u32) -> bool {
+    let stream = u64::from(stream);
+    match (settings.number("+K"), settings.number("+p")) {
+        (Some(readers), _) => stream < readers,
+        (None, Some(percent)) => stream < (u64::from(streams) * percent).div_ceil(100),
+        (None, None) => stream % 2 == 0,
+    }
+}
+
+fn coordinates(part: Part) -> Vec<Coordinate> {
+    let number = |parameter, value| Coordinate { parameter, value: Value::Number(value) };
+    let mut coordinates =
+        vec![number(Parameter::FileBytes, part.cell.file), number(Parameter::BlockBytes, part.cell.record)];
+    if part.streams > 0 {
+        coordinates.push(number(Parameter::Workers, u64::from(part.streams)));
+    }
+    coordinates
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::iozone::{command, settings, testing::Nowhere};
+    use iodyno_model::{Prepare, WorkerKind};
+
+    fn lowered(line: &str) -> (Plan, Vec<Part>) {
+        let words = line.split_whitespace().map(String::from).collect::<Vec<_>>();
+        let settings = settings::judge(command::parse(&words).unwrap(), &mut Nowhere).unwrap();
+        let matrix = Matrix::of(&settings);
+        plan(&settings, &matrix)
+    }
+
+    #[test]
+    fn a_cell_is_a_phase_for_each_pass() {
+        let (plan, parts) = lowered("-s 64 -r 4 -i 0 -i 1 -i 2");
+        let names: Vec<_> = plan.phases.iter().map(|phase| phase.name.as_str()).collect();
+        assert_eq!(names, ["initial write", "rewrite", "read", "re-read", "random read", "random write"]);
+        assert_eq!((parts.len(), plan.targets.len()), (6, 3));
+        assert_eq!(lowered("-s 64 -i 0 -i 1 -+n").1.len(), 2);
+        assert_eq!(lowered("-s 64").1.len(), 13);
+        assert_eq!(lowered("-s 64 -E").1.len(), 17);
+        assert_eq!(lowered("-s 64 -B").1.len(), 9);
+    }
+
+    #[test]
+    fn streams_stop_with_the_first_and_missing_ends_are_filled() {
+        let (plan, _) = lowered("-t 3 -s 64 -i 0 -i 1");
+        assert_eq!(plan.phases.len(), 4);
+        assert!(plan.phases.iter().all(|phase| phase.stop == Stop::FirstDone && phase.jobs[0].workers == 3));
+        assert_eq!(plan.phases[0].jobs[0].kind, WorkerKind::Processes);
+        assert_eq!(plan.targets[0].prepare, Prepare::Absent);
+        assert!(plan.targets[1..].iter().all(|target| target.prepare == Prepare::Filled));
+        let (free, _) = lowered("-t 3 -T -x -s 64 -i 0 -i 1");
+        assert!(free.phases.iter().all(|phase| phase.stop == Stop::Each));
+        assert_eq!(free.phases[0].jobs[0].kind, WorkerKind::Threads);
+    }
+
+    #[test]
+    fn the_mix_parts_streams_in_readers_and_writers() {
+        let (plan, _) = lowered("-t 4 -s 64 -i 8");
+        let jobs = &plan.phases[0].jobs;
+        assert_eq!((jobs.len(), jobs[0].workers, jobs[1].workers), (2, 2, 2));
+        let (plan, _) = lowered("-t 4 -s 64 -i 8 -+p 75");
+        assert_eq!(plan.phases[0].jobs[0].workers, 3);
+        let (plan, _) = lowered("-t 3 -s 64 -i 0 -d 50");
+        let starts: Vec<_> = plan.phases[0].jobs.iter().map(|job| job.start.after_ns).collect();
+        assert_eq!(starts, [0, 50_000, 100_000]);
+    }
+}

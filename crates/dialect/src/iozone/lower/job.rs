@@ -1,0 +1,185 @@
+//! The job of a pass: what each stream does, by which engine, with which content.
+
+use iodyno_model::{
+    Blend, Content, Coverage, Dedupe, Depth, Every, Extent, Finish, Job, Journal, Limit, Measure, Mix, Pace,
+    Pattern, Payload, Pick, Placement, Ranks, Rate, Refresh, Setting, Span, Stamp, Start, Think, Verb,
+    Verify, WorkerKind, Workload,
+};
+
+use super::{Access, Group, Part};
+use crate::iozone::settings::{Settings, burst};
+
+/// Of operations that follow each other faster than this about one is timed in this time, ns.
+const SAMPLE_NS: u64 = 100_000;
+/// Of so many reads one is elsewhere with `-K`.
+const DISTURBED_PERCENT: f64 = 1.0;
+
+/// The job of some streams.
+pub fn of(settings: &Settings, part: Part, group: &Group, target: usize) -> Job {
+    let pattern = pattern(settings, part, group);
+    let verb = if group.writes { Verb::Write } else { part.access.verb() };
+    let workload = Workload::Pattern(Box::new(pattern));
+    let cluster = !settings.clients.is_empty();
+    Job {
+        workers: group.streams.len() as u32,
+        ranks: if cluster { Ranks::Only(group.streams[0]) } else { Ranks::All },
+        kind: match part.streams > 0 && !settings.has("T") {
+            true => WorkerKind::Processes,
+            false => WorkerKind::Threads,
+        },
+        seed: Some(0),
+        settings: engine_settings(settings),
+        depth: Depth { most: settings.in_flight().unwrap_or(1) as u32, ..Depth::default() },
+        pace: pace(settings, part.cell.record),
+        limit: limit(part),
+        start: Start { after_ns: group.after_ns, ..Start::default() },
+        payload: payload(settings, verb),
+        placement: placement(settings, group),
+        finish: Finish {
+            sync: (settings.has("e") && verb == Verb::Write).then_some(Verb::Fsync),
+            close: settings.has("c"),
+            ..Finish::default()
+        },
+        measure: measure(settings, part),
+        ..Job::new(
+            if group.writes { "writers" } else { "streams" },
+            engine(settings, part.access),
+            vec![target],
+            workload,
+        )
+    }
+}
+
+/// Seeks and calls as the original makes them; of stdio what its buffer of a record comes to.
+fn engine(settings: &Settings, access: Access) -> &'static str {
+    match access {
+        _ if settings.is_mapped() => "mmap",
+        _ if settings.in_flight().is_some() => "posixaio",
+        Access::Pwrite | Access::Repwrite | Access::Pread | Access::Repread => "psync",
+        Access::Pwritev | Access::Repwritev | Access::Preadv | Access::Repreadv => "pvsync",
+        _ => "sync",
+    }
+}
+
+fn engine_settings(settings: &Settings) -> Vec<Setting> {
+    let mut found = Vec::new();
+    let mut add = |option: &str, name: &str, value: &str| {
+        found.push(Setting { origin: settings.origin(option), ..Setting::new(name, value) });
+    };
+    if settings.is_mapped() {
+        match settings.number("+A") {
+            Some(0) => add("+A", "advice", "normal"),
+            Some(1) => add("+A", "advice", "random"),
+            Some(2) => add("+A", "advice", "sequential"),
+            Some(3) => add("+A", "dont_need", "on"),
+            Some(_) => add("+A", "advice", "willneed"),
+            None => {}
+        }
+        if settings.has("D") {
+            add("D", "sync", "async");
+        }
+    }
+    found
+}
+
+fn pattern(settings: &Settings, part: Part, group: &Group) -> Pattern {
+    let Part { access, cell, .. } = part;
+    let pick = match access {
+        Access::RandomRead | Access::RandomWrite => Pick::Uniform,
+        Access::Mixed if !settings.has("+B") => Pick::Uniform,
+        Access::Backward => Pick::Backward,
+        Access::Stride => {
+            let stride_bytes = settings.number("j").unwrap_or(17).saturating_mul(cell.record);
+            Pick::Strided { stride_bytes }
+        }
+        Access::Read | Access::Reread | Access::Pread | Access::Repread if settings.has("K") => {
+            Pick::Blend(vec![
+                Blend { percent: 100.0 - DISTURBED_PERCENT, pick: Pick::Sequential },
+                Blend { percent: DISTURBED_PERCENT, pick: Pick::Uniform },
+            ])
+        }
+        _ => Pick::Sequential,
+    };
+    let length = if access == Access::RecordRewrite { cell.record } else { cell.bytes() };
+    let verb = if group.writes { Verb::Write } else { access.verb() };
+    let blended = matches!(pick, Pick::Blend(_));
+    let mut pattern = Pattern {
+        span: Span { length: Extent::Bytes(length), ..Span::default() },
+        coverage: if blended { Coverage::Repeating } else { Coverage::Once },
+        ..Pattern::of(verb, pick, cell.record)
+    };
+    if access == Access::Mixed && part.streams == 0 {
+        pattern.mix = Mix::reads(settings.number("+p").unwrap_or(50) as f64);
+        pattern.coverage = Coverage::Together;
+    }
+    if verb == Verb::Write && (settings.has("D") || settings.has("G")) {
+        pattern.every = vec![Every::new(Verb::Msync, 1)];
+    }
+    pattern
+}
+
+/// Each record once; of the record that is rewritten as often as there are records.
+fn limit(part: Part) -> Limit {
+    let records = part.cell.records();
+    let passes = if part.access == Access::RecordRewrite { records } else { 1 };
+    Limit { passes: Some(passes), operations: Some(records), ..Limit::default() }
+}
+
+fn pace(settings: &Settings, record: u64) -> Pace {
+    let spin_ns = settings.compute_ns();
+    let think = match settings.text("+b").and_then(burst) {
+        Some((bytes, sleep_ns)) => {
+            Some(Think { sleep_ns, spin_ns: 0, every: (bytes / record).max(1), ..Think::default() })
+        }
+        None => (spin_ns > 0).then(|| Think { spin_ns, every: 1, ..Think::default() }),
+    };
+    let rate_all = match settings.number("+O") {
+        Some(rate) => Rate::Operations(rate as f64),
+        None => Rate::Unlimited,
+    };
+    Pace { think, rate_all, open_loop: false, ..Pace::default() }
+}
+
+fn payload(settings: &Settings, verb: Verb) -> Payload {
+    let constant = match () {
+        () if settings.has("V") => settings.number("V").map(|byte| byte as u8),
+        () if settings.has("+X") => Some(0xbb),
+        () if settings.has("+Z") => Some(0xa5),
+        () => None,
+    };
+    let (option, dedupe) = match settings.has("+C") {
+        true => ("+C", Dedupe::Own),
+        false => (if settings.has("+w") { "+w" } else { "+y" }, Dedupe::Few),
+    };
+    let percent = |option: &str| settings.number(option).unwrap_or(0) as u8;
+    let shaped = percent(option) > 0 || percent("+a") > 0;
+    let checked = settings.has("V") || settings.has("+d");
+    Payload {
+        content: constant.map_or(Content::Random, |byte| Content::Pattern(vec![byte])),
+        compress_percent: percent("+a"),
+        dedupe_percent: percent(option),
+        dedupe,
+        refresh: if shaped || checked { Refresh::EachWrite } else { Refresh::Once },
+        seed: Some(settings.number("+S").unwrap_or(0)),
+        verify: (checked && verb == Verb::Read)
+            .then(|| Verify { stamp: Stamp::Content, ..Verify::default() }),
+        ..Payload::default()
+    }
+}
+
+fn placement(settings: &Settings, group: &Group) -> Placement {
+    let Some(first) = settings.number("P") else { return Placement::default() };
+    let cpus = group.streams.iter().map(|stream| first as u32 + stream).collect();
+    Placement { cpus, spread: true, ..Placement::default() }
+}
+
+fn measure(settings: &Settings, part: Part) -> Measure {
+    let logged = settings.has("Q") && (part.streams > 0 || part.access.facts().log.1.is_some());
+    let histograms = settings.has("+z");
+    Measure {
+        sample_ns: if logged || histograms { 0 } else { SAMPLE_NS },
+        each: histograms,
+        journal: logged.then(|| Journal { completions: true, ..Journal::default() }),
+        ..Measure::default()
+    }
+}

@@ -1,0 +1,101 @@
+//! The files of a pass: how they are named, made, opened and removed.
+
+use iodyno_model::{Direct, Extent, FileLock, Open, OpenSync, Prepare, Target, TargetKind};
+
+use super::Part;
+use crate::iozone::settings::Settings;
+
+/// The file of a cell, where none is named.
+const SINGLE: &str = "iozone.tmp";
+/// The files of streams, where none are named.
+const STREAM: &str = "iozone.DUMMY.";
+
+/// The files of some streams in one pass.
+pub fn of(settings: &Settings, part: Part, streams: &[u32]) -> Target {
+    let path = path(settings, part.streams, streams);
+    let rewrites = settings.has("+N") || settings.has("+E");
+    let made = part.access.makes() && !rewrites;
+    let reads_alone = part.access.verb() == iodyno_model::Verb::Read && part.access != super::Access::Mixed;
+    Target {
+        name: path.clone(),
+        kind: TargetKind::File { path, size: Extent::Bytes(part.cell.bytes()) },
+        open: Open {
+            create: part.access.makes(),
+            direct: if settings.has("I") { Direct::Yes } else { Direct::No },
+            sync: sync(settings),
+            lock: lock(settings),
+            ..Open::default()
+        },
+        prepare: match made {
+            true => Prepare::Absent,
+            false if part.streams > 1 && !settings.has("+E") && !part.access.makes() => Prepare::Filled,
+            false => Prepare::AsItIs,
+        },
+        remove: !settings.has("w") && !settings.has("+E"),
+        origin: settings.origin(if reads_alone { "i" } else { "f" }),
+    }
+}
+
+/// The index of a target; passes that use one file in one way share it.
+pub fn index(targets: &mut Vec<Target>, target: Target) -> usize {
+    let known = targets.iter().position(|known| *known == target);
+    known.unwrap_or_else(|| {
+        targets.push(target);
+        targets.len() - 1
+    })
+}
+
+/// The name of the file, or a template that deals the names to the streams in their order.
+fn path(settings: &Settings, all: u32, streams: &[u32]) -> String {
+    if all == 0 {
+        return settings.text("f").unwrap_or(SINGLE).into();
+    }
+    if settings.has("+V") || settings.has("+L") {
+        return name(settings, 0);
+    }
+    if streams.len() == all as usize && settings.names.is_empty() && settings.clients.is_empty() {
+        return format!("{STREAM}{{worker}}");
+    }
+    match streams {
+        [only] => name(settings, *only),
+        _ => {
+            let names: Vec<_> = streams.iter().map(|stream| name(settings, *stream)).collect();
+            format!("{{worker:{}}}", names.join("|"))
+        }
+    }
+}
+
+/// The file of one stream.
+pub fn name(settings: &Settings, stream: u32) -> String {
+    let own = format!("{STREAM}{stream}");
+    match (settings.clients.get(stream as usize), settings.names.get(stream as usize)) {
+        (Some(client), _) => format!("{}/{}", client.directory, client.file.as_ref().unwrap_or(&own)),
+        (None, Some(name)) => name.clone(),
+        (None, None) => own,
+    }
+}
+
+fn sync(settings: &Settings) -> OpenSync {
+    match () {
+        () if settings.has("o") || settings.has("+r") => OpenSync::All,
+        () if settings.has("+D") => OpenSync::Data,
+        () => OpenSync::No,
+    }
+}
+
+fn lock(settings: &Settings) -> FileLock {
+    match settings.has("+l") || settings.has("+L") {
+        true => FileLock::ReadWrite,
+        false => FileLock::No,
+    }
+}
+
+/// Every file that a command line names or means.
+pub fn names(settings: &Settings) -> Vec<String> {
+    let most = settings.rounds.iter().copied().max().unwrap_or(0);
+    match most {
+        0 => vec![path(settings, 0, &[])],
+        _ if settings.has("+V") || settings.has("+L") => vec![name(settings, 0)],
+        most => (0..most).map(|stream| name(settings, stream)).collect(),
+    }
+}

@@ -1,0 +1,129 @@
+//! iozone: command lines as they are, tables in iozone's handwriting.
+//!
+//! ```text
+//!   argv ─ command ─► words ─ settings ─► Settings ─ matrix, lower ─► Plan and View ─► events ─ report ─► text
+//! ```
+//! It refuses what no engine does, each by name with what to use instead; and it does not repeat what iozone gets wrong
+//! (`docs/iozone.md` lists it).
+
+pub mod access;
+pub mod advice;
+pub mod command;
+pub mod lower;
+pub mod matrix;
+pub mod options;
+pub mod report;
+pub mod settings;
+#[cfg(test)]
+mod testing;
+pub mod view;
+
+use iodyno_model::{Diagnostic, Plan, Record};
+
+use crate::hosts::{Elsewhere, Host};
+use crate::{Dialect, Keep, Loader, ReportFile, Request, Run};
+use matrix::Matrix;
+use settings::Settings;
+use view::View;
+
+/// The dialect.
+pub const DIALECT: Dialect = Dialect {
+    name: "iozone",
+    about: "file I/O over file sizes, record sizes and streams (iozone)",
+    drop_in: true,
+    also: &[],
+    lower: request,
+};
+
+fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    let words = command::parse(arguments)?;
+    let has = |name: &str| words.iter().any(|word| word.name == name);
+    if has("h") {
+        return Ok(Request::Print { out: options::help(), status: 0 });
+    }
+    if has("v") {
+        let out = format!("iozone 3.508 (iodyno {})\n", env!("CARGO_PKG_VERSION"));
+        return Ok(Request::Print { out, status: 0 });
+    }
+    let settings = settings::judge(words, loader)?;
+    if let Some(elsewhere) = elsewhere(&settings, loader) {
+        return Ok(Request::Hosts(elsewhere));
+    }
+    let matrix = Matrix::of(&settings);
+    let (plan, parts) = lower::plan(&settings, &matrix);
+    possible(&settings, &plan, &parts, loader)?;
+    let machine = loader.machine();
+    let began = crate::date::ctime(loader.now_unix_ns(), loader.east_s());
+    let command = ["iozone".to_string()].iter().chain(arguments).cloned().collect::<Vec<_>>().join(" ");
+    let machine = format!("{} {}", machine.kernel, machine.host);
+    Ok(Request::Run(Box::new(run(plan, View { settings, matrix, parts, command, began, machine }))))
+}
+
+/// Other hosts, as long as this is not one of their ranks: of a host that is named several times so many.
+fn elsewhere(settings: &Settings, loader: &dyn Loader) -> Option<Elsewhere> {
+    let most = settings.rounds.iter().copied().max().unwrap_or(0) as usize;
+    let there = loader.world().ranks() > 1;
+    let needed = settings.clients.iter().take(most);
+    let hosts: Vec<Host> = needed.map(|client| Host { name: client.host.clone(), slots: 1 }).collect();
+    (!there && !hosts.is_empty()).then_some(Elsewhere { hosts, launcher: None })
+}
+
+/// Whether there is anything to do, and something to read before anything was written.
+fn possible(
+    settings: &Settings,
+    plan: &Plan,
+    parts: &[lower::Part],
+    loader: &mut dyn Loader,
+) -> Result<(), Vec<Diagnostic>> {
+    let Some(first) = parts.first() else {
+        let origin = settings.origin(if settings.tests.is_empty() { "r" } else { "i" });
+        let message =
+            "no test is left: every record is larger than its file, or the tests need what is not asked for";
+        return Err(vec![Diagnostic::error(&origin, message).hint("-s 1m -r 4k -i 0 -i 1")]);
+    };
+    let needs_file = !first.access.makes() && settings.clients.is_empty();
+    let missing = |name: &String| needs_file && loader.look(name).is_none();
+    let missing: Vec<String> = lower::names(settings).into_iter().filter(missing).collect();
+    let told = |name: String| {
+        let message = format!("{name} is not there, and {} does not make it", plan.phases[0].name);
+        Diagnostic::error(&settings.origin("i"), message)
+            .hint("select -i 0, too, or keep an earlier run's files (-w)")
+    };
+    let wrong: Vec<Diagnostic> = missing.into_iter().map(told).collect();
+    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+}
+
+fn run(plan: Plan, view: View) -> Run {
+    let files = view.settings.text("b").map(ReportFile::own).into_iter().collect();
+    Run {
+        plan,
+        reporter: report::reporter(view),
+        output: None,
+        files,
+        keep: Keep::default(),
+        messages: Vec::new(),
+        live_ns: 0,
+        interim_ns: 0,
+        unwatched: false,
+        own_voice: true,
+        dies_of_signals: true,
+        findings: true,
+        translate: advice::translate,
+        reads_forgiven: false,
+        error_status: 1,
+        status: Some(Box::new(status)),
+    }
+}
+
+/// 1 where anything failed or was wrong; 128 and the signal's number after one.
+fn status(record: &Record) -> u8 {
+    if let Some(signal) = record.stopped_by {
+        return 128u8.wrapping_add(signal as u8);
+    }
+    let jobs = || record.phases.iter().flat_map(|phase| &phase.jobs);
+    let broken = |job: &iodyno_model::JobRecord| {
+        job.tally.failed() > 0
+            || job.workers.iter().any(|worker| worker.failure.is_some() || worker.fatal.is_some())
+    };
+    u8::from(!record.errors.is_empty() || jobs().any(broken) || !record.world.lost.is_empty())
+}

@@ -1,0 +1,176 @@
+//! iozone's handwriting: a heading, a row for each cell or a block for each pass of streams, tables for spreadsheets.
+//!
+//! ```text
+//!   events ─► Report ─┬─ heading, then figures as passes end      on standard output
+//!                     ├─ spreadsheet tables when all is over      there, and in -b's file
+//!                     ├─ operations and histograms                in files beside
+//!                     └─ errors                                   on standard error
+//! ```
+
+mod book;
+mod figures;
+mod heading;
+mod logs;
+mod sheets;
+mod streams;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+
+use iodyno_model::{Event, Level, PhaseRecord, Record};
+use iodyno_report::{Output, Reporter};
+
+use super::access::{Access, COLUMNS, STREAMS};
+use super::lower::Part;
+use super::settings::Settings;
+use super::view::View;
+use figures::Figures;
+
+/// Writes iozone's report.
+struct Report {
+    view: View,
+    /// What each finished pass came to, in order.
+    done: Vec<(Part, Figures)>,
+    /// The row that is being written, by the index of its first phase.
+    row: Option<Row>,
+    /// Files of operations whose heading was written.
+    logs: logs::Logs,
+}
+
+/// A row of the table under way.
+struct Row {
+    part: Part,
+    /// Columns written so far.
+    columns: usize,
+}
+
+/// The reporter of a run.
+pub fn reporter(view: View) -> Box<dyn Reporter> {
+    Box::new(Report { view, done: Vec::new(), row: None, logs: logs::Logs::default() })
+}
+
+/// The columns of a table, selected or not.
+pub fn columns(settings: &Settings) -> Vec<Access> {
+    let extended = |test: u8| settings.tests.contains(&test);
+    let shown = |access: &Access| match access.facts().test {
+        0 | 1 => true,
+        _ if settings.has("A") => false,
+        6 | 7 => !settings.is_mapped() && settings.in_flight().is_none(),
+        8 => extended(8),
+        9 | 10 => settings.has("E") || extended(9) || extended(10),
+        11 | 12 => extended(11) || extended(12),
+        _ => true,
+    };
+    COLUMNS.into_iter().filter(shown).collect()
+}
+
+impl Report {
+    fn part(&self, index: usize) -> Option<Part> {
+        // Passes of a repetition follow each other: the same parts again.
+        self.view.parts.get(index % self.view.parts.len().max(1)).copied()
+    }
+
+    fn begin(&mut self, output: &mut Output<'_>) -> io::Result<()> {
+        output.out.write_all(heading::heading(&self.view).as_bytes())?;
+        if !self.view.settings.is_throughput() {
+            output.out.write_all(heading::columns(&self.view.settings).as_bytes())?;
+        }
+        output.out.flush()
+    }
+
+    fn phase(&mut self, phase: &PhaseRecord, output: &mut Output<'_>) -> io::Result<()> {
+        let Some(part) = self.part(phase.index) else { return Ok(()) };
+        let figures = Figures::of(phase, &self.view.settings, part);
+        if self.view.settings.has("+z") && part.streams > 0 {
+            self.logs.histograms(part, phase, output)?;
+        }
+        match part.streams {
+            0 => self.value(part, &figures, output)?,
+            _ => {
+                let first = self.begins_round(part);
+                let text = streams::block(&self.view.settings, part, &figures, first, self.done.is_empty());
+                output.out.write_all(text.as_bytes())?;
+            }
+        }
+        self.done.push((part, figures));
+        output.out.flush()
+    }
+
+    /// Whether a pass begins with the first test again.
+    fn begins_round(&self, part: Part) -> bool {
+        let place = |part: Part| STREAMS.iter().position(|access| *access == part.access);
+        self.done.last().is_none_or(|(last, _)| place(*last) >= place(part))
+    }
+
+    /// One figure of a row: what lies before it is blank, and so is what was not selected.
+    fn value(&mut self, part: Part, figures: &Figures, output: &mut Output<'_>) -> io::Result<()> {
+        let columns = columns(&self.view.settings);
+        let Some(at) = columns.iter().position(|access| *access == part.access) else { return Ok(()) };
+        let begins = self.row.as_ref().is_none_or(|row| row.part.cell != part.cell || row.columns > at);
+        if begins {
+            self.finish_row(output)?;
+            let (file, record) = (part.cell.bytes() / 1024, part.cell.record / 1024);
+            write!(output.out, "{file:16} {record:7}")?;
+            self.row = Some(Row { part, columns: 0 });
+        }
+        let Some(row) = &mut self.row else { return Ok(()) };
+        let blank: usize = columns[row.columns..at].iter().map(|access| heading::width(*access)).sum();
+        row.columns = at + 1;
+        let width = heading::width(part.access);
+        write!(output.out, "{:blank$}{:>width$}", "", figures.cell(self.view.settings.unit()))
+    }
+
+    fn finish_row(&mut self, output: &mut Output<'_>) -> io::Result<()> {
+        let Some(row) = self.row.take() else { return Ok(()) };
+        let columns = columns(&self.view.settings);
+        let blank: usize = columns[row.columns..].iter().map(|access| heading::width(*access)).sum();
+        writeln!(output.out, "{:blank$}", "")
+    }
+
+    fn ended(&mut self, record: &Record, output: &mut Output<'_>) -> io::Result<()> {
+        self.finish_row(output)?;
+        for error in &record.errors {
+            writeln!(output.err, "iozone: {error}")?;
+        }
+        let settings = &self.view.settings;
+        if !settings.clients.is_empty() {
+            write!(output.out, "\tTest cleanup:\n")?;
+        }
+        if settings.is_throughput() {
+            write!(output.out, "\n\n")?;
+        }
+        let tables = settings.has("R") || settings.has("b");
+        if settings.is_throughput() && tables {
+            output.out.write_all(sheets::throughput(&self.view, &self.done).as_bytes())?;
+        }
+        write!(output.out, "\niozone test complete.\n")?;
+        if !settings.is_throughput() && tables {
+            output.out.write_all(sheets::matrix(&self.view, &self.done).as_bytes())?;
+        }
+        if let Some(path) = settings.text("b") {
+            let bytes = book::workbook(&self.view, &self.done).map_err(io::Error::other)?;
+            output.files.file(path)?.write_all(&bytes)?;
+            output.files.close(path)?;
+        }
+        output.out.flush()
+    }
+}
+
+impl Reporter for Report {
+    fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
+        match event {
+            Event::Started(_) => self.begin(output),
+            Event::Journal(part) => match self.part(part.phase) {
+                Some(of) => self.logs.operations(of, part, output),
+                None => Ok(()),
+            },
+            Event::PhaseEnded(phase) => self.phase(phase, output),
+            Event::Message(message) if message.level != Level::Note => {
+                writeln!(output.err, "iozone: {message}")
+            }
+            Event::Ended(record) => self.ended(record, output),
+            _ => Ok(()),
+        }
+    }
+}

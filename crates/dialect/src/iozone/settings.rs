@@ -1,0 +1,397 @@
+//! What a command line asks for, each value judged: sizes in bytes, names of files, how I/O is done.
+//!
+//! It refuses combinations that make no sense and values out of range, all of them at once. Nothing is lowered here.
+
+use iodyno_model::{Diagnostic, Origin};
+
+use super::access::Access;
+use super::command::Word;
+use super::options::TABLE;
+use crate::Loader;
+use crate::option::Kind;
+
+/// A kB.
+pub const KB: u64 = 1024;
+/// The largest file, in kB.
+const MOST_KB: u64 = 1 << 50;
+/// The largest record, in kB.
+const MOST_RECORD_KB: u64 = 1 << 20;
+
+/// What rates are told in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unit {
+    /// kB each second.
+    #[default]
+    Kilobytes,
+    /// Operations each second.
+    Operations,
+    /// µs for each operation.
+    Microseconds,
+}
+
+/// One stream's place on other hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// The host.
+    pub host: String,
+    /// The directory its file lies in.
+    pub directory: String,
+    /// The file, where it has a name of its own.
+    pub file: Option<String>,
+}
+
+/// All that was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// The options, in their order.
+    pub words: Vec<Word>,
+    /// File sizes of `-s`, bytes.
+    pub files: Vec<u64>,
+    /// Record sizes of `-r`, bytes.
+    pub records: Vec<u64>,
+    /// Numbers of streams; none: a single one, in a table of cells.
+    pub rounds: Vec<u32>,
+    /// Selected tests; none: all that belong to the mode.
+    pub tests: Vec<u8>,
+    /// Names of files, one for each stream.
+    pub names: Vec<String>,
+    /// Where streams are, in a cluster.
+    pub clients: Vec<Client>,
+}
+
+impl Settings {
+    /// Whether an option was given.
+    pub fn has(&self, name: &str) -> bool {
+        self.words.iter().any(|word| word.name == name)
+    }
+
+    /// An option's last value.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.words.iter().rev().find(|word| word.name == name).map(|word| word.value.as_str())
+    }
+
+    /// An option's last value as a number; it was judged before.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        self.text(name)?.parse().ok()
+    }
+
+    /// A size in bytes; it was judged before.
+    pub fn size(&self, name: &str, default_kb: u64) -> u64 {
+        self.text(name).and_then(|text| bytes(text, MOST_KB)).unwrap_or(default_kb * KB)
+    }
+
+    /// Where an option stands.
+    pub fn origin(&self, name: &str) -> Origin {
+        self.words
+            .iter()
+            .rev()
+            .find(|word| word.name == name)
+            .map(|word| word.origin.clone())
+            .unwrap_or_default()
+    }
+
+    /// Whether sizes run through their series.
+    pub fn is_auto(&self) -> bool {
+        self.has("a") || self.has("A")
+    }
+
+    /// Whether streams run side by side.
+    pub fn is_throughput(&self) -> bool {
+        !self.rounds.is_empty()
+    }
+
+    /// Through a mapping.
+    pub fn is_mapped(&self) -> bool {
+        ["B", "D", "G"].iter().any(|name| self.has(name))
+    }
+
+    /// Operations in flight with asynchronous I/O.
+    pub fn in_flight(&self) -> Option<u64> {
+        self.number("H").or_else(|| self.number("k")).filter(|depth| *depth > 0)
+    }
+
+    /// What rates are told in.
+    pub fn unit(&self) -> Unit {
+        match () {
+            () if self.has("O") => Unit::Operations,
+            () if self.has("N") => Unit::Microseconds,
+            () => Unit::Kilobytes,
+        }
+    }
+
+    /// Whether an access was selected.
+    pub fn wants(&self, access: Access) -> bool {
+        let facts = access.facts();
+        if facts.again && self.has("+n")
+            || access.buffered() && (self.is_mapped() || self.in_flight().is_some())
+        {
+            return false;
+        }
+        match self.tests.is_empty() {
+            _ if self.has("A") => facts.test < 2,
+            true if self.is_throughput() => facts.test != 4 && facts.test < 11,
+            true => facts.test < 8 || self.has("E") && matches!(facts.test, 9 | 10),
+            false => self.tests.contains(&facts.test),
+        }
+    }
+
+    /// Busy time before each operation, ns.
+    pub fn compute_ns(&self) -> u64 {
+        self.number("J").unwrap_or(0) * 1_000_000
+    }
+}
+
+/// What a command line asks for.
+///
+/// # Errors
+/// Everything that is wrong with its values and their combination.
+pub fn judge(words: Vec<Word>, loader: &mut dyn Loader) -> Result<Settings, Vec<Diagnostic>> {
+    let mut judge = Judge { settings: Settings { words, ..Settings::default() }, wrong: Vec::new() };
+    judge.values();
+    judge.rounds();
+    judge.together();
+    judge.names(loader);
+    judge.clients(loader);
+    if judge.wrong.is_empty() { Ok(judge.settings) } else { Err(judge.wrong) }
+}
+
+struct Judge {
+    settings: Settings,
+    wrong: Vec<Diagnostic>,
+}
+
+impl Judge {
+    fn refuse(&mut self, origin: &Origin, message: impl Into<String>, hint: &str) {
+        self.wrong.push(Diagnostic::error(origin, message).hint(hint));
+    }
+
+    fn values(&mut self) {
+        for word in self.settings.words.clone() {
+            let kind = TABLE.find(word.name).map(|entry| entry.kind);
+            let most = if matches!(word.name, "r" | "y" | "q") { MOST_RECORD_KB } else { MOST_KB };
+            match kind {
+                Some(Kind::Bytes) => match bytes(&word.value, most) {
+                    Some(0) | None => {
+                        self.refuse(
+                            &word.origin,
+                            "no size",
+                            "a number of kB, or with k, m or g: 64, 64k, 1g",
+                        );
+                    }
+                    Some(size) if word.name == "s" => self.settings.files.push(size),
+                    Some(size) if word.name == "r" => self.settings.records.push(size),
+                    Some(_) => {}
+                },
+                Some(Kind::Whole(least, most)) => self.whole(&word, least, most),
+                _ if word.name == "+b" && burst(&word.value).is_none() => {
+                    self.refuse(&word.origin, "no burst and pause", "KB,MS: -+b 1024,10");
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn whole(&mut self, word: &Word, least: i64, most: i64) {
+        let least = if matches!(word.name, "t" | "l" | "u" | "H" | "k" | "j" | "+O") { 1 } else { least };
+        let least = if word.name == "+x" { 2 } else { least };
+        match word.value.parse::<i64>() {
+            Ok(number) if (least..=most).contains(&number) => {
+                if word.name == "i" && !self.settings.tests.contains(&(number as u8)) {
+                    self.settings.tests.push(number as u8);
+                }
+            }
+            _ => self.refuse(&word.origin, "out of range", &format!("a whole number from {least} to {most}")),
+        }
+    }
+
+    fn rounds(&mut self) {
+        let settings = &mut self.settings;
+        let count = |text: &str| text.parse::<u32>().ok();
+        let named =
+            settings.words.iter().filter(|word| word.name == "t").filter_map(|word| count(&word.value));
+        let mut rounds: Vec<u32> = named.collect();
+        let low = settings.text("l").and_then(count);
+        let high = settings.text("u").and_then(count);
+        if low.is_some() || high.is_some() {
+            let low = low.unwrap_or(1);
+            rounds = (low..=high.unwrap_or(low)).collect();
+            if rounds.is_empty() {
+                let origin = settings.origin("u");
+                self.refuse(&origin, "fewer streams than -l", "-l names the fewest, -u the most");
+                return;
+            }
+        }
+        self.settings.rounds = rounds;
+    }
+
+    fn together(&mut self) {
+        const APART: &[(&str, &str)] =
+            &[("B", "H"), ("B", "k"), ("D", "H"), ("G", "H"), ("H", "k"), ("O", "N"), ("a", "V"), ("B", "I")];
+        for (one, other) in APART {
+            if self.settings.has(one) && self.settings.has(other) {
+                let origin = self.settings.origin(other);
+                self.refuse(&origin, format!("not with -{one}"), "leave one of both out");
+            }
+        }
+        let throughput = self.settings.is_throughput();
+        let only = |judge: &mut Self, names: &[&str], message: &str, hint: &str| {
+            for name in names.iter().filter(|name| judge.settings.has(name)).copied().collect::<Vec<_>>() {
+                let origin = judge.settings.origin(name);
+                judge.refuse(&origin, message, hint);
+            }
+        };
+        if throughput {
+            only(
+                self,
+                &["a", "A", "N"],
+                "not with several streams (-t, -l, -u)",
+                "name one size with -s and -r",
+            );
+            only(self, &["f"], "one file for several streams", "name a file for each: -F; or share one: -+V");
+        } else {
+            let hint = "say -t N";
+            only(self, &["F", "+R", "+V", "+L", "+k", "C", "x", "T", "+m", "d"], "it needs streams", hint);
+        }
+        if ["+w", "+y", "+C"].iter().filter(|name| self.settings.has(name)).count() > 1 {
+            let origin = self.settings.origin("+C");
+            self.refuse(&origin, "records repeat in one way", "say one of -+w, -+y and -+C");
+        }
+        if self.settings.has("+E")
+            && !(self.settings.has("f") || self.settings.has("F") || self.settings.has("+R"))
+        {
+            let origin = self.settings.origin("+E");
+            self.refuse(&origin, "no file is named", "-f FILE");
+        }
+    }
+
+    fn names(&mut self, loader: &mut dyn Loader) {
+        let mut names = Vec::new();
+        for word in self.settings.words.iter().filter(|word| word.name == "F") {
+            names.extend([&word.value].into_iter().chain(&word.more).cloned());
+        }
+        if let Some(path) = self.settings.text("+R").map(String::from) {
+            match loader.read(&path) {
+                Ok(bytes) => {
+                    names.extend(String::from_utf8_lossy(&bytes).split_whitespace().map(String::from))
+                }
+                Err(why) => {
+                    let origin = self.settings.origin("+R");
+                    self.refuse(&origin, why, "it holds a name in each line");
+                }
+            }
+        }
+        let most = self.settings.rounds.iter().copied().max().unwrap_or(0) as usize;
+        let origin = self.settings.origin(if self.settings.has("+R") { "+R" } else { "F" });
+        if !names.is_empty() && names.len() < most {
+            self.refuse(
+                &origin,
+                format!("{} names for {most} streams", names.len()),
+                "a name for each stream",
+            );
+        }
+        self.settings.names = names;
+        self.plain_names(&origin);
+    }
+
+    fn plain_names(&mut self, origin: &Origin) {
+        let single = self.settings.text("f").map(String::from);
+        for name in self.settings.names.clone().into_iter().chain(single) {
+            if name.contains(['{', '}', '|']) || name.is_empty() {
+                self.refuse(
+                    origin,
+                    format!("`{name}`: braces and bars have a meaning of their own"),
+                    "rename it",
+                );
+            }
+        }
+    }
+
+    fn clients(&mut self, loader: &mut dyn Loader) {
+        let Some(path) = self.settings.text("+m").map(String::from) else { return };
+        let origin = self.settings.origin("+m");
+        match loader.read(&path) {
+            Err(why) => self.refuse(&origin, why, "a line for each stream: HOST DIRECTORY PROGRAM [FILE]"),
+            Ok(bytes) => match clients(&path, &String::from_utf8_lossy(&bytes)) {
+                Ok(clients) => self.settings.clients = clients,
+                Err(wrong) => self.wrong.extend(wrong),
+            },
+        }
+        let most = self.settings.rounds.iter().copied().max().unwrap_or(0) as usize;
+        let known = self.settings.clients.len();
+        if self.wrong.is_empty() && known < most {
+            self.refuse(&origin, format!("{known} lines for {most} streams"), "a line for each stream");
+        }
+    }
+}
+
+/// The streams of a node list.
+///
+/// # Errors
+/// Every line that is none.
+pub fn clients(path: &str, text: &str) -> Result<Vec<Client>, Vec<Diagnostic>> {
+    let (mut clients, mut wrong) = (Vec::new(), Vec::new());
+    for (index, line) in text.lines().enumerate() {
+        let mut words = line.split_whitespace();
+        let Some(host) = words.next().filter(|_| !line.starts_with('#')) else { continue };
+        let file = (words.next(), words.next(), words.next());
+        let fits = crate::hosts::is_host(host) && !host.contains(':') && !line.contains(['{', '}', '|']);
+        match file {
+            (Some(directory), Some(_), file) if fits => {
+                let (host, directory) = (host.to_string(), directory.trim_end_matches('/').to_string());
+                clients.push(Client { host, directory, file: file.map(String::from) });
+            }
+            _ => {
+                let origin = Origin::file(path, index as u32 + 1);
+                let told = Diagnostic::error(&origin, "no stream");
+                wrong.push(told.hint("a line is HOST DIRECTORY PROGRAM [FILE]"));
+            }
+        }
+    }
+    if wrong.is_empty() { Ok(clients) } else { Err(wrong) }
+}
+
+/// A size as iozone takes it: kB, or with a letter.
+fn bytes(text: &str, most_kb: u64) -> Option<u64> {
+    let (digits, unit) = match text.char_indices().last()? {
+        (at, 'k' | 'K') => (&text[..at], 1),
+        (at, 'm' | 'M') => (&text[..at], KB),
+        (at, 'g' | 'G') => (&text[..at], KB * KB),
+        _ => (text, 1),
+    };
+    let digits = Some(digits).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
+    let kb = digits.parse::<u64>().ok()?.checked_mul(unit)?;
+    (kb <= most_kb).then_some(kb * KB)
+}
+
+/// Bytes of a burst, and ns of the pause behind it.
+pub fn burst(text: &str) -> Option<(u64, u64)> {
+    let (size, pause) = text.split_once(',')?;
+    let size = bytes(size, MOST_KB).filter(|size| *size > 0)?;
+    Some((size, pause.parse::<u64>().ok().filter(|ms| *ms < 1 << 32)? * 1_000_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_kb_unless_a_letter_says_otherwise() {
+        let sizes: Vec<_> = ["4", "64k", "2M", "1g", "", "k", "-4", "4x", "99999999999999g"]
+            .into_iter()
+            .map(|text| bytes(text, MOST_KB))
+            .collect();
+        let known = [Some(4 << 10), Some(64 << 10), Some(2 << 20), Some(1 << 30)];
+        assert_eq!(sizes[..4], known);
+        assert!(sizes[4..].iter().all(Option::is_none), "{sizes:?}");
+        assert_eq!(burst("1m,10"), Some((1 << 20, 10_000_000)));
+    }
+
+    #[test]
+    fn a_node_list_is_a_line_for_each_stream() {
+        let list = clients("l", "# who\nn1 /mnt/a/ /usr/bin/iozone\n\nn1 /mnt/b iozone data.1\n").unwrap();
+        let shown: Vec<_> =
+            list.iter().map(|c| (c.host.as_str(), c.directory.as_str(), c.file.as_deref())).collect();
+        assert_eq!(shown, [("n1", "/mnt/a", None), ("n1", "/mnt/b", Some("data.1"))]);
+        assert_eq!(clients("l", "n1\nn1 /mnt\n-x /a b\n").unwrap_err().len(), 3);
+    }
+}

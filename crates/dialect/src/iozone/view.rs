@@ -1,0 +1,22 @@
+//! What the report must know that the plan does not say.
+
+use super::lower::Part;
+use super::matrix::Matrix;
+use super::settings::Settings;
+
+/// All of it.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// What was asked for.
+    pub settings: Settings,
+    /// The sizes.
+    pub matrix: Matrix,
+    /// What each phase of the plan is.
+    pub parts: Vec<Part>,
+    /// The command line.
+    pub command: String,
+    /// When the run began, as `ctime` writes it.
+    pub began: String,
+    /// Kernel and machine, as `uname -a` would begin.
+    pub machine: String,
+}

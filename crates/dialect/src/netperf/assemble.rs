@@ -1,0 +1,383 @@
+//! What netperf asks of both ends, and what both ends' counts amount to.
+
+use iodyno_model::Histogram;
+use iodyno_model::conversation::{Ends, SocketFacts};
+
+use super::client::{host_of, what};
+use super::command::Wanted;
+use super::figures::{self, Cpu, Figures, Measured, Side};
+use super::lower::{Flow, Over, What};
+use super::test::Shape;
+use super::wire::{self, Message, OmniRequest, OmniResponse, OmniResults};
+
+/// The largest datagram that IPv4 carries, bytes.
+const DATAGRAM_MOST: u64 = 65_507;
+/// How long a receiver waits beyond the sender's time, ns.
+const GRACE_NS: u64 = 500_000_000;
+
+impl Wanted {
+    /// The level of confidence and the width of the interval, percent; none: nothing was asked.
+    pub(super) fn confidence(&self) -> Option<(u32, f64)> {
+        match (self.level, self.repeat) {
+            (None, None) => None,
+            (level, _) => Some(level.unwrap_or((99, 5.0))),
+        }
+    }
+
+    /// How often it is done at least, and at most.
+    pub(super) fn least_rounds(&self) -> usize {
+        self.repeat.map_or(1, |(least, _)| least as usize)
+    }
+
+    pub(super) fn most_rounds(&self) -> usize {
+        self.repeat.map_or(1, |(least, most)| most.max(least) as usize)
+    }
+
+    fn request_bytes(&self) -> u64 {
+        if self.test.sends { self.request.0.unwrap_or(1) } else { 0 }
+    }
+
+    fn response_bytes(&self) -> u64 {
+        if self.test.receives { self.request.1.unwrap_or(1) } else { 0 }
+    }
+}
+
+/// What is wished of our data socket.
+pub(super) fn wishes(wanted: &Wanted) -> Vec<(String, String)> {
+    let mut wishes: Vec<(String, String)> = Vec::new();
+    let mut wish = |name: &str, value: String| wishes.push((name.into(), value));
+    let stream = !wanted.test.is_udp();
+    if let Some(bytes) = wanted.our_buffers.0 {
+        wish("send_buffer_bytes", bytes.to_string());
+    }
+    if let Some(bytes) = wanted.our_buffers.1 {
+        wish("receive_buffer_bytes", bytes.to_string());
+    }
+    if let Some(name) = wanted.congestion.0.as_ref().filter(|_| stream) {
+        wish("congestion", name.clone());
+    }
+    if let Some(tos) = wanted.tos.0 {
+        wish("tos", tos.to_string());
+    }
+    let switches = [
+        ("nodelay", wanted.nodelay.0 && stream),
+        ("cork", wanted.cork && stream),
+        ("fastopen", wanted.fastopen && stream),
+        ("keepalive", wanted.keepalive && stream),
+        ("dont_fragment", wanted.dont_fragment),
+    ];
+    switches.iter().filter(|(_, on)| *on).for_each(|(name, _)| wish(name, "on".into()));
+    wishes
+}
+
+fn word<T>(value: Option<T>) -> i32
+where
+    i32: TryFrom<T>,
+{
+    value.map_or(-1, |value| i32::try_from(value).unwrap_or(i32::MAX))
+}
+
+/// What netserver is asked for; our port matters to datagrams.
+pub(super) fn request(wanted: &Wanted, port: u16, six: bool) -> OmniRequest {
+    let test = &wanted.test;
+    let transactions = test.shape() == Shape::Transactions;
+    let sizes = |on: bool, bytes: u64| if transactions && on { word(Some(bytes)) } else { -1 };
+    let (burst, every_ns) = wanted.pace.unwrap_or((0, 0));
+    OmniRequest {
+        send_buf_size: word(wanted.their_buffers.0),
+        recv_buf_size: word(wanted.their_buffers.1),
+        send_size: word(wanted.send.1),
+        receive_size: word(wanted.receive.1),
+        send_alignment: wanted.align.0.unwrap_or(8) as i32,
+        recv_alignment: wanted.align.1.unwrap_or(8) as i32,
+        send_offset: wanted.offset.0.unwrap_or(0) as i32,
+        recv_offset: wanted.offset.1.unwrap_or(0) as i32,
+        send_width: 1,
+        recv_width: 1,
+        request_size: sizes(test.sends, wanted.request_bytes()),
+        response_size: sizes(test.receives, wanted.response_bytes()),
+        flags: flags(wanted),
+        test_length: wanted.length.clamp(i64::from(i32::MIN + 1), i64::from(i32::MAX)) as i32,
+        send_dirty_count: -1,
+        recv_dirty_count: -1,
+        recv_clean_count: -1,
+        data_port: wanted.data_ports.1.map_or(0, i32::from),
+        ipfamily: if six { 6 } else { 4 },
+        socket_type: if test.is_udp() { 2 } else { 1 },
+        protocol: if test.is_udp() { 17 } else { 6 },
+        direction: if test.sends { wire::RECEIVES } else { 0 }
+            | if test.receives { wire::TRANSMITS } else { 0 },
+        netperf_port: i32::from(port),
+        interval_burst: if every_ns > 0 { burst as i32 } else { 0 },
+        interval_usecs: (every_ns / 1000).min(i32::MAX as u64) as i32,
+        socket_prio: -1,
+        socket_tos: word(wanted.tos.1),
+        ..OmniRequest::default()
+    }
+}
+
+fn flags(wanted: &Wanted) -> i32 {
+    [
+        (wanted.nodelay.1, wire::NODELAY),
+        (wanted.test.connects, wire::CONNECTIONS),
+        (wanted.cpu.1, wire::MEASURE_CPU),
+        (true, wire::ROUTED),
+        (wanted.bound, wire::CONNECTED),
+        (wanted.dont_fragment, wire::DISCOVER_MTU),
+        (wanted.keepalive, wire::KEEPALIVE),
+    ]
+    .iter()
+    .filter(|(on, _)| *on)
+    .fold(0, |flags, (_, flag)| flags | flag)
+}
+
+/// Bytes of our sends and receives: what was asked for, or what the socket's buffers are at first.
+fn blocks(wanted: &Wanted, at_first: &SocketFacts) -> (u64, u64) {
+    let most = if wanted.test.is_udp() { DATAGRAM_MOST } else { i32::MAX as u64 };
+    let usual = |bytes: u64, other: u64| if bytes == 0 { other } else { bytes };
+    let send = wanted.send.0.unwrap_or_else(|| usual(at_first.send_buffer_bytes, 16_384));
+    let receive = wanted.receive.0.unwrap_or_else(|| usual(at_first.receive_buffer_bytes, 131_072));
+    (send.clamp(1, most), receive.clamp(1, 1 << 24))
+}
+
+/// Our end of the data.
+pub(super) fn flow(wanted: &Wanted, over: Over, at_first: &SocketFacts) -> Flow {
+    let shape = wanted.test.shape();
+    let (send, receive) = blocks(wanted, at_first);
+    let (time_ns, bytes, operations) = match (wanted.length, shape) {
+        (1.., Shape::Receives) if wanted.test.is_udp() => {
+            (Some(nanoseconds(wanted.length) + GRACE_NS), None, None)
+        }
+        // The end of a stream comes from its sender.
+        (_, Shape::Receives) => (None, None, None),
+        (1.., _) => (Some(nanoseconds(wanted.length)), None, None),
+        (length, Shape::Transactions) => (None, None, Some(length.unsigned_abs().max(1))),
+        (length, _) => (None, Some(length.unsigned_abs().max(1)), None),
+    };
+    Flow {
+        name: wanted.test.name.into(),
+        what: what(shape),
+        wishes: if matches!(over, Over::Each(_)) { wishes(wanted) } else { Vec::new() },
+        over,
+        block_bytes: if shape == Shape::Sends { send } else { receive },
+        request_bytes: wanted.request_bytes(),
+        response_bytes: wanted.response_bytes(),
+        depth: if wanted.test.connects { 1 } else { wanted.burst + 1 },
+        time_ns,
+        bytes,
+        operations,
+        pace: wanted.pace,
+        fill: wanted.fill.clone(),
+        sendfile: wanted.test.sendfile,
+        patience_ms: wanted.patience_ms.filter(|_| wanted.test.is_udp() && shape == Shape::Transactions),
+        processor: wanted.processors.0,
+    }
+}
+
+fn nanoseconds(seconds: i64) -> u64 {
+    seconds.unsigned_abs().saturating_mul(1_000_000_000)
+}
+
+/// What was seen of both ends beside their counts.
+pub(super) struct Seen<'a> {
+    pub(super) control: &'a Ends,
+    pub(super) probe: &'a Ends,
+    pub(super) data: &'a SocketFacts,
+    pub(super) response: &'a OmniResponse,
+    pub(super) uuid: &'a str,
+}
+
+/// Everything that a report may say of one round.
+pub(super) fn figures(
+    wanted: &Wanted,
+    ours: &Measured,
+    theirs: Option<&Message>,
+    seen: &Seen<'_>,
+) -> Figures {
+    let shape = wanted.test.shape();
+    let mut local = local_side(wanted, ours, seen);
+    let mut remote = remote_side(wanted, theirs, seen);
+    // Who takes datagrams cannot know which was the last one; who sent them does.
+    let sender_s = theirs.map_or(0.0, |message| wire::fraction(OmniResults::read(message).elapsed_time));
+    let takes = wanted.test.is_udp() && shape == Shape::Receives && sender_s > 0.0;
+    let elapsed_s = if takes { sender_s } else { ours.elapsed_s };
+    let transactions = (shape == Shape::Transactions).then_some(ours.operations);
+    // A stream counts where it arrives.
+    let arrived = match shape {
+        Shape::Sends if theirs.is_some() => remote.received,
+        Shape::Sends => local.sent,
+        _ => local.received,
+    };
+    let letter = letter(wanted);
+    let throughput = match transactions {
+        Some(count) => count as f64 / elapsed_s.max(1e-9),
+        None => figures::rate(arrived, elapsed_s, letter),
+    };
+    let units = transactions.map_or(arrived as f64 / 1024.0, |count| count as f64);
+    local.demands(units, elapsed_s);
+    remote.demands(units, elapsed_s);
+    let six = seen.control.peer.starts_with('[') || seen.probe.local.starts_with('[');
+    let near = wanted.data_local.clone().or_else(|| wanted.local.clone());
+    Figures {
+        udp: wanted.test.is_udp(),
+        direction: wanted.test.direction(),
+        local,
+        remote,
+        elapsed_s,
+        throughput,
+        units: format!("{}/s", figures::units(letter)),
+        transactions,
+        request: if transactions.is_some() && wanted.test.sends { wanted.request_bytes() as i64 } else { -1 },
+        response: if transactions.is_some() && wanted.test.receives {
+            wanted.response_bytes() as i64
+        } else {
+            -1
+        },
+        burst: wanted.burst,
+        latency: ours.latency.clone(),
+        mss: if ours.mss > 0 { ours.mss as i64 } else { seen.data.mss as i64 },
+        brand: wanted.brand.clone(),
+        uuid: seen.uuid.into(),
+        line: wanted.line.clone(),
+        source_named: near.is_some(),
+        source: near.unwrap_or_else(|| (if six { "::" } else { "0.0.0.0" }).into()),
+        destination: host_of(&seen.control.peer).unwrap_or_else(|| wanted.host.clone()),
+        family: if six { 10 } else { 2 },
+        letter: wanted.units,
+        ..Figures::default()
+    }
+}
+
+/// The unit of the result.
+fn letter(wanted: &Wanted) -> char {
+    let counts = wanted.test.shape() == Shape::Transactions;
+    let usual = if counts { 'x' } else { 'm' };
+    wanted.units.filter(|letter| (*letter == 'x') == counts).unwrap_or(usual)
+}
+
+fn local_side(wanted: &Wanted, ours: &Measured, seen: &Seen<'_>) -> Side {
+    let asked = |bytes: Option<u64>| bytes.map_or(-1, |bytes| bytes as i64);
+    let at_first = &seen.probe.socket;
+    let (send, receive) = blocks(wanted, at_first);
+    let sizes = |first: u64, last: u64| (first as i64, if last == 0 { first as i64 } else { last as i64 });
+    let (send_first, send_last) = sizes(at_first.send_buffer_bytes, seen.data.send_buffer_bytes);
+    let (receive_first, receive_last) = sizes(at_first.receive_buffer_bytes, seen.data.receive_buffer_bytes);
+    let shape = wanted.test.shape();
+    let mut side = Side {
+        send_buffer: (asked(wanted.our_buffers.0), send_first, send_last),
+        receive_buffer: (asked(wanted.our_buffers.1), receive_first, receive_last),
+        send_size: if shape == Shape::Sends { send as i64 } else { 0 },
+        receive_size: if shape == Shape::Receives { receive as i64 } else { 0 },
+        cpu: ours.cpu.clone().filter(|_| wanted.cpu.0),
+        confidence: -1.0,
+        retransmits: ours.retransmits.map_or(-1, |count| count as i64),
+        failed: ours.failed,
+        align: (8, 8),
+        nodelay: wanted.nodelay.0,
+        cork: wanted.cork,
+        tos: wanted.tos.0,
+        congestion: seen.data.congestion.clone(),
+        fill: wanted.fill_name.clone(),
+        processor: wanted.processors.0,
+        interval: wanted.pace.map_or((0, 0), |(burst, ns)| (burst, ns / 1000)),
+        ..Side::default()
+    };
+    match shape {
+        Shape::Sends => (side.sent, side.send_calls) = (ours.bytes, ours.calls),
+        Shape::Receives => (side.received, side.receive_calls) = (ours.bytes, ours.calls),
+        Shape::Transactions => {
+            (side.send_calls, side.receive_calls) = (ours.operations, ours.operations);
+            side.sent = ours.operations * wanted.request_bytes();
+            side.received = ours.operations * wanted.response_bytes();
+        }
+    }
+    side
+}
+
+fn remote_side(wanted: &Wanted, theirs: Option<&Message>, seen: &Seen<'_>) -> Side {
+    let asked = |bytes: Option<u64>| bytes.map_or(-1, |bytes| bytes as i64);
+    let count = |word: i32| u64::from(word as u32);
+    let response = seen.response;
+    let results = theirs.map(OmniResults::read).unwrap_or_default();
+    let last = |last: i32, first: i32| i64::from(if last > 0 { last } else { first });
+    Side {
+        send_buffer: (
+            asked(wanted.their_buffers.0),
+            i64::from(response.send_buf_size),
+            last(results.send_buf_size, response.send_buf_size),
+        ),
+        receive_buffer: (
+            asked(wanted.their_buffers.1),
+            i64::from(response.recv_buf_size),
+            last(results.recv_buf_size, response.recv_buf_size),
+        ),
+        send_size: i64::from(response.send_size),
+        receive_size: i64::from(response.receive_size),
+        cpu: their_cpu(&results).filter(|_| wanted.cpu.1 && theirs.is_some()),
+        confidence: -1.0,
+        retransmits: i64::from(results.transport_retrans),
+        sent: results.sent(),
+        received: results.received(),
+        send_calls: count(results.send_calls),
+        receive_calls: count(results.recv_calls),
+        failed: count(results.failed_sends.max(0)),
+        align: (wanted.align.0.unwrap_or(8), wanted.align.1.unwrap_or(8)),
+        offset: (wanted.offset.0.unwrap_or(0), wanted.offset.1.unwrap_or(0)),
+        nodelay: wanted.nodelay.1,
+        tos: wanted.tos.1,
+        congestion: theirs
+            .map(|message| message.text(wire::RESULTS_CONGESTION, wire::CONGESTION_BYTES))
+            .unwrap_or_default(),
+        processor: wanted.processors.1,
+        interval: (count(response.interval_burst) as u32, count(response.interval_usecs)),
+        ..Side::default()
+    }
+}
+
+fn their_cpu(results: &OmniResults) -> Option<Cpu> {
+    let share = |bits: i32| wire::fraction(bits).clamp(0.0, 100.0);
+    (results.num_cpus > 0).then(|| Cpu {
+        used_percent: share(results.cpu_util),
+        user_percent: share(results.cpu_user),
+        system_percent: share(results.cpu_system),
+        iowait_percent: share(results.cpu_iowait),
+        irq_percent: share(results.cpu_irq),
+        softirq_percent: share(results.cpu_swintr),
+        count: results.num_cpus as u32,
+        peak_percent: share(results.peak_cpu_util),
+        peak: results.peak_cpu_id.max(0) as u32,
+    })
+}
+
+/// The mean of all rounds; counts are those of the last.
+pub(super) fn mean(rounds: &[Figures]) -> Figures {
+    let Some(last) = rounds.last() else { return Figures::default() };
+    let of = |value: fn(&Figures) -> f64| rounds.iter().map(value).sum::<f64>() / rounds.len() as f64;
+    let mut mean = last.clone();
+    mean.throughput = of(|round| round.throughput);
+    mean.elapsed_s = of(|round| round.elapsed_s);
+    mean.local.demand = of(|round| round.local.demand);
+    mean.remote.demand = of(|round| round.remote.demand);
+    let used = |cpu: &Option<Cpu>| cpu.as_ref().map_or(-1.0, |cpu| cpu.used_percent);
+    let ours = rounds.iter().map(|round| used(&round.local.cpu)).sum::<f64>() / rounds.len() as f64;
+    let theirs = rounds.iter().map(|round| used(&round.remote.cpu)).sum::<f64>() / rounds.len() as f64;
+    if let Some(cpu) = &mut mean.local.cpu {
+        cpu.used_percent = ours;
+    }
+    if let Some(cpu) = &mut mean.remote.cpu {
+        cpu.used_percent = theirs;
+    }
+    let mut latency = Histogram::default();
+    rounds.iter().for_each(|round| latency.merge(&round.latency));
+    mean.latency = latency;
+    mean
+}
+
+/// What netserver does when we do that.
+pub(super) fn other(direction: i32) -> What {
+    match (direction & wire::RECEIVES != 0, direction & wire::TRANSMITS != 0) {
+        (true, false) => What::Receives,
+        (false, true) => What::Sends,
+        _ => What::Answers,
+    }
+}

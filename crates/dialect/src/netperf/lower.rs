@@ -1,0 +1,181 @@
+//! netperf's words as plans: the one place where both ends' flows become jobs.
+
+use iodyno_model::conversation::Connection;
+use iodyno_model::{
+    Content, Depth, Intent, Job, Limit, Origin, Pace, Pattern, Payload, Phase, Pick, Placement, Plan,
+    Prepare, Rate, Refresh, Setting, Target, TargetKind, Verb, Workload,
+};
+
+/// What one end does with data.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Flow {
+    /// What reports call it.
+    pub(super) name: String,
+    pub(super) what: What,
+    pub(super) over: Over,
+    /// Bytes of a send, or of a receive at most.
+    pub(super) block_bytes: u64,
+    pub(super) request_bytes: u64,
+    pub(super) response_bytes: u64,
+    /// Requests under way.
+    pub(super) depth: u32,
+    /// ns; none: until the peer or the conversation ends it.
+    pub(super) time_ns: Option<u64>,
+    pub(super) bytes: Option<u64>,
+    pub(super) operations: Option<u64>,
+    /// Operations in a burst, and ns from one burst to the next.
+    pub(super) pace: Option<(u32, u64)>,
+    pub(super) fill: Option<Vec<u8>>,
+    pub(super) sendfile: bool,
+    /// When an answer over datagrams that does not come is given up.
+    pub(super) patience_ms: Option<u64>,
+    pub(super) processor: Option<u32>,
+    /// Options of the sockets that the engine makes itself.
+    pub(super) wishes: Vec<(String, String)>,
+}
+
+/// What is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum What {
+    /// Bytes go out.
+    #[default]
+    Sends,
+    /// Bytes come in.
+    Receives,
+    /// Requests go out, responses come in.
+    Asks,
+    /// Requests come in, responses go out.
+    Answers,
+}
+
+/// Over what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    /// A connection of the conversation, or a place of datagrams.
+    Lent(Connection),
+    /// A place of the conversation, at which each transaction brings a connection of its own.
+    Taken(Connection),
+    /// A new connection to an address for each transaction.
+    Each(String),
+}
+
+impl Default for Over {
+    fn default() -> Self {
+        Over::Lent(0)
+    }
+}
+
+/// The plan of a flow.
+pub(super) fn plan(flow: &Flow) -> Plan {
+    let (transport, address, listen) = match &flow.over {
+        Over::Lent(number) => ("connection", number.to_string(), false),
+        Over::Taken(number) => ("connection", number.to_string(), true),
+        Over::Each(address) => ("tcp", address.clone(), false),
+    };
+    let kind = TargetKind::Endpoint { transport: transport.into(), address, listen };
+    let target = Target {
+        name: flow.name.clone(),
+        kind,
+        open: iodyno_model::Open::default(),
+        prepare: Prepare::AsItIs,
+        remove: false,
+        origin: Origin::Default,
+    };
+    let phase = Phase { name: flow.name.clone(), jobs: vec![job(flow)], ..Phase::default() };
+    Plan {
+        name: "netperf".into(),
+        seed: 1,
+        intent: Intent::Network,
+        targets: vec![target],
+        phases: vec![phase],
+        ..Plan::default()
+    }
+}
+
+fn job(flow: &Flow) -> Job {
+    let exchanges = matches!(flow.what, What::Asks | What::Answers);
+    let verb = match flow.what {
+        What::Sends => Verb::Send,
+        What::Receives => Verb::Recv,
+        What::Asks | What::Answers => Verb::Exchange,
+    };
+    let block = if exchanges { flow.request_bytes.max(flow.response_bytes) } else { flow.block_bytes };
+    let pattern = Pattern::of(verb, Pick::Stream, block.max(1));
+    Job {
+        settings: settings(flow),
+        depth: Depth { most: flow.depth.max(1), ..Depth::default() },
+        pace: pace(flow),
+        limit: Limit {
+            time_ns: flow.time_ns,
+            bytes: flow.bytes,
+            operations: flow.operations,
+            ..Limit::default()
+        },
+        payload: payload(flow),
+        placement: Placement { cpus: flow.processor.into_iter().collect(), ..Placement::default() },
+        ..Job::new(&flow.name, "socket", vec![0], Workload::Pattern(Box::new(pattern)))
+    }
+}
+
+fn settings(flow: &Flow) -> Vec<Setting> {
+    let mut settings = Vec::new();
+    if matches!(flow.what, What::Asks | What::Answers) {
+        settings.push(Setting::new("request_bytes", flow.request_bytes));
+        settings.push(Setting::new("response_bytes", flow.response_bytes));
+    }
+    if flow.what == What::Answers {
+        settings.push(Setting::new("answers", "on"));
+    }
+    match flow.over {
+        Over::Taken(_) => settings.push(Setting::new("accept_each", "on")),
+        Over::Each(_) => settings.push(Setting::new("connect_each", "on")),
+        Over::Lent(_) => {}
+    }
+    if flow.sendfile {
+        settings.push(Setting::new("method", "sendfile"));
+    }
+    if let Some(patience) = flow.patience_ms {
+        settings.push(Setting::new("response_timeout_ms", patience));
+    }
+    settings.extend(flow.wishes.iter().map(|(name, value)| Setting::new(name, value)));
+    settings
+}
+
+fn pace(flow: &Flow) -> Pace {
+    match flow.pace {
+        Some((burst, every_ns)) if every_ns > 0 => Pace {
+            rate_all: Rate::Operations(f64::from(burst) * 1e9 / every_ns as f64),
+            burst,
+            ..Pace::default()
+        },
+        _ => Pace::default(),
+    }
+}
+
+fn payload(flow: &Flow) -> Payload {
+    let content = flow.fill.clone().map_or(Content::Random, Content::Pattern);
+    Payload { content, refresh: Refresh::Once, ..Payload::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_of_requests_is_a_depth() {
+        let flow = Flow {
+            name: "TCP_RR".into(),
+            what: What::Asks,
+            over: Over::Lent(2),
+            request_bytes: 64,
+            response_bytes: 1024,
+            depth: 17,
+            time_ns: Some(10_000_000_000),
+            ..Flow::default()
+        };
+        let text = iodyno_report::plan::print(&plan(&flow));
+        for word in ["connection", "exchange", "request_bytes", "1024", "17", "10 s"] {
+            assert!(text.contains(word), "{word}: {text}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! netperf and netserver: throughput and response times between two hosts, over netperf's control protocol.
+//!
+//! Both ends are conversations: records in, records out, and plans for the `socket` engine. What the tool's words mean
+//! is decided in `assemble` and `lower`; what it prints, in `text` and `selectors`.
+
+mod assemble;
+mod client;
+mod command;
+mod confidence;
+mod figures;
+mod lower;
+pub mod options;
+mod selectors;
+mod server;
+mod session;
+mod test;
+mod text;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+use iodyno_model::conversation::{Conversation, SocketFacts};
+use iodyno_model::{Diagnostic, Event, Finding, Plan};
+use iodyno_report::{Output, Reporter};
+
+use crate::{Converse, Dialect, Keep, Loader, Request, Run};
+use command::{Early, Wanted};
+use lower::Over;
+
+/// The dialect.
+pub const DIALECT: Dialect = Dialect {
+    name: "netperf",
+    about: "throughput and response times over a network (netperf -H HOST -t TCP_RR)",
+    drop_in: true,
+    also: &[],
+    lower: request,
+};
+
+/// Its other end.
+pub const NETSERVER: Dialect =
+    Dialect { name: "netserver", about: "the other end of netperf", drop_in: true, also: &[], lower: serve };
+
+fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    let wanted = match command::netperf(&crate::dashes(arguments), loader) {
+        Ok(wanted) => wanted,
+        Err(early) => return Ok(early_request(early)),
+    };
+    let uuid = wanted.uuid.clone().unwrap_or_else(|| uuid(loader.now_unix_ns()));
+    let print = |out: String| Ok(Request::Print { out, status: 0 });
+    match wanted.test.name {
+        "UUID" => return print(format!("{uuid}\n")),
+        // How fast processors are is not asked any more: what they do is counted.
+        "LOC_CPU" => return print("100.000000\n".into()),
+        _ => {}
+    }
+    let run = converse_run(plan_of(&wanted));
+    let conversation: Box<dyn Conversation> = match wanted.test.name {
+        "REM_CPU" => Box::new(client::Calibration::new(wanted)),
+        _ => Box::new(client::Client::new(wanted, uuid)),
+    };
+    Ok(Request::Converse(Box::new(Converse { conversation, run, daemon: false, pid_file: None })))
+}
+
+fn serve(arguments: &[String], _loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    let wanted = match command::netserver(&crate::dashes(arguments)) {
+        Ok(wanted) => wanted,
+        Err(early) => return Ok(early_request(early)),
+    };
+    let daemon = !wanted.foreground && !wanted.once;
+    let conversation = Box::new(server::Server::new(wanted));
+    let run = converse_run(Plan { name: "netserver".into(), ..Plan::default() });
+    Ok(Request::Converse(Box::new(Converse { conversation, run, daemon, pid_file: None })))
+}
+
+fn early_request(early: Early) -> Request {
+    match early {
+        Early::Print(out) => Request::Print { out, status: 0 },
+        Early::Refuse(err, status) => Request::Refuse { err, status },
+    }
+}
+
+/// What will be run, as far as that is known before netserver was asked.
+fn plan_of(wanted: &Wanted) -> Plan {
+    let over = Over::Each(client::joined(&wanted.host, 0));
+    lower::plan(&assemble::flow(wanted, over, &SocketFacts::default()))
+}
+
+fn converse_run(plan: Plan) -> Run {
+    Run {
+        plan,
+        reporter: Box::new(Silent),
+        output: None,
+        files: Vec::new(),
+        keep: Keep::default(),
+        messages: Vec::new(),
+        live_ns: 0,
+        interim_ns: 0,
+        own_voice: true,
+        unwatched: false,
+        dies_of_signals: false,
+        findings: true,
+        translate,
+        reads_forgiven: false,
+        error_status: 1,
+        status: None,
+    }
+}
+
+/// The conversation prints the report itself.
+struct Silent;
+
+impl Reporter for Silent {
+    fn event(&mut self, _event: &Event, _output: &mut Output<'_>) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Findings in netperf's own options.
+fn translate(finding: Finding) -> Option<Finding> {
+    Some(finding)
+}
+
+/// The line of `-V`.
+fn version(tool: &str) -> String {
+    format!("{tool} version 2.7.0 (iodyno {})\n", env!("CARGO_PKG_VERSION"))
+}
+
+/// A name for a run, from the time it began: version 4 in form.
+fn uuid(now_ns: u64) -> String {
+    let mix = |value: u64| {
+        let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        value ^ (value >> 31)
+    };
+    let (high, low) = (mix(now_ns), mix(now_ns.wrapping_add(0x9e37_79b9_7f4a_7c15)));
+    let (high, low) = (high & !0xf000 | 0x4000, low & !(3 << 62) | (2 << 62));
+    format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        high >> 32,
+        high >> 16 & 0xffff,
+        high & 0xffff,
+        low >> 48,
+        low & 0xffff_ffff_ffff
+    )
+}

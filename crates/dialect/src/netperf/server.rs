@@ -1,0 +1,145 @@
+//! netserver's side of the control protocol: many clients at once, each with its own end of the data.
+//!
+//! A peer may say anything and nothing: records have one size, sizes and times have ends, clients have a quota, and who
+//! is silent for too long is left. No file is read for a peer, and no memory is taken by what it says.
+
+use std::collections::BTreeMap;
+
+use iodyno_model::conversation::{Action, Connection, Conversation, Happening, Input};
+
+use super::client::{host_of, joined};
+use super::command::ServerWanted;
+use super::session::{Session, Share};
+
+const PLACE: Connection = 1;
+/// The other family, where one place does not serve both.
+const FIRST: Connection = 16;
+const LAST: Connection = 1 << 23;
+/// Clients at once.
+const CLIENTS_MOST: usize = 256;
+/// Of one address.
+const OF_ONE_MOST: usize = 64;
+/// How often time is looked at, ns.
+const GLANCE_NS: u64 = 1_000_000_000;
+
+/// The whole of it.
+pub(super) struct Server {
+    wanted: ServerWanted,
+    sessions: BTreeMap<Connection, Session>,
+    share: Share,
+    served: bool,
+    interrupted: bool,
+}
+
+impl Server {
+    /// One that is about to begin.
+    pub(super) fn new(wanted: ServerWanted) -> Self {
+        let share = Share { next: FIRST, last: LAST, first: FIRST, word: wanted.word.clone() };
+        Server { wanted, sessions: BTreeMap::new(), share, served: false, interrupted: false }
+    }
+
+    fn begin(&self) -> Vec<Action> {
+        let family = match self.wanted.family {
+            4 => "tcp4",
+            6 => "tcp6",
+            _ => "tcp",
+        };
+        let address = match &self.wanted.host {
+            Some(host) => joined(host, self.wanted.port),
+            None => format!(":{}", self.wanted.port),
+        };
+        vec![Action::Listen { place: PLACE, transport: family.into(), address, wishes: Vec::new() }]
+    }
+
+    fn listening(&self, local: &str) -> Vec<Action> {
+        let note = match &self.wanted.host {
+            None => ", at every address: -L 127.0.0.1 keeps it to this machine",
+            Some(_) => "",
+        };
+        vec![Action::Print(format!("Starting netserver at {local}{note}\n")), Action::Wake(GLANCE_NS)]
+    }
+
+    fn accepted(&mut self, connection: Connection, peer: &str, now_ns: u64) -> Vec<Action> {
+        let host = host_of(peer).unwrap_or_default();
+        let of_one = self.sessions.values().filter(|session| session.host() == host).count();
+        let full = self.sessions.len() >= CLIENTS_MOST || of_one >= OF_ONE_MOST;
+        if full || (self.wanted.once && self.served) {
+            let said = format!("netserver: {host} is turned away: too many clients at once\n");
+            return vec![Action::Complain(said), Action::Close(connection)];
+        }
+        self.served = true;
+        self.sessions.insert(connection, Session::new(connection, host, now_ns));
+        Vec::new()
+    }
+
+    /// The session that a number belongs to.
+    fn of(&self, number: Connection) -> Option<Connection> {
+        self.sessions
+            .iter()
+            .find(|(control, session)| **control == number || session.has(number))
+            .map(|(c, _)| *c)
+    }
+
+    /// Hands what happened to a session, and lets go of it when it is over.
+    fn hand(&mut self, number: Connection, now_ns: u64, input: Input) -> Vec<Action> {
+        let Some(control) = self.of(number) else { return Vec::new() };
+        let Some(session) = self.sessions.get_mut(&control) else { return Vec::new() };
+        let mut actions = session.step(now_ns, input, &mut self.share);
+        if session.is_over() {
+            self.sessions.remove(&control);
+            actions.extend(self.gone());
+        }
+        actions
+    }
+
+    /// A client has left.
+    fn gone(&self) -> Option<Action> {
+        let last = self.wanted.once || self.interrupted;
+        (last && self.sessions.is_empty()).then_some(Action::End(0))
+    }
+
+    fn glance(&mut self, now_ns: u64) -> Vec<Action> {
+        let mut actions = vec![Action::Wake(now_ns + GLANCE_NS)];
+        let controls: Vec<Connection> = self.sessions.keys().copied().collect();
+        for control in controls {
+            actions.extend(self.hand(control, now_ns, Input::Tick));
+        }
+        actions
+    }
+}
+
+/// The number that happenings name; none: they concern everybody.
+fn number_of(input: &Input) -> Option<Connection> {
+    Some(match input {
+        Input::Ready(number, _)
+        | Input::Failed(number, ..)
+        | Input::Bytes(number, _)
+        | Input::Closed(number) => *number,
+        Input::Accepted { at, .. } | Input::Datagram { at, .. } => *at,
+        Input::Told(run, _) | Input::Ended(run, _) => *run,
+        _ => return None,
+    })
+}
+
+impl Conversation for Server {
+    fn step(&mut self, happening: Happening) -> Vec<Action> {
+        let now_ns = happening.at_ns;
+        match happening.input {
+            Input::Began => self.begin(),
+            Input::Ready(PLACE, ends) => self.listening(&ends.local),
+            Input::Failed(PLACE, errno, what) => {
+                let why = if errno == 0 { what.clone() } else { crate::dd::text::reason(errno).to_string() };
+                let text =
+                    format!("netserver: port {}: {what}: {why}\n hint: -p names another\n", self.wanted.port);
+                vec![Action::Complain(text), Action::End(1)]
+            }
+            Input::Accepted { at: PLACE, connection, ends } => self.accepted(connection, &ends.peer, now_ns),
+            Input::Tick => self.glance(now_ns),
+            Input::Interrupted(_) => vec![Action::End(0)],
+            input => match number_of(&input) {
+                Some(number) => self.hand(number, now_ns, input),
+                None => Vec::new(),
+            },
+        }
+    }
+}

@@ -1,0 +1,719 @@
+//! One client of netserver: its records, its socket, its run, and the times after which it is left.
+
+use iodyno_model::conversation::{Action, Connection, Ends, Input, SocketFacts};
+use iodyno_model::{Event, PhaseRecord, Record};
+
+use super::assemble::other;
+use super::client::{host_of, joined};
+use super::figures::{self, Cpu, Measured};
+use super::lower::{self, Flow, Over, What};
+use super::wire::{self, Message, OmniRequest, OmniResponse, OmniResults};
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// How long a client may be silent before its first record, and between two tests, ns.
+const FIRST_NS: u64 = 60 * SECOND_NS;
+const IDLE_NS: u64 = 600 * SECOND_NS;
+/// How long the data connection may take to come (`-s` of netperf waits), ns.
+const COMING_NS: u64 = 300 * SECOND_NS;
+/// How long data may stand still beyond the test's time, ns.
+const STILL_NS: u64 = 60 * SECOND_NS;
+/// How long the end of a data connection is waited for, ns.
+const PARTING_NS: u64 = 10 * SECOND_NS;
+/// A run whose end nobody tells is over when its time is and nothing has happened for so long, ns.
+const QUIET_NS: u64 = 300_000_000;
+/// How often that is looked at, ns.
+const LOOK_NS: u64 = 100_000_000;
+/// The longest test, s.
+const LENGTH_MOST_S: i64 = 7 * 86_400;
+/// The largest block, bytes.
+const BLOCK_MOST: i32 = 16 << 20;
+/// What is received at a time where a datagram may be as long, bytes.
+const DATAGRAM_MOST: u64 = 65_507;
+
+/// What sessions share.
+pub(super) struct Share {
+    /// The next number of a place or connection, and the bounds of such numbers.
+    pub(super) next: u32,
+    pub(super) first: u32,
+    pub(super) last: u32,
+    /// The word that clients must send.
+    pub(super) word: Option<String>,
+}
+
+impl Share {
+    fn number(&mut self) -> u32 {
+        let number = self.next;
+        self.next = if number + 1 >= self.last { self.first } else { number + 1 };
+        number
+    }
+}
+
+/// How far a test has come.
+enum Stage {
+    /// None is under way.
+    Idle,
+    /// The place where data comes is made.
+    Opening,
+    /// The peer is to connect there.
+    Awaiting,
+    /// Data moves.
+    Running,
+    /// Ours is through; the peer reads the rest.
+    Draining,
+    /// The client is gone; the run ends.
+    Leaving,
+    Over,
+}
+
+/// Which way a client asked, and so is answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Tongue {
+    #[default]
+    Omni,
+    /// The older stream, and the older connections.
+    Stream,
+    Connections,
+}
+
+/// One client.
+pub(super) struct Session {
+    control: Connection,
+    host: String,
+    came: Vec<u8>,
+    trusted: bool,
+    stage: Stage,
+    tongue: Tongue,
+    request: OmniRequest,
+    response: OmniResponse,
+    congestion: String,
+    processor: Option<u32>,
+    place: Connection,
+    data: Option<Connection>,
+    facts: SocketFacts,
+    run: u32,
+    measured: Measured,
+    /// When it is left, ns since the conversation began.
+    due_ns: u64,
+    /// When data began to move and when it last did, and how much there was.
+    began_ns: u64,
+    moved: (u64, u64),
+    /// The datagram that the last peer is known by.
+    peer: Option<String>,
+}
+
+impl Session {
+    /// A client that has just come.
+    pub(super) fn new(control: Connection, host: String, now_ns: u64) -> Self {
+        Session {
+            control,
+            host,
+            came: Vec::new(),
+            trusted: false,
+            stage: Stage::Idle,
+            tongue: Tongue::Omni,
+            request: OmniRequest::default(),
+            response: OmniResponse::default(),
+            congestion: String::new(),
+            processor: None,
+            place: 0,
+            data: None,
+            facts: SocketFacts::default(),
+            run: 0,
+            measured: Measured::default(),
+            due_ns: now_ns + FIRST_NS,
+            began_ns: 0,
+            moved: (0, 0),
+            peer: None,
+        }
+    }
+
+    /// The address it came from.
+    pub(super) fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Whether a place, connection or run is its own.
+    pub(super) fn has(&self, number: u32) -> bool {
+        number != 0 && (self.place == number || self.data == Some(number) || self.run == number)
+    }
+
+    /// Whether it may be forgotten.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.stage, Stage::Over)
+    }
+
+    /// What is to be done.
+    pub(super) fn step(&mut self, now_ns: u64, input: Input, share: &mut Share) -> Vec<Action> {
+        match input {
+            Input::Bytes(number, bytes) if number == self.control => self.hear(now_ns, bytes, share),
+            Input::Closed(number) | Input::Failed(number, ..) if number == self.control => self.leave(),
+            Input::Ready(number, ends) if number == self.place && self.data.is_none() => {
+                self.opened(now_ns, &ends, share)
+            }
+            Input::Ready(number, ends) if self.data == Some(number) => {
+                self.facts = ends.socket;
+                self.start(now_ns, share)
+            }
+            Input::Accepted { connection, ends, .. } => self.accepted(now_ns, connection, ends, share),
+            Input::Failed(number, errno, _) if number == self.place => self.refuse(errno.max(1)),
+            Input::Closed(number) | Input::Failed(number, ..)
+                if self.data == Some(number) && matches!(self.stage, Stage::Draining) =>
+            {
+                self.tell(now_ns)
+            }
+            Input::Told(_, event) => match &*event {
+                Event::Interim(phase) => self.look(now_ns, phase),
+                _ => Vec::new(),
+            },
+            Input::Ended(_, record) => self.ended(now_ns, &record),
+            Input::Tick if now_ns >= self.due_ns => self.late(now_ns),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Records of the client, one after the other.
+    fn hear(&mut self, now_ns: u64, bytes: Vec<u8>, share: &mut Share) -> Vec<Action> {
+        self.came.extend(bytes);
+        let mut actions = Vec::new();
+        // What is said during a test waits for its end.
+        while matches!(self.stage, Stage::Idle) {
+            let Some(message) = Message::take(&mut self.came) else { break };
+            actions.extend(self.record(now_ns, &message, share));
+        }
+        if self.came.len() > 4 * wire::RECORD_BYTES {
+            actions.extend(self.drop_it("says more than it may at a time"));
+        }
+        actions
+    }
+
+    fn record(&mut self, now_ns: u64, message: &Message, share: &mut Share) -> Vec<Action> {
+        self.due_ns = now_ns + IDLE_NS;
+        if let Some(word) = &share.word
+            && !self.trusted
+        {
+            self.trusted = message.kind() == wire::PASSPHRASE && same(&message.text(0, 64), word);
+            return if self.trusted { Vec::new() } else { self.drop_it("does not know the word (-Z)") };
+        }
+        match message.kind() {
+            wire::OMNI => self.ask(message, OmniRequest::read(message), Tongue::Omni, share),
+            wire::TCP_STREAM => self.ask(message, of_stream(message), Tongue::Stream, share),
+            wire::TCP_CC => self.ask(message, of_connections(message), Tongue::Connections, share),
+            wire::DEBUG_ON | wire::DEBUG_OFF => {
+                vec![Action::Send(self.control, Message::new(wire::DEBUG_OK, 0).bytes())]
+            }
+            wire::CPU_CALIBRATE => {
+                let mut answer = Message::new(wire::CPU_CALIBRATE, 0);
+                answer.set(0, wire::bits(100.0));
+                vec![Action::Send(self.control, answer.bytes())]
+            }
+            wire::PASSPHRASE => Vec::new(),
+            kind => self.drop_it(&format!("asks for a test of type {kind}, which is not known here")),
+        }
+    }
+
+    /// A test is asked for.
+    fn ask(
+        &mut self,
+        message: &Message,
+        request: OmniRequest,
+        tongue: Tongue,
+        share: &mut Share,
+    ) -> Vec<Action> {
+        self.tongue = tongue;
+        self.congestion = match tongue {
+            Tongue::Omni => message.text(wire::REQUEST_CONGESTION, wire::CONGESTION_BYTES),
+            _ => String::new(),
+        };
+        self.processor = u32::try_from(message.second()).ok().filter(|cpu| *cpu < 4096);
+        self.request = request;
+        if let Some(why) = impossible(&self.request) {
+            let mut actions = vec![Action::Complain(format!("netserver: {}: {why}\n", self.host))];
+            actions.extend(self.refuse(95));
+            return actions;
+        }
+        (self.place, self.data, self.peer) = (share.number(), None, None);
+        (self.facts, self.measured, self.stage) =
+            (SocketFacts::default(), Measured::default(), Stage::Opening);
+        let udp = self.request.socket_type == 2;
+        let six = self.request.ipfamily == 6;
+        let transport = match (udp, six) {
+            (true, true) => "udp6",
+            (true, false) => "udp4",
+            (false, true) => "tcp6",
+            (false, false) => "tcp4",
+        };
+        let any = if six { "::" } else { "0.0.0.0" };
+        let port = u16::try_from(self.request.data_port).unwrap_or(0);
+        let (address, wishes) = (joined(any, port), self.wishes());
+        vec![Action::Listen { place: self.place, transport: transport.into(), address, wishes }]
+    }
+
+    fn wishes(&self) -> Vec<(String, String)> {
+        let request = &self.request;
+        let mut wishes = Vec::new();
+        let mut wish = |name: &str, value: String| wishes.push((name.to_string(), value));
+        let stream = request.socket_type == 1;
+        for (name, bytes) in
+            [("send_buffer_bytes", request.send_buf_size), ("receive_buffer_bytes", request.recv_buf_size)]
+        {
+            if bytes > 0 {
+                wish(name, bytes.min(1 << 30).to_string());
+            }
+        }
+        if stream && !self.congestion.is_empty() {
+            wish("congestion", self.congestion.clone());
+        }
+        if (0..=255).contains(&request.socket_tos) {
+            wish("tos", request.socket_tos.to_string());
+        }
+        let switches = [
+            ("nodelay", stream && request.flags & wire::NODELAY != 0),
+            ("keepalive", stream && request.flags & wire::KEEPALIVE != 0),
+            ("dont_fragment", request.flags & wire::DISCOVER_MTU != 0),
+        ];
+        switches.iter().filter(|(_, on)| *on).for_each(|(name, _)| wish(name, "on".into()));
+        wishes
+    }
+
+    /// The place stands: the client is told, and datagrams are awaited at once.
+    fn opened(&mut self, now_ns: u64, ends: &Ends, share: &mut Share) -> Vec<Action> {
+        self.facts = ends.socket.clone();
+        self.respond(ends);
+        let mut message = Message::new(wire::OMNI + 1, 0);
+        match self.tongue {
+            Tongue::Omni => self.response.write(&mut message),
+            Tongue::Stream => message = self.old_response(wire::TCP_STREAM + 1, true),
+            Tongue::Connections => message = self.old_response(wire::TCP_CC + 1, false),
+        }
+        let mut actions = vec![Action::Send(self.control, message.bytes())];
+        (self.stage, self.due_ns) = (Stage::Awaiting, now_ns + COMING_NS);
+        let bound = self.request.flags & wire::CONNECTED != 0 || other(self.request.direction) == What::Sends;
+        if self.request.socket_type == 2 && bound {
+            let number = share.number();
+            self.data = Some(number);
+            let port = u16::try_from(self.request.netperf_port).unwrap_or(0);
+            let to = joined(&self.host, port);
+            actions.push(Action::Answer { at: self.place, connection: number, to });
+        } else if self.request.socket_type == 2 || self.request.flags & wire::CONNECTIONS != 0 {
+            actions.extend(self.start(now_ns, share));
+        }
+        actions
+    }
+
+    /// What the client is told of our end.
+    fn respond(&mut self, ends: &Ends) {
+        let (request, socket) = (&self.request, &ends.socket);
+        let what = other(request.direction);
+        let port = ends.local.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok()).unwrap_or(0);
+        let (send, receive) = (socket.send_buffer_bytes as i32, socket.receive_buffer_bytes as i32);
+        let or = |asked: i32, usual: i32| if asked > 0 { asked } else { usual };
+        let most = if request.socket_type == 2 { DATAGRAM_MOST as i32 } else { i32::MAX };
+        self.response = OmniResponse {
+            recv_buf_size: receive,
+            send_buf_size: send,
+            receive_size: match what {
+                What::Receives => or(request.receive_size, receive),
+                What::Answers => request.request_size,
+                _ => -1,
+            },
+            send_size: match what {
+                What::Sends => or(request.send_size, send.min(most)),
+                What::Answers => request.response_size,
+                _ => -1,
+            },
+            recv_width: request.recv_width.max(1),
+            send_width: request.send_width.max(1),
+            flags: request.flags & wire::MEASURE_CPU,
+            cpu_rate: if request.flags & wire::MEASURE_CPU != 0 { wire::bits(100.0) } else { 0 },
+            data_port: i32::from(port),
+            interval_burst: request.interval_burst,
+            interval_usecs: request.interval_usecs,
+            socket_prio: -1,
+            socket_tos: request.socket_tos,
+            ..OmniResponse::default()
+        };
+    }
+
+    /// The answer to an older request; a stream tells its block too.
+    fn old_response(&self, kind: i32, stream: bool) -> Message {
+        let mut message = Message::new(kind, 0);
+        let nodelay = self.request.flags & wire::NODELAY;
+        let measures = i32::from(self.request.flags & wire::MEASURE_CPU != 0);
+        let (response, mut at) = (&self.response, 0);
+        let mut put = |word: i32| {
+            message.set(at, word);
+            at += 1;
+        };
+        put(response.recv_buf_size);
+        if stream {
+            put(response.receive_size);
+        }
+        let rest = [nodelay, measures, 0, response.send_buf_size, response.data_port, response.cpu_rate];
+        rest.into_iter().for_each(put);
+        message
+    }
+
+    fn accepted(
+        &mut self,
+        now_ns: u64,
+        connection: Connection,
+        ends: Ends,
+        share: &mut Share,
+    ) -> Vec<Action> {
+        let stranger = host_of(&ends.peer).is_none_or(|host| host != self.host && self.is_guarded());
+        if self.data.is_some() || stranger || !matches!(self.stage, Stage::Awaiting) {
+            return vec![Action::Close(connection)];
+        }
+        self.data = Some(connection);
+        self.facts = ends.socket;
+        self.peer = Some(ends.peer);
+        let mut actions = vec![Action::Close(self.place)];
+        actions.extend(self.start(now_ns, share));
+        actions
+    }
+
+    /// Whether data may only come from where the control connection came; with a word nobody else knows it.
+    fn is_guarded(&self) -> bool {
+        self.trusted
+    }
+
+    /// Starts our end of the data.
+    fn start(&mut self, now_ns: u64, share: &mut Share) -> Vec<Action> {
+        self.run = share.number();
+        (self.stage, self.began_ns, self.moved) = (Stage::Running, now_ns, (0, now_ns));
+        let length_ns = self.length_ns();
+        self.due_ns = now_ns + length_ns + COMING_NS;
+        let plan = lower::plan(&self.flow());
+        let mut actions = Vec::new();
+        if self.request.socket_type == 2 && self.data.is_some() {
+            actions.push(Action::Close(self.place));
+        }
+        actions.push(Action::Run { run: self.run, plan: Box::new(plan), interim_ns: LOOK_NS });
+        actions
+    }
+
+    fn length_ns(&self) -> u64 {
+        i64::from(self.request.test_length.max(0)).min(LENGTH_MOST_S) as u64 * SECOND_NS
+    }
+
+    fn flow(&self) -> Flow {
+        let request = &self.request;
+        let what = other(request.direction);
+        let size = |bytes: i32| bytes.clamp(0, BLOCK_MOST) as u64;
+        let over = match (self.data, request.flags & wire::CONNECTIONS != 0) {
+            (Some(data), _) => Over::Lent(data),
+            (None, true) => Over::Taken(self.place),
+            (None, false) => Over::Lent(self.place),
+        };
+        let timed = request.test_length > 0;
+        let count = u64::from(request.test_length.unsigned_abs()).max(1);
+        // Only who answers datagrams, or new connections, is not told the end.
+        let counts = !timed
+            && what == What::Answers
+            && !matches!(over, Over::Lent(number) if Some(number) == self.data);
+        Flow {
+            name: "netserver".into(),
+            what,
+            over,
+            block_bytes: match what {
+                What::Sends => size(self.response.send_size),
+                _ => size(self.response.receive_size),
+            },
+            request_bytes: size(request.request_size.max(0)),
+            response_bytes: size(request.response_size.max(0)),
+            depth: 1,
+            time_ns: (timed && what == What::Sends).then(|| self.length_ns()),
+            bytes: (!timed && what == What::Sends).then_some(count),
+            operations: counts.then_some(count),
+            pace: self.pace(),
+            processor: self.processor,
+            ..Flow::default()
+        }
+    }
+
+    fn pace(&self) -> Option<(u32, u64)> {
+        let (burst, us) = (self.request.interval_burst, self.request.interval_usecs);
+        let sends = other(self.request.direction) == What::Sends;
+        (sends && burst > 0 && us > 0).then(|| (burst as u32, us as u64 * 1000))
+    }
+
+    /// Whether a run whose end nobody tells is over, or stands still.
+    fn look(&mut self, now_ns: u64, phase: &PhaseRecord) -> Vec<Action> {
+        let (operations, bytes) = figures::so_far(phase);
+        let now = operations + bytes;
+        if now != self.moved.0 {
+            if self.moved.0 == 0 {
+                self.began_ns = now_ns.saturating_sub(LOOK_NS);
+            }
+            self.moved = (now, now_ns);
+            self.due_ns = now_ns + self.length_ns() + STILL_NS;
+        }
+        let untold = self.request.socket_type == 2 || self.request.flags & wire::CONNECTIONS != 0;
+        let passed = now_ns >= self.began_ns + self.length_ns();
+        let quiet = now_ns >= self.moved.1 + QUIET_NS;
+        if untold && self.moved.0 > 0 && self.request.test_length > 0 && passed && quiet {
+            return vec![Action::Stop(self.run)];
+        }
+        Vec::new()
+    }
+
+    fn ended(&mut self, now_ns: u64, record: &Record) -> Vec<Action> {
+        self.run = 0;
+        self.measured = Measured::of(record);
+        if matches!(self.stage, Stage::Leaving) {
+            self.stage = Stage::Over;
+            return self.data.into_iter().chain([self.place]).map(Action::Close).collect();
+        }
+        let sends = other(self.request.direction) == What::Sends;
+        match (self.data, self.request.socket_type) {
+            (Some(data), 1) if sends => {
+                (self.stage, self.due_ns) = (Stage::Draining, now_ns + PARTING_NS);
+                vec![Action::Shut(data)]
+            }
+            (Some(data), 2) if sends => {
+                let mut actions: Vec<Action> = (0..3).map(|_| Action::Send(data, Vec::new())).collect();
+                actions.extend(self.tell(now_ns));
+                actions
+            }
+            _ => self.tell(now_ns),
+        }
+    }
+
+    /// Tells what was measured; the client may ask for the next test.
+    fn tell(&mut self, now_ns: u64) -> Vec<Action> {
+        let mut actions: Vec<Action> =
+            self.data.take().into_iter().chain([self.place]).map(Action::Close).collect();
+        (self.place, self.stage, self.due_ns) = (0, Stage::Idle, now_ns + IDLE_NS);
+        if let Some(why) = &self.measured.failure {
+            actions.push(Action::Complain(format!("netserver: {}: {why}\n", self.host)));
+        }
+        let message = match self.tongue {
+            Tongue::Omni => self.results(),
+            Tongue::Stream => self.old_results(wire::TCP_STREAM + 1, true),
+            Tongue::Connections => self.old_results(wire::TCP_CC + 1, false),
+        };
+        actions.push(Action::Send(self.control, message.bytes()));
+        actions
+    }
+
+    fn measured_cpu(&self) -> Option<&Cpu> {
+        self.measured.cpu.as_ref().filter(|_| self.request.flags & wire::MEASURE_CPU != 0)
+    }
+
+    /// Bytes received and sent, and calls of each.
+    fn counts(&self) -> (u64, u64, u64, u64) {
+        let measured = &self.measured;
+        match other(self.request.direction) {
+            What::Receives => (measured.bytes, 0, measured.calls, 0),
+            What::Sends => (0, measured.bytes, 0, measured.calls),
+            _ => {
+                let size = |bytes: i32| measured.operations * bytes.max(0) as u64;
+                let calls = measured.operations;
+                (size(self.request.request_size), size(self.request.response_size), calls, calls)
+            }
+        }
+    }
+
+    /// The time that counts: from the first data to the last.
+    fn elapsed_s(&self) -> f64 {
+        self.measured.elapsed_s.max(1e-6)
+    }
+
+    fn results(&self) -> Message {
+        let (received, sent, receives, sends) = self.counts();
+        let ((received_hi, received_lo), (sent_hi, sent_lo)) = (wire::halves(received), wire::halves(sent));
+        let answers = other(self.request.direction) == What::Answers;
+        let cpu = self.measured_cpu();
+        let share = |of: fn(&Cpu) -> f64| cpu.map_or(0, |cpu| wire::bits(of(cpu)));
+        let results = OmniResults {
+            bytes_received_hi: received_hi,
+            bytes_received_lo: received_lo,
+            recv_calls: receives as i32,
+            recv_buf_size: self.facts.receive_buffer_bytes as i32,
+            bytes_sent_hi: sent_hi,
+            bytes_sent_lo: sent_lo,
+            send_calls: sends as i32,
+            send_buf_size: self.facts.send_buffer_bytes as i32,
+            failed_sends: self.measured.failed as i32,
+            trans_received: if answers { self.measured.operations as i32 } else { 0 },
+            elapsed_time: wire::bits(self.elapsed_s()),
+            cpu_util: share(|cpu| cpu.used_percent),
+            cpu_user: share(|cpu| cpu.user_percent),
+            cpu_system: share(|cpu| cpu.system_percent),
+            cpu_iowait: share(|cpu| cpu.iowait_percent),
+            cpu_irq: share(|cpu| cpu.irq_percent),
+            cpu_swintr: share(|cpu| cpu.softirq_percent),
+            serv_dem: wire::bits(-1.0),
+            cpu_method: if cpu.is_some() { wire::PROC_STAT } else { 0 },
+            num_cpus: cpu.map_or(0, |cpu| cpu.count as i32),
+            peak_cpu_id: cpu.map_or(0, |cpu| cpu.peak as i32),
+            peak_cpu_util: share(|cpu| cpu.peak_percent),
+            transport_retrans: self.measured.retransmits.map_or(-1, |count| count as i32),
+            ..OmniResults::default()
+        };
+        let mut message = Message::new(wire::OMNI + 1, 0);
+        results.write(&mut message);
+        if self.request.socket_type == 1 {
+            message.set_text(wire::RESULTS_CONGESTION, wire::CONGESTION_BYTES, &self.facts.congestion);
+        }
+        message
+    }
+
+    /// Results as older requests have them: a stream's bytes are a fraction of 64 bits.
+    fn old_results(&self, kind: i32, stream: bool) -> Message {
+        let (received, _, receives, _) = self.counts();
+        let cpu = self.measured_cpu();
+        let used = wire::bits(cpu.map_or(0.0, |cpu| cpu.used_percent));
+        let tail = [
+            wire::bits(self.elapsed_s()),
+            used,
+            wire::bits(-1.0),
+            if cpu.is_some() { wire::PROC_STAT } else { 0 },
+            cpu.map_or(0, |cpu| cpu.count as i32),
+        ];
+        let mut words = if stream {
+            let (hi, lo) = wire::halves((received as f64).to_bits());
+            vec![hi, lo, receives as i32]
+        } else {
+            let operations = self.measured.operations;
+            vec![received as i32, 0, operations as i32]
+        };
+        words.extend(tail);
+        let mut message = Message::new(kind, 0);
+        words.iter().enumerate().for_each(|(index, word)| message.set(index, *word));
+        message
+    }
+
+    /// The test cannot be had: the client is told the system's reason.
+    fn refuse(&mut self, errno: i32) -> Vec<Action> {
+        let kind = match self.tongue {
+            Tongue::Omni => wire::OMNI,
+            Tongue::Stream => wire::TCP_STREAM,
+            Tongue::Connections => wire::TCP_CC,
+        };
+        self.stage = Stage::Idle;
+        (self.place, self.data) = (0, None);
+        vec![Action::Send(self.control, Message::new(kind + 1, errno).bytes())]
+    }
+
+    fn drop_it(&mut self, why: &str) -> Vec<Action> {
+        let mut actions = vec![Action::Complain(format!("netserver: {} {why}\n", self.host))];
+        actions.extend(self.leave());
+        actions
+    }
+
+    /// The client is gone, or is left.
+    fn leave(&mut self) -> Vec<Action> {
+        let mut actions = vec![Action::Close(self.control)];
+        if self.run != 0 && matches!(self.stage, Stage::Running) {
+            actions.push(Action::Stop(self.run));
+            self.stage = Stage::Leaving;
+            return actions;
+        }
+        if !matches!(self.stage, Stage::Leaving) {
+            actions.extend(
+                self.data.into_iter().chain([self.place]).filter(|number| *number != 0).map(Action::Close),
+            );
+            self.stage = Stage::Over;
+        }
+        actions
+    }
+
+    /// Its time is up.
+    fn late(&mut self, now_ns: u64) -> Vec<Action> {
+        match self.stage {
+            Stage::Draining => self.tell(now_ns),
+            Stage::Running => {
+                self.due_ns = now_ns + PARTING_NS;
+                vec![Action::Stop(self.run)]
+            }
+            Stage::Leaving | Stage::Over => Vec::new(),
+            _ => self.drop_it("was silent for too long"),
+        }
+    }
+}
+
+/// Whether two words are the same, in a time that does not tell where they differ.
+fn same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let differences = one.iter().zip(other).fold(0u8, |sum, (a, b)| sum | (a ^ b));
+    one.len() == other.len() && differences == 0
+}
+
+/// Why a request cannot be met; none: it can.
+fn impossible(request: &OmniRequest) -> Option<&'static str> {
+    let udp = request.socket_type == 2;
+    match (request.socket_type, request.protocol) {
+        (1, 6 | 0) | (2, 17 | 0) => {}
+        _ => return Some("asks for neither TCP nor UDP"),
+    }
+    let directions = request.direction & !(wire::RECEIVES | wire::TRANSMITS);
+    let connects = request.flags & wire::CONNECTIONS != 0;
+    match request.direction & (wire::RECEIVES | wire::TRANSMITS) {
+        _ if directions != 0 => Some("asks for a direction that there is not"),
+        0 if !connects => Some("asks for nothing"),
+        wire::RECEIVES | wire::TRANSMITS if connects => {
+            Some("asks for connections with data of one direction")
+        }
+        _ if connects && udp => Some("asks for connections over UDP"),
+        6 if !connects && (request.request_size <= 0 || request.response_size <= 0) => {
+            Some("asks for transactions without content")
+        }
+        _ if request.request_size > BLOCK_MOST || request.response_size > BLOCK_MOST => {
+            Some("asks for too much at a time")
+        }
+        _ if request.test_length == 0 => Some("asks for no time"),
+        _ => None,
+    }
+}
+
+/// The older request for a stream.
+fn of_stream(message: &Message) -> OmniRequest {
+    let word = |index| message.word(index);
+    let flags = (word(5) != 0, word(6) != 0);
+    OmniRequest {
+        send_buf_size: old_size(word(0)),
+        recv_buf_size: old_size(word(1)),
+        receive_size: old_size(word(2)),
+        flags: old_flags(flags),
+        test_length: if word(8) == 0 { 1 } else { word(8) },
+        data_port: word(13),
+        ipfamily: if word(14) == 6 { 6 } else { 4 },
+        direction: wire::RECEIVES,
+        ..of_old()
+    }
+}
+
+/// The older request for connections that are closed at once.
+fn of_connections(message: &Message) -> OmniRequest {
+    let word = |index| message.word(index);
+    OmniRequest {
+        recv_buf_size: old_size(word(0)),
+        send_buf_size: old_size(word(1)),
+        flags: old_flags((word(8) != 0, word(9) != 0)) | wire::CONNECTIONS,
+        test_length: if word(11) == 0 { 1 } else { word(11) },
+        data_port: word(14),
+        ipfamily: if word(15) == 6 { 6 } else { 4 },
+        direction: 0,
+        ..of_old()
+    }
+}
+
+fn of_old() -> OmniRequest {
+    OmniRequest {
+        socket_type: 1,
+        protocol: 6,
+        request_size: -1,
+        response_size: -1,
+        socket_tos: -1,
+        ..OmniRequest::default()
+    }
+}
+
+fn old_size(bytes: i32) -> i32 {
+    if bytes > 0 { bytes } else { -1 }
+}
+
+fn old_flags((nodelay, measures): (bool, bool)) -> i32 {
+    (if nodelay { wire::NODELAY } else { 0 }) | (if measures { wire::MEASURE_CPU } else { 0 })
+}

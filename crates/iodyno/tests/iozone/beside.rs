@@ -1,0 +1,74 @@
+//! The original and ours beside each other: up to figures, versions and what differs on purpose, the same text.
+
+use std::path::Path;
+use std::process::Command;
+
+use testbed::{Case, Need, Outcome};
+
+use crate::program::{dressed, told as run};
+use crate::runs::iozone;
+
+/// The cases; the original's are skipped where it is not installed.
+pub fn cases() -> Vec<Case> {
+    let needs = &[Need::Tool("iozone")];
+    vec![
+        Case::new("iozone_says_of_streams_what_the_original_says", needs, streams),
+        Case::new("iozone_says_of_cells_what_the_original_says", needs, cells),
+    ]
+}
+
+fn original(home: &Path, line: &str) -> String {
+    let mut command = dressed(Command::new("iozone"), line.split_whitespace());
+    command.current_dir(home);
+    run(command).out
+}
+
+/// A text with every figure as `#`, from a line on; its spaces count.
+fn skeleton(text: &str, from: &str) -> Vec<String> {
+    let lines = text.lines().skip_while(|line| !line.contains(from));
+    lines.map(|line| figures_out(line)).collect()
+}
+
+/// Digits become `#` as many as the widest figure has, so that only where a figure ends counts.
+fn figures_out(line: &str) -> String {
+    let mut found = String::new();
+    for letter in line.chars() {
+        let figure = letter.is_ascii_digit() || letter == '.';
+        if figure && found.ends_with('#') {
+            continue;
+        }
+        // What a shorter figure leaves blank before it belongs to it.
+        if figure {
+            found.truncate(found.trim_end_matches(' ').len());
+            found.push('#');
+        } else {
+            found.push(letter);
+        }
+    }
+    found
+}
+
+fn streams() -> Outcome {
+    let home = tempfile::tempdir()?;
+    for line in [
+        "-i 0 -i 1 -s 1m -r 64k -t 3 -C -x",
+        "-i 0 -i 1 -i 2 -i 3 -i 5 -s 256k -r 4k -t 2 -T -x -R",
+        "-i 0 -i 1 -i 2 -i 8 -s 256k -r 4k -l 1 -u 2 -x -C",
+        "-i 0 -i 1 -i 6 -i 7 -i 9 -i 10 -s 256k -r 4k -t 2 -x",
+    ] {
+        let theirs = skeleton(&original(home.path(), line), "File stride size");
+        let ours = skeleton(&iozone(home.path(), line).out, "File stride size");
+        assert_eq!(ours, theirs, "{line}");
+    }
+    Ok(())
+}
+
+fn cells() -> Outcome {
+    let home = tempfile::tempdir()?;
+    for line in ["-a -n 64 -g 256 -i 0 -i 1 -R", "-s 1m -r 64k -i 0 -i 1 -i 2 -i 3 -i 4 -i 5 -i 6 -i 7 -R"] {
+        let theirs = skeleton(&original(home.path(), line), "Excel output");
+        let ours = skeleton(&iozone(home.path(), line).out, "Excel output");
+        assert_eq!(ours, theirs, "{line}");
+    }
+    Ok(())
+}

@@ -1,0 +1,25 @@
+//! The whole program as iozone: its columns, blocks and files are iozone's, and what it counts was done.
+//!
+//! Every case runs the built binary in a directory of its own, bounded in time; no speed is asserted.
+
+// Signals, and what happens between fork and exec.
+#![allow(unsafe_code)]
+
+#[cfg(target_os = "linux")]
+mod beside;
+#[cfg(target_os = "linux")]
+#[allow(dead_code)]
+#[path = "../door/program.rs"]
+mod program;
+#[cfg(target_os = "linux")]
+mod runs;
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    testbed::run([runs::cases(), beside::cases()].into_iter().flatten().collect())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() -> std::process::ExitCode {
+    testbed::run(Vec::new())
+}
