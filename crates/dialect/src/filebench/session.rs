@@ -288,7 +288,7 @@ impl<'a> Session<'a> {
 
     /// A run becomes a phase.
     fn run(&mut self, time_s: f64, period_s: f64, origin: &Origin) {
-        if time_s < 0.0 || time_s > 1e9 {
+        if !(0.0..=1e9).contains(&time_s) {
             let wrong = Diagnostic::error(origin, format!("a run of {time_s} s"));
             return self.wrong.push(wrong.hint("run 60"));
         }

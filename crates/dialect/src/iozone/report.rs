@@ -135,7 +135,7 @@ impl Report {
         }
         let settings = &self.view.settings;
         if !settings.clients.is_empty() {
-            write!(output.out, "\tTest cleanup:\n")?;
+            writeln!(output.out, "\tTest cleanup:")?;
         }
         if settings.is_throughput() {
             write!(output.out, "\n\n")?;

@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn numbers_are_cs() {
         assert_eq!(number(1.000_388_979_911_804_2), "1.0003889799118042");
-        assert_eq!(number(29_396_927_681.663_071), "29396927681.663071");
+        assert_eq!(number(29_396_927_681.663_07), "29396927681.663071");
         assert_eq!(number(3.5e-5), "3.5e-05");
         assert_eq!((number(2.001239), number(0.0), number(4.0)), ("2.001239".into(), "0".into(), "4".into()));
         assert_eq!((number(f64::NAN), number(1e300)), ("0".into(), "1e+300".into()));

@@ -34,7 +34,7 @@ fn converted(conversion: char, unix_ns: u64, east_s: i64) -> String {
     let (day, clock) = stamp.split_at(10);
     let clock = clock.trim();
     let hour: u32 = clock[..2].parse().unwrap_or(0);
-    let twelve = if hour % 12 == 0 { 12 } else { hour % 12 };
+    let twelve = if hour.is_multiple_of(12) { 12 } else { hour % 12 };
     let again = |format: &str| strftime(format, unix_ns, east_s);
     match conversion {
         'a' => whole[..3].into(),

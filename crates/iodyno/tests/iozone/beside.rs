@@ -26,7 +26,7 @@ fn original(home: &Path, line: &str) -> String {
 /// A text with every figure as `#`, from a line on; its spaces count.
 fn skeleton(text: &str, from: &str) -> Vec<String> {
     let lines = text.lines().skip_while(|line| !line.contains(from));
-    lines.map(|line| figures_out(line)).collect()
+    lines.map(figures_out).collect()
 }
 
 /// Digits become `#` as many as the widest figure has, so that only where a figure ends counts.
