@@ -224,7 +224,7 @@ pub fn document() -> String {
     format!(
         "# iperf\n\n`iodyno iperf -s` and `iodyno iperf -c HOST` measure the throughput of TCP and UDP with iperf 2's peers,\n\
          in both roles, and print what 2.1.8 prints: `iperf -s -u -p 5002`, `iperf -c HOST -u -p 5002 -e -i 1`,\n\
-         `iperf -c HOST -P 4 -t 10 -y C`. (iperf 3 is another program with another protocol: [iperf3](iperf3.md).)\n\n\
+         `iperf -c HOST -P 4 -t 10 -y C`. iperf 3 is another program with another protocol: `iodyno iperf3`.\n\n\
          What differs on purpose:\n\n\
          - a test that fails ends with status 1; the original says 0 when nobody listens;\n\
          - `-n` is exact; with `-R` it is refused from 2 GiB on, where the original sends 1 GiB and says nothing;\n\
