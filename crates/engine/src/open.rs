@@ -141,8 +141,10 @@ fn open_set(plan: &Plan, job: &Job, position: usize, asker: Asker<'_>) -> Result
     let mut names = names(items, asker);
     names.reuses = target.open.create;
     let direct = if target.open.direct == Direct::No { 0 } else { o_direct() };
-    let of_file = libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC | libc::O_ACCMODE | libc::O_DIRECTORY;
-    names.open_flags = (flags(&target.open, (false, false)) | direct) & !of_file;
+    let of_file = libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC | libc::O_DIRECTORY;
+    // What verbs need of an item is theirs to say, unless the plan says it.
+    let mode = if target.open.mode == OpenMode::AsNeeded { libc::O_ACCMODE } else { 0 };
+    names.open_flags = (flags(&target.open, (false, false)) | direct) & !(of_file | mode);
     let path = match whole_tree(job, position) {
         true => {
             let (above, own) = split(&root);

@@ -220,7 +220,7 @@ impl Place {
             kind: TargetKind::FileSet { root: self.root.clone(), items },
             open: Open::default(),
             prepare: Prepare::Filled,
-            remove: false,
+            remove: !self.reuse,
             origin: self.origin.clone(),
         }
     }

@@ -71,7 +71,8 @@ pub fn create_flags(names: &Names, io: &Io) -> libc::c_int {
     if names.reuses {
         flags &= !libc::O_EXCL;
     }
-    if io.flags & READ_BACK != 0 {
+    let read_too = names.open_flags & libc::O_ACCMODE == libc::O_RDWR;
+    if io.flags & READ_BACK != 0 || read_too {
         flags = flags & !libc::O_ACCMODE | libc::O_RDWR;
     }
     flags

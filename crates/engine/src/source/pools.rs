@@ -35,7 +35,7 @@ pub struct SharedPool {
 }
 
 impl Pools {
-    /// Pools for the sets that scripts of the phase pick from; each worker's own sets have none. To be made before any
+    /// Pools for the sets that several workers' scripts pick from; a worker's own sets have none. To be made before any
     /// worker exists.
     ///
     /// # Errors
@@ -44,6 +44,11 @@ impl Pools {
         let mut targets: Vec<usize> = phase.jobs.iter().flat_map(picked).collect();
         targets.sort_unstable();
         targets.dedup();
+        let workers = |target: usize| -> u32 {
+            let users = phase.jobs.iter().filter(|job| picked(job).contains(&target));
+            users.fold(0, |sum, job| sum.saturating_add(job.workers))
+        };
+        targets.retain(|target| workers(*target) > 1);
         let (mut sets, mut present, mut start) = (Vec::new(), Vec::new(), 0);
         for target in targets {
             let Some(TargetKind::FileSet { items, .. }) = plan.targets.get(target).map(|target| &target.kind)
@@ -160,7 +165,7 @@ mod tests {
         };
         let open = Operation { item: Item::Existing(Pick::Uniform), ..Operation::on(Verb::Open, 0) };
         let script = Script { actors: Vec::new(), steps: vec![open.step("open")] };
-        let job = Job::new("j", "psync", vec![0], Workload::Script(script));
+        let job = Job { workers: 2, ..Job::new("j", "psync", vec![0], Workload::Script(script)) };
         let phase = Phase { jobs: vec![job], ..Phase::default() };
         let plan = Plan { targets: vec![target], ..Plan::default() };
         Pools::new(&plan, &phase).unwrap().of(0).unwrap()

@@ -294,7 +294,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
             finish_at_end: operation.at_end == AtEnd::Finish,
             whole: operation.whole,
             once: says(operation, "once", "true"),
-            ends: says(operation, "empty", "ends"),
+            ends: says(operation, "empty", "ends") || self.brief.job.limit.time_ns.is_none(),
             total_left: operation.transfer.total_bytes.unwrap_or(u64::MAX),
             carried: verb == Verb::Write && self.brief.job.payload.content == Content::Carried,
         })
