@@ -46,6 +46,8 @@ struct Talk {
     ears: Ears,
     log: Option<File>,
     translate: Translate,
+    /// Whether the runs are others': a server goes on for weeks.
+    forgets: bool,
     /// The record of all its runs, whose phases follow each other.
     record: Option<Box<Record>>,
 }
@@ -58,7 +60,13 @@ impl Talk {
             return Err(wrong.hint("ask for files and for the history on the client's side"));
         }
         let log = run.output.as_deref().map(appended).transpose()?;
-        Ok(Talk { ears: Ears::open(run, voice)?, log, translate: run.translate, record: None })
+        Ok(Talk {
+            ears: Ears::open(run, voice)?,
+            log,
+            translate: run.translate,
+            forgets: of_others,
+            record: None,
+        })
     }
 
     /// Tells what all runs were together, and what follows the report.
@@ -100,7 +108,9 @@ impl Listener for Talk {
     fn event(&mut self, _: RunNumber, event: &Event) {
         match event {
             // What could not begin says why in the conversation's own words.
-            Event::Ended(record) if !record.phases.is_empty() => self.join((**record).clone()),
+            Event::Ended(record) if !self.forgets && !record.phases.is_empty() => {
+                self.join((**record).clone())
+            }
             Event::Ended(_) => {}
             Event::Started(_) if self.record.is_some() => {}
             event => self.ears.tell(event, self.translate, &mut Silent),
