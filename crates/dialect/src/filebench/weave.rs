@@ -126,6 +126,12 @@ impl<'a, 'b> Weaver<'a, 'b> {
             return Vec::new();
         }
         self.reader.known(&flowop.attributes, flowops::ATTRIBUTES, &format!("flowop {}", entry.name));
+        for name in ["opennext", "rotatefd"] {
+            if let Some(attribute) = flowop.attributes.get(&[name]) {
+                let hint = "leave it out: which file comes next is drawn anew each time".into();
+                self.reader.complain(&attribute.origin, format!("`{name}` is not served yet"), hint);
+            }
+        }
         let label = self.label(flowop);
         let repeat = self.reader.count(&flowop.attributes, &["iters"], 1).max(1);
         self.row(&label, entry.class);

@@ -343,6 +343,13 @@ impl Reading {
             }
             _ => {}
         }
+        if wanted.udp && wanted.file.is_some() {
+            say(
+                "-F",
+                "datagrams carry no file here: their content says nothing about the network",
+                "leave it out, or -u",
+            );
+        }
         if wanted.udp && wanted.block() > 65_507 {
             say("-l", "no datagram holds more than 65507 bytes", "give less, or leave -u out");
         }

@@ -21,7 +21,7 @@ mod wire;
 mod tests;
 
 use iodyno_model::conversation::{Conversation, SocketFacts};
-use iodyno_model::{Diagnostic, Event, Finding, Plan};
+use iodyno_model::{Diagnostic, Event, Plan};
 use iodyno_report::{Output, Reporter};
 
 use crate::{Converse, Dialect, Keep, Loader, Request, Run};
@@ -100,7 +100,7 @@ fn converse_run(plan: Plan) -> Run {
         unwatched: false,
         dies_of_signals: false,
         findings: true,
-        translate,
+        translate: crate::net::advice::netperf,
         reads_forgiven: false,
         error_status: 1,
         status: None,
@@ -114,11 +114,6 @@ impl Reporter for Silent {
     fn event(&mut self, _event: &Event, _output: &mut Output<'_>) -> std::io::Result<()> {
         Ok(())
     }
-}
-
-/// Findings in netperf's own options.
-fn translate(finding: Finding) -> Option<Finding> {
-    Some(finding)
 }
 
 /// The line of `-V`.
