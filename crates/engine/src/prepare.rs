@@ -34,6 +34,8 @@ const LAYOUT_BYTES: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub struct Made {
     files: Vec<String>,
+    /// Directories that were made for files that are removed, those above first.
+    folders: Vec<PathBuf>,
     trees: Vec<PathBuf>,
     /// Directories that were made, to be removed or not.
     made_trees: Vec<PathBuf>,
@@ -45,6 +47,19 @@ impl Made {
         if remove && !self.files.iter().any(|file| file == path) {
             self.files.push(path.into());
         }
+    }
+
+    /// Makes the directories above a file that are missing. They go with it, once nothing else lies in them.
+    fn parents(&mut self, path: &str, remove: bool) -> std::io::Result<()> {
+        let Some(parent) = Path::new(path).parent() else { return Ok(()) };
+        let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+        let mut missing: Vec<_> = parent.ancestors().take_while(missing).map(Path::to_path_buf).collect();
+        std::fs::create_dir_all(parent)?;
+        if remove {
+            missing.reverse();
+            self.folders.append(&mut missing);
+        }
+        Ok(())
     }
 
     /// Makes a directory with all that is missing above it, and remembers the topmost.
@@ -76,6 +91,8 @@ impl Made {
     pub fn remove(&mut self) -> Vec<String> {
         let files = self.files.drain(..).rev().map(PathBuf::from);
         let files: Vec<_> = files.map(|path| (std::fs::remove_file(&path), path)).collect();
+        // What somebody put there keeps its directory.
+        self.folders.drain(..).rev().for_each(|path| drop(std::fs::remove_dir(path)));
         let trees = self.trees.drain(..).rev();
         let trees: Vec<_> = trees.map(|path| (std::fs::remove_dir_all(&path), path)).collect();
         let failed = |(result, path): (std::io::Result<()>, PathBuf)| {
@@ -348,7 +365,8 @@ fn prepare_file(
     if there.is_none() {
         made.file(path, target.remove);
         if target.open.parents {
-            make_parents(path)?;
+            let told = |error: std::io::Error| space_failure(path, error.raw_os_error().unwrap_or(libc::EIO));
+            made.parents(path, target.remove).map_err(told)?;
         }
     }
     match target.prepare {
@@ -387,12 +405,6 @@ fn take_away(path: &str) -> Result<(), Failure> {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(told(&error)),
         _ => Ok(()),
     }
-}
-
-fn make_parents(path: &str) -> Result<(), Failure> {
-    let Some(parent) = Path::new(path).parent() else { return Ok(()) };
-    let told = |error: std::io::Error| space_failure(path, error.raw_os_error().unwrap_or(libc::EIO));
-    std::fs::create_dir_all(parent).map_err(told)
 }
 
 fn create(path: &str) -> Result<std::fs::File, Failure> {

@@ -71,7 +71,15 @@ cvar(type=cvar-TYPE, parameters=NAME:VALUE;..., [min=, max=, round=])
   cvar-weibull      shape, scale
 ";
 
+/// Mistakes are told with their places and hints, as the original tells none.
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    read(arguments, loader).or_else(|wrong| {
+        let err = wrong.iter().map(|wrong| format!("{wrong}\n")).collect();
+        Ok(Request::Refuse { err, status: 1 })
+    })
+}
+
+fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let wanted = parse(arguments).map_err(|wrong| vec![wrong])?;
     if wanted.distributions {
         return Ok(Request::Print { out: DISTRIBUTIONS.into(), status: 0 });

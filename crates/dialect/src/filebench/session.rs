@@ -108,7 +108,11 @@ impl<'a> Session<'a> {
 
     /// What is still to be run at the end: a script without `run` runs all the same.
     pub fn finish(&mut self, path: &str) {
-        if self.plan.phases.is_empty() && self.wrong.is_empty() {
+        if self.plan.phases.is_empty() && !self.wrong.is_empty() {
+            // Definitions are looked at when something is run: what is wrong with them is told all the same.
+            return self.run(RUN_S, 0.0, &Origin::file(path, 1));
+        }
+        if self.plan.phases.is_empty() {
             if self.processes.is_empty() {
                 let origin = Origin::file(path, 1);
                 let wrong = Diagnostic::error(&origin, "a script without a process");

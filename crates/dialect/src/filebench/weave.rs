@@ -128,7 +128,7 @@ impl<'a, 'b> Weaver<'a, 'b> {
         self.reader.known(&flowop.attributes, flowops::ATTRIBUTES, &format!("flowop {}", entry.name));
         for name in ["opennext", "rotatefd"] {
             if let Some(attribute) = flowop.attributes.get(&[name]) {
-                let hint = "leave it out: which file comes next is drawn anew each time".into();
+                let hint = "leave it out: which file comes next is drawn anew each time".to_string();
                 self.reader.complain(&attribute.origin, format!("`{name}` is not served yet"), hint);
             }
         }

@@ -42,8 +42,7 @@ pub fn cases() -> Vec<Case> {
 
 fn unwatched() -> Outcome {
     let home = scratch();
-    let text =
-        "[target.f]\nfile = \"f\"\nsize = \"64KiB\"\n[[phase]]\n[[phase.job]]\non = \"f\"\ndo = \"write\"\n";
+    let text = "[target.f]\nfile = \"f\"\nsize = \"64KiB\"\nprepare = \"filled\"\n[[phase]]\n[[phase.job]]\non = \"f\"\ndo = \"write\"\n";
     let sightings = |name: &str, words: &[&str]| {
         run(home.path(), text, &[&["--json", name], words].concat()).expect(0, &[]);
         let json = std::fs::read(home.path().join(name)).expect("its record");

@@ -61,7 +61,7 @@ fn echo() -> Outcome {
             least = least.min(begun.elapsed());
             came += 1;
             // The last of a batch may be lost: no long wait for it.
-            near.set_read_timeout(Some(Duration::from_millis(if bytes[1] == 19 { 1 } else { 300 })))?;
+            near.set_read_timeout(Some(Duration::from_millis(if bytes[1] == 19 { 1 } else { 1500 })))?;
         }
     }
     let impairment = Impairment { delay_ns: 10_000_000, loss_percent: 1.0, seed: 5, ..Impairment::default() };
