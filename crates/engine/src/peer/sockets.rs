@@ -179,6 +179,11 @@ pub fn answer(place: &Socket, to: &str) -> Result<Socket, Trouble> {
     if near.domain() == Domain::IPV6 {
         socket.set_only_v6(place.only_v6().unwrap_or(false)).map_err(failed("IPV6_V6ONLY"))?;
     }
+    if let Ok(bytes) = place.recv_buffer_size() {
+        // Linux counts twice what it is asked for.
+        let room = [("receive_buffer_bytes".to_string(), (bytes / 2).to_string())];
+        set(&socket, &room, When::Before)?;
+    }
     socket.set_reuse_address(true).map_err(failed("SO_REUSEADDR"))?;
     socket.bind(&near).map_err(failed("bind"))?;
     socket.connect(&peer.into()).map_err(failed("connect"))?;

@@ -368,6 +368,7 @@ impl Table {
             news = match entry.role {
                 Role::Place => self.accept(number),
                 Role::Mailbox => read_mail(number, entry),
+                Role::Datagrams => read_datagrams(number, entry),
                 _ => read(number, entry),
             };
         }
@@ -432,7 +433,21 @@ fn standing(transport: Transport) -> Role {
     if transport.is_datagrams() { Role::Datagrams } else { Role::Stream }
 }
 
-/// What a stream or a peer's datagrams bring.
+/// A peer's datagrams: as many as wait, so that none is lost for want of room.
+fn read_datagrams(number: Connection, entry: &mut Entry) -> Vec<Input> {
+    let mut news = Vec::new();
+    while news.len() < AT_ONCE && entry.most != Some(0) {
+        let one = read(number, entry);
+        let goes_on = matches!(one.first(), Some(Input::Bytes(..)));
+        news.extend(one);
+        if !goes_on {
+            break;
+        }
+    }
+    news
+}
+
+/// What a stream brings, or one datagram.
 fn read(number: Connection, entry: &mut Entry) -> Vec<Input> {
     let most = entry.most.unwrap_or(READ_MOST).min(READ_MOST);
     let mut room = vec![0; most];

@@ -111,7 +111,7 @@ impl Relay {
                     place,
                     transport: transport.into(),
                     address,
-                    wishes: Vec::new(),
+                    wishes: wishes(transport == "udp"),
                 });
             }
         }
@@ -152,7 +152,7 @@ impl Relay {
             connection: ours,
             transport: if datagrams { "udp" } else { "tcp" }.into(),
             address: self.wanted.to.clone(),
-            wishes: if datagrams { Vec::new() } else { vec![("nodelay".into(), "on".into())] },
+            wishes: wishes(datagrams),
             timeout_ns: CONNECT_NS,
         });
         number
@@ -379,6 +379,12 @@ impl Conversation for Relay {
         }
         std::mem::take(&mut self.out)
     }
+}
+
+/// Room for what comes while others have the processor; small pieces of a stream are not held back.
+fn wishes(datagrams: bool) -> Vec<(String, String)> {
+    let (name, value) = if datagrams { ("receive_buffer_bytes", "4194304") } else { ("nodelay", "on") };
+    vec![(name.into(), value.into())]
 }
 
 fn add(sum: &mut Fates, more: &Fates) {

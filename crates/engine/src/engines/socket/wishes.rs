@@ -208,12 +208,14 @@ fn tos(socket: &Socket, class: u32) -> io::Result<()> {
 }
 
 fn ttl(socket: &Socket, hops: u32) -> io::Result<()> {
-    if is_six(socket) {
-        socket.set_multicast_hops_v6(hops)?;
-        return socket.set_unicast_hops_v6(hops);
+    // Only datagrams go to groups.
+    let groups = socket.r#type()? == Type::DGRAM;
+    match (is_six(socket), groups) {
+        (true, true) => socket.set_multicast_hops_v6(hops)?,
+        (false, true) => socket.set_multicast_ttl_v4(hops)?,
+        _ => {}
     }
-    socket.set_multicast_ttl_v4(hops)?;
-    socket.set_ttl_v4(hops)
+    if is_six(socket) { socket.set_unicast_hops_v6(hops) } else { socket.set_ttl_v4(hops) }
 }
 
 /// `on`, `off`, or idle seconds, seconds between probes and their number.
