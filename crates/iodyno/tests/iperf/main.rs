@@ -2,10 +2,17 @@
 //!
 //! What cannot be had is a counted skip. It asserts what was moved and what was said, never how fast.
 
+// Signals, and what happens between fork and exec.
+#![allow(unsafe_code)]
+
 #[cfg(target_os = "linux")]
 mod matrix;
 #[cfg(target_os = "linux")]
 mod peers;
+#[cfg(target_os = "linux")]
+#[allow(dead_code)]
+#[path = "../door/program.rs"]
+mod program;
 #[cfg(target_os = "linux")]
 mod relay;
 

@@ -6,6 +6,8 @@ use std::net::{TcpListener, UdpSocket};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::program::iodyno;
+
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(40);
 
@@ -29,8 +31,8 @@ impl Program {
 
 /// A command of ours.
 pub fn ours(word: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
-    command.arg(word).env("IODYNO_FINDINGS", "0");
+    let mut command = iodyno([word]);
+    command.env("IODYNO_FINDINGS", "0");
     command
 }
 
