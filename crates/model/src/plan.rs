@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::aging::Aging;
 use crate::demand::Demand;
 use crate::origin::Origin;
 use crate::pace::{Limit, Pace};
@@ -27,6 +28,9 @@ pub struct Plan {
     pub intent: Intent,
     /// What jobs work on.
     pub targets: Vec<Target>,
+    /// File systems that are made old before the first phase.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aging: Vec<Aging>,
     /// What happens, in order.
     pub phases: Vec<Phase>,
     /// How often all of it.
