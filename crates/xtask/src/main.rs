@@ -1,4 +1,4 @@
-//! The workspace's chores: `cargo xtask tidy | ci | bless | bench | against | lies`.
+//! The workspace's chores: `cargo xtask tidy | ci | bless | bench | against | lies | newer`.
 //!
 //! What a contributor types and what continuous integration runs is the same program, written in the same language
 //! as the rest, so that no shell script drifts away from it. It imports none of our crates: it judges them from
@@ -13,6 +13,7 @@ mod bless;
 mod ci;
 mod lexer;
 mod lies;
+mod newer;
 mod shell;
 mod tidy;
 
@@ -25,6 +26,7 @@ usage: cargo xtask CHORE
   bench [CASE …]               instructions per I/O, and paired runs against Debian's fio
   against fio [PART]           the original and ours on the same input; --itself: the original twice
   lies [N … | honest]          stages the known lies for real: caught or missed, honest twins silent or not
+  newer                        fetches a newer iperf3 than the system's into target/newer, for the tests' matrix
 ";
 
 fn main() -> ExitCode {
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         Some("bench") => bench::chore(&root(), rest),
         Some("against") => against::chore(&root(), rest),
         Some("lies") => lies::chore(&root(), rest),
+        Some("newer") => newer::chore(&root()),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");
             Ok(true)

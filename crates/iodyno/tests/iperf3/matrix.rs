@@ -4,7 +4,7 @@ use serde_json::Value;
 use testbed::{Case, Need, Outcome};
 
 use crate::peers::{Cable, HERE, Program, Server, client, command, free_port};
-use Program::{Ours, Real};
+use Program::{Newer, Ours, Real};
 
 /// What is run, besides who is who.
 const TESTS: &[(&str, &str)] = &[
@@ -31,8 +31,8 @@ const TESTS: &[(&str, &str)] = &[
 /// All of them.
 pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for (server, of) in [(Ours, Ours), (Ours, Real), (Real, Ours)] {
-        let real: &[Need] = if (server, of) == (Ours, Ours) { &[] } else { &[Need::Tool("iperf3")] };
+    for (server, of) in [(Ours, Ours), (Ours, Real), (Real, Ours), (Ours, Newer), (Newer, Ours)] {
+        let real: &[Need] = &server.needs().into_iter().chain(of.needs()).collect::<Vec<_>>();
         for (name, line) in TESTS {
             let title = format!("{of:?} to {server:?}: {name}").to_lowercase();
             cases.push(Case::new(title, real, move || moved(server, of, line)));
@@ -49,6 +49,8 @@ pub fn cases() -> Vec<Case> {
         &[Need::Tool("openssl"), Need::Tool("iperf3")],
         real_tokens,
     ));
+    let newer: Vec<Need> = Newer.needs().into_iter().chain([Need::Tool("openssl")]).collect();
+    cases.push(Case::new("tokens of the newer original", &newer, newer_tokens));
     cases.push(Case::new("many clients at once", &[], many_at_once));
     cases.push(Case::new("limits", &[], limits));
     cases.push(Case::new("nobody there", &[], nobody_there));
@@ -233,6 +235,14 @@ fn real_tokens() -> Outcome {
     for (password, status) in [("rossi", 0), ("verdi", 1)] {
         let_in(Ours, Real, &["--use-pkcs1-padding"], password, status)?;
         let_in(Real, Ours, &["--use-pkcs1-padding"], password, status)?;
+    }
+    Ok(())
+}
+
+fn newer_tokens() -> Outcome {
+    for (password, status) in [("rossi", 0), ("verdi", 1)] {
+        let_in(Ours, Newer, &[], password, status)?;
+        let_in(Newer, Ours, &[], password, status)?;
     }
     Ok(())
 }
