@@ -23,7 +23,7 @@ usage: cargo xtask CHORE
   tidy [ROOT]                  check the walls of the house: imports, unsafe, clocks, I/O, names, sizes
   ci [--no-install] [--quick]  everything continuous integration runs; --quick leaves out portability
   bless [TEST …]               run the golden tests and let them rewrite what they expect
-  bench [CASE …]               instructions per I/O, and paired runs against Debian's fio
+  bench [CASE … | net]         instructions per I/O, and paired runs against Debian's fio; net: against iperf3
   against fio [PART]           the original and ours on the same input; --itself: the original twice
   lies [N … | honest]          stages the known lies for real: caught or missed, honest twins silent or not
   newer                        fetches a newer iperf3 than the system's into target/newer, for the tests' matrix

@@ -14,8 +14,7 @@ use std::time::{Duration, Instant};
 use crate::shell;
 
 /// The program and what it is linked with.
-const PACKAGES: &[&str] =
-    &["iperf3", "libiperf0", "libsctp1", "libssl3t64", "zlib1g", "libzstd1", "libc6"];
+const PACKAGES: &[&str] = &["iperf3", "libiperf0", "libsctp1", "libssl3t64", "zlib1g", "libzstd1", "libc6"];
 /// Where they are, the newest first.
 const SUITES: &[&str] = &["sid", "trixie"];
 const MIRROR: &str = "http://deb.debian.org/debian";

@@ -462,7 +462,9 @@ fn consistent(mut wanted: Wanted) -> Result<Wanted, Stop> {
 fn one_way(test: &super::params::Params) -> Result<(), Stop> {
     match test {
         test if test.udp => Err(parameter("cannot transfer file using UDP")),
-        test if test.bidir => Err(parameter("cannot transfer file both ways at once: leave --bidir or -F out")),
+        test if test.bidir => {
+            Err(parameter("cannot transfer file both ways at once: leave --bidir or -F out"))
+        }
         test if test.parallel > 1 => {
             Err(parameter("cannot transfer file over several streams: leave -P or -F out"))
         }

@@ -260,7 +260,8 @@ impl Server {
             return Some(state::MOST_TIME);
         }
         if self.wanted.file.is_some() && (params.udp || params.bidir) {
-            self.out.extend(self.voice.complain("a test that cannot be had with -F: files go one way, over TCP"));
+            self.out
+                .extend(self.voice.complain("a test that cannot be had with -F: files go one way, over TCP"));
             return Some(state::RUN);
         }
         let others = self.sessions.iter().filter(|(other, _)| **other != control);

@@ -42,7 +42,10 @@ const OWN: &[SettingSpec] = &[
         name: "receive",
         help: "what becomes of received bytes: copy (default), truncate (dropped in the kernel) or splice (to /dev/null)",
     },
-    SettingSpec { name: "from", help: "a file whose bytes are sent over a stream instead; its end is the job's" },
+    SettingSpec {
+        name: "from",
+        help: "a file whose bytes are sent over a stream instead; its end is the job's",
+    },
     SettingSpec { name: "into", help: "a file that is made, and holds what a stream brings" },
     SettingSpec { name: "datagram_bytes", help: "a block is cut into datagrams of so many bytes" },
     SettingSpec {
