@@ -123,6 +123,11 @@ impl Info {
         None
     }
 
+    /// The congestion window in bytes and the smoothed round trip in µs.
+    fn start(&self) -> (u64, u32) {
+        (u64::from(self.four(80)) * u64::from(self.four(16)), self.four(68))
+    }
+
     fn four(&self, at: usize) -> u32 {
         self.0[at..at + 4].try_into().map_or(0, u32::from_ne_bytes)
     }
@@ -151,6 +156,11 @@ impl Info {
         (told.busy_us, told.window_limited_us, told.buffer_limited_us) = (since(168), since(176), since(184));
         (told.acked_bytes, told.received_bytes) = (since(120), since(128));
     }
+}
+
+/// A TCP connection's congestion window in bytes and round trip in µs now; none: it is none, or nobody says.
+pub fn window_and_round_trip(fd: RawFd) -> Option<(u64, u32)> {
+    Info::read(fd).map(|info| info.start())
 }
 
 #[cfg(target_os = "linux")]
