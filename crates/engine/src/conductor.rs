@@ -30,6 +30,7 @@ mod passes;
 mod post;
 mod ranks;
 mod ready;
+mod remount;
 mod stage;
 mod telling;
 

@@ -93,6 +93,9 @@ pub struct Phase {
     /// Drop the machine's clean caches before it, where allowed.
     #[serde(default)]
     pub drop_caches: bool,
+    /// The mount point that is unmounted and mounted again before it, as it was mounted: nothing of it stays in memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remount: Option<String>,
     /// Pause before it, ns.
     #[serde(default)]
     pub pause_ns: u64,

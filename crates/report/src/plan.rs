@@ -154,6 +154,7 @@ fn phase(plan: &Plan, index: usize, phase: &Phase, out: &mut String) {
     if phase.drop_caches {
         words.push("after dropping caches".into());
     }
+    words.extend(phase.remount.iter().map(|mount| format!("after mounting {mount} anew")));
     words.extend(stop(&phase.stop));
     words.extend(watch(phase));
     line(out, 0, &words.join(" · "));
