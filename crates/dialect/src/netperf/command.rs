@@ -573,6 +573,8 @@ pub(super) struct ServerWanted {
     pub(super) family: u8,
     pub(super) foreground: bool,
     pub(super) once: bool,
+    /// One command's several clients count as one.
+    pub(super) crowd: bool,
     pub(super) word: Option<String>,
 }
 
@@ -586,7 +588,7 @@ pub(super) fn netserver(arguments: &[String]) -> Result<ServerWanted, Early> {
         return Err(Early::Refuse(format!("netserver: `{left}`: nothing but options is expected\n"), 1));
     }
     let mut wanted =
-        ServerWanted { port: 12865, host: None, family: 0, foreground: false, once: false, word: None };
+        ServerWanted { port: 12865, host: None, family: 0, foreground: false, once: false, crowd: false, word: None };
     let mut other = Wanted::default();
     for (name, value) in found {
         match name {

@@ -46,7 +46,7 @@ fn wanted(line: &str) -> Wanted {
 }
 
 fn server_wanted() -> ServerWanted {
-    ServerWanted { port: 12865, host: None, family: 4, foreground: true, once: false, word: None }
+    ServerWanted { port: 12865, host: None, family: 4, foreground: true, once: false, crowd: false, word: None }
 }
 
 fn ends(local: &str, peer: &str) -> Ends {
