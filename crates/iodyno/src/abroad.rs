@@ -87,7 +87,8 @@ fn start(abroad: &Abroad) -> Result<Vec<Server>, Diagnostic> {
 
 fn one(ssh: &str, host: &str, line: &str, input: &str) -> Result<(Child, Receiver<String>), Diagnostic> {
     let failed = |error: std::io::Error| {
-        Diagnostic::error(&Origin::argument(ssh), plain(&error)).hint(format!("install ssh, or name it by {SSH}"))
+        Diagnostic::error(&Origin::argument(ssh), plain(&error))
+            .hint(format!("install ssh, or name it by {SSH}"))
     };
     let mut command = Command::new(ssh);
     command.args(["-o", "BatchMode=yes", host, line]);
@@ -142,13 +143,17 @@ mod tests {
 
     #[test]
     fn ports_are_in_the_first_line() {
-        let line = "Starting netserver at [::]:41234, at every address: -L 127.0.0.1 keeps it to this machine";
+        let line =
+            "Starting netserver at [::]:41234, at every address: -L 127.0.0.1 keeps it to this machine";
         assert_eq!(port_of(line), Some(41234));
         assert_eq!((port_of("Permission denied"), port_of(""), port_of("x at :0")), (None, None, None));
     }
 
     #[test]
     fn words_reach_the_other_shell_whole() {
-        assert_eq!((quoted("/opt/x"), quoted("a b"), quoted("it's")), ("/opt/x".into(), "'a b'".into(), "'it'\\''s'".into()));
+        assert_eq!(
+            (quoted("/opt/x"), quoted("a b"), quoted("it's")),
+            ("/opt/x".into(), "'a b'".into(), "'it'\\''s'".into())
+        );
     }
 }

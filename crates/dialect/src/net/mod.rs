@@ -29,7 +29,11 @@ pub const DIALECT: Dialect = Dialect {
 
 /// Each command, in a line, and who reads its arguments.
 const COMMANDS: &[(&str, &str, Lower)] = &[
-    ("check", "one card for a link: reachable, response, capacity, throughput, loss; also --every 1h", check::lower),
+    (
+        "check",
+        "one card for a link: reachable, response, capacity, throughput, loss; also --every 1h",
+        check::lower,
+    ),
     ("latency", "round trips and connections to a host: idle, and under load", latency::lower),
     ("mesh", "every link between the hosts of a run, and which of them is slow", mesh::lower),
     ("serve", "a netserver for one command, which reads its word from standard input", serve::lower),
@@ -91,13 +95,22 @@ impl Whom {
     /// What names no host or port.
     fn server(&self) -> Result<Server, Vec<Diagnostic>> {
         let (host, port) = host_and_port(&self.host).map_err(|what| {
-            vec![Diagnostic::error(&Origin::argument(&self.host), what).hint("say HOST, HOST:PORT or [::1]:PORT")]
+            vec![
+                Diagnostic::error(&Origin::argument(&self.host), what)
+                    .hint("say HOST, HOST:PORT or [::1]:PORT"),
+            ]
         })?;
         let wishes = self.congestion.iter().map(|name| ("congestion".to_string(), name.clone()));
         Ok(Server {
             host,
             port: self.port.or(port).unwrap_or(PORT),
-            family: if self.four { 4 } else if self.six { 6 } else { 0 },
+            family: if self.four {
+                4
+            } else if self.six {
+                6
+            } else {
+                0
+            },
             word: self.word.clone(),
             wishes: wishes.collect(),
         })

@@ -255,7 +255,8 @@ impl Programme {
         let said = (self.tell)(&self.outcome);
         let mut actions: Vec<Action> = self.links.iter_mut().flat_map(Link::close).collect();
         actions.extend([Action::Print(said.out), Action::Complain(said.err)].into_iter().filter(is_word));
-        let status = self.outcome.interrupted.map_or(said.status, |signal| (128 + signal).clamp(1, 255) as u8);
+        let status =
+            self.outcome.interrupted.map_or(said.status, |signal| (128 + signal).clamp(1, 255) as u8);
         actions.push(Action::End(status));
         actions
     }

@@ -12,7 +12,8 @@ use crate::{Loader, Request, netperf};
 /// # Errors
 /// What is wrong with them, or no word.
 pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let wrong = |what: &str, hint: &str| vec![Diagnostic::error(&Origin::argument("net serve"), what).hint(hint)];
+    let wrong =
+        |what: &str, hint: &str| vec![Diagnostic::error(&Origin::argument("net serve"), what).hint(hint)];
     match arguments.first().map(String::as_str) {
         Some("--help" | "-h") => {
             let out = "Usage: iodyno net serve < WORD\n\nA netserver for one command: at any port, for who knows the word \
@@ -26,7 +27,10 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
     let word = String::from_utf8_lossy(&read).trim().to_string();
     // A record of netperf's has no room for more.
     if word.len() < 8 || word.len() > 63 {
-        return Err(wrong("a word of 8 to 63 letters is expected on standard input", "iodyno net mesh --hosts says it"));
+        return Err(wrong(
+            "a word of 8 to 63 letters is expected on standard input",
+            "iodyno net mesh --hosts says it",
+        ));
     }
     Ok(Request::Converse(Box::new(netperf::serve_once(word))))
 }

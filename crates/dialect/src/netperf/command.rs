@@ -601,8 +601,15 @@ pub(super) fn netserver(arguments: &[String]) -> Result<ServerWanted, Early> {
     if let Some(left) = left.first() {
         return Err(Early::Refuse(format!("netserver: `{left}`: nothing but options is expected\n"), 1));
     }
-    let mut wanted =
-        ServerWanted { port: 12865, host: None, family: 0, foreground: false, once: false, crowd: false, word: None };
+    let mut wanted = ServerWanted {
+        port: 12865,
+        host: None,
+        family: 0,
+        foreground: false,
+        once: false,
+        crowd: false,
+        word: None,
+    };
     let mut other = Wanted::default();
     for (name, value) in found {
         match name {

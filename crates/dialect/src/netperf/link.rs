@@ -454,7 +454,10 @@ impl Link {
         let port = OmniResponse::read(&message).data_port;
         match u16::try_from(port) {
             Ok(port @ 1..) if message.kind() == wire::OMNI + 1 => self.far_port = port,
-            _ => return self.broken("netserver names no port for the data", "is it a netserver of 2.5 or newer?"),
+            _ => {
+                return self
+                    .broken("netserver names no port for the data", "is it a netserver of 2.5 or newer?");
+            }
         }
         self.open(now_ns)
     }
@@ -557,6 +560,9 @@ impl Link {
 
     /// Our end is through: the other end's figures are awaited where they are wanted.
     pub(crate) fn ended(&mut self, now_ns: u64) -> (Vec<Action>, Option<News>) {
+        if self.stage == Stage::Over {
+            return (Vec::new(), Some(News::Heard(Box::default())));
+        }
         match self.ask.kind {
             Kind::Sends(_) => {
                 (self.stage, self.due_ns) = (Stage::Draining, now_ns + CONNECT_NS);
@@ -636,9 +642,10 @@ impl Link {
             (number, Stage::Calling) if number == self.control => {
                 self.broken(&format!("{address}: {why}"), "start one there: iodyno netserver -D")
             }
-            (number, _) if number == self.control => {
-                self.broken(&format!("{address}: the control connection broke: {why}"), "see what netserver says")
-            }
+            (number, _) if number == self.control => self.broken(
+                &format!("{address}: the control connection broke: {why}"),
+                "see what netserver says",
+            ),
             (_, Stage::Opening) => {
                 let to = self.data_address();
                 self.broken(&format!("{to}: {why}"), "see whether a firewall lets the data's port through")
@@ -656,11 +663,16 @@ impl Link {
                 actions.extend(more);
                 (actions, news)
             }
-            Stage::Hearing => self.broken("netserver does not tell what it measured", "see what netserver says"),
+            Stage::Hearing => {
+                self.broken("netserver does not tell what it measured", "see what netserver says")
+            }
             Stage::Opening => {
                 self.broken("the data connection is not made", "see whether a firewall is in between")
             }
-            _ => self.broken("netserver does not answer", "is it a netserver, and does it expect a word (--word)?"),
+            _ => self.broken(
+                "netserver does not answer",
+                "is it a netserver, and does it expect a word (--word)?",
+            ),
         }
     }
 }

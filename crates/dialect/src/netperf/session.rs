@@ -214,9 +214,13 @@ impl Session {
         }
         match message.kind() {
             wire::GO if matches!(self.stage, Stage::Armed) => self.start(now_ns, share),
-            _ if matches!(self.stage, Stage::Armed) => self.drop_it("asks for more before what it called for"),
+            _ if matches!(self.stage, Stage::Armed) => {
+                self.drop_it("asks for more before what it called for")
+            }
             wire::CALL if self.trusted => self.call(message, share),
-            wire::CALL => self.drop_it("is to prove that it knows the word (-Z) before it may send us elsewhere"),
+            wire::CALL => {
+                self.drop_it("is to prove that it knows the word (-Z) before it may send us elsewhere")
+            }
             wire::OMNI => self.ask(message, OmniRequest::read(message), Tongue::Omni, share),
             wire::TCP_STREAM => self.ask(message, of_stream(message), Tongue::Stream, share),
             wire::TCP_CC => self.ask(message, of_connections(message), Tongue::Connections, share),
@@ -299,7 +303,8 @@ impl Session {
     /// The other netserver has answered.
     fn arm(&mut self, now_ns: u64) -> Vec<Action> {
         (self.stage, self.due_ns) = (Stage::Armed, now_ns + COMING_NS);
-        self.response = OmniResponse { send_size: self.facts.send_buffer_bytes as i32, ..OmniResponse::default() };
+        self.response =
+            OmniResponse { send_size: self.facts.send_buffer_bytes as i32, ..OmniResponse::default() };
         if self.request.send_size > 0 {
             self.response.send_size = self.request.send_size;
         }
@@ -511,7 +516,8 @@ impl Session {
 
     /// Datagrams of a client of ours are numbered.
     fn stamps(&self) -> Vec<(String, String)> {
-        let stamped = self.ours.is_some_and(|ours| ours & wire::STAMPED != 0) && self.request.socket_type == 2;
+        let stamped =
+            self.ours.is_some_and(|ours| ours & wire::STAMPED != 0) && self.request.socket_type == 2;
         stamped.then(|| ("stamp".into(), link::STAMP.into())).into_iter().collect()
     }
 

@@ -150,9 +150,7 @@ impl Message {
 
     /// Counts of ours, two words each.
     pub(super) fn counts<const N: usize>(&self) -> [u64; N] {
-        std::array::from_fn(|index| {
-            joined(self.word(OURS + 2 + 2 * index), self.word(OURS + 3 + 2 * index))
-        })
+        std::array::from_fn(|index| joined(self.word(OURS + 2 + 2 * index), self.word(OURS + 3 + 2 * index)))
     }
 
     /// Tells counts of ours.

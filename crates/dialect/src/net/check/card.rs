@@ -152,7 +152,8 @@ fn interface(
         seen.filter_map(|seen| if let Sighting::Interface(one) = seen { Some(one.clone()) } else { None })
             .collect()
     };
-    let busiest = all(out).into_iter().chain(all(back)).max_by_key(|one| one.sent_bytes + one.received_bytes)?;
+    let busiest =
+        all(out).into_iter().chain(all(back)).max_by_key(|one| one.sent_bytes + one.received_bytes)?;
     let of = |phase| all(phase).into_iter().find(|one| one.name == busiest.name);
     let rates = |one: Option<InterfaceActivity>| {
         let rate = |bytes: u64, ns: u64| bytes as f64 * 8e9 / ns.max(1) as f64;
@@ -270,7 +271,12 @@ impl Interface {
 
 impl Datagrams {
     fn text(&self) -> String {
-        let all = format!("{} ({} of {})", percent(self.lost_percent()), thousands(self.lost()), thousands(self.sent));
+        let all = format!(
+            "{} ({} of {})",
+            percent(self.lost_percent()),
+            thousands(self.lost()),
+            thousands(self.sent)
+        );
         match self.numbered {
             Some(known) => format!(
                 "{all}: {} in gaps, {} at the end; {} late, {} twice",
@@ -288,20 +294,29 @@ mod tests {
 
     fn job(name: &str, facts: &[(&str, u64)], peer: &[(&str, u64)]) -> JobRecord {
         let owned = |facts: &[(&str, u64)]| facts.iter().map(|(n, v)| (n.to_string(), *v)).collect();
-        let worker = WorkerRecord { bytes: 1_000_000, ended_ns: 1_000_000_000, facts: owned(facts), ..Default::default() };
+        let worker = WorkerRecord {
+            bytes: 1_000_000,
+            ended_ns: 1_000_000_000,
+            facts: owned(facts),
+            ..Default::default()
+        };
         JobRecord { name: name.into(), workers: vec![worker], peer: owned(peer), ..JobRecord::default() }
     }
 
     #[test]
     fn loss_is_told_apart() {
-        let out = job(DATAGRAMS_OUT, &[("datagrams", 1000)], &[
-            ("datagrams", 980),
-            ("lost", 15),
-            ("late", 2),
-            ("duplicates", 1),
-            ("highest", 994),
-            ("jitter_ns", 12_000),
-        ]);
+        let out = job(
+            DATAGRAMS_OUT,
+            &[("datagrams", 1000)],
+            &[
+                ("datagrams", 980),
+                ("lost", 15),
+                ("late", 2),
+                ("duplicates", 1),
+                ("highest", 994),
+                ("jitter_ns", 12_000),
+            ],
+        );
         let back = job(DATAGRAMS_BACK, &[("datagrams", 1000), ("highest", 1000)], &[("sends", 1000)]);
         let phase = PhaseRecord { name: DATAGRAMS.into(), jobs: vec![out, back], ..PhaseRecord::default() };
         let card = Card::of(&[phase]);
@@ -322,10 +337,14 @@ mod tests {
     #[test]
     fn throughput_is_what_arrived() {
         let out = job(OUT, &[], &[("received_bytes", 125_000_000), ("elapsed_ns", 1_000_000_000)]);
-        let phase = |name: &str, job| PhaseRecord { name: name.into(), jobs: vec![job], ..PhaseRecord::default() };
+        let phase =
+            |name: &str, job| PhaseRecord { name: name.into(), jobs: vec![job], ..PhaseRecord::default() };
         let card = Card::of(&[phase(OUT, out), phase(BACK, job(BACK, &[], &[]))]);
         assert_eq!((card.out_bps, card.in_bps), (Some(1e9), Some(8e6)));
-        assert_eq!((rate(1e9), rate(8e6), rate(500.0)), ("1.00 Gbit/s".into(), "8.00 Mbit/s".into(), "0.50 kbit/s".into()));
+        assert_eq!(
+            (rate(1e9), rate(8e6), rate(500.0)),
+            ("1.00 Gbit/s".into(), "8.00 Mbit/s".into(), "0.50 kbit/s".into())
+        );
         assert_eq!(Card::of(&[]).reachable(), "no");
     }
 }

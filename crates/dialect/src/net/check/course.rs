@@ -52,7 +52,8 @@ pub(super) fn text(host: &str, kept: &[(u64, Record)]) -> String {
         cells.extend(figures.map(|(_, figure, show)| row.of(figure).map_or(NONE.into(), show)));
         table.row(&cells);
     }
-    let mut text = format!("the last day's course of {host}, {} cards\n{}", kept.len(), table.text(2, Paint::default()));
+    let mut text =
+        format!("the last day's course of {host}, {} cards\n{}", kept.len(), table.text(2, Paint::default()));
     for (name, figure, show) in figures {
         text += &line(name, &rows, figure, show);
     }
@@ -125,15 +126,20 @@ mod tests {
         assert_eq!(text.lines().filter(|line| line.contains(" of 1")).count(), 3, "{text}");
         assert!(text.contains("0 of 1") && text.contains("▂ █"), "{text}");
         assert!(text.contains("100 µs to 800 µs") || text.contains("µs to "), "{text}");
-        assert!(super::text("db1", &[]).contains("no card of db1") && super::text("db1", &[kept(0, None)]).is_empty());
+        assert!(
+            super::text("db1", &[]).contains("no card of db1")
+                && super::text("db1", &[kept(0, None)]).is_empty()
+        );
     }
 
     #[test]
     fn many_cards_are_told_by_the_hour() {
-        let all: Vec<_> = (0..48).map(|n| {
-            let (at, record) = kept(n / 2, Some(100_000));
-            (at + n % 2 * 1_000_000_000, record)
-        }).collect();
+        let all: Vec<_> = (0..48)
+            .map(|n| {
+                let (at, record) = kept(n / 2, Some(100_000));
+                (at + n % 2 * 1_000_000_000, record)
+            })
+            .collect();
         let text = text("db1", &all);
         assert_eq!(text.lines().filter(|line| line.contains("2 of 2")).count(), 24, "{text}");
     }

@@ -109,17 +109,26 @@ fn check(options: &Options) -> Result<(), Diagnostic> {
     }
     let repeats = options.every.is_some() || options.course;
     if repeats && !options.manner.export.clone().files().is_empty() {
-        return wrong("--every", "every card would be written to the same file", "iodyno runs shows what is kept");
+        return wrong(
+            "--every",
+            "every card would be written to the same file",
+            "iodyno runs shows what is kept",
+        );
     }
     if options.every.is_some() && options.manner.keep.no_save {
-        return wrong("--no-save", "the course is told from what is kept", "leave it out, or leave --every out");
+        return wrong(
+            "--no-save",
+            "the course is told from what is kept",
+            "leave it out, or leave --every out",
+        );
     }
     Ok(())
 }
 
 /// A name by which a host's cards are found.
 fn tag(server: &Server) -> String {
-    let plain = |letter: char| if letter.is_ascii_alphanumeric() || ".-_:".contains(letter) { letter } else { '_' };
+    let plain =
+        |letter: char| if letter.is_ascii_alphanumeric() || ".-_:".contains(letter) { letter } else { '_' };
     format!("net-check/{}:{}", server.host.chars().map(plain).collect::<String>(), server.port)
 }
 
@@ -141,7 +150,14 @@ fn converse(options: &Options, server: &Server, tag: &str, colour: bool) -> Conv
 
 /// What is measured, one after the other.
 fn stages(options: &Options) -> Vec<Stage> {
-    let ask = |name: &str, kind, time_ns, rate| Ask { name: name.into(), kind, time_ns, delay_ns: 0, rate, leads: false };
+    let ask = |name: &str, kind, time_ns, rate| Ask {
+        name: name.into(),
+        kind,
+        time_ns,
+        delay_ns: 0,
+        rate,
+        leads: false,
+    };
     let stage = |name: &str, asks, spare| Stage { name: name.into(), asks, spare };
     let one = |name: &str, kind, rate| vec![ask(name, kind, options.time, rate)];
     let mut stages = vec![

@@ -198,7 +198,8 @@ mod tests {
         assert_eq!(of("tcp:2:in"), Ok((0, 2, 0.0)));
         assert_eq!(of("tcp:1:both"), Ok((1, 1, 0.0)));
         assert_eq!(of("udp:500m"), Ok((0, 0, 5e8)));
-        for wrong in ["", "tcp", "tcp:", "tcp:0", "tcp:129", "tcp:1:up", "udp:0", "udp:1m:in", "sctp:1", "tcp:1:in:x"]
+        for wrong in
+            ["", "tcp", "tcp:", "tcp:0", "tcp:129", "tcp:1:up", "udp:0", "udp:1m:in", "sctp:1", "tcp:1:in:x"]
         {
             assert!(load(wrong).is_err(), "{wrong}");
         }

@@ -125,14 +125,17 @@ impl Heading {
     fn verdict(&self, idle: &Done, loaded: &Done) -> String {
         let mut text = String::new();
         let (out, back) = (moved(loaded, OUT), moved(loaded, BACK));
-        let way = |bps: f64, name: &str| (bps > 0.0).then(|| format!("{} Gbit/s {name}", significant(bps / 1e9)));
+        let way =
+            |bps: f64, name: &str| (bps > 0.0).then(|| format!("{} Gbit/s {name}", significant(bps / 1e9)));
         let ways: Vec<String> = [way(out, "out"), way(back, "in")].into_iter().flatten().collect();
-        text += &format!("load: {}\n", if ways.is_empty() { "nothing moved".into() } else { ways.join(", ") });
+        text +=
+            &format!("load: {}\n", if ways.is_empty() { "nothing moved".into() } else { ways.join(", ") });
         let under = self.under.as_deref().unwrap_or("load");
         for test in [TRIPS, CONNECTS] {
             let median = |done| percentile(&histogram(done, test), 50.0);
             let (Some(before), Some(after)) = (median(idle), median(loaded)) else { continue };
-            let (what, by) = if after >= before { ("longer", after - before) } else { ("shorter", before - after) };
+            let (what, by) =
+                if after >= before { ("longer", after - before) } else { ("shorter", before - after) };
             text += &format!(
                 "under {under} the median {test} takes {} {what}: {} times the idle one\n",
                 latency(by as f64),

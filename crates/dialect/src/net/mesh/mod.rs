@@ -16,8 +16,8 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use iodyno_model::{Diagnostic, Origin, WorldFacts, units};
 
-use crate::native::{self, Manner, WorldArguments};
 use crate::hosts::Elsewhere;
+use crate::native::{self, Manner, WorldArguments};
 use crate::{Abroad, Converse, Loader, Request};
 use plan::Wanted;
 use report::Matrix;
@@ -142,7 +142,12 @@ fn abroad(options: &Options, elsewhere: &Elsewhere, loader: &mut dyn Loader) -> 
         Converse { conversation, run, daemon: false, pid_file: None }
     };
     let arguments = ["net", "serve"].map(String::from).into();
-    Ok(Request::Abroad(Box::new(Abroad { hosts: names, arguments, input: word + "\n", then: Box::new(then) })))
+    Ok(Request::Abroad(Box::new(Abroad {
+        hosts: names,
+        arguments,
+        input: word + "\n",
+        then: Box::new(then),
+    })))
 }
 
 fn wanted(options: &Options, world: &WorldFacts) -> Result<Wanted, Diagnostic> {

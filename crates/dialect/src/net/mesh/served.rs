@@ -295,7 +295,9 @@ impl Conversation for Served {
                 }
                 actions
             }
-            Input::Failed(number, errno, what) if *number >= ANCHOR => self.anchor_failed(*number, *errno, what),
+            Input::Failed(number, errno, what) if *number >= ANCHOR => {
+                self.anchor_failed(*number, *errno, what)
+            }
             Input::Closed(number) if *number >= ANCHOR => self.anchor_failed(*number, 0, "it has ended"),
             input => match number_of(input) {
                 Some(number) if number < ANCHOR => self.link(number, input, now_ns),
