@@ -593,6 +593,8 @@ pub(super) struct ServerWanted {
     pub(super) family: u8,
     pub(super) foreground: bool,
     pub(super) once: bool,
+    /// One command's several clients count as one.
+    pub(super) crowd: bool,
     pub(super) word: Option<String>,
 }
 
@@ -605,8 +607,15 @@ pub(super) fn netserver(arguments: &[String]) -> Result<ServerWanted, Early> {
     if let Some(left) = left.first() {
         return Err(Early::Refuse(format!("netserver: `{left}`: nothing but options is expected\n"), 1));
     }
-    let mut wanted =
-        ServerWanted { port: 12865, host: None, family: 0, foreground: false, once: false, word: None };
+    let mut wanted = ServerWanted {
+        port: 12865,
+        host: None,
+        family: 0,
+        foreground: false,
+        once: false,
+        crowd: false,
+        word: None,
+    };
     let mut other = Wanted::default();
     for (name, value) in found {
         match name {
