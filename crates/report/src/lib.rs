@@ -5,6 +5,7 @@
 
 pub mod cache;
 pub mod comparison;
+pub mod compound;
 pub mod contrast;
 pub mod csv;
 pub mod curve;
@@ -27,6 +28,7 @@ pub mod stability;
 pub mod sweep;
 pub mod table;
 pub mod tables;
+pub mod xls;
 #[cfg(feature = "xlsx")]
 pub mod xlsx;
 
