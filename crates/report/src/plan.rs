@@ -13,7 +13,7 @@ mod pitfall;
 mod script;
 mod target;
 
-use iodyno_model::{Intent, Phase, Plan, Repeat, Shared, SharedKind, Stop, Sweep, Value, Watching};
+use iodyno_model::{Aging, Intent, Phase, Plan, Repeat, Shared, SharedKind, Stop, Sweep, Value, Watching};
 
 pub use explain::explain;
 
@@ -25,6 +25,9 @@ pub fn print(plan: &Plan) -> String {
     line(&mut out, 0, &head(plan));
     for device in &plan.destroy {
         line(&mut out, 1, &format!("gives up the content of {device}"));
+    }
+    for aging in &plan.aging {
+        line(&mut out, 1, &aged(aging));
     }
     for sweep in &plan.sweep {
         line(&mut out, 1, &varied(sweep));
@@ -91,6 +94,26 @@ fn repeat(repeat: &Repeat) -> String {
     text
 }
 
+fn aged(aging: &Aging) -> String {
+    let Aging { directory, full_percent, turnover, youth, workers, .. } = aging;
+    if aging.remove {
+        return format!("removes what an aging left in {directory}");
+    }
+    let mut text = format!(
+        "ages {directory} until it is {} % full, turned over {} times by {workers} workers, youth {}",
+        number(*full_percent),
+        number(*turnover),
+        number(*youth)
+    );
+    if aging.sizes != Aging::usual_sizes() {
+        text.push_str(&format!(", files of {}", pattern::size(&aging.sizes)));
+    }
+    if aging.reserved {
+        text.push_str(", space reserved only");
+    }
+    text
+}
+
 fn varied(sweep: &Sweep) -> String {
     let value = |value: &Value| match value {
         Value::Number(number) if sweep.parameter.is_bytes() => bytes(*number),
@@ -131,6 +154,7 @@ fn phase(plan: &Plan, index: usize, phase: &Phase, out: &mut String) {
     if phase.drop_caches {
         words.push("after dropping caches".into());
     }
+    words.extend(phase.remount.iter().map(|mount| format!("after mounting {mount} anew")));
     words.extend(stop(&phase.stop));
     words.extend(watch(phase));
     line(out, 0, &words.join(" · "));
