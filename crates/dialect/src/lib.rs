@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
+pub mod age;
 mod dash;
 pub mod date;
 pub mod dd;
@@ -294,6 +295,7 @@ pub struct Dialect {
 /// Every dialect there is.
 pub const DIALECTS: &[Dialect] = &[
     measure::DIALECT,
+    age::DIALECT,
     dd::DIALECT,
     hdparm::DIALECT,
     iostat::DIALECT,

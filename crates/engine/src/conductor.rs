@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use iodyno_model::merge::Seen;
 use iodyno_model::{Diagnostic, Event, PhaseRecord, Plan, Record, Started, Stop, Watching, When, WorkerKind};
 
+use crate::aging;
 use crate::check::check;
 use crate::clock;
 use crate::exits::{self, Exits};
@@ -29,6 +30,7 @@ mod passes;
 mod post;
 mod ranks;
 mod ready;
+mod remount;
 mod stage;
 mod telling;
 
@@ -104,7 +106,8 @@ pub fn run_in(
     let passes = Passes::new(&plan, repeat);
     let mut run = Run { plan: Arc::new(plan), passes, options, post, made: Made::default(), record, began };
     let walked = match compared {
-        Ok(()) => run.walk(world, emit),
+        Ok(()) if run.aged(emit) => run.walk(world, emit),
+        Ok(()) => Ok(()),
         Err(broken) => Err(broken),
     };
     if let Err(broken) = walked {
@@ -134,6 +137,25 @@ enum Next {
 }
 
 impl Run<'_> {
+    /// Makes file systems old, where that is asked for; whether the phases may follow.
+    fn aged(&mut self, emit: Emit<'_>) -> bool {
+        let plan = Arc::clone(&self.plan);
+        for asked in &plan.aging {
+            let target = format!("aging {}", asked.directory);
+            let aged = aging::age(asked, plan.seed, &mut |done_bytes, total_bytes| {
+                emit(&Event::Preparing { target: target.clone(), done_bytes, total_bytes });
+            });
+            match aged {
+                Ok(record) => self.record.aging.push(record),
+                Err(wrong) => fail(&mut self.record, vec![wrong], emit),
+            }
+            if !self.record.errors.is_empty() || signal::interruptions().0 > 0 {
+                return false;
+            }
+        }
+        true
+    }
+
     /// Phase after phase, and pass after pass, on every rank the same.
     fn walk(&mut self, world: &mut World, emit: Emit<'_>) -> Result<(), Broken> {
         let mut compared = clock::monotonic();

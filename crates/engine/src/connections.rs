@@ -1,7 +1,8 @@
 //! What TCP says of the connections that workers have open: `TCP_INFO`, per connection, at any time.
 //!
 //! Engines tell of a connection when they begin to use it and when they are done with it; whoever watches asks. Counters
-//! are told since then. It refuses to know connections of other processes, and says nothing of sockets that are not TCP.
+//! are told since then, or since the connection was made. It refuses to know connections of other processes, and says
+//! nothing of sockets that are not TCP.
 
 use std::os::fd::RawFd;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,6 +27,15 @@ struct Known {
     last: ConnectionActivity,
 }
 
+/// From when on the counters of a connection are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// Since it was made: the peer of a connection just taken may have sent already.
+    Birth,
+    /// Since it was told of: somebody else used it before.
+    Now,
+}
+
 /// What an engine holds of a connection it told of.
 #[derive(Debug)]
 pub struct Ticket {
@@ -35,8 +45,9 @@ pub struct Ticket {
 
 impl Connections {
     /// Tells of a connection that a worker of a job begins to use; none: it is no TCP connection.
-    pub fn begin(&self, fd: RawFd, target: &str, job: usize, worker: u32) -> Option<Ticket> {
-        let first = Info::read(fd)?;
+    pub fn begin(&self, fd: RawFd, since: Since, target: &str, job: usize, worker: u32) -> Option<Ticket> {
+        let now = Info::read(fd)?;
+        let first = if since == Since::Now { now } else { Info([0; 256]) };
         let last = ConnectionActivity {
             target: target.into(),
             job,
@@ -112,6 +123,11 @@ impl Info {
         None
     }
 
+    /// The congestion window in bytes and the smoothed round trip in µs.
+    fn start(&self) -> (u64, u32) {
+        (u64::from(self.four(80)) * u64::from(self.four(16)), self.four(68))
+    }
+
     fn four(&self, at: usize) -> u32 {
         self.0[at..at + 4].try_into().map_or(0, u32::from_ne_bytes)
     }
@@ -140,6 +156,11 @@ impl Info {
         (told.busy_us, told.window_limited_us, told.buffer_limited_us) = (since(168), since(176), since(184));
         (told.acked_bytes, told.received_bytes) = (since(120), since(128));
     }
+}
+
+/// A TCP connection's congestion window in bytes and round trip in µs now; none: it is none, or nobody says.
+pub fn window_and_round_trip(fd: RawFd) -> Option<(u64, u32)> {
+    Info::read(fd).map(|info| info.start())
 }
 
 #[cfg(target_os = "linux")]
@@ -174,16 +195,19 @@ mod tests {
         near.write_all(&[0; 1000]).unwrap();
         far.read_exact(&mut [0; 1000]).unwrap();
         let all = Connections::default();
-        let ticket = all.begin(near.as_raw_fd(), "t", 2, 3).unwrap();
+        let ticket = all.begin(near.as_raw_fd(), Since::Now, "t", 2, 3).unwrap();
         near.write_all(&[0; 5000]).unwrap();
         far.read_exact(&mut [0; 5000]).unwrap();
         let seen = &all.seen()[0];
         assert_eq!((seen.target.as_str(), seen.job, seen.worker), ("t", 2, 3));
         assert_eq!(seen.acked_bytes, 5000, "{seen:?}");
         assert!(seen.mss > 0 && seen.rtt_us > 0 && seen.path_mtu > 1000 && !seen.congestion.is_empty());
+        let _late = all.begin(far.as_raw_fd(), Since::Birth, "f", 0, 0).unwrap();
+        assert_eq!(all.seen()[1].received_bytes, 6000, "what came before it was told of counts too");
         let last = ticket.end();
         drop((ticket, near));
-        assert_eq!(all.seen(), [last]);
-        assert!(all.begin(UdpSocket::bind("127.0.0.1:0").unwrap().as_raw_fd(), "u", 0, 0).is_none());
+        assert_eq!(all.seen()[0], last);
+        let datagrams = UdpSocket::bind("127.0.0.1:0").unwrap();
+        assert!(all.begin(datagrams.as_raw_fd(), Since::Now, "u", 0, 0).is_none());
     }
 }

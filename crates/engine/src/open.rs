@@ -5,8 +5,8 @@
 use std::os::fd::RawFd;
 
 use iodyno_model::{
-    Action, Advice, Direct, Extent, Item, Items, Job, Open, OpenMode, OpenSync, Operation, Plan, Step,
-    Target, TargetKind, Verb, Workload, WriteLife,
+    Action, Advice, Direct, Extent, FileLock, Item, Items, Job, Open, OpenMode, OpenSync, Operation, Plan,
+    Step, Target, TargetKind, Verb, Workload, WriteLife,
 };
 
 use crate::failure::Failure;
@@ -492,6 +492,9 @@ fn open_one(path: &str, target: &Target, needs: (bool, bool), size: Extent) -> R
     }
     .map_err(|errno| told(path, errno))?;
     no_cache(fd, target.open.direct);
+    if target.open.lock == FileLock::Whole {
+        lock_whole(path, fd, needs.1)?;
+    }
     let handle = bare(fd, 0);
     let files = Files { handles: vec![handle] };
     if target.open.truncate && target.open.truncate_bytes > 0 {
@@ -512,6 +515,18 @@ fn open_one(path: &str, target: &Target, needs: (bool, bool), size: Extent) -> R
     let mut handle = files.handles.remove(0);
     handle.bytes = bytes;
     Ok(handle)
+}
+
+/// Locks a file until its descriptor is closed; nobody is waited for, as whoever has it might wait for us.
+fn lock_whole(path: &str, fd: RawFd, writes: bool) -> Result<(), Failure> {
+    let how = if writes { libc::LOCK_EX } else { libc::LOCK_SH };
+    // SAFETY: the call takes no pointers.
+    if unsafe { libc::flock(fd, how | libc::LOCK_NB) } == 0 {
+        return Ok(());
+    }
+    let errno = errno();
+    let failure = Failure::new(format!("{path} cannot be locked: {}", strerror(errno))).errno(errno);
+    Err(failure.hint("somebody else has it locked, or its file system knows no locks"))
 }
 
 #[cfg(any(target_os = "macos", target_os = "ios"))]

@@ -291,6 +291,8 @@ struct Close<'a> {
     /// Whether CPU time is noted while the worker runs.
     noted: bool,
     book: Option<Box<Book<'a>>>,
+    /// The buffers that operations take in turn, and the turn of each slot; none: each has its own.
+    turns: Option<(&'a Memory, Box<[u32]>)>,
 }
 
 impl<'a> Close<'a> {
@@ -304,7 +306,23 @@ impl<'a> Close<'a> {
             book.files(Verb::Open, worker.files.handles.len() as u32, begin);
         }
         let slots = if parted { worker.depth as usize } else { 0 };
-        Close { issued: vec![0; slots].into(), timed: job.measure.latency, noted: job.measure.each, book }
+        let turns = (job.buffers.turns > 1).then(|| (worker.memory, vec![0; worker.depth as usize].into()));
+        Close {
+            issued: vec![0; slots].into(),
+            timed: job.measure.latency,
+            noted: job.measure.each,
+            book,
+            turns,
+        }
+    }
+
+    /// The buffer that a slot's next operation takes: those of one slot lie as many apart as there are slots.
+    fn next_buffer(&mut self, slot: Slot) -> Option<*mut u8> {
+        let (memory, turns) = self.turns.as_mut()?;
+        let slots = turns.len() as u32;
+        let turn = turns.get_mut(slot as usize)?;
+        *turn = (*turn + 1) % (memory.count() / slots).max(1);
+        Some(memory.buffer(slot + *turn * slots))
     }
 
     /// Whether a worker measures plainly: counts and whole latencies.
@@ -314,7 +332,8 @@ impl<'a> Close<'a> {
         let depth = &worker.job.depth;
         let in_parts = depth.low > 0 || (depth.submit_batch > 0 && depth.submit_batch < worker.depth);
         let batches = (measure.batches || in_parts) && worker.depth > 1;
-        measure.latency && worker.pen.is_none() && !batches && !(measure.submission && E::SUBMITS)
+        let turns = worker.job.buffers.turns > 1;
+        measure.latency && !turns && worker.pen.is_none() && !batches && !(measure.submission && E::SUBMITS)
     }
 }
 
@@ -643,7 +662,11 @@ impl<'a> Flight<'a> {
         let result = if self.source.listens { self.source.done(slot, io, result, ended) } else { result };
         self.free.push(slot);
         if CLOSELY {
-            return self.complete_closely(slot, result, ended);
+            self.complete_closely(slot, result, ended);
+            if let Some(buffer) = self.close.next_buffer(slot) {
+                self.slots[slot as usize].buffer = buffer;
+            }
+            return;
         }
         // Failed and short results alike are below what was asked for.
         if result < io.bytes as i64 || io.flags & (SILENT | PACED) != 0 {

@@ -11,6 +11,7 @@ use iodyno_model::{Diagnostic, Origin};
 
 /// Every word, for who typed another one.
 const WORDS: &[&str] = &[
+    "age=70%",
     "bugs=TOOL",
     "confidence=95:5",
     "csv=FILE",
@@ -35,6 +36,7 @@ const WORDS: &[&str] = &[
     "precondition",
     "ranks",
     "repeat=N",
+    "rewrite=distinct",
     "save",
     "save=NAME",
     "text=3",
@@ -128,7 +130,10 @@ impl Also {
                 self.keep.tags.push(name.into());
             }
             Some(("witness", "off")) => self.unwatched = true,
-            Some((name @ ("text" | "bugs" | "phases" | "engine" | "depth" | "layout"), value)) => {
+            Some((
+                name @ ("text" | "bugs" | "phases" | "engine" | "depth" | "layout" | "rewrite"),
+                value,
+            )) => {
                 self.wishes.push((name.into(), value.into()));
             }
             Some(("data", "fio")) => self.wishes.push(("data".into(), "fio".into())),

@@ -15,6 +15,7 @@
 //! imports nobody, does no I/O, knows no tool and no engine, and holds no text of any tool's output.
 #![forbid(unsafe_code)]
 
+pub mod aging;
 pub mod case;
 pub mod conversation;
 pub mod demand;
@@ -40,6 +41,7 @@ pub mod verify;
 pub mod workload;
 pub mod world;
 
+pub use aging::{Aging, AgingRecord, Wear};
 pub use case::{
     Call, Case, CaseRecord, Cases, Class, Divergence, Exercise, ExerciseKind, ExerciseRecord, Feature,
     Outcome, Verdict, word, word_bytes,

@@ -108,6 +108,10 @@ pub struct Think {
     /// CPU loop turns burnt before the sleep: unlike time, they take longer on a slower processor.
     #[serde(default)]
     pub spin_cycles: u64,
+    /// Memory that is written before the sleep, bytes: what the processor's caches held of the buffers is gone (iozone
+    /// `-p`).
+    #[serde(default)]
+    pub purge_bytes: u64,
     /// Operations between two pauses, at least 1; 0 with `after_ns`: time alone decides.
     pub every: u64,
     /// Whether completed operations are counted rather than begun ones.

@@ -19,6 +19,9 @@ pub struct Payload {
     /// Blocks that repeat an earlier block, 0 to 100 percent.
     #[serde(default)]
     pub dedupe_percent: u8,
+    /// How long a block is that repeats; 0: the operation's, at least 4 KiB.
+    #[serde(default)]
+    pub dedupe_chunk_bytes: u64,
     /// What the blocks that repeat are copies of.
     #[serde(default)]
     pub dedupe: Dedupe,
@@ -40,6 +43,7 @@ impl Default for Payload {
             compress_percent: 0,
             compress_chunk_bytes: 0,
             dedupe_percent: 0,
+            dedupe_chunk_bytes: 0,
             dedupe: Dedupe::Few,
             refresh: Refresh::EachWrite,
             seed: None,

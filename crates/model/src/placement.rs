@@ -121,6 +121,10 @@ pub struct Buffers {
     /// same (filebench `memsize`).
     #[serde(default)]
     pub arena_bytes: u64,
+    /// Each operation uses the next of so many buffers, and after the last the first again; 0 or 1: its slot's own, each
+    /// time (iozone `-m`).
+    #[serde(default)]
+    pub turns: u32,
 }
 
 /// How buffers are had from the system.

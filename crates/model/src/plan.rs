@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::aging::Aging;
 use crate::demand::Demand;
 use crate::origin::Origin;
 use crate::pace::{Limit, Pace};
@@ -27,6 +28,9 @@ pub struct Plan {
     pub intent: Intent,
     /// What jobs work on.
     pub targets: Vec<Target>,
+    /// File systems that are made old before the first phase.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aging: Vec<Aging>,
     /// What happens, in order.
     pub phases: Vec<Phase>,
     /// How often all of it.
@@ -89,6 +93,9 @@ pub struct Phase {
     /// Drop the machine's clean caches before it, where allowed.
     #[serde(default)]
     pub drop_caches: bool,
+    /// The mount point that is unmounted and mounted again before it, as it was mounted: nothing of it stays in memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remount: Option<String>,
     /// Pause before it, ns.
     #[serde(default)]
     pub pause_ns: u64,

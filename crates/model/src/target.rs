@@ -237,7 +237,7 @@ pub struct Open {
     /// How long the kernel is told that what is written will live; none: nothing is told.
     #[serde(default)]
     pub write_life: Option<WriteLife>,
-    /// Whether workers that share it take turns, operation by operation.
+    /// Whether workers that share it take turns, or who opened it has it alone.
     #[serde(default)]
     pub lock: FileLock,
 }
@@ -327,6 +327,15 @@ pub enum FileLock {
     Exclusive,
     /// Many reads, or one write, at a time.
     ReadWrite,
+    /// The whole file from opening to closing, shared by those that only read; who finds it locked fails (iozone `-W`).
+    Whole,
+}
+
+impl FileLock {
+    /// Whether each operation takes its turn.
+    pub fn is_each_operation(self) -> bool {
+        matches!(self, FileLock::Exclusive | FileLock::ReadWrite)
+    }
 }
 
 /// What must be there before the start line.

@@ -3,6 +3,7 @@
 //! A reporter is one function from event to bytes. It reads no clock, opens no file and knows no engine.
 #![forbid(unsafe_code)]
 
+pub mod aging;
 pub mod cache;
 pub mod comparison;
 pub mod contrast;

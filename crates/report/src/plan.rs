@@ -14,7 +14,7 @@ mod script;
 mod target;
 
 use iodyno_model::{
-    Errand, Intent, Phase, Plan, Repeat, Shared, SharedKind, Stop, Sweep, Value, Watching, When,
+    Aging, Errand, Intent, Phase, Plan, Repeat, Shared, SharedKind, Stop, Sweep, Value, Watching, When,
 };
 
 pub use explain::explain;
@@ -27,6 +27,9 @@ pub fn print(plan: &Plan) -> String {
     line(&mut out, 0, &head(plan));
     for device in &plan.destroy {
         line(&mut out, 1, &format!("gives up the content of {device}"));
+    }
+    for aging in &plan.aging {
+        line(&mut out, 1, &aged(aging));
     }
     for sweep in &plan.sweep {
         line(&mut out, 1, &varied(sweep));
@@ -93,6 +96,26 @@ fn repeat(repeat: &Repeat) -> String {
     text
 }
 
+fn aged(aging: &Aging) -> String {
+    let Aging { directory, full_percent, turnover, youth, workers, .. } = aging;
+    if aging.remove {
+        return format!("removes what an aging left in {directory}");
+    }
+    let mut text = format!(
+        "ages {directory} until it is {} % full, turned over {} times by {workers} workers, youth {}",
+        number(*full_percent),
+        number(*turnover),
+        number(*youth)
+    );
+    if aging.sizes != Aging::usual_sizes() {
+        text.push_str(&format!(", files of {}", pattern::size(&aging.sizes)));
+    }
+    if aging.reserved {
+        text.push_str(", space reserved only");
+    }
+    text
+}
+
 fn varied(sweep: &Sweep) -> String {
     let value = |value: &Value| match value {
         Value::Number(number) if sweep.parameter.is_bytes() => bytes(*number),
@@ -133,6 +156,7 @@ fn phase(plan: &Plan, index: usize, phase: &Phase, out: &mut String) {
     if phase.drop_caches {
         words.push("after dropping caches".into());
     }
+    words.extend(phase.remount.iter().map(|mount| format!("after mounting {mount} anew")));
     words.extend(stop(&phase.stop));
     words.extend(watch(phase));
     line(out, 0, &words.join(" · "));

@@ -51,8 +51,12 @@ fn run(script: &str) -> Box<Run> {
 
 fn wrong(script: &str) -> Vec<String> {
     match asked(script, &["-f", "x.f"]) {
-        Err(wrong) => wrong.iter().map(|wrong| format!("{}: {}", wrong.origin, wrong.message)).collect(),
+        Ok(Request::Refuse { err, status: 1 }) => {
+            let told = err.lines().filter_map(|line| line.strip_prefix("error: "));
+            told.map(String::from).collect()
+        }
         Ok(_) => panic!("nothing is wrong"),
+        Err(wrong) => panic!("told without their places: {wrong:#?}"),
     }
 }
 

@@ -75,8 +75,7 @@ impl Builder<'_> {
         }
         let groups = groups(self.settings, part);
         let jobs = groups.iter().map(|group| {
-            let target =
-                target::index(&mut self.plan.targets, target::of(self.settings, part, &group.streams));
+            let target = target::index(&mut self.plan.targets, target::of(self.settings, part, group));
             job::of(self.settings, part, group, target)
         });
         let jobs = jobs.collect();
@@ -87,6 +86,7 @@ impl Builder<'_> {
             jobs,
             stop: if stonewalled { Stop::FirstDone } else { Stop::Each },
             coordinates: coordinates(part),
+            remount: self.settings.text("U").map(String::from),
             pause_ns: match self.settings.number("+q") {
                 Some(seconds) if !first => seconds * 1_000_000_000,
                 _ => 0,
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(plan.phases.len(), 4);
         assert!(plan.phases.iter().all(|phase| phase.stop == Stop::FirstDone && phase.jobs[0].workers == 3));
         assert_eq!(plan.phases[0].jobs[0].kind, WorkerKind::Processes);
-        assert_eq!(plan.targets[0].prepare, Prepare::Absent);
+        assert!(plan.targets[0].open.truncate);
         assert!(plan.targets[1..].iter().all(|target| target.prepare == Prepare::Filled));
         let (free, _) = lowered("-t 3 -T -x -s 64 -i 0 -i 1");
         assert!(free.phases.iter().all(|phase| phase.stop == Stop::Each));

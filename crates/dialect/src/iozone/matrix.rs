@@ -3,6 +3,7 @@
 //! It knows sizes alone; what is done in a cell is decided elsewhere.
 
 use super::settings::{KB, Settings};
+use super::telemetry;
 
 /// Above this file size, small records are left out.
 const CROSSOVER: u64 = 16 << 20;
@@ -44,6 +45,9 @@ pub struct Matrix {
 impl Matrix {
     /// The sizes that a command line asks for.
     pub fn of(settings: &Settings) -> Self {
+        if settings.has_lists() {
+            return Matrix { files: vec![listed(settings)], records: vec![4 * KB], crosses: false };
+        }
         let times = settings.number("+x").unwrap_or(2).max(2);
         let auto = settings.is_auto();
         let files = match (settings.files.as_slice(), auto) {
@@ -87,6 +91,12 @@ impl Matrix {
             .filter(move |record| **record <= file)
             .map(move |record| (*record, there(*record)))
     }
+}
+
+/// The size of a file that holds all that lists say, in whole records.
+fn listed(settings: &Settings) -> u64 {
+    let lists = [&settings.writes, &settings.reads].into_iter().flatten();
+    lists.map(|list| telemetry::end(list)).max().unwrap_or(0).next_multiple_of(4 * KB)
 }
 
 /// From the least to the most, each so many times the one before.

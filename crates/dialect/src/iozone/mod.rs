@@ -14,6 +14,7 @@ pub mod matrix;
 pub mod options;
 pub mod report;
 pub mod settings;
+pub mod telemetry;
 #[cfg(test)]
 mod testing;
 pub mod view;
@@ -31,11 +32,19 @@ pub const DIALECT: Dialect = Dialect {
     name: "iozone",
     about: "file I/O over file sizes, record sizes and streams (iozone)",
     drop_in: true,
-    also: &[],
+    also: &["rewrite"],
     lower: request,
 };
 
+/// Mistakes are told with their places and hints, and what to leave out.
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    read(arguments, loader).or_else(|wrong| {
+        let err = wrong.iter().map(|wrong| format!("{wrong}\n")).collect();
+        Ok(Request::Refuse { err, status: 1 })
+    })
+}
+
+fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let words = command::parse(arguments)?;
     let has = |name: &str| words.iter().any(|word| word.name == name);
     if has("h") {
@@ -53,10 +62,14 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     let (plan, parts) = lower::plan(&settings, &matrix);
     possible(&settings, &plan, &parts, loader)?;
     let machine = loader.machine();
+    let (talks, east_s) = (loader.talks(), loader.east_s());
     let began = crate::date::ctime(loader.now_unix_ns(), loader.east_s());
     let command = ["iozone".to_string()].iter().chain(arguments).cloned().collect::<Vec<_>>().join(" ");
     let machine = format!("{} {}", machine.kernel, machine.host);
-    Ok(Request::Run(Box::new(run(plan, View { settings, matrix, parts, command, began, machine }))))
+    Ok(Request::Run(Box::new(run(
+        plan,
+        View { settings, matrix, parts, command, began, machine, east_s, talks },
+    ))))
 }
 
 /// Other hosts, as long as this is not one of their ranks: of a host that is named several times so many.

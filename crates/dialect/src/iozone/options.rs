@@ -26,7 +26,6 @@ const TIMING: &str = "Timing and units";
 const MANY: &str = "Throughput and clusters";
 
 const MOST: i64 = 1 << 31;
-const LATER: &str = "it is not served yet";
 const OWN_PORTS: &str = "clusters are started by the site's mpirun here, and no port of ours is used";
 
 /// The table.
@@ -60,20 +59,14 @@ pub const TABLE: Table = Table {
         Entry::new("F", Kind::List, "FILE...", "a file for each stream; after -t").under(TARGETS),
         path("+R", "a file with the names for -F, one in each line").under(TARGETS),
         switch("w", "files stay").under(TARGETS),
-        Entry::new("U", Kind::Path, "MOUNT", "mount anew between tests")
-            .refused(LATER, "read past the cache with -I, or larger files than there is memory")
-            .under(TARGETS),
+        Entry::new("U", Kind::Path, "MOUNT", "mount anew before each test").under(TARGETS),
         switch("+E", "read files that iozone did not write").under(TARGETS),
         switch("+N", "the first write does not truncate").under(TARGETS),
-        switch("+F", "the mix truncates before it writes")
-            .refused(LATER, "leave it out: the mix writes over what is there")
-            .under(TARGETS),
+        switch("+F", "writers of the mix truncate their files first").under(TARGETS),
         switch("+V", "all streams share one file").under(TARGETS),
         switch("+L", "all streams share one file, and lock records").under(TARGETS),
         switch("+l", "records are locked").under(TARGETS),
-        switch("W", "files are locked as a whole")
-            .refused("no engine locks whole files", "-+l takes turns record by record")
-            .under(TARGETS),
+        switch("W", "files are locked as a whole while they are written or read").under(TARGETS),
         switch("I", "past the page cache (O_DIRECT)").under(PATHS),
         switch("o", "each write durable (O_SYNC)").under(PATHS),
         switch("+D", "the data of each write durable (O_DSYNC)").under(PATHS),
@@ -81,23 +74,14 @@ pub const TABLE: Table = Table {
         switch("B", "through a mapping").under(PATHS),
         switch("D", "through a mapping, msync(MS_ASYNC) after each write").under(PATHS),
         switch("G", "through a mapping, msync(MS_SYNC) after each write").under(PATHS),
-        switch("Z", "mappings and calls on one file")
-            .refused("a job has one engine", "run once with -B and once without")
-            .under(PATHS),
+        switch("Z", "mappings and calls in turn, on one file").under(PATHS),
         count("+A", 4, "advice for mappings: 0 normal, 1 random, 2 sequential, 3 dontneed, 4 willneed")
             .under(PATHS),
         count("H", 4096, "POSIX asynchronous I/O, so many in flight").under(PATHS),
         count("k", 4096, "the same without a copy (no engine of ours copies)").under(PATHS),
-        switch("p", "empty the processor's caches between operations")
-            .refused(
-                "no engine empties the processor's caches",
-                "use files much larger than these caches, or -I",
-            )
-            .under(PATHS),
-        switch("m", "many buffers")
-            .refused("a worker has one buffer for each operation in flight", "use a larger record")
-            .under(PATHS),
-        size("S", "size of the processor's cache, for the heading").or("1024").under(PATHS),
+        switch("p", "empty the processor's caches before each operation, not in the time").under(PATHS),
+        switch("m", "many buffers, 16 MiB of them in turn").under(PATHS),
+        size("S", "size of the processor's cache, for the heading and -p").or("1024").under(PATHS),
         count("L", MOST, "bytes of a line of that cache, for the heading").or("32").under(PATHS),
         count("j", MOST, "distance of stride reads, in records").or("17").under(PATHS),
         switch("K", "about every 100th read is elsewhere").under(PATHS),
@@ -105,12 +89,8 @@ pub const TABLE: Table = Table {
         switch("+J", "the time of -J counts").under(PATHS),
         count("P", 65_535, "stream n runs on processor N + n alone").under(PATHS),
         count("d", MOST, "µs between the starts of streams").under(PATHS),
-        path("X", "a list of writes: offset, size, ms")
-            .refused(LATER, "replay a trace: iodyno fio --read_iolog=FILE")
-            .under(PATHS),
-        path("Y", "a list of reads: offset, size, ms")
-            .refused(LATER, "replay a trace: iodyno fio --read_iolog=FILE")
-            .under(PATHS),
+        path("X", "a list of writes: offset, bytes, ms").under(PATHS),
+        path("Y", "a list of reads: offset, bytes, ms").under(PATHS),
         Entry::new("+b", Kind::Text, "KB,MS", "sleep MS after each burst of KB").under(PATHS),
         count("+O", MOST, "operations each second and stream, at most").under(PATHS),
         count("+p", 100, "percent of the mix's streams that read").under(PATHS),
@@ -124,24 +104,20 @@ pub const TABLE: Table = Table {
         count("+y", 100, "percent of records that repeat, within files and across").under(CONTENT),
         count("+C", 100, "percent of records that repeat within their file alone").under(CONTENT),
         count("+a", 100, "percent of each record that is zeros").under(CONTENT),
-        count("+Q", MOST, "bytes that repeat together")
-            .refused("whole records repeat", "make the record that size (-r)")
-            .under(CONTENT),
+        count("+Q", MOST, "bytes that repeat together").under(CONTENT),
         count("+S", MOST, "files of one number have the same content").under(CONTENT),
-        count("+W", MOST, "number of the first file")
-            .refused(LATER, "give the later files a -+S of their own")
-            .under(CONTENT),
+        count("+W", MOST, "what does not repeat is that of the file so many further").under(CONTENT),
         switch("+M", "records that repeat compress, too").ignored("both always go together").under(CONTENT),
-        switch("+e", "holes rather than repeats").refused(LATER, "leave it out").under(CONTENT),
+        switch("+e", "holes rather than repeats")
+            .refused("every record is written, none is left out as a hole", "-+a 100 writes zeros")
+            .under(CONTENT),
         switch("c", "closing counts").under(TIMING),
         switch("e", "flushing (fsync) counts").under(TIMING),
         switch("O", "operations each second").under(TIMING),
         switch("N", "µs for each operation").under(TIMING),
         switch("Q", "offset and latency of each operation, in files beside").under(TIMING),
         switch("+z", "histograms of latency, in files beside").under(TIMING),
-        switch("+T", "time stamps in files beside")
-            .refused(LATER, "--also json=FILE has when each stream began and ended")
-            .under(TIMING),
+        switch("+T", "when each stream began and ended, in files beside").under(TIMING),
         switch("+u", "processor time").under(TIMING),
         switch("M", "say which machine it is").under(TIMING),
         switch("R", "tables for spreadsheets at the end").under(TIMING),

@@ -85,16 +85,41 @@ impl Report {
         if self.view.settings.has("+z") && part.streams > 0 {
             self.logs.histograms(part, phase, output)?;
         }
+        if self.view.settings.has("+T") {
+            logs::times(part, phase, self.view.east_s, output)?;
+        }
         match part.streams {
             0 => self.value(part, &figures, output)?,
             _ => {
                 let first = self.begins_round(part);
                 let text = streams::block(&self.view.settings, part, &figures, first, self.done.is_empty());
                 output.out.write_all(text.as_bytes())?;
+                if let Some(said) = self.skew(part, &figures) {
+                    output.out.flush()?;
+                    writeln!(output.err, "iozone: {said}")?;
+                }
             }
         }
         self.done.push((part, figures));
         output.out.flush()
+    }
+
+    /// How far apart the streams were when the first one's end stopped the others; the original says nothing of it.
+    fn skew(&self, part: Part, figures: &Figures) -> Option<String> {
+        let stopped = self.view.talks && part.streams > 1 && !self.view.settings.has("x");
+        let moved = || figures.streams.iter().map(|stream| stream.bytes);
+        let (least, most) = (moved().min()?, moved().max()?);
+        if !stopped || least >= most - most / 10 {
+            return None;
+        }
+        let idle = moved().filter(|bytes| *bytes == 0).count();
+        let none =
+            if idle > 0 { format!(", {idle} of {} had moved nothing", part.streams) } else { String::new() };
+        let (least, most, test) = (least / 1024, most / 1024, part.access.word());
+        Some(format!(
+            "{test}: when the first stream was done with {most} kB, the slowest was at {least} kB{none}; -x lets each go \
+             on to its end"
+        ))
     }
 
     /// Whether a pass begins with the first test again.
@@ -110,7 +135,9 @@ impl Report {
         let begins = self.row.as_ref().is_none_or(|row| row.part.cell != part.cell || row.columns > at);
         if begins {
             self.finish_row(output)?;
-            let (file, record) = (part.cell.bytes() / 1024, part.cell.record / 1024);
+            // Records of lists are as long as each says.
+            let record = if self.view.settings.has_lists() { 0 } else { part.cell.record / 1024 };
+            let file = part.cell.bytes() / 1024;
             write!(output.out, "{file:16} {record:7}")?;
             self.row = Some(Row { part, columns: 0 });
         }

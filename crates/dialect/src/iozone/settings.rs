@@ -2,11 +2,12 @@
 //!
 //! It refuses combinations that make no sense and values out of range, all of them at once. Nothing is lowered here.
 
-use iodyno_model::{Diagnostic, Origin};
+use iodyno_model::{Diagnostic, Origin, Verb};
 
 use super::access::Access;
 use super::command::Word;
 use super::options::TABLE;
+use super::telemetry::{self, Moment};
 use crate::Loader;
 use crate::option::Kind;
 
@@ -57,6 +58,12 @@ pub struct Settings {
     pub names: Vec<String>,
     /// Where streams are, in a cluster.
     pub clients: Vec<Client>,
+    /// What is written, by a list of its own (`-X`).
+    pub writes: Option<Vec<Moment>>,
+    /// What is read, by a list of its own (`-Y`).
+    pub reads: Option<Vec<Moment>>,
+    /// Whether record rewrite goes to every record rather than to the first alone.
+    pub distinct: bool,
 }
 
 impl Settings {
@@ -100,9 +107,29 @@ impl Settings {
         !self.rounds.is_empty()
     }
 
+    /// The list that a pass goes by, where it has one.
+    pub fn list(&self, access: Access) -> Option<&[Moment]> {
+        match access {
+            Access::Write | Access::Rewrite => self.writes.as_deref(),
+            Access::Read | Access::Reread => self.reads.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Whether any pass goes by a list.
+    pub fn has_lists(&self) -> bool {
+        self.writes.is_some() || self.reads.is_some()
+    }
+
+    /// Whether a pass's time is that of its operations alone, as what lies between them takes time that is not told
+    /// beforehand: emptying the processor's caches, pauses of a list.
+    pub fn is_between(&self, access: Access) -> bool {
+        !self.has("+J") && (self.has("p") || self.list(access).is_some_and(telemetry::pauses))
+    }
+
     /// Through a mapping.
     pub fn is_mapped(&self) -> bool {
-        ["B", "D", "G"].iter().any(|name| self.has(name))
+        ["B", "D", "G", "Z"].iter().any(|name| self.has(name))
     }
 
     /// Operations in flight with asynchronous I/O.
@@ -123,12 +150,14 @@ impl Settings {
     pub fn wants(&self, access: Access) -> bool {
         let facts = access.facts();
         if facts.again && self.has("+n")
+            || self.has("+E") && access.verb() == Verb::Write
             || access.buffered() && (self.is_mapped() || self.in_flight().is_some())
         {
             return false;
         }
         match self.tests.is_empty() {
             _ if self.has("A") => facts.test < 2,
+            true if self.has_lists() => facts.test < 2,
             true if self.is_throughput() => facts.test != 4 && facts.test < 11,
             true => facts.test < 8 || self.has("E") && matches!(facts.test, 9 | 10),
             false => self.tests.contains(&facts.test),
@@ -152,6 +181,8 @@ pub fn judge(words: Vec<Word>, loader: &mut dyn Loader) -> Result<Settings, Vec<
     judge.together();
     judge.names(loader);
     judge.clients(loader);
+    judge.lists(loader);
+    judge.rewrite(loader);
     if judge.wrong.is_empty() { Ok(judge.settings) } else { Err(judge.wrong) }
 }
 
@@ -183,6 +214,9 @@ impl Judge {
                     Some(_) => {}
                 },
                 Some(Kind::Whole(least, most)) => self.whole(&word, least, most),
+                _ if word.name == "U" && word.value.is_empty() => {
+                    self.refuse(&word.origin, "no mount point", "-U /mnt/x");
+                }
                 _ if word.name == "+b" && burst(&word.value).is_none() => {
                     self.refuse(&word.origin, "no burst and pause", "KB,MS: -+b 1024,10");
                 }
@@ -195,6 +229,9 @@ impl Judge {
         let least = if matches!(word.name, "t" | "l" | "u" | "H" | "k" | "j" | "+O") { 1 } else { least };
         let least = if word.name == "+x" { 2 } else { least };
         match word.value.parse::<i64>() {
+            Ok(number) if word.name == "+Q" && (number < 512 || number % 512 != 0) => {
+                self.refuse(&word.origin, "out of range", "a multiple of 512 bytes");
+            }
             Ok(number) if (least..=most).contains(&number) => {
                 if word.name == "i" && !self.settings.tests.contains(&(number as u8)) {
                     self.settings.tests.push(number as u8);
@@ -225,8 +262,30 @@ impl Judge {
     }
 
     fn together(&mut self) {
-        const APART: &[(&str, &str)] =
-            &[("B", "H"), ("B", "k"), ("D", "H"), ("G", "H"), ("H", "k"), ("O", "N"), ("a", "V"), ("B", "I")];
+        const APART: &[(&str, &str)] = &[
+            ("B", "H"),
+            ("B", "k"),
+            ("D", "H"),
+            ("D", "k"),
+            ("G", "H"),
+            ("G", "k"),
+            ("Z", "H"),
+            ("Z", "k"),
+            ("H", "k"),
+            ("O", "N"),
+            ("a", "V"),
+            ("B", "I"),
+            ("Z", "I"),
+            ("+b", "J"),
+            ("+b", "p"),
+            ("W", "+V"),
+            ("W", "+L"),
+            ("+F", "+V"),
+            ("+F", "+L"),
+            ("+d", "+w"),
+            ("+d", "+y"),
+            ("+d", "+C"),
+        ];
         for (one, other) in APART {
             if self.settings.has(one) && self.settings.has(other) {
                 let origin = self.settings.origin(other);
@@ -250,17 +309,39 @@ impl Judge {
             only(self, &["f"], "one file for several streams", "name a file for each: -F; or share one: -+V");
         } else {
             let hint = "say -t N";
-            only(self, &["F", "+R", "+V", "+L", "+k", "C", "x", "T", "+m", "d"], "it needs streams", hint);
+            let alone = ["F", "+R", "+V", "+L", "+F", "+k", "C", "x", "T", "+m", "d"];
+            only(self, &alone, "it needs streams", hint);
         }
         if ["+w", "+y", "+C"].iter().filter(|name| self.settings.has(name)).count() > 1 {
             let origin = self.settings.origin("+C");
             self.refuse(&origin, "records repeat in one way", "say one of -+w, -+y and -+C");
         }
+        self.reads_alone();
         if self.settings.has("+E")
             && !(self.settings.has("f") || self.settings.has("F") || self.settings.has("+R"))
         {
             let origin = self.settings.origin("+E");
             self.refuse(&origin, "no file is named", "-f FILE");
+        }
+    }
+
+    /// What iozone did not write is never written to.
+    fn reads_alone(&mut self) {
+        if !self.settings.has("+E") {
+            return;
+        }
+        let writes = |test: &&u8| matches!(**test, 0 | 4 | 6 | 8 | 9 | 11);
+        let hint = "select tests that read: -i 1, 2 (its reads alone), 3, 5, 7, 10, 12";
+        match self.settings.tests.iter().find(writes) {
+            Some(test) => {
+                let origin = Origin::argument(&format!("-i {test}"));
+                self.refuse(&origin, "with -+E nothing is written", hint);
+            }
+            None if self.settings.tests.is_empty() => {
+                let origin = self.settings.origin("+E");
+                self.refuse(&origin, "all tests are selected, and most of them write", hint);
+            }
+            None => {}
         }
     }
 
@@ -302,6 +383,66 @@ impl Judge {
                     format!("`{name}`: braces and bars have a meaning of their own"),
                     "rename it",
                 );
+            }
+        }
+    }
+
+    fn lists(&mut self, loader: &mut dyn Loader) {
+        for name in ["X", "Y"] {
+            let Some(path) = self.settings.text(name).map(String::from) else { continue };
+            let origin = self.settings.origin(name);
+            let found = match loader.read(&path) {
+                Ok(bytes) => telemetry::parse(&path, &String::from_utf8_lossy(&bytes)),
+                Err(why) => {
+                    Err(vec![Diagnostic::error(&origin, why).hint("a line of it is OFFSET BYTES [MS]")])
+                }
+            };
+            match found {
+                Ok(found) if name == "X" => self.settings.writes = Some(found),
+                Ok(found) => self.settings.reads = Some(found),
+                Err(wrong) => self.wrong.extend(wrong),
+            }
+        }
+        if self.settings.has_lists() {
+            self.with_lists();
+        }
+    }
+
+    /// What makes no sense beside lists of operations.
+    fn with_lists(&mut self) {
+        for name in ["a", "A", "s", "r", "n", "g", "y", "q", "j", "K", "V", "J", "p", "+b", "+k", "E"] {
+            if self.settings.has(name) {
+                let origin = self.settings.origin(name);
+                self.refuse(
+                    &origin,
+                    "not with -X or -Y",
+                    "the lists say what is written and read, where and when",
+                );
+            }
+        }
+        if self.settings.tests.iter().any(|test| *test > 1) {
+            let origin = self.settings.origin("i");
+            self.refuse(&origin, "not with -X or -Y", "lists are written and read: -i 0 -i 1");
+        }
+        let lists = [self.settings.writes.as_ref(), self.settings.reads.as_ref()];
+        let paused = lists.into_iter().flatten().any(|list| telemetry::pauses(list));
+        if paused && self.settings.in_flight().is_some_and(|depth| depth > 1) {
+            let origin = self.settings.origin(if self.settings.has("H") { "H" } else { "k" });
+            self.refuse(
+                &origin,
+                "a list with pauses is done one by one",
+                "leave the pauses out of it, or say 1",
+            );
+        }
+    }
+
+    fn rewrite(&mut self, loader: &mut dyn Loader) {
+        match loader.also("rewrite").as_deref() {
+            None | Some("first") => {}
+            Some("distinct") => self.settings.distinct = true,
+            Some(other) => {
+                let message = format!("`rewrite={other}`: record rewrite goes to other records");
+                self.refuse(&Origin::argument("--also"), message, "rewrite=first, or rewrite=distinct");
             }
         }
     }

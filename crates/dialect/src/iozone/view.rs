@@ -19,4 +19,8 @@ pub struct View {
     pub began: String,
     /// Kernel and machine, as `uname -a` would begin.
     pub machine: String,
+    /// Seconds that local time is east of Greenwich.
+    pub east_s: i64,
+    /// Whether more may be said than the original says.
+    pub talks: bool,
 }

@@ -201,16 +201,11 @@ impl Session {
         self.asked.push((to.into(), connection));
     }
 
-    /// Whether datagrams of anybody may be for it.
-    pub fn needs_mailbox(&self) -> bool {
-        self.test.params.udp && matches!(self.stage, Stage::Queued | Stage::Opening)
-    }
-
     /// What is wished of the next stream's socket.
     pub fn wishes(&self) -> Vec<(String, String)> {
         let mut wishes = plan::wishes(&self.test.params);
         wishes.extend(plan::room(&self.test.params, self.sends(self.test.streams.len() as u32)));
-        if self.rules.user_timeout_ms > 0 && !self.test.params.udp {
+        if self.rules.user_timeout_ms > 0 && !self.test.params.udp && !self.test.params.sctp {
             wishes.push(("user_timeout_ms".into(), self.rules.user_timeout_ms.to_string()));
         }
         wishes
@@ -287,7 +282,9 @@ impl Session {
         out.extend(self.voice.event("start", &start));
         self.document.start = Some(start);
         let cpu = self.test.params.affinity.or(self.rules.cpu);
-        let plan = plan::plan(&self.test.params, &self.test.streams, true, cpu, seed);
+        let file = self.test.file.as_ref().map(|(name, _)| name.as_str());
+        let own = plan::Own { server: true, cpu, file, seed };
+        let plan = plan::plan(&self.test.params, &self.test.streams, &own);
         out.push(Action::Run { run, plan: Box::new(plan), interim_ns: self.interim_ns() });
     }
 

@@ -173,7 +173,7 @@ fn buffers(node: &Node) -> Read<Buffers> {
     if node.word().is_some() {
         return choice(&kinds)(node).map(|kind| Buffers { kind, ..Buffers::default() });
     }
-    known(node, &["kind", "huge", "huge_page", "file", "align", "locked", "held"])?;
+    known(node, &["kind", "huge", "huge_page", "file", "align", "locked", "held", "turns"])?;
     Ok(Buffers {
         kind: may(node, "kind", choice(&kinds), BufferKind::Mapping)?,
         huge_pages: may(node, "huge", flag, false)?,
@@ -183,6 +183,7 @@ fn buffers(node: &Node) -> Read<Buffers> {
         locked_bytes: may(node, "locked", bytes, 0)?,
         held_bytes: may(node, "held", bytes, 0)?,
         arena_bytes: may(node, "arena", bytes, 0)?,
+        turns: may(node, "turns", small, 0)?,
     })
 }
 

@@ -44,12 +44,13 @@ fn think(node: &Node) -> Read<Think> {
     if node.word().is_some() {
         return Ok(Think { sleep_ns: time(node)?, every: 1, ..Think::default() });
     }
-    known(node, &["sleep", "spin", "spin_cycles", "every", "completed", "drain", "after"])?;
+    known(node, &["sleep", "spin", "spin_cycles", "purge", "every", "completed", "drain", "after"])?;
     Ok(Think {
         spin_cycles: may(node, "spin_cycles", count, 0)?,
         completed: may(node, "completed", flag, false)?,
         sleep_ns: may(node, "sleep", time, 0)?,
         spin_ns: may(node, "spin", time, 0)?,
+        purge_bytes: may(node, "purge", bytes, 0)?,
         every: may(node, "every", count, u64::from(!node.has(&["after"])))?,
         drain: may(node, "drain", flag, false)?,
         after_ns: may(node, "after", time, 0)?,

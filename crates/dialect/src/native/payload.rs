@@ -57,6 +57,7 @@ fn table(fields: &Fields<'_>) -> Payload {
         compress_percent: fields.or("compress", whole_percent, 0),
         compress_chunk_bytes: fields.or("compress_chunk", bytes, 0),
         dedupe_percent: fields.or("dedupe", whole_percent, 0),
+        dedupe_chunk_bytes: fields.or("dedupe_chunk", bytes, 0),
         dedupe: Dedupe::Few,
         refresh: if fields.flag("same_in_every_write") { Refresh::Once } else { Refresh::EachWrite },
         seed: fields.get("seed", whole),

@@ -18,6 +18,7 @@ pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong
         stop: fields.or("stop", choice(STOP), Stop::Each),
         intent: fields.get("intent", choice(super::INTENTS)),
         drop_caches: fields.flag("drop_caches"),
+        remount: fields.get("remount", text),
         pause_ns: fields.or("pause", time, 0),
         latest_ns: fields.or("latest", time, 0),
         unless_failed: fields.flag("unless_failed"),

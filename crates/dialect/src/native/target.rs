@@ -51,8 +51,12 @@ const LIFE: &[(&str, WriteLife)] = &[
     ("extreme", WriteLife::Extreme),
 ];
 
-const LOCK: &[(&str, FileLock)] =
-    &[("false", FileLock::No), ("exclusive", FileLock::Exclusive), ("read write", FileLock::ReadWrite)];
+const LOCK: &[(&str, FileLock)] = &[
+    ("false", FileLock::No),
+    ("exclusive", FileLock::Exclusive),
+    ("read write", FileLock::ReadWrite),
+    ("whole", FileLock::Whole),
+];
 
 fn kind(fields: &Fields<'_>, name: &str) -> TargetKind {
     let mut kinds = Vec::new();

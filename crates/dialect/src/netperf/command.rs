@@ -42,6 +42,8 @@ pub(super) struct Wanted {
     pub(super) keepalive: bool,
     pub(super) processors: Two<u32>,
     pub(super) tos: Two<u32>,
+    /// Of the sockets, for the queueing discipline.
+    pub(super) priority: Two<u32>,
     pub(super) word: Option<String>,
     pub(super) alone: bool,
     /// Operations in a burst and ns between bursts.
@@ -311,6 +313,7 @@ impl Wanted {
             "s" => self.wait_s = seconds(name, value)?.clamp(0.0, 3600.0),
             "S" => self.keepalive = true,
             "T" => self.processors = two_given(name, value, |n, v| whole(n, v).map(|cpu| cpu as u32))?,
+            "y" => self.priority = two(name, value, byte)?,
             "Y" => self.tos = two(name, value, byte)?,
             "Z" => self.word = Some(value.into()),
             "N" => self.alone = true,
@@ -399,10 +402,21 @@ impl Wanted {
             let hint = "name our own file alone: netserver reads no file that a peer names";
             return Err(wrong(&format!("-F ,{theirs} is not supported"), hint));
         }
+        self.fill_name = ours.into();
+        // A device has no end: what these hold is known, others cannot be read whole.
+        match (ours, loader.look(ours).map(|about| about.kind)) {
+            ("/dev/urandom" | "/dev/random", _) => return Ok(()),
+            ("/dev/zero", _) => {
+                self.fill = Some(vec![0; 4096]);
+                return Ok(());
+            }
+            (_, None | Some(crate::PathKind::File)) => {}
+            _ => return Err(wrong(&format!("-F {ours}: it is no regular file"), "name a file to send")),
+        }
         let mut bytes =
             loader.read(ours).map_err(|why| wrong(&format!("-F {ours}: {why}"), "name a file to send"))?;
         bytes.truncate(1 << 20);
-        (self.fill, self.fill_name) = ((!bytes.is_empty()).then_some(bytes), ours.into());
+        self.fill = (!bytes.is_empty()).then_some(bytes);
         Ok(())
     }
 }
@@ -655,7 +669,7 @@ mod tests {
         assert!(text("-- -q").0.starts_with("netperf: invalid option -- 'q'"));
         assert!(text("-l").0.contains("requires an argument"));
         assert!(text("-t FOO").0.starts_with("The test you requested (FOO) is unknown"));
-        assert!(text("-y 3").0.contains("not supported"));
+        assert!(text("-y 300").0.contains("expected a byte"));
         assert!(text("-f z").0.contains("no unit") && text("-l x").0.contains("-l x"));
         assert_eq!(text("-- -k ?").1, 1);
         assert!(text("-- -k ?").0.contains("SOCKET_TYPE,PROTOCOL"));

@@ -141,6 +141,7 @@ pub(super) struct Side {
     pub(super) nodelay: bool,
     pub(super) cork: bool,
     pub(super) tos: Option<u32>,
+    pub(super) priority: Option<u32>,
     pub(super) congestion: String,
     pub(super) fill: String,
     pub(super) processor: Option<u32>,

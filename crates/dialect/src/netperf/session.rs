@@ -266,6 +266,10 @@ impl Session {
         if (0..=255).contains(&request.socket_tos) {
             wish("tos", request.socket_tos.to_string());
         }
+        // Higher ones are the administrator's to give away.
+        if (0..=6).contains(&request.socket_prio) {
+            wish("priority", request.socket_prio.to_string());
+        }
         let switches = [
             ("nodelay", stream && request.flags & wire::NODELAY != 0),
             ("keepalive", stream && request.flags & wire::KEEPALIVE != 0),
@@ -328,7 +332,7 @@ impl Session {
             data_port: i32::from(port),
             interval_burst: request.interval_burst,
             interval_usecs: request.interval_usecs,
-            socket_prio: -1,
+            socket_prio: request.socket_prio,
             socket_tos: request.socket_tos,
             ..OmniResponse::default()
         };

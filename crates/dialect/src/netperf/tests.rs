@@ -56,6 +56,7 @@ fn ends(local: &str, peer: &str) -> Ends {
         receive_buffer_bytes: 131_072,
         mss: 65_483,
         congestion: "cubic".into(),
+        ..SocketFacts::default()
     };
     Ends { local: local.into(), peer: peer.into(), socket }
 }

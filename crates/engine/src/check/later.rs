@@ -3,8 +3,7 @@
 //! Each line leaves this file when it is built. What depends on a worker's own files is refused by its source.
 
 use iodyno_model::{
-    Action, Diagnostic, FileLock, Item, Job, Kind, Origin, Plan, Step, Submit, Target, TargetKind, Verb,
-    Workload,
+    Action, Diagnostic, Item, Job, Kind, Origin, Plan, Step, Submit, Target, TargetKind, Verb, Workload,
 };
 
 use crate::{registry, source};
@@ -45,7 +44,7 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
         plan.targets.get(*index).is_some_and(|target| matches!(target.kind, TargetKind::Endpoint { .. }))
     };
     let locked =
-        |index: &usize| plan.targets.get(*index).is_some_and(|target| target.open.lock != FileLock::No);
+        |index: &usize| plan.targets.get(*index).is_some_and(|target| target.open.lock.is_each_operation());
     let waits =
         registry::engine(&job.engine).is_none_or(|entry| entry.drive_in_turns.is_some() || !entry.files);
     if job.targets.iter().any(locked) && !waits {

@@ -2,11 +2,11 @@
 //!
 //! What is everybody's is made by one rank after the other; what is a worker's own, by all ranks at once.
 
-use iodyno_model::{Diagnostic, Event, Phase, Plan, Sighting, Stop, When};
+use iodyno_model::{Diagnostic, Event, Origin, Phase, Plan, Sighting, Stop, When};
 
 use super::agree::{Trouble, agree, agreed, highest};
 use super::stage::Laid;
-use super::{Emit, Options, pause};
+use super::{Emit, Options, pause, remount};
 use crate::placement::Surroundings;
 use crate::prepare::{self, Made, Unready, Whose};
 use crate::world::World;
@@ -64,6 +64,15 @@ pub fn make_ready(
     agree(world, &if ends(phase, &unready) { Err(wrong()) } else { Ok(()) })?;
     let surroundings = agreed(world, Surroundings::new(plan, phase))?;
     pause(phase.pause_ns);
+    let remounted = match &phase.remount {
+        Some(mount) if world.place_on_node() == 0 => remount::remount(mount),
+        _ => Ok(()),
+    };
+    let remounted = remounted.map_err(|failure| {
+        let told = Diagnostic::error(&Origin::Default, failure.message);
+        vec![failure.hint.map_or(told.clone(), |hint| told.hint(hint))]
+    });
+    agree(world, &remounted)?;
     errands(world, phase, When::BeforeStart, emit);
     let refused = phase.drop_caches && world.place_on_node() == 0;
     let refused = refused.then(witness::drop_caches).and_then(Result::err);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::{
-    Fatal, FileLock, Job, Kind, Phase, Plan, Record, Sighting, Submit, TargetKind, Verb, WorkerKind,
-    WorkerState, record,
+    Fatal, Job, Kind, Phase, Plan, Record, Sighting, Submit, TargetKind, Verb, WorkerKind, WorkerState,
+    record,
 };
 
 use super::journal_limit;
@@ -247,7 +247,8 @@ impl Stage {
         warm(&self.plan, job, asker, &files, &|| self.gate.is_stopped(number))?;
         let depth = job.depth.most.min(entry.most_depth);
         self.sheets.sheet(number as usize).head.deepest.store(depth, Relaxed);
-        let memory = Memory::of(depth, source::buffer_bytes(job), &job.buffers)?;
+        let count = depth.saturating_mul(job.buffers.turns.max(1));
+        let memory = Memory::of(count, source::buffer_bytes(job), &job.buffers)?;
         let goal = self.goals[index].as_ref().map(|goal| goal.of(asker.owner.worker));
         let make = |files: &_, start| {
             let (plan, memory, shared) = (&self.plan, &memory, Some(&self.shared));
@@ -283,7 +284,7 @@ impl Stage {
         };
         hooks::before(job)?;
         let takes_turns =
-            job.targets.iter().any(|target| self.plan.targets[*target].open.lock != FileLock::No);
+            job.targets.iter().any(|target| self.plan.targets[*target].open.lock.is_each_operation());
         let drive = entry.drive_in_turns.filter(|_| takes_turns).unwrap_or(entry.drive);
         let outcome = drive(&mut seat);
         drop(seat);

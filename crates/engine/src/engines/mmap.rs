@@ -43,6 +43,9 @@ pub struct Mmap {
     files: Vec<Mapped>,
     advice: Vec<libc::c_int>,
     wait: bool,
+    /// Whether every other operation is a call, and whether the last one was.
+    mixed: bool,
+    called: bool,
 }
 
 impl Engine for Mmap {
@@ -63,6 +66,10 @@ impl Engine for Mmap {
             name: "dont_need",
             help: "on or off: the kernel is told that newly mapped pages are not needed (default off)",
         },
+        SettingSpec {
+            name: "calls",
+            help: "on or off: every other operation is a call, on the same file (default off)",
+        },
     ];
     const READS_TO_WRITE: bool = true;
     const MOST_DEPTH: u32 = 1;
@@ -70,7 +77,7 @@ impl Engine for Mmap {
 
     fn check(job: &Job) -> Vec<Diagnostic> {
         let one_of = |words: &'static [&str]| move |value: &str| words.contains(&value);
-        let mut found = super::check_switches(job, &["thp", "dont_need"]);
+        let mut found = super::check_switches(job, &["thp", "dont_need", "calls"]);
         found.extend(check_values(job, &["sync"], one_of(&["sync", "async"]), "say sync or async"));
         let advice = one_of(&["normal", "random", "sequential", "willneed"]);
         found.extend(check_values(job, &["advice"], advice, "say normal, random, sequential or willneed"));
@@ -95,13 +102,22 @@ impl Engine for Mmap {
                 .chain(super::switched_on(setup.job, "dont_need").then_some(libc::MADV_DONTNEED))
                 .collect(),
             wait: setting(setup.job, "sync") != Some("async"),
+            mixed: super::switched_on(setup.job, "calls"),
+            called: false,
         })
     }
 
     #[inline(always)]
     fn perform(&mut self, io: &Io, files: &mut Files) -> i64 {
         match io.verb {
-            Verb::Read | Verb::Write if io.offset < AT_END => self.transfer(io, files.fd(io.file)),
+            Verb::Read | Verb::Write if self.mixed && !self.called => {
+                self.called = true;
+                call::perform(io, files)
+            }
+            Verb::Read | Verb::Write if io.offset < AT_END => {
+                self.called = false;
+                self.transfer(io, files.fd(io.file))
+            }
             _ => self.other(io, files),
         }
     }

@@ -19,6 +19,7 @@ mod block;
 mod datagrams;
 mod endpoint;
 mod exchange;
+mod file;
 mod line;
 #[cfg(target_os = "linux")]
 mod options;
@@ -41,6 +42,11 @@ const OWN: &[SettingSpec] = &[
         name: "receive",
         help: "what becomes of received bytes: copy (default), truncate (dropped in the kernel) or splice (to /dev/null)",
     },
+    SettingSpec {
+        name: "from",
+        help: "a file whose bytes are sent over a stream instead; its end is the job's",
+    },
+    SettingSpec { name: "into", help: "a file that is made, and holds what a stream brings" },
     SettingSpec { name: "datagram_bytes", help: "a block is cut into datagrams of so many bytes" },
     SettingSpec {
         name: "gso",
@@ -129,6 +135,11 @@ impl Engine for Sockets {
         wrong.extend(only_verbs(job, Self::NAME, &VERBS));
         let linux =
             ["method", "receive"].iter().any(|name| setting(job, name).is_some_and(|how| how != "copy"));
+        let copies = setting(job, "receive").is_none_or(|how| how == "copy");
+        if setting(job, "into").is_some() && !copies {
+            let message = "what is dropped in the kernel cannot be written to a file";
+            wrong.push(Diagnostic::error(&job.origin, message).hint("leave `receive` or `into` out"));
+        }
         if linux && !cfg!(target_os = "linux") {
             let message = "only Linux moves blocks otherwise than by copying";
             wrong.push(Diagnostic::error(&job.origin, message).hint("leave method and receive out"));

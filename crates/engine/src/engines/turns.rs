@@ -37,7 +37,7 @@ impl<E: Engine> Engine for InTurns<E> {
 
     fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
         let lock = self.locks.get(io.file as usize).copied().unwrap_or_default();
-        if lock != FileLock::No && io.verb.moves_data() {
+        if lock.is_each_operation() && io.verb.moves_data() {
             let shares = lock == FileLock::ReadWrite && io.verb == Verb::Read;
             let fd = files.fd(io.file);
             // SAFETY: the call takes no pointers.

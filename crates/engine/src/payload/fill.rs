@@ -80,7 +80,16 @@ impl Filler {
             content: content(payload)?,
             once: payload.refresh == Refresh::Once,
             stamped,
-            unit_bytes: block_bytes.max(UNIT_BYTES_LEAST).next_multiple_of(SECTOR_BYTES as u64),
+            unit_bytes: match payload.dedupe_chunk_bytes {
+                0 => block_bytes.max(UNIT_BYTES_LEAST).next_multiple_of(SECTOR_BYTES as u64),
+                chunk if chunk.is_multiple_of(SECTOR_BYTES as u64) => chunk,
+                chunk => {
+                    return Err(refused(
+                        format!("payload: blocks of {chunk} bytes that repeat"),
+                        "say a multiple of 512 bytes",
+                    ));
+                }
+            },
             repeats_below: below(f64::from(payload.dedupe_percent)),
             dedupe_percent: payload.dedupe_percent,
             dedupe: payload.dedupe,

@@ -35,6 +35,8 @@ const QUEUE: usize = 1024;
 
 /// Who is told what a conversation prints and what its runs tell.
 pub trait Listener {
+    /// A place where peers are awaited stands: from now on there is something to connect to.
+    fn stands(&mut self) {}
     /// Something a run tells, its [`Event::Ended`] too.
     fn event(&mut self, run: RunNumber, event: &Event);
     /// Text for standard output; `false`: nobody reads it any more.
@@ -140,7 +142,11 @@ impl<'a> Pump<'a> {
             Action::End(status) => return Some(status),
             other => {
                 let now_ns = self.now_ns();
+                let listens = matches!(other, Action::Listen { .. });
                 let news = self.table.act(other, now_ns);
+                if listens && matches!(news.first(), Some(Input::Ready(..))) {
+                    listener.stands();
+                }
                 self.inputs.extend(news);
             }
         }

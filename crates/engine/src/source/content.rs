@@ -264,11 +264,11 @@ impl Content {
             let cut = |handle: &Handle| handle.names.is_none() && !handle.bytes.is_multiple_of(8);
             let whole = !brief.files.handles.iter().any(cut);
             let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-            return whole && marking.prepare(brief.memory, brief.depth, bytes);
+            return whole && marking.prepare(brief.memory, brief.memory.count(), bytes);
         }
         let constant = brief.job.payload.refresh == Refresh::Once || brief.job.payload.content == Bytes::Zero;
         let (Some(filler), true) = (&self.filler, constant && !source.has(Verb::Read)) else { return false };
-        for slot in 0..brief.depth.min(brief.memory.count()) {
+        for slot in 0..brief.memory.count() {
             // SAFETY: the slot's buffer is as long as the stride, and nothing is in flight yet.
             let buffer =
                 unsafe { std::slice::from_raw_parts_mut(brief.memory.buffer(slot), brief.memory.stride()) };

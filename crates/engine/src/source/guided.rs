@@ -242,7 +242,10 @@ impl Guided {
             Drawer::Pattern(pattern) => {
                 if pattern.ends_on_nothing
                     && result == 0
-                    && matches!(io.verb, Verb::Read | Verb::Recv | Verb::Readdir | Verb::Exchange)
+                    && matches!(
+                        io.verb,
+                        Verb::Read | Verb::Send | Verb::Recv | Verb::Readdir | Verb::Exchange
+                    )
                 {
                     // The end is no operation.
                     pattern.end();

@@ -68,6 +68,9 @@ struct Thinking {
     /// When the present pause began.
     since: Tick,
     spin_left_ns: u64,
+    /// What is written to empty the processor's caches, and whether it has been for the pause that is due.
+    memory: Box<[u64]>,
+    purged: bool,
 }
 
 /// The slowest rates allowed, and what was done in the present window.
@@ -144,14 +147,7 @@ impl Pacer {
         Ok(Some(Pacer {
             tracks: [a?, b?, c?, all?],
             open_loop: pace.open_loop,
-            think: pace.think.clone().map(|rule| Thinking {
-                rule: Think { every: if rule.after_ns > 0 { rule.every } else { rule.every.max(1) }, ..rule },
-                count: 0,
-                began: None,
-                until: None,
-                since: 0,
-                spin_left_ns: 0,
-            }),
+            think: pace.think.clone().map(Thinking::new),
             gates,
             passed: 0,
             again_ns: ASK_AGAIN_NS.0,
@@ -320,6 +316,21 @@ impl Track {
 }
 
 impl Thinking {
+    fn new(rule: Think) -> Self {
+        let every = if rule.after_ns > 0 { rule.every } else { rule.every.max(1) };
+        Thinking {
+            // Caches are emptied before the first operation, too.
+            count: if rule.purge_bytes > 0 { every } else { 0 },
+            memory: vec![1; rule.purge_bytes.div_ceil(8) as usize].into(),
+            rule: Think { every, ..rule },
+            began: None,
+            until: None,
+            since: 0,
+            spin_left_ns: 0,
+            purged: false,
+        }
+    }
+
     fn is_due(&self, now: Tick) -> bool {
         let Think { after_ns, every, .. } = self.rule;
         let is_long = || self.began.is_some_and(|began| now.saturating_sub(began) >= after_ns);
@@ -332,6 +343,13 @@ impl Thinking {
             if self.rule.drain && in_flight > 0 {
                 return Err(Next::Wait);
             }
+            if !self.memory.is_empty() && !self.purged {
+                walk(&mut self.memory);
+                self.purged = true;
+                // It is no part of the operation that follows: the clock is read again.
+                return Err(Next::Later(now));
+            }
+            self.purged = false;
             self.until = Some(now + self.rule.spin_ns + self.rule.sleep_ns);
             self.since = now;
             self.spin_left_ns = self.rule.spin_ns;
@@ -351,6 +369,12 @@ impl Thinking {
         self.until = None;
         Ok(Some(now.saturating_sub(self.since)))
     }
+}
+
+/// Writes memory, a word in each line of the smallest kind.
+fn walk(memory: &mut [u64]) {
+    memory.iter_mut().step_by(4).for_each(|word| *word = word.wrapping_add(1));
+    std::hint::black_box(memory);
 }
 
 /// Turns a loop so many times.

@@ -212,10 +212,12 @@ impl PatternSource {
         let peers = brief.job.targets.iter().any(is_peer);
         let stream = shares.iter().any(|share| *directed(&pattern.pick, share.verb) == Pick::Stream) || peers;
         // Of peers only those end a job who may have nothing more to say.
-        let answers = brief.job.settings.iter().any(|setting| setting.name == "answers");
+        let is_set = |name: &str| brief.job.settings.iter().any(|setting| setting.name == name);
+        let (answers, reads_file) = (is_set("answers"), is_set("from"));
         let hears = |share: &Share| match share.verb {
             Verb::Exchange => answers,
-            verb => verb != Verb::Send,
+            Verb::Send => reads_file,
+            _ => true,
         };
         let every = pattern.every.iter().map(|every| Inserted {
             verb: every.verb,

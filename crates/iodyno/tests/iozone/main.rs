@@ -8,15 +8,22 @@
 #[cfg(target_os = "linux")]
 mod beside;
 #[cfg(target_os = "linux")]
+mod lists;
+#[cfg(target_os = "linux")]
 #[allow(dead_code)]
 #[path = "../door/program.rs"]
 mod program;
 #[cfg(target_os = "linux")]
+mod readers;
+#[cfg(target_os = "linux")]
 mod runs;
+#[cfg(target_os = "linux")]
+mod troubles;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    testbed::run([runs::cases(), beside::cases()].into_iter().flatten().collect())
+    let cases = [runs::cases(), lists::cases(), readers::cases(), troubles::cases(), beside::cases()];
+    testbed::run(cases.into_iter().flatten().collect())
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -17,6 +17,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("relay: ten milliseconds and one percent", &[], echo),
         Case::new("relay: a lossy test", &[], lossy),
         Case::new("relay: a stream is whole", &[], stream),
+        Case::new("relay: a peer that is slow holds back the other", &[], slow),
     ]
 }
 
@@ -95,6 +96,47 @@ fn lossy() -> Outcome {
         return Err(format!("{percent} % of {all}: {said}").into());
     }
     Ok(())
+}
+
+/// More comes than the relay would keep for a peer that does not read yet; all of it arrives in the end.
+fn slow() -> Outcome {
+    use std::io::{Read, Write};
+    const BYTES: usize = 96 << 20;
+    let far = std::net::TcpListener::bind("127.0.0.1:0")?;
+    let (_relay, through) = relay(far.local_addr()?.port(), &["--tcp"])?;
+    let sent = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let told = sent.clone();
+    let sender = std::thread::spawn(move || -> std::io::Result<()> {
+        let mut near = std::net::TcpStream::connect(("127.0.0.1", through))?;
+        let block = [7_u8; 1 << 16];
+        for _ in 0..BYTES / block.len() {
+            near.write_all(&block)?;
+            told.fetch_add(block.len(), std::sync::atomic::Ordering::Relaxed);
+        }
+        Ok(())
+    });
+    let (mut far, _) = far.accept()?;
+    // Until nothing more is taken: the relay holds what it holds, and the sender waits.
+    let taken = || sent.load(std::sync::atomic::Ordering::Relaxed);
+    let until = Instant::now() + Duration::from_secs(60);
+    let mut last = usize::MAX;
+    while taken() != last && Instant::now() < until {
+        last = taken();
+        std::thread::sleep(Duration::from_millis(1500));
+    }
+    far.set_read_timeout(Some(Duration::from_secs(60)))?;
+    let (mut room, mut came) = (vec![0; 1 << 16], 0);
+    loop {
+        match far.read(&mut room)? {
+            0 => break,
+            bytes => came += bytes,
+        }
+    }
+    sender.join().map_err(|_| "the sender panicked")??;
+    match came == BYTES && last < BYTES {
+        true => Ok(()),
+        false => Err(format!("{came} of {BYTES} came; {last} were taken before anybody read").into()),
+    }
 }
 
 fn stream() -> Outcome {

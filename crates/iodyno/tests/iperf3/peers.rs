@@ -4,21 +4,50 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::{TcpListener, UdpSocket};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use testbed::Skip;
+use testbed::{Need, Skip};
 
 /// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Which program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     /// This one.
     Ours,
-    /// The original.
+    /// The original, as this system installs it.
     Real,
+    /// A newer original, as `cargo xtask newer` fetches it.
+    Newer,
+}
+
+impl Program {
+    /// What a case with it needs.
+    pub fn needs(self) -> Option<Need> {
+        match self {
+            Program::Ours => None,
+            Program::Real => Some(Need::Tool("iperf3")),
+            Program::Newer => Some(Need::That(newer_runs)),
+        }
+    }
+}
+
+/// Where `cargo xtask newer` lays a newer original.
+fn newer() -> PathBuf {
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    scratch.parent().unwrap_or(scratch).join("newer/iperf3")
+}
+
+fn newer_runs() -> Result<(), Skip> {
+    let said = Command::new(newer()).arg("--version").output();
+    match said {
+        Ok(said) if said.status.success() => Ok(()),
+        Ok(said) => Err(Skip::new(format!("the newer iperf3: {}", String::from_utf8_lossy(&said.stderr)))),
+        Err(_) => Err(Skip::new("no newer iperf3 here: `cargo xtask newer` fetches one")),
+    }
 }
 
 /// Where it runs.
@@ -36,6 +65,7 @@ pub fn command(program: Program, host: Host) -> Command {
     let path = match program {
         Program::Ours => env!("CARGO_BIN_EXE_iodyno").to_string(),
         Program::Real => "iperf3".to_string(),
+        Program::Newer => newer().display().to_string(),
     };
     let mut command = match host.namespace {
         None => Command::new(&path),

@@ -293,6 +293,26 @@ mod linux {
         if said && output.status.code() == Some(255) { Ok(()) } else { Err(err.into_owned().into()) }
     }
 
+    /// A port that is taken is told to who starts a server in the background, with its status; others are asked for a
+    /// priority of their sockets.
+    fn taken_ports_and_priorities() -> Outcome {
+        let server = Server::ours()?;
+        let port = server.port.to_string();
+        let second =
+            Command::new(IODYNO).args(["netserver", "-4", "-L", "127.0.0.1", "-p", &port]).output()?;
+        let said = String::from_utf8_lossy(&second.stderr).contains("Address already in use");
+        if second.status.code() != Some(1) || !said {
+            return Err(format!("{second:?}").into());
+        }
+        let names = "LOCAL_SOCKET_PRIO,REMOTE_SOCKET_PRIO";
+        let text = succeed(&server, OURS, &format!("-t TCP_RR -l -10 -y 3,5 -- -k {names}"))?;
+        if value(&text, "LOCAL_SOCKET_PRIO")? != 3.0 || value(&text, "REMOTE_SOCKET_PRIO")? != 5.0 {
+            return Err(text.into());
+        }
+        // What has no end is not read to its end.
+        succeed(&server, OURS, "-t TCP_STREAM -l -100000 -F /dev/urandom").map(drop)
+    }
+
     pub fn cases() -> Vec<Case> {
         let real = [Need::Tool("netperf"), Need::Tool("netserver")];
         vec![
@@ -305,6 +325,7 @@ mod linux {
             Case::new("interim_results", &[], interim_results),
             Case::new("words_and_strangers", &[], words_and_strangers),
             Case::new("many_at_once", &[], many_at_once),
+            Case::new("taken_ports_and_priorities", &[], taken_ports_and_priorities),
             Case::new("nobody_there", &[], nobody_there),
         ]
     }

@@ -492,6 +492,9 @@ fn buffers(buffers: &Buffers) -> Vec<String> {
     if buffers.held_bytes > 0 {
         words.push(format!("{} of memory held besides", bytes(buffers.held_bytes)));
     }
+    if buffers.turns > 1 {
+        words.push(format!("{} buffers in turn", buffers.turns));
+    }
     if words.is_empty() { Vec::new() } else { vec![words.join(" · ")] }
 }
 

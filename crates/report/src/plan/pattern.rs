@@ -245,7 +245,10 @@ pub(crate) fn think(think: &iodyno_model::Think) -> String {
     if think.spin_cycles > 0 {
         words.push(format!("turns {} times", think.spin_cycles));
     }
-    if think.sleep_ns > 0 || think.spin_ns == 0 {
+    if think.purge_bytes > 0 {
+        words.push(format!("writes {} of memory", bytes(think.purge_bytes)));
+    }
+    if think.sleep_ns > 0 || (think.spin_ns == 0 && think.purge_bytes == 0) {
         words.push(format!("sleeps {}", time(think.sleep_ns)));
     }
     let mut text = format!("{} after every ", words.join(" and "));

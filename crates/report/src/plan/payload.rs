@@ -46,6 +46,9 @@ fn content(payload: &Payload) -> String {
         words.push(format!("{} % repeat an earlier block", payload.dedupe_percent));
         words.extend(repeated(payload.dedupe));
     }
+    if payload.dedupe_chunk_bytes > 0 {
+        words.push(format!("blocks of {}", bytes(payload.dedupe_chunk_bytes)));
+    }
     if payload.refresh == Refresh::Once {
         words.push("the same in every write".into());
     }

@@ -195,6 +195,7 @@ fn lock(lock: FileLock) -> Option<&'static str> {
         FileLock::No => None,
         FileLock::Exclusive => Some("one operation at a time"),
         FileLock::ReadWrite => Some("many reads or one write at a time"),
+        FileLock::Whole => Some("locked while open"),
     }
 }
 

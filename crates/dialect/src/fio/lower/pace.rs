@@ -94,6 +94,7 @@ fn think(ask: &Ask<'_>) -> Option<Think> {
         sleep_ns: time_ns - spin_ns,
         spin_ns,
         spin_cycles: cycles,
+        purge_bytes: 0,
         every: if every == 0 && after_ns == 0 { 1 } else { every },
         completed: ask.word("thinktime_blocks_type") != Some("issue"),
         drain: true,

@@ -141,6 +141,7 @@ pub fn buffers(ask: &Ask<'_>) -> Buffers {
         locked_bytes: ask.bytes("lockmem").unwrap_or(0),
         held_bytes: 0,
         arena_bytes: 0,
+        turns: 0,
     }
 }
 

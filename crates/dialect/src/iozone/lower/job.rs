@@ -1,24 +1,30 @@
 //! The job of a pass: what each stream does, by which engine, with which content.
 
 use iodyno_model::{
-    Blend, Content, Coverage, Dedupe, Depth, Every, Extent, Finish, Job, Journal, Limit, Measure, Mix, Pace,
-    Pattern, Payload, Pick, Placement, Ranks, Rate, Refresh, Setting, Span, Stamp, Start, Think, Verb,
-    Verify, WorkerKind, Workload,
+    Blend, Buffers, Content, Coverage, Dedupe, Depth, Every, Extent, Finish, Job, Journal, Limit, Measure,
+    Mix, Pace, Pattern, Payload, Pick, Placement, Ranks, Rate, Refresh, Setting, Span, Stamp, Start, Think,
+    Verb, Verify, VerifyWhen, WorkerKind, Workload,
 };
 
 use super::{Access, Group, Part};
 use crate::iozone::settings::{Settings, burst};
+use crate::iozone::telemetry;
 
 /// Of operations that follow each other faster than this about one is timed in this time, ns.
 const SAMPLE_NS: u64 = 100_000;
 /// Of so many reads one is elsewhere with `-K`.
 const DISTURBED_PERCENT: f64 = 1.0;
+/// What the original walks through with many buffers, bytes.
+const MANY_BUFFERS: u64 = 16 << 20;
 
 /// The job of some streams.
 pub fn of(settings: &Settings, part: Part, group: &Group, target: usize) -> Job {
-    let pattern = pattern(settings, part, group);
     let verb = if group.writes { Verb::Write } else { part.access.verb() };
-    let workload = Workload::Pattern(Box::new(pattern));
+    let list = settings.list(part.access);
+    let workload = match list {
+        Some(list) => Workload::Trace(telemetry::trace(list, verb)),
+        None => Workload::Pattern(Box::new(pattern(settings, part, group))),
+    };
     let cluster = !settings.clients.is_empty();
     Job {
         workers: group.streams.len() as u32,
@@ -31,7 +37,12 @@ pub fn of(settings: &Settings, part: Part, group: &Group, target: usize) -> Job 
         settings: engine_settings(settings),
         depth: Depth { most: settings.in_flight().unwrap_or(1) as u32, ..Depth::default() },
         pace: pace(settings, part.cell.record),
-        limit: limit(part),
+        limit: if list.is_some() {
+            Limit { passes: Some(1), ..Limit::default() }
+        } else {
+            limit(settings, part)
+        },
+        buffers: buffers(settings, part),
         start: Start { after_ns: group.after_ns, ..Start::default() },
         payload: payload(settings, verb),
         placement: placement(settings, group),
@@ -63,6 +74,9 @@ fn engine(settings: &Settings, access: Access) -> &'static str {
 
 fn engine_settings(settings: &Settings) -> Vec<Setting> {
     let mut found = Vec::new();
+    if settings.has("Z") {
+        found.push(Setting { origin: settings.origin("Z"), ..Setting::new("calls", "on") });
+    }
     let mut add = |option: &str, name: &str, value: &str| {
         found.push(Setting { origin: settings.origin(option), ..Setting::new(name, value) });
     };
@@ -88,7 +102,7 @@ fn pattern(settings: &Settings, part: Part, group: &Group) -> Pattern {
         Access::RandomRead | Access::RandomWrite => Pick::Uniform,
         Access::Mixed if !settings.has("+B") => Pick::Uniform,
         Access::Backward => Pick::Backward,
-        Access::Stride => {
+        Access::Stride | Access::RecordRewrite if settings.distinct || access == Access::Stride => {
             let stride_bytes = settings.number("j").unwrap_or(17).saturating_mul(cell.record);
             Pick::Strided { stride_bytes }
         }
@@ -100,7 +114,8 @@ fn pattern(settings: &Settings, part: Part, group: &Group) -> Pattern {
         }
         _ => Pick::Sequential,
     };
-    let length = if access == Access::RecordRewrite { cell.record } else { cell.bytes() };
+    let one = access == Access::RecordRewrite && !settings.distinct;
+    let length = if one { cell.record } else { cell.bytes() };
     let verb = if group.writes { Verb::Write } else { access.verb() };
     let blended = matches!(pick, Pick::Blend(_));
     let mut pattern = Pattern {
@@ -119,9 +134,10 @@ fn pattern(settings: &Settings, part: Part, group: &Group) -> Pattern {
 }
 
 /// Each record once; of the record that is rewritten as often as there are records.
-fn limit(part: Part) -> Limit {
+fn limit(settings: &Settings, part: Part) -> Limit {
     let records = part.cell.records();
-    let passes = if part.access == Access::RecordRewrite { records } else { 1 };
+    let one = part.access == Access::RecordRewrite && !settings.distinct;
+    let passes = if one { records } else { 1 };
     Limit { passes: Some(passes), operations: Some(records), ..Limit::default() }
 }
 
@@ -131,13 +147,24 @@ fn pace(settings: &Settings, record: u64) -> Pace {
         Some((bytes, sleep_ns)) => {
             Some(Think { sleep_ns, spin_ns: 0, every: (bytes / record).max(1), ..Think::default() })
         }
-        None => (spin_ns > 0).then(|| Think { spin_ns, every: 1, ..Think::default() }),
+        None => (spin_ns > 0 || settings.has("p")).then(|| Think {
+            spin_ns,
+            purge_bytes: if settings.has("p") { settings.size("S", 1024) } else { 0 },
+            every: 1,
+            ..Think::default()
+        }),
     };
     let rate_all = match settings.number("+O") {
         Some(rate) => Rate::Operations(rate as f64),
         None => Rate::Unlimited,
     };
     Pace { think, rate_all, open_loop: false, ..Pace::default() }
+}
+
+/// Many buffers are at least two.
+fn buffers(settings: &Settings, part: Part) -> Buffers {
+    let turns = (MANY_BUFFERS / part.cell.record).clamp(2, 1 << 20) as u32;
+    Buffers { turns: if settings.has("m") { turns } else { 0 }, ..Buffers::default() }
 }
 
 fn payload(settings: &Settings, verb: Verb) -> Payload {
@@ -158,11 +185,16 @@ fn payload(settings: &Settings, verb: Verb) -> Payload {
         content: constant.map_or(Content::Random, |byte| Content::Pattern(vec![byte])),
         compress_percent: percent("+a"),
         dedupe_percent: percent(option),
+        dedupe_chunk_bytes: settings.number("+Q").unwrap_or(0),
         dedupe,
         refresh: if shaped || checked { Refresh::EachWrite } else { Refresh::Once },
         seed: Some(settings.number("+S").unwrap_or(0)),
-        verify: (checked && verb == Verb::Read)
-            .then(|| Verify { stamp: Stamp::Content, ..Verify::default() }),
+        // What is written by one pass is checked by another: of that, a stamp says which write it was.
+        verify: checked.then(|| Verify {
+            stamp: if constant.is_some() { Stamp::Content } else { Stamp::Block },
+            when: if verb == Verb::Read { VerifyWhen::default() } else { VerifyWhen::Never },
+            ..Verify::default()
+        }),
         ..Payload::default()
     }
 }
@@ -175,10 +207,11 @@ fn placement(settings: &Settings, group: &Group) -> Placement {
 
 fn measure(settings: &Settings, part: Part) -> Measure {
     let logged = settings.has("Q") && (part.streams > 0 || part.access.facts().log.1.is_some());
-    let histograms = settings.has("+z");
+    // Where only the operations' own time counts, each of them is timed.
+    let each = settings.has("+z") || settings.is_between(part.access);
     Measure {
-        sample_ns: if logged || histograms { 0 } else { SAMPLE_NS },
-        each: histograms,
+        sample_ns: if logged || each { 0 } else { SAMPLE_NS },
+        each,
         journal: logged.then(|| Journal { completions: true, ..Journal::default() }),
         ..Measure::default()
     }

@@ -2,7 +2,7 @@
 
 use iodyno_model::{Direct, Extent, FileLock, Open, OpenSync, Prepare, Target, TargetKind};
 
-use super::Part;
+use super::{Group, Part};
 use crate::iozone::settings::Settings;
 
 /// The file of a cell, where none is named.
@@ -11,23 +11,31 @@ const SINGLE: &str = "iozone.tmp";
 const STREAM: &str = "iozone.DUMMY.";
 
 /// The files of some streams in one pass.
-pub fn of(settings: &Settings, part: Part, streams: &[u32]) -> Target {
-    let path = path(settings, part.streams, streams);
+pub fn of(settings: &Settings, part: Part, group: &Group) -> Target {
+    let path = path(settings, part.streams, &group.streams);
     let rewrites = settings.has("+N") || settings.has("+E");
     let made = part.access.makes() && !rewrites;
     let reads_alone = part.access.verb() == iodyno_model::Verb::Read && part.access != super::Access::Mixed;
     Target {
-        name: path.clone(),
+        name: match settings.number("+W") {
+            // Content that does not repeat follows from the name.
+            Some(further) => format!("{path} +{further}"),
+            None => path.clone(),
+        },
         kind: TargetKind::File { path, size: Extent::Bytes(part.cell.bytes()) },
         open: Open {
             create: part.access.makes(),
+            // What was there before is written over where it is, and stays.
+            truncate: made || (group.writes && settings.has("+F")),
             direct: if settings.has("I") { Direct::Yes } else { Direct::No },
             sync: sync(settings),
             lock: lock(settings),
             ..Open::default()
         },
         prepare: match made {
-            true => Prepare::Absent,
+            true => Prepare::AsItIs,
+            // A list may read more than the other wrote.
+            false if lengthens(settings, part) => Prepare::Filled,
             false if part.streams > 1 && !settings.has("+E") && !part.access.makes() => Prepare::Filled,
             false => Prepare::AsItIs,
         },
@@ -83,10 +91,17 @@ fn sync(settings: &Settings) -> OpenSync {
     }
 }
 
+/// Whether what a list reads is laid out where a list before it did not write: only in a file that the run makes.
+fn lengthens(settings: &Settings, part: Part) -> bool {
+    let reads = matches!(part.access, super::Access::Read | super::Access::Reread);
+    settings.has_lists() && reads && settings.wants(super::Access::Write) && !settings.has("+E")
+}
+
 fn lock(settings: &Settings) -> FileLock {
-    match settings.has("+l") || settings.has("+L") {
-        true => FileLock::ReadWrite,
-        false => FileLock::No,
+    match () {
+        () if settings.has("+l") || settings.has("+L") => FileLock::ReadWrite,
+        () if settings.has("W") => FileLock::Whole,
+        () => FileLock::No,
     }
 }
 

@@ -35,9 +35,10 @@ impl Figures {
     /// Of a finished phase.
     pub fn of(phase: &PhaseRecord, settings: &Settings, part: Part) -> Self {
         let idle_ns = if settings.has("+J") { 0 } else { settings.compute_ns() };
-        let mut streams: Vec<Stream> = Vec::new();
+        let between = settings.is_between(part.access);
         let workers = phase.jobs.iter().flat_map(|job| &job.workers);
-        streams.extend(workers.map(|worker| stream(worker, idle_ns)));
+        let of = |worker| if between { busy(worker) } else { stream(worker, idle_ns) };
+        let mut streams: Vec<Stream> = workers.map(of).collect();
         if part.access == super::Access::Mixed && phase.jobs.len() == 2 {
             streams = dealt(settings, part, phase, streams);
         }
@@ -109,6 +110,14 @@ fn stream(worker: &WorkerRecord, idle_ns: u64) -> Stream {
         wall_s: wall_ns as f64 / 1e9,
         cpu_s: (worker.user_ns + worker.system_ns) as f64 / 1e9,
     }
+}
+
+/// A stream whose operations alone count: what they took, with flushing and closing where those count.
+fn busy(worker: &WorkerRecord) -> Stream {
+    let lines = worker.tally.iter().flat_map(|tally| &tally.lines);
+    let own_ns: f64 = lines.map(|line| line.latency.mean() * line.latency.count() as f64).sum();
+    let closing_ns = worker.closing.map_or(0, |(began, closed)| closed.saturating_sub(began));
+    Stream { seconds: (own_ns + closing_ns as f64) / 1e9, ..stream(worker, 0) }
 }
 
 /// Readers and writers of the mix, back in the order of their streams.

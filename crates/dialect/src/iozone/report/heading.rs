@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use crate::iozone::access::Access;
 use crate::iozone::command::Word;
 use crate::iozone::settings::{Settings, Unit};
+use crate::iozone::telemetry;
 use crate::iozone::view::View;
 
 /// The heading, up to the first figure.
@@ -18,6 +19,11 @@ pub fn heading(view: &View) -> String {
     let _ = writeln!(text, "\tCommand line used: {}", view.command);
     if settings.unit() == Unit::Kilobytes {
         text += "\tOutput is in kBytes/sec\n";
+    }
+    for (list, what) in [(&settings.reads, "reads"), (&settings.writes, "writes")] {
+        if list.as_ref().is_some_and(|list| telemetry::pauses(list)) {
+            let _ = writeln!(text, "\tCompute time from telemetry files for {what}.");
+        }
     }
     if let Some(ms) = settings.number("J") {
         let _ = writeln!(text, "\tCompute time {:.6} seconds for reads and writes.", ms as f64 / 1000.0);
@@ -62,6 +68,16 @@ fn said(word: &Word, settings: &Settings, view: &View) -> String {
         "H" => format!("POSIX async I/O (with bcopy). Depth {value}"),
         "k" => format!("POSIX Async I/O (no bcopy). Depth {value} "),
         "V" => pattern(value),
+        "p" => format!(
+            "Purge of {} kBytes of cache before each operation, outside of the time.",
+            settings.size("S", 1024) / 1024
+        ),
+        "m" => "Multiple buffers, 16384 kBytes of them in turn.".into(),
+        "U" => format!("Unmount and remount of {value} before each test."),
+        "W" => "Lock file when reading or writing.".into(),
+        "X" => format!("Using write telemetry file \"{value}\""),
+        "Y" => format!("Using read telemetry file \"{value}\""),
+        "Z" => "Mixed mmap and file I/O.".into(),
         "K" => "Disrupted read patterns selected.".into(),
         "M" => return format!("\n\tMachine = {}\n", view.machine),
         "O" => "OPS Mode. Output is in operations per second.".into(),

@@ -8,6 +8,7 @@ use iodyno_model::{Histogram, JournalEntry, JournalPart, PhaseRecord, histogram}
 use iodyno_report::Output;
 
 use super::Access;
+use crate::date;
 use crate::iozone::lower::Part;
 
 /// Upper ends of the bands, in µs, and their names.
@@ -68,6 +69,20 @@ impl Logs {
         }
         Ok(())
     }
+}
+
+/// A line for each stream of a pass, in a file of its own: when it began and ended, and what it moved.
+pub fn times(of: Part, phase: &PhaseRecord, east_s: i64, output: &mut Output<'_>) -> io::Result<()> {
+    let workers = phase.jobs.iter().flat_map(|job| &job.workers);
+    for (number, worker) in workers.enumerate() {
+        let began_ns = worker.began_clock_ns;
+        let ended_ns = began_ns + worker.ended_ns.saturating_sub(worker.began_ns);
+        let at = |ns: u64| format!("{}.{:06}", date::stamp(ns, east_s), ns % 1_000_000_000 / 1000);
+        let (began, ended, kb) = (at(began_ns), at(ended_ns), worker.bytes / 1024);
+        let text = format!("{:<15} {began}   {ended} {kb:12} kB\n", of.access.word());
+        output.files.file(&format!("Child_{number}.log"))?.write_all(text.as_bytes())?;
+    }
+    Ok(())
 }
 
 fn bands(child: usize, operation: &str, all: &Histogram) -> String {

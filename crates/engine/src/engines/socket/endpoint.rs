@@ -14,6 +14,7 @@ use socket2::{SockAddr, Socket, Type};
 use super::line::{Line, bound, is_later};
 use super::wishes::{self, When, is_wish};
 use crate::clock;
+use crate::connections::Since;
 use crate::engines::{Failure, Setup, switched_on};
 
 /// How long a connection that nobody takes yet is tried again, ns.
@@ -166,7 +167,8 @@ pub fn meet(setup: &Setup<'_>, handle: usize) -> Result<Line, Failure> {
         }
         (_, false) => connect(setup, &place, &asked)?,
     };
-    Line::new(setup, socket, &place.name)
+    let since = if place.transport == "connection" { Since::Now } else { Since::Birth };
+    Line::new(setup, socket, &place.name, since)
 }
 
 /// Another descriptor of a socket that a conversation has.

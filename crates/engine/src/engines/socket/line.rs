@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use socket2::Socket;
 
 use crate::clock::{self, NEVER, Tick};
-use crate::connections::Ticket;
+use crate::connections::{Since, Ticket};
 use crate::engines::{Failure, Setup};
 use crate::io::UNTALLIED;
 use crate::memory::errno;
@@ -143,7 +143,7 @@ impl Line {
     ///
     /// # Errors
     /// Its waits cannot be bounded.
-    pub fn new(setup: &Setup<'_>, socket: Socket, target: &str) -> Result<Line, Failure> {
+    pub fn new(setup: &Setup<'_>, socket: Socket, target: &str, since: Since) -> Result<Line, Failure> {
         let failed =
             |error: std::io::Error| Failure::call("socket", error.raw_os_error().unwrap_or(libc::EIO));
         socket.set_nonblocking(false).map_err(failed)?;
@@ -151,7 +151,7 @@ impl Line {
         let datagrams = socket.r#type().map_err(failed)? == socket2::Type::DGRAM;
         let fd = socket.as_raw_fd();
         let connected = socket.peer_addr().is_ok();
-        let known = |_| setup.live.connections.begin(fd, target, setup.live.job, setup.seat);
+        let known = |_| setup.live.connections.begin(fd, since, target, setup.live.job, setup.seat);
         let ticket = connected.then_some(()).and_then(known);
         let (patience, meter) = (Patience::new(setup), Meter::new(setup));
         Ok(Line { socket, fd, datagrams, connected, patience, meter, ticket })

@@ -3,6 +3,7 @@
 use iodyno_model::{Job, Verb};
 
 use super::block::Block;
+use super::file::{Sink, Source};
 use super::line::Line;
 use crate::engines::{Failure, Setup, setting};
 use crate::io::Io;
@@ -13,6 +14,7 @@ use super::zerocopy::{Drain, Pipe, Sheet, Ticketed};
 /// How blocks go out.
 enum Way {
     Copy,
+    Source(Source),
     #[cfg(target_os = "linux")]
     File(Sheet),
     #[cfg(target_os = "linux")]
@@ -24,6 +26,7 @@ enum Way {
 /// What becomes of what comes in.
 enum Fate {
     Copy,
+    Sink(Sink),
     #[cfg(target_os = "linux")]
     Truncate,
     #[cfg(target_os = "linux")]
@@ -49,8 +52,15 @@ impl Stream {
     pub fn new(setup: &Setup<'_>, line: Line) -> Result<Stream, Failure> {
         let job = setup.job;
         let block = Block::new(setup, setup.memory.stride())?;
-        let way = way(job, &line, &block)?;
-        Ok(Stream { line, way, fate: fate(job)?, block, whole: job.limit.bytes.is_some() })
+        let way = match setting(job, "from") {
+            Some(path) => Way::Source(Source::open(path, setting(job, "method").is_some())?),
+            None => way(job, &line, &block)?,
+        };
+        let fate = match setting(job, "into") {
+            Some(path) => Fate::Sink(Sink::open(path)?),
+            None => fate(job)?,
+        };
+        Ok(Stream { line, way, fate, block, whole: job.limit.bytes.is_some() })
     }
 
     /// Moves one block.
@@ -69,6 +79,7 @@ impl Stream {
     fn send(&mut self, bytes: usize) -> i64 {
         match &mut self.way {
             Way::Copy => self.line.send(self.block.bytes(bytes)),
+            Way::Source(source) => source.send(&self.line, &mut self.block, bytes),
             #[cfg(target_os = "linux")]
             Way::File(sheet) => sheet.send(&self.line, bytes),
             #[cfg(target_os = "linux")]
@@ -84,6 +95,13 @@ impl Stream {
             Fate::Copy => {
                 let room = self.block.room(bytes);
                 self.line.receive(room.as_mut_ptr(), room.len(), 0)
+            }
+            Fate::Sink(sink) => {
+                let room = self.block.room(bytes);
+                match self.line.receive(room.as_mut_ptr(), room.len(), 0) {
+                    came @ 1.. => sink.write(&room[..came as usize]),
+                    other => other,
+                }
             }
             #[cfg(target_os = "linux")]
             Fate::Truncate => self.line.receive(std::ptr::null_mut(), bytes, libc::MSG_TRUNC),

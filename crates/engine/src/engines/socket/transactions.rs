@@ -14,6 +14,7 @@ use super::exchange::Sizes;
 use super::line::{Line, Meter, NONE, Patience, bound, is_later};
 use super::wishes::{self, When};
 use crate::clock;
+use crate::connections::Since;
 use crate::engines::{Failure, Setup};
 use crate::io::Io;
 use crate::memory::errno;
@@ -158,7 +159,7 @@ impl Taking {
                 (own, Some(listener))
             }
         };
-        let line = Line::new(setup, socket, &place.name)?;
+        let line = Line::new(setup, socket, &place.name, Since::Now)?;
         let sizes = Sizes::of(setup);
         let (block, room) = (Block::new(setup, sizes.most())?, Block::new(setup, sizes.most())?);
         Ok(Taking { line, _listener: listener, asked, sizes, block, room })
