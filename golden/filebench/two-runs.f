@@ -9,9 +9,9 @@ define process name=p {
     flowop finishoncount name=half,value=60,target=remove
   }
 }
-system "echo before $dir"
+system "echo errand-one $dir"
 create files
 system "ls $dir >/dev/null"
 run $runtime
 run $runtime
-system "echo after"
+system "echo errand-two"

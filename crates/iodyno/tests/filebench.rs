@@ -209,14 +209,17 @@ mod cases {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/filebench/two-runs.f");
         let text =
             std::fs::read_to_string(path)?.replace("prealloc", "prealloc,reuse").replace("$runtime", "20");
-        let text = text.replace("set 20=1", "").replace("ls $dir >/dev/null", "ls $dir/gone/d0 $dir/gone");
+        let text = text
+            .replace("set 20=1", "")
+            .replace("set $dir=/tmp", "")
+            .replace("ls $dir >/dev/null", "ls $dir/gone/d0 $dir/gone");
         let told = script(folder.path(), &text);
         told.expect(0, &["IO Summary: "]);
         let counts: Vec<&str> = told.out.lines().filter(|line| line.starts_with("remove ")).collect();
         assert!(counts.len() == 2 && counts.iter().all(|line| line.contains(" 60ops ")), "{told}");
         assert!(!told.out.contains("operations failed"), "{told}");
         let place = |word: &str| told.err.find(word).unwrap_or_else(|| panic!("no `{word}`: {told}"));
-        assert!(place("before") < place("d0") && place("d0") < place("after"), "{told}");
+        assert!(place("errand-one") < place("gone/d0") && place("gone/d0") < place("errand-two"), "{told}");
         let left = files(&folder.path().join("data/gone"));
         assert_eq!(left.len(), 0, "all 120 are gone: {left:?}");
         Ok(())

@@ -45,7 +45,7 @@ impl Weaver<'_, '_> {
     /// Which of the files that exist a flowop picks.
     pub(super) fn pick(&mut self, flowop: &Flowop, place: usize) -> Item {
         let Some(attribute) = flowop.attributes.get(&["indexed", "fileindex"]) else {
-            return match self.rotates(flowop, place) {
+            return match self.reader.flag(&flowop.attributes, &["opennext", "rotatefd"]) {
                 true => Item::Existing(Pick::Sequential),
                 false => Item::Existing(Pick::Uniform),
             };
@@ -70,9 +70,12 @@ impl Weaver<'_, '_> {
         }
     }
 
-    /// Whether each turn of a flowop is another file's.
+    /// Whether each turn of a flowop is another file's: not in a slot that the thread fills by name.
     pub(super) fn rotates(&mut self, flowop: &Flowop, place: usize) -> bool {
-        self.reader.flag(&flowop.attributes, &["opennext", "rotatefd"]) && !self.places[place].is_one_file()
+        let slot = self.reader.count(&flowop.attributes, &["fd"], 0) as u32;
+        let filled = self.slots.get(&slot).is_some_and(|slot| slot.opened);
+        let asked = self.reader.flag(&flowop.attributes, &["opennext", "rotatefd"]);
+        asked && !filled && !self.places[place].is_one_file()
     }
 
     /// Makes an operation go through slots of their own, a file in each.

@@ -34,13 +34,21 @@ pub struct Composite {
     pub flowops: Vec<Flowop>,
 }
 
+/// Turns of a flowop that are written out, at most.
+const TURNS_MOST: usize = 1024;
+
+/// Whether a step goes through slots by turns.
+fn is_turn(step: &Step) -> bool {
+    matches!(&step.action, Action::Do(operation) if operation.arguments.iter().any(|(name, _)| name == "rotate"))
+}
+
 /// What a slot holds, as far as the order of flowops tells.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Slot {
     pub place: Option<usize>,
     pub open: bool,
     /// Whether the thread opens it by name, and whether it closes it.
-    opened: bool,
+    pub opened: bool,
     closed: bool,
 }
 
@@ -144,7 +152,11 @@ impl<'a, 'b> Weaver<'a, 'b> {
             _ if entry.name == "aiowait" => vec![Operation::control(Verb::Wait).step(&label)],
             _ => self.files(flowop, &label),
         };
-        if let Some(last) = steps.last_mut() {
+        if steps.len() > 1 && steps.iter().all(is_turn) {
+            // Each turn is another file's, so both are repeated together.
+            let turns = usize::try_from(repeat).unwrap_or(TURNS_MOST).min(TURNS_MOST);
+            steps = std::iter::repeat_n(steps, turns).flatten().collect();
+        } else if let Some(last) = steps.last_mut() {
             last.repeat = repeat;
         }
         for step in &mut steps {
@@ -272,16 +284,12 @@ impl<'a, 'b> Weaver<'a, 'b> {
             "openfile" | "createfile" => {
                 let known = self.slots.entry(slot).or_default();
                 (known.place, known.open, known.opened) = (Some(place), true, true);
-                let mut open = self.open(place, slot, flowop.kind == "createfile", &pick);
-                self.rotate(flowop, place, &mut open);
-                vec![open.step(label)]
+                vec![self.open(place, slot, flowop.kind == "createfile", &pick).step(label)]
             }
             "closefile" => {
                 let known = self.slots.entry(slot).or_default();
                 (known.open, known.closed) = (false, true);
-                let mut close = self.held(Verb::Close, place, slot);
-                self.rotate(flowop, place, &mut close);
-                vec![close.step(label)]
+                vec![self.held(Verb::Close, place, slot).step(label)]
             }
             "deletefile" | "statfile" => self.by_name(flowop, place, slot, &pick, label),
             "renamefile" | "linkfile" | "symlinkfile" => self.two_names(flowop, place, &pick, label),

@@ -53,11 +53,15 @@ pub fn prepare(
     }
     let fd = open(root, libc::O_RDONLY | libc::O_DIRECTORY).map_err(|errno| space_failure(root, errno))?;
     let files = Files { handles: vec![Handle { fd, target: 0, bytes: 0, base: 0, names: None }] };
-    directories(fd, &names, &target.name, progress)
-        .map_err(|wrong| wrong.unwrap_or_else(stopped, |errno| space_failure(root, errno)))?;
     let count = if target.prepare == Prepare::Empty { 0 } else { present(items) };
     let sizes =
         ItemSizes::new(&items.size, seed, &target.name).map_err(|wrong| Failure::new(wrong.message))?;
+    // What is told while it goes on; the few that are looked at stand for all.
+    let some = count.min(1000);
+    let mean_bytes = (0..some).map(|item| sizes.of(item)).sum::<u64>() / some.max(1);
+    let mut told = |items: u64| progress(&target.name, items * mean_bytes, count * mean_bytes);
+    directories(fd, &names, &mut || told(0))
+        .map_err(|wrong| wrong.unwrap_or_else(stopped, |errno| space_failure(root, errno)))?;
     let maker = Maker {
         root: files.fd(0),
         names: &names,
@@ -69,7 +73,7 @@ pub fn prepare(
         stops: AtomicBool::new(false),
     };
     maker
-        .make(&target.name, progress)
+        .make(&mut told)
         .map_err(|wrong| wrong.unwrap_or_else(stopped, |errno| space_failure(root, errno)))?;
     Ok(fresh)
 }
@@ -137,10 +141,10 @@ fn ground_of_one(root: &str, names: &Names, target: &Target, made: &mut Made) ->
 }
 
 /// Makes every directory of a tree that is missing.
-fn directories(root: RawFd, names: &Names, target: &str, progress: Progress<'_>) -> Result<(), Ended> {
+fn directories(root: RawFd, names: &Names, goes_on: &mut dyn FnMut() -> bool) -> Result<(), Ended> {
     let mut path = PathBuffer::default();
     for directory in 1..names.directories() {
-        if directory.is_multiple_of(STEP) && !progress(target, 0, u64::MAX) {
+        if directory.is_multiple_of(STEP) && !goes_on() {
             return Err(Ended::Stopped);
         }
         // SAFETY: the path is zero-terminated and lives until after the call.
@@ -166,15 +170,15 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    fn make(&self, target: &str, progress: Progress<'_>) -> Result<(), Ended> {
+    fn make(&self, told: &mut dyn FnMut(u64) -> bool) -> Result<(), Ended> {
         if self.items.makers < 2 {
-            return self.work(|done| progress(target, done, self.count));
+            return self.work(told);
         }
         // The one that is here asks whether to go on, the others see it from the flag.
         std::thread::scope(|scope| {
             let others = (1..self.items.makers).map(|_| scope.spawn(|| self.work(|_| true)));
             let others: Vec<_> = others.collect();
-            let own = self.work(|done| progress(target, done, self.count));
+            let own = self.work(told);
             let told = others.into_iter().map(|other| other.join().unwrap_or(Err(Ended::Failed(libc::EIO))));
             told.fold(own, |so_far, other| match (so_far, other) {
                 (Err(Ended::Stopped) | Ok(()), Err(Ended::Failed(errno))) => Err(Ended::Failed(errno)),

@@ -131,7 +131,7 @@ impl Pools {
 /// The plan's targets that a job's script picks items of.
 fn picked_by(job: &Job) -> Vec<usize> {
     let Workload::Script(script) = &job.workload else { return Vec::new() };
-    let picks = |item: &Item| matches!(item, Item::Existing(_) | Item::Missing(_));
+    let picks = |item: &Item| matches!(item, Item::Existing(_) | Item::Missing(_) | Item::Drawn(_));
     let wants = |operation: &&Operation| {
         picks(&operation.item) || operation.other.as_ref().is_some_and(|(_, item)| picks(item))
     };

@@ -59,6 +59,8 @@ pub struct ScriptSource {
     counts: Counts,
     ending: bool,
     background: Background,
+    /// What each call of a whole file's operation moves at most, bytes.
+    chunk: u64,
     /// Which of its slots an operation that works in several is in.
     rotor: u32,
     /// Memory in which places are drawn, bytes; 0: each operation begins where its buffer does.
@@ -259,6 +261,7 @@ impl ScriptSource {
             counts: Counts(vec![(0, 0); super::labels(brief.job).len()]),
             ending: limit.passes == Some(0),
             background: Background::new(&code, super::labels(brief.job).len()),
+            chunk: 0,
             rotor: 0,
             arena: brief.job.buffers.arena_bytes,
             asks_sizes: code.iter().any(asks_sizes),
@@ -546,11 +549,12 @@ impl ScriptSource {
             other: step.further,
             ..Io::default()
         };
-        io.bytes = if step.verb.moves_data() && step.verb != Verb::CopyFileRange {
-            wanted.min(bytes).min(whole_block)
-        } else {
-            bytes
+        io.bytes = match step.verb {
+            Verb::CopyFileRange => wanted,
+            verb if verb.moves_data() => wanted.min(bytes).min(whole_block),
+            _ => bytes,
         };
+        self.chunk = if step.whole { bytes.max(1) } else { u64::MAX };
         let record = if step.transfer.gather { nominal } else { buffer.record };
         if step.carried && file.direct && io.bytes < record {
             (file.direct, file.flush) = (false, true);
@@ -613,7 +617,7 @@ impl ScriptSource {
         let ahead = if step.whole { 0 } else { moved };
         io.bytes = match step.verb {
             Verb::CopyFileRange => wanted - moved,
-            _ => (wanted - moved).min(buffer.bytes.max(1) - ahead.min(buffer.bytes)),
+            _ => (wanted - moved).min(buffer.bytes.max(1) - ahead.min(buffer.bytes)).min(self.chunk),
         };
         // SAFETY: `moved` is below `wanted`, which is at most the buffer's length.
         io.buffer = unsafe { start.add(ahead as usize) };
@@ -625,13 +629,13 @@ impl ScriptSource {
     fn item(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
         let Code::Do(step, _) = &mut self.code[at] else { return Emit::Skip };
         let (verb, ends) = (step.verb, step.ends);
-        if step.keep.is_some() && self.background.flying > 0 {
-            return Emit::Answer(Next::Later(NEVER));
-        }
         let turn = if step.rotates > 0 { (self.rotor + 1) % step.rotates } else { 0 };
         if step.once && step.keep.is_some_and(|keep| self.files[(keep + turn) as usize].held) {
             self.rotor = if step.rotates > 0 { turn } else { self.rotor };
             return Emit::Skip;
+        }
+        if step.keep.is_some() && self.background.flying > 0 {
+            return Emit::Answer(Next::Later(NEVER));
         }
         let What::Item(which, other) = &mut step.what else { return Emit::Skip };
         let set = step.file as usize;

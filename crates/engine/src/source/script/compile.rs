@@ -173,7 +173,8 @@ pub fn most_bytes(operation: &Operation) -> u64 {
         // A whole file goes through a block of this size again and again.
         true if operation.verb == Verb::CopyFileRange => 0,
         true => operation.size.most_bytes().unwrap_or(BOUNDLESS_BYTES),
-        false => 0,
+        // What a verb on extended attributes reads or writes.
+        false => number(operation, "value_bytes").ok().flatten().unwrap_or(0),
     }
 }
 
