@@ -21,9 +21,6 @@ fn check_target(target: &Target, wrong: &mut Vec<Diagnostic>) {
         |what: &str, hint: &str| refuse(wrong, &target.origin, &format!("{}: {what}", target.name), hint);
     match &target.kind {
         TargetKind::Bucket { .. } => say("an object store", "measure files or devices"),
-        TargetKind::FileSet { items, .. } if items.gamma != 0.0 => {
-            say("a tree of drawn depth and width", "leave gamma out: all directories are alike");
-        }
         _ => {}
     }
 }
