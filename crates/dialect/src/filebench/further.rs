@@ -43,7 +43,7 @@ pub fn by_name(kind: &str) -> bool {
 
 impl Weaver<'_, '_> {
     /// Which of the files that exist a flowop picks.
-    pub(super) fn pick(&mut self, flowop: &Flowop, place: usize) -> Item {
+    pub(super) fn pick(&mut self, flowop: &Flowop) -> Item {
         let Some(attribute) = flowop.attributes.get(&["indexed", "fileindex"]) else {
             return match self.reader.flag(&flowop.attributes, &["opennext", "rotatefd"]) {
                 true => Item::Existing(Pick::Sequential),
@@ -181,7 +181,7 @@ impl Weaver<'_, '_> {
     }
 
     /// A whole file copied by the kernel, from slot `srcfd` to slot `fd`.
-    pub(super) fn copy(&mut self, flowop: &Flowop, place: usize, slot: u32) -> Option<Operation> {
+    pub(super) fn copy(&mut self, flowop: &Flowop, slot: u32) -> Option<Operation> {
         let source = self.reader.count(&flowop.attributes, &["srcfd"], 0) as u32;
         let held = self.slots.get(&source).filter(|slot| slot.open).and_then(|slot| slot.place);
         let Some(from) = held.filter(|_| source != slot) else {
@@ -193,7 +193,6 @@ impl Weaver<'_, '_> {
             );
             return None;
         };
-        let _ = place;
         let mut operation = self.held(Verb::CopyFileRange, from, source);
         operation.whole = true;
         operation.arguments.push(("to".into(), slot.to_string()));

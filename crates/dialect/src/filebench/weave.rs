@@ -279,7 +279,7 @@ impl<'a, 'b> Weaver<'a, 'b> {
         access.sync |= self.reader.flag(attributes, &["dsync"]);
         access.random |= self.reader.flag(attributes, &["noreadahead"]);
         access.by_name |= further::by_name(&flowop.kind);
-        let pick = self.pick(flowop, place);
+        let pick = self.pick(flowop);
         match flowop.kind.as_str() {
             "openfile" | "createfile" => {
                 let known = self.slots.entry(slot).or_default();
@@ -387,7 +387,7 @@ impl<'a, 'b> Weaver<'a, 'b> {
             "read" | "readwholefile" | "mmapread" => Verb::Read,
             "truncatefile" => Verb::Truncate,
             "fallocatefile" => Verb::Fallocate,
-            "copyfilerange" => return self.copy(flowop, place, slot),
+            "copyfilerange" => return self.copy(flowop, slot),
             _ => Verb::Write,
         };
         let mut operation = self.held(verb, place, slot);
