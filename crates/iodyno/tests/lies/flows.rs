@@ -71,9 +71,9 @@ fn stream(rate: &str, buffer: u64) -> Told {
     run(&format!(
         "intent = \"network\"\n[target.to]\nlisten = \"tcp:127.0.0.1:{port}\"\n\
          [target.from]\nconnect = \"tcp:127.0.0.1:{port}\"\n[[phase]]\n\
-         [[phase.job]]\nname = \"receiver\"\non = \"to\"\nengine = \"socket\"\ndo = \"recv\"\nblock = \"64KiB\"\n\
+         [[phase.job]]\nname = \"receiver\"\non = \"to\"\nengine = \"socket\"\ndo = \"recv\"\nblock = \"16KiB\"\n\
          settings = {{ receive_buffer_bytes = {buffer} }}\nuntil = {{ time = \"4s\" }}\n\
-         [[phase.job]]\nname = \"sender\"\non = \"from\"\nengine = \"socket\"\ndo = \"send\"\nblock = \"64KiB\"\n\
+         [[phase.job]]\nname = \"sender\"\non = \"from\"\nengine = \"socket\"\ndo = \"send\"\nblock = \"16KiB\"\n\
          rate = \"{rate}\"\nuntil = {{ time = \"3s\" }}\n"
     ))
 }
