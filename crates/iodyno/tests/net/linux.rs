@@ -368,7 +368,7 @@ fn wrong() -> Outcome {
         ("net latency", "HOST"),
         ("net latency h --under tcp:0", "1 to 128"),
         ("net latency h --under smoke", "tcp:4"),
-        ("net latency h --rate -1", "--rate"),
+        ("net latency h --rate=-1", "--rate"),
         ("net latency h --time 0s", "no time"),
         ("net latency h:0", "port"),
         ("net latency h --message 0", "1 byte"),
