@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
 use iodyno_model::{Phase, Plan, Shared, SharedKind, SharedUse};
 
-use super::pools::Pools;
+use super::pools::{Found, Pools};
 use crate::clock::Tick;
 use crate::failure::Failure;
 use crate::memory::Mapping;
@@ -70,13 +70,14 @@ impl SharedObjects {
         Ok(SharedObjects { mapping: Arc::new(mapping), kinds: shared.into(), pools: None })
     }
 
-    /// All that a phase's workers share: its objects, and which items of its sets exist. To be made before any worker
-    /// exists.
+    /// All that a phase's workers share: its objects, and which items of its sets exist; `found` says so of sets that are
+    /// not as their plan says. To be made before any worker exists.
     ///
     /// # Errors
     /// The system's error number.
-    pub fn of(plan: &Plan, phase: &Phase) -> Result<Self, i32> {
-        Ok(SharedObjects { pools: Some(Pools::new(plan, phase)?), ..SharedObjects::new(&phase.shared)? })
+    pub fn of(plan: &Plan, phase: &Phase, found: impl FnMut(usize) -> Option<Found>) -> Result<Self, i32> {
+        let pools = Some(Pools::new(plan, phase, found)?);
+        Ok(SharedObjects { pools, ..SharedObjects::new(&phase.shared)? })
     }
 
     /// The object of that name, for one worker.

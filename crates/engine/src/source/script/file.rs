@@ -7,8 +7,9 @@ use std::os::fd::RawFd;
 use iodyno_model::{Direct, TargetKind, Verb};
 
 use super::super::Brief;
-use super::super::pools::SharedPool;
+use super::super::pools::{SharedPool, present};
 use super::super::random::Random;
+use super::super::sizes::ItemSizes;
 use super::super::walk::Walk;
 use super::compile::Which;
 use super::pool::Pool;
@@ -20,6 +21,10 @@ pub struct FileState {
     pub bytes: u64,
     pub position: u64,
     pub end: u64,
+    /// How long the item in it is meant to be, bytes; 0: nobody says.
+    pub nominal: u64,
+    /// Of a set: how long its items are meant to be.
+    pub sizes: Option<ItemSizes>,
     pub seekable: bool,
     /// The last write was a hole, so the file's length must be set at the end.
     pub hole: bool,
@@ -65,16 +70,21 @@ pub fn file(brief: &Brief<'_>, index: usize, own: bool) -> FileState {
     let handle = &brief.files.handles[index];
     // SAFETY: the call takes no pointers.
     let seekable = handle.fd >= 0 && unsafe { libc::lseek(handle.fd, 0, libc::SEEK_CUR) } >= 0;
-    let pool = handle.names.as_ref().map(|names| {
-        let kind = brief.plan.targets.get(handle.target as usize).map(|target| &target.kind);
-        let percent = match kind {
-            Some(TargetKind::FileSet { items, .. }) => items.present_percent,
-            _ => 100.0,
-        };
-        Pool::new(names.count, (names.count as f64 * percent / 100.0).round() as u64)
-    });
+    let items = match brief.plan.targets.get(handle.target as usize).map(|target| &target.kind) {
+        Some(TargetKind::FileSet { items, .. }) => Some(items),
+        _ => None,
+    };
     let pools = brief.shared.and_then(|shared| shared.pools.as_ref());
-    let common = pools.filter(|_| pool.is_some()).and_then(|pools| pools.of(handle.target as usize));
+    let is_set = handle.names.is_some();
+    let common = pools.filter(|_| is_set).and_then(|pools| pools.of(handle.target as usize));
+    let pool = handle.names.as_ref().map(|names| match &common {
+        Some(_) => Pool::rotor(names.count),
+        None => Pool::new(names.count, items.map_or(names.count, present)),
+    });
+    let sizes = items.filter(|_| is_set).and_then(|items| {
+        let name = &brief.plan.targets[handle.target as usize].name;
+        ItemSizes::new(&items.size, brief.plan.seed, name).ok()
+    });
     let bytes = handle.names.as_ref().map_or(handle.bytes, |names| names.item_bytes);
     let fd = if own || pool.is_some() { -1 } else { handle.fd };
     // An empty file's handle is as long as may be written to it.
@@ -89,6 +99,8 @@ pub fn file(brief: &Brief<'_>, index: usize, own: bool) -> FileState {
         bytes,
         position,
         end,
+        nominal: if is_set { 0 } else { bytes },
+        sizes,
         seekable,
         hole,
         pool,
@@ -110,20 +122,29 @@ pub fn pick_item(
     files: &mut [FileState],
     random: &mut Random,
 ) -> Option<u64> {
-    let mut picked = |walk: &mut Walk, exists: bool| {
+    let mut picked = |walk: &mut Walk, exists: bool, in_order: bool| {
         let place = walk.next(random, 1);
         match &files[set].common {
-            Some(common) if !exists => return common.make(place),
-            Some(common) if removes(verb) => return common.take(place),
-            Some(common) => return common.hold(place),
+            Some(common) if !exists => return common.make(place, in_order),
+            Some(common) if removes(verb) => return common.take(place, in_order),
+            Some(common) => return common.hold(place, in_order),
             None => {}
         }
         files[set].pool.as_ref()?.find(place, exists)
     };
     match which {
         Which::Index(index) => Some(*index),
-        Which::Existing(walk) => picked(walk, true),
-        Which::Missing(walk) => picked(walk, false),
+        Which::Existing(walk, in_order) => picked(walk, true, *in_order),
+        Which::Missing(walk, in_order) => picked(walk, false, *in_order),
+        Which::Drawn(sizes) => {
+            let count = files[set].pool.as_ref()?.count;
+            let place = sizes.draw(random) % count.max(1);
+            match &files[set].common {
+                Some(common) if removes(verb) => common.take(place, true),
+                Some(common) => common.hold(place, true),
+                None => files[set].pool.as_ref()?.find(place, true),
+            }
+        }
         Which::Shuffled(walk) => Some(walk.next(random, 1)),
         Which::Tree { count, upwards, next } => {
             let number = if *upwards { *count - 1 - *next } else { *next };
@@ -149,9 +170,9 @@ pub fn removes(verb: Verb) -> bool {
 pub fn give_back(set: &FileState, which: &Which, verb: Verb, item: u64) {
     let Some(common) = &set.common else { return };
     match which {
-        Which::Missing(_) => common.settle(item, false, false),
-        Which::Existing(_) if removes(verb) => common.settle(item, true, false),
-        Which::Existing(_) => common.release(item),
+        Which::Missing(..) => common.settle(item, false, false),
+        Which::Existing(..) | Which::Drawn(_) if removes(verb) => common.settle(item, true, false),
+        Which::Existing(..) | Which::Drawn(_) => common.release(item),
         _ => {}
     }
 }
