@@ -13,6 +13,7 @@ pub mod fio;
 pub mod hdparm;
 pub mod hosts;
 pub mod io500;
+pub mod iometer;
 pub mod ior;
 pub mod iostat;
 pub mod iozone;
@@ -342,6 +343,7 @@ pub const DIALECTS: &[Dialect] = &[
     netperf::NETSERVER,
     filebench::DIALECT,
     iozone::DIALECT,
+    iometer::DIALECT,
     posix::DIALECT,
     net::DIALECT,
     posix::pjdfstest::PJDFSTEST,
