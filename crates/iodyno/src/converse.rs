@@ -128,6 +128,12 @@ impl Listener for Talk {
         }
     }
 
+    fn peer(&mut self, job: &str, facts: Vec<(String, u64)>) {
+        let phases = self.record.iter_mut().flat_map(|record| &mut record.phases).rev();
+        let known = phases.flat_map(|phase| &mut phase.jobs).find(|known| known.name == job);
+        known.into_iter().for_each(|known| known.peer.clone_from(&facts));
+    }
+
     fn print(&mut self, text: &str) -> bool {
         let written = match &mut self.log {
             Some(log) => log.write_all(text.as_bytes()),

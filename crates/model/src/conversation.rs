@@ -167,6 +167,8 @@ pub enum Action {
     Stop(RunNumber),
     /// Close a connection or a place.
     Close(Connection),
+    /// Add what the other end counted to the record: of the last job of that name whose run has ended.
+    Peer(String, Vec<(String, u64)>),
     /// Say [`Input::Tick`] at this time, ns since the conversation began. A later wish replaces an earlier one.
     Wake(u64),
     /// Text for standard output, or for the file that takes its place.

@@ -153,6 +153,9 @@ pub struct JobRecord {
     /// Engine facts: `sqpoll`, `fixed buffers`, … name and value.
     #[serde(default)]
     pub engine_facts: Vec<(String, String)>,
+    /// What the other end of it counted, by name, where a conversation was told (`received_bytes`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peer: Vec<(String, u64)>,
     /// What became of its cases, in the order in which they ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cases: Vec<CaseRecord>,

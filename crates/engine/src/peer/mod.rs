@@ -39,6 +39,8 @@ pub trait Listener {
     fn stands(&mut self) {}
     /// Something a run tells, its [`Event::Ended`] too.
     fn event(&mut self, run: RunNumber, event: &Event);
+    /// What the other end counted, for the record of the last job of that name.
+    fn peer(&mut self, _job: &str, _facts: Vec<(String, u64)>) {}
     /// Text for standard output; `false`: nobody reads it any more.
     fn print(&mut self, text: &str) -> bool;
     /// Text for standard error.
@@ -136,6 +138,7 @@ impl<'a> Pump<'a> {
                 }
             }
             Action::Complain(text) => listener.complain(&text),
+            Action::Peer(job, facts) => listener.peer(&job, facts),
             Action::Wake(at_ns) => self.wake_at = Some(at_ns),
             Action::Run { run, plan, interim_ns } => self.run(run, *plan, interim_ns),
             Action::Stop(run) => self.running.get(&run).into_iter().for_each(Running::stop),

@@ -42,7 +42,8 @@ fn free_port() -> std::io::Result<u16> {
 fn datagrams(buffer: u64, more: &str) -> Told {
     let port = free_port()?;
     run(&format!(
-        "intent = \"network\"\n[target.to]\nlisten = \"udp:127.0.0.1:{port}\"\n[target.from]\nconnect = \"udp:127.0.0.1:{port}\"\n\
+        "intent = \"network\"\n[target.to]\nlisten = \"udp:127.0.0.1:{port}\"\n\
+         [target.from]\nconnect = \"udp:127.0.0.1:{port}\"\n\
          [[phase]]\nstop = \"first job done\"\n\
          [[phase.job]]\nname = \"receiver\"\non = \"to\"\nengine = \"socket\"\ndo = \"recv\"\nblock = 65507\n\
          settings = {{ datagram_bytes = 1460, stamp = \"seconds_micros_u64\", receive_buffer_bytes = {buffer} }}\n\
@@ -57,7 +58,8 @@ fn datagrams(buffer: u64, more: &str) -> Told {
 fn into_the_void(rate: &str) -> Told {
     let void = UdpSocket::bind("127.0.0.1:0")?;
     run(&format!(
-        "intent = \"network\"\n[target.void]\nconnect = \"udp:{}\"\n[[phase]]\n[[phase.job]]\nname = \"sender\"\non = \"void\"\nengine = \"socket\"\n\
+        "intent = \"network\"\n[target.void]\nconnect = \"udp:{}\"\n[[phase]]\n\
+         [[phase.job]]\nname = \"sender\"\non = \"void\"\nengine = \"socket\"\n\
          do = \"send\"\nblock = 1460\nsettings = {{ datagram_bytes = 1460 }}\nrate = \"{rate}\"\nuntil = {{ time = \"3s\" }}\n",
         void.local_addr()?
     ))
@@ -67,10 +69,11 @@ fn into_the_void(rate: &str) -> Told {
 fn stream(rate: &str, buffer: u64) -> Told {
     let port = free_port()?;
     run(&format!(
-        "intent = \"network\"\n[target.to]\nlisten = \"tcp:127.0.0.1:{port}\"\n[target.from]\nconnect = \"tcp:127.0.0.1:{port}\"\n[[phase]]\n\
-         [[phase.job]]\nname = \"receiver\"\non = \"to\"\nengine = \"socket\"\ndo = \"recv\"\nblock = \"64KiB\"\n\
+        "intent = \"network\"\n[target.to]\nlisten = \"tcp:127.0.0.1:{port}\"\n\
+         [target.from]\nconnect = \"tcp:127.0.0.1:{port}\"\n[[phase]]\n\
+         [[phase.job]]\nname = \"receiver\"\non = \"to\"\nengine = \"socket\"\ndo = \"recv\"\nblock = \"16KiB\"\n\
          settings = {{ receive_buffer_bytes = {buffer} }}\nuntil = {{ time = \"4s\" }}\n\
-         [[phase.job]]\nname = \"sender\"\non = \"from\"\nengine = \"socket\"\ndo = \"send\"\nblock = \"64KiB\"\n\
+         [[phase.job]]\nname = \"sender\"\non = \"from\"\nengine = \"socket\"\ndo = \"send\"\nblock = \"16KiB\"\n\
          rate = \"{rate}\"\nuntil = {{ time = \"3s\" }}\n"
     ))
 }
