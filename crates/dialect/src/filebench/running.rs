@@ -141,7 +141,8 @@ impl Run<'_, '_> {
         named.append(&mut weaver.named);
         let used = std::mem::take(&mut weaver.used);
         let (ways, blocks) = (weaver.ways, weaver.blocks);
-        self.part.blocks |= blocks;
+        // A pool that ends its thread was to be used up.
+        self.part.blocks |= blocks || self.ends;
         let targets = used.iter().map(|(place, directories)| self.target(*place, *directories)).collect();
         if steps.is_empty() {
             return None;

@@ -21,7 +21,7 @@ mod pool;
 
 use buffer::{Buffer, buffers};
 use compile::{Code, Compiled, Compiler, Length, Spot, Use, What, Which};
-use file::{FileState, clear_direct, file, give_back, pick_item, place, seek};
+use file::{FileState, clear_direct, file, give_back, manner, offset, pick_item, place, seek};
 
 /// How soon an object that says "wait" is asked again, ns.
 const ASK_AGAIN_NS: u64 = 50_000;
@@ -505,50 +505,15 @@ impl ScriptSource {
             bytes = bytes.min(step.total_left);
             bytes = if self.limits.reads_only { bytes.min(self.limits.bytes) } else { bytes };
         }
-        let offset = match spot {
-            Spot::At(offset) => file.base + *offset,
-            Spot::End if file.fd >= 0 && !file.seekable => AT_POSITION,
-            Spot::End if self.finds_end && step.verb == Verb::Write => AT_END,
-            Spot::End => {
-                file.position = file.end;
-                file.base + file.end
-            }
-            Spot::Within(align) => {
-                let places = (file.nominal / *align).max(1);
-                let at = self.random.below(places) * *align;
-                file.position = at;
-                file.base + at
-            }
-            Spot::Drawn(walk) => file.base + walk.next(&mut self.random, bytes),
-            Spot::Next
-                if file.fd >= 0
-                    && !(step.whole && file.seekable)
-                    && (step.verb == Verb::Write || step.finish_at_end || !file.seekable) =>
-            {
-                AT_POSITION
-            }
-            Spot::Next => {
-                let wraps = step.verb == Verb::Read && file.bytes > 0 && file.position >= file.bytes;
-                if wraps && step.finish_at_end {
-                    self.ending = true;
-                    return Emit::Skip;
-                }
-                if wraps || step.whole {
-                    file.position = 0;
-                }
-                file.base + file.position
-            }
+        let manner = manner(step.verb, step.whole, step.finish_at_end, self.finds_end);
+        let Some(offset) = offset(spot, manner, file, bytes, &mut self.random) else {
+            self.ending = true;
+            return Emit::Skip;
         };
         let wanted = wanted(step, file, bytes, whole);
         let whole_block = buffer.bytes.max(1);
-        *io = Io {
-            verb: step.verb,
-            label: step.label,
-            file: index,
-            offset,
-            other: step.further,
-            ..Io::default()
-        };
+        *io = Io { verb: step.verb, label: step.label, file: index, offset, ..Io::default() };
+        io.other = step.further;
         io.bytes = match step.verb {
             Verb::CopyFileRange => wanted,
             verb if verb.moves_data() => wanted.min(bytes).min(whole_block),
@@ -566,9 +531,7 @@ impl ScriptSource {
             io.buffer = buffer.anywhere(io.bytes, &mut self.random);
         }
         if step.background {
-            self.background.flying += 1;
-            self.limits.operations -= u64::from(self.limits.operations != u64::MAX);
-            return Emit::Io;
+            return self.hand_over();
         }
         if step.carried && step.transfer.sparse && file.fd >= 0 && file.seekable && buffer.is_zero(io) {
             return self.hole(at, io);
@@ -580,6 +543,13 @@ impl ScriptSource {
             _ => (0, 0),
         };
         self.take_off(at, sizes, now);
+        Emit::Io
+    }
+
+    /// What is not waited for.
+    fn hand_over(&mut self) -> Emit {
+        self.background.flying += 1;
+        self.limits.operations -= u64::from(self.limits.operations != u64::MAX);
         Emit::Io
     }
 

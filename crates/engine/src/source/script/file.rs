@@ -11,8 +11,9 @@ use super::super::pools::{SharedPool, present};
 use super::super::random::Random;
 use super::super::sizes::ItemSizes;
 use super::super::walk::Walk;
-use super::compile::Which;
+use super::compile::{Spot, Which};
 use super::pool::Pool;
+use crate::io::{AT_END, AT_POSITION};
 
 /// What the source knows of a handle; its descriptor where it was open from the start.
 pub struct FileState {
@@ -112,6 +113,58 @@ pub fn file(brief: &Brief<'_>, index: usize, own: bool) -> FileState {
         direct,
         flush,
     }
+}
+
+/// How a step moves data, as far as it decides where.
+#[derive(Clone, Copy)]
+pub struct Manner {
+    pub verb: Verb,
+    pub whole: bool,
+    pub finish_at_end: bool,
+    /// Whether the end of a file is the engine's to find.
+    pub finds_end: bool,
+}
+
+pub fn manner(verb: Verb, whole: bool, finish_at_end: bool, finds_end: bool) -> Manner {
+    Manner { verb, whole, finish_at_end, finds_end }
+}
+
+/// Where the next bytes are; `None` where the end of the file ends the worker.
+pub fn offset(
+    spot: &mut Spot,
+    Manner { verb, whole, finish_at_end, finds_end }: Manner,
+    file: &mut FileState,
+    bytes: u64,
+    random: &mut Random,
+) -> Option<u64> {
+    let moves_by_itself =
+        !(whole && file.seekable) && (verb == Verb::Write || finish_at_end || !file.seekable);
+    Some(match spot {
+        Spot::At(offset) => file.base + *offset,
+        Spot::End if file.fd >= 0 && !file.seekable => AT_POSITION,
+        Spot::End if finds_end && verb == Verb::Write => AT_END,
+        Spot::End => {
+            file.position = file.end;
+            file.base + file.end
+        }
+        Spot::Within(align) => {
+            let places = (file.nominal / *align).max(1);
+            file.position = random.below(places) * *align;
+            file.base + file.position
+        }
+        Spot::Drawn(walk) => file.base + walk.next(random, bytes),
+        Spot::Next if file.fd >= 0 && moves_by_itself => AT_POSITION,
+        Spot::Next => {
+            let wraps = verb == Verb::Read && file.bytes > 0 && file.position >= file.bytes;
+            if wraps && finish_at_end {
+                return None;
+            }
+            if wraps || whole {
+                file.position = 0;
+            }
+            file.base + file.position
+        }
+    })
 }
 
 /// The item that a step means; `None` where the pool is empty.
