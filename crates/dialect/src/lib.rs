@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
+pub mod age;
 mod dash;
 pub mod date;
 pub mod dd;
@@ -12,6 +13,7 @@ pub mod fio;
 pub mod hdparm;
 pub mod hosts;
 pub mod io500;
+pub mod iometer;
 pub mod ior;
 pub mod iostat;
 pub mod iozone;
@@ -158,6 +160,10 @@ pub enum Request {
     },
     /// Talk to peers, and run what was agreed upon with them.
     Converse(Box<Converse>),
+    /// Talk to them again and again, and tell what all of that came to.
+    Repeat(Box<Repeat>),
+    /// Start this program on other hosts by the user's own ssh, and talk to what was started.
+    Abroad(Box<Abroad>),
     /// Run the same command on other hosts.
     Hosts(hosts::Elsewhere),
     /// Make system calls and say how each ends.
@@ -230,6 +236,35 @@ pub struct Converse {
     pub pid_file: Option<String>,
 }
 
+/// A conversation that is had again and again, and kept each time.
+pub struct Repeat {
+    /// From the beginning of one to that of the next, ns.
+    pub every_ns: u64,
+    /// How often; none: until it is interrupted. 0: nothing is done, only the course is told.
+    pub times: Option<u32>,
+    /// By which name the history finds them all.
+    pub tag: String,
+    /// The next one.
+    pub make: Box<dyn FnMut() -> Converse>,
+    /// What those of the last day came to: when each began, ns since 1970, and its record, the oldest first.
+    pub course: Course,
+}
+
+/// Servers of ours on other hosts, for one command: each says first at which port it is, and ends by itself.
+pub struct Abroad {
+    /// The hosts, as ssh knows them.
+    pub hosts: Vec<String>,
+    /// This program's arguments there.
+    pub arguments: Vec<String>,
+    /// What each reads on its standard input: nothing secret stands in a command line.
+    pub input: String,
+    /// What is said to them, by their ports in the order of the hosts.
+    pub then: Box<dyn FnOnce(&[u16]) -> Converse>,
+}
+
+/// What kept runs came to, as text: when each began, ns since 1970, and its record.
+pub type Course = Box<dyn Fn(&[(u64, Record)]) -> String>;
+
 /// Whether the history keeps a run, and by which names it is found there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keep {
@@ -294,6 +329,7 @@ pub struct Dialect {
 /// Every dialect there is.
 pub const DIALECTS: &[Dialect] = &[
     measure::DIALECT,
+    age::DIALECT,
     dd::DIALECT,
     hdparm::DIALECT,
     iostat::DIALECT,
@@ -307,6 +343,7 @@ pub const DIALECTS: &[Dialect] = &[
     netperf::NETSERVER,
     filebench::DIALECT,
     iozone::DIALECT,
+    iometer::DIALECT,
     posix::DIALECT,
     net::DIALECT,
     posix::pjdfstest::PJDFSTEST,

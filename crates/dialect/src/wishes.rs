@@ -5,13 +5,18 @@
 //! overwrite what the plan itself only reads.
 
 use iodyno_model::{
-    Action, Demand, Diagnostic, Extent, Intent, Job, Limit, Origin, Pattern, Phase, Pick, Place, Plan, Ranks,
-    Repeat, Rounds, Step, Target, TargetKind, Verb, Workload,
+    Action, Aging, Demand, Diagnostic, Extent, Intent, Job, Limit, Origin, Pattern, Phase, Pick, Place, Plan,
+    Ranks, Repeat, Rounds, Step, Target, TargetKind, Verb, Workload,
 };
+
+use crate::age;
 
 /// What is asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
 pub struct Wishes {
+    /// Make the file systems beneath old first, until they are so full: 70% (see iodyno age)
+    #[arg(long, value_name = "PERCENT")]
+    pub age: Option<String>,
     /// Fail if this holds, e.g. 'read.p99 > 5ms' or 'write.iops < 6000'; repeatable
     #[arg(long = "fail-if", value_name = "CONDITION")]
     pub fail_if: Vec<String>,
@@ -57,6 +62,10 @@ impl Wishes {
                 confidence(value)?;
                 self.confidence = Some(value.into());
             }
+            ("age", Some(value)) => {
+                age::percent(value)?;
+                self.age = Some(value.into());
+            }
             ("fail-if", Some(value)) => self.fail_if.push(value.trim().into()),
             ("until-steady", None) => self.until_steady = true,
             ("precondition", None) => self.precondition = true,
@@ -92,7 +101,10 @@ impl Wishes {
         if self.precondition {
             precondition(plan, &origin("--precondition"))?;
         }
-        Ok(())
+        match &self.age {
+            Some(percent) => aged(plan, percent, &origin("--age")),
+            None => Ok(()),
+        }
     }
 
     fn passes(&self, repeat: &mut Repeat) -> Result<(), String> {
@@ -111,6 +123,35 @@ impl Wishes {
         repeat.most = self.most.unwrap_or(repeat.most);
         Ok(())
     }
+}
+
+/// Every file system that the plan has files on is made old first; what is said in the plan itself stays.
+fn aged(plan: &mut Plan, percent: &str, origin: &Origin) -> Result<(), Diagnostic> {
+    let percent = age::percent(percent).map_err(|wrong| Diagnostic::error(origin, wrong).hint("e.g. 70%"))?;
+    let in_files =
+        |target: &&Target| matches!(target.kind, TargetKind::File { .. } | TargetKind::FileSet { .. });
+    let mut directories: Vec<String> = Vec::new();
+    for target in plan.targets.iter().filter(in_files) {
+        let path = target.path().unwrap_or_default();
+        let directory = match (&target.kind, path.rsplit_once('/')) {
+            (TargetKind::FileSet { .. }, _) => path,
+            (_, Some(("", _))) => "/",
+            (_, Some((directory, _))) => directory,
+            (_, None) => ".",
+        };
+        if !directories.iter().any(|known| known == directory) {
+            directories.push(directory.into());
+        }
+    }
+    if directories.is_empty() {
+        let message = "there is nothing to age: the plan works on no file";
+        return Err(Diagnostic::error(origin, message).hint("leave age out"));
+    }
+    if plan.aging.is_empty() {
+        let aging = |directory: &String| Aging { origin: origin.clone(), ..Aging::new(directory, percent) };
+        plan.aging = directories.iter().map(aging).collect();
+    }
+    Ok(())
 }
 
 /// `95%,5%`, `95,5`, `95:5`; or `5%` alone, of which 95 % are sure.
@@ -294,6 +335,18 @@ mod tests {
     }
 
     #[test]
+    fn file_systems_beneath_are_aged() {
+        let aged = |path| {
+            let mut plan = plan(Verb::Read, path);
+            wished(&["age=70%"], &mut plan).unwrap();
+            let aging = plan.aging.remove(0);
+            assert!(plan.aging.is_empty() && aging.full_percent == 70.0);
+            aging.directory
+        };
+        assert_eq!(["f", "/f", "a/b/f", "/mnt/x/f.{worker}"].map(aged), [".", "/", "a/b", "/mnt/x"]);
+    }
+
+    #[test]
     fn what_does_not_fit_is_refused() {
         for words in [&["confidence=5:95:3"][..], &["confidence=20:5"], &["repeat=0"], &["most=5"]] {
             assert!(wished(words, &mut plan(Verb::Write, "f")).is_err(), "{words:?}");
@@ -302,6 +355,8 @@ mod tests {
         let mut right = Plan { intent: Intent::Correctness, ..plan(Verb::Read, "f") };
         assert!(wished(&["repeat=2"], &mut right).is_err());
         assert!(wished(&["precondition"], &mut plan(Verb::Read, "f")).unwrap_err().contains("only reads"));
+        assert!(wished(&["age=70%"], &mut Plan::default()).unwrap_err().contains("nothing to age"));
+        assert!(wished(&["age=170%"], &mut plan(Verb::Read, "f")).is_err());
         assert!(wished(&["precondition"], &mut Plan::default()).unwrap_err().contains("nothing to fill"));
     }
 

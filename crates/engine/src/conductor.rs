@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::merge::Seen;
-use iodyno_model::{Diagnostic, Event, PhaseRecord, Plan, Record, Started, Stop, Watching, WorkerKind};
+use iodyno_model::{Diagnostic, Event, PhaseRecord, Plan, Record, Started, Stop, Watching, When, WorkerKind};
 
+use crate::aging;
 use crate::check::check;
 use crate::clock;
 use crate::exits::{self, Exits};
@@ -105,7 +106,8 @@ pub fn run_in(
     let passes = Passes::new(&plan, repeat);
     let mut run = Run { plan: Arc::new(plan), passes, options, post, made: Made::default(), record, began };
     let walked = match compared {
-        Ok(()) => run.walk(world, emit),
+        Ok(()) if run.aged(emit) => run.walk(world, emit),
+        Ok(()) => Ok(()),
         Err(broken) => Err(broken),
     };
     if let Err(broken) = walked {
@@ -135,6 +137,25 @@ enum Next {
 }
 
 impl Run<'_> {
+    /// Makes file systems old, where that is asked for; whether the phases may follow.
+    fn aged(&mut self, emit: Emit<'_>) -> bool {
+        let plan = Arc::clone(&self.plan);
+        for asked in &plan.aging {
+            let target = format!("aging {}", asked.directory);
+            let aged = aging::age(asked, plan.seed, &mut |done_bytes, total_bytes| {
+                emit(&Event::Preparing { target: target.clone(), done_bytes, total_bytes });
+            });
+            match aged {
+                Ok(record) => self.record.aging.push(record),
+                Err(wrong) => fail(&mut self.record, vec![wrong], emit),
+            }
+            if !self.record.errors.is_empty() || signal::interruptions().0 > 0 {
+                return false;
+            }
+        }
+        true
+    }
+
     /// Phase after phase, and pass after pass, on every rank the same.
     fn walk(&mut self, world: &mut World, emit: Emit<'_>) -> Result<(), Broken> {
         let mut compared = clock::monotonic();
@@ -212,6 +233,7 @@ impl Run<'_> {
         let Outcome { mut record, mut errors, ends_run, lost } = outcome;
         record.cache = iodyno_truth::cache::share(&self.plan, &self.record, &record);
         emit(&Event::PhaseEnded(Box::new(record.clone())));
+        ready::errands(world, &self.plan.phases[index], When::AfterEnd, emit);
         let alone = self.plan.phases[index].stop == Stop::Alone;
         let failed = if alone { exits::failures(&self.plan, &record) } else { first_failure(&record) };
         let broke_off = !alone && !failed.is_empty();
@@ -360,7 +382,7 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     let emit: Emit<'_> = if world.is_first() { emit } else { &mut forward };
     let phase = &plan.phases[index];
     let mut ready = ready::make_ready(world, plan, phase, options, made, emit)?;
-    let set = set_up(world, plan, index, earlier, std::mem::take(&mut ready.unready));
+    let set = set_up(world, plan, index, earlier, std::mem::take(&mut ready.laid));
     if let (Err(trouble), Ok((stage, _))) = (agree::agree(world, &set), &set) {
         // Somebody elsewhere has none: ours go home.
         stage.gate.stop();
@@ -429,10 +451,9 @@ fn set_up(
     plan: &Arc<Plan>,
     index: usize,
     earlier: &Record,
-    unready: Vec<crate::prepare::Unready>,
+    laid: stage::Laid,
 ) -> Result<(Arc<Stage>, Crew), Vec<Diagnostic>> {
-    let stage =
-        Stage::new(world, plan, index, earlier, unready).map_err(|failure| vec![unplaced(failure)])?;
+    let stage = Stage::new(world, plan, index, earlier, laid).map_err(|failure| vec![unplaced(failure)])?;
     let stage = Arc::new(stage);
     let crew = start_crew(&stage)?;
     Ok((stage, crew))

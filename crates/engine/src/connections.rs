@@ -16,7 +16,10 @@ const SAMPLED: usize = 32;
 
 /// The connections of a phase.
 #[derive(Clone, Debug, Default)]
-pub struct Connections(Arc<Mutex<Vec<Known>>>);
+pub struct Connections(Arc<Mutex<Vec<Known>>>, Arc<Mutex<Vec<Place>>>);
+
+/// A place where connections are taken.
+type Place = Arc<dyn std::any::Any + Send + Sync>;
 
 /// A connection that is or was used.
 #[derive(Debug)]
@@ -61,6 +64,15 @@ impl Connections {
         }
         all.push(Known { fd: Some(fd), first, last });
         Some(Ticket { connections: self.clone(), place: all.len() - 1 })
+    }
+
+    /// Keeps a place open until the phase is over, whoever has done with it: workers that have not come to it yet find there
+    /// who has come for them, and nobody is sent away in between.
+    pub fn keep(&self, place: Place) {
+        let mut kept = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        if !kept.iter().any(|known| Arc::ptr_eq(known, &place)) {
+            kept.push(place);
+        }
     }
 
     /// How all of them fare, or fared when they were left.
@@ -123,6 +135,11 @@ impl Info {
         None
     }
 
+    /// The congestion window in bytes and the smoothed round trip in µs.
+    fn start(&self) -> (u64, u32) {
+        (u64::from(self.four(80)) * u64::from(self.four(16)), self.four(68))
+    }
+
     fn four(&self, at: usize) -> u32 {
         self.0[at..at + 4].try_into().map_or(0, u32::from_ne_bytes)
     }
@@ -151,6 +168,11 @@ impl Info {
         (told.busy_us, told.window_limited_us, told.buffer_limited_us) = (since(168), since(176), since(184));
         (told.acked_bytes, told.received_bytes) = (since(120), since(128));
     }
+}
+
+/// A TCP connection's congestion window in bytes and round trip in µs now; none: it is none, or nobody says.
+pub fn window_and_round_trip(fd: RawFd) -> Option<(u64, u32)> {
+    Info::read(fd).map(|info| info.start())
 }
 
 #[cfg(target_os = "linux")]

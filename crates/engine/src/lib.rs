@@ -10,6 +10,7 @@
 //! Knows no tool and no output format. The only crate with `unsafe` and system calls; every block says why it is sound.
 #![allow(unsafe_code)]
 
+pub mod aging;
 pub mod cache;
 pub mod call;
 pub mod cases;

@@ -11,6 +11,7 @@ use iodyno_model::{Diagnostic, Origin};
 
 /// Every word, for who typed another one.
 const WORDS: &[&str] = &[
+    "age=70%",
     "bugs=TOOL",
     "confidence=95:5",
     "csv=FILE",

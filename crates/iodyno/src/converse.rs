@@ -16,10 +16,13 @@ use crate::session::{Ears, Silent, Voice, beside, say};
 /// Carries a conversation; the exit status.
 pub fn answer(talk: Converse, voice: &Voice) -> u8 {
     let Converse { mut conversation, run, daemon, pid_file } = talk;
-    if daemon && let Err(failure) = background::go() {
-        say(Diagnostic::error(&Origin::Default, failure.message));
-        return 1;
-    }
+    let departure = match daemon.then(background::go).transpose() {
+        Ok(departure) => departure,
+        Err(failure) => {
+            say(Diagnostic::error(&Origin::Default, failure.message));
+            return 1;
+        }
+    };
     let opened = PidFile::claim(pid_file).and_then(|held| Ok((held, Talk::open(&run, voice)?)));
     let (held, mut talk) = match opened {
         Ok(opened) => opened,
@@ -28,6 +31,7 @@ pub fn answer(talk: Converse, voice: &Voice) -> u8 {
             return 1;
         }
     };
+    talk.departure = departure;
     let options = talk.ears.options(&run);
     let carried = peer::converse(conversation.as_mut(), &options, &mut talk);
     drop(held);
@@ -46,6 +50,8 @@ struct Talk {
     ears: Ears,
     log: Option<File>,
     translate: Translate,
+    /// Who started us waits for a word.
+    departure: Option<background::Departure>,
     /// Whether the runs are others': a server goes on for weeks.
     forgets: bool,
     /// The record of all its runs, whose phases follow each other.
@@ -64,6 +70,7 @@ impl Talk {
             ears: Ears::open(run, voice)?,
             log,
             translate: run.translate,
+            departure: None,
             forgets: of_others,
             record: None,
         })
@@ -105,6 +112,10 @@ impl Talk {
 }
 
 impl Listener for Talk {
+    fn stands(&mut self) {
+        self.departure.iter_mut().for_each(background::Departure::settle);
+    }
+
     fn event(&mut self, _: RunNumber, event: &Event) {
         match event {
             // What could not begin says why in the conversation's own words.
@@ -115,6 +126,12 @@ impl Listener for Talk {
             Event::Started(_) if self.record.is_some() => {}
             event => self.ears.tell(event, self.translate, &mut Silent),
         }
+    }
+
+    fn peer(&mut self, job: &str, facts: Vec<(String, u64)>) {
+        let phases = self.record.iter_mut().flat_map(|record| &mut record.phases).rev();
+        let known = phases.flat_map(|phase| &mut phase.jobs).find(|known| known.name == job);
+        known.into_iter().for_each(|known| known.peer.clone_from(&facts));
     }
 
     fn print(&mut self, text: &str) -> bool {

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use iodyno_dialect::dashes;
 
+mod abroad;
 mod also;
 mod archive;
 mod calling;
@@ -19,6 +20,7 @@ mod hosts;
 mod interleave;
 mod loader;
 mod luggage;
+mod repeat;
 mod report;
 mod rerun;
 mod runs;

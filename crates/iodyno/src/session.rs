@@ -18,11 +18,13 @@ use iodyno_model::{Diagnostic, Event, Origin, Record, Verb};
 use iodyno_report::passes::OnePass;
 use iodyno_report::{NoFiles, Output, Reporter};
 
+use crate::abroad;
 use crate::archive::{self, Asked};
 use crate::calling;
 use crate::converse;
 use crate::desk::{self, Desk};
 use crate::hosts;
+use crate::repeat;
 use crate::sink;
 use crate::watched::Watched;
 
@@ -76,6 +78,8 @@ pub fn answer(world: &mut World, request: Result<Request, Vec<Diagnostic>>, voic
         Ok(Request::Calls(calls)) => calling::answer(&calls),
         Ok(Request::Run(run)) => session(world, *run, voice),
         Ok(Request::Converse(talk)) => converse::answer(*talk, voice),
+        Ok(Request::Abroad(abroad)) => abroad::answer(*abroad, voice),
+        Ok(Request::Repeat(repeat)) => repeat::answer(*repeat, voice),
         // Where it could go there, it went.
         Ok(Request::Hosts(_)) => {
             let wrong = Diagnostic::error(&Origin::argument("hosts"), "hosts are named twice");

@@ -60,6 +60,8 @@ pub enum Input {
     },
     /// The peer has closed its side; nothing more will come.
     Closed(Connection),
+    /// So much waits to be sent on a connection that its peer is slow (`true`); all of that has gone (`false`).
+    Slow(Connection, bool),
     /// The time has come that [`Action::Wake`] named.
     Tick,
     /// What a run tells: everything but its [`Event::Ended`].
@@ -95,6 +97,10 @@ pub struct SocketFacts {
     pub mss: u64,
     /// Congestion control; empty: none.
     pub congestion: String,
+    /// Congestion window, bytes; 0: none.
+    pub cwnd_bytes: u64,
+    /// Smoothed round trip, µs; 0: none was measured.
+    pub rtt_us: u32,
 }
 
 /// What is to be done outside, in this order.
@@ -104,7 +110,7 @@ pub enum Action {
     Listen {
         /// The number it gets.
         place: Connection,
-        /// `tcp`, `tcp4`, `tcp6`, `udp`, `udp4`, `udp6`, `unix`; without a family: both where the system can.
+        /// `tcp`, `tcp4`, `tcp6`, `udp`, `udp4`, `udp6`, `sctp`, `sctp4`, `sctp6`, `unix`; without a family: both where the system can.
         transport: String,
         /// `HOST:PORT`, `:PORT`; port 0: any, [`Input::Ready`] says which.
         address: String,
@@ -161,6 +167,8 @@ pub enum Action {
     Stop(RunNumber),
     /// Close a connection or a place.
     Close(Connection),
+    /// Add what the other end counted to the record: of the last job of that name whose run has ended.
+    Peer(String, Vec<(String, u64)>),
     /// Say [`Input::Tick`] at this time, ns since the conversation began. A later wish replaces an earlier one.
     Wake(u64),
     /// Text for standard output, or for the file that takes its place.

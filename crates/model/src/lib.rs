@@ -15,6 +15,7 @@
 //! imports nobody, does no I/O, knows no tool and no engine, and holds no text of any tool's output.
 #![forbid(unsafe_code)]
 
+pub mod aging;
 pub mod case;
 pub mod conversation;
 pub mod demand;
@@ -40,6 +41,7 @@ pub mod verify;
 pub mod workload;
 pub mod world;
 
+pub use aging::{Aging, AgingRecord, Wear};
 pub use case::{
     Call, Case, CaseRecord, Cases, Class, Divergence, Exercise, ExerciseKind, ExerciseRecord, Feature,
     Outcome, Verdict, word, word_bytes,
@@ -58,8 +60,8 @@ pub use pattern::{
 pub use payload::{Content, Dedupe, Marked, Marks, Payload, Refresh, Template};
 pub use placement::{BufferKind, Buffers, ControlGroup, Hooks, NumaMemory, NumaPolicy, Placement, SAME_ID};
 pub use plan::{
-    Depth, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish, Intent, Job, Journal, Measure, Phase, Place, Plan,
-    Ranks, Repeat, Rounds, Start, Stop, Submit, Tolerance, Watching, WorkerKind,
+    Depth, Errand, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish, Intent, Job, Journal, Measure, Phase, Place,
+    Plan, Ranks, Repeat, Rounds, Start, Stop, Submit, Tolerance, Watching, When, WorkerKind,
 };
 pub use record::{
     CacheShare, Fatal, FoundDepth, JobRecord, Machine, PhaseRecord, Record, RoundsRecord, Stage,
@@ -75,7 +77,7 @@ pub use sweep::{Coordinate, Parameter, Sweep, Value};
 pub use tally::{ErrorCount, Line, Series, SeriesRow, Tally};
 pub use target::{
     Advice, Direct, Extent, FileLock, Items, Open, OpenMode, OpenSync, Prepare, Target, TargetFacts,
-    TargetKind, WriteLife,
+    TargetKind, Tree, WriteLife,
 };
 pub use verb::{Kind, Verb, VerbSet};
 pub use verify::{Checksum, HeaderStamp, Mismatch, Stamp, TrimBack, Verify, VerifyState, VerifyWhen, Wrong};

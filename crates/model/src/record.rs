@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::aging::AgingRecord;
 use crate::case::{CaseRecord, ExerciseRecord};
 use crate::demand::DemandRecord;
 use crate::finding::Finding;
@@ -20,6 +21,9 @@ pub struct Record {
     pub name: String,
     /// The plan's seed.
     pub seed: u64,
+    /// File systems that were made old before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aging: Vec<AgingRecord>,
     /// Each phase that began.
     pub phases: Vec<PhaseRecord>,
     /// What spoils a number.
@@ -149,6 +153,9 @@ pub struct JobRecord {
     /// Engine facts: `sqpoll`, `fixed buffers`, … name and value.
     #[serde(default)]
     pub engine_facts: Vec<(String, String)>,
+    /// What the other end of it counted, by name, where a conversation was told (`received_bytes`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peer: Vec<(String, u64)>,
     /// What became of its cases, in the order in which they ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cases: Vec<CaseRecord>,

@@ -6,9 +6,9 @@
 use std::io;
 
 use iodyno_model::{
-    CacheShare, Coordinate, DemandRecord, Diagnostic, ErrorCount, Event, Finding, Histogram, JobRecord, Line,
-    Machine, PhaseRecord, Plan, Record, RoundsRecord, Sample, Series, Sighting, TargetFacts, WearOut,
-    WorkerRecord, WorldFacts, histogram,
+    AgingRecord, CacheShare, Coordinate, DemandRecord, Diagnostic, ErrorCount, Event, Finding, Histogram,
+    JobRecord, Line, Machine, PhaseRecord, Plan, Record, RoundsRecord, Sample, Series, Sighting, TargetFacts,
+    WearOut, WorkerRecord, WorldFacts, histogram,
 };
 use iodyno_truth::stability::{Stability, stability};
 use serde::Serialize;
@@ -50,6 +50,7 @@ impl Json {
             plan: started.map(|started| &started.plan),
             phases: record.phases.iter().map(|phase| self.phase(phase)).collect(),
             findings: &record.findings,
+            aging: &record.aging,
             demands: &record.demands,
             rounds: record.rounds.as_ref(),
             errors: &record.errors,
@@ -79,6 +80,7 @@ impl Json {
             engine: &job.engine,
             engine_facts: &job.engine_facts,
             worn: job.worn,
+            peer: &job.peer,
             comparable: Comparable {
                 io_bytes: shape.io_bytes,
                 io: shape.io,
@@ -235,6 +237,8 @@ struct Document<'a> {
     plan: Option<&'a Plan>,
     phases: Vec<Phase<'a>>,
     findings: &'a [Finding],
+    #[serde(skip_serializing_if = "<[AgingRecord]>::is_empty")]
+    aging: &'a [AgingRecord],
     demands: &'a [DemandRecord],
     rounds: Option<&'a RoundsRecord>,
     errors: &'a [Diagnostic],
@@ -272,6 +276,8 @@ struct Job<'a> {
     engine_facts: &'a [(String, String)],
     #[serde(skip_serializing_if = "Option::is_none")]
     worn: Option<WearOut>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    peer: &'a [(String, u64)],
     comparable: Comparable,
     measured_ns: u64,
     lines: Vec<Label<'a>>,

@@ -3,8 +3,10 @@
 //! A reporter is one function from event to bytes. It reads no clock, opens no file and knows no engine.
 #![forbid(unsafe_code)]
 
+pub mod aging;
 pub mod cache;
 pub mod comparison;
+pub mod compound;
 pub mod contrast;
 pub mod csv;
 pub mod curve;
@@ -27,6 +29,7 @@ pub mod stability;
 pub mod sweep;
 pub mod table;
 pub mod tables;
+pub mod xls;
 #[cfg(feature = "xlsx")]
 pub mod xlsx;
 

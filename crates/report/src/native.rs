@@ -10,6 +10,7 @@ use iodyno_model::{
     tally,
 };
 
+use crate::aging;
 use crate::cache;
 use crate::curve::sparkline;
 use crate::json::depth_mean;
@@ -113,7 +114,8 @@ impl Native {
     }
 
     fn ended(&self, record: &Record) -> String {
-        let mut text = sweep::tables(record, &self.context, self.paint);
+        let mut text: String = record.aging.iter().map(|aged| format!("\n{}", aging::table(aged))).collect();
+        text.push_str(&sweep::tables(record, &self.context, self.paint));
         text.push_str(&passes(record, self.paint));
         text.push_str(&demands(record, self.paint));
         text.push_str(&findings(&record.findings, self.paint));

@@ -13,7 +13,9 @@ mod pitfall;
 mod script;
 mod target;
 
-use iodyno_model::{Intent, Phase, Plan, Repeat, Shared, SharedKind, Stop, Sweep, Value, Watching};
+use iodyno_model::{
+    Aging, Errand, Intent, Phase, Plan, Repeat, Shared, SharedKind, Stop, Sweep, Value, Watching, When,
+};
 
 pub use explain::explain;
 
@@ -25,6 +27,9 @@ pub fn print(plan: &Plan) -> String {
     line(&mut out, 0, &head(plan));
     for device in &plan.destroy {
         line(&mut out, 1, &format!("gives up the content of {device}"));
+    }
+    for aging in &plan.aging {
+        line(&mut out, 1, &aged(aging));
     }
     for sweep in &plan.sweep {
         line(&mut out, 1, &varied(sweep));
@@ -91,6 +96,26 @@ fn repeat(repeat: &Repeat) -> String {
     text
 }
 
+fn aged(aging: &Aging) -> String {
+    let Aging { directory, full_percent, turnover, youth, workers, .. } = aging;
+    if aging.remove {
+        return format!("removes what an aging left in {directory}");
+    }
+    let mut text = format!(
+        "ages {directory} until it is {} % full, turned over {} times by {workers} workers, youth {}",
+        number(*full_percent),
+        number(*turnover),
+        number(*youth)
+    );
+    if aging.sizes != Aging::usual_sizes() {
+        text.push_str(&format!(", files of {}", pattern::size(&aging.sizes)));
+    }
+    if aging.reserved {
+        text.push_str(", space reserved only");
+    }
+    text
+}
+
 fn varied(sweep: &Sweep) -> String {
     let value = |value: &Value| match value {
         Value::Number(number) if sweep.parameter.is_bytes() => bytes(*number),
@@ -135,8 +160,19 @@ fn phase(plan: &Plan, index: usize, phase: &Phase, out: &mut String) {
     words.extend(stop(&phase.stop));
     words.extend(watch(phase));
     line(out, 0, &words.join(" · "));
+    phase.errands.iter().for_each(|errand| line(out, 1, &self::errand(errand)));
     phase.shared.iter().for_each(|shared| line(out, 1, &self::shared(shared)));
     phase.jobs.iter().for_each(|job| job::print(plan, phase, job, out));
+}
+
+/// A command around the phase.
+fn errand(errand: &Errand) -> String {
+    let when = match errand.when {
+        When::BeforeLayout => "before anything is laid out",
+        When::BeforeStart => "before it starts",
+        When::AfterEnd => "after its end",
+    };
+    format!("command {when}: {}", errand.command)
 }
 
 fn stop(stop: &Stop) -> Option<String> {

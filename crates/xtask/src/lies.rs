@@ -14,6 +14,8 @@ use crate::shell;
 const LINES: &str = "IODYNO_LIES_LINES";
 /// Tells the test which lies are asked for, by number; 0 is the honest runs.
 const ONLY: &str = "IODYNO_LIES_ONLY";
+/// How many there are.
+const LIES: u8 = 30;
 /// Building included.
 const LIMIT: Duration = Duration::from_secs(60 * 60);
 
@@ -46,8 +48,8 @@ fn numbers(words: &[String]) -> Result<String, String> {
     let number = |word: &String| match word.as_str() {
         "honest" => Ok("0".to_string()),
         word => match word.parse::<u8>() {
-            Ok(number) if (1..=26).contains(&number) => Ok(number.to_string()),
-            _ => Err(format!("lies: `{word}`: expected the number of a lie, 1 to 26, or `honest`")),
+            Ok(number) if (1..=LIES).contains(&number) => Ok(number.to_string()),
+            _ => Err(format!("lies: `{word}`: expected the number of a lie, 1 to {LIES}, or `honest`")),
         },
     };
     Ok(words.iter().map(number).collect::<Result<Vec<_>, _>>()?.join(","))
@@ -71,7 +73,7 @@ impl Table {
     /// From the test's lines: number, part, verdict, title, reason. Those asked for and never staged are missed.
     fn of(text: &str, asked: &[String]) -> Table {
         let all: Vec<u8> = if asked.is_empty() {
-            (1..=26).collect()
+            (1..=LIES).collect()
         } else {
             asked.iter().filter_map(|number| number.parse().ok()).collect()
         };
@@ -160,9 +162,9 @@ mod tests {
             said.contains("missed: said only: nothing") && said.contains("(nothing stages it)"),
             "{said}"
         );
-        assert!(said.ends_with("lies: 0 of 26 caught, 0 of 26 twins silent\n"));
+        assert!(said.ends_with("lies: 0 of 30 caught, 0 of 30 twins silent\n"));
         assert_eq!(numbers(&["7".into(), "honest".into()]).unwrap(), "7,0");
-        assert!(numbers(&["all".into()]).is_err() && numbers(&["27".into()]).is_err());
+        assert!(numbers(&["all".into()]).is_err() && numbers(&["31".into()]).is_err());
         assert!(chore(Path::new("."), &["--fast".into()]).is_err());
     }
 }

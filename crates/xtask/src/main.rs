@@ -1,4 +1,4 @@
-//! The workspace's chores: `cargo xtask tidy | ci | bless | bench | against | lies`.
+//! The workspace's chores: `cargo xtask tidy | ci | bless | bench | against | lies | newer`.
 //!
 //! What a contributor types and what continuous integration runs is the same program, written in the same language
 //! as the rest, so that no shell script drifts away from it. It imports none of our crates: it judges them from
@@ -13,6 +13,7 @@ mod bless;
 mod ci;
 mod lexer;
 mod lies;
+mod newer;
 mod shell;
 mod tidy;
 
@@ -22,9 +23,10 @@ usage: cargo xtask CHORE
   tidy [ROOT]                  check the walls of the house: imports, unsafe, clocks, I/O, names, sizes
   ci [--no-install] [--quick]  everything continuous integration runs; --quick leaves out portability
   bless [TEST …]               run the golden tests and let them rewrite what they expect
-  bench [CASE …]               instructions per I/O, and paired runs against Debian's fio
+  bench [CASE … | net]         instructions per I/O, and paired runs against Debian's fio; net: against iperf3
   against fio [PART]           the original and ours on the same input; --itself: the original twice
   lies [N … | honest]          stages the known lies for real: caught or missed, honest twins silent or not
+  newer                        fetches a newer iperf3 than the system's into target/newer, for the tests' matrix
 ";
 
 fn main() -> ExitCode {
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         Some("bench") => bench::chore(&root(), rest),
         Some("against") => against::chore(&root(), rest),
         Some("lies") => lies::chore(&root(), rest),
+        Some("newer") => newer::chore(&root()),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");
             Ok(true)

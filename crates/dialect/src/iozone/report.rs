@@ -26,6 +26,7 @@ use super::access::{Access, COLUMNS, STREAMS};
 use super::lower::Part;
 use super::settings::Settings;
 use super::view::View;
+pub use book::too_large;
 use figures::Figures;
 
 /// Writes iozone's report.

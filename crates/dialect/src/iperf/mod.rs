@@ -60,6 +60,9 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
 fn content(wanted: &Wanted, loader: &mut dyn Loader) -> Result<Option<Vec<u8>>, Vec<Diagnostic>> {
     let Some(path) = &wanted.file else { return Ok(None) };
     let wrong = |what: String| vec![Diagnostic::error(&Origin::argument("-F"), format!("{path}: {what}"))];
+    if loader.look(path).is_some_and(|about| about.kind != crate::PathKind::File) {
+        return Err(wrong("it is no regular file: it may have no end".into()));
+    }
     let bytes = loader.read(path).map_err(wrong)?;
     match bytes.len() {
         0 => Err(wrong("there is nothing in it".into())),

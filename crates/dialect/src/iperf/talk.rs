@@ -131,6 +131,7 @@ impl Talk {
             Input::Told(run, event) => self.told(run, &event),
             Input::Ended(run, record) => self.ended(run, &record),
             Input::Interrupted(_) => self.interrupted(),
+            Input::Slow(..) => {}
         }
     }
 

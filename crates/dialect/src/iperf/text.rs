@@ -173,7 +173,11 @@ impl View {
         if self.enhanced {
             line += &format!(" (sock={})", facts.descriptor);
         }
-        if !self.udp && facts.mss > 0 {
+        if !self.udp && facts.rtt_us > 0 {
+            // As 2.1.8: the window in KiB, the round trip in µs.
+            let (window, mss) = (facts.cwnd_bytes / 1024, facts.mss);
+            line += &format!(" (icwnd/mss/irtt={window}/{mss}/{})", facts.rtt_us);
+        } else if !self.udp && facts.mss > 0 {
             line += &format!(" (mss={})", facts.mss);
         }
         if let Some(unix_ns) = unix_ns.filter(|_| self.enhanced) {

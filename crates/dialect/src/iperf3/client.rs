@@ -11,7 +11,7 @@ use super::command::Wanted;
 use super::document::{self, Document};
 use super::json::Json;
 use super::meter::Interval;
-use super::params::{BLOCK_BYTES, DATAGRAM_LEAST, DATAGRAM_MOST};
+use super::params::{DATAGRAM_LEAST, DATAGRAM_MOST};
 use super::plan;
 use super::results::Results;
 use super::state::{self, Inbox};
@@ -109,6 +109,7 @@ impl Client {
             cookie: String::from_utf8_lossy(&cookie[..cookie.len() - 1]).into_owned(),
             goal: (wanted.host.clone().unwrap_or_default(), wanted.port),
             interval_s: wanted.interval_s,
+            file: wanted.file.clone().map(|name| (name, wanted.file_bytes)),
             ..Test::default()
         };
         Client {
@@ -202,7 +203,7 @@ impl Client {
                 self.say(&format!("Setting UDP block size to {bytes}\n"));
             }
         } else if params.block_bytes == 0 {
-            params.block_bytes = BLOCK_BYTES;
+            params.block_bytes = params.usual_block_bytes();
         }
         self.stage = Stage::Agreeing;
         self.out.push(Action::Send(CONTROL, self.cookie.clone()));
@@ -299,13 +300,13 @@ impl Client {
         wishes.extend(plan::room(params, sends));
         wishes.extend(self.near(near_port));
         let mut more = |name: &str, value: String| wishes.push((name.into(), value));
-        if params.mptcp && !params.udp {
+        if params.mptcp && !params.udp && !params.sctp {
             more("mptcp", "on".into());
         }
         if params.flow_label > 0 {
             more("flow_label", params.flow_label.to_string());
         }
-        if self.wanted.send_timeout_ms > 0 && !params.udp {
+        if self.wanted.send_timeout_ms > 0 && !params.udp && !params.sctp {
             more("user_timeout_ms", self.wanted.send_timeout_ms.to_string());
         }
         let connection = FIRST + made as u32;
@@ -318,7 +319,7 @@ impl Client {
         });
         self.out.push(Action::Connect {
             connection,
-            transport: self.transport(if self.test.params.udp { "udp" } else { "tcp" }),
+            transport: self.transport(&self.test.params.protocol().to_ascii_lowercase()),
             address: address(&peer, port),
             wishes,
             timeout_ns: self.wanted.connect_timeout_ms * 1_000_000,
@@ -376,8 +377,13 @@ impl Client {
         let start = document::start(&self.test, &self.document.system);
         self.out.extend(self.voice.event("start", &start));
         self.document.start = Some(start);
-        let cpu = self.wanted.affinity.map(|(cpu, _)| cpu);
-        let plan = plan::plan(&self.test.params, &self.test.streams, false, cpu, self.seed);
+        let own = plan::Own {
+            server: false,
+            cpu: self.wanted.affinity.map(|(cpu, _)| cpu),
+            file: self.wanted.file.as_deref(),
+            seed: self.seed,
+        };
+        let plan = plan::plan(&self.test.params, &self.test.streams, &own);
         self.out.push(Action::Run { run: RUN, plan: Box::new(plan), interim_ns: self.test.interim_ns() });
     }
 
@@ -432,6 +438,11 @@ impl Client {
         match self.stage {
             Stage::Interrupted(signal) => {
                 self.partial(&format!("the client has terminated{}", by(signal)), 0)
+            }
+            Stage::Running if self.test.obstacle().is_some() => {
+                self.send_state(state::CLIENT_TERMINATE);
+                let why = self.test.obstacle().unwrap_or_default();
+                self.fail(&why);
             }
             Stage::Running => {
                 self.stage = Stage::Ended;

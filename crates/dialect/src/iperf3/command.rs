@@ -37,6 +37,10 @@ pub struct Wanted {
     pub interval_s: f64,
     /// `-I`.
     pub pid_file: Option<String>,
+    /// `-F`.
+    pub file: Option<String>,
+    /// How long that is, where it is sent and its length is known.
+    pub file_bytes: u64,
     /// `-A`: ours and the server's.
     pub affinity: Option<(u32, Option<u32>)>,
     /// `-B`.
@@ -232,6 +236,7 @@ fn switched(name: &str, wanted: &mut Wanted) -> Result<bool, Stop> {
         "one-off" => wanted.one_off = true,
         "use-pkcs1-padding" => wanted.pkcs1 = true,
         "udp" => test.udp = true,
+        "sctp" => test.sctp = true,
         "reverse" => test.reverse = true,
         "bidir" => test.bidir = true,
         "no-delay" => test.nodelay = true,
@@ -264,6 +269,7 @@ fn shared(name: &str, value: &str, wanted: &mut Wanted) -> Result<bool, Stop> {
                 seconds.ok_or_else(|| parameter("invalid report interval (min = 0.1, max = 60 seconds)"))?;
         }
         "pidfile" => wanted.pid_file = text(),
+        "file" => wanted.file = text(),
         "affinity" => {
             let (ours, theirs) = value.split_once(',').map_or((value, None), |(a, b)| (a, Some(b)));
             let bad = |_| parameter("bad -A affinity specifier: expected N or N,M");
@@ -443,10 +449,27 @@ fn consistent(mut wanted: Wanted) -> Result<Wanted, Stop> {
     if wanted.user.is_some() != wanted.public_key.is_some() {
         return Err(parameter("you must specify a username and a path to a valid RSA public key"));
     }
+    if wanted.file.is_some() {
+        one_way(&wanted.test)?;
+    }
     wanted.json_stream |= wanted.json_full;
     wanted.json |= wanted.json_full;
     test_of(&mut wanted)?;
     Ok(wanted)
+}
+
+/// A file goes one way, through one stream.
+fn one_way(test: &super::params::Params) -> Result<(), Stop> {
+    match test {
+        test if test.udp => Err(parameter("cannot transfer file using UDP")),
+        test if test.bidir => {
+            Err(parameter("cannot transfer file both ways at once: leave --bidir or -F out"))
+        }
+        test if test.parallel > 1 => {
+            Err(parameter("cannot transfer file over several streams: leave -P or -F out"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn test_of(wanted: &mut Wanted) -> Result<(), Stop> {
@@ -454,6 +477,12 @@ fn test_of(wanted: &mut Wanted) -> Result<(), Stop> {
     let ends = [wanted.given.contains(&"time"), test.bytes > 0, test.blocks > 0];
     if ends.iter().filter(|end| **end).count() > 1 {
         return Err(parameter("only one test end condition (-t, -n, -k) may be specified"));
+    }
+    if test.sctp {
+        let of_tcp = ["udp", "mptcp", "no-delay", "set-mss", "congestion"];
+        if let Some(name) = of_tcp.into_iter().find(|name| wanted.given.contains(name)) {
+            return Err(parameter(format!("--{name} cannot be had over SCTP: leave one of them out")));
+        }
     }
     if test.reverse && test.bidir {
         return Err(parameter("cannot be both reverse and bidirectional"));
@@ -523,7 +552,10 @@ mod tests {
         assert_eq!(wrong("-s -R"), "some option you are trying to set is client only");
         assert_eq!(wrong("-c x -P 200"), "number of parallel streams too large (maximum = 128)");
         assert_eq!(wrong("-c x -t 1 -n 5"), "only one test end condition (-t, -n, -k) may be specified");
-        assert!(wrong("-c x --sctp").contains("TCP and UDP only"));
+        assert_eq!(wrong("-c x -F a -u"), "cannot transfer file using UDP");
+        assert!(wrong("-c x -F a -P 2").contains("several streams"));
+        assert!(wrong("-c x --sctp -N").contains("--no-delay cannot be had over SCTP"));
+        assert!(wrong("-c x --sctp --nstreams 3").contains("one stream"));
         assert!(wrong("--nonsense").starts_with("unrecognized option '--nonsense'"));
         assert!(wrong("-c x --re").contains("ambiguous"));
         assert_eq!(wrong("-c"), "option requires an argument -- 'c'");

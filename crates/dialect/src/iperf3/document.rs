@@ -74,7 +74,7 @@ pub fn start(test: &Test, system: &str) -> Json {
         (if test.server { "accepted_connection" } else { "connecting_to" }, peer),
         ("cookie", test.cookie.as_str().into()),
     ]);
-    if !params.udp {
+    if !params.udp && !params.sctp {
         match params.mss {
             0 => start.push("tcp_mss_default", test.control.socket.mss),
             mss => start.push("tcp_mss", u64::from(mss)),
@@ -247,7 +247,23 @@ fn bytes(test: &Test, at: usize) -> Json {
     let seconds = if stream.sends { sent.seconds } else { received.seconds };
     let mut receiver = head(socket, received.seconds, seconds, received.bytes, received.rate());
     receiver.push("sender", stream.sends);
-    Json::object([("sender", sender), ("receiver", receiver)])
+    let mut both = Json::object([("sender", sender)]);
+    if let Some((name, sent, received, whole)) = test.file_of(at) {
+        let share = |bytes: u64| if whole > 0 { bytes.saturating_mul(100) / whole } else { 0 };
+        let figures = [
+            ("sent", sent),
+            ("received", received),
+            ("size", whole),
+            ("percent_sent", share(sent)),
+            ("percent_received", share(received)),
+        ];
+        let mut file = Json::object([]);
+        figures.into_iter().for_each(|(name, figure)| file.push(name, figure));
+        file.push("filename", name);
+        both.push("diskfile", file);
+    }
+    both.push("receiver", receiver);
+    both
 }
 
 fn datagrams(test: &Test, at: usize) -> Json {

@@ -1,7 +1,7 @@
 //! iperf3: throughput of TCP and UDP between two hosts, talking to the real one in both roles.
 //!
 //! The control protocol is a state machine without sockets (`client`, `server`); data is moved by plans on the `socket`
-//! engine; the handwriting is 3.21's. It refuses SCTP and files as sources, and says so.
+//! engine; the handwriting is 3.21's.
 
 mod amount;
 mod auth;
@@ -30,7 +30,7 @@ use iodyno_model::conversation::Conversation;
 use iodyno_model::{Diagnostic, Event, Intent, Origin, Plan};
 use iodyno_report::{Output, Reporter};
 
-use crate::{Converse, Dialect, Keep, Loader, Request, Run};
+use crate::{Converse, Dialect, Keep, Loader, PathKind, Request, Run};
 use auth::{Chance, Gate, Padding};
 use client::{Badge, Client};
 use command::{Stop, Wanted};
@@ -64,7 +64,7 @@ impl Reporter for Silent {
 
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let refuse = |err: String| Ok(Request::Refuse { err, status: 1 });
-    let wanted = match command::parse(arguments) {
+    let mut wanted = match command::parse(arguments) {
         Ok(wanted) => wanted,
         Err(Stop::Help) => return Ok(Request::Print { out: options::help(), status: 0 }),
         Err(Stop::Version) => {
@@ -76,6 +76,9 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         }
         Err(Stop::Option(what)) => return refuse(format!("iperf3: {what}\n{}", options::help())),
     };
+    if let Err(what) = look_at_file(&mut wanted, loader) {
+        return refuse(format!("iperf3: error - {what}\n"));
+    }
     let system = system(loader);
     let east_s = loader.east_s();
     let entropy = loader.entropy().map_err(|why| vec![wrong("chance", &why)])?;
@@ -99,6 +102,34 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         daemon: wanted.daemon,
         pid_file: wanted.pid_file,
     })))
+}
+
+/// A client's file: one that is sent is there, and ends the test; one that is written is not there yet.
+fn look_at_file(wanted: &mut Wanted, loader: &dyn Loader) -> Result<(), String> {
+    let Some(path) = wanted.file.clone().filter(|_| !wanted.server) else { return Ok(()) };
+    let about = loader.look(&path);
+    let is_file = about.as_ref().is_some_and(|about| about.kind == PathKind::File);
+    match about {
+        None if !wanted.test.reverse => Err("unable to open -F file: No such file or directory".into()),
+        Some(about) if about.kind == PathKind::Directory => {
+            Err("unable to open -F file: Is a directory".into())
+        }
+        Some(_) if wanted.test.reverse && is_file => Err(format!(
+            "unable to open -F file: {path} is there already, and nothing is written over: remove it, or name another"
+        )),
+        Some(about) if !wanted.test.reverse && is_file => {
+            if about.bytes == 0 {
+                return Err(format!("{path} is empty: there is nothing to send"));
+            }
+            wanted.file_bytes = about.bytes;
+            let ends = ["time", "bytes", "blockcount"];
+            if !wanted.given.iter().any(|name| ends.contains(name)) {
+                (wanted.test.bytes, wanted.test.time_s) = (about.bytes, 0);
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
 }
 
 fn wrong(place: &str, why: &str) -> Diagnostic {
@@ -146,7 +177,7 @@ fn nominal(wanted: &Wanted) -> Plan {
     }
     let mut params = wanted.test.clone();
     if params.block_bytes == 0 {
-        params.block_bytes = if params.udp { 1460 } else { params::BLOCK_BYTES };
+        params.block_bytes = params.usual_block_bytes();
     }
     let stream = |made: u32| test::Stream {
         connection: client::FIRST + made,
@@ -156,7 +187,8 @@ fn nominal(wanted: &Wanted) -> Plan {
         ..test::Stream::default()
     };
     let streams: Vec<test::Stream> = (0..params.streams()).map(stream).collect();
-    plan::plan(&params, &streams, false, wanted.affinity.map(|(cpu, _)| cpu), 1)
+    let cpu = wanted.affinity.map(|(cpu, _)| cpu);
+    plan::plan(&params, &streams, &plan::Own { cpu, file: wanted.file.as_deref(), ..plan::Own::default() })
 }
 
 /// What `uname -a` says, as far as it is known.

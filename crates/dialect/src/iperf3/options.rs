@@ -2,9 +2,8 @@
 
 use crate::option::{Entry, Kind, Spelling, Table};
 
-const SCTP: (&str, &str) = ("this program moves TCP and UDP only", "leave it out: TCP is the default");
-const FILE: (&str, &str) =
-    ("what is sent is made in memory", "leave it out, or measure the file with `iodyno dd` or `iodyno fio`");
+const SCTP: (&str, &str) =
+    ("an association has one stream and one address here", "leave it out: --sctp alone moves data over SCTP");
 
 const fn switch(name: &'static str, help: &'static str) -> Entry {
     Entry::new(name, Kind::Switch, "", help)
@@ -44,8 +43,7 @@ const ENTRIES: &[Entry] = &[
     Entry::new("pidfile", Kind::Path, "FILE", "write the process's number there").also(&["I"]).under(BOTH),
     Entry::new("file", Kind::Path, "NAME", "send that file, or write what comes to it")
         .also(&["F"])
-        .under(BOTH)
-        .refused(FILE.0, FILE.1),
+        .under(BOTH),
     text("affinity", "N[,M]", "run on processor N, and the server on M").also(&["A"]).under(BOTH),
     text("bind", "HOST[%DEVICE]", "the near end's address").also(&["B"]).under(BOTH),
     text("bind-dev", "DEVICE", "the network interface (SO_BINDTODEVICE)").under(BOTH),
@@ -89,7 +87,7 @@ const ENTRIES: &[Entry] = &[
     switch("use-pkcs1-padding", "tokens are padded as iperf3 did before 3.17; both sides may say so")
         .under(BOTH),
     text("client", "HOST[%DEVICE]", "connect to that host").also(&["c"]).under(CLIENT),
-    switch("sctp", "SCTP rather than TCP").under(CLIENT).refused(SCTP.0, SCTP.1),
+    switch("sctp", "SCTP rather than TCP, where both kernels have it").under(CLIENT),
     text("xbind", "NAME", "addresses of an SCTP association")
         .also(&["X"])
         .under(CLIENT)
@@ -181,6 +179,7 @@ pub fn document() -> String {
          of them; of several streams each sends its share;\n\
          - datagrams that were lost, late or came twice are counted apart; UDP travels in batches where the kernel has them;\n\
          - a token is accepted once: it cannot be shown again by somebody who listened;\n\
+         - `-F` writes to a file that it makes, or to a device or pipe, and never over a file that is there already;\n\
          - a lost hello of a UDP stream is said again;\n\
          - what a peer says is bounded in length and time; a peer that says nothing is left after a while.\n\n\
          The server listens at every address, as the original does; `-B` names one.\n\n{}",

@@ -20,6 +20,8 @@ const BLOCK_MOST: u64 = 1 << 20;
 pub struct Params {
     /// UDP rather than TCP.
     pub udp: bool,
+    /// SCTP rather than TCP.
+    pub sctp: bool,
     /// Seconds that are run and not counted.
     pub omit_s: u64,
     /// Seconds; 0: bytes or blocks decide, or nothing does.
@@ -85,9 +87,22 @@ pub struct Params {
 }
 
 impl Params {
-    /// `TCP` or `UDP`.
+    /// `TCP`, `UDP` or `SCTP`.
     pub fn protocol(&self) -> &'static str {
-        if self.udp { "UDP" } else { "TCP" }
+        match (self.udp, self.sctp) {
+            (true, _) => "UDP",
+            (_, true) => "SCTP",
+            _ => "TCP",
+        }
+    }
+
+    /// What is sent at a time, unless said otherwise.
+    pub fn usual_block_bytes(&self) -> u64 {
+        match (self.udp, self.sctp) {
+            (true, _) => 1460,
+            (_, true) => BLOCK_BYTES / 2,
+            _ => BLOCK_BYTES,
+        }
     }
 
     /// Streams in all.
@@ -135,7 +150,7 @@ impl Params {
     /// As the client says it.
     pub fn json(&self) -> Json {
         let mut all = Json::object([]);
-        all.push(if self.udp { "udp" } else { "tcp" }, true);
+        all.push(&self.protocol().to_ascii_lowercase(), true);
         all.push("omit", self.omit_s);
         if let Some(cpu) = self.affinity {
             all.push("server_affinity", u64::from(cpu));
@@ -225,6 +240,7 @@ impl Params {
         };
         let params = Params {
             udp: is_true("udp"),
+            sctp: is_true("sctp") && !is_true("udp"),
             omit_s: whole("omit"),
             time_s: whole("time"),
             bytes: whole("num"),
@@ -259,14 +275,11 @@ impl Params {
             token: text("authtoken"),
             client_version: text("client_version").unwrap_or_default(),
         };
-        params.bounded(is_true("sctp"))
+        params.bounded()
     }
 
-    fn bounded(mut self, sctp: bool) -> Result<Params, i32> {
+    fn bounded(mut self) -> Result<Params, i32> {
         use super::state;
-        if sctp {
-            return Err(state::NO_SCTP);
-        }
         let word = |text: &str| {
             text.len() <= 16 && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
         };
@@ -294,7 +307,7 @@ impl Params {
             return Err(error);
         }
         if self.block_bytes == 0 {
-            self.block_bytes = if self.udp { 1460 } else { BLOCK_BYTES };
+            self.block_bytes = self.usual_block_bytes();
         }
         Ok(self)
     }
@@ -386,7 +399,6 @@ mod tests {
             json!({"udp": true, "len": 65_508}),
             json!({"tcp": true, "congestion": "../../etc"}),
             json!({"tcp": true, "TOS": 256}),
-            json!({"sctp": true}),
             json!({"tcp": true, "reverse": true, "bidirectional": true}),
             json!({"tcp": true, "num": -1}),
         ] {

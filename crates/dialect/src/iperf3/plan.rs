@@ -17,12 +17,31 @@ const TOGETHER_FROM: u64 = 1_000_000_000;
 /// What a receiver of datagrams asks for.
 const RECEIVE_BUFFER_BYTES: u64 = 4 << 20;
 
+/// What is this side's own affair.
+#[derive(Clone, Copy, Debug)]
+pub struct Own<'a> {
+    /// It serves.
+    pub server: bool,
+    /// The processor that it runs on.
+    pub cpu: Option<u32>,
+    /// What is sent, or what is written.
+    pub file: Option<&'a str>,
+    /// Of what is made up.
+    pub seed: u64,
+}
+
+impl Default for Own<'_> {
+    fn default() -> Self {
+        Own { server: false, cpu: None, file: None, seed: 1 }
+    }
+}
+
 /// The plan of some streams.
-pub fn plan(params: &Params, streams: &[Stream], server: bool, cpu: Option<u32>, seed: u64) -> Plan {
-    let mut plan = Plan { name: "iperf3".into(), seed, intent: Intent::Network, ..Plan::default() };
+pub fn plan(params: &Params, streams: &[Stream], own: &Own<'_>) -> Plan {
+    let mut plan = Plan { name: "iperf3".into(), seed: own.seed, intent: Intent::Network, ..Plan::default() };
     let mut jobs = Vec::new();
     for stream in streams {
-        let limit = limit(params, stream, server);
+        let limit = limit(params, stream, own.server);
         // Less than nothing cannot be asked for: a stream without a share has no job.
         if limit.bytes == Some(0) {
             continue;
@@ -30,7 +49,11 @@ pub fn plan(params: &Params, streams: &[Stream], server: bool, cpu: Option<u32>,
         plan.targets.push(target(stream));
         let mut job = job(params, stream, plan.targets.len() - 1);
         job.limit = limit;
-        job.placement = Placement { cpus: cpu.into_iter().collect(), ..Placement::default() };
+        if let Some(path) = own.file {
+            job.settings.retain(|setting| setting.name != "receive");
+            job.settings.push(Setting::new(if stream.sends { "from" } else { "into" }, path));
+        }
+        job.placement = Placement { cpus: own.cpu.into_iter().collect(), ..Placement::default() };
         jobs.push(job);
     }
     plan.phases = vec![Phase { name: "test".into(), jobs, stop: Stop::Alone, ..Phase::default() }];
@@ -117,7 +140,7 @@ fn settings(params: &Params, sends: bool) -> Vec<Setting> {
 pub fn wishes(params: &Params) -> Vec<(String, String)> {
     let mut wishes: Vec<(String, String)> = Vec::new();
     let mut wish = |name: &str, value: String| wishes.push((name.into(), value));
-    if !params.udp {
+    if !params.udp && !params.sctp {
         if params.nodelay {
             wish("nodelay", "on".into());
         }
@@ -170,19 +193,19 @@ mod tests {
     #[test]
     fn a_client_knows_when_it_ends() {
         let params = Params { time_s: 2, omit_s: 1, parallel: 2, block_bytes: 131_072, ..Params::default() };
-        let plan = plan(&params, &streams(&[true, true]), false, Some(1), 7);
+        let plan = plan(&params, &streams(&[true, true]), &Own { cpu: Some(1), ..Own::default() });
         let jobs = &plan.phases[0].jobs;
         assert_eq!((jobs.len(), jobs[1].name.as_str()), (2, "stream 2"));
         assert_eq!((jobs[0].limit.time_ns, jobs[0].limit.ramp_ns), (Some(2 * SECOND_NS), SECOND_NS));
         assert_eq!(jobs[0].placement.cpus, [1]);
-        let server = super::plan(&params, &streams(&[false, false]), true, None, 7);
+        let server = super::plan(&params, &streams(&[false, false]), &Own { server: true, ..Own::default() });
         assert_eq!(server.phases[0].jobs[0].limit.time_ns, None);
     }
 
     #[test]
     fn amounts_are_the_senders() {
         let params = Params { bytes: 1 << 20, parallel: 4, block_bytes: 131_072 * 4, ..Params::default() };
-        let plan = plan(&params, &streams(&[true; 4]), false, None, 7);
+        let plan = plan(&params, &streams(&[true; 4]), &Own::default());
         // Two whole blocks: two streams have a share.
         assert_eq!(plan.phases[0].jobs.len(), 2);
         assert_eq!(plan.phases[0].jobs[0].limit.bytes, Some(131_072 * 4));

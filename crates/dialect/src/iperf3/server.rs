@@ -19,6 +19,7 @@ use super::voice::Voice;
 
 const PLACE: Connection = 1;
 const UDP_PLACE: Connection = 2;
+const SCTP_PLACE: Connection = 3;
 /// Connections that answer datagrams have numbers from here on.
 const FIRST_ANSWER: Connection = 16;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -40,7 +41,8 @@ struct Stranger {
     since_ns: u64,
 }
 
-/// Where datagrams come.
+/// Where datagrams, or SCTP's associations, come. Once open it stays so: beside the sockets of tests that go on it could not
+/// be had again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mailbox {
     Closed,
@@ -59,6 +61,7 @@ pub struct Server {
     /// By their control connections.
     sessions: BTreeMap<Connection, Session>,
     mailbox: Mailbox,
+    sctp: Mailbox,
     next_answer: Connection,
     next_run: u32,
     number: u64,
@@ -81,6 +84,7 @@ impl Server {
             strangers: BTreeMap::new(),
             sessions: BTreeMap::new(),
             mailbox: Mailbox::Closed,
+            sctp: Mailbox::Closed,
             next_answer: FIRST_ANSWER,
             next_run: 1,
             number: 1,
@@ -191,6 +195,7 @@ impl Server {
         let mut session = Session::new(control, cookie, ends, rules, self.voice.clone(), style, at);
         session.test.interval_s = self.wanted.interval_s;
         session.system = self.system.clone();
+        session.test.file = self.wanted.file.clone().map(|name| (name, 0));
         self.out.push(Action::Read { connection: control, most: None });
         if let Some(keepalive) = &self.wanted.keepalive {
             self.out.push(Action::Set(control, vec![("keepalive".into(), keepalive.clone())]));
@@ -254,6 +259,11 @@ impl Server {
         if self.wanted.most_time_s.is_some_and(|most| long > most) {
             return Some(state::MOST_TIME);
         }
+        if self.wanted.file.is_some() && (params.udp || params.bidir) {
+            self.out
+                .extend(self.voice.complain("a test that cannot be had with -F: files go one way, over TCP"));
+            return Some(state::RUN);
+        }
         let others = self.sessions.iter().filter(|(other, _)| **other != control);
         let busy: u32 = others.map(|(_, session)| session.test.params.streams()).sum();
         (busy + params.streams() > STREAMS_MOST).then_some(state::BUSY)
@@ -284,15 +294,14 @@ impl Server {
             if is_udp && self.sessions.values().any(opens) {
                 continue;
             }
-            if is_udp && self.mailbox != Mailbox::Open {
-                if self.mailbox == Mailbox::Closed {
-                    self.mailbox = Mailbox::Opening;
-                    let mut place = self.place(UDP_PLACE, "udp");
-                    if let Action::Listen { wishes, .. } = &mut place {
-                        wishes.retain(|(name, _)| name != "mptcp");
-                    }
-                    self.out.push(place);
-                }
+            let further = match (is_udp, session.test.params.sctp) {
+                (true, _) => Some((UDP_PLACE, "udp")),
+                (_, true) => Some((SCTP_PLACE, "sctp")),
+                _ => None,
+            };
+            if let Some((place, protocol)) = further
+                && !self.stands(place, protocol)
+            {
                 continue;
             }
             if let Some(session) = self.sessions.get_mut(&control) {
@@ -301,11 +310,24 @@ impl Server {
         }
     }
 
+    /// Whether a further place stands; asks for it where nobody has.
+    fn stands(&mut self, place: Connection, protocol: &str) -> bool {
+        let mailbox = if place == UDP_PLACE { &mut self.mailbox } else { &mut self.sctp };
+        if *mailbox == Mailbox::Closed {
+            *mailbox = Mailbox::Opening;
+            let listen = self.place(place, protocol);
+            self.out.push(listen);
+            return false;
+        }
+        *mailbox == Mailbox::Open
+    }
+
     /// A hello of a UDP stream: answered where a test waits for it, and said once more where it was answered before.
     fn hello(&mut self, from: &str, bytes: &[u8]) {
         let host = host_port(from).0;
         let wants = |session: &&mut Session| session.expects_hello() && session.host() == host;
-        if bytes.len() < 4 {
+        // What is longer is data of a test that is over.
+        if bytes.len() != 4 {
             return;
         }
         if let Some((_, again)) =
@@ -348,19 +370,28 @@ impl Server {
             self.out.extend(self.voice.complain(&text));
             return self.end(1);
         }
-        if connection == UDP_PLACE {
-            self.mailbox = Mailbox::Closed;
-            let waiting = self.sessions.values_mut().filter(|session| session.stage == Stage::Queued);
-            for session in waiting {
-                session.refuse(state::LISTEN, errno, at, &mut self.out);
-            }
-            return self.tidy(at);
+        if matches!(connection, UDP_PLACE | SCTP_PLACE) {
+            return self.has_no_place(connection == UDP_PLACE, errno, at);
         }
         self.strangers.remove(&connection);
         if let Some(session) = self.sessions.get_mut(&connection) {
             session.gone(at, &mut self.out);
         } else if let Some(session) = self.sessions.values_mut().find(|session| session.has(connection)) {
             session.stream_failed(errno, what, at, &mut self.out);
+        }
+        self.tidy(at);
+    }
+
+    /// A further place cannot be had: those who wait for it hear so.
+    fn has_no_place(&mut self, is_udp: bool, errno: i32, at: (u64, u64)) {
+        let error = if is_udp { state::LISTEN } else { state::NO_SCTP };
+        *(if is_udp { &mut self.mailbox } else { &mut self.sctp }) = Mailbox::Closed;
+        let wants = |session: &&mut Session| {
+            let params = &session.test.params;
+            session.stage == Stage::Queued && if is_udp { params.udp } else { params.sctp }
+        };
+        for session in self.sessions.values_mut().filter(wants) {
+            session.refuse(error, errno, at, &mut self.out);
         }
         self.tidy(at);
     }
@@ -383,11 +414,6 @@ impl Server {
             if self.sessions.is_empty() {
                 self.listening(at.1);
             }
-        }
-        let needed = self.sessions.values().any(|session| session.needs_mailbox());
-        if !needed && self.mailbox == Mailbox::Open {
-            self.mailbox = Mailbox::Closed;
-            self.out.push(Action::Close(UDP_PLACE));
         }
         self.next_in_line(at);
     }
@@ -444,8 +470,8 @@ impl Server {
                 };
                 self.listening(at.1);
             }
-            Input::Ready(UDP_PLACE, _) => {
-                self.mailbox = Mailbox::Open;
+            Input::Ready(place @ (UDP_PLACE | SCTP_PLACE), _) => {
+                *(if place == UDP_PLACE { &mut self.mailbox } else { &mut self.sctp }) = Mailbox::Open;
                 self.next_in_line(at);
             }
             Input::Ready(connection, ends) => self.answered(connection, ends, at),
@@ -471,6 +497,7 @@ impl Server {
             }
             Input::Interrupted(signal) => self.interrupted(signal, at),
             Input::Tick => self.tick(at),
+            Input::Slow(..) => {}
         }
     }
 

@@ -201,16 +201,11 @@ impl Session {
         self.asked.push((to.into(), connection));
     }
 
-    /// Whether datagrams of anybody may be for it.
-    pub fn needs_mailbox(&self) -> bool {
-        self.test.params.udp && matches!(self.stage, Stage::Queued | Stage::Opening)
-    }
-
     /// What is wished of the next stream's socket.
     pub fn wishes(&self) -> Vec<(String, String)> {
         let mut wishes = plan::wishes(&self.test.params);
         wishes.extend(plan::room(&self.test.params, self.sends(self.test.streams.len() as u32)));
-        if self.rules.user_timeout_ms > 0 && !self.test.params.udp {
+        if self.rules.user_timeout_ms > 0 && !self.test.params.udp && !self.test.params.sctp {
             wishes.push(("user_timeout_ms".into(), self.rules.user_timeout_ms.to_string()));
         }
         wishes
@@ -287,7 +282,9 @@ impl Session {
         out.extend(self.voice.event("start", &start));
         self.document.start = Some(start);
         let cpu = self.test.params.affinity.or(self.rules.cpu);
-        let plan = plan::plan(&self.test.params, &self.test.streams, true, cpu, seed);
+        let file = self.test.file.as_ref().map(|(name, _)| name.as_str());
+        let own = plan::Own { server: true, cpu, file, seed };
+        let plan = plan::plan(&self.test.params, &self.test.streams, &own);
         out.push(Action::Run { run, plan: Box::new(plan), interim_ns: self.interim_ns() });
     }
 
@@ -419,7 +416,8 @@ impl Session {
         // Of an amount the last that came counts, not what was waited for in vain after it.
         let last_ns = if self.test.awaits_amount() { Some(self.progress.1) } else { self.bounds_ns.1 };
         let cut_ns = self.bounds_ns.1.and(last_ns).map(|ns| ns.saturating_sub(self.bounds_ns.0));
-        match self.test.end(record, cut_ns) {
+        let ended = self.test.end(record, cut_ns);
+        match ended.and_then(|ended| self.test.obstacle().map_or(Ok(ended), Err)) {
             Ok(ended) => self.intervals(&ended, at, out),
             Err(why) => {
                 out.push(Action::Send(self.control, state::server_error(state::RUN, 0)));

@@ -77,6 +77,8 @@ pub struct Test {
     pub streams: Vec<Stream>,
     /// Its name.
     pub cookie: String,
+    /// What is sent or written, and how long it is (0: not known).
+    pub file: Option<(String, u64)>,
     /// The control connection.
     pub control: Ends,
     /// The host and port that the client named.
@@ -179,6 +181,12 @@ impl Test {
         self.looks.iter().find_map(|look| look.failure.as_deref())
     }
 
+    /// Why nothing was moved at all, if a stream could not begin: a file that cannot be had.
+    pub fn obstacle(&self) -> Option<String> {
+        let moved = self.looks.iter().any(|look| look.bytes > 0);
+        self.failure().filter(|_| !moved).map(String::from)
+    }
+
     fn names(&self) -> Vec<String> {
         self.streams.iter().map(plan::name).collect()
     }
@@ -251,6 +259,15 @@ impl Test {
             jitter_ms: if sends { 0.0 } else { told.jitter_s * 1e3 },
             retransmits: (sends && !self.params.udp && told.retransmits >= 0).then_some(told.retransmits),
         })
+    }
+
+    /// The file of a stream as far as it has come: its name, what was sent and received of it, how long it is.
+    pub fn file_of(&self, at: usize) -> Option<(&str, u64, u64, u64)> {
+        let (name, known) = self.file.as_ref()?;
+        let (sent, received) =
+            (self.sent(at).map_or(0, |side| side.bytes), self.received(at).map_or(0, |side| side.bytes));
+        let own = if self.streams[at].sends { sent } else { received };
+        Some((name, sent, received, if *known > 0 { *known } else { own }))
     }
 
     /// The streams of a direction: `true`, from client to server.

@@ -216,6 +216,7 @@ fn summed(test: &Test, group: &[usize], style: Style) -> String {
             }
             None => {}
         }
+        text.push_str(&file(test, *at));
         match received {
             Some(received) => text.push_str(&whole(test, &name, role, &received, false, false, style)),
             None if style.verbose => {
@@ -235,6 +236,15 @@ fn summed(test: &Test, group: &[usize], style: Style) -> String {
         }
     }
     text
+}
+
+/// How much of a file has gone, or has come.
+fn file(test: &Test, at: usize) -> String {
+    let Some((name, sent, received, whole)) = test.file_of(at) else { return String::new() };
+    let own = if test.streams[at].sends { sent } else { received };
+    let written = |bytes: u64| amount::bytes(bytes as f64).trim_end_matches('s').to_string();
+    let share = if whole > 0 { own.saturating_mul(100) / whole } else { 0 };
+    format!("        Sent {} / {} ({share}%) of {name}\n", written(own), written(whole))
 }
 
 fn overtaken(test: &Test, at: usize, name: &str, role: &str) -> String {

@@ -3,6 +3,7 @@
 //! A file says what is done; who may destroy what is said on the command line only. Everything that is wrong is said
 //! at once, each with its line. Engine names and settings are passed on as they stand: the engine room checks them.
 
+mod age;
 mod command;
 mod export;
 pub(crate) mod fields;
@@ -68,6 +69,7 @@ fn read(document: &Node, wrong: &Wrong) -> Plan {
         seed: fields.or("seed", whole, SEED),
         intent: fields.or("intent", choice(INTENTS), Intent::Device),
         targets,
+        aging: fields.each("age").into_iter().map(|node| age::read(node, wrong)).collect(),
         phases: phases.map(|(index, node)| phase::read(node, index + 1, &names, wrong)).collect(),
         repeat: fields.or("repeat", repeat, Repeat::default()),
         sweep: fields.each("sweep").into_iter().flat_map(|node| sweep::read(node, wrong)).collect(),

@@ -59,6 +59,9 @@ pub(super) fn wishes(wanted: &Wanted) -> Vec<(String, String)> {
     if let Some(tos) = wanted.tos.0 {
         wish("tos", tos.to_string());
     }
+    if let Some(priority) = wanted.priority.0 {
+        wish("priority", priority.to_string());
+    }
     let switches = [
         ("nodelay", wanted.nodelay.0 && stream),
         ("cork", wanted.cork && stream),
@@ -110,7 +113,7 @@ pub(super) fn request(wanted: &Wanted, port: u16, six: bool) -> OmniRequest {
         netperf_port: i32::from(port),
         interval_burst: if every_ns > 0 { burst as i32 } else { 0 },
         interval_usecs: (every_ns / 1000).min(i32::MAX as u64) as i32,
-        socket_prio: -1,
+        socket_prio: word(wanted.priority.1),
         socket_tos: word(wanted.tos.1),
         ..OmniRequest::default()
     }
@@ -276,6 +279,7 @@ fn local_side(wanted: &Wanted, ours: &Measured, seen: &Seen<'_>) -> Side {
         nodelay: wanted.nodelay.0,
         cork: wanted.cork,
         tos: wanted.tos.0,
+        priority: wanted.priority.0,
         congestion: seen.data.congestion.clone(),
         fill: wanted.fill_name.clone(),
         processor: wanted.processors.0,
@@ -325,6 +329,7 @@ fn remote_side(wanted: &Wanted, theirs: Option<&Message>, seen: &Seen<'_>) -> Si
         offset: (wanted.offset.0.unwrap_or(0), wanted.offset.1.unwrap_or(0)),
         nodelay: wanted.nodelay.1,
         tos: wanted.tos.1,
+        priority: wanted.priority.1,
         congestion: theirs
             .map(|message| message.text(wire::RESULTS_CONGESTION, wire::CONGESTION_BYTES))
             .unwrap_or_default(),

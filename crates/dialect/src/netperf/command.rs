@@ -42,6 +42,8 @@ pub(super) struct Wanted {
     pub(super) keepalive: bool,
     pub(super) processors: Two<u32>,
     pub(super) tos: Two<u32>,
+    /// Of the sockets, for the queueing discipline.
+    pub(super) priority: Two<u32>,
     pub(super) word: Option<String>,
     pub(super) alone: bool,
     /// Operations in a burst and ns between bursts.
@@ -311,7 +313,8 @@ impl Wanted {
             "s" => self.wait_s = seconds(name, value)?.clamp(0.0, 3600.0),
             "S" => self.keepalive = true,
             "T" => self.processors = two_given(name, value, |n, v| whole(n, v).map(|cpu| cpu as u32))?,
-            "Y" => self.tos = two(name, value, byte)?,
+            "y" => self.priority = two(name, value, byte)?,
+            "Y" => self.tos = two(name, value, class)?,
             "Z" => self.word = Some(value.into()),
             "N" => self.alone = true,
             "b" => {
@@ -399,10 +402,21 @@ impl Wanted {
             let hint = "name our own file alone: netserver reads no file that a peer names";
             return Err(wrong(&format!("-F ,{theirs} is not supported"), hint));
         }
+        self.fill_name = ours.into();
+        // A device has no end: what these hold is known, others cannot be read whole.
+        match (ours, loader.look(ours).map(|about| about.kind)) {
+            ("/dev/urandom" | "/dev/random", _) => return Ok(()),
+            ("/dev/zero", _) => {
+                self.fill = Some(vec![0; 4096]);
+                return Ok(());
+            }
+            (_, None | Some(crate::PathKind::File)) => {}
+            _ => return Err(wrong(&format!("-F {ours}: it is no regular file"), "name a file to send")),
+        }
         let mut bytes =
             loader.read(ours).map_err(|why| wrong(&format!("-F {ours}: {why}"), "name a file to send"))?;
         bytes.truncate(1 << 20);
-        (self.fill, self.fill_name) = ((!bytes.is_empty()).then_some(bytes), ours.into());
+        self.fill = (!bytes.is_empty()).then_some(bytes);
         Ok(())
     }
 }
@@ -516,6 +530,12 @@ fn port(name: &str, text: &str) -> Result<u16, Early> {
     text.parse().map_err(|_| wrong(&format!("-{name} {text}: expected a port"), "a number from 0 to 65535"))
 }
 
+/// A class of traffic by its number or name.
+fn class(name: &str, text: &str) -> Result<u32, Early> {
+    let wrong = || wrong(&format!("-{name} {text}: no such class"), "say 0 to 255, or a name: ef, af11, cs1");
+    crate::iperf::command::tos(text).ok_or_else(wrong)
+}
+
 fn byte(name: &str, text: &str) -> Result<u32, Early> {
     let number = match text.strip_prefix("0x") {
         Some(hexadecimal) => u32::from_str_radix(hexadecimal, 16).ok(),
@@ -573,6 +593,8 @@ pub(super) struct ServerWanted {
     pub(super) family: u8,
     pub(super) foreground: bool,
     pub(super) once: bool,
+    /// One command's several clients count as one.
+    pub(super) crowd: bool,
     pub(super) word: Option<String>,
 }
 
@@ -585,8 +607,15 @@ pub(super) fn netserver(arguments: &[String]) -> Result<ServerWanted, Early> {
     if let Some(left) = left.first() {
         return Err(Early::Refuse(format!("netserver: `{left}`: nothing but options is expected\n"), 1));
     }
-    let mut wanted =
-        ServerWanted { port: 12865, host: None, family: 0, foreground: false, once: false, word: None };
+    let mut wanted = ServerWanted {
+        port: 12865,
+        host: None,
+        family: 0,
+        foreground: false,
+        once: false,
+        crowd: false,
+        word: None,
+    };
     let mut other = Wanted::default();
     for (name, value) in found {
         match name {
@@ -655,7 +684,8 @@ mod tests {
         assert!(text("-- -q").0.starts_with("netperf: invalid option -- 'q'"));
         assert!(text("-l").0.contains("requires an argument"));
         assert!(text("-t FOO").0.starts_with("The test you requested (FOO) is unknown"));
-        assert!(text("-y 3").0.contains("not supported"));
+        assert!(text("-y 300").0.contains("expected a byte"));
+        assert!(text("-Y cs9").0.contains("no such class"));
         assert!(text("-f z").0.contains("no unit") && text("-l x").0.contains("-l x"));
         assert_eq!(text("-- -k ?").1, 1);
         assert!(text("-- -k ?").0.contains("SOCKET_TYPE,PROTOCOL"));

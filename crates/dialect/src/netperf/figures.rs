@@ -41,7 +41,7 @@ pub(super) fn so_far(phase: &PhaseRecord) -> (u64, u64) {
     (jobs().map(|job| job.tally.all_operations()).sum(), jobs().map(bytes).sum())
 }
 
-fn fact(job: &JobRecord, name: &str) -> Option<u64> {
+pub(super) fn fact(job: &JobRecord, name: &str) -> Option<u64> {
     let facts = job.workers.iter().flat_map(|worker| &worker.facts);
     facts.filter(|(known, _)| known == name).map(|(_, value)| *value).reduce(|a, b| a + b)
 }
@@ -141,6 +141,7 @@ pub(super) struct Side {
     pub(super) nodelay: bool,
     pub(super) cork: bool,
     pub(super) tos: Option<u32>,
+    pub(super) priority: Option<u32>,
     pub(super) congestion: String,
     pub(super) fill: String,
     pub(super) processor: Option<u32>,

@@ -67,32 +67,37 @@ impl Default for Over {
 
 /// The plan of a flow.
 pub(super) fn plan(flow: &Flow) -> Plan {
+    let phase = Phase { name: flow.name.clone(), jobs: vec![job(flow, 0)], ..Phase::default() };
+    Plan {
+        name: "netperf".into(),
+        seed: 1,
+        intent: Intent::Network,
+        targets: vec![target(flow)],
+        phases: vec![phase],
+        ..Plan::default()
+    }
+}
+
+/// What a flow goes over.
+pub(super) fn target(flow: &Flow) -> Target {
     let (transport, address, listen) = match &flow.over {
         Over::Lent(number) => ("connection", number.to_string(), false),
         Over::Taken(number) => ("connection", number.to_string(), true),
         Over::Each(address) => ("tcp", address.clone(), false),
     };
     let kind = TargetKind::Endpoint { transport: transport.into(), address, listen };
-    let target = Target {
+    Target {
         name: flow.name.clone(),
         kind,
         open: iodyno_model::Open::default(),
         prepare: Prepare::AsItIs,
         remove: false,
         origin: Origin::Default,
-    };
-    let phase = Phase { name: flow.name.clone(), jobs: vec![job(flow)], ..Phase::default() };
-    Plan {
-        name: "netperf".into(),
-        seed: 1,
-        intent: Intent::Network,
-        targets: vec![target],
-        phases: vec![phase],
-        ..Plan::default()
     }
 }
 
-fn job(flow: &Flow) -> Job {
+/// Our part in a flow, on the target of that number.
+pub(super) fn job(flow: &Flow, target: usize) -> Job {
     let exchanges = matches!(flow.what, What::Asks | What::Answers);
     let verb = match flow.what {
         What::Sends => Verb::Send,
@@ -113,7 +118,7 @@ fn job(flow: &Flow) -> Job {
         },
         payload: payload(flow),
         placement: Placement { cpus: flow.processor.into_iter().collect(), ..Placement::default() },
-        ..Job::new(&flow.name, "socket", vec![0], Workload::Pattern(Box::new(pattern)))
+        ..Job::new(&flow.name, "socket", vec![target], Workload::Pattern(Box::new(pattern)))
     }
 }
 

@@ -8,6 +8,7 @@ mod client;
 mod command;
 mod confidence;
 mod figures;
+pub(crate) mod link;
 mod lower;
 pub mod options;
 mod selectors;
@@ -71,6 +72,22 @@ fn serve(arguments: &[String], _loader: &mut dyn Loader) -> Result<Request, Vec<
     let conversation = Box::new(server::Server::new(wanted));
     let run = converse_run(Plan { name: "netserver".into(), ..Plan::default() });
     Ok(Request::Converse(Box::new(Converse { conversation, run, daemon, pid_file: None })))
+}
+
+/// A netserver for one command of ours: at any port, for who knows the word.
+pub(crate) fn serve_once(word: String) -> Converse {
+    let wanted = command::ServerWanted {
+        port: 0,
+        host: None,
+        family: 0,
+        foreground: true,
+        once: true,
+        crowd: true,
+        word: Some(word),
+    };
+    let run = converse_run(Plan { name: "netserver".into(), ..Plan::default() });
+    let conversation = Box::new(server::Server::new(wanted));
+    Converse { conversation, run, daemon: false, pid_file: None }
 }
 
 fn early_request(early: Early) -> Request {

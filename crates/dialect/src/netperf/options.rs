@@ -41,8 +41,7 @@ pub const GLOBAL: Table = Table {
         Entry::new("s", Kind::Decimal, "SECONDS", "wait between set-up and start"),
         switch("S", "ask an idle peer whether it is there"),
         pair("T", "OURS,THEIRS", "the processor that each end runs on"),
-        pair("y", "OURS,THEIRS", "priority of the sockets")
-            .refused("sockets are not asked for a priority here", "use -Y for the class of traffic"),
+        pair("y", "OURS,THEIRS", "priority of the sockets, SO_PRIORITY (Linux)"),
         pair("Y", "OURS,THEIRS", "class of traffic, IP_TOS"),
         text("Z", "WORD", "the word that netserver expects; it travels in clear"),
         switch("N", "no netserver: only send, to the port that -P behind -- names"),
@@ -188,6 +187,6 @@ mod tests {
             assert_eq!(table.defects(), Vec::<String>::new());
         }
         assert!(help().contains("TCP_CRR") && server_help().contains("-Z"));
-        assert!(document().contains("sockets are not asked for a priority"));
+        assert!(document().contains("SO_PRIORITY"));
     }
 }

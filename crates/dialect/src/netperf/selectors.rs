@@ -384,7 +384,7 @@ fn of_side(name: &str, side: &Side, rates: &(f64, f64)) -> String {
         "CORK" => u8::from(side.cork).to_string(),
         "INTERVAL_USECS" => side.interval.1.to_string(),
         "INTERVAL_BURST" => side.interval.0.to_string(),
-        "SOCKET_PRIO" => "-1".into(),
+        "SOCKET_PRIO" => side.priority.map_or_else(|| "-1".into(), |priority| priority.to_string()),
         "SOCKET_TOS" => side.tos.map_or_else(|| "0xffffffff".into(), |tos| format!("0x{tos:02x}")),
         "CONG_CONTROL" => side.congestion.clone(),
         "FILL_FILE" => side.fill.clone(),

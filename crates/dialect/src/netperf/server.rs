@@ -19,6 +19,8 @@ const LAST: Connection = 1 << 23;
 const CLIENTS_MOST: usize = 256;
 /// Of one address.
 const OF_ONE_MOST: usize = 64;
+/// How long a server of ours, started for one command, waits for that command to come, ns.
+const ALONE_NS: u64 = 60_000_000_000;
 /// How often time is looked at, ns.
 const GLANCE_NS: u64 = 1_000_000_000;
 
@@ -62,8 +64,9 @@ impl Server {
     fn accepted(&mut self, connection: Connection, peer: &str, now_ns: u64) -> Vec<Action> {
         let host = host_of(peer).unwrap_or_default();
         let of_one = self.sessions.values().filter(|session| session.host() == host).count();
-        let full = self.sessions.len() >= CLIENTS_MOST || of_one >= OF_ONE_MOST;
-        if full || (self.wanted.once && self.served) {
+        let of_one = of_one >= OF_ONE_MOST && !self.wanted.crowd;
+        let full = self.sessions.len() >= CLIENTS_MOST || of_one;
+        if full || (self.wanted.once && self.served && !self.wanted.crowd) {
             let said = format!("netserver: {host} is turned away: too many clients at once\n");
             return vec![Action::Complain(said), Action::Close(connection)];
         }
@@ -99,6 +102,9 @@ impl Server {
     }
 
     fn glance(&mut self, now_ns: u64) -> Vec<Action> {
+        if self.wanted.crowd && !self.served && now_ns >= ALONE_NS {
+            return vec![Action::Complain("netserver: nobody has come\n".into()), Action::End(1)];
+        }
         let mut actions = vec![Action::Wake(now_ns + GLANCE_NS)];
         let controls: Vec<Connection> = self.sessions.keys().copied().collect();
         for control in controls {

@@ -6,6 +6,7 @@ use iodyno_model::{Event, PhaseRecord, Record};
 use super::assemble::other;
 use super::client::{host_of, joined};
 use super::figures::{self, Cpu, Measured};
+use super::link::{self, Account};
 use super::lower::{self, Flow, Over, What};
 use super::wire::{self, Message, OmniRequest, OmniResponse, OmniResults};
 
@@ -17,6 +18,8 @@ const IDLE_NS: u64 = 600 * SECOND_NS;
 const COMING_NS: u64 = 300 * SECOND_NS;
 /// How long data may stand still beyond the test's time, ns.
 const STILL_NS: u64 = 60 * SECOND_NS;
+/// How long another netserver may take to answer a call, ns.
+const CALL_NS: u64 = 10 * SECOND_NS;
 /// How long the end of a data connection is waited for, ns.
 const PARTING_NS: u64 = 10 * SECOND_NS;
 /// A run whose end nobody tells is over when its time is and nothing has happened for so long, ns.
@@ -56,6 +59,8 @@ enum Stage {
     Opening,
     /// The peer is to connect there.
     Awaiting,
+    /// It was told to call another netserver, and has done so; data moves when the client says so.
+    Armed,
     /// Data moves.
     Running,
     /// Ours is through; the peer reads the rest.
@@ -73,6 +78,8 @@ enum Tongue {
     /// The older stream, and the older connections.
     Stream,
     Connections,
+    /// Ours: this end connects to another netserver and does the client's part.
+    Call,
 }
 
 /// One client.
@@ -86,6 +93,10 @@ pub(super) struct Session {
     request: OmniRequest,
     response: OmniResponse,
     congestion: String,
+    /// Our own switches, of a client of ours.
+    ours: Option<i32>,
+    /// What is told to such a client beyond netperf's figures.
+    extra: [u64; 6],
     processor: Option<u32>,
     place: Connection,
     data: Option<Connection>,
@@ -114,6 +125,8 @@ impl Session {
             request: OmniRequest::default(),
             response: OmniResponse::default(),
             congestion: String::new(),
+            ours: None,
+            extra: [0; 6],
             processor: None,
             place: 0,
             data: None,
@@ -152,10 +165,15 @@ impl Session {
             }
             Input::Ready(number, ends) if self.data == Some(number) => {
                 self.facts = ends.socket;
-                self.start(now_ns, share)
+                if self.tongue == Tongue::Call { self.arm(now_ns) } else { self.start(now_ns, share) }
             }
             Input::Accepted { connection, ends, .. } => self.accepted(now_ns, connection, ends, share),
             Input::Failed(number, errno, _) if number == self.place => self.refuse(errno.max(1)),
+            Input::Failed(number, errno, _)
+                if self.data == Some(number) && matches!(self.stage, Stage::Opening) =>
+            {
+                self.refuse(errno.max(1))
+            }
             Input::Closed(number) | Input::Failed(number, ..)
                 if self.data == Some(number) && matches!(self.stage, Stage::Draining) =>
             {
@@ -176,7 +194,7 @@ impl Session {
         self.came.extend(bytes);
         let mut actions = Vec::new();
         // What is said during a test waits for its end.
-        while matches!(self.stage, Stage::Idle) {
+        while matches!(self.stage, Stage::Idle | Stage::Armed) {
             let Some(message) = Message::take(&mut self.came) else { break };
             actions.extend(self.record(now_ns, &message, share));
         }
@@ -195,6 +213,14 @@ impl Session {
             return if self.trusted { Vec::new() } else { self.drop_it("does not know the word (-Z)") };
         }
         match message.kind() {
+            wire::GO if matches!(self.stage, Stage::Armed) => self.start(now_ns, share),
+            _ if matches!(self.stage, Stage::Armed) => {
+                self.drop_it("asks for more before what it called for")
+            }
+            wire::CALL if self.trusted => self.call(message, share),
+            wire::CALL => {
+                self.drop_it("is to prove that it knows the word (-Z) before it may send us elsewhere")
+            }
             wire::OMNI => self.ask(message, OmniRequest::read(message), Tongue::Omni, share),
             wire::TCP_STREAM => self.ask(message, of_stream(message), Tongue::Stream, share),
             wire::TCP_CC => self.ask(message, of_connections(message), Tongue::Connections, share),
@@ -220,6 +246,7 @@ impl Session {
         share: &mut Share,
     ) -> Vec<Action> {
         self.tongue = tongue;
+        (self.ours, self.extra) = (message.ours().filter(|_| tongue == Tongue::Omni), [0; 6]);
         self.congestion = match tongue {
             Tongue::Omni => message.text(wire::REQUEST_CONGESTION, wire::CONGESTION_BYTES),
             _ => String::new(),
@@ -248,6 +275,53 @@ impl Session {
         vec![Action::Listen { place: self.place, transport: transport.into(), address, wishes }]
     }
 
+    /// Another netserver is to be called.
+    fn call(&mut self, message: &Message, share: &mut Share) -> Vec<Action> {
+        (self.tongue, self.request) = (Tongue::Call, OmniRequest::read(message));
+        (self.ours, self.extra) = (Some(message.ours().unwrap_or(0)), [0; 6]);
+        self.congestion = message.text(wire::REQUEST_CONGESTION, wire::CONGESTION_BYTES);
+        let (host, port) = message.called();
+        let timed = self.request.test_length > 0 && self.request.flags & wire::CONNECTIONS == 0;
+        let sends = self.request.direction & wire::TRANSMITS != 0;
+        let known = impossible(&self.request).is_none() && self.request.socket_type == 1;
+        if !(known && timed && sends) || host.is_empty() || port == 0 {
+            return self.refuse(95);
+        }
+        let number = share.number();
+        (self.place, self.data, self.peer) = (0, Some(number), None);
+        (self.facts, self.measured, self.stage) =
+            (SocketFacts::default(), Measured::default(), Stage::Opening);
+        vec![Action::Connect {
+            connection: number,
+            transport: "tcp".into(),
+            address: joined(&host, port),
+            wishes: self.wishes(),
+            timeout_ns: CALL_NS,
+        }]
+    }
+
+    /// The other netserver has answered.
+    fn arm(&mut self, now_ns: u64) -> Vec<Action> {
+        (self.stage, self.due_ns) = (Stage::Armed, now_ns + COMING_NS);
+        self.response =
+            OmniResponse { send_size: self.facts.send_buffer_bytes as i32, ..OmniResponse::default() };
+        if self.request.send_size > 0 {
+            self.response.send_size = self.request.send_size;
+        }
+        let mut message = Message::new(wire::CALL + 1, 0);
+        self.response.write(&mut message);
+        message.set_ours(0);
+        vec![Action::Send(self.control, message.bytes())]
+    }
+
+    /// What our end does.
+    fn what(&self) -> What {
+        match other(self.request.direction) {
+            What::Answers if self.tongue == Tongue::Call => What::Asks,
+            what => what,
+        }
+    }
+
     fn wishes(&self) -> Vec<(String, String)> {
         let request = &self.request;
         let mut wishes = Vec::new();
@@ -266,6 +340,10 @@ impl Session {
         if (0..=255).contains(&request.socket_tos) {
             wish("tos", request.socket_tos.to_string());
         }
+        // Higher ones are the administrator's to give away.
+        if (0..=6).contains(&request.socket_prio) {
+            wish("priority", request.socket_prio.to_string());
+        }
         let switches = [
             ("nodelay", stream && request.flags & wire::NODELAY != 0),
             ("keepalive", stream && request.flags & wire::KEEPALIVE != 0),
@@ -281,7 +359,10 @@ impl Session {
         self.respond(ends);
         let mut message = Message::new(wire::OMNI + 1, 0);
         match self.tongue {
-            Tongue::Omni => self.response.write(&mut message),
+            Tongue::Omni | Tongue::Call => {
+                self.response.write(&mut message);
+                self.ours.into_iter().for_each(|ours| message.set_ours(ours));
+            }
             Tongue::Stream => message = self.old_response(wire::TCP_STREAM + 1, true),
             Tongue::Connections => message = self.old_response(wire::TCP_CC + 1, false),
         }
@@ -328,7 +409,7 @@ impl Session {
             data_port: i32::from(port),
             interval_burst: request.interval_burst,
             interval_usecs: request.interval_usecs,
-            socket_prio: -1,
+            socket_prio: request.socket_prio,
             socket_tos: request.socket_tos,
             ..OmniResponse::default()
         };
@@ -374,7 +455,8 @@ impl Session {
 
     /// Whether data may only come from where the control connection came; with a word nobody else knows it.
     fn is_guarded(&self) -> bool {
-        self.trusted
+        let elsewhere = self.ours.is_some_and(|ours| ours & wire::ELSEWHERE != 0);
+        self.trusted && !elsewhere
     }
 
     /// Starts our end of the data.
@@ -398,7 +480,7 @@ impl Session {
 
     fn flow(&self) -> Flow {
         let request = &self.request;
-        let what = other(request.direction);
+        let what = self.what();
         let size = |bytes: i32| bytes.clamp(0, BLOCK_MOST) as u64;
         let over = match (self.data, request.flags & wire::CONNECTIONS != 0) {
             (Some(data), _) => Over::Lent(data),
@@ -422,13 +504,21 @@ impl Session {
             request_bytes: size(request.request_size.max(0)),
             response_bytes: size(request.response_size.max(0)),
             depth: 1,
-            time_ns: (timed && what == What::Sends).then(|| self.length_ns()),
+            time_ns: (timed && matches!(what, What::Sends | What::Asks)).then(|| self.length_ns()),
             bytes: (!timed && what == What::Sends).then_some(count),
             operations: counts.then_some(count),
             pace: self.pace(),
             processor: self.processor,
+            wishes: self.stamps(),
             ..Flow::default()
         }
+    }
+
+    /// Datagrams of a client of ours are numbered.
+    fn stamps(&self) -> Vec<(String, String)> {
+        let stamped =
+            self.ours.is_some_and(|ours| ours & wire::STAMPED != 0) && self.request.socket_type == 2;
+        stamped.then(|| ("stamp".into(), link::STAMP.into())).into_iter().collect()
     }
 
     fn pace(&self) -> Option<(u32, u64)> {
@@ -460,11 +550,14 @@ impl Session {
     fn ended(&mut self, now_ns: u64, record: &Record) -> Vec<Action> {
         self.run = 0;
         self.measured = Measured::of(record);
+        let job = record.phases.last().and_then(|phase| phase.jobs.first());
+        let account = job.map(Account::of).unwrap_or_default();
+        self.extra = link::extra(account, &self.measured.latency, self.what() == What::Asks);
         if matches!(self.stage, Stage::Leaving) {
             self.stage = Stage::Over;
             return self.data.into_iter().chain([self.place]).map(Action::Close).collect();
         }
-        let sends = other(self.request.direction) == What::Sends;
+        let sends = matches!(self.what(), What::Sends | What::Asks);
         match (self.data, self.request.socket_type) {
             (Some(data), 1) if sends => {
                 (self.stage, self.due_ns) = (Stage::Draining, now_ns + PARTING_NS);
@@ -488,7 +581,7 @@ impl Session {
             actions.push(Action::Complain(format!("netserver: {}: {why}\n", self.host)));
         }
         let message = match self.tongue {
-            Tongue::Omni => self.results(),
+            Tongue::Omni | Tongue::Call => self.results(),
             Tongue::Stream => self.old_results(wire::TCP_STREAM + 1, true),
             Tongue::Connections => self.old_results(wire::TCP_CC + 1, false),
         };
@@ -556,6 +649,10 @@ impl Session {
         if self.request.socket_type == 1 {
             message.set_text(wire::RESULTS_CONGESTION, wire::CONGESTION_BYTES, &self.facts.congestion);
         }
+        if self.ours.is_some() {
+            message.set_ours(0);
+            message.set_counts(&self.extra);
+        }
         message
     }
 
@@ -590,6 +687,7 @@ impl Session {
             Tongue::Omni => wire::OMNI,
             Tongue::Stream => wire::TCP_STREAM,
             Tongue::Connections => wire::TCP_CC,
+            Tongue::Call => wire::CALL,
         };
         self.stage = Stage::Idle;
         (self.place, self.data) = (0, None);

@@ -46,7 +46,15 @@ fn wanted(line: &str) -> Wanted {
 }
 
 fn server_wanted() -> ServerWanted {
-    ServerWanted { port: 12865, host: None, family: 4, foreground: true, once: false, word: None }
+    ServerWanted {
+        port: 12865,
+        host: None,
+        family: 4,
+        foreground: true,
+        once: false,
+        crowd: false,
+        word: None,
+    }
 }
 
 fn ends(local: &str, peer: &str) -> Ends {
@@ -56,6 +64,7 @@ fn ends(local: &str, peer: &str) -> Ends {
         receive_buffer_bytes: 131_072,
         mss: 65_483,
         congestion: "cubic".into(),
+        ..SocketFacts::default()
     };
     Ends { local: local.into(), peer: peer.into(), socket }
 }
@@ -486,4 +495,146 @@ fn requests_of_nonsense_are_refused_with_a_number() {
     let actions = server.say(Input::Bytes(control, message.bytes()));
     assert_eq!(sent(&actions, control)[0].second(), 95);
     assert_eq!(Verb::named("exchange"), Some(Verb::Exchange));
+}
+
+/// Everything that a conversation may be told, with bytes of a record that was mangled.
+fn mangled(seed: &mut u64, whole: &Message) -> Vec<u8> {
+    let mut bytes = whole.bytes();
+    for _ in 0..next(seed) % 12 {
+        let at = next(seed) as usize % bytes.len();
+        bytes[at] = next(seed) as u8;
+    }
+    if next(seed).is_multiple_of(3) {
+        bytes.truncate(next(seed) as usize % bytes.len());
+    }
+    if next(seed).is_multiple_of(9) {
+        bytes = bytes.repeat(20);
+    }
+    bytes
+}
+
+/// A call from who knows the word, as our mesh says it.
+fn call() -> Message {
+    let mut message = Message::new(wire::CALL, -1);
+    let request = OmniRequest {
+        test_length: 1,
+        socket_type: 1,
+        protocol: 6,
+        ipfamily: 4,
+        direction: wire::TRANSMITS,
+        ..OmniRequest::default()
+    };
+    request.write(&mut message);
+    message.set_ours(0);
+    message.set_called("10.0.0.2", 4711);
+    message
+}
+
+fn word_of(word: &str) -> Vec<u8> {
+    let mut proof = Message::new(wire::PASSPHRASE, -1);
+    proof.set_text(0, 64, word);
+    proof.bytes()
+}
+
+#[test]
+fn calls_are_for_who_knows_the_word() {
+    let (mut server, control) = served(server_wanted());
+    let actions = server.say(Input::Bytes(control, call().bytes()));
+    assert!(!actions.iter().any(|action| matches!(action, Action::Connect { .. })), "{actions:?}");
+    assert!(actions.iter().any(|action| matches!(action, Action::Close(_))), "{actions:?}");
+
+    let wanted = ServerWanted { word: Some("secret".into()), ..server_wanted() };
+    let (mut server, control) = served(wanted);
+    server.say(Input::Bytes(control, word_of("secret")));
+    let actions = server.say(Input::Bytes(control, call().bytes()));
+    let [Action::Connect { connection, address, .. }] = &actions[..] else { panic!("{actions:?}") };
+    assert_eq!(address, "10.0.0.2:4711");
+    let data = *connection;
+    let actions = server.say(Input::Ready(data, ends("10.0.0.1:5", "10.0.0.2:4711")));
+    assert_eq!(sent(&actions, control)[0].kind(), wire::CALL + 1);
+    let actions = server.say(Input::Bytes(control, Message::new(wire::GO, -1).bytes()));
+    let (run, plan) = run_of(&actions).expect("it goes");
+    let told = record(plan, 10, 1_000_000);
+    let actions = server.say(Input::Ended(run, told));
+    assert!(actions.iter().any(|action| matches!(action, Action::Shut(_))), "{actions:?}");
+    let actions = server.say(Input::Closed(data));
+    assert_eq!(OmniResults::read(&sent(&actions, control)[0]).sent(), 1_000_000);
+}
+
+#[test]
+fn mangled_calls_neither_break_nor_bloat_a_server() {
+    let mut seed = 3;
+    for _ in 0..4000 {
+        let wanted = ServerWanted { word: Some("secret".into()), crowd: true, once: true, ..server_wanted() };
+        let (mut server, control) = served(wanted);
+        server.say(Input::Bytes(control, word_of("secret")));
+        let mut actions = server.say(Input::Bytes(control, mangled(&mut seed, &call())));
+        for _ in 0..6 {
+            let Some(action) = actions.pop() else { break };
+            let input = match action {
+                Action::Connect { connection, .. } if next(&mut seed).is_multiple_of(4) => {
+                    Input::Failed(connection, 111, "connect".into())
+                }
+                Action::Connect { connection, .. } => {
+                    Input::Ready(connection, ends("10.0.0.1:5", "10.0.0.2:4711"))
+                }
+                Action::Listen { place, .. } => Input::Ready(place, ends("0.0.0.0:38211", "")),
+                Action::Run { run, plan, .. } => {
+                    assert!(plan.phases[0].jobs[0].limit.time_ns.is_none_or(|ns| ns <= 604_800_000_000_000));
+                    Input::Ended(run, record(&plan, next(&mut seed), next(&mut seed)))
+                }
+                Action::Send(..) => Input::Bytes(control, Message::new(wire::GO, -1).bytes()),
+                Action::Shut(data) => Input::Closed(data),
+                _ => Input::Tick,
+            };
+            actions = server.say(input);
+        }
+        server.say(Input::Bytes(control, mangled(&mut seed, &call())));
+        server.say(Input::Closed(control));
+    }
+}
+
+use super::link::{Ask, Kind, Link, Part};
+
+#[test]
+fn mangled_answers_do_not_break_a_link() {
+    let mut seed = 5;
+    let kinds = [
+        Kind::RoundTrips(64),
+        Kind::Connects,
+        Kind::Sends(1 << 17),
+        Kind::Receives(1 << 17),
+        Kind::SendsDatagrams(160),
+        Kind::TakesDatagrams(160),
+    ];
+    let parts = [Part::Peer, Part::Called, Part::Caller("h".into(), 7)];
+    for round in 0..6000 {
+        let kind = kinds[round % kinds.len()];
+        let part = parts[round / kinds.len() % parts.len()].clone();
+        let ask = Ask { name: "x".into(), kind, time_ns: 1, delay_ns: 0, rate: Some(100.0), leads: false };
+        let server =
+            super::link::Server { host: "h".into(), port: 1, word: Some("w".into()), ..Default::default() };
+        let mut link = Link::new(ask, server, part, 4);
+        link.begin(0);
+        let mut answer = Message::new(wire::OMNI + 1, 0);
+        OmniResponse { data_port: 38_211, ..OmniResponse::default() }.write(&mut answer);
+        answer.set_ours(1);
+        link.step(1, &Input::Ready(4, ends("127.0.0.1:5", "127.0.0.1:6")));
+        link.step(2, &Input::Ready(6, ends("127.0.0.1:7", "")));
+        link.step(3, &Input::Bytes(4, mangled(&mut seed, &answer)));
+        link.step(4, &Input::Ready(5, ends("127.0.0.1:8", "127.0.0.1:9")));
+        let (target, job) = link.job(0);
+        assert!(!target.name.is_empty() && job.targets == [0]);
+        link.go(5);
+        match next(&mut seed) % 3 {
+            0 => drop(link.ended(6)),
+            1 => drop(link.await_call(6)),
+            _ => {}
+        }
+        link.step(7, &Input::Closed(5));
+        link.step(8, &Input::Bytes(4, mangled(&mut seed, &Message::new(wire::OMNI + 1, 0))));
+        link.step(u64::MAX / 2, &Input::Tick);
+        link.step(9, &Input::Closed(4));
+        link.close();
+    }
 }

@@ -45,6 +45,27 @@ pub(super) const TRANSMITS: i32 = 2;
 /// Data comes to the netserver.
 pub(super) const RECEIVES: i32 = 4;
 
+/// Ours: netserver connects to another netserver and is one end of a test there. Answered once the connection stands, and
+/// again with results. Only for who has proved to know the server's word.
+pub(super) const CALL: i32 = 9001;
+/// Ours: what was called for begins.
+pub(super) const GO: i32 = 9003;
+
+/// Where our own words lie: behind everything that netperf's records hold.
+const OURS: usize = 120;
+/// What stands there when a record is one of ours.
+const OURS_MARK: i32 = 0x494f_4459;
+/// Where the host and the port that are to be called lie.
+const CALLED_HOST: usize = OURS + 2;
+/// The most bytes of that host.
+const CALLED_BYTES: usize = 128;
+const CALLED_PORT: usize = CALLED_HOST + CALLED_BYTES / 4;
+
+/// Ours: datagrams carry a number and the time at which they were sent.
+pub(super) const STAMPED: i32 = 1;
+/// Ours: data comes from another host than the control connection.
+pub(super) const ELSEWHERE: i32 = 2;
+
 /// One record.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Message(Box<[u8; RECORD_BYTES]>);
@@ -103,6 +124,42 @@ impl Message {
         let bytes = text.as_bytes();
         let length = bytes.len().min(most.saturating_sub(1));
         self.0[at..at + length].copy_from_slice(&bytes[..length]);
+    }
+
+    /// Our own switches; none: it is netperf's, or of one who does not know them.
+    pub(super) fn ours(&self) -> Option<i32> {
+        (self.word(OURS) == OURS_MARK).then(|| self.word(OURS + 1))
+    }
+
+    /// Marks it as ours, with our switches.
+    pub(super) fn set_ours(&mut self, switches: i32) {
+        self.set(OURS, OURS_MARK);
+        self.set(OURS + 1, switches);
+    }
+
+    /// Whom a call goes to.
+    pub(super) fn called(&self) -> (String, u16) {
+        (self.text(CALLED_HOST, CALLED_BYTES), u16::try_from(self.word(CALLED_PORT)).unwrap_or(0))
+    }
+
+    /// Says whom a call goes to.
+    pub(super) fn set_called(&mut self, host: &str, port: u16) {
+        self.set_text(CALLED_HOST, CALLED_BYTES, host);
+        self.set(CALLED_PORT, i32::from(port));
+    }
+
+    /// Counts of ours, two words each.
+    pub(super) fn counts<const N: usize>(&self) -> [u64; N] {
+        std::array::from_fn(|index| joined(self.word(OURS + 2 + 2 * index), self.word(OURS + 3 + 2 * index)))
+    }
+
+    /// Tells counts of ours.
+    pub(super) fn set_counts(&mut self, counts: &[u64]) {
+        for (index, count) in counts.iter().enumerate() {
+            let (high, low) = halves(*count);
+            self.set(OURS + 2 + 2 * index, high);
+            self.set(OURS + 3 + 2 * index, low);
+        }
     }
 
     /// Its bytes.

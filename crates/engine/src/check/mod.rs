@@ -1,6 +1,8 @@
 //! Whether a plan can be run at all, and safely: everything that is wrong, all at once, before anything is touched.
 
-use iodyno_model::{Diagnostic, Job, Origin, Plan, Repeat, Target, TargetKind, WorkerKind, Workload, sweep};
+use iodyno_model::{
+    Aging, Diagnostic, Job, Origin, Plan, Repeat, Target, TargetKind, WorkerKind, Workload, sweep,
+};
 
 pub mod calls;
 mod later;
@@ -17,6 +19,7 @@ use crate::witness::signature;
 /// Everything that is wrong with it.
 pub fn check(plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
     let mut wrong = check_repeat(&plan.repeat);
+    plan.aging.iter().for_each(|aging| wrong.extend(check_aging(aging)));
     let plan = sweep::expand(plan)?;
     wrong.extend(iodyno_truth::demand::check(&plan));
     later::check(&plan, &mut wrong);
@@ -40,6 +43,29 @@ pub fn check(plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
     }
     wrong.dedup();
     if wrong.is_empty() { Ok(plan) } else { Err(wrong) }
+}
+
+/// What is wrong with how a file system is to be made old.
+fn check_aging(aging: &Aging) -> Option<Diagnostic> {
+    let whole = [aging.full_percent, aging.turnover, aging.youth].iter().all(|number| number.is_finite());
+    let (what, hint) = match aging {
+        _ if !whole => ("its numbers must be finite", "e.g. full 70 %, turnover 3, youth 2"),
+        Aging { remove: true, .. } => return None,
+        Aging { full_percent, .. } if *full_percent <= 0.0 || *full_percent >= 100.0 => {
+            ("it becomes more than 0 and less than 100 % full", "70 % is usual")
+        }
+        Aging { turnover, .. } if !(0.0..=10_000.0).contains(turnover) => {
+            ("its turnover is 0 to 10000", "3: what it holds is written anew three times")
+        }
+        Aging { youth, .. } if !(1.0..=100.0).contains(youth) => {
+            ("its youth is 1 to 100", "1: young and old files die alike; 2 is usual")
+        }
+        Aging { workers, .. } if !(1..=256).contains(workers) => {
+            ("it has 1 to 256 workers", "2 are usual; another number is another sequence")
+        }
+        _ => return None,
+    };
+    Some(Diagnostic::error(&aging.origin, format!("aging {}: {what}", aging.directory)).hint(hint))
 }
 
 /// What is wrong with how often it is done.

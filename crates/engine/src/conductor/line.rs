@@ -67,6 +67,13 @@ pub fn check(world: &World, plan: &iodyno_model::Plan) -> Vec<Diagnostic> {
     let mut refuse = |origin: &iodyno_model::Origin, what: String, hint: &str| {
         wrong.push(Diagnostic::error(origin, format!("{what} in a world of several ranks")).hint(hint));
     };
+    for aging in &plan.aging {
+        refuse(
+            &aging.origin,
+            format!("{}: it cannot be aged", aging.directory),
+            "age it before, on one rank",
+        );
+    }
     for phase in &plan.phases {
         if let (Some(shared), Some(job)) = (phase.shared.first(), spread(world, phase)) {
             let what = format!("phase {}: `{}` cannot be shared", phase.name, shared.name);

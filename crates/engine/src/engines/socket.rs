@@ -19,9 +19,12 @@ mod block;
 mod datagrams;
 mod endpoint;
 mod exchange;
+mod file;
 mod line;
 #[cfg(target_os = "linux")]
 mod options;
+#[cfg(target_os = "linux")]
+mod ring;
 mod stamp;
 mod stream;
 mod transactions;
@@ -36,11 +39,19 @@ use transactions::{Connecting, Taking};
 
 /// What the engine is asked for beyond its sockets' options.
 const OWN: &[SettingSpec] = &[
-    SettingSpec { name: "method", help: "how blocks are sent: copy (default), sendfile, splice or zerocopy" },
+    SettingSpec {
+        name: "method",
+        help: "how blocks are sent: copy (default), sendfile, splice, zerocopy, io_uring, io_uring_zerocopy",
+    },
     SettingSpec {
         name: "receive",
-        help: "what becomes of received bytes: copy (default), truncate (dropped in the kernel) or splice (to /dev/null)",
+        help: "what becomes of received bytes: copy (default), truncate (dropped in the kernel), splice (to /dev/null), io_uring",
     },
+    SettingSpec {
+        name: "from",
+        help: "a file whose bytes are sent over a stream instead; its end is the job's",
+    },
+    SettingSpec { name: "into", help: "a file that is made, and holds what a stream brings" },
     SettingSpec { name: "datagram_bytes", help: "a block is cut into datagrams of so many bytes" },
     SettingSpec {
         name: "gso",
@@ -79,6 +90,9 @@ const SETTINGS: [SettingSpec; COUNT] = {
     all
 };
 
+/// Ways to send blocks.
+const METHODS: [&str; 6] = ["copy", "sendfile", "splice", "zerocopy", "io_uring", "io_uring_zerocopy"];
+
 /// Verbs that have a meaning here.
 const VERBS: [Verb; 5] = [Verb::Read, Verb::Write, Verb::Send, Verb::Recv, Verb::Exchange];
 
@@ -115,8 +129,8 @@ impl Engine for Sockets {
             let hint = format!("say one of: {}", known.join(" "));
             wrong.extend(check_values(job, &[name], |value| known.contains(&value), &hint));
         };
-        one_of(&mut wrong, "method", &["copy", "sendfile", "splice", "zerocopy"]);
-        one_of(&mut wrong, "receive", &["copy", "truncate", "splice"]);
+        one_of(&mut wrong, "method", &METHODS);
+        one_of(&mut wrong, "receive", &["copy", "truncate", "splice", "io_uring"]);
         one_of(&mut wrong, "gso", &["auto", "on", "off"]);
         one_of(&mut wrong, "gro", &["auto", "on", "off"]);
         let stamps = ["none", "seconds_micros_u32", "seconds_micros_u64", "number_seconds_micros"];
@@ -129,6 +143,11 @@ impl Engine for Sockets {
         wrong.extend(only_verbs(job, Self::NAME, &VERBS));
         let linux =
             ["method", "receive"].iter().any(|name| setting(job, name).is_some_and(|how| how != "copy"));
+        let copies = setting(job, "receive").is_none_or(|how| how == "copy");
+        if setting(job, "into").is_some() && !copies {
+            let message = "what is dropped in the kernel cannot be written to a file";
+            wrong.push(Diagnostic::error(&job.origin, message).hint("leave `receive` or `into` out"));
+        }
         if linux && !cfg!(target_os = "linux") {
             let message = "only Linux moves blocks otherwise than by copying";
             wrong.push(Diagnostic::error(&job.origin, message).hint("leave method and receive out"));

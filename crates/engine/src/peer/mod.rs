@@ -35,8 +35,12 @@ const QUEUE: usize = 1024;
 
 /// Who is told what a conversation prints and what its runs tell.
 pub trait Listener {
+    /// A place where peers are awaited stands: from now on there is something to connect to.
+    fn stands(&mut self) {}
     /// Something a run tells, its [`Event::Ended`] too.
     fn event(&mut self, run: RunNumber, event: &Event);
+    /// What the other end counted, for the record of the last job of that name.
+    fn peer(&mut self, _job: &str, _facts: Vec<(String, u64)>) {}
     /// Text for standard output; `false`: nobody reads it any more.
     fn print(&mut self, text: &str) -> bool;
     /// Text for standard error.
@@ -134,13 +138,18 @@ impl<'a> Pump<'a> {
                 }
             }
             Action::Complain(text) => listener.complain(&text),
+            Action::Peer(job, facts) => listener.peer(&job, facts),
             Action::Wake(at_ns) => self.wake_at = Some(at_ns),
             Action::Run { run, plan, interim_ns } => self.run(run, *plan, interim_ns),
             Action::Stop(run) => self.running.get(&run).into_iter().for_each(Running::stop),
             Action::End(status) => return Some(status),
             other => {
                 let now_ns = self.now_ns();
+                let listens = matches!(other, Action::Listen { .. });
                 let news = self.table.act(other, now_ns);
+                if listens && matches!(news.first(), Some(Input::Ready(..))) {
+                    listener.stands();
+                }
                 self.inputs.extend(news);
             }
         }

@@ -47,6 +47,7 @@ pub struct Transport {
     /// `Some(true)`: IPv6; none: either.
     six: Option<bool>,
     unix: bool,
+    sctp: bool,
 }
 
 impl Transport {
@@ -63,7 +64,11 @@ impl Transport {
 /// A transport by its name.
 pub fn transport(name: &str) -> Result<Transport, Trouble> {
     let (stream, datagram) = (Type::STREAM, Type::DGRAM);
-    let (kind, six, unix) = match name {
+    let (family, sctp) = match name.strip_prefix("sctp") {
+        Some("" | "4" | "6") => (name.replace("sctp", "tcp"), true),
+        _ => (name.to_string(), false),
+    };
+    let (kind, six, unix) = match family.as_str() {
         "tcp" => (stream, None, false),
         "tcp4" => (stream, Some(false), false),
         "tcp6" => (stream, Some(true), false),
@@ -71,9 +76,9 @@ pub fn transport(name: &str) -> Result<Transport, Trouble> {
         "udp4" => (datagram, Some(false), false),
         "udp6" => (datagram, Some(true), false),
         "unix" => (stream, None, true),
-        other => return Err(Trouble::new(format!("no transport `{other}` here"))),
+        _ => return Err(Trouble::new(format!("no transport `{name}` here"))),
     };
-    Ok(Transport { kind, six, unix })
+    Ok(Transport { kind, six, unix, sctp })
 }
 
 /// The addresses that a text means, in the resolver's order.
@@ -192,6 +197,15 @@ pub fn answer(place: &Socket, to: &str) -> Result<Socket, Trouble> {
 }
 
 fn make(domain: Domain, transport: Transport, asked: &Wishes) -> Result<Socket, Trouble> {
+    if transport.sctp {
+        let made = Socket::new(domain, transport.kind, Some(Protocol::from(libc::IPPROTO_SCTP)));
+        return made.map_err(|error| match error.raw_os_error() {
+            Some(errno @ (libc::EPROTONOSUPPORT | libc::ESOCKTNOSUPPORT | libc::EPROTOTYPE)) => {
+                Trouble { errno, what: "this kernel has no SCTP".into() }
+            }
+            _ => Trouble::of("socket", &error),
+        });
+    }
     wishes::make(domain, transport.kind, asked)
         .map_err(|(name, error)| Trouble::of(if name.is_empty() { "socket".into() } else { name }, &error))
 }
@@ -217,7 +231,11 @@ pub fn ends(socket: &Socket) -> Ends {
 }
 
 fn facts(socket: &Socket) -> SocketFacts {
+    let (cwnd_bytes, rtt_us) =
+        crate::connections::window_and_round_trip(socket.as_raw_fd()).unwrap_or_default();
     SocketFacts {
+        cwnd_bytes,
+        rtt_us,
         descriptor: socket.as_raw_fd(),
         send_buffer_bytes: socket.send_buffer_size().unwrap_or(0) as u64,
         receive_buffer_bytes: socket.recv_buffer_size().unwrap_or(0) as u64,

@@ -18,6 +18,8 @@ const READ_MOST: usize = 64 << 10;
 const AT_ONCE: usize = 64;
 /// What waits for a peer that does not read, at most, bytes.
 const OUTBOX_MOST: usize = 64 << 20;
+/// A peer for whom so much waits is slow, bytes: who sends is told, and told again when all of it has gone.
+const SLOW: usize = 4 << 20;
 /// For how long a connection that was closed goes on sending what it still has, ns.
 const LINGER_NS: u64 = 5_000_000_000;
 
@@ -41,6 +43,8 @@ struct Entry {
     outbox: Vec<u8>,
     /// Nothing is sent after what waits.
     shuts: bool,
+    /// The conversation was told that the peer is slow.
+    slow: bool,
     /// Bytes that may still be read; none: any.
     most: Option<usize>,
     /// Nothing more comes.
@@ -71,6 +75,7 @@ impl Entry {
             role,
             outbox: Vec::new(),
             shuts: false,
+            slow: false,
             most: None,
             ended: false,
             lent: None,
@@ -277,8 +282,13 @@ impl Table {
             self.entries.remove(&number);
             return Vec::new();
         }
+        let slow = if entry.slow { !entry.outbox.is_empty() } else { entry.outbox.len() > SLOW };
         match flushed {
-            Ok(()) => Vec::new(),
+            Ok(()) if slow == entry.slow => Vec::new(),
+            Ok(()) => {
+                entry.slow = slow;
+                vec![Input::Slow(number, slow)]
+            }
             Err(error) => {
                 entry.ended = true;
                 vec![failed(number, Trouble::of("send", &error))]

@@ -4,9 +4,9 @@
 //! are not known here are left out. It refuses another version of the format.
 
 use iodyno_model::{
-    CacheShare, Coordinate, DemandRecord, Diagnostic, ErrorCount, Finding, Histogram, JobRecord, Line,
-    Machine, PhaseRecord, Plan, Record, RoundsRecord, Sample, Series, Sighting, Started, Tally, TargetFacts,
-    Verb, WearOut, WorkerRecord, WorldFacts, histogram,
+    AgingRecord, CacheShare, Coordinate, DemandRecord, Diagnostic, ErrorCount, Finding, Histogram, JobRecord,
+    Line, Machine, PhaseRecord, Plan, Record, RoundsRecord, Sample, Series, Sighting, Started, Tally,
+    TargetFacts, Verb, WearOut, WorkerRecord, WorldFacts, histogram,
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -31,6 +31,8 @@ struct Document {
     phases: Vec<Phase>,
     #[serde(default)]
     findings: Vec<Finding>,
+    #[serde(default)]
+    aging: Vec<AgingRecord>,
     #[serde(default)]
     demands: Vec<DemandRecord>,
     rounds: Option<RoundsRecord>,
@@ -61,6 +63,8 @@ struct Job {
     #[serde(default)]
     engine_facts: Vec<(String, String)>,
     worn: Option<WearOut>,
+    #[serde(default)]
+    peer: Vec<(String, u64)>,
     comparable: Comparable,
     lines: Vec<Label>,
     #[serde(default)]
@@ -130,6 +134,7 @@ fn run(document: Document, path: &str) -> Result<Imported, String> {
         stopped_by: document.stopped_by,
         machine: machine.clone(),
         world: world.clone(),
+        aging: document.aging,
         demands: document.demands,
         rounds: document.rounds,
     };
@@ -172,6 +177,7 @@ fn job(told: Job) -> Result<JobRecord, String> {
         tally,
         workers: told.workers,
         worn: told.worn,
+        peer: told.peer,
         engine_facts: told.engine_facts,
         ..JobRecord::default()
     })

@@ -7,6 +7,8 @@
 #![allow(unsafe_code)]
 
 #[cfg(target_os = "linux")]
+mod aging;
+#[cfg(target_os = "linux")]
 mod crowd;
 #[cfg(target_os = "linux")]
 mod devices;
@@ -29,6 +31,7 @@ mod words;
 fn main() -> std::process::ExitCode {
     testbed::run(
         [
+            aging::cases(),
             measure::cases(),
             plans::cases(),
             devices::cases(),

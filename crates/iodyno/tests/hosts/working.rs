@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
-use testbed::sandbox::{Hosts, Started};
+use testbed::sandbox::{HOST_NEEDS, Hosts, Started};
 use testbed::{Case, Outcome};
 
 use crate::going::{LIMIT, case, iodyno, well};
@@ -16,6 +16,7 @@ pub fn cases() -> Vec<Case> {
         case("files_travel_to_the_first_host", files_travel_to_the_first_host),
         case("ior_reads_what_another_host_wrote", ior_reads_what_another_host_wrote),
         case("mdtest_runs_on_three_hosts", mdtest_runs_on_three_hosts),
+        Case::new("a_mesh_needs_no_mpi", HOST_NEEDS, a_mesh_needs_no_mpi),
         case("fios_clients_are_hosts", fios_clients_are_hosts),
         case("each_client_may_have_its_own_jobs", each_client_may_have_its_own_jobs),
         case("a_host_that_dies_is_named_in_the_report", a_host_that_dies_is_named).alone(),
@@ -145,6 +146,22 @@ fn mdtest_runs_on_three_hosts() -> Outcome {
     let said = well(hosts.run(mpirun(&hosts, &[&mdtest[..], &[&folder.to_string_lossy()]].concat()), LIMIT));
     assert!(said.out.contains("3 total task(s) on 3 node(s)"), "{said:#?}");
     assert!(said.out.contains("File creation"), "{said:#?}");
+    Ok(())
+}
+
+/// Over a netserver on each host, which the user's ssh starts; the links are those between the hosts.
+fn a_mesh_needs_no_mpi() -> Outcome {
+    let hosts = Hosts::new(3)?;
+    let mesh = ["net", "mesh", "--hosts", "h1,h2,h3", "--time", "1s", "--latency-time", "1s"];
+    let said = well(hosts.run(iodyno(&hosts, &mesh), LIMIT));
+    assert!(said.out.contains("3 hosts, 6 rounds") && !said.out.contains("not measured"), "{said:#?}");
+    for heading in ["throughput, Gbit/s", "round trip, median, µs"] {
+        let below = said.out.split(heading).nth(1).unwrap_or_default();
+        let cells = below.lines().skip(2).take(3).flat_map(|row| row.split_whitespace().skip(1));
+        let figures =
+            cells.filter(|cell| cell.replace(',', "").parse::<f64>().is_ok_and(|value| value > 0.0));
+        assert_eq!(figures.count(), 6, "{heading}: {said:#?}");
+    }
     Ok(())
 }
 

@@ -7,10 +7,12 @@
 mod matrix;
 #[cfg(target_os = "linux")]
 mod peers;
+#[cfg(target_os = "linux")]
+mod readers;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    testbed::run(matrix::cases())
+    testbed::run(matrix::cases().into_iter().chain(readers::cases()).collect())
 }
 
 #[cfg(not(target_os = "linux"))]

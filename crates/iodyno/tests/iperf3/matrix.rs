@@ -4,7 +4,7 @@ use serde_json::Value;
 use testbed::{Case, Need, Outcome};
 
 use crate::peers::{Cable, HERE, Program, Server, client, command, free_port};
-use Program::{Ours, Real};
+use Program::{Newer, Ours, Real};
 
 /// What is run, besides who is who.
 const TESTS: &[(&str, &str)] = &[
@@ -31,8 +31,8 @@ const TESTS: &[(&str, &str)] = &[
 /// All of them.
 pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for (server, of) in [(Ours, Ours), (Ours, Real), (Real, Ours)] {
-        let real: &[Need] = if (server, of) == (Ours, Ours) { &[] } else { &[Need::Tool("iperf3")] };
+    for (server, of) in [(Ours, Ours), (Ours, Real), (Real, Ours), (Ours, Newer), (Newer, Ours)] {
+        let real: &[Need] = &server.needs().into_iter().chain(of.needs()).collect::<Vec<_>>();
         for (name, line) in TESTS {
             let title = format!("{of:?} to {server:?}: {name}").to_lowercase();
             cases.push(Case::new(title, real, move || moved(server, of, line)));
@@ -49,6 +49,16 @@ pub fn cases() -> Vec<Case> {
         &[Need::Tool("openssl"), Need::Tool("iperf3")],
         real_tokens,
     ));
+    let newer: Vec<Need> = Newer.needs().into_iter().chain([Need::Tool("openssl")]).collect();
+    cases.push(Case::new("tokens of the newer original", &newer, newer_tokens));
+    for (server, of) in [(Ours, Ours), (Ours, Newer), (Newer, Ours), (Ours, Real), (Real, Ours)] {
+        let real: Vec<Need> = server.needs().into_iter().chain(of.needs()).collect();
+        let title = format!("{of:?} to {server:?}: a file").to_lowercase();
+        cases.push(Case::new(title, &real, move || a_file(server, of)));
+    }
+    cases.push(Case::new("files that cannot be had", &[], no_file));
+    cases.push(Case::new("a server in the background", &[], in_the_background));
+    cases.push(Case::new("sctp, or why not", &[], sctp));
     cases.push(Case::new("many clients at once", &[], many_at_once));
     cases.push(Case::new("limits", &[], limits));
     cases.push(Case::new("nobody there", &[], nobody_there));
@@ -228,11 +238,123 @@ fn tokens() -> Outcome {
     Ok(())
 }
 
+/// A file arrives as it was sent, both ways; its end ends the test.
+fn a_file(server: Program, of: Program) -> Outcome {
+    let directory = tempfile::tempdir()?;
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let content: Vec<u8> =
+        (0..3_000_001_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    std::fs::write(path("source"), &content)?;
+    let port = free_port()?;
+    let listener = Server::start(server, HERE, port, &["-1", "-F", &path("sink")])?;
+    let said = client(command(of, HERE), "127.0.0.1", port, &["-F", &path("source")])?;
+    listener.end()?;
+    let named = said.out.contains("(100%) of ") && said.out.contains("Sent 2.86 MByte / 2.86 MByte");
+    if said.status != 0 || !named {
+        return Err(format!("{said:?}").into());
+    }
+    // What the original's server had not read yet when its client said that it was over is not in its file.
+    let came = std::fs::read(path("sink"))?;
+    let whole = came == content || (server != Ours && !came.is_empty() && content.starts_with(&came));
+    if !whole {
+        return Err(format!("{} bytes of {} came, or others", came.len(), content.len()).into());
+    }
+    let port = free_port()?;
+    let listener = Server::start(server, HERE, port, &["-1", "-F", &path("source")])?;
+    // With -Z the original's server sends something else than the file.
+    let line = if server == Ours { "-R -t 1 -Z" } else { "-R -t 1" };
+    let back = path("back");
+    let line: Vec<&str> = words(line).into_iter().chain(["-F", back.as_str()]).collect();
+    let said = client(command(of, HERE), "127.0.0.1", port, &line)?;
+    drop(listener);
+    let back = std::fs::read(back)?;
+    match back == content {
+        true => Ok(()),
+        false => Err(format!("{} bytes came back, or others: {said:?}", back.len()).into()),
+    }
+}
+
+/// What is there is never written over, and what is not there is said before anybody is connected to.
+fn no_file() -> Outcome {
+    let directory = tempfile::tempdir()?;
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    std::fs::write(path("kept"), "kept")?;
+    let port = free_port()?;
+    for (line, words) in [
+        (vec!["-F".to_string(), path("missing")], "unable to open -F file: No such file"),
+        (vec!["-R".into(), "-F".into(), path("kept")], "nothing is written over"),
+        (vec!["-u".into(), "-F".into(), path("kept")], "cannot transfer file using UDP"),
+    ] {
+        let line: Vec<&str> = line.iter().map(String::as_str).collect();
+        let said = client(command(Ours, HERE), "127.0.0.1", port, &line)?;
+        if said.status != 1 || !said.err.contains(words) {
+            return Err(format!("{line:?}: {said:?}").into());
+        }
+    }
+    let listener = Server::start(Ours, HERE, port, &["-F", &path("kept")])?;
+    let said = client(command(Ours, HERE), "127.0.0.1", port, &["-n", "1M"])?;
+    drop(listener);
+    let kept = std::fs::read_to_string(path("kept"))?;
+    match said.status != 0 && kept == "kept" {
+        true => Ok(()),
+        false => Err(format!("{kept}: {said:?}").into()),
+    }
+}
+
+/// `-D`: who starts it goes on once there is something to connect to; a port that is taken is told, and the status.
+fn in_the_background() -> Outcome {
+    let directory = tempfile::tempdir()?;
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let port = free_port()?;
+    let start = |pid: &str| {
+        let mut server = command(Ours, HERE);
+        server.args(["-s", "-D", "-p", &port.to_string(), "-I", pid]).output()
+    };
+    let started = start(&path("pid"))?;
+    let number: i32 = std::fs::read_to_string(path("pid"))?.trim_matches(['\0', '\n']).parse()?;
+    let second = start(&path("second"))?;
+    let said = client(command(Ours, HERE), "127.0.0.1", port, &["-n", "1M"]);
+    let ended = std::process::Command::new("kill").arg(number.to_string()).status()?;
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while std::path::Path::new(&path("pid")).exists() && std::time::Instant::now() < until {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let said = said?;
+    let taken = String::from_utf8_lossy(&second.stderr).contains("Address already in use");
+    let left = std::path::Path::new(&path("pid")).exists();
+    let well = started.status.success() && started.stdout.is_empty() && said.status == 0 && ended.success();
+    if well && taken && second.status.code() == Some(1) && !left {
+        return Ok(());
+    }
+    Err(format!("{started:?}\n{second:?}\n{said:?}\n{ended} {left}").into())
+}
+
+/// SCTP moves data where this kernel has it; elsewhere both sides say that it is the kernel's lack.
+fn sctp() -> Outcome {
+    let port = free_port()?;
+    let listener = Server::start(Ours, HERE, port, &[])?;
+    let said = client(command(Ours, HERE), "127.0.0.1", port, &["--sctp", "-n", "1M"])?;
+    drop(listener);
+    match said.status {
+        0 if said.out.contains("1.00 MBytes") => Ok(()),
+        1 if said.err.contains("no SCTP") => Ok(()),
+        _ => Err(format!("{said:?}").into()),
+    }
+}
+
 /// 3.12 pads as iperf3 did before 3.17.
 fn real_tokens() -> Outcome {
     for (password, status) in [("rossi", 0), ("verdi", 1)] {
         let_in(Ours, Real, &["--use-pkcs1-padding"], password, status)?;
         let_in(Real, Ours, &["--use-pkcs1-padding"], password, status)?;
+    }
+    Ok(())
+}
+
+fn newer_tokens() -> Outcome {
+    for (password, status) in [("rossi", 0), ("verdi", 1)] {
+        let_in(Ours, Newer, &[], password, status)?;
+        let_in(Newer, Ours, &[], password, status)?;
     }
     Ok(())
 }

@@ -4,21 +4,50 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::{TcpListener, UdpSocket};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use testbed::Skip;
+use testbed::{Need, Skip};
 
 /// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Which program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     /// This one.
     Ours,
-    /// The original.
+    /// The original, as this system installs it.
     Real,
+    /// A newer original, as `cargo xtask newer` fetches it.
+    Newer,
+}
+
+impl Program {
+    /// What a case with it needs.
+    pub fn needs(self) -> Option<Need> {
+        match self {
+            Program::Ours => None,
+            Program::Real => Some(Need::Tool("iperf3")),
+            Program::Newer => Some(Need::That(newer_runs)),
+        }
+    }
+}
+
+/// Where `cargo xtask newer` lays a newer original.
+fn newer() -> PathBuf {
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    scratch.parent().unwrap_or(scratch).join("newer/iperf3")
+}
+
+fn newer_runs() -> Result<(), Skip> {
+    let said = Command::new(newer()).arg("--version").output();
+    match said {
+        Ok(said) if said.status.success() => Ok(()),
+        Ok(said) => Err(Skip::new(format!("the newer iperf3: {}", String::from_utf8_lossy(&said.stderr)))),
+        Err(_) => Err(Skip::new("no newer iperf3 here: `cargo xtask newer` fetches one")),
+    }
 }
 
 /// Where it runs.
@@ -36,6 +65,7 @@ pub fn command(program: Program, host: Host) -> Command {
     let path = match program {
         Program::Ours => env!("CARGO_BIN_EXE_iodyno").to_string(),
         Program::Real => "iperf3".to_string(),
+        Program::Newer => newer().display().to_string(),
     };
     let mut command = match host.namespace {
         None => Command::new(&path),
@@ -178,7 +208,7 @@ impl Cable {
             child.map_err(|error| Skip::new(format!("unshare: {error}")))
         };
         let cable = Cable { ends: [end()?, end()?] };
-        std::thread::sleep(Duration::from_millis(300));
+        cable.ends.iter().try_for_each(|end| until_apart(end.id()))?;
         let [near, far] = [cable.ends[0].id(), cable.ends[1].id()];
         let lines = [
             (near, format!("link add near type veth peer name far netns {far}")),
@@ -203,6 +233,21 @@ impl Cable {
     pub fn hosts(&self) -> [Host; 2] {
         [0, 1].map(|end| Host { namespace: Some(self.ends[end].id()) })
     }
+}
+
+/// Waits until a process has a network of its own: what is done to it before would be done to the machine's.
+fn until_apart(process: u32) -> Result<(), Skip> {
+    let until = Instant::now() + PATIENCE;
+    let network = |of: &str| std::fs::read_link(format!("/proc/{of}/ns/net"));
+    while Instant::now() < until {
+        if let (Ok(own), Ok(theirs)) = (network("self"), network(&process.to_string()))
+            && own != theirs
+        {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Err(Skip::new("unshare: no network of its own"))
 }
 
 impl Drop for Cable {

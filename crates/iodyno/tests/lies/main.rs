@@ -11,6 +11,7 @@
 mod program;
 
 mod cache;
+mod flows;
 mod ground;
 mod honest;
 mod machines;
@@ -21,8 +22,10 @@ mod times;
 use stage::Lie;
 
 fn main() -> std::process::ExitCode {
-    let lies: Vec<Lie> =
-        [cache::lies(), storage::lies(), times::lies(), machines::lies()].into_iter().flatten().collect();
+    let lies: Vec<Lie> = [cache::lies(), storage::lies(), times::lies(), machines::lies(), flows::lies()]
+        .into_iter()
+        .flatten()
+        .collect();
     let asked = lies.into_iter().filter(|lie| stage::is_asked(lie.code));
     let honest = stage::is_asked(0).then(honest::case);
     testbed::run(asked.flat_map(Lie::cases).chain(honest).collect())

@@ -221,15 +221,22 @@ mod linux {
     /// The time after a test of connections, which the real netserver makes four seconds, is short.
     fn no_wasted_seconds() -> Outcome {
         let server = Server::ours()?;
-        let began = Instant::now();
-        let text = succeed(&server, OURS, "-t TCP_CRR -l 1 -- -k ELAPSED_TIME")?;
-        let beyond = began.elapsed().as_secs_f64() - value(&text, "ELAPSED_TIME")?;
-        if beyond < 3.5 { Ok(()) } else { Err(format!("{beyond} s beyond the test").into()) }
+        let mut least = f64::INFINITY;
+        // What is built into the original is there every time; what others take from us is not.
+        for _ in 0..5 {
+            let began = Instant::now();
+            let text = succeed(&server, OURS, "-t TCP_CRR -l 1 -- -k ELAPSED_TIME")?;
+            least = least.min(began.elapsed().as_secs_f64() - value(&text, "ELAPSED_TIME")?);
+            if least < 3.5 {
+                return Ok(());
+            }
+        }
+        Err(format!("at least {least} s beyond the test, five times").into())
     }
 
     fn interim_results() -> Outcome {
         let server = Server::ours()?;
-        let text = succeed(&server, OURS, "-t TCP_STREAM -l 2 -D 0.5 -P 0")?;
+        let text = succeed(&server, OURS, "-t TCP_STREAM -l 4 -D 0.5 -P 0")?;
         let told = text.lines().filter(|line| line.starts_with("Interim result: ")).count();
         let text_of_names = succeed(&server, OURS, "-t TCP_RR -l 1 -D -0.2 -P 0 -- -k THROUGHPUT")?;
         match told >= 2 && text_of_names.contains("NETPERF_UNITS[0]=Trans/s\n") {
@@ -293,6 +300,26 @@ mod linux {
         if said && output.status.code() == Some(255) { Ok(()) } else { Err(err.into_owned().into()) }
     }
 
+    /// A port that is taken is told to who starts a server in the background, with its status; others are asked for a
+    /// priority of their sockets.
+    fn taken_ports_and_priorities() -> Outcome {
+        let server = Server::ours()?;
+        let port = server.port.to_string();
+        let second =
+            Command::new(IODYNO).args(["netserver", "-4", "-L", "127.0.0.1", "-p", &port]).output()?;
+        let said = String::from_utf8_lossy(&second.stderr).contains("Address already in use");
+        if second.status.code() != Some(1) || !said {
+            return Err(format!("{second:?}").into());
+        }
+        let names = "LOCAL_SOCKET_PRIO,REMOTE_SOCKET_PRIO";
+        let text = succeed(&server, OURS, &format!("-t TCP_RR -l -10 -y 3,5 -- -k {names}"))?;
+        if value(&text, "LOCAL_SOCKET_PRIO")? != 3.0 || value(&text, "REMOTE_SOCKET_PRIO")? != 5.0 {
+            return Err(text.into());
+        }
+        // What has no end is not read to its end.
+        succeed(&server, OURS, "-t TCP_STREAM -l -100000 -F /dev/urandom").map(drop)
+    }
+
     pub fn cases() -> Vec<Case> {
         let real = [Need::Tool("netperf"), Need::Tool("netserver")];
         vec![
@@ -305,6 +332,7 @@ mod linux {
             Case::new("interim_results", &[], interim_results),
             Case::new("words_and_strangers", &[], words_and_strangers),
             Case::new("many_at_once", &[], many_at_once),
+            Case::new("taken_ports_and_priorities", &[], taken_ports_and_priorities),
             Case::new("nobody_there", &[], nobody_there),
         ]
     }

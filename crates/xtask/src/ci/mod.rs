@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::newer;
 use crate::shell::{self, Outcome};
 
 /// All of it must fit: a hosted run is ended after 90 minutes without a word.
@@ -88,6 +89,11 @@ impl Run {
             .missing
             .iter()
             .for_each(|(package, reason)| self.score.skip(&format!("package {package}"), reason));
+        let started = Instant::now();
+        match newer::fetch(&self.root) {
+            Ok(version) => announce("ok", started.elapsed(), "a newer iperf3", &version),
+            Err(why) => self.skip("a newer iperf3", &why),
+        }
     }
 
     fn source(&mut self) {

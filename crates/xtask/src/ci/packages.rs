@@ -16,6 +16,7 @@ const PACKAGES: &[&str] = &[
     "iperf3",
     "iperf",
     "netperf",
+    "fping",
     "iozone3",
     "sysstat",
     "openmpi-bin",
@@ -44,6 +45,7 @@ const PACKAGES: &[&str] = &[
     "chromium-headless-shell",
     "fonts-dejavu-core",
     "python3-venv",
+    "libreoffice-calc",
 ];
 
 /// Where apt keeps what it was told about its sources.

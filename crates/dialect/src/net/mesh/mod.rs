@@ -3,25 +3,29 @@
 //! ```text
 //!   options ─► rounds (who with whom, when) ─► plan ─► record ─► report: the matrix ─► verdict: what is slow
 //! ```
-//! It needs no server and no protocol of its own: the ranks are started by the site's MPI, or by `--hosts`.
+//! Under a launcher the ranks are MPI's, and it needs no server and no protocol. With `--hosts` alone nothing but ssh is
+//! needed: a netserver on each host, told in turn to call the others (`served`).
 
 mod plan;
 mod report;
 mod rounds;
+mod served;
 mod verdict;
 
 use clap::Parser;
 use clap::error::ErrorKind;
 use iodyno_model::{Diagnostic, Origin, WorldFacts, units};
 
+use crate::hosts::Elsewhere;
 use crate::native::{self, Manner, WorldArguments};
-use crate::{Loader, Request};
+use crate::{Abroad, Converse, Loader, Request};
 use plan::Wanted;
 use report::Matrix;
 use rounds::Shape;
 
-const AFTER: &str = "Under mpirun, srun or --hosts, on two ranks or more; one rank a host is what is meant. Each round \
-measures the round trip first, then the throughput. Ports from --port on must be free and open between the hosts.";
+const AFTER: &str = "With --hosts h1,h2,… a netserver is started on each host by your own ssh (IODYNO_SSH names another), and \
+ends with the command. Under mpirun or srun, or with --launcher, the ranks of MPI do it; one rank a host is what is meant, \
+and ports from --port on must be free. Each round measures the round trip first, then the throughput.";
 
 /// Measures every link between the hosts of a run.
 #[derive(Debug, Parser)]
@@ -82,7 +86,10 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
         Err(error) => return Err(vec![native::refusal("iodyno net mesh", &error)]),
     };
     if let Some(elsewhere) = options.world.elsewhere(loader)? {
-        return Ok(Request::Hosts(elsewhere));
+        return match elsewhere.launcher {
+            Some(_) => Ok(Request::Hosts(elsewhere)),
+            None => abroad(&options, &elsewhere, loader).map_err(|wrong| vec![wrong]),
+        };
     }
     let world = loader.world();
     let wanted = wanted(&options, &world).map_err(|wrong| vec![wrong])?;
@@ -100,6 +107,47 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
     let mut run = native::request(plan, Box::new(reporter));
     options.manner.join(&mut run);
     Ok(Request::Run(Box::new(run)))
+}
+
+/// Over a netserver on each host.
+fn abroad(options: &Options, elsewhere: &Elsewhere, loader: &mut dyn Loader) -> Result<Request, Diagnostic> {
+    let wrong = |what: String| Diagnostic::error(&Origin::argument("--hosts"), what);
+    if let Some(host) = elsewhere.hosts.iter().find(|host| host.slots > 1) {
+        return Err(wrong(format!("{}:{}: one netserver a host is enough", host.name, host.slots))
+            .hint("leave the number out, or say --launcher mpirun for ranks"));
+    }
+    if !options.manner.export.clone().files().is_empty() {
+        return Err(wrong("what other hosts measure is told as text only".into())
+            .hint("say --launcher mpirun, whose ranks make one record of all hosts"));
+    }
+    let wanted = wanted(options, &elsewhere.world())?;
+    let chance = loader.entropy().map_err(|reason| wrong(format!("no word can be made: {reason}")))?;
+    let word: String = chance.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let names: Vec<String> = elsewhere.hosts.iter().map(|host| host.name.clone()).collect();
+    let at = |name: &String| options.address.replace("{host}", name);
+    let addresses: Vec<String> = names.iter().map(at).collect();
+    let title = format!(
+        "net mesh: {} hosts, {} rounds of {}, by a netserver on each",
+        names.len(),
+        wanted.rounds.len(),
+        units::duration((wanted.time_ns + wanted.latency_ns) as f64)
+    );
+    let matrix = Matrix { outline: Vec::new(), names: names.clone(), title, colour: loader.colour() };
+    let secret = word.clone();
+    let then = move |ports: &[u16]| {
+        let servers = addresses.iter().cloned().zip(ports.iter().copied()).collect();
+        let conversation = Box::new(served::Served::new(wanted, servers, secret, matrix));
+        let mut run = super::run(iodyno_model::Plan { name: "net mesh".into(), ..Default::default() });
+        run.keep.wanted = Some(false);
+        Converse { conversation, run, daemon: false, pid_file: None }
+    };
+    let arguments = ["net", "serve"].map(String::from).into();
+    Ok(Request::Abroad(Box::new(Abroad {
+        hosts: names,
+        arguments,
+        input: word + "\n",
+        then: Box::new(then),
+    })))
 }
 
 fn wanted(options: &Options, world: &WorldFacts) -> Result<Wanted, Diagnostic> {

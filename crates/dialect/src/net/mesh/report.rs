@@ -36,25 +36,31 @@ impl Reporter for Matrix {
 impl Matrix {
     fn text(&self, record: &Record) -> String {
         let paint = Paint { colour: self.colour };
-        let mut text = format!("{}\n", self.title);
         let throughput = self.links(record, Measured::Throughput, |_, answers| rate(answers));
-        if !throughput.is_empty() {
-            text += &format!("\nthroughput, Gbit/s\n{}", self.table(&throughput, paint, significant));
-            text += &self.verdict(&judge(&throughput));
-        }
         let trips =
             |percent: f64| self.links(record, Measured::RoundTrip, move |asks, _| trip(asks, percent));
-        for (percent, name) in [(50.0, "median"), (99.0, "99th percentile")] {
-            let links = trips(percent);
-            if !links.is_empty() {
-                text += &format!("\nround trip, {name}, µs\n{}", self.table(&links, paint, significant));
-            }
-        }
+        let mut text = self.matrices(&throughput, [&trips(50.0), &trips(99.0)]);
         if let Some(signal) = record.stopped_by {
             text += &format!("\nstopped by signal {signal}: rounds are missing\n");
         }
         let findings = native::findings(&record.findings, paint);
         if findings.is_empty() { text } else { format!("{text}\n{findings}") }
+    }
+
+    /// The matrices: of throughput, Gbit/s, with what is slow in it, and of round trips, µs: median and 99th percentile.
+    pub(super) fn matrices(&self, throughput: &[(Flow, f64)], trips: [&[(Flow, f64)]; 2]) -> String {
+        let paint = Paint { colour: self.colour };
+        let mut text = format!("{}\n", self.title);
+        if !throughput.is_empty() {
+            text += &format!("\nthroughput, Gbit/s\n{}", self.table(throughput, paint, significant));
+            text += &self.verdict(&judge(throughput));
+        }
+        for (links, name) in trips.into_iter().zip(["median", "99th percentile"]) {
+            if !links.is_empty() {
+                text += &format!("\nround trip, {name}, µs\n{}", self.table(links, paint, significant));
+            }
+        }
+        text
     }
 
     /// A figure for each flow that was measured, of both its jobs.

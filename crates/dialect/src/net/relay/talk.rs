@@ -54,6 +54,8 @@ struct Flow {
     /// Bytes that are on their way.
     held: [usize; 2],
     waits: [bool; 2],
+    /// The peer that a direction leads to takes less than comes.
+    slow: [bool; 2],
     /// Came before the other side stood.
     early: Vec<(usize, Vec<u8>)>,
     busy_ns: u64,
@@ -141,6 +143,7 @@ impl Relay {
             last_ns: [0; 2],
             held: [0; 2],
             waits: [false; 2],
+            slow: [false; 2],
             early: Vec::new(),
             busy_ns: self.now_ns,
             finished: [false; 2],
@@ -237,7 +240,7 @@ impl Relay {
             };
             if !flow.datagrams {
                 flow.held[way] -= bytes.len();
-                if flow.waits[way] && flow.held[way] < EMPTY_BYTES {
+                if flow.waits[way] && flow.held[way] < EMPTY_BYTES && !flow.slow[way] {
                     flow.waits[way] = false;
                     self.out.push(Action::Read { connection: flow.ends[way], most: None });
                 }
@@ -273,6 +276,20 @@ impl Relay {
             self.out.push(Action::Complain(format!("relay: {}: {words}\n", self.wanted.to)));
         }
         self.forget(number);
+    }
+
+    /// The peer at a connection takes less than comes for it, or has caught up: the other one waits meanwhile.
+    fn slow(&mut self, connection: Connection, slow: bool) {
+        let Some((number, end)) = self.by_connection.get(&connection).copied() else { return };
+        let Some(flow) = self.flows.get_mut(&number) else { return };
+        let way = 1 - end;
+        flow.slow[way] = slow;
+        let waits = slow || flow.held[way] > EMPTY_BYTES;
+        if waits != flow.waits[way] {
+            flow.waits[way] = waits;
+            let most = waits.then_some(0);
+            self.out.push(Action::Read { connection: flow.ends[way], most });
+        }
     }
 
     fn closed(&mut self, connection: Connection) {
@@ -354,6 +371,7 @@ impl Relay {
             }
             Input::Datagram { from, bytes, .. } => self.datagram(from, bytes),
             Input::Closed(connection) => self.closed(connection),
+            Input::Slow(connection, slow) => self.slow(connection, slow),
             Input::Interrupted(_) => self.end(),
             Input::Tick => self.forget_idle(),
             Input::Told(..) | Input::Ended(..) => {}

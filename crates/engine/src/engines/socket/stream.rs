@@ -1,33 +1,43 @@
-//! Blocks through a stream: copied, spliced, sent out of a file in memory, or lent to the kernel.
+//! Blocks through a stream: copied, spliced, sent out of a file in memory, lent to the kernel, or moved by
+//! an io_uring.
 
 use iodyno_model::{Job, Verb};
 
 use super::block::Block;
+use super::file::{Sink, Source};
 use super::line::Line;
 use crate::engines::{Failure, Setup, setting};
 use crate::io::Io;
 
+#[cfg(target_os = "linux")]
+use super::ring::Ring;
 #[cfg(target_os = "linux")]
 use super::zerocopy::{Drain, Pipe, Sheet, Ticketed};
 
 /// How blocks go out.
 enum Way {
     Copy,
+    Source(Source),
     #[cfg(target_os = "linux")]
     File(Sheet),
     #[cfg(target_os = "linux")]
     Splice(Pipe),
     #[cfg(target_os = "linux")]
     Lend(Ticketed),
+    #[cfg(target_os = "linux")]
+    Ring(Box<Ring>),
 }
 
 /// What becomes of what comes in.
 enum Fate {
     Copy,
+    Sink(Sink),
     #[cfg(target_os = "linux")]
     Truncate,
     #[cfg(target_os = "linux")]
     Splice(Drain),
+    #[cfg(target_os = "linux")]
+    Ring(Box<Ring>),
 }
 
 /// A stream between two sockets.
@@ -49,8 +59,15 @@ impl Stream {
     pub fn new(setup: &Setup<'_>, line: Line) -> Result<Stream, Failure> {
         let job = setup.job;
         let block = Block::new(setup, setup.memory.stride())?;
-        let way = way(job, &line, &block)?;
-        Ok(Stream { line, way, fate: fate(job)?, block, whole: job.limit.bytes.is_some() })
+        let way = match setting(job, "from") {
+            Some(path) => Way::Source(Source::open(path, setting(job, "method").is_some())?),
+            None => way(job, &line, &block)?,
+        };
+        let fate = match setting(job, "into") {
+            Some(path) => Fate::Sink(Sink::open(path)?),
+            None => fate(job)?,
+        };
+        Ok(Stream { line, way, fate, block, whole: job.limit.bytes.is_some() })
     }
 
     /// Moves one block.
@@ -69,12 +86,15 @@ impl Stream {
     fn send(&mut self, bytes: usize) -> i64 {
         match &mut self.way {
             Way::Copy => self.line.send(self.block.bytes(bytes)),
+            Way::Source(source) => source.send(&self.line, &mut self.block, bytes),
             #[cfg(target_os = "linux")]
             Way::File(sheet) => sheet.send(&self.line, bytes),
             #[cfg(target_os = "linux")]
             Way::Splice(pipe) => pipe.send(&self.line, self.block.bytes(bytes)),
             #[cfg(target_os = "linux")]
             Way::Lend(ticketed) => ticketed.send(&self.line, self.block.bytes(bytes)),
+            #[cfg(target_os = "linux")]
+            Way::Ring(ring) => ring.send(&self.line, self.block.bytes(bytes)),
         }
     }
 
@@ -85,10 +105,19 @@ impl Stream {
                 let room = self.block.room(bytes);
                 self.line.receive(room.as_mut_ptr(), room.len(), 0)
             }
+            Fate::Sink(sink) => {
+                let room = self.block.room(bytes);
+                match self.line.receive(room.as_mut_ptr(), room.len(), 0) {
+                    came @ 1.. => sink.write(&room[..came as usize]),
+                    other => other,
+                }
+            }
             #[cfg(target_os = "linux")]
             Fate::Truncate => self.line.receive(std::ptr::null_mut(), bytes, libc::MSG_TRUNC),
             #[cfg(target_os = "linux")]
             Fate::Splice(drain) => drain.receive(&self.line, bytes),
+            #[cfg(target_os = "linux")]
+            Fate::Ring(ring) => ring.receive(&self.line, self.block.room(bytes), self.whole),
         }
     }
 }
@@ -108,6 +137,8 @@ fn way(job: &Job, line: &Line, block: &Block) -> Result<Way, Failure> {
         None | Some("copy") => Way::Copy,
         Some("sendfile") => Way::File(Sheet::new(block.all())?),
         Some("splice") => Way::Splice(Pipe::new()?),
+        Some("io_uring") => Way::Ring(Box::new(Ring::new(false)?)),
+        Some("io_uring_zerocopy") => Way::Ring(Box::new(Ring::new(true)?)),
         Some(_) => Way::Lend(Ticketed::new(line)?),
     })
 }
@@ -122,6 +153,7 @@ fn fate(job: &Job) -> Result<Fate, Failure> {
     Ok(match setting(job, "receive") {
         None | Some("copy") => Fate::Copy,
         Some("truncate") => Fate::Truncate,
+        Some("io_uring") => Fate::Ring(Box::new(Ring::new(false)?)),
         Some(_) => Fate::Splice(Drain::new()?),
     })
 }

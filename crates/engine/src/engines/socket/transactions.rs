@@ -109,7 +109,17 @@ impl Connecting {
                     return Ok(socket);
                 }
                 Err(error) => {
-                    let number = error.raw_os_error().unwrap_or(libc::EIO);
+                    let mut number = error.raw_os_error().unwrap_or(libc::EIO);
+                    if number == libc::EINPROGRESS {
+                        // It goes on behind the call that only waits a slice: a far peer takes longer than that.
+                        match self.arrived(&socket) {
+                            0 => {
+                                self.met = true;
+                                return Ok(socket);
+                            }
+                            other => number = other,
+                        }
+                    }
                     let later = is_later(number) || number == libc::EINPROGRESS;
                     let not_yet = !self.met && matches!(number, libc::ECONNREFUSED | libc::ENOENT);
                     if self.patience.is_over() && (later || not_yet) {
@@ -123,6 +133,20 @@ impl Connecting {
                     }
                 }
             }
+        }
+    }
+}
+
+impl Connecting {
+    /// Waits until a connection that was begun stands: 0, or why it does not. `EINPROGRESS`: time was up.
+    #[cold]
+    fn arrived(&self, socket: &Socket) -> i32 {
+        if !self.patience.wait(socket.as_raw_fd(), libc::POLLOUT) {
+            return libc::EINPROGRESS;
+        }
+        match socket.take_error() {
+            Ok(None) => 0,
+            Ok(Some(error)) | Err(error) => error.raw_os_error().unwrap_or(libc::EIO),
         }
     }
 }
@@ -155,6 +179,7 @@ impl Taking {
             true => (endpoint::lent(&place.address)?, None),
             false => {
                 let listener = endpoint::listener(&place, &asked)?;
+                setup.live.connections.keep(listener.clone());
                 let own = listener.socket.try_clone().map_err(|error| endpoint::refused("dup", &error))?;
                 (own, Some(listener))
             }

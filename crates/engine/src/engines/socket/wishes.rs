@@ -32,6 +32,7 @@ pub const WISHES: &[SettingSpec] = &[
     SettingSpec { name: "receive_buffer_bytes", help: "the receive buffer, SO_RCVBUF" },
     SettingSpec { name: "congestion", help: "congestion control, TCP_CONGESTION (cubic, bbr, …)" },
     SettingSpec { name: "tos", help: "the traffic class byte, IP_TOS and IPV6_TCLASS" },
+    SettingSpec { name: "priority", help: "the queueing discipline's class, SO_PRIORITY (Linux)" },
     SettingSpec { name: "flow_label", help: "the IPv6 flow label" },
     SettingSpec { name: "ttl", help: "hops that a packet may take" },
     SettingSpec { name: "device", help: "the interface it is bound to, SO_BINDTODEVICE" },
@@ -116,6 +117,7 @@ pub fn check(job: &iodyno_model::Job) -> Vec<Diagnostic> {
         "user_timeout_ms",
         "pacing_bps",
         "busy_poll",
+        "priority",
         "linger",
     ];
     let number = |value: &str| value.parse::<u64>().is_ok();
@@ -149,6 +151,7 @@ fn set_one(socket: &Socket, name: &str, value: &str, when: When) -> io::Result<(
         "dont_fragment" => dont_fragment(socket, switch(value)?),
         "pacing_bps" => pacing(socket, whole(value)?),
         "busy_poll" => busy_poll(socket, number(value)?),
+        "priority" => priority(socket, number(value)?),
         "linger" => socket.set_linger(Some(Duration::from_secs(whole(value)?))),
         "bind" | "fastopen" | "only_v6" if when == When::After => Ok(()),
         "bind" => bind(socket, value),
@@ -323,6 +326,10 @@ mod system {
         options::set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &bytes_per_second)
     }
 
+    pub(super) fn priority(socket: &Socket, class: u32) -> io::Result<()> {
+        options::set(socket, libc::SOL_SOCKET, libc::SO_PRIORITY, &class)
+    }
+
     pub(super) fn busy_poll(socket: &Socket, us: u32) -> io::Result<()> {
         options::set(socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, &us)
     }
@@ -370,6 +377,10 @@ mod system {
         missing()
     }
 
+    pub(super) fn priority(_: &Socket, _: u32) -> io::Result<()> {
+        missing()
+    }
+
     pub(super) fn busy_poll(_: &Socket, _: u32) -> io::Result<()> {
         missing()
     }
@@ -379,7 +390,9 @@ mod system {
     }
 }
 
-use system::{busy_poll, congestion, cork, device, dont_fragment, fastopen, multipath, pacing, user_timeout};
+use system::{
+    busy_poll, congestion, cork, device, dont_fragment, fastopen, multipath, pacing, priority, user_timeout,
+};
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,146 @@
+//! A link's course over a day, from the cards that were kept: a row each, or one an hour where there are many.
+
+use iodyno_model::{Histogram, Record};
+use iodyno_report::number::{NONE, latency, percent};
+use iodyno_report::paint::Paint;
+use iodyno_report::table::Table;
+
+use super::card::{Card, rate};
+use crate::date;
+
+/// Rows before cards of an hour are told as one.
+const ROWS_MOST: usize = 24;
+const HOUR_NS: u64 = 3_600_000_000_000;
+/// Heights of a course's columns.
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Cards that are told in one row.
+struct Row {
+    when: String,
+    cards: Vec<Card>,
+}
+
+impl Row {
+    /// The median of a figure over the row's cards.
+    fn of(&self, figure: impl Fn(&Card) -> Option<f64>) -> Option<f64> {
+        let mut values: Vec<f64> = self.cards.iter().filter_map(figure).collect();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied()
+    }
+}
+
+/// The course of a host: when each run began, and its record, the oldest first. Empty: there are fewer than two.
+pub(super) fn text(host: &str, kept: &[(u64, Record)]) -> String {
+    if kept.len() < 2 {
+        return match kept.len() {
+            0 => format!("no card of {host} was kept in the last day\n"),
+            _ => String::new(),
+        };
+    }
+    let rows = rows(kept);
+    let figures: [(&str, fn(&Card) -> Option<f64>, fn(f64) -> String); 5] = [
+        ("response", |card| at(&card.response, 50.0), latency),
+        ("99 %", |card| at(&card.response, 99.0), latency),
+        ("out", |card| card.out_bps, rate),
+        ("in", |card| card.in_bps, rate),
+        ("loss", loss, percent),
+    ];
+    let mut table = Table::new(1, &["UTC", "reachable", "response", "99 %", "out", "in", "loss"]);
+    for row in &rows {
+        let there = row.cards.iter().filter(|card| !card.connects.is_empty()).count();
+        let mut cells = vec![row.when.clone(), format!("{there} of {}", row.cards.len())];
+        cells.extend(figures.map(|(_, figure, show)| row.of(figure).map_or(NONE.into(), show)));
+        table.row(&cells);
+    }
+    let mut text =
+        format!("the last day's course of {host}, {} cards\n{}", kept.len(), table.text(2, Paint::default()));
+    for (name, figure, show) in figures {
+        text += &line(name, &rows, figure, show);
+    }
+    text
+}
+
+fn rows(kept: &[(u64, Record)]) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for (began_unix_ns, record) in kept {
+        let hourly = kept.len() > ROWS_MOST;
+        let at = if hourly { began_unix_ns / HOUR_NS * HOUR_NS } else { *began_unix_ns };
+        let (when, card) = (date::stamp(at, 0), Card::of(&record.phases));
+        match rows.last_mut().filter(|row| hourly && row.when == when) {
+            Some(row) => row.cards.push(card),
+            None => rows.push(Row { when, cards: vec![card] }),
+        }
+    }
+    rows
+}
+
+fn at(histogram: &Histogram, percent: f64) -> Option<f64> {
+    (!histogram.is_empty()).then(|| histogram.percentile(percent) as f64)
+}
+
+/// Percent of the datagrams both ways.
+fn loss(card: &Card) -> Option<f64> {
+    let flows = [card.datagrams_out, card.datagrams_in].into_iter().flatten();
+    flows.map(|flow| flow.lost_percent()).reduce(f64::max)
+}
+
+/// A figure's course in a line: from nothing to the most there was.
+fn line(name: &str, rows: &[Row], figure: fn(&Card) -> Option<f64>, show: fn(f64) -> String) -> String {
+    let values: Vec<Option<f64>> = rows.iter().map(|row| row.of(figure)).collect();
+    let known = || values.iter().flatten().copied();
+    let (Some(least), Some(most)) = (known().reduce(f64::min), known().reduce(f64::max)) else {
+        return String::new();
+    };
+    let bar = |value: &Option<f64>| match value {
+        Some(value) if most > 0.0 => BARS[((value / most * 7.0).round() as usize).min(7)],
+        Some(_) => BARS[0],
+        None => ' ',
+    };
+    let bars: String = values.iter().map(bar).collect();
+    format!("  {name:<10}{bars}  {} to {}\n", show(least), show(most))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::card;
+    use super::*;
+    use iodyno_model::{JobRecord, Line, PhaseRecord, Tally, Verb};
+
+    /// A card that was reachable, with this response time.
+    fn kept(at_h: u64, response_ns: Option<u64>) -> (u64, Record) {
+        let phase = |name: &str, ns: u64| {
+            let mut line = Line::empty("exchange", Verb::Exchange);
+            line.latency.add(ns);
+            let tally = Tally { lines: vec![line], ..Tally::default() };
+            let job = JobRecord { name: name.into(), tally, ..JobRecord::default() };
+            PhaseRecord { name: name.into(), jobs: vec![job], ..PhaseRecord::default() }
+        };
+        let phases = response_ns.map(|ns| vec![phase(card::KNOCK, ns), phase(card::RESPONSE, ns)]);
+        let record = Record { phases: phases.unwrap_or_default(), ..Record::default() };
+        (1_795_287_600_000_000_000 / HOUR_NS * HOUR_NS + at_h * HOUR_NS, record)
+    }
+
+    #[test]
+    fn a_course_shows_each_card_and_when_nobody_was_there() {
+        let text = text("db1", &[kept(0, Some(100_000)), kept(1, None), kept(2, Some(800_000))]);
+        assert_eq!(text.lines().filter(|line| line.contains(" of 1")).count(), 3, "{text}");
+        assert!(text.contains("0 of 1") && text.contains("▂ █"), "{text}");
+        assert!(text.contains("100 µs to 800 µs") || text.contains("µs to "), "{text}");
+        assert!(
+            super::text("db1", &[]).contains("no card of db1")
+                && super::text("db1", &[kept(0, None)]).is_empty()
+        );
+    }
+
+    #[test]
+    fn many_cards_are_told_by_the_hour() {
+        let all: Vec<_> = (0..48)
+            .map(|n| {
+                let (at, record) = kept(n / 2, Some(100_000));
+                (at + n % 2 * 1_000_000_000, record)
+            })
+            .collect();
+        let text = text("db1", &all);
+        assert_eq!(text.lines().filter(|line| line.contains("2 of 2")).count(), 24, "{text}");
+    }
+}

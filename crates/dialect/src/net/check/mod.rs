@@ -1,0 +1,176 @@
+//! `iodyno net check`: one card for a link, in half a minute: is somebody there, how long does an answer take, what can the
+//! interface carry, what goes through now, what of it is lost; and, every so often, the day's course.
+//!
+//! Each card is a run like any other, so that the history keeps it; the course is told from what is kept there.
+
+mod card;
+mod course;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use iodyno_model::{Diagnostic, Origin, units};
+
+use crate::native::{self, Manner};
+use crate::netperf::link::{Ask, Kind, Server};
+use crate::{Converse, Loader, Repeat, Request};
+
+use super::Whom;
+use super::programme::{Programme, Stage};
+
+const AFTER: &str = "Example: iodyno net check db1 --every 1h\n\
+The other end: iodyno netserver -D, or netperf's own, which does not tell what becomes of single datagrams. Cards are kept \
+under a tag of the host's; --course shows those of the last day without measuring anything.";
+
+/// One card for a link.
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "iodyno net check",
+    about = "One card for a link: reachable, response time, capacity, throughput now, utilisation, loss and jitter",
+    after_help = AFTER,
+    disable_version_flag = true
+)]
+struct Options {
+    #[command(flatten)]
+    whom: Whom,
+    /// Again after so much time, e.g. 1h, until it is interrupted; every card is kept
+    #[arg(long, value_name = "T", value_parser = units::parse_ns)]
+    every: Option<u64>,
+    /// So many cards, with --every
+    #[arg(long, value_name = "N", requires = "every")]
+    times: Option<u32>,
+    /// Only the last day's course, from what was kept
+    #[arg(long, conflicts_with_all = ["every"])]
+    course: bool,
+    /// For how long each figure is measured, e.g. 2s
+    #[arg(long, value_name = "T", default_value = "2s", value_parser = units::parse_ns)]
+    time: u64,
+    /// Datagrams a second each way, of 160 bytes as a voice's are; 0: none
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    datagrams: u32,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+/// Content of a datagram, bytes: 20 ms of a voice.
+const DATAGRAM_BYTES: u64 = 160;
+/// Content of a request, bytes.
+const MESSAGE_BYTES: u64 = 64;
+/// Requests a second.
+const REQUESTS: f64 = 200.0;
+/// Sent at a time, bytes.
+const BLOCK_BYTES: u64 = 128 << 10;
+/// The shortest time between two cards, ns.
+const LEAST_EVERY_NS: u64 = 1_000_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// From arguments to a request.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    let words = std::iter::once("iodyno net check".to_string()).chain(crate::dashes(arguments));
+    let options = match Options::try_parse_from(words) {
+        Ok(options) => options,
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
+            return Ok(Request::Print { out: error.to_string(), status: 0 });
+        }
+        Err(error) => return Err(vec![native::refusal("iodyno net check", &error)]),
+    };
+    check(&options).map_err(|wrong| vec![wrong])?;
+    let server = options.whom.server()?;
+    let mut probe = Programme::new(server.clone(), Vec::new(), Box::new(|_| Default::default())).plan("");
+    options.manner.apply(&mut probe).map_err(|wrong| vec![wrong])?;
+    let (colour, tag) = (loader.colour(), tag(&server));
+    let make = |options: &Options| converse(options, &server, &tag, colour);
+    if !options.course && options.every.is_none() {
+        return Ok(Request::Converse(Box::new(make(&options))));
+    }
+    Ok(Request::Repeat(Box::new(Repeat {
+        every_ns: options.every.unwrap_or(0),
+        times: if options.course { Some(0) } else { options.times },
+        tag: tag.clone(),
+        make: {
+            let (options, server, tag) = (options.clone(), server.clone(), tag.clone());
+            Box::new(move || converse(&options, &server, &tag, colour))
+        },
+        course: Box::new(move |kept| course::text(&server.host, kept)),
+    })))
+}
+
+fn check(options: &Options) -> Result<(), Diagnostic> {
+    let wrong = |option: &str, what: &str, hint: &str| {
+        Err(Diagnostic::error(&Origin::argument(option), what).hint(hint.to_string()))
+    };
+    if options.time == 0 {
+        return wrong("--time", "nothing is measured in no time", "say 2s");
+    }
+    if options.every.is_some_and(|every| every < LEAST_EVERY_NS) {
+        return wrong("--every", "cards that follow each other so fast would be the link's load", "say 1h");
+    }
+    let repeats = options.every.is_some() || options.course;
+    if repeats && !options.manner.export.clone().files().is_empty() {
+        return wrong(
+            "--every",
+            "every card would be written to the same file",
+            "iodyno runs shows what is kept",
+        );
+    }
+    if options.every.is_some() && options.manner.keep.no_save {
+        return wrong(
+            "--no-save",
+            "the course is told from what is kept",
+            "leave it out, or leave --every out",
+        );
+    }
+    Ok(())
+}
+
+/// A name by which a host's cards are found.
+fn tag(server: &Server) -> String {
+    let plain =
+        |letter: char| if letter.is_ascii_alphanumeric() || ".-_:".contains(letter) { letter } else { '_' };
+    format!("net-check/{}:{}", server.host.chars().map(plain).collect::<String>(), server.port)
+}
+
+fn converse(options: &Options, server: &Server, tag: &str, colour: bool) -> Converse {
+    let name = server.host.clone();
+    let tell = move |outcome: &super::programme::Outcome| card::tell(&name, outcome, colour);
+    let programme = Programme::new(server.clone(), stages(options), Box::new(tell));
+    let mut plan = programme.plan("net check");
+    // What does not fit was said when the arguments were read.
+    let _ = options.manner.apply(&mut plan);
+    let mut run = super::run(plan);
+    options.manner.clone().join(&mut run);
+    run.keep.tags.push(tag.into());
+    if options.every.is_some() {
+        run.keep.wanted = Some(true);
+    }
+    Converse { conversation: Box::new(programme), run, daemon: false, pid_file: None }
+}
+
+/// What is measured, one after the other.
+fn stages(options: &Options) -> Vec<Stage> {
+    let ask = |name: &str, kind, time_ns, rate| Ask {
+        name: name.into(),
+        kind,
+        time_ns,
+        delay_ns: 0,
+        rate,
+        leads: false,
+    };
+    let stage = |name: &str, asks, spare| Stage { name: name.into(), asks, spare };
+    let one = |name: &str, kind, rate| vec![ask(name, kind, options.time, rate)];
+    let mut stages = vec![
+        stage(card::KNOCK, vec![ask(card::KNOCK, Kind::Knocks, 2 * SECOND_NS, Some(20.0))], false),
+        stage(card::RESPONSE, one(card::RESPONSE, Kind::RoundTrips(MESSAGE_BYTES), Some(REQUESTS)), false),
+        stage(card::OUT, one(card::OUT, Kind::Sends(BLOCK_BYTES), None), true),
+        stage(card::BACK, one(card::BACK, Kind::Receives(BLOCK_BYTES), None), true),
+    ];
+    if options.datagrams > 0 {
+        let rate = Some(f64::from(options.datagrams));
+        let mut asks = one(card::DATAGRAMS_OUT, Kind::SendsDatagrams(DATAGRAM_BYTES), rate);
+        asks.extend(one(card::DATAGRAMS_BACK, Kind::TakesDatagrams(DATAGRAM_BYTES), rate));
+        stages.push(stage(card::DATAGRAMS, asks, true));
+    }
+    stages
+}

@@ -1,0 +1,472 @@
+//! The cases.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use testbed::{Case, Need, Outcome, Skip};
+
+const IODYNO: &str = env!("CARGO_BIN_EXE_iodyno");
+/// Longer than anything here takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+type Done<T> = Result<T, Box<dyn std::error::Error>>;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        Case::new("latency_idle_and_under_load", &[], latency_under_load),
+        Case::new("percentiles_are_in_order", &[], percentiles),
+        Case::new("a_card_has_every_row", &[], card),
+        Case::new("cards_are_kept_and_make_a_course", &[], course),
+        Case::new("a_card_of_nobody_says_so_and_is_kept", &[], nobody),
+        Case::new("the_real_netserver_will_do", &[Need::Tool("netserver")], real),
+        Case::new("a_mesh_needs_no_launcher", &[], mesh),
+        Case::new("a_mesh_that_cannot_begin_says_which_host", &[], mesh_unreachable),
+        Case::new("nobody_is_called_for_strangers", &[], strangers),
+        Case::new("what_is_wrong_is_said", &[], wrong),
+        Case::new("sockets_of_the_file_system_exchange", &[], unix),
+        Case::new("sockets_of_virtual_machines_exchange", &[Need::That(vsock_there)], vsock),
+    ]
+}
+
+/// A process that ends with the test.
+struct Ends(Child);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn free_port() -> std::io::Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+/// Our netserver at a free port.
+fn server(more: &[&str]) -> Done<(Ends, u16)> {
+    let port = free_port()?;
+    let mut command = Command::new(IODYNO);
+    command.args(["netserver", "-D", "-4", "-L", "127.0.0.1", "-p", &port.to_string()]).args(more);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let mut ends = Ends(child);
+    let out = ends.0.stdout.take().ok_or("no standard output")?;
+    let mut line = String::new();
+    BufReader::new(out).read_line(&mut line)?;
+    match line.contains("netserver") {
+        true => Ok((ends, port)),
+        false => Err(format!("it does not begin: {line}").into()),
+    }
+}
+
+/// Our program, without a history of its own.
+fn iodyno(arguments: &[&str]) -> Command {
+    let mut command = Command::new(IODYNO);
+    command.args(arguments).env("IODYNO_HISTORY", "off").env_remove("IODYNO_SSH").stdin(Stdio::null());
+    command
+}
+
+/// Runs it to its end, which must come in time.
+fn run(command: &mut Command) -> Done<Output> {
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let mut ends = Ends(child);
+    let (mut out, mut err) = (ends.0.stdout.take().ok_or("no out")?, ends.0.stderr.take().ok_or("no err")?);
+    let read_err = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = err.read_to_end(&mut bytes);
+        bytes
+    });
+    let read_out = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = out.read_to_end(&mut bytes);
+        bytes
+    });
+    let until = Instant::now() + PATIENCE;
+    let status = loop {
+        if let Some(status) = ends.0.try_wait()? {
+            break status;
+        }
+        if Instant::now() > until {
+            return Err("it does not end".into());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    let (stdout, stderr) = (read_out.join().map_err(|_| "out")?, read_err.join().map_err(|_| "err")?);
+    Ok(Output { status, stdout, stderr })
+}
+
+fn text(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+/// What it said; it ended with this status.
+fn said(command: &mut Command, status: i32) -> Done<String> {
+    let output = run(command)?;
+    let (out, err) = text(&output);
+    if output.status.code() != Some(status) || err.contains("panicked") || out.contains("panicked") {
+        return Err(format!("{command:?}: {}\n{out}\n{err}", output.status).into());
+    }
+    Ok(out + &err)
+}
+
+fn contains(text: &str, words: &[&str]) -> Outcome {
+    match words.iter().find(|word| !text.contains(**word)) {
+        None => Ok(()),
+        Some(word) => Err(format!("`{word}` was not said:\n{text}").into()),
+    }
+}
+
+fn latency_under_load() -> Outcome {
+    let home = tempfile::tempdir()?;
+    let (_server, port) = server(&[])?;
+    let (host, json) = (format!("127.0.0.1:{port}"), home.path().join("r.json"));
+    let line = ["net", "latency", &host, "--time", "1s", "--settle", "200ms", "--under", "tcp:2"];
+    let more = ["--rate", "200", "--json"];
+    let told = said(iodyno(&[&line[..], &more].concat()).arg(&json), 0)?;
+    contains(
+        &told,
+        &["idle", "under tcp:2", "round trip, median", "connect, median", "load: ", "Gbit/s out"],
+    )?;
+    let record: Value = serde_json::from_slice(&std::fs::read(&json)?)?;
+    let phases = record["phases"].as_array().ok_or("no phases")?;
+    let jobs = |phase: usize| phases[phase]["jobs"].as_array().map_or(0, Vec::len);
+    if phases.len() != 2 || (jobs(0), jobs(1)) != (2, 4) {
+        return Err(format!("two phases with 2 and 4 jobs: {record:#}").into());
+    }
+    // A load the other way, and none of connections.
+    let line = ["net", "latency", &host, "--time", "500ms", "--settle", "100ms", "--under", "tcp:1:in"];
+    let told = said(&mut iodyno(&[&line[..], &["--connects", "0", "--rate", "0"]].concat()), 0)?;
+    contains(&told, &["one after the other", "Gbit/s in"])?;
+    if told.contains("connect, median") {
+        return Err(told.into());
+    }
+    let line = ["net", "latency", &host, "--time", "500ms", "--settle", "100ms", "--under", "udp:2m"];
+    contains(&said(&mut iodyno(&line), 0)?, &["under udp:2m", "Gbit/s out"])
+}
+
+/// A median as the table has it, ns.
+fn median(text: &str, row: &str) -> Done<f64> {
+    let line = text.lines().find(|line| line.contains(row)).ok_or_else(|| format!("no {row}: {text}"))?;
+    let mut words = line.split(row).nth(1).unwrap_or_default().split_whitespace();
+    let figure: f64 = words.next().ok_or("no figure")?.replace(',', "").parse()?;
+    let unit = match words.next() {
+        Some("s") => 1e9,
+        Some("ms") => 1e6,
+        Some("µs") => 1e3,
+        _ => 1.0,
+    };
+    Ok(figure * unit)
+}
+
+/// One request after the other: no higher percentile lies below a lower one.
+fn percentiles() -> Outcome {
+    let (_server, port) = server(&[])?;
+    let host = format!("127.0.0.1:{port}");
+    let told = said(&mut iodyno(&["net", "latency", &host, "--time", "1s", "--rate", "0"]), 0)?;
+    let (half, nine) = (median(&told, "round trip, median")?, median(&told, "round trip, 90 %")?);
+    let most = median(&told, "round trip, most")?;
+    match half > 0.0 && half <= nine && nine <= most {
+        true => Ok(()),
+        false => Err(told.into()),
+    }
+}
+
+const ROWS: &[&str] = &[
+    "reachable       yes: median",
+    "response time   median",
+    "throughput out",
+    "throughput in",
+    "utilisation",
+    "loss out",
+    "loss in",
+    "in gaps",
+    "jitter",
+];
+
+fn card() -> Outcome {
+    let (_server, port) = server(&["-Z", "a-secret"])?;
+    let host = format!("127.0.0.1:{port}");
+    let check = ["net", "check", &host, "--time", "300ms"];
+    let told = said(&mut iodyno(&[&check[..], &["--word", "a-secret"]].concat()), 0)?;
+    contains(&told, ROWS)?;
+    contains(&told, &["iodyno netserver"])?;
+    // Without the word somebody is there, and does not answer.
+    let told = said(&mut iodyno(&check), 1)?;
+    contains(&told, &["reachable       yes", "hint"])
+}
+
+fn course() -> Outcome {
+    let home = tempfile::tempdir()?;
+    let history = home.path().join("h.sqlite");
+    let (_server, port) = server(&[])?;
+    let host = format!("127.0.0.1:{port}");
+    let kept = |arguments: &[&str]| {
+        let mut command = iodyno(arguments);
+        command.env("IODYNO_HISTORY", &history);
+        command
+    };
+    let check = ["net", "check", &host, "--time", "200ms", "--datagrams", "100"];
+    let told = said(&mut kept(&[&check[..], &["--every", "1s", "--times", "3"]].concat()), 0)?;
+    contains(&told, &["the last day's course of 127.0.0.1, 3 cards", "1 of 1", "response"])?;
+    let told = said(&mut kept(&["net", "check", &host, "--course"]), 0)?;
+    contains(&told, &["the last day's course of 127.0.0.1, 3 cards"])?;
+    let runs: Value = serde_json::from_str(&said(&mut kept(&["runs", "--json"]), 0)?)?;
+    let tag = format!("net-check/{host}");
+    let tagged =
+        |run: &&Value| run["tags"].as_array().is_some_and(|tags| tags.contains(&Value::from(tag.clone())));
+    match runs.as_array().map(|runs| runs.iter().filter(tagged).count()) {
+        Some(3) => Ok(()),
+        _ => Err(format!("{runs:#}").into()),
+    }
+}
+
+fn nobody() -> Outcome {
+    let home = tempfile::tempdir()?;
+    let history = home.path().join("h.sqlite");
+    let host = format!("127.0.0.1:{}", free_port()?);
+    let check = ["net", "check", &host, "--time", "200ms", "--every", "1s", "--times", "2"];
+    let told = said(iodyno(&check).env("IODYNO_HISTORY", &history), 1)?;
+    contains(&told, &["reachable       no", "nobody takes connections", "iodyno netserver", "0 of 1"])?;
+    let told = said(&mut iodyno(&["net", "latency", &host, "--time", "200ms"]), 1)?;
+    contains(&told, &["hint: start one there", &host])
+}
+
+fn real() -> Outcome {
+    let port = free_port()?;
+    let mut command = Command::new("netserver");
+    command.args(["-D", "-4", "-L", "127.0.0.1", "-p", &port.to_string()]);
+    let _server = Ends(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+    let until = Instant::now() + PATIENCE;
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        if Instant::now() > until {
+            return Err(Skip::new("netserver does not begin").into());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let host = format!("127.0.0.1:{port}");
+    let told = said(&mut iodyno(&["net", "check", &host, "--time", "300ms"]), 0)?;
+    contains(
+        &told,
+        &["reachable       yes", "response time", "throughput out", "throughput in", "loss out"],
+    )?;
+    if told.contains("iodyno netserver") || told.contains("loss in") {
+        return Err(told.into());
+    }
+    let line = ["net", "latency", &host, "--time", "500ms", "--settle", "100ms", "--under", "tcp:2"];
+    contains(&said(&mut iodyno(&line), 0)?, &["round trip, median", "connect, median", "Gbit/s out"])
+}
+
+/// A program that is called as ssh is, and runs the line here.
+fn pretended_ssh(folder: &std::path::Path) -> Done<String> {
+    let path = folder.join("ssh");
+    std::fs::write(
+        &path,
+        "#!/bin/sh\nshift 2\ncase $1 in dead*) exit 255 ;; esac\nshift\nexec sh -c \"$*\"\n",
+    )?;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
+    Ok(path.to_string_lossy().into_owned())
+}
+
+/// Servers of a mesh that are there now and were started by this test's program.
+fn left_behind(ssh: &str) -> Done<Vec<String>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc")?.flatten() {
+        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+        if line.contains("net serve") && String::from_utf8_lossy(&environment).contains(ssh) {
+            found.push(line);
+        }
+    }
+    Ok(found)
+}
+
+fn mesh() -> Outcome {
+    let home = tempfile::tempdir()?;
+    let ssh = pretended_ssh(home.path())?;
+    let line =
+        ["net", "mesh", "--hosts", "127.0.0.1,127.0.0.2,127.0.0.3", "--time", "1s", "--latency-time", "1s"];
+    for (pattern, links) in [("pairs", 6), ("incast", 2), ("all", 6)] {
+        let told = said(iodyno(&[&line[..], &["--pattern", pattern]].concat()).env("IODYNO_SSH", &ssh), 0)?;
+        contains(&told, &["3 hosts", "by a netserver on each"])?;
+        for heading in ["throughput, Gbit/s", "round trip, median, µs", "round trip, 99th percentile, µs"] {
+            let below = told.split(heading).nth(1).ok_or_else(|| format!("no {heading}: {told}"))?;
+            let rows = below.lines().skip(2).take(3);
+            let cells =
+                rows.flat_map(|row| row.split_whitespace().skip(1).map(str::to_string).collect::<Vec<_>>());
+            let figures =
+                cells.filter(|cell| cell.replace(',', "").parse::<f64>().is_ok_and(|value| value > 0.0));
+            let count = figures.count();
+            if count != links {
+                return Err(format!("{pattern}: {count} links of {links}: {told}").into());
+            }
+        }
+    }
+    let until = Instant::now() + Duration::from_secs(30);
+    loop {
+        let left = left_behind(&ssh)?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        if Instant::now() > until {
+            return Err(format!("left behind: {left:?}").into());
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn mesh_unreachable() -> Outcome {
+    let home = tempfile::tempdir()?;
+    let ssh = pretended_ssh(home.path())?;
+    let told = said(iodyno(&["net", "mesh", "--hosts", "127.0.0.1,dead"]).env("IODYNO_SSH", &ssh), 2)?;
+    contains(&told, &["dead", "no server could be started", "hint"])?;
+    let told = said(
+        iodyno(&["net", "mesh", "--hosts", "127.0.0.1,127.0.0.2"]).env("IODYNO_SSH", "/nowhere/ssh"),
+        2,
+    )?;
+    contains(&told, &["/nowhere/ssh", "hint"])?;
+    // A name that the others do not know: its links are missing, and it is said.
+    let line = ["net", "mesh", "--hosts", "127.0.0.1,127.0.0.2", "--address", "no-such-host.invalid"];
+    let told = said(iodyno(&line).env("IODYNO_SSH", &ssh), 1)?;
+    contains(&told, &["no-such-host.invalid", "--address"])
+}
+
+/// A netserver calls another one only for who knows its word, and goes on serving.
+fn strangers() -> Outcome {
+    let (_server, port) = server(&[])?;
+    let target = TcpListener::bind("127.0.0.1:0")?;
+    target.set_nonblocking(true)?;
+    let mut call = vec![0u8; 656];
+    call[..4].copy_from_slice(&9001i32.to_be_bytes());
+    let mut put = |word: usize, value: i32| {
+        call[8 + 4 * word..12 + 4 * word].copy_from_slice(&value.to_be_bytes());
+    };
+    [(14, 1), (22, 1), (23, 6), (24, 2)].into_iter().for_each(|(word, value)| put(word, value));
+    put(120, 0x494f_4459);
+    put(154, i32::from(target.local_addr()?.port()));
+    call[8 + 4 * 122..8 + 4 * 122 + 9].copy_from_slice(b"127.0.0.1");
+    let mut stranger = TcpStream::connect(("127.0.0.1", port))?;
+    stranger.set_read_timeout(Some(PATIENCE))?;
+    stranger.write_all(&call)?;
+    let mut answer = Vec::new();
+    // It is left, with an end or a reset.
+    let _ = stranger.read_to_end(&mut answer);
+    if !answer.is_empty() || target.accept().is_ok() {
+        return Err(format!("a stranger was served: {answer:?}").into());
+    }
+    let host = format!("127.0.0.1:{port}");
+    said(&mut iodyno(&["net", "latency", &host, "--time", "300ms", "--connects", "0"]), 0).map(drop)
+}
+
+fn wrong() -> Outcome {
+    for (line, words) in [
+        ("net latency", "HOST"),
+        ("net latency h --under tcp:0", "1 to 128"),
+        ("net latency h --under smoke", "tcp:4"),
+        ("net latency h --rate=-1", "--rate"),
+        ("net latency h --time 0s", "no time"),
+        ("net latency h:0", "port"),
+        ("net latency h --message 0", "1 byte"),
+        ("net check h --every 1ms", "1h"),
+        ("net check h --times 3", "--every"),
+        ("net check h --every 1h --no-save", "kept"),
+        ("net check h --every 1h --json x.json", "same file"),
+        ("net mesh --hosts h1:2,h2", "one netserver"),
+        ("net mesh --hosts h1,h2 --json x.json", "launcher"),
+        ("net mesh --hosts h1", "--hosts"),
+        ("net serve now", "standard input"),
+        ("net serve", "word"),
+        ("net nonsense", "latency"),
+    ] {
+        let arguments: Vec<&str> = line.split_whitespace().collect();
+        let told = said(&mut iodyno(&arguments), 2).map_err(|why| format!("{line}: {why}"))?;
+        contains(&told, &[words, "hint"]).map_err(|why| format!("{line}: {why}"))?;
+    }
+    Ok(())
+}
+
+/// A plan of requests and responses over a transport; what each end counted.
+fn exchange(address: &str) -> Outcome {
+    let home = tempfile::tempdir()?;
+    let (plan, json) = (home.path().join("plan.toml"), home.path().join("r.json"));
+    let job = |name: &str, on: &str, more: &str| {
+        format!(
+            "[[phase.job]]\nname = \"{name}\"\non = \"{on}\"\nengine = \"socket\"\ndo = \"exchange\"\nblock = \"64B\"\n{more}\n"
+        )
+    };
+    let text = format!(
+        "name = \"exchange\"\nintent = \"network\"\n[target.here]\nlisten = \"{address}\"\n[target.there]\nconnect = \
+         \"{address}\"\n[[phase]]\nname = \"p\"\n{}{}",
+        job("answers", "here", "settings = { answers = \"on\" }"),
+        job("asks", "there", "until = { operations = 1000 }")
+    );
+    std::fs::write(&plan, text)?;
+    let mut command = iodyno(&["run", "--quiet", "--json"]);
+    said(command.arg(&json).arg(&plan), 0)?;
+    let record: Value = serde_json::from_slice(&std::fs::read(&json)?)?;
+    let operations = |job: usize| {
+        record["phases"][0]["jobs"][job]["lines"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|l| l["operations"].as_u64())
+            .sum::<u64>()
+    };
+    match (operations(0), operations(1)) {
+        (1000, 1000) => Ok(()),
+        other => Err(format!("{other:?}: {record:#}").into()),
+    }
+}
+
+fn unix() -> Outcome {
+    let home = tempfile::tempdir()?;
+    let path = home.path().join("socket");
+    exchange(&format!("unix:{}", path.display()))?;
+    match path.exists() {
+        true => Err("the socket is left behind".into()),
+        false => Ok(()),
+    }
+}
+
+/// The local address of virtual machines' sockets (`VMADDR_CID_LOCAL`), which needs the kernel's loopback transport.
+const LOCAL: u32 = 1;
+
+/// Whether two of them can meet on this machine.
+fn vsock_there() -> Result<(), Skip> {
+    let failed = |what: &str| {
+        Err(Skip::new(format!("no vsock loopback: {what}: {}", std::io::Error::last_os_error())))
+    };
+    // SAFETY: plain socket calls on descriptors of this function's own, with an address that is valid for its size.
+    unsafe {
+        let listener = libc::socket(libc::AF_VSOCK, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0);
+        if listener < 0 {
+            return failed("socket");
+        }
+        let mut address: libc::sockaddr_vm = std::mem::zeroed();
+        address.svm_family = libc::AF_VSOCK as u16;
+        address.svm_cid = libc::VMADDR_CID_ANY;
+        address.svm_port = libc::VMADDR_PORT_ANY;
+        let mut bytes = size_of::<libc::sockaddr_vm>() as libc::socklen_t;
+        let place = (&raw mut address).cast::<libc::sockaddr>();
+        let bound = libc::bind(listener, place, bytes) == 0
+            && libc::listen(listener, 1) == 0
+            && libc::getsockname(listener, place, &raw mut bytes) == 0;
+        address.svm_cid = LOCAL;
+        let client = libc::socket(libc::AF_VSOCK, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0);
+        let met = bound && client >= 0 && libc::connect(client, place, bytes) == 0;
+        let answer = if met { Ok(()) } else { failed("connect") };
+        libc::close(client);
+        libc::close(listener);
+        answer
+    }
+}
+
+fn vsock() -> Outcome {
+    let port = 20_000 + std::process::id() % 20_000;
+    exchange(&format!("vsock:{LOCAL}:{port}"))
+}
