@@ -259,8 +259,11 @@ pub struct Abroad {
     /// What each reads on its standard input: nothing secret stands in a command line.
     pub input: String,
     /// What is said to them, by their ports in the order of the hosts.
-    pub then: Box<dyn FnOnce(&[u16]) -> Converse>,
+    pub then: Then,
 }
+
+/// What follows once the servers are there, by their ports.
+pub type Then = Box<dyn FnOnce(&[u16]) -> Converse>;
 
 /// What kept runs came to, as text: when each began, ns since 1970, and its record.
 pub type Course = Box<dyn Fn(&[(u64, Record)]) -> String>;
