@@ -28,7 +28,7 @@ fn a_node_list_is_a_cluster() -> Outcome {
     command.env_remove("OMPI_MCA_plm_rsh_agent").env("RSH", hosts.ssh());
     let said = well(hosts.run(command, LIMIT));
     for (streams, what) in [(2, "initial writers"), (4, "re-readers")] {
-        let line = |line: &&str| line.contains(&"throughput for") && line.contains(what);
+        let line = |line: &&str| line.contains("throughput for") && line.contains(what);
         let found = said.out.lines().filter(line).any(|line| line.contains(&format!(" {streams} {what}")));
         assert!(found, "{streams} {what}: {said:#?}");
     }
