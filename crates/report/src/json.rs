@@ -80,6 +80,7 @@ impl Json {
             engine: &job.engine,
             engine_facts: &job.engine_facts,
             worn: job.worn,
+            peer: &job.peer,
             comparable: Comparable {
                 io_bytes: shape.io_bytes,
                 io: shape.io,
@@ -275,6 +276,8 @@ struct Job<'a> {
     engine_facts: &'a [(String, String)],
     #[serde(skip_serializing_if = "Option::is_none")]
     worn: Option<WearOut>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    peer: &'a [(String, u64)],
     comparable: Comparable,
     measured_ns: u64,
     lines: Vec<Label<'a>>,

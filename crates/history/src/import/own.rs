@@ -63,6 +63,8 @@ struct Job {
     #[serde(default)]
     engine_facts: Vec<(String, String)>,
     worn: Option<WearOut>,
+    #[serde(default)]
+    peer: Vec<(String, u64)>,
     comparable: Comparable,
     lines: Vec<Label>,
     #[serde(default)]
@@ -175,6 +177,7 @@ fn job(told: Job) -> Result<JobRecord, String> {
         tally,
         workers: told.workers,
         worn: told.worn,
+        peer: told.peer,
         engine_facts: told.engine_facts,
         ..JobRecord::default()
     })

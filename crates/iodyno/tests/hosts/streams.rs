@@ -9,6 +9,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("a_node_list_is_a_cluster", a_node_list_is_a_cluster),
         case("what_is_wrong_with_a_node_list_is_said_here", what_is_wrong_is_said_here),
+        case("a_manager_runs_on_each_host", a_manager_runs_on_each_host),
     ]
 }
 
@@ -27,7 +28,7 @@ fn a_node_list_is_a_cluster() -> Outcome {
     command.env_remove("OMPI_MCA_plm_rsh_agent").env("RSH", hosts.ssh());
     let said = well(hosts.run(command, LIMIT));
     for (streams, what) in [(2, "initial writers"), (4, "re-readers")] {
-        let line = |line: &&str| line.contains(&"throughput for") && line.contains(what);
+        let line = |line: &&str| line.contains("throughput for") && line.contains(what);
         let found = said.out.lines().filter(line).any(|line| line.contains(&format!(" {streams} {what}")));
         assert!(found, "{streams} {what}: {said:#?}");
     }
@@ -64,4 +65,26 @@ fn what_is_wrong_is_said_here() -> Outcome {
     refused("h1 LOCAL x\nh9 LOCAL x\n", "h9")?;
     // A directory that one host lacks: told, and a failure.
     refused("h1 LOCAL x\nh2 LOCAL/absent x\n", "absent")
+}
+
+/// IOMeter's only manager on two hosts: a row for each, and each with a file of its own.
+fn a_manager_runs_on_each_host() -> Outcome {
+    let hosts = Hosts::new(2)?;
+    let text = include_str!("../../../../golden/iometer/small.icf");
+    std::fs::write(hosts.shared().join("f.icf"), text)?;
+    let map = format!("C:={}", hosts.local().display());
+    let words = ["iometer", "f.icf", "-r", "results.csv", "--map", &map, "--also", "hosts=h2,h1"];
+    let said = well(hosts.run(iodyno(&hosts, &words), LIMIT));
+    let results = std::fs::read_to_string(hosts.shared().join("results.csv"))?;
+    let all: Vec<_> = results.lines().filter(|line| line.starts_with("ALL,")).collect();
+    let managers: Vec<_> = results.lines().filter(|line| line.starts_with("MANAGER,")).collect();
+    assert_eq!((all.len(), managers.len()), (2, 4), "{results} {said:#?}");
+    assert!(all.iter().all(|line| line.split(',').skip(3).take(3).eq(["2", "2", "2"])), "{all:?}");
+    assert!(managers[0].starts_with("MANAGER,h2,") && managers[1].starts_with("MANAGER,h1,"), "{managers:?}");
+    for number in [1, 2] {
+        let mut command = hosts.command(number, "stat");
+        command.args(["-c", "%s"]).arg(hosts.local().join("iobw.tst"));
+        assert_eq!(well(hosts.run(command, LIMIT)).out.trim(), (8192 * 512).to_string());
+    }
+    Ok(())
 }

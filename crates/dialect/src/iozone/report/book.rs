@@ -102,8 +102,8 @@ fn cells(view: &View, done: &Done, table: Table) -> Vec<Grid> {
         Grid {
             name: if table.rates { title.into() } else { format!("{title} CPU") },
             title: format!("{title} ({})", table.words()),
-            across: ("record, kB".into(), kilobytes(records)),
-            down: ("file, kB".into(), kilobytes(files)),
+            across: ("record (kB)".into(), kilobytes(records)),
+            down: ("file (kB)".into(), kilobytes(files)),
             values: files.iter().map(row).collect(),
         }
     };

@@ -144,7 +144,7 @@ fn check(options: &Options) -> Result<(), Diagnostic> {
         return wrong("--time", "nothing is measured in no time").map_err(|wrong| wrong.hint("say 5s"));
     }
     if !(1..=1 << 20).contains(&options.message) {
-        return wrong("--message", "a message has 1 byte to 1 MiB");
+        return wrong("--message", "a message has 1 byte to 1 MiB").map_err(|wrong| wrong.hint("say 64"));
     }
     Ok(())
 }
