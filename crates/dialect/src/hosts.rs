@@ -23,6 +23,8 @@ pub struct Elsewhere {
     pub hosts: Vec<Host>,
     /// Who starts it there: `mpirun`, `mpiexec`, `srun`, or a path; none: whoever is here.
     pub launcher: Option<String>,
+    /// The remote shell that the launcher goes out with, with its arguments; none: the launcher's own, which is ssh.
+    pub shell: Option<String>,
 }
 
 impl Elsewhere {
@@ -163,7 +165,7 @@ pub fn elsewhere(
         },
         (None, Some(path)) => from_file(path, loader)?,
     };
-    Ok(Some(Elsewhere { hosts, launcher }))
+    Ok(Some(Elsewhere { hosts, launcher, shell: None }))
 }
 
 /// The hosts of a file that the user named.
@@ -242,7 +244,7 @@ mod tests {
     #[test]
     fn the_world_to_come_counts_nodes_once() {
         let hosts = list("h1:2,h2,h1").unwrap();
-        let facts = Elsewhere { hosts, launcher: None }.world();
+        let facts = Elsewhere { hosts, ..Elsewhere::default() }.world();
         assert_eq!((facts.hosts.join(" "), facts.nodes), ("h1 h2".into(), vec![0, 0, 1, 0]));
     }
 

@@ -13,6 +13,7 @@ pub mod fio;
 pub mod hdparm;
 pub mod hosts;
 pub mod io500;
+pub mod iometer;
 pub mod ior;
 pub mod iostat;
 pub mod iozone;
@@ -258,8 +259,11 @@ pub struct Abroad {
     /// What each reads on its standard input: nothing secret stands in a command line.
     pub input: String,
     /// What is said to them, by their ports in the order of the hosts.
-    pub then: Box<dyn FnOnce(&[u16]) -> Converse>,
+    pub then: Then,
 }
+
+/// What follows once the servers are there, by their ports.
+pub type Then = Box<dyn FnOnce(&[u16]) -> Converse>;
 
 /// What kept runs came to, as text: when each began, ns since 1970, and its record.
 pub type Course = Box<dyn Fn(&[(u64, Record)]) -> String>;
@@ -342,6 +346,7 @@ pub const DIALECTS: &[Dialect] = &[
     netperf::NETSERVER,
     filebench::DIALECT,
     iozone::DIALECT,
+    iometer::DIALECT,
     posix::DIALECT,
     net::DIALECT,
     posix::pjdfstest::PJDFSTEST,

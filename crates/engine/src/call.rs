@@ -8,7 +8,7 @@ use std::os::fd::RawFd;
 
 use iodyno_model::Verb;
 
-use crate::io::{AT_POSITION, Files, Io};
+use crate::io::{AT_END, AT_POSITION, Files, Io};
 use crate::memory::errno;
 
 mod items;
@@ -68,6 +68,7 @@ fn write(io: &Io, fd: RawFd) -> i64 {
     result(unsafe {
         match io.offset {
             AT_POSITION => system::write(fd, buffer, bytes),
+            AT_END => system::append(fd, buffer, bytes),
             offset => system::pwrite(fd, buffer, bytes, offset as libc::off_t),
         }
     } as i64)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::merge::Seen;
-use iodyno_model::{Diagnostic, Event, PhaseRecord, Plan, Record, Started, Stop, Watching, WorkerKind};
+use iodyno_model::{Diagnostic, Event, PhaseRecord, Plan, Record, Started, Stop, Watching, When, WorkerKind};
 
 use crate::aging;
 use crate::check::check;
@@ -233,6 +233,7 @@ impl Run<'_> {
         let Outcome { mut record, mut errors, ends_run, lost } = outcome;
         record.cache = iodyno_truth::cache::share(&self.plan, &self.record, &record);
         emit(&Event::PhaseEnded(Box::new(record.clone())));
+        ready::errands(world, &self.plan.phases[index], When::AfterEnd, emit);
         let alone = self.plan.phases[index].stop == Stop::Alone;
         let failed = if alone { exits::failures(&self.plan, &record) } else { first_failure(&record) };
         let broke_off = !alone && !failed.is_empty();
@@ -381,7 +382,7 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     let emit: Emit<'_> = if world.is_first() { emit } else { &mut forward };
     let phase = &plan.phases[index];
     let mut ready = ready::make_ready(world, plan, phase, options, made, emit)?;
-    let set = set_up(world, plan, index, earlier, std::mem::take(&mut ready.unready));
+    let set = set_up(world, plan, index, earlier, std::mem::take(&mut ready.laid));
     if let (Err(trouble), Ok((stage, _))) = (agree::agree(world, &set), &set) {
         // Somebody elsewhere has none: ours go home.
         stage.gate.stop();
@@ -450,10 +451,9 @@ fn set_up(
     plan: &Arc<Plan>,
     index: usize,
     earlier: &Record,
-    unready: Vec<crate::prepare::Unready>,
+    laid: stage::Laid,
 ) -> Result<(Arc<Stage>, Crew), Vec<Diagnostic>> {
-    let stage =
-        Stage::new(world, plan, index, earlier, unready).map_err(|failure| vec![unplaced(failure)])?;
+    let stage = Stage::new(world, plan, index, earlier, laid).map_err(|failure| vec![unplaced(failure)])?;
     let stage = Arc::new(stage);
     let crew = start_crew(&stage)?;
     Ok((stage, crew))

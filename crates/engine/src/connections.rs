@@ -16,7 +16,10 @@ const SAMPLED: usize = 32;
 
 /// The connections of a phase.
 #[derive(Clone, Debug, Default)]
-pub struct Connections(Arc<Mutex<Vec<Known>>>);
+pub struct Connections(Arc<Mutex<Vec<Known>>>, Arc<Mutex<Vec<Place>>>);
+
+/// A place where connections are taken.
+type Place = Arc<dyn std::any::Any + Send + Sync>;
 
 /// A connection that is or was used.
 #[derive(Debug)]
@@ -61,6 +64,15 @@ impl Connections {
         }
         all.push(Known { fd: Some(fd), first, last });
         Some(Ticket { connections: self.clone(), place: all.len() - 1 })
+    }
+
+    /// Keeps a place open until the phase is over, whoever has done with it: workers that have not come to it yet find there
+    /// who has come for them, and nobody is sent away in between.
+    pub fn keep(&self, place: Place) {
+        let mut kept = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        if !kept.iter().any(|known| Arc::ptr_eq(known, &place)) {
+            kept.push(place);
+        }
     }
 
     /// How all of them fare, or fared when they were left.

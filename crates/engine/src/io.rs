@@ -20,6 +20,9 @@ pub const UNTALLIED: i64 = i64::MIN;
 /// The offset that means: at the file's own position, which moves.
 pub const AT_POSITION: u64 = u64::MAX;
 
+/// The offset of a write that means: at the file's end, wherever others have moved it.
+pub const AT_END: u64 = u64::MAX - 1;
+
 /// The content of a read is checked when it completes.
 pub const VERIFY: u8 = 1;
 /// The descriptor of an open or create stays open in handle `other`; without it, open and create close it again.
@@ -43,7 +46,7 @@ pub const DIRECTORY: u8 = 128;
 ///
 /// | verbs | on | besides |
 /// |---|---|---|
-/// | read, write | bytes at `offset`, or [`AT_POSITION`] | `buffer` |
+/// | read, write | bytes at `offset`, [`AT_POSITION`], or for writes [`AT_END`] | `buffer` |
 /// | trim, write_zeroes | bytes at `offset` of a device or file | result = bytes |
 /// | sync_file_range | bytes at `offset` | `other` = the call's flags; 0: start write-back |
 /// | fallocate, fadvise | bytes at `offset` | `other` = the call's mode, or advice |
@@ -58,9 +61,9 @@ pub const DIRECTORY: u8 = 128;
 /// | chown | item `offset` | `other` = user << 32 \| group; all ones: unchanged |
 /// | utimens | item `offset` | `other` = ns since 1970; 0: now |
 /// | rename, link | item `offset` | `other` = the new name's item |
-/// | symlink | item `offset`, a link to item `other` by that one's own name, without directories | |
+/// | symlink | item `offset`, a link to item `other` by way of the set's root | |
 /// | readlink | item `offset` | text into `buffer`; 0 bytes: nowhere; result = its bytes |
-/// | readdir | the directory that holds item `offset`, or the handle itself | result = entries |
+/// | readdir | the directory that holds item `offset`, or the handle itself | result = entries; `other` = 1: each is looked at |
 /// | setxattr, getxattr, listxattr, removexattr | item `offset`, or the handle | attribute `user.iodyno`; value in `buffer` |
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]

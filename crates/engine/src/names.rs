@@ -8,6 +8,11 @@ use std::ffi::CStr;
 use std::mem::MaybeUninit;
 #[cfg(target_os = "linux")]
 use std::os::fd::RawFd;
+use std::sync::Arc;
+
+use drawn::Drawn;
+
+pub mod drawn;
 
 /// The longest path that is computed, with its end, bytes (`PATH_MAX`).
 const PATH_BYTES: usize = 4096;
@@ -33,6 +38,8 @@ pub struct Names {
     pub leaves_only: bool,
     /// So many successive items in one directory, then the next; 0: dealt in turn.
     pub per_directory: u64,
+    /// Directories that were drawn, in place of those that the four before describe.
+    pub tree: Option<Arc<Drawn>>,
     /// Items in the set.
     pub count: u64,
     /// Bytes of an item when prepared, at most; 0 where nothing bounds them.
@@ -94,6 +101,9 @@ impl Names {
 
     /// Directories of the tree, with the root.
     pub fn directories(&self) -> u64 {
+        if let Some(tree) = &self.tree {
+            return tree.directories();
+        }
         match (self.depth, self.branch.max(1)) {
             (depth, 1) => u64::from(depth) + 1,
             (depth, branch) => {
@@ -109,6 +119,9 @@ impl Names {
 
     /// The directory that holds an item.
     fn place(&self, item: u64) -> u64 {
+        if let Some(tree) = &self.tree {
+            return tree.place(item).0;
+        }
         if self.depth == 0 {
             return 0;
         }
@@ -128,6 +141,10 @@ impl Names {
         (0..self.depth).fold((0, leaf), |(sum, left), _| (sum * branch + left % branch, left / branch)).0
     }
 
+    fn levels(&self) -> u32 {
+        self.tree.as_ref().map_or(self.depth, |tree| tree.depth())
+    }
+
     /// The length of the longest path of all, bytes.
     pub fn longest(&self) -> usize {
         // Deepest, with the highest numbers: only its length counts.
@@ -135,7 +152,7 @@ impl Names {
         let numbers = self.directory.iter().filter(|piece| !matches!(piece, Piece::Text(_))).count();
         let digits = self.directories().to_string().len();
         let directory = self.directory.iter().map(text).sum::<usize>() + numbers * digits + 1;
-        self.root.len() + 1 + directory * self.depth as usize + self.prefix.len() + 20 + self.suffix.len()
+        self.root.len() + 1 + directory * self.levels() as usize + self.prefix.len() + 20 + self.suffix.len()
     }
 
     /// Whether every path fits, and is one.
@@ -188,6 +205,7 @@ impl Names {
         }
         self.at.item = item;
         self.at.left = match (self.depth, self.per_directory) {
+            _ if self.tree.is_some() => self.tree.as_ref().map_or(0, |tree| tree.place(item).1),
             (0, _) => u64::MAX,
             (_, 0) => 0,
             (_, each) => each - 1 - item % each,
@@ -218,11 +236,15 @@ impl Names {
             return;
         }
         let branch = self.branch.max(1);
-        self.push_directory((directory - 1) / branch, buffer);
+        let (above, child) = match &self.tree {
+            Some(tree) => tree.above(directory),
+            None => ((directory - 1) / branch, (directory - 1) % branch),
+        };
+        self.push_directory(above, buffer);
         for piece in &self.directory {
             match piece {
                 Piece::Text(text) => buffer.push(text.as_bytes()),
-                Piece::Child => buffer.number((directory - 1) % branch),
+                Piece::Child => buffer.number(child),
                 Piece::Item => buffer.number(directory),
             }
         }

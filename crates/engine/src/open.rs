@@ -12,6 +12,7 @@ use iodyno_model::{
 use crate::failure::Failure;
 use crate::io::{Files, Handle, Names, Piece, c_path};
 use crate::memory::errno;
+use crate::names::drawn::Drawn;
 use crate::source::segments;
 pub use crate::world::place::Owner;
 
@@ -111,6 +112,7 @@ pub fn names(items: &Items, asker: Asker<'_>) -> Names {
         branch: u64::from(items.branch),
         leaves_only: items.leaves_only,
         per_directory: items.per_directory,
+        tree: items.tree.as_ref().map(|tree| Drawn::of(tree, items.count)),
         count: items.count,
         item_bytes: items.size.most_bytes().unwrap_or(0),
         ..Names::default()

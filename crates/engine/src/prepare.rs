@@ -4,28 +4,26 @@
 //! extended.
 
 use std::collections::BTreeSet;
-use std::ffi::CStr;
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 
 use iodyno_model::{
-    Diagnostic, Direct, Extent, Items, Job, Payload, Phase, Plan, Prepare, Stop, Target, TargetKind,
+    Diagnostic, Direct, Extent, Job, Payload, Phase, Plan, Prepare, Stop, Target, TargetKind,
 };
 
 use crate::failure::Failure;
-use crate::io::{Files, Handle, Names, PathBuffer};
+use crate::io::{Files, Handle};
 use crate::memory::{Memory, errno};
 use crate::open::{
-    Asker, grow, names, o_direct, open, resolve, set_root, space_failure, split, strerror, tells_apart,
-    whole_tree,
+    Asker, grow, o_direct, open, resolve, set_root, space_failure, split, strerror, tells_apart, whole_tree,
 };
 use crate::payload::{Filler, Place};
-use crate::random::Random;
 use crate::registry;
-use crate::source::distribution::Sizes;
 use crate::witness::identity;
 use crate::world::World;
 use crate::world::part::part;
+
+pub mod sets;
 
 /// Bytes written at once while a file is laid out.
 const LAYOUT_BYTES: usize = 1 << 20;
@@ -39,6 +37,9 @@ pub struct Made {
     trees: Vec<PathBuf>,
     /// Directories that were made, to be removed or not.
     made_trees: Vec<PathBuf>,
+    /// Sets that the present phase laid out where nothing was, by their targets' index in the plan: what is in them is
+    /// what their plan says.
+    pub fresh: Vec<usize>,
     seen: BTreeSet<String>,
 }
 
@@ -222,7 +223,7 @@ pub fn prepare(
                 let tree = job.targets.iter().position(|other| other == index);
                 let ready = match tree.is_some_and(|position| whole_tree(job, position)) {
                     true => prepare_ground(target, asker, made),
-                    false => prepare_target(plan, target, asker, made, progress),
+                    false => prepare_target(plan, *index, asker, made, progress),
                 };
                 let Err(failure) = ready else { continue };
                 wrong.push(Unready { job: number, worker: own.then_some(worker), target: *index, failure });
@@ -287,11 +288,12 @@ fn is_per_worker(target: &Target) -> bool {
 
 fn prepare_target(
     plan: &Plan,
-    target: &Target,
+    index: usize,
     asker: Asker<'_>,
     made: &mut Made,
     progress: Progress<'_>,
 ) -> Result<(), Failure> {
+    let target = &plan.targets[index];
     match &target.kind {
         TargetKind::File { path, size } => {
             let path = resolve(path, asker);
@@ -305,10 +307,14 @@ fn prepare_target(
         }
         TargetKind::FileSet { root, items } => {
             let root = set_root(root, items, asker);
-            // A set is made anew for each repetition: the phases before have used it up.
             let name = resolve(&items.name, asker);
             match made.seen.insert(format!("{root}\0{name}\0{}\0{}", target.name, asker.repetition)) {
-                true => prepare_set(plan.seed, target, &root, items, asker, made),
+                true => {
+                    if sets::prepare(plan.seed, target, (&root, items), asker, made, progress)? {
+                        made.fresh.push(index);
+                    }
+                    Ok(())
+                }
                 false => Ok(()),
             }
         }
@@ -514,93 +520,4 @@ fn clear_direct(fd: RawFd) {
         let flags = libc::fcntl(fd, libc::F_GETFL);
         libc::fcntl(fd, libc::F_SETFL, flags & !o_direct());
     }
-}
-
-/// Makes the directories of a set, and the items that exist at the start.
-fn prepare_set(
-    seed: u64,
-    target: &Target,
-    root: &str,
-    items: &Items,
-    asker: Asker<'_>,
-    made: &mut Made,
-) -> Result<(), Failure> {
-    if let (true, Err(error)) = (target.open.directory, std::fs::metadata(root)) {
-        let errno = error.raw_os_error().unwrap_or(libc::ENOENT);
-        let failure = Failure::new(format!("{root}: {}", strerror(errno))).errno(errno);
-        return Err(failure.hint("its directories must be made first"));
-    }
-    if std::fs::metadata(root).is_err() {
-        made.tree(root, target.remove)
-            .map_err(|error| space_failure(root, error.raw_os_error().unwrap_or(libc::EIO)))?;
-    } else if target.remove && !made.is_ours(root) {
-        let what =
-            format!("{root}: it exists already, and what is in it could not be told from what the run makes");
-        return Err(Failure::new(what).hint("name a directory that does not exist yet, or leave remove out"));
-    }
-    if target.prepare == Prepare::AsItIs {
-        return Ok(());
-    }
-    let names = names(items, asker);
-    let fd = open(root, libc::O_RDONLY | libc::O_DIRECTORY).map_err(|errno| space_failure(root, errno))?;
-    let files = Files { handles: vec![Handle { fd, target: 0, bytes: 0, base: 0, names: None }] };
-    directories(fd, &names).map_err(|e| space_failure(root, e))?;
-    let present = match target.prepare {
-        Prepare::Empty => 0,
-        _ => (items.count as f64 * items.present_percent / 100.0).round() as u64,
-    };
-    let sizes = Sizes::new(&items.size).map_err(|wrong| Failure::new(wrong.message))?;
-    let (mut random, filler) = (Random::from_seed(seed, Place::file_id(root)), filler(seed)?);
-    let (mut path, mut data) = (PathBuffer::default(), Vec::new());
-    for item in 0..present {
-        data.resize(sizes.draw(&mut random) as usize, 0);
-        filler.fill(&mut data, Place { file: item, offset: 0, generation: 0 });
-        make_item(files.fd(0), names.path(item, &mut path), items, &data)
-            .map_err(|errno| space_failure(root, errno))?;
-    }
-    Ok(())
-}
-
-/// Makes every directory of a tree that is missing.
-fn directories(root: RawFd, names: &Names) -> Result<(), i32> {
-    let mut path = PathBuffer::default();
-    for directory in 1..names.directories() {
-        // SAFETY: the path is zero-terminated and lives until after the call.
-        let made = unsafe { libc::mkdirat(root, names.directory(directory, &mut path).as_ptr(), 0o755) };
-        if made < 0 && errno() != libc::EEXIST {
-            return Err(errno());
-        }
-    }
-    Ok(())
-}
-
-fn make_item(root: RawFd, path: &CStr, items: &Items, data: &[u8]) -> Result<(), i32> {
-    if items.directories {
-        // SAFETY: the path is zero-terminated and lives until after the call.
-        let made = unsafe { libc::mkdirat(root, path.as_ptr(), 0o755) } == 0;
-        return if made || errno() == libc::EEXIST { Ok(()) } else { Err(errno()) };
-    }
-    // SAFETY: the path is zero-terminated and lives until after the call.
-    let fd = unsafe {
-        libc::openat(
-            root,
-            path.as_ptr(),
-            libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC,
-            0o644,
-        )
-    };
-    if fd < 0 {
-        // What is there already stays as it is.
-        return if errno() == libc::EEXIST { Ok(()) } else { Err(errno()) };
-    }
-    // SAFETY: the descriptor is ours, the data is valid for reading.
-    let written = unsafe { libc::write(fd, data.as_ptr().cast(), data.len()) };
-    let failed = match written {
-        0.. if written as usize == data.len() => Ok(()),
-        0.. => Err(libc::ENOSPC),
-        _ => Err(errno()),
-    };
-    // SAFETY: the descriptor is ours and is closed once.
-    unsafe { libc::close(fd) };
-    failed
 }

@@ -77,7 +77,7 @@ fn talk<C: FnMut(Happening) -> Vec<Action> + Send>(
             _ => server(happening),
         })
     });
-    let address = told.recv_timeout(Duration::from_secs(20)).expect("the server listens");
+    let address = told.recv_timeout(Duration::from_secs(60)).expect("the server listens");
     let asked = carry(client(address));
     (serving.join().expect("the server ends"), asked)
 }

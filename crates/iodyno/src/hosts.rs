@@ -106,7 +106,24 @@ fn prepare(elsewhere: &Elsewhere, errand: &Errand) -> Result<Command, Diagnostic
         let missing = |(name, _): &(&str, &str)| std::env::var_os(name).is_none();
         command.envs(KEEP_ALIVE.iter().copied().filter(missing));
     }
+    if let Some(shell) = &elsewhere.shell {
+        command.envs(remote_shell(kind, shell)?);
+    }
     Ok(command)
+}
+
+/// How a launcher is told by which remote shell it goes out. Slurm goes by daemons of its own.
+fn remote_shell(kind: Kind, shell: &str) -> Result<Vec<(&'static str, String)>, Diagnostic> {
+    match kind {
+        Kind::OpenMpi => Ok(vec![("OMPI_MCA_plm_rsh_agent", shell.into())]),
+        Kind::Prrte => Ok(vec![("PRTE_MCA_plm_ssh_agent", shell.into())]),
+        Kind::Hydra if shell.contains(char::is_whitespace) => {
+            let wrong = Diagnostic::error(&Origin::argument("RSH"), "this launcher takes a program alone");
+            Err(wrong.hint("name a script that calls it with its arguments"))
+        }
+        Kind::Hydra => Ok(vec![("HYDRA_LAUNCHER", "ssh".into()), ("HYDRA_LAUNCHER_EXEC", shell.into())]),
+        Kind::Srun => Ok(Vec::new()),
+    }
 }
 
 const KEEP_ALIVE: &[(&str, &str)] = &[
@@ -274,7 +291,7 @@ mod tests {
     use iodyno_dialect::hosts::list;
 
     fn words(kind: Kind, hosts: &str, root: bool) -> String {
-        let elsewhere = Elsewhere { hosts: list(hosts).unwrap(), launcher: None };
+        let elsewhere = Elsewhere { hosts: list(hosts).unwrap(), ..Elsewhere::default() };
         let arguments = strings(&["ior", "-t", "1m"]);
         let words = Words {
             elsewhere: &elsewhere,
@@ -305,6 +322,15 @@ mod tests {
             words(Kind::Srun, "h2,h1:2", false),
             "--ntasks 3 --distribution=arbitrary --nodelist=h2,h1,h1 --chdir=/data --export=ALL /opt/iodyno ior -t 1m"
         );
+    }
+
+    #[test]
+    fn a_remote_shell_is_told_in_each_launchers_variable() {
+        let told = |kind, shell| remote_shell(kind, shell).map(|told| told.last().cloned());
+        let agent = Ok(Some(("OMPI_MCA_plm_rsh_agent", "ssh -q".to_string())));
+        assert_eq!(told(Kind::OpenMpi, "ssh -q").map_err(|wrong| wrong.message), agent);
+        assert!(told(Kind::Hydra, "ssh -q").is_err() && told(Kind::Hydra, "ssh").is_ok());
+        assert!(told(Kind::Srun, "ssh").is_ok_and(|told| told.is_none()));
     }
 
     #[test]

@@ -26,7 +26,7 @@ mod cases {
 
     use testbed::{Case, Outcome};
 
-    use crate::program::{Told, iodyno, names, told};
+    use crate::program::{Running, Told, iodyno, names, told};
 
     /// The cases.
     pub fn all() -> Vec<Case> {
@@ -37,6 +37,15 @@ mod cases {
             case("all_files_are_made_once_and_all_are_removed", until_done),
             case("what_is_written_whole_is_as_long_as_it_was_to_be", whole),
             case("mistakes_exit_with_a_status", mistakes),
+            case("scripts_in_the_manner_of_both_versions_run_and_leave_nothing", published),
+            case("appends_of_many_to_one_file_are_all_there", appends),
+            case("a_second_run_knows_what_the_first_removed_and_commands_keep_their_places", second_run),
+            case("a_seed_is_a_tree_however_many_make_it", seeds),
+            case("copies_are_as_long_as_what_they_copy", copies),
+            case("what_is_there_already_is_found_by_reuse", reused),
+            case("an_interrupted_run_leaves_nothing", interrupted),
+            case("an_interrupted_layout_leaves_nothing", layout_interrupted),
+            case("a_thousand_threads", thousand),
         ]
     }
 
@@ -151,6 +160,234 @@ mod cases {
             assert!(told.err.contains(place), "{told}");
         }
         assert_eq!(names(&folder.path().join("data")), Vec::<String>::new());
+        Ok(())
+    }
+
+    fn published() -> Outcome {
+        let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/filebench");
+        let all = names(&scripts);
+        assert!(all.len() > 20);
+        for name in all {
+            let folder = tempfile::tempdir()?;
+            let path = scripts.join(&name).display().to_string();
+            let directory = format!("dir={}", folder.path().display());
+            let time = if name == "removedirs.f" { "runtime=20" } else { "runtime=0.3" };
+            let told = filebench(&["-f", &path, "-D", &directory, "-D", time]);
+            told.expect(0, &["Per-Operation Breakdown", "IO Summary: "]);
+            assert!(!told.out.contains("IO Summary:     0 ops"), "{name}: {told}");
+            assert!(!told.out.contains("operations failed"), "{name}: {told}");
+            assert_eq!(names(folder.path()), Vec::<String>::new(), "{name}: {told}");
+        }
+        Ok(())
+    }
+
+    fn appends() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let told = script(
+            folder.path(),
+            "define fileset name=log,path=$dir,entries=1,dirwidth=10,size=1k,prealloc,reuse
+            define fileset name=set,path=$dir,entries=1,dirwidth=10,size=1k,prealloc,reuse
+            define process name=p,instances=2 { thread name=t,instances=4 {
+              flowop appendfile name=log,filesetname=log,iosize=100,fd=2
+              flowop openfile name=open,filesetname=set,fd=1
+              flowop appendfile name=add,fd=1,iosize=10
+              flowop closefile name=close,fd=1
+            } }
+            run 0.5",
+        );
+        told.expect(0, &["IO Summary: "]);
+        let bytes = |set: &str| {
+            std::fs::metadata(folder.path().join("data").join(set).join("0")).map(|facts| facts.len())
+        };
+        assert_eq!(bytes("log")?, 1024 + 100 * row(&told, "log"), "{told}");
+        assert_eq!(bytes("set")?, 1024 + 10 * row(&told, "add"), "{told}");
+        Ok(())
+    }
+
+    fn second_run() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/filebench/two-runs.f");
+        let text =
+            std::fs::read_to_string(path)?.replace("prealloc", "prealloc,reuse").replace("$runtime", "20");
+        let text = text
+            .replace("set 20=1", "")
+            .replace("set $dir=/tmp", "")
+            .replace("ls $dir >/dev/null", "ls $dir/gone/d0 $dir/gone");
+        let told = script(folder.path(), &text);
+        told.expect(0, &["IO Summary: "]);
+        let counts: Vec<&str> = told.out.lines().filter(|line| line.starts_with("remove ")).collect();
+        assert!(counts.len() == 2 && counts.iter().all(|line| line.contains(" 60ops ")), "{told}");
+        assert!(!told.out.contains("operations failed"), "{told}");
+        let place = |word: &str| told.err.find(word).unwrap_or_else(|| panic!("no `{word}`: {told}"));
+        assert!(place("errand-one") < place("gone/d0") && place("gone/d0") < place("errand-two"), "{told}");
+        let left = files(&folder.path().join("data/gone"));
+        assert_eq!(left.len(), 0, "all 120 are gone: {left:?}");
+        Ok(())
+    }
+
+    /// Every file below a directory with its length, sorted.
+    fn files(root: &Path) -> Vec<(String, u64)> {
+        let mut found = Vec::new();
+        let mut open = vec![root.to_path_buf()];
+        while let Some(folder) = open.pop() {
+            for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+                match entry.metadata() {
+                    Ok(facts) if facts.is_dir() => open.push(entry.path()),
+                    Ok(facts) => {
+                        let name = entry.path().strip_prefix(root).map(|path| path.display().to_string());
+                        found.push((name.unwrap_or_default(), facts.len()));
+                    }
+                    Err(_) => {}
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// A tree by a seed: its files with their lengths, and the directories that hold some.
+    fn tree(words: &str, seed: &str) -> Vec<(String, u64)> {
+        let folder = tempfile::tempdir().expect("a scratch directory");
+        let path = folder.path().join("script.f");
+        let text = format!(
+            "set $size=cvar(type=cvar-gamma,parameters=mean:2048;gamma:1.5)
+            define fileset name=set,path={},entries=2000,dirwidth=10,size=$size,prealloc=80,reuse,{words}
+            define process name=p {{ thread name=t {{ flowop statfile name=s,filesetname=set }} }}
+            run 0.05",
+            folder.path().display()
+        );
+        std::fs::write(&path, text).expect("a script");
+        filebench(&["-f", &path.display().to_string(), "--seed", seed]).expect(0, &["IO Summary: "]);
+        files(&folder.path().join("set"))
+    }
+
+    fn seeds() -> Outcome {
+        let one = tree("dirgamma=1500", "1");
+        assert_eq!(one.len(), 1600);
+        assert_eq!(one, tree("dirgamma=1500,paralloc", "1"));
+        assert_ne!(one, tree("dirgamma=1500", "2"));
+        let levels = |tree: &[(String, u64)]| {
+            let mut all: Vec<usize> = tree.iter().map(|(name, _)| name.matches('/').count()).collect();
+            all.sort_unstable();
+            all.dedup();
+            all.len()
+        };
+        assert!(levels(&one) > 1, "directories draw their depth");
+        assert_eq!(levels(&tree("dirgamma=0", "1")), 1, "all alike");
+        Ok(())
+    }
+
+    fn copies() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let told = script(
+            folder.path(),
+            "set mode quit alldone
+            set $size=cvar(type=cvar-gamma,parameters=mean:9000;gamma:1.5)
+            define fileset name=from,path=$dir,entries=60,dirwidth=100,size=$size,prealloc,reuse
+            define fileset name=to,path=$dir,entries=60,dirwidth=100,size=1,reuse
+            define process name=p { thread name=t {
+              flowop openfile name=open,filesetname=from,fd=1
+              flowop createfile name=create,filesetname=to,fd=2
+              flowop readwholefile name=read,fd=1,iosize=4k
+              flowop writewholefile name=write,fd=2,srcfd=1,iosize=4k
+              flowop closefile name=close1,fd=1
+              flowop closefile name=close2,fd=2
+            } }
+            run 20",
+        );
+        told.expect(0, &["IO Summary: "]);
+        assert_eq!(row(&told, "write"), 60, "{told}");
+        let lengths =
+            |set: &str| files(&folder.path().join("data").join(set)).into_iter().map(|(_, bytes)| bytes);
+        let sources: Vec<u64> = lengths("from").collect();
+        assert!(lengths("to").count() == 60 && lengths("to").all(|bytes| sources.contains(&bytes)), "{told}");
+        Ok(())
+    }
+
+    fn reused() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let make = "set mode quit alldone
+            define fileset name=kept,path=$dir,entries=50,dirwidth=10,size=1k,reuse
+            define process name=p { thread name=t {
+              flowop createfile name=make,filesetname=kept,fd=1
+              flowop closefile name=close,fd=1
+              flowop finishoncount name=some,value=COUNT,target=make
+            } }
+            run 20";
+        let first = script(folder.path(), &make.replace("COUNT", "20"));
+        assert_eq!(row(&first, "make"), 20, "{first}");
+        let second = script(folder.path(), &make.replace("COUNT", "500"));
+        assert_eq!(row(&second, "make"), 30, "{second}");
+        assert!(!second.out.contains("operations failed"), "{second}");
+        assert_eq!(files(&folder.path().join("data/kept")).len(), 50);
+        Ok(())
+    }
+
+    /// A run of a script that is interrupted once something holds.
+    fn interrupt(folder: &Path, text: &str, when: &str, is: impl Fn() -> bool) -> Told {
+        let path = folder.join("script.f");
+        std::fs::write(&path, text.replace("$dir", &folder.join("data").display().to_string())).unwrap();
+        std::fs::create_dir_all(folder.join("data")).unwrap();
+        let mut running = Running::start(iodyno(["filebench", "-f", &path.display().to_string()]));
+        running.until(when, is);
+        running.signal(libc::SIGINT);
+        running.end()
+    }
+
+    fn interrupted() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let named = folder.path().join("data/deep/named");
+        let told = interrupt(
+            folder.path(),
+            "define file name=named,path=$dir/deep,size=64k
+            define fileset name=set,path=$dir,entries=100,dirwidth=5,leafdirs=20,prealloc=50
+            define process name=p { thread name=t {
+              flowop createfile name=create,filesetname=named,fd=1
+              flowop writewholefile name=write,fd=1
+              flowop closefile name=close,fd=1
+              flowop delay name=pause,value=1
+            }
+            thread name=u { flowop listdir name=l,filesetname=set } }
+            run 60",
+            "the file",
+            || named.exists(),
+        );
+        assert!(told.out.contains("IO Summary"), "{told}");
+        assert_eq!(names(&folder.path().join("data")), Vec::<String>::new(), "{told}");
+        Ok(())
+    }
+
+    fn layout_interrupted() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let set = folder.path().join("data/set");
+        let told = interrupt(
+            folder.path(),
+            "define fileset name=set,path=$dir,entries=5000000,dirwidth=100,size=1k,prealloc
+            define process name=p { thread name=t { flowop statfile name=s,filesetname=set } }
+            run 60",
+            "the tree",
+            || set.join("d1").exists(),
+        );
+        assert_ne!(told.code(), 0, "{told}");
+        assert_eq!(names(&folder.path().join("data")), Vec::<String>::new(), "{told}");
+        Ok(())
+    }
+
+    fn thousand() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let told = script(
+            folder.path(),
+            "define fileset name=set,path=$dir,entries=3000,dirwidth=100,size=1k,prealloc=80
+            define process name=p,instances=10 { thread name=t,instances=100 {
+              flowop openfile name=open,filesetname=set,fd=1
+              flowop readwholefile name=read,fd=1
+              flowop closefile name=close,fd=1
+              flowop delay name=pause,value=1
+            } }
+            run 1",
+        );
+        told.expect(0, &["IO Summary: "]);
+        assert!(row(&told, "read") >= 100, "{told}");
         Ok(())
     }
 }

@@ -60,8 +60,8 @@ pub use pattern::{
 pub use payload::{Content, Dedupe, Marked, Marks, Payload, Refresh, Template};
 pub use placement::{BufferKind, Buffers, ControlGroup, Hooks, NumaMemory, NumaPolicy, Placement, SAME_ID};
 pub use plan::{
-    Depth, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish, Intent, Job, Journal, Measure, Phase, Place, Plan,
-    Ranks, Repeat, Rounds, Start, Stop, Submit, Tolerance, Watching, WorkerKind,
+    Depth, Errand, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish, Intent, Job, Journal, Measure, Phase, Place,
+    Plan, Ranks, Repeat, Rounds, Start, Stop, Submit, Tolerance, Watching, When, WorkerKind,
 };
 pub use record::{
     CacheShare, Fatal, FoundDepth, JobRecord, Machine, PhaseRecord, Record, RoundsRecord, Stage,
@@ -77,7 +77,7 @@ pub use sweep::{Coordinate, Parameter, Sweep, Value};
 pub use tally::{ErrorCount, Line, Series, SeriesRow, Tally};
 pub use target::{
     Advice, Direct, Extent, FileLock, Items, Open, OpenMode, OpenSync, Prepare, Target, TargetFacts,
-    TargetKind, WriteLife,
+    TargetKind, Tree, WriteLife,
 };
 pub use verb::{Kind, Verb, VerbSet};
 pub use verify::{Checksum, HeaderStamp, Mismatch, Stamp, TrimBack, Verify, VerifyState, VerifyWhen, Wrong};

@@ -117,6 +117,10 @@ pub struct Buffers {
     /// The same, touched before the start and not locked: who has no right to lock can do this (IOR -M).
     #[serde(default)]
     pub held_bytes: u64,
+    /// A script's operations move their data at places that are drawn anew in so much memory, in bytes; 0: always at the
+    /// same (filebench `memsize`).
+    #[serde(default)]
+    pub arena_bytes: u64,
     /// Each operation uses the next of so many buffers, and after the last the first again; 0 or 1: its slot's own, each
     /// time (iozone `-m`).
     #[serde(default)]

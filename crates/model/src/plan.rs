@@ -114,6 +114,33 @@ pub struct Phase {
     /// How it watches, where that is what it is for.
     #[serde(default)]
     pub watch: Option<Watching>,
+    /// Shell commands around it, once on each machine, in their order (filebench `system`).
+    #[serde(default)]
+    pub errands: Vec<Errand>,
+}
+
+/// A shell command around a phase. What it prints goes to standard error; that it fails is told, and ends nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Errand {
+    /// When it is run.
+    pub when: When,
+    /// What the shell is handed.
+    pub command: String,
+    /// Where it was written.
+    #[serde(default)]
+    pub origin: Origin,
+}
+
+/// When a command around a phase is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    /// Before anything of the phase is laid out.
+    BeforeLayout,
+    /// When all is laid out and no worker runs yet.
+    BeforeStart,
+    /// When the phase is over and reported, and nothing is removed yet.
+    AfterEnd,
 }
 
 /// How a phase watches, sample by sample, beyond what is seen of every phase.

@@ -124,8 +124,13 @@ pub struct Items {
     pub depth: u32,
     /// Directories in a directory.
     pub branch: u32,
-    /// Shape of the gamma distribution that each directory's depth and width are drawn from; 0: all alike (filebench).
-    pub gamma: f64,
+    /// Directories that draw how deep and wide they are, in place of those that `depth`, `branch` and `per_directory` say
+    /// (filebench `dirgamma`).
+    #[serde(default)]
+    pub tree: Option<Box<Tree>>,
+    /// How many lay the items out side by side; 0: one (filebench `paralloc`).
+    #[serde(default)]
+    pub makers: u32,
     /// Whether items lie in the leaves only.
     pub leaves_only: bool,
     /// So many successive items lie in one directory, then as many in the next; 0: they are dealt to the directories in
@@ -149,7 +154,8 @@ impl Default for Items {
             size: Size::Fixed(0),
             depth: 0,
             branch: 1,
-            gamma: 0.0,
+            tree: None,
+            makers: 0,
             leaves_only: false,
             per_directory: 0,
             own: false,
@@ -157,6 +163,18 @@ impl Default for Items {
             directories: false,
         }
     }
+}
+
+/// A tree whose directories are drawn. All items lie in its leaves: a directory that is as deep as it drew.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tree {
+    /// How deep a directory may lie to have others in it, drawn for each, levels.
+    pub depths: Size,
+    /// How many directories or items a directory has, drawn for each.
+    pub widths: Size,
+    /// Decides the tree, whatever the plan's seed is.
+    #[serde(default)]
+    pub seed: u64,
 }
 
 /// How a target is opened.

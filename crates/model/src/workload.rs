@@ -214,6 +214,8 @@ pub enum Item {
     Existing(Pick),
     /// One that does not exist, picked.
     Missing(Pick),
+    /// One that exists, from a number on that is drawn; numbers beyond the last begin anew (filebench `indexed`).
+    Drawn(Size),
     /// What lies in the operation's handle.
     Held,
     /// Everything of the set that this worker has open (filebench `fsyncset`).

@@ -1,6 +1,10 @@
 //! Figures over two scales as sheets of a workbook (Office Open XML), each with a chart: what matrices are looked at in.
 //!
-//! A line for each row rather than a surface, which the library behind cannot draw. Without that library it refuses.
+//! Sizes over sizes are a surface; what has names on one side, or a single row or column, is a line for each row. Without
+//! the library behind it refuses.
+
+#[cfg(feature = "xlsx")]
+mod surface;
 
 /// Figures over two scales.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,6 +21,15 @@ pub struct Grid {
     pub values: Vec<Vec<Option<f64>>>,
 }
 
+impl Grid {
+    /// Whether its chart is a surface: both scales are sizes, with several of each.
+    pub fn is_surface(&self) -> bool {
+        let sizes =
+            |scale: &[String]| scale.len() > 1 && scale.iter().all(|label| label.parse::<f64>().is_ok());
+        sizes(&self.across.1) && sizes(&self.down.1)
+    }
+}
+
 /// The workbook's bytes.
 ///
 /// # Errors
@@ -30,7 +43,8 @@ pub fn workbook(grids: &[Grid]) -> Result<Vec<u8>, String> {
     if grids.is_empty() {
         workbook.add_worksheet();
     }
-    workbook.save_to_buffer().map_err(|error| error.to_string())
+    let bytes = workbook.save_to_buffer().map_err(|error| error.to_string())?;
+    surface::exchanged(bytes, grids)
 }
 
 /// The workbook's bytes.
@@ -101,18 +115,35 @@ fn chart(grid: &Grid) -> rust_xlsxwriter::Chart {
 mod tests {
     use super::*;
 
+    fn grid(name: &str, files: &[&str]) -> Grid {
+        Grid {
+            name: name.into(),
+            title: format!("{name} (kB/s)"),
+            across: ("record, kB".into(), vec!["4".into(), "8".into()]),
+            down: ("file, kB".into(), files.iter().map(ToString::to_string).collect()),
+            values: files.iter().map(|_| vec![Some(1.5), None]).collect(),
+        }
+    }
+
+    fn part(workbook: &[u8], name: &str) -> String {
+        let mut archive = zip::ZipArchive::new(std::io::Cursor::new(workbook)).unwrap();
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut archive.by_name(name).unwrap(), &mut text).unwrap();
+        text
+    }
+
     #[test]
-    fn a_grid_is_a_sheet_with_a_chart() {
-        let grid = Grid {
-            name: "Writer".into(),
-            title: "Writer (kB/s)".into(),
-            across: ("record".into(), vec!["4".into(), "8".into()]),
-            down: ("file".into(), vec!["64".into()]),
-            values: vec![vec![Some(1.0), None]],
-        };
-        let bytes = workbook(&[grid.clone(), Grid { name: "Reader".into(), ..grid }]).unwrap();
-        let names = String::from_utf8_lossy(&bytes);
-        assert!(bytes.starts_with(b"PK\x03\x04") && names.contains("xl/charts/chart2.xml"));
+    fn sizes_over_sizes_are_a_surface() {
+        let grids = [grid("Writer", &["64", "128"]), grid("Reader", &["64"]), grid("Streams", &["a", "b"])];
+        let bytes = workbook(&grids).unwrap();
+        let surface = part(&bytes, "xl/charts/chart1.xml");
+        assert!(surface.contains("<c:surface3DChart>") && surface.contains("<c:serAx>"), "{surface}");
+        assert!(surface.contains("<c:f>'Writer'!$B$4:$C$4</c:f>"), "{surface}");
+        assert_eq!(surface.matches("<c:ser>").count(), 2);
+        for lines in ["xl/charts/chart2.xml", "xl/charts/chart3.xml"] {
+            assert!(part(&bytes, lines).contains("<c:lineChart>"), "{lines}");
+        }
+        assert!(part(&bytes, "xl/worksheets/sheet1.xml").contains("<v>1.5</v>"));
         assert!(workbook(&[]).is_ok());
     }
 }

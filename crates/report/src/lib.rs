@@ -6,6 +6,7 @@
 pub mod aging;
 pub mod cache;
 pub mod comparison;
+pub mod compound;
 pub mod contrast;
 pub mod csv;
 pub mod curve;
@@ -28,6 +29,7 @@ pub mod stability;
 pub mod sweep;
 pub mod table;
 pub mod tables;
+pub mod xls;
 #[cfg(feature = "xlsx")]
 pub mod xlsx;
 

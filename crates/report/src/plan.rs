@@ -13,7 +13,9 @@ mod pitfall;
 mod script;
 mod target;
 
-use iodyno_model::{Aging, Intent, Phase, Plan, Repeat, Shared, SharedKind, Stop, Sweep, Value, Watching};
+use iodyno_model::{
+    Aging, Errand, Intent, Phase, Plan, Repeat, Shared, SharedKind, Stop, Sweep, Value, Watching, When,
+};
 
 pub use explain::explain;
 
@@ -158,8 +160,19 @@ fn phase(plan: &Plan, index: usize, phase: &Phase, out: &mut String) {
     words.extend(stop(&phase.stop));
     words.extend(watch(phase));
     line(out, 0, &words.join(" · "));
+    phase.errands.iter().for_each(|errand| line(out, 1, &self::errand(errand)));
     phase.shared.iter().for_each(|shared| line(out, 1, &self::shared(shared)));
     phase.jobs.iter().for_each(|job| job::print(plan, phase, job, out));
+}
+
+/// A command around the phase.
+fn errand(errand: &Errand) -> String {
+    let when = match errand.when {
+        When::BeforeLayout => "before anything is laid out",
+        When::BeforeStart => "before it starts",
+        When::AfterEnd => "after its end",
+    };
+    format!("command {when}: {}", errand.command)
 }
 
 fn stop(stop: &Stop) -> Option<String> {

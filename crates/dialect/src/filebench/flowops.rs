@@ -21,54 +21,90 @@ pub struct Entry {
     pub name: &'static str,
     /// What it is to the report.
     pub class: Class,
+    /// What it does.
+    pub about: &'static str,
     /// Why it is refused, and what to do instead.
     pub refused: Option<(&'static str, &'static str)>,
 }
 
-const fn entry(name: &'static str, class: Class) -> Entry {
-    Entry { name, class, refused: None }
+const fn entry(name: &'static str, class: Class, about: &'static str) -> Entry {
+    Entry { name, class, about, refused: None }
 }
 
 const fn later(name: &'static str, class: Class, hint: &'static str) -> Entry {
-    Entry { name, class, refused: Some(("is not served yet", hint)) }
+    Entry { name, class, about: "", refused: Some(("is not served yet", hint)) }
 }
 
 /// Every flowop.
 pub const FLOWOPS: &[Entry] = &[
-    entry("openfile", Class::Io),
-    entry("createfile", Class::Io),
-    entry("closefile", Class::Io),
-    entry("deletefile", Class::Io),
-    entry("statfile", Class::Io),
-    entry("read", Class::Read),
-    entry("write", Class::Write),
-    entry("readwholefile", Class::Read),
-    entry("writewholefile", Class::Write),
-    entry("appendfile", Class::Write),
-    entry("appendfilerand", Class::Write),
-    entry("fsync", Class::Io),
-    entry("fsyncset", Class::Io),
-    entry("makedir", Class::Io),
-    entry("removedir", Class::Io),
-    entry("listdir", Class::Io),
-    later(
-        "aiowrite",
-        Class::Write,
-        "use write: what is handed over without waiting comes with the engine's depth",
+    entry("openfile", Class::Io, "opens one of the files that exist in slot `fd`"),
+    entry("createfile", Class::Io, "makes one of the files that do not exist, and opens it in slot `fd`"),
+    entry("closefile", Class::Io, "closes slot `fd`"),
+    entry("deletefile", Class::Io, "removes what slot `fd` holds, or one that nobody uses"),
+    entry("statfile", Class::Io, "looks at what slot `fd` holds, or at one by its name"),
+    entry(
+        "read",
+        Class::Read,
+        "reads `iosize` at the next place, or with `random` anywhere in the working set",
     ),
-    later("aiowait", Class::Control, "leave it out together with aiowrite"),
-    entry("block", Class::Control),
-    entry("wakeup", Class::Control),
-    entry("semblock", Class::Control),
-    entry("sempost", Class::Control),
-    entry("hog", Class::Control),
-    entry("delay", Class::Control),
-    entry("eventlimit", Class::Control),
-    entry("iopslimit", Class::Control),
-    entry("opslimit", Class::Control),
-    entry("bwlimit", Class::Control),
-    entry("finishoncount", Class::Control),
-    entry("finishonbytes", Class::Control),
+    entry("write", Class::Write, "writes so"),
+    entry("readwholefile", Class::Read, "reads a file to its end, `iosize` at a time, as one operation"),
+    entry(
+        "writewholefile",
+        Class::Write,
+        "writes a file as long as it is meant to be (with `srcfd` as long as that one), `iosize` at a time",
+    ),
+    entry("appendfile", Class::Write, "writes `iosize` at the file's end, wherever others have moved it"),
+    entry("appendfilerand", Class::Write, "the same, 0 to `iosize`"),
+    entry("fsync", Class::Io, "makes a file durable"),
+    entry("fsyncset", Class::Io, "makes every file of a set durable that this thread has open"),
+    entry("makedir", Class::Io, "makes one of the `leafdirs`"),
+    entry("removedir", Class::Io, "removes one"),
+    entry("listdir", Class::Io, "lists the directory that one lies in"),
+    entry("aiowrite", Class::Write, "hands a write at a random place over and goes on"),
+    entry("aiowait", Class::Io, "waits for half of what was handed over"),
+    entry("renamefile", Class::Io, "gives a file a name that is free"),
+    entry("linkfile", Class::Io, "gives a file a second name"),
+    entry("symlinkfile", Class::Io, "makes a symbolic link to a file of the set"),
+    entry("truncatefile", Class::Io, "cuts what slot `fd` holds to `iosize` bytes"),
+    entry("fallocatefile", Class::Io, "reserves `iosize` bytes for what slot `fd` holds"),
+    entry("fdatasync", Class::Io, "makes a file's data durable"),
+    entry("mmapread", Class::Read, "reads by a mapping; so does all that its thread moves"),
+    entry("mmapwrite", Class::Write, "writes by a mapping"),
+    entry(
+        "copyfilerange",
+        Class::Write,
+        "copies the whole file in slot `srcfd` into slot `fd` inside the kernel",
+    ),
+    entry("statdir", Class::Io, "lists a directory and looks at each entry"),
+    entry(
+        "setxattr",
+        Class::Io,
+        "sets the extended attribute `user.iodyno` of `iosize` bytes, by slot or by name",
+    ),
+    entry("getxattr", Class::Io, "reads it"),
+    entry("listxattr", Class::Io, "lists a file's extended attributes"),
+    entry("removexattr", Class::Io, "removes it"),
+    entry("block", Class::Control, "waits until somebody wakes it"),
+    entry("wakeup", Class::Control, "wakes all that wait at `target`"),
+    entry("semblock", Class::Control, "waits until `value` was posted to it"),
+    entry(
+        "sempost",
+        Class::Control,
+        "posts `value` to `target`; with `blocking` it waits while `highwater` is reached",
+    ),
+    entry("hog", Class::Control, "computes for `value` turns"),
+    entry("delay", Class::Control, "sleeps `value` seconds"),
+    entry("eventlimit", Class::Control, "takes one event of `eventgen` each time"),
+    entry("iopslimit", Class::Control, "takes one for each operation on data of `target`, or of the thread"),
+    entry("opslimit", Class::Control, "takes one for each operation"),
+    entry("bwlimit", Class::Control, "takes one for each MiB"),
+    entry(
+        "finishoncount",
+        Class::Control,
+        "ends the thread once `value` operations of `target` are done by all together",
+    ),
+    entry("finishonbytes", Class::Control, "the same by bytes"),
     later("print", Class::Control, "echo \"$value\" prints a variable"),
     later("testrandvar", Class::Control, "the plan shows what is drawn (--plan)"),
 ];

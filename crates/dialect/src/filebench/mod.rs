@@ -7,13 +7,16 @@
 //! What the original gets wrong is not repeated: a mistake in a script exits with 1, nothing measured is thrown away, an
 //! opening that nobody wrote is no operation of the flowop that needed it.
 
+pub mod document;
 pub mod draw;
 pub mod flowops;
+mod further;
 pub mod lexer;
 pub mod library;
 pub mod parser;
 pub mod places;
 mod reader;
+mod running;
 pub mod script;
 pub mod session;
 pub mod text;
@@ -93,6 +96,7 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
         vec![wrong.hint("name a script, or one of the personalities: filebench -h")]
     })?;
     let mut session = Session::new(loader);
+    session.seed = wanted.seed;
     for given in &wanted.variables {
         match setting(given) {
             Some((name, value)) => session.variables.fix(name, value),

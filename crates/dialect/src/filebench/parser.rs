@@ -241,7 +241,7 @@ impl Parser {
                 Some("lathist") => Ok(Order::Latencies),
                 Some("multi") => {
                     self.attributes(&mut Vec::new())?;
-                    let hint = "run it on several hosts with --hosts";
+                    let hint = "leave it out, and start the script on each client by itself";
                     Ok(Order::Refused("enable multi is not served yet".into(), hint))
                 }
                 _ => self.stumble("lathist or multi", "enable lathist"),
@@ -256,7 +256,7 @@ impl Parser {
                 self.attributes(&mut Vec::new())?;
                 Ok(Order::Refused(
                     "domultisync is not served yet".into(),
-                    "leave it out: phases begin together",
+                    "leave it out: each run begins by itself",
                 ))
             }
             _ => {

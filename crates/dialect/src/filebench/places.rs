@@ -1,15 +1,21 @@
 //! Files and filesets: from attributes to the model's targets.
 //!
-//! A set's tree has as many directories as the original's has on average: each leaf holds `dirwidth` files. All its
-//! directories are alike (the engine room draws no trees yet). Refuses to remove what it did not make.
+//! Directories draw how deep and wide they are, as the original's do, by the seed; with `dirgamma=0` all are alike. A set
+//! is described, never listed. Refuses to remove what it did not make.
 
 use iodyno_model::{
-    Advice, Direct, Extent, Items, Open, OpenMode, OpenSync, Origin, Prepare, Size, Target, TargetKind,
+    Advice, Direct, Extent, Items, Open, OpenMode, OpenSync, Origin, Prepare, Size, Target, TargetKind, Tree,
 };
 
 use super::draw::mean_of;
 use super::reader::Reader;
 use super::script::Attributes;
+use super::value::Value;
+
+/// How many lay a set out side by side where the script asks for that: the original's own number.
+const MAKERS: u32 = 32;
+/// The shape that directories' depth and width are drawn with where nothing says otherwise: the original's own.
+const SHAPE: f64 = 1.5;
 
 /// Attributes of files and sets.
 const KNOWN: [&str; 19] = [
@@ -53,12 +59,45 @@ pub struct Place {
     pub leaf_directories: u64,
     /// How many exist at the start, percent.
     pub present_percent: f64,
+    /// How wide and how deep directories are, drawn for each; none: all are alike.
+    pub tree: Option<(Size, Size)>,
+    /// Whether many lay it out side by side.
+    pub side_by_side: bool,
+    /// Its pages are dropped before the run.
+    pub cold: bool,
     /// What is there is used again, and stays.
     pub reuse: bool,
     /// How it is opened.
     pub access: Access,
     /// Where it was defined.
     pub origin: Origin,
+}
+
+/// How wide and how deep directories are; `None` where all are alike.
+fn tree(attributes: &Attributes, entries: u64, reader: &mut Reader<'_>) -> Option<(Size, Size)> {
+    let shape = reader.number(attributes, &["dirgamma"]).map_or(SHAPE, thousandths);
+    let width = reader.number(attributes, &["dirwidth"]).unwrap_or(0.0).max(1.0);
+    let all = (entries + reader.count(attributes, &["leafdirs"], 0)).max(1) as f64;
+    let depth = if width > 1.0 { all.ln() / width.ln() } else { 1.0 };
+    let mut drawn =
+        |name: &str, mean: f64| match attributes.get(&[name]).and_then(|given| reader.value(given)) {
+            Some(Value::Drawn(draw)) => draw.size(1).ok(),
+            Some(Value::Number(number)) if name == "dirdepthrv" => Some(Size::Fixed(number.max(1.0) as u64)),
+            _ if shape > 0.0 => Some(Size::Gamma { mean_bytes: mean, shape }),
+            _ => None,
+        };
+    match (drawn("dirwidth", width), drawn("dirdepthrv", depth.max(1.0))) {
+        (None, None) => None,
+        (widths, depths) => Some((
+            widths.unwrap_or(Size::Fixed(width as u64)),
+            depths.unwrap_or(Size::Fixed(depth.round().max(1.0) as u64)),
+        )),
+    }
+}
+
+/// Shapes are written as thousandths; small numbers mean themselves.
+fn thousandths(number: f64) -> f64 {
+    if number >= 10.0 { number / 1000.0 } else { number }
 }
 
 /// How a place is opened: all that its flowops ask for.
@@ -90,11 +129,9 @@ impl Place {
     ) -> Option<Place> {
         let what = if single { "a file" } else { "a fileset" };
         reader.known(attributes, &KNOWN, what);
-        for word in ["cached", "createmode"] {
-            if reader.flag(attributes, &[word]) {
-                let message = format!("`{word}` of a fileset is not served yet");
-                reader.complain(origin, message, "leave it out; what is laid out is in the cache as it is");
-            }
+        if let Some(attribute) = attributes.get(&["createmode"]) {
+            let hint = "leave it out: files are made with mode 644";
+            reader.complain(&attribute.origin, "`createmode` of a fileset is not served yet", hint);
         }
         let name = reader.text(attributes, &["name"]);
         let path = reader.text(attributes, &["path"]);
@@ -120,11 +157,21 @@ impl Place {
             None => 0.0,
         };
         let present_percent = reader.number(attributes, &["preallocpercent"]).unwrap_or(prealloc);
+        let mut size = reader.size(attributes, &["size", "filesize"], 0).unwrap_or(Size::Fixed(1024));
+        let shape =
+            reader.number(attributes, &["filesizegamma"]).map(thousandths).filter(|shape| *shape > 0.0);
+        if let (Size::Fixed(bytes @ 1..), Some(shape)) = (&size, shape) {
+            size = Size::Gamma { mean_bytes: *bytes as f64, shape };
+        }
+        let tree = tree(attributes, entries, reader);
         Some(Place {
+            tree,
+            side_by_side: reader.flag(attributes, &["paralloc"]),
+            cold: attributes.get(&["cached"]).is_some() && !reader.flag(attributes, &["cached"]),
             root: format!("{}/{name}", path.trim_end_matches('/')),
             single,
             entries: if single { 1 } else { entries },
-            size: reader.size(attributes, &["size", "filesize"], 0).unwrap_or(Size::Fixed(1024)),
+            size,
             width: width.unwrap_or(1e6).max(1.0),
             leaf_directories: reader.count(attributes, &["leafdirs"], 0),
             present_percent,
@@ -179,42 +226,42 @@ impl Place {
             direct: if access.direct { Direct::Yes } else { Direct::No },
             sync: if access.sync { OpenSync::All } else { OpenSync::No },
             advice: if access.random { Advice::Random } else { Advice::No },
+            invalidate: self.cold && self.is_one_file(),
             ..Open::default()
         }
     }
 
     /// Its files as a target.
-    pub fn target(&self) -> Target {
+    pub fn target(&self, seed: u64) -> Target {
         let kind = if self.is_one_file() {
             let path = if self.single { self.root.clone() } else { format!("{}/0", self.root) };
             TargetKind::File { path, size: Extent::Bytes(self.mean_bytes() as u64) }
         } else if self.single {
             let (root, name) = self.root.rsplit_once('/').unwrap_or((".", &self.root));
-            let items = Items { name: name.into(), ..self.items(1) };
+            let items = Items { name: name.into(), ..self.items(1, seed) };
             TargetKind::FileSet { root: root.into(), items }
         } else {
-            TargetKind::FileSet { root: self.root.clone(), items: self.items(self.entries) }
+            TargetKind::FileSet { root: self.root.clone(), items: self.items(self.entries, seed) }
         };
         let prepare = match self.is_one_file() && self.present_percent == 0.0 {
             true => Prepare::Empty,
             false => Prepare::Filled,
         };
-        // A directory that others may use is never this run's to remove.
-        let remove = !self.reuse && (!self.single || self.is_one_file());
         Target {
             name: self.name.clone(),
             kind,
             open: self.open(),
             prepare,
-            remove,
+            // Of a single file in a directory that others may use, only the file is this run's own.
+            remove: !self.reuse,
             origin: self.origin.clone(),
         }
     }
 
     /// Its directories without files as a target.
-    pub fn directories(&self) -> Target {
-        let items =
-            Items { directories: true, name: "leaf{item}".into(), ..self.items(self.leaf_directories) };
+    pub fn directories(&self, seed: u64) -> Target {
+        let items = self.items(self.leaf_directories, seed.wrapping_add(1));
+        let items = Items { directories: true, name: "leaf{item}".into(), ..items };
         Target {
             name: format!("{} directories", self.name),
             kind: TargetKind::FileSet { root: self.root.clone(), items },
@@ -225,9 +272,14 @@ impl Place {
         }
     }
 
-    fn items(&self, count: u64) -> Items {
-        let (depth, branch) = if self.single { (0, 1) } else { self.tree() };
+    fn items(&self, count: u64, seed: u64) -> Items {
+        let drawn = self.tree.as_ref().filter(|_| !self.single && count as f64 > self.width);
+        let tree = drawn
+            .map(|(widths, depths)| Box::new(Tree { depths: depths.clone(), widths: widths.clone(), seed }));
+        let (depth, branch) = if self.single || tree.is_some() { (0, 1) } else { self.tree() };
         Items {
+            tree,
+            makers: if self.side_by_side { MAKERS } else { 0 },
             count,
             name: "{item}".into(),
             size: self.size.clone(),

@@ -5,18 +5,17 @@
 
 use std::collections::BTreeMap;
 
-use iodyno_model::{
-    Diagnostic, Hooks, Job, Limit, Origin, Phase, Placement, Plan, Script, Shared, SharedKind, Stop, Workload,
-};
+use iodyno_model::{Diagnostic, Errand, Limit, Origin, Phase, Plan, Shared, SharedKind, Stop, When};
 
 use super::flowops::FLOWOPS;
 use super::parser;
 use super::places::Place;
 use super::reader::Reader;
+use super::running::{Run, said_of};
 use super::script::{Attributes, Command, Definition, Expression, Order, Thread};
 use super::value::{Value, Variables, word};
 use super::view::{Part, View};
-use super::weave::{Composite, Weaver};
+use super::weave::Composite;
 use crate::Loader;
 
 /// How long a run without a time takes, s: the original's own default.
@@ -28,10 +27,13 @@ const QUEUE_S: f64 = 5.0;
 
 /// A process as it was defined.
 #[derive(Clone, Debug)]
-struct Process {
-    attributes: Attributes,
-    threads: Vec<Thread>,
-    origin: Origin,
+pub struct Process {
+    /// Its name, instances and priority.
+    pub attributes: Attributes,
+    /// Its threads.
+    pub threads: Vec<Thread>,
+    /// Where it was defined.
+    pub origin: Origin,
 }
 
 /// A script under way.
@@ -46,7 +48,11 @@ pub struct Session<'a> {
     rate: f64,
     warmup_s: f64,
     pause_s: f64,
-    system: Vec<String>,
+    /// Seed of trees.
+    pub seed: u64,
+    errands: Vec<Errand>,
+    /// Whether `create files` was said since the last run.
+    created: bool,
     said: Vec<String>,
     /// Lines of `usage`.
     pub usage: Vec<String>,
@@ -75,7 +81,9 @@ impl<'a> Session<'a> {
             rate: 0.0,
             warmup_s: 0.0,
             pause_s: 0.0,
-            system: Vec::new(),
+            seed: 1,
+            errands: Vec::new(),
+            created: false,
             said: Vec::new(),
             usage: Vec::new(),
             plan: Plan::default(),
@@ -124,6 +132,10 @@ impl<'a> Session<'a> {
             self.run(RUN_S, 0.0, &Origin::file(path, 1));
         }
         self.view.last = std::mem::take(&mut self.said);
+        let errands = std::mem::take(&mut self.errands).into_iter();
+        if let Some(phase) = self.plan.phases.last_mut() {
+            phase.errands.extend(errands.map(|errand| Errand { when: When::AfterEnd, ..errand }));
+        }
     }
 
     fn commands(&mut self, commands: &[Command]) {
@@ -192,8 +204,10 @@ impl<'a> Session<'a> {
                 self.usage.extend(said);
             }
             Order::System(text) => {
-                let said = self.say(text, origin);
-                self.system.extend(said);
+                let when = if self.created { When::BeforeStart } else { When::BeforeLayout };
+                if let Some(command) = self.say(text, origin) {
+                    self.errands.push(Errand { when, command, origin: origin.clone() });
+                }
             }
             Order::Include(path) => self.include(path, origin),
             Order::Each(name, values, commands) => {
@@ -220,6 +234,7 @@ impl<'a> Session<'a> {
 
     /// Words that need nothing done: most of them steered the original's own machinery.
     fn nothing(&mut self, word: &str, origin: &Origin) {
+        self.created |= word == "create";
         if matches!(word, "stats" | "log" | "shutdown" | "help" | "warning" | "unlink") {
             let note = Diagnostic::note(origin, format!("`{word}` has no effect here"));
             self.notes.push(note.hint("every run is reported at its end, and its processes end with it"));
@@ -319,6 +334,7 @@ impl<'a> Session<'a> {
                 ..Limit::default()
             },
             targets: &mut self.plan,
+            seed: self.seed,
         };
         let jobs = run.jobs(&self.processes);
         let Run { shared, mut part, places, .. } = run;
@@ -329,18 +345,16 @@ impl<'a> Session<'a> {
             shared.insert(0, Shared { name: "events".into(), kind });
         }
         self.view.parts.push(part);
-        let mut phase = Phase {
+        let phase = Phase {
             name: format!("run {}", self.plan.phases.len() + 1),
             jobs,
             shared,
             stop: if self.quit == "firstdone" { Stop::FirstDone } else { Stop::Each },
             pause_ns: nanoseconds(std::mem::take(&mut self.pause_s)),
+            errands: std::mem::take(&mut self.errands),
             ..Phase::default()
         };
-        let system = std::mem::take(&mut self.system);
-        if let Some(job) = phase.jobs.first_mut().filter(|_| !system.is_empty()) {
-            job.hooks = Hooks { before: Some(system.join("; ")), after: None };
-        }
+        self.created = false;
         self.plan.phases.push(phase);
     }
 }
@@ -358,141 +372,6 @@ pub fn source(path: &str, loader: &mut dyn Loader) -> Result<String, String> {
 
 fn nanoseconds(seconds: f64) -> u64 {
     (seconds.max(0.0) * 1e9) as u64
-}
-
-/// What is said of the places before a run.
-fn said_of(places: &[Place]) -> Vec<String> {
-    let mut said = vec!["Populating and pre-allocating filesets".to_string()];
-    for place in places {
-        said.extend(place.populated());
-        if !place.reuse {
-            said.push(format!("Removing {} tree (if exists)", place.name));
-        }
-        said.push(format!("Pre-allocating directories in {} tree", place.name));
-        said.push(format!("Pre-allocating files in {} tree", place.name));
-    }
-    said.push("Waiting for pre-allocation to finish (in case of a parallel pre-allocation)".into());
-    said.push("Population and pre-allocation of filesets completed".into());
-    said
-}
-
-/// One run, while its jobs are made.
-struct Run<'a, 'b> {
-    reader: &'a mut Reader<'b>,
-    places: Vec<Place>,
-    composites: &'a BTreeMap<String, Composite>,
-    events: bool,
-    ends: bool,
-    shared: BTreeMap<String, SharedKind>,
-    part: Part,
-    limit: Limit,
-    targets: &'a mut Plan,
-}
-
-impl Run<'_, '_> {
-    fn jobs(&mut self, processes: &[Process]) -> Vec<Job> {
-        // What a place is depends on all that is done with it, so everything is looked at once before.
-        for thread in processes.iter().flat_map(|process| &process.threads) {
-            let wrong = self.reader.wrong.len();
-            let mut weaver = Weaver::new(
-                self.reader,
-                &mut self.places,
-                self.composites,
-                &mut self.shared,
-                &mut self.part.rows,
-            );
-            weaver.scout(&thread.flowops);
-            self.reader.wrong.truncate(wrong);
-        }
-        self.part.rows.clear();
-        self.shared.clear();
-        let mut named = Vec::new();
-        let jobs: Vec<Job> = processes.iter().flat_map(|process| self.process(process, &mut named)).collect();
-        for (name, origin) in named {
-            if !self.shared.contains_key(&name) {
-                let message = format!("target={name}: no flowop of that name waits");
-                self.reader.complain(&origin, message, "name a block or semblock flowop");
-            }
-        }
-        jobs
-    }
-
-    fn process(&mut self, process: &Process, named: &mut Vec<(String, Origin)>) -> Vec<Job> {
-        let attributes = &process.attributes;
-        self.reader.known(attributes, &["name", "instances", "nice"], "a process");
-        let name = self.reader.text(attributes, &["name"]).unwrap_or_else(|| "process".into());
-        let instances = self.reader.count(attributes, &["instances"], 1);
-        if instances == 0 {
-            self.reader.complain(
-                &process.origin,
-                format!("process {name} without an instance"),
-                "instances=1",
-            );
-        }
-        self.part.processes.push((name.clone(), instances));
-        let nice = self.reader.count(attributes, &["nice"], 0);
-        let placement = Placement { nice: (nice > 0).then_some(nice.min(19) as i32), ..Placement::default() };
-        let threads = process.threads.iter();
-        threads.filter_map(|thread| self.thread(&name, instances, thread, &placement, named)).collect()
-    }
-
-    fn thread(
-        &mut self,
-        process: &str,
-        instances: u64,
-        thread: &Thread,
-        placement: &Placement,
-        named: &mut Vec<(String, Origin)>,
-    ) -> Option<Job> {
-        let attributes = &thread.attributes;
-        self.reader.known(attributes, &["name", "instances", "memsize", "useism", "ioprio"], "a thread");
-        let name = self.reader.text(attributes, &["name"]).unwrap_or_else(|| "thread".into());
-        let own = self.reader.count(attributes, &["instances"], 1);
-        let workers = u32::try_from(own.saturating_mul(instances)).unwrap_or(u32::MAX);
-        if own == 0 {
-            return None;
-        }
-        let priority = self.reader.number(attributes, &["ioprio"]).map(|level| level as u8);
-        let mut weaver = Weaver::new(
-            self.reader,
-            &mut self.places,
-            self.composites,
-            &mut self.shared,
-            &mut self.part.rows,
-        );
-        (weaver.events, weaver.ends) = (self.events, self.ends);
-        weaver.scout(&thread.flowops);
-        let steps = weaver.steps(&thread.flowops);
-        named.append(&mut weaver.named);
-        let used = std::mem::take(&mut weaver.used);
-        let targets = used.iter().map(|(place, directories)| self.target(*place, *directories)).collect();
-        if steps.is_empty() {
-            return None;
-        }
-        let script = Workload::Script(Script { actors: Vec::new(), steps });
-        Some(Job {
-            workers,
-            limit: self.limit.clone(),
-            placement: Placement {
-                io_priority: priority.filter(|level| *level < 8).map(|level| (2, level)),
-                ..placement.clone()
-            },
-            origin: thread.origin.clone(),
-            ..Job::new(&format!("{process}.{name}"), "psync", targets, script)
-        })
-    }
-
-    /// The plan's target for a place.
-    fn target(&mut self, place: usize, directories: bool) -> usize {
-        let place = &self.places[place];
-        let target = if directories { place.directories() } else { place.target() };
-        let targets = &mut self.targets.targets;
-        let known = targets.iter().position(|known| *known == target);
-        known.unwrap_or_else(|| {
-            targets.push(target);
-            targets.len() - 1
-        })
-    }
 }
 
 /// A variable of the command line: `name=value`.

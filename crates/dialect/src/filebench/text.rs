@@ -79,7 +79,11 @@ impl Text {
         let waits: u64 = phase.jobs.iter().map(|job| job.tally.waits).sum();
         let failed: u64 = phase.jobs.iter().map(|job| job.tally.failed()).sum();
         if failed > 0 {
-            text += &self.line(&format!("WARNING! {failed} operations failed ({waits} waits)"));
+            text += &self.line(&format!("WARNING! {failed} operations failed"));
+        }
+        if waits > 0 && !part.blocks {
+            let what = "times a thread waited for a file: none was there that nobody used";
+            text += &self.line(&format!("WARNING! {waits} {what}"));
         }
         text + &self.line("Shutting down processes")
     }

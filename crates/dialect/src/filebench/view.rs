@@ -26,6 +26,8 @@ pub struct Part {
     pub rows: Vec<Row>,
     /// How often it is reported while it runs, s; negative: counts begin anew after each; 0: at its end alone.
     pub period_s: f64,
+    /// Whether any thread waits for what others do: waits are then no sign of a pool that was empty.
+    pub blocks: bool,
 }
 
 /// All that the report needs.

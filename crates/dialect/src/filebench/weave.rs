@@ -10,6 +10,7 @@ use iodyno_model::{
 };
 
 use super::flowops::{self, Class};
+use super::further::{self, Ways};
 use super::places::Place;
 use super::reader::Reader;
 use super::script::{Attributes, Expression, Flowop};
@@ -33,13 +34,21 @@ pub struct Composite {
     pub flowops: Vec<Flowop>,
 }
 
+/// Turns of a flowop that are written out, at most.
+const TURNS_MOST: usize = 1024;
+
+/// Whether a step goes through slots by turns.
+fn is_turn(step: &Step) -> bool {
+    matches!(&step.action, Action::Do(operation) if operation.arguments.iter().any(|(name, _)| name == "rotate"))
+}
+
 /// What a slot holds, as far as the order of flowops tells.
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    place: Option<usize>,
-    open: bool,
+pub(super) struct Slot {
+    pub place: Option<usize>,
+    pub open: bool,
     /// Whether the thread opens it by name, and whether it closes it.
-    opened: bool,
+    pub opened: bool,
     closed: bool,
 }
 
@@ -59,12 +68,16 @@ pub struct Weaver<'a, 'b> {
     pub shared: &'a mut BTreeMap<String, SharedKind>,
     /// The report's rows.
     pub rows: &'a mut Vec<Row>,
-    slots: BTreeMap<u32, Slot>,
+    pub(super) slots: BTreeMap<u32, Slot>,
     /// Places it uses, files and directories apart: the job's targets.
     pub used: Vec<(usize, bool)>,
     /// Labels that other flowops name, and where.
     pub named: Vec<(String, Origin)>,
     inside: Vec<String>,
+    /// How the thread's data is moved.
+    pub ways: Ways,
+    /// Whether anything waits for what others do.
+    pub blocks: bool,
 }
 
 impl<'a, 'b> Weaver<'a, 'b> {
@@ -88,6 +101,8 @@ impl<'a, 'b> Weaver<'a, 'b> {
             used: Vec::new(),
             named: Vec::new(),
             inside: Vec::new(),
+            ways: Ways::default(),
+            blocks: false,
         }
     }
 
@@ -98,7 +113,7 @@ impl<'a, 'b> Weaver<'a, 'b> {
         self.reader.wrong.truncate(wrong);
         self.rows.truncate(rows);
         self.slots.values_mut().for_each(|slot| (slot.open, slot.place) = (false, None));
-        (self.used, self.named) = (Vec::new(), Vec::new());
+        (self.used, self.named, self.ways) = (Vec::new(), Vec::new(), Ways::default());
     }
 
     /// The steps of flowops, in their order.
@@ -126,21 +141,22 @@ impl<'a, 'b> Weaver<'a, 'b> {
             return Vec::new();
         }
         self.reader.known(&flowop.attributes, flowops::ATTRIBUTES, &format!("flowop {}", entry.name));
-        for name in ["opennext", "rotatefd"] {
-            if let Some(attribute) = flowop.attributes.get(&[name]) {
-                let hint = "leave it out: which file comes next is drawn anew each time".to_string();
-                self.reader.complain(&attribute.origin, format!("`{name}` is not served yet"), hint);
-            }
-        }
         let label = self.label(flowop);
         let repeat = self.reader.count(&flowop.attributes, &["iters"], 1).max(1);
         self.row(&label, entry.class);
         let mut steps = match entry.class {
             Class::Control => self.control(flowop, &label),
-            _ if ["makedir", "removedir", "listdir"].contains(&entry.name) => self.directory(flowop, &label),
+            _ if ["makedir", "removedir", "listdir", "statdir"].contains(&entry.name) => {
+                self.directory(flowop, &label)
+            }
+            _ if entry.name == "aiowait" => vec![Operation::control(Verb::Wait).step(&label)],
             _ => self.files(flowop, &label),
         };
-        if let Some(last) = steps.last_mut() {
+        if steps.len() > 1 && steps.iter().all(is_turn) {
+            // Each turn is another file's, so both are repeated together.
+            let turns = usize::try_from(repeat).unwrap_or(TURNS_MOST).min(TURNS_MOST);
+            steps = std::iter::repeat_n(steps, turns).flatten().collect();
+        } else if let Some(last) = steps.last_mut() {
             last.repeat = repeat;
         }
         for step in &mut steps {
@@ -216,7 +232,7 @@ impl<'a, 'b> Weaver<'a, 'b> {
     }
 
     /// The job's target for a place.
-    fn target(&mut self, place: usize, directories: bool) -> usize {
+    pub(super) fn target(&mut self, place: usize, directories: bool) -> usize {
         let known = self.used.iter().position(|used| *used == (place, directories));
         known.unwrap_or_else(|| {
             self.used.push((place, directories));
@@ -224,9 +240,12 @@ impl<'a, 'b> Weaver<'a, 'b> {
         })
     }
 
-    fn item(&self, operation: Operation) -> Operation {
-        let arguments = if self.ends { vec![("empty".into(), "ends".into())] } else { Vec::new() };
-        Operation { arguments, ..operation }
+    pub(super) fn item(&self, operation: Operation) -> Operation {
+        let mut operation = operation;
+        if self.ends {
+            operation.arguments.push(("empty".into(), "ends".into()));
+        }
+        operation
     }
 
     fn directory(&mut self, flowop: &Flowop, label: &str) -> Vec<Step> {
@@ -244,58 +263,59 @@ impl<'a, 'b> Weaver<'a, 'b> {
             "removedir" => (Verb::Rmdir, Item::Existing(Pick::Uniform)),
             _ => (Verb::Readdir, Item::Existing(Pick::Uniform)),
         };
-        vec![self.item(Operation { item, ..Operation::on(verb, target) }).step(label)]
+        let mut operation = self.item(Operation { item, ..Operation::on(verb, target) });
+        if flowop.kind == "statdir" {
+            operation.arguments.push(("stat".into(), "true".into()));
+        }
+        vec![operation.step(label)]
     }
 
     fn files(&mut self, flowop: &Flowop, label: &str) -> Vec<Step> {
         let attributes = &flowop.attributes;
-        for word in ["indexed", "fileindex"] {
-            if let Some(attribute) = attributes.get(&[word]) {
-                let message = format!("{word} is not served yet");
-                self.reader.complain(&attribute.origin, message, "leave it out: files are picked uniformly");
-            }
-        }
         let slot = self.reader.count(attributes, &["fd"], 0) as u32;
         let Some(place) = self.place(flowop, slot) else { return Vec::new() };
         let access = &mut self.places[place].access;
         access.direct |= self.reader.flag(attributes, &["directio"]);
         access.sync |= self.reader.flag(attributes, &["dsync"]);
         access.random |= self.reader.flag(attributes, &["noreadahead"]);
-        let by_name = ["openfile", "createfile", "closefile", "deletefile", "statfile"];
-        access.by_name |= by_name.contains(&flowop.kind.as_str());
+        access.by_name |= further::by_name(&flowop.kind);
+        let pick = self.pick(flowop);
         match flowop.kind.as_str() {
             "openfile" | "createfile" => {
                 let known = self.slots.entry(slot).or_default();
                 (known.place, known.open, known.opened) = (Some(place), true, true);
-                vec![self.open(place, slot, flowop.kind == "createfile").step(label)]
+                vec![self.open(place, slot, flowop.kind == "createfile", &pick).step(label)]
             }
             "closefile" => {
                 let known = self.slots.entry(slot).or_default();
                 (known.open, known.closed) = (false, true);
                 vec![self.held(Verb::Close, place, slot).step(label)]
             }
-            "deletefile" | "statfile" => self.by_name(flowop, place, slot, label),
+            "deletefile" | "statfile" => self.by_name(flowop, place, slot, &pick, label),
+            "renamefile" | "linkfile" | "symlinkfile" => self.two_names(flowop, place, &pick, label),
+            kind if kind.ends_with("xattr") => self.attribute(flowop, place, slot, &pick, label),
             "fsyncset" => self.sync_set(place, label),
             _ => {
-                let mut steps: Vec<Step> = self.opened(place, slot, label).into_iter().collect();
-                let Some(operation) = self.data(flowop, place, slot) else { return steps };
+                let mut steps = self.opened(flowop, place, slot, &pick, label);
+                let Some(mut operation) = self.data(flowop, place, slot) else { return steps };
+                self.rotate(flowop, place, &mut operation);
                 steps.push(operation.step(label));
                 steps
             }
         }
     }
 
-    fn open(&mut self, place: usize, slot: u32, creates: bool) -> Operation {
+    fn open(&mut self, place: usize, slot: u32, creates: bool, pick: &Item) -> Operation {
         let target = self.target(place, false);
         let (verb, item) = match creates {
             true => (Verb::Create, Item::Missing(Pick::Uniform)),
-            false => (Verb::Open, Item::Existing(Pick::Uniform)),
+            false => (Verb::Open, pick.clone()),
         };
         self.item(Operation { item, handle: Some(slot), ..Operation::on(verb, target) })
     }
 
     /// An operation on what a slot holds, or on the one file that stays open.
-    fn held(&mut self, verb: Verb, place: usize, slot: u32) -> Operation {
+    pub(super) fn held(&mut self, verb: Verb, place: usize, slot: u32) -> Operation {
         let target = self.target(place, false);
         match self.places[place].is_one_file() {
             true => Operation::on(verb, target),
@@ -304,35 +324,35 @@ impl<'a, 'b> Weaver<'a, 'b> {
     }
 
     /// The step that opens a slot which nobody opened.
-    fn opened(&mut self, place: usize, slot: u32, label: &str) -> Option<Step> {
+    fn opened(&mut self, flowop: &Flowop, place: usize, slot: u32, pick: &Item, label: &str) -> Vec<Step> {
+        let rotates = self.rotates(flowop, place);
         let known = self.slots.entry(slot).or_default();
-        if known.open && known.place == Some(place) {
-            return None;
+        if known.open && known.place == Some(place) && !rotates {
+            return Vec::new();
         }
-        let once = !known.closed && !known.opened;
+        let once = rotates || (!known.closed && !known.opened);
         (known.place, known.open) = (Some(place), true);
         if self.places[place].is_one_file() {
-            return None;
+            return Vec::new();
         }
-        let mut open = self.open(place, slot, false);
+        let mut open = self.open(place, slot, false, pick);
         if once {
             open.arguments.push(("once".into(), "true".into()));
         }
-        Some(open.step(&format!("{label}.open")))
+        self.rotate(flowop, place, &mut open);
+        vec![open.step(&format!("{label}.open"))]
     }
 
-    fn by_name(&mut self, flowop: &Flowop, place: usize, slot: u32, label: &str) -> Vec<Step> {
+    fn by_name(&mut self, flowop: &Flowop, place: usize, slot: u32, pick: &Item, label: &str) -> Vec<Step> {
         let open = self.slots.get(&slot).is_some_and(|slot| slot.open);
         let target = self.target(place, false);
         let operation = match (flowop.kind.as_str(), open) {
             ("statfile", true) => self.held(Verb::Fstat, place, slot),
-            ("statfile", false) => {
-                Operation { item: Item::Existing(Pick::Uniform), ..Operation::on(Verb::Stat, target) }
-            }
+            ("statfile", false) => Operation { item: pick.clone(), ..Operation::on(Verb::Stat, target) },
             (_, true) if slot > 0 => self.held(Verb::Unlink, place, slot),
-            _ => Operation { item: Item::Existing(Pick::Uniform), ..Operation::on(Verb::Unlink, target) },
+            _ => Operation { item: pick.clone(), ..Operation::on(Verb::Unlink, target) },
         };
-        let picks = matches!(operation.item, Item::Existing(_));
+        let picks = operation.item != Item::Held;
         vec![if picks { self.item(operation) } else { operation }.step(label)]
     }
 
@@ -363,25 +383,38 @@ impl<'a, 'b> Weaver<'a, 'b> {
         let kind = flowop.kind.as_str();
         let verb = match kind {
             "fsync" => Verb::Fsync,
-            "read" | "readwholefile" => Verb::Read,
+            "fdatasync" => Verb::Fdatasync,
+            "read" | "readwholefile" | "mmapread" => Verb::Read,
+            "truncatefile" => Verb::Truncate,
+            "fallocatefile" => Verb::Fallocate,
+            "copyfilerange" => return self.copy(flowop, slot),
             _ => Verb::Write,
         };
         let mut operation = self.held(verb, place, slot);
-        if verb == Verb::Fsync {
+        if matches!(verb, Verb::Fsync | Verb::Fdatasync) {
             return Some(operation);
         }
-        let least = u64::from(kind == "read" || kind == "write");
+        self.ways(flowop);
+        let one_by_one = ["read", "write", "mmapread", "mmapwrite", "aiowrite"].contains(&kind);
+        let least = u64::from(one_by_one);
         let size = self.reader.size(&flowop.attributes, &["iosize"], least);
         let size = size.filter(|size| *size != Size::Fixed(0));
-        operation.transfer = Transfer { full: verb == Verb::Write, ..Transfer::default() };
+        operation.transfer =
+            Transfer { full: verb == Verb::Write && kind != "aiowrite", ..Transfer::default() };
         operation.size = match (kind, size) {
             ("readwholefile", size) => {
                 operation.whole = true;
                 size.unwrap_or(Size::Fixed(WHOLE_BYTES))
             }
-            ("writewholefile", _) => {
+            ("writewholefile", size) => {
                 operation.whole = true;
-                self.whole_size(flowop, place)
+                let like = self.like(flowop, place, slot);
+                operation.arguments.push(like);
+                size.unwrap_or(Size::Fixed(WHOLE_BYTES))
+            }
+            ("truncatefile", size) => {
+                operation.offset = Offset::At(0);
+                size.unwrap_or(Size::Fixed(0))
             }
             ("appendfilerand", Some(size)) => {
                 operation.offset = Offset::End;
@@ -401,20 +434,18 @@ impl<'a, 'b> Weaver<'a, 'b> {
         if kind == "appendfile" {
             operation.offset = Offset::End;
         }
-        if self.reader.flag(&flowop.attributes, &["random"]) && (kind == "read" || kind == "write") {
-            let set = self.reader.count(&flowop.attributes, &["workingset", "wss"], 0);
-            let nominal = self.places[place].mean_bytes() as u64;
-            let span_bytes = if set == 0 { nominal } else { set };
-            operation.offset = Offset::Drawn { pick: Pick::Uniform, span_bytes };
+        let random = self.reader.flag(&flowop.attributes, &["random"]) && one_by_one;
+        if random || kind == "aiowrite" {
+            operation.offset = self.anywhere(flowop, place);
+        }
+        if kind == "aiowrite" {
+            (operation.background, operation.buffer) = (true, 1);
+            self.ways.background = true;
+        }
+        if kind == "fallocatefile" {
+            operation.offset = Offset::At(0);
         }
         Some(operation)
-    }
-
-    /// What a whole file is written with: as large as the source's files are, or its own.
-    fn whole_size(&mut self, flowop: &Flowop, place: usize) -> Size {
-        let source = self.reader.count(&flowop.attributes, &["srcfd"], 0) as u32;
-        let held = self.slots.get(&source).filter(|slot| source > 0 && slot.open).and_then(|slot| slot.place);
-        self.places[held.unwrap_or(place)].size.clone()
     }
 
     fn control(&mut self, flowop: &Flowop, label: &str) -> Vec<Step> {
@@ -429,10 +460,12 @@ impl<'a, 'b> Weaver<'a, 'b> {
             "eventlimit" | "iopslimit" | "opslimit" | "bwlimit" => return self.limit(flowop, label),
             "finishoncount" | "finishonbytes" => return self.finish(flowop, label, value),
             "block" => {
+                self.blocks = true;
                 self.shared.insert(label.into(), SharedKind::Signal);
                 shared(Verb::Wait, SharedUse::new(label, 1))
             }
             "semblock" => {
+                self.blocks = true;
                 let most = value + self.reader.count(attributes, &["highwater"], 1);
                 self.shared.insert(label.into(), SharedKind::Semaphore { initial: 0, most });
                 shared(Verb::Wait, SharedUse::new(label, value as i64))

@@ -122,7 +122,7 @@ pub fn together(
     let world = loader.world();
     if world.library.is_none() {
         let hosts = clients.iter().map(|client| Host { name: client.host.clone(), slots: 1 }).collect();
-        return Ok(Together::Elsewhere(Request::Hosts(Elsewhere { hosts, launcher: None })));
+        return Ok(Together::Elsewhere(Request::Hosts(Elsewhere { hosts, ..Elsewhere::default() })));
     }
     if world.ranks() as usize != clients.len() {
         let message = format!(

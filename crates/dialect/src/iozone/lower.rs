@@ -86,6 +86,8 @@ impl Builder<'_> {
             jobs,
             stop: if stonewalled { Stop::FirstDone } else { Stop::Each },
             coordinates: coordinates(part),
+            // As the original, which ends with the first error.
+            unless_failed: !first,
             remount: self.settings.text("U").map(String::from),
             pause_ns: match self.settings.number("+q") {
                 Some(seconds) if !first => seconds * 1_000_000_000,

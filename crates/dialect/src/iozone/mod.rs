@@ -55,10 +55,13 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
         return Ok(Request::Print { out, status: 0 });
     }
     let settings = settings::judge(words, loader)?;
-    if let Some(elsewhere) = elsewhere(&settings, loader) {
+    if let Some(elsewhere) = elsewhere(&settings, loader).map_err(|wrong| vec![wrong])? {
         return Ok(Request::Hosts(elsewhere));
     }
     let matrix = Matrix::of(&settings);
+    if let Some(why) = report::too_large(&settings, &matrix) {
+        return Err(vec![Diagnostic::error(&settings.origin("b"), why).hint("a name in .xlsx holds it")]);
+    }
     let (plan, parts) = lower::plan(&settings, &matrix);
     possible(&settings, &plan, &parts, loader)?;
     let machine = loader.machine();
@@ -73,12 +76,25 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
 }
 
 /// Other hosts, as long as this is not one of their ranks: of a host that is named several times so many.
-fn elsewhere(settings: &Settings, loader: &dyn Loader) -> Option<Elsewhere> {
+fn elsewhere(settings: &Settings, loader: &dyn Loader) -> Result<Option<Elsewhere>, Diagnostic> {
     let most = settings.rounds.iter().copied().max().unwrap_or(0) as usize;
-    let there = loader.world().ranks() > 1;
     let needed = settings.clients.iter().take(most);
     let hosts: Vec<Host> = needed.map(|client| Host { name: client.host.clone(), slots: 1 }).collect();
-    (!there && !hosts.is_empty()).then_some(Elsewhere { hosts, launcher: None })
+    let world = loader.world();
+    match world.library.is_some() {
+        _ if hosts.is_empty() => Ok(None),
+        false => {
+            let shell = loader.variable("RSH").filter(|shell| !shell.trim().is_empty());
+            Ok(Some(Elsewhere { hosts, shell, ..Elsewhere::default() }))
+        }
+        true if world.ranks() as usize == hosts.len() => Ok(None),
+        true => {
+            let message =
+                format!("{} streams, and the launcher started {} ranks", hosts.len(), world.ranks());
+            let wrong = Diagnostic::error(&settings.origin("+m"), message);
+            Err(wrong.hint("one rank for each stream, in their order; or without a launcher"))
+        }
+    }
 }
 
 /// Whether there is anything to do, and something to read before anything was written.

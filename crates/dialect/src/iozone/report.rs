@@ -15,6 +15,7 @@ mod sheets;
 mod streams;
 #[cfg(test)]
 mod tests;
+mod trouble;
 
 use std::io;
 
@@ -25,6 +26,7 @@ use super::access::{Access, COLUMNS, STREAMS};
 use super::lower::Part;
 use super::settings::Settings;
 use super::view::View;
+pub use book::too_large;
 use figures::Figures;
 
 /// Writes iozone's report.
@@ -88,7 +90,13 @@ impl Report {
         if self.view.settings.has("+T") {
             logs::times(part, phase, self.view.east_s, output)?;
         }
+        for line in trouble::told(&self.view.settings, part, phase) {
+            output.out.flush()?;
+            writeln!(output.err, "iozone: {line}")?;
+        }
         match part.streams {
+            // What broke off came to no figure, and its column stays blank.
+            0 if trouble::broke(phase) => return output.err.flush(),
             0 => self.value(part, &figures, output)?,
             _ => {
                 let first = self.begins_round(part);

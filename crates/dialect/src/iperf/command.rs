@@ -376,7 +376,7 @@ impl Reading {
 }
 
 /// A type of service by its number or name (RFC 2474, 2597, 3246; RFC 1349 for the oldest).
-fn tos(word: &str) -> Option<u32> {
+pub(crate) fn tos(word: &str) -> Option<u32> {
     const NAMES: &[(&str, u32)] = &[
         ("ef", 46 << 2),
         ("le", 1 << 2),

@@ -439,6 +439,11 @@ impl Client {
             Stage::Interrupted(signal) => {
                 self.partial(&format!("the client has terminated{}", by(signal)), 0)
             }
+            Stage::Running if self.test.obstacle().is_some() => {
+                self.send_state(state::CLIENT_TERMINATE);
+                let why = self.test.obstacle().unwrap_or_default();
+                self.fail(&why);
+            }
             Stage::Running => {
                 self.stage = Stage::Ended;
                 self.heard_ns = self.at_ns;

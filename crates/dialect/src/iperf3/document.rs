@@ -249,7 +249,7 @@ fn bytes(test: &Test, at: usize) -> Json {
     receiver.push("sender", stream.sends);
     let mut both = Json::object([("sender", sender)]);
     if let Some((name, sent, received, whole)) = test.file_of(at) {
-        let share = |bytes: u64| if whole > 0 { bytes.saturating_mul(100) / whole } else { 0 };
+        let share = |bytes: u64| bytes.saturating_mul(100).checked_div(whole).unwrap_or(0);
         let figures = [
             ("sent", sent),
             ("received", received),

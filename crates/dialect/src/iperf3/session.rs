@@ -416,7 +416,8 @@ impl Session {
         // Of an amount the last that came counts, not what was waited for in vain after it.
         let last_ns = if self.test.awaits_amount() { Some(self.progress.1) } else { self.bounds_ns.1 };
         let cut_ns = self.bounds_ns.1.and(last_ns).map(|ns| ns.saturating_sub(self.bounds_ns.0));
-        match self.test.end(record, cut_ns) {
+        let ended = self.test.end(record, cut_ns);
+        match ended.and_then(|ended| self.test.obstacle().map_or(Ok(ended), Err)) {
             Ok(ended) => self.intervals(&ended, at, out),
             Err(why) => {
                 out.push(Action::Send(self.control, state::server_error(state::RUN, 0)));

@@ -181,6 +181,12 @@ impl Test {
         self.looks.iter().find_map(|look| look.failure.as_deref())
     }
 
+    /// Why nothing was moved at all, if a stream could not begin: a file that cannot be had.
+    pub fn obstacle(&self) -> Option<String> {
+        let moved = self.looks.iter().any(|look| look.bytes > 0);
+        self.failure().filter(|_| !moved).map(String::from)
+    }
+
     fn names(&self) -> Vec<String> {
         self.streams.iter().map(plan::name).collect()
     }

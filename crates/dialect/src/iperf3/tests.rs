@@ -204,7 +204,7 @@ impl World {
                     .filter(|known| known.side == side && known.run == run)
                     .for_each(|run| run.stopped = true);
             }
-            Action::Set(..) | Action::Peer(..) | Action::Read { .. } | Action::Shut(_) => {}
+            Action::Set(..) | Action::Read { .. } | Action::Shut(_) | Action::Peer(..) => {}
         }
     }
 

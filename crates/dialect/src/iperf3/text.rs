@@ -243,7 +243,7 @@ fn file(test: &Test, at: usize) -> String {
     let Some((name, sent, received, whole)) = test.file_of(at) else { return String::new() };
     let own = if test.streams[at].sends { sent } else { received };
     let written = |bytes: u64| amount::bytes(bytes as f64).trim_end_matches('s').to_string();
-    let share = if whole > 0 { own.saturating_mul(100) / whole } else { 0 };
+    let share = own.saturating_mul(100).checked_div(whole).unwrap_or(0);
     format!("        Sent {} / {} ({share}%) of {name}\n", written(own), written(whole))
 }
 

@@ -182,6 +182,7 @@ fn buffers(node: &Node) -> Read<Buffers> {
         align_bytes: may(node, "align", bytes, 0)?,
         locked_bytes: may(node, "locked", bytes, 0)?,
         held_bytes: may(node, "held", bytes, 0)?,
+        arena_bytes: may(node, "arena", bytes, 0)?,
         turns: may(node, "turns", small, 0)?,
     })
 }

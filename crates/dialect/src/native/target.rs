@@ -2,7 +2,7 @@
 
 use iodyno_model::{
     Advice, Direct, Extent, FileLock, Items, Open, OpenMode, OpenSync, Prepare, Size, Target, TargetKind,
-    WriteLife,
+    Tree, WriteLife,
 };
 
 use super::fields::Fields;
@@ -106,13 +106,23 @@ fn items(fields: &Fields<'_>) -> Items {
         size: fields.or("size", pattern::size, Size::Fixed(0)),
         depth: fields.or("depth", small, plain.depth),
         branch: fields.or("branch", small_count, plain.branch),
-        gamma: fields.or("gamma", number, plain.gamma),
+        tree: tree(fields),
+        makers: fields.or("makers", small, plain.makers),
         leaves_only: fields.flag("leaves_only"),
         per_directory: fields.or("per_directory", whole, 0),
         own: fields.flag("own"),
         present_percent: fields.or("present", percent, plain.present_percent),
         directories: fields.flag("directories"),
     }
+}
+
+/// Directories of drawn depth and width, around those that `depth` and `branch` say.
+fn tree(fields: &Fields<'_>) -> Option<Box<Tree>> {
+    let shape = fields.or("gamma", number, 0.0);
+    let (depth, branch) = (fields.or("depth", small, 0), fields.or("branch", small_count, 1));
+    let gamma = |mean: u32| Size::Gamma { mean_bytes: f64::from(mean.max(1)), shape };
+    let seed = fields.or("tree_seed", whole, 0);
+    (shape > 0.0).then(|| Box::new(Tree { depths: gamma(depth), widths: gamma(branch), seed }))
 }
 
 fn open(fields: &Fields<'_>) -> Open {

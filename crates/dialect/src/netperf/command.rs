@@ -314,7 +314,7 @@ impl Wanted {
             "S" => self.keepalive = true,
             "T" => self.processors = two_given(name, value, |n, v| whole(n, v).map(|cpu| cpu as u32))?,
             "y" => self.priority = two(name, value, byte)?,
-            "Y" => self.tos = two(name, value, byte)?,
+            "Y" => self.tos = two(name, value, class)?,
             "Z" => self.word = Some(value.into()),
             "N" => self.alone = true,
             "b" => {
@@ -530,6 +530,12 @@ fn port(name: &str, text: &str) -> Result<u16, Early> {
     text.parse().map_err(|_| wrong(&format!("-{name} {text}: expected a port"), "a number from 0 to 65535"))
 }
 
+/// A class of traffic by its number or name.
+fn class(name: &str, text: &str) -> Result<u32, Early> {
+    let wrong = || wrong(&format!("-{name} {text}: no such class"), "say 0 to 255, or a name: ef, af11, cs1");
+    crate::iperf::command::tos(text).ok_or_else(wrong)
+}
+
 fn byte(name: &str, text: &str) -> Result<u32, Early> {
     let number = match text.strip_prefix("0x") {
         Some(hexadecimal) => u32::from_str_radix(hexadecimal, 16).ok(),
@@ -679,6 +685,7 @@ mod tests {
         assert!(text("-l").0.contains("requires an argument"));
         assert!(text("-t FOO").0.starts_with("The test you requested (FOO) is unknown"));
         assert!(text("-y 300").0.contains("expected a byte"));
+        assert!(text("-Y cs9").0.contains("no such class"));
         assert!(text("-f z").0.contains("no unit") && text("-l x").0.contains("-l x"));
         assert_eq!(text("-- -k ?").1, 1);
         assert!(text("-- -k ?").0.contains("SOCKET_TYPE,PROTOCOL"));

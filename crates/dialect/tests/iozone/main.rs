@@ -30,6 +30,8 @@ impl Loader for World {
             "nodelist" => {
                 Ok(b"# three streams\nn1 /mnt/a iozone\nn2 /mnt/a iozone\nn1 /mnt/b iozone own\n".to_vec())
             }
+            "list" => Ok(b"0 65536\n65536 4096 5\n".to_vec()),
+            "wrong" => Ok(b"0 65536\n1\n".to_vec()),
             "broken" => Ok(b"n1 /mnt/a iozone\nn2\n-x /mnt/a iozone\n".to_vec()),
             _ => Err("no such file or directory".into()),
         }
@@ -57,6 +59,7 @@ fn answer(line: &str) -> String {
     match (dialect.lower)(&words, &mut World) {
         Ok(Request::Run(run)) => short(&run.plan),
         Ok(Request::Hosts(there)) => format!("to {:?}\n", there.hosts),
+        Ok(Request::Refuse { err, .. }) => err,
         Ok(_) => "neither run nor sent\n".into(),
         Err(wrong) => wrong.iter().map(|wrong| format!("{wrong}\n")).collect(),
     }

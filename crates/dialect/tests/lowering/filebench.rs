@@ -2,7 +2,7 @@
 
 use iodyno_model::{
     Action, Item, Items, Job, Limit, Offset, Operation, Per, Phase, Pick, Script, Shared, SharedKind,
-    SharedUse, Size, Step, Stop, TargetKind, Verb, Workload,
+    SharedUse, Size, Step, Stop, TargetKind, Tree, Verb, Workload,
 };
 
 use super::{golden, phase, plan, target};
@@ -89,13 +89,12 @@ fn golden_a_mail_server() {
         limit: Limit { time_ns: Some(60_000_000_000), ..Limit::default() },
         ..Job::new("mailer", "psync", vec![0], Workload::Script(Script { actors: vec![], steps }))
     };
+    let gamma = |mean_bytes| Size::Gamma { mean_bytes, shape: 1.5 };
     let items = Items {
         count: 1000,
         name: "{item}".into(),
         size: Size::Gamma { mean_bytes: 16384.0, shape: 1.5 },
-        depth: 2,
-        branch: 20,
-        gamma: 1.5,
+        tree: Some(Box::new(Tree { depths: gamma(2.306), widths: gamma(20.0), seed: 1 })),
         present_percent: 80.0,
         ..Items::default()
     };

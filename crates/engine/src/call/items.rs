@@ -101,16 +101,29 @@ fn on_directory(io: &Io, root: RawFd, names: &Names) -> i64 {
 unsafe fn on_pair(io: &Io, root: RawFd, names: &Names, path: *const libc::c_char) -> i64 {
     let mut buffer = PathBuffer::default();
     let second = names.path(io.other, &mut buffer).to_bytes_with_nul();
-    let own_name = second.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
     // SAFETY: both paths are zero-terminated and live until the end of this function.
     let value = unsafe {
         match io.verb {
             Verb::Rename => libc::renameat(root, path, root, second.as_ptr().cast()),
             Verb::Link => libc::linkat(root, path, root, second.as_ptr().cast(), 0),
-            _ => libc::symlinkat(second[own_name..].as_ptr().cast(), root, path),
+            _ => {
+                let text = link_text(path, second);
+                libc::symlinkat(text.as_ptr().cast(), root, path)
+            }
         }
     };
     result(value.into())
+}
+
+/// What a link says so that it leads to another item: up to the root, and down again.
+///
+/// # Safety
+/// The path is zero-terminated.
+unsafe fn link_text(path: *const libc::c_char, second: &[u8]) -> Vec<u8> {
+    // SAFETY: as the caller promises.
+    let path = unsafe { CStr::from_ptr(path) };
+    let levels = path.to_bytes().iter().filter(|byte| **byte == b'/').count();
+    [b"../".repeat(levels).as_slice(), second].concat()
 }
 
 /// Keeps a fresh descriptor in the handle the operation names, or closes it: then what is moved before, and the close,
@@ -229,7 +242,10 @@ fn list(io: &Io, root: RawFd, names: &Names) -> i64 {
     if fd < 0 {
         return -i64::from(errno());
     }
-    let entries = system::count_entries(fd);
+    let entries = match io.other {
+        1 => system::look_at_entries(fd),
+        _ => system::count_entries(fd),
+    };
     match close(fd) {
         0 => entries,
         failure => failure,

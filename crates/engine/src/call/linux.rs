@@ -7,6 +7,7 @@ use iodyno_model::Verb;
 
 use crate::call::{UNSUPPORTED, XATTR_NAME, attributes, is_device, result};
 use crate::io::{Io, PathBuffer};
+use crate::memory::errno;
 
 /// Waits for a lock that belongs to the open file, not to the process.
 pub const LOCK_AND_WAIT: libc::c_int = libc::F_OFD_SETLKW;
@@ -97,6 +98,28 @@ pub unsafe fn open_at(
 ) -> RawFd {
     // SAFETY: as the caller promises.
     unsafe { libc::openat(root, path, flags, libc::c_uint::from(mode)) }
+}
+
+/// A write at the file's end, wherever it is at that moment (`RWF_APPEND`); a file system that cannot is asked where its
+/// end is.
+///
+/// # Safety
+/// The buffer holds so many bytes.
+#[inline(never)]
+pub unsafe fn append(fd: RawFd, buffer: *const libc::c_void, bytes: usize) -> libc::ssize_t {
+    let vector = libc::iovec { iov_base: buffer.cast_mut(), iov_len: bytes };
+    // SAFETY: the vector is valid for the call, the buffer as the caller promises; seeking takes no pointers.
+    unsafe {
+        match libc::pwritev2(fd, &raw const vector, 1, -1, libc::RWF_APPEND) {
+            -1 if matches!(errno(), libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL) => {
+                match libc::lseek(fd, 0, libc::SEEK_END) {
+                    -1 => -1,
+                    _ => write(fd, buffer, bytes),
+                }
+            }
+            written => written,
+        }
+    }
 }
 
 /// `fdatasync`.
@@ -207,6 +230,39 @@ pub fn count_entries(fd: RawFd) -> i64 {
         }
         // SAFETY: the kernel wrote so many bytes.
         count += entries(unsafe { std::slice::from_raw_parts(room.as_ptr().cast(), bytes as usize) });
+    }
+}
+
+/// The same, each entry looked at by its name. One that is gone by then counts all the same.
+pub fn look_at_entries(fd: RawFd) -> i64 {
+    let mut room = std::mem::MaybeUninit::<Entries>::uninit();
+    let mut count = 0;
+    loop {
+        // SAFETY: the room is valid for writing so many bytes.
+        let bytes =
+            unsafe { libc::syscall(libc::SYS_getdents64, fd, room.as_mut_ptr(), size_of::<Entries>()) };
+        if bytes <= 0 {
+            return if bytes < 0 { result(-1) } else { count };
+        }
+        // SAFETY: the kernel wrote so many bytes.
+        let mut entries = unsafe { std::slice::from_raw_parts(room.as_ptr().cast::<u8>(), bytes as usize) };
+        while let Some(&[low, high]) = entries.get(16..18) {
+            let length = usize::from(u16::from_ne_bytes([low, high])).max(20);
+            let name = &entries[19..];
+            if !(name.starts_with(b".\0") || name.starts_with(b"..\0")) {
+                count += 1;
+                let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
+                // SAFETY: names end with a zero, and `stat` is valid for writing.
+                let looked = unsafe {
+                    let flags = libc::AT_SYMLINK_NOFOLLOW;
+                    libc::fstatat(fd, name.as_ptr().cast(), stat.as_mut_ptr(), flags)
+                };
+                if looked < 0 && errno() != libc::ENOENT {
+                    return result(-1);
+                }
+            }
+            entries = entries.get(length..).unwrap_or_default();
+        }
     }
 }
 

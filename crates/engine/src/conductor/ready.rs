@@ -2,14 +2,15 @@
 //!
 //! What is everybody's is made by one rank after the other; what is a worker's own, by all ranks at once.
 
-use iodyno_model::{Diagnostic, Event, Origin, Phase, Plan, Sighting, Stop};
+use iodyno_model::{Diagnostic, Event, Origin, Phase, Plan, Sighting, Stop, When};
 
 use super::agree::{Trouble, agree, agreed, highest};
+use super::stage::Laid;
 use super::{Emit, Options, pause, remount};
 use crate::placement::Surroundings;
 use crate::prepare::{self, Made, Unready, Whose};
 use crate::world::World;
-use crate::{clock, signal, witness};
+use crate::{clock, hooks, signal, witness};
 
 /// Makes ready what the phase needs. What could not be is handed on where each worker stands alone.
 ///
@@ -23,6 +24,7 @@ pub fn make_ready(
     made: &mut Made,
     emit: Emit<'_>,
 ) -> Result<Ready, Trouble> {
+    errands(world, phase, When::BeforeLayout, emit);
     for (job, files, total_bytes) in prepare::outstanding(world, plan, phase) {
         emit(&Event::LayingOut { job: phase.jobs[job].name.clone(), files, total_bytes });
     }
@@ -71,6 +73,7 @@ pub fn make_ready(
         vec![failure.hint.map_or(told.clone(), |hint| told.hint(hint))]
     });
     agree(world, &remounted)?;
+    errands(world, phase, When::BeforeStart, emit);
     let refused = phase.drop_caches && world.place_on_node() == 0;
     let refused = refused.then(witness::drop_caches).and_then(Result::err);
     if let Some(reason) = &refused {
@@ -79,17 +82,29 @@ pub fn make_ready(
         emit(&Event::Message(Diagnostic::warning(&Default::default(), told).hint(hint)));
     }
     let undropped = refused.map(|reason| Sighting::Undropped { of: String::new(), left_bytes: 0, reason });
-    Ok(Ready { unready, _surroundings: surroundings, undropped })
+    let laid = Laid { unready, fresh: std::mem::take(&mut made.fresh) };
+    Ok(Ready { laid, _surroundings: surroundings, undropped })
 }
 
 /// What was made ready.
 pub struct Ready {
-    /// Targets that could not be, where each worker stands alone.
-    pub unready: Vec<Unready>,
+    /// How it was.
+    pub laid: Laid,
     /// What lasts as long as the phase.
     pub _surroundings: Surroundings,
     /// The machine's caches, where they were to be dropped and could not be.
     pub undropped: Option<Sighting>,
+}
+
+/// Runs a phase's commands of that time, on the first rank of each machine; one that fails is told.
+pub fn errands(world: &World, phase: &Phase, when: When, emit: Emit<'_>) {
+    let due = phase.errands.iter().filter(|errand| errand.when == when && world.place_on_node() == 0);
+    for errand in due {
+        if let Err(failure) = hooks::errand(&errand.command) {
+            let told = Diagnostic::warning(&errand.origin, failure.message);
+            emit(&Event::Message(told.hint("the run goes on")));
+        }
+    }
 }
 
 /// Whether what is not ready keeps everybody from starting.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::{
-    Fatal, Job, Kind, Phase, Plan, Record, Sighting, Submit, Verb, WorkerKind, WorkerState, record,
+    Fatal, Job, Kind, Phase, Plan, Record, Sighting, Submit, TargetKind, Verb, WorkerKind, WorkerState,
+    record,
 };
 
 use super::journal_limit;
@@ -18,9 +19,10 @@ use crate::journal::Journals;
 use crate::ledger::Ledger;
 use crate::memory::{Ballast, Memory};
 use crate::open::{self, Access, Asker};
-use crate::prepare::Unready;
+use crate::prepare::{self, Unready};
 use crate::registry::{self, Entry};
 use crate::sheet::Sheets;
+use crate::source::pools::Found;
 use crate::source::{self, Brief, SharedObjects, Source};
 use crate::warm::warm;
 use crate::worker::Worker;
@@ -62,7 +64,7 @@ impl Stage {
         plan: &Arc<Plan>,
         index: usize,
         earlier: &Record,
-        unready: Vec<Unready>,
+        Laid { unready, fresh }: Laid,
     ) -> Result<Stage, Failure> {
         let phase = &plan.phases[index];
         let labels: Vec<_> = phase.jobs.iter().map(source::labels).collect();
@@ -103,7 +105,8 @@ impl Stage {
             kinds,
             entries: phase.jobs.iter().map(entry).collect::<Result<_, Failure>>()?,
             goals: phase.jobs.iter().map(|job| goal(job, earlier)).collect(),
-            shared: SharedObjects::of(plan, phase).map_err(|errno| Failure::call("mmap", errno))?,
+            shared: SharedObjects::of(plan, phase, |target| found(world, plan, phase, target, &fresh))
+                .map_err(|errno| Failure::call("mmap", errno))?,
         })
     }
 
@@ -287,6 +290,28 @@ impl Stage {
         drop(seat);
         outcome.and(hooks::after(job))
     }
+}
+
+/// What of a set is there when a phase begins that did not lay it out: phases before, or others, have changed it.
+fn found(world: &World, plan: &Plan, phase: &Phase, target: usize, fresh: &[usize]) -> Option<Found> {
+    let TargetKind::FileSet { root, items } = &plan.targets[target].kind else { return None };
+    let job = phase.jobs.iter().find(|job| job.targets.contains(&target))?;
+    let files = registry::engine(&job.engine).is_some_and(|entry| entry.files);
+    if fresh.contains(&target) || !files {
+        return None;
+    }
+    let (owner, all) = (world.owners(plan, phase, job).of(0), world.part(job).all);
+    let asker = Asker { job: &job.name, owner, all, repetition: phase.repetition };
+    Some(prepare::sets::found_at(&open::set_root(root, items, asker), items, asker))
+}
+
+/// How a phase was laid out.
+#[derive(Debug, Default)]
+pub(super) struct Laid {
+    /// Targets that could not be made ready, where each worker stands alone.
+    pub unready: Vec<Unready>,
+    /// Sets that were laid out where nothing was.
+    pub fresh: Vec<usize>,
 }
 
 /// Whether what the workers of this machine are to hold besides their buffers can be had.

@@ -14,7 +14,7 @@ use super::{
     Engine, Failure, SettingSpec, Setup, Single, check_switches, check_values, setting, switched_on, whole,
 };
 use crate::clock::Tick;
-use crate::io::{AT_POSITION, Files, Io, Slot};
+use crate::io::{AT_END, Files, Io, Slot};
 use crate::open::needs;
 use calls::{Calls, Id};
 
@@ -117,7 +117,7 @@ impl Engine for Hdf5 {
 
     fn perform(&mut self, io: &Io, _files: &mut Files) -> i64 {
         match io.verb {
-            Verb::Read | Verb::Write if io.offset != AT_POSITION => self.transfer(io),
+            Verb::Read | Verb::Write if io.offset < AT_END => self.transfer(io),
             Verb::Fsync | Verb::Fdatasync => match self.files.get(io.file as usize) {
                 // SAFETY: the file is open.
                 Some(file) if unsafe { (self.calls.flush)(file.file, GLOBAL) } >= 0 => 0,

@@ -17,7 +17,7 @@ use super::priority;
 use super::{Engine, Failure, SettingSpec, Setup, check_switches, check_values, switched_on};
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
-use crate::io::{DIRECTORY, DURABLE, Files, Handle, Io, KEEP, PathBuffer, READ_BACK, Slot};
+use crate::io::{AT_END, DIRECTORY, DURABLE, Files, Handle, Io, KEEP, PathBuffer, READ_BACK, Slot};
 
 mod extras;
 mod setup;
@@ -195,7 +195,7 @@ impl Engine for Uring {
         let fd = files.fd(io.file);
         let operations = match io.verb {
             Verb::Read => READS,
-            Verb::Write => WRITES,
+            Verb::Write if io.offset != AT_END => WRITES,
             _ => return self.push_other(slot, io, files),
         };
         let entry = self.transfer(slot, io, fd, operations);

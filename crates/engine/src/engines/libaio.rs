@@ -13,7 +13,7 @@ use super::priority::{self, Priorities};
 use super::{Engine, Failure, SettingSpec, Setup, check_switches, switch, switched_on};
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
-use crate::io::{AT_POSITION, Files, Io, Slot};
+use crate::io::{AT_END, Files, Io, Slot};
 use crate::memory::errno;
 
 const COMMAND_READ: u16 = 0;
@@ -143,8 +143,8 @@ impl Engine for Libaio {
     #[inline(always)]
     fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
         let command = match io.verb {
-            Verb::Read if io.offset != AT_POSITION => COMMAND_READ,
-            Verb::Write if io.offset != AT_POSITION => COMMAND_WRITE,
+            Verb::Read if io.offset < AT_END => COMMAND_READ,
+            Verb::Write if io.offset < AT_END => COMMAND_WRITE,
             Verb::Fsync => COMMAND_FSYNC,
             Verb::Fdatasync => COMMAND_FDATASYNC,
             _ => return self.ready.push((slot, call::perform(io, files))),

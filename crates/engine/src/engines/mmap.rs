@@ -14,7 +14,7 @@ use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 use super::{Engine, Failure, SettingSpec, Setup, Single, check_values, setting};
 use crate::call;
 use crate::clock::Tick;
-use crate::io::{AT_POSITION, Files, Io, Slot};
+use crate::io::{AT_END, Files, Io, Slot};
 use crate::memory::errno;
 
 /// How much of a file is mapped at once: all of it, where addresses are plenty.
@@ -114,7 +114,7 @@ impl Engine for Mmap {
                 self.called = true;
                 call::perform(io, files)
             }
-            Verb::Read | Verb::Write if io.offset != AT_POSITION => {
+            Verb::Read | Verb::Write if io.offset < AT_END => {
                 self.called = false;
                 self.transfer(io, files.fd(io.file))
             }

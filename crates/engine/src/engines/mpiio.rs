@@ -13,7 +13,7 @@ use iodyno_model::{Diagnostic, Extent, Job, OpenMode, Pick, TargetKind, Verb, Ve
 use super::parallel::{self, Company};
 use super::{Engine, Failure, SettingSpec, Setup, Single, check_switches, setting, switched_on};
 use crate::clock::Tick;
-use crate::io::{AT_POSITION, Files, Io, Slot};
+use crate::io::{AT_END, Files, Io, Slot};
 use crate::open::{needs, strerror, tells_apart};
 use crate::world::mpi::abi::{Handle, Status};
 use calls::{Calls, errno_of};
@@ -111,7 +111,7 @@ impl Engine for Mpiio {
         // SAFETY: the file is open, and the calls take no pointers of ours.
         let code = unsafe {
             match io.verb {
-                Verb::Read | Verb::Write if io.offset != AT_POSITION => return self.transfer(io),
+                Verb::Read | Verb::Write if io.offset < AT_END => return self.transfer(io),
                 Verb::Fsync | Verb::Fdatasync => (self.calls.sync)(handle),
                 Verb::Truncate => (self.calls.set_size)(handle, io.bytes as i64),
                 _ => return -i64::from(libc::EOPNOTSUPP),

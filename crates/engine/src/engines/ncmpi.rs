@@ -12,7 +12,7 @@ use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 use super::parallel::{self, Company, Container, Shelf};
 use super::{Engine, Failure, SettingSpec, Setup, Single, check_switches, setting, switched_on};
 use crate::clock::Tick;
-use crate::io::{AT_POSITION, Files, Io, Slot};
+use crate::io::{AT_END, Files, Io, Slot};
 use crate::open::needs;
 use crate::world::mpi::abi::Handle;
 
@@ -173,7 +173,7 @@ impl Engine for Ncmpi {
     fn perform(&mut self, io: &Io, _files: &mut Files) -> i64 {
         let Some(file) = self.files.get(io.file as usize) else { return -i64::from(libc::EBADF) };
         match io.verb {
-            Verb::Read | Verb::Write if io.offset != AT_POSITION => self.transfer(io, file),
+            Verb::Read | Verb::Write if io.offset < AT_END => self.transfer(io, file),
             Verb::Fsync | Verb::Fdatasync => {
                 // SAFETY: the file is open.
                 let number = unsafe { (self.calls.sync)(file.file) };

@@ -9,7 +9,7 @@ use iodyno_model::{Verb, VerbSet};
 use super::{Engine, Failure, Setup};
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
-use crate::io::{AT_POSITION, Files, Io, Slot};
+use crate::io::{AT_END, Files, Io, Slot};
 use crate::memory::errno;
 
 /// The longest wait at once while operations are held back for want of room, ns.
@@ -53,7 +53,7 @@ impl Engine for Posixaio {
 
     fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
         match io.verb {
-            Verb::Read | Verb::Write if io.offset != AT_POSITION => {}
+            Verb::Read | Verb::Write if io.offset < AT_END => {}
             Verb::Fsync | Verb::Fdatasync => {}
             _ => return self.ready.push((slot, call::perform(io, files))),
         }

@@ -11,7 +11,7 @@ use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 use super::{Engine, Failure, SettingSpec, Setup, Single, check_switches, check_values, switched_on, whole};
 use crate::call;
 use crate::clock::Tick;
-use crate::io::{AT_POSITION, Files, Io, Slot};
+use crate::io::{AT_END, AT_POSITION, Files, Io, Slot};
 use crate::memory::errno;
 use crate::random::Random;
 
@@ -128,6 +128,7 @@ impl<const SECOND: bool> Vectored<SECOND> {
         // SAFETY: the vector is valid for the call and its buffer until the operation completes, which is here.
         result(unsafe {
             match (io.offset, self.flags) {
+                (AT_END, _) => return call::transfer(io, fd),
                 #[cfg(target_os = "linux")]
                 (offset, Some(flags)) => libc::pwritev2(fd, &raw const vector, 1, offset as i64, flags),
                 (AT_POSITION, _) => libc::writev(fd, &raw const vector, 1),

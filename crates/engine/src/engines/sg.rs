@@ -12,7 +12,7 @@ use super::{
 };
 use crate::call;
 use crate::clock::Tick;
-use crate::io::{AT_POSITION, Files, Io, Slot};
+use crate::io::{AT_END, Files, Io, Slot};
 use crate::memory::errno;
 
 /// scsi/sg.h.
@@ -131,7 +131,7 @@ impl Engine for Sg {
     fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
         let fd = files.fd(io.file);
         let result = match io.verb {
-            Verb::Read | Verb::Write if io.offset != AT_POSITION => self.transfer(io, fd),
+            Verb::Read | Verb::Write if io.offset < AT_END => self.transfer(io, fd),
             Verb::Fsync | Verb::Fdatasync => {
                 perform(fd, &[SYNC, 0, 0, 0, 0, 0, 0, 0, 0, 0], NO_DATA, std::ptr::null_mut(), 0)
             }

@@ -23,6 +23,8 @@ mod file;
 mod line;
 #[cfg(target_os = "linux")]
 mod options;
+#[cfg(target_os = "linux")]
+mod ring;
 mod stamp;
 mod stream;
 mod transactions;
@@ -37,10 +39,13 @@ use transactions::{Connecting, Taking};
 
 /// What the engine is asked for beyond its sockets' options.
 const OWN: &[SettingSpec] = &[
-    SettingSpec { name: "method", help: "how blocks are sent: copy (default), sendfile, splice or zerocopy" },
+    SettingSpec {
+        name: "method",
+        help: "how blocks are sent: copy (default), sendfile, splice, zerocopy, io_uring, io_uring_zerocopy",
+    },
     SettingSpec {
         name: "receive",
-        help: "what becomes of received bytes: copy (default), truncate (dropped in the kernel) or splice (to /dev/null)",
+        help: "what becomes of received bytes: copy (default), truncate (dropped in the kernel), splice (to /dev/null), io_uring",
     },
     SettingSpec {
         name: "from",
@@ -85,6 +90,9 @@ const SETTINGS: [SettingSpec; COUNT] = {
     all
 };
 
+/// Ways to send blocks.
+const METHODS: [&str; 6] = ["copy", "sendfile", "splice", "zerocopy", "io_uring", "io_uring_zerocopy"];
+
 /// Verbs that have a meaning here.
 const VERBS: [Verb; 5] = [Verb::Read, Verb::Write, Verb::Send, Verb::Recv, Verb::Exchange];
 
@@ -121,8 +129,8 @@ impl Engine for Sockets {
             let hint = format!("say one of: {}", known.join(" "));
             wrong.extend(check_values(job, &[name], |value| known.contains(&value), &hint));
         };
-        one_of(&mut wrong, "method", &["copy", "sendfile", "splice", "zerocopy"]);
-        one_of(&mut wrong, "receive", &["copy", "truncate", "splice"]);
+        one_of(&mut wrong, "method", &METHODS);
+        one_of(&mut wrong, "receive", &["copy", "truncate", "splice", "io_uring"]);
         one_of(&mut wrong, "gso", &["auto", "on", "off"]);
         one_of(&mut wrong, "gro", &["auto", "on", "off"]);
         let stamps = ["none", "seconds_micros_u32", "seconds_micros_u64", "number_seconds_micros"];

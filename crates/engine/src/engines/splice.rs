@@ -10,7 +10,7 @@ use iodyno_model::{Verb, VerbSet};
 use super::{Engine, Failure, Setup, Single};
 use crate::call;
 use crate::clock::Tick;
-use crate::io::{AT_POSITION, Files, Io, Slot};
+use crate::io::{AT_END, Files, Io, Slot};
 use crate::memory::errno;
 
 /// How much a pipe is asked to hold; it may hold less.
@@ -34,10 +34,12 @@ impl Engine for Splice {
     }
 
     fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
-        let offset = (io.offset != AT_POSITION).then_some(io.offset);
+        let offset = (io.offset < AT_END).then_some(io.offset);
         let result = match io.verb {
             Verb::Read => self.pipe.read(files.fd(io.file), offset, io.buffer, io.bytes),
-            Verb::Write => self.pipe.write(files.fd(io.file), offset, io.buffer, io.bytes),
+            Verb::Write if io.offset != AT_END => {
+                self.pipe.write(files.fd(io.file), offset, io.buffer, io.bytes)
+            }
             _ => call::perform(io, files),
         };
         self.done.keep(slot, result);

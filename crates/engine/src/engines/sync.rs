@@ -10,7 +10,7 @@ use iodyno_model::{Verb, VerbSet};
 use super::{Engine, Failure, Setup, Single};
 use crate::call;
 use crate::clock::Tick;
-use crate::io::{AT_POSITION, Files, Io, Slot};
+use crate::io::{AT_END, AT_POSITION, Files, Io, Slot};
 use crate::memory::errno;
 
 /// Seeks and synchronous calls.
@@ -32,7 +32,7 @@ impl Engine for Sync {
     #[inline(always)]
     fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
         let result = match io.verb {
-            Verb::Read | Verb::Write if io.offset != AT_POSITION => {
+            Verb::Read | Verb::Write if io.offset < AT_END => {
                 self.seeker.at(io.file, files.fd(io.file), io.offset, |fd| {
                     let here = Io { offset: AT_POSITION, ..*io };
                     call::transfer(&here, fd)

@@ -11,7 +11,7 @@ use iodyno_model::{Verb, VerbSet};
 use super::sync::Seeker;
 use super::{Engine, Failure, Setup};
 use crate::clock::{self, Tick};
-use crate::io::{AT_POSITION, Files, Io, Slot};
+use crate::io::{AT_END, Files, Io, Slot};
 use crate::memory::errno;
 
 /// Vectors that the kernel takes in one call.
@@ -53,7 +53,7 @@ impl Engine for Vsync {
     #[inline(always)]
     fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
         match io.verb {
-            Verb::Read | Verb::Write if io.offset != AT_POSITION => {
+            Verb::Read | Verb::Write if io.offset < AT_END => {
                 self.waiting.push(Waiting { slot, fd: files.fd(io.file), io: *io });
             }
             _ => {

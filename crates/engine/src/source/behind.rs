@@ -9,7 +9,7 @@ use iodyno_model::Verb;
 
 use super::Brief;
 use super::guided::Drawer;
-use crate::io::{AT_POSITION, Io, SILENT};
+use crate::io::{AT_END, Io, SILENT};
 
 /// `POSIX_FADV_DONTNEED`, as every system of ours numbers it.
 const DONT_NEED: u64 = 4;
@@ -64,7 +64,7 @@ impl Behind {
         if io.verb == Verb::Fadvise && io.flags & SILENT != 0 {
             return true;
         }
-        if result > 0 && io.verb.moves_data() && io.offset != AT_POSITION {
+        if result > 0 && io.verb.moves_data() && io.offset < AT_END {
             // Large pages leave only as a whole: with its last part, the beginning of the unit is advised once more.
             let start = io.offset / UNIT_BYTES * UNIT_BYTES;
             self.due.push_back((io.file, start, io.offset - start + result as u64));

@@ -12,10 +12,10 @@ use iodyno_model::{
 
 use super::Brief;
 use super::pattern::PatternSource;
-use super::walk::{AT_POSITION, failure};
+use super::walk::failure;
 use crate::clock::Tick;
 use crate::failure::Failure;
-use crate::io::{Handle, Io, KEEP, Names, PathBuffer, READ_BACK, VERIFY};
+use crate::io::{AT_END, Handle, Io, KEEP, Names, PathBuffer, READ_BACK, VERIFY};
 use crate::open::{is_own, resolve, set_root};
 use crate::payload::{
     Checker, Class, Corruption, Filler, Findings, Headers, Inspector, Marker, Place, SECTOR_BYTES, Write,
@@ -325,7 +325,7 @@ impl Content {
         };
         self.writes += 1;
         io.other = generation;
-        let offset = if io.offset == AT_POSITION { self.writes * io.bytes } else { io.offset };
+        let offset = if io.offset >= AT_END { self.writes * io.bytes } else { io.offset };
         // SAFETY: the buffer is the slot's and at least as long as the operation; no operation is in flight on it.
         let buffer = unsafe { std::slice::from_raw_parts_mut(io.buffer, io.bytes as usize) };
         filler.fill(buffer, Place { file: file.id, offset, generation });
@@ -369,7 +369,7 @@ impl Content {
         if matches!(io.verb, Verb::Create | Verb::Open) {
             return 0;
         }
-        if io.offset == AT_POSITION { self.files[io.file as usize].position } else { io.offset }
+        if io.offset >= AT_END { self.files[io.file as usize].position } else { io.offset }
     }
 
     /// Data and headers in another tool's layout.
@@ -382,7 +382,7 @@ impl Content {
         };
         let number = self.writes as u16;
         io.other = generation | u64::from(number) << 48;
-        let offset = if io.offset == AT_POSITION { self.writes * io.bytes } else { io.offset };
+        let offset = if io.offset >= AT_END { self.writes * io.bytes } else { io.offset };
         self.writes += 1;
         // SAFETY: the buffer is the slot's and at least as long as the operation; no operation is in flight on it.
         let buffer = unsafe { std::slice::from_raw_parts_mut(io.buffer, io.bytes as usize) };
@@ -393,7 +393,7 @@ impl Content {
     /// Takes note of a completion; the answer is its result, or the code of what is wrong with its content.
     pub fn done(&mut self, io: &Io, result: i64) -> i64 {
         let checked = self.looked_at(io, result);
-        if io.offset == AT_POSITION && result > 0 && io.verb.moves_data() {
+        if io.offset >= AT_END && result > 0 && io.verb.moves_data() {
             self.files[io.file as usize].position += result as u64;
         }
         checked

@@ -15,7 +15,7 @@ use super::trims::Trims;
 use super::{Brief, Next, VERIFY_LABEL, label_of, labels};
 use crate::clock::Tick;
 use crate::failure::Failure;
-use crate::io::{AT_POSITION, Io, SILENT, Slot};
+use crate::io::{AT_END, Io, SILENT, Slot};
 
 /// Who draws.
 pub enum Drawer {
@@ -201,7 +201,7 @@ impl Guided {
     }
 
     fn overlaps(&self, held: &Io) -> bool {
-        let moves = |io: &Io| io.bytes > 0 && io.offset != AT_POSITION;
+        let moves = |io: &Io| io.bytes > 0 && io.offset < AT_END;
         let flying = self.flying.iter().filter(|io| moves(io) && io.file == held.file);
         moves(held)
             && flying

@@ -26,6 +26,7 @@ pub mod pools;
 pub mod script;
 pub mod segments;
 pub mod shared;
+pub mod sizes;
 #[cfg(test)]
 mod testing;
 pub mod trace;
@@ -114,9 +115,10 @@ pub fn buffer_bytes(job: &Job) -> usize {
             let moving = pattern.mix.shares.iter().filter(|share| share.weight > 0.0 && moves(share.verb));
             moving.map(|share| most_bytes(pattern::directed(&pattern.size, share.verb))).max().unwrap_or(0)
         }
-        Workload::Script(script) => {
-            script::compile::buffers(script).iter().map(|(block, queue)| block + queue).sum()
-        }
+        Workload::Script(script) => script::compile::buffers(script, job.buffers.arena_bytes)
+            .iter()
+            .map(|(block, queue)| block + queue)
+            .sum(),
         Workload::Trace(trace) => {
             let moving = trace.entries.iter().filter(|entry| entry.verb.moves_data());
             moving.map(|entry| entry.bytes).max().unwrap_or(0)
@@ -146,7 +148,9 @@ pub fn check(job: &Job) -> Result<(), Failure> {
                 .hint("use depth = 1"))
         }
         Workload::Pattern(_) => Ok(()),
-        Workload::Script(_) if job.depth.most > 1 => script::too_deep(job.depth.most),
+        Workload::Script(script) if job.depth.most > 1 && !script::compile::has_background(script) => {
+            script::too_deep(job.depth.most)
+        }
         Workload::Script(script) => script::compile::check(script),
         Workload::Trace(trace) => trace::check(trace, job.depth.most),
         Workload::Cases(_) | Workload::Exercise(_) => Ok(()),

@@ -211,14 +211,6 @@ impl PatternSource {
         };
         let peers = brief.job.targets.iter().any(is_peer);
         let stream = shares.iter().any(|share| *directed(&pattern.pick, share.verb) == Pick::Stream) || peers;
-        // Of peers only those end a job who may have nothing more to say.
-        let is_set = |name: &str| brief.job.settings.iter().any(|setting| setting.name == name);
-        let (answers, reads_file) = (is_set("answers"), is_set("from"));
-        let hears = |share: &Share| match share.verb {
-            Verb::Exchange => answers,
-            Verb::Send => reads_file,
-            _ => true,
-        };
         let every = pattern.every.iter().map(|every| Inserted {
             verb: every.verb,
             label: super::label_of(&labels, every.verb.name(), every.verb),
@@ -247,7 +239,7 @@ impl PatternSource {
             random: Random::from_seed(seed, 0),
             left: left(brief),
             pass: 0,
-            ends_on_nothing: stream && (!peers || shares.iter().any(hears)),
+            ends_on_nothing: stream && (!peers || shares.iter().any(|share| may_end(brief.job, share.verb))),
             endless: stream,
             again: None,
             files,
@@ -622,6 +614,16 @@ impl Span {
         } else if self.reach != self.length || self.pass_units == u64::MAX {
             self.walks.iter_mut().for_each(Walk::restart);
         }
+    }
+}
+
+/// Of peers only those end a job who may have nothing more to say, and files that are sent.
+fn may_end(job: &Job, verb: Verb) -> bool {
+    let is_set = |name: &str| job.settings.iter().any(|setting| setting.name == name);
+    match verb {
+        Verb::Exchange => is_set("answers"),
+        Verb::Send => is_set("from"),
+        _ => true,
     }
 }
 

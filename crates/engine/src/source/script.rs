@@ -9,9 +9,9 @@ use iodyno_model::{Offset, Per, Script, Verb};
 use super::random::Random;
 use super::shared::{Answer, SharedObjects};
 use super::{Brief, Next};
-use crate::clock::Tick;
+use crate::clock::{NEVER, Tick};
 use crate::failure::Failure;
-use crate::io::{AT_POSITION, DIRECTORY, FORGIVEN, Io, KEEP, PACED, SILENT};
+use crate::io::{AT_END, AT_POSITION, DIRECTORY, FORGIVEN, Io, KEEP, PACED, SILENT};
 
 mod buffer;
 pub(super) mod compile;
@@ -21,7 +21,7 @@ mod pool;
 
 use buffer::{Buffer, buffers};
 use compile::{Code, Compiled, Compiler, Length, Spot, Use, What, Which};
-use file::{FileState, clear_direct, file, give_back, pick_item, place, seek};
+use file::{FileState, clear_direct, file, give_back, manner, offset, pick_item, place, seek};
 
 /// How soon an object that says "wait" is asked again, ns.
 const ASK_AGAIN_NS: u64 = 50_000;
@@ -58,8 +58,44 @@ pub struct ScriptSource {
     limits: Limits,
     counts: Counts,
     ending: bool,
+    background: Background,
+    /// What each call of a whole file's operation moves at most, bytes.
+    chunk: u64,
+    /// Which of its slots an operation that works in several is in.
+    rotor: u32,
+    /// Memory in which places are drawn, bytes; 0: each operation begins where its buffer does.
+    arena: u64,
+    /// Whether anything asks how long items are meant to be.
+    asks_sizes: bool,
+    /// Whether the end of a file is the engine's to find.
+    finds_end: bool,
     /// Why it ends, where that may be taken back.
     rest: Rest,
+}
+
+/// What was handed over and is not waited for.
+struct Background {
+    /// By label: whether it is such an operation's.
+    labels: Vec<bool>,
+    flying: u32,
+    /// A step that waits for some of them: when it began, and how many may stay.
+    reaping: Option<(Tick, u32)>,
+}
+
+impl Background {
+    fn new(code: &[Code], labels: usize) -> Self {
+        let mut background = Background { labels: vec![false; labels], flying: 0, reaping: None };
+        for code in code {
+            if let Code::Do(step, _) = code {
+                background.labels[step.label as usize] |= step.background;
+            }
+        }
+        background
+    }
+
+    fn is_of(&self, label: u16) -> bool {
+        self.flying > 0 && self.labels[label as usize]
+    }
 }
 
 /// Between two passes of a script.
@@ -182,10 +218,8 @@ impl ScriptSource {
     /// # Errors
     /// Everything of the script that cannot run, at once.
     pub fn new(brief: &Brief<'_>, script: &Script) -> Result<Self, Failure> {
-        if brief.depth > 1 {
-            return Err(
-                Failure::new(format!("a script at depth {}", brief.depth)).hint("scripts run at depth 1")
-            );
+        if brief.depth > 1 && !compile::has_background(script) {
+            return too_deep(brief.depth).map(|()| unreachable!("it always refuses"));
         }
         let wanted = compile::extra_handles(script) as usize;
         if brief.files.handles.len() < wanted {
@@ -226,6 +260,12 @@ impl ScriptSource {
             },
             counts: Counts(vec![(0, 0); super::labels(brief.job).len()]),
             ending: limit.passes == Some(0),
+            background: Background::new(&code, super::labels(brief.job).len()),
+            chunk: 0,
+            rotor: 0,
+            arena: brief.job.buffers.arena_bytes,
+            asks_sizes: code.iter().any(asks_sizes),
+            finds_end: crate::registry::engine(&brief.job.engine).is_some_and(|entry| entry.files),
             rest: Rest::No,
             code,
         };
@@ -274,8 +314,9 @@ impl ScriptSource {
 
     /// Writes the next operation into `io`.
     pub fn next(&mut self, now: Tick, in_flight: u32, io: &mut Io) -> Next {
-        if in_flight > 0 {
-            return Next::Wait;
+        if in_flight > self.background.flying {
+            // At depth 1 nobody asks while something is in flight; deeper ones come back when it is done.
+            return Next::Later(NEVER);
         }
         if let Flight::Step(part @ Part { again: true, .. }) = self.flight {
             self.go_on(part, io);
@@ -410,7 +451,16 @@ impl ScriptSource {
             What::Range(..) => self.range(at, now, io),
             What::Item(..) => self.item(at, now, io),
             What::File => {
-                *io = Io { verb: step.verb, label: step.label, file: step.file, ..Io::default() };
+                let file = step.file + if step.rotates > 0 { self.rotor } else { 0 };
+                if step.verb == Verb::Close && self.background.flying > 0 {
+                    // A number that is closed may soon be another file's.
+                    return Emit::Answer(Next::Later(NEVER));
+                }
+                if step.rotates > 0 && step.verb == Verb::Close && !self.files[file as usize].held {
+                    return Emit::Skip;
+                }
+                *io = Io { verb: step.verb, label: step.label, file, bytes: step.value, ..Io::default() };
+                io.buffer = self.buffers[step.buffer].start;
                 if step.verb == Verb::Truncate {
                     io.bytes = self.files[step.file as usize].position;
                 }
@@ -430,12 +480,14 @@ impl ScriptSource {
     fn range(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
         let Code::Do(step, _) = &mut self.code[at] else { return Emit::Skip };
         let What::Range(spot, length) = &mut step.what else { return Emit::Skip };
-        let file = &mut self.files[step.file as usize];
+        let whole = step.like.map(|like| self.files[like as usize].nominal).or(step.total);
+        let index = step.file + if step.rotates > 0 { self.rotor } else { 0 };
+        let file = &mut self.files[index as usize];
         let buffer = &mut self.buffers[step.buffer];
         let mut bytes = match length {
             Length::Drawn(sizes) => sizes.draw(&mut self.random),
             Length::ResultOf(label) => self.results[*label as usize],
-            Length::Whole => file.bytes,
+            Length::Whole => whole.unwrap_or(file.bytes),
         };
         let nominal = bytes;
         if step.carried {
@@ -453,32 +505,21 @@ impl ScriptSource {
             bytes = bytes.min(step.total_left);
             bytes = if self.limits.reads_only { bytes.min(self.limits.bytes) } else { bytes };
         }
-        let offset = match spot {
-            Spot::At(offset) => file.base + *offset,
-            Spot::End if file.fd >= 0 && !file.seekable => AT_POSITION,
-            Spot::End => file.base + file.end,
-            Spot::Drawn(walk) => file.base + walk.next(&mut self.random, bytes),
-            Spot::Next
-                if file.fd >= 0 && (step.verb == Verb::Write || step.finish_at_end || !file.seekable) =>
-            {
-                AT_POSITION
-            }
-            Spot::Next => {
-                let wraps = step.verb == Verb::Read && file.bytes > 0 && file.position >= file.bytes;
-                if wraps && step.finish_at_end {
-                    self.ending = true;
-                    return Emit::Skip;
-                }
-                if wraps || step.whole {
-                    file.position = 0;
-                }
-                file.base + file.position
-            }
+        let manner = manner(step.verb, step.whole, step.finish_at_end, self.finds_end);
+        let Some(offset) = offset(spot, manner, file, bytes, &mut self.random) else {
+            self.ending = true;
+            return Emit::Skip;
         };
-        let wanted = wanted(step, file, bytes);
+        let wanted = wanted(step, file, bytes, whole);
         let whole_block = buffer.bytes.max(1);
-        *io = Io { verb: step.verb, label: step.label, file: step.file, offset, ..Io::default() };
-        io.bytes = if step.verb.moves_data() { wanted.min(bytes).min(whole_block) } else { bytes };
+        *io = Io { verb: step.verb, label: step.label, file: index, offset, ..Io::default() };
+        io.other = step.further;
+        io.bytes = match step.verb {
+            Verb::CopyFileRange => wanted,
+            verb if verb.moves_data() => wanted.min(bytes).min(whole_block),
+            _ => bytes,
+        };
+        self.chunk = if step.whole { bytes.max(1) } else { u64::MAX };
         let record = if step.transfer.gather { nominal } else { buffer.record };
         if step.carried && file.direct && io.bytes < record {
             (file.direct, file.flush) = (false, true);
@@ -486,12 +527,29 @@ impl ScriptSource {
         }
         io.flags = if step.transfer.skip_failed { FORGIVEN } else { 0 };
         io.buffer = buffer.place(step.carried && step.transfer.gather);
+        if self.arena > 0 && !step.carried {
+            io.buffer = buffer.anywhere(io.bytes, &mut self.random);
+        }
+        if step.background {
+            return self.hand_over();
+        }
         if step.carried && step.transfer.sparse && file.fd >= 0 && file.seekable && buffer.is_zero(io) {
             return self.hole(at, io);
         }
         file.hole = false;
-        let sizes = if step.verb.moves_data() { (wanted, nominal.max(wanted)) } else { (0, 0) };
+        let sizes = match (step.verb.moves_data(), step.whole) {
+            (true, true) => (wanted, wanted),
+            (true, false) => (wanted, nominal.max(wanted)),
+            _ => (0, 0),
+        };
         self.take_off(at, sizes, now);
+        Emit::Io
+    }
+
+    /// What is not waited for.
+    fn hand_over(&mut self) -> Emit {
+        self.background.flying += 1;
+        self.limits.operations -= u64::from(self.limits.operations != u64::MAX);
         Emit::Io
     }
 
@@ -510,16 +568,27 @@ impl ScriptSource {
     fn go_on(&mut self, part: Part, io: &mut Io) {
         let Part { code, moved, wanted, began, .. } = part;
         let Code::Do(step, _) = &self.code[code] else { return };
-        let (file, buffer) = (&self.files[step.file as usize], &self.buffers[step.buffer]);
+        let index = step.file + if step.rotates > 0 { self.rotor } else { 0 };
+        let (file, buffer) = (&self.files[index as usize], &self.buffers[step.buffer]);
         let at_position = file.fd >= 0
             && matches!(&step.what, What::Range(Spot::Next, _))
+            && !(step.whole && file.seekable)
             && (step.verb == Verb::Write || step.finish_at_end || !file.seekable);
-        let offset = if at_position { AT_POSITION } else { file.base + file.position };
-        *io = Io { verb: step.verb, label: step.label, file: step.file, offset, ..Io::default() };
+        let at_end = self.finds_end && matches!(&step.what, What::Range(Spot::End, _));
+        let offset = match (at_position, at_end && step.verb == Verb::Write) {
+            (true, _) => AT_POSITION,
+            (_, true) => AT_END,
+            _ => file.base + file.position,
+        };
+        let other = step.further;
+        *io = Io { verb: step.verb, label: step.label, file: index, offset, other, ..Io::default() };
         let start = buffer.place(step.carried && step.transfer.gather);
         // Whole files go through the same block again and again; records are completed where they stopped.
         let ahead = if step.whole { 0 } else { moved };
-        io.bytes = (wanted - moved).min(buffer.bytes.max(1) - ahead.min(buffer.bytes));
+        io.bytes = match step.verb {
+            Verb::CopyFileRange => wanted - moved,
+            _ => (wanted - moved).min(buffer.bytes.max(1) - ahead.min(buffer.bytes)).min(self.chunk),
+        };
         // SAFETY: `moved` is below `wanted`, which is at most the buffer's length.
         io.buffer = unsafe { start.add(ahead as usize) };
         io.flags = PACED | if step.transfer.skip_failed { FORGIVEN } else { 0 };
@@ -530,8 +599,13 @@ impl ScriptSource {
     fn item(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
         let Code::Do(step, _) = &mut self.code[at] else { return Emit::Skip };
         let (verb, ends) = (step.verb, step.ends);
-        if step.once && step.keep.is_some_and(|keep| self.files[keep as usize].held) {
+        let turn = if step.rotates > 0 { (self.rotor + 1) % step.rotates } else { 0 };
+        if step.once && step.keep.is_some_and(|keep| self.files[(keep + turn) as usize].held) {
+            self.rotor = if step.rotates > 0 { turn } else { self.rotor };
             return Emit::Skip;
+        }
+        if step.keep.is_some() && self.background.flying > 0 {
+            return Emit::Answer(Next::Later(NEVER));
         }
         let What::Item(which, other) = &mut step.what else { return Emit::Skip };
         let set = step.file as usize;
@@ -559,7 +633,13 @@ impl ScriptSource {
         };
         if let Some(handle) = step.keep {
             io.flags |= KEEP;
-            io.other = u64::from(handle);
+            io.other = u64::from(handle + turn);
+            self.rotor = if step.rotates > 0 { turn } else { self.rotor };
+        } else if step.further > 0 {
+            io.other = step.further;
+        }
+        if step.value > 0 {
+            (io.bytes, io.buffer) = (step.value, self.buffers[step.buffer].start);
         }
         self.take_off(at, (0, 0), now);
         Emit::Io
@@ -572,7 +652,7 @@ impl ScriptSource {
             self.waiting_since = Some(now);
             return Emit::Answer(Next::Wait);
         };
-        let shared = self.files[set].common.is_some();
+        let shared = self.files[set].common.as_ref().is_some_and(|common| !common.is_alone());
         if !shared || (ends && now.saturating_sub(since) >= EMPTY_NS) {
             self.ending = true;
             return Emit::Skip;
@@ -593,6 +673,15 @@ impl ScriptSource {
                     return Emit::Answer(Next::Later(until));
                 }
                 self.pause = None;
+                began
+            }
+            What::Reap => {
+                let flying = self.background.flying;
+                let (began, stay) = *self.background.reaping.get_or_insert((now, flying / 2));
+                if flying > stay {
+                    return Emit::Answer(Next::Later(NEVER));
+                }
+                self.background.reaping = None;
                 began
             }
             What::Shared(object, used) => {
@@ -681,10 +770,12 @@ impl ScriptSource {
 }
 
 /// What all calls of an operation together are to move: a whole file is read to its end, wherever that is.
-fn wanted(step: &Compiled, file: &FileState, bytes: u64) -> u64 {
-    match step.whole && step.verb == Verb::Read {
-        true if file.fd < 0 => TO_THE_END,
-        true if file.bytes > 0 => file.bytes,
+fn wanted(step: &Compiled, file: &FileState, bytes: u64, whole: Option<u64>) -> u64 {
+    match (step.whole, step.verb) {
+        (true, Verb::Write) => whole.unwrap_or(bytes),
+        (true, Verb::CopyFileRange) => TO_THE_END,
+        (true, Verb::Read) if file.fd < 0 => TO_THE_END,
+        (true, Verb::Read) if file.bytes > 0 => file.bytes,
         _ => bytes,
     }
 }
@@ -692,6 +783,12 @@ fn wanted(step: &Compiled, file: &FileState, bytes: u64) -> u64 {
 /// An operation that only carries a line of the tally: from `began` to its own end.
 fn mark(io: &mut Io, verb: Verb, label: u16, began: Tick) {
     *io = Io { verb, label, flags: PACED, intended: began, ..Io::default() };
+}
+
+/// Whether an instruction asks how long items are meant to be.
+fn asks_sizes(code: &Code) -> bool {
+    let Code::Do(step, _) = code else { return false };
+    step.like.is_some() || matches!(step.what, What::Range(Spot::Within(_), _))
 }
 
 fn script_ends(code: &[Code]) -> bool {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
 use iodyno_model::{Phase, Plan, Shared, SharedKind, SharedUse};
 
-use super::pools::Pools;
+use super::pools::{Found, Pools};
 use crate::clock::Tick;
 use crate::failure::Failure;
 use crate::memory::Mapping;
@@ -70,13 +70,14 @@ impl SharedObjects {
         Ok(SharedObjects { mapping: Arc::new(mapping), kinds: shared.into(), pools: None })
     }
 
-    /// All that a phase's workers share: its objects, and which items of its sets exist. To be made before any worker
-    /// exists.
+    /// All that a phase's workers share: its objects, and which items of its sets exist; `found` says so of sets that are
+    /// not as their plan says. To be made before any worker exists.
     ///
     /// # Errors
     /// The system's error number.
-    pub fn of(plan: &Plan, phase: &Phase) -> Result<Self, i32> {
-        Ok(SharedObjects { pools: Some(Pools::new(plan, phase)?), ..SharedObjects::new(&phase.shared)? })
+    pub fn of(plan: &Plan, phase: &Phase, found: impl FnMut(usize) -> Option<Found>) -> Result<Self, i32> {
+        let pools = Some(Pools::new(plan, phase, found)?);
+        Ok(SharedObjects { pools, ..SharedObjects::new(&phase.shared)? })
     }
 
     /// The object of that name, for one worker.
@@ -165,7 +166,8 @@ impl Object {
         let amount = amount.max(1) as f64;
         let mut at = 0;
         let taken = self.cell().arrival.fetch_update(Relaxed, Relaxed, |arrival| {
-            let first = arrival.max(oldest);
+            // Nothing has queued up before anybody asked.
+            let first = if arrival == 0 { now } else { arrival.max(oldest) };
             at = first + (gap * (amount - 1.0)) as u64;
             (at <= now).then_some(first + (gap * amount) as u64)
         });
@@ -225,7 +227,9 @@ mod tests {
     fn tokens_arrive_on_time_and_the_queue_is_bounded() {
         let objects = objects(SharedKind::Tokens { per_second: 1000.0, queue_s: 0.01 });
         let (mut a, mut b) = (used(&objects, 1), used(&objects, 1));
-        let second = 1_000_000_000;
+        let (first, second) = (1_000_000_000, 2_000_000_000);
+        let taken = (0..100).filter(|_| a.take(1, first) == Answer::Granted).count();
+        assert_eq!(taken, 1, "nothing queued up before the first question");
         // Ten tokens of 1 ms queue up, and the one that arrives now.
         let taken = (0..100).filter(|_| a.take(1, second) == Answer::Granted).count();
         assert_eq!(taken, 11);

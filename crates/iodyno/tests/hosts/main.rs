@@ -7,11 +7,13 @@
 #[cfg(target_os = "linux")]
 mod going;
 #[cfg(target_os = "linux")]
+mod streams;
+#[cfg(target_os = "linux")]
 mod working;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    testbed::run(going::cases().into_iter().chain(working::cases()).collect())
+    testbed::run([going::cases(), working::cases(), streams::cases()].into_iter().flatten().collect())
 }
 
 #[cfg(not(target_os = "linux"))]

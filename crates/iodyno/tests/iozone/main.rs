@@ -8,6 +8,10 @@
 #[cfg(target_os = "linux")]
 mod beside;
 #[cfg(target_os = "linux")]
+mod books;
+#[cfg(target_os = "linux")]
+mod iometer;
+#[cfg(target_os = "linux")]
 mod lists;
 #[cfg(target_os = "linux")]
 #[allow(dead_code)]
@@ -22,7 +26,15 @@ mod troubles;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    let cases = [runs::cases(), lists::cases(), readers::cases(), troubles::cases(), beside::cases()];
+    let cases = [
+        runs::cases(),
+        lists::cases(),
+        readers::cases(),
+        troubles::cases(),
+        beside::cases(),
+        books::cases(),
+        iometer::cases(),
+    ];
     testbed::run(cases.into_iter().flatten().collect())
 }
 

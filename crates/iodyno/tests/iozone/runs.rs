@@ -89,7 +89,7 @@ fn matrix() -> Outcome {
     assert!(lines.next().unwrap_or("").starts_with("        \"4\"  \"8\"  \"16\""), "{told}");
     assert!(lines.next().unwrap_or("").starts_with("\"64\"   "), "{told}");
     let book = std::fs::read(home.path().join("out.xls"))?;
-    assert!(book.starts_with(b"PK\x03\x04"));
+    assert!(book.starts_with(&[0xD0, 0xCF, 0x11, 0xE0]), "an .xls is a compound file");
     assert_eq!(left(home.path()), ["out.xls"]);
     Ok(())
 }
@@ -180,16 +180,12 @@ fn ways() -> Outcome {
         "-J 1 -r 64k",
         "-+b 64,1",
         "-j 3 -E",
-        "-Z",
         "-Z -G",
-        "-p -S 64",
-        "-p -J 1 -r 64k",
-        "-m",
+        "-p -S 64 -J 1 -r 64k -N",
         "-m -+d",
         "-m -H 4",
         "-W",
-        "-W -+n -w -+T",
-        "-N",
+        "-W -w -+T",
         "-O",
     ] {
         let told = iozone(home.path(), &format!("-s 256 -i 0 -i 1 -i 2 -i 5 {line}"));
@@ -252,7 +248,7 @@ fn content() -> Outcome {
         bytes[300_000] ^= 1;
         std::fs::write(&path, bytes)?;
         let told = iozone(home.path(), &format!("{line} -i 1"));
-        assert_eq!(told.code(), 1, "{told}");
+        told.expect(1, &["read of iozone.tmp (1024 kB, records of 64 kB)"]);
     }
     Ok(())
 }
@@ -272,7 +268,7 @@ fn wrong() -> Outcome {
         ("-X nothing", "no such file"),
         ("-X list -a", "not with -X or -Y"),
         ("-Y list -i 2", "lists are written and read"),
-        ("-+e", "holes"),
+        ("-+e", "a hole"),
         ("-+F", "it needs streams"),
         ("-t 2 -W -+V", "not with -W"),
         ("-+b 64,1 -J 1", "not with -+b"),

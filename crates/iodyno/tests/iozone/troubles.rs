@@ -29,6 +29,12 @@ fn full() -> Outcome {
     let before = left(disk.path());
     let told = iozone(disk.path(), "-a -n 256k -g 4m -y 64k -q 64k -i 0 -i 1 -R");
     told.expect(1, &["256 64", "512 64", "No space left on device", "\"Writer report\""]);
+    // What did not fit has no figure, and every test that broke off is told with its place.
+    assert!(
+        told.err.contains("initial write of iozone.tmp (2048 kB, records of 64 kB): write at byte"),
+        "{told}"
+    );
+    assert!(!told.out.lines().any(|line| line.starts_with("            2048")), "{told}");
     assert_eq!(left(disk.path()), before);
     Ok(())
 }
@@ -82,20 +88,24 @@ fn peak_kb(pid: i32) -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
+/// Bytes that it has read so far.
+fn read_bytes(pid: i32) -> u64 {
+    let counts = std::fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
+    let line = counts.lines().find_map(|line| line.strip_prefix("rchar: "));
+    line.and_then(|count| count.parse().ok()).unwrap_or(0)
+}
+
 /// Random reads of a file with nothing in it; the original keeps 8 bytes for each record, of the larger file 2 GiB.
 fn memory() -> Outcome {
     let home = tempfile::tempdir()?;
     let peak = |bytes: u64| -> Result<u64, std::io::Error> {
         File::create(home.path().join("f"))?.set_len(bytes)?;
-        let mut running = begun(home.path(), &format!("-t 1 -F f -+E -i 2 -s {} -r 4k -Q", bytes >> 10));
-        let log = home.path().join("Child_0_randrol.dat");
-        running.until("operations are written down", || {
-            std::fs::metadata(&log).is_ok_and(|facts| facts.len() > 100_000)
-        });
-        let peak = peak_kb(running.pid());
+        let mut running = begun(home.path(), &format!("-t 1 -T -F f -+E -i 2 -s {} -r 4k", bytes >> 10));
+        let pid = running.pid();
+        running.until("it reads", || read_bytes(pid) > 100 << 20);
+        let peak = peak_kb(pid);
         running.signal(libc::SIGINT);
-        running.end();
-        std::fs::remove_file(log)?;
+        assert_eq!(running.end().code(), 128 + libc::SIGINT);
         Ok(peak)
     };
     let (small, large) = (peak(16 << 30)?, peak(1 << 40)?);

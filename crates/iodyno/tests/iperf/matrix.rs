@@ -44,27 +44,29 @@ fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-/// Bytes of the total rows: those that begin at 0 and are no sum. Real ones end later than one second's interval.
-fn totals(text: &str, seconds: f64) -> Vec<f64> {
-    let bytes = |line: &str| {
-        let rest = line.split_once("] 0.0000-")?.1;
-        let (end, rest) = rest.split_once(" sec")?;
-        let end: f64 = end.trim().parse().ok()?;
-        let mut words = rest.split_whitespace();
-        let number: f64 = words.next()?.parse().ok()?;
-        let unit = match words.next()? {
-            "Bytes" => 1.0,
-            "KBytes" => 1024.0,
-            "MBytes" => 1024.0 * 1024.0,
-            "GBytes" => 1024.0 * 1024.0 * 1024.0,
-            _ => return None,
-        };
-        (end >= seconds).then_some(number * unit)
+/// A row of a stream: its label, when it begins and ends as written, and its bytes.
+fn row(line: &str) -> Option<(&str, &str, &str, f64)> {
+    let (label, rest) = line.split_once("] ")?;
+    let (times, rest) = rest.split_once(" sec")?;
+    let (start, end) = times.trim().split_once('-')?;
+    let mut words = rest.split_whitespace();
+    let number: f64 = words.next()?.parse().ok()?;
+    let unit = match words.next()? {
+        "Bytes" => 1.0,
+        "KBytes" => 1024.0,
+        "MBytes" => 1024.0 * 1024.0,
+        "GBytes" => 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
     };
-    text.lines()
-        .filter(|line| !line.contains("SUM") && !line.contains("out-of-order"))
-        .filter_map(bytes)
-        .collect()
+    (!label.contains("SUM") && start.contains('.')).then_some((label, start, end, number * unit))
+}
+
+/// Bytes of the total rows: those that begin at 0, and after which no interval of the same stream goes on.
+fn totals(text: &str) -> Vec<f64> {
+    let rows: Vec<_> = text.lines().filter_map(row).collect();
+    let goes_on = |label: &str, end: &str| rows.iter().any(|row| (row.0, row.1) == (label, end));
+    let whole = |row: &&(&str, &str, &str, f64)| row.1 == "0.0000" && !goes_on(row.0, row.2);
+    rows.iter().filter(whole).map(|row| row.3).collect()
 }
 
 /// One of the matrix: it comes to its end, and both sides agree on what was moved.
@@ -77,12 +79,10 @@ fn moved(at: Program, of: Program, test: &(&str, &str, &str, usize, usize)) -> O
     if status != 0 {
         return Err(format!("status {status}:\n{said}\nserver:\n{}", listener.said()).into());
     }
-    // Intervals of half a second begin at 0, too.
-    let least = if name.contains("bytes") { 0.0 } else { 0.6 };
     let theirs = listener.says(" sec ")?;
     std::thread::sleep(std::time::Duration::from_millis(700));
-    let theirs = if totals(&theirs, least).len() < heard { listener.interrupt()?.1 } else { theirs };
-    let (mine, theirs_all) = (totals(&said, least), totals(&theirs, least));
+    let theirs = if totals(&theirs).len() < heard { listener.interrupt()?.1 } else { theirs };
+    let (mine, theirs_all) = (totals(&said), totals(&theirs));
     let shown = || format!("client:\n{said}\nserver:\n{theirs}");
     if mine.len() < told || theirs_all.len() < heard {
         return Err(format!("{} and {} totals:\n{}", mine.len(), theirs_all.len(), shown()).into());

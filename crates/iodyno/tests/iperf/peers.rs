@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::program::iodyno;
 
 /// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Which program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,6 +10,8 @@ use crate::peers::{Process, Program, client, free_port, ours, server};
 
 /// Datagrams of a test.
 const COUNT: u64 = 400;
+/// What did not come so long is lost: others may have the processors.
+const LATE_MS: u64 = 8000;
 
 /// All of them.
 pub fn cases() -> Vec<Case> {
@@ -40,7 +42,7 @@ fn survivors(impairment: Impairment) -> usize {
 
 fn echo() -> Outcome {
     let far = UdpSocket::bind("127.0.0.1:0")?;
-    far.set_read_timeout(Some(Duration::from_secs(3)))?;
+    far.set_read_timeout(Some(Duration::from_secs(60)))?;
     let (mut process, port) =
         relay(far.local_addr()?.port(), &["--udp", "--delay", "10ms", "--loss", "1%", "--seed", "5"])?;
     std::thread::spawn(move || {
@@ -51,18 +53,18 @@ fn echo() -> Outcome {
     });
     let near = UdpSocket::bind("127.0.0.1:0")?;
     near.connect(("127.0.0.1", port))?;
-    near.set_read_timeout(Some(Duration::from_millis(1500)))?;
+    near.set_read_timeout(Some(Duration::from_millis(LATE_MS)))?;
     let (mut came, mut least) = (0, Duration::MAX);
     for batch in 0..COUNT / 20 {
         let begun = Instant::now();
         (0..20_u8).try_for_each(|one| near.send(&[batch as u8, one]).map(drop))?;
         let mut bytes = [0; 64];
-        near.set_read_timeout(Some(Duration::from_millis(1500)))?;
+        near.set_read_timeout(Some(Duration::from_millis(LATE_MS)))?;
         while near.recv(&mut bytes).is_ok() {
             least = least.min(begun.elapsed());
             came += 1;
             // The last of a batch may be lost: no long wait for it.
-            near.set_read_timeout(Some(Duration::from_millis(if bytes[1] == 19 { 1 } else { 1500 })))?;
+            near.set_read_timeout(Some(Duration::from_millis(if bytes[1] == 19 { 1 } else { LATE_MS })))?;
         }
     }
     let impairment = Impairment { delay_ns: 10_000_000, loss_percent: 1.0, seed: 5, ..Impairment::default() };
@@ -86,12 +88,12 @@ fn lossy() -> Outcome {
     let port = free_port()?;
     let _listener = server(Program::Ours, port, &["-u"])?;
     let (_relay, through) = relay(port, &["--udp", "--loss", "5%", "--seed", "2"])?;
-    let (status, said) = client(Program::Ours, through, &["-u", "-t", "2", "-b", "2m", "-l", "200"])?;
+    let (status, said) = client(Program::Ours, through, &["-u", "-n", "500K", "-b", "2m", "-l", "200"])?;
     let lost = said.lines().last().and_then(|line| line.split_whitespace().rev().nth(1)?.split_once('/'));
     let lost = lost.and_then(|(lost, all)| Some((lost.parse::<f64>().ok()?, all.parse::<f64>().ok()?)));
     let (lost, all) = lost.ok_or(format!("status {status}, no report: {said}"))?;
     let percent = lost / all * 100.0;
-    // 2500 datagrams: three deviations are 1.3 %.
+    // 2560 datagrams: three deviations are 1.3 %.
     if !(3.7..6.3).contains(&percent) {
         return Err(format!("{percent} % of {all}: {said}").into());
     }

@@ -261,9 +261,13 @@ fn a_file(server: Program, of: Program) -> Outcome {
     }
     let port = free_port()?;
     let listener = Server::start(server, HERE, port, &["-1", "-F", &path("source")])?;
-    let said = client(command(of, HERE), "127.0.0.1", port, &["-R", "-t", "1", "-Z", "-F", &path("back")])?;
+    // With -Z the original's server sends something else than the file.
+    let line = if server == Ours { "-R -t 1 -Z" } else { "-R -t 1" };
+    let back = path("back");
+    let line: Vec<&str> = words(line).into_iter().chain(["-F", back.as_str()]).collect();
+    let said = client(command(of, HERE), "127.0.0.1", port, &line)?;
     drop(listener);
-    let back = std::fs::read(path("back"))?;
+    let back = std::fs::read(back)?;
     match back == content {
         true => Ok(()),
         false => Err(format!("{} bytes came back, or others: {said:?}", back.len()).into()),

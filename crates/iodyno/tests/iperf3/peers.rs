@@ -208,7 +208,7 @@ impl Cable {
             child.map_err(|error| Skip::new(format!("unshare: {error}")))
         };
         let cable = Cable { ends: [end()?, end()?] };
-        std::thread::sleep(Duration::from_millis(300));
+        cable.ends.iter().try_for_each(|end| until_apart(end.id()))?;
         let [near, far] = [cable.ends[0].id(), cable.ends[1].id()];
         let lines = [
             (near, format!("link add near type veth peer name far netns {far}")),
@@ -233,6 +233,21 @@ impl Cable {
     pub fn hosts(&self) -> [Host; 2] {
         [0, 1].map(|end| Host { namespace: Some(self.ends[end].id()) })
     }
+}
+
+/// Waits until a process has a network of its own: what is done to it before would be done to the machine's.
+fn until_apart(process: u32) -> Result<(), Skip> {
+    let until = Instant::now() + PATIENCE;
+    let network = |of: &str| std::fs::read_link(format!("/proc/{of}/ns/net"));
+    while Instant::now() < until {
+        if let (Ok(own), Ok(theirs)) = (network("self"), network(&process.to_string()))
+            && own != theirs
+        {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Err(Skip::new("unshare: no network of its own"))
 }
 
 impl Drop for Cable {

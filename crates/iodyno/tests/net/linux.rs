@@ -458,6 +458,7 @@ fn vsock_there() -> Result<(), Skip> {
             && libc::getsockname(listener, place, &raw mut bytes) == 0;
         address.svm_cid = LOCAL;
         let client = libc::socket(libc::AF_VSOCK, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0);
+        let place = (&raw const address).cast::<libc::sockaddr>();
         let met = bound && client >= 0 && libc::connect(client, place, bytes) == 0;
         let answer = if met { Ok(()) } else { failed("connect") };
         libc::close(client);

@@ -3,6 +3,9 @@
 //!
 //! No speed is asked of anybody: only that what must be told is told, that it adds up, and that nothing is left behind.
 
+// Sockets of virtual machines, which the library has no words for.
+#![allow(unsafe_code)]
+
 #[cfg(target_os = "linux")]
 mod linux;
 

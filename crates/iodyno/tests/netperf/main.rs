@@ -221,15 +221,22 @@ mod linux {
     /// The time after a test of connections, which the real netserver makes four seconds, is short.
     fn no_wasted_seconds() -> Outcome {
         let server = Server::ours()?;
-        let began = Instant::now();
-        let text = succeed(&server, OURS, "-t TCP_CRR -l 1 -- -k ELAPSED_TIME")?;
-        let beyond = began.elapsed().as_secs_f64() - value(&text, "ELAPSED_TIME")?;
-        if beyond < 3.5 { Ok(()) } else { Err(format!("{beyond} s beyond the test").into()) }
+        let mut least = f64::INFINITY;
+        // What is built into the original is there every time; what others take from us is not.
+        for _ in 0..5 {
+            let began = Instant::now();
+            let text = succeed(&server, OURS, "-t TCP_CRR -l 1 -- -k ELAPSED_TIME")?;
+            least = least.min(began.elapsed().as_secs_f64() - value(&text, "ELAPSED_TIME")?);
+            if least < 3.5 {
+                return Ok(());
+            }
+        }
+        Err(format!("at least {least} s beyond the test, five times").into())
     }
 
     fn interim_results() -> Outcome {
         let server = Server::ours()?;
-        let text = succeed(&server, OURS, "-t TCP_STREAM -l 2 -D 0.5 -P 0")?;
+        let text = succeed(&server, OURS, "-t TCP_STREAM -l 4 -D 0.5 -P 0")?;
         let told = text.lines().filter(|line| line.starts_with("Interim result: ")).count();
         let text_of_names = succeed(&server, OURS, "-t TCP_RR -l 1 -D -0.2 -P 0 -- -k THROUGHPUT")?;
         match told >= 2 && text_of_names.contains("NETPERF_UNITS[0]=Trans/s\n") {

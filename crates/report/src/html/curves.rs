@@ -1,6 +1,6 @@
 //! Sweeps as curves and surfaces: the points, and where a curve has its knee.
 
-use iodyno_model::Record;
+use iodyno_model::{Parameter, Record};
 use serde::Serialize;
 
 use super::short::Short;
@@ -13,7 +13,9 @@ use crate::sweep::{self, Point};
 pub struct Curve {
     /// The phases' name.
     pub name: String,
-    /// The parameters, as plans word them.
+    /// The figure that is shown first, by its field's name: bytes where sizes are what is swept.
+    pub first: &'static str,
+    /// The parameters, as plans word them; what is the same at every point is left out.
     pub parameters: Vec<&'static str>,
     /// What was alike at all points.
     pub shape: String,
@@ -44,14 +46,17 @@ pub struct Place {
 pub fn curves(record: &Record, context: &Context) -> Vec<Curve> {
     let curve = |phases: &Vec<&iodyno_model::PhaseRecord>| {
         let points = sweep::points(phases);
-        let parameters: Vec<_> = phases[0].coordinates.iter().map(|place| place.parameter.name()).collect();
+        let varied = varied(&points);
+        let swept = || varied.iter().map(|at| phases[0].coordinates[*at].parameter);
+        let parameters: Vec<_> = swept().map(|parameter| parameter.name()).collect();
         let knee = if parameters.len() == 1 { sweep::knee(&points) } else { None };
         let sentence = sweep::knee_sentence(knee, &points, parameters.first().copied().unwrap_or(""));
         let first = phases[0].jobs.first();
         Curve {
             name: phases[0].name.clone(),
             shape: first.map(|job| context.shape(phases[0], job).line()).unwrap_or_default(),
-            points: points.iter().map(place).collect(),
+            first: if swept().any(|each| each == Parameter::BlockBytes) { "bytes" } else { "rate" },
+            points: points.iter().map(|point| place(point, &varied)).collect(),
             knee: match knee {
                 Some(Knee::At(index)) => Some(index),
                 _ => None,
@@ -63,10 +68,18 @@ pub fn curves(record: &Record, context: &Context) -> Vec<Curve> {
     sweep::sweeps(record).iter().map(curve).collect()
 }
 
-fn place(point: &Point<'_>) -> Place {
+/// The parameters that differ between points, by index; of a single point all of them.
+fn varied(points: &[Point<'_>]) -> Vec<usize> {
+    let first = points.first().map(|point| point.place).unwrap_or_default();
+    let differs = |at: &usize| points.iter().any(|point| point.place.get(*at) != first.get(*at));
+    let found: Vec<usize> = (0..first.len()).filter(differs).collect();
+    if found.is_empty() { (0..first.len()).collect() } else { found }
+}
+
+fn place(point: &Point<'_>, varied: &[usize]) -> Place {
     let timed = !point.latency.is_empty();
     Place {
-        at: point.place.iter().map(sweep::value).collect(),
+        at: varied.iter().filter_map(|at| point.place.get(*at)).map(sweep::value).collect(),
         rate: Short(point.iops),
         bytes: Short::of((point.bytes > 0.0).then_some(point.bytes)),
         mean: Short::of(timed.then(|| point.latency.mean())),

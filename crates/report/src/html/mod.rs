@@ -34,6 +34,7 @@ const SCRIPT: &[&str] = &[
     include_str!("page/charts.js"),
     include_str!("page/time.js"),
     include_str!("page/latency.js"),
+    include_str!("page/surface.js"),
     include_str!("page/sweep.js"),
     include_str!("page/cards.js"),
     include_str!("page/compare.js"),

@@ -486,6 +486,9 @@ fn buffers(buffers: &Buffers) -> Vec<String> {
     if buffers.locked_bytes > 0 {
         words.push(format!("{} of memory locked besides", bytes(buffers.locked_bytes)));
     }
+    if buffers.arena_bytes > 0 {
+        words.push(format!("data anywhere in {}", bytes(buffers.arena_bytes)));
+    }
     if buffers.held_bytes > 0 {
         words.push(format!("{} of memory held besides", bytes(buffers.held_bytes)));
     }

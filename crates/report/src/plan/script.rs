@@ -142,6 +142,7 @@ fn item(item: &Item) -> String {
         Item::Existing(way) => format!("one that exists, {},", pick(way)),
         Item::Missing(Pick::Sequential) => "the next that is missing".into(),
         Item::Missing(way) => format!("one that is missing, {},", pick(way)),
+        Item::Drawn(number) => format!("one that exists, numbered {},", super::target::drawn(number)),
         Item::Held => "what is held".into(),
         Item::AllHeld => "all that is open".into(),
     }

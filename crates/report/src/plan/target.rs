@@ -80,8 +80,15 @@ fn items(items: &Items) -> String {
     } else if items.branch != 1 || items.directory != Items::default().directory {
         words.push(format!("{} directories {}", items.branch, items.directory));
     }
-    if items.gamma > 0.0 {
-        words.push(format!("depth and width drawn, gamma {}", number(items.gamma)));
+    if let Some(tree) = &items.tree {
+        let (depths, widths) = (drawn(&tree.depths), drawn(&tree.widths));
+        words.push(format!(
+            "directories {} drawn by seed {}, {depths} deep and {widths} wide",
+            items.directory, tree.seed
+        ));
+    }
+    if items.makers > 0 {
+        words.push(format!("made by {} side by side", items.makers));
     }
     if items.leaves_only {
         words.push("in the leaves only".into());
@@ -95,6 +102,18 @@ fn items(items: &Items) -> String {
         words.push(format!("{} % of them there at the start", number(items.present_percent)));
     }
     words.join(", ")
+}
+
+/// A number that is drawn as sizes are, without their unit.
+pub(super) fn drawn(size: &Size) -> String {
+    match size {
+        Size::Fixed(count) => count.to_string(),
+        Size::Gamma { mean_bytes, shape } => {
+            format!("gamma {} around {}", number(*shape), number(*mean_bytes))
+        }
+        Size::Uniform { least_bytes, most_bytes, .. } => format!("{least_bytes} to {most_bytes}"),
+        _ => "by a table".into(),
+    }
 }
 
 fn open(open: &Open) -> Vec<String> {

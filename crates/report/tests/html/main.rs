@@ -86,8 +86,13 @@ fn long(browser: &Path) -> Result<(), Failed> {
 
 fn sweeps(browser: &Path) -> Result<(), Failed> {
     let (charts, document) = shown(browser, "sweeps", vec![stories::run("Sweeps", &stories::sweeps())])?;
-    expect(charts, 4)?;
-    if document.contains("knee at depth 16") { Ok(()) } else { Err("the knee is not told".into()) }
+    // Histogram and time of what is picked, a curve, a map and the surface beside it.
+    expect(charts, 5)?;
+    let all = ["knee at depth 16", "the same as a surface", "turn left"];
+    match all.iter().find(|text| !document.contains(**text)) {
+        Some(missing) => Err(format!("`{missing}` is not on the page").into()),
+        None => Ok(()),
+    }
 }
 
 fn overlay(browser: &Path) -> Result<(), Failed> {

@@ -45,6 +45,7 @@ const PACKAGES: &[&str] = &[
     "chromium-headless-shell",
     "fonts-dejavu-core",
     "python3-venv",
+    "libreoffice-calc",
 ];
 
 /// Where apt keeps what it was told about its sources.

@@ -140,6 +140,7 @@ pub fn buffers(ask: &Ask<'_>) -> Buffers {
         align_bytes: ask.whole("iomem_align").unwrap_or(0).max(0) as u64,
         locked_bytes: ask.bytes("lockmem").unwrap_or(0),
         held_bytes: 0,
+        arena_bytes: 0,
         turns: 0,
     }
 }

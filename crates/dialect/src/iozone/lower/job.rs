@@ -61,12 +61,14 @@ pub fn of(settings: &Settings, part: Part, group: &Group, target: usize) -> Job 
     }
 }
 
-/// Seeks and calls as the original makes them; of stdio what its buffer of a record comes to.
+/// Calls as the original makes them, but that a place is no call of its own; of stdio what its buffer of a record comes to.
 fn engine(settings: &Settings, access: Access) -> &'static str {
     match access {
         _ if settings.is_mapped() => "mmap",
         _ if settings.in_flight().is_some() => "posixaio",
         Access::Pwrite | Access::Repwrite | Access::Pread | Access::Repread => "psync",
+        Access::RandomRead | Access::RandomWrite | Access::Backward | Access::Stride => "psync",
+        Access::RecordRewrite | Access::Mixed => "psync",
         Access::Pwritev | Access::Repwritev | Access::Preadv | Access::Repreadv => "pvsync",
         _ => "sync",
     }

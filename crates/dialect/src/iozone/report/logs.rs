@@ -51,7 +51,8 @@ impl Logs {
         }
         for entry in &part.entries {
             if let JournalEntry::Done { offset, bytes, latency_ns, .. } = entry {
-                let _ = writeln!(text, "{:10} {:10} {bytes:10}", offset / 1024, latency_ns / 1000);
+                let latency_us = *latency_ns as f64 / 1000.0;
+                let _ = writeln!(text, "{:10} {latency_us:10.3} {bytes:10}", offset / 1024);
             }
         }
         output.files.file(&path)?.write_all(text.as_bytes())

@@ -29,6 +29,9 @@ impl Row {
     }
 }
 
+/// A figure of a card: its name, where it stands, and how it is written.
+type Figure = (&'static str, fn(&Card) -> Option<f64>, fn(f64) -> String);
+
 /// The course of a host: when each run began, and its record, the oldest first. Empty: there are fewer than two.
 pub(super) fn text(host: &str, kept: &[(u64, Record)]) -> String {
     if kept.len() < 2 {
@@ -38,7 +41,7 @@ pub(super) fn text(host: &str, kept: &[(u64, Record)]) -> String {
         };
     }
     let rows = rows(kept);
-    let figures: [(&str, fn(&Card) -> Option<f64>, fn(f64) -> String); 5] = [
+    let figures: [Figure; 5] = [
         ("response", |card| at(&card.response, 50.0), latency),
         ("99 %", |card| at(&card.response, 99.0), latency),
         ("out", |card| card.out_bps, rate),

@@ -12,7 +12,7 @@ use iodyno_model::{Diagnostic, Job, Kind, VerbSet};
 use self::settings::Settings;
 use super::{Engine, Failure, SettingSpec, Setup};
 use crate::clock::{NEVER, Tick};
-use crate::io::{AT_POSITION, Files, Io, Slot};
+use crate::io::{AT_END, Files, Io, Slot};
 use crate::random::Random;
 
 pub mod disk;
@@ -126,7 +126,7 @@ impl Sim {
     /// Where an operation goes; the handle's own position moves as it is used.
     fn offset(&mut self, io: &Io) -> u64 {
         match self.positions.get_mut(io.file as usize) {
-            Some(position) if io.offset == AT_POSITION => {
+            Some(position) if io.offset >= AT_END => {
                 *position = position.saturating_add(io.bytes);
                 *position - io.bytes
             }

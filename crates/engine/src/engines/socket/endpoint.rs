@@ -161,6 +161,7 @@ pub fn meet(setup: &Setup<'_>, handle: usize) -> Result<Line, Failure> {
         (_, true) if place.kind()? == Type::DGRAM => bind(&place, &asked)?,
         (_, true) => {
             let listener = listener(&place, &asked)?;
+            setup.live.connections.keep(listener.clone());
             let socket = accept(setup, &listener, &place)?;
             wishes::set(&socket, &asked, When::After).map_err(ungranted)?;
             socket

@@ -1,4 +1,5 @@
-//! Blocks through a stream: copied, spliced, sent out of a file in memory, or lent to the kernel.
+//! Blocks through a stream: copied, spliced, sent out of a file in memory, lent to the kernel, or moved by
+//! an io_uring.
 
 use iodyno_model::{Job, Verb};
 
@@ -8,6 +9,8 @@ use super::line::Line;
 use crate::engines::{Failure, Setup, setting};
 use crate::io::Io;
 
+#[cfg(target_os = "linux")]
+use super::ring::Ring;
 #[cfg(target_os = "linux")]
 use super::zerocopy::{Drain, Pipe, Sheet, Ticketed};
 
@@ -21,6 +24,8 @@ enum Way {
     Splice(Pipe),
     #[cfg(target_os = "linux")]
     Lend(Ticketed),
+    #[cfg(target_os = "linux")]
+    Ring(Box<Ring>),
 }
 
 /// What becomes of what comes in.
@@ -31,6 +36,8 @@ enum Fate {
     Truncate,
     #[cfg(target_os = "linux")]
     Splice(Drain),
+    #[cfg(target_os = "linux")]
+    Ring(Box<Ring>),
 }
 
 /// A stream between two sockets.
@@ -86,6 +93,8 @@ impl Stream {
             Way::Splice(pipe) => pipe.send(&self.line, self.block.bytes(bytes)),
             #[cfg(target_os = "linux")]
             Way::Lend(ticketed) => ticketed.send(&self.line, self.block.bytes(bytes)),
+            #[cfg(target_os = "linux")]
+            Way::Ring(ring) => ring.send(&self.line, self.block.bytes(bytes)),
         }
     }
 
@@ -107,6 +116,8 @@ impl Stream {
             Fate::Truncate => self.line.receive(std::ptr::null_mut(), bytes, libc::MSG_TRUNC),
             #[cfg(target_os = "linux")]
             Fate::Splice(drain) => drain.receive(&self.line, bytes),
+            #[cfg(target_os = "linux")]
+            Fate::Ring(ring) => ring.receive(&self.line, self.block.room(bytes), self.whole),
         }
     }
 }
@@ -126,6 +137,8 @@ fn way(job: &Job, line: &Line, block: &Block) -> Result<Way, Failure> {
         None | Some("copy") => Way::Copy,
         Some("sendfile") => Way::File(Sheet::new(block.all())?),
         Some("splice") => Way::Splice(Pipe::new()?),
+        Some("io_uring") => Way::Ring(Box::new(Ring::new(false)?)),
+        Some("io_uring_zerocopy") => Way::Ring(Box::new(Ring::new(true)?)),
         Some(_) => Way::Lend(Ticketed::new(line)?),
     })
 }
@@ -140,6 +153,7 @@ fn fate(job: &Job) -> Result<Fate, Failure> {
     Ok(match setting(job, "receive") {
         None | Some("copy") => Fate::Copy,
         Some("truncate") => Fate::Truncate,
+        Some("io_uring") => Fate::Ring(Box::new(Ring::new(false)?)),
         Some(_) => Fate::Splice(Drain::new()?),
     })
 }

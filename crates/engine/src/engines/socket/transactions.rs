@@ -179,6 +179,7 @@ impl Taking {
             true => (endpoint::lent(&place.address)?, None),
             false => {
                 let listener = endpoint::listener(&place, &asked)?;
+                setup.live.connections.keep(listener.clone());
                 let own = listener.socket.try_clone().map_err(|error| endpoint::refused("dup", &error))?;
                 (own, Some(listener))
             }

@@ -5,6 +5,7 @@
 use iodyno_model::Script;
 
 use super::super::Brief;
+use super::super::random::Random;
 use super::compile;
 use crate::failure::Failure;
 use crate::io::Io;
@@ -26,7 +27,7 @@ pub struct Buffer {
 
 /// Lays the script's buffers out in the worker's memory, one behind the other.
 pub fn buffers(brief: &Brief<'_>, script: &Script) -> Result<Vec<Buffer>, Failure> {
-    let wanted = compile::buffers(script);
+    let wanted = compile::buffers(script, brief.job.buffers.arena_bytes);
     let all: u64 = wanted.iter().map(|(block, queue)| block + queue).sum();
     if all > brief.memory.stride() as u64 {
         let message = format!("the script's buffers need {all} bytes, there are {}", brief.memory.stride());
@@ -49,6 +50,14 @@ impl Buffer {
     pub fn place(&self, queued: bool) -> *mut u8 {
         // SAFETY: `taken` never passes `filled`, which never passes the queue's length.
         if queued { unsafe { self.queue.add(self.taken as usize) } } else { self.start }
+    }
+
+    /// A place for so many bytes somewhere in the block, at the beginning of a page.
+    pub fn anywhere(&self, bytes: u64, random: &mut Random) -> *mut u8 {
+        let pages = self.bytes.saturating_sub(bytes) / 4096 + 1;
+        let start = (random.below(pages) * 4096).min(self.bytes.saturating_sub(bytes));
+        // SAFETY: `start` and what follows it lie inside the block.
+        unsafe { self.start.add(start as usize) }
     }
 
     /// A read left so many bytes, to be padded with zeros up to so many; where records are gathered they join the queue.

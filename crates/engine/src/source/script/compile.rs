@@ -19,6 +19,9 @@ use crate::failure::Failure;
 /// The largest operation of a size that has no bound of its own, bytes.
 const BOUNDLESS_BYTES: u64 = 1 << 20;
 
+/// Slots that an operation works in, one after the other, at most.
+const SLOTS_MOST: u32 = 1024;
+
 /// One instruction.
 pub enum Code {
     /// An operation, so many times.
@@ -48,6 +51,18 @@ pub struct Compiled {
     pub once: bool,
     /// An empty pool ends the worker.
     pub ends: bool,
+    /// It works in one of so many slots from its own on, each in turn; 0: in its own.
+    pub rotates: u32,
+    /// The handle whose item says how long a whole file is.
+    pub like: Option<u32>,
+    /// The same, as a number of bytes.
+    pub total: Option<u64>,
+    /// Handed over, and not waited for.
+    pub background: bool,
+    /// The handle that is copied to, or what the verb takes as its further argument.
+    pub further: u64,
+    /// Bytes of an extended attribute's value.
+    pub value: u64,
     /// Bytes that its reads may still bring.
     pub total_left: u64,
 }
@@ -62,6 +77,8 @@ pub enum What {
     File,
     /// Time, ns.
     Pause(u64),
+    /// Half of what is in flight in the background.
+    Reap,
     /// A shared object.
     Shared(Object, Use),
     /// The end, once a count is reached: of an object, of operations, of bytes.
@@ -93,6 +110,8 @@ pub enum Spot {
     End,
     At(u64),
     Drawn(Box<Walk>),
+    /// In whatever item is open, at a multiple of so many bytes.
+    Within(u64),
 }
 
 pub enum Length {
@@ -112,14 +131,28 @@ pub enum Which {
         upwards: bool,
         next: u64,
     },
-    Existing(Box<Walk>),
-    Missing(Box<Walk>),
+    /// One that exists, or that does not; and whether they are looked through in order.
+    Existing(Box<Walk>, bool),
+    Missing(Box<Walk>, bool),
+    /// One that exists, by a number that is drawn.
+    Drawn(Sizes),
     Held(u32),
 }
 
 /// How many handles beyond those of its targets a job's script opens by itself.
 pub fn extra_handles(script: &Script) -> u32 {
-    operations(&script.steps).iter().filter_map(|operation| operation.handle).max().map_or(0, |most| most + 1)
+    let last = |operation: &&Operation| Some(operation.handle? + rotates(operation).max(1));
+    operations(&script.steps).iter().filter_map(last).max().unwrap_or(0)
+}
+
+/// In how many slots an operation works in turn.
+fn rotates(operation: &Operation) -> u32 {
+    number(operation, "rotate").ok().flatten().map_or(0, |count| count.min(u64::from(SLOTS_MOST)) as u32)
+}
+
+/// Whether any operation is handed over without waiting for it.
+pub fn has_background(script: &Script) -> bool {
+    operations(&script.steps).iter().any(|operation| operation.background)
 }
 
 /// Every operation, composites unfolded.
@@ -138,9 +171,10 @@ pub fn operations(steps: &[Step]) -> Vec<&Operation> {
 pub fn most_bytes(operation: &Operation) -> u64 {
     match operation.verb.moves_data() {
         // A whole file goes through a block of this size again and again.
-        true if operation.whole && operation.verb == Verb::Write => BOUNDLESS_BYTES,
+        true if operation.verb == Verb::CopyFileRange => 0,
         true => operation.size.most_bytes().unwrap_or(BOUNDLESS_BYTES),
-        false => 0,
+        // What a verb on extended attributes reads or writes.
+        false => number(operation, "value_bytes").ok().flatten().unwrap_or(0),
     }
 }
 
@@ -162,7 +196,7 @@ fn blocks(script: &Script, counts: impl Fn(Verb) -> bool) -> Vec<u64> {
 
 /// Bytes of each of a script's buffers, by number: the block that is read into, and the queue behind it where records
 /// are gathered.
-pub fn buffers(script: &Script) -> Vec<(u64, u64)> {
+pub fn buffers(script: &Script, arena: u64) -> Vec<(u64, u64)> {
     let all = operations(&script.steps);
     let of = |(number, block): (u32, u64)| {
         let users = || all.iter().filter(move |operation| operation.buffer == number);
@@ -171,7 +205,7 @@ pub fn buffers(script: &Script) -> Vec<(u64, u64)> {
         } else {
             0
         };
-        (block.next_multiple_of(4096), queued.next_multiple_of(4096))
+        (block.max(arena).next_multiple_of(4096), queued.next_multiple_of(4096))
     };
     (0..).zip(blocks(script, |_| true)).map(of).collect()
 }
@@ -201,9 +235,6 @@ fn check_steps(steps: &[Step], refusals: &mut Vec<String>) {
             Action::Do(operation) => operation,
         };
         let mut refuse = |what: String| refusals.push(format!("`{}`: {what}", step.label));
-        if operation.background {
-            refuse("an operation in the background".into());
-        }
         if operation.shared.is_some() && operation.verb.kind() != Kind::Control {
             refuse("a shared object on an operation".into());
         }
@@ -293,11 +324,34 @@ impl<'a, 'b> Compiler<'a, 'b> {
             transfer: operation.transfer,
             finish_at_end: operation.at_end == AtEnd::Finish,
             whole: operation.whole,
+            rotates: rotates(operation),
+            like: number(operation, "like")?.map(|slot| self.first_extra + slot as u32),
+            total: number(operation, "total")?,
+            background: operation.background,
+            further: self.further(operation)?,
+            value: self.value(operation)?,
             once: says(operation, "once", "true"),
             ends: says(operation, "empty", "ends") || self.brief.job.limit.time_ns.is_none(),
             total_left: operation.transfer.total_bytes.unwrap_or(u64::MAX),
             carried: verb == Verb::Write && self.brief.job.payload.content == Content::Carried,
         })
+    }
+
+    fn further(&self, operation: &Operation) -> Result<u64, Failure> {
+        Ok(match number(operation, "to")? {
+            Some(slot) => u64::from(self.first_extra) + slot,
+            None => u64::from(says(operation, "stat", "true")),
+        })
+    }
+
+    /// What a verb on extended attributes moves.
+    fn value(&self, operation: &Operation) -> Result<u64, Failure> {
+        match operation.verb {
+            Verb::Setxattr | Verb::Getxattr | Verb::Listxattr => {
+                Ok(number(operation, "value_bytes")?.unwrap_or(64).min(self.brief.memory.stride() as u64))
+            }
+            _ => Ok(0),
+        }
     }
 
     /// The handle that is worked on, and the one that is filled.
@@ -307,7 +361,9 @@ impl<'a, 'b> Compiler<'a, 'b> {
         if operation.verb.kind() == Kind::Control {
             return Ok((0, None));
         }
-        if let Some(handle) = own.filter(|_| !opens && !self.has_name(operation)) {
+        let on_open = matches!(operation.verb.kind(), Kind::Metadata) && operation.item == Item::Held;
+        let by_handle = !self.has_name(operation) || (on_open && is_attribute(operation.verb));
+        if let Some(handle) = own.filter(|_| !opens && by_handle) {
             return Ok((handle, None));
         }
         let target = operation.target.ok_or_else(|| Failure::new("no target"))?;
@@ -335,6 +391,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
     fn what(&mut self, operation: &Operation, file: u32) -> Result<What, Failure> {
         Ok(match operation.verb {
             Verb::Think | Verb::Spin => What::Pause(operation.time_ns),
+            Verb::Wait if operation.shared.is_none() => What::Reap,
             Verb::Wait | Verb::Post => {
                 let wanted = operation.shared.as_ref().ok_or_else(|| Failure::new("no shared object"))?;
                 What::Shared(object(self.brief, wanted)?, self.used(wanted)?)
@@ -346,6 +403,10 @@ impl<'a, 'b> Compiler<'a, 'b> {
                 self.range(operation, file)?
             }
             Verb::Fadvise => self.range(operation, file)?,
+            Verb::Truncate if operation.size != Size::default() && file >= self.first_extra => {
+                self.range(operation, file)?
+            }
+            verb if is_attribute(verb) && file >= self.first_extra => What::File,
             _ if self.has_name(operation) => {
                 if self.brief.files.handles[file as usize].names.is_none() {
                     return Err(Failure::new(format!("{} by name on a single file", operation.verb)));
@@ -398,6 +459,9 @@ impl<'a, 'b> Compiler<'a, 'b> {
                 let held = handle.names.as_ref().map_or(handle.bytes, |names| names.item_bytes);
                 let span = if *span_bytes == 0 { held } else { *span_bytes };
                 let least = operation.size.least_bytes().unwrap_or(1);
+                if span == 0 && file >= self.first_extra {
+                    return Ok(What::Range(Spot::Within(least.max(1)), length));
+                }
                 let fixed = matches!(operation.size, Size::Fixed(_));
                 let ground = Ground::plain(span, least.max(1), least.max(1), fixed);
                 Spot::Drawn(Box::new(self.walk(pick, ground)?))
@@ -417,8 +481,9 @@ impl<'a, 'b> Compiler<'a, 'b> {
         Ok(match item {
             Item::Index(index) => Which::Index(*index),
             Item::Each => Which::Each,
-            Item::Existing(pick) => Which::Existing(Box::new(self.walk(pick, ground)?)),
-            Item::Missing(pick) => Which::Missing(Box::new(self.walk(pick, ground)?)),
+            Item::Existing(pick) => Which::Existing(Box::new(self.walk(pick, ground)?), in_order(pick)),
+            Item::Missing(pick) => Which::Missing(Box::new(self.walk(pick, ground)?), in_order(pick)),
+            Item::Drawn(size) => Which::Drawn(Sizes::new(size).map_err(failure)?),
             Item::Shuffled => Which::Shuffled(Box::new(Walk::new(
                 &Pick::Uniform,
                 Coverage::Once,
@@ -439,6 +504,16 @@ impl<'a, 'b> Compiler<'a, 'b> {
             Item::Named(_) => return Err(Failure::new("a name")),
         })
     }
+}
+
+/// Whether the next item follows the last one.
+fn in_order(pick: &Pick) -> bool {
+    *pick == Pick::Sequential
+}
+
+/// Verbs on extended attributes: by name, or on what is open.
+fn is_attribute(verb: Verb) -> bool {
+    matches!(verb, Verb::Setxattr | Verb::Getxattr | Verb::Listxattr | Verb::Removexattr)
 }
 
 /// Whether an argument has that value.

@@ -7,11 +7,13 @@ use std::os::fd::RawFd;
 use iodyno_model::{Direct, TargetKind, Verb};
 
 use super::super::Brief;
-use super::super::pools::SharedPool;
+use super::super::pools::{SharedPool, present};
 use super::super::random::Random;
+use super::super::sizes::ItemSizes;
 use super::super::walk::Walk;
-use super::compile::Which;
+use super::compile::{Spot, Which};
 use super::pool::Pool;
+use crate::io::{AT_END, AT_POSITION};
 
 /// What the source knows of a handle; its descriptor where it was open from the start.
 pub struct FileState {
@@ -20,6 +22,10 @@ pub struct FileState {
     pub bytes: u64,
     pub position: u64,
     pub end: u64,
+    /// How long the item in it is meant to be, bytes; 0: nobody says.
+    pub nominal: u64,
+    /// Of a set: how long its items are meant to be.
+    pub sizes: Option<ItemSizes>,
     pub seekable: bool,
     /// The last write was a hole, so the file's length must be set at the end.
     pub hole: bool,
@@ -65,16 +71,21 @@ pub fn file(brief: &Brief<'_>, index: usize, own: bool) -> FileState {
     let handle = &brief.files.handles[index];
     // SAFETY: the call takes no pointers.
     let seekable = handle.fd >= 0 && unsafe { libc::lseek(handle.fd, 0, libc::SEEK_CUR) } >= 0;
-    let pool = handle.names.as_ref().map(|names| {
-        let kind = brief.plan.targets.get(handle.target as usize).map(|target| &target.kind);
-        let percent = match kind {
-            Some(TargetKind::FileSet { items, .. }) => items.present_percent,
-            _ => 100.0,
-        };
-        Pool::new(names.count, (names.count as f64 * percent / 100.0).round() as u64)
-    });
+    let items = match brief.plan.targets.get(handle.target as usize).map(|target| &target.kind) {
+        Some(TargetKind::FileSet { items, .. }) => Some(items),
+        _ => None,
+    };
     let pools = brief.shared.and_then(|shared| shared.pools.as_ref());
-    let common = pools.filter(|_| pool.is_some()).and_then(|pools| pools.of(handle.target as usize));
+    let is_set = handle.names.is_some();
+    let common = pools.filter(|_| is_set).and_then(|pools| pools.of(handle.target as usize));
+    let pool = handle.names.as_ref().map(|names| match &common {
+        Some(_) => Pool::rotor(names.count),
+        None => Pool::new(names.count, items.map_or(names.count, present)),
+    });
+    let sizes = items.filter(|_| is_set).and_then(|items| {
+        let name = &brief.plan.targets[handle.target as usize].name;
+        ItemSizes::new(&items.size, brief.plan.seed, name).ok()
+    });
     let bytes = handle.names.as_ref().map_or(handle.bytes, |names| names.item_bytes);
     let fd = if own || pool.is_some() { -1 } else { handle.fd };
     // An empty file's handle is as long as may be written to it.
@@ -89,6 +100,8 @@ pub fn file(brief: &Brief<'_>, index: usize, own: bool) -> FileState {
         bytes,
         position,
         end,
+        nominal: if is_set { 0 } else { bytes },
+        sizes,
         seekable,
         hole,
         pool,
@@ -102,6 +115,58 @@ pub fn file(brief: &Brief<'_>, index: usize, own: bool) -> FileState {
     }
 }
 
+/// How a step moves data, as far as it decides where.
+#[derive(Clone, Copy)]
+pub struct Manner {
+    pub verb: Verb,
+    pub whole: bool,
+    pub finish_at_end: bool,
+    /// Whether the end of a file is the engine's to find.
+    pub finds_end: bool,
+}
+
+pub fn manner(verb: Verb, whole: bool, finish_at_end: bool, finds_end: bool) -> Manner {
+    Manner { verb, whole, finish_at_end, finds_end }
+}
+
+/// Where the next bytes are; `None` where the end of the file ends the worker.
+pub fn offset(
+    spot: &mut Spot,
+    Manner { verb, whole, finish_at_end, finds_end }: Manner,
+    file: &mut FileState,
+    bytes: u64,
+    random: &mut Random,
+) -> Option<u64> {
+    let moves_by_itself =
+        !(whole && file.seekable) && (verb == Verb::Write || finish_at_end || !file.seekable);
+    Some(match spot {
+        Spot::At(offset) => file.base + *offset,
+        Spot::End if file.fd >= 0 && !file.seekable => AT_POSITION,
+        Spot::End if finds_end && verb == Verb::Write => AT_END,
+        Spot::End => {
+            file.position = file.end;
+            file.base + file.end
+        }
+        Spot::Within(align) => {
+            let places = (file.nominal / *align).max(1);
+            file.position = random.below(places) * *align;
+            file.base + file.position
+        }
+        Spot::Drawn(walk) => file.base + walk.next(random, bytes),
+        Spot::Next if file.fd >= 0 && moves_by_itself => AT_POSITION,
+        Spot::Next => {
+            let wraps = verb == Verb::Read && file.bytes > 0 && file.position >= file.bytes;
+            if wraps && finish_at_end {
+                return None;
+            }
+            if wraps || whole {
+                file.position = 0;
+            }
+            file.base + file.position
+        }
+    })
+}
+
 /// The item that a step means; `None` where the pool is empty.
 pub fn pick_item(
     which: &mut Which,
@@ -110,20 +175,29 @@ pub fn pick_item(
     files: &mut [FileState],
     random: &mut Random,
 ) -> Option<u64> {
-    let mut picked = |walk: &mut Walk, exists: bool| {
+    let mut picked = |walk: &mut Walk, exists: bool, in_order: bool| {
         let place = walk.next(random, 1);
         match &files[set].common {
-            Some(common) if !exists => return common.make(place),
-            Some(common) if removes(verb) => return common.take(place),
-            Some(common) => return common.hold(place),
+            Some(common) if !exists => return common.make(place, in_order),
+            Some(common) if removes(verb) => return common.take(place, in_order),
+            Some(common) => return common.hold(place, in_order),
             None => {}
         }
         files[set].pool.as_ref()?.find(place, exists)
     };
     match which {
         Which::Index(index) => Some(*index),
-        Which::Existing(walk) => picked(walk, true),
-        Which::Missing(walk) => picked(walk, false),
+        Which::Existing(walk, in_order) => picked(walk, true, *in_order),
+        Which::Missing(walk, in_order) => picked(walk, false, *in_order),
+        Which::Drawn(sizes) => {
+            let count = files[set].pool.as_ref()?.count;
+            let place = sizes.draw(random) % count.max(1);
+            match &files[set].common {
+                Some(common) if removes(verb) => common.take(place, true),
+                Some(common) => common.hold(place, true),
+                None => files[set].pool.as_ref()?.find(place, true),
+            }
+        }
         Which::Shuffled(walk) => Some(walk.next(random, 1)),
         Which::Tree { count, upwards, next } => {
             let number = if *upwards { *count - 1 - *next } else { *next };
@@ -149,9 +223,9 @@ pub fn removes(verb: Verb) -> bool {
 pub fn give_back(set: &FileState, which: &Which, verb: Verb, item: u64) {
     let Some(common) = &set.common else { return };
     match which {
-        Which::Missing(_) => common.settle(item, false, false),
-        Which::Existing(_) if removes(verb) => common.settle(item, true, false),
-        Which::Existing(_) => common.release(item),
+        Which::Missing(..) => common.settle(item, false, false),
+        Which::Existing(..) | Which::Drawn(_) if removes(verb) => common.settle(item, true, false),
+        Which::Existing(..) | Which::Drawn(_) => common.release(item),
         _ => {}
     }
 }

@@ -12,9 +12,15 @@ use super::{Flight, Part, ScriptSource, TO_THE_END, seek};
 use crate::clock::Tick;
 use crate::io::{AT_POSITION, DIRECTORY, Io};
 
+/// What one call copies at least of a file that is longer, bytes.
+const COPIED_MOST: u64 = 1 << 30;
+
 impl ScriptSource {
     /// Hears of the completion; the answer is what is tallied.
     pub fn done(&mut self, io: &mut Io, result: i64, _now: Tick) -> i64 {
+        if self.background.is_of(io.label) {
+            return self.landed(io, result);
+        }
         match std::mem::replace(&mut self.flight, Flight::Nothing) {
             Flight::Nothing => result,
             Flight::Mark | Flight::Length => 0,
@@ -43,6 +49,14 @@ impl ScriptSource {
         }
     }
 
+    /// What was handed over and not waited for is done.
+    fn landed(&mut self, io: &Io, result: i64) -> i64 {
+        self.background.flying -= 1;
+        let counts = &mut self.counts.0[io.label as usize];
+        *counts = (counts.0 + 1, counts.1 + result.max(0) as u64);
+        result
+    }
+
     /// A failed read leaves nothing, or zeros; the next one begins behind it.
     fn failed(&mut self, part: Part, io: &Io, result: i64) -> i64 {
         let Code::Do(step, _) = &self.code[part.code] else { return result };
@@ -52,7 +66,7 @@ impl ScriptSource {
             return (part.moved - part.told) as i64;
         }
         if step.verb == Verb::Read {
-            let (file, buffer) = (&mut self.files[step.file as usize], &mut self.buffers[step.buffer]);
+            let (file, buffer) = (&mut self.files[io.file as usize], &mut self.buffers[step.buffer]);
             let padded = if step.transfer.pad { part.wanted } else { 0 };
             buffer.load(0, padded, step.transfer.gather || buffer.gathers);
             file.position += part.wanted;
@@ -65,10 +79,10 @@ impl ScriptSource {
 
     fn moved(&mut self, part: Part, io: &mut Io, result: i64) -> i64 {
         let Code::Do(step, _) = &mut self.code[part.code] else { return result };
-        let (file, buffer) = (&mut self.files[step.file as usize], &mut self.buffers[step.buffer]);
+        let (file, buffer) = (&mut self.files[io.file as usize], &mut self.buffers[step.buffer]);
         let (reads, total) = (step.verb == Verb::Read, part.moved + result as u64);
         if file.drops && result > 0 {
-            self.behind = Some((step.file, file.base + file.position, result as u64));
+            self.behind = Some((io.file, file.base + file.position, result as u64));
         }
         file.position += result as u64;
         if reads && total == 0 && part.wanted > 0 {
@@ -84,7 +98,7 @@ impl ScriptSource {
         }
         let goes_on = step.whole || step.transfer.full || (!reads && step.carried);
         // A short read is the last one of a file whose length nobody knows.
-        let ended = part.wanted == TO_THE_END && (result as u64) < io.bytes;
+        let ended = part.wanted == TO_THE_END && (result as u64) < io.bytes.min(COPIED_MOST);
         if goes_on && !ended && result > 0 && total < part.wanted {
             self.flight = Flight::Step(Part { moved: total, again: true, ..part });
             return UNTALLIED;
@@ -121,15 +135,20 @@ impl ScriptSource {
             return result;
         }
         if let Some(keep) = step.keep {
-            let bytes = self.files[step.file as usize].bytes;
-            let created = step.verb == Verb::Create;
+            let (set, created) = (&self.files[step.file as usize], step.verb == Verb::Create);
+            let bytes = set.bytes;
+            let nominal =
+                set.sizes.as_ref().filter(|_| self.asks_sizes).map_or(0, |sizes| sizes.of(io.offset));
+            let keep = if step.rotates > 0 { io.other as u32 } else { keep };
             let kept = &mut self.files[keep as usize];
+            kept.nominal = nominal;
             (kept.position, kept.item, kept.set, kept.held) = (0, io.offset, step.file, true);
             (kept.bytes, kept.end) = if created { (0, 0) } else { (bytes, bytes) };
         }
         if let Some(pool) = self.files[step.file as usize].pool.as_mut() {
             match step.verb {
-                Verb::Create | Verb::Mkdir | Verb::Link | Verb::Symlink => pool.set(io.offset, true),
+                Verb::Create | Verb::Mkdir | Verb::Symlink => pool.set(io.offset, true),
+                Verb::Link => pool.set(io.other, true),
                 Verb::Unlink | Verb::Rmdir => pool.set(io.offset, false),
                 Verb::Rename => {
                     pool.set(io.offset, false);
@@ -146,24 +165,30 @@ impl ScriptSource {
         let Code::Do(step, _) = &self.code[code] else { return };
         let (verb, file) = (step.verb, step.file as usize);
         match &step.what {
-            What::File if verb == Verb::Close => self.let_go(file),
+            What::File if verb == Verb::Close => self.let_go(io.file as usize),
             What::Item(which, other) => {
                 let Some(common) = self.files[file].common.clone() else { return };
                 match which {
-                    Which::Missing(_) => {
+                    Which::Missing(..) => {
                         common.settle(io.offset, went_well, went_well && step.keep.is_some())
                     }
-                    Which::Existing(_) if removes(verb) => common.settle(io.offset, !went_well, false),
-                    Which::Existing(_) if step.keep.is_some() && went_well => {}
-                    Which::Existing(_) => common.release(io.offset),
+                    Which::Existing(..) | Which::Drawn(_) if removes(verb) => {
+                        common.settle(io.offset, !went_well, false);
+                    }
+                    Which::Existing(..) | Which::Drawn(_) if step.keep.is_some() && went_well => {}
+                    Which::Existing(..) | Which::Drawn(_) => common.release(io.offset),
                     Which::Held(_) if verb == Verb::Unlink && went_well => common.lose(io.offset),
                     _ => {}
                 }
-                if let (Some(Which::Missing(_)), None) = (other, step.keep) {
-                    common.settle(io.other, went_well, false);
+                match (other, step.keep) {
+                    (Some(Which::Missing(..)), None) => common.settle(io.other, went_well, false),
+                    (Some(Which::Existing(..)), None) => common.release(io.other),
+                    _ => {}
                 }
                 // What an opening finds in its handle goes out of it.
-                step.keep.filter(|_| went_well).into_iter().for_each(|keep| self.let_go(keep as usize));
+                if step.keep.is_some() && went_well {
+                    self.let_go(io.other as usize);
+                }
             }
             _ => {}
         }

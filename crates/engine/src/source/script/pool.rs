@@ -17,12 +17,17 @@ impl Pool {
         pool
     }
 
+    /// A set whose items somebody else keeps account of: each in turn is all that is asked here.
+    pub fn rotor(count: u64) -> Self {
+        Pool { bits: Vec::new(), count, existing: 0, rotor: 0 }
+    }
+
     pub fn has(&self, item: u64) -> bool {
         self.bits.get((item / 64) as usize).is_some_and(|word| word >> (item % 64) & 1 == 1)
     }
 
     pub fn set(&mut self, item: u64, exists: bool) {
-        if item >= self.count || self.has(item) == exists {
+        if item >= self.count || self.bits.is_empty() || self.has(item) == exists {
             return;
         }
         self.bits[(item / 64) as usize] ^= 1 << (item % 64);

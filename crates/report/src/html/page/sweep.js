@@ -1,4 +1,4 @@
-// Sweeps: a curve over one parameter with its knee, a surface over two, a table over more.
+// Sweeps: a curve over one parameter with its knee, a map and a surface over two, a table over more.
 
 const METRICS = [["rate", "Operations per second", "1/s"], ["bytes", "Bandwidth", "bytes/s"], ["mean", "Mean latency", "ns"], ["p99", "99th percentile", "ns"]];
 
@@ -43,16 +43,18 @@ function knee(curve) {
 function surfaceOf({ run, curve }, several) {
   const [rows, columns] = [0, 1].map((at) => [...new Set(curve.points.map((point) => point.at[at]))]);
   const metrics = METRICS.filter(([field]) => curve.points.some((point) => known(point[field])));
-  let chosen = metrics[0];
+  let chosen = metrics.find(([field]) => field === curve.first) || metrics[0];
   const options = () => surfaceOptions(curve, rows, columns, chosen);
   const drawn_ = chart(Math.max(180, rows.length * 34 + 90), "surface", options);
+  const relief = reliefOf(curve, rows, columns, () => chosen);
   const redraw = () => {
     const one = drawn.find((each) => each.element === drawn_);
     if (one && one.instance) one.instance.setOption(options(), true);
+    if (relief) relief.redraw();
     [...choice.children].forEach((button, at) => button.setAttribute("aria-pressed", String(metrics[at] === chosen)));
   };
   const choice = part("div", { class: "tools", style: "margin:8px 0 4px;flex-wrap:wrap" }, metrics.map((metric) => part("button", { "aria-pressed": String(metric === chosen), onclick: () => { chosen = metric; redraw(); } }, metric[1])));
-  return part("div", {}, several && part("p", {}, letter(run.index) + ": " + run.title), choice, drawn_);
+  return part("div", {}, several && part("p", {}, letter(run.index) + ": " + run.title), choice, drawn_, relief && relief.element);
 }
 
 function surfaceOptions(curve, rows, columns, [field, title, unit]) {

@@ -1,0 +1,69 @@
+//! The page about filebench: what is read, what is different, and the table of flowops.
+//!
+//! Generated, so that it cannot fall behind the table. Refuses to repeat what `-h` says.
+
+use super::flowops::FLOWOPS;
+
+const HEAD: &str = "\
+# filebench
+
+`iodyno filebench -f FILE.f` runs scripts of the workload model language, of filebench 1.4 and 1.5, on any Linux as it
+is: one process tree, one engine room, no shared memory at fixed addresses. `-D NAME=VALUE` sets a variable whatever the
+script says, `--seed N` decides every tree, name, size and place, `-h -f FILE.f` shows a script's usage and variables.
+
+Where there is no such file, a personality of ours of that name is run (`iodyno filebench -h` lists them):
+`iodyno filebench -f varmail.f -D dir=/mnt/test -D runtime=60`.
+
+What any run may be asked for is asked by `--also` here too: `--also repeat=5`, `--also confidence=95:5`, `--also
+until-steady`, `--also 'fail-if=read.p99 > 5ms'`. A script's own `warmup SECONDS` is run and not counted.
+
+## What is different
+
+- A mistake in a script is a message with its line and a hint; reading goes on, so twenty mistakes are twenty messages.
+  The exit status is 1. Nothing runs before all of it is right.
+- Definitions are looked at when they run: a variable may be set after the definition that names it. Variables can be
+  reckoned with (`$nfiles * 2 - 1`), `${NAME}` is the environment where no variable has the name, `include FILE` reads
+  another script, `foreach $n in 1, 2, 4 { ... }` repeats commands. A script without `run` runs 60 s.
+- `system` is run where it stands: before the files are laid out, behind `create files` once they are, or after a run. What
+  it prints goes to standard error; that it failed is told, and ends nothing.
+- A second `run` goes on with the files as the first has left them.
+- An opening that nobody wrote is a step of its own (`NAME.open`) and no operation of the flowop that needed it. Where the
+  thread never closes that slot, it is opened once. With `opennext` a thread goes through up to 128 slots, a file in each.
+- Files are picked uniformly by the seed, among those that nobody removes at that moment, or by a number with `indexed`; a
+  thread that finds none waits (it is counted, and told below the summary), or ends where `set mode quit` says so. What was
+  measured is reported, however a run ends.
+- A file's length is drawn by the seed and its number: whole files are written as long as they are meant to be, a copy as
+  long as its source, and both are read to their real end. Appends go to the real end, whoever else appends.
+- Directories draw their depth and width, by `dirwidth`, `dirdepthrv` and `dirgamma`, from the seed; `dirgamma=0` makes all
+  alike. A set costs two bytes of memory a file, and sixteen a directory. `paralloc` lays it out by 32 threads.
+- Processes are threads of one process. `memsize` is the memory that each thread's data moves about in; with `useism` it is a
+  shared mapping. `thread ...,engine=NAME` sends its reads and writes another way (psync, sync, vsync, pvsync, pvsync2,
+  mmap, posixaio, libaio, io_uring); threads with `aiowrite` use posixaio.
+- A tree that exists already is not removed: it is used as it is with `reuse` or `trusttree`, and refused without. What was
+  made is removed at the end, and on Ctrl-C, unless `reuse` says that it stays.
+- `cached=false` drops the pages of a single file before the run; those of a set are dropped by a `system` behind `create
+  files`.
+
+## Flowops
+
+";
+
+const TAIL: &str = "
+## Not served yet
+
+Several clients (`enable multi`, `domultisync`), `createmode`, and the flowops that the table names as refused: each is
+refused with its line and a hint.
+";
+
+/// The page.
+pub fn document() -> String {
+    let mut text = HEAD.to_string();
+    text += "| flowop | what it does |\n|---|---|\n";
+    for entry in FLOWOPS {
+        match entry.refused {
+            None => text += &format!("| `{}` | {} |\n", entry.name, entry.about),
+            Some((why, hint)) => text += &format!("| `{}` | refused: it {why}; {hint} |\n", entry.name),
+        }
+    }
+    text + TAIL
+}

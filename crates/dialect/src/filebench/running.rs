@@ -1,0 +1,217 @@
+//! One run of a script while its jobs are made: processes and threads to jobs, places to targets.
+//!
+//! Refuses to know commands: what is defined and set is handed in.
+
+use std::collections::BTreeMap;
+
+use iodyno_model::{
+    BufferKind, Buffers, Depth, Job, Limit, Origin, Placement, Plan, Script, SharedKind, Workload,
+};
+
+use super::further::Ways;
+use super::places::Place;
+use super::reader::Reader;
+use super::script::{Attributes, Thread};
+use super::session::Process;
+use super::view::Part;
+use super::weave::{Composite, Weaver};
+
+/// Writes that a thread has handed over and not awaited, at most.
+const AIO_MOST: u32 = 64;
+
+/// What is said of the places before a run.
+pub fn said_of(places: &[Place]) -> Vec<String> {
+    let mut said = vec!["Populating and pre-allocating filesets".to_string()];
+    for place in places {
+        said.extend(place.populated());
+        if !place.reuse {
+            said.push(format!("Removing {} tree (if exists)", place.name));
+        }
+        said.push(format!("Pre-allocating directories in {} tree", place.name));
+        said.push(format!("Pre-allocating files in {} tree", place.name));
+    }
+    said.push("Waiting for pre-allocation to finish (in case of a parallel pre-allocation)".into());
+    said.push("Population and pre-allocation of filesets completed".into());
+    said
+}
+
+/// One run, while its jobs are made.
+pub struct Run<'a, 'b> {
+    /// Looks values up.
+    pub reader: &'a mut Reader<'b>,
+    /// Every place there is.
+    pub places: Vec<Place>,
+    /// Every composite.
+    pub composites: &'a BTreeMap<String, Composite>,
+    /// Whether events are generated.
+    pub events: bool,
+    /// Whether an empty pool ends a thread.
+    pub ends: bool,
+    /// What is shared, by name.
+    pub shared: BTreeMap<String, SharedKind>,
+    /// What the report needs.
+    pub part: Part,
+    /// Until when.
+    pub limit: Limit,
+    /// The plan, for its targets.
+    pub targets: &'a mut Plan,
+    /// Seed of trees.
+    pub seed: u64,
+}
+
+impl Run<'_, '_> {
+    /// The jobs of all processes.
+    pub fn jobs(&mut self, processes: &[Process]) -> Vec<Job> {
+        // What a place is depends on all that is done with it, so everything is looked at once before.
+        for thread in processes.iter().flat_map(|process| &process.threads) {
+            let wrong = self.reader.wrong.len();
+            let mut weaver = Weaver::new(
+                self.reader,
+                &mut self.places,
+                self.composites,
+                &mut self.shared,
+                &mut self.part.rows,
+            );
+            weaver.scout(&thread.flowops);
+            self.reader.wrong.truncate(wrong);
+        }
+        self.part.rows.clear();
+        self.shared.clear();
+        let mut named = Vec::new();
+        let jobs: Vec<Job> = processes.iter().flat_map(|process| self.process(process, &mut named)).collect();
+        for (name, origin) in named {
+            if !self.shared.contains_key(&name) {
+                let message = format!("target={name}: no flowop of that name waits");
+                self.reader.complain(&origin, message, "name a block or semblock flowop");
+            }
+        }
+        jobs
+    }
+
+    fn process(&mut self, process: &Process, named: &mut Vec<(String, Origin)>) -> Vec<Job> {
+        let attributes = &process.attributes;
+        self.reader.known(attributes, &["name", "instances", "nice"], "a process");
+        let name = self.reader.text(attributes, &["name"]).unwrap_or_else(|| "process".into());
+        let instances = self.reader.count(attributes, &["instances"], 1);
+        if instances == 0 {
+            self.reader.complain(
+                &process.origin,
+                format!("process {name} without an instance"),
+                "instances=1",
+            );
+        }
+        self.part.processes.push((name.clone(), instances));
+        let nice = self.reader.count(attributes, &["nice"], 0);
+        let placement = Placement { nice: (nice > 0).then_some(nice.min(19) as i32), ..Placement::default() };
+        let threads = process.threads.iter();
+        threads.filter_map(|thread| self.thread(&name, instances, thread, &placement, named)).collect()
+    }
+
+    fn thread(
+        &mut self,
+        process: &str,
+        instances: u64,
+        thread: &Thread,
+        placement: &Placement,
+        named: &mut Vec<(String, Origin)>,
+    ) -> Option<Job> {
+        let attributes = &thread.attributes;
+        self.reader.known(
+            attributes,
+            &["name", "instances", "memsize", "useism", "ioprio", "engine"],
+            "a thread",
+        );
+        let name = self.reader.text(attributes, &["name"]).unwrap_or_else(|| "thread".into());
+        let own = self.reader.count(attributes, &["instances"], 1);
+        let workers = u32::try_from(own.saturating_mul(instances)).unwrap_or(u32::MAX);
+        if own == 0 {
+            return None;
+        }
+        let priority = self.reader.number(attributes, &["ioprio"]).map(|level| level as u8);
+        let mut weaver = Weaver::new(
+            self.reader,
+            &mut self.places,
+            self.composites,
+            &mut self.shared,
+            &mut self.part.rows,
+        );
+        (weaver.events, weaver.ends) = (self.events, self.ends);
+        weaver.scout(&thread.flowops);
+        let steps = weaver.steps(&thread.flowops);
+        named.append(&mut weaver.named);
+        let used = std::mem::take(&mut weaver.used);
+        let (ways, blocks) = (weaver.ways, weaver.blocks);
+        // A pool that ends its thread was to be used up.
+        self.part.blocks |= blocks || self.ends;
+        let targets = used.iter().map(|(place, directories)| self.target(*place, *directories)).collect();
+        if steps.is_empty() {
+            return None;
+        }
+        let script = Workload::Script(Script { actors: Vec::new(), steps });
+        let engine = self.engine(attributes, ways);
+        let shared = self.reader.flag(attributes, &["useism"]);
+        let buffers = Buffers {
+            arena_bytes: self.reader.count(attributes, &["memsize"], 0),
+            kind: if shared { BufferKind::SharedMapping } else { BufferKind::Mapping },
+            ..Buffers::default()
+        };
+        let most = if ways.background { AIO_MOST + 1 } else { 1 };
+        Some(Job {
+            workers,
+            buffers,
+            depth: Depth { most, ..Depth::default() },
+            limit: self.limit.clone(),
+            placement: Placement {
+                io_priority: priority.filter(|level| *level < 8).map(|level| (2, level)),
+                ..placement.clone()
+            },
+            origin: thread.origin.clone(),
+            ..Job::new(&format!("{process}.{name}"), &engine, targets, script)
+        })
+    }
+
+    /// What carries a thread's data: calls, unless its flowops or the script ask for something else.
+    fn engine(&mut self, attributes: &Attributes, ways: Ways) -> String {
+        let by_need = match (ways.background, ways.mapped) {
+            (true, _) => "posixaio",
+            (_, true) => "mmap",
+            _ => "psync",
+        };
+        let wanted = self.reader.text(attributes, &["engine"]);
+        if let (Some(wanted), Some(attribute)) = (&wanted, attributes.get(&["engine"])) {
+            let several = ["posixaio", "libaio", "io_uring"].contains(&wanted.as_str());
+            let one = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap"].contains(&wanted.as_str());
+            let why = match (several || one, ways) {
+                (false, _) => Some("no engine for files of that name"),
+                (_, Ways { background: true, .. }) if !several => {
+                    Some("it hands nothing over without waiting")
+                }
+                (_, Ways { mapped: true, .. }) if wanted != "mmap" => {
+                    Some("the thread's data goes by mappings")
+                }
+                _ => None,
+            };
+            if let Some(why) = why {
+                let message = format!("engine={wanted}: {why}");
+                self.reader.complain(
+                    &attribute.origin,
+                    message,
+                    "psync, sync, vsync, pvsync, pvsync2, mmap, posixaio, libaio or io_uring",
+                );
+            }
+        }
+        wanted.unwrap_or_else(|| by_need.into())
+    }
+
+    /// The plan's target for a place.
+    fn target(&mut self, place: usize, directories: bool) -> usize {
+        let place = &self.places[place];
+        let target = if directories { place.directories(self.seed) } else { place.target(self.seed) };
+        let targets = &mut self.targets.targets;
+        let known = targets.iter().position(|known| *known == target);
+        known.unwrap_or_else(|| {
+            targets.push(target);
+            targets.len() - 1
+        })
+    }
+}

@@ -1,0 +1,20 @@
+//! Findings in the words of a configuration file.
+//!
+//! It refuses to judge: what was found stays as it was found.
+
+use iodyno_model::Finding;
+
+use crate::advice::{self, Said};
+
+/// Advice by a finding's code.
+const ADVICE: &[Said] = &[
+    (1, "", "a `Disk maximum size` of twice the memory does not fit in the page cache"),
+    (2, "", "name a device as target: what is written there goes past the page cache"),
+    (6, "", "a longer `Run Time` has more samples in its tail"),
+    (13, "", "a `Ramp Up Time` leaves the beginning out"),
+];
+
+/// A finding whose advice names entries of the file.
+pub fn translate(finding: Finding) -> Option<Finding> {
+    advice::of(finding, ADVICE)
+}

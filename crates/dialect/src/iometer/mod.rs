@@ -1,0 +1,97 @@
+//! IOMeter: its configuration files (`.icf`) as they are, its results as comma-separated values.
+//!
+//! ```text
+//!   file ─ icf ─► entries ─ configuration ─► Configuration ─ cycle, lower ─► Plan and View ─► events ─ report ─► CSV
+//! ```
+//! There is no window and no daemon: managers are this machine, or the ranks of several hosts. It refuses what belongs to
+//! Windows or to networks, each by name and line, and never skips an entry that it does not know.
+
+pub mod advice;
+pub mod configuration;
+pub mod cycle;
+pub mod icf;
+pub mod lower;
+pub mod options;
+pub mod report;
+pub mod specification;
+#[cfg(test)]
+mod tests;
+
+use iodyno_model::{Diagnostic, Origin, Record};
+
+use crate::{Dialect, Keep, Loader, ReportFile, Request, Run};
+use options::Wanted;
+use report::View;
+
+/// The dialect.
+pub const DIALECT: Dialect = Dialect {
+    name: "iometer",
+    about: "access specifications, workers and targets of an IOMeter configuration (.icf)",
+    drop_in: true,
+    also: &[],
+    lower: request,
+};
+
+/// Everything that is wrong, each with its place and a hint: there is no original command line whose words would be kept.
+fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    let refuse = |wrong: Vec<Diagnostic>| {
+        let err = wrong.iter().map(|wrong| format!("{wrong}\n")).collect();
+        Ok(Request::Refuse { err, status: 2 })
+    };
+    match options::wanted(arguments) {
+        Ok(Wanted::Print(out)) => Ok(Request::Print { out, status: 0 }),
+        Ok(Wanted::Run(command)) => match run(&command, loader) {
+            Ok(run) => Ok(Request::Run(Box::new(run))),
+            Err(wrong) => refuse(wrong),
+        },
+        Err(wrong) => refuse(vec![wrong]),
+    }
+}
+
+fn run(command: &options::Command, loader: &mut dyn Loader) -> Result<Run, Vec<Diagnostic>> {
+    let bytes = loader.read(&command.file).map_err(|why| {
+        let wrong = Diagnostic::error(&Origin::argument(&command.file), why);
+        vec![wrong.hint("an IOMeter configuration: iodyno iometer FILE.icf")]
+    })?;
+    let entries = icf::entries(&command.file, &String::from_utf8_lossy(&bytes))?;
+    let configuration = configuration::read(&command.file, &entries)?;
+    let lowered = lower::plan(&configuration, command, loader)?;
+    let view = View {
+        configuration,
+        parts: lowered.parts,
+        began_unix_ns: loader.now_unix_ns(),
+        east_s: loader.east_s(),
+        results: command.results.clone(),
+    };
+    Ok(Run {
+        plan: lowered.plan,
+        files: command.results.iter().map(|path| ReportFile::own(path)).collect(),
+        reporter: report::reporter(view),
+        output: None,
+        keep: Keep::default(),
+        messages: Vec::new(),
+        live_ns: 0,
+        interim_ns: 0,
+        unwatched: false,
+        own_voice: true,
+        dies_of_signals: false,
+        findings: true,
+        translate: advice::translate,
+        reads_forgiven: false,
+        error_status: 1,
+        status: Some(Box::new(status)),
+    })
+}
+
+/// 1 where anything failed; 128 and the signal's number after one.
+fn status(record: &Record) -> u8 {
+    if let Some(signal) = record.stopped_by {
+        return 128u8.wrapping_add(signal as u8);
+    }
+    let jobs = || record.phases.iter().flat_map(|phase| &phase.jobs);
+    let broken = |job: &iodyno_model::JobRecord| {
+        job.tally.failed() > 0
+            || job.workers.iter().any(|worker| worker.failure.is_some() || worker.fatal.is_some())
+    };
+    u8::from(!record.errors.is_empty() || jobs().any(broken) || !record.world.lost.is_empty())
+}
