@@ -366,7 +366,7 @@ mod cases {
             define process name=p { thread name=t { flowop statfile name=s,filesetname=set } }
             run 60",
             "the tree",
-            || set.join("d1").exists(),
+            || set.join("d0/d0").exists(),
         );
         assert_ne!(told.code(), 0, "{told}");
         assert_eq!(names(&folder.path().join("data")), Vec::<String>::new(), "{told}");
