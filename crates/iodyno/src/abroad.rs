@@ -90,8 +90,9 @@ fn one(ssh: &str, host: &str, line: &str, input: &str) -> Result<(Child, Receive
         Diagnostic::error(&Origin::argument(ssh), plain(&error))
             .hint(format!("install ssh, or name it by {SSH}"))
     };
-    let mut command = Command::new(ssh);
-    command.args(["-o", "BatchMode=yes", host, line]);
+    let mut words = ssh.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or("ssh"));
+    command.args(words).args(["-o", "BatchMode=yes", host, line]);
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = piped.spawn().map_err(failed)?;
     if let Some(mut stdin) = child.stdin.take() {

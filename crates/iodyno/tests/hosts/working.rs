@@ -153,7 +153,9 @@ fn mdtest_runs_on_three_hosts() -> Outcome {
 fn a_mesh_needs_no_mpi() -> Outcome {
     let hosts = Hosts::new(3)?;
     let mesh = ["net", "mesh", "--hosts", "h1,h2,h3", "--time", "1s", "--latency-time", "1s"];
-    let said = well(hosts.run(iodyno(&hosts, &mesh), LIMIT));
+    let mut command = iodyno(&hosts, &mesh);
+    command.env("IODYNO_SSH", hosts.ssh());
+    let said = well(hosts.run(command, LIMIT));
     assert!(said.out.contains("3 hosts, 6 rounds") && !said.out.contains("not measured"), "{said:#?}");
     for heading in ["throughput, Gbit/s", "round trip, median, µs"] {
         let below = said.out.split(heading).nth(1).unwrap_or_default();
