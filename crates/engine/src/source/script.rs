@@ -185,6 +185,8 @@ enum Flight {
 struct Part {
     /// Its index in the code.
     code: usize,
+    /// Where it begins, for those that have a place of their own.
+    start: u64,
     /// What earlier calls moved.
     moved: u64,
     /// What it is to move, and what would be a whole record.
@@ -472,7 +474,8 @@ impl ScriptSource {
     }
 
     fn take_off(&mut self, code: usize, (wanted, nominal): (u64, u64), began: Tick) {
-        self.flight = Flight::Step(Part { code, moved: 0, wanted, nominal, began, told: 0, again: false });
+        let part = Part { code, start: 0, moved: 0, wanted, nominal, began, told: 0, again: false };
+        self.flight = Flight::Step(part);
         self.limits.operations -= u64::from(self.limits.operations != u64::MAX);
     }
 
@@ -542,7 +545,11 @@ impl ScriptSource {
             (true, false) => (wanted, nominal.max(wanted)),
             _ => (0, 0),
         };
+        let start = io.offset;
         self.take_off(at, sizes, now);
+        if let Flight::Step(part) = &mut self.flight {
+            part.start = start;
+        }
         Emit::Io
     }
 
@@ -566,7 +573,7 @@ impl ScriptSource {
 
     /// The rest of an operation that came back short.
     fn go_on(&mut self, part: Part, io: &mut Io) {
-        let Part { code, moved, wanted, began, .. } = part;
+        let Part { code, start: place, moved, wanted, began, .. } = part;
         let Code::Do(step, _) = &self.code[code] else { return };
         let index = step.file + if step.rotates > 0 { self.rotor } else { 0 };
         let (file, buffer) = (&self.files[index as usize], &self.buffers[step.buffer]);
@@ -578,6 +585,7 @@ impl ScriptSource {
         let offset = match (at_position, at_end && step.verb == Verb::Write) {
             (true, _) => AT_POSITION,
             (_, true) => AT_END,
+            _ if matches!(&step.what, What::Range(Spot::At(_) | Spot::Drawn(_), _)) => place + moved,
             _ => file.base + file.position,
         };
         let other = step.further;

@@ -1,8 +1,8 @@
 //! Scripts, step by step, against an engine in memory.
 
 use iodyno_model::{
-    Action, AtEnd, Call, Content, Item, Operation, Payload, Pick, Script, Shared, SharedKind, SharedUse,
-    Size, Step, Transfer, Verb, Workload,
+    Action, AtEnd, Call, Content, Item, Offset, Operation, Payload, Pick, Script, Shared, SharedKind,
+    SharedUse, Size, Step, Transfer, Verb, Workload,
 };
 
 use super::super::testing::{Stage, Tallied};
@@ -123,6 +123,27 @@ fn a_short_write_is_completed_within_its_record() {
     });
     let all = stage.run();
     assert_eq!((stage.memos[1].bytes.clone(), records(&all, 1)), (input, (1, 0)));
+}
+
+#[test]
+fn a_write_at_a_place_goes_on_where_it_came_short() {
+    let write = Operation {
+        offset: Offset::At(500),
+        size: Size::Fixed(100),
+        transfer: Transfer { full: true, ..Transfer::default() },
+        ..Operation::on(Verb::Write, 0)
+    };
+    let script = Script { actors: Vec::new(), steps: vec![write.step("write")] };
+    let mut stage = Stage::new(Workload::Script(script), &[1000]);
+    stage.job().limit.passes = Some(2);
+    let places = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+    let seen = places.clone();
+    stage.meddle = Box::new(move |number, io, _| {
+        seen.borrow_mut().push((io.offset, io.bytes));
+        Some(if number == 0 { 40 } else { io.bytes as i64 })
+    });
+    stage.run();
+    assert_eq!(*places.borrow(), [(500, 100), (540, 60), (500, 100)]);
 }
 
 #[test]

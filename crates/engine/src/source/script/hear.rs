@@ -34,8 +34,16 @@ impl ScriptSource {
             }
             Flight::Hole { code, bytes } => {
                 io.bytes = bytes;
-                let part =
-                    Part { code, moved: 0, wanted: bytes, nominal: bytes, began: 0, told: 0, again: false };
+                let part = Part {
+                    code,
+                    start: 0,
+                    moved: 0,
+                    wanted: bytes,
+                    nominal: bytes,
+                    began: 0,
+                    told: 0,
+                    again: false,
+                };
                 self.moved(part, io, bytes as i64)
             }
             Flight::Step(part) => {
