@@ -7,6 +7,7 @@
 //! What the original gets wrong is not repeated: a mistake in a script exits with 1, nothing measured is thrown away, an
 //! opening that nobody wrote is no operation of the flowop that needed it.
 
+mod advice;
 pub mod document;
 pub mod draw;
 pub mod flowops;
@@ -26,7 +27,7 @@ mod weave;
 
 use iodyno_model::{Diagnostic, Intent, Origin};
 
-use crate::{Dialect, Keep, Loader, Request, Run, untranslated};
+use crate::{Dialect, Keep, Loader, Request, Run};
 use session::{Session, setting};
 use text::Text;
 
@@ -139,7 +140,7 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
         own_voice: false,
         dies_of_signals: false,
         findings: true,
-        translate: untranslated,
+        translate: advice::translate,
         reads_forgiven: false,
         error_status: 1,
         status: None,

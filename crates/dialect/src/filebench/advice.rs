@@ -1,0 +1,62 @@
+//! Findings in the words of the workload language; a table of flowops shows means and extremes, no percentiles.
+//!
+//! It refuses to judge: what was found stays as it was found, unless it concerns nothing that is printed.
+
+use iodyno_model::Finding;
+
+use crate::advice::{self, Said};
+
+/// Advice by a finding's code, and by a word of the plan's that it names where one code has several.
+const ADVICE: &[Said] = &[
+    (
+        1,
+        "",
+        "`directio` on the flowops goes past the page cache, or a fileset (entries=, size=) of twice the memory does not \
+         fit in it; `cached=false` begins a file cold",
+    ),
+    (2, "", "`fsync` after the writes, or `dsync` on them"),
+    (3, "", "`prealloc` the fileset: what has no blocks is read as zeros"),
+    (5, "", "a fileset (entries=, size=) several times larger than any cache before the storage"),
+    (6, "", ""),
+    (7, "", "a longer run (`run SECONDS`), or several (`--also confidence=95:5`)"),
+    (8, "", "a longer run (`run SECONDS`), so that the fast part no longer matters"),
+    (9, "", ""),
+    (10, "a cheaper engine", "more threads (instances=)"),
+    (10, "as many `workers`", "no more threads (instances=) than there are processors"),
+    (12, "`finish", "`sync` (system \"sync\") before the run, or a `sleep`"),
+    (13, "`direct", "`directio`: buffered operations complete as they are handed over"),
+    (13, "", "as many threads (instances=), each with one operation"),
+    (14, "`stop", "`set mode quit timeout`: with `alldone` or `firstdone` the threads do unequal work"),
+    (16, "", "an `iosize` that is a multiple of the file system's block"),
+    (19, "", ""),
+    (20, "`span`", "`prealloc` the fileset, as large as it is read"),
+    (22, "`intent", "set $dir to a directory of the storage you mean"),
+    (23, "", "a longer run (`run SECONDS`): ten times as long as its start and stop"),
+    (24, "", "more threads (instances=)"),
+];
+
+/// A finding whose advice names words of the script.
+pub fn translate(finding: Finding) -> Option<Finding> {
+    advice::of(finding, ADVICE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iodyno_model::Severity;
+
+    #[test]
+    fn advice_names_words_of_the_script() {
+        let found = |code: u8, advice: &str| {
+            let (severity, advice) = (Severity::Note, advice.to_string());
+            let (phase, sentence) = (String::new(), String::new());
+            let finding = Finding { code, severity, phase, job: None, sentence, figures: Vec::new(), advice };
+            translate(finding).map(|finding| finding.advice)
+        };
+        assert!(found(1, "set `direct = true`").unwrap().starts_with("`directio`"));
+        assert!(found(23, "run longer (`time`)").unwrap().contains("run SECONDS"));
+        assert!(found(22, "say `intent = cache`").unwrap().contains("$dir"));
+        assert_eq!(found(6, "read p99 instead"), None);
+        assert_eq!(found(9, "`service`"), None);
+    }
+}
