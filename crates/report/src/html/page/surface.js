@@ -25,7 +25,7 @@ function reliefOf(curve, rows, columns, metric) {
     redraw();
   });
   const buttons = [["turn left", -TURN], ["turn right", TURN]].map(([text, by]) => part("button", { onclick: turned(by) }, text));
-  return { element: part("div", {}, element, part("div", { class: "tools", style: "margin:4px 0" }, buttons)), redraw };
+  return { element: part("div", {}, part("p", {}, "the same as a surface"), element, part("div", { class: "tools", style: "margin:4px 0" }, buttons)), redraw };
 }
 
 function reliefOptions(curve, rows, columns, [field, title, unit], angle) {
