@@ -466,15 +466,15 @@ impl ScriptSource {
                 if step.verb == Verb::Truncate {
                     io.bytes = self.files[step.file as usize].position;
                 }
-                self.take_off(at, (0, 0), now);
+                self.take_off(at, 0, (0, 0), now);
                 Emit::Io
             }
             _ => self.control(at, now, io),
         }
     }
 
-    fn take_off(&mut self, code: usize, (wanted, nominal): (u64, u64), began: Tick) {
-        let part = Part { code, start: 0, moved: 0, wanted, nominal, began, told: 0, again: false };
+    fn take_off(&mut self, code: usize, start: u64, (wanted, nominal): (u64, u64), began: Tick) {
+        let part = Part { code, start, moved: 0, wanted, nominal, began, told: 0, again: false };
         self.flight = Flight::Step(part);
         self.limits.operations -= u64::from(self.limits.operations != u64::MAX);
     }
@@ -545,11 +545,7 @@ impl ScriptSource {
             (true, false) => (wanted, nominal.max(wanted)),
             _ => (0, 0),
         };
-        let start = io.offset;
-        self.take_off(at, sizes, now);
-        if let Flight::Step(part) = &mut self.flight {
-            part.start = start;
-        }
+        self.take_off(at, io.offset, sizes, now);
         Emit::Io
     }
 
@@ -649,7 +645,7 @@ impl ScriptSource {
         if step.value > 0 {
             (io.bytes, io.buffer) = (step.value, self.buffers[step.buffer].start);
         }
-        self.take_off(at, (0, 0), now);
+        self.take_off(at, 0, (0, 0), now);
         Emit::Io
     }
 
