@@ -139,6 +139,8 @@ pub enum When {
     BeforeLayout,
     /// When all is laid out and no worker runs yet.
     BeforeStart,
+    /// Beside the phase: begun with it, and ended with it.
+    Beside,
     /// When the phase is over and reported, and nothing is removed yet.
     AfterEnd,
 }

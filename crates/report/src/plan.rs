@@ -170,6 +170,7 @@ fn errand(errand: &Errand) -> String {
     let when = match errand.when {
         When::BeforeLayout => "before anything is laid out",
         When::BeforeStart => "before it starts",
+        When::Beside => "beside it",
         When::AfterEnd => "after its end",
     };
     format!("command {when}: {}", errand.command)

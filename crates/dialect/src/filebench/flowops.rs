@@ -23,16 +23,10 @@ pub struct Entry {
     pub class: Class,
     /// What it does.
     pub about: &'static str,
-    /// Why it is refused, and what to do instead.
-    pub refused: Option<(&'static str, &'static str)>,
 }
 
 const fn entry(name: &'static str, class: Class, about: &'static str) -> Entry {
-    Entry { name, class, about, refused: None }
-}
-
-const fn later(name: &'static str, class: Class, hint: &'static str) -> Entry {
-    Entry { name, class, about: "", refused: Some(("is not served yet", hint)) }
+    Entry { name, class, about }
 }
 
 /// Every flowop.
@@ -105,8 +99,8 @@ pub const FLOWOPS: &[Entry] = &[
         "ends the thread once `value` operations of `target` are done by all together",
     ),
     entry("finishonbytes", Class::Control, "the same by bytes"),
-    later("print", Class::Control, "echo \"$value\" prints a variable"),
-    later("testrandvar", Class::Control, "the plan shows what is drawn (--plan)"),
+    entry("print", Class::Control, "tells `value`, and how often it came by"),
+    entry("testrandvar", Class::Control, "draws from `value`; the mean and the standard deviation are told"),
 ];
 
 /// Attributes of flowops.
@@ -136,7 +130,7 @@ pub const ATTRIBUTES: &[&str] = &[
 
 /// The flowop of a name.
 pub fn find(name: &str) -> Option<&'static Entry> {
-    FLOWOPS.iter().find(|entry| entry.name == name)
+    FLOWOPS.iter().find(|entry| entry.name.eq_ignore_ascii_case(name))
 }
 
 /// What was probably meant.

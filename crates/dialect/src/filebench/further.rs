@@ -5,7 +5,9 @@
 use iodyno_model::{Item, Offset, Operation, Pick, Size, Step, Verb};
 
 use super::script::Flowop;
+use super::text::squares_of;
 use super::value::Value;
+use super::view::Looked;
 use super::weave::Weaver;
 
 /// Slots that a thread goes through with `opennext`, at most: the original's own number.
@@ -39,6 +41,11 @@ pub fn by_name(kind: &str) -> bool {
         "truncatefile",
     ];
     all.contains(&kind) || kind.ends_with("xattr")
+}
+
+/// Whether a flowop makes a name that was free.
+pub fn creates(kind: &str) -> bool {
+    ["createfile", "renamefile", "linkfile", "symlinkfile"].contains(&kind)
 }
 
 impl Weaver<'_, '_> {
@@ -198,4 +205,57 @@ impl Weaver<'_, '_> {
         operation.arguments.push(("to".into(), slot.to_string()));
         Some(operation)
     }
+
+    /// A value that is only looked at: told, or drawn and reckoned with.
+    pub(super) fn look(&mut self, flowop: &Flowop, label: &str) -> Vec<Step> {
+        let given = flowop.attributes.get(&["value"]).filter(|given| given.value.is_some());
+        let Some(attribute) = given else {
+            let message = format!("flowop {} without value=", flowop.kind);
+            self.reader.complain(&flowop.origin, message, "value=$name");
+            return Vec::new();
+        };
+        let (value, tests) = (self.reader.value(attribute), flowop.kind == "testrandvar");
+        let (looked, mut steps) = match value {
+            Some(Value::Drawn(draw)) => match draw.size(0) {
+                Ok(size) => {
+                    let around = draw.mean().max(1.0);
+                    (Looked::Drawn(around), drawn(label, size, around))
+                }
+                Err((message, hint)) => {
+                    self.reader.complain(&attribute.origin, format!("value: {message}"), hint);
+                    return Vec::new();
+                }
+            },
+            Some(other) if tests => {
+                let message = format!("value={}: no random variable", other.text());
+                self.reader.complain(
+                    &attribute.origin,
+                    message,
+                    "set $x=randvar(type=gamma,mean=16k), value=$x",
+                );
+                return Vec::new();
+            }
+            Some(other) => (Looked::At(other.text()), vec![Operation::control(Verb::Spin).step(label)]),
+            None => return Vec::new(),
+        };
+        self.rows
+            .iter_mut()
+            .filter(|row| row.label == label)
+            .for_each(|row| row.value = Some(looked.clone()));
+        steps.iter_mut().for_each(|step| step.origin = flowop.origin.clone());
+        steps
+    }
+}
+
+/// Draws a number, and takes note of it and of how far it is from what is expected.
+fn drawn(label: &str, size: Size, around: f64) -> Vec<Step> {
+    let says = |name: &str, value: String| (name.to_string(), value);
+    let draw =
+        Operation { size, arguments: vec![says("draws", "true".into())], ..Operation::control(Verb::Spin) };
+    let square = Operation {
+        size: Size::ResultOf(label.into()),
+        arguments: vec![says("draws", "true".into()), says("around", around.to_string())],
+        ..Operation::control(Verb::Spin)
+    };
+    vec![draw.step(label), square.step(&squares_of(label))]
 }

@@ -41,7 +41,9 @@ pub fn tokens(text: &str) -> (Vec<Token>, Option<u32>) {
                 lexer.line += 1;
                 lexer.skip(1);
             }
-            letter if letter.is_whitespace() => lexer.skip(letter.len_utf8()),
+            letter if letter.is_whitespace() || letter == '\u{feff}' => lexer.skip(letter.len_utf8()),
+            // A line that goes on in the next one.
+            '\\' if lexer.rest[1..].trim_start_matches([' ', '\t', '\r']).starts_with('\n') => lexer.skip(1),
             '#' => lexer.skip(lexer.rest.find('\n').unwrap_or(lexer.rest.len())),
             '"' => unended = unended.or(lexer.quotation()),
             '$' => lexer.variable(),
@@ -126,7 +128,7 @@ impl Lexer<'_> {
         if !joins(letter) || letter == ';' || ("/-".contains(letter) && self.after_operand()) {
             return self.push(Kind::Sign(letter), letter.len_utf8());
         }
-        let length = self.rest.find(|letter| !joins(letter)).unwrap_or(self.rest.len());
+        let length = word_length(self.rest, joins);
         let word = &self.rest[..length];
         if let Some(number) = number(word) {
             return self.push(Kind::Number(number), length);
@@ -134,7 +136,9 @@ impl Lexer<'_> {
         // `4k-1` and `8m/2` are sums, `2024-run` is a name.
         let split = word.find(['-', '/']).filter(|at| *at > 0);
         if let Some((at, number)) = split.and_then(|at| Some((at, number(&word[..at])?)))
-            && (length == at + 1 || self::number(&word[at + 1..]).is_some())
+            && (length == at + 1
+                || word[at + 1..].starts_with('$')
+                || self::number(&word[at + 1..]).is_some())
         {
             return self.push(Kind::Number(number), at);
         }
@@ -148,6 +152,28 @@ impl Lexer<'_> {
                 self.push(Kind::Word(word), length);
             }
         }
+    }
+}
+
+/// How many bytes of a word a text begins with; variables in it are part of it (`set$n`, `/data/${USER}`).
+fn word_length(text: &str, joins: impl Fn(char) -> bool) -> usize {
+    let mut length = 0;
+    loop {
+        length += text[length..].find(|letter| !joins(letter)).unwrap_or(text.len() - length);
+        let Some(rest) = text[length..].strip_prefix('$') else { return length };
+        let name = match rest.chars().next() {
+            Some(open @ ('(' | '{')) => {
+                let close = if open == '(' { ')' } else { '}' };
+                rest.find([close, '\n'])
+                    .filter(|end| rest[*end..].starts_with(close))
+                    .map_or(0, |end| end + 1)
+            }
+            _ => name_length(rest),
+        };
+        if name == 0 {
+            return length;
+        }
+        length += 1 + name;
     }
 }
 

@@ -20,6 +20,7 @@ mod reader;
 mod running;
 pub mod script;
 pub mod session;
+mod stats;
 pub mod text;
 pub mod value;
 pub mod view;
@@ -92,7 +93,7 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
         let status = i32::from(!wanted.help);
         return Ok(Request::Print { out: help(), status });
     };
-    let text = session::source(path, loader).map_err(|reason| {
+    let (text, _) = session::source(path, loader).map_err(|reason| {
         let wrong = Diagnostic::error(&Origin::argument(path), format!("{path}: {reason}"));
         vec![wrong.hint("name a script, or one of the personalities: filebench -h")]
     })?;
@@ -112,7 +113,7 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
         return Ok(Request::Print { out: usage(&session), status: 0 });
     }
     session.finish(path);
-    let Session { mut plan, view, mut wrong, notes, .. } = session;
+    let Session { mut plan, mut view, mut wrong, notes, .. } = session;
     // Definitions are looked at anew for each run; what is wrong with them is told once.
     let mut told: Vec<Diagnostic> = Vec::new();
     wrong.retain(|one| {
@@ -126,7 +127,8 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
     }
     let name = path.rsplit('/').next().unwrap_or(path);
     (plan.name, plan.seed, plan.intent) = (name.into(), wanted.seed, Intent::Device);
-    let period_s = view.parts.iter().map(|part| part.period_s.abs()).find(|period| *period > 0.0);
+    view.every_s = view.every();
+    let interim_ns = (view.every_s * 1e9) as u64;
     Ok(Request::Run(Box::new(Run {
         plan,
         reporter: Box::new(Text::new(view)),
@@ -135,7 +137,7 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
         keep: Keep::default(),
         messages: notes,
         live_ns: 0,
-        interim_ns: (period_s.unwrap_or(0.0) * 1e9) as u64,
+        interim_ns,
         unwatched: false,
         own_voice: false,
         dies_of_signals: false,

@@ -5,7 +5,7 @@
 use iodyno_model::{Diagnostic, Origin};
 
 use super::lexer::{Kind, Token, tokens};
-use super::script::{Attribute, Attributes, Command, Definition, Expression, Flowop, Order, Thread};
+use super::script::{Attribute, Attributes, Command, Definition, Expression, Flowop, Order, Stats, Thread};
 
 /// Words that begin a command; where one is found after a mistake, reading goes on.
 const COMMANDS: [&str; 27] = [
@@ -103,6 +103,21 @@ impl Parser {
         }
     }
 
+    /// The next word in small letters: keywords are the same in capitals.
+    fn keyword(&self) -> Option<String> {
+        self.peek_word().map(str::to_lowercase)
+    }
+
+    fn is_keyword(&self, word: &str) -> bool {
+        self.peek_word().is_some_and(|found| found.eq_ignore_ascii_case(word))
+    }
+
+    fn take_keyword(&mut self) -> Option<String> {
+        let word = self.keyword()?;
+        self.at += 1;
+        Some(word)
+    }
+
     fn take_word(&mut self) -> Option<String> {
         let word = self.peek_word()?.to_string();
         self.at += 1;
@@ -172,10 +187,12 @@ impl Parser {
             let first = self.at == 0 || self.found[self.at - 1].line < token.line;
             let names = self.found.get(self.at + 1).is_some_and(|next| next.kind == Kind::Sign('='));
             let meant = |known: &&str, word: &str| strsim::damerau_levenshtein(known, word) <= 2;
-            if first
-                && !names
-                && matches!(&token.kind, Kind::Word(word) if COMMANDS.iter().any(|known| meant(known, word)))
-            {
+            let begins = |word: &str| {
+                let word = word.to_lowercase();
+                COMMANDS.contains(&word.as_str())
+                    || (!names && COMMANDS.iter().any(|known| meant(known, &word)))
+            };
+            if first && matches!(&token.kind, Kind::Word(word) if begins(word)) {
                 return;
             }
             self.at += 1;
@@ -194,7 +211,7 @@ impl Parser {
     }
 
     fn command(&mut self) -> Read<Order> {
-        let Some(word) = self.peek_word().map(String::from) else {
+        let Some(word) = self.keyword() else {
             return self.misplaced("a command", "a line begins with define, set, run, …");
         };
         if !COMMANDS.contains(&word.as_str()) {
@@ -208,7 +225,7 @@ impl Parser {
         }
         self.at += 1;
         match word.as_str() {
-            "define" if self.peek_word() == Some("randvar") => self.random_variable(),
+            "define" if self.is_keyword("randvar") => self.random_variable(),
             "define" => self.definition().map(Order::Define),
             "set" => self.assignment(),
             "foreach" => self.each(),
@@ -216,7 +233,7 @@ impl Parser {
             "psrun" => Ok(Order::Periodic(self.optional()?, self.optional()?)),
             "warmup" => self.expression().map(Order::Warmup),
             "sleep" => self.expression().map(Order::Sleep),
-            "echo" => self.expression().map(Order::Echo),
+            "echo" | "log" => self.expression().map(Order::Echo),
             "usage" => self.expression().map(Order::Usage),
             "system" => self.expression().map(Order::System),
             "include" | "load" => self.expression().map(Order::Include),
@@ -237,7 +254,7 @@ impl Parser {
                     None => self.stumble("rate=", "eventgen rate=100"),
                 }
             }
-            "enable" => match self.take_word().as_deref() {
+            "enable" => match self.take_keyword().as_deref() {
                 Some("lathist") => Ok(Order::Latencies),
                 Some("multi") => {
                     self.attributes(&mut Vec::new())?;
@@ -246,12 +263,18 @@ impl Parser {
                 }
                 _ => self.stumble("lathist or multi", "enable lathist"),
             },
-            "list" => Ok(Order::List(self.take_word().unwrap_or_default())),
-            "debug" => self.expression().map(|_| Order::Nothing("debug".into())),
-            "create" => match self.take_word().as_deref() {
-                Some("files" | "fileset" | "filesets" | "processes") => Ok(Order::Nothing("create".into())),
-                _ => self.stumble("files", "create files"),
+            "list" => Ok(Order::List(self.take_keyword().unwrap_or_default())),
+            "debug" => self.expression().map(|_| Order::Nothing("debug".into(), "--plan shows what is run")),
+            "create" => match self.take_keyword().as_deref() {
+                Some("file" | "files" | "fileset" | "filesets") => Ok(Order::Laid),
+                Some("process" | "processes") => Ok(Order::Begin),
+                _ => self.instead("files or processes", "create files"),
             },
+            "shutdown" => match self.take_keyword().as_deref() {
+                Some("process" | "processes") => Ok(Order::Shutdown),
+                _ => self.instead("processes", "shutdown processes"),
+            },
+            "stats" => self.stats().map(Order::Stats),
             "domultisync" => {
                 self.attributes(&mut Vec::new())?;
                 Ok(Order::Refused(
@@ -264,17 +287,50 @@ impl Parser {
                 while self.found.get(self.at).is_some_and(|token| token.line == line) {
                     self.at += 1;
                 }
-                Ok(Order::Nothing(word.into()))
+                Ok(Order::Nothing(word.into(), "leave it out: every run is reported at its end"))
             }
         }
     }
 
+    /// Tells that the word just taken is not the one.
+    fn instead<T>(&mut self, wanted: &str, hint: &str) -> Read<T> {
+        let taken = self.at.checked_sub(1).is_some_and(|last| matches!(self.found[last].kind, Kind::Word(_)));
+        self.at -= usize::from(taken && self.at > 1);
+        self.stumble(wanted, hint)
+    }
+
+    fn stats(&mut self) -> Read<Stats> {
+        const WORDS: &str = "clear, snap, dump, multidump, xmldump, directory or command";
+        let same_line = self.goes_on();
+        match self.take_keyword().filter(|_| same_line).as_deref() {
+            Some("clear") => Ok(Stats::Clear),
+            Some("snap") => Ok(Stats::Snap),
+            Some("dump" | "multidump") => self.rest("stats dump FILE").map(|file| Stats::Dump(file, false)),
+            Some("xmldump") => self.rest("stats xmldump FILE").map(|file| Stats::Dump(file, true)),
+            Some("directory") => self.rest("stats directory DIR").map(Stats::Directory),
+            Some("command") => self.rest("stats command \"iostat 5\"").map(Stats::Command),
+            _ => self.instead(WORDS, "stats snap"),
+        }
+    }
+
+    /// A value on the same line.
+    fn rest(&mut self, hint: &str) -> Read<Expression> {
+        if self.goes_on() { self.expression() } else { self.stumble("a value", hint) }
+    }
+
     fn assignment(&mut self) -> Read<Order> {
-        if self.peek_word() == Some("mode") {
+        if self.is_keyword("mode") {
             self.at += 1;
-            return match self.take_word().as_deref() {
-                Some("nousestats" | "noreadahead") => Ok(Order::Nothing("set mode".into())),
-                Some("quit") => match self.take_word() {
+            return match self.take_keyword().as_deref() {
+                Some("nousestats" | "usestats") => {
+                    Ok(Order::Nothing("set mode usestats".into(), "the processors' time is always told"))
+                }
+                Some("cpufeature") => {
+                    self.take_word();
+                    Ok(Order::Nothing("set mode cpufeature".into(), "what the processor can do is used"))
+                }
+                Some("noreadahead") => Ok(Order::NoReadAhead),
+                Some("quit") => match self.take_keyword() {
                     Some(word) if ["timeout", "alldone", "firstdone"].contains(&word.as_str()) => {
                         Ok(Order::Quit(word))
                     }
@@ -283,7 +339,7 @@ impl Parser {
                         self.stumble("timeout, alldone or firstdone", "set mode quit firstdone")
                     }
                 },
-                _ => self.stumble("quit or nousestats", "set mode quit timeout"),
+                _ => self.instead("quit, noreadahead or nousestats", "set mode quit timeout"),
             };
         }
         let name = self.variable("set $name=value")?;
@@ -304,7 +360,7 @@ impl Parser {
 
     fn each(&mut self) -> Read<Order> {
         let name = self.variable("foreach $name in 1, 2, 4 { … }")?;
-        if self.peek_word() != Some("in") {
+        if !self.is_keyword("in") {
             return self.stumble("`in`", "foreach $name in 1, 2, 4 { … }");
         }
         self.at += 1;
@@ -319,7 +375,7 @@ impl Parser {
     }
 
     fn definition(&mut self) -> Read<Definition> {
-        match self.take_word().as_deref() {
+        match self.take_keyword().as_deref() {
             Some(word @ ("file" | "fileset" | "filesets")) => {
                 let single = word == "file";
                 Ok(Definition::Fileset { single, attributes: self.attributes(&mut Vec::new())? })
@@ -359,7 +415,7 @@ impl Parser {
         let mut threads = Vec::new();
         while !self.take_sign('}') {
             let origin = self.here();
-            if self.peek_word() != Some("thread") {
+            if !self.is_keyword("thread") {
                 return self.misplaced("thread or `}`", "a process is { thread … { flowop … } }");
             }
             self.at += 1;
@@ -374,14 +430,16 @@ impl Parser {
         self.expect('{', "flowops stand between { and }")?;
         let mut flowops = Vec::new();
         while !self.take_sign('}') {
-            if self.peek().is_none()
-                || self.peek_word().is_some_and(|word| word == "thread" || word == "define")
-            {
+            if self.peek().is_none() || self.is_keyword("thread") || self.is_keyword("define") {
                 return self.misplaced("flowop or `}`", "a brace is missing before this");
             }
+            let before = self.at;
             match self.flowop() {
                 Ok(flowop) => flowops.push(flowop),
-                Err(Told) => self.next_flowop(),
+                Err(Told) => {
+                    self.at = self.at.max(before + 1);
+                    self.next_flowop();
+                }
             }
         }
         Ok(flowops)
@@ -389,13 +447,12 @@ impl Parser {
 
     /// Goes on at the next flowop, the next line that begins with a word, or the brace.
     fn next_flowop(&mut self) {
-        self.at += usize::from(!self.is_sign('}'));
         while let Some(token) = self.found.get(self.at) {
             let first = self.found[self.at - 1].line < token.line;
             let names = self.found.get(self.at + 1).is_some_and(|next| next.kind == Kind::Sign('='));
             match &token.kind {
                 Kind::Sign('}') => return,
-                Kind::Word(word) if word == "flowop" || (first && !names) => return,
+                Kind::Word(word) if word.eq_ignore_ascii_case("flowop") || (first && !names) => return,
                 _ => self.at += 1,
             }
         }
@@ -403,11 +460,12 @@ impl Parser {
 
     fn flowop(&mut self) -> Read<Flowop> {
         let origin = self.here();
-        if self.peek_word() != Some("flowop") {
+        if !self.is_keyword("flowop") {
             return self.misplaced("flowop or `}`", "flowop read name=read1,filesetname=files,iosize=4k");
         }
         self.at += 1;
-        let Some(kind) = self.take_word() else {
+        let kind = if self.is_over() { None } else { self.take_word() };
+        let Some(kind) = kind else {
             return self.stumble("a flowop's type", "flowop read name=read1,filesetname=files,iosize=4k");
         };
         let mut locals = Vec::new();
@@ -431,22 +489,46 @@ impl Parser {
                     attributes.0.push(Attribute { name: format!("${name}"), value: Some(value), origin });
                 }
                 Some(Kind::Word(word)) => {
-                    let name = word.clone();
+                    let name = word.to_lowercase();
                     self.at += 1;
                     let value = if self.take_sign('=') { Some(self.value()?) } else { None };
                     attributes.0.push(Attribute { name, value, origin });
                 }
                 _ => return self.stumble("an attribute", "attributes are name=value, name=value"),
             }
-            if !self.take_sign(',') {
+            if !self.take_sign(',') || self.is_over() {
                 return Ok(attributes);
             }
         }
     }
 
+    /// Whether a comma was the last word of attributes: something else begins behind it.
+    fn is_over(&self) -> bool {
+        let begins = |word: &str| {
+            let word = word.to_lowercase();
+            COMMANDS.contains(&word.as_str()) || ["flowop", "thread"].contains(&word.as_str())
+        };
+        match self.peek() {
+            None | Some(Kind::Sign('{' | '}' | ')')) => true,
+            Some(Kind::Word(word)) => !self.goes_on() && begins(word),
+            _ => false,
+        }
+    }
+
+    /// Whether what begins the next line can only be the value that is due.
+    fn is_value(&self) -> bool {
+        let next = self.found.get(self.at + 1).map(|token| &token.kind);
+        match self.peek() {
+            Some(Kind::Sign('{')) => next == Some(&Kind::Sign('{')),
+            Some(Kind::Word(_)) => next != Some(&Kind::Sign('=')) && !self.is_over(),
+            Some(Kind::Number(_) | Kind::Text(_) | Kind::Variable(_)) => next != Some(&Kind::Sign('=')),
+            _ => false,
+        }
+    }
+
     /// An attribute's value: a sum, or a table.
     fn value(&mut self) -> Read<Expression> {
-        if !self.goes_on() {
+        if !self.goes_on() && !self.is_value() {
             return self.stumble("a value", "attributes are name=value, name=value");
         }
         if !self.take_sign('{') {
@@ -473,7 +555,7 @@ impl Parser {
     fn optional(&mut self) -> Read<Option<Expression>> {
         let starts = match self.peek() {
             Some(Kind::Number(_) | Kind::Variable(_) | Kind::Text(_) | Kind::Sign('-' | '(')) => true,
-            Some(Kind::Word(word)) => !COMMANDS.contains(&word.as_str()),
+            Some(Kind::Word(word)) => !COMMANDS.contains(&word.to_lowercase().as_str()),
             _ => false,
         };
         if self.goes_on() && starts { self.product().map(Some) } else { Ok(None) }
@@ -498,7 +580,8 @@ impl Parser {
     }
 
     fn term(&mut self) -> Read<Expression> {
-        let kind = self.peek().cloned();
+        // A sum that lacks its end does not take the next command for it.
+        let kind = self.peek().filter(|_| self.at == 0 || self.goes_on() || !self.is_over()).cloned();
         self.at += usize::from(kind.is_some());
         Ok(match kind {
             Some(Kind::Number(number)) => Expression::Number(number),

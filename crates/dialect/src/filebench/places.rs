@@ -9,7 +9,7 @@ use iodyno_model::{
 
 use super::draw::mean_of;
 use super::reader::Reader;
-use super::script::Attributes;
+use super::script::{Attribute, Attributes};
 use super::value::Value;
 
 /// How many lay a set out side by side where the script asks for that: the original's own number.
@@ -100,6 +100,26 @@ fn thousandths(number: f64) -> f64 {
     if number >= 10.0 { number / 1000.0 } else { number }
 }
 
+/// How many files exist at the start: all where nothing else is said.
+fn percent(attribute: &Attribute, attributes: &Attributes, reader: &mut Reader<'_>) -> f64 {
+    let switch = match attribute.value.as_ref().map(|value| reader.variables.worth(value)) {
+        None => Some(true),
+        Some(Ok(Value::Text(text))) => text.to_lowercase().parse().ok(),
+        Some(_) => None,
+    };
+    match switch {
+        Some(on) => f64::from(u8::from(on)) * 100.0,
+        None => {
+            let percent = reader.number(attributes, &["prealloc"]).unwrap_or(0.0);
+            if percent > 100.0 {
+                let message = format!("prealloc={percent}: more than all files");
+                reader.complain(&attribute.origin, message, "prealloc=80 is 80 % of them");
+            }
+            percent.min(100.0)
+        }
+    }
+}
+
 /// How a place is opened: all that its flowops ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Access {
@@ -117,6 +137,8 @@ pub struct Access {
     pub by_name: bool,
     /// Flowops on directories.
     pub directories: bool,
+    /// Flowops that make files of it.
+    pub creates: bool,
 }
 
 impl Place {
@@ -152,8 +174,7 @@ impl Place {
             );
         }
         let prealloc = match attributes.get(&["prealloc"]) {
-            Some(attribute) if attribute.value.is_none() => 100.0,
-            Some(_) => reader.number(attributes, &["prealloc"]).unwrap_or(0.0).min(100.0),
+            Some(attribute) => percent(attribute, attributes, reader),
             None => 0.0,
         };
         let present_percent = reader.number(attributes, &["preallocpercent"]).unwrap_or(prealloc);
@@ -238,7 +259,11 @@ impl Place {
             TargetKind::File { path, size: Extent::Bytes(self.mean_bytes() as u64) }
         } else if self.single {
             let (root, name) = self.root.rsplit_once('/').unwrap_or((".", &self.root));
-            let items = Items { name: name.into(), ..self.items(1, seed) };
+            let mut items = Items { name: name.into(), ..self.items(1, seed) };
+            if self.present_percent == 0.0 && !self.access.creates {
+                // Nobody makes it, so it is there, and empty.
+                (items.present_percent, items.size) = (100.0, Size::Fixed(0));
+            }
             TargetKind::FileSet { root: root.into(), items }
         } else {
             TargetKind::FileSet { root: self.root.clone(), items: self.items(self.entries, seed) }

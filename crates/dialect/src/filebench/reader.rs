@@ -81,7 +81,7 @@ impl Reader<'_> {
         if attribute.value.is_none() {
             return true;
         }
-        let value = self.value(attribute).map(|value| value.text());
+        let value = self.value(attribute).map(|value| value.text().to_lowercase());
         match value.as_deref() {
             None | Some("true" | "1" | "on" | "yes") => true,
             Some("false" | "0" | "off" | "no") => false,

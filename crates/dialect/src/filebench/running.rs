@@ -53,6 +53,8 @@ pub struct Run<'a, 'b> {
     pub part: Part,
     /// Until when.
     pub limit: Limit,
+    /// What waits for others, in any thread.
+    pub waits: Vec<String>,
     /// The plan, for its targets.
     pub targets: &'a mut Plan,
     /// Seed of trees.
@@ -76,6 +78,9 @@ impl Run<'_, '_> {
             self.reader.wrong.truncate(wrong);
         }
         self.part.rows.clear();
+        let waits = |kind: &SharedKind| matches!(kind, SharedKind::Signal | SharedKind::Semaphore { .. });
+        let shared = self.shared.iter();
+        self.waits = shared.filter(|(_, kind)| waits(kind)).map(|(name, _)| name.clone()).collect();
         self.shared.clear();
         let mut named = Vec::new();
         let jobs: Vec<Job> = processes.iter().flat_map(|process| self.process(process, &mut named)).collect();
@@ -135,7 +140,7 @@ impl Run<'_, '_> {
             &mut self.shared,
             &mut self.part.rows,
         );
-        (weaver.events, weaver.ends) = (self.events, self.ends);
+        (weaver.events, weaver.ends, weaver.waits) = (self.events, self.ends, &self.waits);
         weaver.scout(&thread.flowops);
         let steps = weaver.steps(&thread.flowops);
         named.append(&mut weaver.named);

@@ -141,8 +141,33 @@ pub enum Order {
     Version,
     /// `quit`: what follows is not done.
     End,
-    /// What this program does by itself, or what had no effect in the original either: `debug`, `create files`, …
-    Nothing(String),
+    /// `create files`: what follows is run once they are laid out.
+    Laid,
+    /// `create processes`: what is slept from here on is run.
+    Begin,
+    /// `shutdown processes`.
+    Shutdown,
+    /// `stats …`.
+    Stats(Stats),
+    /// `set mode noreadahead`.
+    NoReadAhead,
+    /// What steered the original's own machinery, and why nothing is done about it.
+    Nothing(String, &'static str),
     /// What is known and not served, and what to do instead.
     Refused(String, &'static str),
+}
+
+/// What is asked of the counts, as version 1.4 has it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stats {
+    /// `clear`: what was counted so far is forgotten.
+    Clear,
+    /// `snap`: what was counted so far is reported.
+    Snap,
+    /// `dump`, `multidump` and `xmldump`: the last report into a file, and whether that is XML.
+    Dump(Expression, bool),
+    /// `directory`: where those files lie.
+    Directory(Expression),
+    /// `command`: what runs beside.
+    Command(Expression),
 }

@@ -14,7 +14,7 @@ use super::reader::Reader;
 use super::running::{Run, said_of};
 use super::script::{Attributes, Command, Definition, Expression, Order, Thread};
 use super::value::{Value, Variables, word};
-use super::view::{Part, View};
+use super::view::{Dump, Part, View};
 use super::weave::Composite;
 use crate::Loader;
 
@@ -46,13 +46,21 @@ pub struct Session<'a> {
     composites: BTreeMap<String, Composite>,
     quit: String,
     rate: f64,
-    warmup_s: f64,
+    pub(super) warmup_s: f64,
     pause_s: f64,
     /// Seed of trees.
     pub seed: u64,
-    errands: Vec<Errand>,
+    pub(super) errands: Vec<Errand>,
     /// Whether `create files` was said since the last run.
     created: bool,
+    /// Processes that were created by themselves, and what was asked of them since.
+    pub(super) live: Option<Live>,
+    /// Where files of `stats` lie.
+    pub(super) folder: Option<String>,
+    no_read_ahead: bool,
+    /// Whether a personality of ours is being loaded, and what it would run.
+    loading: bool,
+    pending: Option<(Order, Origin)>,
     said: Vec<String>,
     /// Lines of `usage`.
     pub usage: Vec<String>,
@@ -66,6 +74,21 @@ pub struct Session<'a> {
     pub notes: Vec<Diagnostic>,
     depth: usize,
     ended: bool,
+}
+
+/// Processes that run until they are shut down.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Live {
+    /// Where they were created.
+    pub origin: Origin,
+    /// Slept before the counts were cleared, s.
+    pub warm_s: f64,
+    /// Slept since, s.
+    pub slept_s: f64,
+    /// When reports are due, s.
+    pub snaps: Vec<f64>,
+    /// Reports that go into a file: which snap's.
+    pub dumps: Vec<Dump>,
 }
 
 impl<'a> Session<'a> {
@@ -84,6 +107,11 @@ impl<'a> Session<'a> {
             seed: 1,
             errands: Vec::new(),
             created: false,
+            live: None,
+            folder: None,
+            no_read_ahead: false,
+            loading: false,
+            pending: None,
             said: Vec::new(),
             usage: Vec::new(),
             plan: Plan::default(),
@@ -116,6 +144,10 @@ impl<'a> Session<'a> {
 
     /// What is still to be run at the end: a script without `run` runs all the same.
     pub fn finish(&mut self, path: &str) {
+        self.stop();
+        if let Some((order, origin)) = self.pending.take().filter(|_| self.plan.phases.is_empty()) {
+            self.order(&order, &origin);
+        }
         if self.plan.phases.is_empty() && !self.wrong.is_empty() {
             // Definitions are looked at when something is run: what is wrong with them is told all the same.
             return self.run(RUN_S, 0.0, &Origin::file(path, 1));
@@ -170,7 +202,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn say(&mut self, expression: &Expression, origin: &Origin) -> Option<String> {
+    pub(super) fn say(&mut self, expression: &Expression, origin: &Origin) -> Option<String> {
         self.worth(expression, origin).map(|value| value.text())
     }
 
@@ -184,17 +216,29 @@ impl<'a> Session<'a> {
             }
             Order::Quit(word) => self.quit.clone_from(word),
             Order::Rate(rate) => self.rate = self.seconds(Some(rate), 0.0, origin),
+            // A personality that is loaded is run by what loads it, or at the end.
+            Order::Run(_) | Order::Periodic(..) if self.loading => {
+                self.pending = Some((order.clone(), origin.clone()));
+            }
             Order::Run(time) => {
+                self.stop();
                 let time_s = self.seconds(time.as_ref(), RUN_S, origin);
                 self.run(time_s, 0.0, origin);
             }
             Order::Periodic(period, time) => {
+                self.stop();
                 let period_s = self.seconds(period.as_ref(), 10.0, origin);
                 let time_s = self.seconds(time.as_ref(), RUN_S, origin);
                 self.run(time_s, period_s, origin);
             }
             Order::Warmup(time) => self.warmup_s = self.seconds(Some(time), 0.0, origin),
-            Order::Sleep(time) => self.pause_s += self.seconds(Some(time), 0.0, origin),
+            Order::Sleep(time) => {
+                let time_s = self.seconds(Some(time), 0.0, origin);
+                match &mut self.live {
+                    Some(live) => live.slept_s += time_s,
+                    None => self.pause_s += time_s,
+                }
+            }
             Order::Echo(text) => {
                 let said = self.say(text, origin);
                 self.said.extend(said);
@@ -204,7 +248,11 @@ impl<'a> Session<'a> {
                 self.usage.extend(said);
             }
             Order::System(text) => {
-                let when = if self.created { When::BeforeStart } else { When::BeforeLayout };
+                let when = match (&self.live, self.created) {
+                    (Some(live), _) if live.slept_s > 0.0 => When::AfterEnd,
+                    (None, false) => When::BeforeLayout,
+                    _ => When::BeforeStart,
+                };
                 if let Some(command) = self.say(text, origin) {
                     self.errands.push(Errand { when, command, origin: origin.clone() });
                 }
@@ -218,6 +266,13 @@ impl<'a> Session<'a> {
                     }
                 }
             }
+            other => self.minor(other, origin),
+        }
+    }
+
+    /// Commands that change or say little.
+    fn minor(&mut self, order: &Order, origin: &Origin) {
+        match order {
             Order::Latencies => {
                 self.view.latencies = true;
                 self.said.push("Latency histogram enabled".into());
@@ -225,19 +280,22 @@ impl<'a> Session<'a> {
             Order::List(what) => self.list(what),
             Order::Version => self.said.push(format!("iodyno {}", env!("CARGO_PKG_VERSION"))),
             Order::End => self.ended = true,
-            Order::Nothing(word) => self.nothing(word, origin),
+            Order::Laid => self.created = true,
+            Order::Begin => {
+                self.stop();
+                self.live = Some(Live { origin: origin.clone(), ..Live::default() });
+            }
+            Order::Shutdown => self.stop(),
+            Order::Stats(stats) => self.stats(stats, origin),
+            Order::NoReadAhead => self.no_read_ahead = true,
+            Order::Nothing(word, hint) => {
+                let note = Diagnostic::note(origin, format!("`{word}` has no effect here"));
+                self.notes.push(note.hint(*hint));
+            }
             Order::Refused(message, hint) => {
                 self.wrong.push(Diagnostic::error(origin, message.clone()).hint(*hint));
             }
-        }
-    }
-
-    /// Words that need nothing done: most of them steered the original's own machinery.
-    fn nothing(&mut self, word: &str, origin: &Origin) {
-        self.created |= word == "create";
-        if matches!(word, "stats" | "log" | "shutdown" | "help" | "warning" | "unlink") {
-            let note = Diagnostic::note(origin, format!("`{word}` has no effect here"));
-            self.notes.push(note.hint("every run is reported at its end, and its processes end with it"));
+            _ => {}
         }
     }
 
@@ -271,9 +329,11 @@ impl<'a> Session<'a> {
             return;
         }
         match source(&path, self.loader) {
-            Ok(text) => {
+            Ok((text, ours)) => {
                 self.depth += 1;
+                let outer = std::mem::replace(&mut self.loading, ours);
                 self.text(&path, &text);
+                self.loading = outer;
                 self.depth -= 1;
             }
             Err(message) => {
@@ -306,7 +366,7 @@ impl<'a> Session<'a> {
     }
 
     /// A run becomes a phase.
-    fn run(&mut self, time_s: f64, period_s: f64, origin: &Origin) {
+    pub(super) fn run(&mut self, time_s: f64, period_s: f64, origin: &Origin) {
         if !(0.0..=1e9).contains(&time_s) {
             let wrong = Diagnostic::error(origin, format!("a run of {time_s} s"));
             return self.wrong.push(wrong.hint("run 60"));
@@ -327,15 +387,23 @@ impl<'a> Session<'a> {
             events: self.rate > 0.0,
             ends: self.quit != "timeout",
             shared: BTreeMap::new(),
-            part: Part { said: std::mem::take(&mut self.said), period_s, ..Part::default() },
+            part: Part {
+                said: std::mem::take(&mut self.said),
+                period_s,
+                time_s,
+                ramp_s: self.warmup_s,
+                ..Part::default()
+            },
             limit: Limit {
                 time_ns: Some(nanoseconds(time_s)),
                 ramp_ns: nanoseconds(self.warmup_s),
                 ..Limit::default()
             },
+            waits: Vec::new(),
             targets: &mut self.plan,
             seed: self.seed,
         };
+        run.places.iter_mut().for_each(|place| place.access.random |= self.no_read_ahead);
         let jobs = run.jobs(&self.processes);
         let Run { shared, mut part, places, .. } = run;
         part.said.extend(said_of(&places));
@@ -359,14 +427,15 @@ impl<'a> Session<'a> {
     }
 }
 
-/// The text of a script: of a file, or of a personality where there is no such file.
+/// The text of a script: of a file, or of a personality where there is no such file, and whether it is one.
 ///
 /// # Errors
 /// The system's reason, as a lower-case fragment.
-pub fn source(path: &str, loader: &mut dyn Loader) -> Result<String, String> {
+pub fn source(path: &str, loader: &mut dyn Loader) -> Result<(String, bool), String> {
     match loader.read(path) {
-        Ok(bytes) => String::from_utf8(bytes).map_err(|_| "no text: a byte that is not UTF-8".into()),
-        Err(reason) => super::library::find(path).map(str::to_string).ok_or(reason),
+        // What is not UTF-8 is most likely somebody's name in a comment.
+        Ok(bytes) => Ok((String::from_utf8_lossy(&bytes).into_owned(), false)),
+        Err(reason) => super::library::find(path).map(|text| (text.to_string(), true)).ok_or(reason),
     }
 }
 

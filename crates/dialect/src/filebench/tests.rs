@@ -193,14 +193,22 @@ fn the_report_is_laid_out_as_the_original_s() {
             said: vec!["Varmail personality".into()],
             processes: vec![("filereader".into(), 1)],
             rows: vec![
-                view::Row { label: "readfile4".into(), class: flowops::Class::Read, inner: vec![] },
-                view::Row { label: "limit".into(), class: flowops::Class::Control, inner: vec![] },
+                view::Row {
+                    label: "readfile4".into(),
+                    class: flowops::Class::Read,
+                    inner: vec![],
+                    value: None,
+                },
+                view::Row {
+                    label: "limit".into(),
+                    class: flowops::Class::Control,
+                    inner: vec![],
+                    value: None,
+                },
             ],
-            period_s: 0.0,
-            blocks: false,
+            ..view::Part::default()
         }],
-        latencies: false,
-        last: vec![],
+        ..view::View::default()
     };
     let mut reporter = Text::new(view);
     let mut job = JobRecord { began_unix_ns: 1_143_000_000, ..JobRecord::default() };
@@ -208,7 +216,8 @@ fn the_report_is_laid_out_as_the_original_s() {
     (line.operations, line.bytes) = (2, 10 << 20);
     line.latency.add(1_000);
     line.latency.add(33_000);
-    let phase = PhaseRecord { jobs: vec![job], elapsed_ns: 5_000_000_000, ..PhaseRecord::default() };
+    let (name, elapsed_ns) = ("run 1".into(), 5_000_000_000);
+    let phase = PhaseRecord { name, jobs: vec![job], elapsed_ns, ..PhaseRecord::default() };
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let started = Started { at_unix_ns: 1_000_000_000, ..Started::default() };
     for event in [Event::Started(Box::new(started)), Event::PhaseEnded(Box::new(phase))] {

@@ -6,11 +6,11 @@
 use std::fmt::Write as _;
 use std::io;
 
-use iodyno_model::{Event, Line, PhaseRecord, Tally, histogram};
-use iodyno_report::{Output, Reporter};
+use iodyno_model::{Event, Line, PhaseRecord, Record, Tally, histogram};
+use iodyno_report::{Files, Output, Reporter};
 
 use super::flowops::Class;
-use super::view::{Part, Row, View};
+use super::view::{Looked, Part, Row, View};
 
 /// Buckets of a row's histogram, a power of two of ns each.
 const BUCKETS: usize = 64;
@@ -25,7 +25,12 @@ pub struct Text {
     running: bool,
     /// What was counted when the last interim report was made.
     before: Option<(Tally, f64)>,
+    /// How many reports of this run were made at times that the script named.
+    told: usize,
 }
+
+/// How late an interim report may come, s.
+const LATE_S: f64 = 0.05;
 
 impl Text {
     /// The reporter of a script's runs.
@@ -38,9 +43,9 @@ impl Text {
     }
 
     /// What comes before a run.
-    fn head(&mut self, index: usize) -> String {
-        self.running = false;
-        let Some(part) = self.view.parts.get(index) else { return String::new() };
+    fn head(&mut self, name: &str) -> String {
+        (self.running, self.told, self.before) = (false, 0, None);
+        let Some(part) = self.view.part(name) else { return String::new() };
         let mut text: String = part.said.iter().map(|said| self.line(said)).collect();
         for (name, instances) in &part.processes {
             text += &self.line(&format!("Starting {instances} {name} instances"));
@@ -59,23 +64,74 @@ impl Text {
         text
     }
 
-    fn interim(&mut self, phase: &PhaseRecord) -> String {
-        let Some(part) = self.view.parts.get(phase.index).cloned() else { return String::new() };
-        let mut text = self.running(phase);
-        let (tally, seconds) = (together(phase), phase.elapsed_ns as f64 / 1e9);
-        let (since, from) = self.before.take().unwrap_or_default();
-        text += &self.tables(&part, &tally, &since, seconds - from);
-        self.before = (part.period_s < 0.0).then_some((tally, seconds));
-        text
+    /// Whether a report is due now: at the times that the script names, or because somebody asked for it.
+    fn is_due(&mut self, part: &Part, seconds: f64) -> bool {
+        let every = self.view.every_s;
+        let off = if every > 0.0 { (seconds + part.ramp_s) % every } else { 0.0 };
+        if off > LATE_S && every - off > LATE_S {
+            return true;
+        }
+        let reached = match part.period_s.abs() {
+            _ if part.time_s > 0.0 && seconds + LATE_S > part.time_s => return false,
+            period if period > 0.0 => ((seconds + part.ramp_s + LATE_S) / period) as usize,
+            _ if part.snaps.is_empty() => return every <= 0.0,
+            _ => part.snaps.iter().filter(|snap| **snap <= seconds + LATE_S).count(),
+        };
+        // The last one is the run's own end.
+        let reached = if part.snaps.is_empty() { reached } else { reached.min(part.snaps.len() - 1) };
+        let due = reached > self.told;
+        self.told = self.told.max(reached);
+        due
     }
 
-    fn ended(&mut self, phase: &PhaseRecord) -> String {
-        let Some(part) = self.view.parts.get(phase.index).cloned() else { return String::new() };
+    fn interim(&mut self, phase: &PhaseRecord, files: &mut dyn Files) -> io::Result<String> {
+        let Some(part) = self.view.part(&phase.name).cloned() else { return Ok(String::new()) };
+        let (tally, seconds) = (together(phase), measured(&part, phase));
+        if seconds <= 0.0 || !self.is_due(&part, seconds) {
+            return Ok(String::new());
+        }
+        let text = self.running(phase);
+        let (since, from) = self.before.take().unwrap_or_default();
+        let tables = self.tables(&part, &tally, &since, seconds - from);
+        if self.told > 0 && !part.snaps.is_empty() {
+            self.dump(&part, self.told - 1, &tables, phase, files)?;
+        }
+        self.before = (part.period_s < 0.0).then_some((tally, seconds));
+        Ok(text + &tables)
+    }
+
+    /// Writes a report into the files that the script names for it.
+    fn dump(
+        &self,
+        part: &Part,
+        snap: usize,
+        tables: &str,
+        phase: &PhaseRecord,
+        files: &mut dyn Files,
+    ) -> io::Result<()> {
+        for dump in part.dumps.iter().filter(|dump| dump.snap == snap) {
+            let text = if dump.xml { xml(part, phase) } else { tables.to_string() };
+            if let Some((folder, _)) = dump.path.rsplit_once('/').filter(|(folder, _)| !folder.is_empty()) {
+                files.folder(folder)?;
+            }
+            files.file(&dump.path)?.write_all(text.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, phase: &PhaseRecord, files: &mut dyn Files) -> io::Result<String> {
+        let Some(part) = self.view.part(&phase.name).cloned() else { return Ok(String::new()) };
         let mut text = self.running(phase);
-        let seconds = phase.elapsed_ns as f64 / 1e9;
+        let seconds = measured(&part, phase);
+        let all = together(phase);
+        for row in &part.rows {
+            text += &row.told(&all).map_or(String::new(), |told| self.line(&told));
+        }
         text += &self.line(&format!("Run took {seconds:.0} seconds..."));
         let (since, from) = self.before.take().unwrap_or_default();
-        text += &self.tables(&part, &together(phase), &since, seconds - from);
+        let tables = self.tables(&part, &all, &since, seconds - from);
+        self.dump(&part, part.snaps.len().saturating_sub(1), &tables, phase, files)?;
+        text += &tables;
         let waits: u64 = phase.jobs.iter().map(|job| job.tally.waits).sum();
         let failed: u64 = phase.jobs.iter().map(|job| job.tally.failed()).sum();
         if failed > 0 {
@@ -85,7 +141,7 @@ impl Text {
             let what = "times a thread waited for a file: none was there that nobody used";
             text += &self.line(&format!("WARNING! {waits} {what}"));
         }
-        text + &self.line("Shutting down processes")
+        Ok(text + &self.line("Shutting down processes"))
     }
 
     /// Breakdown and summary of what was counted since then.
@@ -116,6 +172,81 @@ impl Text {
         );
         text + &self.line(&summary)
     }
+}
+
+/// A report as XML.
+fn xml(part: &Part, phase: &PhaseRecord) -> String {
+    let (tally, seconds) = (together(phase), measured(part, phase));
+    let mut text = format!("<?xml version=\"1.0\"?>\n<statistics seconds=\"{seconds:.3}\">\n");
+    for row in part.rows.iter().rev() {
+        let figures = Figures::of(row, &tally, &Tally::default());
+        let name = row.label.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
+        let least = if figures.operations == 0 { 0 } else { figures.least_ns };
+        let _ = writeln!(
+            text,
+            "  <flowop name=\"{name}\" operations=\"{}\" bytes=\"{}\" mean_ms=\"{:.3}\" least_ms=\"{:.3}\" \
+             most_ms=\"{:.3}\"/>",
+            figures.operations,
+            figures.bytes,
+            figures.mean_ms(),
+            least as f64 / 1e6,
+            figures.most_ns as f64 / 1e6
+        );
+    }
+    text + "</statistics>\n"
+}
+
+impl Row {
+    /// What a flowop tells that only looks at a value.
+    fn told(&self, tally: &Tally) -> Option<String> {
+        let (label, value) = (&self.label, self.value.as_ref()?);
+        let sums = |label: &str| {
+            let lines = tally.lines.iter().filter(|line| line.label == label);
+            lines.fold((0, 0), |(count, sum), line| (count + line.operations, sum + line.bytes))
+        };
+        let (count, sum) = sums(label);
+        match (count, value) {
+            (0, _) => None,
+            (_, Looked::At(value)) => Some(format!("{label}: {value} ({count} times)")),
+            (_, Looked::Drawn(around)) => {
+                let mean = sum as f64 / count as f64;
+                let squares = sums(&squares_of(label)).1 as f64 / SQUARES_PER_UNIT / count as f64;
+                let off = (mean - around) / around;
+                let deviation = around * (squares - off * off).max(0.0).sqrt();
+                Some(format!("{label}: {count} values, mean {mean:.2}, standard deviation {deviation:.2}"))
+            }
+        }
+    }
+}
+
+/// The label under which squares of deviations are counted.
+pub fn squares_of(label: &str) -> String {
+    format!("{label}.squares")
+}
+
+/// Squares of deviations are counted in so many parts of the square of the expected mean.
+pub const SQUARES_PER_UNIT: f64 = 1e6;
+
+/// How long was counted, s.
+fn measured(part: &Part, phase: &PhaseRecord) -> f64 {
+    phase.elapsed_ns as f64 / 1e9 - part.ramp_s
+}
+
+/// What went wrong, each once, in the words of the language.
+fn wrong(record: &Record) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for error in &record.errors {
+        let mut error = error.clone();
+        if error.hint.as_ref().is_some_and(|hint| hint.contains("leave remove out")) {
+            error.hint =
+                Some("name another directory, or say `reuse`: what is there is used, and stays".into());
+        }
+        let text = format!("{error}\n");
+        if !told.contains(&text) {
+            told.push(text);
+        }
+    }
+    told.concat()
 }
 
 /// All jobs' counts as one.
@@ -154,6 +285,10 @@ impl Figures {
             }
             figures.count(line, 1);
             old.into_iter().for_each(|old| figures.count(old, -1));
+        }
+        if row.value.is_some() {
+            // What was drawn is no traffic.
+            figures.bytes = 0;
         }
         for inner in tally.lines.iter().filter(|line| row.inner.contains(&line.label)) {
             figures.bytes += inner.bytes;
@@ -208,13 +343,14 @@ impl Reporter for Text {
         let text = match event {
             Event::Started(started) => {
                 self.began_unix_ns = started.at_unix_ns;
-                let head = self.head(0);
+                let head = self.head("run 1");
                 format!("Filebench Version 1.5-alpha3\n{head}")
             }
-            Event::PhaseStarted { index, .. } if *index > 0 => self.head(*index),
-            Event::Interim(phase) => self.interim(phase),
-            Event::PhaseEnded(phase) => self.ended(phase),
-            Event::Ended(_) => {
+            Event::PhaseStarted { index, name, .. } if *index > 0 => self.head(name),
+            Event::Interim(phase) => self.interim(phase, output.files)?,
+            Event::PhaseEnded(phase) => self.ended(phase, output.files)?,
+            Event::Ended(record) => {
+                output.err.write_all(wrong(record).as_bytes())?;
                 let last = std::mem::take(&mut self.view.last);
                 last.iter().map(|said| self.line(said)).collect()
             }

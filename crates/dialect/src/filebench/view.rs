@@ -13,6 +13,17 @@ pub struct Row {
     pub class: Class,
     /// Labels whose bytes are this row's too.
     pub inner: Vec<String>,
+    /// The value that it looks at, if that is all it does.
+    pub value: Option<Looked>,
+}
+
+/// A value that a flowop looks at.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Looked {
+    /// This one.
+    At(String),
+    /// One that is drawn; squares of deviations are counted around this.
+    Drawn(f64),
 }
 
 /// A run of a script.
@@ -26,6 +37,14 @@ pub struct Part {
     pub rows: Vec<Row>,
     /// How often it is reported while it runs, s; negative: counts begin anew after each; 0: at its end alone.
     pub period_s: f64,
+    /// How long it is meant to take, s.
+    pub time_s: f64,
+    /// Run before anything is counted, s.
+    pub ramp_s: f64,
+    /// Seconds of the measured time at whose end it is reported; the last one is the run's own end.
+    pub snaps: Vec<f64>,
+    /// Reports that go into files.
+    pub dumps: Vec<Dump>,
     /// Whether any thread waits for what others do: waits are then no sign of a pool that was empty.
     pub blocks: bool,
 }
@@ -39,4 +58,41 @@ pub struct View {
     pub latencies: bool,
     /// Said after the last run.
     pub last: Vec<String>,
+    /// How often interim records come, s; 0: never.
+    pub every_s: f64,
+}
+
+/// A report that goes into a file too.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Dump {
+    /// The file.
+    pub path: String,
+    /// As XML rather than as it is printed.
+    pub xml: bool,
+    /// Which of the run's snaps it is.
+    pub snap: usize,
+}
+
+impl View {
+    /// The run that a phase's name tells of.
+    pub fn part(&self, phase: &str) -> Option<&Part> {
+        let number: usize = phase.rsplit(' ').next()?.parse().ok()?;
+        self.parts.get(number.checked_sub(1)?)
+    }
+
+    /// How often a record is wanted while it runs so that every report can be made in its time, s; 0: never.
+    pub fn every(&self) -> f64 {
+        let times = self.parts.iter().flat_map(|part| {
+            let asked = part.period_s != 0.0 || !part.snaps.is_empty();
+            let ramp = asked.then_some(part.ramp_s);
+            part.snaps.iter().copied().chain([part.period_s.abs()]).chain(ramp).collect::<Vec<_>>()
+        });
+        let common = times.map(|time| (time * 1e3).round() as u64).fold(0, divisor);
+        common as f64 / 1e3
+    }
+}
+
+/// The greatest common divisor.
+fn divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { divisor(b, a % b) }
 }

@@ -34,6 +34,23 @@ pub struct Composite {
     pub flowops: Vec<Flowop>,
 }
 
+/// The labels of steps, composites' too.
+fn labels(steps: &[Step]) -> Vec<String> {
+    let of = |step: &Step| match &step.action {
+        Action::Block(inner) => [vec![step.label.clone()], labels(inner)].concat(),
+        _ => vec![step.label.clone()],
+    };
+    steps.iter().flat_map(of).collect()
+}
+
+/// The full name of what a script calls by its own: composites' names stand before those inside them.
+fn called(names: &[String], name: &str) -> Option<String> {
+    let exact = names.iter().find(|known| *known == name);
+    let inner =
+        || names.iter().find(|known| known.strip_suffix(name).is_some_and(|outer| outer.ends_with('.')));
+    exact.or_else(inner).cloned()
+}
+
 /// Turns of a flowop that are written out, at most.
 const TURNS_MOST: usize = 1024;
 
@@ -74,6 +91,12 @@ pub struct Weaver<'a, 'b> {
     /// Labels that other flowops name, and where.
     pub named: Vec<(String, Origin)>,
     inside: Vec<String>,
+    /// The composites it is in.
+    within: Vec<String>,
+    /// What its steps are called.
+    labels: Vec<String>,
+    /// What waits for others, in any thread.
+    pub waits: &'a [String],
     /// How the thread's data is moved.
     pub ways: Ways,
     /// Whether anything waits for what others do.
@@ -101,6 +124,9 @@ impl<'a, 'b> Weaver<'a, 'b> {
             used: Vec::new(),
             named: Vec::new(),
             inside: Vec::new(),
+            within: Vec::new(),
+            labels: Vec::new(),
+            waits: &[],
             ways: Ways::default(),
             blocks: false,
         }
@@ -109,7 +135,7 @@ impl<'a, 'b> Weaver<'a, 'b> {
     /// Looks at what the flowops ask of their places; nothing is said twice.
     pub fn scout(&mut self, flowops: &[Flowop]) {
         let (wrong, rows) = (self.reader.wrong.len(), self.rows.len());
-        drop(self.steps(flowops));
+        self.labels = labels(&self.steps(flowops));
         self.reader.wrong.truncate(wrong);
         self.rows.truncate(rows);
         self.slots.values_mut().for_each(|slot| (slot.open, slot.place) = (false, None));
@@ -128,7 +154,9 @@ impl<'a, 'b> Weaver<'a, 'b> {
     }
 
     fn flowop(&mut self, flowop: &Flowop) -> Vec<Step> {
-        if let Some(composite) = self.composites.get(&flowop.kind) {
+        // Inside a composite that is called like a flowop, that flowop is meant.
+        let itself = self.within.contains(&flowop.kind) && flowops::find(&flowop.kind).is_some();
+        if let Some(composite) = self.composites.get(&flowop.kind).filter(|_| !itself) {
             return self.composite(flowop, composite);
         }
         let Some(entry) = flowops::find(&flowop.kind) else {
@@ -136,9 +164,8 @@ impl<'a, 'b> Weaver<'a, 'b> {
             self.reader.complain(&flowop.origin, format!("no flowop `{}`", flowop.kind), hint);
             return Vec::new();
         };
-        if let Some((why, hint)) = entry.refused {
-            self.reader.complain(&flowop.origin, format!("flowop {} {why}", entry.name), hint);
-            return Vec::new();
+        if entry.name != flowop.kind {
+            return self.flowop(&Flowop { kind: entry.name.into(), ..flowop.clone() });
         }
         self.reader.known(&flowop.attributes, flowops::ATTRIBUTES, &format!("flowop {}", entry.name));
         let label = self.label(flowop);
@@ -152,8 +179,8 @@ impl<'a, 'b> Weaver<'a, 'b> {
             _ if entry.name == "aiowait" => vec![Operation::control(Verb::Wait).step(&label)],
             _ => self.files(flowop, &label),
         };
-        if steps.len() > 1 && steps.iter().all(is_turn) {
-            // Each turn is another file's, so both are repeated together.
+        if steps.len() > 1 && (steps.iter().all(is_turn) || entry.name == "testrandvar") {
+            // Each turn is another file's, or another value, so both are repeated together.
             let turns = usize::try_from(repeat).unwrap_or(TURNS_MOST).min(TURNS_MOST);
             steps = std::iter::repeat_n(steps, turns).flatten().collect();
         } else if let Some(last) = steps.last_mut() {
@@ -167,7 +194,7 @@ impl<'a, 'b> Weaver<'a, 'b> {
 
     fn row(&mut self, label: &str, class: Class) {
         if !self.rows.iter().any(|row| row.label == label) {
-            self.rows.push(Row { label: label.into(), class, inner: Vec::new() });
+            self.rows.push(Row { label: label.into(), class, inner: Vec::new(), value: None });
         }
     }
 
@@ -195,7 +222,9 @@ impl<'a, 'b> Weaver<'a, 'b> {
         let repeat = self.reader.count(&flowop.attributes, &["iters"], own).max(1);
         self.row(&label, Class::Control);
         self.inside.push(label.clone());
+        self.within.push(flowop.kind.clone());
         let steps = self.steps(&composite.flowops);
+        self.within.pop();
         self.inside.pop();
         self.reader.variables.leave();
         let origin = flowop.origin.clone();
@@ -279,6 +308,7 @@ impl<'a, 'b> Weaver<'a, 'b> {
         access.sync |= self.reader.flag(attributes, &["dsync"]);
         access.random |= self.reader.flag(attributes, &["noreadahead"]);
         access.by_name |= further::by_name(&flowop.kind);
+        access.creates |= further::creates(&flowop.kind);
         let pick = self.pick(flowop);
         match flowop.kind.as_str() {
             "openfile" | "createfile" => {
@@ -450,11 +480,15 @@ impl<'a, 'b> Weaver<'a, 'b> {
 
     fn control(&mut self, flowop: &Flowop, label: &str) -> Vec<Step> {
         let attributes = &flowop.attributes;
+        if ["print", "testrandvar"].contains(&flowop.kind.as_str()) {
+            return self.look(flowop, label);
+        }
         let value = self.reader.count(attributes, &["value"], 1);
         let shared = |verb, used: SharedUse| Operation { shared: Some(used), ..Operation::control(verb) };
         let operation = match flowop.kind.as_str() {
             "delay" => {
-                Operation { time_ns: value.saturating_mul(1_000_000_000), ..Operation::control(Verb::Think) }
+                let seconds = self.reader.number(attributes, &["value"]).unwrap_or(1.0);
+                Operation { time_ns: (seconds * 1e9) as u64, ..Operation::control(Verb::Think) }
             }
             "hog" => Operation { time_ns: value / HOG_TURNS_PER_NS, ..Operation::control(Verb::Spin) },
             "eventlimit" | "iopslimit" | "opslimit" | "bwlimit" => return self.limit(flowop, label),
@@ -476,6 +510,7 @@ impl<'a, 'b> Weaver<'a, 'b> {
                     self.reader.complain(&flowop.origin, message, "target=NAME of the flowop that waits");
                     return Vec::new();
                 };
+                let target = called(self.waits, &target).unwrap_or(target);
                 self.named.push((target.clone(), flowop.origin.clone()));
                 shared(Verb::Post, SharedUse::new(&target, value as i64))
             }
@@ -483,8 +518,25 @@ impl<'a, 'b> Weaver<'a, 'b> {
         vec![operation.step(label)]
     }
 
+    /// The flowop of the same thread whose operations count.
+    fn counted(&mut self, flowop: &Flowop) -> Option<String> {
+        let target = self.reader.text(&flowop.attributes, &["target"])?;
+        if self.labels.is_empty() {
+            return Some(target);
+        }
+        let found = called(&self.labels, &target);
+        if found.is_none() {
+            let message = format!("target={target}: no flowop of that name in this thread");
+            let known: Vec<_> =
+                self.labels.iter().filter(|label| !label.ends_with(".open")).cloned().collect();
+            self.reader.complain(&flowop.origin, message, format!("there are: {}", known.join(" ")));
+        }
+        found
+    }
+
     /// Events that are waited for; without a generator nothing is.
     fn limit(&mut self, flowop: &Flowop, label: &str) -> Vec<Step> {
+        let of = self.counted(flowop);
         if !self.events {
             return Vec::new();
         }
@@ -493,14 +545,13 @@ impl<'a, 'b> Weaver<'a, 'b> {
             "bwlimit" => Per::Bytes(1 << 20),
             _ => Per::Operation,
         };
-        let of = self.reader.text(&flowop.attributes, &["target"]);
         let used = SharedUse { per, of, ..SharedUse::new("events", 1) };
         vec![Operation { shared: Some(used), ..Operation::control(Verb::Wait) }.step(label)]
     }
 
     /// What was done since the last time is added to a count of all threads; reached, it ends this one.
     fn finish(&mut self, flowop: &Flowop, label: &str, value: u64) -> Vec<Step> {
-        let of = self.reader.text(&flowop.attributes, &["target"]);
+        let of = self.counted(flowop);
         let per = if flowop.kind == "finishonbytes" { Per::Bytes(1) } else { Per::Operation };
         let what = if flowop.kind == "finishonbytes" { "bytes" } else { "operations" };
         let name = format!("{what} of {}", of.as_deref().unwrap_or("all"));

@@ -2,7 +2,7 @@
 //!
 //! What is everybody's is made by one rank after the other; what is a worker's own, by all ranks at once.
 
-use iodyno_model::{Diagnostic, Event, Origin, Phase, Plan, Sighting, Stop, When};
+use iodyno_model::{Diagnostic, Errand, Event, Origin, Phase, Plan, Sighting, Stop, When};
 
 use super::agree::{Trouble, agree, agreed, highest};
 use super::stage::Laid;
@@ -81,9 +81,10 @@ pub fn make_ready(
         let hint = "run as root, or leave drop_caches out";
         emit(&Event::Message(Diagnostic::warning(&Default::default(), told).hint(hint)));
     }
+    let beside = companions(world, phase, emit);
     let undropped = refused.map(|reason| Sighting::Undropped { of: String::new(), left_bytes: 0, reason });
     let laid = Laid { unready, fresh: std::mem::take(&mut made.fresh) };
-    Ok(Ready { laid, _surroundings: surroundings, undropped })
+    Ok(Ready { laid, _surroundings: surroundings, _beside: beside, undropped })
 }
 
 /// What was made ready.
@@ -92,6 +93,8 @@ pub struct Ready {
     pub laid: Laid,
     /// What lasts as long as the phase.
     pub _surroundings: Surroundings,
+    /// Commands that run as long.
+    pub _beside: Vec<hooks::Companion>,
     /// The machine's caches, where they were to be dropped and could not be.
     pub undropped: Option<Sighting>,
 }
@@ -105,6 +108,19 @@ pub fn errands(world: &World, phase: &Phase, when: When, emit: Emit<'_>) {
             emit(&Event::Message(told.hint("the run goes on")));
         }
     }
+}
+
+/// Begins the commands that run beside a phase, on the first rank of each machine; one that cannot be is told.
+fn companions(world: &World, phase: &Phase, emit: Emit<'_>) -> Vec<hooks::Companion> {
+    let due = |errand: &&Errand| errand.when == When::Beside && world.place_on_node() == 0;
+    let begin = |errand: &Errand| match hooks::Companion::begin(&errand.command) {
+        Ok(companion) => Some(companion),
+        Err(failure) => {
+            emit(&Event::Message(Diagnostic::warning(&errand.origin, failure.message)));
+            None
+        }
+    };
+    phase.errands.iter().filter(due).filter_map(begin).collect()
 }
 
 /// Whether what is not ready keeps everybody from starting.

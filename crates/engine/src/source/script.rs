@@ -171,6 +171,8 @@ enum Flight {
     Discard(u32),
     /// A control operation or a composite's line; whatever the engine says, it went well.
     Mark,
+    /// The same with a number, which counts as bytes do.
+    Value(u64),
     /// A hole instead of zeros: so many bytes.
     Hole {
         code: usize,
@@ -668,6 +670,9 @@ impl ScriptSource {
     fn control(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
         let Code::Do(step, _) = &mut self.code[at] else { return Emit::Skip };
         let (verb, label) = (step.verb, step.label);
+        if matches!(step.what, What::Value(..)) {
+            return self.draw(at, now, io);
+        }
         let began = match &mut step.what {
             What::Pause(ns) => {
                 let (began, until) = *self.pause.get_or_insert((now, now + *ns));
@@ -730,6 +735,22 @@ impl ScriptSource {
         Emit::Io
     }
 
+    /// A number that is drawn, or reckoned from one that was, and taken note of.
+    fn draw(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
+        let Code::Do(step, _) = &mut self.code[at] else { return Emit::Skip };
+        let What::Value(length, around) = &mut step.what else { return Emit::Skip };
+        let value = match length {
+            Length::Drawn(sizes) => sizes.draw(&mut self.random),
+            Length::ResultOf(of) => self.results[*of as usize],
+            Length::Whole => 0,
+        };
+        let value = around.map_or(value, |around| square(value, around));
+        self.results[step.label as usize] = value;
+        mark(io, step.verb, step.label, now);
+        self.flight = Flight::Value(value);
+        Emit::Io
+    }
+
     /// Advice that what was just moved is no longer needed.
     fn drop_behind(&mut self, io: &mut Io) -> bool {
         let Some((file, offset, bytes)) = self.behind.take() else { return false };
@@ -782,6 +803,11 @@ fn wanted(step: &Compiled, file: &FileState, bytes: u64, whole: Option<u64>) -> 
         (true, Verb::Read) if file.bytes > 0 => file.bytes,
         _ => bytes,
     }
+}
+
+/// The square of how far a value is from what was expected, in millionths of that one's square.
+fn square(value: u64, around: f64) -> u64 {
+    ((value as f64 / around - 1.0).powi(2) * 1e6).round() as u64
 }
 
 /// An operation that only carries a line of the tally: from `began` to its own end.

@@ -56,8 +56,8 @@ pub struct Object {
     /// Weights: this worker's share and the operations it has been granted.
     weight: i64,
     granted: i64,
-    /// Signals: the posts there had been when the wait began.
-    seen: Option<i64>,
+    /// Signals: the posts there had been when it was woken last.
+    seen: i64,
 }
 
 impl SharedObjects {
@@ -89,7 +89,7 @@ impl SharedObjects {
             Failure::new(format!("no shared object `{}` in this phase", wanted.name))
                 .hint("declare it in the phase, under `shared`")
         })?;
-        let mut object = Object { objects: self.clone(), index, weight: 0, granted: 0, seen: None };
+        let mut object = Object { objects: self.clone(), index, weight: 0, granted: 0, seen: 0 };
         if let SharedKind::Weights { .. } = self.kinds[index].kind {
             if wanted.amount < 1 {
                 return Err(Failure::new(format!(
@@ -162,12 +162,15 @@ impl Object {
         }
         let fraction = f64::from(1u32 << FRACTION_BITS);
         let (gap, now) = (1e9 / per_second * fraction, now << FRACTION_BITS);
-        let oldest = now.saturating_sub((queue_s * 1e9 * fraction) as u64);
         let amount = amount.max(1) as f64;
+        // The queue is at least as long as what is asked for, so that whoever asks for much is served at all.
+        let queue = (queue_s * 1e9 * fraction).max(gap * (amount - 1.0));
+        let oldest = now.saturating_sub(queue as u64);
         let mut at = 0;
+        // Nothing has queued up before anybody asked; from then on it does.
+        let _ = self.cell().arrival.compare_exchange(0, now.max(1), Relaxed, Relaxed);
         let taken = self.cell().arrival.fetch_update(Relaxed, Relaxed, |arrival| {
-            // Nothing has queued up before anybody asked.
-            let first = if arrival == 0 { now } else { arrival.max(oldest) };
+            let first = arrival.max(oldest);
             at = first + (gap * (amount - 1.0)) as u64;
             (at <= now).then_some(first + (gap * amount) as u64)
         });
@@ -177,13 +180,13 @@ impl Object {
         }
     }
 
-    /// Waits for a post that comes after the first question.
+    /// Waits for a post that this worker has not been woken by: one that comes just before it waits is not lost, or two
+    /// that wake each other by turns would both sleep for ever.
     fn await_signal(&mut self) -> Answer {
         let posts = self.cell().value.load(Relaxed);
-        if *self.seen.get_or_insert(posts) == posts {
+        if std::mem::replace(&mut self.seen, posts) == posts {
             return Answer::Wait;
         }
-        self.seen = None;
         Answer::Granted
     }
 
@@ -239,6 +242,19 @@ mod tests {
     }
 
     #[test]
+    fn whoever_asks_for_many_tokens_at_once_gets_them_in_their_time() {
+        let objects = objects(SharedKind::Tokens { per_second: 1000.0, queue_s: 0.01 });
+        let mut a = used(&objects, 1);
+        let first = 1_000_000_000;
+        assert!(matches!(a.take(10, first), Answer::At(at) if at > first + 8_900_000));
+        assert_eq!(a.take(10, first + 9_000_001), Answer::Granted, "it was asked for at the first time");
+        // More than the queue holds.
+        let second = first + 10_000_000;
+        assert!(matches!(a.take(50, second), Answer::At(_)));
+        assert_eq!(a.take(50, second + 50_000_000), Answer::Granted);
+    }
+
+    #[test]
     fn a_semaphore_counts_and_has_a_top() {
         let objects = objects(SharedKind::Semaphore { initial: 2, most: 3 });
         let (mut a, mut b) = (used(&objects, 1), used(&objects, 1));
@@ -266,12 +282,11 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_wakes_those_that_wait_and_is_forgotten() {
+    fn a_signal_wakes_everybody_once_and_none_is_lost() {
         let objects = objects(SharedKind::Signal);
         let (mut a, mut b, mut poster) = (used(&objects, 1), used(&objects, 1), used(&objects, 1));
-        assert_eq!(poster.post(1), Answer::Granted, "nobody waits, nobody remembers");
         assert_eq!([a.take(1, 0), b.take(1, 0)], [Answer::Wait, Answer::Wait]);
-        poster.post(1);
+        assert_eq!([poster.post(1), poster.post(1)], [Answer::Granted, Answer::Granted]);
         assert_eq!(
             [a.take(1, 0), b.take(1, 0), a.take(1, 0)],
             [Answer::Granted, Answer::Granted, Answer::Wait]

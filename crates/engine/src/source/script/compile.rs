@@ -77,6 +77,8 @@ pub enum What {
     File,
     /// Time, ns.
     Pause(u64),
+    /// A number that is drawn and taken note of: as it is, or the square of how far it is from another one.
+    Value(Length, Option<f64>),
     /// Half of what is in flight in the background.
     Reap,
     /// A shared object.
@@ -390,6 +392,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
 
     fn what(&mut self, operation: &Operation, file: u32) -> Result<What, Failure> {
         Ok(match operation.verb {
+            Verb::Spin if says(operation, "draws", "true") => self.drawn(operation)?,
             Verb::Think | Verb::Spin => What::Pause(operation.time_ns),
             Verb::Wait if operation.shared.is_none() => What::Reap,
             Verb::Wait | Verb::Post => {
@@ -441,15 +444,26 @@ impl<'a, 'b> Compiler<'a, 'b> {
         Ok(What::Finish(operation.shared.as_ref().map(shared), operations.unwrap_or(0), bytes.unwrap_or(0)))
     }
 
-    fn range(&mut self, operation: &Operation, file: u32) -> Result<What, Failure> {
-        let length = match &operation.size {
+    /// A number that is only taken note of.
+    fn drawn(&self, operation: &Operation) -> Result<What, Failure> {
+        let around = operation.arguments.iter().find(|(name, _)| name == "around");
+        let around = around.and_then(|(_, value)| value.parse().ok()).filter(|around| *around > 0.0);
+        Ok(What::Value(self.length(operation)?, around))
+    }
+
+    fn length(&self, operation: &Operation) -> Result<Length, Failure> {
+        Ok(match &operation.size {
             Size::ResultOf(label) => {
                 let known = self.labels.iter().position(|(name, _)| name == label);
                 Length::ResultOf(known.ok_or_else(|| Failure::new(format!("no step `{label}`")))? as u16)
             }
             Size::Whole => Length::Whole,
             size => Length::Drawn(Sizes::new(size).map_err(failure)?),
-        };
+        })
+    }
+
+    fn range(&mut self, operation: &Operation, file: u32) -> Result<What, Failure> {
+        let length = self.length(operation)?;
         let spot = match &operation.offset {
             Offset::Next | Offset::NextFrom(_) => Spot::Next,
             Offset::End => Spot::End,

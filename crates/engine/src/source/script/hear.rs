@@ -24,6 +24,7 @@ impl ScriptSource {
         match std::mem::replace(&mut self.flight, Flight::Nothing) {
             Flight::Nothing => result,
             Flight::Mark | Flight::Length => 0,
+            Flight::Value(value) => i64::try_from(value).unwrap_or(i64::MAX),
             Flight::Discard(file) => {
                 for discard in self.discards.iter_mut().filter(|discard| discard.file == file) {
                     let counted = if discard.exact { result.max(0) as u64 } else { io.bytes };
