@@ -187,6 +187,82 @@ fn twenty_mistakes_are_twenty_messages() {
 }
 
 #[test]
+fn what_is_slept_between_creating_and_shutting_down_is_a_run() {
+    let head = thread("flowop statfile name=s,filesetname=set").replace("run 5\n", "");
+    let script = head.clone()
+        + "create filesets\ncreate processes\nsleep 3\nstats clear\nsleep 10\nstats snap\nsleep 20\nstats snap\n\
+           stats directory /out\nstats dump x.txt\nstats command \"vmstat 1\"\nshutdown processes\nsleep 7\nrun 5\nquit\n";
+    let run = run(&script);
+    let limits: Vec<_> = run.plan.phases.iter().map(|phase| &phase.jobs[0].limit).collect();
+    assert_eq!((limits[0].ramp_ns, limits[0].time_ns), (3_000_000_000, Some(30_000_000_000)));
+    assert_eq!((limits[1].ramp_ns, limits[1].time_ns), (0, Some(5_000_000_000)));
+    assert_eq!(run.plan.phases[1].pause_ns, 7_000_000_000, "nothing runs then: it is a pause");
+    assert_eq!(run.interim_ns, 1_000_000_000, "what 3, 13 and 33 s have in common");
+    let beside = &run.plan.phases[0].errands[0];
+    assert_eq!((beside.when, beside.command.as_str()), (iodyno_model::When::Beside, "vmstat 1"));
+    // Counts that begin anew after a report are another run; what is created and never slept on runs nothing.
+    let script = head.clone() + "create processes\nsleep 1\nstats snap\nstats clear\nsleep 2\nstats snap\nquit\n";
+    assert_eq!(self::run(&script).plan.phases.len(), 2);
+    assert_eq!(self::run(&(head + "create processes\nrun 5\n")).plan.phases.len(), 1);
+}
+
+#[test]
+fn a_personality_that_is_loaded_is_run_by_what_loads_it() {
+    let of = |script: &str| {
+        let run = run(script);
+        run.plan.phases.iter().map(|phase| phase.jobs[0].limit.time_ns.unwrap() / 1_000_000_000).collect::<Vec<_>>()
+    };
+    assert_eq!(of("load varmail\nset $nfiles=10\nrun 3\n"), [3]);
+    assert_eq!(of("load varmail\ncreate processes\nsleep 4\nstats snap\n"), [4]);
+    assert_eq!(of("load varmail\n"), [60]);
+}
+
+#[test]
+fn the_same_is_written_in_many_hands() {
+    let of = |fileset: &str, flowop: &str| {
+        let script = format!(
+            "set $n=7\n{fileset}\ndefine process name=p {{ thread name=t {{ {flowop} }} }}\nrun 5\n"
+        );
+        let run = run(&script);
+        let TargetKind::FileSet { root, items } = run.plan.targets[0].kind.clone() else { panic!("no set") };
+        (root, items.count, items.present_percent, items.size, steps(&run))
+    };
+    let plain = of(
+        "define fileset name=set7,path=/d,entries=100,dirwidth=20,prealloc=100,size=4096",
+        "flowop statfile name=s,filesetname=set7",
+    );
+    for (fileset, flowop) in [
+        (
+            "DEFINE Fileset Name = \"set$n\" ,\tPath=/d,\r\n Entries=\n 100,dirwidth=20,prealloc=TRUE,size=4K,",
+            "FlowOp StatFile name=s,filesetname=set$n,",
+        ),
+        (
+            "define filesets name=set${n},path=\"/$word\",entries=10*10,dirwidth=20,prealloc,\\\n size=4k",
+            "flowop statfile filesetname=\"set$(n)\",name=s",
+        ),
+    ] {
+        assert_eq!(of(&format!("set $word=d\n{fileset}"), flowop), plain, "{fileset}");
+    }
+}
+
+#[test]
+fn a_mistake_hides_no_other_and_brings_none_along() {
+    let lines = |script: &str| {
+        let wrong = wrong(script);
+        wrong.iter().map(|wrong| wrong.split(':').nth(1).unwrap().parse().unwrap()).collect::<Vec<u32>>()
+    };
+    // A value that is missing at the end of a line costs that line alone, and so does a sum without its end.
+    let flowops = "\nflowop read name=a,filesetname=set,iosize=\nflowop write name=b,filesetname=set,iosize=4k,dsynk\n\
+                   flowop\nflowop read name=c,filesetname=sett,iosize=4k\nflowop iopslimit name=l,target=nobody\n";
+    assert_eq!(lines(&thread(flowops)), [3, 4, 5, 6, 7]);
+    assert_eq!(lines("set $b=3*\nset $c=1/0\nset =5\nsleep\nstats\nshutdown now\n")[..], [1, 2, 3, 4, 5, 6]);
+    // A brace that is missing is told where it is missed, and what follows is read.
+    let text = "define process name=p {\n thread name=t {\n  flowop statfile name=s,filesetname=x\n }\n\
+                define process name=q {\n thread name=t {\n  flowop statfile name=s,filesetname=y\n }\n}\nrnu 5\n";
+    assert_eq!(lines(text), [5, 7, 10]);
+}
+
+#[test]
 fn the_report_is_laid_out_as_the_original_s() {
     let view = view::View {
         parts: vec![view::Part {
