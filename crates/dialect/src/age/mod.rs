@@ -119,22 +119,11 @@ fn run(options: &Options, origin: Origin) -> Run {
         ..Plan::default()
     };
     Run {
-        plan,
-        reporter: Box::new(Told),
-        output: None,
-        dies_of_signals: false,
         files: options.export.clone().files(),
         keep: Keep { wanted: Some(false), tags: Vec::new() },
-        messages: Vec::new(),
-        live_ns: 0,
-        interim_ns: 0,
         unwatched: true,
-        own_voice: false,
         findings: false,
-        translate: crate::untranslated,
-        reads_forgiven: false,
-        error_status: 1,
-        status: None,
+        ..Run::of(plan, Box::new(Told))
     }
 }
 

@@ -14,6 +14,7 @@ mod text;
 use clap::Parser;
 use clap::error::ErrorKind;
 use iodyno_model::{Diagnostic, Origin, units};
+use iodyno_report::Reporter;
 use iodyno_report::native::Native;
 
 use crate::native::{ExportArguments, KeepArguments, WatchArguments, WorldArguments};
@@ -136,26 +137,19 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
     asked.apply(&mut plan, "").map_err(|wrong| vec![wrong])?;
     let messages =
         setup.engine_note.iter().map(|note| Diagnostic::note(&Origin::Default, note.as_str())).collect();
+    let reporter: Box<dyn Reporter> = match options.long {
+        Some(_) => Box::new(Native::new(loader.colour())),
+        None => Box::new(card::Card::new(setup, loader.colour())),
+    };
     Ok(Request::Run(Box::new(Run {
-        plan,
-        reporter: match options.long {
-            Some(_) => Box::new(Native::new(loader.colour())),
-            None => Box::new(card::Card::new(setup, loader.colour())),
-        },
-        output: None,
-        dies_of_signals: false,
         files: options.export.clone().files(),
         keep: options.keep.clone().keep(),
         messages,
         live_ns: LIVE_NS,
-        interim_ns: 0,
         unwatched: options.watch.unwatched(),
-        own_voice: false,
         findings: false,
         translate: advice::translate,
-        reads_forgiven: false,
-        error_status: 1,
-        status: None,
+        ..Run::of(plan, reporter)
     })))
 }
 

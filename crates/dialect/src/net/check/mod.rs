@@ -12,7 +12,7 @@ use iodyno_model::{Diagnostic, Origin, units};
 
 use crate::native::{self, Manner};
 use crate::netperf::link::{Ask, Kind, Server};
-use crate::{Converse, Loader, Repeat, Request};
+use crate::{Converse, Loader, Repeat, Request, Run};
 
 use super::Whom;
 use super::programme::{Programme, Stage};
@@ -139,7 +139,7 @@ fn converse(options: &Options, server: &Server, tag: &str, colour: bool) -> Conv
     let mut plan = programme.plan("net check");
     // What does not fit was said when the arguments were read.
     let _ = options.manner.apply(&mut plan);
-    let mut run = super::run(plan);
+    let mut run = Run::of_conversation(plan);
     options.manner.clone().join(&mut run);
     run.keep.tags.push(tag.into());
     if options.every.is_some() {

@@ -11,7 +11,7 @@ use iodyno_model::{Diagnostic, Origin, units};
 
 use crate::native::{self, Manner};
 use crate::netperf::link::{Ask, Kind};
-use crate::{Converse, Loader, Request};
+use crate::{Converse, Loader, Request, Run};
 
 use super::programme::{Programme, Stage};
 use super::{Whom, bits};
@@ -132,7 +132,7 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
     let programme = Programme::new(server, stages(&options), Box::new(move |outcome| heading.tell(outcome)));
     let mut plan = programme.plan("net latency");
     options.manner.apply(&mut plan).map_err(|wrong| vec![wrong])?;
-    let mut run = super::run(plan);
+    let mut run = Run::of_conversation(plan);
     options.manner.join(&mut run);
     let conversation = Box::new(programme);
     Ok(Request::Converse(Box::new(Converse { conversation, run, daemon: false, pid_file: None })))

@@ -18,7 +18,7 @@ use iodyno_model::{Diagnostic, Origin, WorldFacts, units};
 
 use crate::hosts::Elsewhere;
 use crate::native::{self, Manner, WorldArguments};
-use crate::{Abroad, Converse, Loader, Request};
+use crate::{Abroad, Converse, Loader, Request, Run};
 use plan::Wanted;
 use report::Matrix;
 use rounds::Shape;
@@ -137,7 +137,8 @@ fn abroad(options: &Options, elsewhere: &Elsewhere, loader: &mut dyn Loader) -> 
     let then = move |ports: &[u16]| {
         let servers = addresses.iter().cloned().zip(ports.iter().copied()).collect();
         let conversation = Box::new(served::Served::new(wanted, servers, secret, matrix));
-        let mut run = super::run(iodyno_model::Plan { name: "net mesh".into(), ..Default::default() });
+        let mut run =
+            Run::of_conversation(iodyno_model::Plan { name: "net mesh".into(), ..Default::default() });
         run.keep.wanted = Some(false);
         Converse { conversation, run, daemon: false, pid_file: None }
     };

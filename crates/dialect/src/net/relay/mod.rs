@@ -6,15 +6,12 @@
 pub mod path;
 mod talk;
 
-use std::io;
-
 use clap::Parser;
 use clap::error::ErrorKind;
-use iodyno_model::{Diagnostic, Event, Origin, Plan, units};
-use iodyno_report::{Output, Reporter};
+use iodyno_model::{Diagnostic, Origin, Plan, units};
 
 use crate::native;
-use crate::{Converse, Keep, Loader, Request, Run, untranslated};
+use crate::{Converse, Keep, Loader, Request, Run};
 use path::Impairment;
 pub use talk::{Relay, Wanted};
 
@@ -123,31 +120,10 @@ pub fn lower(arguments: &[String], _: &mut dyn Loader) -> Result<Request, Vec<Di
 /// It runs no plan of its own.
 fn run() -> Run {
     Run {
-        plan: Plan { name: "relay".into(), ..Plan::default() },
-        reporter: Box::new(Silent),
-        output: None,
-        files: Vec::new(),
         keep: Keep { wanted: Some(false), ..Keep::default() },
-        messages: Vec::new(),
-        live_ns: 0,
-        interim_ns: 0,
         unwatched: true,
-        own_voice: true,
-        dies_of_signals: false,
         findings: false,
-        translate: untranslated,
-        reads_forgiven: false,
-        error_status: 1,
-        status: None,
-    }
-}
-
-/// The relay prints everything itself.
-struct Silent;
-
-impl Reporter for Silent {
-    fn event(&mut self, _: &Event, _: &mut Output<'_>) -> io::Result<()> {
-        Ok(())
+        ..Run::of_conversation(Plan { name: "relay".into(), ..Plan::default() })
     }
 }
 
