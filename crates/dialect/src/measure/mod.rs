@@ -12,7 +12,6 @@ mod plan;
 mod text;
 
 use clap::Parser;
-use clap::error::ErrorKind;
 use iodyno_model::{Diagnostic, Origin, units};
 use iodyno_report::Reporter;
 use iodyno_report::native::Native;
@@ -116,15 +115,11 @@ impl Setup {
 }
 
 fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let arguments = crate::dashes(arguments).into_iter().map(long_option);
-    let options =
-        match Options::try_parse_from(std::iter::once("iodyno measure".to_string()).chain(arguments)) {
-            Ok(options) => options,
-            Err(error) if error.kind() == ErrorKind::DisplayHelp => {
-                return Ok(Request::Print { out: error.render().to_string(), status: 0 });
-            }
-            Err(error) => return Err(vec![usage(&error)]),
-        };
+    let arguments: Vec<String> = crate::dashes(arguments).into_iter().map(long_option).collect();
+    let options: Options = match crate::native::parsed("iodyno measure", &arguments)? {
+        Ok(options) => options,
+        Err(help) => return Ok(help),
+    };
     if let Some(elsewhere) = options.world.elsewhere(loader)? {
         return Ok(Request::Hosts(elsewhere));
     }
@@ -159,10 +154,6 @@ fn long_option(argument: String) -> String {
         Some(word) if word.len() > 1 && !word.starts_with('-') => format!("--{word}"),
         _ => argument,
     }
-}
-
-fn usage(error: &clap::Error) -> Diagnostic {
-    crate::native::refusal("iodyno measure", error)
 }
 
 fn setup(options: &Options, loader: &mut dyn Loader) -> Result<Setup, Diagnostic> {

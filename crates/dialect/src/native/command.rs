@@ -129,8 +129,11 @@ pub fn request(plan: Plan, reporter: Box<dyn Reporter>) -> Run {
 /// How often the live line moves, ns.
 const LIVE_NS: u64 = 500_000_000;
 
-/// The arguments, or the help that was asked for.
-fn parsed<T: Parser>(name: &str, arguments: &[String]) -> Result<Result<T, Request>, Vec<Diagnostic>> {
+/// The arguments of one of our own commands, or the help that was asked for.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn parsed<T: Parser>(name: &str, arguments: &[String]) -> Result<Result<T, Request>, Vec<Diagnostic>> {
     let words = std::iter::once(name.to_string()).chain(dashes(arguments));
     match T::try_parse_from(words) {
         Ok(arguments) => Ok(Ok(arguments)),

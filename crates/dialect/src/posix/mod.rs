@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 use iodyno_model::{Diagnostic, Origin};
 
-use crate::{Dialect, Loader, PathKind, ReportFile, Request, Run};
+use crate::{Dialect, Loader, PathKind, ReportFile, Request, Run, native};
 use expand::Expanded;
 use options::Options;
 use plan::{Setup, Side};
@@ -61,9 +61,9 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
     {
         return import::request(rest, loader);
     }
-    let options = match options::parse(arguments)? {
+    let options = match native::parsed::<Options>("iodyno posix", arguments)? {
         Ok(options) => options,
-        Err(help) => return Ok(Request::Print { out: help, status: 0 }),
+        Err(help) => return Ok(help),
     };
     let asks = options.check_rules || options.explain.is_some() || options.list || options.write_t.is_some();
     if options.folder.is_none() && !asks {

@@ -6,7 +6,6 @@
 mod report;
 
 use clap::Parser;
-use clap::error::ErrorKind;
 use iodyno_model::{Diagnostic, Origin, units};
 
 use crate::native::{self, Manner};
@@ -110,13 +109,9 @@ fn rate(text: &str) -> Result<f64, String> {
 /// # Errors
 /// What is wrong with them.
 pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let words = std::iter::once("iodyno net latency".to_string()).chain(crate::dashes(arguments));
-    let options = match Options::try_parse_from(words) {
+    let options: Options = match native::parsed("iodyno net latency", arguments)? {
         Ok(options) => options,
-        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
-            return Ok(Request::Print { out: error.to_string(), status: 0 });
-        }
-        Err(error) => return Err(vec![native::refusal("iodyno net latency", &error)]),
+        Err(help) => return Ok(help),
     };
     check(&options).map_err(|wrong| vec![wrong])?;
     let server = options.whom.server()?;

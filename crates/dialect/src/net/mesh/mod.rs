@@ -13,7 +13,6 @@ mod served;
 mod verdict;
 
 use clap::Parser;
-use clap::error::ErrorKind;
 use iodyno_model::{Diagnostic, Origin, WorldFacts, units};
 
 use crate::hosts::Elsewhere;
@@ -77,13 +76,9 @@ struct Options {
 /// # Errors
 /// What is wrong with them.
 pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let words = std::iter::once("iodyno net mesh".to_string()).chain(crate::dashes(arguments));
-    let options = match Options::try_parse_from(words) {
+    let options: Options = match native::parsed("iodyno net mesh", arguments)? {
         Ok(options) => options,
-        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
-            return Ok(Request::Print { out: error.to_string(), status: 0 });
-        }
-        Err(error) => return Err(vec![native::refusal("iodyno net mesh", &error)]),
+        Err(help) => return Ok(help),
     };
     if let Some(elsewhere) = options.world.elsewhere(loader)? {
         return match elsewhere.launcher {
