@@ -1,8 +1,9 @@
 /* The bare loops that our filebench personalities are compared with: their threads' system calls, and nothing besides.
  *
- * No clock, no tally, no report: files are picked by a few shifts, each thread among its own, so that nobody locks
- * anything. Sizes are drawn as the scripts draw them (gamma of shape 1.5), data moves about in 10 MiB a thread. What is
- * written is what lies there. Says how many operations it made, and the processor seconds that they took. */
+ * No clock, no tally, no report. Files are picked by a few shifts; where they come and go, each thread picks among its
+ * own, so that nobody locks anything. Sizes are drawn as the scripts draw them (gamma of shape 1.5), data moves about in
+ * 10 MiB a thread, and what is written is what lies there. Says how many operations it made, and the processor seconds
+ * that they took. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <math.h>
@@ -63,9 +64,11 @@ static void name_of(int file, char *name)
     sprintf(name, "%d/%d/%08d", file % WIDTH, file / WIDTH % WIDTH, file);
 }
 
-/* One of the user's own files that exists, or does not. */
+/* One of the user's own files that exists, or does not; where nobody makes or removes any, one of all. */
 static int pick(struct user *user, int existing)
 {
+    if (user->kind == 'w')
+        return (int)(draw(user) % (uint64_t)files);
     for (;;) {
         int file = (int)(draw(user) % (uint64_t)((files - user->number + threads - 1) / threads)) * threads + user->number;
         if (exists[file] == existing)
