@@ -120,6 +120,7 @@ pub const ATTRIBUTES: &[&str] = &[
     "noreadahead",
     "indexed",
     "fileindex",
+    "skew",
     "iters",
     "value",
     "target",

@@ -28,7 +28,7 @@ mod weave;
 
 use iodyno_model::{Diagnostic, Intent, Origin};
 
-use crate::{Dialect, Keep, Loader, Request, Run};
+use crate::{Dialect, Loader, Request, Run};
 use session::{Session, setting};
 use text::Text;
 
@@ -130,22 +130,10 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
     view.every_s = view.every();
     let interim_ns = (view.every_s * 1e9) as u64;
     Ok(Request::Run(Box::new(Run {
-        plan,
-        reporter: Box::new(Text::new(view)),
-        output: None,
-        files: Vec::new(),
-        keep: Keep::default(),
         messages: notes,
-        live_ns: 0,
         interim_ns,
-        unwatched: false,
-        own_voice: false,
-        dies_of_signals: false,
-        findings: true,
         translate: advice::translate,
-        reads_forgiven: false,
-        error_status: 1,
-        status: None,
+        ..Run::of(plan, Box::new(Text::new(view)))
     })))
 }
 

@@ -1,7 +1,7 @@
 //! Scripts to plans, mistakes to messages, records to the report's lines.
 
 use iodyno_model::{
-    Action, Event, Item, JobRecord, Machine, Offset, PhaseRecord, SharedKind, Size, Started, Stop,
+    Action, Event, Item, JobRecord, Machine, Offset, PhaseRecord, Pick, SharedKind, Size, Started, Stop,
     TargetKind, Verb, Workload,
 };
 use iodyno_report::{NoFiles, Output, Reporter};
@@ -201,7 +201,8 @@ fn what_is_slept_between_creating_and_shutting_down_is_a_run() {
     let beside = &run.plan.phases[0].errands[0];
     assert_eq!((beside.when, beside.command.as_str()), (iodyno_model::When::Beside, "vmstat 1"));
     // Counts that begin anew after a report are another run; what is created and never slept on runs nothing.
-    let script = head.clone() + "create processes\nsleep 1\nstats snap\nstats clear\nsleep 2\nstats snap\nquit\n";
+    let script =
+        head.clone() + "create processes\nsleep 1\nstats snap\nstats clear\nsleep 2\nstats snap\nquit\n";
     assert_eq!(self::run(&script).plan.phases.len(), 2);
     assert_eq!(self::run(&(head + "create processes\nrun 5\n")).plan.phases.len(), 1);
 }
@@ -210,7 +211,11 @@ fn what_is_slept_between_creating_and_shutting_down_is_a_run() {
 fn a_personality_that_is_loaded_is_run_by_what_loads_it() {
     let of = |script: &str| {
         let run = run(script);
-        run.plan.phases.iter().map(|phase| phase.jobs[0].limit.time_ns.unwrap() / 1_000_000_000).collect::<Vec<_>>()
+        run.plan
+            .phases
+            .iter()
+            .map(|phase| phase.jobs[0].limit.time_ns.unwrap() / 1_000_000_000)
+            .collect::<Vec<_>>()
     };
     assert_eq!(of("load varmail\nset $nfiles=10\nrun 3\n"), [3]);
     assert_eq!(of("load varmail\ncreate processes\nsleep 4\nstats snap\n"), [4]);
@@ -220,9 +225,8 @@ fn a_personality_that_is_loaded_is_run_by_what_loads_it() {
 #[test]
 fn the_same_is_written_in_many_hands() {
     let of = |fileset: &str, flowop: &str| {
-        let script = format!(
-            "set $n=7\n{fileset}\ndefine process name=p {{ thread name=t {{ {flowop} }} }}\nrun 5\n"
-        );
+        let script =
+            format!("set $n=7\n{fileset}\ndefine process name=p {{ thread name=t {{ {flowop} }} }}\nrun 5\n");
         let run = run(&script);
         let TargetKind::FileSet { root, items } = run.plan.targets[0].kind.clone() else { panic!("no set") };
         (root, items.count, items.present_percent, items.size, steps(&run))
@@ -313,4 +317,21 @@ fn the_report_is_laid_out_as_the_original_s() {
          5.143: IO Summary:     2 ops 0.400 ops/s 0/0 rd/wr   2.0mb/s 0.017ms/op\n\
          5.143: Shutting down processes\n"
     );
+}
+
+#[test]
+fn what_is_picked_may_be_popular() {
+    let picked = |flowop: &str| {
+        let run = run(&thread(flowop));
+        let Workload::Script(script) = &run.plan.phases[0].jobs[0].workload else { panic!("no script") };
+        let Action::Do(operation) = &script.steps[0].action else { panic!("no operation") };
+        operation.item.clone()
+    };
+    assert_eq!(picked("flowop statfile name=s,filesetname=set"), Item::Existing(Pick::Uniform));
+    let zipf = Pick::Zipf { theta: 0.9, center: None };
+    assert_eq!(picked("flowop statfile name=s,filesetname=set,skew=0.9"), Item::Existing(zipf));
+    for skew in ["skew=0", "skew=1", "skew=11", "skew=0.9,opennext", "skew=0.9,indexed=3", "skew=much"] {
+        let told = wrong(&thread(&format!("flowop openfile name=o,filesetname=set,{skew}")));
+        assert_eq!(told.len(), 1, "{skew}: {told:?}");
+    }
 }
