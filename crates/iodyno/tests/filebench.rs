@@ -46,6 +46,10 @@ mod cases {
             case("an_interrupted_run_leaves_nothing", interrupted),
             case("an_interrupted_layout_leaves_nothing", layout_interrupted),
             case("a_thousand_threads", thousand),
+            case("counts_are_looked_at_by_hand", by_hand),
+            case("a_seed_is_a_row_of_operations", same_operations),
+            case("what_any_run_may_be_asked_for", also),
+            case("a_tree_that_is_there_is_told_and_kept", there),
         ]
     }
 
@@ -370,6 +374,138 @@ mod cases {
         );
         assert_ne!(told.code(), 0, "{told}");
         assert_eq!(names(&folder.path().join("data")), Vec::<String>::new(), "{told}");
+        Ok(())
+    }
+
+    fn by_hand() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let told = script(
+            folder.path(),
+            "define fileset name=set,path=$dir,entries=20,dirwidth=20,prealloc
+            define process name=p { thread name=t { flowop statfile name=look,filesetname=set } }
+            create filesets
+            create processes
+            stats directory $dir/../out
+            stats command \"echo beside; sleep 600\"
+            sleep 0.3
+            stats clear
+            sleep 0.3
+            stats snap
+            stats dump first.txt
+            sleep 0.3
+            stats snap
+            stats xmldump last.xml
+            shutdown processes
+            quit",
+        );
+        told.expect(0, &["Per-Operation Breakdown"]);
+        assert_eq!(told.out.matches("IO Summary: ").count(), 2, "a report at each snap: {told}");
+        assert!(told.err.contains("beside"), "{told}");
+        let seconds: f64 = told
+            .out
+            .lines()
+            .filter_map(|line| Some((line, line.split_once(": ")?.0.parse::<f64>().ok()?)))
+            .filter(|(line, _)| line.contains("Run took"))
+            .map(|(_, at)| at)
+            .sum();
+        assert!(seconds < 60.0, "what runs beside ends with the run: {told}");
+        let first = std::fs::read_to_string(folder.path().join("out/first.txt"))?;
+        assert_eq!(first.matches("IO Summary: ").count(), 1, "{first}");
+        let last = std::fs::read_to_string(folder.path().join("out/last.xml"))?;
+        let count =
+            last.split_once("operations=\"").and_then(|(_, rest)| rest.split('"').next()?.parse().ok());
+        let rows: Vec<u64> = told
+            .out
+            .lines()
+            .filter(|line| line.starts_with("look "))
+            .filter_map(|line| line.split_whitespace().nth(1)?.strip_suffix("ops")?.parse().ok())
+            .collect();
+        assert_eq!(Some(rows[1]), count, "{last}");
+        assert!(rows[0] > 0 && rows[1] > rows[0], "{rows:?}");
+        Ok(())
+    }
+
+    /// What a run of one thread leaves behind, by its seed.
+    fn left_by(seed: &str) -> Vec<(String, u64)> {
+        let folder = tempfile::tempdir().expect("a scratch directory");
+        let path = folder.path().join("script.f");
+        let text = format!(
+            "set mode quit alldone
+            set $size=cvar(type=cvar-gamma,parameters=mean:2048;gamma:1.5)
+            define fileset name=set,path={},entries=400,dirwidth=10,size=$size,prealloc=50,reuse
+            define process name=p {{ thread name=t {{
+              flowop deletefile name=delete,filesetname=set
+              flowop createfile name=create,filesetname=set,fd=1
+              flowop appendfilerand name=append,fd=1,iosize=8k
+              flowop closefile name=close,fd=1
+              flowop openfile name=open,filesetname=set,fd=1
+              flowop write name=write,fd=1,iosize=100,random,workingset=64k
+              flowop closefile name=shut,fd=1
+              flowop finishoncount name=enough,value=300,target=create
+            }} }}
+            run 60",
+            folder.path().display()
+        );
+        std::fs::write(&path, text).expect("a script");
+        filebench(&["-f", &path.display().to_string(), "--seed", seed]).expect(0, &["IO Summary: "]);
+        files(&folder.path().join("set"))
+    }
+
+    fn same_operations() -> Outcome {
+        let one = left_by("7");
+        assert_eq!(one.len(), 200, "as many go as come");
+        assert_eq!(one, left_by("7"));
+        assert_ne!(one, left_by("8"));
+        Ok(())
+    }
+
+    fn also() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("script.f");
+        let (data, json) = (folder.path().join("data"), folder.path().join("out.json"));
+        let text = format!(
+            "define fileset name=set,path={},entries=50,dirwidth=20,prealloc,size=4k
+            define process name=p {{ thread name=t {{
+              flowop openfile name=open,filesetname=set,fd=1
+              flowop readwholefile name=read,fd=1
+              flowop closefile name=close,fd=1
+            }} }}
+            warmup 0.3
+            run 0.3",
+            data.display()
+        );
+        std::fs::write(&path, text)?;
+        let (path, json_word) = (path.display().to_string(), format!("json={}", json.display()));
+        let told = filebench(&["--also", "repeat=3", "--also", &json_word, "-f", &path]);
+        told.expect(0, &["IO Summary: "]);
+        assert_eq!(told.out.matches("IO Summary: ").count(), 3, "{told}");
+        assert!(std::fs::read_to_string(&json)?.contains("\"read\""));
+        // What is run before anything is counted is no part of the rates.
+        let line = told.out.lines().find(|line| line.starts_with("read ")).unwrap_or_default();
+        let number = |place: usize, end: &str| -> Option<f64> {
+            line.split_whitespace().nth(place)?.strip_suffix(end)?.parse().ok()
+        };
+        let (count, rate) = (number(1, "ops").unwrap_or(0.0), number(2, "ops/s").unwrap_or(0.0));
+        assert!(rate > count * 2.0, "{line}");
+        let told = filebench(&["--also", "fail-if=read.p99 > 1ns", "-f", &path]);
+        assert_ne!(told.code(), 0, "{told}");
+        assert!(!data.exists() || names(&data).is_empty());
+        Ok(())
+    }
+
+    fn there() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let own = folder.path().join("data/set/own");
+        std::fs::create_dir_all(own.parent().unwrap())?;
+        std::fs::write(&own, "mine")?;
+        let text = "define fileset name=set,path=$dir,entries=50,dirwidth=20,prealloc
+            define process name=p,instances=5 { thread name=t,instances=5 { flowop statfile name=s,filesetname=set } }
+            run 0.2";
+        let told = script(folder.path(), text);
+        assert_ne!(told.code(), 0);
+        assert_eq!(told.err.matches("exists already").count(), 1, "{told}");
+        assert!(told.err.contains("script.f:1") && told.err.contains("reuse"), "{told}");
+        assert_eq!(std::fs::read_to_string(own)?, "mine");
         Ok(())
     }
 

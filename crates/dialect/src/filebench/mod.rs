@@ -123,6 +123,12 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
         }
     });
     if !wrong.is_empty() {
+        // Of one file, in the order of its lines: what is read and what is looked up is told together.
+        let line = |wrong: &Diagnostic| match &wrong.origin {
+            Origin::File { path: file, line } if **file == **path => *line,
+            _ => u32::MAX,
+        };
+        wrong.sort_by_key(line);
         return Err(wrong);
     }
     let name = path.rsplit('/').next().unwrap_or(path);
