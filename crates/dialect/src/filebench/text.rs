@@ -29,6 +29,8 @@ pub struct Text {
     told: usize,
 }
 
+/// What comes so much earlier or later than any report is due was asked for, s.
+const ASKED_S: f64 = 0.3;
 /// How late an interim report may come, s.
 const LATE_S: f64 = 0.05;
 
@@ -68,7 +70,7 @@ impl Text {
     fn is_due(&mut self, part: &Part, seconds: f64) -> bool {
         let every = self.view.every_s;
         let off = if every > 0.0 { (seconds + part.ramp_s) % every } else { 0.0 };
-        if off > LATE_S && every - off > LATE_S {
+        if off > ASKED_S && every - off > ASKED_S {
             return true;
         }
         let reached = match part.period_s.abs() {
