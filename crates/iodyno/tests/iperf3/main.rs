@@ -12,7 +12,7 @@ mod readers;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    testbed::run(matrix::cases().into_iter().chain(readers::cases()).collect())
+    testbed::run_waiting(matrix::cases().into_iter().chain(readers::cases()).collect())
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use testbed::{Case, Need, Outcome, Skip};
+use testbed::{Case, Need, Outcome, Skip, free_port};
 
 const IODYNO: &str = env!("CARGO_BIN_EXE_iodyno");
 /// Longer than anything here takes on a busy machine.
@@ -41,10 +41,6 @@ impl Drop for Ends {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
-}
-
-fn free_port() -> std::io::Result<u16> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
 /// Our netserver at a free port.
