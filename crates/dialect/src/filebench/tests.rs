@@ -1,7 +1,7 @@
 //! Scripts to plans, mistakes to messages, records to the report's lines.
 
 use iodyno_model::{
-    Action, Event, Item, JobRecord, Machine, Offset, PhaseRecord, SharedKind, Size, Started, Stop,
+    Action, Event, Item, JobRecord, Machine, Offset, PhaseRecord, Pick, SharedKind, Size, Started, Stop,
     TargetKind, Verb, Workload,
 };
 use iodyno_report::{NoFiles, Output, Reporter};
@@ -228,4 +228,21 @@ fn the_report_is_laid_out_as_the_original_s() {
          5.143: IO Summary:     2 ops 0.400 ops/s 0/0 rd/wr   2.0mb/s 0.017ms/op\n\
          5.143: Shutting down processes\n"
     );
+}
+
+#[test]
+fn what_is_picked_may_be_popular() {
+    let picked = |flowop: &str| {
+        let run = run(&thread(flowop));
+        let Workload::Script(script) = &run.plan.phases[0].jobs[0].workload else { panic!("no script") };
+        let Action::Do(operation) = &script.steps[0].action else { panic!("no operation") };
+        operation.item.clone()
+    };
+    assert_eq!(picked("flowop statfile name=s,filesetname=set"), Item::Existing(Pick::Uniform));
+    let zipf = Pick::Zipf { theta: 0.9, center: None };
+    assert_eq!(picked("flowop statfile name=s,filesetname=set,skew=0.9"), Item::Existing(zipf));
+    for skew in ["skew=0", "skew=1", "skew=11", "skew=0.9,opennext", "skew=0.9,indexed=3", "skew=much"] {
+        let told = wrong(&thread(&format!("flowop openfile name=o,filesetname=set,{skew}")));
+        assert_eq!(told.len(), 1, "{skew}: {told:?}");
+    }
 }
