@@ -23,9 +23,8 @@ mod words;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    // The longest first.
-    let cases = [killed::cases(), mounts::cases(), faults::cases(), words::cases(), prove::cases()];
-    testbed::run_waiting(cases.into_iter().flatten().collect())
+    let cases = [faults::cases(), mounts::cases(), killed::cases(), words::cases(), prove::cases()];
+    testbed::run(cases.into_iter().flatten().collect())
 }
 
 #[cfg(not(target_os = "linux"))]
