@@ -288,7 +288,7 @@ fn mesh() -> Outcome {
     let home = tempfile::tempdir()?;
     let ssh = pretended_ssh(home.path(), false)?;
     let hosts = "127.0.0.1,127.0.0.2,127.0.0.3";
-    let line = ["net", "mesh", "--hosts", hosts, "--time", "400ms", "--latency-time", "400ms"];
+    let line = ["net", "mesh", "--hosts", hosts, "--time", "1s", "--latency-time", "1s"];
     for (pattern, links) in [("pairs", 6), ("incast", 2), ("all", 6)] {
         let told = said(iodyno(&[&line[..], &["--pattern", pattern]].concat()).env("IODYNO_SSH", &ssh), 0)?;
         contains(&told, &["3 hosts", "by a netserver on each"])?;
