@@ -214,8 +214,12 @@ fn settle(all: &mut [Lowered]) -> Vec<String> {
                 let below = if own { "/client{rank}" } else { "" };
                 *path = path.replace(&format!("/{MARK}"), below);
                 let line = match (own, clients.len()) {
-                    (true, _) => format!("{name}: each client has its own, in {path}"),
-                    (_, 2..) => format!("{name}: all clients share it, in {path}"),
+                    (true, _) => {
+                        let of = |number: usize| path.replace("{rank}", &number.to_string());
+                        let (first, last) = (of(clients[0]), of(clients[clients.len() - 1]));
+                        format!("{name}: each client has its own, {first} to {last}")
+                    }
+                    (_, 2..) => format!("{name}: all clients share {path}"),
                     _ => continue,
                 };
                 if !said.contains(&line) && !name.ends_with(" directories") {
