@@ -26,13 +26,15 @@ pub mod net;
 pub mod netperf;
 pub mod option;
 pub mod posix;
+mod status;
 pub mod wishes;
 
 pub use dash::dashes;
 
 use iodyno_model::conversation::Conversation;
-use iodyno_model::{Diagnostic, Finding, Machine, Plan, Record, TargetFacts, WorldFacts};
-use iodyno_report::Reporter;
+use iodyno_model::{Diagnostic, Event, Finding, Machine, Plan, Record, TargetFacts, WorldFacts};
+use iodyno_report::{Output, Reporter};
+use std::io;
 
 /// What a dialect may ask of the world while it parses.
 pub trait Loader {
@@ -221,6 +223,47 @@ pub struct Run {
     pub error_status: i32,
     /// The exit status that a record deserves, where the tool reckons it in a way of its own.
     pub status: Option<Status>,
+}
+
+impl Run {
+    /// A run with nothing special about it: each dialect says only what is different with it.
+    ///
+    /// The report goes to standard output, the history keeps it as usual, witnesses watch, and findings follow in the
+    /// plan's own words.
+    pub fn of(plan: Plan, reporter: Box<dyn Reporter>) -> Self {
+        Run {
+            plan,
+            reporter,
+            output: None,
+            files: Vec::new(),
+            keep: Keep::default(),
+            messages: Vec::new(),
+            live_ns: 0,
+            interim_ns: 0,
+            unwatched: false,
+            own_voice: false,
+            dies_of_signals: false,
+            findings: true,
+            translate: untranslated,
+            reads_forgiven: false,
+            error_status: 1,
+            status: None,
+        }
+    }
+
+    /// The same of what is talked over with peers: the conversation prints everything itself.
+    pub fn of_conversation(plan: Plan) -> Self {
+        Run { own_voice: true, ..Run::of(plan, Box::new(Silent)) }
+    }
+}
+
+/// The reporter of a conversation, which has none.
+struct Silent;
+
+impl Reporter for Silent {
+    fn event(&mut self, _event: &Event, _output: &mut Output<'_>) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A conversation with peers, and what is to become of its runs.

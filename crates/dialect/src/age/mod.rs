@@ -6,7 +6,6 @@
 use std::io;
 
 use clap::Parser;
-use clap::error::ErrorKind;
 use iodyno_model::{Aging, AgingRecord, Diagnostic, Event, Intent, Origin, Plan, Size, units};
 use iodyno_report::{Output, Reporter, aging};
 
@@ -79,13 +78,9 @@ fn sizes(text: &str) -> Result<Size, String> {
 }
 
 fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let arguments = std::iter::once("iodyno age".to_string()).chain(crate::dashes(arguments));
-    let options = match Options::try_parse_from(arguments) {
+    let options: Options = match crate::native::parsed("iodyno age", arguments)? {
         Ok(options) => options,
-        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
-            return Ok(Request::Print { out: error.render().to_string(), status: 0 });
-        }
-        Err(error) => return Err(vec![crate::native::refusal("iodyno age", &error)]),
+        Err(help) => return Ok(help),
     };
     let origin = Origin::argument(&options.directory);
     let wrong =
@@ -119,22 +114,11 @@ fn run(options: &Options, origin: Origin) -> Run {
         ..Plan::default()
     };
     Run {
-        plan,
-        reporter: Box::new(Told),
-        output: None,
-        dies_of_signals: false,
         files: options.export.clone().files(),
         keep: Keep { wanted: Some(false), tags: Vec::new() },
-        messages: Vec::new(),
-        live_ns: 0,
-        interim_ns: 0,
         unwatched: true,
-        own_voice: false,
         findings: false,
-        translate: crate::untranslated,
-        reads_forgiven: false,
-        error_status: 1,
-        status: None,
+        ..Run::of(plan, Box::new(Told))
     }
 }
 

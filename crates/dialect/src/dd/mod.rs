@@ -14,7 +14,7 @@ pub mod text;
 
 use iodyno_model::Diagnostic;
 
-use crate::{Dialect, Keep, Loader, Request, Run};
+use crate::{Dialect, Loader, Request, Run};
 use operands::Instead;
 use quote::Marks;
 use text::Closing;
@@ -39,22 +39,12 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     };
     let reads_forgiven = operands.converts("noerror");
     Ok(Request::Run(Box::new(Run {
-        plan,
         live_ns: if operands.level == Some("progress") { 1_000_000_000 } else { 0 },
-        interim_ns: 0,
-        reporter: Box::new(Closing::new(&operands, warnings)),
-        output: None,
         dies_of_signals: true,
-        files: Vec::new(),
-        keep: Keep::default(),
-        messages: Vec::new(),
-        unwatched: false,
         own_voice: true,
-        findings: true,
         translate: advice::translate,
         reads_forgiven,
-        error_status: 1,
-        status: None,
+        ..Run::of(plan, Box::new(Closing::new(&operands, warnings)))
     })))
 }
 

@@ -29,9 +29,10 @@ until-steady`, `--also 'fail-if=read.p99 > 5ms'`. A script's own `warmup SECONDS
 - A second `run` goes on with the files as the first has left them.
 - An opening that nobody wrote is a step of its own (`NAME.open`) and no operation of the flowop that needed it. Where the
   thread never closes that slot, it is opened once. With `opennext` a thread goes through up to 128 slots, a file in each.
-- Files are picked uniformly by the seed, among those that nobody removes at that moment, or by a number with `indexed`; a
-  thread that finds none waits (it is counted, and told below the summary), or ends where `set mode quit` says so. What was
-  measured is reported, however a run ends.
+- Files are picked uniformly by the seed, among those that nobody removes at that moment; with `skew=0.9` the k-th most
+  popular one with a probability that falls as k to the power of -0.9, and with `indexed` by a number. A thread that finds
+  none waits (it is counted, and told below the summary), or ends where `set mode quit` says so. What was measured is
+  reported, however a run ends.
 - A file's length is drawn by the seed and its number: whole files are written as long as they are meant to be, a copy as
   long as its source, and both are read to their real end. Appends go to the real end, whoever else appends.
 - Directories draw their depth and width, by `dirwidth`, `dirdepthrv` and `dirgamma`, from the seed; `dirgamma=0` makes all

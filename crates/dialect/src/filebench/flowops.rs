@@ -126,6 +126,7 @@ pub const ATTRIBUTES: &[&str] = &[
     "noreadahead",
     "indexed",
     "fileindex",
+    "skew",
     "iters",
     "value",
     "target",

@@ -8,6 +8,8 @@ use super::script::Flowop;
 use super::value::Value;
 use super::weave::Weaver;
 
+/// Beyond it, one file is all that is picked.
+const SKEW_MOST: f64 = 10.0;
 /// Slots that a thread goes through with `opennext`, at most: the original's own number.
 const ROTOR_MOST: u64 = 128;
 /// How long an extended attribute's value is where nothing says so, bytes.
@@ -42,14 +44,41 @@ pub fn by_name(kind: &str) -> bool {
 }
 
 impl Weaver<'_, '_> {
+    /// Which of those that exist a flowop picks, where nothing numbers them: each in turn, or any, the popular ones more
+    /// often where it says `skew`.
+    pub(super) fn any(&mut self, flowop: &Flowop) -> Pick {
+        let in_turn = self.reader.flag(&flowop.attributes, &["opennext", "rotatefd"]);
+        let Some(attribute) = flowop.attributes.get(&["skew"]) else {
+            return if in_turn { Pick::Sequential } else { Pick::Uniform };
+        };
+        let Some(theta) = self.reader.number(&flowop.attributes, &["skew"]) else { return Pick::Uniform };
+        let wrong = match theta {
+            _ if in_turn => Some("skew= where each comes in turn"),
+            _ if theta <= 0.0 || theta == 1.0 || theta > SKEW_MOST => {
+                Some("no exponent of a zipf distribution")
+            }
+            _ => None,
+        };
+        if let Some(wrong) = wrong {
+            self.reader.complain(&attribute.origin, wrong, "skew=0.9; above 0, up to 10, and not 1");
+            return Pick::Uniform;
+        }
+        Pick::Zipf { theta, center: None }
+    }
+
     /// Which of the files that exist a flowop picks.
     pub(super) fn pick(&mut self, flowop: &Flowop) -> Item {
         let Some(attribute) = flowop.attributes.get(&["indexed", "fileindex"]) else {
-            return match self.reader.flag(&flowop.attributes, &["opennext", "rotatefd"]) {
-                true => Item::Existing(Pick::Sequential),
-                false => Item::Existing(Pick::Uniform),
-            };
+            return Item::Existing(self.any(flowop));
         };
+        if let Some(skew) = flowop.attributes.get(&["skew"]) {
+            let message = format!("skew= beside {}=", attribute.name);
+            self.reader.complain(
+                &skew.origin,
+                message,
+                "either a number says which file, or their popularity",
+            );
+        }
         if attribute.value.is_none() {
             let message = format!("`{}` without a number", attribute.name);
             self.reader.complain(&attribute.origin, message, "indexed=5, or a random variable");

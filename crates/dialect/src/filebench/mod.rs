@@ -28,7 +28,7 @@ mod weave;
 
 use iodyno_model::{Diagnostic, Intent, Origin};
 
-use crate::{Dialect, Keep, Loader, Request, Run};
+use crate::{Dialect, Loader, Request, Run};
 use clients::{Client, Lowered};
 use session::{Session, setting};
 use text::Text;
@@ -118,22 +118,10 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
     (plan.name, plan.seed, plan.intent) = (name.into(), wanted.seed, Intent::Device);
     let period_s = view.parts.iter().map(|part| part.period_s.abs()).find(|period| *period > 0.0);
     Ok(Request::Run(Box::new(Run {
-        plan,
-        reporter: Box::new(Text::new(view)),
-        output: None,
-        files: Vec::new(),
-        keep: Keep::default(),
         messages: notes,
-        live_ns: 0,
         interim_ns: (period_s.unwrap_or(0.0) * 1e9) as u64,
-        unwatched: false,
-        own_voice: false,
-        dies_of_signals: false,
-        findings: true,
         translate: advice::translate,
-        reads_forgiven: false,
-        error_status: 1,
-        status: None,
+        ..Run::of(plan, Box::new(Text::new(view)))
     })))
 }
 

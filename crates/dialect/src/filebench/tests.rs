@@ -1,8 +1,8 @@
 //! Scripts to plans, mistakes to messages, records to the report's lines.
 
 use iodyno_model::{
-    Action, Event, Item, JobRecord, Machine, Offset, PhaseRecord, Ranks, SharedKind, Size, Started, Stop,
-    TargetKind, Verb, When, Workload, WorldFacts,
+    Action, Event, Item, JobRecord, Machine, Offset, PhaseRecord, Pick, Ranks, SharedKind, Size, Started,
+    Stop, TargetKind, Verb, When, Workload, WorldFacts,
 };
 use iodyno_report::{NoFiles, Output, Reporter};
 
@@ -288,7 +288,7 @@ fn clients_that_do_the_same_are_one_job_on_every_rank() {
     let changed = CLIENTS.replace("statfile", "deletefile");
     let run = run_of(2, &format!("{changed}run 5\n"));
     assert_eq!(run.plan.targets[1].path(), Some("/d/client{rank}/web"), "somebody changes it after all");
-    let alone = super::tests::run(&format!("{CLIENTS}run 5\n"));
+    let alone = run_of(1, &format!("{CLIENTS}run 5\n"));
     assert_eq!(alone.plan.targets[0].path(), Some("/d/mail"));
     assert!(alone.plan.phases[0].shared.iter().all(|shared| !shared.each_rank));
 }
@@ -310,7 +310,7 @@ fn a_client_may_do_something_of_its_own() {
     let shared: Vec<_> = phase.shared.iter().map(|shared| shared.name.as_str()).collect();
     assert_eq!(shared, ["client0.events", "client0.sem", "client1.events", "client1.sem"]);
     let Workload::Script(script) = &phase.jobs[1].workload else { panic!("no script") };
-    let used: Vec<_> = script.steps.iter().filter_map(|step| match &step.action {
+    let used = script.steps.iter().filter_map(|step| match &step.action {
         Action::Do(operation) => operation.shared.as_ref().map(|shared| shared.name.as_str()),
         _ => None,
     });
@@ -337,7 +337,7 @@ fn clients_meet_where_the_script_says() {
     assert!(notes.len() == 2 && notes[0].contains("client=c names all 3 clients"), "{notes:?}");
     assert!(notes[1].contains("the first client is on h0") && notes[1].contains("with h2"), "{notes:?}");
     // One alone runs as it is, and says so: in the report, and beside it once.
-    let mut run = super::tests::run(&script);
+    let mut run = run_of(1, &script);
     assert_eq!(run.messages.len(), 1, "{:?}", run.messages);
     assert!(run.messages[0].to_string().contains("mpirun -n 3"), "{:?}", run.messages);
     assert!(head(&mut run).contains("Client c0 of master h0: it is the only one here\n"));
@@ -363,5 +363,22 @@ fn what_is_wrong_on_all_clients_is_told_once() {
     let script = format!("set $x\n{CLIENTS}run abc\n");
     assert_eq!(wrong_of(5, &script).len(), 2, "{:?}", wrong_of(5, &script));
     let later = format!("{CLIENTS}run 10/(1-$clientid)\n");
-    assert_eq!(wrong_of(3, &later), ["x.f:10: client 1: 10 / 0"]);
+    assert_eq!(wrong_of(3, &later), ["x.f:11: client 1: 10 / 0"]);
+}
+
+#[test]
+fn what_is_picked_may_be_popular() {
+    let picked = |flowop: &str| {
+        let run = run(&thread(flowop));
+        let Workload::Script(script) = &run.plan.phases[0].jobs[0].workload else { panic!("no script") };
+        let Action::Do(operation) = &script.steps[0].action else { panic!("no operation") };
+        operation.item.clone()
+    };
+    assert_eq!(picked("flowop statfile name=s,filesetname=set"), Item::Existing(Pick::Uniform));
+    let zipf = Pick::Zipf { theta: 0.9, center: None };
+    assert_eq!(picked("flowop statfile name=s,filesetname=set,skew=0.9"), Item::Existing(zipf));
+    for skew in ["skew=0", "skew=1", "skew=11", "skew=0.9,opennext", "skew=0.9,indexed=3", "skew=much"] {
+        let told = wrong(&thread(&format!("flowop openfile name=o,filesetname=set,{skew}")));
+        assert_eq!(told.len(), 1, "{skew}: {told:?}");
+    }
 }

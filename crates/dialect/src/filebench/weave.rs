@@ -258,10 +258,11 @@ impl<'a, 'b> Weaver<'a, 'b> {
             return Vec::new();
         }
         let target = self.target(place, true);
+        let pick = self.any(flowop);
         let (verb, item) = match flowop.kind.as_str() {
             "makedir" => (Verb::Mkdir, Item::Missing(Pick::Uniform)),
-            "removedir" => (Verb::Rmdir, Item::Existing(Pick::Uniform)),
-            _ => (Verb::Readdir, Item::Existing(Pick::Uniform)),
+            "removedir" => (Verb::Rmdir, Item::Existing(pick)),
+            _ => (Verb::Readdir, Item::Existing(pick)),
         };
         let mut operation = self.item(Operation { item, ..Operation::on(verb, target) });
         if flowop.kind == "statdir" {

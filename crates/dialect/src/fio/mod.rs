@@ -31,7 +31,7 @@ mod testing;
 
 use iodyno_model::{Diagnostic, Plan, Record};
 
-use crate::{Dialect, Keep, Loader, Request, Run};
+use crate::{Dialect, Loader, Request, Run};
 use client::{Client, Together};
 use lower::Context;
 use orders::{Instead, Orders};
@@ -106,26 +106,19 @@ fn run(orders: Orders, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnosti
         _ => style.eta_interval_ns,
     };
     let interim_ns = style.status_interval_ns;
+    let reporter = match parts.is_empty() {
+        true => report::reporter(lowered.view),
+        false => report::clients::reporter(lowered.view, parts),
+    };
     Ok(Request::Run(Box::new(Run {
-        plan,
-        reporter: match parts.is_empty() {
-            true => report::reporter(lowered.view),
-            false => report::clients::reporter(lowered.view, parts),
-        },
         output: orders.output,
-        files: Vec::new(),
-        keep: Keep::default(),
         messages: lowered.notes,
         live_ns,
         interim_ns,
-        unwatched: false,
         own_voice: true,
-        dies_of_signals: false,
-        findings: true,
         translate: lower::advice::translate,
-        reads_forgiven: false,
-        error_status: 1,
         status: Some(Box::new(status)),
+        ..Run::of(plan, reporter)
     })))
 }
 

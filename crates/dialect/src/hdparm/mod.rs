@@ -11,7 +11,7 @@ use iodyno_model::{
     Prepare, Span, Target, TargetKind, Verb, Workload,
 };
 
-use crate::{Dialect, Keep, Loader, PathKind, Request, Run};
+use crate::{Dialect, Loader, PathKind, Request, Run};
 use options::TABLE;
 use text::{Part, Timings};
 
@@ -67,22 +67,11 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     }
     let (plan, parts) = lower(&wanted, loader);
     Ok(Request::Run(Box::new(Run {
-        plan,
-        reporter: Box::new(Timings::new(parts)),
-        output: None,
         dies_of_signals: true,
-        files: Vec::new(),
-        keep: Keep::default(),
-        messages: Vec::new(),
-        live_ns: 0,
-        interim_ns: 0,
-        unwatched: false,
         own_voice: true,
-        findings: true,
         translate: advice::translate,
-        reads_forgiven: false,
         error_status: 5,
-        status: None,
+        ..Run::of(plan, Box::new(Timings::new(parts)))
     })))
 }
 

@@ -171,22 +171,10 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         invalid: Vec::new(),
     };
     Ok(Request::Run(Box::new(Run {
-        plan,
-        reporter: Box::new(reporter),
-        output: None,
-        files: Vec::new(),
         keep: wanted.keep,
-        messages: Vec::new(),
-        live_ns: 0,
-        interim_ns: 0,
-        unwatched: false,
-        own_voice: false,
-        dies_of_signals: false,
-        findings: true,
         translate: advice::translate,
-        reads_forgiven: false,
-        error_status: 1,
         status: Some(Box::new(status)),
+        ..Run::of(plan, Box::new(reporter))
     })))
 }
 

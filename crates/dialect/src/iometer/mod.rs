@@ -17,9 +17,9 @@ pub mod specification;
 #[cfg(test)]
 mod tests;
 
-use iodyno_model::{Diagnostic, Origin, Record};
+use iodyno_model::{Diagnostic, Origin};
 
-use crate::{Dialect, Keep, Loader, ReportFile, Request, Run};
+use crate::{Dialect, Loader, ReportFile, Request, Run, status};
 use options::Wanted;
 use report::View;
 
@@ -64,34 +64,10 @@ fn run(command: &options::Command, loader: &mut dyn Loader) -> Result<Run, Vec<D
         results: command.results.clone(),
     };
     Ok(Run {
-        plan: lowered.plan,
         files: command.results.iter().map(|path| ReportFile::own(path)).collect(),
-        reporter: report::reporter(view),
-        output: None,
-        keep: Keep::default(),
-        messages: Vec::new(),
-        live_ns: 0,
-        interim_ns: 0,
-        unwatched: false,
         own_voice: true,
-        dies_of_signals: false,
-        findings: true,
         translate: advice::translate,
-        reads_forgiven: false,
-        error_status: 1,
-        status: Some(Box::new(status)),
+        status: Some(Box::new(status::usual)),
+        ..Run::of(lowered.plan, report::reporter(view))
     })
-}
-
-/// 1 where anything failed; 128 and the signal's number after one.
-fn status(record: &Record) -> u8 {
-    if let Some(signal) = record.stopped_by {
-        return 128u8.wrapping_add(signal as u8);
-    }
-    let jobs = || record.phases.iter().flat_map(|phase| &phase.jobs);
-    let broken = |job: &iodyno_model::JobRecord| {
-        job.tally.failed() > 0
-            || job.workers.iter().any(|worker| worker.failure.is_some() || worker.fatal.is_some())
-    };
-    u8::from(!record.errors.is_empty() || jobs().any(broken) || !record.world.lost.is_empty())
 }

@@ -18,7 +18,7 @@ pub mod view;
 
 use iodyno_model::{Diagnostic, Plan, Record};
 
-use crate::{Dialect, Keep, Loader, Request, Run};
+use crate::{Dialect, Loader, Request, Run};
 use settings::Settings;
 use test::Test;
 use view::View;
@@ -130,39 +130,20 @@ fn run(lowered: Lowered) -> Run {
     let tests = view.tests.clone();
     let parts = view.parts.clone();
     Run {
-        plan,
-        reporter: report::reporter(view),
-        output: None,
-        files: Vec::new(),
-        keep: Keep::default(),
         messages: notes,
-        live_ns: 0,
-        interim_ns: 0,
-        unwatched: false,
         own_voice: true,
         dies_of_signals: true,
-        findings: true,
         translate: lower::advice::translate,
-        reads_forgiven: false,
-        error_status: 1,
         status: Some(Box::new(move |record| status(record, &tests, &parts))),
+        ..Run::of(plan, report::reporter(view))
     }
 }
 
 /// 1 where anything failed, was wrong, or is missing that no deadline left out; 128 and the signal's number after one.
 fn status(record: &Record, tests: &[Test], parts: &[view::Part]) -> u8 {
-    if let Some(signal) = record.stopped_by {
-        return 128u8.wrapping_add(signal as u8);
-    }
-    let jobs = || record.phases.iter().flat_map(|phase| &phase.jobs);
-    let broken = |job: &iodyno_model::JobRecord| {
-        job.tally.failed() > 0
-            || job.workers.iter().any(|worker| worker.failure.is_some() || worker.fatal.is_some())
-    };
     let incomplete = |phase: &iodyno_model::PhaseRecord| {
         let part = parts.get(phase.index);
         part.and_then(|part| report::missing(phase, *part, &tests[part.test])).is_some()
     };
-    let failed = !record.errors.is_empty() || jobs().any(broken) || record.phases.iter().any(incomplete);
-    u8::from(failed || !record.world.lost.is_empty())
+    crate::status::with(record, record.phases.iter().any(incomplete))
 }

@@ -14,7 +14,7 @@ pub mod text;
 
 use iodyno_model::{Diagnostic, Intent, Origin, Phase, Plan, Record, Watching};
 
-use crate::{Dialect, Keep, Loader, Request, Run};
+use crate::{Dialect, Loader, Request, Run};
 use cell::{Colours, Style};
 use columns::Layout;
 use command::{Partitions, Stop, Unit, Wanted};
@@ -63,22 +63,11 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
 
 fn run(plan: Plan, view: View) -> Run {
     Run {
-        plan,
-        reporter: Box::new(Reports::new(view)),
-        output: None,
-        files: Vec::new(),
-        messages: Vec::new(),
-        live_ns: 0,
-        interim_ns: 0,
-        unwatched: false,
         own_voice: true,
-        dies_of_signals: false,
         findings: false,
         translate: |_| None,
-        reads_forgiven: false,
-        error_status: 1,
         status: Some(Box::new(status)),
-        keep: Keep::default(),
+        ..Run::of(plan, Box::new(Reports::new(view)))
     }
 }
 

@@ -19,10 +19,10 @@ pub mod telemetry;
 mod testing;
 pub mod view;
 
-use iodyno_model::{Diagnostic, Plan, Record};
+use iodyno_model::{Diagnostic, Plan};
 
 use crate::hosts::{Elsewhere, Host};
-use crate::{Dialect, Keep, Loader, ReportFile, Request, Run};
+use crate::{Dialect, Loader, ReportFile, Request, Run, status};
 use matrix::Matrix;
 use settings::Settings;
 use view::View;
@@ -125,34 +125,11 @@ fn possible(
 fn run(plan: Plan, view: View) -> Run {
     let files = view.settings.text("b").map(ReportFile::own).into_iter().collect();
     Run {
-        plan,
-        reporter: report::reporter(view),
-        output: None,
         files,
-        keep: Keep::default(),
-        messages: Vec::new(),
-        live_ns: 0,
-        interim_ns: 0,
-        unwatched: false,
         own_voice: true,
         dies_of_signals: true,
-        findings: true,
         translate: advice::translate,
-        reads_forgiven: false,
-        error_status: 1,
-        status: Some(Box::new(status)),
+        status: Some(Box::new(status::usual)),
+        ..Run::of(plan, report::reporter(view))
     }
-}
-
-/// 1 where anything failed or was wrong; 128 and the signal's number after one.
-fn status(record: &Record) -> u8 {
-    if let Some(signal) = record.stopped_by {
-        return 128u8.wrapping_add(signal as u8);
-    }
-    let jobs = || record.phases.iter().flat_map(|phase| &phase.jobs);
-    let broken = |job: &iodyno_model::JobRecord| {
-        job.tally.failed() > 0
-            || job.workers.iter().any(|worker| worker.failure.is_some() || worker.fatal.is_some())
-    };
-    u8::from(!record.errors.is_empty() || jobs().any(broken) || !record.world.lost.is_empty())
 }

@@ -17,12 +17,9 @@ mod telling;
 mod test;
 pub mod text;
 
-use std::io;
+use iodyno_model::{Diagnostic, Intent, Origin, Plan};
 
-use iodyno_model::{Diagnostic, Event, Intent, Origin, Plan};
-use iodyno_report::{Output, Reporter};
-
-use crate::{Converse, Dialect, Keep, Loader, Request, Run};
+use crate::{Converse, Dialect, Loader, Request, Run};
 use command::{Stop, Wanted};
 pub use talk::Talk;
 
@@ -73,22 +70,11 @@ fn content(wanted: &Wanted, loader: &mut dyn Loader) -> Result<Option<Vec<u8>>, 
 
 fn run(wanted: &Wanted, output: Option<String>) -> Run {
     Run {
-        plan: nominal(wanted),
-        reporter: Box::new(Silent),
         output,
-        files: Vec::new(),
-        keep: Keep::default(),
-        messages: Vec::new(),
-        live_ns: 0,
         interim_ns: wanted.interval_ns,
-        own_voice: true,
-        dies_of_signals: false,
         findings: wanted.host.is_some(),
         translate: crate::net::advice::iperf,
-        reads_forgiven: false,
-        error_status: 1,
-        status: None,
-        unwatched: false,
+        ..Run::of_conversation(nominal(wanted))
     }
 }
 
@@ -109,13 +95,4 @@ fn nominal(wanted: &Wanted) -> Plan {
         content: None,
     };
     load::plan(&(1..=wanted.streams.max(1)).map(load).collect::<Vec<_>>())
-}
-
-/// The conversation prints everything itself.
-struct Silent;
-
-impl Reporter for Silent {
-    fn event(&mut self, _: &Event, _: &mut Output<'_>) -> io::Result<()> {
-        Ok(())
-    }
 }

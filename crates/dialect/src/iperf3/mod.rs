@@ -24,13 +24,10 @@ mod tests;
 mod text;
 mod voice;
 
-use std::io;
-
 use iodyno_model::conversation::Conversation;
-use iodyno_model::{Diagnostic, Event, Intent, Origin, Plan};
-use iodyno_report::{Output, Reporter};
+use iodyno_model::{Diagnostic, Intent, Origin, Plan};
 
-use crate::{Converse, Dialect, Keep, Loader, PathKind, Request, Run};
+use crate::{Converse, Dialect, Loader, PathKind, Request, Run};
 use auth::{Chance, Gate, Padding};
 use client::{Badge, Client};
 use command::{Stop, Wanted};
@@ -51,15 +48,6 @@ const VERSION: &str = "3.21";
 /// What it calls itself.
 fn banner() -> String {
     format!("iperf {VERSION} (iodyno {})", env!("CARGO_PKG_VERSION"))
-}
-
-/// It prints nothing: the conversation does.
-struct Silent;
-
-impl Reporter for Silent {
-    fn event(&mut self, _event: &Event, _output: &mut Output<'_>) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
@@ -151,22 +139,11 @@ fn everybody(wanted: &Wanted, loader: &dyn Loader) -> Vec<Diagnostic> {
 
 fn run(wanted: &Wanted, messages: Vec<Diagnostic>) -> Run {
     Run {
-        plan: nominal(wanted),
-        reporter: Box::new(Silent),
         output: wanted.log_file.clone(),
-        files: Vec::new(),
-        keep: Keep::default(),
         messages,
-        live_ns: 0,
-        interim_ns: 0,
-        own_voice: true,
-        dies_of_signals: false,
-        findings: true,
         translate: crate::net::advice::iperf3,
         reads_forgiven: true,
-        error_status: 1,
-        status: None,
-        unwatched: false,
+        ..Run::of_conversation(nominal(wanted))
     }
 }
 

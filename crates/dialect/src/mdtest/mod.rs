@@ -18,7 +18,7 @@ pub mod view;
 
 use iodyno_model::{Diagnostic, Origin, TargetFacts};
 
-use crate::{Dialect, Keep, Loader, Request, Run};
+use crate::{Dialect, Loader, Request, Run};
 use text::{Text, told};
 use view::View;
 
@@ -59,22 +59,10 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     let percentiles = loader.also("percentiles").is_some();
     let view = View { bugs: test.reuses, test, parts, command, layout, percentiles };
     Ok(Request::Run(Box::new(Run {
-        plan,
-        reporter: Box::new(Text::new(view, facts)),
-        output: None,
-        files: Vec::new(),
-        keep: Keep::default(),
         messages: notes,
-        live_ns: 0,
-        interim_ns: 0,
-        unwatched: false,
         own_voice: true,
-        dies_of_signals: false,
-        findings: true,
         translate: advice::translate,
-        reads_forgiven: false,
-        error_status: 1,
-        status: None,
+        ..Run::of(plan, Box::new(Text::new(view, facts)))
     })))
 }
 

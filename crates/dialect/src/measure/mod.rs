@@ -12,8 +12,8 @@ mod plan;
 mod text;
 
 use clap::Parser;
-use clap::error::ErrorKind;
 use iodyno_model::{Diagnostic, Origin, units};
+use iodyno_report::Reporter;
 use iodyno_report::native::Native;
 
 use crate::native::{ExportArguments, KeepArguments, WatchArguments, WorldArguments};
@@ -115,15 +115,11 @@ impl Setup {
 }
 
 fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let arguments = crate::dashes(arguments).into_iter().map(long_option);
-    let options =
-        match Options::try_parse_from(std::iter::once("iodyno measure".to_string()).chain(arguments)) {
-            Ok(options) => options,
-            Err(error) if error.kind() == ErrorKind::DisplayHelp => {
-                return Ok(Request::Print { out: error.render().to_string(), status: 0 });
-            }
-            Err(error) => return Err(vec![usage(&error)]),
-        };
+    let arguments: Vec<String> = crate::dashes(arguments).into_iter().map(long_option).collect();
+    let options: Options = match crate::native::parsed("iodyno measure", &arguments)? {
+        Ok(options) => options,
+        Err(help) => return Ok(help),
+    };
     if let Some(elsewhere) = options.world.elsewhere(loader)? {
         return Ok(Request::Hosts(elsewhere));
     }
@@ -136,26 +132,19 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
     asked.apply(&mut plan, "").map_err(|wrong| vec![wrong])?;
     let messages =
         setup.engine_note.iter().map(|note| Diagnostic::note(&Origin::Default, note.as_str())).collect();
+    let reporter: Box<dyn Reporter> = match options.long {
+        Some(_) => Box::new(Native::new(loader.colour())),
+        None => Box::new(card::Card::new(setup, loader.colour())),
+    };
     Ok(Request::Run(Box::new(Run {
-        plan,
-        reporter: match options.long {
-            Some(_) => Box::new(Native::new(loader.colour())),
-            None => Box::new(card::Card::new(setup, loader.colour())),
-        },
-        output: None,
-        dies_of_signals: false,
         files: options.export.clone().files(),
         keep: options.keep.clone().keep(),
         messages,
         live_ns: LIVE_NS,
-        interim_ns: 0,
         unwatched: options.watch.unwatched(),
-        own_voice: false,
         findings: false,
         translate: advice::translate,
-        reads_forgiven: false,
-        error_status: 1,
-        status: None,
+        ..Run::of(plan, reporter)
     })))
 }
 
@@ -165,10 +154,6 @@ fn long_option(argument: String) -> String {
         Some(word) if word.len() > 1 && !word.starts_with('-') => format!("--{word}"),
         _ => argument,
     }
-}
-
-fn usage(error: &clap::Error) -> Diagnostic {
-    crate::native::refusal("iodyno measure", error)
 }
 
 fn setup(options: &Options, loader: &mut dyn Loader) -> Result<Setup, Diagnostic> {

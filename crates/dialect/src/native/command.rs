@@ -9,7 +9,7 @@ use iodyno_report::{Reporter, plan as report};
 
 use super::Manner;
 use crate::hosts::{self, Elsewhere};
-use crate::{Keep, Loader, PathKind, Request, Run, dashes};
+use crate::{Loader, PathKind, Request, Run, dashes};
 
 /// Makes the reporter of a run: the native handwriting, handed in so that this crate needs only its trait.
 pub type ReporterMaker<'a> = &'a dyn Fn(&Plan) -> Box<dyn Reporter>;
@@ -120,30 +120,20 @@ pub fn run(
 /// A plan as a native run, with a live line and nothing written but the report.
 pub fn request(plan: Plan, reporter: Box<dyn Reporter>) -> Run {
     Run {
-        plan,
-        reporter,
-        output: None,
-        dies_of_signals: false,
-        files: Vec::new(),
-        keep: Keep::default(),
-        messages: Vec::new(),
         live_ns: LIVE_NS,
-        interim_ns: 0,
-        unwatched: false,
-        own_voice: false,
-        findings: true,
         translate: |finding| crate::advice::said(finding, crate::advice::NATIVE),
-        reads_forgiven: false,
-        error_status: 1,
-        status: None,
+        ..Run::of(plan, reporter)
     }
 }
 
 /// How often the live line moves, ns.
 const LIVE_NS: u64 = 500_000_000;
 
-/// The arguments, or the help that was asked for.
-fn parsed<T: Parser>(name: &str, arguments: &[String]) -> Result<Result<T, Request>, Vec<Diagnostic>> {
+/// The arguments of one of our own commands, or the help that was asked for.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn parsed<T: Parser>(name: &str, arguments: &[String]) -> Result<Result<T, Request>, Vec<Diagnostic>> {
     let words = std::iter::once(name.to_string()).chain(dashes(arguments));
     match T::try_parse_from(words) {
         Ok(arguments) => Ok(Ok(arguments)),

@@ -26,7 +26,7 @@ use iodyno_model::{
 };
 
 pub(crate) use command::WorldArguments;
-pub use command::{ReporterMaker, on_hosts, plan, refusal, request, run};
+pub use command::{ReporterMaker, on_hosts, parsed, plan, refusal, request, run};
 pub use export::ExportArguments;
 pub use keep::KeepArguments;
 pub use manner::{Manner, WatchArguments};

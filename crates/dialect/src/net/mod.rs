@@ -10,13 +10,10 @@ mod programme;
 pub mod relay;
 mod serve;
 
-use std::io;
-
-use iodyno_model::{Diagnostic, Event, Origin, Plan};
-use iodyno_report::{Output, Reporter};
+use iodyno_model::{Diagnostic, Origin};
 
 use crate::netperf::link::Server;
-use crate::{Dialect, Keep, Loader, Lower, Request, Run, untranslated};
+use crate::{Dialect, Loader, Lower, Request};
 
 /// The commands in the list of dialects.
 pub const DIALECT: Dialect = Dialect {
@@ -136,37 +133,6 @@ fn host_and_port(text: &str) -> Result<(String, Option<u16>), String> {
 /// `10m`: bits a second.
 fn bits(text: &str) -> Result<f64, String> {
     crate::iperf::number::amount(text).ok_or_else(|| "expected bits per second, e.g. 10m".into())
-}
-
-/// A conversation's run: it prints the report itself.
-fn run(plan: Plan) -> Run {
-    Run {
-        plan,
-        reporter: Box::new(Silent),
-        output: None,
-        files: Vec::new(),
-        keep: Keep::default(),
-        messages: Vec::new(),
-        live_ns: 0,
-        interim_ns: 0,
-        unwatched: false,
-        own_voice: true,
-        dies_of_signals: false,
-        findings: true,
-        translate: untranslated,
-        reads_forgiven: false,
-        error_status: 1,
-        status: None,
-    }
-}
-
-/// What is said is said by the conversation.
-struct Silent;
-
-impl Reporter for Silent {
-    fn event(&mut self, _: &Event, _: &mut Output<'_>) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -22,10 +22,9 @@ mod wire;
 mod tests;
 
 use iodyno_model::conversation::{Conversation, SocketFacts};
-use iodyno_model::{Diagnostic, Event, Plan};
-use iodyno_report::{Output, Reporter};
+use iodyno_model::{Diagnostic, Plan};
 
-use crate::{Converse, Dialect, Keep, Loader, Request, Run};
+use crate::{Converse, Dialect, Loader, Request, Run};
 use command::{Early, Wanted};
 use lower::Over;
 
@@ -104,33 +103,7 @@ fn plan_of(wanted: &Wanted) -> Plan {
 }
 
 fn converse_run(plan: Plan) -> Run {
-    Run {
-        plan,
-        reporter: Box::new(Silent),
-        output: None,
-        files: Vec::new(),
-        keep: Keep::default(),
-        messages: Vec::new(),
-        live_ns: 0,
-        interim_ns: 0,
-        own_voice: true,
-        unwatched: false,
-        dies_of_signals: false,
-        findings: true,
-        translate: crate::net::advice::netperf,
-        reads_forgiven: false,
-        error_status: 1,
-        status: None,
-    }
-}
-
-/// The conversation prints the report itself.
-struct Silent;
-
-impl Reporter for Silent {
-    fn event(&mut self, _event: &Event, _output: &mut Output<'_>) -> std::io::Result<()> {
-        Ok(())
-    }
+    Run { translate: crate::net::advice::netperf, ..Run::of_conversation(plan) }
 }
 
 /// The line of `-V`.

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use clap::Parser;
-use clap::error::ErrorKind;
 use iodyno_model::{
     Action, Call, Case, CaseRecord, Class, Diagnostic, Expect, Origin, Outcome, Script, Step, Verdict,
 };
@@ -18,7 +17,7 @@ use super::profile::{Expected, Profile};
 use super::report::{Answer, Results, json, junit, summary};
 use super::suite;
 use super::tap::{self, Directive, Test};
-use crate::native::refusal;
+use crate::native::parsed;
 use crate::{Loader, Request, Written};
 
 /// The words of the command.
@@ -53,14 +52,9 @@ const SILENT: &str = "the file says only `1..1` and `ok 1`, as pjdfstest does of
 /// # Errors
 /// What is wrong with the words or the files.
 pub fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let name = "iodyno posix import-tap";
-    let words = match Words::try_parse_from(std::iter::once(name.to_string()).chain(crate::dashes(arguments)))
-    {
+    let words: Words = match parsed("iodyno posix import-tap", arguments)? {
         Ok(words) => words,
-        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
-            return Ok(Request::Print { out: error.render().to_string(), status: 0 });
-        }
-        Err(error) => return Err(vec![refusal(name, &error)]),
+        Err(help) => return Ok(help),
     };
     let mut scripts = Vec::new();
     let mut wrong = Vec::new();

@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 use iodyno_model::{Diagnostic, Origin};
 
-use crate::{Dialect, Loader, PathKind, ReportFile, Request, Run, untranslated};
+use crate::{Dialect, Loader, PathKind, ReportFile, Request, Run, native};
 use expand::Expanded;
 use options::Options;
 use plan::{Setup, Side};
@@ -61,9 +61,9 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
     {
         return import::request(rest, loader);
     }
-    let options = match options::parse(arguments)? {
+    let options = match native::parsed::<Options>("iodyno posix", arguments)? {
         Ok(options) => options,
-        Err(help) => return Ok(Request::Print { out: help, status: 0 }),
+        Err(help) => return Ok(help),
     };
     let asks = options.check_rules || options.explain.is_some() || options.list || options.write_t.is_some();
     if options.folder.is_none() && !asks {
@@ -192,22 +192,12 @@ fn run(mut suite: Expanded, options: Options, loader: &mut dyn Loader) -> Result
     let keep = setup.options.history.clone().keep();
     let unwatched = setup.options.watch.unwatched();
     Ok(Request::Run(Box::new(Run {
-        plan,
-        reporter: Box::new(Reports::new(setup)),
-        output: None,
         files,
         keep,
-        messages: Vec::new(),
-        live_ns: 0,
-        interim_ns: 0,
         unwatched,
-        own_voice: false,
-        dies_of_signals: false,
         findings: false,
-        translate: untranslated,
-        reads_forgiven: false,
-        error_status: 1,
         status: Some(Box::new(move |record| report::results(&judged, record).status())),
+        ..Run::of(plan, Box::new(Reports::new(setup)))
     })))
 }
 

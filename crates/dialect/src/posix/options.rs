@@ -3,10 +3,9 @@
 //! Looks at nothing outside the words; what a directory is, is asked in [`mod`](super).
 
 use clap::Parser;
-use clap::error::ErrorKind;
-use iodyno_model::{Diagnostic, units};
+use iodyno_model::units;
 
-use crate::native::{KeepArguments, WatchArguments, refusal};
+use crate::native::{KeepArguments, WatchArguments};
 
 /// What is said about the command below its options.
 const AFTER: &str = "\
@@ -110,17 +109,4 @@ fn time(text: &str) -> Result<u64, String> {
     let text = if text.parse::<f64>().is_ok() { format!("{text}s") } else { text.into() };
     units::parse_ns(&text)
         .and_then(|ns| if ns == 0 { Err("a case takes at least 1ns".into()) } else { Ok(ns) })
-}
-
-/// The options, or the help that was asked for.
-///
-/// # Errors
-/// What is wrong with the words.
-pub fn parse(arguments: &[String]) -> Result<Result<Options, String>, Vec<Diagnostic>> {
-    let arguments = crate::dashes(arguments);
-    match Options::try_parse_from(std::iter::once("iodyno posix".to_string()).chain(arguments)) {
-        Ok(options) => Ok(Ok(options)),
-        Err(error) if error.kind() == ErrorKind::DisplayHelp => Ok(Err(error.render().to_string())),
-        Err(error) => Err(vec![refusal("iodyno posix", &error)]),
-    }
 }

@@ -94,12 +94,18 @@ pub fn machine() -> String {
 
 /// Processor and wall time of a program and its children.
 pub fn spent(command: Command) -> Result<Spent, String> {
+    told_and_spent(command).map(|(_, spent)| spent)
+}
+
+/// What it said, line by line, and what it and its children took.
+pub fn told_and_spent(command: Command) -> Result<(Vec<String>, Spent), String> {
     let script = "TIMEFORMAT='spent %3U %3S %3R'; time \"$@\"";
     let mut bash = Command::new("bash");
     bash.args(["-c", script, "bash"]).arg(command.get_program()).args(command.get_args());
     let outcome = run(bash)?;
     let line = outcome.lines.iter().rev().find_map(|line| line.strip_prefix("spent "));
-    line.and_then(read_spent).ok_or_else(|| "bash did not say what was spent".to_string())
+    let spent = line.and_then(read_spent).ok_or_else(|| "bash did not say what was spent".to_string())?;
+    Ok((outcome.lines, spent))
 }
 
 fn read_spent(line: &str) -> Option<Spent> {

@@ -1,4 +1,4 @@
-//! `cargo xtask bench [CASE … | net]`: what an I/O costs us, beside the aim and beside Debian's fio.
+//! `cargo xtask bench [CASE … | net | filebench]`: what an I/O costs us, beside the aim and beside Debian's fio.
 //!
 //! Instructions come from callgrind, which the machine's mood does not touch; times come from rounds that alternate
 //! ours and theirs, so that the mood touches both. What is compared is the processor time of an I/O (user + system):
@@ -10,6 +10,7 @@ mod figure;
 mod loops;
 mod meter;
 mod net;
+mod personalities;
 
 use cases::{Aim, CASES, Case, Ground, Measure};
 use figure::Figure;
@@ -45,6 +46,9 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     }
     if filters.len() == 1 && filters[0] == "net" {
         return net::chore(&root.join("target/release/iodyno"));
+    }
+    if filters.len() == 1 && filters[0] == "filebench" {
+        return personalities::chore(&root.join("target/release/iodyno"));
     }
     let wanted =
         |case: &&Case| filters.is_empty() || filters.iter().any(|filter| case.name.contains(filter.as_str()));

@@ -7,12 +7,11 @@ mod card;
 mod course;
 
 use clap::Parser;
-use clap::error::ErrorKind;
 use iodyno_model::{Diagnostic, Origin, units};
 
 use crate::native::{self, Manner};
 use crate::netperf::link::{Ask, Kind, Server};
-use crate::{Converse, Loader, Repeat, Request};
+use crate::{Converse, Loader, Repeat, Request, Run};
 
 use super::Whom;
 use super::programme::{Programme, Stage};
@@ -68,13 +67,9 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// # Errors
 /// What is wrong with them.
 pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let words = std::iter::once("iodyno net check".to_string()).chain(crate::dashes(arguments));
-    let options = match Options::try_parse_from(words) {
+    let options: Options = match native::parsed("iodyno net check", arguments)? {
         Ok(options) => options,
-        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
-            return Ok(Request::Print { out: error.to_string(), status: 0 });
-        }
-        Err(error) => return Err(vec![native::refusal("iodyno net check", &error)]),
+        Err(help) => return Ok(help),
     };
     check(&options).map_err(|wrong| vec![wrong])?;
     let server = options.whom.server()?;
@@ -139,7 +134,7 @@ fn converse(options: &Options, server: &Server, tag: &str, colour: bool) -> Conv
     let mut plan = programme.plan("net check");
     // What does not fit was said when the arguments were read.
     let _ = options.manner.apply(&mut plan);
-    let mut run = super::run(plan);
+    let mut run = Run::of_conversation(plan);
     options.manner.clone().join(&mut run);
     run.keep.tags.push(tag.into());
     if options.every.is_some() {

@@ -6,12 +6,11 @@
 mod report;
 
 use clap::Parser;
-use clap::error::ErrorKind;
 use iodyno_model::{Diagnostic, Origin, units};
 
 use crate::native::{self, Manner};
 use crate::netperf::link::{Ask, Kind};
-use crate::{Converse, Loader, Request};
+use crate::{Converse, Loader, Request, Run};
 
 use super::programme::{Programme, Stage};
 use super::{Whom, bits};
@@ -110,13 +109,9 @@ fn rate(text: &str) -> Result<f64, String> {
 /// # Errors
 /// What is wrong with them.
 pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let words = std::iter::once("iodyno net latency".to_string()).chain(crate::dashes(arguments));
-    let options = match Options::try_parse_from(words) {
+    let options: Options = match native::parsed("iodyno net latency", arguments)? {
         Ok(options) => options,
-        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
-            return Ok(Request::Print { out: error.to_string(), status: 0 });
-        }
-        Err(error) => return Err(vec![native::refusal("iodyno net latency", &error)]),
+        Err(help) => return Ok(help),
     };
     check(&options).map_err(|wrong| vec![wrong])?;
     let server = options.whom.server()?;
@@ -132,7 +127,7 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
     let programme = Programme::new(server, stages(&options), Box::new(move |outcome| heading.tell(outcome)));
     let mut plan = programme.plan("net latency");
     options.manner.apply(&mut plan).map_err(|wrong| vec![wrong])?;
-    let mut run = super::run(plan);
+    let mut run = Run::of_conversation(plan);
     options.manner.join(&mut run);
     let conversation = Box::new(programme);
     Ok(Request::Converse(Box::new(Converse { conversation, run, daemon: false, pid_file: None })))

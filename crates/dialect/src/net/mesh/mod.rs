@@ -13,12 +13,11 @@ mod served;
 mod verdict;
 
 use clap::Parser;
-use clap::error::ErrorKind;
 use iodyno_model::{Diagnostic, Origin, WorldFacts, units};
 
 use crate::hosts::Elsewhere;
 use crate::native::{self, Manner, WorldArguments};
-use crate::{Abroad, Converse, Loader, Request};
+use crate::{Abroad, Converse, Loader, Request, Run};
 use plan::Wanted;
 use report::Matrix;
 use rounds::Shape;
@@ -77,13 +76,9 @@ struct Options {
 /// # Errors
 /// What is wrong with them.
 pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let words = std::iter::once("iodyno net mesh".to_string()).chain(crate::dashes(arguments));
-    let options = match Options::try_parse_from(words) {
+    let options: Options = match native::parsed("iodyno net mesh", arguments)? {
         Ok(options) => options,
-        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
-            return Ok(Request::Print { out: error.to_string(), status: 0 });
-        }
-        Err(error) => return Err(vec![native::refusal("iodyno net mesh", &error)]),
+        Err(help) => return Ok(help),
     };
     if let Some(elsewhere) = options.world.elsewhere(loader)? {
         return match elsewhere.launcher {
@@ -137,7 +132,8 @@ fn abroad(options: &Options, elsewhere: &Elsewhere, loader: &mut dyn Loader) -> 
     let then = move |ports: &[u16]| {
         let servers = addresses.iter().cloned().zip(ports.iter().copied()).collect();
         let conversation = Box::new(served::Served::new(wanted, servers, secret, matrix));
-        let mut run = super::run(iodyno_model::Plan { name: "net mesh".into(), ..Default::default() });
+        let mut run =
+            Run::of_conversation(iodyno_model::Plan { name: "net mesh".into(), ..Default::default() });
         run.keep.wanted = Some(false);
         Converse { conversation, run, daemon: false, pid_file: None }
     };

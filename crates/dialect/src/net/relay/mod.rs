@@ -6,15 +6,12 @@
 pub mod path;
 mod talk;
 
-use std::io;
-
 use clap::Parser;
-use clap::error::ErrorKind;
-use iodyno_model::{Diagnostic, Event, Origin, Plan, units};
-use iodyno_report::{Output, Reporter};
+use iodyno_model::{Diagnostic, Origin, Plan, units};
 
+use super::bits;
 use crate::native;
-use crate::{Converse, Keep, Loader, Request, Run, untranslated};
+use crate::{Converse, Keep, Loader, Request, Run};
 use path::Impairment;
 pub use talk::{Relay, Wanted};
 
@@ -77,22 +74,14 @@ fn percent(text: &str) -> Result<f64, String> {
     if (0.0..=100.0).contains(&number) { Ok(number) } else { Err("expected 0 to 100 percent".into()) }
 }
 
-fn bits(text: &str) -> Result<f64, String> {
-    crate::iperf::number::amount(text).ok_or_else(|| "expected bits per second, e.g. 10m".into())
-}
-
 /// From arguments to a request.
 ///
 /// # Errors
 /// What is wrong with them.
 pub fn lower(arguments: &[String], _: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let words = std::iter::once("iodyno net relay".to_string()).chain(crate::dashes(arguments));
-    let options = match Options::try_parse_from(words) {
+    let options: Options = match native::parsed("iodyno net relay", arguments)? {
         Ok(options) => options,
-        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
-            return Ok(Request::Print { out: error.to_string(), status: 0 });
-        }
-        Err(error) => return Err(vec![native::refusal("iodyno net relay", &error)]),
+        Err(help) => return Ok(help),
     };
     if options.jitter > options.delay {
         let wrong = Diagnostic::error(&Origin::argument("--jitter"), "nothing arrives before it was sent");
@@ -123,31 +112,10 @@ pub fn lower(arguments: &[String], _: &mut dyn Loader) -> Result<Request, Vec<Di
 /// It runs no plan of its own.
 fn run() -> Run {
     Run {
-        plan: Plan { name: "relay".into(), ..Plan::default() },
-        reporter: Box::new(Silent),
-        output: None,
-        files: Vec::new(),
         keep: Keep { wanted: Some(false), ..Keep::default() },
-        messages: Vec::new(),
-        live_ns: 0,
-        interim_ns: 0,
         unwatched: true,
-        own_voice: true,
-        dies_of_signals: false,
         findings: false,
-        translate: untranslated,
-        reads_forgiven: false,
-        error_status: 1,
-        status: None,
-    }
-}
-
-/// The relay prints everything itself.
-struct Silent;
-
-impl Reporter for Silent {
-    fn event(&mut self, _: &Event, _: &mut Output<'_>) -> io::Result<()> {
-        Ok(())
+        ..Run::of_conversation(Plan { name: "relay".into(), ..Plan::default() })
     }
 }
 
