@@ -382,3 +382,14 @@ fn what_is_picked_may_be_popular() {
         assert_eq!(told.len(), 1, "{skew}: {told:?}");
     }
 }
+
+#[test]
+fn what_fails_is_told_beside_the_report() {
+    let mut run = run(&thread("flowop statfile name=s,filesetname=set"));
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut output = Output { out: &mut out, err: &mut err, files: &mut NoFiles };
+    let failed = Diagnostic::error(&Origin::file("x.f", 1), "/d/set: it exists already").hint("name another");
+    run.reporter.event(&Event::Message(failed), &mut output).unwrap();
+    let told = String::from_utf8(err).unwrap();
+    assert_eq!(told, "error: x.f:1: /d/set: it exists already\n hint: name another\n");
+}
