@@ -299,6 +299,10 @@ fn apart(why: &str) -> Diagnostic {
 fn clean_up(world: &World, made: &mut Made, emit: Emit<'_>) {
     let mut stays = made.remove();
     if !world.is_broken() && !world.is_alone() {
+        // Directories in which other ranks had something.
+        if world.barrier(&mut patience).is_ok() {
+            stays.extend(made.remove());
+        }
         let all = world.gather(pack(&stays), &mut patience).unwrap_or_default();
         stays = all.iter().filter_map(|bytes| unpack::<Vec<String>>(bytes)).flatten().collect();
         stays.dedup();

@@ -63,6 +63,8 @@ and maximum are those of all. `--also ranks` adds a row for each client.
   about a tenth of a second. Ctrl-C ends all, and each client removes what it made.
 - **A client's own** are the events of `eventgen` (its rate is that of each client: three clients do three times as much),
   semaphores, `block` and `wakeup`, the counts of `finishoncount` and `finishonbytes`, and which files exist.
+- What `psrun` reports while it runs has the other clients' figures as they told them last, up to a second before, so its rates
+  are a little low; the last report is exact.
 - `enable multi master=HOST,client=NAME` says who the clients are: names that differ (`client=$clientid`) are the report's; a
   master that is not the first client's host is told. Nobody connects to anybody by it, and started alone the script runs
   as the only client, which the report and a note say.
@@ -76,8 +78,7 @@ and maximum are those of all. `--also ranks` adds a row for each client.
 const TAIL: &str = "
 ## Not served yet
 
-`createmode`, and the flowops that the table names as refused: each is
-refused with its line and a hint.
+`createmode`, and the flowops that the table names as refused: each is refused with its line and a hint.
 ";
 
 /// The page.

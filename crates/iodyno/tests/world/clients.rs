@@ -82,9 +82,21 @@ fn one_report() -> Outcome {
     }
     let table = run.err.split("\nranks\n").nth(1).unwrap_or_default();
     assert_eq!(table.lines().filter(|line| line.trim_start().starts_with("run 1")).count(), 3, "{run}");
-    let told = workers(&record(home.path())?, 0);
-    assert_eq!(told, [("p.t".into(), vec![(0, 350), (1, 350), (2, 350)])], "{run}");
+    let each = workers(&record(home.path())?, 0);
+    assert_eq!(each, [("p.t".into(), vec![(0, 350), (1, 350), (2, 350)])], "{run}");
     assert_eq!(names(home.path()), ["r.json", "x.f"], "what was made is gone: {run}");
+    // Single files, whose directories go when the last client has left them.
+    let file = "define file name=one,path=data,size=4k,prealloc\n";
+    write(
+        home.path(),
+        &format!(
+            "{file}{}run 1\n",
+            SCRIPT.replace("name=e\n", "name=e\nflowop write name=w,filename=one,iosize=4k\n")
+        ),
+    );
+    let run = told(ranks(3, home.path(), &["filebench", "-f", "x.f"]));
+    run.expect(0, &["one: each client has its own, data/client0/one to data/client2/one", "w 150ops"]);
+    assert_eq!(names(home.path()), ["r.json", "x.f"], "{run}");
     Ok(())
 }
 
