@@ -153,7 +153,7 @@ fn mdtest_runs_on_three_hosts() -> Outcome {
 /// Over a netserver on each host, which the user's ssh starts; the links are those between the hosts.
 fn a_mesh_needs_no_mpi() -> Outcome {
     let hosts = Hosts::new(3)?;
-    let mesh = ["net", "mesh", "--hosts", "h1,h2,h3", "--time", "1s", "--latency-time", "1s"];
+    let mesh = ["net", "mesh", "--hosts", "h1,h2,h3", "--time", "400ms", "--latency-time", "400ms"];
     let mut command = iodyno(&hosts, &mesh);
     command.env("IODYNO_SSH", hosts.ssh());
     let said = well(hosts.run(command, LIMIT));
