@@ -8,6 +8,7 @@
 //! opening that nobody wrote is no operation of the flowop that needed it.
 
 mod advice;
+pub mod clients;
 pub mod document;
 pub mod draw;
 pub mod flowops;
@@ -28,6 +29,7 @@ mod weave;
 use iodyno_model::{Diagnostic, Intent, Origin};
 
 use crate::{Dialect, Loader, Request, Run};
+use clients::{Client, Lowered};
 use session::{Session, setting};
 use text::Text;
 
@@ -96,7 +98,42 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
         let wrong = Diagnostic::error(&Origin::argument(path), format!("{path}: {reason}"));
         vec![wrong.hint("name a script, or one of the personalities: filebench -h")]
     })?;
-    let mut session = Session::new(loader);
+    let world = loader.world();
+    let mut all = Vec::new();
+    for client in Client::all(&world) {
+        let number = client.number;
+        let mut session = carried_out(&wanted, path, &text, client, loader);
+        if wanted.help {
+            return Ok(Request::Print { out: usage(&session), status: 0 });
+        }
+        session.finish(path);
+        let (lowered, wrong) = session.ended();
+        if !wrong.is_empty() {
+            return Err(told_once(wrong, number));
+        }
+        all.push(lowered);
+    }
+    let Lowered { mut plan, view, notes, .. } = clients::together(all, &world)?;
+    let name = path.rsplit('/').next().unwrap_or(path);
+    (plan.name, plan.seed, plan.intent) = (name.into(), wanted.seed, Intent::Device);
+    let period_s = view.parts.iter().map(|part| part.period_s.abs()).find(|period| *period > 0.0);
+    Ok(Request::Run(Box::new(Run {
+        messages: notes,
+        interim_ns: (period_s.unwrap_or(0.0) * 1e9) as u64,
+        translate: advice::translate,
+        ..Run::of(plan, Box::new(Text::new(view)))
+    })))
+}
+
+/// The script as one client has it.
+fn carried_out<'a>(
+    wanted: &Wanted,
+    path: &str,
+    text: &str,
+    client: Client,
+    loader: &'a mut dyn Loader,
+) -> Session<'a> {
+    let mut session = Session::new(loader, client);
     session.seed = wanted.seed;
     for given in &wanted.variables {
         match setting(given) {
@@ -107,32 +144,23 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
             }
         }
     }
-    session.text(path, &text);
-    if wanted.help {
-        return Ok(Request::Print { out: usage(&session), status: 0 });
-    }
-    session.finish(path);
-    let Session { mut plan, view, mut wrong, notes, .. } = session;
-    // Definitions are looked at anew for each run; what is wrong with them is told once.
+    session.text(path, text);
+    session
+}
+
+/// Definitions are looked at anew for each run; what is wrong with them is told once, and with the client's number where
+/// those before it found nothing wrong.
+fn told_once(wrong: Vec<Diagnostic>, client: u32) -> Vec<Diagnostic> {
     let mut told: Vec<Diagnostic> = Vec::new();
-    wrong.retain(|one| {
-        !told.contains(one) && {
-            told.push(one.clone());
-            true
+    for mut one in wrong {
+        if client > 0 {
+            one.message = format!("client {client}: {}", one.message);
         }
-    });
-    if !wrong.is_empty() {
-        return Err(wrong);
+        if !told.contains(&one) {
+            told.push(one);
+        }
     }
-    let name = path.rsplit('/').next().unwrap_or(path);
-    (plan.name, plan.seed, plan.intent) = (name.into(), wanted.seed, Intent::Device);
-    let period_s = view.parts.iter().map(|part| part.period_s.abs()).find(|period| *period > 0.0);
-    Ok(Request::Run(Box::new(Run {
-        messages: notes,
-        interim_ns: (period_s.unwrap_or(0.0) * 1e9) as u64,
-        translate: advice::translate,
-        ..Run::of(plan, Box::new(Text::new(view)))
-    })))
+    told
 }
 
 fn help() -> String {

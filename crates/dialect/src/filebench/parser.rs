@@ -239,11 +239,7 @@ impl Parser {
             }
             "enable" => match self.take_word().as_deref() {
                 Some("lathist") => Ok(Order::Latencies),
-                Some("multi") => {
-                    self.attributes(&mut Vec::new())?;
-                    let hint = "leave it out, and start the script on each client by itself";
-                    Ok(Order::Refused("enable multi is not served yet".into(), hint))
-                }
+                Some("multi") => Ok(Order::Multi(self.attributes(&mut Vec::new())?)),
                 _ => self.stumble("lathist or multi", "enable lathist"),
             },
             "list" => Ok(Order::List(self.take_word().unwrap_or_default())),
@@ -252,13 +248,7 @@ impl Parser {
                 Some("files" | "fileset" | "filesets" | "processes") => Ok(Order::Nothing("create".into())),
                 _ => self.stumble("files", "create files"),
             },
-            "domultisync" => {
-                self.attributes(&mut Vec::new())?;
-                Ok(Order::Refused(
-                    "domultisync is not served yet".into(),
-                    "leave it out: each run begins by itself",
-                ))
-            }
+            "domultisync" => Ok(Order::Meet(self.attributes(&mut Vec::new())?)),
             _ => {
                 let line = self.found[self.at - 1].line;
                 while self.found.get(self.at).is_some_and(|token| token.line == line) {

@@ -7,6 +7,7 @@ use iodyno_model::{
     Advice, Direct, Extent, Items, Open, OpenMode, OpenSync, Origin, Prepare, Size, Target, TargetKind, Tree,
 };
 
+use super::clients::MARK;
 use super::draw::mean_of;
 use super::reader::Reader;
 use super::script::Attributes;
@@ -45,7 +46,7 @@ const KNOWN: [&str; 19] = [
 pub struct Place {
     /// Its name.
     pub name: String,
-    /// The directory its files lie in.
+    /// The directory its files lie in, with a mark where a client's own comes in.
     pub root: String,
     /// Whether it is a single file.
     pub single: bool,
@@ -168,7 +169,7 @@ impl Place {
             tree,
             side_by_side: reader.flag(attributes, &["paralloc"]),
             cold: attributes.get(&["cached"]).is_some() && !reader.flag(attributes, &["cached"]),
-            root: format!("{}/{name}", path.trim_end_matches('/')),
+            root: format!("{}/{MARK}/{name}", path.trim_end_matches('/')),
             single,
             entries: if single { 1 } else { entries },
             size,

@@ -135,6 +135,10 @@ pub enum Order {
     Each(String, Vec<Expression>, Vec<Command>),
     /// `enable lathist`.
     Latencies,
+    /// `enable multi`, with who leads and what this client is called.
+    Multi(Attributes),
+    /// `domultisync`, with the point's number.
+    Meet(Attributes),
     /// `list` of filesets, flowops or variables.
     List(String),
     /// `version`.

@@ -218,6 +218,8 @@ impl Reporter for Text {
                 let last = std::mem::take(&mut self.view.last);
                 last.iter().map(|said| self.line(said)).collect()
             }
+            // What fails is told beside the report, as it happens.
+            Event::Message(message) => return writeln!(output.err, "{message}"),
             _ => return Ok(()),
         };
         output.out.write_all(text.as_bytes())?;

@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     fn objects(kind: SharedKind) -> SharedObjects {
-        SharedObjects::new(&[Shared { name: "s".into(), kind }]).unwrap()
+        SharedObjects::new(&[Shared::new("s", kind)]).unwrap()
     }
 
     fn used(objects: &SharedObjects, amount: i64) -> Object {
