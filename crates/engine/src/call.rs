@@ -86,8 +86,9 @@ pub fn transfer(io: &Io, fd: RawFd) -> i64 {
 /// Everything but reading and writing.
 #[inline(never)]
 fn other(io: &Io, files: &mut Files) -> i64 {
-    let handle = &files.handles[io.file as usize];
-    let (fd, is_set) = (handle.fd, handle.names.is_some());
+    // A script that only computes and waits has no file at all.
+    let handle = files.handles.get(io.file as usize);
+    let (fd, is_set) = handle.map_or((-1, false), |handle| (handle.fd, handle.names.is_some()));
     match io.verb {
         // SAFETY: the call takes no pointers.
         Verb::Fsync => result(unsafe { libc::fsync(fd) }.into()),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::merge::Seen;
-use iodyno_model::{Diagnostic, Event, PhaseRecord, Plan, Record, Started, Stop, Watching, When, WorkerKind};
+use iodyno_model::{Diagnostic, Event, PhaseRecord, Plan, Record, Started, Stop, Watching, WorkerKind};
 
 use crate::aging;
 use crate::check::check;
@@ -189,10 +189,16 @@ impl Run<'_> {
             Next::Ends => return Ok(true),
         }
         match run_phase(world, self, index, emit) {
-            Ok(outcome) if world.is_first() => Ok(self.close(world, index, outcome, emit)),
             Ok(outcome) => {
-                self.record.phases.push(outcome.record);
-                Ok(outcome.ends_run)
+                let ends = match world.is_first() {
+                    true => self.close(world, index, outcome, emit),
+                    false => {
+                        self.record.phases.push(outcome.record);
+                        outcome.ends_run
+                    }
+                };
+                ready::last_errands(world, &self.plan.phases[index], ends, emit)?;
+                Ok(ends)
             }
             Err(Trouble::Broken(broken)) => Err(broken),
             Err(Trouble::Wrong(wrong)) => {
@@ -233,7 +239,6 @@ impl Run<'_> {
         let Outcome { mut record, mut errors, ends_run, lost } = outcome;
         record.cache = iodyno_truth::cache::share(&self.plan, &self.record, &record);
         emit(&Event::PhaseEnded(Box::new(record.clone())));
-        ready::errands(world, &self.plan.phases[index], When::AfterEnd, emit);
         let alone = self.plan.phases[index].stop == Stop::Alone;
         let failed = if alone { exits::failures(&self.plan, &record) } else { first_failure(&record) };
         let broke_off = !alone && !failed.is_empty();
@@ -294,6 +299,10 @@ fn apart(why: &str) -> Diagnostic {
 fn clean_up(world: &World, made: &mut Made, emit: Emit<'_>) {
     let mut stays = made.remove();
     if !world.is_broken() && !world.is_alone() {
+        // Directories in which other ranks had something.
+        if world.barrier(&mut patience).is_ok() {
+            stays.extend(made.remove());
+        }
         let all = world.gather(pack(&stays), &mut patience).unwrap_or_default();
         stays = all.iter().filter_map(|bytes| unpack::<Vec<String>>(bytes)).flatten().collect();
         stays.dedup();

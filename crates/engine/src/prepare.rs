@@ -88,14 +88,20 @@ impl Made {
         self.made_trees.iter().any(|tree| Path::new(path).starts_with(tree))
     }
 
-    /// Removes everything now; what cannot be removed is told.
+    /// Removes everything now; what cannot be removed is told. Directories that are not empty are left for another call.
     pub fn remove(&mut self) -> Vec<String> {
         let files = self.files.drain(..).rev().map(PathBuf::from);
         let files: Vec<_> = files.map(|path| (std::fs::remove_file(&path), path)).collect();
-        // What somebody put there keeps its directory.
-        self.folders.drain(..).rev().for_each(|path| drop(std::fs::remove_dir(path)));
         let trees = self.trees.drain(..).rev();
         let trees: Vec<_> = trees.map(|path| (std::fs::remove_dir_all(&path), path)).collect();
+        // What somebody put there keeps its directory; it may be another rank, which is still at it.
+        let keeps = |path: &PathBuf| {
+            std::fs::remove_dir(path)
+                .is_err_and(|error| error.kind() == std::io::ErrorKind::DirectoryNotEmpty)
+        };
+        let mut kept: Vec<_> = self.folders.drain(..).rev().filter(keeps).collect();
+        kept.reverse();
+        self.folders = kept;
         let failed = |(result, path): (std::io::Result<()>, PathBuf)| {
             let error = result.err().filter(|error| error.kind() != std::io::ErrorKind::NotFound)?;
             Some(format!("{}: {error}", path.display()))

@@ -126,6 +126,12 @@ pub struct Errand {
     pub when: When,
     /// What the shell is handed.
     pub command: String,
+    /// The one rank that runs it; none: the first of each machine.
+    #[serde(default)]
+    pub rank: Option<u32>,
+    /// Whether all ranks wait for each other before it.
+    #[serde(default)]
+    pub meets: bool,
     /// Where it was written.
     #[serde(default)]
     pub origin: Origin,

@@ -290,6 +290,16 @@ pub struct Shared {
     pub name: String,
     /// What it is.
     pub kind: SharedKind,
+    /// Whether each rank has one of its own; else no two ranks may use it.
+    #[serde(default)]
+    pub each_rank: bool,
+}
+
+impl Shared {
+    /// One for all workers of the phase.
+    pub fn new(name: &str, kind: SharedKind) -> Self {
+        Shared { name: name.into(), kind, each_rank: false }
+    }
 }
 
 /// What a shared object is.

@@ -173,7 +173,9 @@ fn errand(errand: &Errand) -> String {
         When::Beside => "beside it",
         When::AfterEnd => "after its end",
     };
-    format!("command {when}: {}", errand.command)
+    let by = errand.rank.map_or(String::new(), |rank| format!(" by rank {rank}"));
+    let met = if errand.meets { ", when all ranks have come" } else { "" };
+    format!("command {when}{by}{met}: {}", errand.command)
 }
 
 fn stop(stop: &Stop) -> Option<String> {
@@ -226,7 +228,8 @@ fn shared(shared: &Shared) -> String {
         SharedKind::Signal => "signal".into(),
         SharedKind::Weights { most } => format!("weights, at most {most} ahead"),
     };
-    format!("shared \"{}\": {what}", shared.name)
+    let whose = if shared.each_rank { ", each rank has its own" } else { "" };
+    format!("shared \"{}\": {what}{whose}", shared.name)
 }
 
 #[cfg(test)]

@@ -24,6 +24,15 @@ until-steady`, `--also 'fail-if=read.p99 > 5ms'`. A script's own `warmup SECONDS
 - Definitions are looked at when they run: a variable may be set after the definition that names it. Variables can be
   reckoned with (`$nfiles * 2 - 1`), `${NAME}` is the environment where no variable has the name, `include FILE` reads
   another script, `foreach $n in 1, 2, 4 { ... }` repeats commands. A script without `run` runs 60 s.
+- Scripts of 1.4 that are written for its prompt run as they are: what is slept between `create processes` and `shutdown
+  processes` is a run, `stats clear` begins its counts (what ran before is warm-up), each `stats snap` is a report, `stats
+  dump FILE` and `stats xmldump FILE` write the last one into a file (below `stats directory DIR`), and `stats command
+  COMMAND` runs beside it and ends with it. A personality of ours that is loaded (`load varmail`) is run by what loads it.
+- Keywords, names of attributes and switches may be written in capitals, `$n` and `${n}` inside a bare word too (`set$n`), a
+  value on the next line, a comma at the end; a line may go on behind a backslash.
+- A wakeup that comes just before its block is not lost: each thread is woken once by all that were sent since it was last.
+- `target=` names a flowop of the same thread, also one inside a composite; a file that nobody makes and `prealloc` does not
+  either is there, and empty.
 - `system` is run where it stands: before the files are laid out, behind `create files` once they are, or after a run. What
   it prints goes to standard error; that it failed is told, and ends nothing.
 - A second `run` goes on with the files as the first has left them.
@@ -45,6 +54,32 @@ until-steady`, `--also 'fail-if=read.p99 > 5ms'`. A script's own `warmup SECONDS
 - `cached=false` drops the pages of a single file before the run; those of a set are dropped by a `system` behind `create
   files`.
 
+## Several clients
+
+`mpirun -n 3 iodyno filebench -f x.f`, or `iodyno filebench -f x.f --also hosts=h1,h2,h3`: every rank of the
+[world](world.md) is a client that runs all processes of the script. There is one report of all: counts are summed, minimum
+and maximum are those of all. `--also ranks` adds a row for each client.
+
+- `$clientid` is a client's number, from 0, `$nclients` how many there are, `$clienthost` the host it is on, where the script
+  or `-D` sets none of these names. By them clients may differ in all they do. `echo` and `system` that all clients have
+  alike are done once (`system`: once on each machine), others by each client.
+- **Files.** What several clients would put at the same path is each client's own, in `PATH/client0`, `PATH/client1`, …; a
+  path that the script itself makes different (`path=\"/mnt/of$clientid\"`) stays as it is. All clients lay theirs out at
+  once. A set that is `readonly`, whole from the start (`prealloc`) and changed by no flowop is everybody's: it is made once
+  (on each machine that does not see the other's), and all clients read it. The report says which is which.
+- **Start and end.** Every run begins on all clients together, when all files are laid out, and the next begins when it is over
+  everywhere. With `set mode quit firstdone` the first thread that is done on any client ends the run on all, within
+  about a tenth of a second. Ctrl-C ends all, and each client removes what it made.
+- **A client's own** are the events of `eventgen` (its rate is that of each client: three clients do three times as much),
+  semaphores, `block` and `wakeup`, the counts of `finishoncount` and `finishonbytes`, and which files exist.
+- What `psrun` reports while it runs has the other clients' figures as they told them last, up to a second before, so its rates
+  are a little low; the last report is exact.
+- `enable multi master=HOST,client=NAME` says who the clients are: names that differ (`client=$clientid`) are the report's; a
+  master that is not the first client's host is told. Nobody connects to anybody by it, and started alone the script runs
+  as the only client, which the report and a note say.
+- `domultisync value=N` is a point at which all clients wait for each other: what stands before it is done everywhere
+  before anything behind it begins. Clients that name other points than the first are refused.
+
 ## Flowops
 
 ";
@@ -52,8 +87,7 @@ until-steady`, `--also 'fail-if=read.p99 > 5ms'`. A script's own `warmup SECONDS
 const TAIL: &str = "
 ## Not served yet
 
-Several clients (`enable multi`, `domultisync`), `createmode`, and the flowops that the table names as refused: each is
-refused with its line and a hint.
+`createmode`: files are made with mode 644; another one is refused with its line and a hint.
 ";
 
 /// The page.

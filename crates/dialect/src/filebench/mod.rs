@@ -8,6 +8,7 @@
 //! opening that nobody wrote is no operation of the flowop that needed it.
 
 mod advice;
+pub mod clients;
 pub mod document;
 pub mod draw;
 pub mod flowops;
@@ -29,6 +30,7 @@ mod weave;
 use iodyno_model::{Diagnostic, Intent, Origin};
 
 use crate::{Dialect, Loader, Request, Run};
+use clients::{Client, Lowered};
 use session::{Session, setting};
 use text::Text;
 
@@ -97,40 +99,22 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
         let wrong = Diagnostic::error(&Origin::argument(path), format!("{path}: {reason}"));
         vec![wrong.hint("name a script, or one of the personalities: filebench -h")]
     })?;
-    let mut session = Session::new(loader);
-    session.seed = wanted.seed;
-    for given in &wanted.variables {
-        match setting(given) {
-            Some((name, value)) => session.variables.fix(name, value),
-            None => {
-                let wrong = Diagnostic::error(&Origin::argument(given), "no variable and its value");
-                session.wrong.push(wrong.hint("-D nfiles=1000"));
-            }
+    let world = loader.world();
+    let mut all = Vec::new();
+    for client in Client::all(&world) {
+        let number = client.number;
+        let mut session = carried_out(&wanted, path, &text, client, loader);
+        if wanted.help {
+            return Ok(Request::Print { out: usage(&session), status: 0 });
         }
-    }
-    session.text(path, &text);
-    if wanted.help {
-        return Ok(Request::Print { out: usage(&session), status: 0 });
-    }
-    session.finish(path);
-    let Session { mut plan, mut view, mut wrong, notes, .. } = session;
-    // Definitions are looked at anew for each run; what is wrong with them is told once.
-    let mut told: Vec<Diagnostic> = Vec::new();
-    wrong.retain(|one| {
-        !told.contains(one) && {
-            told.push(one.clone());
-            true
+        session.finish(path);
+        let (lowered, wrong) = session.ended();
+        if !wrong.is_empty() {
+            return Err(told_once(wrong, path, number));
         }
-    });
-    if !wrong.is_empty() {
-        // Of one file, in the order of its lines: what is read and what is looked up is told together.
-        let line = |wrong: &Diagnostic| match &wrong.origin {
-            Origin::File { path: file, line } if **file == **path => *line,
-            _ => u32::MAX,
-        };
-        wrong.sort_by_key(line);
-        return Err(wrong);
+        all.push(lowered);
     }
+    let Lowered { mut plan, mut view, notes, .. } = clients::together(all, &world)?;
     let name = path.rsplit('/').next().unwrap_or(path);
     (plan.name, plan.seed, plan.intent) = (name.into(), wanted.seed, Intent::Device);
     view.every_s = view.every();
@@ -141,6 +125,49 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
         translate: advice::translate,
         ..Run::of(plan, Box::new(Text::new(view)))
     })))
+}
+
+/// The script as one client has it.
+fn carried_out<'a>(
+    wanted: &Wanted,
+    path: &str,
+    text: &str,
+    client: Client,
+    loader: &'a mut dyn Loader,
+) -> Session<'a> {
+    let mut session = Session::new(loader, client);
+    session.seed = wanted.seed;
+    for given in &wanted.variables {
+        match setting(given) {
+            Some((name, value)) => session.variables.fix(name, value),
+            None => {
+                let wrong = Diagnostic::error(&Origin::argument(given), "no variable and its value");
+                session.wrong.push(wrong.hint("-D nfiles=1000"));
+            }
+        }
+    }
+    session.text(path, text);
+    session
+}
+
+/// Definitions are looked at anew for each run; what is wrong with them is told once, and with the client's number where
+/// those before it found nothing wrong.
+fn told_once(wrong: Vec<Diagnostic>, path: &str, client: u32) -> Vec<Diagnostic> {
+    let mut told: Vec<Diagnostic> = Vec::new();
+    for mut one in wrong {
+        if client > 0 {
+            one.message = format!("client {client}: {}", one.message);
+        }
+        if !told.contains(&one) {
+            told.push(one);
+        }
+    }
+    // Of one file, in the order of its lines: what is read and what is looked up is told together.
+    told.sort_by_key(|wrong| match &wrong.origin {
+        Origin::File { path: file, line } if **file == *path => *line,
+        _ => u32::MAX,
+    });
+    told
 }
 
 fn help() -> String {

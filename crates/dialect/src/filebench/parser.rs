@@ -256,11 +256,7 @@ impl Parser {
             }
             "enable" => match self.take_keyword().as_deref() {
                 Some("lathist") => Ok(Order::Latencies),
-                Some("multi") => {
-                    self.attributes(&mut Vec::new())?;
-                    let hint = "leave it out, and start the script on each client by itself";
-                    Ok(Order::Refused("enable multi is not served yet".into(), hint))
-                }
+                Some("multi") => Ok(Order::Multi(self.attributes(&mut Vec::new())?)),
                 _ => self.stumble("lathist or multi", "enable lathist"),
             },
             "list" => Ok(Order::List(self.take_keyword().unwrap_or_default())),
@@ -275,13 +271,7 @@ impl Parser {
                 _ => self.instead("processes", "shutdown processes"),
             },
             "stats" => self.stats().map(Order::Stats),
-            "domultisync" => {
-                self.attributes(&mut Vec::new())?;
-                Ok(Order::Refused(
-                    "domultisync is not served yet".into(),
-                    "leave it out: each run begins by itself",
-                ))
-            }
+            "domultisync" => Ok(Order::Meet(self.attributes(&mut Vec::new())?)),
             _ => {
                 let line = self.found[self.at - 1].line;
                 while self.found.get(self.at).is_some_and(|token| token.line == line) {

@@ -7,6 +7,7 @@ use iodyno_model::{
     Advice, Direct, Extent, Items, Open, OpenMode, OpenSync, Origin, Prepare, Size, Target, TargetKind, Tree,
 };
 
+use super::clients::MARK;
 use super::draw::mean_of;
 use super::reader::Reader;
 use super::script::{Attribute, Attributes};
@@ -45,7 +46,7 @@ const KNOWN: [&str; 19] = [
 pub struct Place {
     /// Its name.
     pub name: String,
-    /// The directory its files lie in.
+    /// The directory its files lie in, with a mark where a client's own comes in.
     pub root: String,
     /// Whether it is a single file.
     pub single: bool,
@@ -153,7 +154,7 @@ impl Place {
         reader.known(attributes, &KNOWN, what);
         if let Some(attribute) = attributes.get(&["createmode"]) {
             let hint = "leave it out: files are made with mode 644";
-            reader.complain(&attribute.origin, "`createmode` of a fileset is not served yet", hint);
+            reader.complain(&attribute.origin, "`createmode`: no other mode than 644 is served", hint);
         }
         let name = reader.text(attributes, &["name"]);
         let path = reader.text(attributes, &["path"]);
@@ -189,7 +190,7 @@ impl Place {
             tree,
             side_by_side: reader.flag(attributes, &["paralloc"]),
             cold: attributes.get(&["cached"]).is_some() && !reader.flag(attributes, &["cached"]),
-            root: format!("{}/{name}", path.trim_end_matches('/')),
+            root: format!("{}/{MARK}/{name}", path.trim_end_matches('/')),
             single,
             entries: if single { 1 } else { entries },
             size,

@@ -135,6 +135,10 @@ pub enum Order {
     Each(String, Vec<Expression>, Vec<Command>),
     /// `enable lathist`.
     Latencies,
+    /// `enable multi`, with who leads and what this client is called.
+    Multi(Attributes),
+    /// `domultisync`, with the point's number.
+    Meet(Attributes),
     /// `list` of filesets, flowops or variables.
     List(String),
     /// `version`.
@@ -153,8 +157,6 @@ pub enum Order {
     NoReadAhead,
     /// What steered the original's own machinery, and why nothing is done about it.
     Nothing(String, &'static str),
-    /// What is known and not served, and what to do instead.
-    Refused(String, &'static str),
 }
 
 /// What is asked of the counts, as version 1.4 has it.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use iodyno_model::{Diagnostic, Errand, Limit, Origin, Phase, Plan, Shared, SharedKind, Stop, When};
 
+use super::clients::{Client, Lowered, Named};
 use super::flowops::FLOWOPS;
 use super::parser;
 use super::places::Place;
@@ -39,6 +40,11 @@ pub struct Process {
 /// A script under way.
 pub struct Session<'a> {
     loader: &'a mut dyn Loader,
+    client: Client,
+    named: Option<Named>,
+    points: Vec<(usize, u64, Origin)>,
+    /// Whether all clients wait for each other before the next command.
+    meets: bool,
     /// Its variables.
     pub variables: Variables,
     filesets: Vec<(bool, Attributes, Origin)>,
@@ -92,11 +98,19 @@ pub(super) struct Live {
 }
 
 impl<'a> Session<'a> {
-    /// A session without anything said yet.
-    pub fn new(loader: &'a mut dyn Loader) -> Self {
+    /// A session of one client, without anything said yet.
+    pub fn new(loader: &'a mut dyn Loader, client: Client) -> Self {
+        let mut variables = Variables::default();
+        variables.reserve("clientid", Value::Number(f64::from(client.number)));
+        variables.reserve("nclients", Value::Number(f64::from(client.all)));
+        variables.reserve("clienthost", Value::Text(client.host.clone()));
         Session {
             loader,
-            variables: Variables::default(),
+            client,
+            named: None,
+            points: Vec::new(),
+            meets: false,
+            variables,
             filesets: Vec::new(),
             processes: Vec::new(),
             composites: BTreeMap::new(),
@@ -254,7 +268,8 @@ impl<'a> Session<'a> {
                     _ => When::BeforeStart,
                 };
                 if let Some(command) = self.say(text, origin) {
-                    self.errands.push(Errand { when, command, origin: origin.clone() });
+                    let meets = std::mem::take(&mut self.meets);
+                    self.errands.push(Errand { when, command, rank: None, meets, origin: origin.clone() });
                 }
             }
             Order::Include(path) => self.include(path, origin),
@@ -277,6 +292,8 @@ impl<'a> Session<'a> {
                 self.view.latencies = true;
                 self.said.push("Latency histogram enabled".into());
             }
+            Order::Multi(attributes) => self.multi(attributes, origin),
+            Order::Meet(attributes) => self.meet(attributes, origin),
             Order::List(what) => self.list(what),
             Order::Version => self.said.push(format!("iodyno {}", env!("CARGO_PKG_VERSION"))),
             Order::End => self.ended = true,
@@ -292,11 +309,65 @@ impl<'a> Session<'a> {
                 let note = Diagnostic::note(origin, format!("`{word}` has no effect here"));
                 self.notes.push(note.hint(*hint));
             }
-            Order::Refused(message, hint) => {
-                self.wrong.push(Diagnostic::error(origin, message.clone()).hint(*hint));
-            }
             _ => {}
         }
+    }
+
+    /// `enable multi`: who leads, and what this client is called.
+    fn multi(&mut self, attributes: &Attributes, origin: &Origin) {
+        let mut reader = Reader { variables: &mut self.variables, wrong: &mut self.wrong };
+        reader.known(attributes, &["master", "client"], "enable multi");
+        let mut said = |name: &str| {
+            let missing = attributes.get(&[name]).is_none_or(|given| given.value.is_none());
+            if missing {
+                let message = format!("enable multi without {name}=");
+                reader.complain(origin, message, "enable multi master=HOST,client=NAME");
+            }
+            reader.text(attributes, &[name])
+        };
+        let (Some(master), Some(client)) = (said("master"), said("client")) else { return };
+        if self.client.all == 1 {
+            self.said.push(format!("Client {client} of master {master}: it is the only one here"));
+            self.alone("enable multi", origin);
+        }
+        self.named = Some(Named { master, client, origin: origin.clone() });
+    }
+
+    /// `domultisync`: a point at which all clients wait for each other.
+    fn meet(&mut self, attributes: &Attributes, origin: &Origin) {
+        let mut reader = Reader { variables: &mut self.variables, wrong: &mut self.wrong };
+        reader.known(attributes, &["value"], "domultisync");
+        if attributes.get(&["value"]).is_none_or(|given| given.value.is_none()) {
+            return reader.complain(origin, "domultisync without value=", "domultisync value=1");
+        }
+        let Some(number) = reader.number(attributes, &["value"]) else { return };
+        let who = match self.client.all {
+            1 => "no other client".into(),
+            all => format!("all {all} clients wait for each other"),
+        };
+        self.said.push(format!("Sync point {}: {who}", number as u64));
+        self.points.push((self.plan.phases.len(), number as u64, origin.clone()));
+        self.meets = true;
+        if self.client.all == 1 {
+            self.alone("domultisync", origin);
+        }
+    }
+
+    /// Tells, once, that there is nobody to wait for.
+    fn alone(&mut self, word: &str, origin: &Origin) {
+        const ALONE: &str = "this is the only client, and it waits for nobody";
+        if self.notes.iter().any(|note| note.message.ends_with(ALONE)) {
+            return;
+        }
+        let note = Diagnostic::note(origin, format!("`{word}`: {ALONE}"));
+        let hint = "several are ranks: mpirun -n 3 iodyno filebench -f FILE.f, or --also hosts=h1,h2,h3";
+        self.notes.push(note.hint(hint));
+    }
+
+    /// What this client makes of the script, and what is wrong with it.
+    pub fn ended(self) -> (Lowered, Vec<Diagnostic>) {
+        let Session { plan, view, notes, points, named, wrong, .. } = self;
+        (Lowered { plan, view, notes, points, named }, wrong)
     }
 
     fn list(&mut self, what: &str) {
@@ -407,10 +478,11 @@ impl<'a> Session<'a> {
         let jobs = run.jobs(&self.processes);
         let Run { shared, mut part, places, .. } = run;
         part.said.extend(said_of(&places));
-        let mut shared: Vec<Shared> = shared.into_iter().map(|(name, kind)| Shared { name, kind }).collect();
+        let mut shared: Vec<Shared> =
+            shared.into_iter().map(|(name, kind)| Shared::new(&name, kind)).collect();
         if self.rate > 0.0 {
             let kind = SharedKind::Tokens { per_second: self.rate, queue_s: QUEUE_S };
-            shared.insert(0, Shared { name: "events".into(), kind });
+            shared.insert(0, Shared::new("events", kind));
         }
         self.view.parts.push(part);
         let phase = Phase {
@@ -422,7 +494,7 @@ impl<'a> Session<'a> {
             errands: std::mem::take(&mut self.errands),
             ..Phase::default()
         };
-        self.created = false;
+        (self.created, self.meets) = (false, false);
         self.plan.phases.push(phase);
     }
 }

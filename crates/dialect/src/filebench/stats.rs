@@ -28,7 +28,9 @@ impl Session<'_> {
             Stats::Directory(path) => self.folder = self.say(path, origin),
             Stats::Command(command) => {
                 let Some(command) = self.say(command, origin) else { return };
-                self.errands.push(Errand { when: When::Beside, command, origin: origin.clone() });
+                let errand =
+                    Errand { when: When::Beside, command, rank: None, meets: false, origin: origin.clone() };
+                self.errands.push(errand);
             }
         }
     }

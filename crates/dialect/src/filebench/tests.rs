@@ -1,15 +1,15 @@
 //! Scripts to plans, mistakes to messages, records to the report's lines.
 
 use iodyno_model::{
-    Action, Event, Item, JobRecord, Machine, Offset, PhaseRecord, Pick, SharedKind, Size, Started, Stop,
-    TargetKind, Verb, Workload,
+    Action, Event, Item, JobRecord, Machine, Offset, PhaseRecord, Pick, Ranks, SharedKind, Size, Started,
+    Stop, TargetKind, Verb, When, Workload, WorldFacts,
 };
 use iodyno_report::{NoFiles, Output, Reporter};
 
 use super::*;
 
-/// Holds one script.
-struct World(String);
+/// Holds one script, and how many clients there are.
+struct World(String, u32);
 
 impl Loader for World {
     fn read(&mut self, path: &str) -> Result<Vec<u8>, String> {
@@ -34,23 +34,40 @@ impl Loader for World {
     fn now_unix_ns(&self) -> u64 {
         0
     }
+    fn world(&self) -> WorldFacts {
+        let hosts = (0..self.1).map(|number| format!("h{number}")).collect();
+        WorldFacts { hosts, nodes: (0..self.1).collect(), ..WorldFacts::default() }
+    }
+}
+
+fn asked_of(clients: u32, script: &str, arguments: &[&str]) -> Result<Request, Vec<Diagnostic>> {
+    let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+    request(&arguments, &mut World(script.into(), clients))
 }
 
 fn asked(script: &str, arguments: &[&str]) -> Result<Request, Vec<Diagnostic>> {
-    let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
-    request(&arguments, &mut World(script.into()))
+    asked_of(1, script, arguments)
 }
 
 fn run(script: &str) -> Box<Run> {
-    match asked(script, &["-f", "x.f"]) {
+    run_of(1, script)
+}
+
+fn run_of(clients: u32, script: &str) -> Box<Run> {
+    match asked_of(clients, script, &["-f", "x.f"]) {
         Ok(Request::Run(run)) => run,
+        Ok(Request::Refuse { err, .. }) => panic!("{err}"),
         Ok(_) => panic!("no run"),
         Err(wrong) => panic!("{wrong:#?}"),
     }
 }
 
 fn wrong(script: &str) -> Vec<String> {
-    match asked(script, &["-f", "x.f"]) {
+    wrong_of(1, script)
+}
+
+fn wrong_of(clients: u32, script: &str) -> Vec<String> {
+    match asked_of(clients, script, &["-f", "x.f"]) {
         Ok(Request::Refuse { err, status: 1 }) => {
             let told = err.lines().filter_map(|line| line.strip_prefix("error: "));
             told.map(String::from).collect()
@@ -199,7 +216,7 @@ fn what_is_slept_between_creating_and_shutting_down_is_a_run() {
     assert_eq!(run.plan.phases[1].pause_ns, 7_000_000_000, "nothing runs then: it is a pause");
     assert_eq!(run.interim_ns, 1_000_000_000, "what 3, 13 and 33 s have in common");
     let beside = &run.plan.phases[0].errands[0];
-    assert_eq!((beside.when, beside.command.as_str()), (iodyno_model::When::Beside, "vmstat 1"));
+    assert_eq!((beside.when, beside.command.as_str()), (When::Beside, "vmstat 1"));
     // Counts that begin anew after a report are another run; what is created and never slept on runs nothing.
     let script =
         head.clone() + "create processes\nsleep 1\nstats snap\nstats clear\nsleep 2\nstats snap\nquit\n";
@@ -319,6 +336,125 @@ fn the_report_is_laid_out_as_the_original_s() {
     );
 }
 
+/// What the report says before the first run.
+fn head(run: &mut Run) -> String {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut output = Output { out: &mut out, err: &mut err, files: &mut NoFiles };
+    run.reporter.event(&Event::Started(Box::default()), &mut output).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// Two sets, of which one is left as it is.
+const CLIENTS: &str = "define fileset name=mail,path=/d,entries=100,dirwidth=20,prealloc=80\n\
+    define fileset name=web,path=/d,entries=10,dirwidth=20,prealloc,readonly\n\
+    eventgen rate=50\n\
+    define process name=p,instances=2 { thread name=t {\n\
+     flowop deletefile name=d,filesetname=mail\n\
+     flowop statfile name=s,filesetname=web\n\
+     flowop eventlimit name=e\n\
+     flowop sempost name=q,target=sem\n\
+     flowop semblock name=sem,value=1\n\
+    } }\n";
+
+#[test]
+fn clients_that_do_the_same_are_one_job_on_every_rank() {
+    let mut run = run_of(3, &format!("{CLIENTS}run 5\n"));
+    let roots: Vec<_> = run.plan.targets.iter().filter_map(|target| target.path()).collect();
+    assert_eq!(roots, ["/d/client{rank}/mail", "/d/web"], "only what nobody changes is everybody's");
+    let phase = &run.plan.phases[0];
+    assert_eq!((phase.jobs.len(), phase.jobs[0].ranks, phase.jobs[0].workers), (1, Ranks::All, 2));
+    assert!(phase.shared.len() == 2 && phase.shared.iter().all(|shared| shared.each_rank), "{phase:#?}");
+    let told = head(&mut run);
+    for line in [
+        "3 clients: client0 on h0, client1 on h1, client2 on h2",
+        "mail: each client has its own, /d/client0/mail to /d/client2/mail",
+        "web: all clients share /d/web",
+        "Starting 6 p instances",
+    ] {
+        assert_eq!(told.matches(line).count(), 1, "{line}: {told}");
+    }
+    assert_eq!(told.matches("mail populated").count(), 1, "{told}");
+    let changed = CLIENTS.replace("statfile", "deletefile");
+    let run = run_of(2, &format!("{changed}run 5\n"));
+    assert_eq!(run.plan.targets[1].path(), Some("/d/client{rank}/web"), "somebody changes it after all");
+    let alone = run_of(1, &format!("{CLIENTS}run 5\n"));
+    assert_eq!(alone.plan.targets[0].path(), Some("/d/mail"));
+    assert!(alone.plan.phases[0].shared.iter().all(|shared| !shared.each_rank));
+}
+
+#[test]
+fn a_client_may_do_something_of_its_own() {
+    let script = CLIENTS.replace("path=/d,entries=100", "path=\"/d/of$clientid\",entries=100*$nclients")
+        + "system \"mkdir /d/$clienthost\"\nsystem \"sync\"\nrun 5\necho \"I am $clientid\"\n";
+    let same = run_of(2, &script);
+    let roots: Vec<_> = same.plan.targets.iter().filter_map(|target| target.path()).collect();
+    assert_eq!(roots, ["{rank:/d/of0/mail|/d/of1/mail}", "/d/web"]);
+    assert_eq!(same.plan.phases[0].jobs.len(), 1, "they differ by their paths alone");
+    let errands: Vec<_> = same.plan.phases[0].errands.iter().map(|one| (one.rank, &*one.command)).collect();
+    assert_eq!(errands, [(Some(0), "mkdir /d/h0"), (Some(1), "mkdir /d/h1"), (None, "sync")]);
+    let other = run_of(2, &script.replace("rate=50", "rate=50*$clientid+1"));
+    let phase = &other.plan.phases[0];
+    let jobs: Vec<_> = phase.jobs.iter().map(|job| (job.name.as_str(), job.ranks)).collect();
+    assert_eq!(jobs, [("client0.p.t", Ranks::Only(0)), ("client1.p.t", Ranks::Only(1))]);
+    let shared: Vec<_> = phase.shared.iter().map(|shared| shared.name.as_str()).collect();
+    assert_eq!(shared, ["client0.events", "client0.sem", "client1.events", "client1.sem"]);
+    let Workload::Script(script) = &phase.jobs[1].workload else { panic!("no script") };
+    let used = script.steps.iter().filter_map(|step| match &step.action {
+        Action::Do(operation) => operation.shared.as_ref().map(|shared| shared.name.as_str()),
+        _ => None,
+    });
+    assert_eq!(used.collect::<Vec<_>>(), ["client1.events", "client1.sem", "client1.sem"]);
+}
+
+#[test]
+fn clients_meet_where_the_script_says() {
+    let script = format!(
+        "enable multi master=h0,client=\"c$clientid\"\nsystem \"a\"\ndomultisync value=1\nsystem \"b\"\n\
+         create files\nsystem \"c\"\n{CLIENTS}domultisync value=2\nrun 5\n"
+    );
+    let mut run = run_of(2, &script);
+    let errands = run.plan.phases[0].errands.iter();
+    let errands: Vec<_> = errands.map(|one| (one.when, &*one.command, one.meets)).collect();
+    let before = When::BeforeLayout;
+    assert_eq!(errands, [(before, "a", false), (before, "b", true), (When::BeforeStart, "c", false)]);
+    assert!(run.messages.is_empty(), "{:?}", run.messages);
+    let told = head(&mut run);
+    assert!(told.contains("2 clients: c0 on h0, c1 on h1\n"), "{told}");
+    assert!(told.contains("Sync point 1: all 2 clients") && told.contains("Sync point 2: all 2"), "{told}");
+    let run = run_of(3, &script.replace("h0,client=\"c$clientid\"", "h2,client=c"));
+    let notes: Vec<_> = run.messages.iter().map(|note| note.to_string()).collect();
+    assert!(notes.len() == 2 && notes[0].contains("client=c names all 3 clients"), "{notes:?}");
+    assert!(notes[1].contains("the first client is on h0") && notes[1].contains("with h2"), "{notes:?}");
+    // One alone runs as it is, and says so: in the report, and beside it once.
+    let mut run = run_of(1, &script);
+    assert_eq!(run.messages.len(), 1, "{:?}", run.messages);
+    assert!(run.messages[0].to_string().contains("mpirun -n 3"), "{:?}", run.messages);
+    assert!(head(&mut run).contains("Client c0 of master h0: it is the only one here\n"));
+    assert_eq!(
+        wrong_of(2, &format!("domultisync value=$clientid\n{CLIENTS}run 5\n")),
+        ["x.f:1: domultisync: client 0 and client 1 do not meet at the same points"]
+    );
+    assert_eq!(
+        wrong(&format!(
+            "enable multi client=c\ndomultisync valu=1\nenable multi master,client=x\n{CLIENTS}run 5\n"
+        )),
+        [
+            "x.f:1: enable multi without master=",
+            "x.f:2: domultisync has no `valu`",
+            "x.f:2: domultisync without value=",
+            "x.f:3: enable multi without master=",
+        ]
+    );
+}
+
+#[test]
+fn what_is_wrong_on_all_clients_is_told_once() {
+    let script = format!("set $x\n{CLIENTS}run abc\n");
+    assert_eq!(wrong_of(5, &script).len(), 2, "{:?}", wrong_of(5, &script));
+    let later = format!("{CLIENTS}run 10/(1-$clientid)\n");
+    assert_eq!(wrong_of(3, &later), ["x.f:11: client 1: 10 / 0"]);
+}
+
 #[test]
 fn what_is_picked_may_be_popular() {
     let picked = |flowop: &str| {
@@ -334,4 +470,15 @@ fn what_is_picked_may_be_popular() {
         let told = wrong(&thread(&format!("flowop openfile name=o,filesetname=set,{skew}")));
         assert_eq!(told.len(), 1, "{skew}: {told:?}");
     }
+}
+
+#[test]
+fn what_fails_is_told_beside_the_report() {
+    let mut run = run(&thread("flowop statfile name=s,filesetname=set"));
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut output = Output { out: &mut out, err: &mut err, files: &mut NoFiles };
+    let failed = Diagnostic::error(&Origin::file("x.f", 1), "/d/set: it exists already").hint("name another");
+    run.reporter.event(&Event::Message(failed), &mut output).unwrap();
+    let told = String::from_utf8(err).unwrap();
+    assert_eq!(told, "error: x.f:1: /d/set: it exists already\n hint: name another\n");
 }

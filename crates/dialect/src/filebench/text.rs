@@ -25,6 +25,8 @@ pub struct Text {
     running: bool,
     /// What was counted when the last interim report was made.
     before: Option<(Tally, f64)>,
+    /// What was told as it happened.
+    spoken: Vec<String>,
     /// How many reports of this run were made at times that the script named.
     told: usize,
 }
@@ -235,9 +237,9 @@ fn measured(part: &Part, phase: &PhaseRecord) -> f64 {
 }
 
 /// What went wrong, each once, in the words of the language.
-fn wrong(record: &Record) -> String {
+fn wrong(record: &Record, spoken: &[String]) -> String {
     let mut told: Vec<String> = Vec::new();
-    for error in &record.errors {
+    for error in record.errors.iter().filter(|error| !spoken.contains(&error.message)) {
         let mut error = error.clone();
         if error.hint.as_ref().is_some_and(|hint| hint.contains("leave remove out")) {
             error.hint =
@@ -352,9 +354,14 @@ impl Reporter for Text {
             Event::Interim(phase) => self.interim(phase, output.files)?,
             Event::PhaseEnded(phase) => self.ended(phase, output.files)?,
             Event::Ended(record) => {
-                output.err.write_all(wrong(record).as_bytes())?;
+                output.err.write_all(wrong(record, &self.spoken).as_bytes())?;
                 let last = std::mem::take(&mut self.view.last);
                 last.iter().map(|said| self.line(said)).collect()
+            }
+            // What fails is told beside the report, as it happens.
+            Event::Message(message) => {
+                self.spoken.push(message.message.clone());
+                return writeln!(output.err, "{message}");
             }
             _ => return Ok(()),
         };

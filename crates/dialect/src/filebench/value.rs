@@ -36,6 +36,8 @@ pub struct Variables {
     values: BTreeMap<String, Value>,
     /// Those that the command line set: a script does not change them.
     fixed: BTreeMap<String, Value>,
+    /// What a script may name without setting it.
+    reserved: BTreeMap<String, Value>,
     /// What the environment says.
     environment: BTreeMap<String, String>,
     /// Those of composites, innermost last.
@@ -56,6 +58,11 @@ impl Variables {
     /// Sets a variable, unless the command line did.
     pub fn set(&mut self, name: &str, value: Value) {
         self.values.insert(name.into(), value);
+    }
+
+    /// Gives a value to a name that neither the script nor the command line may have set.
+    pub fn reserve(&mut self, name: &str, value: Value) {
+        self.reserved.insert(name.into(), value);
     }
 
     /// What the environment says, for names that no variable has.
@@ -85,6 +92,7 @@ impl Variables {
     pub fn get(&self, name: &str) -> Option<Value> {
         let local = self.locals.last().and_then(|locals| locals.get(name));
         let found = local.or_else(|| self.fixed.get(name)).or_else(|| self.values.get(name)).cloned();
+        let found = found.or_else(|| self.reserved.get(name).cloned());
         let found = found.or_else(|| self.environment.get(name).map(|text| word(text)));
         let Some(Value::Drawn(mut draw)) = found else { return found };
         for field in super::lexer::FIELDS {

@@ -59,5 +59,5 @@ fn shared(entry: &Entry, wrong: &Wrong) -> Shared {
         wrong.error(fields.origin(), format!("shared object `{}` must be one thing", entry.name), hint);
     }
     fields.unknown();
-    Shared { name: entry.name.clone(), kind: kinds.into_iter().next().unwrap_or(SharedKind::Counter) }
+    Shared::new(&entry.name, kinds.into_iter().next().unwrap_or(SharedKind::Counter))
 }

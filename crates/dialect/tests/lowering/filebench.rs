@@ -100,8 +100,8 @@ fn golden_a_mail_server() {
     };
     let run = Phase {
         shared: vec![
-            Shared { name: "events".into(), kind: SharedKind::Tokens { per_second: 200.0, queue_s: 5.0 } },
-            Shared { name: "read bytes".into(), kind: SharedKind::Counter },
+            Shared::new("events", SharedKind::Tokens { per_second: 200.0, queue_s: 5.0 }),
+            Shared::new("read bytes", SharedKind::Counter),
         ],
         stop: Stop::FirstDone,
         ..phase("run", vec![mailer])

@@ -75,7 +75,8 @@ pub fn check(world: &World, plan: &iodyno_model::Plan) -> Vec<Diagnostic> {
         );
     }
     for phase in &plan.phases {
-        if let (Some(shared), Some(job)) = (phase.shared.first(), spread(world, phase)) {
+        let shared = phase.shared.iter().find(|shared| !shared.each_rank);
+        if let (Some(shared), Some(job)) = (shared, spread(world, phase)) {
             let what = format!("phase {}: `{}` cannot be shared", phase.name, shared.name);
             refuse(&job.origin, what, "give each worker its own rate, or run it on one rank");
         }

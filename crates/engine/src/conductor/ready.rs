@@ -4,12 +4,13 @@
 
 use iodyno_model::{Diagnostic, Errand, Event, Origin, Phase, Plan, Sighting, Stop, When};
 
-use super::agree::{Trouble, agree, agreed, highest};
+use super::agree::{Trouble, agree, agreed, highest, patience};
+use super::post::{pack, unpack};
 use super::stage::Laid;
 use super::{Emit, Options, pause, remount};
 use crate::placement::Surroundings;
 use crate::prepare::{self, Made, Unready, Whose};
-use crate::world::World;
+use crate::world::{Broken, World};
 use crate::{clock, hooks, signal, witness};
 
 /// Makes ready what the phase needs. What could not be is handed on where each worker stands alone.
@@ -24,7 +25,7 @@ pub fn make_ready(
     made: &mut Made,
     emit: Emit<'_>,
 ) -> Result<Ready, Trouble> {
-    errands(world, phase, When::BeforeLayout, emit);
+    errands(world, phase, When::BeforeLayout, emit)?;
     for (job, files, total_bytes) in prepare::outstanding(world, plan, phase) {
         emit(&Event::LayingOut { job: phase.jobs[job].name.clone(), files, total_bytes });
     }
@@ -73,7 +74,7 @@ pub fn make_ready(
         vec![failure.hint.map_or(told.clone(), |hint| told.hint(hint))]
     });
     agree(world, &remounted)?;
-    errands(world, phase, When::BeforeStart, emit);
+    errands(world, phase, When::BeforeStart, emit)?;
     let refused = phase.drop_caches && world.place_on_node() == 0;
     let refused = refused.then(witness::drop_caches).and_then(Result::err);
     if let Some(reason) = &refused {
@@ -99,15 +100,57 @@ pub struct Ready {
     pub undropped: Option<Sighting>,
 }
 
-/// Runs a phase's commands of that time, on the first rank of each machine; one that fails is told.
-pub fn errands(world: &World, phase: &Phase, when: When, emit: Emit<'_>) {
-    let due = phase.errands.iter().filter(|errand| errand.when == when && world.place_on_node() == 0);
-    for errand in due {
-        if let Err(failure) = hooks::errand(&errand.command) {
-            let told = Diagnostic::warning(&errand.origin, failure.message);
-            emit(&Event::Message(told.hint("the run goes on")));
+/// Runs a phase's commands of that time, on the rank that each names or on the first of each machine; one that fails is
+/// told. Afterwards all have been run everywhere.
+///
+/// # Errors
+/// Ranks do not come together.
+pub fn errands(world: &World, phase: &Phase, when: When, emit: Emit<'_>) -> Result<(), Broken> {
+    let mut any = false;
+    for errand in phase.errands.iter().filter(|errand| errand.when == when) {
+        if errand.meets && any {
+            highest(world, [0])?;
         }
+        any = true;
+        emit_all(run_here(world, errand), emit);
     }
+    if any {
+        highest(world, [0])?;
+    }
+    Ok(())
+}
+
+/// Runs a phase's last commands, whatever became of it; where the run goes on or ends as it should, ranks wait for each
+/// other as before it. What is told comes to the first rank.
+///
+/// # Errors
+/// Ranks do not come together.
+pub fn last_errands(world: &World, phase: &Phase, ends: bool, emit: Emit<'_>) -> Result<(), Broken> {
+    let due: Vec<&Errand> = phase.errands.iter().filter(|errand| errand.when == When::AfterEnd).collect();
+    let mut told = Vec::new();
+    for (place, errand) in due.iter().enumerate() {
+        if errand.meets && place > 0 && !ends {
+            highest(world, [0])?;
+        }
+        told.extend(run_here(world, errand));
+    }
+    if !ends && !due.is_empty() && !world.is_alone() {
+        let all = world.gather(pack(&told), &mut patience)?;
+        told = all.iter().filter_map(|bytes| unpack::<Vec<Diagnostic>>(bytes)).flatten().collect();
+    }
+    emit_all(told, emit);
+    Ok(())
+}
+
+/// Runs a command where it is to be run: what is told of it.
+fn run_here(world: &World, errand: &Errand) -> Option<Diagnostic> {
+    let mine = errand.rank.map_or(world.place_on_node() == 0, |rank| rank == world.rank());
+    let failure = mine.then(|| hooks::errand(&errand.command)).and_then(Result::err)?;
+    Some(Diagnostic::warning(&errand.origin, failure.message).hint("the run goes on"))
+}
+
+fn emit_all(told: impl IntoIterator<Item = Diagnostic>, emit: Emit<'_>) {
+    told.into_iter().for_each(|told| emit(&Event::Message(told)));
 }
 
 /// Begins the commands that run beside a phase, on the first rank of each machine; one that cannot be is told.

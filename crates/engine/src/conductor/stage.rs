@@ -105,8 +105,7 @@ impl Stage {
             kinds,
             entries: phase.jobs.iter().map(entry).collect::<Result<_, Failure>>()?,
             goals: phase.jobs.iter().map(|job| goal(job, earlier)).collect(),
-            shared: SharedObjects::of(plan, phase, |target| found(world, plan, phase, target, &fresh))
-                .map_err(|errno| Failure::call("mmap", errno))?,
+            shared: shared(world, plan, phase, &fresh)?,
         })
     }
 
@@ -292,6 +291,14 @@ impl Stage {
     }
 }
 
+/// What the workers of this rank share: sets that none of them picks from need no room here.
+fn shared(world: &World, plan: &Plan, phase: &Phase, fresh: &[usize]) -> Result<SharedObjects, Failure> {
+    let jobs = phase.jobs.iter().filter(|job| world.part(job).here > 0).cloned().collect();
+    let here = Phase { jobs, shared: phase.shared.clone(), repetition: phase.repetition, ..Phase::default() };
+    SharedObjects::of(plan, &here, |target| found(world, plan, &here, target, fresh))
+        .map_err(|errno| Failure::call("mmap", errno))
+}
+
 /// What of a set is there when a phase begins that did not lay it out: phases before, or others, have changed it.
 fn found(world: &World, plan: &Plan, phase: &Phase, target: usize, fresh: &[usize]) -> Option<Found> {
     let TargetKind::FileSet { root, items } = &plan.targets[target].kind else { return None };
@@ -300,8 +307,9 @@ fn found(world: &World, plan: &Plan, phase: &Phase, target: usize, fresh: &[usiz
     if fresh.contains(&target) || !files {
         return None;
     }
-    let (owner, all) = (world.owners(plan, phase, job).of(0), world.part(job).all);
-    let asker = Asker { job: &job.name, owner, all, repetition: phase.repetition };
+    let part = world.part(job);
+    let owner = world.owners(plan, phase, job).of(part.first);
+    let asker = Asker { job: &job.name, owner, all: part.all, repetition: phase.repetition };
     Some(prepare::sets::found_at(&open::set_root(root, items, asker), items, asker))
 }
 

@@ -130,8 +130,7 @@ fn shared_tokens_gate_every_operation() {
     let uses = vec![SharedUse::new("t", 2)];
     let mut stage = paced(Pace { shared: uses, ..Pace::default() });
     assert!(stage.source().is_err(), "an object that is not there is said");
-    stage
-        .share(vec![Shared { name: "t".into(), kind: SharedKind::Tokens { per_second: 1e6, queue_s: 0.0 } }]);
+    stage.share(vec![Shared::new("t", SharedKind::Tokens { per_second: 1e6, queue_s: 0.0 })]);
     let starts = starts(&stage.run());
     assert!(starts.windows(2).all(|pair| (1999..2110).contains(&(pair[1] - pair[0]))), "{starts:?}");
 }

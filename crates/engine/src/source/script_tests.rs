@@ -229,10 +229,7 @@ fn tokens_hold_a_script_to_their_rate_and_finish_ends_it() {
         Operation { arguments: vec![("operations".into(), "20".into())], ..Operation::control(Verb::Finish) };
     let steps = vec![wait.step("wait"), read.step("read"), finish.step("finish")];
     let mut stage = Stage::new(Workload::Script(Script { actors: Vec::new(), steps }), &[64]);
-    stage.share(vec![Shared {
-        name: "t".into(),
-        kind: SharedKind::Tokens { per_second: 1000.0, queue_s: 1.0 },
-    }]);
+    stage.share(vec![Shared::new("t", SharedKind::Tokens { per_second: 1000.0, queue_s: 1.0 })]);
     let starts: Vec<u64> =
         stage.run().iter().filter(|one| one.verb == Verb::Read).map(|one| one.started).collect();
     assert_eq!(starts.len(), 20);

@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     fn objects(kind: SharedKind) -> SharedObjects {
-        SharedObjects::new(&[Shared { name: "s".into(), kind }]).unwrap()
+        SharedObjects::new(&[Shared::new("s", kind)]).unwrap()
     }
 
     fn used(objects: &SharedObjects, amount: i64) -> Object {

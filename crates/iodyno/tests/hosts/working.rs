@@ -18,6 +18,7 @@ pub fn cases() -> Vec<Case> {
         case("mdtest_runs_on_three_hosts", mdtest_runs_on_three_hosts),
         Case::new("a_mesh_needs_no_mpi", HOST_NEEDS, a_mesh_needs_no_mpi),
         case("fios_clients_are_hosts", fios_clients_are_hosts),
+        case("filebenchs_clients_are_hosts", filebenchs_clients_are_hosts),
         case("each_client_may_have_its_own_jobs", each_client_may_have_its_own_jobs),
         case("a_host_that_dies_is_named_in_the_report", a_host_that_dies_is_named).alone(),
         case("a_host_that_falls_silent_is_named_too", a_host_that_falls_silent_is_named).alone(),
@@ -194,6 +195,50 @@ fn fios_clients_are_hosts() -> Outcome {
         "\nAll clients: (groupid",
     ] {
         assert!(said.out.contains(words), "{words}: {said:#?}");
+    }
+    Ok(())
+}
+
+/// On a file system that all see, on one that each has for itself, and over mpirun as the master's name wants it.
+fn filebenchs_clients_are_hosts() -> Outcome {
+    let hosts = Hosts::new(3)?;
+    let script = "enable multi master=h1,client=$clienthost\nset mode quit alldone\n\
+        define fileset name=mail,path=$dir,entries=40,dirwidth=10,prealloc=50,size=4k\n\
+        define fileset name=web,path=$dir,entries=20,dirwidth=10,prealloc,size=8k,readonly\n\
+        define process name=p { thread name=t {\n\
+          flowop createfile name=c,filesetname=mail,fd=1\n flowop closefile name=e,fd=1\n\
+          flowop deletefile name=d,filesetname=mail\n\
+          flowop openfile name=o,filesetname=web,fd=2\n flowop readwholefile name=r,fd=2\n\
+          flowop closefile name=f,fd=2\n flowop finishoncount name=n,value=40,target=c\n} }\n\
+        create files\nsystem \"echo $clienthost sees `ls $dir | grep -c ^client`\"\n\
+        domultisync value=1\nrun 30\n";
+    for (directory, sees) in [(hosts.shared(), 3), (hosts.local(), 1)] {
+        let dir = format!("dir={}", directory.join("data").display());
+        std::fs::write(hosts.shared().join("x.f"), script)?;
+        let words = ["filebench", "-f", "x.f", "-D", &dir];
+        let runs = [
+            iodyno(&hosts, &[&words[..], &["--also", "ranks,hosts=h1,h2,h3"]].concat()),
+            mpirun(&hosts, &[&words[..], &["--also", "ranks"]].concat()),
+        ];
+        for run in runs {
+            let said = well(hosts.run(run, LIMIT));
+            let flat = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+            for words in
+                ["3 clients: h1 on h1, h2 on h2, h3 on h3", "c 120ops", "r 120ops", "IO Summary: 720 ops"]
+            {
+                assert!(flat.contains(words), "{words}: {said:#?}");
+            }
+            assert!(!said.err.contains("note:"), "{said:#?}");
+            for host in ["h1", "h2", "h3"] {
+                assert!(said.err.contains(&format!("{host} sees {sees}")), "{said:#?}");
+            }
+            for number in 1..=3 {
+                let mut command = hosts.command(number, "ls");
+                command.arg(&directory);
+                let listed = well(hosts.run(command, LIMIT)).out;
+                assert!(!listed.lines().any(|name| name == "data"), "host {number}: {listed}");
+            }
+        }
     }
     Ok(())
 }

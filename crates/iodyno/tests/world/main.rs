@@ -4,6 +4,7 @@
 //! Few ranks and short runs, since launchers of oversubscribed machines are slow. Without a launcher all is skipped.
 #![allow(unsafe_code)]
 
+mod clients;
 mod ends;
 mod launch;
 mod mesh;
@@ -15,6 +16,9 @@ mod together;
 
 fn main() -> std::process::ExitCode {
     testbed::run(
-        [runs::cases(), together::cases(), ends::cases(), mesh::cases()].into_iter().flatten().collect(),
+        [runs::cases(), together::cases(), ends::cases(), mesh::cases(), clients::cases()]
+            .into_iter()
+            .flatten()
+            .collect(),
     )
 }

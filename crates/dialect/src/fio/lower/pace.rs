@@ -121,7 +121,7 @@ fn flow(ask: &Ask<'_>, phase: &mut Phase) -> Option<SharedUse> {
     let name = format!("flow {}", ask.whole("flow_id").unwrap_or(0));
     if !phase.shared.iter().any(|shared| shared.name == name) {
         let most = ask.whole("flow_watermark").map_or(AHEAD, |most| most.max(1) as u64);
-        phase.shared.push(Shared { name: name.clone(), kind: SharedKind::Weights { most } });
+        phase.shared.push(Shared::new(&name, SharedKind::Weights { most }));
     }
     let retry_ns = ask.whole("flow_sleep").map_or(0, |us| us.max(0) as u64 * US);
     Some(SharedUse { retry_ns, ..SharedUse::new(&name, weight) })
