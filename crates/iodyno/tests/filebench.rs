@@ -31,13 +31,22 @@ mod cases {
     /// The cases.
     pub fn all() -> Vec<Case> {
         let case = |name: &str, body: fn() -> Outcome| Case::new(format!("filebench_{name}"), &[], body);
-        vec![
-            case("every_personality_runs_and_leaves_nothing", personalities),
+        let each = |title: &str, folder: &str, body: fn(&Path, &str) -> Outcome| {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+            let one = |name: String| {
+                let (title, folder) = (format!("filebench_{title}_{name}"), folder.clone());
+                Case::new(title, &[], move || body(&folder, &name))
+            };
+            names(&folder).into_iter().map(one).collect::<Vec<Case>>()
+        };
+        let personalities = each("runs_and_leaves_nothing", "suites/filebench", personality);
+        let published = each("runs_in_the_manner_of_its_version", "golden/filebench", published);
+        let own = vec![
+            case("there_are_scripts", scripts),
             case("a_mail_server_of_many_threads_does_not_starve", mail),
             case("all_files_are_made_once_and_all_are_removed", until_done),
             case("what_is_written_whole_is_as_long_as_it_was_to_be", whole),
             case("mistakes_exit_with_a_status", mistakes),
-            case("scripts_in_the_manner_of_both_versions_run_and_leave_nothing", published),
             case("appends_of_many_to_one_file_are_all_there", appends),
             case("a_second_run_knows_what_the_first_removed_and_commands_keep_their_places", second_run),
             case("a_seed_is_a_tree_however_many_make_it", seeds),
@@ -46,7 +55,15 @@ mod cases {
             case("an_interrupted_run_leaves_nothing", interrupted),
             case("an_interrupted_layout_leaves_nothing", layout_interrupted),
             case("a_thousand_threads", thousand),
-        ]
+        ];
+        personalities.into_iter().chain(published).chain(own).collect()
+    }
+
+    fn scripts() -> Outcome {
+        for (folder, least) in [("suites/filebench", 1), ("golden/filebench", 21)] {
+            assert!(names(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder)).len() >= least);
+        }
+        Ok(())
     }
 
     fn filebench(arguments: &[&str]) -> Told {
@@ -69,27 +86,24 @@ mod cases {
         count.unwrap_or_else(|| panic!("no row {name}\n{told}"))
     }
 
-    fn personalities() -> Outcome {
-        let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../suites/filebench");
-        for name in names(&suite) {
-            let folder = tempfile::tempdir()?;
-            let directory = format!("dir={}", folder.path().display());
-            let mut arguments = vec!["-f", &name, "-D", &directory, "-D", "runtime=0.3", "-D", "nfiles=200"];
-            for small in ["ndirs=100", "nthreads=4", "nshadows=8", "ndbwriters=2", "numactivevids=4"] {
-                arguments.extend(["-D", small]);
-            }
-            arguments.extend(["-D", "numpassivevids=4", "-D", "logfilesize=2m"]);
-            if std::fs::read_to_string(suite.join(&name))?.contains("set $filesize=1g") || name == "dss.f" {
-                arguments.extend(["-D", "filesize=4m"]);
-            }
-            if name == "oltp.f" {
-                arguments.extend(["-D", "nfiles=4"]);
-            }
-            let told = filebench(&arguments);
-            told.expect(0, &["Per-Operation Breakdown", "IO Summary: "]);
-            assert!(!told.out.contains("IO Summary:     0 ops"), "{name}: {told}");
-            assert_eq!(names(folder.path()), Vec::<String>::new(), "{name}: {told}");
+    fn personality(suite: &Path, name: &str) -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let directory = format!("dir={}", folder.path().display());
+        let mut arguments = vec!["-f", name, "-D", &directory, "-D", "runtime=0.3", "-D", "nfiles=200"];
+        for small in ["ndirs=100", "nthreads=4", "nshadows=8", "ndbwriters=2", "numactivevids=4"] {
+            arguments.extend(["-D", small]);
         }
+        arguments.extend(["-D", "numpassivevids=4", "-D", "logfilesize=2m"]);
+        if std::fs::read_to_string(suite.join(name))?.contains("set $filesize=1g") || name == "dss.f" {
+            arguments.extend(["-D", "filesize=4m"]);
+        }
+        if name == "oltp.f" {
+            arguments.extend(["-D", "nfiles=4"]);
+        }
+        let told = filebench(&arguments);
+        told.expect(0, &["Per-Operation Breakdown", "IO Summary: "]);
+        assert!(!told.out.contains("IO Summary:     0 ops"), "{name}: {told}");
+        assert_eq!(names(folder.path()), Vec::<String>::new(), "{name}: {told}");
         Ok(())
     }
 
@@ -163,21 +177,16 @@ mod cases {
         Ok(())
     }
 
-    fn published() -> Outcome {
-        let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/filebench");
-        let all = names(&scripts);
-        assert!(all.len() > 20);
-        for name in all {
-            let folder = tempfile::tempdir()?;
-            let path = scripts.join(&name).display().to_string();
-            let directory = format!("dir={}", folder.path().display());
-            let time = if name == "removedirs.f" { "runtime=20" } else { "runtime=0.3" };
-            let told = filebench(&["-f", &path, "-D", &directory, "-D", time]);
-            told.expect(0, &["Per-Operation Breakdown", "IO Summary: "]);
-            assert!(!told.out.contains("IO Summary:     0 ops"), "{name}: {told}");
-            assert!(!told.out.contains("operations failed"), "{name}: {told}");
-            assert_eq!(names(folder.path()), Vec::<String>::new(), "{name}: {told}");
-        }
+    fn published(scripts: &Path, name: &str) -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let path = scripts.join(name).display().to_string();
+        let directory = format!("dir={}", folder.path().display());
+        let time = if name == "removedirs.f" { "runtime=20" } else { "runtime=0.3" };
+        let told = filebench(&["-f", &path, "-D", &directory, "-D", time]);
+        told.expect(0, &["Per-Operation Breakdown", "IO Summary: "]);
+        assert!(!told.out.contains("IO Summary:     0 ops"), "{name}: {told}");
+        assert!(!told.out.contains("operations failed"), "{name}: {told}");
+        assert_eq!(names(folder.path()), Vec::<String>::new(), "{name}: {told}");
         Ok(())
     }
 

@@ -11,9 +11,16 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{PoisonError, RwLock};
+use std::time::Instant;
 
 /// What a case's body returns; `?` works on [`Skip`], `io::Error`, `String` and `&str` alike.
 pub type Outcome = Result<(), Box<dyn Error>>;
+
+/// How many cases that mostly wait run at once for each processor.
+const WAITING: usize = 3;
+
+/// Asks for a line on standard error with the seconds that each case took.
+const TIMES: &str = "IODYNO_TEST_TIMES";
 
 /// Cases that must run alone hold it for writing, all others for reading.
 static FLOOR: RwLock<()> = RwLock::new(());
@@ -102,12 +109,21 @@ impl Case {
     }
 
     fn perform(self) -> Result<Completion, Failed> {
+        let (name, body) = (self.name.clone(), self.body);
+        let timed = move || {
+            let began = Instant::now();
+            let outcome = body();
+            if std::env::var_os(TIMES).is_some() {
+                eprintln!("took: {name}: {:.2} s", began.elapsed().as_secs_f64());
+            }
+            outcome
+        };
         let outcome = if self.alone {
             let _floor = FLOOR.write().unwrap_or_else(PoisonError::into_inner);
-            (self.body)()
+            timed()
         } else {
             let _floor = FLOOR.read().unwrap_or_else(PoisonError::into_inner);
-            (self.body)()
+            timed()
         };
         let Err(error) = outcome else { return Ok(Completion::Completed) };
         match error.downcast_ref::<Skip>() {
@@ -138,6 +154,15 @@ pub fn trials(cases: Vec<Case>) -> Vec<Trial> {
 pub fn run(cases: Vec<Case>) -> ExitCode {
     let trials = trials(cases);
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// The same for cases that mostly wait for something: more of them at once than there are processors.
+pub fn run_waiting(cases: Vec<Case>) -> ExitCode {
+    let trials = trials(cases);
+    let mut arguments = Arguments::from_args();
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    arguments.test_threads = arguments.test_threads.or(Some(processors * WAITING));
+    libtest_mimic::run(&arguments, trials).exit_code()
 }
 
 /// Where a program is: on the `PATH`, or in an `sbin` directory that an ordinary `PATH` leaves out.

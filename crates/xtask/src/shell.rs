@@ -42,6 +42,18 @@ pub fn find(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|candidate| candidate.is_file())
 }
 
+/// Makes a program of a C source, which is kept beside it.
+pub fn compile(text: &str, program: &Path) -> Result<PathBuf, String> {
+    let source = program.with_extension("c");
+    std::fs::write(&source, text).map_err(|error| format!("{}: {error}", source.display()))?;
+    let compiler = find("cc").ok_or("there is no C compiler (cc)")?;
+    let mut command = Command::new(compiler);
+    match command.args(["-O2", "-pthread", "-o"]).arg(program).arg(&source).arg("-lm").status() {
+        Ok(status) if status.success() => Ok(program.to_path_buf()),
+        _ => Err("the C compiler refused the loop".to_string()),
+    }
+}
+
 /// Runs a program to its end or for at most `limit`, and writes all that it said to `log`.
 ///
 /// Fails only when it could not be started at all, with a sentence that names it.

@@ -13,7 +13,7 @@ mod working;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    testbed::run([going::cases(), working::cases(), streams::cases()].into_iter().flatten().collect())
+    testbed::run_waiting([going::cases(), working::cases(), streams::cases()].into_iter().flatten().collect())
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -1,8 +1,8 @@
 //! The matrix of programs, roles, protocols and directions.
 
-use testbed::{Case, Need, Outcome};
+use testbed::{Case, Need, Outcome, free_port};
 
-use crate::peers::{Program, client, free_port, server};
+use crate::peers::{Program, client, server};
 use Program::{Ours, Real};
 
 /// What is run besides who is who: the client's options, the server's, and how many totals each prints.

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::net::{TcpListener, UdpSocket};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -34,16 +33,6 @@ pub fn ours(word: &str) -> Command {
     let mut command = iodyno([word]);
     command.env("IODYNO_FINDINGS", "0");
     command
-}
-
-/// A port that nobody has, of TCP and UDP.
-pub fn free_port() -> std::io::Result<u16> {
-    loop {
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        if UdpSocket::bind(("127.0.0.1", port)).is_ok() {
-            return Ok(port);
-        }
-    }
 }
 
 /// A process whose output is in a file, so that nobody has to read it while it runs.

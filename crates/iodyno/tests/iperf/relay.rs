@@ -4,9 +4,9 @@ use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
 use iodyno_dialect::net::relay::path::{Fate, Impairment, Path};
-use testbed::{Case, Outcome};
+use testbed::{Case, Outcome, free_port};
 
-use crate::peers::{Process, Program, client, free_port, ours, server};
+use crate::peers::{Process, Program, client, ours, server};
 
 /// Datagrams of a test.
 const COUNT: u64 = 400;

@@ -12,7 +12,8 @@ mod readers;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    testbed::run(matrix::cases().into_iter().chain(readers::cases()).collect())
+    // The longest first.
+    testbed::run_waiting(readers::cases().into_iter().chain(matrix::cases()).collect())
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -3,7 +3,6 @@
 //! Whatever was started is killed when its owner is dropped.
 
 use std::io::{BufRead, BufReader, Read};
-use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -80,16 +79,6 @@ pub fn command(program: Program, host: Host) -> Command {
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
-}
-
-/// A port that nobody has, of TCP and UDP.
-pub fn free_port() -> std::io::Result<u16> {
-    loop {
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        if UdpSocket::bind(("127.0.0.1", port)).is_ok() {
-            return Ok(port);
-        }
-    }
 }
 
 /// A server that listens.

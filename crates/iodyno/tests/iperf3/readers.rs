@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use testbed::{Case, Need, Outcome, Skip};
+use testbed::{Case, Need, Outcome, Skip, free_port};
 
-use crate::peers::{HERE, Program, Server, client, command, free_port};
+use crate::peers::{HERE, Program, Server, client, command};
 use Program::Ours;
 
 /// Installing takes a while on a busy machine.

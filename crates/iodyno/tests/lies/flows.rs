@@ -4,7 +4,7 @@
 use std::net::UdpSocket;
 use std::time::Instant;
 
-use testbed::{Need, Skip};
+use testbed::{Need, Skip, free_port};
 
 use crate::stage::{Lie, Told, run};
 
@@ -29,10 +29,6 @@ const LARGE: u64 = 8 << 20;
 const BURSTS: &str = "burst = 64\n";
 /// Pauses that the pace catches up with.
 const PAUSES: &str = "think = { sleep = \"100ms\", every = 1000 }\n";
-
-fn free_port() -> std::io::Result<u16> {
-    Ok(UdpSocket::bind("127.0.0.1:0")?.local_addr()?.port())
-}
 
 /// A flow of datagrams at a rate that the loop carries without effort.
 fn datagrams(buffer: u64, more: &str) -> Told {

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use testbed::{Case, Need, Outcome, Skip};
+use testbed::{Case, Need, Outcome, Skip, free_port};
 
 const IODYNO: &str = env!("CARGO_BIN_EXE_iodyno");
 /// Longer than anything here takes on a busy machine.
@@ -41,10 +41,6 @@ impl Drop for Ends {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
-}
-
-fn free_port() -> std::io::Result<u16> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
 /// Our netserver at a free port.
@@ -261,12 +257,14 @@ fn real() -> Outcome {
     contains(&said(&mut iodyno(&line), 0)?, &["round trip, median", "connect, median", "Gbit/s out"])
 }
 
-/// A program that is called as ssh is, and runs the line here.
-fn pretended_ssh(folder: &std::path::Path) -> Done<String> {
+/// A program that is called as ssh is, and runs the line here. What it runs outlives it, as it does with ssh, unless it
+/// `becomes` that: then nobody who has been started for nothing is waited for.
+fn pretended_ssh(folder: &std::path::Path, becomes: bool) -> Done<String> {
     let path = folder.join("ssh");
+    let exec = if becomes { "exec " } else { "" };
     std::fs::write(
         &path,
-        "#!/bin/sh\nshift 2\ncase $1 in dead*) exit 255 ;; esac\nshift\nexec sh -c \"$*\"\n",
+        format!("#!/bin/sh\nshift 2\ncase $1 in dead*) exit 255 ;; esac\nshift\nexec sh -c \"{exec}$*\"\n"),
     )?;
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
     Ok(path.to_string_lossy().into_owned())
@@ -288,9 +286,9 @@ fn left_behind(ssh: &str) -> Done<Vec<String>> {
 
 fn mesh() -> Outcome {
     let home = tempfile::tempdir()?;
-    let ssh = pretended_ssh(home.path())?;
-    let line =
-        ["net", "mesh", "--hosts", "127.0.0.1,127.0.0.2,127.0.0.3", "--time", "1s", "--latency-time", "1s"];
+    let ssh = pretended_ssh(home.path(), false)?;
+    let hosts = "127.0.0.1,127.0.0.2,127.0.0.3";
+    let line = ["net", "mesh", "--hosts", hosts, "--time", "1s", "--latency-time", "1s"];
     for (pattern, links) in [("pairs", 6), ("incast", 2), ("all", 6)] {
         let told = said(iodyno(&[&line[..], &["--pattern", pattern]].concat()).env("IODYNO_SSH", &ssh), 0)?;
         contains(&told, &["3 hosts", "by a netserver on each"])?;
@@ -322,7 +320,7 @@ fn mesh() -> Outcome {
 
 fn mesh_unreachable() -> Outcome {
     let home = tempfile::tempdir()?;
-    let ssh = pretended_ssh(home.path())?;
+    let ssh = pretended_ssh(home.path(), true)?;
     let told = said(iodyno(&["net", "mesh", "--hosts", "127.0.0.1,dead"]).env("IODYNO_SSH", &ssh), 2)?;
     contains(&told, &["dead", "no server could be started", "hint"])?;
     let told = said(

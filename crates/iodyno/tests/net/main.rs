@@ -11,7 +11,7 @@ mod linux;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    testbed::run(linux::cases())
+    testbed::run_waiting(linux::cases())
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -6,11 +6,10 @@
 #[cfg(target_os = "linux")]
 mod linux {
     use std::io::{BufRead, BufReader};
-    use std::net::TcpListener;
     use std::process::{Child, Command, Output, Stdio};
     use std::time::{Duration, Instant};
 
-    use testbed::{Case, Need, Outcome};
+    use testbed::{Case, Need, Outcome, free_port};
 
     const IODYNO: &str = env!("CARGO_BIN_EXE_iodyno");
     /// Longer than any test takes on a busy machine.
@@ -39,11 +38,6 @@ mod linux {
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
-    }
-
-    /// A port that nobody has just now.
-    fn free_port() -> std::io::Result<u16> {
-        Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
     }
 
     impl Server {

@@ -68,14 +68,7 @@ impl Ground {
     }
 
     fn compile(&self) -> Result<PathBuf, String> {
-        let (source, program) = (self.folder.join("loop.c"), self.folder.join("loop"));
-        std::fs::write(&source, LOOP).map_err(|error| format!("{}: {error}", source.display()))?;
-        let compiler = shell::find("cc").ok_or("there is no C compiler (cc)")?;
-        let status = Command::new(compiler).args(["-O2", "-o"]).arg(&program).arg(&source).status();
-        match status {
-            Ok(status) if status.success() => Ok(program),
-            _ => Err("the C compiler refused the loop".to_string()),
-        }
+        shell::compile(LOOP, &self.folder.join("loop"))
     }
 
     /// What a verb works on: a file in the side's folder, or the folder.

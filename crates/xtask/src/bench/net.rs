@@ -5,7 +5,7 @@
 //! others do. Judged are ratios of medians of alternating rounds, and processor time, which a busy machine disturbs less
 //! than the clock; the load stands beside them. It refuses to pass or fail anything.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -214,7 +214,7 @@ fn round_trips(binary: &Path) -> Result<String, String> {
 }
 
 fn trips_in(binary: &Path, folder: &Path) -> Result<String, String> {
-    let bare = compiled(folder)?;
+    let bare = shell::compile(LOOP, &folder.join("round-trips"))?;
     let ours = |count: u64| -> Result<u64, String> {
         let port = free_port()?;
         let number = port.to_string();
@@ -238,17 +238,6 @@ fn trips_in(binary: &Path, folder: &Path) -> Result<String, String> {
         mine / loops.max(1.0),
         mine - loops
     ))
-}
-
-fn compiled(folder: &Path) -> Result<PathBuf, String> {
-    let (source, program) = (folder.join("round-trips.c"), folder.join("round-trips"));
-    std::fs::write(&source, LOOP).map_err(|error| format!("{}: {error}", source.display()))?;
-    let compiler = shell::find("cc").ok_or("there is no C compiler (cc)")?;
-    let status = Command::new(compiler).args(["-O2", "-o"]).arg(&program).arg(&source).status();
-    match status {
-        Ok(status) if status.success() => Ok(program),
-        _ => Err("the C compiler refused the loop".to_string()),
-    }
 }
 
 #[cfg(test)]

@@ -41,15 +41,7 @@ impl Ground {
     }
 
     fn compile(&self) -> Result<PathBuf, String> {
-        let (source, program) = (self.0.join("personality.c"), self.0.join("personality"));
-        std::fs::write(&source, LOOP).map_err(|error| format!("{}: {error}", source.display()))?;
-        let compiler = shell::find("cc").ok_or("there is no C compiler (cc)")?;
-        let mut command = Command::new(compiler);
-        command.args(["-O2", "-pthread", "-o"]).arg(&program).arg(&source).arg("-lm");
-        match command.status() {
-            Ok(status) if status.success() => Ok(program),
-            _ => Err("the C compiler refused the loop".to_string()),
-        }
+        shell::compile(LOOP, &self.0.join("personality"))
     }
 
     /// A folder without anything in it.

@@ -25,6 +25,9 @@ const EXAMPLE_LIMIT: Duration = Duration::from_secs(120);
 /// How many lines of a failed step are shown; the log file has them all.
 const SHOWN_LINES: usize = 150;
 
+/// How many of the test programs that took the longest are named.
+const SLOWEST: usize = 5;
+
 /// What the run was asked to leave out.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Options {
@@ -115,6 +118,9 @@ impl Run {
         let word = if outcome.success { "ok" } else { "FAILED" };
         let late = if outcome.timed_out { ", then their time was up" } else { "" };
         announce(word, outcome.duration, "test", &format!("{}{late}", tests.closing_line()));
+        for (program, took) in tests.slowest(SLOWEST) {
+            println!("{:>17}  {program}", seconds(took));
+        }
         for name in &tests.failures {
             println!("  failed: {name}");
             let said = tests.complaints.iter().filter(|(of, _)| of == name).flat_map(|(_, said)| said);

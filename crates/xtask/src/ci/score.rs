@@ -3,6 +3,8 @@
 //! Reads the lines of libtest and of libtest-mimic, whose summaries look alike. It refuses to count a test that said
 //! it skipped as one that passed.
 
+use std::time::Duration;
+
 /// The counts of a run, or of a part of it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Score {
@@ -18,6 +20,8 @@ pub struct Score {
     pub failures: Vec<String>,
     /// The first lines of what each of them said, under `program: name`.
     pub complaints: Vec<(String, Vec<String>)>,
+    /// How long each test program took.
+    pub times: Vec<(String, Duration)>,
 }
 
 /// Lines of a failed test's words that are shown, and characters of each.
@@ -38,6 +42,15 @@ impl Score {
         self.skips.extend(part.skips);
         self.failures.extend(part.failures);
         self.complaints.extend(part.complaints);
+        self.times.extend(part.times);
+    }
+
+    /// The test programs that took the longest, the longest first.
+    pub fn slowest(&self, count: usize) -> Vec<(String, Duration)> {
+        let mut all = self.times.clone();
+        all.sort_by_key(|(_, took)| std::cmp::Reverse(*took));
+        all.truncate(count);
+        all
     }
 
     /// The line that those who read a run's end look for.
@@ -67,6 +80,7 @@ pub fn read_tests(lines: &[String]) -> Score {
             reasons.push(reason);
         }
         if let Some((passed, failed, ignored)) = summary(line) {
+            all.times.extend(lasted(line).map(|took| (program.to_string(), took)));
             // A test that prints its skip but returns as if it had passed is a skip all the same.
             let disguised = (reasons.len() as u64).saturating_sub(ignored).min(passed);
             let skips = std::mem::take(&mut reasons);
@@ -135,6 +149,12 @@ fn summary(line: &str) -> Option<(u64, u64, u64)> {
     Some((count("passed")?, count("failed")?, count("ignored")?))
 }
 
+/// The time at the end of a summary.
+fn lasted(line: &str) -> Option<Duration> {
+    let seconds = line.split("finished in ").nth(1)?.trim().strip_suffix('s')?.parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,6 +216,16 @@ mod tests {
         let first = said(&["thread panicked at x.rs:3:4:", "assertion failed", "stack backtrace:"]);
         let expected = [("tests/door.rs: a::b", first), ("tests/door.rs: c", said(&["test panicked: no"]))];
         assert_eq!(score.complaints, expected.map(|(name, said)| (name.to_string(), said)));
+    }
+
+    #[test]
+    fn the_slowest_programs_come_first() {
+        let result =
+            "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in";
+        let said = ["     Running tests/a.rs (t/a-1)", "0.50s", "     Running tests/b.rs (t/b-1)", "61.25s"];
+        let said =
+            said.map(|line| if line.ends_with('s') { format!("{result} {line}") } else { line.into() });
+        assert_eq!(read_tests(&said).slowest(1), [("tests/b.rs".to_string(), Duration::from_millis(61_250))]);
     }
 
     #[test]
