@@ -91,7 +91,7 @@ fn one_report() -> Outcome {
         home.path(),
         &format!(
             "{file}{}run 1\n",
-            SCRIPT.replace("name=e\n", "name=e\nflowop write name=w,filename=one,iosize=4k\n")
+            SCRIPT.replace("name=e,fd=1\n", "name=e,fd=1\nflowop write name=w,filename=one,iosize=4k\n")
         ),
     );
     let run = told(ranks(3, home.path(), &["filebench", "-f", "x.f"]));
