@@ -260,7 +260,9 @@ impl Parser {
                 _ => self.stumble("lathist or multi", "enable lathist"),
             },
             "list" => Ok(Order::List(self.take_keyword().unwrap_or_default())),
-            "debug" => self.expression().map(|_| Order::Nothing("debug".into(), "--plan shows what is run")),
+            "debug" => self
+                .expression()
+                .map(|_| Order::Nothing("debug".into(), "filebench -h -f FILE.f shows its variables")),
             "create" => match self.take_keyword().as_deref() {
                 Some("file" | "files" | "fileset" | "filesets") => Ok(Order::Laid),
                 Some("process" | "processes") => Ok(Order::Begin),

@@ -152,7 +152,9 @@ impl Place {
     ) -> Option<Place> {
         let what = if single { "a file" } else { "a fileset" };
         reader.known(attributes, &KNOWN, what);
-        if let Some(attribute) = attributes.get(&["createmode"]) {
+        let mode = reader.text(attributes, &["createmode"]);
+        let other = mode.is_some_and(|mode| mode.trim_start_matches('0') != "644");
+        if let Some(attribute) = attributes.get(&["createmode"]).filter(|_| other) {
             let hint = "leave it out: files are made with mode 644";
             reader.complain(&attribute.origin, "`createmode`: no other mode than 644 is served", hint);
         }

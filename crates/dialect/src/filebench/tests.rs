@@ -482,3 +482,15 @@ fn what_fails_is_told_beside_the_report() {
     let told = String::from_utf8(err).unwrap();
     assert_eq!(told, "error: x.f:1: /d/set: it exists already\n hint: name another\n");
 }
+
+#[test]
+fn files_are_made_with_the_usual_mode() {
+    let of = |mode: &str| {
+        thread("flowop statfile name=s,filesetname=set")
+            .replace("size=4k", &format!("size=4k,createmode={mode}"))
+    };
+    for usual in ["644", "0644"] {
+        assert_eq!(run(&of(usual)).plan.phases.len(), 1);
+    }
+    assert_eq!(wrong(&of("600")), ["x.f:1: `createmode`: no other mode than 644 is served"]);
+}
