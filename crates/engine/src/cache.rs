@@ -9,7 +9,7 @@ use std::os::fd::RawFd;
 use iodyno_model::Plan;
 
 use crate::clock;
-use crate::io::{Files, Handle};
+use crate::io::{Files, Handle, Names, PathBuffer};
 use crate::witness::page_cache;
 
 /// How long pages may take to go after they were written back, ns.
@@ -28,14 +28,62 @@ pub struct Dropped {
     pub is_memory: bool,
 }
 
-/// Empties the cache of every open target that is to be emptied; the bytes that stayed, where they could have gone.
-pub fn drop_targets(plan: &Plan, files: &Files) -> u64 {
-    let wanted = |handle: &&Handle| {
-        let is_data = handle.fd >= 0 && handle.names.is_none();
-        is_data && plan.targets[handle.target as usize].open.invalidate
-    };
-    let dropped = files.handles.iter().filter(wanted).map(|handle| drop_pages(handle.fd));
+/// Which of the items of a set a worker looks after: every `of`-th from its own number on.
+#[derive(Clone, Copy)]
+pub struct Share {
+    /// The worker's number.
+    pub number: u64,
+    /// How many workers there are, at least 1.
+    pub of: u64,
+}
+
+/// Empties the cache of every open target that is to be emptied, of sets of the worker's share, until the run is
+/// `stopped`; the bytes that stayed, where they could have gone.
+pub fn drop_targets(plan: &Plan, files: &Files, share: Share, stopped: &dyn Fn() -> bool) -> u64 {
+    let wanted = |handle: &&Handle| handle.fd >= 0 && plan.targets[handle.target as usize].open.invalidate;
+    let dropped = files.handles.iter().filter(wanted).map(|handle| match &handle.names {
+        Some(names) => drop_items(handle.fd, names, share, stopped),
+        None => drop_pages(handle.fd),
+    });
     dropped.filter(|dropped| !dropped.is_memory).filter_map(|dropped| dropped.left_bytes).sum()
+}
+
+/// Writes back the file system of a set and drops the pages of those of its items that exist.
+fn drop_items(root: RawFd, names: &Names, share: Share, stopped: &dyn Fn() -> bool) -> Dropped {
+    if is_memory(root) {
+        return Dropped { left_bytes: None, is_memory: true };
+    }
+    write_back(root);
+    let (mut left, mut buffer) = (Some(0), PathBuffer::default());
+    for item in (share.number..names.count).step_by(share.of.max(1) as usize) {
+        if stopped() {
+            break;
+        }
+        let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
+        // SAFETY: the path is zero-terminated.
+        let fd = unsafe { libc::openat(root, names.path(item, &mut buffer).as_ptr(), flags) };
+        if fd < 0 {
+            continue;
+        }
+        advise(fd);
+        let bytes = crate::open::length(fd).ok().flatten().unwrap_or(0);
+        left = left.zip(page_cache::resident_of(fd, bytes)).map(|(left, more)| left + more);
+        // SAFETY: it was opened above, and nobody else knows it.
+        unsafe { libc::close(fd) };
+    }
+    Dropped { left_bytes: left, is_memory: false }
+}
+
+#[cfg(target_os = "linux")]
+fn write_back(root: RawFd) {
+    // SAFETY: the call takes no pointers. What cannot be written back is told by what is left.
+    unsafe { libc::syncfs(root) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn write_back(_root: RawFd) {
+    // SAFETY: the call takes nothing.
+    unsafe { libc::sync() };
 }
 
 /// Writes back an open file's pages and drops them, and waits until they are gone or will not go.
@@ -121,6 +169,32 @@ mod tests {
         let dropped = drop_pages(fd);
         assert_eq!(dropped.is_memory, memory);
         assert_eq!(dropped.left_bytes == Some(0), !memory, "{dropped:?}");
+    }
+
+    #[test]
+    fn the_items_of_a_set_go_by_shares() {
+        let folder = tempfile::tempdir_in(std::env::current_exe().unwrap().parent().unwrap()).unwrap();
+        let root = std::fs::File::open(folder.path()).unwrap();
+        if is_memory(root.as_raw_fd()) {
+            return println!("skipped: files lie in memory here");
+        }
+        let files: Vec<std::fs::File> = (0..4)
+            .map(|item| {
+                let path = folder.path().join(item.to_string());
+                std::fs::write(&path, vec![7; 1 << 20]).unwrap();
+                std::fs::File::open(path).unwrap()
+            })
+            .collect();
+        let resident = || -> Vec<Option<u64>> {
+            files.iter().map(|file| page_cache::resident_of(file.as_raw_fd(), 1 << 20)).collect()
+        };
+        assert_eq!(resident(), [Some(1 << 20); 4]);
+        // The fifth does not exist, and is no mistake.
+        let (names, share) = (Names::flat("", "", 5), Share { number: 1, of: 2 });
+        let dropped = drop_items(root.as_raw_fd(), &names, share, &|| true);
+        assert_eq!((dropped.left_bytes, resident()[1]), (Some(0), Some(1 << 20)), "it was stopped at once");
+        assert_eq!(drop_items(root.as_raw_fd(), &names, share, &|| false).left_bytes, Some(0));
+        assert_eq!(resident(), [Some(1 << 20), Some(0), Some(1 << 20), Some(0)]);
     }
 
     #[test]

@@ -51,8 +51,7 @@ until-steady`, `--also 'fail-if=read.p99 > 5ms'`. A script's own `warmup SECONDS
   mmap, posixaio, libaio, io_uring); threads with `aiowrite` use posixaio.
 - A tree that exists already is not removed: it is used as it is with `reuse` or `trusttree`, and refused without. What was
   made is removed at the end, and on Ctrl-C, unless `reuse` says that it stays.
-- `cached=false` drops the pages of a single file before the run; those of a set are dropped by a `system` behind `create
-  files`.
+- `cached=false` drops the pages of a file, or of all files of a set, before the run; what stays in the cache is told.
 
 ## Several clients
 

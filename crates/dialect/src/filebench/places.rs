@@ -250,7 +250,7 @@ impl Place {
             direct: if access.direct { Direct::Yes } else { Direct::No },
             sync: if access.sync { OpenSync::All } else { OpenSync::No },
             advice: if access.random { Advice::Random } else { Advice::No },
-            invalidate: self.cold && self.is_one_file(),
+            invalidate: self.cold,
             ..Open::default()
         }
     }

@@ -494,3 +494,13 @@ fn files_are_made_with_the_usual_mode() {
     }
     assert_eq!(wrong(&of("600")), ["x.f:1: `createmode`: no other mode than 644 is served"]);
 }
+
+#[test]
+fn sets_that_are_not_to_be_cached_begin_cold() {
+    let cold = |cached: &str| {
+        let script = thread("flowop readwholefile name=r,filesetname=set flowop closefile name=c")
+            .replace("size=4k", &format!("size=4k{cached}"));
+        run(&script).plan.targets.iter().any(|target| target.open.invalidate)
+    };
+    assert!(cold(",cached=false") && !cold(",cached") && !cold(""));
+}

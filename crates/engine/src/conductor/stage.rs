@@ -10,7 +10,7 @@ use iodyno_model::{
 };
 
 use super::journal_limit;
-use crate::cache;
+use crate::cache::{self, Share};
 use crate::connections::Connections;
 use crate::failure::Failure;
 use crate::gate::Gate;
@@ -196,9 +196,13 @@ impl Stage {
         let of = |index: usize, job: &Job| -> u64 {
             let seats = self.seats.iter().enumerate().filter(|(_, seat)| seat.0 == index);
             let left = seats.map(|(number, _)| self.sheets.sheet(number).head.undropped.load(Relaxed));
-            // A file that all of them share is looked at by each.
-            let paths = job.targets.iter().filter_map(|target| self.plan.targets[*target].path());
-            if paths.into_iter().any(open::tells_apart) { left.sum() } else { left.max().unwrap_or(0) }
+            // A file that all of them share is looked at by each, of a set each looks after its part.
+            let each = job.targets.iter().any(|target| {
+                let target = &self.plan.targets[*target];
+                matches!(target.kind, TargetKind::FileSet { .. })
+                    || target.path().is_some_and(open::tells_apart)
+            });
+            if each { left.sum() } else { left.max().unwrap_or(0) }
         };
         let jobs = self.phase().jobs.iter().enumerate().map(|(index, job)| (job, of(index, job)));
         jobs.filter(|(_, left)| *left > 0)
@@ -211,11 +215,15 @@ impl Stage {
     }
 
     /// Empties the cache of what is open, or will be opened inside the measured time; the bytes that stayed.
-    fn drop_cached(&self, job: &Job, asker: Asker<'_>, files: &Files) -> u64 {
+    fn drop_cached(&self, job: &Job, asker: Asker<'_>, files: &Files, stopped: &dyn Fn() -> bool) -> u64 {
         let invalidates = || job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate);
+        let share = Share { number: u64::from(asker.owner.worker), of: u64::from(job.workers.max(1)) };
         match job.start.open && invalidates() {
-            true => cache::drop_targets(&self.plan, &open::there_already(&self.plan, job, asker)),
-            false => cache::drop_targets(&self.plan, files),
+            true => {
+                let there = open::there_already(&self.plan, job, asker);
+                cache::drop_targets(&self.plan, &there, share, stopped)
+            }
+            false => cache::drop_targets(&self.plan, files, share, stopped),
         }
     }
 
@@ -241,7 +249,7 @@ impl Stage {
             Ok(files)
         };
         let files = if job.start.open { Files::default() } else { open()? };
-        let left = self.drop_cached(job, asker, &files);
+        let left = self.drop_cached(job, asker, &files, &|| self.gate.is_stopped(number));
         self.sheets.sheet(number as usize).head.undropped.store(left, Relaxed);
         warm(&self.plan, job, asker, &files, &|| self.gate.is_stopped(number))?;
         let depth = job.depth.most.min(entry.most_depth);
