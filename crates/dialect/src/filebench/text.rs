@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use iodyno_model::{Event, Line, PhaseRecord, Record, Tally, histogram};
+use iodyno_model::{Diagnostic, Event, Line, PhaseRecord, Record, Tally, histogram};
 use iodyno_report::{Files, Output, Reporter};
 
 use super::flowops::Class;
@@ -240,17 +240,22 @@ fn measured(part: &Part, phase: &PhaseRecord) -> f64 {
 fn wrong(record: &Record, spoken: &[String]) -> String {
     let mut told: Vec<String> = Vec::new();
     for error in record.errors.iter().filter(|error| !spoken.contains(&error.message)) {
-        let mut error = error.clone();
-        if error.hint.as_ref().is_some_and(|hint| hint.contains("leave remove out")) {
-            error.hint =
-                Some("name another directory, or say `reuse`: what is there is used, and stays".into());
-        }
-        let text = format!("{error}\n");
+        let text = format!("{}\n", in_its_words(error));
         if !told.contains(&text) {
             told.push(text);
         }
     }
     told.concat()
+}
+
+/// A message whose hint names words of the script.
+fn in_its_words(message: &Diagnostic) -> Diagnostic {
+    let mut message = message.clone();
+    if message.hint.as_ref().is_some_and(|hint| hint.contains("leave remove out")) {
+        message.hint =
+            Some("name another directory, or say `reuse`: what is there is used, and stays".into());
+    }
+    message
 }
 
 /// All jobs' counts as one.
@@ -361,7 +366,7 @@ impl Reporter for Text {
             // What fails is told beside the report, as it happens.
             Event::Message(message) => {
                 self.spoken.push(message.message.clone());
-                return writeln!(output.err, "{message}");
+                return writeln!(output.err, "{}", in_its_words(message));
             }
             _ => return Ok(()),
         };

@@ -260,16 +260,26 @@ impl SharedPool {
         }
     }
 
-    /// What is held by this and perhaps other workers has lost its name; it is free once nobody holds it.
-    pub fn lose(&self, item: u64) {
-        if item < self.set.items {
-            let before = self.cell(item).fetch_and(!EXISTS, Relaxed);
-            if before & EXISTS != 0 {
-                self.fewer(item, Class::Existing);
-            }
-            if before == EXISTS {
-                self.more(item, Class::Missing);
-            }
+    /// Whether what is held by this and perhaps other workers still has its name, which is now this worker's to remove.
+    /// Once it has lost it, it is free as soon as nobody holds it.
+    pub fn lose(&self, item: u64) -> bool {
+        if item >= self.set.items {
+            return false;
+        }
+        let before = self.cell(item).fetch_and(!EXISTS, Relaxed);
+        if before & EXISTS != 0 {
+            self.fewer(item, Class::Existing);
+        }
+        if before == EXISTS {
+            self.more(item, Class::Missing);
+        }
+        before & EXISTS != 0
+    }
+
+    /// What was to [lose](Self::lose) its name has kept it.
+    pub fn keep(&self, item: u64) {
+        if item < self.set.items && self.cell(item).fetch_or(EXISTS, Relaxed) & EXISTS == 0 {
+            self.more(item, Class::Existing);
         }
     }
 }
@@ -312,7 +322,9 @@ mod tests {
         );
         pool.settle(2, true, true);
         assert_eq!(pool.take(2, true), None);
-        pool.lose(2);
+        assert!(pool.lose(2));
+        pool.keep(2);
+        assert!(pool.lose(2) && !pool.lose(2), "one of those that hold it removes it");
         pool.release(2);
         assert_eq!(pool.make(0, true), Some(2));
     }

@@ -619,6 +619,11 @@ impl ScriptSource {
         let Some(first) = pick_item(which, verb, set, &mut self.files, &mut self.random) else {
             return self.empty_pool(set, ends, now);
         };
+        // What several hold is removed by one of them.
+        let held = verb == Verb::Unlink && matches!(which, Which::Held(_));
+        if held && self.files[set].common.as_ref().is_some_and(|common| !common.lose(first)) {
+            return Emit::Skip;
+        }
         let mut second = 0;
         if let Some(other) = other {
             let Some(found) = pick_item(other, verb, set, &mut self.files, &mut self.random) else {

@@ -186,7 +186,7 @@ impl ScriptSource {
                     }
                     Which::Existing(..) | Which::Drawn(_) if step.keep.is_some() && went_well => {}
                     Which::Existing(..) | Which::Drawn(_) => common.release(io.offset),
-                    Which::Held(_) if verb == Verb::Unlink && went_well => common.lose(io.offset),
+                    Which::Held(_) if verb == Verb::Unlink && !went_well => common.keep(io.offset),
                     _ => {}
                 }
                 match (other, step.keep) {
