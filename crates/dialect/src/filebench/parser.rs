@@ -251,13 +251,21 @@ impl Parser {
                 let attributes = self.attributes(&mut Vec::new())?;
                 match attributes.get(&["rate"]).and_then(|rate| rate.value.clone()) {
                     Some(rate) => Ok(Order::Rate(rate)),
-                    None => self.stumble("rate=", "eventgen rate=100"),
+                    None => match attributes.0.first() {
+                        Some(other) => {
+                            let message = format!("`{}` where rate= is expected", other.name);
+                            self.wrong
+                                .push(Diagnostic::error(&other.origin, message).hint("eventgen rate=100"));
+                            Err(Told)
+                        }
+                        None => self.stumble("rate=", "eventgen rate=100"),
+                    },
                 }
             }
             "enable" => match self.take_keyword().as_deref() {
                 Some("lathist") => Ok(Order::Latencies),
                 Some("multi") => Ok(Order::Multi(self.attributes(&mut Vec::new())?)),
-                _ => self.stumble("lathist or multi", "enable lathist"),
+                _ => self.instead("lathist or multi", "enable lathist"),
             },
             "list" => Ok(Order::List(self.take_keyword().unwrap_or_default())),
             "debug" => self

@@ -160,16 +160,16 @@ impl Place {
         }
         let name = reader.text(attributes, &["name"]);
         let path = reader.text(attributes, &["path"]);
-        let (Some(name), Some(path)) = (name, path) else {
-            let missing = if attributes.get(&["name"]).is_none() { "name" } else { "path" };
-            if attributes.get(&[missing]).is_none() {
-                reader.complain(origin, format!("{what} without {missing}="), "it needs name= and path=");
-            }
-            return None;
-        };
+        let missing = ["name", "path"].into_iter().find(|name| attributes.get(&[name]).is_none());
+        if let Some(missing) = missing {
+            reader.complain(origin, format!("{what} without {missing}="), "it needs name= and path=");
+        }
+        // Flowops may name it all the same: only what is wrong with it is told.
+        let (name, path) = (name?, path.unwrap_or_else(|| ".".into()));
         let entries = reader.count(attributes, &["entries"], u64::from(single));
         let width = reader.number(attributes, &["dirwidth"]);
-        if !single && width.is_none_or(|width| width < 1.0) && attributes.get(&["dirwidth"]).is_none() {
+        let narrow = width.is_none_or(|width| width < 1.0) && attributes.get(&["dirwidth"]).is_none();
+        if !single && narrow && missing.is_none() {
             reader.complain(
                 origin,
                 format!("fileset {name} without dirwidth="),

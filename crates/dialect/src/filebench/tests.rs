@@ -504,3 +504,21 @@ fn sets_that_are_not_to_be_cached_begin_cold() {
     };
     assert!(cold(",cached=false") && !cold(",cached") && !cold(""));
 }
+
+#[test]
+fn a_mistake_is_told_without_its_consequences() {
+    let told = |flowops: &str| wrong(&thread(flowops));
+    let unknown = "flowop openfle name=o,filesetname=set,fd=1 flowop readwholefile name=r,fd=1";
+    assert_eq!(told(unknown), ["x.f:2: no flowop `openfle`"]);
+    let nowhere = "flowop openfile name=o,filesetname=sett,fd=1 flowop readwholefile name=r,fd=1";
+    assert_eq!(told(nowhere), ["x.f:2: no file or fileset `sett`"]);
+    assert_eq!(told("flowop closefile name=c,fd=banana"), ["x.f:2: fd=banana: a number is expected"]);
+    let pathless = thread("flowop statfile name=s,filesetname=set").replace("path=/d,", "");
+    assert_eq!(wrong(&pathless), ["x.f:1: a fileset without path="]);
+    let rest = thread("flowop statfile name=s,filesetname=set")
+        .replace("run 5", "eventgen rat=5\nenable lathst\nrun 5");
+    assert_eq!(
+        wrong(&rest),
+        ["x.f:3: `rat` where rate= is expected", "x.f:4: `lathst` where lathist or multi is expected"]
+    );
+}

@@ -3,7 +3,7 @@
 //! A slot (`fd`) that nobody opened is opened by a step of its own, `NAME.open`, so that no implicit opening is counted as
 //! the flowop itself. Where a thread never closes such a slot, it is opened once and stays so.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iodyno_model::{
     Action, Item, Offset, Operation, Origin, Per, Pick, SharedKind, SharedUse, Size, Step, Transfer, Verb,
@@ -101,6 +101,8 @@ pub struct Weaver<'a, 'b> {
     pub ways: Ways,
     /// Whether anything waits for what others do.
     pub blocks: bool,
+    /// Slots of flowops that were not understood: what they hold cannot be told.
+    unclear: BTreeSet<u32>,
 }
 
 impl<'a, 'b> Weaver<'a, 'b> {
@@ -129,6 +131,7 @@ impl<'a, 'b> Weaver<'a, 'b> {
             waits: &[],
             ways: Ways::default(),
             blocks: false,
+            unclear: BTreeSet::new(),
         }
     }
 
@@ -140,6 +143,7 @@ impl<'a, 'b> Weaver<'a, 'b> {
         self.rows.truncate(rows);
         self.slots.values_mut().for_each(|slot| (slot.open, slot.place) = (false, None));
         (self.used, self.named, self.ways) = (Vec::new(), Vec::new(), Ways::default());
+        self.unclear.clear();
     }
 
     /// The steps of flowops, in their order.
@@ -162,6 +166,8 @@ impl<'a, 'b> Weaver<'a, 'b> {
         let Some(entry) = flowops::find(&flowop.kind) else {
             let hint = flowops::hint(&flowop.kind, self.composites.keys());
             self.reader.complain(&flowop.origin, format!("no flowop `{}`", flowop.kind), hint);
+            let slot = self.reader.count(&flowop.attributes, &["fd"], 0) as u32;
+            self.unclear.insert(slot);
             return Vec::new();
         };
         if entry.name != flowop.kind {
@@ -239,7 +245,10 @@ impl<'a, 'b> Weaver<'a, 'b> {
     fn place(&mut self, flowop: &Flowop, slot: u32) -> Option<usize> {
         let Some(attribute) = flowop.attributes.get(&["filename", "filesetname"]) else {
             let held = self.slots.get(&slot).and_then(|slot| slot.place);
-            if held.is_none() {
+            // A mistake that was told already has no others for its consequences.
+            let told = self.unclear.contains(&slot)
+                || self.reader.wrong.iter().any(|wrong| wrong.origin == flowop.origin);
+            if held.is_none() && !told {
                 let message =
                     format!("flowop {} without filesetname=, and nothing in slot {slot}", flowop.kind);
                 self.reader.complain(
@@ -256,6 +265,7 @@ impl<'a, 'b> Weaver<'a, 'b> {
             let names: Vec<_> = self.places.iter().map(|place| place.name.clone()).collect();
             let hint = format!("there are: {}", names.join(" "));
             self.reader.complain(&attribute.origin, format!("no file or fileset `{name}`"), hint);
+            self.unclear.insert(slot);
         }
         found
     }
