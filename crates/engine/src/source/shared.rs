@@ -58,6 +58,8 @@ pub struct Object {
     granted: i64,
     /// Signals: the posts there had been when it was woken last.
     seen: i64,
+    /// Tokens: when the last of those arrives that it has claimed and waits for.
+    due: Option<Tick>,
 }
 
 impl SharedObjects {
@@ -89,7 +91,7 @@ impl SharedObjects {
             Failure::new(format!("no shared object `{}` in this phase", wanted.name))
                 .hint("declare it in the phase, under `shared`")
         })?;
-        let mut object = Object { objects: self.clone(), index, weight: 0, granted: 0, seen: 0 };
+        let mut object = Object { objects: self.clone(), index, weight: 0, granted: 0, seen: 0, due: None };
         if let SharedKind::Weights { .. } = self.kinds[index].kind {
             if wanted.amount < 1 {
                 return Err(Failure::new(format!(
@@ -155,29 +157,34 @@ impl Object {
         if moved.is_ok() { Answer::Granted } else { Answer::Wait }
     }
 
-    /// Tokens arrive at equal distances; those that nobody took within the queue's length are lost.
-    fn take_tokens(&self, amount: i64, per_second: f64, queue_s: f64, now: Tick) -> Answer {
+    /// Tokens arrive at equal distances; those that nobody took within the queue's length are lost. Whoever asks claims
+    /// the next ones, so that one who wants many is not overtaken for ever by those who want few.
+    fn take_tokens(&mut self, amount: i64, per_second: f64, queue_s: f64, now: Tick) -> Answer {
         if per_second <= 0.0 {
             return Answer::Wait;
         }
+        let due = match self.due {
+            Some(due) => due,
+            None => self.claim(amount.max(1) as f64, per_second, queue_s, now),
+        };
+        self.due = (now < due).then_some(due);
+        if now < due { Answer::At(due) } else { Answer::Granted }
+    }
+
+    /// Claims tokens; when the last of them arrives.
+    fn claim(&self, amount: f64, per_second: f64, queue_s: f64, now: Tick) -> Tick {
         let fraction = f64::from(1u32 << FRACTION_BITS);
-        let (gap, now) = (1e9 / per_second * fraction, now << FRACTION_BITS);
-        let amount = amount.max(1) as f64;
-        // The queue is at least as long as what is asked for, so that whoever asks for much is served at all.
-        let queue = (queue_s * 1e9 * fraction).max(gap * (amount - 1.0));
-        let oldest = now.saturating_sub(queue as u64);
-        let mut at = 0;
+        let (gap, ticks) = (1e9 / per_second * fraction, now << FRACTION_BITS);
+        let oldest = ticks.saturating_sub((queue_s * 1e9 * fraction) as u64);
+        let mut last = 0;
         // Nothing has queued up before anybody asked; from then on it does.
-        let _ = self.cell().arrival.compare_exchange(0, now.max(1), Relaxed, Relaxed);
-        let taken = self.cell().arrival.fetch_update(Relaxed, Relaxed, |arrival| {
+        let _ = self.cell().arrival.compare_exchange(0, ticks.max(1), Relaxed, Relaxed);
+        let _ = self.cell().arrival.fetch_update(Relaxed, Relaxed, |arrival| {
             let first = arrival.max(oldest);
-            at = first + (gap * (amount - 1.0)) as u64;
-            (at <= now).then_some(first + (gap * amount) as u64)
+            last = first + (gap * (amount - 1.0)) as u64;
+            Some(first + (gap * amount) as u64)
         });
-        match taken {
-            Ok(_) => Answer::Granted,
-            Err(_) => Answer::At((at >> FRACTION_BITS) + 1),
-        }
+        if last <= ticks { now } else { (last >> FRACTION_BITS) + 1 }
     }
 
     /// Waits for a post that this worker has not been woken by: one that comes just before it waits is not lost, or two
@@ -233,12 +240,26 @@ mod tests {
         let (first, second) = (1_000_000_000, 2_000_000_000);
         let taken = (0..100).filter(|_| a.take(1, first) == Answer::Granted).count();
         assert_eq!(taken, 1, "nothing queued up before the first question");
-        // Ten tokens of 1 ms queue up, and the one that arrives now.
-        let taken = (0..100).filter(|_| a.take(1, second) == Answer::Granted).count();
-        assert_eq!(taken, 11);
-        assert_eq!(b.take(1, second), Answer::At(second + 1_000_001));
-        assert_eq!(b.take(1, second + 1_000_001), Answer::Granted);
-        assert!(matches!(a.take(3, second + 1_000_001), Answer::At(at) if at > second + 3_900_000));
+        // The one that it has claimed, ten tokens of 1 ms that queue up, and the one that arrives now.
+        let taken = (0..100).take_while(|_| a.take(1, second) == Answer::Granted).count();
+        assert_eq!(taken, 12);
+        assert_eq!(b.take(1, second), Answer::At(second + 2_000_001), "a has claimed the next one");
+        assert_eq!(b.take(1, second + 2_000_001), Answer::Granted);
+        assert_eq!(a.take(1, second + 2_000_001), Answer::Granted);
+        assert!(matches!(a.take(3, second + 2_000_001), Answer::At(at) if at > second + 4_900_000));
+    }
+
+    #[test]
+    fn whoever_wants_many_tokens_is_not_overtaken_for_ever() {
+        let objects = objects(SharedKind::Tokens { per_second: 1000.0, queue_s: 0.01 });
+        let (mut many, mut one) = (used(&objects, 1), used(&objects, 1));
+        let (mut few, mut all) = (0, 0);
+        for ms in 0..100 {
+            let now = 1_000_000_000 + ms * 1_000_001;
+            few += u64::from(one.take(1, now) == Answer::Granted);
+            all += u64::from(many.take(9, now) == Answer::Granted) * 9;
+        }
+        assert!(all >= 81 && few >= 9 && few + all <= 100, "{few} {all}");
     }
 
     #[test]
