@@ -55,6 +55,7 @@ mod cases {
             case("an_interrupted_run_leaves_nothing", interrupted),
             case("an_interrupted_layout_leaves_nothing", layout_interrupted),
             case("a_thousand_threads", thousand),
+            case("what_fails_is_named", failing),
             case("counts_are_looked_at_by_hand", by_hand),
             case("a_seed_is_a_row_of_operations", same_operations),
             case("what_any_run_may_be_asked_for", also),
@@ -515,6 +516,18 @@ mod cases {
         assert_eq!(told.err.matches("exists already").count(), 1, "{told}");
         assert!(told.err.contains("script.f:1") && told.err.contains("reuse"), "{told}");
         assert_eq!(std::fs::read_to_string(own)?, "mine");
+        Ok(())
+    }
+
+    fn failing() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let told = script(
+            folder.path(),
+            "define fileset name=set,path=$dir,entries=5,dirwidth=100,size=1k,prealloc
+            define process name=p { thread name=t { flowop getxattr name=get,filesetname=set } }
+            run 1",
+        );
+        told.expect(1, &["WARNING! 1 operations failed: 1 getxattr: "]);
         Ok(())
     }
 

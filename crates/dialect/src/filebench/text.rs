@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use iodyno_model::{Diagnostic, Event, Line, PhaseRecord, Record, Tally, histogram};
+use iodyno_model::{Diagnostic, Event, Line, PhaseRecord, Record, Tally, histogram, tally};
 use iodyno_report::{Files, Output, Reporter};
 
 use super::flowops::Class;
@@ -139,7 +139,8 @@ impl Text {
         let waits: u64 = phase.jobs.iter().map(|job| job.tally.waits).sum();
         let failed: u64 = phase.jobs.iter().map(|job| job.tally.failed()).sum();
         if failed > 0 {
-            text += &self.line(&format!("WARNING! {failed} operations failed"));
+            let failures = format!("WARNING! {failed} operations failed{}", why(&all));
+            text += &self.line(&failures);
         }
         if waits > 0 && !part.blocks {
             let what = "times a thread waited for a file: none was there that nobody used";
@@ -246,6 +247,21 @@ fn wrong(record: &Record, spoken: &[String]) -> String {
         }
     }
     told.concat()
+}
+
+/// What failed, and for which reasons: the most frequent first.
+fn why(tally: &Tally) -> String {
+    let mut errors = tally.errors.clone();
+    errors.sort_by_key(|error| std::cmp::Reverse(error.count));
+    let told = errors.iter().map(|error| {
+        let reason = match tally::corruption(error.errno) {
+            Some(what) => what.to_string(),
+            None => crate::dd::text::reason(error.errno),
+        };
+        format!("{} {}: {reason}", error.count, error.verb.name())
+    });
+    let told: Vec<String> = told.collect();
+    if told.is_empty() { String::new() } else { format!(": {}", told.join("; ")) }
 }
 
 /// A message whose hint names words of the script.
