@@ -26,6 +26,7 @@ pub mod net;
 pub mod netperf;
 pub mod option;
 pub mod posix;
+mod reason;
 mod status;
 pub mod wishes;
 

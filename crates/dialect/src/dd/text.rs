@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use iodyno_model::{Diagnostic, ErrorCount, Event, Kind, Live, Origin, PhaseRecord, Record, Verb};
 use iodyno_report::{Output, Reporter};
 
+use crate::reason::{of_system as reason, without_number};
+
 use super::amount;
 use super::operands::Operands;
 use super::quote;
@@ -215,19 +217,6 @@ impl Closing {
 fn transfer_line(counts: &Counts, seconds: &str) -> String {
     let (copied, rate) = (amount::bytes_copied(counts.bytes), amount::rate(counts.bytes, counts.elapsed_ns));
     format!("{copied} copied, {seconds} s, {rate}")
-}
-
-/// The C library's words for an error number.
-pub fn reason(errno: i32) -> String {
-    let text = io::Error::from_raw_os_error(errno).to_string();
-    without_number(&text).to_string()
-}
-
-fn without_number(text: &str) -> &str {
-    match text.find(" (os error ") {
-        Some(end) => &text[..end],
-        None => text,
-    }
 }
 
 fn is_reason(text: &str) -> bool {

@@ -400,7 +400,6 @@ fn view(clients: &[&View], runs: usize) -> View {
         parts: parts.collect(),
         latencies: clients.iter().any(|view| view.latencies),
         last: said(&last, clients.len()),
-        every_s: 0.0,
     }
 }
 

@@ -114,11 +114,10 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
         }
         all.push(lowered);
     }
-    let Lowered { mut plan, mut view, notes, .. } = clients::together(all, &world)?;
+    let Lowered { mut plan, view, notes, .. } = clients::together(all, &world)?;
     let name = path.rsplit('/').next().unwrap_or(path);
     (plan.name, plan.seed, plan.intent) = (name.into(), wanted.seed, Intent::Device);
-    view.every_s = view.every();
-    let interim_ns = (view.every_s * 1e9) as u64;
+    let interim_ns = (view.every() * 1e9) as u64;
     Ok(Request::Run(Box::new(Run {
         messages: notes,
         interim_ns,

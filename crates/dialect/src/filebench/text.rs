@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use iodyno_model::{Diagnostic, Event, Line, PhaseRecord, Record, Tally, histogram, tally};
+use iodyno_model::{Diagnostic, ErrorCount, Event, Line, PhaseRecord, Record, Tally, histogram};
 use iodyno_report::{Files, Output, Reporter};
 
 use super::flowops::Class;
@@ -70,7 +70,7 @@ impl Text {
 
     /// Whether a report is due now: at the times that the script names, or because somebody asked for it.
     fn is_due(&mut self, part: &Part, seconds: f64) -> bool {
-        let every = self.view.every_s;
+        let every = self.view.every();
         let off = if every > 0.0 { (seconds + part.ramp_s) % every } else { 0.0 };
         if off > ASKED_S && every - off > ASKED_S {
             return true;
@@ -253,14 +253,10 @@ fn wrong(record: &Record, spoken: &[String]) -> String {
 fn why(tally: &Tally) -> String {
     let mut errors = tally.errors.clone();
     errors.sort_by_key(|error| std::cmp::Reverse(error.count));
-    let told = errors.iter().map(|error| {
-        let reason = match tally::corruption(error.errno) {
-            Some(what) => what.to_string(),
-            None => crate::dd::text::reason(error.errno),
-        };
-        format!("{} {}: {reason}", error.count, error.verb.name())
-    });
-    let told: Vec<String> = told.collect();
+    let tell = |error: &ErrorCount| {
+        format!("{} {}: {}", error.count, error.verb.name(), crate::reason::of(error.errno))
+    };
+    let told: Vec<String> = errors.iter().map(tell).collect();
     if told.is_empty() { String::new() } else { format!(": {}", told.join("; ")) }
 }
 

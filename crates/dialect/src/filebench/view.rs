@@ -58,8 +58,6 @@ pub struct View {
     pub latencies: bool,
     /// Said after the last run.
     pub last: Vec<String>,
-    /// How often interim records come, s; 0: never.
-    pub every_s: f64,
 }
 
 /// A report that goes into a file too.

@@ -55,7 +55,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     };
     for device in &wanted.devices {
         match loader.look(device) {
-            None => return refuse(format!("{device}: {}\n", crate::dd::text::reason(ENOENT)), ENOENT),
+            None => return refuse(format!("{device}: {}\n", crate::reason::of_system(ENOENT)), ENOENT),
             Some(facts)
                 if matches!(facts.kind, PathKind::File | PathKind::BlockDevice)
                     && facts.bytes < BLOCK_BYTES =>

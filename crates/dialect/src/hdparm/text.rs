@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use iodyno_model::{Event, PhaseRecord, Record};
 use iodyno_report::{Output, Reporter};
 
-use crate::dd::text::reason;
+use crate::reason::of_system as reason;
 
 /// What a phase of the plan is to the reader.
 #[derive(Clone, Debug, PartialEq, Eq)]

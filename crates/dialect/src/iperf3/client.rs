@@ -511,7 +511,7 @@ impl Client {
         self.expected = Expected::State;
         let mut text = state::meaning(error);
         if errno != 0 {
-            text = format!("{text}: {}", crate::dd::text::reason(errno));
+            text = format!("{text}: {}", crate::reason::of_system(errno));
         }
         if !self.voice.json {
             self.out.extend(self.voice.complain(&format!("SERVER ERROR - {text}")));
@@ -580,7 +580,7 @@ impl Client {
     }
 
     fn failed(&mut self, connection: Connection, errno: i32, what: &str) {
-        let reason = if errno == 0 { what.to_string() } else { crate::dd::text::reason(errno) };
+        let reason = if errno == 0 { what.to_string() } else { crate::reason::of_system(errno) };
         match (connection, self.stage) {
             (_, Stage::Over) => {}
             (CONTROL, Stage::Connecting) => self.fail(&format!(

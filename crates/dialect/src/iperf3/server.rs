@@ -364,7 +364,7 @@ impl Server {
     }
 
     fn failed(&mut self, connection: Connection, errno: i32, what: &str, at: (u64, u64)) {
-        let reason = if errno == 0 { what.to_string() } else { crate::dd::text::reason(errno) };
+        let reason = if errno == 0 { what.to_string() } else { crate::reason::of_system(errno) };
         if connection == PLACE && what != "accept" {
             let text = format!("error - unable to start listener for connections: {reason}");
             self.out.extend(self.voice.complain(&text));

@@ -9,6 +9,8 @@ use std::io;
 use iodyno_model::{Diagnostic, Event, JournalPart, PhaseRecord, Record, Started, TargetFacts};
 use iodyno_report::{Output, Reporter};
 
+use crate::reason;
+
 use super::dumps;
 use super::results::{Cell, Results, Spread, per_second};
 use super::view::{Role, Row, View};
@@ -154,7 +156,7 @@ impl Text {
     fn note_failures(&mut self, phase: &PhaseRecord) {
         for job in &phase.jobs {
             for error in &job.tally.errors {
-                let what = error_text(error.errno);
+                let what = reason::of(error.errno);
                 let line = format!(
                     "{}, iteration {}: {} operations failed: {what}; the first on item {}",
                     phase.name,
@@ -424,16 +426,6 @@ pub fn told(wrong: &Diagnostic) -> String {
     };
     let hint = wrong.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
     format!("{word}: {}{hint}\n", wrong.message)
-}
-
-fn error_text(errno: i32) -> String {
-    match iodyno_model::tally::corruption(errno) {
-        Some(what) => what.into(),
-        None => {
-            let text = io::Error::from_raw_os_error(errno).to_string();
-            text.split(" (os error").next().unwrap_or(&text).to_string()
-        }
-    }
 }
 
 /// `MM/DD/YYYY HH:MM:SS`, of Greenwich.

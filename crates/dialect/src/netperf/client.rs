@@ -181,7 +181,7 @@ impl Client {
     fn hear(&mut self, message: &Message, now_ns: u64) -> Vec<Action> {
         match (self.stage, message.second()) {
             (Stage::Asked | Stage::Hearing, errno @ 1..) => {
-                let what = crate::dd::text::reason(errno);
+                let what = crate::reason::of_system(errno);
                 self.fail(&format!("netserver cannot do it: {what}"), "look at the options behind --")
             }
             (Stage::Asked, _) if message.kind() == wire::OMNI + 1 => {
@@ -399,7 +399,7 @@ impl Client {
 
     /// Something could not be had.
     fn failed(&mut self, number: Connection, errno: i32, what: &str) -> Vec<Action> {
-        let why = if errno == 0 { what.to_string() } else { crate::dd::text::reason(errno).to_string() };
+        let why = if errno == 0 { what.to_string() } else { crate::reason::of_system(errno) };
         match (number, self.stage) {
             (CONTROL, Stage::Calling) => {
                 let (host, port) = (&self.wanted.host, self.wanted.port);

@@ -441,7 +441,7 @@ impl Link {
         }
         let Some(message) = Message::take(&mut self.came) else { return (Vec::new(), None) };
         if message.second() > 0 {
-            let what = format!("netserver cannot do it: {}", crate::dd::text::reason(message.second()));
+            let what = format!("netserver cannot do it: {}", crate::reason::of_system(message.second()));
             return self.broken(&what, "see what netserver says");
         }
         if self.stage == Stage::Hearing {
@@ -636,7 +636,7 @@ impl Link {
     }
 
     fn failed(&mut self, number: Connection, errno: i32, what: &str) -> (Vec<Action>, Option<News>) {
-        let why = if errno == 0 { what.to_string() } else { crate::dd::text::reason(errno).to_string() };
+        let why = if errno == 0 { what.to_string() } else { crate::reason::of_system(errno) };
         let address = joined(&self.server.host, self.server.port);
         match (number, self.stage) {
             (number, Stage::Calling) if number == self.control => {

@@ -134,7 +134,7 @@ impl Conversation for Server {
             Input::Began => self.begin(),
             Input::Ready(PLACE, ends) => self.listening(&ends.local),
             Input::Failed(PLACE, errno, what) => {
-                let why = if errno == 0 { what.clone() } else { crate::dd::text::reason(errno).to_string() };
+                let why = if errno == 0 { what.clone() } else { crate::reason::of_system(errno) };
                 let text =
                     format!("netserver: port {}: {what}: {why}\n hint: -p names another\n", self.wanted.port);
                 vec![Action::Complain(text), Action::End(1)]

@@ -10,9 +10,9 @@ use super::number::{Unit, bytes, count, scaled};
 use super::samples::Samples;
 use super::spectrum::{STEPS, shares};
 use super::summary::{Group, GroupDirection, Reported, Summary};
-use super::trouble::reason;
 use crate::date::ctime;
 use crate::fio::view::{Figures, JobView, Unified};
+use crate::reason::of_system as reason;
 
 /// What a report says beside the summary.
 pub struct Moment {

@@ -2,12 +2,11 @@
 //!
 //! fio names a line of its own source with each error; scripts look for those, so the best known are repeated here.
 
-use std::io;
-
 use iodyno_model::{Diagnostic, Fatal, JobRecord, Kind, Plan, Stage, Target, Verb, WorkerRecord};
 
 use super::mismatch;
 use crate::fio::view::JobView;
+use crate::reason::{of_system as reason, without_number};
 
 /// What ended a job, as its report repeats it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,19 +22,10 @@ const EILSEQ: i32 = 84;
 /// The number of "input/output error", where the system gave none.
 const EIO: i32 = 5;
 
-/// The C library's words for an error number.
-pub fn reason(errno: i32) -> String {
-    let text = io::Error::from_raw_os_error(errno).to_string();
-    match text.find(" (os error ") {
-        Some(end) => text[..end].into(),
-        None => text,
-    }
-}
-
 /// The error number that a message ends with, in the system's words.
 pub fn errno_in(message: &str) -> Option<i32> {
     let message = message.lines().next()?;
-    let told = message.split_once(" (os error ").map_or(message, |(text, _)| text);
+    let told = without_number(message);
     (1..134).find(|errno| told.ends_with(&reason(*errno)))
 }
 

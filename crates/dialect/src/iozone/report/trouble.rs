@@ -2,12 +2,11 @@
 //!
 //! It refuses to judge, and to say again what the run itself says: files that could not be opened or laid out.
 
-use std::io;
-
-use iodyno_model::{PhaseRecord, Stage, WorkerRecord, tally};
+use iodyno_model::{PhaseRecord, Stage, WorkerRecord};
 
 use crate::iozone::lower::{Part, names};
 use crate::iozone::settings::Settings;
+use crate::reason;
 
 /// Whether a pass came to no figure: a stream broke off.
 pub fn broke(phase: &PhaseRecord) -> bool {
@@ -29,18 +28,8 @@ fn of(part: Part, file: Option<&String>, worker: &WorkerRecord) -> Vec<String> {
     let mut lines: Vec<String> = worker.complaints.iter().map(|what| format!("{test}: {what}")).collect();
     if let Some(fatal) = worker.fatal.as_ref().filter(|fatal| fatal.stage == Stage::Run && fatal.errno != 0) {
         let verb = fatal.verb.map_or("an operation", |verb| verb.name());
-        let (offset, why) = (fatal.offset, reason(fatal.errno));
+        let (offset, why) = (fatal.offset, reason::of(fatal.errno));
         lines.push(format!("{test}: {verb} at byte {offset}: {why}; it came to no figure"));
     }
     lines
-}
-
-fn reason(errno: i32) -> String {
-    match tally::corruption(errno) {
-        Some(what) => what.into(),
-        None => {
-            let text = io::Error::from_raw_os_error(errno).to_string();
-            text.split(" (os error").next().unwrap_or(&text).to_string()
-        }
-    }
 }

@@ -240,7 +240,7 @@ impl Served {
     fn anchor_failed(&mut self, number: Connection, errno: i32, what: &str) -> Vec<Action> {
         let rank = (number - ANCHOR) as usize;
         let (host, port) = self.servers.get(rank).cloned().unwrap_or_default();
-        let why = if errno == 0 { what.to_string() } else { crate::dd::text::reason(errno).to_string() };
+        let why = if errno == 0 { what.to_string() } else { crate::reason::of_system(errno) };
         self.over = true;
         let text = format!(
             "iodyno net mesh: {host}:{port}: {why}\n hint: it was started there; see whether a firewall is in between, and \
