@@ -124,7 +124,7 @@ pub struct Flow {
     pub id: u32,
     /// Its connection.
     pub connection: Connection,
-    /// Its ends.
+    /// Its ends; of a way back that is being opened, the peer's, where it is tried.
     pub ends: Ends,
     /// Whether we send.
     pub sends: bool,

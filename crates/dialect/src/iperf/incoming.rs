@@ -5,6 +5,7 @@ use iodyno_model::conversation::{Action, Connection, Ends};
 
 use super::flow::{Flow, State, split};
 use super::header::{self, Amount, Back, First, Test};
+use super::opening::CONNECT_NS;
 use super::talk::{PLACE, Talk};
 
 /// Connections served at a time.
@@ -99,22 +100,28 @@ impl Talk {
 
     /// Opens the way back to a client that wants it.
     fn connect_back(&mut self, index: usize, test: Test) {
-        let host = split(&self.flows[index].ends.peer).0;
-        let host = if host.contains(':') { format!("[{host}]") } else { host };
         let (id, connection) = (self.next_id, self.connection());
         self.next_id += 1;
         let mut flow = Flow::new(id, connection, true, State::Opening(0), self.now_ns);
-        flow.group = self.flows[index].group.clone();
+        flow.group = split(&self.flows[index].ends.peer).0;
         flow.starred = true;
         flow.test = Some(Test { back: None, reverse: false, ..test });
         flow.amount = bounded(Some(test));
+        let host = if flow.group.contains(':') { format!("[{}]", flow.group) } else { flow.group.clone() };
+        flow.ends.peer = format!("{host}:{}", test.port);
+        let peer = flow.ends.peer.clone();
         self.flows.push(flow);
+        self.open_back(connection, peer);
+    }
+
+    /// Asks for a connection to a client's own port.
+    pub(super) fn open_back(&mut self, connection: Connection, peer: String) {
         self.act(Action::Connect {
             connection,
             transport: if self.wanted.udp { "udp" } else { "tcp" }.into(),
-            address: format!("{host}:{}", test.port),
+            address: peer,
             wishes: Vec::new(),
-            timeout_ns: 10_000_000_000,
+            timeout_ns: CONNECT_NS,
         });
     }
 

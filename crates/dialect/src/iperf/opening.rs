@@ -8,11 +8,16 @@ use super::header::{self, Amount, Back, Test};
 use super::load::{self, Load};
 use super::number;
 use super::talk::{PLACE, Talk};
+use crate::reason;
 
 /// How long a connection is tried, ns.
-const CONNECT_NS: u64 = 10_000_000_000;
+pub(super) const CONNECT_NS: u64 = 10_000_000_000;
 /// How long until it is tried again, ns.
 const AGAIN_NS: u64 = 1_000_000_000;
+/// The same for the way back: the original's client asks for it before it listens, and is there in a moment.
+pub(super) const BACK_AGAIN_NS: u64 = 20_000_000;
+/// How often the way back is tried again.
+const BACK_RETRIES: u32 = 100;
 
 impl Talk {
     pub(super) fn begin(&mut self) {
@@ -117,17 +122,31 @@ impl Talk {
 
     pub(super) fn open_again(&mut self, index: usize) {
         let flow = &mut self.flows[index];
-        let waited = self.now_ns.saturating_sub(flow.since_ns) >= AGAIN_NS;
+        let pause_ns = if flow.starred { BACK_AGAIN_NS } else { AGAIN_NS };
+        let waited = self.now_ns.saturating_sub(flow.since_ns) >= pause_ns;
         // The first try is under way; a later one begins here.
         let State::Opening(tries) = flow.state else { return };
-        if tries > 0 && tries % 2 == 1 && waited {
-            flow.becomes(State::Opening(tries + 1), self.now_ns);
-            let connection = flow.connection;
-            self.open(connection);
+        if !is_refused(tries) || !waited {
+            return;
+        }
+        flow.becomes(State::Opening(tries + 1), self.now_ns);
+        let connection = flow.connection;
+        let back = flow.starred.then(|| flow.ends.peer.clone());
+        match back {
+            Some(peer) => self.open_back(connection, peer),
+            None => self.open(connection),
         }
     }
 
-    pub(super) fn fail(&mut self, connection: Connection, _errno: i32, words: &str) {
+    /// Whether a way back waits to be tried again, so that the next look comes soon.
+    pub(super) fn tries_back(&self) -> bool {
+        let tries =
+            |flow: &Flow| flow.starred && matches!(flow.state, State::Opening(tries) if is_refused(tries));
+        self.flows.iter().any(tries)
+    }
+
+    pub(super) fn fail(&mut self, connection: Connection, errno: i32, what: &str) {
+        let words = if errno == 0 { what.to_string() } else { reason::of_system(errno) };
         if connection == PLACE {
             self.complain(format!("listener bind failed: {words}"));
             self.failed = true;
@@ -137,6 +156,9 @@ impl Talk {
         let retries = self.wanted.retries;
         let flow = &mut self.flows[index];
         match flow.state {
+            State::Opening(tries) if tries / 2 < BACK_RETRIES && flow.starred => {
+                flow.becomes(State::Opening(tries + 1), self.now_ns);
+            }
             State::Opening(tries) if tries / 2 < retries && flow.group.is_empty() => {
                 flow.becomes(State::Opening(tries + 1), self.now_ns);
                 self.complain(format!("tcp connect failed: {words}"));
@@ -367,4 +389,9 @@ impl Talk {
         bytes.extend((bytes.len()..block).map(|at| b'0' + (at % 10) as u8));
         Some(bytes)
     }
+}
+
+/// Whether this state of being opened is a refusal that waits for its next try: tries and refusals take turns.
+fn is_refused(tries: u32) -> bool {
+    tries % 2 == 1
 }

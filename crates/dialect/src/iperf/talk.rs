@@ -12,6 +12,7 @@ use iodyno_model::{Event, Record};
 use super::command::Wanted;
 use super::flow::{Counts, Flow, State};
 use super::header::{self, Amount};
+use super::opening::BACK_AGAIN_NS;
 use super::text::{RULE, View};
 
 /// Where peers are awaited.
@@ -384,9 +385,10 @@ impl Conversation for Talk {
         (self.now_ns, self.unix_ns) = (happening.at_ns, happening.unix_ns);
         self.hear(happening.input);
         self.time_up();
-        if self.wake_ns.is_none() && self.waits() {
-            self.wake_ns = Some(self.now_ns + TICK_NS);
-            self.act(Action::Wake(self.now_ns + TICK_NS));
+        let at_ns = self.now_ns + if self.tries_back() { BACK_AGAIN_NS } else { TICK_NS };
+        if self.waits() && self.wake_ns.is_none_or(|wake_ns| at_ns < wake_ns) {
+            self.wake_ns = Some(at_ns);
+            self.act(Action::Wake(at_ns));
         }
         std::mem::take(&mut self.out)
     }

@@ -191,6 +191,20 @@ fn a_server_takes_a_header_apart_from_data_however_it_comes() {
     assert_eq!(play.ended, None);
 }
 
+/// A test of one second, whose way back goes to port 6020.
+fn wants(back: Back) -> Test {
+    Test {
+        streams: 1,
+        port: 6020,
+        block_bytes: 0,
+        amount: Amount::Time(SECOND),
+        back: Some(back),
+        reverse: false,
+        rate_bits: 0,
+        extended: true,
+    }
+}
+
 #[test]
 fn a_server_sends_where_it_is_asked_to() {
     for back in [Back::Now, Back::Later] {
@@ -198,16 +212,7 @@ fn a_server_sends_where_it_is_asked_to() {
         play.hear(Input::Began);
         let connection = FIRST_ACCEPTED;
         play.hear(Input::Accepted { at: PLACE, connection, ends: ends("h:5001", "10.0.0.1:4000") });
-        let test = Test {
-            streams: 1,
-            port: 6020,
-            block_bytes: 0,
-            amount: Amount::Time(SECOND),
-            back: Some(back),
-            reverse: false,
-            rate_bits: 0,
-            extended: true,
-        };
+        let test = wants(back);
         let actions = play.hear(Input::Bytes(connection, header::tcp(&test)));
         let number = run(&actions).0;
         let whole = || record(phase(SECOND, vec![worker(SECOND, 1 << 20, &[])]));
@@ -316,12 +321,34 @@ fn a_server_of_datagrams_counts_what_came_before_its_run() {
 fn nobody_listens() {
     let mut play = Play::of("-c h");
     let number = opened(&play.hear(Input::Began))[0];
-    play.hear(Input::Failed(number, 111, "Connection refused".into()));
+    play.hear(Input::Failed(number, 111, "connect".into()));
     assert_eq!((play.ended, play.complained.as_str()), (Some(1), "tcp connect failed: Connection refused\n"));
     let mut play = Play::of("-s");
     play.hear(Input::Began);
-    play.hear(Input::Failed(PLACE, 98, "Address already in use".into()));
-    assert_eq!(play.ended, Some(1));
+    play.hear(Input::Failed(PLACE, 98, "bind".into()));
+    assert_eq!(
+        (play.ended, play.complained.as_str()),
+        (Some(1), "listener bind failed: Address already in use\n")
+    );
+}
+
+#[test]
+fn a_way_back_that_is_early_is_tried_again() {
+    let mut play = Play::of("-s");
+    play.hear(Input::Began);
+    let test = header::tcp(&wants(Back::Now));
+    let peer = ends("10.0.0.2:5001", "10.0.0.1:4000");
+    play.hear(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED, ends: peer });
+    let back = opened(&play.hear(Input::Bytes(FIRST_ACCEPTED, test)))[0];
+    for _ in 0..100 {
+        assert!(opened(&play.hear(Input::Failed(back, 111, "connect".into()))).is_empty());
+        assert!(opened(&play.hear(Input::Tick)).is_empty());
+        play.at_ns += SECOND / 50;
+        assert_eq!(opened(&play.hear(Input::Tick)), [back]);
+    }
+    assert_eq!(play.complained, "");
+    play.hear(Input::Failed(back, 111, "connect".into()));
+    assert_eq!(play.complained, "tcp connect failed: Connection refused\n");
 }
 
 #[test]

@@ -365,12 +365,21 @@ pub fn usage() -> [u64; 6] {
 
 /// Drops the machine's clean page cache, dentries and inodes.
 ///
+/// Twice, for once is not enough: the kernel drops pages first and its own objects after, and the blocks of inodes that
+/// a journal (ext4) still holds can only go when its objects have gone. After one pass 8,000 new files are looked at
+/// without a single read of the device, after two the device reads them all.
+///
 /// # Errors
 /// Why it was not allowed.
 pub fn drop_caches() -> Result<(), String> {
     const CONTROL: &str = "/proc/sys/vm/drop_caches";
-    // SAFETY: the call takes nothing and cannot fail.
-    unsafe { libc::sync() };
-    std::fs::write(CONTROL, "3")
-        .map_err(|error| format!("{CONTROL}: {}", open::strerror(error.raw_os_error().unwrap_or(libc::EIO))))
+    const PASSES: usize = 2;
+    for _ in 0..PASSES {
+        // SAFETY: the call takes nothing and cannot fail.
+        unsafe { libc::sync() };
+        std::fs::write(CONTROL, "3").map_err(|error| {
+            format!("{CONTROL}: {}", open::strerror(error.raw_os_error().unwrap_or(libc::EIO)))
+        })?;
+    }
+    Ok(())
 }
