@@ -98,6 +98,9 @@ pub struct Operation {
     /// How long think and spin last, ns.
     #[serde(default)]
     pub time_ns: u64,
+    /// How long they last instead, where that is drawn each time: a number, and the ns it is multiplied by.
+    #[serde(default)]
+    pub drawn: Option<(Size, f64)>,
     /// Handed over without waiting for it; a later `wait` without a shared object awaits half of what is in flight.
     #[serde(default)]
     pub background: bool,
@@ -179,6 +182,7 @@ impl Operation {
             size: Size::default(),
             answer: None,
             time_ns: 0,
+            drawn: None,
             background: false,
             whole: false,
             arguments: Vec::new(),

@@ -249,17 +249,15 @@ impl Parser {
         match word {
             "eventgen" => {
                 let attributes = self.attributes(&mut Vec::new())?;
+                let others: Vec<&Attribute> = attributes.0.iter().filter(|one| one.name != "rate").collect();
+                for other in &others {
+                    let message = format!("`{}` where rate= is expected", other.name);
+                    self.wrong.push(Diagnostic::error(&other.origin, message).hint("eventgen rate=100"));
+                }
                 match attributes.get(&["rate"]).and_then(|rate| rate.value.clone()) {
                     Some(rate) => Ok(Order::Rate(rate)),
-                    None => match attributes.0.first() {
-                        Some(other) => {
-                            let message = format!("`{}` where rate= is expected", other.name);
-                            self.wrong
-                                .push(Diagnostic::error(&other.origin, message).hint("eventgen rate=100"));
-                            Err(Told)
-                        }
-                        None => self.stumble("rate=", "eventgen rate=100"),
-                    },
+                    None if others.is_empty() => self.stumble("rate=", "eventgen rate=100"),
+                    None => Err(Told),
                 }
             }
             "enable" => match self.take_keyword().as_deref() {

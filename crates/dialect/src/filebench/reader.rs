@@ -95,16 +95,23 @@ impl Reader<'_> {
 
     /// A size, drawn or not; `None`: not given.
     pub fn size(&mut self, attributes: &Attributes, names: &[&str], least: u64) -> Option<Size> {
-        let attribute = attributes.get(names)?;
-        let Some(Value::Drawn(draw)) = self.value(attribute) else {
-            return self.number(attributes, names).map(|bytes| Size::Fixed(bytes as u64));
-        };
-        match draw.size(least) {
-            Ok(size) => Some(size),
-            Err((message, hint)) => {
-                self.complain(&attribute.origin, format!("{}: {message}", attribute.name), hint);
-                None
-            }
+        match self.drawn(attributes, names, least) {
+            Some(drawn) => drawn,
+            None => self.number(attributes, names).map(|bytes| Size::Fixed(bytes as u64)),
         }
+    }
+
+    /// What a random variable draws, of at least so much; `Some(None)`: something is wrong with it; `None`: no random
+    /// variable.
+    pub fn drawn(&mut self, attributes: &Attributes, names: &[&str], least: u64) -> Option<Option<Size>> {
+        let attribute = attributes.get(names)?;
+        let Ok(Value::Drawn(draw)) = self.variables.worth(attribute.value.as_ref()?) else { return None };
+        let size = draw.size(least);
+        Some(
+            size.map_err(|(message, hint)| {
+                self.complain(&attribute.origin, format!("{}: {message}", attribute.name), hint);
+            })
+            .ok(),
+        )
     }
 }

@@ -516,9 +516,28 @@ fn a_mistake_is_told_without_its_consequences() {
     let pathless = thread("flowop statfile name=s,filesetname=set").replace("path=/d,", "");
     assert_eq!(wrong(&pathless), ["x.f:1: a fileset without path="]);
     let rest = thread("flowop statfile name=s,filesetname=set")
-        .replace("run 5", "eventgen rat=5\nenable lathst\nrun 5");
+        .replace("run 5", "eventgen rat=5\nenable lathst\neventgen rate=5,x=1\nrun 5");
+    let rate = |line: u32, name: &str| format!("x.f:{line}: `{name}` where rate= is expected");
     assert_eq!(
         wrong(&rest),
-        ["x.f:3: `rat` where rate= is expected", "x.f:4: `lathst` where lathist or multi is expected"]
+        [rate(3, "rat"), "x.f:4: `lathst` where lathist or multi is expected".into(), rate(5, "x")]
     );
+}
+
+#[test]
+fn pauses_last_as_long_as_a_variable_draws() {
+    let script = "set $turns = randvar(type=uniform, min=30, mean=60)\n".to_string()
+        + &thread(
+            "flowop hog name=h,value=$turns flowop delay name=d,value=0.5 flowop hog name=fixed,value=300",
+        );
+    let run = run(&script);
+    let Workload::Script(script) = &run.plan.phases[0].jobs[0].workload else { panic!() };
+    let pause = |step: &iodyno_model::Step| match &step.action {
+        Action::Do(operation) => (operation.time_ns, operation.drawn.clone()),
+        _ => panic!("no operation"),
+    };
+    let all: Vec<_> = script.steps.iter().map(pause).collect();
+    let drawn = (Size::Uniform { least_bytes: 30, most_bytes: 90, step_bytes: 1 }, 1.0 / 3.0);
+    assert_eq!(all, [(0, Some(drawn)), (500_000_000, None), (100, None)]);
+    assert_eq!(wrong(&thread("flowop hog name=h,value=often")), ["x.f:2: value=often: a number is expected"]);
 }

@@ -19,7 +19,7 @@ use super::view::Row;
 /// Composites inside each other, at most.
 const DEPTH_MOST: usize = 16;
 /// A turn of `hog`'s loop, measured on the machine whose outputs are our samples: a third of a nanosecond.
-const HOG_TURNS_PER_NS: u64 = 3;
+const HOG_TURNS_PER_NS: f64 = 3.0;
 /// The most that one call writes where nothing says how much.
 const WHOLE_BYTES: u64 = 1 << 20;
 
@@ -497,11 +497,8 @@ impl<'a, 'b> Weaver<'a, 'b> {
         let value = self.reader.count(attributes, &["value"], 1);
         let shared = |verb, used: SharedUse| Operation { shared: Some(used), ..Operation::control(verb) };
         let operation = match flowop.kind.as_str() {
-            "delay" => {
-                let seconds = self.reader.number(attributes, &["value"]).unwrap_or(1.0);
-                Operation { time_ns: (seconds * 1e9) as u64, ..Operation::control(Verb::Think) }
-            }
-            "hog" => Operation { time_ns: value / HOG_TURNS_PER_NS, ..Operation::control(Verb::Spin) },
+            "delay" => self.pause(attributes, Verb::Think, 1e9),
+            "hog" => self.pause(attributes, Verb::Spin, 1.0 / HOG_TURNS_PER_NS),
             "eventlimit" | "iopslimit" | "opslimit" | "bwlimit" => return self.limit(flowop, label),
             "finishoncount" | "finishonbytes" => return self.finish(flowop, label, value),
             "block" => {
@@ -527,6 +524,15 @@ impl<'a, 'b> Weaver<'a, 'b> {
             }
         };
         vec![operation.step(label)]
+    }
+
+    /// Time that passes: as many units as `value` says, or as are drawn each time.
+    fn pause(&mut self, attributes: &Attributes, verb: Verb, unit_ns: f64) -> Operation {
+        if let Some(size) = self.reader.drawn(attributes, &["value"], 0) {
+            return Operation { drawn: size.map(|size| (size, unit_ns)), ..Operation::control(verb) };
+        }
+        let units = self.reader.number(attributes, &["value"]).unwrap_or(1.0);
+        Operation { time_ns: (units * unit_ns) as u64, ..Operation::control(verb) }
     }
 
     /// The flowop of the same thread whose operations count.

@@ -48,6 +48,7 @@ fn operation(fields: &Fields<'_>, verb: Verb, names: &Names<'_>) -> Operation {
     let item = fields.or("item", item, Item::Whole);
     let needs_target = verb.kind() != iodyno_model::Kind::Control;
     let default = (needs_target && names.targets.len() == 1).then_some(0);
+    let (time_ns, drawn) = fields.or("time", lasting, (0, None));
     Operation {
         target: fields.get("on", target).or(default),
         other: fields.get("to", |node| other(node, names)),
@@ -56,7 +57,8 @@ fn operation(fields: &Fields<'_>, verb: Verb, names: &Names<'_>) -> Operation {
         offset: fields.or("at", offset, Offset::Next),
         size: fields.or("size", pattern::size, Size::default()),
         answer: fields.get("answer", pattern::size),
-        time_ns: fields.or("time", time, 0),
+        time_ns,
+        drawn,
         background: fields.flag("background"),
         whole: fields.flag("whole"),
         arguments: arguments(fields),
@@ -113,6 +115,16 @@ fn item(node: &Node) -> Read<Item> {
         "all held" => Ok(Item::AllHeld),
         _ => Err(expected.into()),
     }
+}
+
+/// A time, or a number that is drawn of units of time.
+fn lasting(node: &Node) -> Read<(u64, Option<(Size, f64)>)> {
+    if node.word().is_some() {
+        return Ok((time(node)?, None));
+    }
+    known(node, &["drawn", "unit"])?;
+    let unit_ns = may(node, "unit", time, 1)?;
+    Ok((0, Some((must(node, "drawn", pattern::size)?, unit_ns as f64))))
 }
 
 fn offset(node: &Node) -> Read<Offset> {

@@ -679,10 +679,13 @@ impl ScriptSource {
             return self.draw(at, now, io);
         }
         let began = match &mut step.what {
-            What::Pause(ns) => {
-                let (began, until) = *self.pause.get_or_insert((now, now + *ns));
+            What::Pause(ns, drawn) => {
+                let (began, until) = *self.pause.get_or_insert_with(|| {
+                    let drawn = drawn.as_ref().map(|(sizes, ns)| sizes.draw(&mut self.random) as f64 * ns);
+                    (now, now.saturating_add(drawn.map_or(*ns, |ns| ns as u64)))
+                });
                 if verb == Verb::Spin && began == now {
-                    super::pace::burn(*ns);
+                    super::pace::burn(until - began);
                 } else if now < until && verb == Verb::Think {
                     return Emit::Answer(Next::Later(until));
                 }

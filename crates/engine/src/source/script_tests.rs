@@ -265,3 +265,17 @@ fn everything_that_cannot_run_is_said_at_once() {
     stage.depth = 2;
     assert!(stage.source().err().unwrap().message.contains("depth 2"));
 }
+
+#[test]
+fn pauses_are_drawn_each_time() {
+    let size = Size::Uniform { least_bytes: 2, most_bytes: 9, step_bytes: 1 };
+    let think = Operation { drawn: Some((size, 1000.0)), ..Operation::control(Verb::Think) };
+    let workload = Workload::Script(Script { actors: Vec::new(), steps: vec![think.step("t")] });
+    let mut stage = Stage::new(workload, &[64]);
+    stage.job().limit.passes = Some(200);
+    let all: Vec<u64> = stage.run().iter().map(|one| one.latency / 1000).collect();
+    let mut seen = all.clone();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!((all.len(), seen), (200, (2..=9).collect()));
+}

@@ -103,21 +103,26 @@ fn by_direction<T: PartialEq>(
 
 /// A size in words.
 pub(crate) fn size(size: &Size) -> String {
+    amount(size, &bytes)
+}
+
+/// A number that may be drawn, of some unit.
+pub(crate) fn amount(size: &Size, of: &dyn Fn(u64) -> String) -> String {
     match size {
-        Size::Fixed(fixed) => bytes(*fixed),
+        Size::Fixed(fixed) => of(*fixed),
         Size::Uniform { least_bytes, most_bytes, step_bytes } => {
-            format!("{} to {} in steps of {}", bytes(*least_bytes), bytes(*most_bytes), bytes(*step_bytes))
+            format!("{} to {} in steps of {}", of(*least_bytes), of(*most_bytes), of(*step_bytes))
         }
         Size::Split(table) => {
-            let part = |(size, percent): &(u64, f64)| format!("{} {} %", bytes(*size), number(*percent));
+            let part = |(size, percent): &(u64, f64)| format!("{} {} %", of(*size), number(*percent));
             table.iter().map(part).collect::<Vec<_>>().join(" + ")
         }
         Size::Gamma { mean_bytes, shape } => {
-            format!("gamma {} around {}", number(*shape), bytes(mean_bytes.max(0.0) as u64))
+            format!("gamma {} around {}", number(*shape), of(mean_bytes.max(0.0) as u64))
         }
         Size::Blend(table) => {
             let part =
-                |(size, percent): &(Size, f64)| format!("({}) {} %", self::size(size), number(*percent));
+                |(size, percent): &(Size, f64)| format!("({}) {} %", amount(size, of), number(*percent));
             table.iter().map(part).collect::<Vec<_>>().join(" + ")
         }
         Size::ResultOf(label) => format!("as much as \"{label}\""),

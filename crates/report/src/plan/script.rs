@@ -6,7 +6,7 @@ use iodyno_model::{
 };
 
 use super::exact::{bytes, many, number, time};
-use super::pattern::{pick, size};
+use super::pattern::{self, pick, size};
 
 /// What a step's words need to know.
 struct Scene<'a> {
@@ -83,6 +83,10 @@ impl Scene<'_> {
         }
         if operation.time_ns > 0 {
             text.push_str(&format!(" {}", time(operation.time_ns)));
+        }
+        if let Some((number, unit_ns)) = &operation.drawn {
+            let of = |number: u64| time((number as f64 * unit_ns) as u64);
+            text.push_str(&format!(" {}", pattern::amount(number, &of)));
         }
         if operation.verb.moves_data() || operation.size != Size::default() {
             text.push_str(&format!(" {}", size(&operation.size)));

@@ -75,8 +75,8 @@ pub enum What {
     Item(Which, Option<Which>),
     /// The file as it is.
     File,
-    /// Time, ns.
-    Pause(u64),
+    /// Time, ns: always the same, or a number that is drawn and multiplied.
+    Pause(u64, Option<(Sizes, f64)>),
     /// A number that is drawn and taken note of: as it is, or the square of how far it is from another one.
     Value(Length, Option<f64>),
     /// Half of what is in flight in the background.
@@ -393,7 +393,11 @@ impl<'a, 'b> Compiler<'a, 'b> {
     fn what(&mut self, operation: &Operation, file: u32) -> Result<What, Failure> {
         Ok(match operation.verb {
             Verb::Spin if says(operation, "draws", "true") => self.drawn(operation)?,
-            Verb::Think | Verb::Spin => What::Pause(operation.time_ns),
+            Verb::Think | Verb::Spin => {
+                let drawn =
+                    operation.drawn.as_ref().map(|(size, ns)| Ok((Sizes::new(size).map_err(failure)?, *ns)));
+                What::Pause(operation.time_ns, drawn.transpose()?)
+            }
             Verb::Wait if operation.shared.is_none() => What::Reap,
             Verb::Wait | Verb::Post => {
                 let wanted = operation.shared.as_ref().ok_or_else(|| Failure::new("no shared object"))?;
