@@ -41,7 +41,8 @@ const ADVICE: &[Said] = &[
     (
         21,
         "",
-        "look at what another node made (-N 1), or drop the caches between -C and -T (two runs with -C and -T)",
+        "look at what another node made (-N 1), or drop the caches between -C and -T (two runs with -C and -T), twice, \
+         as once leaves what a journal holds",
     ),
     (24, "", ""),
     (13, "", ""),

@@ -104,7 +104,8 @@ const ADVICE: &[Said] = &[
     (
         21,
         "",
-        "drop the caches before the job that looks (exec_prerun='sysctl vm.drop_caches=3'), or raise nrfiles=",
+        "drop the caches before the job that looks, twice, as once leaves what a journal holds \
+         (exec_prerun='sync; sysctl vm.drop_caches=3; sysctl vm.drop_caches=3'), or raise nrfiles=",
     ),
     (24, "", "raise iodepth= or numjobs= until the IOPS rise no more"),
     (
