@@ -234,6 +234,8 @@ struct Flight<'a> {
     errors_left: u64,
     /// Errors that do not count against that.
     tolerance: Option<Box<Tolerance>>,
+    /// Reads that brought wrong content are counted among those that were done too.
+    wrong_is_read: bool,
     /// No space left is the end, not an error.
     until_full: bool,
     /// Whether it still has to do as much as the others, once the time is up.
@@ -530,6 +532,7 @@ impl<'a> Flight<'a> {
                 ErrorPolicy::Tolerate(tolerance) => Some(tolerance.clone()),
                 _ => None,
             },
+            wrong_is_read: worker.job.payload.verify.as_ref().is_some_and(|verify| verify.wrong_is_read),
             until_full: limit.until_full,
             wear: if limit.wear_out { Wear::Due } else { Wear::No },
             least_until: if limit.least_ns > 0 { ramp_end + limit.least_ns } else { 0 },
@@ -708,7 +711,7 @@ impl<'a> Flight<'a> {
     }
 
     /// Failures, short results, untallied operations, and latencies from the intended start. Answers whether it was
-    /// counted as a success.
+    /// counted as done.
     #[inline(never)]
     fn complete_rarely(&mut self, slot: Slot, result: i64, ended: Tick) -> bool {
         let io = self.slots[slot as usize];
@@ -727,8 +730,13 @@ impl<'a> Flight<'a> {
                 self.sheet.failure(io.label, io.verb, errno, io.offset, io.file);
             }
             self.fail(&io, errno);
-            return false;
+            let read = self.wrong_is_read && errno < 0 && io.verb == Verb::Read && io.flags & SILENT == 0;
+            if !read {
+                return false;
+            }
         }
+        // What was read wrong took its time all the same.
+        let result = if result < 0 { io.bytes as i64 } else { result };
         let paced = io.flags & PACED != 0;
         let latency = ended.saturating_sub(if paced { io.intended } else { io.started });
         if self.close.timed {

@@ -47,7 +47,8 @@ pub struct Line {
     pub bytes: u64,
     /// Operations that moved less than asked.
     pub short: u64,
-    /// Operations that failed; not in `operations`.
+    /// Operations that failed; not in `operations`, except reads of wrong content that a helper found, or that
+    /// [count as read](crate::Verify::wrong_is_read).
     pub failed: u64,
     /// Operations that were not timed: in `latency` they count as the timed one before them did.
     #[serde(default)]
@@ -281,6 +282,12 @@ impl Tally {
     /// Operations that failed.
     pub fn failed(&self) -> u64 {
         self.lines.iter().map(|line| line.failed).sum()
+    }
+
+    /// Reads that brought other content than was written.
+    pub fn wrong_reads(&self) -> u64 {
+        let wrong = |error: &&ErrorCount| error.verb == Verb::Read && corruption(error.errno).is_some();
+        self.errors.iter().filter(wrong).map(|error| error.count).sum()
     }
 
     /// All latencies of a kind, merged.

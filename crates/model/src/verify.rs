@@ -23,6 +23,10 @@ pub struct Verify {
     /// `verify_fatal`).
     #[serde(default)]
     pub fatal: bool,
+    /// Whether a read that brings wrong content counts as done, with its bytes and its latency, besides as failed (as fio
+    /// counts it).
+    #[serde(default)]
+    pub wrong_is_read: bool,
     /// Threads that check, beside the worker; 0: the worker itself (fio `verify_async`).
     #[serde(default)]
     pub helpers: u32,
@@ -198,12 +202,12 @@ pub enum VerifyWhen {
     OnRead,
     /// After the writes of a phase, everything that was written is read back.
     AfterWrites,
-    /// After every `writes`, the last `batch` of them are read back, and what remains at the end (fio
-    /// `verify_backlog`).
+    /// As soon as `writes` wait to be read back, the `batch` of them that wait longest are, and what is left at the end
+    /// (fio `verify_backlog`).
     Backlog {
-        /// Writes between two rounds.
+        /// Writes that wait until a round begins.
         writes: u64,
-        /// Blocks read back in a round; 0: as many as were written.
+        /// Blocks read back in a round; 0: as many as wait.
         batch: u64,
     },
     /// Never by this job: blocks are stamped for a later one (fio `do_verify=0`).

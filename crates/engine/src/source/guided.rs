@@ -3,6 +3,8 @@
 //! One operation at a time is drawn and held until the pace, the shared objects and what is in flight let it go; so no
 //! draw ever depends on time. It refuses to know how operations are drawn: that is the drawer's.
 
+use std::collections::VecDeque;
+
 use iodyno_model::{ErrorPolicy, FoundDepth, Overlap, Verb, VerifyWhen, Workload};
 
 use super::behind::Behind;
@@ -65,9 +67,12 @@ struct ReadBack {
 enum When {
     /// At the end: everything, file by file.
     AtEnd { handle: usize, from: u64 },
-    /// Every so many writes the last few; `ring[next]` is the oldest.
-    Backlog { every: u64, batch: usize, ring: Vec<(u32, u64, u64)>, next: usize, fresh: u64, reading: usize },
+    /// As soon as `every` writes wait, the oldest few of them; so many reads of a round are still to come.
+    Backlog { every: usize, batch: usize, waiting: VecDeque<(u32, u64, u64)>, reading: usize },
 }
+
+/// Writes that may wait to be read back before memory is asked for again.
+const WAITING: usize = 1 << 20;
 
 /// Writes that are noted in one go.
 const ASSUMED_MOST: u32 = 100_000;
@@ -227,6 +232,10 @@ impl Guided {
         }
         let checked = self.content.done(io, result);
         // What helpers find is counted at the end, but ends the job as soon as it is heard of.
+        if checked != result && checked < 0 && result > 0 {
+            // So much was read, although it is not what was written.
+            io.bytes = io.bytes.min(result as u64);
+        }
         if (checked != result && self.fatal) || self.content.late() > self.late_most {
             self.end();
         }
@@ -411,9 +420,11 @@ impl ReadBack {
             VerifyWhen::OnRead | VerifyWhen::Never => return None,
             VerifyWhen::AfterWrites => When::AtEnd { handle: 0, from: 0 },
             VerifyWhen::Backlog { writes, batch } => {
-                let batch = if batch == 0 { writes } else { batch }.max(1) as usize;
-                let ring = Vec::with_capacity(batch.max(writes as usize));
-                When::Backlog { every: writes.max(1), batch, ring, next: 0, fresh: 0, reading: 0 }
+                let every = writes.max(1) as usize;
+                let batch = if batch == 0 { every } else { batch as usize };
+                // What is in flight when a round begins waits for the next.
+                let waiting = VecDeque::with_capacity(every.min(WAITING) + brief.depth as usize);
+                When::Backlog { every, batch, waiting, reading: 0 }
             }
         };
         let Workload::Pattern(pattern) = &brief.job.workload else { return None };
@@ -425,55 +436,38 @@ impl ReadBack {
         Io { verb: Verb::Read, label: self.label, file, offset, bytes, ..Io::default() }
     }
 
-    /// Notes a write that may be read back.
+    /// Notes a write that is to be read back.
     fn wrote(&mut self, io: &Io) {
-        let When::Backlog { ring, next, fresh, .. } = &mut self.when else { return };
-        let entry = (io.file, io.offset, io.bytes);
-        if ring.len() < ring.capacity() {
-            ring.push(entry);
-        } else {
-            ring[*next] = entry;
-            *next = (*next + 1) % ring.len();
+        if let When::Backlog { waiting, .. } = &mut self.when {
+            waiting.push_back((io.file, io.offset, io.bytes));
         }
-        *fresh += 1;
     }
 
     /// A read of the backlog, where one is due.
     fn backlog(&mut self, io: &mut Io) -> Option<Result<(), Next>> {
-        let When::Backlog { every, batch, ring, fresh, reading, .. } = &mut self.when else { return None };
+        let When::Backlog { every, batch, waiting, reading } = &mut self.when else { return None };
         if *reading == 0 {
-            if *fresh < *every {
+            if waiting.len() < *every {
                 return None;
             }
-            *reading = (*batch).min(ring.len());
-            *fresh = 0;
+            *reading = (*batch).min(waiting.len());
         }
-        self.recent(io);
-        Some(Ok(()))
+        *reading -= 1;
+        self.oldest(io).then_some(Ok(()))
     }
 
-    /// The oldest of the writes that this round has not read yet.
-    fn recent(&mut self, io: &mut Io) {
-        let When::Backlog { ring, next, reading, .. } = &mut self.when else { return };
-        let (file, offset, bytes) = ring[(*next + ring.len() - *reading) % ring.len()];
-        *reading -= 1;
+    /// Reads the write that has waited longest, if any waits.
+    fn oldest(&mut self, io: &mut Io) -> bool {
+        let When::Backlog { waiting, .. } = &mut self.when else { return false };
+        let Some((file, offset, bytes)) = waiting.pop_front() else { return false };
         *io = self.io(file, offset, bytes);
+        true
     }
 
     /// What is left at the end.
     fn rest(&mut self, content: &Content, io: &mut Io) -> Result<(), Next> {
         match &mut self.when {
-            When::Backlog { reading, fresh, ring, .. } => {
-                if *reading == 0 && *fresh > 0 {
-                    *reading = (*fresh as usize).min(ring.len());
-                    *fresh = 0;
-                }
-                if *reading == 0 {
-                    return Err(Next::Done);
-                }
-                self.recent(io);
-                Ok(())
-            }
+            When::Backlog { .. } => self.oldest(io).then_some(()).ok_or(Next::Done),
             When::AtEnd { handle, from } => {
                 while *handle < content.handles() {
                     if let Some((offset, bytes)) = content.next_written(*handle, *from, self.most_bytes) {

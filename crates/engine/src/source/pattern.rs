@@ -560,6 +560,16 @@ impl PatternSource {
     }
 }
 
+impl Share {
+    /// The one size of its operations where the place is a random one, if there is one, and what they are aligned to.
+    fn one_size(&self) -> (Option<u64>, u64) {
+        match self.sizes_random.as_ref().unwrap_or(&self.sizes) {
+            Sizes::Fixed(bytes) if self.class == Class::Range && !self.whole => (Some(*bytes), self.align),
+            _ => (None, self.align),
+        }
+    }
+}
+
 impl Span {
     /// The item at a place of the walk, and the verb's further argument.
     fn item(&self, verb: Verb, place: u64, pass: u64) -> (u64, u64) {
@@ -599,7 +609,7 @@ impl Span {
         };
         let wanted = if share.whole { self.length } else { sizes.draw(random).min(share.most) };
         if let Some(joint) = &mut self.joint {
-            return joint.next(random, wanted, share.align).unwrap_or((END, 0));
+            return joint.next(random, number, wanted, share.align).unwrap_or((END, 0));
         }
         let offset = walk.next(random, wanted);
         let room = if offset >= self.reach { u64::MAX } else { self.reach - offset };
@@ -758,7 +768,8 @@ fn span(
     }
     if shares.iter().any(|share| share.class == Class::Range) {
         let ground = joint_ground(brief, pattern, shares, &span);
-        span.joint = Joint::new(pattern, ground, seed)?;
+        let sizes: Vec<_> = shares.iter().map(Share::one_size).collect();
+        span.joint = Joint::new(pattern, ground, &sizes, seed)?;
         if let Some(joint) = &span.joint {
             span.pass_units = joint.pass_bytes(ground);
         }

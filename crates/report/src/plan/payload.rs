@@ -156,7 +156,7 @@ fn when(when: VerifyWhen) -> String {
             format!("after every {} all of them", many(writes, "write"))
         }
         VerifyWhen::Backlog { writes, batch } => {
-            format!("after every {} the last {batch} of them, and the rest at the end", many(writes, "write"))
+            format!("as {} wait the oldest {batch} of them, and the rest at the end", many(writes, "write"))
         }
     }
 }

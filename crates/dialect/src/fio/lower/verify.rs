@@ -31,6 +31,7 @@ pub fn verify(
             .or_else(|| ask.whole("verify_interval").map(|bytes| bytes as u64))
             .unwrap_or(0),
         fatal: ask.flag("verify_fatal", false),
+        wrong_is_read: true,
         helpers: ask.count("verify_async").unwrap_or(0),
         helper_cpus: ask.text("verify_async_cpus").and_then(super::placement::list).unwrap_or_default(),
         only: ask.flag("verify_only", false) && direction.writes,

@@ -53,6 +53,10 @@ impl Direction {
         let mut direction = Direction::default();
         let mine = |line: &&Line| direction_of(line, &view.engine) == kind;
         tally.lines.iter().filter(mine).for_each(|line| direction.count(line));
+        if kind == Kind::Read {
+            // They count as done and as failed.
+            direction.issued = direction.issued.saturating_sub(tally.wrong_reads());
+        }
         let time_ns = worker.ended_ns.saturating_sub(worker.began_ns);
         if direction.bytes > 0 || direction.done > 0 {
             direction.runtime_ms = time_ns.div_ceil(1_000_000).max(1);

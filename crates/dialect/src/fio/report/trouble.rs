@@ -60,9 +60,10 @@ impl Failure {
         }
     }
 
-    /// What a job reports that went on after errors: the first of them.
+    /// What a job reports that went on after errors: the number of the first of them, without words, since nothing ended
+    /// it.
     pub fn counted(errno: i32) -> Self {
-        Failure::new(errno, "io_u.c:1876", "io_u error")
+        Failure { errno, text: String::new() }
     }
 
     /// What a run says that could not begin.

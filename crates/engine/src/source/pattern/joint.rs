@@ -27,6 +27,17 @@ pub enum Joint {
 pub struct Blocks {
     map: FreeMap,
     granule: u64,
+    /// Of each verb whose operations are all of one size, longer than a block: where there is room for one.
+    rooms: Vec<Option<Rooms>>,
+}
+
+/// Where operations of one size may begin: a bit for each such place, set once any block of it was touched.
+#[derive(Clone, Debug)]
+struct Rooms {
+    map: FreeMap,
+    /// Blocks from one place to the next, and of one operation.
+    step: u64,
+    count: u64,
 }
 
 /// A window's state; places are relative to the span's start.
@@ -50,10 +61,16 @@ enum Order {
 
 impl Joint {
     /// What a pattern's verbs share on ground whose smallest size is that of all verbs; none where they share nothing.
+    /// `sizes`: of each verb the one size of its operations, if there is one, and their alignment.
     ///
     /// # Errors
     /// A window that holds no operation.
-    pub fn new(pattern: &Pattern, ground: Ground, seed: u64) -> Result<Option<Self>, Failure> {
+    pub fn new(
+        pattern: &Pattern,
+        ground: Ground,
+        sizes: &[(Option<u64>, u64)],
+        seed: u64,
+    ) -> Result<Option<Self>, Failure> {
         if let Some(window) = pattern.window {
             return Moving::new(pattern, window, ground, seed)
                 .map(|moving| Some(Joint::Window(Box::new(moving))));
@@ -72,7 +89,9 @@ impl Joint {
             let message = format!("a span of {} bytes holds no operation of {granule} bytes", ground.span);
             return Err(Failure::new(message).hint("make the file or the span larger, or the size smaller"));
         }
-        Ok(Some(Joint::Blocks(Box::new(Blocks { map, granule }))))
+        let blocks = map.blocks();
+        let rooms = sizes.iter().map(|(bytes, align)| Rooms::new(blocks, granule, (*bytes)?, *align));
+        Ok(Some(Joint::Blocks(Box::new(Blocks { map, granule, rooms: rooms.collect() }))))
     }
 
     /// What one pass over it is, bytes; the largest number where it does not end by itself.
@@ -84,12 +103,15 @@ impl Joint {
         }
     }
 
-    /// The next place and its length, for an operation that would like to move so many bytes from a multiple of
-    /// `align`; none: this file has no more.
-    pub fn next(&mut self, random: &mut Random, wanted: u64, align: u64) -> Option<(u64, u64)> {
+    /// The next place and its length, for an operation of that verb of the mix that would like to move so many bytes from
+    /// a multiple of `align`; none: this file has no more.
+    pub fn next(&mut self, random: &mut Random, verb: usize, wanted: u64, align: u64) -> Option<(u64, u64)> {
         match self {
             Joint::Once(once) => Some((once.place(), wanted)),
-            Joint::Blocks(blocks) => blocks.next(random, wanted, align),
+            Joint::Blocks(blocks) => match blocks.rooms.get(verb) {
+                Some(Some(_)) => blocks.next_whole(random, verb, wanted),
+                _ => blocks.next(random, wanted, align),
+            },
             Joint::Window(moving) => moving.next(random, wanted).map(|offset| (offset, wanted)),
         }
     }
@@ -98,7 +120,7 @@ impl Joint {
     pub fn restart(&mut self) {
         match self {
             Joint::Once(_) => {}
-            Joint::Blocks(blocks) => blocks.map.clear(),
+            Joint::Blocks(blocks) => blocks.clear(),
             Joint::Window(moving) => (moving.start, moving.last, moving.moved) = (0, 0, 0),
         }
     }
@@ -116,8 +138,51 @@ impl Blocks {
             block = aligned;
         }
         let count = self.map.run(block, wanted.div_ceil(self.granule).max(1));
-        self.map.take(block, count);
+        self.take(block, count);
         Some((block * self.granule, wanted.min(count * self.granule)))
+    }
+
+    /// The same for operations of one size, which come whole: once there is no room for one, the pass is over.
+    fn next_whole(&mut self, random: &mut Random, verb: usize, wanted: u64) -> Option<(u64, u64)> {
+        let rooms = self.rooms.get(verb)?.as_ref()?;
+        if rooms.map.is_full() {
+            return None;
+        }
+        let drawn = random.below(rooms.map.blocks());
+        let place = rooms.map.next_free(drawn).or_else(|| rooms.map.next_free(0))?;
+        let (block, count) = (place * rooms.step, rooms.count);
+        self.take(block, count);
+        Some((block * self.granule, wanted))
+    }
+
+    fn take(&mut self, block: u64, count: u64) {
+        self.map.take(block, count);
+        self.rooms.iter_mut().flatten().for_each(|rooms| rooms.lose(block, count));
+    }
+
+    fn clear(&mut self) {
+        self.map.clear();
+        self.rooms.iter_mut().flatten().for_each(|rooms| rooms.map.clear());
+    }
+}
+
+impl Rooms {
+    /// None where every free block is room enough.
+    fn new(blocks: u64, granule: u64, bytes: u64, align: u64) -> Option<Self> {
+        let (count, step) = (bytes.div_ceil(granule), (align / granule).max(1));
+        let places = if blocks < count { 0 } else { (blocks - count) / step + 1 };
+        (count > 1).then(|| Rooms { map: FreeMap::new(places), step, count })
+    }
+
+    /// These blocks were touched: whatever would reach into them has no room any more.
+    fn lose(&mut self, block: u64, count: u64) {
+        let first = (block + 1).saturating_sub(self.count).div_ceil(self.step);
+        let last = ((block + count - 1) / self.step).min(self.map.blocks().saturating_sub(1));
+        for place in first..=last {
+            if !self.map.is_used(place) {
+                self.map.take(place, 1);
+            }
+        }
     }
 }
 
