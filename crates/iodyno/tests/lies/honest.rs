@@ -129,7 +129,11 @@ fn real(home: &Path, folder: &Path, run: &str) -> Told {
     let json = home.join("honest.json");
     let words = run.replace("HERE", &folder.display().to_string());
     let mut command = program::iodyno(words.split_whitespace());
-    command.current_dir(folder).env("IODYNO_ALSO", format!("json={}", json.display()));
+    command.current_dir(folder);
+    match run.starts_with("measure ") {
+        true => command.arg("--json").arg(&json),
+        false => command.env("IODYNO_ALSO", format!("json={}", json.display())),
+    };
     let told = program::told(command);
     if told.code() != 0 {
         return Err(format!("{run}: {told}").into());
