@@ -116,7 +116,7 @@ const REAL: &[&str] = &[
     "ior -w -t 256k -b 128m -e -o HERE/ior",
     "ior -w -r -z -t 64k -b 32m -e -o HERE/ior --posix.odirect",
     "ior -w -r -C -t 128k -b 64m -e -o HERE/ior --posix.odirect",
-    "mdtest -n 3000 -C -r -d HERE/mdtest",
+    "mdtest -n 20000 -C -r -d HERE/mdtest",
     "dd if=/dev/urandom of=HERE/dd bs=256k count=256 oflag=direct",
     "dd if=HERE/dd of=/dev/null bs=256k iflag=direct",
     "dd if=HERE/dd of=HERE/dd2 bs=256k iflag=direct oflag=direct conv=fsync",
