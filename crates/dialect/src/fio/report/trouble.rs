@@ -60,10 +60,12 @@ impl Failure {
         }
     }
 
-    /// What a job reports that went on after errors: the number of the first of them, without words, since nothing ended
-    /// it.
+    /// What a job reports that went on after errors: the first of them. Of wrong content fio has the number alone.
     pub fn counted(errno: i32) -> Self {
-        Failure { errno, text: String::new() }
+        match errno {
+            EILSEQ => Failure { errno, text: String::new() },
+            errno => Failure::new(errno, "io_u.c:1876", "io_u error"),
+        }
     }
 
     /// What a run says that could not begin.
