@@ -50,8 +50,8 @@ pub struct Names {
     pub reuses: bool,
     /// The root's own name, where the handle's descriptor is that of the directory above: the root is yet to be made.
     pub root: String,
-    /// Where the last computed path is.
-    pub at: Cursor,
+    /// Where the last computed path is. It lies elsewhere, as its 4 KiB would be copied with it.
+    pub at: Option<Box<Cursor>>,
 }
 
 /// A part of a directory's name.
@@ -172,44 +172,43 @@ impl Names {
     /// The same with what was computed last at hand: the next item's name costs counting up.
     #[inline(always)]
     pub fn path_of(&mut self, item: u64) -> &CStr {
-        let at = &mut self.at;
-        if at.left == 0 || item != at.item.wrapping_add(1) {
-            self.go_to(item);
-        } else {
-            (at.item, at.left) = (item, at.left - 1);
-            if !at.buffer.count_up(at.number, at.end) {
-                at.rewrite(item + self.first, &self.suffix);
-            }
+        let follows = |at: &Box<Cursor>| at.left > 0 && item == at.item.wrapping_add(1);
+        if !self.at.as_ref().is_some_and(follows) {
+            return self.go_to(item);
         }
-        self.at.buffer.text()
+        let at = self.at.get_or_insert_default();
+        (at.item, at.left) = (item, at.left - 1);
+        if !at.buffer.count_up(at.number, at.end) {
+            at.rewrite(item + self.first, &self.suffix);
+        }
+        at.buffer.text()
     }
 
     #[inline(never)]
-    fn go_to(&mut self, item: u64) {
+    fn go_to(&mut self, item: u64) -> &CStr {
         let directory = self.place(item);
-        let known = self.at.directory == Some(directory);
-        if !known {
-            let mut buffer = std::mem::take(&mut self.at.buffer);
-            buffer.length = 0;
-            self.push_root(&mut buffer);
-            self.push_directory(directory, &mut buffer);
-            buffer.push(self.prefix.as_bytes());
-            (self.at.number, self.at.buffer) = (buffer.length, buffer);
-            self.at.directory = Some(directory);
+        let mut at = self.at.take().unwrap_or_default();
+        if at.directory != Some(directory) {
+            at.buffer.length = 0;
+            self.push_root(&mut at.buffer);
+            self.push_directory(directory, &mut at.buffer);
+            at.buffer.push(self.prefix.as_bytes());
+            (at.number, at.directory) = (at.buffer.length, Some(directory));
         }
         if self.unnumbered {
-            self.at.buffer.length = self.at.number;
-            self.at.buffer.finish();
+            at.buffer.length = at.number;
+            at.buffer.finish();
         } else {
-            self.at.rewrite(item.wrapping_add(self.first), &self.suffix);
+            at.rewrite(item.wrapping_add(self.first), &self.suffix);
         }
-        self.at.item = item;
-        self.at.left = match (self.depth, self.per_directory) {
+        at.item = item;
+        at.left = match (self.depth, self.per_directory) {
             _ if self.tree.is_some() => self.tree.as_ref().map_or(0, |tree| tree.place(item).1),
             (0, _) => u64::MAX,
             (_, 0) => 0,
             (_, each) => each - 1 - item % each,
         };
+        self.at.insert(at).buffer.text()
     }
 
     fn write(&self, item: u64, buffer: &mut PathBuffer) {

@@ -66,6 +66,8 @@ pub enum Intent {
     Network,
     /// Whether it is right, not how fast.
     Correctness,
+    /// Nothing: it is done for the sake of others, and how fast is no result (IOR removes its file).
+    Nothing,
 }
 
 /// Jobs that run together between two barriers.

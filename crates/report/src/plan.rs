@@ -73,6 +73,7 @@ pub(crate) fn intent(intent: Intent) -> &'static str {
         Intent::Cache => "the page cache",
         Intent::Network => "the network",
         Intent::Correctness => "whether it is right",
+        Intent::Nothing => "nothing",
     }
 }
 

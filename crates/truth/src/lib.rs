@@ -90,7 +90,8 @@ pub fn judge(plan: &Plan, record: &Record) -> Vec<Finding> {
     for phase in &record.phases {
         let Some(case) = Case::new(plan, record, phase) else { continue };
         suspicions.extend(errors::check(&case));
-        if plan.intent != Intent::Correctness && !case.asked.precondition {
+        let is_result = case.intent() != Intent::Nothing && !case.asked.precondition;
+        if plan.intent != Intent::Correctness && is_result {
             suspicions.extend(PERFORMANCE.iter().flat_map(|check| check(&case)));
         }
     }

@@ -534,6 +534,8 @@ fn a_phase_of_edges() {
     lie(23, Severity::Note, length(50 * MILLISECOND));
     twin(length(150 * MILLISECOND));
     twin(|run| (length(20 * MILLISECOND)(run), run.found().engine = "null".into()).0);
+    // What is done for the sake of other phases is no result.
+    twin(|run| (length(MILLISECOND)(run), run.plan.phases[0].intent = Some(Intent::Nothing)).0);
     // Half a second until the last worker had begun.
     lie(23, Severity::Doubtful, |run| {
         length(SECOND)(run);

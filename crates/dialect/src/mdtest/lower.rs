@@ -4,9 +4,9 @@
 //! `mdtest_tree[.TASK].DIRECTORY` and `file.mdtest.TASK.ITEM`; whose items a task works on is a shift of owners.
 
 use iodyno_model::{
-    Content, Direct, ErrorPolicy, Finish, Item, ItemData, Items, Job, Journal, Limit, Marked, Measure, Open,
-    Operation, Origin, Pattern, Payload, Phase, Pick, Place, Plan, Prepare, Ranks, Refresh, Script, Setting,
-    Stamp, Stop, Target, TargetKind, Verb, Verify, VerifyWhen, Workload,
+    Content, Direct, ErrorPolicy, Finish, Intent, Item, ItemData, Items, Job, Journal, Limit, Marked,
+    Measure, Open, Operation, Origin, Pattern, Payload, Phase, Pick, Place, Plan, Prepare, Ranks, Refresh,
+    Script, Setting, Stamp, Stop, Target, TargetKind, Verb, Verify, VerifyWhen, Workload,
 };
 
 use super::test::{Further, Test};
@@ -356,7 +356,13 @@ impl Lowering<'_> {
     }
 
     fn add(&mut self, name: &str, job: Job, role: Role) {
+        // A tree of one directory has its row, which is no rate.
+        let is_result = match role {
+            Role::Measured(row) => !row.is_of_the_tree() || self.test.tree > 1,
+            Role::After(_) | Role::Hidden => false,
+        };
         self.plan.phases.push(Phase {
+            intent: (!is_result).then_some(Intent::Nothing),
             name: name.into(),
             jobs: vec![job],
             stop: Stop::Each,

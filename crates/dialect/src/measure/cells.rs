@@ -15,7 +15,9 @@ pub struct Budget {
     pub depth_ns: u64,
     /// The depths of the sweep.
     pub depths: &'static [u64],
-    /// Files of the metadata set.
+    /// How long files are made for the metadata, ns; the other verbs take as many.
+    pub made_ns: u64,
+    /// Files that are made at most.
     pub files: u64,
 }
 
@@ -26,18 +28,26 @@ impl Budget {
         cell_ns: SECOND,
         depth_ns: SECOND,
         depths: &[1, 2, 4, 8, 16, 32, 64, 128],
-        files: 4000,
+        made_ns: 2 * SECOND,
+        files: 200_000,
     };
     /// About 15 s.
-    pub const QUICK: Budget =
-        Budget { passes: 3, cell_ns: SECOND / 3, depth_ns: SECOND / 2, depths: &[1, 4, 16, 64], files: 1000 };
+    pub const QUICK: Budget = Budget {
+        passes: 3,
+        cell_ns: SECOND / 3,
+        depth_ns: SECOND / 2,
+        depths: &[1, 4, 16, 64],
+        made_ns: SECOND,
+        files: 100_000,
+    };
     /// About six minutes.
     pub const FULL: Budget = Budget {
         passes: 5,
         cell_ns: 5 * SECOND,
         depth_ns: 5 * SECOND,
         depths: &[1, 2, 4, 8, 16, 32, 64, 128, 256],
-        files: 20_000,
+        made_ns: 5 * SECOND,
+        files: 500_000,
     };
 }
 

@@ -186,7 +186,7 @@ fn setup(options: &Options, loader: &mut dyn Loader) -> Result<Setup, Diagnostic
         _ => Budget::DEFAULT,
     };
     if let Some(ns) = options.time {
-        (budget.cell_ns, budget.depth_ns) = (ns, ns);
+        (budget.cell_ns, budget.depth_ns, budget.made_ns) = (ns, ns, ns);
     }
     let skipped = match kind {
         PathKind::Directory => Vec::new(),

@@ -4,19 +4,21 @@
 //! figure. In a pass reads come before writes, so that no read competes with what the writes before it left behind.
 
 use iodyno_model::{
-    Depth, Direct, Every, Extent, Intent, Items, Job, Mix, Open, OpenMode, Origin, Parameter, Pattern, Phase,
-    Pick, Plan, Prepare, Span, Sweep, Target, TargetKind, Value, Verb, Workload, sweep,
+    Depth, Direct, Every, Extent, Intent, Items, Job, Limit, Mix, Open, OpenMode, Origin, Parameter, Pattern,
+    Phase, Pick, Plan, Prepare, Span, Sweep, Target, TargetKind, Value, Verb, Workload, sweep,
 };
 
 use super::cells::{APPEND, CELLS, Cell, DEPTH, METADATA, MIX_CELL, MIX_READS};
 use super::{Setup, keeps_depth, whole_blocks};
 use crate::PathKind;
 
-/// Targets by index: the data, the file that is appended to, and the metadata set as it is made and as it is used.
+/// Targets by index: the data, the file that is appended to, and the metadata set as it is made, as it is used, and
+/// under its new names.
 const DATA: usize = 0;
 const APPENDED: usize = 1;
 const MADE: usize = 2;
 const SET: usize = 3;
+const RENAMED: usize = 4;
 
 /// A pass of the appends ends here at the latest: a cheap fsync must not fill the file system. Bytes.
 const APPEND_MOST: u64 = 64 << 20;
@@ -30,7 +32,7 @@ pub fn plan(setup: &Setup) -> Plan {
     let mut phases = passes(setup);
     phases.extend(depths(setup));
     if !setup.reads_only() {
-        phases.extend(metadata());
+        phases.extend(METADATA.iter().map(|verb| metadata(setup, *verb)));
     }
     Plan {
         name: format!("measure {}", setup.path),
@@ -132,17 +134,27 @@ fn depths(setup: &Setup) -> Vec<Phase> {
     sweep::expand(&swept).map(|plan| plan.phases).unwrap_or_default()
 }
 
-fn metadata() -> Vec<Phase> {
-    METADATA.iter().map(|verb| verb_phase(*verb)).collect()
-}
-
-/// Every file of the set once, in order; renamed there and back, so that the names are the old ones at the end.
-fn verb_phase(verb: Verb) -> Phase {
-    let target = if verb == Verb::Create { MADE } else { SET };
+/// Files are made as long as there is time, a full file system is the end of it; all other verbs take as many.
+fn metadata(setup: &Setup, verb: Verb) -> Phase {
+    let target = match verb {
+        Verb::Create => MADE,
+        Verb::Unlink => RENAMED,
+        _ => SET,
+    };
     let pattern = Pattern::of(verb, Pick::Sequential, 0);
     let mut job = Job::new(verb.name(), "psync", vec![target], Workload::Pattern(Box::new(pattern)));
-    job.limit.passes = Some(if verb == Verb::Rename { 2 } else { 1 });
-    phase(job)
+    job.limit = match verb {
+        Verb::Create => Limit {
+            time_ns: Some(setup.budget.made_ns),
+            passes: Some(1),
+            until_full: true,
+            ..Limit::default()
+        },
+        _ => Limit { as_phase: Some(Verb::Create.name().into()), ..Limit::default() },
+    };
+    // Their names were just made, and lie in memory: the card says so.
+    let cached = matches!(verb, Verb::Stat | Verb::Open).then_some(Intent::Cache);
+    Phase { intent: cached, ..phase(job) }
 }
 
 fn targets(setup: &Setup) -> Vec<Target> {
@@ -161,20 +173,19 @@ fn targets(setup: &Setup) -> Vec<Target> {
     let file = |path: String, size: Extent| TargetKind::File { path, size };
     let direct = Open { create: true, direct: Direct::IfPossible, invalidate: true, ..Open::default() };
     let empty = Open { create: true, truncate: true, ..Open::default() };
-    let set = || TargetKind::FileSet {
+    let files = setup.budget.files;
+    let set = |name: String| TargetKind::FileSet {
         root: format!("{base}.d"),
-        items: Items {
-            count: setup.budget.files,
-            name: "file-{item}".into(),
-            present_percent: 0.0,
-            ..Items::default()
-        },
+        items: Items { count: files, name, present_percent: 0.0, ..Items::default() },
     };
+    let (old, new) = ("file-{item}".to_string(), format!("file-{{item+{files}}}"));
+    let as_it_is = |name: &str, kind: TargetKind| target(name, kind, Open::default(), Prepare::AsItIs);
     vec![
         target("data", file(format!("{base}.tmp"), Extent::Bytes(setup.span_bytes)), direct, Prepare::Filled),
         target("append", file(format!("{base}.append.tmp"), Extent::Bytes(0)), empty, Prepare::Empty),
-        target("files, made", set(), Open { create: true, ..Open::default() }, Prepare::Empty),
-        target("files", set(), Open::default(), Prepare::AsItIs),
+        target("files, made", set(old.clone()), Open { create: true, ..Open::default() }, Prepare::Empty),
+        as_it_is("files", set(old)),
+        as_it_is("files, renamed", set(new)),
     ]
 }
 

@@ -249,8 +249,9 @@ impl Text<'_> {
         if table.is_empty() {
             return String::new();
         }
-        let legend = "Empty files in one directory, each once, in order, renamed there and back; 1 worker, depth 1, \
-                      psync. Create and open include the close; nothing is made durable.";
+        let legend = "Empty files in one directory, each once, in order; 1 worker, depth 1, psync. Create and open \
+                      include the close; stat and open find their names in memory, as they were just made; nothing is \
+                      made durable.";
         format!("\n{}{}\n", table.text(0, self.paint), self.paint.aside(&wrapped(legend, WIDTH, 0)))
     }
 

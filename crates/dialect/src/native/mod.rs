@@ -57,6 +57,7 @@ const INTENTS: &[(&str, Intent)] = &[
     ("cache", Intent::Cache),
     ("network", Intent::Network),
     ("correctness", Intent::Correctness),
+    ("nothing", Intent::Nothing),
 ];
 
 fn read(document: &Node, wrong: &Wrong) -> Plan {

@@ -116,7 +116,7 @@ const REAL: &[&str] = &[
     "ior -w -t 256k -b 128m -e -o HERE/ior",
     "ior -w -r -z -t 64k -b 32m -e -o HERE/ior --posix.odirect",
     "ior -w -r -C -t 128k -b 64m -e -o HERE/ior --posix.odirect",
-    "mdtest -n 3000 -C -r -d HERE/mdtest",
+    "mdtest -n 20000 -C -r -d HERE/mdtest",
     "dd if=/dev/urandom of=HERE/dd bs=256k count=256 oflag=direct",
     "dd if=HERE/dd of=/dev/null bs=256k iflag=direct",
     "dd if=HERE/dd of=HERE/dd2 bs=256k iflag=direct oflag=direct conv=fsync",
@@ -129,7 +129,11 @@ fn real(home: &Path, folder: &Path, run: &str) -> Told {
     let json = home.join("honest.json");
     let words = run.replace("HERE", &folder.display().to_string());
     let mut command = program::iodyno(words.split_whitespace());
-    command.current_dir(folder).env("IODYNO_ALSO", format!("json={}", json.display()));
+    command.current_dir(folder);
+    match run.starts_with("measure ") {
+        true => command.arg("--json").arg(&json),
+        false => command.env("IODYNO_ALSO", format!("json={}", json.display())),
+    };
     let told = program::told(command);
     if told.code() != 0 {
         return Err(format!("{run}: {told}").into());

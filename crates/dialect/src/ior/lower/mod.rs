@@ -78,6 +78,7 @@ impl Builder {
             name: name(access),
             jobs: vec![job],
             stop: Stop::Each,
+            intent: matches!(access, Access::Remove | Access::Prefill).then_some(Intent::Nothing),
             repetition,
             pause_ns: if timed { test.count("interTestDelay").saturating_mul(1_000_000_000) } else { 0 },
             latest_ns: test.count("maxTimeDuration").saturating_mul(60_000_000_000),
