@@ -9,6 +9,7 @@ use super::number::{Base, fault};
 use super::options::{self, Row, TABLE};
 use super::section::{Line, Section, at};
 use super::settings::{Given, Settings};
+use super::show::rank;
 use super::value::{self, Value};
 use crate::option::Status;
 
@@ -52,7 +53,7 @@ fn job(section: &Section, inherited: &[Given], own: Vec<Given>, problems: &mut V
     check_engine(&given, problems, false);
     let named = given.iter().rev().find(|given| given.entry.name == "name" && !given.global);
     let name = named.map_or(section.name.as_str(), |given| given.text.as_str()).to_string();
-    Settings { name, origin: section.origin.clone(), given }
+    Settings { name, section: section.name.clone(), origin: section.origin.clone(), given }
 }
 
 /// A section's options, in the order in which they hold: units first, since they decide how numbers are read.
@@ -162,14 +163,10 @@ pub fn once(given: &[Given]) -> Vec<(String, String)> {
     list
 }
 
-/// Puts options in the order in which fio takes them from a file, which its JSON shows: units before sizes, and
-/// `filename` after `directory`.
+/// Puts options in the order in which fio takes them from a file, which its JSON shows: units first, file names and
+/// engines' options last.
 pub fn as_taken(options: &mut [(String, String)]) {
-    options.sort_by_key(|(name, _)| match name.as_str() {
-        "kb_base" | "unit_base" => 0,
-        "filename" => 2,
-        _ => 1,
-    });
+    options.sort_by_key(|(name, _)| rank(name));
 }
 
 /// A line of the command line.

@@ -18,6 +18,9 @@ fraction (`bs=1.5k` is 1 byte to fio), what is left behind a number (`runtime=1h
 `bssplit` beyond 100 %;\n\
 - `5sec` is five seconds, as fio's manual says (fio 3.33 makes 5 us of it);\n\
 - expressions in parentheses are always reckoned, whatever fio was built with: `bs=(4*1024)`; times in them are us;\n\
+- `filecreate`, `filestat`, `filedelete` and their kin do one operation for each file, however many blocks it has (fio one\n  \
+for each block), and count no bytes;\n\
+- of a TCP connection, whole blocks are received (of one that comes in parts fio 3.33 loses bytes, and its job may fail);\n\
 - blanks around a word's value do not count: `rw = read`;\n\
 - all problems are told at once, not the first alone, and a file that cannot be included is an error;\n\
 - `--debug=` takes fio's categories and prints nothing more for them.\n\n\

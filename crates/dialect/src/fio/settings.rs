@@ -26,8 +26,10 @@ pub struct Given {
 /// One job: its name and what it was told, the global settings first.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// The section's name, or what `--name` says.
+    /// The section's name, or what `name=` or `--name` says.
     pub name: String,
+    /// The section's name, whatever `name=` says: files are called after it.
+    pub section: String,
     /// Where it was named.
     pub origin: Origin,
     /// Everything that was said, in order.

@@ -356,6 +356,49 @@ fn errors() -> Vec<Shape> {
         one("errors-counted", vec![Format::Normal], forgiven.clone(), true),
         one("errors-counted-terse", vec![Format::Terse], forgiven.clone(), true),
         one("errors-counted-json", vec![Format::Json], forgiven, true),
+        forbidden(),
+    ]
+}
+
+/// A job that never began, since its file was not there and was not to be made.
+fn forbidden() -> Shape {
+    let view = view(vec![job("er", "read")], vec![Format::Normal]);
+    let mut plan = plan(&view, "missing");
+    plan.targets[0].prepare = Prepare::AsItIs;
+    let mut worker = failed_worker(2, Stage::Prepare);
+    worker.tally = Some(Box::default());
+    (worker.ended_ns, worker.failure) = (0, None);
+    let mut ended_early = phase(0, vec![vec![worker]]);
+    ended_early.sightings.push(Sighting::Device(disk("sda", 0)));
+    let mut events = vec![started(&plan)];
+    events.extend(ended(vec![ended_early], Vec::new(), None));
+    Shape { name: "error-forbidden", view, parts: Vec::new(), events }
+}
+
+/// Jobs that move no data: one burns, one asks after names in the direction that it says, one waits for a caller.
+fn idle() -> Vec<Shape> {
+    let of = |name, engine: &str, direction, verb, block| {
+        let view = view(vec![JobView { engine: engine.into(), ..job("x", direction) }], vec![Format::Normal]);
+        let line = line(verb, 450, block, 1_003_000.0);
+        shape(name, view, vec![phase(0, vec![vec![worker(9, 1000, vec![line])]])])
+    };
+    let listener =
+        JobView { engine: "net".into(), clones: 2, group_reporting: true, ..job("receiver", "read") };
+    let view = view(vec![listener], vec![Format::Normal]);
+    let mut plan = plan(&view, "");
+    let address = ":8765".to_string();
+    plan.targets[0].kind = TargetKind::Endpoint { transport: "tcp".into(), address, listen: true };
+    let line = || vec![line(Verb::Recv, 64, 4096, 1_700.0)];
+    let mut events = vec![started(&plan)];
+    events.extend(ended(
+        vec![phase(0, vec![vec![worker(4, 3, line()), worker(5, 3, line())]])],
+        vec![],
+        None,
+    ));
+    vec![
+        of("burner", "cpuio", "read", Verb::Read, 4096),
+        of("names-written", "filestat", "write", Verb::Stat, 0),
+        Shape { name: "listener", view, parts: Vec::new(), events },
     ]
 }
 
@@ -445,6 +488,7 @@ fn searches() -> Vec<Shape> {
 
 /// All of them.
 pub fn all() -> Vec<Shape> {
-    let sets = [in_every_format(), clients(), groups(), units(), extremes(), errors(), courses(), searches()];
-    sets.into_iter().flatten().collect()
+    let sets = [in_every_format(), clients(), groups(), units(), extremes()];
+    let more = [errors(), idle(), courses(), searches()];
+    sets.into_iter().chain(more).flatten().collect()
 }

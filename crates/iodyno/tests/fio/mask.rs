@@ -159,7 +159,12 @@ fn fault(line: &str) -> Option<&'static str> {
     if is_samples(line) && (narrow(" min=", 5) || narrow(" max=", 5)) {
         return Some("a sampled minimum or maximum narrower than 5");
     }
-    if line.contains(" err=") && values(line, " err=").any(|value| value.len() < 2 || value.len() > 3) {
+    // Where fio takes leave of a worker it leaves no room before the number.
+    let leave = line.starts_with("fio: pid=");
+    if !leave
+        && line.contains(" err=")
+        && values(line, " err=").any(|value| value.len() < 2 || value.len() > 3)
+    {
         return Some("an error number that is not two wide");
     }
     None
@@ -257,6 +262,7 @@ fn widths_are_checked() {
     assert!(!well("  lat (usec) : 10=8.20%"));
     assert!(!well("  lat (usec)   : 10=8.2%"));
     assert!(!well("a: (groupid=0, jobs=1): err=0: pid=3"));
+    assert!(well("fio: pid=3, err=5/file:io_u.c:1876, func=io_u error, error=Input/output error"));
 }
 
 fn percentiles_may_wrap_elsewhere() {

@@ -30,6 +30,11 @@ impl<'a> Ask<'a> {
         &self.settings.name
     }
 
+    /// The section's name, after which files are called that have no name of their own.
+    pub fn section(&self) -> &'a str {
+        &self.settings.section
+    }
+
     /// The last mention of an option.
     pub fn given(&self, name: &str) -> Option<&'a Given> {
         self.settings.given.iter().rev().find(|given| given.entry.answers_to(name))

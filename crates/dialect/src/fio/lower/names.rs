@@ -78,7 +78,7 @@ pub fn set(ask: &mut Ask<'_>, clones: u32) -> (String, String) {
     let directories = ask.text("directory").map(split_names).unwrap_or_default();
     let root = directory_template(&directories, clones).unwrap_or_else(|| ".".into());
     let format = ask.text("filename_format").unwrap_or(FORMAT);
-    (root, filled_in(format, ask.job(), "{item}"))
+    (root, filled_in(format, ask.section(), "{item}"))
 }
 
 /// How files are called where nothing is said.
@@ -124,8 +124,8 @@ fn generated(
         ask.refuse("nrfiles", message, format!("at most {MOST_FILES}"));
         count = 1;
     }
-    if count == 1 && is_other_than_file(ask.job(), loader) {
-        let path = joined(directories.first(), ask.job());
+    if count == 1 && is_other_than_file(ask.section(), loader) {
+        let path = joined(directories.first(), ask.section());
         return vec![named(path, false, direction, &origin, loader)];
     }
     let format = ask.text("filename_format").unwrap_or(FORMAT);
@@ -133,7 +133,7 @@ fn generated(
     // What is there matters only where nothing says how long files are.
     let looks = !ask.has("size") && !ask.has("filesize");
     let file = |number: u64| {
-        let name = filled_in(format, ask.job(), &number.to_string());
+        let name = filled_in(format, ask.section(), &number.to_string());
         let own = clones > 1 && (name.contains("{worker}") || directories.len() > 1);
         let path = joined(directory.as_ref(), &name);
         match looks {

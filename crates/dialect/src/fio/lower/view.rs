@@ -4,7 +4,6 @@ use iodyno_model::{Directed, ErrorPolicy, Job, Origin, Rate, WorkerKind};
 
 use super::super::gather::as_taken;
 use super::super::settings::Given;
-use super::super::show::rank;
 use super::super::view::JobView;
 use super::Found;
 use super::ask::Ask;
@@ -92,20 +91,14 @@ fn said(ask: &Ask<'_>, mut options: Vec<(String, String)>) -> Vec<(String, Strin
     options
 }
 
-/// Options with a value once each, the last mention: of a command line in the order of their first, of a file as fio
-/// takes them.
+/// Options with a value once each, the last mention, in the order of their first.
 fn options<'a>(given: impl Iterator<Item = &'a Given>) -> Vec<(String, String)> {
     let mut options: Vec<(String, String)> = Vec::new();
-    let mut written = false;
     for given in given.filter(|given| !given.text.is_empty()) {
-        written |= matches!(given.origin, Origin::File { .. });
         match options.iter_mut().find(|(name, _)| name == given.entry.name) {
             Some(option) => option.1 = given.text.clone(),
             None => options.push((given.entry.name.into(), given.text.clone())),
         }
-    }
-    if written {
-        options.sort_by_key(|(name, _)| rank(name));
     }
     options
 }

@@ -1,6 +1,6 @@
 //! What fio says before it measures: each job in a line, the version, how many start, and which files are laid out.
 
-use iodyno_model::Level;
+use iodyno_model::{Level, Plan, TargetKind};
 
 use super::number::bytes;
 use crate::fio::view::{JobView, View};
@@ -64,6 +64,20 @@ fn starting(view: &View) -> String {
         text.push_str(&format!("note: {}\n", note.message));
     }
     text
+}
+
+/// What jobs of a phase say that listen, once for each clone: whoever is to call them may wait for this line.
+pub fn listening(view: &View, plan: &Plan, phase: usize) -> String {
+    let Some(known) = plan.phases.get(phase) else { return String::new() };
+    let listens = |job: &&JobView| {
+        let targets = known.jobs.get(job.job).map_or(&[][..], |job| &job.targets);
+        targets.iter().filter_map(|index| plan.targets.get(*index)).any(|target| match &target.kind {
+            TargetKind::Endpoint { transport, listen, .. } => *listen && !transport.starts_with("udp"),
+            _ => false,
+        })
+    };
+    let jobs = view.jobs.iter().filter(|job| job.phase == phase).filter(listens);
+    jobs.map(|job| "fio: waiting for connection\n".repeat(job.clones as usize)).collect()
 }
 
 /// What is said of doubtful options before anything else, on standard error.

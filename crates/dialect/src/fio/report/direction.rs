@@ -36,13 +36,21 @@ pub struct Direction {
 pub const KINDS: [Kind; 3] = [Kind::Read, Kind::Write, Kind::Trim];
 
 /// The direction under which fio counts a line of a tally.
-fn direction_of(line: &Line, engine: &str) -> Kind {
+fn direction_of(line: &Line, view: &JobView) -> Kind {
     use iodyno_model::Verb;
+    let engine = &view.engine;
     match (line.verb.kind(), line.verb) {
         (Kind::Network, Verb::Recv) => Kind::Read,
         (Kind::Network, Verb::Send) => Kind::Write,
         (Kind::Metadata, Verb::Truncate | Verb::Fallocate) => Kind::Write,
-        (Kind::Metadata, _) if engine.starts_with("file") || engine.starts_with("dir") => Kind::Read,
+        // Names have no direction: they are counted under the one that the job says.
+        (Kind::Metadata, _) if engine.starts_with("file") || engine.starts_with("dir") => {
+            match view.direction {
+                "write" | "randwrite" => Kind::Write,
+                "trim" | "randtrim" => Kind::Trim,
+                _ => Kind::Read,
+            }
+        }
         (kind, _) => kind,
     }
 }
@@ -51,7 +59,7 @@ impl Direction {
     /// One worker's part.
     pub fn of(kind: Kind, tally: &Tally, worker: &WorkerRecord, view: &JobView) -> Self {
         let mut direction = Direction::default();
-        let mine = |line: &&Line| direction_of(line, &view.engine) == kind;
+        let mine = |line: &&Line| direction_of(line, view) == kind;
         tally.lines.iter().filter(mine).for_each(|line| direction.count(line));
         if kind == Kind::Read {
             // They count as done and as failed.
@@ -66,8 +74,16 @@ impl Direction {
             let rates = samples::rates(&tally.series, kind, figures.average_ms, worker.ended_ns);
             (direction.bandwidth, direction.rate) = rates;
         }
+        if matches!(view.engine.as_str(), "cpuio" | "exec") {
+            direction.only_pretends();
+        }
         direction.show(view);
         direction
+    }
+
+    /// What moves no data has operations and latencies, but neither bytes nor a bandwidth.
+    fn only_pretends(&mut self) {
+        (self.bytes, self.runtime_ms, self.bandwidth) = (0, 0, Samples::default());
     }
 
     fn count(&mut self, line: &Line) {

@@ -129,7 +129,18 @@ impl Report {
                 }
             }
         }
-        Ok(())
+        self.listening(phase.index + 1, output)
+    }
+
+    /// Tells that jobs of a phase wait for whoever connects.
+    fn listening(&self, phase: usize, output: &mut Output<'_>) -> io::Result<()> {
+        match banner::listening(&self.view, &self.plan, phase) {
+            waiting if self.speaks() => {
+                output.out.write_all(waiting.as_bytes())?;
+                output.out.flush()
+            }
+            _ => Ok(()),
+        }
     }
 
     fn message(&self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
@@ -225,10 +236,10 @@ impl Reporter for Report {
                 self.began_unix_ns = started.at_unix_ns;
                 // Nobody may be listening on standard error.
                 let _ = output.err.write_all(banner::warnings(&self.view).as_bytes());
-                match self.speaks() {
-                    true => output.out.write_all(banner::banner(&self.view).as_bytes()),
-                    false => Ok(()),
+                if self.speaks() {
+                    output.out.write_all(banner::banner(&self.view).as_bytes())?;
                 }
+                self.listening(0, output)
             }
             Event::LayingOut { job, files, total_bytes } if self.speaks() => {
                 output.out.write_all(banner::laying_out(job, *files, *total_bytes).as_bytes())

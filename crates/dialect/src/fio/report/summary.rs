@@ -2,7 +2,7 @@
 //!
 //! A reported job is one clone, or all clones and neighbours of a group that asks for group reporting.
 
-use iodyno_model::{Histogram, JobRecord, Kind, PhaseRecord, Plan, SteadyRecord, Tally, WorkerRecord};
+use iodyno_model::{Histogram, JobRecord, Kind, PhaseRecord, Plan, Stage, SteadyRecord, Tally, WorkerRecord};
 
 use super::direction::{Direction, KINDS, per_second};
 use super::disks::{Disk, disks};
@@ -122,9 +122,17 @@ pub fn summary<'a>(view: &'a View, plan: &Plan, phases: &[PhaseRecord]) -> Summa
     }
     jobs.iter_mut().for_each(Reported::unify);
     let groups = groups(&jobs, view);
-    let watched = view.jobs.iter().any(|job| job.figures.disk_util);
+    let watched = view.jobs.iter().any(|job| job.figures.disk_util) && !phases.iter().all(never_began);
     let disks = if watched { disks(phases.iter()) } else { Vec::new() };
     Summary { jobs, groups, disks }
+}
+
+/// Whether the files of no worker could be made ready.
+fn never_began(phase: &PhaseRecord) -> bool {
+    let unready =
+        |worker: &WorkerRecord| worker.fatal.as_ref().is_some_and(|fatal| fatal.stage == Stage::Prepare);
+    let mut workers = phase.jobs.iter().flat_map(|job| &job.workers).peekable();
+    workers.peek().is_some() && workers.all(unready)
 }
 
 /// Each worker by itself; the job as one where its workers' tallies were not kept apart.

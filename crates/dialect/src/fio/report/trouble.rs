@@ -2,7 +2,9 @@
 //!
 //! fio names a line of its own source with each error; scripts look for those, so the best known are repeated here.
 
-use iodyno_model::{Diagnostic, Fatal, JobRecord, Kind, Plan, Stage, Target, Verb, WorkerRecord};
+use iodyno_model::{
+    Diagnostic, Fatal, JobRecord, Kind, Plan, Prepare, Stage, Target, TargetKind, Verb, WorkerRecord,
+};
 
 use super::mismatch;
 use crate::fio::view::JobView;
@@ -19,6 +21,8 @@ pub struct Failure {
 
 /// The number of "illegal byte sequence", which fio uses for content that is not what was written.
 const EILSEQ: i32 = 84;
+/// The number of "no such file or directory".
+const ENOENT: i32 = 2;
 /// The number of "input/output error", where the system gave none.
 const EIO: i32 = 5;
 
@@ -79,6 +83,17 @@ impl Failure {
     }
 }
 
+/// Whether a worker's file is not there and may not be made.
+fn may_not_create(fatal: &Fatal, plan: &Plan) -> bool {
+    let target = fatal.target.and_then(|target| plan.targets.get(target as usize));
+    let as_it_is = |target: &Target| {
+        matches!(target.kind, TargetKind::File { .. })
+            && target.prepare == Prepare::AsItIs
+            && !target.open.create
+    };
+    (fatal.stage, fatal.errno) == (Stage::Prepare, ENOENT) && target.is_some_and(as_it_is)
+}
+
 /// Where a worker's file lies: its number stands where the plan's template says so, or deals one of several names.
 fn path(plan: &Plan, target: u32, worker: u32) -> Option<String> {
     let mut path =
@@ -100,6 +115,10 @@ pub fn complaints(job: &JobRecord, view: &JobView, plan: &Plan) -> String {
         worker.mismatches.iter().map(|one| mismatch::lines(one, wrote)).collect::<String>()
     };
     job.workers.iter().for_each(|one| text += &worker(one));
+    let forbidden = job.workers.iter().filter_map(|worker| worker.fatal.as_ref());
+    for _ in forbidden.filter(|fatal| may_not_create(fatal, plan)) {
+        text += "fio: file creation disallowed by allow_file_create=0\n";
+    }
     // Where the system gave no number, only our own words say what it was.
     let wordless = job.workers.iter().filter_map(|worker| worker.failure.as_deref());
     for told in wordless.filter(|told| errno_in(told).is_none()) {
