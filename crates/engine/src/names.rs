@@ -172,8 +172,8 @@ impl Names {
     /// The same with what was computed last at hand: the next item's name costs counting up.
     #[inline(always)]
     pub fn path_of(&mut self, item: u64) -> &CStr {
-        let follows = |at: &Box<Cursor>| at.left > 0 && item == at.item.wrapping_add(1);
-        if !self.at.as_ref().is_some_and(follows) {
+        let follows = |at: &Cursor| at.left > 0 && item == at.item.wrapping_add(1);
+        if !self.at.as_deref().is_some_and(follows) {
             return self.go_to(item);
         }
         let at = self.at.get_or_insert_default();
