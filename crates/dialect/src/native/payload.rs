@@ -91,6 +91,7 @@ fn checks(fields: &Fields<'_>) -> Verify {
         when: backlog.unwrap_or_else(|| fields.or("when", choice(&when), VerifyWhen::OnRead)),
         interval_bytes: fields.or("interval", some_bytes, 0),
         fatal: fields.flag("fatal"),
+        wrong_is_read: fields.flag("wrong_is_read"),
         helpers: fields.or("helpers", small, 0),
         only: fields.flag("only"),
         dump: fields.flag("dump"),

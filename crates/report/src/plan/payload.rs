@@ -115,6 +115,9 @@ fn verify(verify: &Verify) -> String {
     if verify.fatal {
         words.push("the first bad block ends it".into());
     }
+    if verify.wrong_is_read {
+        words.push("wrong blocks count as read".into());
+    }
     if verify.dump {
         words.push("bad blocks are dumped".into());
     }
