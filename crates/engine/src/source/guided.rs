@@ -231,11 +231,11 @@ impl Guided {
             trims.wrote(io);
         }
         let checked = self.content.done(io, result);
-        // What helpers find is counted at the end, but ends the job as soon as it is heard of.
         if checked != result && checked < 0 && result > 0 {
             // So much was read, although it is not what was written.
             io.bytes = io.bytes.min(result as u64);
         }
+        // What helpers find is counted at the end, but ends the job as soon as it is heard of.
         if (checked != result && self.fatal) || self.content.late() > self.late_most {
             self.end();
         }
