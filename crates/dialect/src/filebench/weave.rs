@@ -491,15 +491,16 @@ impl<'a, 'b> Weaver<'a, 'b> {
 
     fn control(&mut self, flowop: &Flowop, label: &str) -> Vec<Step> {
         let attributes = &flowop.attributes;
-        if ["print", "testrandvar"].contains(&flowop.kind.as_str()) {
-            return self.look(flowop, label);
+        match flowop.kind.as_str() {
+            "print" | "testrandvar" => return self.look(flowop, label),
+            "delay" => return vec![self.pause(attributes, Verb::Think, 1e9).step(label)],
+            "hog" => return vec![self.pause(attributes, Verb::Spin, 1.0 / HOG_TURNS_PER_NS).step(label)],
+            "eventlimit" | "iopslimit" | "opslimit" | "bwlimit" => return self.limit(flowop, label),
+            _ => {}
         }
         let value = self.reader.count(attributes, &["value"], 1);
         let shared = |verb, used: SharedUse| Operation { shared: Some(used), ..Operation::control(verb) };
         let operation = match flowop.kind.as_str() {
-            "delay" => self.pause(attributes, Verb::Think, 1e9),
-            "hog" => self.pause(attributes, Verb::Spin, 1.0 / HOG_TURNS_PER_NS),
-            "eventlimit" | "iopslimit" | "opslimit" | "bwlimit" => return self.limit(flowop, label),
             "finishoncount" | "finishonbytes" => return self.finish(flowop, label, value),
             "block" => {
                 self.blocks = true;

@@ -7,6 +7,7 @@ use super::flow::{Flow, State, split};
 use super::header::{self, Amount, Back, First, Test};
 use super::opening::CONNECT_NS;
 use super::talk::{PLACE, Talk};
+use crate::address::joined;
 
 /// Connections served at a time.
 const MOST_FLOWS: usize = 1024;
@@ -107,8 +108,7 @@ impl Talk {
         flow.starred = true;
         flow.test = Some(Test { back: None, reverse: false, ..test });
         flow.amount = bounded(Some(test));
-        let host = if flow.group.contains(':') { format!("[{}]", flow.group) } else { flow.group.clone() };
-        flow.ends.peer = format!("{host}:{}", test.port);
+        flow.ends.peer = joined(&flow.group, test.port);
         let peer = flow.ends.peer.clone();
         self.flows.push(flow);
         self.open_back(connection, peer);

@@ -8,6 +8,7 @@ use super::header::{self, Amount, Back, Test};
 use super::load::{self, Load};
 use super::number;
 use super::talk::{PLACE, Talk};
+use crate::address::joined;
 use crate::reason;
 
 /// How long a connection is tried, ns.
@@ -79,11 +80,10 @@ impl Talk {
     fn listen(&mut self) {
         let port = if self.is_server() { self.wanted.port } else { self.back_port() };
         let host = self.bound().0.unwrap_or_default();
-        let host = if host.contains(':') && !host.contains('[') { format!("[{host}]") } else { host };
         let action = Action::Listen {
             place: PLACE,
             transport: self.transport(),
-            address: format!("{host}:{port}"),
+            address: joined(&host, port),
             wishes: self.wishes(false),
         };
         self.act(action);
@@ -108,12 +108,11 @@ impl Talk {
     }
 
     fn open(&mut self, connection: Connection) {
-        let host = self.wanted.host.clone().unwrap_or_default();
-        let host = if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host };
+        let host = self.wanted.host.as_deref().unwrap_or_default();
         let action = Action::Connect {
             connection,
             transport: self.transport(),
-            address: format!("{host}:{}", self.wanted.port),
+            address: joined(host, self.wanted.port),
             wishes: self.wishes(true),
             timeout_ns: CONNECT_NS,
         };
@@ -156,7 +155,7 @@ impl Talk {
         let retries = self.wanted.retries;
         let flow = &mut self.flows[index];
         match flow.state {
-            State::Opening(tries) if tries / 2 < BACK_RETRIES && flow.starred => {
+            State::Opening(tries) if flow.starred && is_nobody(errno) && tries / 2 < BACK_RETRIES => {
                 flow.becomes(State::Opening(tries + 1), self.now_ns);
             }
             State::Opening(tries) if tries / 2 < retries && flow.group.is_empty() => {
@@ -394,4 +393,9 @@ impl Talk {
 /// Whether this state of being opened is a refusal that waits for its next try: tries and refusals take turns.
 fn is_refused(tries: u32) -> bool {
     tries % 2 == 1
+}
+
+/// Whether nobody listened: a peer that does not answer at all takes its time, and gets no second one.
+fn is_nobody(errno: i32) -> bool {
+    std::io::Error::from_raw_os_error(errno).kind() == std::io::ErrorKind::ConnectionRefused
 }

@@ -352,6 +352,17 @@ fn a_way_back_that_is_early_is_tried_again() {
 }
 
 #[test]
+fn a_way_back_that_is_barred_is_tried_once() {
+    let mut play = Play::of("-s");
+    play.hear(Input::Began);
+    let peer = ends("10.0.0.2:5001", "10.0.0.1:4000");
+    play.hear(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED, ends: peer });
+    let back = opened(&play.hear(Input::Bytes(FIRST_ACCEPTED, header::tcp(&wants(Back::Now)))))[0];
+    play.hear(Input::Failed(back, 110, "connect".into()));
+    assert_eq!(play.complained, "tcp connect failed: Connection timed out\n");
+}
+
+#[test]
 fn peers_that_stall_or_flood_are_given_up() {
     let mut play = Play::of("-s");
     play.hear(Input::Began);

@@ -15,9 +15,10 @@ use super::params::{DATAGRAM_LEAST, DATAGRAM_MOST};
 use super::plan;
 use super::results::Results;
 use super::state::{self, Inbox};
-use super::test::{Stream, Test, address, host_port, id};
+use super::test::{Stream, Test, host_port, id};
 use super::text::{self, Style};
 use super::voice::Voice;
+use crate::address::joined;
 
 const CONTROL: Connection = 1;
 /// The first stream's connection.
@@ -165,7 +166,7 @@ impl Client {
         self.out.push(Action::Connect {
             connection: CONTROL,
             transport: self.transport("tcp"),
-            address: address(host, *port),
+            address: joined(host, *port),
             wishes,
             timeout_ns: self.wanted.connect_timeout_ms * 1_000_000,
         });
@@ -185,7 +186,7 @@ impl Client {
         let any = if self.test.control.peer.starts_with('[') { "::" } else { "0.0.0.0" };
         match (&self.wanted.bind, port) {
             (None, 0) => {}
-            (bind, port) => wishes.push(("bind".into(), address(bind.as_deref().unwrap_or(any), port))),
+            (bind, port) => wishes.push(("bind".into(), joined(bind.as_deref().unwrap_or(any), port))),
         }
         wishes
     }
@@ -320,7 +321,7 @@ impl Client {
         self.out.push(Action::Connect {
             connection,
             transport: self.transport(&self.test.params.protocol().to_ascii_lowercase()),
-            address: address(&peer, port),
+            address: joined(&peer, port),
             wishes,
             timeout_ns: self.wanted.connect_timeout_ms * 1_000_000,
         });

@@ -13,9 +13,10 @@ use super::command::Wanted;
 use super::params::Params;
 use super::session::{Rules, Session, Stage};
 use super::state::{self, Inbox};
-use super::test::{address, host_port};
+use super::test::host_port;
 use super::text;
 use super::voice::Voice;
+use crate::address::joined;
 
 const PLACE: Connection = 1;
 const UDP_PLACE: Connection = 2;
@@ -106,7 +107,7 @@ impl Server {
         Action::Listen {
             place,
             transport: format!("{protocol}{family}"),
-            address: address(self.wanted.bind.as_deref().unwrap_or(""), self.port),
+            address: joined(self.wanted.bind.as_deref().unwrap_or(""), self.port),
             wishes,
         }
     }

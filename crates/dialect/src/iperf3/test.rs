@@ -319,11 +319,6 @@ pub fn host_port(address: &str) -> (String, u16) {
     (host.trim_start_matches('[').trim_end_matches(']').to_string(), port.parse().unwrap_or(0))
 }
 
-/// An address as text of a host and a port.
-pub fn address(host: &str, port: u16) -> String {
-    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -332,7 +327,6 @@ mod tests {
     fn addresses() {
         assert_eq!(host_port("127.0.0.1:80"), ("127.0.0.1".into(), 80));
         assert_eq!(host_port("[::1]:80"), ("::1".into(), 80));
-        assert_eq!((address("::1", 5), address("h", 5)), ("[::1]:5".into(), "h:5".into()));
         assert_eq!((0..4).map(id).collect::<Vec<_>>(), [1, 3, 4, 5]);
     }
 

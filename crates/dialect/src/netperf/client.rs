@@ -11,6 +11,7 @@ use super::lower::{self, Over, What};
 use super::test::Shape;
 use super::wire::{self, Message, OmniResponse};
 use super::{confidence, figures, text};
+use crate::address::joined;
 
 const CONTROL: Connection = 1;
 const PROBE: Connection = 2;
@@ -553,12 +554,6 @@ impl Conversation for Calibration {
             _ => Vec::new(),
         }
     }
-}
-
-/// A host and a port as an address.
-pub(super) fn joined(host: &str, port: u16) -> String {
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
 /// The host of an address; none: there is none.

@@ -7,10 +7,11 @@
 use iodyno_model::conversation::{Action, Connection, Ends, Input};
 use iodyno_model::{Histogram, Job, JobRecord, Target};
 
-use super::client::{host_of, joined, port_of};
+use super::client::{host_of, port_of};
 use super::figures::fact;
 use super::lower::{self, Flow, Over, What};
 use super::wire::{self, Message, OmniRequest, OmniResponse, OmniResults};
+use crate::address::joined;
 
 /// How many numbers a link takes for its connections.
 pub(crate) const NUMBERS: Connection = 4;

@@ -98,7 +98,7 @@ fn early_request(early: Early) -> Request {
 
 /// What will be run, as far as that is known before netserver was asked.
 fn plan_of(wanted: &Wanted) -> Plan {
-    let over = Over::Each(client::joined(&wanted.host, 0));
+    let over = Over::Each(crate::address::joined(&wanted.host, 0));
     lower::plan(&assemble::flow(wanted, over, &SocketFacts::default()))
 }
 

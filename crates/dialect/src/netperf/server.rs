@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use iodyno_model::conversation::{Action, Connection, Conversation, Happening, Input};
 
-use super::client::{host_of, joined};
+use super::client::host_of;
 use super::command::ServerWanted;
 use super::session::{Session, Share};
+use crate::address::joined;
 
 const PLACE: Connection = 1;
 /// The other family, where one place does not serve both.

@@ -4,11 +4,12 @@ use iodyno_model::conversation::{Action, Connection, Ends, Input, SocketFacts};
 use iodyno_model::{Event, PhaseRecord, Record};
 
 use super::assemble::other;
-use super::client::{host_of, joined};
+use super::client::host_of;
 use super::figures::{self, Cpu, Measured};
 use super::link::{self, Account};
 use super::lower::{self, Flow, Over, What};
 use super::wire::{self, Message, OmniRequest, OmniResponse, OmniResults};
+use crate::address::joined;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// How long a client may be silent before its first record, and between two tests, ns.
