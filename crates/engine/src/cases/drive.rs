@@ -1,4 +1,4 @@
-//! A worker that runs cases: it makes the sandbox, starts the guardian, hears what becomes of each case, and says stop.
+//! A worker that runs cases: it finds a place for the sandbox, starts the guardian, hears what becomes of each case, and says stop.
 
 use std::io::{PipeReader, pipe};
 use std::os::fd::AsRawFd;
@@ -10,7 +10,7 @@ use iodyno_model::{CaseRecord, Cases, Outcome, TargetKind, WorkerState, Workload
 
 use super::cleanup::{self, Task};
 use super::crowd::unrun;
-use super::guardian::{self, Left};
+use super::guardian::{self, Ending, Left};
 use super::keeper::News;
 use super::order::Order;
 use super::process::{collect_within, is_privileged, readable, spawn};
@@ -51,7 +51,7 @@ pub fn drive(worker: &mut Worker<'_>) -> Result<(), Failure> {
 }
 
 fn run(worker: &Worker<'_>, cases: &Cases, directory: &Path) -> Result<(), Failure> {
-    let sandbox = sandbox::make(directory)?;
+    let sandbox = sandbox::place(directory)?;
     let mut run = Run { worker, cases, told: vec![false; cases.cases.len()] };
     let left = run.guarded(&sandbox);
     run.fill(if worker.gate.is_stopped(worker.number) {
@@ -76,22 +76,19 @@ struct Run<'a, 'b> {
 impl Run<'_, '_> {
     /// Starts the guardian, hears everybody out, and lets the guardian end the run. What is left is answered.
     fn guarded(&mut self, sandbox: &Path) -> Result<Left, Failure> {
-        let undo = |failure: Failure| {
-            let _ = std::fs::remove_dir(sandbox);
-            failure
-        };
-        let told = |error: std::io::Error| undo(Failure::call("pipe", error.raw_os_error().unwrap_or(0)));
+        let told = |error: std::io::Error| Failure::call("pipe", error.raw_os_error().unwrap_or(0));
         let (their_life, life) = pipe().map_err(told)?;
         let (news, their_news) = pipe().map_err(told)?;
         let (report, their_report) = pipe().map_err(told)?;
-        let mapping = |errno| undo(Failure::call("memory to share", errno));
-        let order = Order::new(self.cases, sandbox, is_privileged()).map_err(mapping)?;
+        let order = Order::new(self.cases, sandbox, is_privileged());
+        let order = order.map_err(|errno| Failure::call("memory to share", errno))?;
+        // Before the guardian is there, nothing is made that it would have to remove.
         let guardian = spawn(|| guardian::guard(&order, their_life, their_news, their_report));
-        let guardian = guardian.map_err(|errno| undo(Failure::call("fork", errno)))?;
+        let guardian = guardian.map_err(|errno| Failure::call("fork", errno))?;
         self.listen(news);
         // This is what it waits for.
         drop(life);
-        Ok(await_report(report, guardian).unwrap_or_else(|| cleanup::clean(sandbox, Task::Remove)))
+        await_report(report, guardian).unwrap_or_else(|| Ok(cleanup::clean(sandbox, Task::Remove)))
     }
 
     /// Hears what becomes of each case, until all is told or it is to stop.
@@ -135,15 +132,17 @@ impl Run<'_, '_> {
     }
 }
 
-/// Waits for the guardian's report and its end; none: it ended without one.
-fn await_report(mut report: PipeReader, guardian: libc::pid_t) -> Option<Left> {
+/// Waits for the guardian's report, and for its end where nothing is left; none: it ended without one.
+fn await_report(mut report: PipeReader, guardian: libc::pid_t) -> Option<Ending> {
     let until = moment() + PATIENCE;
     while !readable(&[report.as_raw_fd()], Duration::from_millis(200))[0] {
         if moment() > until {
-            return Some(vec!["the file system does not answer; it is removed once it does".into()]);
+            return Some(Ok(vec!["the file system does not answer; it is removed once it does".into()]));
         }
     }
-    let left = wire::receive::<Left>(&mut report).ok();
-    collect_within(guardian, PATIENCE);
-    left
+    let ending = wire::receive::<Ending>(&mut report).ok();
+    if !matches!(&ending, Some(Ok(left)) if !left.is_empty()) {
+        collect_within(guardian, PATIENCE);
+    }
+    ending
 }

@@ -12,24 +12,32 @@ use super::cleanup::{self, Task};
 use super::keeper;
 use super::order::Order;
 use super::process::{
-    adopt_orphans, close_all_but, collect, collect_within, detach, enter, kill, kill_group, pause, readable,
-    spawn, unshare, watch,
+    adopt_orphans, close_all_but, collect, collect_within, detach, enter, kill, kill_group, look_within,
+    readable, spawn, unshare, watch,
 };
-use super::wire;
-use crate::clock::moment;
+use super::{sandbox, wire};
+use crate::failure::Failure;
 
 /// How long what was killed is waited for: what hangs in the kernel is left to it.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What the guardian has at the end.
+/// What could not be removed, in words.
 pub type Left = Vec<String>;
 
-/// Watches over a run, and ends it. `life` comes to its end when the program does.
+/// What the guardian says at the end: what is left, or why there was nothing to watch over.
+pub type Ending = Result<Left, Failure>;
+
+/// Makes the sandbox, watches over a run in it, and ends it. `life` comes to its end when the program does: whatever was
+/// made, somebody is there to remove it.
 pub fn guard(order: &Order, life: PipeReader, news: PipeWriter, mut report: PipeWriter) {
     let mut kept = vec![life.as_raw_fd(), news.as_raw_fd(), report.as_raw_fd()];
     kept.extend(order.descriptors());
     detach(&kept);
     let _ = std::env::set_current_dir("/");
+    if let Err(failure) = sandbox::make(&order.index.sandbox) {
+        let _ = wire::send(&mut report, &Ending::Err(failure));
+        return;
+    }
     let home = std::fs::File::open("/proc/self/ns/pid").ok();
     let alone = order.index.privileged && home.is_some() && unshare(libc::CLONE_NEWPID).is_ok();
     if !alone {
@@ -44,16 +52,23 @@ pub fn guard(order: &Order, life: PipeReader, news: PipeWriter, mut report: Pipe
         enter(home.as_fd(), libc::CLONE_NEWPID);
     }
     drop(news);
+    let mut hangs = false;
     if let Ok(keeper) = keeper {
-        attend(&life, keeper);
+        hangs = !attend(&life, keeper);
         // Its name space goes with the keeper, and so does everybody in it; without one, all are sought.
         if !alone {
             order.running.leaders().for_each(kill_group);
-            end_orphans();
+            hangs |= !end_orphans(Some(PATIENCE));
         }
     }
     let left = remove(order);
-    let _ = wire::send(&mut report, &left);
+    let _ = wire::send(&mut report, &Ending::Ok(left));
+    drop(report);
+    if hangs {
+        // Nobody waits for it any more, but for those that the kernel still holds: what they made goes after them.
+        end_orphans(None);
+        remove(order);
+    }
 }
 
 /// Removes what was made, but for what is to stay: that loses only what would keep it from being removed later.
@@ -69,12 +84,12 @@ fn remove(order: &Order) -> Left {
         .collect()
 }
 
-/// Waits until the keeper has ended, or the program has: then the keeper ends too.
-fn attend(life: &PipeReader, keeper: libc::pid_t) {
+/// Waits until the keeper has ended, or the program has: then the keeper ends too. Whether it did.
+fn attend(life: &PipeReader, keeper: libc::pid_t) -> bool {
     let end = watch(keeper);
     loop {
         if collect(keeper).is_some() {
-            return;
+            return true;
         }
         let mut fds = vec![life.as_raw_fd()];
         fds.extend(end.as_ref().map(AsRawFd::as_raw_fd));
@@ -83,23 +98,20 @@ fn attend(life: &PipeReader, keeper: libc::pid_t) {
         }
     }
     kill(keeper);
-    collect_within(keeper, PATIENCE);
+    collect_within(keeper, PATIENCE).is_some()
 }
 
-/// Ends all that lost its parents.
-fn end_orphans() {
-    let until = moment() + PATIENCE;
-    loop {
+/// Ends all that lost its parents, and whoever is left of its own children. Whether they are gone.
+fn end_orphans(limit: Option<Duration>) -> bool {
+    let gone = look_within(limit, || {
         let own = std::process::id();
         let children =
             std::fs::read_to_string(format!("/proc/{own}/task/{own}/children")).unwrap_or_default();
         let children: Vec<libc::pid_t> =
             children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect();
-        if children.is_empty() || moment() > until {
-            return;
-        }
         children.iter().for_each(|child| kill(*child));
-        pause(Duration::from_millis(1));
         children.iter().for_each(|child| _ = collect(*child));
-    }
+        children.is_empty().then_some(())
+    });
+    gone.is_some()
 }

@@ -17,33 +17,38 @@ pub const PREFIX: &str = "iodyno-posix-";
 /// How long a file system may take to answer the simplest question.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(3);
 
-/// Makes the sandbox. Its mode is set, not inherited; of a default ACL or a set-group-ID bit above it nothing is left.
+/// Where the sandbox is going to be: below the directory, under a name that nobody has.
 ///
 /// # Errors
-/// Why it cannot be made.
-pub fn make(directory: &Path) -> Result<PathBuf, Failure> {
-    let told = |name: &str, error: &std::io::Error| {
-        Failure::new(format!("{}: {name}: {}", directory.display(), crate::open::strerror(raw(error))))
-            .errno(raw(error))
-    };
-    let directory = fs::canonicalize(directory).map_err(|error| told("no directory", &error))?;
-    for turn in 0..100 {
-        let path = directory.join(format!("{PREFIX}{}", letters(turn)));
-        match DirBuilder::new().mode(0o700).create(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
-            Err(error) => {
-                return Err(told("no sandbox can be made", &error)
-                    .hint("name a directory that whoever runs this may write to"));
-            }
-            Ok(()) => {}
-        }
-        if let Err(error) = plain(&path) {
-            let _ = fs::remove_dir(&path);
-            return Err(told("its sandbox", &error));
-        }
-        return Ok(path);
-    }
-    Err(Failure::new(format!("{}: too many sandboxes", directory.display())))
+/// Why there is no such place.
+pub fn place(directory: &Path) -> Result<PathBuf, Failure> {
+    let found = fs::canonicalize(directory).map_err(|error| told(directory, "no directory", &error))?;
+    let mut places = (0..100).map(|turn| found.join(format!("{PREFIX}{}", letters(turn))));
+    places
+        .find(|place| fs::symlink_metadata(place).is_err())
+        .ok_or_else(|| Failure::new(format!("{}: too many sandboxes", found.display())))
+}
+
+/// Makes the sandbox at its place. Its mode is set, not inherited; of a default ACL or a set-group-ID bit above it nothing
+/// is left.
+///
+/// # Errors
+/// Why it cannot be made: then there is nothing of it.
+pub fn make(place: &Path) -> Result<(), Failure> {
+    let directory = place.parent().unwrap_or(place);
+    DirBuilder::new().mode(0o700).create(place).map_err(|error| {
+        told(directory, "no sandbox can be made", &error)
+            .hint("name a directory that whoever runs this may write to")
+    })?;
+    plain(place).map_err(|error| {
+        let _ = fs::remove_dir(place);
+        told(directory, "its sandbox", &error)
+    })
+}
+
+fn told(directory: &Path, what: &str, error: &std::io::Error) -> Failure {
+    Failure::new(format!("{}: {what}: {}", directory.display(), crate::open::strerror(raw(error))))
+        .errno(raw(error))
 }
 
 fn raw(error: &std::io::Error) -> i32 {

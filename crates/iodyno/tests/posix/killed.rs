@@ -10,8 +10,33 @@ use testbed::rogue::{Rogue, Terms, Troubles};
 use testbed::sandbox::{LoopDevice, Mount, Said, Started};
 use testbed::{Case, Need, Outcome};
 
-/// When the signal comes, in ms after the start; the first while everything is being prepared.
-const MOMENTS_MS: [u64; 4] = [40, 250, 700, 1600];
+/// When the signal comes.
+#[derive(Clone, Copy, Debug)]
+enum Moment {
+    /// ms after the start; the first while everything is being prepared.
+    After(u64),
+    /// As soon as there is anything to leave behind.
+    Made,
+}
+
+const MOMENTS: [Moment; 5] =
+    [Moment::After(40), Moment::Made, Moment::After(250), Moment::After(700), Moment::After(1600)];
+
+impl Moment {
+    /// Waits for it.
+    #[track_caller]
+    fn wait(self, directory: &Path) {
+        if let Moment::After(time) = self {
+            return std::thread::sleep(Duration::from_millis(time));
+        }
+        let begun = Instant::now();
+        let names = || std::fs::read_dir(directory).expect("the directory under test").flatten();
+        while !names().any(|entry| entry.file_name().to_string_lossy().starts_with("iodyno")) {
+            assert!(begun.elapsed() < PATIENCE, "no sandbox is made");
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+}
 
 pub fn cases() -> Vec<Case> {
     let ext4 = [Need::Root, Need::Loop, Need::FileSystem("ext4"), Need::Tool("mkfs.ext4")];
@@ -35,13 +60,13 @@ fn start(command: &mut Command) -> Child {
 }
 
 #[track_caller]
-fn killed_at(directory: &Path, signal: i32, moment: Duration) {
+fn killed_at(directory: &Path, signal: i32, moment: Moment) {
     let mut command = iodyno(["posix"]);
     command.arg(directory);
     let trace = Trace::of(&mut command, directory);
     let mut child = start(&mut command);
-    std::thread::sleep(moment);
-    let what = format!("signal {signal} after {moment:?}");
+    moment.wait(directory);
+    let what = format!("signal {signal}, {moment:?}");
     // SAFETY: the child is ours and not waited for.
     unsafe { libc::kill(child.id() as i32, signal) };
     let begun = Instant::now();
@@ -56,8 +81,8 @@ fn killed_at(directory: &Path, signal: i32, moment: Duration) {
 }
 
 fn killed_on(directory: &Path, signal: i32) -> Outcome {
-    for moment in MOMENTS_MS {
-        killed_at(directory, signal, Duration::from_millis(moment));
+    for moment in MOMENTS {
+        killed_at(directory, signal, moment);
     }
     Ok(())
 }
