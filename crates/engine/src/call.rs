@@ -16,7 +16,7 @@ mod items;
 mod raw;
 mod system;
 
-pub use items::{CREATE_FLAGS, OPEN_FLAGS, create_flags};
+pub use items::{CREATE_FLAGS, OPEN_FLAGS, create_flags, create_mode};
 #[cfg(target_os = "linux")]
 pub use system::sync_file_range_flags;
 

@@ -31,6 +31,7 @@ mod post;
 mod ranks;
 mod ready;
 mod remount;
+mod sayings;
 mod stage;
 mod telling;
 

@@ -9,7 +9,7 @@ use iodyno_model::Verb;
 
 use crate::clock::Tick;
 use crate::memory::errno;
-pub use crate::names::{Names, PathBuffer, Piece};
+pub use crate::names::{Names, PathBuffer, Piece, SAYS_MODE};
 
 /// A place for one operation in flight, from 0 to depth - 1.
 pub type Slot = u32;
@@ -65,6 +65,8 @@ pub const DIRECTORY: u8 = 128;
 /// | readlink | item `offset` | text into `buffer`; 0 bytes: nowhere; result = its bytes |
 /// | readdir | the directory that holds item `offset`, or the handle itself | result = entries; `other` = 1: each is looked at |
 /// | setxattr, getxattr, listxattr, removexattr | item `offset`, or the handle | attribute `user.iodyno`; value in `buffer` |
+///
+/// A create with [`KEEP`] has the handle in the low half of `other`; the high one is its mode, where [`SAYS_MODE`] is in it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Io {

@@ -17,6 +17,9 @@ pub mod drawn;
 /// The longest path that is computed, with its end, bytes (`PATH_MAX`).
 const PATH_BYTES: usize = 4096;
 
+/// Stands beside mode bits that an operation says itself.
+pub const SAYS_MODE: u32 = 1 << 31;
+
 /// Computes the path of an item below its set's root: `d1/d4/file.17`.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
@@ -46,6 +49,8 @@ pub struct Names {
     pub item_bytes: u64,
     /// Flags that every open of an item carries besides its verb's.
     pub open_flags: i32,
+    /// Mode bits that items are made with; none: 644.
+    pub permissions: Option<u32>,
     /// Whether creating what exists opens it.
     pub reuses: bool,
     /// The root's own name, where the handle's descriptor is that of the directory above: the root is yet to be made.
@@ -97,6 +102,12 @@ impl Names {
     /// The same in the leaves of a tree whose directories are called `d0`, `d1` ….
     pub fn in_leaves(self, depth: u32, branch: u64) -> Self {
         Names { depth, branch, leaves_only: true, directory: Piece::parse("d{child}"), ..self }
+    }
+
+    /// The mode bits of an item that is made: those that its operation [says](SAYS_MODE), else the set's own.
+    #[inline(always)]
+    pub fn made_with(&self, said: u32) -> u32 {
+        if said & SAYS_MODE != 0 { said & 0o7777 } else { self.permissions.unwrap_or(0o644) }
     }
 
     /// Directories of the tree, with the root.

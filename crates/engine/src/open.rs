@@ -142,6 +142,7 @@ fn open_set(plan: &Plan, job: &Job, position: usize, asker: Asker<'_>) -> Result
     let root = set_root(root, items, asker);
     let mut names = names(items, asker);
     names.reuses = target.open.create;
+    names.permissions = target.open.permissions;
     let direct = if target.open.direct == Direct::No { 0 } else { o_direct() };
     let of_file = libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC | libc::O_DIRECTORY;
     // What verbs need of an item is theirs to say, unless the plan says it.
@@ -461,9 +462,18 @@ pub fn o_direct() -> i32 {
 /// # Errors
 /// The system's error number.
 pub fn open(path: &str, flags: i32) -> Result<RawFd, i32> {
+    open_made(path, flags, None)
+}
+
+/// Opens a path; what it makes has the mode that a target says, less the umask.
+///
+/// # Errors
+/// The system's error number.
+pub fn open_made(path: &str, flags: i32, permissions: Option<u32>) -> Result<RawFd, i32> {
     let path = c_path(path)?;
+    let mode = permissions.unwrap_or(0o666) as libc::c_uint;
     // SAFETY: the path is zero-terminated and lives until after the call.
-    let fd = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, 0o666) };
+    let fd = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, mode) };
     if fd < 0 { Err(errno()) } else { Ok(fd) }
 }
 
@@ -480,14 +490,15 @@ pub fn strerror(errno: i32) -> String {
 fn open_one(path: &str, target: &Target, needs: (bool, bool), size: Extent) -> Result<Handle, Failure> {
     let flags = flags(&target.open, needs);
     let direct = if target.open.direct == Direct::No { 0 } else { o_direct() };
-    let fd = match open(path, flags | direct) {
-        Err(libc::EINVAL) if target.open.direct == Direct::IfPossible => open(path, flags),
+    let open = |flags: i32| open_made(path, flags, target.open.permissions);
+    let fd = match open(flags | direct) {
+        Err(libc::EINVAL) if target.open.direct == Direct::IfPossible => open(flags),
         Err(libc::EINVAL) if direct != 0 => {
             return Err(told(path, libc::EINVAL)
                 .hint("this file system refuses direct I/O; use direct = \"if possible\", or false"));
         }
         // A file that lies in a cache of its own (tmpfs of old kernels, FUSE) may refuse noatime to strangers.
-        Err(libc::EPERM) if target.open.noatime => open(path, (flags | direct) & !o_noatime()),
+        Err(libc::EPERM) if target.open.noatime => open((flags | direct) & !o_noatime()),
         answer => answer,
     }
     .map_err(|errno| told(path, errno))?;

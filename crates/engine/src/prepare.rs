@@ -15,7 +15,8 @@ use crate::failure::Failure;
 use crate::io::{Files, Handle};
 use crate::memory::{Memory, errno};
 use crate::open::{
-    Asker, grow, o_direct, open, resolve, set_root, space_failure, split, strerror, tells_apart, whole_tree,
+    Asker, grow, o_direct, open_made, resolve, set_root, space_failure, split, strerror, tells_apart,
+    whole_tree,
 };
 use crate::payload::{Filler, Place};
 use crate::registry;
@@ -386,7 +387,11 @@ fn prepare_file(
         Prepare::Absent => Ok(()),
         Prepare::AsItIs | Prepare::Empty if target.open.create || target.prepare == Prepare::Empty => {
             // Made at opening time; nothing to lay out.
-            if target.prepare == Prepare::Empty && there.is_none() { create(path).map(drop) } else { Ok(()) }
+            if target.prepare == Prepare::Empty && there.is_none() {
+                create(path, target).map(drop)
+            } else {
+                Ok(())
+            }
         }
         Prepare::AsItIs | Prepare::Empty => Err(Failure::new(format!("{path}: {}", strerror(reason)))
             .errno(reason)
@@ -396,9 +401,9 @@ fn prepare_file(
             None => Err(Failure::new(format!("{path}: it does not exist, and no size was given for it"))
                 .hint("give the target a size, e.g. size = \"1GiB\"")),
         },
-        Prepare::Sparse => with_file(path, |fd| grow(fd, wanted)),
-        Prepare::Reserved => with_file(path, |fd| reserve(fd, existing, wanted)),
-        Prepare::ReservedBeyondEnd => with_file(path, |fd| reserve_beyond_end(fd, existing, wanted)),
+        Prepare::Sparse => with_file(path, target, |fd| grow(fd, wanted)),
+        Prepare::Reserved => with_file(path, target, |fd| reserve(fd, existing, wanted)),
+        Prepare::ReservedBeyondEnd => with_file(path, target, |fd| reserve_beyond_end(fd, existing, wanted)),
         Prepare::Filled => fill(seed, target, path, existing, wanted, progress),
     }
 }
@@ -419,8 +424,10 @@ fn take_away(path: &str) -> Result<(), Failure> {
     }
 }
 
-fn create(path: &str) -> Result<std::fs::File, Failure> {
+fn create(path: &str, target: &Target) -> Result<std::fs::File, Failure> {
+    use std::os::unix::fs::OpenOptionsExt;
     std::fs::OpenOptions::new()
+        .mode(target.open.permissions.unwrap_or(0o666))
         .create(true)
         .truncate(false)
         .write(true)
@@ -428,9 +435,13 @@ fn create(path: &str) -> Result<std::fs::File, Failure> {
         .map_err(|error| space_failure(path, error.raw_os_error().unwrap_or(libc::EIO)))
 }
 
-fn with_file(path: &str, work: impl FnOnce(RawFd) -> Result<(), i32>) -> Result<(), Failure> {
+fn with_file(
+    path: &str,
+    target: &Target,
+    work: impl FnOnce(RawFd) -> Result<(), i32>,
+) -> Result<(), Failure> {
     use std::os::fd::AsRawFd;
-    let file = create(path)?;
+    let file = create(path, target)?;
     work(file.as_raw_fd()).map_err(|errno| space_failure(path, errno))
 }
 
@@ -479,9 +490,8 @@ fn fill(
 ) -> Result<(), Failure> {
     let past_cache = target.open.direct != Direct::No && from.is_multiple_of(4096);
     let direct = if past_cache { o_direct() } else { 0 };
-    let fd = open(path, libc::O_WRONLY | libc::O_CREAT | direct)
-        .or_else(|_| open(path, libc::O_WRONLY | libc::O_CREAT))
-        .map_err(|errno| space_failure(path, errno))?;
+    let open = |more: i32| open_made(path, libc::O_WRONLY | libc::O_CREAT | more, target.open.permissions);
+    let fd = open(direct).or_else(|_| open(0)).map_err(|errno| space_failure(path, errno))?;
     let files = Files { handles: vec![Handle { fd, target: 0, bytes: to, base: 0, names: None }] };
     let memory = Memory::new(1, LAYOUT_BYTES).map_err(|errno| Failure::call("mmap", errno))?;
     let filler = filler(seed)?;

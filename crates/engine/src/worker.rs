@@ -618,6 +618,10 @@ impl<'a> Flight<'a> {
     /// The time is up. Whether something is left that must still be done: reading back what was written.
     #[cold]
     fn winds_up(&mut self) -> bool {
+        if self.free.count == self.slots.len() && self.deadline > 0 && self.source.is_waiting() {
+            // A pause, and the wait for others, is part of a script's time.
+            self.ended = self.ended.max(self.deadline);
+        }
         if self.wear == Wear::Due && self.errors_left > 0 && self.deadline > 0 {
             (self.wear, self.deadline) = (Wear::Settling, NEVER);
             self.source.settle();

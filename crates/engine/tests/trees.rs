@@ -5,8 +5,8 @@ use std::path::Path;
 
 use iodyno_engine::{Options, run};
 use iodyno_model::{
-    ErrorPolicy, Item, ItemData, Items, Job, Kind, Open, Operation, Pattern, Phase, Pick, Plan, Prepare,
-    Ranks, Record, Script, Size, Target, TargetKind, Verb, Workload,
+    ErrorPolicy, Extent, Item, ItemData, Items, Job, Kind, Open, Operation, Pattern, Phase, Pick, Plan,
+    Prepare, Ranks, Record, Script, Size, Target, TargetKind, Verb, Workload,
 };
 
 const BRANCH: u64 = 3;
@@ -199,4 +199,63 @@ fn ten_million_names_cost_no_memory() {
 fn resident() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096
+}
+
+/// The mode bits of everything that lies below a directory and is a file.
+fn modes(root: &Path) -> BTreeSet<u32> {
+    use std::os::unix::fs::PermissionsExt;
+    let files = paths(root).into_iter().map(|path| root.join(path)).filter(|path| path.is_file());
+    files.map(|path| path.metadata().unwrap().permissions().mode() & 0o7777).collect()
+}
+
+#[test]
+fn files_are_made_with_the_mode_that_is_said() {
+    for engine in ["psync", "io_uring"] {
+        let base = tempfile::tempdir().unwrap();
+        let mut target = tree(base.path(), false);
+        target.open.permissions = Some(0o600);
+        let create = Job { engine: engine.into(), ..on_items(Verb::Create, 2, |_| ()) };
+        let made = done(&target, vec![whole(Verb::Mkdir), create]);
+        if engine == "io_uring" && !made.errors.is_empty() {
+            continue; // Not every kernel has it.
+        }
+        assert_eq!(made.errors, []);
+        assert_eq!(modes(base.path()), BTreeSet::from([0o600]), "{engine}");
+    }
+    let base = tempfile::tempdir().unwrap();
+    let set = |prepare, count| {
+        let items = Items { count, name: "{item}".into(), size: Size::Fixed(100), ..Items::default() };
+        let root = format!("{}/set", base.path().display());
+        let open = Open { permissions: Some(0o640), ..Open::default() };
+        let kind = TargetKind::FileSet { root, items };
+        Target { name: "set".into(), kind, open, prepare, remove: false, origin: Default::default() }
+    };
+    let laid = done(&set(Prepare::Filled, 5), vec![on_items(Verb::Stat, 1, |_| ())]);
+    assert_eq!((laid.errors, modes(base.path())), (vec![], BTreeSet::from([0o640])));
+    // One operation says a mode of its own.
+    let own = Operation {
+        item: Item::Index(7),
+        handle: Some(0),
+        arguments: vec![("mode".into(), "600".into())],
+        ..Operation::on(Verb::Create, 0)
+    };
+    let script = Script { steps: vec![own.step("create")], ..Script::default() };
+    let job = Job::new("own", "psync", vec![0], Workload::Script(script));
+    let made = done(&set(Prepare::AsItIs, 8), vec![job]);
+    assert_eq!((made.errors, modes(base.path())), (vec![], BTreeSet::from([0o600, 0o640])));
+}
+
+#[test]
+fn one_file_is_made_with_the_mode_that_is_said() {
+    for prepare in [Prepare::Filled, Prepare::Reserved, Prepare::Sparse, Prepare::Empty, Prepare::AsItIs] {
+        let base = tempfile::tempdir().unwrap();
+        let path = format!("{}/file", base.path().display());
+        let open = Open { permissions: Some(0o600), create: true, ..Open::default() };
+        let kind = TargetKind::File { path, size: Extent::Bytes(8192) };
+        let target =
+            Target { name: "file".into(), kind, open, prepare, remove: false, origin: Default::default() };
+        let job = on_items(Verb::Write, 1, |_| ());
+        let made = done(&target, vec![job]);
+        assert_eq!((made.errors, modes(base.path())), (vec![], BTreeSet::from([0o600])), "{prepare:?}");
+    }
 }

@@ -46,6 +46,10 @@ mod cases {
             case("a_mail_server_of_many_threads_does_not_starve", mail),
             case("all_files_are_made_once_and_all_are_removed", until_done),
             case("what_is_written_whole_is_as_long_as_it_was_to_be", whole),
+            case("files_have_the_mode_that_the_script_says", modes),
+            case("a_run_that_waits_takes_its_time", waits),
+            case("what_is_printed_is_told_as_it_happens", printed),
+            case("a_target_is_any_flowop", targets),
             case("mistakes_exit_with_a_status", mistakes),
             case("appends_of_many_to_one_file_are_all_there", appends),
             case("a_second_run_knows_what_the_first_removed_and_commands_keep_their_places", second_run),
@@ -168,6 +172,130 @@ mod cases {
         for file in std::fs::read_dir(folder.path().join("data/kept"))?.flatten() {
             assert_eq!(file.metadata()?.len(), 2560 << 10, "{:?}", file.path());
         }
+        Ok(())
+    }
+
+    fn modes() -> Outcome {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir()?;
+        let told = script(
+            folder.path(),
+            "set $mode=0600
+            set mode quit alldone
+            define fileset name=set,path=$dir,entries=20,dirwidth=5,size=1k,prealloc=50,createmode=$mode,reuse
+            define fileset name=own,path=$dir,entries=10,dirwidth=100,createmode=600,reuse
+            define file name=one,path=$dir,size=1k,prealloc,createmode=0400,readonly,reuse
+            define file name=new,path=$dir,createmode=0600,reuse
+            define process name=p {
+              thread name=a { flowop createfile name=make,filesetname=set,fd=1
+                              flowop closefile name=close,fd=1 }
+              thread name=b { flowop createfile name=make2,filesetname=own,fd=1,createmode=0440
+                              flowop closefile name=close2,fd=1 }
+              thread name=c { flowop read name=r,filename=one,iosize=1k,iters=10
+                              flowop finishoncount name=f,value=1 }
+              thread name=d { flowop write name=w,filename=new,iosize=1k
+                              flowop finishoncount name=g,value=1 }
+            }
+            run 20",
+        );
+        told.expect(0, &["IO Summary: "]);
+        let data = folder.path().join("data");
+        let mode = |name: &Path| data.join(name).metadata().map(|facts| facts.permissions().mode() & 0o7777);
+        for (name, wanted) in [("set", 0o600), ("own", 0o440), ("one", 0o400), ("new", 0o600)] {
+            let all: Vec<_> = match data.join(name).is_file() {
+                true => vec![name.to_string()],
+                false => files(&data.join(name)).iter().map(|(path, _)| format!("{name}/{path}")).collect(),
+            };
+            assert_eq!(
+                all.len(),
+                match name {
+                    "set" => 20,
+                    "own" => 10,
+                    _ => 1,
+                },
+                "{name}: {told}"
+            );
+            for path in all {
+                assert_eq!(mode(Path::new(&path))?, wanted, "{path}: {told}");
+            }
+        }
+        Ok(())
+    }
+
+    fn waits() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let told = script(
+            folder.path(),
+            "define process name=p { thread name=t { flowop block name=b } }
+            run 1",
+        );
+        told.expect(0, &["Run took 1 seconds"]);
+        let told = script(
+            folder.path(),
+            "define fileset name=set,path=$dir,entries=10,dirwidth=20,prealloc
+            define process name=p { thread name=t {
+              flowop statfile name=s,filesetname=set
+              flowop delay name=d,value=60 } }
+            run 2",
+        );
+        told.expect(0, &["Run took 2 seconds"]);
+        Ok(())
+    }
+
+    fn printed() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let told = script(
+            folder.path(),
+            "define fileset name=set,path=$dir,entries=10,dirwidth=20,prealloc
+            define process name=p {
+              thread name=t { flowop statfile name=s,filesetname=set
+                              flowop print name=often,value=\"in $dir\" }
+              thread name=u { flowop print name=once,value=begun
+                              flowop delay name=d,value=60 } }
+            run 2",
+        );
+        told.expect(0, &["IO Summary: "]);
+        let lines = |name: &str| told.out.lines().filter(|line| line.contains(name)).collect::<Vec<_>>();
+        // As it happens, and once more at the end; however often it came by.
+        assert!((2..=5).contains(&lines(": often: in ").len()), "{told}");
+        assert_eq!(lines(": once: begun").len(), 2, "{told}");
+        let place = |word: &str| told.out.find(word).unwrap();
+        assert!(place("Running...") < place("once: begun"), "{told}");
+        assert!(place("once: begun") < place("Run took"), "{told}");
+        Ok(())
+    }
+
+    fn targets() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let set = "define fileset name=set,path=$dir,entries=10,dirwidth=20,size=4k,prealloc\n";
+        let told = script(
+            folder.path(),
+            &format!(
+                "{set} set mode quit firstdone
+                define process name=p {{
+                  thread name=work,instances=2 {{ flowop read name=get,filesetname=set,iosize=1k
+                                                 flowop delay name=rest,value=0.001 }}
+                  thread name=watch {{ flowop delay name=d,value=0.02
+                                      flowop finishoncount name=f,value=50,target=get }} }}
+                run 60"
+            ),
+        );
+        told.expect(0, &["IO Summary: "]);
+        assert!((50..20_000).contains(&row(&told, "get")), "{told}");
+        let told = script(
+            folder.path(),
+            &format!(
+                "{set} eventgen rate=1000
+                define process name=p {{
+                  thread name=work {{ flowop read name=get,filesetname=set,iosize=1k
+                                     flowop delay name=rest,value=0.05 }}
+                  thread name=other,instances=2 {{ flowop opslimit name=l,target=get
+                                                  flowop delay name=short,value=0.01 }} }}
+                run 2"
+            ),
+        );
+        told.expect(0, &["IO Summary: "]);
+        assert!(row(&told, "get") > 0 && row(&told, "l") > 0, "{told}");
         Ok(())
     }
 

@@ -64,6 +64,8 @@ pub enum Event {
     Kept(Box<PhaseRecord>),
     /// What a worker wrote down, in the order of time; told before the phase's end, and while it runs where it is much.
     Journal(Box<JournalPart>),
+    /// A step that only says something came by; of what comes by often it is told now and then.
+    Said(Box<Said>),
     /// Cases have ended, of the running phase's job of that index.
     Cases(usize, Vec<CaseRecord>),
     /// A phase has ended.
@@ -90,6 +92,25 @@ pub struct Started {
     /// The ranks.
     #[serde(default)]
     pub world: WorldFacts,
+}
+
+/// What a step says.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Said {
+    /// The phase's name.
+    pub phase: String,
+    /// The step's label.
+    pub label: String,
+    /// What it says.
+    pub text: String,
+    /// How often it came by since it was last told.
+    pub times: u64,
+    /// Whose worker it was.
+    pub rank: u32,
+    /// When the phase began, ns since 1970.
+    pub began_unix_ns: u64,
+    /// When this was noticed, ns since 1970.
+    pub at_unix_ns: u64,
 }
 
 /// The state of a running phase.

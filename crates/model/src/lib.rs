@@ -48,7 +48,7 @@ pub use case::{
 };
 pub use conversation::{Action as PeerAction, Conversation, Input as PeerInput};
 pub use demand::{Demand, DemandRecord};
-pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, Started, WorkerState};
+pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, Said, Started, WorkerState};
 pub use finding::{Figure, Finding, Severity};
 pub use histogram::Histogram;
 pub use origin::{Diagnostic, Level, Origin};

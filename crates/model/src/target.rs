@@ -189,6 +189,9 @@ pub struct Open {
     /// Make the directories above it where they are missing.
     #[serde(default)]
     pub parents: bool,
+    /// Permission bits of files that are made, of which the system takes away the umask; none: 666, of a set's items 644.
+    #[serde(default)]
+    pub permissions: Option<u32>,
     /// Fail where it exists.
     #[serde(default)]
     pub exclusive: bool,

@@ -98,7 +98,8 @@ pub struct Operation {
     /// How long think and spin last, ns.
     #[serde(default)]
     pub time_ns: u64,
-    /// How long they last instead, where that is drawn each time: a number, and the ns it is multiplied by.
+    /// How long they last instead, where that is drawn each time: a number, and the ns it is multiplied by. Of what waits
+    /// for a shared object or posts to it: how much, in place of its amount.
     #[serde(default)]
     pub drawn: Option<(Size, f64)>,
     /// Handed over without waiting for it; a later `wait` without a shared object awaits half of what is in flight.
@@ -326,6 +327,14 @@ pub enum SharedKind {
     },
     /// A number that steps raise and `finish` looks at.
     Counter,
+    /// What all steps of these labels did, of whichever job: operations as they complete, or the bytes that they moved.
+    Done {
+        /// The labels; of a composite its runs are counted.
+        of: Vec<String>,
+        /// Whether bytes are counted.
+        #[serde(default)]
+        bytes: bool,
+    },
     /// A post wakes all that wait at that moment and is not remembered (filebench `block` and `wakeup`).
     Signal,
     /// Weights by which jobs keep their shares (fio `flow`): a job may run ahead by `most` in weighted operations.
@@ -348,6 +357,9 @@ pub struct SharedUse {
     /// Only what steps of that label did counts; none: everything this worker did.
     #[serde(default)]
     pub of: Option<String>,
+    /// What counts instead: how much that [count](SharedKind::Done) has risen since anybody last took it into account.
+    #[serde(default)]
+    pub from: Option<String>,
     /// How long a worker that must wait sleeps before it asks again, ns; 0: as briefly as makes sense.
     #[serde(default)]
     pub retry_ns: u64,
@@ -356,7 +368,7 @@ pub struct SharedUse {
 impl SharedUse {
     /// So much at each use.
     pub fn new(name: &str, amount: i64) -> Self {
-        SharedUse { name: name.into(), amount, per: Per::default(), of: None, retry_ns: 0 }
+        SharedUse { name: name.into(), amount, per: Per::default(), of: None, from: None, retry_ns: 0 }
     }
 }
 

@@ -178,6 +178,7 @@ impl Reporter for LiveLine {
             | Event::Interim(_)
             | Event::Kept(_)
             | Event::Watched(_)
+            | Event::Said(_)
             | Event::LayingOut { .. } => Ok(()),
             Event::Message(_) | Event::Ended(_) => self.clear(output),
         }

@@ -227,6 +227,10 @@ fn shared(shared: &Shared) -> String {
         }
         SharedKind::Counter => "counter".into(),
         SharedKind::Signal => "signal".into(),
+        SharedKind::Done { of, bytes } => {
+            let what = if *bytes { "bytes moved by" } else { "operations of" };
+            format!("{what} \"{}\"", of.join("\", \""))
+        }
         SharedKind::Weights { most } => format!("weights, at most {most} ahead"),
     };
     let whose = if shared.each_rank { ", each rank has its own" } else { "" };

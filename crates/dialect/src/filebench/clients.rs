@@ -346,7 +346,10 @@ fn rename(steps: &mut [Step], own: &dyn Fn(&str) -> String) {
     for step in steps {
         match &mut step.action {
             Action::Do(operation) => {
-                operation.shared.iter_mut().for_each(|shared| shared.name = own(&shared.name));
+                if let Some(shared) = &mut operation.shared {
+                    shared.name = own(&shared.name);
+                    shared.from.iter_mut().for_each(|from| *from = own(from));
+                }
             }
             Action::Block(steps) => rename(steps, own),
             Action::Call(_) => {}

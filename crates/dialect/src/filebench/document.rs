@@ -31,8 +31,17 @@ until-steady`, `--also 'fail-if=read.p99 > 5ms'`. A script's own `warmup SECONDS
 - Keywords, names of attributes and switches may be written in capitals, `$n` and `${n}` inside a bare word too (`set$n`), a
   value on the next line, a comma at the end; a line may go on behind a backslash.
 - A wakeup that comes just before its block is not lost: each thread is woken once by all that were sent since it was last.
-- `target=` names a flowop of the same thread, also one inside a composite; a file that nobody makes and `prealloc` does not
-  either is there, and empty.
+- `target=` is any flowop of the script, also one inside a composite (`target=read1`, or `target=outer.read1`). Ends count
+  what all flowops of that name do, in whichever thread, and limits what their own thread does; a limit whose thread has no
+  such flowop takes an event for each operation of the others, once, however many look at them (and slows only its own
+  thread: that is no defect of ours). Bytes of a flowop that moves none, as a composite, are a mistake.
+- A semaphore takes one post even while somebody waits for more than its `highwater`; without `blocking` a post never waits.
+- A file that nobody makes and `prealloc` does not either is there, and empty.
+- `createmode=640` (octal digits, less the umask) is the mode of a file's or a set's files, 644 where nothing is said; a
+  `createfile` may say one of its own.
+- `print` tells its value when it comes by (within a fifth of a second, each flowop at most once a second and ten lines of
+  all, with how often it came by since), and how often in all at the end.
+- `quit` before any run ends a script that only says something. A `;` at a line's end means nothing.
 - `system` is run where it stands: before the files are laid out, behind `create files` once they are, or after a run. What
   it prints goes to standard error; that it failed is told, and ends nothing.
 - A second `run` goes on with the files as the first has left them.
@@ -83,12 +92,6 @@ and maximum are those of all. `--also ranks` adds a row for each client.
 
 ";
 
-const TAIL: &str = "
-## Not served yet
-
-`createmode`: files are made with mode 644; another one is refused with its line and a hint.
-";
-
 /// The page.
 pub fn document() -> String {
     let mut text = HEAD.to_string();
@@ -96,5 +99,5 @@ pub fn document() -> String {
     for entry in FLOWOPS {
         text += &format!("| `{}` | {} |\n", entry.name, entry.about);
     }
-    text + TAIL
+    text
 }

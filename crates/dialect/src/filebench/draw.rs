@@ -150,6 +150,22 @@ impl Draw {
         }
     }
 
+    /// The same, none larger than some bound: of a gamma distribution as many quantiles as of others.
+    ///
+    /// # Errors
+    /// What is wrong with it, and a hint.
+    pub fn bounded(&self, least: u64) -> Result<Size, Wrong> {
+        match self.size(least)? {
+            Size::Gamma { mean_bytes, shape } => {
+                let share = 100.0 / f64::from(QUANTILES);
+                let middle = |number: u32| (f64::from(number) + 0.5) / f64::from(QUANTILES);
+                let bytes = |number| (mean_bytes / shape * gamma(shape, middle(number))) as u64;
+                Ok(Size::Split((0..QUANTILES).map(|number| (bytes(number).max(least), share)).collect()))
+            }
+            size => Ok(size),
+        }
+    }
+
     /// A table of ranges; where a mean is given, stretched to it.
     fn tabular(&self, least: u64) -> Result<Size, Wrong> {
         let own: f64 =

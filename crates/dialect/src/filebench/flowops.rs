@@ -81,7 +81,7 @@ pub const FLOWOPS: &[Entry] = &[
     entry("removexattr", Class::Io, "removes it"),
     entry("block", Class::Control, "waits until somebody wakes it"),
     entry("wakeup", Class::Control, "wakes all that wait at `target`"),
-    entry("semblock", Class::Control, "waits until `value` was posted to it"),
+    entry("semblock", Class::Control, "waits until `value` was posted to it (drawn each time)"),
     entry(
         "sempost",
         Class::Control,
@@ -90,7 +90,11 @@ pub const FLOWOPS: &[Entry] = &[
     entry("hog", Class::Control, "computes for `value` turns (a random variable is drawn each time)"),
     entry("delay", Class::Control, "sleeps `value` seconds, drawn or not"),
     entry("eventlimit", Class::Control, "takes one event of `eventgen` each time"),
-    entry("iopslimit", Class::Control, "takes one for each operation on data of `target`, or of the thread"),
+    entry(
+        "iopslimit",
+        Class::Control,
+        "takes one for each operation of `target`, which moves data, or of the thread",
+    ),
     entry("opslimit", Class::Control, "takes one for each operation"),
     entry("bwlimit", Class::Control, "takes one for each MiB"),
     entry(
@@ -99,7 +103,7 @@ pub const FLOWOPS: &[Entry] = &[
         "ends the thread once `value` operations of `target` are done by all together",
     ),
     entry("finishonbytes", Class::Control, "the same by bytes"),
-    entry("print", Class::Control, "tells `value`, and how often it came by"),
+    entry("print", Class::Control, "tells `value` as it comes by, and how often it did"),
     entry("testrandvar", Class::Control, "draws from `value`; the mean and the standard deviation are told"),
 ];
 
@@ -127,6 +131,7 @@ pub const ATTRIBUTES: &[&str] = &[
     "highwater",
     "blocking",
     "wss",
+    "createmode",
 ];
 
 /// The flowop of a name.

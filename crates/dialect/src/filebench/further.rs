@@ -16,6 +16,8 @@ const SKEW_MOST: f64 = 10.0;
 const ROTOR_MOST: u64 = 128;
 /// How long an extended attribute's value is where nothing says so, bytes.
 const VALUE_BYTES: u64 = 64;
+/// The longest value that the system takes.
+const VALUE_BYTES_MOST: u64 = 64 << 10;
 
 /// How a thread's data is moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -166,6 +168,17 @@ impl Weaver<'_, '_> {
         }
     }
 
+    /// Mode bits of the file that a flowop makes, where it says them itself.
+    pub(super) fn mode(&mut self, flowop: &Flowop) -> Option<u32> {
+        let attribute = flowop.attributes.get(&["createmode"])?;
+        if flowop.kind != "createfile" {
+            let message = format!("flowop {} makes no file, and has no `createmode`", flowop.kind);
+            self.reader.complain(&attribute.origin, message, "say it of createfile, or of the fileset");
+            return None;
+        }
+        self.reader.mode(&flowop.attributes, &["createmode"])
+    }
+
     /// Another name for a file: instead of the old one, beside it, or leading to it.
     pub(super) fn two_names(&mut self, flowop: &Flowop, place: usize, pick: &Item, label: &str) -> Vec<Step> {
         if self.places[place].entries < 2 {
@@ -204,7 +217,9 @@ impl Weaver<'_, '_> {
             "listxattr" => Verb::Listxattr,
             _ => Verb::Removexattr,
         };
-        let bytes = self.reader.count(&flowop.attributes, &["iosize"], VALUE_BYTES).clamp(1, 64 << 10);
+        // What is there is read whole, however long it is.
+        let usual = if verb == Verb::Setxattr { VALUE_BYTES } else { VALUE_BYTES_MOST };
+        let bytes = self.reader.count(&flowop.attributes, &["iosize"], usual).clamp(1, VALUE_BYTES_MOST);
         let open = self.slots.get(&slot).is_some_and(|slot| slot.open && slot.place == Some(place));
         let mut operation = match open {
             true => Operation { item: Item::Held, handle: Some(slot), ..Operation::on(verb, target) },
@@ -264,7 +279,11 @@ impl Weaver<'_, '_> {
                 );
                 return Vec::new();
             }
-            Some(other) => (Looked::At(other.text()), vec![Operation::control(Verb::Spin).step(label)]),
+            Some(other) => {
+                let arguments = vec![("says".into(), other.text())];
+                let says = Operation { arguments, ..Operation::control(Verb::Spin) };
+                (Looked::At(other.text()), vec![says.step(label)])
+            }
             None => return Vec::new(),
         };
         self.rows

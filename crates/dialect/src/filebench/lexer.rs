@@ -42,6 +42,8 @@ pub fn tokens(text: &str) -> (Vec<Token>, Option<u32>) {
                 lexer.skip(1);
             }
             letter if letter.is_whitespace() || letter == '\u{feff}' => lexer.skip(letter.len_utf8()),
+            // Some end a line with it: it means nothing there.
+            ';' if ends_a_line(&lexer.rest[1..]) => lexer.skip(1),
             // A line that goes on in the next one.
             '\\' if lexer.rest[1..].trim_start_matches([' ', '\t', '\r']).starts_with('\n') => lexer.skip(1),
             '#' => lexer.skip(lexer.rest.find('\n').unwrap_or(lexer.rest.len())),
@@ -129,6 +131,8 @@ impl Lexer<'_> {
             return self.push(Kind::Sign(letter), letter.len_utf8());
         }
         let length = word_length(self.rest, joins);
+        let whole = self.rest[..length].trim_end_matches(';').len();
+        let length = if whole > 0 && ends_a_line(&self.rest[length..]) { whole } else { length };
         let word = &self.rest[..length];
         if let Some(number) = number(word) {
             return self.push(Kind::Number(number), length);
@@ -153,6 +157,12 @@ impl Lexer<'_> {
             }
         }
     }
+}
+
+/// Whether nothing but a comment or a brace comes before a line's end.
+fn ends_a_line(rest: &str) -> bool {
+    let rest = rest.trim_start_matches([' ', '\t', '\r', ';']);
+    rest.is_empty() || rest.starts_with(['\n', '#', '}'])
 }
 
 /// How many bytes of a word a text begins with; variables in it are part of it (`set$n`, `/data/${USER}`).

@@ -9,6 +9,7 @@
 
 mod advice;
 pub mod clients;
+mod counts;
 pub mod document;
 pub mod draw;
 pub mod flowops;
@@ -96,8 +97,7 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
         return Ok(Request::Print { out: help(), status });
     };
     let (text, _) = session::source(path, loader).map_err(|reason| {
-        let wrong = Diagnostic::error(&Origin::argument(path), format!("{path}: {reason}"));
-        vec![wrong.hint("name a script, or one of the personalities: filebench -h")]
+        vec![Diagnostic::error(&Origin::argument(path), reason).hint(library::hint(path))]
     })?;
     let world = loader.world();
     let mut all = Vec::new();
@@ -108,6 +108,9 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
             return Ok(Request::Print { out: usage(&session), status: 0 });
         }
         session.finish(path);
+        if let Some(out) = session.only_says() {
+            return Ok(Request::Print { out, status: 0 });
+        }
         let (lowered, wrong) = session.ended();
         if !wrong.is_empty() {
             return Err(told_once(wrong, path, number));

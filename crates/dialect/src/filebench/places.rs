@@ -64,6 +64,8 @@ pub struct Place {
     pub tree: Option<(Size, Size)>,
     /// Whether many lay it out side by side.
     pub side_by_side: bool,
+    /// Mode bits of its files; none: 644.
+    pub permissions: Option<u32>,
     /// Its pages are dropped before the run.
     pub cold: bool,
     /// What is there is used again, and stays.
@@ -152,12 +154,7 @@ impl Place {
     ) -> Option<Place> {
         let what = if single { "a file" } else { "a fileset" };
         reader.known(attributes, &KNOWN, what);
-        let mode = reader.text(attributes, &["createmode"]);
-        let other = mode.is_some_and(|mode| mode.trim_start_matches('0') != "644");
-        if let Some(attribute) = attributes.get(&["createmode"]).filter(|_| other) {
-            let hint = "leave it out: files are made with mode 644";
-            reader.complain(&attribute.origin, "`createmode`: no other mode than 644 is served", hint);
-        }
+        let permissions = reader.mode(attributes, &["createmode"]);
         let name = reader.text(attributes, &["name"]);
         let path = reader.text(attributes, &["path"]);
         let missing = ["name", "path"].into_iter().find(|name| attributes.get(&[name]).is_none());
@@ -191,6 +188,7 @@ impl Place {
         Some(Place {
             tree,
             side_by_side: reader.flag(attributes, &["paralloc"]),
+            permissions,
             cold: attributes.get(&["cached"]).is_some() && !reader.flag(attributes, &["cached"]),
             root: format!("{}/{MARK}/{name}", path.trim_end_matches('/')),
             single,
@@ -251,6 +249,7 @@ impl Place {
             sync: if access.sync { OpenSync::All } else { OpenSync::No },
             advice: if access.random { Advice::Random } else { Advice::No },
             invalidate: self.cold,
+            permissions: self.permissions,
             ..Open::default()
         }
     }

@@ -4,6 +4,7 @@
 
 use iodyno_model::{Diagnostic, Origin, Size};
 
+use super::draw::Draw;
 use super::script::{Attribute, Attributes};
 use super::value::{Value, Variables};
 
@@ -65,14 +66,37 @@ impl Reader<'_> {
         if let Some(number) = number.filter(|number| (0.0..1e18).contains(number)) {
             return Some(number);
         }
-        let message = format!("{}={}: a number is expected", attribute.name, value.text());
-        self.complain(&attribute.origin, message, "sizes may end in k, m, g or t");
+        let (message, hint) = match number {
+            Some(number) if number < 0.0 => ("less than nothing", "a number of at least 0 is expected"),
+            Some(_) => {
+                ("more than any file system holds", "sizes may end in k, m, g or t, which are factors")
+            }
+            None => ("a number is expected", "sizes may end in k, m, g or t"),
+        };
+        self.complain(&attribute.origin, format!("{}={}: {message}", attribute.name, value.text()), hint);
         None
     }
 
     /// A whole number.
     pub fn count(&mut self, attributes: &Attributes, names: &[&str], default: u64) -> u64 {
         self.number(attributes, names).map_or(default, |number| number as u64)
+    }
+
+    /// Mode bits, in octal digits as they are always written.
+    pub fn mode(&mut self, attributes: &Attributes, names: &[&str]) -> Option<u32> {
+        let attribute = attributes.get(names)?;
+        let text = match attribute.value {
+            Some(_) => self.value(attribute)?.text(),
+            None => String::new(),
+        };
+        let digits = text.trim();
+        let bits = u32::from_str_radix(digits.strip_prefix("0o").unwrap_or(digits), 8).ok();
+        let bits = bits.filter(|bits| *bits <= 0o7777);
+        if bits.is_none() {
+            let message = format!("{}={text}: octal digits are expected", attribute.name);
+            self.complain(&attribute.origin, message, "e.g. createmode=640");
+        }
+        bits
     }
 
     /// Whether something is switched on.
@@ -104,9 +128,23 @@ impl Reader<'_> {
     /// What a random variable draws, of at least so much; `Some(None)`: something is wrong with it; `None`: no random
     /// variable.
     pub fn drawn(&mut self, attributes: &Attributes, names: &[&str], least: u64) -> Option<Option<Size>> {
+        self.draws(attributes, names, |draw| draw.size(least))
+    }
+
+    /// The same, where nothing beyond some bound may be drawn.
+    pub fn bounded(&mut self, attributes: &Attributes, names: &[&str], least: u64) -> Option<Option<Size>> {
+        self.draws(attributes, names, |draw| draw.bounded(least))
+    }
+
+    fn draws(
+        &mut self,
+        attributes: &Attributes,
+        names: &[&str],
+        size: impl Fn(&Draw) -> Result<Size, (String, String)>,
+    ) -> Option<Option<Size>> {
         let attribute = attributes.get(names)?;
         let Ok(Value::Drawn(draw)) = self.variables.worth(attribute.value.as_ref()?) else { return None };
-        let size = draw.size(least);
+        let size = size(&draw);
         Some(
             size.map_err(|(message, hint)| {
                 self.complain(&attribute.origin, format!("{}: {message}", attribute.name), hint);

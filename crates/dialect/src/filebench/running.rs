@@ -4,9 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use iodyno_model::{
-    BufferKind, Buffers, Depth, Job, Limit, Origin, Placement, Plan, Script, SharedKind, Workload,
-};
+use iodyno_model::{BufferKind, Buffers, Depth, Job, Limit, Placement, Plan, Script, SharedKind, Workload};
 
 use super::further::Ways;
 use super::places::Place;
@@ -14,7 +12,7 @@ use super::reader::Reader;
 use super::script::{Attributes, Thread};
 use super::session::Process;
 use super::view::Part;
-use super::weave::{Composite, Weaver};
+use super::weave::{Composite, Label, Named, Weaver};
 
 /// Writes that a thread has handed over and not awaited, at most.
 const AIO_MOST: u32 = 64;
@@ -55,6 +53,8 @@ pub struct Run<'a, 'b> {
     pub limit: Limit,
     /// What waits for others, in any thread.
     pub waits: Vec<String>,
+    /// What all threads' steps are called.
+    pub everywhere: Vec<Label>,
     /// The plan, for its targets.
     pub targets: &'a mut Plan,
     /// Seed of trees.
@@ -65,6 +65,7 @@ impl Run<'_, '_> {
     /// The jobs of all processes.
     pub fn jobs(&mut self, processes: &[Process]) -> Vec<Job> {
         // What a place is depends on all that is done with it, so everything is looked at once before.
+        let mut everywhere: Vec<Label> = Vec::new();
         for thread in processes.iter().flat_map(|process| &process.threads) {
             let wrong = self.reader.wrong.len();
             let mut weaver = Weaver::new(
@@ -75,6 +76,7 @@ impl Run<'_, '_> {
                 &mut self.part.rows,
             );
             weaver.scout(&thread.flowops);
+            everywhere.append(&mut weaver.labels);
             self.reader.wrong.truncate(wrong);
         }
         self.part.rows.clear();
@@ -82,18 +84,40 @@ impl Run<'_, '_> {
         let shared = self.shared.iter();
         self.waits = shared.filter(|(_, kind)| waits(kind)).map(|(name, _)| name.clone()).collect();
         self.shared.clear();
+        everywhere.sort_by(|one, other| one.name.cmp(&other.name));
+        everywhere.dedup();
+        self.everywhere = everywhere;
         let mut named = Vec::new();
         let jobs: Vec<Job> = processes.iter().flat_map(|process| self.process(process, &mut named)).collect();
-        for (name, origin) in named {
-            if !self.shared.contains_key(&name) {
-                let message = format!("target={name}: no flowop of that name waits");
-                self.reader.complain(&origin, message, "name a block or semblock flowop");
-            }
-        }
+        self.meet(&named);
         jobs
     }
 
-    fn process(&mut self, process: &Process, named: &mut Vec<(String, Origin)>) -> Vec<Job> {
+    /// Brings together what waits and what wakes it or posts to it. A semaphore takes any one post while somebody may wait.
+    fn meet(&mut self, named: &[Named]) {
+        let mut posts: BTreeMap<&str, u64> = BTreeMap::new();
+        for Named { name, wakes, most, origin } in named {
+            let (message, hint) = match (self.shared.get(name), wakes) {
+                (Some(SharedKind::Signal), true) => continue,
+                (Some(SharedKind::Semaphore { .. }), false) => {
+                    let known = posts.entry(name).or_default();
+                    *known = (*known).max(*most);
+                    continue;
+                }
+                (Some(SharedKind::Signal), _) => ("a block is woken, not posted to", "wakeup"),
+                (Some(SharedKind::Semaphore { .. }), _) => ("a semblock is posted to, not woken", "sempost"),
+                _ => ("no flowop of that name waits", "name a block or semblock flowop"),
+            };
+            self.reader.complain(origin, format!("target={name}: {message}"), hint);
+        }
+        for (name, amount) in posts {
+            if let Some(SharedKind::Semaphore { most, .. }) = self.shared.get_mut(name) {
+                *most += amount.saturating_sub(1);
+            }
+        }
+    }
+
+    fn process(&mut self, process: &Process, named: &mut Vec<Named>) -> Vec<Job> {
         let attributes = &process.attributes;
         self.reader.known(attributes, &["name", "instances", "nice"], "a process");
         let name = self.reader.text(attributes, &["name"]).unwrap_or_else(|| "process".into());
@@ -118,7 +142,7 @@ impl Run<'_, '_> {
         instances: u64,
         thread: &Thread,
         placement: &Placement,
-        named: &mut Vec<(String, Origin)>,
+        named: &mut Vec<Named>,
     ) -> Option<Job> {
         let attributes = &thread.attributes;
         self.reader.known(
@@ -142,6 +166,7 @@ impl Run<'_, '_> {
         );
         (weaver.events, weaver.ends, weaver.waits) = (self.events, self.ends, &self.waits);
         weaver.scout(&thread.flowops);
+        weaver.everywhere = &self.everywhere;
         let steps = weaver.steps(&thread.flowops);
         named.append(&mut weaver.named);
         let used = std::mem::take(&mut weaver.used);

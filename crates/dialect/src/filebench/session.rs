@@ -162,6 +162,10 @@ impl<'a> Session<'a> {
         if let Some((order, origin)) = self.pending.take().filter(|_| self.plan.phases.is_empty()) {
             self.order(&order, &origin);
         }
+        // What says `quit` before anything was run wants nothing run.
+        if self.plan.phases.is_empty() && self.ended && self.wrong.is_empty() {
+            return;
+        }
         if self.plan.phases.is_empty() && !self.wrong.is_empty() {
             // Definitions are looked at when something is run: what is wrong with them is told all the same.
             return self.run(RUN_S, 0.0, &Origin::file(path, 1));
@@ -364,6 +368,12 @@ impl<'a> Session<'a> {
         self.notes.push(note.hint(hint));
     }
 
+    /// What a script says that has nothing run; none where something is.
+    pub fn only_says(&self) -> Option<String> {
+        let nothing = self.plan.phases.is_empty() && self.wrong.is_empty();
+        nothing.then(|| self.said.iter().map(|line| format!("0.000: {line}\n")).collect())
+    }
+
     /// What this client makes of the script, and what is wrong with it.
     pub fn ended(self) -> (Lowered, Vec<Diagnostic>) {
         let Session { plan, view, notes, points, named, wrong, .. } = self;
@@ -409,7 +419,7 @@ impl<'a> Session<'a> {
             }
             Err(message) => {
                 let wrong = Diagnostic::error(origin, format!("{path}: {message}"));
-                self.wrong.push(wrong.hint("name a file, or one of the personalities: iodyno filebench -h"));
+                self.wrong.push(wrong.hint(super::library::hint(&path)));
             }
         }
     }
@@ -471,6 +481,7 @@ impl<'a> Session<'a> {
                 ..Limit::default()
             },
             waits: Vec::new(),
+            everywhere: Vec::new(),
             targets: &mut self.plan,
             seed: self.seed,
         };

@@ -156,8 +156,8 @@ fn limits_semaphores_and_ends_are_shared() {
     let phase = &run.plan.phases[0];
     let kinds: Vec<_> = phase.shared.iter().map(|shared| (shared.name.as_str(), &shared.kind)).collect();
     assert_eq!(kinds[0], ("events", &SharedKind::Tokens { per_second: 100.0, queue_s: 5.0 }));
-    assert_eq!(kinds[1], ("operations of d", &SharedKind::Counter));
-    assert_eq!(kinds[2], ("s", &SharedKind::Semaphore { initial: 0, most: 100 }));
+    assert_eq!(kinds[1], ("operations of d", &SharedKind::Done { of: vec!["d".into()], bytes: false }));
+    assert_eq!(kinds[2], ("s", &SharedKind::Semaphore { initial: 0, most: 101 }));
     assert_eq!((phase.stop.clone(), phase.jobs[0].workers), (Stop::FirstDone, 3));
     let Workload::Script(script) = &phase.jobs[0].workload else { panic!() };
     let Action::Do(delete) = &script.steps[0].action else { panic!() };
@@ -484,15 +484,29 @@ fn what_fails_is_told_beside_the_report() {
 }
 
 #[test]
-fn files_are_made_with_the_usual_mode() {
-    let of = |mode: &str| {
-        thread("flowop statfile name=s,filesetname=set")
-            .replace("size=4k", &format!("size=4k,createmode={mode}"))
-    };
-    for usual in ["644", "0644"] {
-        assert_eq!(run(&of(usual)).plan.phases.len(), 1);
+fn files_are_made_with_the_mode_that_is_said() {
+    let of =
+        |mode: &str, flowop: &str| thread(flowop).replace("size=4k", &format!("size=4k,createmode={mode}"));
+    let stat = "flowop statfile name=s,filesetname=set";
+    for (said, bits) in [("644", 0o644), ("0600", 0o600), ("\"0755\"", 0o755), ("0", 0)] {
+        assert_eq!(run(&of(said, stat)).plan.targets[0].open.permissions, Some(bits), "{said}");
     }
-    assert_eq!(wrong(&of("600")), ["x.f:1: `createmode`: no other mode than 644 is served"]);
+    assert_eq!(run(&thread(stat)).plan.targets[0].open.permissions, None);
+    let variable = format!("set $mode=0640\n{}", of("$mode", stat));
+    assert_eq!(run(&variable).plan.targets[0].open.permissions, Some(0o640));
+    for nonsense in ["689", "rw", "17777", "-1"] {
+        let told = wrong(&of(nonsense, stat));
+        assert!(told.len() == 1 && told[0].contains("octal digits are expected"), "{nonsense}: {told:?}");
+    }
+    let made = run(&of("640", "flowop createfile name=c,filesetname=set,fd=1,createmode=600"));
+    assert_eq!(made.plan.targets[0].open.permissions, Some(0o640));
+    let Workload::Script(script) = &made.plan.phases[0].jobs[0].workload else { panic!() };
+    let Action::Do(create) = &script.steps[0].action else { panic!() };
+    assert!(create.arguments.contains(&("mode".into(), "600".into())), "{create:?}");
+    for other in ["statfile name=s,filesetname=set", "delay name=d,value=1"] {
+        let told = wrong(&thread(&format!("flowop {other},createmode=600")));
+        assert!(told.len() == 1 && told[0].contains("makes no file"), "{told:?}");
+    }
 }
 
 #[test]
@@ -540,4 +554,166 @@ fn pauses_last_as_long_as_a_variable_draws() {
     let drawn = (Size::Uniform { least_bytes: 30, most_bytes: 90, step_bytes: 1 }, 1.0 / 3.0);
     assert_eq!(all, [(0, Some(drawn)), (500_000_000, None), (100, None)]);
     assert_eq!(wrong(&thread("flowop hog name=h,value=often")), ["x.f:2: value=often: a number is expected"]);
+}
+
+#[test]
+fn a_script_that_is_not_there_is_named_once() {
+    let Ok(Request::Refuse { err, status: 1 }) = asked("", &["-f", "varmial.f"]) else { panic!() };
+    assert_eq!(err.matches("varmial.f").count(), 1, "{err}");
+    assert!(err.contains("personality varmail"), "{err}");
+}
+
+#[test]
+fn semaphores_take_what_a_variable_draws() {
+    let script = "set $n=randvar(type=uniform,min=2,mean=5)\nset $g=randvar(type=gamma,mean=40)\n\
+         define process name=p {\n\
+         thread name=a { flowop semblock name=room,value=$n,highwater=10 }\n\
+         thread name=b { flowop sempost name=give,value=$g,target=room,blocking\n\
+                         flowop sempost name=more,value=3,target=room }\n}\nrun 5\n";
+    let run = run(script);
+    let phase = &run.plan.phases[0];
+    let operations = |job: usize| -> Vec<iodyno_model::Operation> {
+        let Workload::Script(script) = &phase.jobs[job].workload else { panic!() };
+        let of = |step: &iodyno_model::Step| match &step.action {
+            Action::Do(operation) => (**operation).clone(),
+            _ => panic!("no operation"),
+        };
+        script.steps.iter().map(of).collect()
+    };
+    let (wait, posts) = (operations(0), operations(1));
+    let Some((Size::Uniform { least_bytes: 2, most_bytes: 8, .. }, _)) = wait[0].drawn else {
+        panic!("{:?}", wait[0].drawn)
+    };
+    let (size, _) = posts[0].drawn.as_ref().unwrap();
+    let most = size.most_bytes().expect("what is posted has a bound");
+    assert!((100..400).contains(&most) && posts[0].arguments.is_empty(), "{most}");
+    assert_eq!(posts[1].arguments, [("bounded".into(), "false".into())]);
+    assert_eq!(posts[1].shared.as_ref().unwrap().amount, 3);
+    // What is waited for, the high water, and room for a post while somebody waits.
+    let SharedKind::Semaphore { most: room, .. } = phase.shared[0].kind else { panic!() };
+    assert_eq!(room, 8 + 10 + most - 1);
+}
+
+/// Two threads: one that does this, and one that reads, writes and looks.
+fn two_threads(flowops: &str) -> String {
+    format!(
+        "eventgen rate=100\n\
+         define fileset name=set,path=/d,entries=100,dirwidth=20,prealloc,size=4k\n\
+         define flowop name=both {{\n flowop read name=inner,filesetname=set,iosize=1k\n }}\n\
+         define process name=p {{\n thread name=a {{ {flowops} }}\n thread name=b,instances=3 {{\n\
+         flowop read name=get,filesetname=set,iosize=1k\n flowop statfile name=look,filesetname=set\n\
+         flowop both name=pair\n flowop block name=bell\n }} }}\nrun 5\n"
+    )
+}
+
+#[test]
+fn a_target_is_any_flowop_of_the_script() {
+    let shared = |flowops: &str| {
+        let run = run(&two_threads(flowops));
+        let of = |shared: &iodyno_model::Shared| match &shared.kind {
+            SharedKind::Done { of, bytes } => Some((of.join(" "), *bytes)),
+            _ => None,
+        };
+        run.plan.phases[0].shared.iter().filter_map(of).collect::<Vec<_>>()
+    };
+    for (flowop, count) in [
+        ("finishoncount name=f,value=9,target=get", ("get", false)),
+        ("finishonbytes name=f,value=9k,target=get", ("get", true)),
+        ("finishoncount name=f,value=9,target=look", ("look", false)),
+        ("finishoncount name=f,value=9,target=pair", ("pair", false)),
+        ("finishonbytes name=f,value=9k,target=inner", ("pair.inner", true)),
+        ("iopslimit name=f,target=get", ("get", false)),
+        ("opslimit name=f,target=pair", ("pair", false)),
+        ("bwlimit name=f,target=inner", ("pair.inner", true)),
+    ] {
+        assert_eq!(shared(&format!("flowop {flowop}")), [(count.0.to_string(), count.1)], "{flowop}");
+    }
+    // What the thread has itself goes first, and needs no count of all.
+    let own = "flowop write name=get,filesetname=set,iosize=1k\n flowop bwlimit name=f,target=get";
+    assert_eq!(shared(own), []);
+    for (flowop, told) in [
+        ("finishoncount name=f,value=9,target=gte", "target=gte: the script has no flowop of that name"),
+        ("finishonbytes name=f,value=9,target=look", "target=look moves no data itself"),
+        ("finishonbytes name=f,value=9,target=pair", "target=pair moves no data itself"),
+        ("iopslimit name=f,target=look", "target=look moves no data itself"),
+        ("sempost name=f,value=1,target=bell", "target=bell: a block is woken, not posted to"),
+        ("wakeup name=f,target=get", "target=get: no flowop of that name waits"),
+    ] {
+        let wrong = wrong(&two_threads(&format!("flowop {flowop}")));
+        assert!(wrong.len() == 1 && wrong[0].contains(told), "{flowop}: {wrong:?}");
+    }
+}
+
+#[test]
+fn what_is_printed_is_told_as_it_happens() {
+    use iodyno_model::Said;
+    let mut run = run(&thread("flowop print name=here,value=\"half way\""));
+    let Workload::Script(script) = &run.plan.phases[0].jobs[0].workload else { panic!() };
+    let Action::Do(print) = &script.steps[0].action else { panic!() };
+    assert_eq!(print.arguments, [("says".into(), "half way".into())]);
+    head(&mut run);
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut output = Output { out: &mut out, err: &mut err, files: &mut NoFiles };
+    for (at_unix_ns, times) in [(7_100_000_000, 1), (8_200_000_000, 900)] {
+        let (phase, label, text) = ("run 1".into(), "here".into(), "half way".into());
+        let said = Said { phase, label, text, times, rank: 0, began_unix_ns: 7_000_000_000, at_unix_ns };
+        run.reporter.event(&Event::Said(Box::new(said)), &mut output).unwrap();
+    }
+    let told = String::from_utf8(out).unwrap();
+    let texts: Vec<&str> = told.lines().map(|line| line.split_once(": ").unwrap().1).collect();
+    assert_eq!(texts, ["Running...", "here: half way", "here: half way (900 times)"], "{told}");
+}
+
+#[test]
+fn what_is_quit_before_a_run_only_says() {
+    let processes = thread("flowop statfile name=s,filesetname=set").replace("run 5", "");
+    for script in ["echo hello\nquit\nrun 5\n".to_string(), processes + "echo hello\nquit\n"] {
+        let Ok(Request::Print { out, status: 0 }) = asked(&script, &["-f", "x.f"]) else {
+            panic!("{script}")
+        };
+        assert_eq!(out, "0.000: hello\n");
+    }
+}
+
+#[test]
+fn a_semicolon_may_end_a_line() {
+    let script = thread("flowop statfile name=s,filesetname=set;").replace("\n", ";\n") + ";";
+    assert_eq!(run(&script).plan.phases[0].jobs[0].workers, 3);
+    let random = "set $n=cvar(type=cvar-normal,parameters=mean:900;sigma:30);\n".to_string()
+        + &thread("flowop read name=r,filesetname=set,iosize=$n");
+    assert_eq!(run(&random).plan.phases.len(), 1);
+}
+
+#[test]
+fn a_composite_in_another_is_named_once() {
+    let script = "define flowop name=in { flowop statfile name=s,filesetname=set }\n\
+                  define flowop name=out { flowop in name=b }\n"
+        .to_string()
+        + &thread("flowop out name=a");
+    let run = run(&script);
+    let Workload::Script(script) = &run.plan.phases[0].jobs[0].workload else { panic!() };
+    let Action::Block(inner) = &script.steps[0].action else { panic!() };
+    let Action::Block(innermost) = &inner[0].action else { panic!() };
+    assert_eq!(innermost[0].label, "a.b.s");
+}
+
+#[test]
+fn numbers_that_cannot_be_are_told_as_such() {
+    let of = |size: &str| {
+        let told = wrong(&thread("flowop statfile name=s,filesetname=set").replace("size=4k", size));
+        assert_eq!(told.len(), 1, "{told:?}");
+        told[0].clone()
+    };
+    assert!(of("size=99999999999999999999").ends_with("more than any file system holds"));
+    assert!(of("size=-4k").ends_with("less than nothing"));
+    assert!(of("size=much").ends_with("a number is expected"));
+}
+
+#[test]
+fn a_set_that_no_variable_names_is_one_mistake() {
+    let told = wrong(&thread(
+        "flowop openfile name=o,filesetname=$nowhere,fd=1\n flowop read name=r,fd=1,iosize=1k\n \
+         flowop closefile name=c,fd=1",
+    ));
+    assert!(told.len() == 1 && told[0].contains("$nowhere"), "{told:?}");
 }

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use iodyno_model::{Diagnostic, ErrorCount, Event, Line, PhaseRecord, Record, Tally, histogram};
+use iodyno_model::{Diagnostic, ErrorCount, Event, Line, PhaseRecord, Record, Said, Tally, histogram};
 use iodyno_report::{Files, Output, Reporter};
 
 use super::flowops::Class;
@@ -60,12 +60,31 @@ impl Text {
     /// The line at the start of the measured time, once it is known when that was.
     fn running(&mut self, phase: &PhaseRecord) -> String {
         let began = phase.jobs.iter().map(|job| job.began_unix_ns).find(|began| *began > 0);
-        let began_s = began.map_or(0.0, |began| began.saturating_sub(self.began_unix_ns) as f64 / 1e9);
+        let began_s = began.map_or(0.0, |began| self.since(began));
+        let text = self.began(began_s);
+        self.now_s = self.now_s.max(began_s + phase.elapsed_ns as f64 / 1e9);
+        text
+    }
+
+    /// Seconds of the run until then.
+    fn since(&self, unix_ns: u64) -> f64 {
+        unix_ns.saturating_sub(self.began_unix_ns) as f64 / 1e9
+    }
+
+    fn began(&mut self, began_s: f64) -> String {
         self.now_s = self.now_s.max(began_s);
         let text = if self.running { String::new() } else { self.line("Running...") };
         self.running = true;
-        self.now_s = self.now_s.max(began_s + phase.elapsed_ns as f64 / 1e9);
         text
+    }
+
+    /// What a flowop says, as it happens; how often it came by where that is more than once.
+    fn said(&mut self, said: &Said) -> String {
+        let text = self.began(self.since(said.began_unix_ns));
+        self.now_s = self.now_s.max(self.since(said.at_unix_ns));
+        let who = if said.rank > 0 { format!("client{}: ", said.rank) } else { String::new() };
+        let times = if said.times > 1 { format!(" ({} times)", said.times) } else { String::new() };
+        text + &self.line(&format!("{who}{}: {}{times}", said.label, said.text))
     }
 
     /// Whether a report is due now: at the times that the script names, or because somebody asked for it.
@@ -368,6 +387,7 @@ impl Reporter for Text {
                 format!("Filebench Version 1.5-alpha3\n{head}")
             }
             Event::PhaseStarted { index, name, .. } if *index > 0 => self.head(name),
+            Event::Said(said) => self.said(said),
             Event::Interim(phase) => self.interim(phase, output.files)?,
             Event::PhaseEnded(phase) => self.ended(phase, output.files)?,
             Event::Ended(record) => {

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iodyno_model::{
-    Action, Item, Offset, Operation, Origin, Per, Pick, SharedKind, SharedUse, Size, Step, Transfer, Verb,
+    Action, Item, Offset, Operation, Origin, Pick, SharedKind, SharedUse, Size, Step, Transfer, Verb,
 };
 
 use super::flowops::{self, Class};
@@ -34,21 +34,49 @@ pub struct Composite {
     pub flowops: Vec<Flowop>,
 }
 
+/// A step's label, and what can be counted of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Label {
+    /// The label.
+    pub name: String,
+    /// Whether it moves data, rather than being a name's operation, a composite or a pause.
+    pub moves: bool,
+}
+
 /// The labels of steps, composites' too.
-fn labels(steps: &[Step]) -> Vec<String> {
-    let of = |step: &Step| match &step.action {
-        Action::Block(inner) => [vec![step.label.clone()], labels(inner)].concat(),
-        _ => vec![step.label.clone()],
+fn labels(steps: &[Step]) -> Vec<Label> {
+    let of = |step: &Step| {
+        let own = |moves| Label { name: step.label.clone(), moves };
+        match &step.action {
+            Action::Block(inner) => [vec![own(false)], labels(inner)].concat(),
+            Action::Do(operation) => vec![own(operation.verb.moves_data())],
+            Action::Call(_) => Vec::new(),
+        }
     };
     steps.iter().flat_map(of).collect()
 }
 
+/// Whether a full name is what a script calls by its own.
+pub(super) fn is_called(known: &str, name: &str) -> bool {
+    known.strip_suffix(name).is_some_and(|outer| outer.is_empty() || outer.ends_with('.'))
+}
+
+/// A flowop that others wait at, as one of them names it.
+pub struct Named {
+    /// What waits.
+    pub name: String,
+    /// Whether it is woken rather than posted to.
+    pub wakes: bool,
+    /// The most that is posted at once.
+    pub most: u64,
+    /// Where it is named.
+    pub origin: Origin,
+}
+
 /// The full name of what a script calls by its own: composites' names stand before those inside them.
-fn called(names: &[String], name: &str) -> Option<String> {
+pub(super) fn called(names: &[String], name: &str) -> Option<String> {
     let exact = names.iter().find(|known| *known == name);
-    let inner =
-        || names.iter().find(|known| known.strip_suffix(name).is_some_and(|outer| outer.ends_with('.')));
-    exact.or_else(inner).cloned()
+    exact.or_else(|| names.iter().find(|known| is_called(known, name))).cloned()
 }
 
 /// Turns of a flowop that are written out, at most.
@@ -88,13 +116,16 @@ pub struct Weaver<'a, 'b> {
     pub(super) slots: BTreeMap<u32, Slot>,
     /// Places it uses, files and directories apart: the job's targets.
     pub used: Vec<(usize, bool)>,
-    /// Labels that other flowops name, and where.
-    pub named: Vec<(String, Origin)>,
+    /// What waits, as flowops name it that post or wake.
+    pub named: Vec<Named>,
+    /// The full names of the composites it is in.
     inside: Vec<String>,
-    /// The composites it is in.
+    /// The types of the composites it is in.
     within: Vec<String>,
     /// What its steps are called.
-    labels: Vec<String>,
+    pub labels: Vec<Label>,
+    /// What all threads' steps are called.
+    pub everywhere: &'a [Label],
     /// What waits for others, in any thread.
     pub waits: &'a [String],
     /// How the thread's data is moved.
@@ -128,6 +159,7 @@ impl<'a, 'b> Weaver<'a, 'b> {
             inside: Vec::new(),
             within: Vec::new(),
             labels: Vec::new(),
+            everywhere: &[],
             waits: &[],
             ways: Ways::default(),
             blocks: false,
@@ -154,7 +186,7 @@ impl<'a, 'b> Weaver<'a, 'b> {
     /// A flowop's name in reports: with those of the composites around it.
     fn label(&mut self, flowop: &Flowop) -> String {
         let name = self.reader.text(&flowop.attributes, &["name"]).unwrap_or_else(|| flowop.kind.clone());
-        self.inside.iter().map(|outer| format!("{outer}.")).collect::<String>() + &name
+        self.inside.last().map_or(String::new(), |outer| format!("{outer}.")) + &name
     }
 
     fn flowop(&mut self, flowop: &Flowop) -> Vec<Step> {
@@ -177,6 +209,7 @@ impl<'a, 'b> Weaver<'a, 'b> {
         let label = self.label(flowop);
         let repeat = self.reader.count(&flowop.attributes, &["iters"], 1).max(1);
         self.row(&label, entry.class);
+        self.mode(flowop);
         let mut steps = match entry.class {
             Class::Control => self.control(flowop, &label),
             _ if ["makedir", "removedir", "listdir", "statdir"].contains(&entry.name) => {
@@ -259,7 +292,10 @@ impl<'a, 'b> Weaver<'a, 'b> {
             }
             return held;
         };
-        let name = self.reader.value(attribute)?.text();
+        let Some(name) = self.reader.value(attribute).map(|value| value.text()) else {
+            self.unclear.insert(slot);
+            return None;
+        };
         let found = self.places.iter().position(|place| place.name == name);
         if found.is_none() {
             let names: Vec<_> = self.places.iter().map(|place| place.name.clone()).collect();
@@ -325,7 +361,9 @@ impl<'a, 'b> Weaver<'a, 'b> {
             "openfile" | "createfile" => {
                 let known = self.slots.entry(slot).or_default();
                 (known.place, known.open, known.opened) = (Some(place), true, true);
-                vec![self.open(place, slot, flowop.kind == "createfile", &pick).step(label)]
+                let mut open = self.open(place, slot, flowop.kind == "createfile", &pick);
+                open.arguments.extend(self.mode(flowop).map(|bits| ("mode".into(), format!("{bits:o}"))));
+                vec![open.step(label)]
             }
             "closefile" => {
                 let known = self.slots.entry(slot).or_default();
@@ -498,33 +536,23 @@ impl<'a, 'b> Weaver<'a, 'b> {
             "eventlimit" | "iopslimit" | "opslimit" | "bwlimit" => return self.limit(flowop, label),
             _ => {}
         }
-        let value = self.reader.count(attributes, &["value"], 1);
-        let shared = |verb, used: SharedUse| Operation { shared: Some(used), ..Operation::control(verb) };
-        let operation = match flowop.kind.as_str() {
-            "finishoncount" | "finishonbytes" => return self.finish(flowop, label, value),
+        match flowop.kind.as_str() {
+            "finishoncount" | "finishonbytes" => self.finish(flowop, label),
             "block" => {
                 self.blocks = true;
                 self.shared.insert(label.into(), SharedKind::Signal);
-                shared(Verb::Wait, SharedUse::new(label, 1))
+                let used = SharedUse::new(label, 1);
+                vec![Operation { shared: Some(used), ..Operation::control(Verb::Wait) }.step(label)]
             }
             "semblock" => {
                 self.blocks = true;
-                let most = value + self.reader.count(attributes, &["highwater"], 1);
+                let (most, operation) = self.amount(attributes, Verb::Wait, label);
+                let most = most + self.reader.count(attributes, &["highwater"], 1);
                 self.shared.insert(label.into(), SharedKind::Semaphore { initial: 0, most });
-                shared(Verb::Wait, SharedUse::new(label, value as i64))
+                vec![operation.step(label)]
             }
-            kind => {
-                let Some(target) = self.reader.text(attributes, &["target"]) else {
-                    let message = format!("flowop {kind} without target=");
-                    self.reader.complain(&flowop.origin, message, "target=NAME of the flowop that waits");
-                    return Vec::new();
-                };
-                let target = called(self.waits, &target).unwrap_or(target);
-                self.named.push((target.clone(), flowop.origin.clone()));
-                shared(Verb::Post, SharedUse::new(&target, value as i64))
-            }
-        };
-        vec![operation.step(label)]
+            _ => self.post(flowop, label),
+        }
     }
 
     /// Time that passes: as many units as `value` says, or as are drawn each time.
@@ -534,49 +562,5 @@ impl<'a, 'b> Weaver<'a, 'b> {
         }
         let units = self.reader.number(attributes, &["value"]).unwrap_or(1.0);
         Operation { time_ns: (units * unit_ns) as u64, ..Operation::control(verb) }
-    }
-
-    /// The flowop of the same thread whose operations count.
-    fn counted(&mut self, flowop: &Flowop) -> Option<String> {
-        let target = self.reader.text(&flowop.attributes, &["target"])?;
-        if self.labels.is_empty() {
-            return Some(target);
-        }
-        let found = called(&self.labels, &target);
-        if found.is_none() {
-            let message = format!("target={target}: no flowop of that name in this thread");
-            let known: Vec<_> =
-                self.labels.iter().filter(|label| !label.ends_with(".open")).cloned().collect();
-            self.reader.complain(&flowop.origin, message, format!("there are: {}", known.join(" ")));
-        }
-        found
-    }
-
-    /// Events that are waited for; without a generator nothing is.
-    fn limit(&mut self, flowop: &Flowop, label: &str) -> Vec<Step> {
-        let of = self.counted(flowop);
-        if !self.events {
-            return Vec::new();
-        }
-        let per = match flowop.kind.as_str() {
-            "eventlimit" => Per::Use,
-            "bwlimit" => Per::Bytes(1 << 20),
-            _ => Per::Operation,
-        };
-        let used = SharedUse { per, of, ..SharedUse::new("events", 1) };
-        vec![Operation { shared: Some(used), ..Operation::control(Verb::Wait) }.step(label)]
-    }
-
-    /// What was done since the last time is added to a count of all threads; reached, it ends this one.
-    fn finish(&mut self, flowop: &Flowop, label: &str, value: u64) -> Vec<Step> {
-        let of = self.counted(flowop);
-        let per = if flowop.kind == "finishonbytes" { Per::Bytes(1) } else { Per::Operation };
-        let what = if flowop.kind == "finishonbytes" { "bytes" } else { "operations" };
-        let name = format!("{what} of {}", of.as_deref().unwrap_or("all"));
-        self.shared.insert(name.clone(), SharedKind::Counter);
-        let counted = SharedUse { per, of, ..SharedUse::new(&name, 1) };
-        let reached = SharedUse::new(&name, value as i64);
-        let step = |verb, used| Operation { shared: Some(used), ..Operation::control(verb) }.step(label);
-        vec![step(Verb::Post, counted), step(Verb::Finish, reached)]
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn read(fields: &Fields<'_>) -> Pace {
         burst: fields.or("burst", small_count, 0),
         think: fields.get("think", think),
         open_loop: fields.or("open_loop", flag, true),
-        shared: fields.or("shared", list(shared), Vec::new()),
+        shared: fields.or("shared", list(gate), Vec::new()),
         latency_target: fields.get("latency_target", latency_target),
     }
 }
@@ -67,17 +67,26 @@ fn latency_target(node: &Node) -> Read<LatencyTarget> {
     })
 }
 
+/// What gates every operation of a job; only steps look at what others did.
+fn gate(node: &Node) -> Read<SharedUse> {
+    match shared(node)? {
+        SharedUse { from: Some(_), .. } => Err("`from` belongs to the shared object of a step".into()),
+        gate => Ok(gate),
+    }
+}
+
 /// One use of a shared object: its name, or a table.
 pub(crate) fn shared(node: &Node) -> Read<SharedUse> {
     if node.word().is_some() {
         return Ok(SharedUse::new(&text(node)?, 1));
     }
-    known(node, &["name", "amount", "per", "of", "retry"])?;
+    known(node, &["name", "amount", "per", "of", "from", "retry"])?;
     Ok(SharedUse {
         name: must(node, "name", text)?,
         amount: may(node, "amount", signed, 1)?,
         per: may(node, "per", per, Per::Use)?,
         of: may(node, "of", |node| text(node).map(Some), None)?,
+        from: may(node, "from", |node| text(node).map(Some), None)?,
         retry_ns: may(node, "retry", time, 0)?,
     })
 }

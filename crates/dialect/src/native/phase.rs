@@ -5,7 +5,7 @@ use iodyno_model::{Phase, Shared, SharedKind, Stop};
 use super::fields::{Fields, Wrong};
 use super::job;
 use super::tree::{Entry, Node};
-use super::value::{choice, flag, number, text, time, whole};
+use super::value::{choice, flag, list, number, text, time, whole};
 
 /// One phase; `targets` are the names of the plan's targets.
 pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong) -> Phase {
@@ -54,8 +54,11 @@ fn shared(entry: &Entry, wrong: &Wrong) -> Shared {
     kinds.extend(fields.get("weights", whole).map(|most| SharedKind::Weights { most }));
     kinds.extend(fields.get("counter", flag).map(|_| SharedKind::Counter));
     kinds.extend(fields.get("signal", flag).map(|_| SharedKind::Signal));
+    if let Some(of) = fields.get("done", list(text)) {
+        kinds.push(SharedKind::Done { of, bytes: fields.flag("bytes") });
+    }
     if kinds.len() != 1 {
-        let hint = "say exactly one of tokens = RATE, semaphore = START, weights = AHEAD, counter = true, signal = true";
+        let hint = "say exactly one of tokens = RATE, semaphore = START, weights = AHEAD, counter = true, signal = true, done = [LABEL]";
         wrong.error(fields.origin(), format!("shared object `{}` must be one thing", entry.name), hint);
     }
     fields.unknown();

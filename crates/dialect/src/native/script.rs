@@ -49,6 +49,7 @@ fn operation(fields: &Fields<'_>, verb: Verb, names: &Names<'_>) -> Operation {
     let needs_target = verb.kind() != iodyno_model::Kind::Control;
     let default = (needs_target && names.targets.len() == 1).then_some(0);
     let (time_ns, drawn) = fields.or("time", lasting, (0, None));
+    let number = fields.get("drawn", pattern::size).map(|number| (number, 1.0));
     Operation {
         target: fields.get("on", target).or(default),
         other: fields.get("to", |node| other(node, names)),
@@ -58,7 +59,7 @@ fn operation(fields: &Fields<'_>, verb: Verb, names: &Names<'_>) -> Operation {
         size: fields.or("size", pattern::size, Size::default()),
         answer: fields.get("answer", pattern::size),
         time_ns,
-        drawn,
+        drawn: number.or(drawn),
         background: fields.flag("background"),
         whole: fields.flag("whole"),
         arguments: arguments(fields),

@@ -135,6 +135,7 @@ fn open(fields: &Fields<'_>) -> Open {
         create: fields.flag("create"),
         exclusive: fields.flag("exclusive"),
         parents: fields.flag("directories_made"),
+        permissions: fields.get("permissions", permissions),
         truncate,
         truncate_bytes,
         append: fields.flag("append"),
@@ -152,6 +153,13 @@ fn open(fields: &Fields<'_>) -> Open {
         write_life: fields.get("write_life", choice(LIFE)),
         lock: fields.or("lock", choice(LOCK), FileLock::No),
     }
+}
+
+/// Mode bits as they are written: `"640"`, in octal digits.
+fn permissions(node: &Node) -> Read<u32> {
+    let digits = node.word().map(String::from).unwrap_or_else(|| node.to_string());
+    let bits = u32::from_str_radix(&digits, 8).ok().filter(|bits| *bits <= 0o7777);
+    bits.ok_or_else(|| "expected octal digits such as \"640\"".into())
 }
 
 /// `true`, or the length it is cut to.

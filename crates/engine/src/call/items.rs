@@ -26,7 +26,7 @@ pub(super) fn perform(io: &Io, files: &mut Files) -> i64 {
     let value = unsafe {
         match io.verb {
             Verb::Create => {
-                let fd = system::open_at(root, path, create_flags(names, io), 0o644);
+                let fd = system::open_at(root, path, create_flags(names, io), create_mode(names, io));
                 return opened(io, fd, files);
             }
             Verb::Open => {
@@ -76,6 +76,13 @@ pub fn create_flags(names: &Names, io: &Io) -> libc::c_int {
         flags = flags & !libc::O_ACCMODE | libc::O_RDWR;
     }
     flags
+}
+
+/// Mode bits of what is made. An item that is closed again carries something else where a kept one says its own.
+#[inline(always)]
+pub fn create_mode(names: &Names, io: &Io) -> libc::mode_t {
+    let said = if io.flags & KEEP != 0 { (io.other >> 32) as u32 } else { 0 };
+    names.made_with(said) as libc::mode_t
 }
 
 /// Verbs on a directory of the tree.
@@ -190,7 +197,7 @@ const NO_DATA: i32 = libc::ENODATA;
 const NO_DATA: i32 = libc::EIO;
 
 fn keep(io: &Io, fd: RawFd, files: &mut Files) -> i64 {
-    match files.handles.get_mut(io.other as usize) {
+    match files.handles.get_mut(io.other as u32 as usize) {
         Some(handle) => {
             let before = std::mem::replace(&mut handle.fd, fd);
             if before > 2 {

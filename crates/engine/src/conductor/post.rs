@@ -96,7 +96,8 @@ pub struct Post {
 impl Post {
     /// Tells the first rank what happened, if it is for the user to know.
     pub fn forward(&self, world: &World, event: &Event) {
-        if !matches!(event, Event::Message(_) | Event::Journal(_) | Event::LayingOut { .. }) {
+        if !matches!(event, Event::Message(_) | Event::Said(_) | Event::Journal(_) | Event::LayingOut { .. })
+        {
             return;
         }
         let mut pause_ns = 100_000;

@@ -8,6 +8,7 @@ use iodyno_model::{
     WorkerKind, WorkerState,
 };
 
+use super::sayings::Sayings;
 use super::{Emit, Options, Ranks, Stage, gather};
 use crate::clock::{self, NEVER, Tick};
 use crate::failure::Failure;
@@ -42,6 +43,7 @@ pub struct Telling<'a> {
     next_kept: Tick,
     readers: Vec<Reader>,
     clocks: Vec<(i32, u64)>,
+    sayings: Sayings,
 }
 
 impl<'a> Telling<'a> {
@@ -58,13 +60,26 @@ impl<'a> Telling<'a> {
         let sampler = watch.as_ref().map(begin);
         let readers = readers.collect();
         let (next_look, next_live, next_interim, next_kept) = (0, 0, 0, 0);
-        Telling { stage, watch, sampler, next_look, next_live, next_interim, next_kept, readers, clocks }
+        let sayings = Sayings::of(stage);
+        Telling {
+            stage,
+            watch,
+            sampler,
+            next_look,
+            next_live,
+            next_interim,
+            next_kept,
+            readers,
+            clocks,
+            sayings,
+        }
     }
 
     /// Tells what is due by now, or was asked for.
     pub fn tell(&mut self, options: &Options, now: Tick, ranks: &mut Ranks<'_>, emit: Emit<'_>) {
         let (asked, start) = (signal::was_asked(), self.stage.gate.started());
         self.cases(emit);
+        self.sayings.tell(self.stage, now, emit);
         let live = due(&mut self.next_live, options.live_ns, start, now);
         let elapsed_ns = now.saturating_sub(start);
         if !ranks.is_first() {

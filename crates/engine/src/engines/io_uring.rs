@@ -318,7 +318,7 @@ impl Uring {
     fn forget_fixed(&mut self, io: &Io) {
         let changed = match io.verb {
             Verb::Close => u64::from(io.file),
-            _ if io.flags & KEEP != 0 => io.other,
+            _ if io.flags & KEEP != 0 => u64::from(io.other as u32),
             _ => return,
         };
         if let Some(registered) = self.fixed_files.get_mut(changed as usize) {
@@ -370,7 +370,8 @@ impl Uring {
         let attributes = (&raw mut room.attributes).cast();
         let entry = match io.verb {
             Verb::Create => {
-                opcode::OpenAt::new(root, path).flags(call::create_flags(names, io)).mode(0o644).build()
+                let (flags, mode) = (call::create_flags(names, io), call::create_mode(names, io));
+                opcode::OpenAt::new(root, path).flags(flags).mode(mode).build()
             }
             Verb::Open => opcode::OpenAt::new(root, path).flags(call::OPEN_FLAGS | names.open_flags).build(),
             Verb::Stat => opcode::Statx::new(root, path, attributes).mask(libc::STATX_BASIC_STATS).build(),

@@ -119,8 +119,9 @@ impl<const KIND: usize> Names<KIND> {
         let Some(names) = &handle.names else { return -i64::from(libc::ENOTDIR) };
         let mut buffer = PathBuffer::default();
         let path = names.path(io.offset, &mut buffer).as_ptr();
+        let mode = names.permissions.unwrap_or(0o600) as libc::c_uint;
         // SAFETY: the path is zero-terminated and lives until after the call.
-        self.made = unsafe { libc::openat(handle.fd, path, MAKE_FLAGS, 0o600) };
+        self.made = unsafe { libc::openat(handle.fd, path, MAKE_FLAGS, mode) };
         if self.made < 0 { -i64::from(errno()) } else { 0 }
     }
 }

@@ -43,7 +43,7 @@ pub fn prepare(
         let failure = Failure::new(format!("{root}: {}", strerror(errno))).errno(errno);
         return Err(failure.hint("its directories must be made first"));
     }
-    let names = names(items, asker);
+    let names = Names { permissions: target.open.permissions, ..names(items, asker) };
     let fresh = match names.unnumbered {
         true => ground_of_one(root, &names, target, made)?,
         false => ground(root, target, items, asker, made)?,
@@ -215,7 +215,7 @@ impl Maker<'_> {
         }
         let flags = libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC;
         // SAFETY: the path is zero-terminated and lives until after the call.
-        let fd = unsafe { libc::openat(self.root, path.as_ptr(), flags, 0o644) };
+        let fd = unsafe { libc::openat(self.root, path.as_ptr(), flags, self.names.made_with(0)) };
         if fd < 0 {
             // What is there already stays as it is.
             return if errno() == libc::EEXIST { Ok(()) } else { Err(errno()) };

@@ -294,7 +294,7 @@ impl Content {
 
     /// Takes note of which item will be open in a handle.
     fn opens(&mut self, io: &Io) {
-        if let Some(file) = self.files.get_mut(io.other as usize) {
+        if let Some(file) = self.files.get_mut(io.other as u32 as usize) {
             (file.item, file.position) = (Some((io.file, io.offset)), 0);
         }
     }

@@ -295,6 +295,12 @@ impl Source {
         }
     }
 
+    /// Whether a script is in the middle of a pause, or waits for what others do.
+    #[cold]
+    pub fn is_waiting(&self) -> bool {
+        matches!(&self.work, Work::Guided(guided) if guided.is_waiting())
+    }
+
     /// The time is up, and others will say how much is left: what has begun is brought to its end.
     #[cold]
     pub fn settle(&mut self) {

@@ -7,7 +7,7 @@
 use iodyno_model::{Offset, Per, Script, Verb};
 
 use super::random::Random;
-use super::shared::{Answer, SharedObjects};
+use super::shared::{Answer, Object};
 use super::{Brief, Next};
 use crate::clock::{NEVER, Tick};
 use crate::failure::Failure;
@@ -46,7 +46,6 @@ pub struct ScriptSource {
     buffers: Vec<Buffer>,
     /// By label: what its last operation moved.
     results: Vec<u64>,
-    shared: Option<SharedObjects>,
     random: Random,
     flight: Flight,
     discards: Vec<Discard>,
@@ -119,12 +118,56 @@ struct Limits {
     reads_only: bool,
 }
 
-/// Operations and bytes so far, by label.
-struct Counts(Vec<(u64, u64)>);
+/// Operations and bytes so far, by label, and of those that others look at too, the counts that they share.
+struct Counts {
+    own: Vec<(u64, u64)>,
+    /// Composites and control steps that were done; they are no operations of the worker's.
+    marks: Vec<u64>,
+    shared: Vec<Watched>,
+}
+
+/// A label whose operations, or bytes, are counted for everybody.
+struct Watched {
+    label: u16,
+    bytes: bool,
+    object: Object,
+}
 
 impl Counts {
+    fn new(brief: &Brief<'_>) -> Self {
+        let labels = super::labels(brief.job);
+        let shared = brief.shared.map(|shared| shared.watched(&labels)).unwrap_or_default();
+        let shared = shared.into_iter().map(|(label, bytes, object)| Watched { label, bytes, object });
+        let count = labels.len();
+        Counts { own: vec![(0, 0); count], marks: vec![0; count], shared: shared.collect() }
+    }
+
+    /// An operation was done, and moved so much.
+    #[inline(always)]
+    fn add(&mut self, label: u16, bytes: u64) {
+        let counts = &mut self.own[label as usize];
+        *counts = (counts.0 + 1, counts.1 + bytes);
+        if !self.shared.is_empty() {
+            self.tell(label, bytes);
+        }
+    }
+
+    /// A composite or a control step was done.
+    fn mark(&mut self, label: u16) {
+        self.marks[label as usize] += 1;
+        self.tell(label, 0);
+    }
+
+    #[inline(never)]
+    fn tell(&mut self, label: u16, bytes: u64) {
+        for watched in self.shared.iter_mut().filter(|watched| watched.label == label) {
+            watched.object.post(if watched.bytes { bytes as i64 } else { 1 });
+        }
+    }
+
     fn operations(&self, of: Option<u16>) -> u64 {
-        self.of(of).map(|(operations, _)| operations).sum()
+        let marks = of.map_or(0, |label| self.marks[usize::from(label)]);
+        marks + self.of(of).map(|(operations, _)| operations).sum::<u64>()
     }
 
     fn bytes(&self, of: Option<u16>) -> u64 {
@@ -132,17 +175,27 @@ impl Counts {
     }
 
     fn of(&self, of: Option<u16>) -> impl Iterator<Item = (u64, u64)> {
-        let all = self.0.iter().enumerate();
+        let all = self.own.iter().enumerate();
         all.filter(move |(label, _)| of.is_none_or(|of| usize::from(of) == *label)).map(|(_, counts)| *counts)
     }
 
     /// How much a use takes now, and the count that is settled by it.
-    fn amount(&self, used: &Use) -> (i64, u64) {
-        let (count, unit) = match used.per {
+    fn amount(&self, used: &mut Use, random: &mut Random) -> (i64, u64) {
+        if let Some(sizes) = &used.drawn {
+            let draw = || sizes.draw(random).min(i64::MAX as u64) as i64;
+            return (*used.due.get_or_insert_with(draw), 0);
+        }
+        let unit = match used.per {
             Per::Use => return (used.amount, 0),
-            Per::Operation => (self.operations(used.of), 1),
-            Per::Bytes(unit) => (self.bytes(used.of), unit.max(1)),
+            Per::Operation => 1,
+            Per::Bytes(unit) => unit.max(1),
         };
+        if let Some(others) = &used.from {
+            // What one has settled no other waits for.
+            let due = used.due.get_or_insert_with(|| others.settle(unit));
+            return (used.amount * *due, 0);
+        }
+        let count = if used.per == Per::Operation { self.operations(used.of) } else { self.bytes(used.of) };
         let uses = (count - used.counted) / unit;
         (used.amount * uses as i64, used.counted + uses * unit)
     }
@@ -243,7 +296,6 @@ impl ScriptSource {
                 .collect(),
             buffers: buffers(brief, script)?,
             results: vec![0; super::labels(brief.job).len()],
-            shared: brief.shared.cloned(),
             random: Random::from_seed(super::pattern::worker_seed(brief), 0),
             flight: Flight::Nothing,
             discards: Vec::new(),
@@ -262,7 +314,7 @@ impl ScriptSource {
                 bytes: limit.bytes.unwrap_or(u64::MAX),
                 reads_only: code.iter().any(|code| matches!(code, Code::Do(step, _) if step.carried)),
             },
-            counts: Counts(vec![(0, 0); super::labels(brief.job).len()]),
+            counts: Counts::new(brief),
             ending: limit.passes == Some(0),
             background: Background::new(&code, super::labels(brief.job).len()),
             chunk: 0,
@@ -369,6 +421,11 @@ impl ScriptSource {
         let between = self.at == 0 && self.left.is_none();
         self.rest = if between { Rest::Here } else { Rest::Wanted };
         self.ending = between;
+    }
+
+    /// Whether it is in the middle of a pause, or waits for what others do.
+    pub fn is_waiting(&self) -> bool {
+        self.pause.is_some() || self.waiting_since.is_some()
     }
 
     /// Passes that are left.
@@ -644,7 +701,7 @@ impl ScriptSource {
         };
         if let Some(handle) = step.keep {
             io.flags |= KEEP;
-            io.other = u64::from(handle + turn);
+            io.other = u64::from(handle + turn) | step.further;
             self.rotor = if step.rotates > 0 { turn } else { self.rotor };
         } else if step.further > 0 {
             io.other = step.further;
@@ -703,15 +760,16 @@ impl ScriptSource {
             }
             What::Shared(object, used) => {
                 let began = self.waiting_since;
-                let (amount, counted) = self.counts.amount(used);
+                let (amount, counted) = self.counts.amount(used, &mut self.random);
                 let answer = match verb {
                     _ if amount == 0 => Answer::Granted,
                     Verb::Wait => object.take(amount, now),
+                    _ if used.boundless => object.post_beyond(amount),
                     _ => object.post(amount),
                 };
                 match answer {
                     Answer::Granted => {
-                        used.counted = counted;
+                        (used.counted, used.due) = (counted, None);
                         self.waiting_since = None;
                     }
                     Answer::At(tick) => {
@@ -727,10 +785,8 @@ impl ScriptSource {
                 began.unwrap_or(now)
             }
             What::Finish(shared, operations, bytes) => {
-                let value =
-                    |name: &str| self.shared.as_ref().and_then(|shared| shared.value(name)).unwrap_or(0);
                 let reached = match shared {
-                    Some((name, amount)) => value(name) >= *amount,
+                    Some((object, amount)) => object.value() >= *amount,
                     None => self.counts.operations(None) >= *operations && self.counts.bytes(None) >= *bytes,
                 };
                 self.ending |= reached;

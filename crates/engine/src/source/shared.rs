@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
-use iodyno_model::{Phase, Plan, Shared, SharedKind, SharedUse};
+use iodyno_model::{Phase, Plan, Shared, SharedKind, SharedUse, Verb};
 
 use super::pools::{Found, Pools};
 use crate::clock::Tick;
@@ -29,9 +29,9 @@ pub struct SharedObjects {
 /// One object's state; zero is: nothing happened yet.
 #[repr(C, align(64))]
 struct Cell {
-    /// Semaphore: posts less waits. Counter: its value. Weights: operations of all.
+    /// Semaphore: posts less waits. Counter, count of what is done: its value. Weights: operations of all.
     value: AtomicI64,
-    /// Weights: the sum of them.
+    /// Weights: the sum of them. A count of what is done: how much of it is settled.
     weight: AtomicI64,
     /// Tokens: arrival of the next unclaimed one, in fractions of a ns.
     arrival: AtomicU64,
@@ -91,7 +91,7 @@ impl SharedObjects {
             Failure::new(format!("no shared object `{}` in this phase", wanted.name))
                 .hint("declare it in the phase, under `shared`")
         })?;
-        let mut object = Object { objects: self.clone(), index, weight: 0, granted: 0, seen: 0, due: None };
+        let mut object = self.at(index);
         if let SharedKind::Weights { .. } = self.kinds[index].kind {
             if wanted.amount < 1 {
                 return Err(Failure::new(format!(
@@ -105,10 +105,19 @@ impl SharedObjects {
         Ok(object)
     }
 
-    /// A counter's value, or the posts of a semaphore less its waits.
-    pub fn value(&self, name: &str) -> Option<i64> {
-        let index = self.kinds.iter().position(|shared| shared.name == name)?;
-        Some(self.cell(index).value.load(Relaxed))
+    /// Those of some labels, by their place, that are counted for everybody: whether by bytes, and the count.
+    pub fn watched(&self, labels: &[(String, Verb)]) -> Vec<(u16, bool, Object)> {
+        let mut watched = Vec::new();
+        for (index, shared) in self.kinds.iter().enumerate() {
+            let SharedKind::Done { of, bytes } = &shared.kind else { continue };
+            let own = labels.iter().enumerate().filter(|(_, (label, _))| of.contains(label));
+            watched.extend(own.map(|(label, _)| (label as u16, *bytes, self.at(index))));
+        }
+        watched
+    }
+
+    fn at(&self, index: usize) -> Object {
+        Object { objects: self.clone(), index, weight: 0, granted: 0, seen: 0, due: None }
     }
 
     fn cell(&self, index: usize) -> &Cell {
@@ -129,7 +138,7 @@ impl Object {
         match self.objects.kinds[self.index].kind {
             SharedKind::Tokens { per_second, queue_s } => self.take_tokens(amount, per_second, queue_s, now),
             SharedKind::Semaphore { initial, .. } => self.change(-amount, 0, i64::MAX, initial as i64),
-            SharedKind::Counter => self.change(amount, i64::MIN, i64::MAX, 0),
+            SharedKind::Counter | SharedKind::Done { .. } => self.change(amount, i64::MIN, i64::MAX, 0),
             SharedKind::Weights { most } => self.take_turn(most),
             SharedKind::Signal => self.await_signal(),
         }
@@ -141,10 +150,33 @@ impl Object {
             SharedKind::Semaphore { initial, most } => {
                 self.change(amount, i64::MIN, i64::try_from(most).unwrap_or(i64::MAX), initial as i64)
             }
-            SharedKind::Counter => self.change(amount, i64::MIN, i64::MAX, 0),
+            SharedKind::Counter | SharedKind::Done { .. } => self.change(amount, i64::MIN, i64::MAX, 0),
             SharedKind::Signal => self.change(1, i64::MIN, i64::MAX, 0),
             SharedKind::Tokens { .. } | SharedKind::Weights { .. } => Answer::Granted,
         }
+    }
+
+    /// Gives so much, even where that leads beyond the highest value.
+    pub fn post_beyond(&mut self, amount: i64) -> Answer {
+        match self.objects.kinds[self.index].kind {
+            SharedKind::Semaphore { .. } => self.change(amount, i64::MIN, i64::MAX, 0),
+            _ => self.post(amount),
+        }
+    }
+
+    /// A counter's value, or the posts of a semaphore less its waits.
+    pub fn value(&self) -> i64 {
+        self.cell().value.load(Relaxed)
+    }
+
+    /// How many whole units a count has risen by that nobody has settled; they are settled by it.
+    pub fn settle(&self, unit: u64) -> i64 {
+        let (unit, value, mut due) = (i64::try_from(unit).unwrap_or(i64::MAX).max(1), self.value(), 0);
+        let _ = self.cell().weight.fetch_update(Relaxed, Relaxed, |settled| {
+            due = (value - settled).max(0) / unit;
+            (due > 0).then_some(settled + due * unit)
+        });
+        due
     }
 
     /// Moves the value, unless that leads out of its bounds.
@@ -284,7 +316,8 @@ mod tests {
             [Answer::Granted, Answer::Granted, Answer::Wait]
         );
         assert_eq!([b.post(3), b.post(1)], [Answer::Granted, Answer::Wait]);
-        assert_eq!(a.take(2, 0), Answer::Granted);
+        assert_eq!([b.post_beyond(1), b.post(1)], [Answer::Granted, Answer::Wait]);
+        assert_eq!(a.take(4, 0), Answer::Granted);
     }
 
     #[test]
@@ -320,6 +353,19 @@ mod tests {
         let failure = objects.object(&SharedUse::new("t", 1)).unwrap_err();
         assert!(failure.message.contains("`t`"));
         used(&objects, 1).take(5, 0);
-        assert_eq!(objects.value("s"), Some(5));
+        assert_eq!(used(&objects, 1).value(), 5);
+    }
+
+    #[test]
+    fn what_is_done_is_settled_once() {
+        let kind = SharedKind::Done { of: vec!["read".into()], bytes: false };
+        let objects = objects(kind);
+        let labels = [("write".to_string(), Verb::Write), ("read".to_string(), Verb::Read)];
+        let mut watched = objects.watched(&labels);
+        assert_eq!((watched.len(), watched[0].0, watched[0].1), (1, 1, false));
+        (0..7).for_each(|_| drop(watched[0].2.post(1)));
+        let (a, b) = (used(&objects, 1), used(&objects, 1));
+        assert_eq!([a.settle(2), b.settle(2), b.settle(1), a.settle(1)], [3, 0, 1, 0]);
+        assert_eq!(a.value(), 7, "what is settled was done all the same");
     }
 }

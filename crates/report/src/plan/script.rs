@@ -85,7 +85,11 @@ impl Scene<'_> {
             text.push_str(&format!(" {}", time(operation.time_ns)));
         }
         if let Some((number, unit_ns)) = &operation.drawn {
-            let of = |number: u64| time((number as f64 * unit_ns) as u64);
+            let counts = operation.shared.is_some() && *unit_ns == 1.0;
+            let of = |number: u64| match counts {
+                true => number.to_string(),
+                false => time((number as f64 * unit_ns) as u64),
+            };
             text.push_str(&format!(" {}", pattern::amount(number, &of)));
         }
         if operation.verb.moves_data() || operation.size != Size::default() {
@@ -204,6 +208,9 @@ pub(crate) fn amount(used: &SharedUse) -> String {
     }
     if let Some(label) = &used.of {
         text.push_str(&format!(" of \"{label}\""));
+    }
+    if let Some(count) = &used.from {
+        text.push_str(&format!(" in \"{count}\""));
     }
     if used.retry_ns > 0 {
         text.push_str(&format!(", asked again after {}", time(used.retry_ns)));

@@ -139,6 +139,7 @@ fn open(open: &Open) -> Vec<String> {
         (open.drop_behind, "cache dropped behind"),
     ];
     words.extend(flags.iter().filter(|(is, _)| *is).map(|(_, word)| word.to_string()));
+    words.extend(open.permissions.map(|bits| format!("made with mode {bits:o}")));
     words.extend(advice(open.advice).map(String::from));
     words.extend(open.write_life.map(write_life).map(String::from));
     words.extend(lock(open.lock).map(String::from));

@@ -15,6 +15,7 @@ use super::super::shared::Object;
 use super::super::walk::{Ground, Walk, failure};
 use super::super::{Brief, label_of, labels, object};
 use crate::failure::Failure;
+use crate::io::SAYS_MODE;
 
 /// The largest operation of a size that has no bound of its own, bytes.
 const BOUNDLESS_BYTES: u64 = 1 << 20;
@@ -84,7 +85,7 @@ pub enum What {
     /// A shared object.
     Shared(Object, Use),
     /// The end, once a count is reached: of an object, of operations, of bytes.
-    Finish(Option<(String, i64)>, u64, u64),
+    Finish(Option<(Object, i64)>, u64, u64),
 }
 
 impl What {
@@ -100,6 +101,14 @@ impl What {
 /// How much of a shared object a use takes.
 pub struct Use {
     pub amount: i64,
+    /// What is drawn each time instead.
+    pub drawn: Option<Sizes>,
+    /// A count of what anybody did, of which what nobody has settled is taken.
+    pub from: Option<Object>,
+    /// A post that waits for nothing, however much was posted before.
+    pub boundless: bool,
+    /// What was drawn or settled, and is not granted yet.
+    pub due: Option<i64>,
     pub per: Per,
     /// Counted by this label only.
     pub of: Option<u16>,
@@ -330,7 +339,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
             like: number(operation, "like")?.map(|slot| self.first_extra + slot as u32),
             total: number(operation, "total")?,
             background: operation.background,
-            further: self.further(operation)?,
+            further: self.further(operation, keep)?,
             value: self.value(operation)?,
             once: says(operation, "once", "true"),
             ends: says(operation, "empty", "ends") || self.brief.job.limit.time_ns.is_none(),
@@ -339,7 +348,14 @@ impl<'a, 'b> Compiler<'a, 'b> {
         })
     }
 
-    fn further(&self, operation: &Operation) -> Result<u64, Failure> {
+    fn further(&self, operation: &Operation, keep: Option<u32>) -> Result<u64, Failure> {
+        if let Some(bits) = mode(operation)? {
+            return match (operation.verb, keep) {
+                (Verb::Create, Some(_)) => Ok(u64::from(bits | SAYS_MODE) << 32),
+                (Verb::Chmod | Verb::Mknod | Verb::Access, _) => Ok(u64::from(bits)),
+                (verb, _) => Err(Failure::new(format!("mode= of {verb}, which has no place for it"))),
+            };
+        }
         Ok(match number(operation, "to")? {
             Some(slot) => u64::from(self.first_extra) + slot,
             None => u64::from(says(operation, "stat", "true")),
@@ -401,7 +417,9 @@ impl<'a, 'b> Compiler<'a, 'b> {
             Verb::Wait if operation.shared.is_none() => What::Reap,
             Verb::Wait | Verb::Post => {
                 let wanted = operation.shared.as_ref().ok_or_else(|| Failure::new("no shared object"))?;
-                What::Shared(object(self.brief, wanted)?, self.used(wanted)?)
+                let drawn = operation.drawn.as_ref().map(|(size, _)| Sizes::new(size).map_err(failure));
+                let (drawn, boundless) = (drawn.transpose()?, says(operation, "bounded", "false"));
+                What::Shared(object(self.brief, wanted)?, Use { drawn, boundless, ..self.used(wanted)? })
             }
             Verb::Finish => self.finish(operation)?,
             verb if verb.moves_data()
@@ -436,16 +454,17 @@ impl<'a, 'b> Compiler<'a, 'b> {
             }
             None => None,
         };
-        Ok(Use { amount: wanted.amount, per: wanted.per, of, counted: 0 })
+        let from =
+            wanted.from.as_ref().map(|name| object(self.brief, &SharedUse::new(name, 1))).transpose()?;
+        let (amount, per) = (wanted.amount, wanted.per);
+        Ok(Use { amount, drawn: None, from, boundless: false, due: None, per, of, counted: 0 })
     }
 
     fn finish(&self, operation: &Operation) -> Result<What, Failure> {
-        let shared = |wanted: &SharedUse| (wanted.name.clone(), wanted.amount);
-        if let Some(wanted) = &operation.shared {
-            object(self.brief, wanted)?;
-        }
+        let shared = |wanted: &SharedUse| Ok((object(self.brief, wanted)?, wanted.amount));
+        let counted = operation.shared.as_ref().map(shared).transpose()?;
         let (operations, bytes) = (number(operation, "operations")?, number(operation, "bytes")?);
-        Ok(What::Finish(operation.shared.as_ref().map(shared), operations.unwrap_or(0), bytes.unwrap_or(0)))
+        Ok(What::Finish(counted, operations.unwrap_or(0), bytes.unwrap_or(0)))
     }
 
     /// A number that is only taken note of.
@@ -537,6 +556,15 @@ fn is_attribute(verb: Verb) -> bool {
 /// Whether an argument has that value.
 fn says(operation: &Operation, name: &str, value: &str) -> bool {
     operation.arguments.iter().any(|(known, said)| known == name && said == value)
+}
+
+/// Mode bits as they are written, in octal digits.
+fn mode(operation: &Operation) -> Result<Option<u32>, Failure> {
+    let Some((_, text)) = operation.arguments.iter().find(|(known, _)| known == "mode") else {
+        return Ok(None);
+    };
+    let bits = u32::from_str_radix(text, 8).ok().filter(|bits| *bits <= 0o7777);
+    bits.map(Some).ok_or_else(|| Failure::new(format!("mode={text}: expected octal digits such as 640")))
 }
 
 /// A numeric argument.

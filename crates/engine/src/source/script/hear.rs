@@ -23,8 +23,15 @@ impl ScriptSource {
         }
         match std::mem::replace(&mut self.flight, Flight::Nothing) {
             Flight::Nothing => result,
-            Flight::Mark | Flight::Length => 0,
-            Flight::Value(value) => i64::try_from(value).unwrap_or(i64::MAX),
+            Flight::Length => 0,
+            Flight::Mark => {
+                self.counts.mark(io.label);
+                0
+            }
+            Flight::Value(value) => {
+                self.counts.mark(io.label);
+                i64::try_from(value).unwrap_or(i64::MAX)
+            }
             Flight::Discard(file) => {
                 for discard in self.discards.iter_mut().filter(|discard| discard.file == file) {
                     let counted = if discard.exact { result.max(0) as u64 } else { io.bytes };
@@ -61,8 +68,7 @@ impl ScriptSource {
     /// What was handed over and not waited for is done.
     fn landed(&mut self, io: &Io, result: i64) -> i64 {
         self.background.flying -= 1;
-        let counts = &mut self.counts.0[io.label as usize];
-        *counts = (counts.0 + 1, counts.1 + result.max(0) as u64);
+        self.counts.add(io.label, result.max(0) as u64);
         result
     }
 
@@ -129,15 +135,14 @@ impl ScriptSource {
         }
         io.bytes = if part.wanted == TO_THE_END { total } else { part.nominal };
         self.results[step.label as usize] = total;
-        let counts = &mut self.counts.0[step.label as usize];
-        *counts = (counts.0 + 1, counts.1 + total);
+        self.counts.add(step.label, total);
         (total - part.told) as i64
     }
 
     /// Takes note of which items exist now and what a handle holds.
     fn noted(&mut self, code: usize, io: &Io, result: i64) -> i64 {
         let Code::Do(step, _) = &self.code[code] else { return result };
-        self.counts.0[step.label as usize].0 += 1;
+        self.counts.add(step.label, 0);
         self.tell_pool(code, io, result >= 0);
         let Code::Do(step, _) = &self.code[code] else { return result };
         if result < 0 || io.flags & DIRECTORY != 0 {
@@ -196,7 +201,7 @@ impl ScriptSource {
                 }
                 // What an opening finds in its handle goes out of it.
                 if step.keep.is_some() && went_well {
-                    self.let_go(io.other as usize);
+                    self.let_go(io.other as u32 as usize);
                 }
             }
             _ => {}
