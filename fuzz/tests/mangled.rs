@@ -96,16 +96,20 @@ fn main() -> ExitCode {
             })
         })
         .collect();
-    trials.push(Trial::test("seeds_are_understood", seeds_are_understood));
+    trials.push(Trial::test("every_parser_has_seeds_and_a_program", every_parser_has_seeds_and_a_program));
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// What is mangled must be something: most targets have seeds of their own, from the golden cases or written for them.
-fn seeds_are_understood() -> Result<(), Failed> {
+/// What is mangled must be something: seeds from the golden cases, or written for it.
+fn every_parser_has_seeds_and_a_program() -> Result<(), Failed> {
     for target in targets() {
         let seeds = seeds(target.name);
         if seeds == [b"--help".to_vec()] {
             return Err(format!("{} has no seeds", target.name).into());
+        }
+        let program = format!("{}/fuzz_targets/{}.rs", env!("CARGO_MANIFEST_DIR"), target.name);
+        if !std::path::Path::new(&program).exists() {
+            return Err(format!("{} has no program for a fuzzer", target.name).into());
         }
     }
     Ok(())
