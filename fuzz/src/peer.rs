@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use iodyno_model::Record;
 use iodyno_model::conversation::{
     Action, Connection, Conversation, Ends, FIRST_ACCEPTED, Happening, Input, RunNumber,
 };
@@ -91,7 +90,7 @@ impl Peer<'_> {
                 self.running.insert(run);
             }
             Action::Stop(run) if self.running.remove(&run) => {
-                self.due.push(Input::Ended(run, Box::new(Record::default())));
+                self.due.push(Input::Ended(run, Box::default()));
             }
             Action::Close(connection) => {
                 self.open.remove(&connection);
@@ -109,13 +108,13 @@ impl Peer<'_> {
         }
         let turn = self.steps as usize;
         let place = self.datagrams.iter().next().copied();
-        if let Some(at) = place.filter(|_| turn % 3 == 0) {
+        if let Some(at) = place.filter(|_| turn.is_multiple_of(3)) {
             return Input::Datagram { at, from: "1.2.3.4:5".into(), bytes: self.say(turn) };
         }
         let speakers: Vec<Connection> = self.open.iter().copied().collect();
         match (speakers.get(turn % speakers.len().max(1)), turn % 7) {
             (_, 5) => match self.running.pop_first() {
-                Some(run) => Input::Ended(run, Box::new(Record::default())),
+                Some(run) => Input::Ended(run, Box::default()),
                 None => Input::Tick,
             },
             (None, _) | (_, 6) => Input::Tick,

@@ -56,7 +56,7 @@ impl Loader for World<'_> {
     }
 
     fn variable(&self, name: &str) -> Option<String> {
-        (name.len() % 2 == 0).then(|| "7".into())
+        (name.len().is_multiple_of(2)).then(|| "7".into())
     }
 
     fn machine(&self) -> Machine {
@@ -95,6 +95,6 @@ impl Loader for World<'_> {
     }
 
     fn talks(&self) -> bool {
-        self.rest.len() % 2 == 0
+        self.rest.len().is_multiple_of(2)
     }
 }
