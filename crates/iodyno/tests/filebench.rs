@@ -559,7 +559,9 @@ mod cases {
             .filter_map(|line| line.split_whitespace().nth(1)?.strip_suffix("ops")?.parse().ok())
             .collect();
         assert_eq!(Some(rows[1]), count, "{last}");
-        assert!(rows[0] > 0 && rows[1] > rows[0], "{rows:?}");
+        // A machine that had no time for us in between is told of.
+        let late = told.out.contains("WARNING! the report after 0.300 s is made after");
+        assert!(rows[0] > 0 && (rows[1] > rows[0] || late), "{rows:?} {told}");
         Ok(())
     }
 

@@ -24,10 +24,12 @@ const ONLY: &str = "IODYNO_LIES_ONLY";
 /// Findings about the machine itself: that they are true of a busy one is no false alarm.
 const MACHINE: [u8; 6] = [7, 8, 11, 12, 15, 26];
 /// What others on the processors may do to a run besides: said late, limited by ourselves, depths that are not reached,
-/// workers apart, start and stop that take long, a peak in between. Believed only of a run whose own figures prove them.
+/// workers apart, start and stop that take long, a peak in between. Believed only where figures prove them.
 const LOADED: [u8; 6] = [9, 10, 13, 14, 23, 24];
 /// The finding that proves others on the processors.
 const OTHERS: u8 = 11;
+/// Percent of all processors that are stolen where a stage of a few seconds is disturbed.
+const MOST_STOLEN: f64 = 2.0;
 /// How often a twin is run before the machine is called too busy for it.
 pub const TRIES: usize = 3;
 
@@ -91,12 +93,49 @@ impl Lie {
     }
 }
 
-/// Whether all that was found is the machine's doing, as the figures prove.
-pub fn is_machines(findings: &[Finding]) -> bool {
-    let others = findings.iter().any(|finding| finding.code == OTHERS);
-    findings
-        .iter()
-        .all(|finding| MACHINE.contains(&finding.code) || (others && LOADED.contains(&finding.code)))
+/// What a run was found to do, and the share of all processors that was stolen meanwhile, in percent.
+pub struct Watched {
+    /// Findings.
+    pub findings: Vec<Finding>,
+    stolen: f64,
+}
+
+/// Runs something and watches the machine meanwhile.
+pub fn watched(run: impl FnOnce() -> Told) -> Result<Watched, Box<dyn Error>> {
+    let before = processors()?;
+    let findings = run()?;
+    let after = processors()?;
+    let [all, stolen] = [0, 1].map(|which| after[which] - before[which]);
+    Ok(Watched { findings, stolen: stolen / all.max(1.0) * 100.0 })
+}
+
+/// Ticks of all processors since the machine was started: all of them, and those that were stolen. Source: `/proc/stat`.
+fn processors() -> Result<[f64; 2], Box<dyn Error>> {
+    let text = std::fs::read_to_string("/proc/stat")?;
+    let words = text.lines().next().unwrap_or_default().split_whitespace();
+    let ticks: Vec<f64> = words.filter_map(|word| word.parse().ok()).take(8).collect();
+    Ok([ticks.iter().sum(), ticks.get(7).copied().unwrap_or(0.0)])
+}
+
+impl Watched {
+    /// Whether the machine was not ours: by the finding for it, or by so much stolen that a stage of a few seconds feels
+    /// it, though no figure of the run needs to be doubted.
+    fn is_disturbed(&self) -> bool {
+        self.stolen >= MOST_STOLEN || self.findings.iter().any(|finding| finding.code == OTHERS)
+    }
+
+    /// Whether all that was found is the machine's doing, as the figures prove.
+    pub fn is_machines(&self) -> bool {
+        let others = self.is_disturbed();
+        let is_machines =
+            |finding: &Finding| MACHINE.contains(&finding.code) || (others && LOADED.contains(&finding.code));
+        self.findings.iter().all(is_machines)
+    }
+
+    /// The findings, and what was stolen.
+    pub fn list(&self) -> String {
+        format!("{}; {:.1} % of all processors stolen", list(&self.findings), self.stolen)
+    }
 }
 
 /// What became of a trial, in a word and the reason for it.
@@ -105,14 +144,14 @@ type Verdict = Result<(&'static str, String), Box<dyn Error>>;
 fn catch(code: u8, least: Severity, lie: fn() -> Told) -> Verdict {
     let mut last = String::new();
     for _ in 0..TRIES {
-        let findings = lie()?;
-        let caught = findings.iter().find(|finding| finding.code == code && finding.severity >= least);
+        let told = watched(lie)?;
+        let caught = told.findings.iter().find(|finding| finding.code == code && finding.severity >= least);
         if let Some(finding) = caught {
             return Ok(("caught", finding.sentence.clone()));
         }
-        last = list(&findings);
-        // What others did to the machine may have hidden it, where the run's own figures prove that they did.
-        if !findings.iter().any(|finding| finding.code == OTHERS) {
+        last = told.list();
+        // What others did to the machine may have hidden it, where figures prove that they did.
+        if !told.is_disturbed() {
             return Ok(("missed", format!("said only: {last}")));
         }
     }
@@ -126,15 +165,17 @@ fn unfit(last: &str) -> Box<dyn Error> {
 fn hush(code: u8, besides: &[u8], twin: fn() -> Told) -> Verdict {
     let mut last = String::new();
     for _ in 0..TRIES {
-        let mut findings = twin()?;
-        findings.retain(|finding| !(besides.contains(&finding.code) && finding.severity == Severity::Note));
-        if findings.is_empty() {
+        let mut told = watched(twin)?;
+        let is_known =
+            |finding: &Finding| besides.contains(&finding.code) && finding.severity == Severity::Note;
+        told.findings.retain(|finding| !is_known(finding));
+        if told.findings.is_empty() {
             return Ok(("silent", String::new()));
         }
-        last = list(&findings);
+        last = told.list();
         // What a twin is there to be silent about, it may not say; nor anything that is no matter of the machine.
-        if findings.iter().any(|finding| finding.code == code && !MACHINE.contains(&code))
-            || !is_machines(&findings)
+        if told.findings.iter().any(|finding| finding.code == code && !MACHINE.contains(&code))
+            || !told.is_machines()
         {
             return Ok(("false alarm", last));
         }
