@@ -62,6 +62,25 @@ pub fn ignore_pipes() {
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
 }
 
+/// In a process just forked: the kernel ends it when its parent ends. A parent that was killed between the fork and now
+/// is not there any more to end it, so it ends by itself.
+pub fn end_with(parent: libc::pid_t) {
+    // SAFETY: the calls take no pointers.
+    unsafe {
+        #[cfg(target_os = "linux")]
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() != parent {
+            libc::_exit(0);
+        }
+    }
+}
+
+/// The number of this process, for the children it is about to fork.
+pub fn own_pid() -> libc::pid_t {
+    // SAFETY: the call takes nothing and cannot fail.
+    unsafe { libc::getpid() }
+}
+
 /// In a worker process: a terminal's Ctrl-C reaches everybody, but only the conductor answers it.
 pub fn leave_to_the_conductor() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1] {

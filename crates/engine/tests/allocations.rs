@@ -89,16 +89,12 @@ fn main() {
     for (name, settings) in wanted {
         let title = format!("{name} {}", settings.join(" "));
         let Some(entry) = iodyno_engine::engine(name) else {
-            println!("skipped: {title}: this system has no such engine");
-            trials.push(Trial::test(title, || Ok(())).with_ignored_flag(true));
+            trials.push(testbed::trial(title, Some("this system has no such engine".into()), || Ok(())));
             continue;
         };
-        let missing = (entry.available)().err();
-        if let Some(failure) = &missing {
-            println!("skipped: {title}: {}", failure.message);
-        }
-        let trial = Trial::test(title, move || Ok(the_loop_allocates_nothing(entry, settings)?));
-        trials.push(trial.with_ignored_flag(missing.is_some()));
+        let missing = (entry.available)().err().map(|failure| failure.message);
+        let run = move || Ok(the_loop_allocates_nothing(entry, settings)?);
+        trials.push(testbed::trial(title, missing, run));
     }
     libtest_mimic::run(&arguments, trials).exit();
 }

@@ -8,7 +8,7 @@
 mod twins;
 
 use std::os::fd::{AsRawFd, IntoRawFd, RawFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use iodyno_engine::clock;
 use iodyno_engine::engines::pvsync::{Pvsync, Pvsync2};
@@ -266,13 +266,10 @@ fn forbid(call: u32) -> std::io::Result<()> {
 fn add<E: Engine + 'static>(
     trials: &mut Vec<Trial>,
     settings: &'static [&'static str],
-    direct_file: Option<&Path>,
+    direct_file: &Result<PathBuf, String>,
 ) {
     let name = format!("{} {}", E::NAME, settings.join(" ")).trim_end().to_string();
     let missing = E::available().err().map(|failure| failure.message);
-    if let Some(reason) = &missing {
-        println!("skipped: {name}: {reason}");
-    }
     type Test = fn(&[&str], u32, u64) -> Result<(), Failed>;
     let tests: [(&str, Test, &[u32]); 4] = [
         ("files", files_equal::<E>, &[1, 4, 16]),
@@ -284,16 +281,15 @@ fn add<E: Engine + 'static>(
         for depth in depths.iter().copied().filter(|depth| *depth <= E::MOST_DEPTH) {
             let run =
                 move || (1..=3).try_for_each(|seed| test(settings, depth, seed * 77 + u64::from(depth)));
-            let trial = Trial::test(format!("{name}: {what} at depth {depth}"), run);
-            trials.push(trial.with_ignored_flag(missing.is_some()));
+            trials.push(testbed::trial(format!("{name}: {what} at depth {depth}"), missing.clone(), run));
         }
     }
     // A mapping has no direct I/O.
     if E::NAME != Mmap::NAME {
-        let file = direct_file.map(Path::to_path_buf);
-        let ignored = missing.is_some() || file.is_none();
-        let run = move || direct_errors_equal::<E>(settings, file.as_deref().unwrap_or(Path::new("")));
-        trials.push(Trial::test(format!("{name}: direct errors"), run).with_ignored_flag(ignored));
+        let missing = missing.or(direct_file.as_ref().err().cloned());
+        let file = direct_file.clone().unwrap_or_default();
+        let run = move || direct_errors_equal::<E>(settings, &file);
+        trials.push(testbed::trial(format!("{name}: direct errors"), missing, run));
     }
 }
 
@@ -304,10 +300,7 @@ fn main() {
     let file = folder.path().join("direct");
     std::fs::write(&file, vec![3; 65536]).unwrap();
     let usable = direct(&file).map(|fd| Bench::<Psync>::new(&[], 1, vec![handle(fd)]));
-    if let Err(error) = &usable {
-        println!("skipped: direct errors: O_DIRECT here: {error}");
-    }
-    let file = usable.is_ok().then_some(file.as_path());
+    let file = &usable.map(|_| file).map_err(|error| format!("O_DIRECT here: {error}"));
     let mut trials = Vec::new();
     add::<Psync>(&mut trials, &[], file);
     add::<Pvsync>(&mut trials, &[], file);
@@ -333,9 +326,9 @@ fn main() {
         add::<Libaio>(&mut trials, &["priority_percent=50", "priority_class=2", "priority=4"], file);
         add::<Uring>(&mut trials, &["sqpoll", "sqpoll_idle_ms=10"], file);
         trials.push(Trial::test("io_uring: a forbidden ring says so", a_forbidden_ring_says_so));
-        let missing = Uring::available().is_err();
-        let trial = Trial::test("io_uring: waits end and drops cancel", waits_end_and_drops_cancel);
-        trials.push(trial.with_ignored_flag(missing));
+        let missing = Uring::available().err().map(|failure| failure.message);
+        let name = "io_uring: waits end and drops cancel";
+        trials.push(testbed::trial(name, missing, waits_end_and_drops_cancel));
     }
     #[cfg(any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", target_os = "freebsd"))]
     add::<iodyno_engine::engines::posixaio::Posixaio>(&mut trials, &[], file);

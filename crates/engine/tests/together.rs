@@ -282,16 +282,20 @@ fn scripts_wear_out_by_whole_passes() {
         steps: vec![noted("one", Verb::Write), noted("two", Verb::Fsync), noted("three", Verb::Write)],
     };
     for kind in [WorkerKind::Threads, WorkerKind::Processes] {
-        let mut job = Job { kind, workers: 4, ..endless(1, "psync", 40_000_000) };
-        job.workload = Workload::Script(script.clone());
-        let (record, _) = record(&plan(file(&folder.path().join("f.{worker}")), vec![job]));
-        assert_eq!(record.errors, []);
-        let job = &record.phases[0].jobs[0];
-        let worn = job.worn.unwrap();
-        assert!(worn.operations_most > 0);
-        for worker in &job.workers {
-            assert_eq!(worker.operations, 2 * worn.operations_most, "{worn:?}");
-        }
+        let most = |time_ns: u64| {
+            let mut job = Job { kind, workers: 4, ..endless(1, "psync", time_ns) };
+            job.workload = Workload::Script(script.clone());
+            let (record, _) = record(&plan(file(&folder.path().join("f.{worker}")), vec![job]));
+            assert_eq!(record.errors, []);
+            let job = &record.phases[0].jobs[0];
+            let worn = job.worn.unwrap();
+            for worker in &job.workers {
+                assert_eq!(worker.operations, 2 * worn.operations_most, "{worn:?}");
+            }
+            worn.operations_most
+        };
+        // Where nobody came to the end of a pass in that time, the disk or the processors were not ours.
+        assert!([40_000_000, 400_000_000, 4_000_000_000].into_iter().any(|time_ns| most(time_ns) > 0));
     }
 }
 
@@ -316,12 +320,18 @@ fn passes_are_repeated_until_a_least_time_has_passed() {
         };
         let mut job = Job { workload, ..job(1, engine, pattern.clone()) };
         (job.limit.least_ns, job.limit.passes, job.depth.most) = (20_000_000, Some(1), depth);
-        let (record, _) = record(&plan(target, vec![job]));
-        assert_eq!(record.errors, [], "{engine}");
-        let (job, writes) =
-            (&record.phases[0].jobs[0], record.phases[0].jobs[0].tally.operations(Kind::Write));
-        let worker = &job.workers[0];
-        assert!(worker.ended_ns - worker.began_ns >= 20_000_000, "{worker:?}");
-        assert!((writes > pass || engine != "null") && writes % pass == 0, "{writes} {pass}");
+        let writes = || {
+            let (record, _) = record(&plan(target.clone(), vec![job.clone()]));
+            assert_eq!(record.errors, [], "{engine}");
+            let (job, writes) =
+                (&record.phases[0].jobs[0], record.phases[0].jobs[0].tally.operations(Kind::Write));
+            let worker = &job.workers[0];
+            assert!(worker.ended_ns - worker.began_ns >= 20_000_000, "{worker:?}");
+            assert!(writes >= pass && writes % pass == 0, "{writes} {pass}");
+            writes
+        };
+        // A processor that is taken away for that long in the first pass makes one do, but hardly every time.
+        let tries = if engine == "null" { 5 } else { 1 };
+        assert!((0..tries).any(|_| writes() > pass) || engine != "null", "one pass, {tries} times");
     }
 }

@@ -1,23 +1,21 @@
 //! Which command is meant: by the executable's name when it is a dialect's, else by the first argument.
 
 use clap::{Arg, Command};
-use clap_complete::Shell;
 use iodyno_dialect::hosts::Elsewhere;
 use iodyno_dialect::{DIALECTS, Dialect, Request, native};
-use iodyno_engine::ENGINES;
-use iodyno_engine::witness::WITNESSES;
 use iodyno_engine::world::World;
-use iodyno_model::{Diagnostic, Origin, VerbSet};
+use iodyno_model::{Diagnostic, Origin};
 use iodyno_report::native::Native;
 
 use crate::also::Also;
 use crate::archive::Asked;
 use crate::compare;
 use crate::hosts::{self, Errand};
-use crate::loader::{Machinery, plain};
+use crate::lists;
+use crate::loader::Machinery;
 use crate::report;
 use crate::rerun;
-use crate::runs;
+use crate::runs::{self, print};
 use crate::session::{self, Voice, say};
 
 /// Runs a command and returns the exit status. Under a launcher, what runs a plan is answered by the first rank; all
@@ -73,12 +71,12 @@ fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "compare" => compare::answer(world, rest),
         "rerun" => rerun::answer(world, rest),
         "import" => runs::import(rest),
-        "engines" => print(&engines()),
-        "dialects" => print(&dialects()),
-        "witnesses" => print(&witnesses()),
-        "completions" => completions(rest),
-        "man" => man(),
-        "links" => links(rest),
+        "engines" => lists::engines(rest),
+        "dialects" => lists::dialects(rest),
+        "witnesses" => lists::witnesses(rest),
+        "completions" => lists::completions(rest, &mut commands()),
+        "man" => lists::manual(rest, commands()),
+        "links" => lists::links(rest),
         "--version" | "-V" => print(&format!("iodyno {}\n", env!("CARGO_PKG_VERSION"))),
         "help" | "--help" | "-h" => print(&commands().render_help().to_string()),
         word => match DIALECTS.iter().find(|dialect| dialect.name == word) {
@@ -193,14 +191,6 @@ fn run_request(world: &mut World, request: Result<Request, Vec<Diagnostic>>) -> 
     session::answer(world, request, &Voice::from_environment())
 }
 
-/// Prints to standard output; a reader that has gone away is no error.
-fn print(text: &str) -> u8 {
-    use std::io::Write;
-    // `head` has seen enough.
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    0
-}
-
 fn unknown(word: &str) -> u8 {
     let names: Vec<&str> = commands_list().iter().map(|(name, _)| *name).collect();
     let wrong = Diagnostic::error(&Origin::argument(word), "no such command");
@@ -244,92 +234,4 @@ fn commands() -> Command {
         .after_help("Begin with: iodyno measure .\nEvery command has its own --help.")
         .disable_help_subcommand(true)
         .subcommands(commands_list().iter().map(sub))
-}
-
-fn engines() -> String {
-    let mut text = String::new();
-    for entry in ENGINES {
-        let state = match (entry.available)() {
-            Ok(()) => String::new(),
-            Err(failure) => format!("  (not here: {})", failure.message),
-        };
-        text.push_str(&format!("{:<9} {}{state}\n", entry.name, entry.about));
-        let depth = if entry.most_depth == 1 { "1".into() } else { format!("up to {}", entry.most_depth) };
-        let verbs = if entry.verbs == VerbSet::ALL {
-            "all verbs"
-        } else {
-            match entry.opens {
-                true => "its own verbs alone",
-                false => "its own verbs, the others by plain calls",
-            }
-        };
-        text.push_str(&format!("{:<9} depth {depth} · {verbs}\n", ""));
-        for setting in entry.settings {
-            text.push_str(&format!("{:<11} {:<18} {}\n", "", setting.name, setting.help));
-        }
-    }
-    text
-}
-
-fn dialects() -> String {
-    DIALECTS.iter().map(|dialect| format!("{:<9} {}\n", dialect.name, dialect.about)).collect()
-}
-
-fn witnesses() -> String {
-    WITNESSES.iter().map(|(name, reads)| format!("{name:<10} {reads}\n")).collect()
-}
-
-fn completions(arguments: &[String]) -> u8 {
-    let shell = arguments.first().and_then(|name| name.parse::<Shell>().ok());
-    let Some(shell) = shell else {
-        say(
-            "error: completions: expected bash, zsh, fish, elvish or powershell\n hint: iodyno completions bash",
-        );
-        return 2;
-    };
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut commands(), "iodyno", &mut script);
-    print(&String::from_utf8_lossy(&script))
-}
-
-fn man() -> u8 {
-    let mut page = Vec::new();
-    match clap_mangen::Man::new(commands()).render(&mut page) {
-        Ok(()) => print(&String::from_utf8_lossy(&page)),
-        Err(error) => {
-            say(format_args!("error: man: {error}"));
-            1
-        }
-    }
-}
-
-fn link_hint(error: &std::io::Error) -> &'static str {
-    match error.kind() {
-        std::io::ErrorKind::AlreadyExists => "existing files are never replaced",
-        _ => "name a directory that exists and can be written to",
-    }
-}
-
-/// Makes a link for each drop-in in a directory; what exists stays.
-fn links(arguments: &[String]) -> u8 {
-    let Some(folder) = arguments.first() else {
-        say("error: links: no directory was named\n hint: iodyno links ~/bin");
-        return 2;
-    };
-    let Ok(program) = std::env::current_exe() else {
-        say("error: links: the program does not know where it lies");
-        return 1;
-    };
-    let mut status = 0;
-    for dialect in DIALECTS.iter().filter(|dialect| dialect.drop_in) {
-        let link = format!("{folder}/{}", dialect.name);
-        match std::os::unix::fs::symlink(&program, &link) {
-            Ok(()) => drop(print(&format!("{link}\n"))),
-            Err(error) => {
-                say(format_args!("error: {link}: {}\n hint: {}", plain(&error), link_hint(&error)));
-                status = 1;
-            }
-        }
-    }
-    status
 }

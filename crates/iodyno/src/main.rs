@@ -18,6 +18,7 @@ mod desk;
 mod exposed;
 mod hosts;
 mod interleave;
+mod lists;
 mod loader;
 mod luggage;
 mod repeat;

@@ -115,12 +115,21 @@ mod cases {
     fn mail() -> Outcome {
         let folder = tempfile::tempdir()?;
         let directory = format!("dir={}", folder.path().display());
-        let told = filebench(&["-f", "varmail", "-D", &directory, "-D", "runtime=2", "-D", "nfiles=60"]);
-        told.expect(0, &["Run took 2 seconds"]);
-        let (deleted, created) = (row(&told, "deletefile1"), row(&told, "createfile2"));
-        assert!(deleted > 100 && created.abs_diff(deleted) <= 80, "{told}");
-        assert!(row(&told, "readfile4") > 0);
-        Ok(())
+        // A disk that takes its time for a flush lets few files be deleted in two seconds.
+        for seconds in [2, 10, 30] {
+            let runtime = format!("runtime={seconds}");
+            let told = filebench(&["-f", "varmail", "-D", &directory, "-D", &runtime, "-D", "nfiles=60"]);
+            let took = told.out.split_once("Run took ").and_then(|(_, rest)| rest.split(' ').next());
+            // What is under way at the end is waited for.
+            let took: Option<u64> = took.and_then(|took| took.parse().ok());
+            assert!(took.is_some_and(|took| (seconds..2 * seconds + 5).contains(&took)), "{told}");
+            let (deleted, created) = (row(&told, "deletefile1"), row(&told, "createfile2"));
+            assert!(created.abs_diff(deleted) <= 80 && row(&told, "readfile4") > 0, "{told}");
+            if deleted > 100 {
+                return Ok(());
+            }
+        }
+        Err("a hundred files were never deleted".into())
     }
 
     fn until_done() -> Outcome {
@@ -431,7 +440,9 @@ mod cases {
             .filter_map(|line| line.split_whitespace().nth(1)?.strip_suffix("ops")?.parse().ok())
             .collect();
         assert_eq!(Some(rows[1]), count, "{last}");
-        assert!(rows[0] > 0 && rows[1] > rows[0], "{rows:?}");
+        // A machine that had no time for us in between is told of.
+        let late = told.out.contains("WARNING! the report after 0.300 s is made after");
+        assert!(rows[0] > 0 && (rows[1] > rows[0] || late), "{rows:?} {told}");
         Ok(())
     }
 

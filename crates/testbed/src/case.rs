@@ -8,6 +8,8 @@
 use crate::Skip;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::error::Error;
+use std::fmt::Display;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{PoisonError, RwLock};
@@ -97,7 +99,7 @@ impl Case {
     fn into_trial(self) -> Trial {
         let missing = self.missing();
         if let Some(skip) = &missing {
-            eprintln!("skipped: {}: {skip}", self.name);
+            say_skipped(&self.name, skip);
         }
         let ignored = missing.is_some();
         let name = self.name.clone();
@@ -128,12 +130,36 @@ impl Case {
         let Err(error) = outcome else { return Ok(Completion::Completed) };
         match error.downcast_ref::<Skip>() {
             Some(skip) => {
-                eprintln!("skipped: {}: {skip}", self.name);
+                say_skipped(&self.name, skip);
                 Ok(Completion::ignored_with(skip))
             }
             None => Err(Failed::from(error)),
         }
     }
+}
+
+/// Says why a test is skipped, in one piece: what other threads say goes before or after it.
+fn say_skipped(name: &str, reason: impl Display) {
+    let line = format!("skipped: {name}: {reason}\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}
+
+/// A trial that is skipped where something is missing, and says what.
+pub fn trial(
+    name: impl Into<String>,
+    missing: Option<String>,
+    run: impl FnOnce() -> Result<(), Failed> + Send + 'static,
+) -> Trial {
+    let name = name.into();
+    if let Some(reason) = &missing {
+        say_skipped(&name, reason);
+    }
+    let ignored = missing.is_some();
+    let run = move || match missing {
+        Some(reason) => Ok(Completion::ignored_with(reason)),
+        None => run().map(|()| Completion::Completed),
+    };
+    Trial::ignorable_test(name, run).with_ignored_flag(ignored)
 }
 
 /// Turns cases into trials of libtest-mimic, and must be the first thing that a test's `main` does.

@@ -52,7 +52,7 @@ pub mod rogue;
 #[cfg(target_os = "linux")]
 pub mod sandbox;
 
-pub use case::{Case, Need, Outcome, run, run_waiting, trials};
+pub use case::{Case, Need, Outcome, run, run_waiting, trial, trials};
 pub use port::free_port;
 
 /// Why something could not be staged on this machine: a privilege, a file system or a tool that is missing.

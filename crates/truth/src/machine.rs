@@ -12,8 +12,8 @@ use crate::merge::Suspicion;
 
 /// Shorter phases are too short for the kernel's own counters, ns.
 const LEAST_NS: u64 = 200_000_000;
-/// Percent of the time wanted that the hypervisor took, and percent of all processors.
-const MOST_STEAL_PERCENT: (f64, f64) = (10.0, 2.0);
+/// Percent that the hypervisor took: of the time that was wanted, of all processors, and of the workers' own time.
+const MOST_STEAL_PERCENT: (f64, f64, f64) = (10.0, 2.0, 10.0);
 /// Percent of scheduling periods that ended with the group held back, and of the time.
 const MOST_THROTTLED_PERCENT: (f64, f64) = (5.0, 1.0);
 /// Percent of the workers' time that they waited for a processor.
@@ -80,15 +80,26 @@ pub fn capacity_ns(seen: &ProcessorActivity) -> u64 {
 fn stolen(case: &Case<'_>, seen: &ProcessorActivity) -> Option<Suspicion> {
     let wanted = percent(seen.steal_ns, seen.steal_ns + seen.busy_ns);
     let all = percent(seen.steal_ns, capacity_ns(seen));
-    if wanted < MOST_STEAL_PERCENT.0 || all < MOST_STEAL_PERCENT.1 {
+    let cost = cost(case, seen);
+    if wanted < MOST_STEAL_PERCENT.0 || all < MOST_STEAL_PERCENT.1 || cost < MOST_STEAL_PERCENT.2 {
         return None;
     }
     let sentence = format!("the hypervisor took {wanted:.0} % of the processor time that was wanted");
     let figures = vec![
         Figure::new("stolen of what was wanted", wanted, "%"),
         Figure::new("stolen of all processors", all, "%"),
+        Figure::new("stolen of the workers' time at most", cost, "%"),
     ];
     Some(suspicion(case, sentence, figures, ADVICE_STEAL).weight(wanted))
+}
+
+/// How much of their time the workers lost by what was stolen, at most, in percent: as if all of it had hit one of them
+/// each time. One that waits for its storage loses nothing but what its waking up takes longer, and so a run that hardly
+/// computes may have much stolen of what little it wanted, and be none the slower. `docs/decisions/0004-stolen-time.md`
+fn cost(case: &Case<'_>, seen: &ProcessorActivity) -> f64 {
+    let workers = case.found.jobs.iter().map(|job| job.workers.len() as u64).sum::<u64>();
+    let at_once = workers.clamp(1, u64::from(seen.cpus).max(1));
+    percent(seen.steal_ns, seen.interval_ns.saturating_mul(at_once)).min(100.0)
 }
 
 /// How long the workers waited for a processor, in percent of the time they ran.

@@ -341,6 +341,26 @@ fn a_machine_that_is_not_ours() {
     let grave = Severity::Doubtful;
     lie(11, grave, |run| seen!(run, Processors).steal_ns = 4 * SECOND);
     twin(|run| seen!(run, Processors).steal_ns = SECOND / 5);
+    // Runs that hardly compute: much of what little they wanted is stolen, and that is a share of the workers' time which
+    // matters, or none.
+    let idle = |workers: usize, stolen: u64| {
+        move |run: &mut Run| {
+            let seen = seen!(run, Processors);
+            (seen.own_ns, seen.busy_ns, seen.steal_ns) = (SECOND / 5, SECOND / 2, stolen);
+            seen.idle_ns = 40 * SECOND - seen.busy_ns - stolen;
+            let job = run.found();
+            job.workers.truncate(workers);
+            job.workers.iter_mut().for_each(|worker| (worker.user_ns, worker.system_ns) = (0, SECOND / 20));
+        }
+    };
+    twin(idle(1, 9 * SECOND / 10));
+    twin(idle(4, 3 * SECOND));
+    let found = lie(11, grave, idle(1, 12 * SECOND / 10));
+    let shares: Vec<u64> = found.figures.iter().map(|figure| figure.value.round() as u64).collect();
+    assert_eq!(shares, [71, 3, 12], "{found:?}");
+    lie(11, grave, idle(4, 5 * SECOND));
+    // As many as there are processors lose at once, at most.
+    lie(11, grave, |run| (idle(4, 3 * SECOND)(run), seen!(run, Processors).cpus = 2).0);
     let group = |run: &mut Run, periods, ns| {
         let group = seen!(run, Control);
         (group.cpu_quota, group.throttled_periods, group.throttled_ns) = (Some(0.5), periods, ns);

@@ -1,4 +1,4 @@
-//! The workspace's chores: `cargo xtask tidy | ci | bless | bench | against | lies | newer`.
+//! The workspace's chores: `cargo xtask tidy | ci | bless | bench | against | lies | fuzz | newer`.
 //!
 //! What a contributor types and what continuous integration runs is the same program, written in the same language
 //! as the rest, so that no shell script drifts away from it. It imports none of our crates: it judges them from
@@ -11,6 +11,7 @@ mod against;
 mod bench;
 mod bless;
 mod ci;
+mod fuzz;
 mod lexer;
 mod lies;
 mod newer;
@@ -26,6 +27,7 @@ usage: cargo xtask CHORE
   bench [CASE … | net]         instructions per I/O, and paired runs against Debian's fio; net: against iperf3
   against fio [PART]           the original and ours on the same input; --itself: the original twice
   lies [N … | honest]          stages the known lies for real: caught or missed, honest twins silent or not
+  fuzz NAME [SECONDS]          one parser under libFuzzer, from the seeds of its tests
   newer                        fetches a newer iperf3 than the system's into target/newer, for the tests' matrix
 ";
 
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         Some("bench") => bench::chore(&root(), rest),
         Some("against") => against::chore(&root(), rest),
         Some("lies") => lies::chore(&root(), rest),
+        Some("fuzz") => fuzz::chore(&root(), rest),
         Some("newer") => newer::chore(&root()),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");

@@ -336,6 +336,39 @@ fn the_report_is_laid_out_as_the_original_s() {
     );
 }
 
+#[test]
+fn a_report_that_is_missed_is_made_late_and_says_so() {
+    let part = view::Part {
+        rows: vec![view::Row { label: "look".into(), class: flowops::Class::Io, inner: vec![], value: None }],
+        snaps: vec![0.3, 0.6, 0.9],
+        time_s: 0.9,
+        ..view::Part::default()
+    };
+    let phase = |tenths: u64| {
+        let mut job = JobRecord { began_unix_ns: 1, ..JobRecord::default() };
+        job.tally.line_mut("look", Verb::Stat).operations = tenths;
+        let (name, elapsed_ns) = ("run 1".into(), tenths * 100_000_000);
+        Box::new(PhaseRecord { name, jobs: vec![job], elapsed_ns, ..PhaseRecord::default() })
+    };
+    let told = |heard: &[u64], end: u64| {
+        let mut reporter = Text::new(view::View { parts: vec![part.clone()], ..view::View::default() });
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let events = heard.iter().map(|tenths| Event::Interim(phase(*tenths)));
+        for event in events.chain([Event::PhaseEnded(phase(end))]) {
+            let mut output = Output { out: &mut out, err: &mut err, files: &mut NoFiles };
+            reporter.event(&event, &mut output).unwrap();
+        }
+        let text = String::from_utf8(out).unwrap();
+        (text.matches("IO Summary: ").count(), text.matches("WARNING! the report after 0.").count())
+    };
+    assert_eq!(told(&[3, 6], 9), (3, 0));
+    assert_eq!(told(&[6], 9), (3, 1), "two at once");
+    assert_eq!(told(&[], 9), (3, 2), "all at the end");
+    assert_eq!(told(&[3], 9), (3, 1));
+    // One that was interrupted did not come so far.
+    assert_eq!(told(&[3], 4), (2, 0));
+}
+
 /// What the report says before the first run.
 fn head(run: &mut Run) -> String {
     let (mut out, mut err) = (Vec::new(), Vec::new());

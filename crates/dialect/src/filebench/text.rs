@@ -90,18 +90,39 @@ impl Text {
 
     fn interim(&mut self, phase: &PhaseRecord, files: &mut dyn Files) -> io::Result<String> {
         let Some(part) = self.view.part(&phase.name).cloned() else { return Ok(String::new()) };
-        let (tally, seconds) = (together(phase), measured(&part, phase));
+        let (tally, seconds, told) = (together(phase), measured(&part, phase), self.told);
         if seconds <= 0.0 || !self.is_due(&part, seconds) {
             return Ok(String::new());
         }
-        let text = self.running(phase);
+        let mut text = self.running(phase);
         let (since, from) = self.before.take().unwrap_or_default();
         let tables = self.tables(&part, &tally, &since, seconds - from);
-        if self.told > 0 && !part.snaps.is_empty() {
+        if !part.snaps.is_empty() && self.told > told {
+            text += &self.missed(&part, told..self.told - 1, &tables, phase, files)?;
             self.dump(&part, self.told - 1, &tables, phase, files)?;
         }
         self.before = (part.period_s < 0.0).then_some((tally, seconds));
         Ok(text + &tables)
+    }
+
+    /// Reports that were due while nothing was heard of the run, as on a machine that has no time for us: each is made
+    /// when the next one is, of what is known then, and its file is written.
+    fn missed(
+        &self,
+        part: &Part,
+        snaps: std::ops::Range<usize>,
+        tables: &str,
+        phase: &PhaseRecord,
+        files: &mut dyn Files,
+    ) -> io::Result<String> {
+        let mut text = String::new();
+        for snap in snaps {
+            let (due, now) = (part.snaps[snap], measured(part, phase));
+            text += &self.line(&format!("WARNING! the report after {due:.3} s is made after {now:.3} s"));
+            text += tables;
+            self.dump(part, snap, tables, phase, files)?;
+        }
+        Ok(text)
     }
 
     /// Writes a report into the files that the script names for it.
@@ -131,9 +152,13 @@ impl Text {
         for row in &part.rows {
             text += &row.told(&all).map_or(String::new(), |told| self.line(&told));
         }
-        text += &self.line(&format!("Run took {seconds:.0} seconds..."));
         let (since, from) = self.before.take().unwrap_or_default();
         let tables = self.tables(&part, &all, &since, seconds - from);
+        // The last of them is this one.
+        let reached = part.snaps.iter().filter(|snap| **snap <= seconds).count();
+        let missed = self.told..reached.min(part.snaps.len().saturating_sub(1));
+        text += &self.missed(&part, missed, &tables, phase, files)?;
+        text += &self.line(&format!("Run took {seconds:.0} seconds..."));
         self.dump(&part, part.snaps.len().saturating_sub(1), &tables, phase, files)?;
         text += &tables;
         let waits: u64 = phase.jobs.iter().map(|job| job.tally.waits).sum();

@@ -50,7 +50,7 @@ pub fn entries(path: &str, text: &str) -> Result<Vec<Entry>, Vec<Diagnostic>> {
                 entries.push(Entry { key, line: line_number, values: Vec::new() });
             }
             None if is_version(line) => {
-                let value = own[8..].trim().to_string();
+                let value = line[8..].trim().to_string();
                 let values = vec![(line_number, value)];
                 entries.push(Entry { key: "version".into(), line: line_number, values });
             }

@@ -501,7 +501,7 @@ fn bytes(text: &str, most_kb: u64) -> Option<u64> {
     };
     let digits = Some(digits).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
     let kb = digits.parse::<u64>().ok()?.checked_mul(unit)?;
-    (kb <= most_kb).then_some(kb * KB)
+    kb.checked_mul(KB).filter(|_| kb <= most_kb)
 }
 
 /// Bytes of a burst, and ns of the pause behind it.
@@ -517,10 +517,11 @@ mod tests {
 
     #[test]
     fn sizes_are_kb_unless_a_letter_says_otherwise() {
-        let sizes: Vec<_> = ["4", "64k", "2M", "1g", "", "k", "-4", "4x", "99999999999999g"]
-            .into_iter()
-            .map(|text| bytes(text, MOST_KB))
-            .collect();
+        let sizes: Vec<_> =
+            ["4", "64k", "2M", "1g", "", "k", "-4", "4x", "99999999999999g", "184467440737095516"]
+                .into_iter()
+                .map(|text| bytes(text, MOST_KB))
+                .collect();
         let known = [Some(4 << 10), Some(64 << 10), Some(2 << 20), Some(1 << 30)];
         assert_eq!(sizes[..4], known);
         assert!(sizes[4..].iter().all(Option::is_none), "{sizes:?}");

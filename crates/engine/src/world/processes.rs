@@ -19,12 +19,13 @@ pub struct Child {
 /// # Errors
 /// The system's reason.
 pub fn fork(task: &Task, number: u32) -> Result<Child, String> {
+    let parent = signal::own_pid();
     // SAFETY: this process has one thread here, so the child may run any code; it ends by `_exit`, without running
     // the parent's destructors or flushing its buffers.
     match unsafe { libc::fork() } {
         -1 => Err(format!("cannot fork: {}", std::io::Error::from_raw_os_error(errno()))),
         0 => {
-            die_with_parent();
+            signal::end_with(parent);
             signal::leave_to_the_conductor();
             task(number);
             // SAFETY: ends the child.
@@ -33,15 +34,6 @@ pub fn fork(task: &Task, number: u32) -> Result<Child, String> {
         pid => Ok(Child { pid, number }),
     }
 }
-
-#[cfg(target_os = "linux")]
-fn die_with_parent() {
-    // SAFETY: the call takes no pointers.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-}
-
-#[cfg(not(target_os = "linux"))]
-fn die_with_parent() {}
 
 /// Interrupts the system call that a child is in.
 pub fn nudge(child: &Child) {

@@ -98,8 +98,10 @@ fn operations_wait_for_the_lock() -> Outcome {
     // Somebody else holds the lock: nothing is read before it is given back.
     let other = std::fs::File::open(&path)?;
     other.lock()?;
+    let inode = other.metadata()?.ino();
     let holder = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(200));
+        until_waited_for(inode);
+        std::thread::sleep(std::time::Duration::from_millis(50));
         other.unlock()
     });
     let mut read = job("psync", &[], 0, Verb::Read, 65536);
@@ -107,6 +109,19 @@ fn operations_wait_for_the_lock() -> Outcome {
     let tally = tallies(&plan(vec![file], vec![read]))?;
     holder.join().map_err(|_| "the holder panicked")??;
     holds(tally[0].latency(Kind::Read).min > 10_000_000, format!("{} ns", tally[0].latency(Kind::Read).min))
+}
+
+/// Waits until somebody waits for the lock of a file. Source: `/proc/locks`, where an arrow leads to who waits.
+fn until_waited_for(inode: u64) {
+    let place = format!(":{inode} ");
+    let waits = |line: &str| line.contains("->") && line.contains(&place);
+    for _ in 0..3000 {
+        match std::fs::read_to_string("/proc/locks") {
+            Ok(table) if !table.lines().any(waits) => {}
+            _ => return,
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -18,9 +18,6 @@ pub fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     for transport in ["tcp", "tcp6", "udp", "udp6", "unix", "vsock"] {
         let missing = missing(transport);
-        if let Some(reason) = &missing {
-            println!("skipped: {transport}: {reason}");
-        }
         for engine in ["net", "netsplice"] {
             if engine == "netsplice" && transport.starts_with("udp") {
                 continue;
@@ -28,7 +25,7 @@ pub fn trials() -> Vec<Trial> {
             for settings in [&[][..], &["pingpong"]] {
                 let name = format!("{engine}: {transport} {settings:?}");
                 let run = move || both_sides_count_alike(engine, transport, settings);
-                trials.push(Trial::test(name, run).with_ignored_flag(missing.is_some()));
+                trials.push(testbed::trial(name, missing.clone(), run));
             }
         }
     }
@@ -40,19 +37,20 @@ pub fn trials() -> Vec<Trial> {
     trials.push(Trial::test("net: a reader ends with the writer", a_reader_ends_with_the_writer));
     trials.push(Trial::test("net: time ends a silent wait", time_ends_a_silent_wait));
     trials.push(Trial::test("net: files cannot be sent to", files_cannot_be_sent_to));
-    let fio = Command::new("fio").arg("--version").stdout(Stdio::null()).status().is_ok();
-    if !fio {
-        println!("skipped: net and fio: fio is not installed");
-    }
+    let fio = Command::new("fio").arg("--version").stdout(Stdio::null()).status();
+    let missing = fio.is_err().then(|| "fio is not installed".to_string());
     for transport in ["tcp", "udp", "unix"] {
         for pingpong in [false, true] {
             let with = if pingpong { ", pingpong" } else { "" };
             let reads = move || fio_sends(transport, pingpong);
             let writes = move || fio_receives(transport, pingpong);
-            let trial = Trial::test(format!("net: fio sends by {transport}{with}"), reads);
-            trials.push(trial.with_ignored_flag(!fio));
-            let trial = Trial::test(format!("net: fio receives by {transport}{with}"), writes);
-            trials.push(trial.with_ignored_flag(!fio));
+            trials.push(testbed::trial(
+                format!("net: fio sends by {transport}{with}"),
+                missing.clone(),
+                reads,
+            ));
+            let name = format!("net: fio receives by {transport}{with}");
+            trials.push(testbed::trial(name, missing.clone(), writes));
         }
     }
     trials
@@ -76,26 +74,36 @@ fn place(transport: &str, folder: &Path) -> Result<(String, String), Failed> {
         }
         "vsock" => (":7411".into(), "1:7411".into()),
         "tcp6" | "udp6" => {
-            let port = free_port("[::1]:0")?;
+            let port = free_port("::1")?;
             (format!(":{port}"), format!("::1:{port}"))
         }
         _ => {
-            let port = free_port("127.0.0.1:0")?;
+            let port = free_port("127.0.0.1")?;
             (format!(":{port}"), format!("127.0.0.1:{port}"))
         }
     })
 }
 
-/// A port that neither TCP nor UDP uses.
-fn free_port(address: &str) -> Result<u16, Failed> {
-    for _ in 0..100 {
-        let tcp = TcpListener::bind(address)?;
-        let port = tcp.local_addr()?.port();
-        if UdpSocket::bind((tcp.local_addr()?.ip(), port)).is_ok() {
+/// The first of some ports that follow each other, and that no other test here is told.
+fn ports_in_a_row(count: u16) -> Result<u16, Failed> {
+    let mut last = testbed::free_port()?;
+    let mut first = last;
+    while last + 1 - first < count {
+        let next = testbed::free_port()?;
+        first = if next == last + 1 { first } else { next };
+        last = next;
+    }
+    Ok(first)
+}
+
+/// A port of a host that neither TCP nor UDP uses, and that the kernel gives to no client of its own accord.
+fn free_port(host: &str) -> Result<u16, Failed> {
+    loop {
+        let port = testbed::free_port()?;
+        if TcpListener::bind((host, port)).is_ok() && UdpSocket::bind((host, port)).is_ok() {
             return Ok(port);
         }
     }
-    Err("no free port".into())
 }
 
 fn endpoint(transport: &str, address: &str, listen: bool) -> TargetKind {
@@ -129,7 +137,9 @@ fn both_sides_count_alike(engine: &str, transport: &str, settings: &[&str]) -> O
 }
 
 fn each_worker_its_port() -> Outcome {
-    let mut plan = both("net", "tcp", &["port_each", "nodelay"], &place("tcp", Path::new("/"))?);
+    let port = ports_in_a_row(3)?;
+    let here = (format!(":{port}"), format!("127.0.0.1:{port}"));
+    let mut plan = both("net", "tcp", &["port_each", "nodelay"], &here);
     for job in &mut plan.phases[0].jobs {
         job.workers = 3;
         *job = in_processes(job.clone());

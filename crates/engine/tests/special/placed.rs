@@ -19,19 +19,10 @@ static FOLDER: Mutex<()> = Mutex::new(());
 pub fn trials() -> Vec<Trial> {
     // SAFETY: the call takes no pointers.
     let root = unsafe { libc::geteuid() } == 0;
-    if !root {
-        println!("skipped: cgroups, identities, schedulers: not root");
-    }
-    let group = group_root();
-    let with_group = root && group.is_some();
-    if root && !with_group {
-        println!("skipped: cgroups: none can be made here");
-    }
-    let device = root && Path::new("/dev/loop-control").exists();
-    if root && !device {
-        println!("skipped: schedulers: no loop devices");
-    }
-    let ignored = |trial: Trial, missing: bool| trial.with_ignored_flag(missing);
+    let not_root = (!root).then(|| "needs root".to_string());
+    let without = |found: bool, why: &str| not_root.clone().or((!found).then(|| why.to_string()));
+    let no_group = without(group_root().is_some(), "no control group can be made here");
+    let no_device = without(Path::new("/dev/loop-control").exists(), "there are no loop devices");
     vec![
         Trial::test("hooks: before and after", commands_run_before_and_after),
         Trial::test("hooks: a failing one ends the job", a_failing_command_ends_the_job),
@@ -39,9 +30,9 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("placement: what is not there is told", what_is_not_there_is_told),
         Trial::test("buffers: every kind moves the same bytes", every_kind_moves_bytes),
         Trial::test("open: a write life is told or refused", a_write_life_is_told),
-        ignored(Trial::test("placement: another identity", another_identity), !root),
-        ignored(Trial::test("placement: a control group", a_control_group), !with_group),
-        ignored(Trial::test("placement: an I/O scheduler", an_io_scheduler), !device),
+        testbed::trial("placement: another identity", not_root, another_identity),
+        testbed::trial("placement: a control group", no_group, a_control_group),
+        testbed::trial("placement: an I/O scheduler", no_device, an_io_scheduler),
     ]
 }
 

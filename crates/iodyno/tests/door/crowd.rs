@@ -1,6 +1,7 @@
 //! Many workers, and the smallest of plans.
 
-use std::time::Instant;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use testbed::{Case, Need, Outcome, Skip};
 
@@ -62,8 +63,17 @@ fn tiny() -> Outcome {
         fastest = fastest.min(begun.elapsed().as_secs_f64());
     }
     eprintln!("a plan of one operation: {:.1} ms at best (aim 5)", fastest * 1e3);
+    // A test that had no processor meanwhile has not seen it run.
+    let most =
+        (0..5).map(|_| peak_kib(home.path())).find(|peak| *peak > 0).expect("it is seen while it runs");
+    eprintln!("a tiny plan: {:.1} MiB resident at most (aim 8)", most as f64 / 1024.0);
+    Ok(())
+}
+
+/// The most memory that a tiny plan had, KiB; 0: nobody saw it.
+fn peak_kib(home: &Path) -> u64 {
     let mut command = iodyno(["run", "--quiet"]);
-    command.arg(plan(home.path(), &null(1, false, "time = \"300ms\"")));
+    command.arg(plan(home, &null(1, false, "time = \"300ms\"")));
     let mut running = Running::start(command);
     let status = format!("/proc/{}/status", running.pid());
     let peak_kib = || {
@@ -71,13 +81,12 @@ fn tiny() -> Outcome {
         let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
         line.trim().strip_suffix(" kB")?.parse::<u64>().ok()
     };
-    let begun = Instant::now();
     let mut most = 0;
-    running.until("a quarter of a second", || {
-        most = most.max(peak_kib().unwrap_or(0));
-        begun.elapsed().as_millis() > 250
-    });
+    // The kernel forgets the peak with the memory, so it is asked until there is none.
+    while let Some(peak) = running.is_there().then(peak_kib).flatten() {
+        most = most.max(peak);
+        std::thread::sleep(Duration::from_millis(2));
+    }
     running.end().expect(0, &[]);
-    eprintln!("a tiny plan: {:.1} MiB resident at most (aim 8)", most as f64 / 1024.0);
-    Ok(())
+    most
 }

@@ -57,8 +57,8 @@ fn reports() -> Outcome {
 
 fn interrupted() -> Outcome {
     let home = scratch();
-    let running = Running::start(iostat(home.path(), "-o JSON -d 1"));
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let mut running = Running::start(iostat(home.path(), "-o JSON -d 1"));
+    running.says("disk_device");
     running.signal(libc::SIGINT);
     let said = running.end();
     said.expect(0, &[]);

@@ -207,8 +207,6 @@ fn orphans() -> Outcome {
         workers = children(pid);
         workers.len() == 4
     });
-    // A worker asks the kernel to go with its parent as its very first act.
-    std::thread::sleep(std::time::Duration::from_millis(200));
     running.signal(libc::SIGKILL);
     assert_eq!(running.end().code(), 137);
     let lives = |pid: &i32| {

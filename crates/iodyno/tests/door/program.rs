@@ -7,6 +7,7 @@ use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -93,7 +94,8 @@ pub fn dressed<S: AsRef<OsStr>>(mut command: Command, arguments: impl IntoIterat
 /// A running program.
 pub struct Running {
     child: Child,
-    voice: Option<[std::thread::JoinHandle<String>; 2]>,
+    voice: Option<[std::thread::JoinHandle<()>; 2]>,
+    heard: [Arc<Mutex<Vec<u8>>>; 2],
 }
 
 impl Running {
@@ -102,13 +104,19 @@ impl Running {
     pub fn start(mut command: Command) -> Running {
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let mut child = child.unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        let voice = [listen(child.stdout.take()), listen(child.stderr.take())];
-        Running { child, voice: Some(voice) }
+        let heard = [(); 2].map(|()| Arc::default());
+        let voice = [listen(child.stdout.take(), &heard[0]), listen(child.stderr.take(), &heard[1])];
+        Running { child, voice: Some(voice), heard }
     }
 
     /// Its process id.
     pub fn pid(&self) -> i32 {
         self.child.id() as i32
+    }
+
+    /// Whether it has not ended yet.
+    pub fn is_there(&mut self) -> bool {
+        self.child.try_wait().expect("waiting").is_none()
     }
 
     /// Sends it a signal.
@@ -129,12 +137,20 @@ impl Running {
         }
     }
 
+    /// Waits until it has said this on standard output.
+    #[track_caller]
+    pub fn says(&mut self, word: &str) {
+        let heard = Arc::clone(&self.heard[0]);
+        self.until(word, || text(&heard).contains(word));
+    }
+
     /// Waits for its end.
     #[track_caller]
     pub fn end(mut self) -> Told {
         let status = patiently(&mut self.child);
         let voice = self.voice.take().expect("listened once");
-        let [out, err] = voice.map(|voice| voice.join().expect("listening"));
+        voice.into_iter().for_each(|voice| voice.join().expect("listening"));
+        let [out, err] = [0, 1].map(|stream| text(&self.heard[stream]));
         Told { status, out, err }
     }
 }
@@ -147,12 +163,21 @@ impl Drop for Running {
     }
 }
 
-fn listen(stream: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {
+fn listen(
+    stream: Option<impl Read + Send + 'static>,
+    heard: &Arc<Mutex<Vec<u8>>>,
+) -> std::thread::JoinHandle<()> {
+    let heard = Arc::clone(heard);
     std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = stream.expect("a pipe").read_to_end(&mut bytes);
-        String::from_utf8_lossy(&bytes).into_owned()
+        let (mut stream, mut room) = (stream.expect("a pipe"), [0; 65536]);
+        while let Ok(bytes @ 1..) = stream.read(&mut room) {
+            heard.lock().expect("a listener").extend_from_slice(&room[..bytes]);
+        }
     })
+}
+
+fn text(heard: &Mutex<Vec<u8>>) -> String {
+    String::from_utf8_lossy(&heard.lock().expect("a listener")).into_owned()
 }
 
 #[track_caller]

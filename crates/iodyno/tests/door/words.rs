@@ -2,12 +2,13 @@
 
 use testbed::{Case, Outcome};
 
-use crate::program::{iodyno, told};
+use crate::program::{iodyno, scratch, told};
 
 pub fn cases() -> Vec<Case> {
     vec![
         Case::new("a near miss is suggested", &[], near_misses),
         Case::new("help is a report, and its absence is not", &[], help),
+        Case::new("links are made once, replace nothing, and are the tools they are named for", &[], links),
     ]
 }
 
@@ -40,11 +41,49 @@ fn help() -> Outcome {
         &["plan", "-h"],
         &["--version"],
         &["engines"],
+        &["engines", "io_uring"],
+        &["engines", "--help"],
+        &["dialects", "--help"],
+        &["witnesses", "--help"],
+        &["completions", "--help"],
+        &["completions", "bash"],
+        &["man", "--help"],
+        &["man"],
+        &["links", "--help"],
     ] {
         let said = told(iodyno(words));
         said.expect(0, &[]);
         assert!(!said.out.is_empty() && said.err.is_empty(), "{words:?}: {said}");
     }
     told(iodyno::<&str>([])).expect(2, &["iodyno measure"]);
+    for words in [
+        ["engines", "--all"],
+        ["dialects", "fio"],
+        ["witnesses", "x"],
+        ["man", "fio"],
+        ["completions", "csh"],
+    ] {
+        told(iodyno(words)).refused(&[words[1]]);
+    }
+    told(iodyno(["engines", "iouring"])).refused(&["did you mean `io_uring`?"]);
+    Ok(())
+}
+
+fn links() -> Outcome {
+    let folder = scratch();
+    let place = |name: &str| folder.path().join(name);
+    std::fs::write(place("dd"), "mine").expect("a file");
+    let links = || told(iodyno(["links".as_ref(), folder.path().as_os_str()]));
+    links().expect(1, &["dd: File exists", "existing files are never replaced"]).one_error();
+    assert_eq!(std::fs::read_to_string(place("dd")).expect("it is there"), "mine");
+    let names = std::fs::read_dir(folder.path()).expect("a directory").count();
+    assert!(names > 10 && place("fio").is_symlink(), "{names} links");
+    let mut fio = std::process::Command::new(place("fio"));
+    fio.arg("--version");
+    let fio = told(fio);
+    assert!(fio.expect(0, &[]).out.starts_with("fio-3."), "{fio}");
+    // A second time there is nothing to be made.
+    assert_eq!(links().expect(1, &[]).err.lines().filter(|line| line.starts_with("error:")).count(), names);
+    told(iodyno(["links".as_ref(), place("nowhere").as_os_str()])).expect(1, &["nowhere"]).one_error();
     Ok(())
 }

@@ -261,6 +261,18 @@ fn each_client_may_have_its_own_jobs() -> Outcome {
     Ok(())
 }
 
+/// Waits until each of three hosts has a file of the job with bytes in it that are not zero.
+fn until_all_work(hosts: &Hosts) -> Outcome {
+    let local = hosts.local();
+    let has_bytes = format!("cat {}/x.* 2>/dev/null | tr -d '\\0' | grep -q .", local.display());
+    for number in 1..=3 {
+        let mut command = hosts.command(number, "sh");
+        command.args(["-c", &format!("until {has_bytes}; do sleep 0.05; done")]);
+        well(hosts.run(command, LIMIT));
+    }
+    Ok(())
+}
+
 /// A job that would run for a minute, on three hosts by `hosts=`; one of them is lost after some seconds.
 fn lose_a_host(lose: impl FnOnce(&mut Hosts) -> Outcome) -> Outcome {
     let mut hosts = Hosts::new(3)?;
@@ -269,10 +281,13 @@ fn lose_a_host(lose: impl FnOnce(&mut Hosts) -> Outcome) -> Outcome {
         ["--name=x", "--rw=randwrite", "--bs=4k", "--size=8m", "--time_based", "--runtime=60", "--thread"];
     let line = [&["fio", "--also", "hosts=h1,h2,h3"][..], &job, &[&directory, "--rate_iops=200"]].concat();
     let running = Started::new(&mut iodyno(&hosts, &line));
-    std::thread::sleep(Duration::from_secs(6));
+    until_all_work(&hosts)?;
+    // They tell how they stand every second.
+    std::thread::sleep(Duration::from_secs(3));
+    let lost = std::time::Instant::now();
     lose(&mut hosts)?;
     let said = running.finish(Duration::from_secs(40));
-    let after = said.took - Duration::from_secs(6);
+    let after = lost.elapsed();
     assert!(said.status.is_some_and(|status| !status.success()), "{said:#?}");
     assert!(after < Duration::from_secs(15), "{after:?}: {said:#?}");
     // What the first rank knew is told, and who is missing.

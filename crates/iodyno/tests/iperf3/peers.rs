@@ -108,7 +108,7 @@ impl Server {
                 first.push_str(&line);
             }
         } else {
-            std::thread::sleep(Duration::from_millis(700));
+            until_listened(child.id(), port)?;
         }
         let said = std::thread::spawn(move || {
             let mut rest = String::new();
@@ -149,6 +149,27 @@ fn wait(child: &mut Child) -> Result<i32, String> {
     }
     let _ = child.kill();
     Err("it does not end".into())
+}
+
+/// Waits until somebody listens at a port of the network that a process is in: of a server that says nothing before its
+/// end, that tells that it is there.
+fn until_listened(process: u32, port: u16) -> Result<(), String> {
+    let until = Instant::now() + PATIENCE;
+    // The state of a listener: `0A`. Source: `/proc/net/tcp`.
+    let (place, state) = (format!(":{port:04X}"), "0A");
+    while Instant::now() < until {
+        let table = |name: &str| std::fs::read_to_string(format!("/proc/{process}/net/{name}"));
+        let tables = ["tcp", "tcp6"].map(|name| table(name).unwrap_or_default());
+        let listens = |line: &str| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            words.len() > 3 && words[1].ends_with(&place) && words[3] == state
+        };
+        if tables.iter().flat_map(|table| table.lines()).any(listens) {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Err(format!("nobody listens at {port}"))
 }
 
 /// What a client said.

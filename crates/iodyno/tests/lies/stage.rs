@@ -24,10 +24,15 @@ const ONLY: &str = "IODYNO_LIES_ONLY";
 /// Findings about the machine itself: that they are true of a busy one is no false alarm.
 const MACHINE: [u8; 6] = [7, 8, 11, 12, 15, 26];
 /// What others on the processors may do to a run besides: said late, limited by ourselves, depths that are not reached,
-/// workers apart, start and stop that take long, a peak in between. Believed only of a run whose own figures prove them.
+/// workers apart, start and stop that take long, a peak in between. Believed only where figures prove them.
 const LOADED: [u8; 6] = [9, 10, 13, 14, 23, 24];
 /// The finding that proves others on the processors.
 const OTHERS: u8 = 11;
+/// Percent of all processors that are stolen where a stage of a few seconds is disturbed.
+const MOST_STOLEN: f64 = 2.0;
+/// Percent of all processors that are idle beside an honest run: its stage works a little besides, and waits for a
+/// processor where there is none, which no worker of the run feels as waiting for one.
+const LEAST_IDLE: f64 = 10.0;
 /// How often a twin is run before the machine is called too busy for it.
 pub const TRIES: usize = 3;
 
@@ -83,7 +88,7 @@ impl Lie {
             ["lie", "twin"].iter().for_each(|part| note(code, part, "skipped", title, &reason.reason));
         }
         let caught = move || told(code, "lie", title, catch(code, least, lie));
-        let silent = move || told(code, "twin", title, hush(code, besides, twin));
+        let silent = move || told(code, "twin", title, hush(besides, twin));
         let case = |name: &str, body: Box<dyn FnOnce() -> Outcome + Send>| {
             Case::new(format!("lie_{code:02}_{name}"), &needs, body).alone()
         };
@@ -91,12 +96,54 @@ impl Lie {
     }
 }
 
-/// Whether all that was found is the machine's doing, as the figures prove.
-pub fn is_machines(findings: &[Finding]) -> bool {
-    let others = findings.iter().any(|finding| finding.code == OTHERS);
-    findings
-        .iter()
-        .all(|finding| MACHINE.contains(&finding.code) || (others && LOADED.contains(&finding.code)))
+/// What a run was found to do, and the shares of all processors that were stolen and idle meanwhile, in percent.
+pub struct Watched {
+    /// Findings.
+    pub findings: Vec<Finding>,
+    stolen: f64,
+    idle: f64,
+}
+
+/// Runs something and watches the machine meanwhile.
+pub fn watched(run: impl FnOnce() -> Told) -> Result<Watched, Box<dyn Error>> {
+    let before = processors()?;
+    let findings = run()?;
+    let after = processors()?;
+    let [all, stolen, idle] = [0, 1, 2].map(|which| after[which] - before[which]);
+    let share = |part: f64| part / all.max(1.0) * 100.0;
+    Ok(Watched { findings, stolen: share(stolen), idle: share(idle) })
+}
+
+/// Ticks of all processors since the machine was started: all of them, those that were stolen, and those without work.
+/// Source: `/proc/stat`.
+fn processors() -> Result<[f64; 3], Box<dyn Error>> {
+    let text = std::fs::read_to_string("/proc/stat")?;
+    let words = text.lines().next().unwrap_or_default().split_whitespace();
+    let ticks: Vec<f64> = words.filter_map(|word| word.parse().ok()).take(8).collect();
+    let of = |at: usize| ticks.get(at).copied().unwrap_or(0.0);
+    Ok([ticks.iter().sum(), of(7), of(3) + of(4)])
+}
+
+impl Watched {
+    /// Whether the machine was not ours: by the finding for it, or by so much stolen that a stage of a few seconds feels
+    /// it, though no figure of the run needs to be doubted.
+    fn is_disturbed(&self) -> bool {
+        self.stolen >= MOST_STOLEN || self.findings.iter().any(|finding| finding.code == OTHERS)
+    }
+
+    /// Whether all that was found of an honest run is the machine's doing, as the figures prove.
+    pub fn is_machines(&self) -> bool {
+        let others = self.is_disturbed() || self.idle < LEAST_IDLE;
+        let is_machines =
+            |finding: &Finding| MACHINE.contains(&finding.code) || (others && LOADED.contains(&finding.code));
+        self.findings.iter().all(is_machines)
+    }
+
+    /// The findings, and what was stolen.
+    pub fn list(&self) -> String {
+        let findings = list(&self.findings);
+        format!("{findings}; of all processors {:.1} % stolen, {:.1} % idle", self.stolen, self.idle)
+    }
 }
 
 /// What became of a trial, in a word and the reason for it.
@@ -105,14 +152,14 @@ type Verdict = Result<(&'static str, String), Box<dyn Error>>;
 fn catch(code: u8, least: Severity, lie: fn() -> Told) -> Verdict {
     let mut last = String::new();
     for _ in 0..TRIES {
-        let findings = lie()?;
-        let caught = findings.iter().find(|finding| finding.code == code && finding.severity >= least);
+        let told = watched(lie)?;
+        let caught = told.findings.iter().find(|finding| finding.code == code && finding.severity >= least);
         if let Some(finding) = caught {
             return Ok(("caught", finding.sentence.clone()));
         }
-        last = list(&findings);
-        // What others did to the machine may have hidden it, where the run's own figures prove that they did.
-        if !findings.iter().any(|finding| finding.code == OTHERS) {
+        last = told.list();
+        // What others did to the machine may have hidden it, where figures prove that they did.
+        if !told.is_disturbed() {
             return Ok(("missed", format!("said only: {last}")));
         }
     }
@@ -123,19 +170,20 @@ fn unfit(last: &str) -> Box<dyn Error> {
     Skip::new(format!("the machine was not fit, {TRIES} times: {last}")).into()
 }
 
-fn hush(code: u8, besides: &[u8], twin: fn() -> Told) -> Verdict {
+fn hush(besides: &[u8], twin: fn() -> Told) -> Verdict {
     let mut last = String::new();
     for _ in 0..TRIES {
-        let mut findings = twin()?;
-        findings.retain(|finding| !(besides.contains(&finding.code) && finding.severity == Severity::Note));
-        if findings.is_empty() {
+        let mut told = watched(twin)?;
+        let is_known =
+            |finding: &Finding| besides.contains(&finding.code) && finding.severity == Severity::Note;
+        told.findings.retain(|finding| !is_known(finding));
+        if told.findings.is_empty() {
             return Ok(("silent", String::new()));
         }
-        last = list(&findings);
-        // What a twin is there to be silent about, it may not say; nor anything that is no matter of the machine.
-        if findings.iter().any(|finding| finding.code == code && !MACHINE.contains(&code))
-            || !is_machines(&findings)
-        {
+        last = told.list();
+        // It may not say anything that is no matter of the machine. What it is there to be silent about is no exception: a
+        // schedule is late where there is no processor, and that is the truth.
+        if !told.is_machines() {
             return Ok(("false alarm", last));
         }
     }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use testbed::{Need, Skip};
 
-use crate::program::{IODYNO, dressed};
+use crate::program::{IODYNO, Told, dressed};
 
 /// What every case needs.
 pub const LAUNCHER: &[Need] = &[Need::Tool("mpirun"), Need::That(open_mpi)];
@@ -27,6 +27,18 @@ pub fn ranks(count: u32, home: &Path, arguments: &[&str]) -> Command {
     let mut command = dressed(command, arguments);
     command.current_dir(home).env("OMPI_MCA_mpi_yield_when_idle", "1").env_remove("IODYNO_MPI");
     command
+}
+
+/// The ranks that were told to be lost. Once one is gone the launcher ends the others, and kills those that a busy machine
+/// keeps from ending by themselves within a second: the first rank may find more of them lost than the one.
+pub fn lost(told: &Told) -> Vec<u32> {
+    let number = |word: &str| word.trim().parse().ok();
+    let of = |line: &str| {
+        let rest = line.strip_prefix("error: rank")?;
+        let (ranks, rest) = rest.trim_start_matches('s').split_once(" on ")?;
+        rest.contains(" lost").then(|| ranks.split(',').filter_map(number).collect())
+    };
+    told.err.lines().chain(told.out.lines()).find_map(of).unwrap_or_default()
 }
 
 /// The process of a rank that a launcher has started, once it is there.

@@ -109,7 +109,8 @@ impl Run {
 
     /// The tests count one by one; the step itself counts only where it failed without any of them failing.
     fn tests(&mut self) {
-        let command = self.cargo_command(&["test", "--workspace", "--no-fail-fast"]);
+        // What a test that passed has to say may be that it looked at nothing.
+        let command = self.cargo_command(&["test", "--workspace", "--no-fail-fast", "--", "--show-output"]);
         let Some(outcome) = self.launch("test", command, TEST_LIMIT) else { return };
         let mut tests = read_tests(&outcome.lines);
         if !outcome.success && tests.failed == 0 {

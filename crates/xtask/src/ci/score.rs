@@ -59,42 +59,70 @@ impl Score {
     }
 }
 
-/// Sums every summary in the output of `cargo test`, with the reasons that stand before each.
+/// Sums every summary in the output of `cargo test`, with the reasons that stand before each. A test that was skipped
+/// without a word of why is named all the same.
 pub fn read_tests(lines: &[String]) -> Score {
-    let mut all = Score::default();
-    let mut reasons: Vec<String> = Vec::new();
-    let mut program = "";
-    let mut speaks = false;
-    for line in lines {
-        program = running(line).unwrap_or(program);
+    let mut reader = Reader::default();
+    lines.iter().for_each(|line| reader.hear(line));
+    reader.all.skips.extend(reader.reasons);
+    reader.all
+}
+
+/// What was heard so far, and who speaks.
+#[derive(Default)]
+struct Reader<'a> {
+    all: Score,
+    program: &'a str,
+    /// Of this program: why tests were skipped, and which were.
+    reasons: Vec<String>,
+    ignored: Vec<&'a str>,
+    /// The test whose words follow, as the harness gives them back; and whether it failed.
+    speaker: Option<&'a str>,
+    failures: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn hear(&mut self, line: &'a str) {
+        self.program = running(line).unwrap_or(self.program);
+        self.failures = (self.failures || line == "failures:") && line != "successes:";
         if let Some(name) = heading(line) {
-            all.complaints.push((format!("{program}: {name}"), Vec::new()));
-            speaks = true;
-        } else if speaks {
-            speaks = !is_end(line);
-            let said = all.complaints.last_mut().map(|(_, said)| said);
+            self.all.complaints.push((format!("{}: {name}", self.program), Vec::new()));
+            self.speaker = Some(name);
+        } else if is_end(line) {
+            self.speaker = None;
+        } else if self.speaker.is_some() {
+            let said = self.all.complaints.last_mut().map(|(_, said)| said);
             said.into_iter().for_each(|said| listen(said, line));
         }
-        all.failures.extend(failed_test(line).map(|name| format!("{program}: {name}")));
-        if let Some(reason) = skip_reason(line).filter(|reason| !reasons.contains(reason)) {
-            reasons.push(reason);
-        }
-        if let Some((passed, failed, ignored)) = summary(line) {
-            all.times.extend(lasted(line).map(|took| (program.to_string(), took)));
-            // A test that prints its skip but returns as if it had passed is a skip all the same.
-            let disguised = (reasons.len() as u64).saturating_sub(ignored).min(passed);
-            let skips = std::mem::take(&mut reasons);
-            all.add(Score {
-                passed: passed - disguised,
-                failed,
-                skipped: ignored + disguised,
-                skips,
-                ..Score::default()
-            });
+        self.all.failures.extend(failed_test(line).map(|name| format!("{}: {name}", self.program)));
+        self.ignored.extend(ignored_test(line));
+        // What a failed test says of skipping does not matter any more.
+        let reason = skip_reason(line, self.speaker).filter(|_| !(self.failures && self.speaker.is_some()));
+        self.reasons.extend(reason.filter(|reason| !self.reasons.contains(reason)));
+        if let Some(counts) = summary(line) {
+            self.all.times.extend(lasted(line).map(|took| (self.program.to_string(), took)));
+            self.sum(counts);
         }
     }
-    all.skips.extend(reasons);
-    all
+
+    /// A program has ended.
+    fn sum(&mut self, (passed, failed, ignored): (u64, u64, u64)) {
+        let mut skips = std::mem::take(&mut self.reasons);
+        let silent = |name: &&str| !skips.iter().any(|reason| is_of(reason, name));
+        let silent: Vec<&str> = std::mem::take(&mut self.ignored).into_iter().filter(silent).collect();
+        // A test that prints its skip but returns as if it had passed is a skip all the same.
+        let told = skips.len() + silent.len();
+        let disguised = (told as u64).saturating_sub(ignored).min(passed);
+        skips.extend(silent.iter().map(|name| format!("{name}: {} gave no reason", self.program)));
+        let skipped = ignored + disguised;
+        self.all.add(Score { passed: passed - disguised, failed, skipped, skips, ..Score::default() });
+        (self.speaker, self.failures) = (None, false);
+    }
+}
+
+/// Whether a reason is that of a test.
+fn is_of(reason: &str, test: &str) -> bool {
+    reason.strip_prefix(test).is_some_and(|rest| rest.starts_with(": "))
 }
 
 /// The source of the test program that runs from here on: `     Running tests/door.rs (target/…)`.
@@ -112,7 +140,7 @@ fn heading(line: &str) -> Option<&str> {
 
 /// Whether nothing that follows is a failed test's any more.
 fn is_end(line: &str) -> bool {
-    line == "failures:" || line.starts_with("test result: ")
+    line == "failures:" || line == "successes:" || line.starts_with("test result: ")
 }
 
 /// Takes down a line that says something: a backtrace says where only the debugger looks.
@@ -129,14 +157,27 @@ fn failed_test(line: &str) -> Option<&str> {
     Some(line.trim().strip_prefix("test ")?.strip_suffix(" ... FAILED")?.trim())
 }
 
-/// The reason in `skipped: NAME: reason`, or in libtest's `test NAME ... ignored, reason`.
-fn skip_reason(line: &str) -> Option<String> {
+/// The name in `test NAME ... ignored`, whatever follows.
+fn ignored_test(line: &str) -> Option<&str> {
+    Some(line.trim().strip_prefix("test ")?.split_once(" ... ignored")?.0.trim())
+}
+
+/// The reason in `skipped: NAME: reason`, in libtest's `test NAME ... ignored, reason`, or in libtest-mimic's
+/// `test NAME ... ignored (reason)`. What a test says for itself, the harness gives back under its name. A line of one
+/// test may come while the harness has begun one of another.
+fn skip_reason(line: &str, speaker: Option<&str>) -> Option<String> {
     let line = line.trim();
-    if let Some(reason) = line.strip_prefix("skipped: ") {
-        return Some(reason.to_string());
+    let (test, rest) = match line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... ")) {
+        Some((name, rest)) => (Some(name.trim()), rest),
+        None => (None, line),
+    };
+    if let Some(reason) = rest.strip_prefix("skipped: ") {
+        return Some(speaker.map_or(reason.to_string(), |speaker| format!("{speaker}: {reason}")));
     }
-    let (name, reason) = line.strip_prefix("test ")?.split_once(" ... ignored, ")?;
-    Some(format!("{}: {reason}", name.trim()))
+    let reason = rest.strip_prefix("ignored")?;
+    let within = |text: &'_ str| text.strip_suffix(')').unwrap_or(text).to_string();
+    let reason = reason.strip_prefix(", ").map(String::from).or(reason.strip_prefix(" (").map(within))?;
+    Some(format!("{}: {reason}", test?))
 }
 
 /// `(passed, failed, ignored)` of a `test result:` line.
@@ -184,6 +225,51 @@ mod tests {
         ));
         assert_eq!(score.closing_line(), "5 passed, 0 failed, 2 skipped");
         assert_eq!(score.skips, ["xfs: mkfs.xfs is not installed", "later: needs a kernel of 2030"]);
+    }
+
+    #[test]
+    fn a_skip_has_its_reason_however_the_harness_tells_it() {
+        let score = read_tests(&lines(
+            "skipped: fuse: no /dev/fuse\n\
+             test fuse    ... ignored (no /dev/fuse)\n\
+             test slow    ... skipped: busy: it was, 3 times\n\
+             ok\n\
+             test busy    ... ignored (it was, 3 times)\n\
+             test page    ... ignored (no browser (of any kind))\n\
+             test result: ok. 1 passed; 0 failed; 3 ignored; 0 measured; 0 filtered out; finished in 0.01s",
+        ));
+        assert_eq!(score.closing_line(), "1 passed, 0 failed, 3 skipped");
+        assert_eq!(
+            score.skips,
+            ["fuse: no /dev/fuse", "busy: it was, 3 times", "page: no browser (of any kind)"]
+        );
+    }
+
+    #[test]
+    fn who_gives_no_reason_is_named() {
+        let score = read_tests(&lines(
+            "     Running tests/net.rs (target/debug/deps/net-1)\n\
+             skipped: vsock: not here\n\
+             test net: vsock   ... ignored\n\
+             test net: vsock 2 ... ignored\n\
+             test tcp          ... ok\n\
+             test result: ok. 1 passed; 0 failed; 2 ignored; 0 measured; 0 filtered out",
+        ));
+        assert_eq!(score.skips[1], "net: vsock: tests/net.rs gave no reason");
+        assert_eq!(score.skips.len(), 3);
+    }
+
+    #[test]
+    fn what_a_test_says_that_passed_is_heard_and_what_a_failed_one_says_is_not() {
+        let score = read_tests(&lines(
+            "test cache::warm ... ok\ntest cache::cold ... ok\ntest cache::lost ... FAILED\n\n\
+             successes:\n\n---- cache::warm stdout ----\nskipped: files lie in memory here\n\n\
+             successes:\n    cache::cold\n    cache::warm\n\n\
+             failures:\n\n---- cache::lost stdout ----\nskipped: this too\n\nfailures:\n    cache::lost\n\n\
+             test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out",
+        ));
+        assert_eq!(score.closing_line(), "1 passed, 1 failed, 1 skipped");
+        assert_eq!(score.skips, ["cache::warm: files lie in memory here"]);
     }
 
     #[test]

@@ -68,11 +68,15 @@ impl Crew {
     pub fn new(directory: RawFd) -> Result<Crew, Failure> {
         let mapping = Mapping::shared(size_of::<Board>()).map_err(|number| Failure::call("mmap", number))?;
         let mut crew = Crew { mapping, children: Vec::new(), directory };
+        let parent = signal::own_pid();
         for number in 0..MOST_PROCESSES {
             // SAFETY: the child does nothing but system calls on memory that is there, and ends by `_exit`.
             match unsafe { libc::fork() } {
                 -1 => return Err(Failure::call("fork", errno())),
-                0 => crew.work(number),
+                0 => {
+                    signal::end_with(parent);
+                    crew.work(number)
+                }
                 pid => crew.children.push(pid),
             }
         }
@@ -86,8 +90,6 @@ impl Crew {
 
     /// What a child does until it is killed.
     fn work(&self, number: usize) -> ! {
-        // SAFETY: the call takes no pointers.
-        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
         signal::leave_to_the_conductor();
         let board = self.board();
         let mut last = 0;

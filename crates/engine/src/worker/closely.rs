@@ -1,0 +1,103 @@
+//! What is measured otherwise than plainly: latencies in parts, or none; batches; what is written down; buffers in turn.
+
+use iodyno_model::Verb;
+
+use super::{Close, Flight, Worker};
+use crate::clock::Tick;
+use crate::engines::{Engine, Failure};
+use crate::io::{PACED, SILENT, Slot};
+use crate::journal::Book;
+
+impl<'a> Close<'a> {
+    pub(super) fn new<E: Engine>(worker: &mut Worker<'a>, begin: Tick) -> Self {
+        let (job, pen) = (worker.job, worker.pen.take());
+        let parted = job.measure.submission && job.measure.latency && E::SUBMITS;
+        let mut book = pen
+            .zip(job.measure.journal.as_ref())
+            .map(|(pen, wants)| Box::new(Book::new(pen, wants, job, begin)));
+        if let Some(book) = &mut book {
+            book.files(Verb::Open, worker.files.handles.len() as u32, begin);
+        }
+        let slots = if parted { worker.depth as usize } else { 0 };
+        let turns = (job.buffers.turns > 1).then(|| (worker.memory, vec![0; worker.depth as usize].into()));
+        Close {
+            issued: vec![0; slots].into(),
+            timed: job.measure.latency,
+            noted: job.measure.each,
+            book,
+            turns,
+        }
+    }
+
+    /// The buffer that a slot's next operation takes: those of one slot lie as many apart as there are slots.
+    pub(super) fn next_buffer(&mut self, slot: Slot) -> Option<*mut u8> {
+        let (memory, turns) = self.turns.as_mut()?;
+        let slots = turns.len() as u32;
+        let turn = turns.get_mut(slot as usize)?;
+        *turn = (*turn + 1) % (memory.count() / slots).max(1);
+        Some(memory.buffer(slot + *turn * slots))
+    }
+
+    /// Whether a worker measures plainly: counts and whole latencies.
+    pub(super) fn is_plain<E: Engine>(worker: &Worker<'_>) -> bool {
+        let measure = &worker.job.measure;
+        // Whatever is done otherwise than "as many as are free, at once" belongs to the other loop too.
+        let depth = &worker.job.depth;
+        let in_parts = depth.low > 0 || (depth.submit_batch > 0 && depth.submit_batch < worker.depth);
+        let batches = (measure.batches || in_parts) && worker.depth > 1;
+        let turns = worker.job.buffers.turns > 1;
+        measure.latency && !turns && worker.pen.is_none() && !batches && !(measure.submission && E::SUBMITS)
+    }
+}
+
+impl Flight<'_> {
+    /// Makes sure that the kernel has what was handed over, and notes when it had it.
+    #[inline(always)]
+    pub(super) fn handed_over<E: Engine>(&mut self, engine: &mut E, before: usize) -> Result<(), Failure> {
+        // Slots that were taken from the stack still lie above it, the first taken uppermost.
+        let taken = self.free.count..before;
+        if taken.is_empty() {
+            return Ok(());
+        }
+        self.sheet.submitted(taken.len());
+        if !self.close.issued.is_empty() {
+            engine.submit()?;
+            let now = engine.now();
+            self.free.slots[taken.clone()].iter().for_each(|slot| self.close.issued[*slot as usize] = now);
+        }
+        if let Some(book) = self.close.book.as_mut().filter(|book| book.wants_starts()) {
+            let begun = self.free.slots[taken].iter().rev().map(|slot| &self.slots[*slot as usize]);
+            begun.filter(|io| io.flags & SILENT == 0).for_each(|io| book.began(io));
+        }
+        Ok(())
+    }
+
+    /// Latencies in parts, or none, and what is written down.
+    #[inline(never)]
+    pub(super) fn complete_closely(&mut self, slot: Slot, result: i64, ended: Tick) {
+        let io = &self.slots[slot as usize];
+        let latency = ended.saturating_sub(io.started);
+        if result < io.bytes as i64 || io.flags & (SILENT | PACED) != 0 {
+            if !self.complete_rarely(slot, result, ended) {
+                return;
+            }
+        } else if self.close.timed {
+            self.series.observe(latency);
+            self.sheet.success(io.label, result as u64, latency);
+        } else {
+            self.sheet.success_untimed(io.label, result as u64);
+        }
+        let io = &self.slots[slot as usize];
+        let mut issued = io.started;
+        if let Some(at) = self.close.issued.get(slot as usize) {
+            issued = *at;
+            self.sheet.parts(io.label, issued.saturating_sub(io.started), ended.saturating_sub(issued));
+        }
+        if let Some(book) = self.close.book.as_mut().filter(|_| self.ramp_end == 0) {
+            book.done(io, result as u64, issued, ended);
+            if book.failure().is_some() {
+                self.deadline = 0;
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What there is in the program itself: its engines, dialects and witnesses; completions, the manual, links by other names.
+
+use clap::{Command, Parser};
+use clap_complete::Shell;
+use iodyno_dialect::{DIALECTS, native};
+use iodyno_engine::witness::WITNESSES;
+use iodyno_engine::{ENGINES, Entry};
+use iodyno_model::{Diagnostic, Origin, VerbSet};
+
+use crate::loader::plain;
+use crate::runs::{parsed, print};
+use crate::session::say;
+
+/// List the engines: what they are, whether they can be had here, and what can be set
+#[derive(Parser)]
+#[command(name = "iodyno engines", disable_version_flag = true)]
+struct EnginesWords {
+    /// Only this one
+    name: Option<String>,
+}
+
+/// List the tools whose command lines are understood
+#[derive(Parser)]
+#[command(name = "iodyno dialects", disable_version_flag = true)]
+struct DialectsWords {}
+
+/// List what watches a run from outside, and what it reads
+#[derive(Parser)]
+#[command(name = "iodyno witnesses", disable_version_flag = true)]
+struct WitnessesWords {}
+
+/// Print a completion script for a shell
+#[derive(Parser)]
+#[command(name = "iodyno completions", disable_version_flag = true)]
+#[command(
+    after_help = "For bash: iodyno completions bash > ~/.local/share/bash-completion/completions/iodyno"
+)]
+struct CompletionsWords {
+    /// The shell
+    shell: Shell,
+}
+
+/// Print the manual page (roff)
+#[derive(Parser)]
+#[command(name = "iodyno man", disable_version_flag = true)]
+#[command(after_help = "To read it: iodyno man | man -l -")]
+struct ManualWords {}
+
+/// Make a link for each tool's name in a directory: called by that name, the program is that tool
+#[derive(Parser)]
+#[command(name = "iodyno links", disable_version_flag = true)]
+#[command(after_help = "Files that exist are never replaced.")]
+struct LinksWords {
+    /// The directory
+    directory: String,
+}
+
+/// `iodyno engines`.
+pub fn engines(arguments: &[String]) -> u8 {
+    let words = match parsed::<EnginesWords>("iodyno engines", arguments) {
+        Ok(words) => words,
+        Err(status) => return status,
+    };
+    let Some(name) = words.name else { return print(&ENGINES.iter().map(engine).collect::<String>()) };
+    if let Some(entry) = ENGINES.iter().find(|entry| entry.name == name) {
+        return print(&engine(entry));
+    }
+    let names: Vec<&str> = ENGINES.iter().map(|entry| entry.name).collect();
+    let wrong = Diagnostic::error(&Origin::argument(&name), "no engine of that name");
+    say(wrong.hint(native::suggestion(&name, &names)));
+    2
+}
+
+fn engine(entry: &Entry) -> String {
+    let state = match (entry.available)() {
+        Ok(()) => String::new(),
+        Err(failure) => format!("  (not here: {})", failure.message),
+    };
+    let depth = if entry.most_depth == 1 { "1".into() } else { format!("up to {}", entry.most_depth) };
+    let verbs = match (entry.verbs == VerbSet::ALL, entry.opens) {
+        (true, _) => "all verbs",
+        (_, true) => "its own verbs alone",
+        _ => "its own verbs, the others by plain calls",
+    };
+    let settings = entry.settings.iter();
+    let settings: String =
+        settings.map(|setting| format!("{:<11} {:<18} {}\n", "", setting.name, setting.help)).collect();
+    format!("{:<9} {}{state}\n{:<9} depth {depth} · {verbs}\n{settings}", entry.name, entry.about, "")
+}
+
+/// `iodyno dialects`.
+pub fn dialects(arguments: &[String]) -> u8 {
+    let list = || DIALECTS.iter().map(|dialect| format!("{:<9} {}\n", dialect.name, dialect.about)).collect();
+    listed::<DialectsWords>("iodyno dialects", arguments, list)
+}
+
+/// `iodyno witnesses`.
+pub fn witnesses(arguments: &[String]) -> u8 {
+    let list = || WITNESSES.iter().map(|(name, reads)| format!("{name:<10} {reads}\n")).collect();
+    listed::<WitnessesWords>("iodyno witnesses", arguments, list)
+}
+
+fn listed<T: Parser>(name: &str, arguments: &[String], list: impl Fn() -> String) -> u8 {
+    parsed::<T>(name, arguments).map_or_else(|status| status, |_| print(&list()))
+}
+
+/// `iodyno completions SHELL`.
+pub fn completions(arguments: &[String], commands: &mut Command) -> u8 {
+    let words = match parsed::<CompletionsWords>("iodyno completions", arguments) {
+        Ok(words) => words,
+        Err(status) => return status,
+    };
+    let mut script = Vec::new();
+    clap_complete::generate(words.shell, commands, "iodyno", &mut script);
+    print(&String::from_utf8_lossy(&script))
+}
+
+/// `iodyno man`.
+pub fn manual(arguments: &[String], commands: Command) -> u8 {
+    if let Err(status) = parsed::<ManualWords>("iodyno man", arguments) {
+        return status;
+    }
+    let mut page = Vec::new();
+    match clap_mangen::Man::new(commands).render(&mut page) {
+        Ok(()) => print(&String::from_utf8_lossy(&page)),
+        Err(error) => {
+            say(format_args!("error: man: {error}"));
+            1
+        }
+    }
+}
+
+/// `iodyno links DIRECTORY`: what exists stays.
+pub fn links(arguments: &[String]) -> u8 {
+    let folder = match parsed::<LinksWords>("iodyno links", arguments) {
+        Ok(words) => words.directory,
+        Err(status) => return status,
+    };
+    let Ok(program) = std::env::current_exe() else {
+        say("error: links: the program does not know where it lies");
+        return 1;
+    };
+    let mut status = 0;
+    for dialect in DIALECTS.iter().filter(|dialect| dialect.drop_in) {
+        let link = format!("{}/{}", folder.trim_end_matches('/'), dialect.name);
+        let Err(error) = std::os::unix::fs::symlink(&program, &link) else {
+            print(&format!("{link}\n"));
+            continue;
+        };
+        status = 1;
+        let exists = error.kind() == std::io::ErrorKind::AlreadyExists;
+        let (place, hint) = match exists {
+            true => (&link, "existing files are never replaced"),
+            false => (&folder, "name a directory that exists and can be written to"),
+        };
+        say(format_args!("error: {place}: {}\n hint: {hint}", plain(&error)));
+        // What keeps one link from being made keeps all of them.
+        if !exists {
+            break;
+        }
+    }
+    status
+}

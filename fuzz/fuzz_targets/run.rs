@@ -1,0 +1,4 @@
+//! Feeds native plans.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| iodyno_fuzz::feed("run", input));

@@ -1,0 +1,107 @@
+//! What reads text or bytes from outside, as functions of bytes: one [`Target`] for each parser.
+//!
+//! A target's input is what a user and his world might give: the first line are the arguments, all that follows is what
+//! every file holds, what standard input says, and what a peer sends. Whatever it is, the answer is a plan, words or errors,
+//! soon and without a panic. Nothing is run, and no file is touched.
+
+mod peer;
+mod seeds;
+mod world;
+
+use iodyno_dialect::{DIALECTS, Request, native};
+use iodyno_model::Plan;
+use iodyno_report::Reporter;
+
+pub use seeds::{Seed, seeds};
+use world::World;
+
+/// A parser.
+pub struct Target {
+    /// Its name: a dialect's, or what is read.
+    pub name: &'static str,
+    /// Feeds it.
+    pub feed: fn(&str, &[u8]),
+    /// How many times as long as the others it takes for an input.
+    pub cost: u64,
+}
+
+/// Every parser there is.
+pub fn targets() -> impl Iterator<Item = Target> {
+    let dialects = DIALECTS.iter().map(|dialect| Target {
+        name: dialect.name,
+        feed: lower,
+        // Rules are expanded to thousands of cases.
+        cost: if dialect.name == "posix" { 30 } else { 1 },
+    });
+    dialects.chain([
+        Target { name: "run", feed: |_, input| plan_file(input), cost: 1 },
+        Target { name: "import", feed: |_, input| import(input), cost: 1 },
+    ])
+}
+
+/// Feeds the target of that name.
+///
+/// # Panics
+/// There is none; or it has the defect that is sought.
+pub fn feed(name: &str, input: &[u8]) {
+    let target = targets().find(|target| target.name == name);
+    (target.unwrap_or_else(|| panic!("no parser is called {name}")).feed)(name, input);
+}
+
+/// Lowers a command line and its files, as the door does.
+fn lower(name: &str, input: &[u8]) {
+    let (arguments, mut world) = World::of(input);
+    let Some(dialect) = DIALECTS.iter().find(|dialect| dialect.name == name) else { return };
+    if let Ok(request) = (dialect.lower)(&arguments, &mut world) {
+        take(request, world.rest());
+    }
+}
+
+/// What becomes of a request before anything is run.
+fn take(request: Request, rest: &[u8]) {
+    match request {
+        Request::Run(run) => look(&run.plan),
+        Request::Converse(converse) => peer::talk(converse.conversation, rest),
+        Request::Repeat(mut repeat) => peer::talk((repeat.make)().conversation, rest),
+        Request::Abroad(abroad) => {
+            peer::talk((abroad.then)(&vec![5201; abroad.hosts.len()]).conversation, rest)
+        }
+        _ => {}
+    }
+}
+
+/// A plan is printed and checked.
+fn look(plan: &Plan) {
+    iodyno_report::plan::print(plan);
+    let _ = iodyno_engine::check::check(plan);
+}
+
+/// A native plan, and what is said of it.
+fn plan_file(input: &[u8]) {
+    let (mut arguments, mut world) = World::of(input);
+    arguments.insert(0, "plan.toml".into());
+    let _ = native::plan(&arguments, &mut world);
+    let maker = |_: &Plan| -> Box<dyn Reporter> { Box::new(Mute) };
+    if let Ok(request) = native::run(&arguments, &mut world, &maker) {
+        take(request, &[]);
+    }
+}
+
+/// A result of ours or of another tool.
+fn import(input: &[u8]) {
+    let (_, world) = World::of(input);
+    let _ = iodyno_history::import::read("result.json", world.rest());
+}
+
+/// A reporter that is never asked.
+struct Mute;
+
+impl Reporter for Mute {
+    fn event(
+        &mut self,
+        _event: &iodyno_model::Event,
+        _output: &mut iodyno_report::Output<'_>,
+    ) -> std::io::Result<()> {
+        Ok(())
+    }
+}

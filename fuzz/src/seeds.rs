@@ -1,0 +1,94 @@
+//! What a parser is known to take: the golden cases, the examples, and a few lines a target. What is mangled begins here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A seed: arguments, and what all files hold.
+pub type Seed = Vec<u8>;
+
+/// How a file is named on the command line, and where files of that kind lie.
+const FILES: &[(&str, &str, &[&str])] = &[
+    ("fio", "job.fio", &["golden/fio/*.fio"]),
+    ("fio", "--read_iolog=x --name=a --rw=read --filename=f --size=1m", &["golden/fio/*.log"]),
+    ("filebench", "-f script.f", &["golden/filebench/*.f", "suites/filebench/*.f"]),
+    ("iometer", "set.icf", &["golden/iometer/*.icf"]),
+    ("ior", "-f script", &["examples/*.ior"]),
+    ("posix", "--rules rules DIR", &["golden/posix/*.toml", "suites/posix/*/*.toml", "suites/posix/*.toml"]),
+    (
+        "run",
+        "",
+        &["golden/native/*.toml", "golden/native/*/*.toml", "examples/*.toml", "golden/posix/*.toml"],
+    ),
+    ("import", "", &["golden/report/json/*", "golden/fio/report/*"]),
+];
+
+/// Command lines of their own; what follows a line is what files hold and what a peer says.
+const LINES: &[(&str, &[&str])] = &[
+    ("measure", &["DIR --quick", "--size 1g FILE --json", "also:save /dev/sdz"]),
+    ("age", &["DIR --to 70%", "DIR --to 70% --remove --seed 3", "DIR --to 40% --files 4k-1m"]),
+    ("iperf3", &["-s", "-s -1 --json", "-c h -t 1 -P 4 -J\n\x09\x01\x00\x00\x00\x02{}", "-c h -u -b 10m -R"]),
+    ("iperf", &["-s -u", "-s -i 1", "-c h -d -t 2 -i 1", "-c h -u -b 10m -y C", "-s -y C -P 1"]),
+    (
+        "netperf",
+        &["-H h -t TCP_RR -l 1 -- -r 1,1 -o all", "-t UDP_STREAM -- -m 1024", "-t omni -- -d rr -k all"],
+    ),
+    ("netserver", &["-D -p 1", "-d"]),
+    ("net", &["latency h --under tcp:4", "check h", "mesh --address 127.0.0.1", "relay --delay 10ms 1:h:2"]),
+    ("io500", &["--mini DIR", "config.ini\n[global]\ndatadir = d\n[ior-easy]\ntransferSize = 1m\n"]),
+    ("iozone", &["-a -n 64k -g 4m -b out.xls", "-t 2 -s 1m -r 4k -i 0 -i 1 -+m list\nh /tmp /bin/iozone\n"]),
+    (
+        "ior",
+        &["-a POSIX -b 1m -t 64k -s 2 -w -r -o F", "ranks:4 -z -Z -F -C -e -k -o F -O summaryFormat=JSON"],
+    ),
+    ("mdtest", &["ranks:3 -n 100 -I 10 -z 2 -b 3 -d D", "-F -C -T -r -w 3901 -e 3901 -N 1 -d D@E"]),
+    (
+        "pjdfstest",
+        &["open f O_CREAT,O_RDWR 0644 : fstat 0 size", "-u 65534 -g 65533 mkdir a 0755 : stat a mode"],
+    ),
+    ("fstest", &["rename a b : lstat b inode,ctime", "xattr a"]),
+    ("filebench", &["-f varmail.f -D dir=/x -D runtime=1", "ranks:3 -f fileserver.f", "-h"]),
+    ("iostat", &["-mxy 1 2", "-o JSON -dk -p sda -g all sda sdb 1"]),
+    ("import", &["\n{\"fio version\":\"fio-3.33\",\"jobs\":[{\"jobname\":\"a\",\"read\":{\"iops\":1.5}}]}"]),
+];
+
+/// All seeds of a target: there is always one.
+pub fn seeds(name: &str) -> Vec<Seed> {
+    let mut seeds: Vec<Seed> = Vec::new();
+    for (_, arguments, patterns) in FILES.iter().filter(|(target, ..)| *target == name) {
+        let files = patterns.iter().flat_map(|pattern| matching(pattern));
+        let held = files.filter_map(|path| fs::read(path).ok());
+        seeds.extend(held.map(|bytes| [arguments.as_bytes(), b"\n", &bytes].concat()));
+    }
+    let own = LINES.iter().filter(|(target, _)| *target == name);
+    seeds.extend(own.flat_map(|(_, lines)| lines.iter().map(|line| line.as_bytes().to_vec())));
+    let prompt = format!("$ {name} ");
+    for path in matching(&format!("golden/{name}/*.txt")) {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        seeds.extend(text.lines().filter_map(|line| line.strip_prefix(&prompt)).map(|line| line.into()));
+    }
+    seeds.sort();
+    seeds.dedup();
+    if seeds.is_empty() {
+        seeds.push(b"--help".to_vec());
+    }
+    seeds
+}
+
+/// Files that a path with stars names, in the tree, sorted.
+fn matching(pattern: &str) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
+    pattern.split('/').fold(vec![root.to_path_buf()], |places, part| {
+        let Some((before, after)) = part.split_once('*') else {
+            return places.iter().map(|place| place.join(part)).collect();
+        };
+        let below =
+            |place: &PathBuf| fs::read_dir(place).into_iter().flatten().flatten().map(|entry| entry.path());
+        let fits = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.len() >= part.len() - 1 && name.starts_with(before) && name.ends_with(after)
+        };
+        let mut found: Vec<PathBuf> = places.iter().flat_map(below).filter(fits).collect();
+        found.sort();
+        found
+    })
+}
