@@ -67,6 +67,9 @@ mod data {
     }
 
     /// As the C library's function of this name.
+    ///
+    /// # Safety
+    /// The buffer is valid for so many bytes.
     #[inline(always)]
     pub unsafe fn send(fd: RawFd, buffer: *const c_void, bytes: usize, flags: c_int) -> ssize_t {
         // SAFETY: the caller's buffer holds so many bytes; no address is given.
@@ -77,6 +80,9 @@ mod data {
     }
 
     /// As the C library's function of this name.
+    ///
+    /// # Safety
+    /// The buffer is valid for writing so many bytes.
     #[inline(always)]
     pub unsafe fn recv(fd: RawFd, buffer: *mut c_void, bytes: usize, flags: c_int) -> ssize_t {
         // SAFETY: as for `send`.
