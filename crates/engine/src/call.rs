@@ -19,6 +19,7 @@ mod system;
 pub use items::{CREATE_FLAGS, OPEN_FLAGS, create_flags, create_mode};
 #[cfg(target_os = "linux")]
 pub use system::sync_file_range_flags;
+pub use system::{recv, send};
 
 /// The only extended attribute that the verbs on extended attributes touch.
 pub const XATTR_NAME: &std::ffi::CStr = c"user.iodyno";
@@ -91,7 +92,7 @@ fn other(io: &Io, files: &mut Files) -> i64 {
     let (fd, is_set) = handle.map_or((-1, false), |handle| (handle.fd, handle.names.is_some()));
     match io.verb {
         // SAFETY: the call takes no pointers.
-        Verb::Fsync => result(unsafe { libc::fsync(fd) }.into()),
+        Verb::Fsync => result(unsafe { system::fsync(fd) }.into()),
         Verb::Fdatasync => system::data_sync(fd),
         Verb::SyncFileRange => system::sync_file_range(fd, io),
         Verb::Syncfs => system::sync_file_system(fd),

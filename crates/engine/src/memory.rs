@@ -130,7 +130,9 @@ impl Memory {
         Ok(Memory { mapping, first: 0, stride, count })
     }
 
-    /// The same, had from where a job wants it.
+    /// The same, had from where a job wants it. Memory in which a script's data moves about begins at a huge page and asks
+    /// for them, as one may have them without reserving any: of small ones, each operation would touch another that the
+    /// processor has forgotten where to find.
     ///
     /// # Errors
     /// What the system refused, and what would help.
@@ -138,6 +140,7 @@ impl Memory {
         let align = usize::try_from(wanted.align_bytes).unwrap_or(usize::MAX);
         // What is aligned to less than a page must not be aligned to a page by chance.
         let (unit, first) = match align {
+            0 if kinds::is_wide(wanted) => (kinds::WIDE_BYTES, 0),
             0 => (PAGE_BYTES, 0),
             _ if align < PAGE_BYTES => (PAGE_BYTES, align),
             _ => (align, 0),
@@ -149,6 +152,9 @@ impl Memory {
         };
         let slack = if unit > PAGE_BYTES { unit } else { 0 };
         let mapping = Mapping::of(whole + slack, wanted)?;
+        if unit == kinds::WIDE_BYTES && align == 0 {
+            kinds::ask_for_wide(&mapping);
+        }
         let first = first + (mapping.start() as usize).next_multiple_of(unit) - mapping.start() as usize;
         Ok(Memory { mapping, first, stride, count })
     }

@@ -197,14 +197,17 @@ impl Names {
 
     #[inline(never)]
     fn go_to(&mut self, item: u64) -> &CStr {
-        let directory = self.place(item);
+        let (directory, left) = match &self.tree {
+            Some(tree) => tree.place(item),
+            None => (self.place(item), self.left_behind(item)),
+        };
         let mut at = self.at.take().unwrap_or_default();
         if at.directory != Some(directory) {
-            at.buffer.length = 0;
-            self.push_root(&mut at.buffer);
-            self.push_directory(directory, &mut at.buffer);
-            at.buffer.push(self.prefix.as_bytes());
-            (at.number, at.directory) = (at.buffer.length, Some(directory));
+            at.change(directory, |buffer| {
+                self.push_root(buffer);
+                self.push_directory(directory, buffer);
+                buffer.push(self.prefix.as_bytes());
+            });
         }
         if self.unnumbered {
             at.buffer.length = at.number;
@@ -212,14 +215,17 @@ impl Names {
         } else {
             at.rewrite(item.wrapping_add(self.first), &self.suffix);
         }
-        at.item = item;
-        at.left = match (self.depth, self.per_directory) {
-            _ if self.tree.is_some() => self.tree.as_ref().map_or(0, |tree| tree.place(item).1),
+        (at.item, at.left) = (item, left);
+        self.at.insert(at).buffer.text()
+    }
+
+    /// How many items follow in the same directory, where none was drawn.
+    fn left_behind(&self, item: u64) -> u64 {
+        match (self.depth, self.per_directory) {
             (0, _) => u64::MAX,
             (_, 0) => 0,
             (_, each) => each - 1 - item % each,
-        };
-        self.at.insert(at).buffer.text()
+        }
     }
 
     fn write(&self, item: u64, buffer: &mut PathBuffer) {
@@ -291,15 +297,61 @@ pub struct Cursor {
     /// Where the number begins and ends in the buffer.
     number: usize,
     end: usize,
+    /// Paths of directories that were computed before, each where its number says; none before the second.
+    known: Vec<Known>,
+}
+
+/// Directories whose paths are kept: enough for the trees that scripts jump about in, and no more than 16 KiB.
+const KNOWN: usize = 256;
+/// The longest path that is kept, bytes.
+const KNOWN_BYTES: usize = 55;
+
+/// The path of a directory with its items' prefix, in one cache line.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+struct Known {
+    directory: u64,
+    length: u8,
+    bytes: [u8; KNOWN_BYTES],
 }
 
 impl Cursor {
+    /// Goes to another directory, whose path is written unless it is known.
+    fn change(&mut self, directory: u64, write: impl FnOnce(&mut PathBuffer)) {
+        if self.known.is_empty() && self.directory.is_some() {
+            let nothing = Known { directory: u64::MAX, length: 0, bytes: [0; KNOWN_BYTES] };
+            self.known = vec![nothing; KNOWN];
+        }
+        self.buffer.length = 0;
+        let place = directory as usize % KNOWN;
+        match self.known.get(place) {
+            Some(known) if known.directory == directory => self.buffer.push_known(known),
+            _ => {
+                write(&mut self.buffer);
+                if let Some(known) = self.known.get_mut(place) {
+                    known.keep(directory, self.buffer.written());
+                }
+            }
+        }
+        (self.number, self.directory) = (self.buffer.length, Some(directory));
+    }
+
     fn rewrite(&mut self, number: u64, suffix: &str) {
         self.buffer.length = self.number;
         self.buffer.number(number);
         self.end = self.buffer.length;
         self.buffer.push(suffix.as_bytes());
         self.buffer.finish();
+    }
+}
+
+impl Known {
+    /// Keeps a path, where it is short enough.
+    fn keep(&mut self, directory: u64, path: &[u8]) {
+        if let Some(room) = self.bytes.get_mut(..path.len()) {
+            room.copy_from_slice(path);
+            (self.directory, self.length) = (directory, path.len() as u8);
+        }
     }
 }
 
@@ -337,6 +389,15 @@ impl PathBuffer {
             to.write(*from);
         });
         self.length = end;
+    }
+
+    /// A path that is kept, at the beginning: all its room is copied, which takes no loop.
+    #[inline(always)]
+    fn push_known(&mut self, known: &Known) {
+        for (to, from) in self.bytes[..KNOWN_BYTES].iter_mut().zip(known.bytes) {
+            to.write(from);
+        }
+        self.length = usize::from(known.length);
     }
 
     fn number(&mut self, mut number: u64) {
@@ -467,6 +528,25 @@ mod tests {
                 let wanted = named(&names, item);
                 assert_eq!(names.path_of(item).to_str().unwrap(), wanted);
             }
+        }
+    }
+
+    #[test]
+    fn a_known_directory_is_the_one_that_was_written() {
+        // Twice as many directories as are kept, some of them too long to be, in an order that comes back to all.
+        let mut names = Names {
+            depth: 2,
+            branch: 23,
+            directory: Piece::parse("a.directory.named.{item}"),
+            ..Names::flat("and.its.file.", ".s", 2000)
+        };
+        assert!(names.directories() > 2 * KNOWN as u64);
+        let lengths: Vec<usize> = (0..2000).map(|item| named(&names, item).len()).collect();
+        assert!(lengths.iter().any(|length| *length > KNOWN_BYTES + 6) && lengths[0] < KNOWN_BYTES);
+        for step in 0..6000 {
+            let item = step * 7919 % 2000 / (1 + step % 3);
+            let wanted = named(&names, item);
+            assert_eq!(names.path_of(item).to_str().unwrap(), wanted);
         }
     }
 

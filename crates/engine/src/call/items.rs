@@ -163,7 +163,7 @@ fn moved_and_synced(io: &Io, fd: RawFd) -> i64 {
     let moved = all(&Io { verb, ..*io }, fd);
     if moved >= 0 && io.flags & DURABLE != 0 {
         // SAFETY: the call takes no pointers.
-        let synced = result(unsafe { libc::fsync(fd) }.into());
+        let synced = result(unsafe { system::fsync(fd) }.into());
         if synced < 0 {
             return synced;
         }

@@ -27,7 +27,7 @@ struct Entries([u8; 32 * 1024]);
 mod data {
     use std::os::fd::RawFd;
 
-    use libc::{c_char, c_int, c_void, mode_t, off_t, ssize_t};
+    use libc::{c_char, c_int, c_void, iovec, mode_t, off_t, ssize_t};
 
     use crate::call::raw;
 
@@ -46,6 +46,50 @@ mod data {
     pub unsafe fn close(fd: RawFd) -> c_int {
         // SAFETY: the call takes no pointers.
         unsafe { raw::call(libc::SYS_close, fd as usize, 0, 0, 0) as c_int }
+    }
+
+    /// As the C library's function of this name.
+    #[inline(always)]
+    pub unsafe fn fsync(fd: RawFd) -> c_int {
+        // SAFETY: the call takes no pointers.
+        unsafe { raw::call(libc::SYS_fsync, fd as usize, 0, 0, 0) as c_int }
+    }
+
+    /// As the C library's `pwritev2` of one part at the file's end.
+    #[inline(always)]
+    pub unsafe fn write_at_end(fd: RawFd, vector: *const iovec) -> ssize_t {
+        // SAFETY: the caller's vector and what it names are valid.
+        unsafe {
+            let (fd, flags) = (fd as usize, libc::RWF_APPEND as usize);
+            // The offset is minus one: the file's own position.
+            raw::long(libc::SYS_pwritev2, [fd, vector as usize, 1, usize::MAX, 0, flags]) as ssize_t
+        }
+    }
+
+    /// As the C library's function of this name.
+    ///
+    /// # Safety
+    /// The buffer is valid for so many bytes.
+    #[inline(always)]
+    pub unsafe fn send(fd: RawFd, buffer: *const c_void, bytes: usize, flags: c_int) -> ssize_t {
+        // SAFETY: the caller's buffer holds so many bytes; no address is given.
+        unsafe {
+            raw::long(libc::SYS_sendto, [fd as usize, buffer as usize, bytes, flags as usize, 0, 0])
+                as ssize_t
+        }
+    }
+
+    /// As the C library's function of this name.
+    ///
+    /// # Safety
+    /// The buffer is valid for writing so many bytes.
+    #[inline(always)]
+    pub unsafe fn recv(fd: RawFd, buffer: *mut c_void, bytes: usize, flags: c_int) -> ssize_t {
+        // SAFETY: as for `send`.
+        unsafe {
+            raw::long(libc::SYS_recvfrom, [fd as usize, buffer as usize, bytes, flags as usize, 0, 0])
+                as ssize_t
+        }
     }
 
     /// As the C library's function of this name.
@@ -81,10 +125,19 @@ mod data {
     }
 }
 #[cfg(target_pointer_width = "64")]
-pub use data::{close, open_at, pread, pwrite, read, write};
+pub use data::{close, fsync, open_at, pread, pwrite, read, recv, send, write, write_at_end};
 // Narrower systems pass an offset in two arguments, each in its own way, which their C library knows.
 #[cfg(not(target_pointer_width = "64"))]
-pub use libc::{close, pread, pwrite, read, write};
+pub use libc::{close, fsync, pread, pwrite, read, recv, send, write};
+/// A write of one part at the file's end.
+///
+/// # Safety
+/// The vector and what it names are valid.
+#[cfg(not(target_pointer_width = "64"))]
+pub unsafe fn write_at_end(fd: RawFd, vector: *const libc::iovec) -> libc::ssize_t {
+    // SAFETY: as the caller promises.
+    unsafe { libc::pwritev2(fd, vector, 1, -1, libc::RWF_APPEND) }
+}
 /// As the C library's `openat`.
 ///
 /// # Safety
@@ -110,7 +163,7 @@ pub unsafe fn append(fd: RawFd, buffer: *const libc::c_void, bytes: usize) -> li
     let vector = libc::iovec { iov_base: buffer.cast_mut(), iov_len: bytes };
     // SAFETY: the vector is valid for the call, the buffer as the caller promises; seeking takes no pointers.
     unsafe {
-        match libc::pwritev2(fd, &raw const vector, 1, -1, libc::RWF_APPEND) {
+        match write_at_end(fd, &raw const vector) {
             -1 if matches!(errno(), libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL) => {
                 match libc::lseek(fd, 0, libc::SEEK_END) {
                     -1 => -1,

@@ -7,7 +7,7 @@ use crate::call::{UNSUPPORTED, close as close_descriptor, result};
 use crate::io::Io;
 use crate::memory::errno;
 
-pub use libc::{close, pread, pwrite, read, write};
+pub use libc::{close, fsync, pread, pwrite, read, recv, send, write};
 
 /// As the C library's `openat`.
 ///

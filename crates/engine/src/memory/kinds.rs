@@ -13,6 +13,27 @@ use crate::failure::Failure;
 /// What buffers are aligned to unless something else was asked for.
 pub const PAGE_BYTES: usize = 4096;
 
+/// A huge page that need not be reserved, where pages are of 4 KiB.
+pub(super) const WIDE_BYTES: usize = 2 << 20;
+
+/// Whether data moves about in so much memory that huge pages are worth asking for; not where somebody says what kind of
+/// pages it is to be.
+pub(super) fn is_wide(wanted: &Buffers) -> bool {
+    let plain = wanted.kind == BufferKind::Mapping && wanted.file.is_none() && !wanted.huge_pages;
+    plain && wanted.arena_bytes >= WIDE_BYTES as u64
+}
+
+/// Asks for huge pages; a system that has none to give goes on with small ones.
+pub(super) fn ask_for_wide(mapping: &Mapping) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: the range is mapped, and the advice changes nothing that lies in it.
+    unsafe {
+        libc::madvise(mapping.start().cast(), mapping.bytes(), libc::MADV_HUGEPAGE);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = mapping;
+}
+
 impl Mapping {
     /// Memory of the kind that a job wants.
     pub(super) fn of(bytes: usize, wanted: &Buffers) -> Result<Mapping, Failure> {
@@ -276,6 +297,42 @@ mod tests {
             // SAFETY: all of it is ours.
             unsafe { start.write_bytes(7, bytes) };
         }
+    }
+
+    #[test]
+    fn memory_to_move_about_in_begins_at_a_huge_page() {
+        let wanted = Buffers { arena_bytes: 10 << 20, ..Buffers::default() };
+        let memory = Memory::of(2, 10 << 20, &wanted).unwrap();
+        assert!((0..2).all(|slot| (memory.buffer(slot) as usize).is_multiple_of(WIDE_BYTES)));
+        let (start, bytes) = memory.whole();
+        // SAFETY: all of it is ours.
+        unsafe { start.write_bytes(7, bytes) };
+        let shared = Buffers { kind: BufferKind::SharedMapping, ..wanted.clone() };
+        let small = Buffers { arena_bytes: 1 << 20, ..wanted };
+        assert!(!is_wide(&shared) && !is_wide(&small));
+    }
+
+    /// What the kernel says of the advice, which it takes even where it has no huge page to give at the moment.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn huge_pages_are_asked_for() {
+        if !std::path::Path::new("/sys/kernel/mm/transparent_hugepage/enabled").exists() {
+            return;
+        }
+        let advised = |arena_bytes| {
+            let memory = Memory::of(1, 4 << 20, &Buffers { arena_bytes, ..Buffers::default() }).unwrap();
+            let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+            let at = memory.buffer(0) as usize;
+            let holds = |line: &str| {
+                let (from, to) = line.split(' ').next()?.split_once('-')?;
+                let number = |text| usize::from_str_radix(text, 16).ok();
+                Some((number(from)?..number(to)?).contains(&at))
+            };
+            let behind = maps.lines().skip_while(|line| holds(line) != Some(true));
+            let flags = behind.skip(1).find(|line| line.starts_with("VmFlags:")).unwrap().to_string();
+            flags.split(' ').any(|flag| flag == "hg")
+        };
+        assert!(advised(4 << 20) && !advised(0));
     }
 
     #[cfg(target_os = "linux")]

@@ -224,6 +224,38 @@ fn the_steady_source_draws_the_same() {
 }
 
 #[test]
+fn peers_that_only_ask_are_steady() {
+    let steady = |verb, answers: bool| {
+        let mut bench = Bench::new(Pattern::of(verb, Pick::Stream, 4), &[(0, u64::MAX >> 1)]);
+        bench.plan.targets = vec![Target {
+            name: "peer".into(),
+            kind: TargetKind::Endpoint { transport: "tcp".into(), address: "h:1".into(), listen: false },
+            open: Default::default(),
+            prepare: Default::default(),
+            remove: false,
+            origin: Default::default(),
+        }];
+        let settings = answers.then(|| iodyno_model::Setting::new("answers", true));
+        bench.job().settings = settings.into_iter().collect();
+        (bench.job().limit.operations, bench.job().limit.bytes) = (Some(6), Some(21));
+        let slow = bench.draw(0, 10);
+        let steady = Steady::of(&bench.source_of(0).unwrap());
+        steady.map(|mut steady| {
+            let mut io = steady.template();
+            let fast: Vec<_> = std::iter::from_fn(|| {
+                (steady.next(&mut io) == Next::Io).then_some((io.verb, io.offset, io.bytes, io.label))
+            })
+            .collect();
+            let slow: Vec<_> = slow.iter().map(|io| (io.verb, io.offset, io.bytes, io.label)).collect();
+            assert_eq!(fast, slow);
+            fast.len()
+        })
+    };
+    assert_eq!((steady(Verb::Exchange, false), steady(Verb::Send, false)), (Some(6), Some(6)));
+    assert_eq!((steady(Verb::Exchange, true), steady(Verb::Recv, false)), (None, None));
+}
+
+#[test]
 fn a_mix_keeps_its_shares_and_its_runs() {
     let mix = Mix { run: 5, ..Mix::reads(70.0) };
     let mut bench = Bench::new(Pattern { mix, ..reads(Pick::Sequential) }, &[(0, 1 << 20)]);

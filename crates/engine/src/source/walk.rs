@@ -300,6 +300,11 @@ impl Walk {
         }
     }
 
+    /// Whether it has no places: each operation goes on where the last one ended.
+    pub fn is_stream(&self) -> bool {
+        matches!(self, Walk::Rare(rare) if matches!(**rare, Rare::Stream))
+    }
+
     /// The next offset, for an operation that would like to move so many bytes.
     #[inline(always)]
     pub fn next(&mut self, random: &mut Random, bytes: u64) -> u64 {

@@ -9,6 +9,7 @@ use iodyno_model::{Job, Verb, Workload};
 
 use super::block::Block;
 use super::line::{Line, NONE, SLICE_NS, is_later};
+use crate::call;
 use crate::clock::{self, NEVER, Tick};
 use crate::engines::{Failure, Setup, switched_on, whole};
 use crate::io::{Io, Slot};
@@ -200,7 +201,7 @@ impl Exchange {
         let room = self.room.room(self.sizes.most());
         loop {
             // SAFETY: the room is valid for writing its length.
-            let got = unsafe { libc::recv(self.line.fd, room.as_mut_ptr().cast(), room.len(), 0) };
+            let got = unsafe { call::recv(self.line.fd, room.as_mut_ptr().cast(), room.len(), 0) };
             if got >= 0 {
                 (self.silent, self.stale) = (0, false);
                 return 1;
@@ -232,7 +233,7 @@ impl Exchange {
     fn discard(&mut self) {
         let room = self.room.room(self.sizes.most());
         // SAFETY: the room is valid for writing its length.
-        while unsafe { libc::recv(self.line.fd, room.as_mut_ptr().cast(), room.len(), libc::MSG_DONTWAIT) }
+        while unsafe { call::recv(self.line.fd, room.as_mut_ptr().cast(), room.len(), libc::MSG_DONTWAIT) }
             > 0
         {
             self.line.meter.counts().add(Count::Late, 1);
@@ -292,7 +293,7 @@ impl Exchange {
             let bytes = self.block.bytes(rest);
             let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
             // SAFETY: the bytes are valid for their length.
-            let sent = unsafe { libc::send(self.line.fd, bytes.as_ptr().cast(), bytes.len(), flags) };
+            let sent = unsafe { call::send(self.line.fd, bytes.as_ptr().cast(), bytes.len(), flags) };
             if sent >= 0 {
                 self.unsent -= sent as usize;
                 continue;
@@ -336,7 +337,7 @@ impl Exchange {
             let room = self.room.room(self.sizes.most());
             // SAFETY: the room is valid for writing its length.
             let got =
-                unsafe { libc::recv(self.line.fd, room.as_mut_ptr().cast(), room.len(), libc::MSG_DONTWAIT) };
+                unsafe { call::recv(self.line.fd, room.as_mut_ptr().cast(), room.len(), libc::MSG_DONTWAIT) };
             if got <= 0 {
                 let number = if got == 0 { libc::ECONNRESET } else { errno() };
                 if !is_later(number) && number != libc::ECONNREFUSED {

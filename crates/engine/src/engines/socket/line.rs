@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use socket2::Socket;
 
+use crate::call;
 use crate::clock::{self, NEVER, Tick};
 use crate::connections::{Since, Ticket};
 use crate::engines::{Failure, Setup};
@@ -166,7 +167,7 @@ impl Line {
     #[inline(always)]
     pub fn send(&self, block: &[u8]) -> i64 {
         // SAFETY: the block is valid for its length.
-        let sent = unsafe { libc::send(self.fd, block.as_ptr().cast(), block.len(), libc::MSG_NOSIGNAL) };
+        let sent = unsafe { call::send(self.fd, block.as_ptr().cast(), block.len(), libc::MSG_NOSIGNAL) };
         if sent as usize == block.len() { sent as i64 } else { self.send_rest(block, sent) }
     }
 
@@ -175,7 +176,7 @@ impl Line {
         self.in_parts(block.len(), first, libc::POLLOUT, |at| {
             let rest = &block[at..];
             // SAFETY: the rest is valid for its length.
-            unsafe { libc::send(self.fd, rest.as_ptr().cast(), rest.len(), libc::MSG_NOSIGNAL) }
+            unsafe { call::send(self.fd, rest.as_ptr().cast(), rest.len(), libc::MSG_NOSIGNAL) }
         })
     }
 
@@ -183,7 +184,7 @@ impl Line {
     #[inline(always)]
     pub fn receive_whole(&self, block: &mut [u8]) -> i64 {
         // SAFETY: the block is valid for writing its length.
-        let got = unsafe { libc::recv(self.fd, block.as_mut_ptr().cast(), block.len(), 0) };
+        let got = unsafe { call::recv(self.fd, block.as_mut_ptr().cast(), block.len(), 0) };
         if got as usize == block.len() { got as i64 } else { self.receive_rest(block, got) }
     }
 
@@ -193,7 +194,7 @@ impl Line {
         self.in_parts(whole, first, libc::POLLIN, |at| {
             let rest = &mut block[at..];
             // SAFETY: the rest is valid for writing its length.
-            unsafe { libc::recv(self.fd, rest.as_mut_ptr().cast(), rest.len(), 0) }
+            unsafe { call::recv(self.fd, rest.as_mut_ptr().cast(), rest.len(), 0) }
         })
     }
 
@@ -203,7 +204,7 @@ impl Line {
         whole: usize,
         mut last: isize,
         events: i16,
-        mut call: impl FnMut(usize) -> isize,
+        mut again: impl FnMut(usize) -> isize,
     ) -> i64 {
         let mut moved = 0;
         loop {
@@ -223,7 +224,7 @@ impl Line {
             if moved >= whole {
                 return moved as i64;
             }
-            last = call(moved);
+            last = again(moved);
         }
     }
 
@@ -232,7 +233,7 @@ impl Line {
     pub fn receive(&self, room: *mut u8, bytes: usize, flags: i32) -> i64 {
         loop {
             // SAFETY: callers' rooms are valid for so many bytes, or the flags say that nothing is written.
-            let got = unsafe { libc::recv(self.fd, room.cast(), bytes, flags) };
+            let got = unsafe { call::recv(self.fd, room.cast(), bytes, flags) };
             if got >= 0 {
                 return got as i64;
             }

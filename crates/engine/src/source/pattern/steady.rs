@@ -51,7 +51,13 @@ impl Steady {
             Class::Item => has_no_argument(share.verb),
             Class::File => false,
         };
-        if !file.walks[0].is_plain() || !served {
+        // Peers that say one thing after the other, without an end of their own.
+        let streams = file.walks[0].is_stream()
+            && !source.ends_on_nothing
+            && file.base == 0
+            && file.pass_units >= u64::MAX >> 2
+            && step <= share.most;
+        if !(file.walks[0].is_plain() || streams) || !served {
             return None;
         }
         let of_passes = (file.pass_units / step).saturating_mul(source.left.passes);
