@@ -35,7 +35,7 @@ impl Company {
     /// Meets the workers at the same place on other ranks, who all come here.
     ///
     /// # Errors
-    /// No library, one that only one thread may call, or its own reason.
+    /// No library, one that only one thread may call, several threads of each rank that share files, or its own reason.
     pub fn meet(setup: &Setup<'_>) -> Result<Company, Failure> {
         let open = mpi::library()?;
         let (_, size) = open.place()?;
@@ -54,6 +54,10 @@ impl Company {
         // Nothing is shared, so nobody need come: some libraries lose their way when groups and files are made at once.
         let apart = (0..setup.paths.len()).all(own);
         let alone = apart || ranks == 1 || matches!(setup.job.ranks, Ranks::Only(_));
+        // All of them know it before anybody waits for anybody: one that has refused never comes to those that wait.
+        if !alone && setup.seats > workers + 1 && workers > 1 {
+            return Err(mpi::crossing());
+        }
         let lane = match alone {
             true => open.library().abi.comm_self,
             false => open.communicator(ranks, place)?,

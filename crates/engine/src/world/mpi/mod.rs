@@ -156,7 +156,8 @@ pub(crate) fn can_open() -> Result<(), Failure> {
     TRIED.get_or_init(first).clone()
 }
 
-fn crossing() -> Failure {
+/// Several threads of each rank share files with other ranks.
+pub(crate) fn crossing() -> Failure {
     Failure::new(
         "several threads of a rank cannot share files with other ranks through MPI: they would wait for ever",
     )
