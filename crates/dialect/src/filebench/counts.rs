@@ -93,7 +93,10 @@ impl Weaver<'_, '_> {
     fn done(&mut self, of: Vec<String>, bytes: bool) -> String {
         let what = if bytes { "bytes" } else { "operations" };
         let name = format!("{what} of {}", of.join(" and "));
-        self.shared.insert(name.clone(), SharedKind::Done { of, bytes });
+        // Before the script's flowops are known, a name stands for nothing yet.
+        if !self.everywhere.is_empty() {
+            self.shared.insert(name.clone(), SharedKind::Done { of, bytes });
+        }
         name
     }
 

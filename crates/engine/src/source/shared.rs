@@ -363,7 +363,7 @@ mod tests {
         let labels = [("write".to_string(), Verb::Write), ("read".to_string(), Verb::Read)];
         let mut watched = objects.watched(&labels);
         assert_eq!((watched.len(), watched[0].0, watched[0].1), (1, 1, false));
-        (0..7).for_each(|_| drop(watched[0].2.post(1)));
+        (0..7).for_each(|_| _ = watched[0].2.post(1));
         let (a, b) = (used(&objects, 1), used(&objects, 1));
         assert_eq!([a.settle(2), b.settle(2), b.settle(1), a.settle(1)], [3, 0, 1, 0]);
         assert_eq!(a.value(), 7, "what is settled was done all the same");
