@@ -55,9 +55,10 @@ until-steady`, `--also 'fail-if=read.p99 > 5ms'`. A script's own `warmup SECONDS
   long as its source, and both are read to their real end. Appends go to the real end, whoever else appends.
 - Directories draw their depth and width, by `dirwidth`, `dirdepthrv` and `dirgamma`, from the seed; `dirgamma=0` makes all
   alike. A set costs two bytes of memory a file, and sixteen a directory. `paralloc` lays it out by 32 threads.
-- Processes are threads of one process. `memsize` is the memory that each thread's data moves about in; with `useism` it is a
-  shared mapping. `thread ...,engine=NAME` sends its reads and writes another way (psync, sync, vsync, pvsync, pvsync2,
-  mmap, posixaio, libaio, io_uring); threads with `aiowrite` use posixaio.
+- Processes are threads of one process. `memsize` is the memory that each thread's data moves about in, of huge pages from
+  2 MiB on, where the kernel has some to give (`transparent_hugepage`); with `useism` it is a shared mapping.
+  `thread ...,engine=NAME` sends its reads and writes another way (psync, sync, vsync, pvsync, pvsync2, mmap, posixaio,
+  libaio, io_uring); threads with `aiowrite` use posixaio.
 - A tree that exists already is not removed: it is used as it is with `reuse` or `trusttree`, and refused without. What was
   made is removed at the end, and on Ctrl-C, unless `reuse` says that it stays.
 - `cached=false` drops the pages of a file, or of all files of a set, before the run; what stays in the cache is told.
