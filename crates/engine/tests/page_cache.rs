@@ -8,8 +8,8 @@ use std::path::Path;
 use iodyno_engine::witness::page_cache;
 use iodyno_engine::{Options, run};
 use iodyno_model::{
-    Buffers, Extent, Job, Kind, Open, Pattern, Phase, Pick, Plan, Prepare, Record, Sighting, Target,
-    TargetKind, Verb, Workload,
+    Buffers, CacheShare, Extent, Job, Kind, Open, Pattern, Phase, Pick, Plan, Prepare, Record, Sighting,
+    Target, TargetKind, Verb, Workload,
 };
 
 const BYTES: u64 = 8 << 20;
@@ -77,10 +77,17 @@ fn a_cache_that_was_emptied_says_so() {
     assert_eq!(share.read_bytes, BYTES);
     assert!(share.percent().is_none_or(|percent| percent < 100.0), "{share:?}");
     assert!(!share.because.is_empty());
-    // Read again as it is now: all of it from memory, and said so, or not to be told.
-    let record = done(&reads(&path, "psync", 1, |_| {}));
-    let share = record.phases[0].cache.as_ref().unwrap();
-    assert!(share.percent().is_none_or(|percent| percent > 50.0), "{share:?}");
+    // Read again as it is now: all of it from memory, and said so, or not to be told. Others may empty the machine's cache
+    // in between, but not each time.
+    let shares: Vec<_> = (0..3)
+        .map(|_| {
+            std::fs::read(&path).unwrap();
+            let record = done(&reads(&path, "psync", 1, |_| {}));
+            record.phases[0].cache.clone().unwrap()
+        })
+        .collect();
+    let from_memory = |share: &CacheShare| share.percent().is_none_or(|percent| percent > 50.0);
+    assert!(shares.iter().any(from_memory), "{shares:?}");
 }
 
 #[test]
@@ -124,7 +131,8 @@ fn pages_are_dropped_behind_reads() {
             continue;
         }
         std::fs::read(&path).unwrap();
-        assert_eq!(resident(&path), BYTES);
+        // The kernel may take a page at any time, as one that reclaims of its own accord does.
+        assert!(resident(&path) > BYTES / 2, "{}", resident(&path));
         let record = done(&reads(&path, engine, depth, |open| open.drop_behind = true));
         let tally = &record.phases[0].jobs[0].tally;
         assert_eq!(
