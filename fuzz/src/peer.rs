@@ -11,7 +11,17 @@ const STEPS: u64 = 96;
 
 /// Has the conversation; `said` is all that the peer ever says, in pieces of odd lengths.
 pub fn talk(conversation: Box<dyn Conversation>, said: &[u8]) {
-    let mut peer = Peer { conversation, said, ..Peer::new() };
+    let mut peer = Peer {
+        conversation,
+        said,
+        due: Vec::new(),
+        open: BTreeSet::new(),
+        datagrams: BTreeSet::new(),
+        running: BTreeSet::new(),
+        accepted: FIRST_ACCEPTED,
+        steps: 0,
+        over: false,
+    };
     peer.happens(Input::Began);
     while !peer.over && peer.steps < STEPS {
         let input = peer.next();
@@ -35,30 +45,7 @@ struct Peer<'a> {
     over: bool,
 }
 
-/// One that is never listened to.
-struct Nobody;
-
-impl Conversation for Nobody {
-    fn step(&mut self, _happening: Happening) -> Vec<Action> {
-        Vec::new()
-    }
-}
-
 impl Peer<'_> {
-    fn new() -> Self {
-        Peer {
-            conversation: Box::new(Nobody),
-            said: &[],
-            due: Vec::new(),
-            open: BTreeSet::new(),
-            datagrams: BTreeSet::new(),
-            running: BTreeSet::new(),
-            accepted: FIRST_ACCEPTED,
-            steps: 0,
-            over: false,
-        }
-    }
-
     fn happens(&mut self, input: Input) {
         let at_ns = self.steps * 50_000_000;
         self.steps += 1;

@@ -54,13 +54,14 @@ impl Company {
         // Nothing is shared, so nobody need come: some libraries lose their way when groups and files are made at once.
         let apart = (0..setup.paths.len()).all(own);
         let alone = apart || ranks == 1 || matches!(setup.job.ranks, Ranks::Only(_));
-        // All of them know it before anybody waits for anybody: one that has refused never comes to those that wait.
+        // A second lane would cross too. All of them know it before anybody waits for anybody: one that has refused never
+        // comes to those that wait.
         if !alone && setup.seats > workers + 1 && workers > 1 {
-            return Err(mpi::crossing());
+            return Err(crossing());
         }
         let lane = match alone {
             true => open.library().abi.comm_self,
-            false => open.communicator(ranks, place)?,
+            false => open.communicator(ranks)?,
         };
         Ok(Company { open, lane, reduce, alone })
     }
@@ -93,6 +94,16 @@ impl Company {
         // A world that cannot agree any more has come to its end.
         class != 0 || all > 0
     }
+}
+
+/// MPICH's MPI-IO, which most others have from there (also Open MPI, on some file systems), holds one lock of the process
+/// while a collective call on a file waits for other ranks. Two lanes would wait for each other's locks for ever, as was
+/// seen with MPICH 5.0, so there is only one where there are several ranks.
+fn crossing() -> Failure {
+    Failure::new(
+        "several threads of a rank cannot share files with other ranks through MPI: they would wait for ever",
+    )
+    .hint("start a rank for each task, with one worker each, or give each worker a file of its own")
 }
 
 impl Open {

@@ -53,7 +53,7 @@ pub(crate) struct Open {
     is_multiple: bool,
     /// The process that initialised it: forked workers must keep away.
     process: u32,
-    communicators: Mutex<HashMap<(u32, u32), Handle>>,
+    communicators: Mutex<HashMap<u32, Handle>>,
 }
 
 /// A reduction under way.
@@ -154,14 +154,6 @@ pub(crate) fn can_open() -> Result<(), Failure> {
             .map_err(|tried| none(None, &tried)),
     };
     TRIED.get_or_init(first).clone()
-}
-
-/// Several threads of each rank share files with other ranks.
-pub(crate) fn crossing() -> Failure {
-    Failure::new(
-        "several threads of a rank cannot share files with other ranks through MPI: they would wait for ever",
-    )
-    .hint("start a rank for each task, with one worker each, or give each worker a file of its own")
 }
 
 /// The other number than the launcher's.
@@ -272,40 +264,33 @@ impl Open {
         Ok((rank as u32, size as u32))
     }
 
-    /// A communicator of the first so many ranks, for use by one thread at a time: each lane has one of its own. Made
-    /// when first asked for, by a call that waits until all of those ranks (and no others) have asked, for the same
-    /// lane; errors on it are returned. Never freed, as others may still be using it when one engine ends.
-    ///
-    /// MPICH's MPI-IO, which most others have from there (also Open MPI, on some file systems), holds one lock of the
-    /// process while a collective call on a file waits for other ranks. Two lanes would wait for each other's locks for
-    /// ever, as was seen with MPICH 5.0, so there is only the first where there are several ranks.
+    /// A communicator of the first so many ranks, for use by one thread of each. Made when first asked for, by a call that
+    /// waits until all of those ranks (and no others) have asked; errors on it are returned. Never freed, as others may
+    /// still be using it when one engine ends.
     ///
     /// # Errors
-    /// This rank is not among them, it is another lane than the first of several ranks, or the library's reason.
-    pub(crate) fn communicator(&self, ranks: u32, lane: u32) -> Result<Handle, Failure> {
+    /// This rank is not among them, or the library's reason.
+    pub(crate) fn communicator(&self, ranks: u32) -> Result<Handle, Failure> {
         let (rank, size) = self.place()?;
         let ranks = ranks.min(size);
         if rank >= ranks {
             return Err(Failure::new(format!("rank {rank} is not among the first {ranks}")));
         }
-        if ranks > 1 && lane > 0 {
-            return Err(crossing());
-        }
         let lock = || self.communicators.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lock().get(&(ranks, lane)) {
+        if let Some(known) = lock().get(&ranks) {
             return Ok(*known);
         }
-        let made = self.made_of_first(ranks, lane)?;
-        lock().insert((ranks, lane), made);
+        let made = self.made_of_first(ranks)?;
+        lock().insert(ranks, made);
         Ok(made)
     }
 
-    fn made_of_first(&self, ranks: u32, lane: u32) -> Result<Handle, Failure> {
+    fn made_of_first(&self, ranks: u32) -> Result<Handle, Failure> {
         let (library, calls, abi) = (&self.library, &self.library.calls, &self.library.abi);
         let (mut world, mut group, mut comm): (Handle, Handle, Handle) = (0, 0, 0);
         let range = [[0, ranks as i32 - 1, 1]];
-        // Tags of lanes that several sizes use must differ too, since threads may be here at the same time.
-        let tag = ((lane << 8) ^ ranks) as i32 & 0x7fff;
+        // Threads that ask for different sizes may be here at the same time.
+        let tag = ranks as i32 & 0x7fff;
         // SAFETY: all handles are the library's own, the out-parameters are zeroed and wide enough for any handle.
         unsafe {
             library.check("MPI_Comm_group", (calls.comm_group)(abi.comm_world, &raw mut world))?;
