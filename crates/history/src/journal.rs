@@ -8,10 +8,9 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use iodyno_model::pack::{Written, named, unpack};
 use iodyno_model::{PhaseRecord, Sample};
-use serde::{Serialize, de::DeserializeOwned};
-
-use crate::pack;
+use serde::de::DeserializeOwned;
 
 /// The journal of a run under way.
 pub struct Journal {
@@ -150,8 +149,8 @@ pub fn forget(folder: &Path, id: i64) {
 }
 
 /// Mark, turn, length, the value, and the mark again: what has both is whole.
-fn piece(turn: u64, value: &impl Serialize) -> io::Result<Vec<u8>> {
-    let packed = pack::plain(value).map_err(io::Error::other)?;
+fn piece(turn: u64, value: &dyn Written) -> io::Result<Vec<u8>> {
+    let packed = named(value).map_err(io::Error::other)?;
     let mut bytes = Vec::with_capacity(packed.len() + 32);
     bytes.extend_from_slice(MARK);
     bytes.extend_from_slice(&turn.to_le_bytes());
@@ -166,7 +165,7 @@ fn piece(turn: u64, value: &impl Serialize) -> io::Result<Vec<u8>> {
 fn pieces<T: DeserializeOwned>(mut bytes: &[u8]) -> Vec<(u64, T)> {
     let mut found = Vec::new();
     while let Some((turn, packed, rest)) = first_piece(bytes) {
-        let Ok(value) = pack::from_plain(packed) else { break };
+        let Ok(value) = unpack(packed) else { break };
         found.push((turn, value));
         bytes = rest;
     }

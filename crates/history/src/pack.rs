@@ -1,34 +1,18 @@
-//! Values as bytes and back: MessagePack with field names, so that later versions read what earlier ones wrote; in the
-//! store deflated as well.
+//! Values as deflated bytes and back.
 
 use std::io::{Read, Write};
 
 use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
-use serde::{Serialize, de::DeserializeOwned};
-
-/// A value as plain bytes.
-///
-/// # Errors
-/// When it cannot be written in that form.
-pub fn plain(value: &impl Serialize) -> Result<Vec<u8>, String> {
-    rmp_serde::to_vec_named(value).map_err(|error| error.to_string())
-}
-
-/// The value of plain bytes.
-///
-/// # Errors
-/// When they are not of such a value.
-pub fn from_plain<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    rmp_serde::from_slice(bytes).map_err(|error| error.to_string())
-}
+use iodyno_model::pack::{Written, named, unpack};
+use serde::de::DeserializeOwned;
 
 /// A value as deflated bytes.
 ///
 /// # Errors
 /// When it cannot be written in that form.
-pub fn tight(value: &impl Serialize) -> Result<Vec<u8>, String> {
+pub fn tight(value: &dyn Written) -> Result<Vec<u8>, String> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::new(6));
-    encoder.write_all(&plain(value)?).map_err(|error| error.to_string())?;
+    encoder.write_all(&named(value)?).map_err(|error| error.to_string())?;
     encoder.finish().map_err(|error| error.to_string())
 }
 
@@ -39,13 +23,13 @@ pub fn tight(value: &impl Serialize) -> Result<Vec<u8>, String> {
 pub fn from_tight<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     let mut plain = Vec::new();
     ZlibDecoder::new(bytes).read_to_end(&mut plain).map_err(|error| error.to_string())?;
-    from_plain(&plain)
+    unpack(&plain)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iodyno_model::{Histogram, PhaseRecord};
+    use iodyno_model::Histogram;
 
     #[test]
     fn what_was_packed_comes_back() {
@@ -54,7 +38,5 @@ mod tests {
         let bytes = tight(&histogram).unwrap();
         assert_eq!(from_tight::<Histogram>(&bytes), Ok(histogram));
         assert!(from_tight::<Histogram>(&bytes[..bytes.len() / 2]).is_err());
-        let phase = PhaseRecord { name: "x".into(), ..PhaseRecord::default() };
-        assert_eq!(from_plain::<PhaseRecord>(&plain(&phase).unwrap()), Ok(phase));
     }
 }

@@ -25,6 +25,7 @@ pub mod histogram;
 pub mod merge;
 pub mod origin;
 pub mod pace;
+pub mod pack;
 pub mod pattern;
 pub mod payload;
 pub mod placement;

@@ -5,6 +5,7 @@
 
 use std::io;
 
+use iodyno_model::pack::Written;
 use iodyno_model::{
     AgingRecord, CacheShare, Coordinate, DemandRecord, Diagnostic, ErrorCount, Event, Finding, Histogram,
     JobRecord, Line, Machine, PhaseRecord, Plan, Record, RoundsRecord, Sample, Series, Sighting, TargetFacts,
@@ -55,7 +56,7 @@ impl Json {
             rounds: record.rounds.as_ref(),
             errors: &record.errors,
         };
-        serde_json::to_writer_pretty(&mut *output.out, &document)?;
+        serde_json::to_writer_pretty(&mut *output.out, &document as &dyn Written)?;
         writeln!(output.out)
     }
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use iodyno_model::{Cases, Script};
+use iodyno_model::{Cases, Script, pack};
 use serde::{Deserialize, Serialize};
 
 use super::case::{Board, checks};
@@ -79,7 +79,7 @@ impl Order {
         let mut bytes = vec![0; HEAD_BYTES];
         let mut write = |script: &Script, needs: &[String], alone: bool| {
             let at = bytes.len();
-            let written = rmp_serde::to_vec(script).map_err(|_| libc::EINVAL)?;
+            let written = pack::bare(script).map_err(|_| libc::EINVAL)?;
             bytes.extend(&written);
             let mut needs = needs.to_vec();
             needs.extend(implied(script).map(String::from));
@@ -100,7 +100,7 @@ impl Order {
             cases: cases.cases.len(),
             features: cases.features.iter().map(|feature| feature.name.clone()).collect(),
         };
-        let written = rmp_serde::to_vec(&index).map_err(|_| libc::EINVAL)?;
+        let written = pack::bare(&index).map_err(|_| libc::EINVAL)?;
         let place = [bytes.len() as u64, written.len() as u64].map(u64::to_le_bytes).concat();
         bytes[..HEAD_BYTES].copy_from_slice(&place);
         bytes.extend(written);
@@ -125,7 +125,7 @@ impl Order {
             u64::from_le_bytes(bytes) as usize
         };
         let index = part(&scripts, number(0), number(8));
-        let index: Index = rmp_serde::from_slice(index).map_err(|_| libc::EBADMSG)?;
+        let index: Index = pack::unpack(index).map_err(|_| libc::EBADMSG)?;
         let board = Board::on(map(&files[0])?, index.scripts.len());
         Ok(Order { board, running: Roster::on(map(&files[1])?), index, scripts, files })
     }
@@ -133,7 +133,7 @@ impl Order {
     /// A script, read anew.
     pub fn script(&self, slot: usize) -> Script {
         let entry = &self.index.scripts[slot];
-        rmp_serde::from_slice(part(&self.scripts, entry.at, entry.bytes)).unwrap_or_default()
+        pack::unpack(part(&self.scripts, entry.at, entry.bytes)).unwrap_or_default()
     }
 
     /// The descriptors of what is shared.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use serde::Serialize;
+use iodyno_model::pack::{self, Written};
 use serde::de::DeserializeOwned;
 
 /// No message is longer, bytes: what claims to be comes from somebody who is not one of us.
@@ -12,8 +12,8 @@ const MOST_BYTES: u32 = 1 << 28;
 ///
 /// # Errors
 /// Nobody is there to read it.
-pub fn send<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result<()> {
-    let body = rmp_serde::to_vec(message).map_err(io::Error::other)?;
+pub fn send(to: &mut impl Write, message: &dyn Written) -> io::Result<()> {
+    let body = pack::bare(message).map_err(io::Error::other)?;
     let mut bytes = (body.len() as u32).to_le_bytes().to_vec();
     bytes.extend(body);
     to.write_all(&bytes)
@@ -32,7 +32,7 @@ pub fn receive<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T> {
     }
     let mut body = vec![0; length as usize];
     from.read_exact(&mut body)?;
-    rmp_serde::from_slice(&body).map_err(io::Error::other)
+    pack::unpack(&body).map_err(io::Error::other)
 }
 
 /// What has come of messages whose sender is not waited for.
@@ -60,7 +60,7 @@ impl Inbox {
         loop {
             let length = u32::from_le_bytes(self.bytes.get(..4)?.try_into().ok()?) as usize;
             let body = self.bytes.get(4..4 + length)?;
-            let message = rmp_serde::from_slice(body).ok();
+            let message = pack::unpack(body).ok();
             self.bytes.drain(..4 + length);
             if message.is_some() {
                 return message;

@@ -7,6 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use iodyno_model::merge::Seen;
+use iodyno_model::pack::Written;
 use iodyno_model::{Diagnostic, Event, Live, PhaseRecord};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -158,13 +159,13 @@ impl Post {
 }
 
 /// A value in bytes. What cannot be packed is nothing, which nobody can unpack.
-pub fn pack(value: &impl Serialize) -> Vec<u8> {
-    rmp_serde::to_vec_named(value).unwrap_or_default()
+pub fn pack(value: &dyn Written) -> Vec<u8> {
+    iodyno_model::pack::named(value).unwrap_or_default()
 }
 
 /// The value in bytes that a rank of the same program packed.
 pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
-    rmp_serde::from_slice(bytes).ok()
+    iodyno_model::pack::unpack(bytes).ok()
 }
 
 #[cfg(test)]
