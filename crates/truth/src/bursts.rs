@@ -43,10 +43,11 @@ pub fn check(phase: &PhaseRecord, job: &JobRecord, counts: &[f64], interval_ns: 
     Some(suspicion.job(&job.name).advice(ADVICE).weight(fast / slow.max(1e-9)))
 }
 
-/// Whether it fell far, beyond counting noise, and to a level rather than on and on.
+/// Whether it fell far, beyond counting noise, and to a level rather than on and on. The row in which it fell is of
+/// neither level.
 fn is_throttled(found: &Credit, counts: &[f64]) -> bool {
     let noise = (found.fast.max(1.0) + found.slow.max(1.0)).sqrt();
-    let flat = steadiness(&counts[found.rows..]).is_none_or(|rest| {
+    let flat = steadiness(&counts[found.rows + 1..]).is_none_or(|rest| {
         rest.slope_percent > -STEADY_SLOPE_PERCENT.max(400.0 / found.slow.max(1.0).sqrt())
     });
     flat && found.slow <= MOST_LEFT * found.fast && found.fast - found.slow >= LEAST_DEVIATIONS * noise

@@ -229,6 +229,11 @@ fn credit_that_is_used_up() {
     let noisy: Vec<u64> =
         burst.iter().enumerate().map(|(row, rate)| rate + row as u64 * 7919 % 300).collect();
     lie(8, Severity::Doubtful, |run| rows(run.found(), &noisy));
+    // It is used up in the middle of a row as well as at its end.
+    for part in 0..10 {
+        let mixed = [465, 470, 460, 80 + part * 38, 80, 81, 79, 80, 81, 80, 79, 80];
+        lie(8, Severity::Doubtful, |run| rows(run.found(), &mixed));
+    }
     // A drift and a warm-up are not steady, but no credit.
     lie(7, Severity::Doubtful, |run| {
         rows(run.found(), &[9000, 8500, 8000, 7500, 7000, 6500, 6000, 5500, 5000, 4500])
