@@ -3,14 +3,14 @@
 use std::io::{Read, Write};
 
 use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
-use iodyno_model::pack::{Written, named, unpack};
-use serde::de::DeserializeOwned;
+use iodyno_model::pack::{named, unpack};
+use serde::{Serialize, de::DeserializeOwned};
 
 /// A value as deflated bytes.
 ///
 /// # Errors
 /// When it cannot be written in that form.
-pub fn tight(value: &dyn Written) -> Result<Vec<u8>, String> {
+pub fn tight(value: &impl Serialize) -> Result<Vec<u8>, String> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::new(6));
     encoder.write_all(&named(value)?).map_err(|error| error.to_string())?;
     encoder.finish().map_err(|error| error.to_string())

@@ -67,6 +67,7 @@ impl Aging {
 
 /// What became of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct AgingRecord {
     /// The directory that holds the files.
     pub directory: String,

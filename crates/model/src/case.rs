@@ -124,6 +124,7 @@ pub fn word_bytes(word: &str) -> Vec<u8> {
 
 /// What became of a case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct CaseRecord {
     /// Its index in [`Cases::cases`].
     pub case: usize,
@@ -146,6 +147,7 @@ pub struct CaseRecord {
 
 /// What became of a check that did not pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Verdict {
     /// Which check, counted over the whole case.
     pub check: u32,

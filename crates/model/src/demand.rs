@@ -18,6 +18,7 @@ pub struct Demand {
 
 /// What became of a demand.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct DemandRecord {
     /// As it was typed.
     pub text: String,

@@ -20,6 +20,7 @@ use crate::world::WorldFacts;
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[serde(remote = "Self")]
 pub enum Event {
     /// The plan was checked and begins.
     Started(Box<Started>),
@@ -80,6 +81,7 @@ pub enum Event {
 
 /// The beginning of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Started {
     /// The plan as it runs, expanded.
     pub plan: Plan,
@@ -115,6 +117,7 @@ pub struct Said {
 
 /// The state of a running phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Live {
     /// The phase's index in the expanded plan.
     pub phase: usize,

@@ -19,6 +19,7 @@ pub enum Severity {
 
 /// What a sighting means for a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Finding {
     /// Its number in the list of known lies, 1 to 26.
     pub code: u8,

@@ -64,6 +64,7 @@ pub enum Level {
 
 /// One message to the user: a lower-case fragment, its place, and a hint that resolves it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Diagnostic {
     /// How bad it is.
     pub level: Level,

@@ -1,18 +1,22 @@
 //! Values as bytes and back, for processes, ranks and stores: [MessagePack](https://github.com/msgpack/msgpack).
 //!
-//! Everything goes through one trait object. `serde` compiles a value's reader once for each format and crate; a plan and
-//! a record are 180 types, and with `rmp-serde` alone their readers were a third of the whole program.
+//! The large types' readers and writers are compiled here, once. `serde` would compile them anew for each format in each
+//! crate that uses it; those of a plan and a record, 180 types, had been a third of the whole program.
 
-use serde::de::{DeserializeOwned, Deserializer};
+use serde::de::{DeserializeOwned, Deserializer, Error};
+use serde::{Deserialize, Serialize, Serializer};
 
-/// What can be written.
-pub use erased_serde::Serialize as Written;
+use crate::merge::Seen;
+use crate::{
+    AgingRecord, CaseRecord, DemandRecord, Diagnostic, Event, Finding, Live, Machine, PhaseRecord, Plan,
+    Record, Sample, Script, Series, Sighting, Started, TargetFacts, Verdict, WorkerRecord,
+};
 
 /// A value with its fields' names: later versions read what earlier ones wrote.
 ///
 /// # Errors
 /// When it cannot be written in that form.
-pub fn named(value: &dyn Written) -> Result<Vec<u8>, String> {
+pub fn named(value: &impl Serialize) -> Result<Vec<u8>, String> {
     rmp_serde::to_vec_named(value).map_err(|error| error.to_string())
 }
 
@@ -20,7 +24,7 @@ pub fn named(value: &dyn Written) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// When it cannot be written in that form.
-pub fn bare(value: &dyn Written) -> Result<Vec<u8>, String> {
+pub fn bare(value: &impl Serialize) -> Result<Vec<u8>, String> {
     rmp_serde::to_vec(value).map_err(|error| error.to_string())
 }
 
@@ -29,31 +33,79 @@ pub fn bare(value: &dyn Written) -> Result<Vec<u8>, String> {
 /// # Errors
 /// When the bytes are not of such a value.
 pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    understand(&mut rmp_serde::Deserializer::from_read_ref(bytes))
+    rmp_serde::from_slice(bytes).map_err(|error| error.to_string())
 }
 
-/// The value of any reader.
-///
-/// # Errors
-/// When what it reads is not of such a value.
-pub fn understand<'de, T: DeserializeOwned>(reader: impl Deserializer<'de>) -> Result<T, String> {
-    let mut reader = <dyn erased_serde::Deserializer>::erase(reader);
-    erased_serde::deserialize(&mut reader).map_err(|error| error.to_string())
+/// Types marked `#[serde(remote = "Self")]`, whose derived functions are then their own: the traits lead there through a
+/// trait object.
+macro_rules! once {
+    ($($name:ident),+ $(,)?) => {$(
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+                #[inline(never)]
+                fn read(reader: &mut dyn erased_serde::Deserializer) -> Result<$name, erased_serde::Error> {
+                    $name::deserialize(reader)
+                }
+                read(&mut <dyn erased_serde::Deserializer>::erase(reader)).map_err(D::Error::custom)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, writer: S) -> Result<S::Ok, S::Error> {
+                struct Whole<'a>(&'a $name);
+                impl Serialize for Whole<'_> {
+                    fn serialize<S: Serializer>(&self, writer: S) -> Result<S::Ok, S::Error> {
+                        $name::serialize(self.0, writer)
+                    }
+                }
+                #[inline(never)]
+                fn whole<'a>(value: &'a Whole<'a>) -> &'a (dyn erased_serde::Serialize + 'a) {
+                    value
+                }
+                erased_serde::serialize(whole(&Whole(self)), writer)
+            }
+        }
+    )+};
 }
+
+once!(
+    AgingRecord,
+    CaseRecord,
+    DemandRecord,
+    Diagnostic,
+    Event,
+    Finding,
+    Live,
+    Machine,
+    PhaseRecord,
+    Plan,
+    Record,
+    Sample,
+    Script,
+    Seen,
+    Series,
+    Sighting,
+    Started,
+    TargetFacts,
+    Verdict,
+    WorkerRecord,
+);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Histogram, PhaseRecord};
+    use crate::Histogram;
 
     #[test]
     fn what_was_packed_comes_back() {
         let mut histogram = Histogram::default();
         [1, 5_000, u64::MAX].iter().for_each(|value| histogram.add(*value));
         let phase = PhaseRecord { name: "x".into(), ..PhaseRecord::default() };
-        for pack in [named, bare] {
-            assert_eq!(unpack(&pack(&histogram).unwrap()), Ok(histogram.clone()));
-            assert_eq!(unpack(&pack(&phase).unwrap()), Ok(phase.clone()));
+        for bytes in [named(&histogram), bare(&histogram)] {
+            assert_eq!(unpack(&bytes.unwrap()), Ok(histogram.clone()));
+        }
+        for bytes in [named(&phase), bare(&phase)] {
+            assert_eq!(unpack(&bytes.unwrap()), Ok(phase.clone()));
         }
     }
 

@@ -18,6 +18,7 @@ use crate::workload::{Shared, Workload};
 
 /// Everything to do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Plan {
     /// What reports call it.
     pub name: String,

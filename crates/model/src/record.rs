@@ -16,6 +16,7 @@ use crate::world::WorldFacts;
 
 /// The answer to a plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Record {
     /// The plan's name.
     pub name: String,
@@ -65,6 +66,7 @@ pub struct RoundsRecord {
 
 /// The machine a run was on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Machine {
     /// Host name.
     pub host: String,
@@ -88,6 +90,7 @@ pub struct Machine {
 
 /// The answer to a phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct PhaseRecord {
     /// Its name.
     pub name: String,
@@ -188,6 +191,7 @@ pub struct WearOut {
 
 /// The answer of one worker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct WorkerRecord {
     /// Its number within the job, counted over all ranks.
     pub index: u32,

@@ -10,6 +10,7 @@ use crate::target::TargetFacts;
 /// What a witness saw during a phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[serde(remote = "Self")]
 pub enum Sighting {
     /// What the kernel says a block device did between start line and stop.
     Device(DeviceActivity),
@@ -393,6 +394,7 @@ pub struct ClockFacts {
 
 /// One interval as the witnesses saw it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Sample {
     /// Its end, ns after the start line.
     pub at_ns: u64,

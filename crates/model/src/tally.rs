@@ -132,6 +132,7 @@ impl ErrorCount {
 
 /// Counters over time, in rows of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Series {
     /// Length of a row, ns.
     pub interval_ns: u64,

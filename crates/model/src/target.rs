@@ -364,6 +364,7 @@ pub enum Prepare {
 
 /// What the machine says a target is: file system, mount, device. `None`: could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct TargetFacts {
     /// The target's name in the plan.
     pub target: String,

@@ -30,6 +30,7 @@ pub enum Workload {
 
 /// A written workload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Script {
     /// Who may act, besides the worker as it is.
     #[serde(default)]

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use iodyno_model::pack::Written;
 use iodyno_model::{Job, JobRecord, Machine, PhaseRecord, Plan, Record, Started, TargetFacts, units};
 use serde_json::Value;
 
@@ -170,7 +169,7 @@ const SHAPED: &[&str] = &["workload"];
 
 /// What else differs in what was planned, field by field.
 fn planned(before: (&Plan, &Job), after: (&Plan, &Job), same_shape: bool) -> Vec<Contrast> {
-    let fields = |job: &Job| match serde_json::to_value(job as &dyn Written).map(unplaced) {
+    let fields = |job: &Job| match serde_json::to_value(job).map(unplaced) {
         Ok(Value::Object(fields)) => fields,
         _ => serde_json::Map::new(),
     };
@@ -187,7 +186,7 @@ fn planned(before: (&Plan, &Job), after: (&Plan, &Job), same_shape: bool) -> Vec
     }
     let kind = |(plan, job): (&Plan, &Job)| {
         let targets = job.targets.iter().filter_map(|index| plan.targets.get(*index));
-        targets.map(|target| serde_json::to_value(&target.kind as &dyn Written).unwrap_or_default()).collect::<Vec<_>>()
+        targets.map(|target| serde_json::to_value(&target.kind).unwrap_or_default()).collect::<Vec<_>>()
     };
     for (first, other) in kind(before).iter().zip(&kind(after)) {
         leaves("target", Some(first), Some(other), Weight::Passing, &mut found);

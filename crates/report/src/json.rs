@@ -5,7 +5,6 @@
 
 use std::io;
 
-use iodyno_model::pack::Written;
 use iodyno_model::{
     AgingRecord, CacheShare, Coordinate, DemandRecord, Diagnostic, ErrorCount, Event, Finding, Histogram,
     JobRecord, Line, Machine, PhaseRecord, Plan, Record, RoundsRecord, Sample, Series, Sighting, TargetFacts,
@@ -56,7 +55,7 @@ impl Json {
             rounds: record.rounds.as_ref(),
             errors: &record.errors,
         };
-        serde_json::to_writer_pretty(&mut *output.out, &document as &dyn Written)?;
+        serde_json::to_writer_pretty(&mut *output.out, &document)?;
         writeln!(output.out)
     }
 

@@ -2,7 +2,8 @@
 
 use std::io::{self, Read, Write};
 
-use iodyno_model::pack::{self, Written};
+use iodyno_model::pack;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// No message is longer, bytes: what claims to be comes from somebody who is not one of us.
@@ -12,7 +13,7 @@ const MOST_BYTES: u32 = 1 << 28;
 ///
 /// # Errors
 /// Nobody is there to read it.
-pub fn send(to: &mut impl Write, message: &dyn Written) -> io::Result<()> {
+pub fn send<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result<()> {
     let body = pack::bare(message).map_err(io::Error::other)?;
     let mut bytes = (body.len() as u32).to_le_bytes().to_vec();
     bytes.extend(body);

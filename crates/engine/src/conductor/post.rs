@@ -7,7 +7,6 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use iodyno_model::merge::Seen;
-use iodyno_model::pack::Written;
 use iodyno_model::{Diagnostic, Event, Live, PhaseRecord};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -159,7 +158,7 @@ impl Post {
 }
 
 /// A value in bytes. What cannot be packed is nothing, which nobody can unpack.
-pub fn pack(value: &dyn Written) -> Vec<u8> {
+pub fn pack(value: &impl Serialize) -> Vec<u8> {
     iodyno_model::pack::named(value).unwrap_or_default()
 }
 

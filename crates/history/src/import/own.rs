@@ -3,13 +3,12 @@
 //! Everything that the format holds comes back but what it works out anew (rates, percentiles). Sightings of kinds that
 //! are not known here are left out. It refuses another version of the format.
 
-use iodyno_model::pack::understand;
 use iodyno_model::{
     AgingRecord, CacheShare, Coordinate, DemandRecord, Diagnostic, ErrorCount, Finding, Histogram, JobRecord,
     Line, Machine, PhaseRecord, Plan, Record, RoundsRecord, Sample, Series, Sighting, Started, Tally,
     TargetFacts, Verb, WearOut, WorkerRecord, WorldFacts, histogram,
 };
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::Imported;
@@ -116,7 +115,11 @@ pub fn read(document: &Value, path: &str) -> Option<Result<Imported, String>> {
     if schema != SCHEMA {
         return Some(Err(format!("it is {schema}, and {SCHEMA} is what is known here")));
     }
-    Some(understand::<Document>(document).and_then(|document| run(document, path)))
+    Some(understood::<Document>(document).and_then(|document| run(document, path)))
+}
+
+fn understood<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
+    T::deserialize(value).map_err(|error| error.to_string())
 }
 
 fn run(document: Document, path: &str) -> Result<Imported, String> {
@@ -149,7 +152,7 @@ fn phase(told: Phase) -> Result<PhaseRecord, String> {
         coordinates: told.coordinates,
         elapsed_ns: told.elapsed_ns,
         jobs: told.jobs.into_iter().map(job).collect::<Result<_, _>>()?,
-        sightings: told.sightings.iter().filter_map(|seen| understand::<Sighting>(seen).ok()).collect(),
+        sightings: told.sightings.iter().filter_map(|seen| Sighting::deserialize(seen).ok()).collect(),
         samples: told.samples,
         cache: told.cache,
     })

@@ -13,6 +13,7 @@ use crate::sighting::{
 
 /// What the witnesses of one node saw.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Seen {
     /// What tells its kernel from others: nodes of one kernel have the same devices, processors and memory.
     pub kernel: String,

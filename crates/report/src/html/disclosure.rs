@@ -3,7 +3,6 @@
 //! It is taken from the facts' own names, so that a fact that is added to the model is on the page without being named
 //! here. Nothing is left out but what could not be read.
 
-use iodyno_model::pack::Written;
 use iodyno_model::{PhaseRecord, Record, Sighting, units};
 use serde::Serialize;
 use serde_json::Value;
@@ -44,7 +43,7 @@ pub fn seen(phase: &PhaseRecord) -> Vec<Facts> {
 }
 
 fn sighting(sighting: &Sighting) -> Facts {
-    match serde_json::to_value(sighting as &dyn Written) {
+    match serde_json::to_value(sighting) {
         Ok(Value::Object(fields)) => {
             let (name, value) = fields.into_iter().next().unwrap_or_default();
             Facts { title: words(&name), rows: rows(&value) }
@@ -53,7 +52,7 @@ fn sighting(sighting: &Sighting) -> Facts {
     }
 }
 
-fn table(title: &str, facts: &dyn Written) -> Facts {
+fn table(title: &str, facts: &impl Serialize) -> Facts {
     let value = serde_json::to_value(facts).unwrap_or_default();
     Facts { title: title.into(), rows: rows(&value) }
 }

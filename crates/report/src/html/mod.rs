@@ -19,7 +19,6 @@ mod watch;
 use std::io;
 
 use iodyno_model::Event;
-use iodyno_model::pack::Written;
 use serde::Serialize;
 
 pub use growing::Growing;
@@ -69,7 +68,7 @@ impl Page {
 
     /// What the page is told, as JSON that may stand in a script element: nothing in it can end that element.
     pub fn data(&self) -> String {
-        let json = serde_json::to_string(self as &dyn Written).unwrap_or_else(|_| "null".into());
+        let json = serde_json::to_string(self).unwrap_or_else(|_| "null".into());
         // The only place where these can stand in JSON is inside strings.
         json.replace('<', "\\u003c")
             .replace('>', "\\u003e")
