@@ -108,9 +108,10 @@ const LINES: &[(&str, &str)] = &[
          --verify=crc32c --verify_fatal=1 --direct=1 --fallocate=none --do_verify=1",
     ),
     (
+        // The first to end ends the other: both need a time in which they certainly have written something.
         "fstests_mmap_mix",
         "--name=mix --filename=common --size=1m --bs=4k --rw=randwrite --ioengine=mmap --numjobs=2 --thread \
-         --norandommap --invalidate=1 --exitall",
+         --norandommap --invalidate=1 --exitall --time_based --runtime=1",
     ),
     (
         "blktests_verify",
