@@ -36,8 +36,13 @@ impl Line {
     fn hold(&self) -> Outcome {
         let (reference, candidate) = (Fio::reference()?, Fio::candidate()?);
         let known = Known::read();
-        let (theirs, ours) = (self.sandbox()?, self.sandbox()?);
-        let there = self.perform(&reference, &theirs)?;
+        let there = original(|| self.sandbox(), |theirs| self.perform(&reference, theirs));
+        let (theirs, there) = match there {
+            Ok(done) => done,
+            Err(Trouble::Lacking(skip)) => return Err(skip.into()),
+            Err(Trouble::Broken(said)) => return Err(said.into()),
+        };
+        let ours = self.sandbox()?;
         let job = JobFile { holds: self.holds.clone(), ..JobFile::default() };
         let mismatches = match self.perform(&candidate, &ours) {
             Ok(here) => {
@@ -67,6 +72,8 @@ impl Line {
 const DEVICE_BYTES: u64 = 32 << 20;
 /// Everything at once, unless the job file says otherwise.
 const FORMATS: &str = "--output-format=normal,terse,json";
+/// How often the original is asked.
+const TRIES: usize = 3;
 /// Names a file that gets a line a job, for the chore to print.
 const LINES: &str = "IODYNO_AGAINST_LINES";
 
@@ -144,13 +151,8 @@ impl From<String> for Trouble {
 type Times = Option<(u128, u128)>;
 
 fn both(job: &JobFile, reference: &Fio, candidate: &Fio) -> Result<(Vec<Mismatch>, Times), Trouble> {
-    let (theirs, ours) = (sandbox(job)?, sandbox(job)?);
-    // fio 3.33 itself hangs at times (io_submit_mode=offload): there is nothing to compare with then.
-    let there =
-        perform(job, reference, &theirs).map_err(|said| match said.contains("did not end within") {
-            true => Trouble::Lacking(Skip::new(format!("the original: {said}"))),
-            false => Trouble::Broken(said),
-        })?;
+    let (theirs, there) = original(|| sandbox(job), |theirs| perform(job, reference, theirs))?;
+    let ours = sandbox(job)?;
     if (there.status != 0) != job.ends_badly {
         let said = there.err.lines().chain(there.out.lines()).next().unwrap_or_default().to_string();
         return Err(Trouble::Broken(format!("the reference ends with {}: {said}", there.status)));
@@ -163,6 +165,28 @@ fn both(job: &JobFile, reference: &Fio, candidate: &Fio) -> Result<(Vec<Mismatch
         mismatches.extend(cross(job, "their data, our check", candidate, &theirs)?);
     }
     Ok((mismatches, Some((there.took.as_millis(), here.took.as_millis()))))
+}
+
+/// What the original did, each time in a new sandbox. fio 3.33 itself hangs at times (io_submit_mode=offload), and on a
+/// busy machine it gives up jobs that have not started within seconds: there is nothing to compare with then.
+fn original(
+    sandbox: impl Fn() -> Result<Sandbox, Skip>,
+    perform: impl Fn(&Sandbox) -> Result<Said, String>,
+) -> Result<(Sandbox, Said), Trouble> {
+    let gave_up = |said: &str| said.contains("job startup hung");
+    for _ in 0..TRIES {
+        let theirs = sandbox()?;
+        match perform(&theirs) {
+            Ok(there) if gave_up(&there.err) || gave_up(&there.out) => {}
+            Ok(there) => return Ok((theirs, there)),
+            Err(said) if gave_up(&said) => {}
+            Err(said) if said.contains("did not end within") => {
+                return Err(Skip::new(format!("the original: {said}")).into());
+            }
+            Err(said) => return Err(said.into()),
+        }
+    }
+    Err(Skip::new(format!("the original gave up before its jobs had started, {TRIES} times")).into())
 }
 
 fn sandbox(job: &JobFile) -> Result<Sandbox, Skip> {
