@@ -29,14 +29,13 @@ pub fn from_tight<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iodyno_model::Histogram;
 
     #[test]
-    fn what_was_packed_comes_back() {
-        let mut histogram = Histogram::default();
-        [1, 5_000, u64::MAX].iter().for_each(|value| histogram.add(*value));
-        let bytes = tight(&histogram).unwrap();
-        assert_eq!(from_tight::<Histogram>(&bytes), Ok(histogram));
-        assert!(from_tight::<Histogram>(&bytes[..bytes.len() / 2]).is_err());
+    fn what_was_deflated_comes_back_or_is_refused() {
+        let words: Vec<String> = (0..100).map(|word| format!("word {word}")).collect();
+        let bytes = tight(&words).unwrap();
+        assert!(bytes.len() < named(&words).unwrap().len() / 2, "{} bytes", bytes.len());
+        assert_eq!(from_tight(&bytes), Ok(words));
+        assert!(from_tight::<Vec<String>>(&bytes[..bytes.len() / 2]).is_err());
     }
 }
