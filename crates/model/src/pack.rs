@@ -6,12 +6,6 @@
 use serde::de::{DeserializeOwned, Deserializer, Error};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::merge::Seen;
-use crate::{
-    AgingRecord, CaseRecord, DemandRecord, Diagnostic, Event, Finding, Live, Machine, PhaseRecord, Plan,
-    Record, Sample, Script, Series, Sighting, Started, TargetFacts, Verdict, WorkerRecord,
-};
-
 /// A value with its fields' names: later versions read what earlier ones wrote.
 ///
 /// # Errors
@@ -39,12 +33,12 @@ pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
 /// Types marked `#[serde(remote = "Self")]`, whose derived functions are then their own: the traits lead there through a
 /// trait object.
 macro_rules! once {
-    ($($name:ident),+ $(,)?) => {$(
+    ($($name:ty),+ $(,)?) => {$(
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
                 #[inline(never)]
                 fn read(reader: &mut dyn erased_serde::Deserializer) -> Result<$name, erased_serde::Error> {
-                    $name::deserialize(reader)
+                    <$name>::deserialize(reader)
                 }
                 read(&mut <dyn erased_serde::Deserializer>::erase(reader)).map_err(D::Error::custom)
             }
@@ -55,7 +49,7 @@ macro_rules! once {
                 struct Whole<'a>(&'a $name);
                 impl Serialize for Whole<'_> {
                     fn serialize<S: Serializer>(&self, writer: S) -> Result<S::Ok, S::Error> {
-                        $name::serialize(self.0, writer)
+                        <$name>::serialize(self.0, writer)
                     }
                 }
                 #[inline(never)]
@@ -69,32 +63,32 @@ macro_rules! once {
 }
 
 once!(
-    AgingRecord,
-    CaseRecord,
-    DemandRecord,
-    Diagnostic,
-    Event,
-    Finding,
-    Live,
-    Machine,
-    PhaseRecord,
-    Plan,
-    Record,
-    Sample,
-    Script,
-    Seen,
-    Series,
-    Sighting,
-    Started,
-    TargetFacts,
-    Verdict,
-    WorkerRecord,
+    crate::AgingRecord,
+    crate::CaseRecord,
+    crate::DemandRecord,
+    crate::Diagnostic,
+    crate::Event,
+    crate::Finding,
+    crate::Live,
+    crate::Machine,
+    crate::PhaseRecord,
+    crate::Plan,
+    crate::Record,
+    crate::Sample,
+    crate::Script,
+    crate::merge::Seen,
+    crate::Series,
+    crate::Sighting,
+    crate::Started,
+    crate::TargetFacts,
+    crate::Verdict,
+    crate::WorkerRecord,
 );
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Histogram;
+    use crate::{Histogram, PhaseRecord};
 
     #[test]
     fn what_was_packed_comes_back() {
