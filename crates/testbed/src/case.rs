@@ -21,6 +21,10 @@ pub type Outcome = Result<(), Box<dyn Error>>;
 /// How many cases that mostly wait run at once for each processor.
 const WAITING: usize = 3;
 
+/// Asks a test program for a line on each of its cases instead of running them: name, weight and tier, between tabs.
+/// `cargo xtask ci` plans with them.
+const PLANNED: &str = "TESTBED_PLAN";
+
 /// Asks for a line on standard error with the seconds that each case took.
 const TIMES: &str = "IODYNO_TEST_TIMES";
 
@@ -67,11 +71,24 @@ impl Need {
     }
 }
 
+/// What a case asks of the processors while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Weight {
+    /// It mostly waits: several for each processor.
+    Waits,
+    /// It keeps a processor busy.
+    Computes,
+    /// It looks at the whole machine: nothing else runs.
+    Alone,
+}
+
 /// A named test: what it needs, and what it does.
 pub struct Case {
     name: String,
     needs: Vec<Need>,
-    alone: bool,
+    /// None: as its program's other cases.
+    weight: Option<Weight>,
+    against: bool,
     body: Box<dyn FnOnce() -> Outcome + Send>,
 }
 
@@ -82,13 +99,38 @@ impl Case {
         needs: &[Need],
         body: impl FnOnce() -> Outcome + Send + 'static,
     ) -> Case {
-        Case { name: name.into(), needs: needs.to_vec(), alone: false, body: Box::new(body) }
+        Case { name: name.into(), needs: needs.to_vec(), weight: None, against: false, body: Box::new(body) }
     }
 
-    /// Runs while no other case of this binary runs: for those that look at times.
-    pub fn alone(mut self) -> Case {
-        self.alone = true;
-        self
+    /// It mostly waits for something: several run at once for each processor.
+    pub fn waits(self) -> Case {
+        Case { weight: Some(Weight::Waits), ..self }
+    }
+
+    /// It keeps a processor busy.
+    pub fn computes(self) -> Case {
+        Case { weight: Some(Weight::Computes), ..self }
+    }
+
+    /// Nothing else runs beside it: for those that look at the whole machine.
+    pub fn alone(self) -> Case {
+        Case { weight: Some(Weight::Alone), ..self }
+    }
+
+    /// It compares with an original program: continuous integration takes a sample of such cases.
+    pub fn against(self) -> Case {
+        Case { against: true, ..self }
+    }
+
+    /// What a scheduler must know of it.
+    fn planned(&self, usual: Weight) -> String {
+        let weight = match self.weight.unwrap_or(usual) {
+            Weight::Waits => "waits",
+            Weight::Computes => "computes",
+            Weight::Alone => "alone",
+        };
+        let tier = if self.against { "against" } else { "live" };
+        format!("{}\t{weight}\t{tier}", self.name)
     }
 
     /// The first of its needs that this machine does not meet.
@@ -96,18 +138,17 @@ impl Case {
         self.needs.iter().find_map(|need| need.check().err())
     }
 
+    /// Its needs are looked at when it runs: of the others in its program nothing is asked then.
     fn into_trial(self) -> Trial {
-        let missing = self.missing();
-        if let Some(skip) = &missing {
-            say_skipped(&self.name, skip);
-        }
-        let ignored = missing.is_some();
         let name = self.name.clone();
-        let run = move || match missing {
-            Some(skip) => Ok(Completion::ignored_with(skip)),
+        let run = move || match self.missing() {
+            Some(skip) => {
+                say_skipped(&self.name, &skip);
+                Ok(Completion::ignored_with(skip))
+            }
             None => self.perform(),
         };
-        Trial::ignorable_test(name, run).with_ignored_flag(ignored)
+        Trial::ignorable_test(name, run)
     }
 
     fn perform(self) -> Result<Completion, Failed> {
@@ -120,7 +161,7 @@ impl Case {
             }
             outcome
         };
-        let outcome = if self.alone {
+        let outcome = if self.weight == Some(Weight::Alone) {
             let _floor = FLOOR.write().unwrap_or_else(PoisonError::into_inner);
             timed()
         } else {
@@ -154,22 +195,22 @@ pub fn trial(
     run: impl FnOnce() -> Result<(), Failed> + Send + 'static,
 ) -> Trial {
     let name = name.into();
-    if let Some(reason) = &missing {
-        say_skipped(&name, reason);
-    }
-    let ignored = missing.is_some();
+    let title = name.clone();
     let run = move || match missing {
-        Some(reason) => Ok(Completion::ignored_with(reason)),
+        Some(reason) => {
+            say_skipped(&title, &reason);
+            Ok(Completion::ignored_with(reason))
+        }
         None => run().map(|()| Completion::Completed),
     };
-    Trial::ignorable_test(name, run).with_ignored_flag(ignored)
+    Trial::ignorable_test(name, run)
 }
 
 /// Turns cases into trials of libtest-mimic, and must be the first thing that a test's `main` does.
 ///
-/// A case whose need is not met becomes an ignored trial and prints `skipped: NAME: REASON` on stderr, now; one
-/// whose body returns a [`Skip`] does so when it runs. A process that [`fuse::Device`](crate::fuse::Device)
-/// started to be a device's server never returns from here.
+/// A case whose need is not met, or whose body returns a [`Skip`], is counted as ignored and prints
+/// `skipped: NAME: REASON` on stderr when it runs. A process that [`fuse::Device`](crate::fuse::Device) started to be a
+/// device's server never returns from here.
 pub fn trials(cases: Vec<Case>) -> Vec<Trial> {
     #[cfg(target_os = "linux")]
     {
@@ -181,16 +222,26 @@ pub fn trials(cases: Vec<Case>) -> Vec<Trial> {
 
 /// Runs the cases as `cargo test` expects it: its arguments, its report, its exit code.
 pub fn run(cases: Vec<Case>) -> ExitCode {
-    let trials = trials(cases);
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    run_as(cases, Weight::Computes)
 }
 
 /// The same for cases that mostly wait for something: more of them at once than there are processors.
 pub fn run_waiting(cases: Vec<Case>) -> ExitCode {
+    run_as(cases, Weight::Waits)
+}
+
+fn run_as(cases: Vec<Case>, usual: Weight) -> ExitCode {
+    let planned: Vec<String> = cases.iter().map(|case| case.planned(usual)).collect();
     let trials = trials(cases);
+    if std::env::var_os(PLANNED).is_some() {
+        planned.iter().for_each(|line| println!("{line}"));
+        return ExitCode::SUCCESS;
+    }
     let mut arguments = Arguments::from_args();
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    arguments.test_threads = arguments.test_threads.or(Some(processors * WAITING));
+    if usual == Weight::Waits {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        arguments.test_threads = arguments.test_threads.or(Some(processors * WAITING));
+    }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
@@ -270,8 +321,17 @@ mod tests {
             Case::new("staged_with", &[Need::That(|| Ok(()))], || Ok(())),
             Case::new("staged_tool", &[Need::Tool("no-such-tool-as-this")], || panic!("must not run")),
         ]);
-        let ignored: Vec<bool> = trials.iter().map(Trial::has_ignored_flag).collect();
-        assert_eq!(ignored, [true, false, true]);
+        let quiet = Arguments { quiet: true, ..Arguments::default() };
+        let conclusion = libtest_mimic::run(&quiet, trials);
+        assert_eq!((conclusion.num_passed, conclusion.num_ignored), (1, 2));
+    }
+
+    #[test]
+    fn a_plan_says_the_weight_and_the_tier() {
+        let case = || Case::new("staged", &[], || Ok(()));
+        assert_eq!(case().planned(Weight::Waits), "staged\twaits\tlive");
+        assert_eq!(case().alone().planned(Weight::Waits), "staged\talone\tlive");
+        assert_eq!(case().computes().against().planned(Weight::Waits), "staged\tcomputes\tagainst");
     }
 
     #[test]
