@@ -5,6 +5,9 @@
 //! ([`fuse`]), devices that corrupt, stall, tear and fill up on command, and loop devices, mounts, full disks,
 //! unprivileged users and a kernel without io_uring ([`sandbox`]). Everything is undone when its value is dropped.
 //!
+//! A test waits with [`wait`], starts programs with [`program`] and takes a port from [`free_port`]: there is one way
+//! of each, none of which looks at a clock.
+//!
 //! It is only ever a dev-dependency; nothing that ships links it. It never touches a block device that it did not
 //! make itself, and it never lets a test pass because the machine lacked something: that is a [`Skip`], printed
 //! with its reason and counted as ignored.
@@ -47,10 +50,12 @@ mod case;
 #[cfg(target_os = "linux")]
 pub mod fuse;
 mod port;
+pub mod program;
 #[cfg(target_os = "linux")]
 pub mod rogue;
 #[cfg(target_os = "linux")]
 pub mod sandbox;
+pub mod wait;
 
 pub use case::{Case, Need, Outcome, run, run_waiting, trial, trials};
 pub use port::free_port;

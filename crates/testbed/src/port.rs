@@ -1,5 +1,10 @@
 //! Ports for servers that a test starts as other programs, which cannot be asked what the kernel gave them.
+//!
+//! Why: between asking for a port and the server's bind another test could be told the same one. So a port that was
+//! given is held by a lock of this process, an abstract socket of its number, until the process ends; every test
+//! program looks at the same locks. It refuses ports that the kernel gives to clients by itself.
 
+use std::io::ErrorKind;
 use std::net::{TcpListener, UdpSocket};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -11,7 +16,7 @@ const APART: u32 = 997;
 
 static GIVEN: AtomicU32 = AtomicU32::new(0);
 
-/// A port of the loop that nobody has, of TCP and of UDP; a process is told none of them twice.
+/// A port that nobody has on any address, of TCP and of UDP; it is told to nobody else until this process ends.
 ///
 /// # Errors
 /// All of them are taken.
@@ -20,11 +25,39 @@ pub fn free_port() -> std::io::Result<u16> {
     for _ in 0..COUNT {
         let next = begin.wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed));
         let port = u16::try_from(FIRST + next % COUNT).unwrap_or(u16::MAX);
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() && UdpSocket::bind(("127.0.0.1", port)).is_ok() {
+        // The lock comes first: who looked at the port and then locked it might have looked too early.
+        if reserve(port) && is_free(port) {
             return Ok(port);
         }
     }
-    Err(std::io::ErrorKind::AddrInUse.into())
+    Err(ErrorKind::AddrInUse.into())
+}
+
+/// Whether nothing listens there; an address family that the machine lacks takes nothing.
+fn is_free(port: u16) -> bool {
+    ["127.0.0.1", "0.0.0.0", "::1", "::"].iter().all(|host| {
+        let tcp = TcpListener::bind((*host, port)).map(drop);
+        let udp = UdpSocket::bind((*host, port)).map(drop);
+        [tcp, udp].iter().all(|bound| !matches!(bound, Err(error) if error.kind() == ErrorKind::AddrInUse))
+    })
+}
+
+/// Takes the lock of a port, to be held as long as this process lives; false: another has it.
+#[cfg(target_os = "linux")]
+fn reserve(port: u16) -> bool {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixDatagram};
+    let name = SocketAddr::from_abstract_name(format!("iodyno-testbed-port-{port}"));
+    let Ok(lock) = name.and_then(|name| UnixDatagram::bind_addr(&name)) else { return false };
+    // The descriptor is closed by the kernel, when the process ends; programs that it starts do not inherit it.
+    std::mem::forget(lock);
+    true
+}
+
+/// Elsewhere test programs only begin apart.
+#[cfg(not(target_os = "linux"))]
+fn reserve(_port: u16) -> bool {
+    true
 }
 
 #[cfg(test)]
@@ -39,5 +72,13 @@ mod tests {
         let taken = *ports.last().expect("a port") + 1;
         let _there = UdpSocket::bind(("127.0.0.1", taken));
         assert!((0..100).all(|_| free_port().expect("a port") != taken));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_port_that_was_told_is_reserved() {
+        let port = free_port().expect("a port");
+        assert!(is_free(port), "nobody listens there");
+        assert!(!reserve(port), "and nobody else is told of it");
     }
 }
