@@ -1,6 +1,6 @@
 //! `testbed-device`: serves one staged device from the command line.
 //!
-//! For tests that do not go through `testbed::trials`, and for trying a tool by hand. It mounts in the foreground
+//! For trying a tool by hand; tests mount theirs by `testbed::fuse::Device`. It mounts in the foreground
 //! and, when interrupted or unmounted, writes the request log as JSON lines.
 
 #[cfg(target_os = "linux")]

@@ -4,21 +4,17 @@ use super::config::Config;
 use super::log::{Counts, Log, SharedLog};
 use super::serve::{ORDER_VARIABLE, Order, detach};
 use super::timing::now_ns;
-use crate::{Need, Skip};
+use crate::{Need, Skip, wait};
 use std::fs::{File, Permissions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Acquire};
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Whether this binary's `main` goes through [`serve_when_asked`](super::serve_when_asked).
-pub(crate) static REEXECUTABLE: AtomicBool = AtomicBool::new(false);
-
-const ENDS_WITHIN: Duration = Duration::from_secs(5);
+/// Whether this program's `main` goes through [`serve_when_asked`](super::serve_when_asked).
+pub(crate) static HOOKED: AtomicBool = AtomicBool::new(false);
 
 /// A mounted device. Dropping it unmounts it, ends its server and removes what it held.
 pub struct Device {
@@ -36,22 +32,18 @@ impl Device {
     /// A [`Skip`] where FUSE cannot be had: no `/dev/fuse`, no right to mount, no way to start the server.
     ///
     /// # Panics
-    /// When the machine has it all and the device still does not come up: that is a bug, of the test or of ours.
+    /// When this program's `main` does not go through [`trials`](crate::trials) or
+    /// [`serve_when_asked`](super::serve_when_asked), before anything is started or made; and when the machine has it all
+    /// and the device still does not come up: that is a bug, of the test or of ours.
     #[track_caller]
     pub fn mount(config: Config) -> Result<Device, Skip> {
+        require_hook(&HOOKED, ORDER_VARIABLE);
         Need::Fuse.check()?;
-        // Otherwise each of them would start the next one, without end.
-        let went_astray = std::env::var_os(ORDER_VARIABLE).is_some();
-        assert!(
-            !went_astray,
-            "started to serve a device, this process went on to test: see serve_when_asked"
-        );
-        let program = server_program()?;
         config.check().unwrap_or_else(|error| panic!("{error}"));
-        Ok(Device::start(program, config).unwrap_or_else(|error| panic!("staging a device: {error}")))
+        Ok(Device::start(config).unwrap_or_else(|error| panic!("staging a device: {error}")))
     }
 
-    fn start(program: Command, config: Config) -> io::Result<Device> {
+    fn start(config: Config) -> io::Result<Device> {
         let home = scratch(config.bytes)?;
         let directory = home.path().join("mnt");
         std::fs::create_dir(&directory)?;
@@ -65,7 +57,7 @@ impl Device {
             home: Some(home.path().to_path_buf()),
             config,
         };
-        let mut server = launch(program, &order, home.path())?;
+        let mut server = launch(&order, home.path())?;
         if let Err(error) = await_ready(&mut server) {
             end(&mut server, &directory);
             return Err(error);
@@ -156,7 +148,8 @@ fn scratch(bytes: u64) -> io::Result<TempDir> {
         _ => std::env::temp_dir(),
     };
     // Other users must get through to the mount: what they may do there is for the file's mode to say.
-    tempfile::Builder::new().prefix("testbed-").permissions(Permissions::from_mode(0o755)).tempdir_in(parent)
+    let prefix = format!("testbed-{}-", std::process::id());
+    tempfile::Builder::new().prefix(&prefix).permissions(Permissions::from_mode(0o755)).tempdir_in(parent)
 }
 
 pub(crate) fn free_bytes(directory: &Path) -> Option<u64> {
@@ -169,9 +162,24 @@ pub(crate) fn free_bytes(directory: &Path) -> Option<u64> {
     (!failed).then(|| facts.f_bavail as u64 * facts.f_frsize as u64)
 }
 
-fn launch(mut program: Command, order: &Order, home: &Path) -> io::Result<Child> {
+/// Refuses to serve from a program that would not turn into the server: started again, it would go on to its tests, mount
+/// once more, and so on without end.
+#[track_caller]
+pub(crate) fn require_hook(hooked: &AtomicBool, order: &str) {
+    assert!(
+        hooked.load(Acquire),
+        "this program cannot mount a staged file system: its server is this very program started again, and its main does \
+         not call testbed::trials, testbed::run or testbed::fuse::serve_when_asked before anything else"
+    );
+    let went_astray = std::env::var_os(order).is_some();
+    assert!(!went_astray, "started to serve a staged file system, this process went on to its tests");
+}
+
+/// This very program once more: its hook turns it into the server.
+fn launch(order: &Order, home: &Path) -> io::Result<Child> {
     let path = home.join("order.json");
     std::fs::write(&path, serde_json::to_vec(order)?)?;
+    let mut program = Command::new("/proc/self/exe");
     program.env(ORDER_VARIABLE, path);
     program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
 }
@@ -196,12 +204,9 @@ pub(crate) fn end(server: &mut Child, mountpoint: &Path) {
     if let Some(mut stdin) = server.stdin.take() {
         let _ = stdin.write_all(b"q");
     }
-    let deadline = Instant::now() + ENDS_WITHIN;
-    while matches!(server.try_wait(), Ok(None)) {
-        if Instant::now() > deadline {
-            let _ = server.kill();
-        }
-        std::thread::sleep(Duration::from_millis(1));
+    if wait::until("the end of a server", || !matches!(server.try_wait(), Ok(None))).is_err() {
+        let _ = server.kill();
+        let _ = server.wait();
     }
     for _ in 0..20 {
         if !is_mounted(mountpoint) {
@@ -219,36 +224,4 @@ pub(crate) fn end(server: &mut Child, mountpoint: &Path) {
 pub(crate) fn is_mounted(place: &Path) -> bool {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     mounts.lines().any(|line| line.split(' ').nth(4).is_some_and(|at| Path::new(at) == place))
-}
-
-/// The program that serves: this very binary where it can, otherwise `testbed-device`.
-fn server_program() -> Result<Command, Skip> {
-    if REEXECUTABLE.load(Acquire) {
-        return Ok(Command::new("/proc/self/exe"));
-    }
-    static BUILT: OnceLock<Result<PathBuf, Skip>> = OnceLock::new();
-    BUILT.get_or_init(built_server).clone().map(Command::new)
-}
-
-/// `testbed-device` of this target directory, built or brought up to date where cargo runs us.
-fn built_server() -> Result<PathBuf, Skip> {
-    let ours =
-        std::env::current_exe().map_err(|error| Skip::new(format!("no path to this test: {error}")))?;
-    let profile = ours.ancestors().find(|directory| directory.join("deps").is_dir());
-    let profile = profile.ok_or_else(|| Skip::new("this test was not built by cargo"))?;
-    let program = profile.join("testbed-device");
-    if let Some(cargo) = std::env::var_os("CARGO") {
-        let mut build = Command::new(cargo);
-        build.args(["build", "--quiet", "--package", "testbed", "--bin", "testbed-device"]);
-        build.current_dir(env!("CARGO_MANIFEST_DIR"));
-        if let Some(target) = profile.parent() {
-            build.env("CARGO_TARGET_DIR", target);
-        }
-        if profile.ends_with("release") {
-            build.arg("--release");
-        }
-        let built = build.status().map_err(|error| Skip::new(format!("building testbed-device: {error}")))?;
-        assert!(built.success(), "testbed-device does not build");
-    }
-    if program.is_file() { Ok(program) } else { Err(Skip::new(format!("there is no {}", program.display()))) }
 }

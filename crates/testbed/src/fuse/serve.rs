@@ -43,9 +43,10 @@ pub struct Order {
 }
 
 /// Turns this process into a device's server, and never returns, if a [`Device`](super::Device) started it for
-/// that. [`trials`](crate::trials) calls it; a test binary that does not use `trials` may call it first in `main`.
+/// that. [`trials`](crate::trials) calls it; a program that does not use `trials` must call it first in `main`, or it
+/// cannot mount a device.
 pub fn serve_when_asked() {
-    super::device::REEXECUTABLE.store(true, std::sync::atomic::Ordering::Release);
+    super::device::HOOKED.store(true, std::sync::atomic::Ordering::Release);
     let Some(path) = std::env::var_os(ORDER_VARIABLE) else { return };
     let served = read_order(Path::new(&path)).and_then(|order| serve(&order));
     if let Err(error) = &served {

@@ -4,22 +4,28 @@
 //! if a test started it, when its standard input closes: so it never outlives the test, however that ended.
 
 use super::fault::Fault;
-use super::server::{Server, Troubles};
+use super::server::{HANGS, Server, Troubles};
 use super::tree::Tree;
-use crate::fuse::{await_ready, block_signals, detach, end, is_mounted, spawn, wait_for_signal};
+use crate::fuse::{
+    await_ready, block_signals, detach, end, is_mounted, require_hook, spawn, wait_for_signal,
+};
 use crate::{Need, Skip};
 use fuser::{MountOption, Session, SessionACL};
 use serde::{Deserialize, Serialize};
 use std::fs::Permissions;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::Release};
 use std::sync::mpsc::channel;
 use tempfile::TempDir;
 
 /// Holds the [`Terms`] in a process that is to become a server.
 const TERMS_VARIABLE: &str = "TESTBED_ROGUE";
+
+/// Whether this program's `main` goes through [`serve_when_asked`].
+static HOOKED: AtomicBool = AtomicBool::new(false);
 
 /// What a file system is to be like.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -49,6 +55,9 @@ impl Rogue {
     ///
     /// # Errors
     /// A [`Skip`] where FUSE cannot be had.
+    ///
+    /// # Panics
+    /// When this program's `main` does not go through [`trials`](crate::trials), before anything is started or made.
     #[track_caller]
     pub fn mount(fault: Option<Fault>) -> Result<Rogue, Skip> {
         let fault = fault.map(|fault| fault.name().to_string());
@@ -58,9 +67,10 @@ impl Rogue {
     /// One as described; its mount point is made here.
     #[track_caller]
     pub fn with(terms: Terms) -> Result<Rogue, Skip> {
+        require_hook(&HOOKED, TERMS_VARIABLE);
         Need::Fuse.check()?;
         let home = tempfile::Builder::new()
-            .prefix("testbed-")
+            .prefix(&format!("testbed-{}-", std::process::id()))
             .permissions(Permissions::from_mode(0o755))
             .tempdir()
             .unwrap_or_else(|error| panic!("a temporary directory: {error}"));
@@ -78,6 +88,22 @@ impl Rogue {
     /// Where it is mounted.
     pub fn path(&self) -> &Path {
         &self.directory
+    }
+
+    /// Returns when the server has left a request unanswered, as its [`Troubles`] told it.
+    ///
+    /// # Errors
+    /// It ended instead.
+    pub fn await_hang(&mut self) -> io::Result<()> {
+        let mut line = String::new();
+        if let Some(stdout) = &mut self.server.stdout {
+            BufReader::new(stdout).read_line(&mut line)?;
+        }
+        if line.trim_end() == HANGS {
+            Ok(())
+        } else {
+            Err(io::Error::other("the server ended instead of hanging"))
+        }
     }
 
     /// Process id of the server.
@@ -102,6 +128,7 @@ fn launch(terms: &Terms) -> io::Result<Child> {
 
 /// Turns this process into a server, and never returns, if a [`Rogue`] started it for that.
 pub(crate) fn serve_when_asked() {
+    HOOKED.store(true, Release);
     let Some(text) = std::env::var_os(TERMS_VARIABLE) else { return };
     let terms: Result<Terms, _> = serde_json::from_str(&text.to_string_lossy());
     let served = terms.map_err(|error| error.to_string()).and_then(|terms| serve(&terms));

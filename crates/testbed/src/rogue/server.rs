@@ -33,6 +33,8 @@ const FOR_EVER: Duration = Duration::from_secs(1 << 20);
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 /// How much later a rename arrives that is not atomic.
 const LATE: Duration = Duration::from_millis(30);
+/// What a server says when it leaves the first request unanswered.
+pub(crate) const HANGS: &str = "hangs";
 /// Where the ghosts of removed entries begin.
 const GHOSTS: u64 = 1 << 40;
 /// What the kernel opens a program with.
@@ -75,8 +77,12 @@ impl Server {
         if self.troubles.die_after.is_some_and(|last| count >= last) {
             std::process::exit(9);
         }
-        while self.troubles.hang_after.is_some_and(|last| count >= last) {
-            std::thread::park();
+        if self.troubles.hang_after.is_some_and(|last| count >= last) {
+            // Whoever mounted it reads this line: see `Rogue::await_hang`.
+            println!("{HANGS}");
+            loop {
+                std::thread::park();
+            }
         }
         tree
     }

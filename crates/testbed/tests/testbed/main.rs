@@ -15,14 +15,18 @@ mod raw;
 mod rogue;
 #[cfg(target_os = "linux")]
 mod sandbox;
+#[cfg(target_os = "linux")]
+mod unhooked;
 
 fn main() -> std::process::ExitCode {
     #[cfg(target_os = "linux")]
     sandbox::probe_io_uring();
     #[cfg(target_os = "linux")]
-    let cases =
-        [device::cases(), faults::cases(), rogue::cases(), sandbox::cases()].into_iter().flatten().collect();
+    let cases = [device::cases(), faults::cases(), rogue::cases(), sandbox::cases(), unhooked::cases()]
+        .into_iter()
+        .flatten()
+        .collect();
     #[cfg(not(target_os = "linux"))]
     let cases = Vec::new();
-    testbed::run(cases)
+    testbed::run_waiting(cases)
 }

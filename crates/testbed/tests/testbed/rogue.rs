@@ -4,7 +4,8 @@ use std::fs::{self, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use testbed::rogue::{Fault, Rogue, Terms, Troubles};
 use testbed::{Case, Need, Outcome};
 
@@ -86,21 +87,22 @@ fn dies_when_told() -> Outcome {
     Ok(())
 }
 
+/// What it leaves unanswered stays so until the server goes: the first failure comes after that has begun.
 fn hangs_when_told() -> Outcome {
     let troubles = Troubles { hang_after: Some(20), die_after: None };
-    let rogue = Rogue::with(Terms { troubles, ..Terms::default() })?;
+    let mut rogue = Rogue::with(Terms { troubles, ..Terms::default() })?;
     let place = rogue.path().to_path_buf();
     let there = place.clone();
+    let going = Arc::new(AtomicBool::new(false));
+    let goes = going.clone();
     let writer = std::thread::spawn(move || {
-        (0..1000).find_map(|number| fs::write(there.join(format!("{number}")), "").err())
+        let failed = (0..1000).any(|number| fs::write(there.join(format!("{number}")), "").is_err());
+        (failed, goes.load(SeqCst))
     });
-    let begun = Instant::now();
-    while begun.elapsed() < Duration::from_millis(300) {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    assert!(!writer.is_finished(), "it answered");
+    rogue.await_hang()?;
+    going.store(true, SeqCst);
     drop(rogue);
-    assert!(writer.join().is_ok_and(|error| error.is_some()));
+    assert_eq!(writer.join().ok(), Some((true, true)), "it answered");
     assert!(!is_mounted(&place));
     Ok(())
 }
