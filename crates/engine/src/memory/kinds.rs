@@ -312,29 +312,6 @@ mod tests {
         assert!(!is_wide(&shared) && !is_wide(&small));
     }
 
-    /// What the kernel says of the advice, which it takes even where it has no huge page to give at the moment.
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn huge_pages_are_asked_for() {
-        if !std::path::Path::new("/sys/kernel/mm/transparent_hugepage/enabled").exists() {
-            return;
-        }
-        let advised = |arena_bytes| {
-            let memory = Memory::of(1, 4 << 20, &Buffers { arena_bytes, ..Buffers::default() }).unwrap();
-            let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
-            let at = memory.buffer(0) as usize;
-            let holds = |line: &str| {
-                let (from, to) = line.split(' ').next()?.split_once('-')?;
-                let number = |text| usize::from_str_radix(text, 16).ok();
-                Some((number(from)?..number(to)?).contains(&at))
-            };
-            let behind = maps.lines().skip_while(|line| holds(line) != Some(true));
-            let flags = behind.skip(1).find(|line| line.starts_with("VmFlags:")).unwrap().to_string();
-            flags.split(' ').any(|flag| flag == "hg")
-        };
-        assert!(advised(4 << 20) && !advised(0));
-    }
-
     #[cfg(target_os = "linux")]
     #[test]
     fn missing_huge_pages_are_told() {
