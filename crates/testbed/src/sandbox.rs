@@ -10,7 +10,7 @@ mod mount;
 mod process;
 mod zram;
 
-pub use hosts::{HOST_NEEDS, Hosts, Said, Started};
+pub use hosts::{HOST_NEEDS, Hosts};
 pub use loop_device::{LoopDevice, LoopOptions};
 pub use mount::{FullDisk, Mount};
 pub use process::{NOBODY, Unprivileged, seccomp_forbid_io_uring};

@@ -3,7 +3,7 @@
 use testbed::sandbox::Hosts;
 use testbed::{Case, Outcome};
 
-use crate::going::{LIMIT, case, iodyno, well};
+use crate::going::{case, iodyno, listed, staged, well};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -20,13 +20,13 @@ fn node_list(hosts: &Hosts, text: &str) -> std::io::Result<()> {
 
 /// A line for each stream, one host twice; `RSH` is the only one who knows the way.
 fn a_node_list_is_a_cluster() -> Outcome {
-    let hosts = Hosts::new(3)?;
+    let hosts = staged(3)?;
     let list = "# three hosts\nh2 LOCAL /opt/iozone\nh3 LOCAL /opt/iozone own.data\nh1 LOCAL x\nh2 LOCAL x\n";
     node_list(&hosts, list)?;
     let line = "iozone -i 0 -i 1 -s 2M -Rb out.xls -r 4k -t 2 -t 4 -+m nodelist -C -w -x";
     let mut command = iodyno(&hosts, &line.split(' ').collect::<Vec<_>>());
     command.env_remove("OMPI_MCA_plm_rsh_agent").env("RSH", hosts.ssh());
-    let said = well(hosts.run(command, LIMIT));
+    let said = well(hosts.run(command));
     for (streams, what) in [(2, "initial writers"), (4, "re-readers")] {
         let line = |line: &&str| line.contains("throughput for") && line.contains(what);
         let found = said.out.lines().filter(line).any(|line| line.contains(&format!(" {streams} {what}")));
@@ -41,22 +41,20 @@ fn a_node_list_is_a_cluster() -> Outcome {
     let files =
         [(1, vec!["iozone.DUMMY.2"]), (2, vec!["iozone.DUMMY.0", "iozone.DUMMY.3"]), (3, vec!["own.data"])];
     for (number, wanted) in files {
-        let mut command = hosts.command(number, "ls");
-        command.arg(hosts.local());
-        let listed = well(hosts.run(command, LIMIT)).out;
-        let made: Vec<_> = listed.lines().filter(|name| *name != "lost+found").collect();
+        let mut made = listed(&hosts, number, &hosts.local())?;
+        made.retain(|name| name != "lost+found");
         assert_eq!(made, wanted, "host {number}: {said:#?}");
     }
     Ok(())
 }
 
 fn what_is_wrong_is_said_here() -> Outcome {
-    let hosts = Hosts::new(2)?;
+    let hosts = staged(2)?;
     let refused = |list: &str, word: &str| -> Outcome {
         node_list(&hosts, list)?;
         let line = "iozone -i 0 -s 1M -r 4k -t 2 -+m nodelist";
-        let said = hosts.run(iodyno(&hosts, &line.split(' ').collect::<Vec<_>>()), LIMIT);
-        assert!(said.status.is_some_and(|status| !status.success()), "{said:#?}");
+        let said = hosts.run(iodyno(&hosts, &line.split(' ').collect::<Vec<_>>()));
+        assert!(!said.status.success(), "{said:#?}");
         assert!(format!("{}{}", said.out, said.err).contains(word), "{word}: {said:#?}");
         Ok(())
     };
@@ -69,12 +67,12 @@ fn what_is_wrong_is_said_here() -> Outcome {
 
 /// IOMeter's only manager on two hosts: a row for each, and each with a file of its own.
 fn a_manager_runs_on_each_host() -> Outcome {
-    let hosts = Hosts::new(2)?;
+    let hosts = staged(2)?;
     let text = include_str!("../../../../golden/iometer/small.icf");
     std::fs::write(hosts.shared().join("f.icf"), text)?;
     let map = format!("C:={}", hosts.local().display());
     let words = ["iometer", "f.icf", "-r", "results.csv", "--map", &map, "--also", "hosts=h2,h1"];
-    let said = well(hosts.run(iodyno(&hosts, &words), LIMIT));
+    let said = well(hosts.run(iodyno(&hosts, &words)));
     let results = std::fs::read_to_string(hosts.shared().join("results.csv"))?;
     let all: Vec<_> = results.lines().filter(|line| line.starts_with("ALL,")).collect();
     let managers: Vec<_> = results.lines().filter(|line| line.starts_with("MANAGER,")).collect();
@@ -82,9 +80,8 @@ fn a_manager_runs_on_each_host() -> Outcome {
     assert!(all.iter().all(|line| line.split(',').skip(3).take(3).eq(["2", "2", "2"])), "{all:?}");
     assert!(managers[0].starts_with("MANAGER,h2,") && managers[1].starts_with("MANAGER,h1,"), "{managers:?}");
     for number in [1, 2] {
-        let mut command = hosts.command(number, "stat");
-        command.args(["-c", "%s"]).arg(hosts.local().join("iobw.tst"));
-        assert_eq!(well(hosts.run(command, LIMIT)).out.trim(), (8192 * 512).to_string());
+        let file = hosts.seen(number, &hosts.local().join("iobw.tst"));
+        assert_eq!(std::fs::metadata(file)?.len(), 8192 * 512);
     }
     Ok(())
 }

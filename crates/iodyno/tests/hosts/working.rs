@@ -1,13 +1,13 @@
 //! Work on three hosts: who ran where, whose data, one report, and what is left when a host is lost.
 
 use std::process::Command;
-use std::time::Duration;
 
 use serde_json::Value;
-use testbed::sandbox::{HOST_NEEDS, Hosts, Started};
+use testbed::program::Program;
+use testbed::sandbox::{HOST_NEEDS, Hosts};
 use testbed::{Case, Outcome};
 
-use crate::going::{LIMIT, case, iodyno, well};
+use crate::going::{built, case, iodyno, listed, staged, well};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -20,8 +20,8 @@ pub fn cases() -> Vec<Case> {
         case("fios_clients_are_hosts", fios_clients_are_hosts),
         case("filebenchs_clients_are_hosts", filebenchs_clients_are_hosts),
         case("each_client_may_have_its_own_jobs", each_client_may_have_its_own_jobs),
-        case("a_host_that_dies_is_named_in_the_report", a_host_that_dies_is_named).alone(),
-        case("a_host_that_falls_silent_is_named_too", a_host_that_falls_silent_is_named).alone(),
+        case("a_host_that_dies_is_named_in_the_report", a_host_that_dies_is_named),
+        case("a_host_that_falls_silent_is_named_too", a_host_that_falls_silent_is_named),
     ]
 }
 
@@ -31,7 +31,7 @@ fn mpirun(hosts: &Hosts, arguments: &[&str]) -> Command {
     std::fs::write(&list, "h1 slots=1\nh2 slots=1\nh3 slots=1\n").expect("a host file");
     let mut command = hosts.command(1, "mpirun");
     command.args(["--allow-run-as-root", "--oversubscribe", "-n", "3", "--hostfile"]).arg(&list);
-    command.arg(env!("CARGO_BIN_EXE_iodyno")).args(arguments);
+    command.arg(built(hosts)).args(arguments);
     command
 }
 
@@ -66,32 +66,30 @@ fn plan(hosts: &Hosts) -> String {
 }
 
 fn a_plan_runs_on_three_hosts() -> Outcome {
-    let hosts = Hosts::new(3)?;
+    let hosts = staged(3)?;
     std::fs::write(hosts.shared().join("plan.toml"), plan(&hosts))?;
-    let said = well(hosts.run(mpirun(&hosts, &["run", "plan.toml", "--quiet", "--json", "r.json"]), LIMIT));
+    let said = well(hosts.run(mpirun(&hosts, &["run", "plan.toml", "--quiet", "--json", "r.json"])));
     let record = json(&hosts.shared().join("r.json"));
     three_hosts(&record);
     for (number, file) in [(1, "f.0"), (2, "f.1"), (3, "f.2")] {
-        let mut command = hosts.command(number, "ls");
-        command.arg(hosts.local());
-        let listed = well(hosts.run(command, LIMIT)).out;
-        let files: Vec<_> = listed.lines().filter(|name| name.starts_with("f.")).collect();
+        let mut files = listed(&hosts, number, &hosts.local())?;
+        files.retain(|name| name.starts_with("f."));
         assert_eq!(files, [file], "host {number}: {said:#?}");
     }
     Ok(())
 }
 
 fn hosts_starts_the_world_itself() -> Outcome {
-    let hosts = Hosts::new(3)?;
+    let hosts = staged(3)?;
     std::fs::write(hosts.shared().join("plan.toml"), plan(&hosts))?;
     let run = ["run", "--hosts", "h1,h2,h3", "plan.toml", "--quiet", "--json=r.json"];
-    well(hosts.run(iodyno(&hosts, &run), LIMIT));
+    well(hosts.run(iodyno(&hosts, &run)));
     three_hosts(&json(&hosts.shared().join("r.json")));
     // The order is the user's, wherever the launcher itself is; two ranks on the last host.
     let directory = format!("--directory={}", hosts.local().display());
     let job = ["--name=x", "--rw=write", "--bs=4k", "--size=1m", &directory, "--output-format=json"];
     let also = ["fio", "--also", "json=all.json,hosts=h3,h1:2"];
-    let said = well(hosts.run(iodyno(&hosts, &[&also[..], &job].concat()), LIMIT));
+    let said = well(hosts.run(iodyno(&hosts, &[&also[..], &job].concat())));
     let report: Value = serde_json::from_str(&said.out).map_err(|error| format!("{error}: {said:#?}"))?;
     let jobs = report["jobs"].as_array().expect("jobs");
     let bytes: u64 = jobs.iter().filter_map(|job| job["write"]["io_bytes"].as_u64()).sum();
@@ -106,17 +104,16 @@ fn hosts_starts_the_world_itself() -> Outcome {
 }
 
 fn files_travel_to_the_first_host() -> Outcome {
-    let hosts = Hosts::new(2)?;
+    let hosts = staged(2)?;
     // In the first host's own /tmp; the ranks are on the second.
     let job = "[global]\nioengine=null\n[x]\nsize=64k\n";
     let script = format!(
-        "printf '{job}' > /tmp/job.fio; {0} fio --also hosts=h2 /tmp/job.fio --minimal; \
-         printf '{job}' | {0} fio --also hosts=h2:2 - --minimal",
-        env!("CARGO_BIN_EXE_iodyno")
+        "printf '{job}' > /tmp/job.fio; \"$0\" fio --also hosts=h2 /tmp/job.fio --minimal; \
+         printf '{job}' | \"$0\" fio --also hosts=h2:2 - --minimal"
     );
     let mut command = hosts.command(1, "sh");
-    command.args(["-ec", &script]);
-    let said = well(hosts.run(command, LIMIT));
+    command.args(["-ec", &script, &built(&hosts)]);
+    let said = well(hosts.run(command));
     let lines: Vec<_> = said.out.lines().filter(|line| line.starts_with("3;fio-3")).collect();
     let kilobytes: Vec<_> = lines.iter().filter_map(|line| line.split(';').nth(5)).collect();
     // One clone on the first run, one on each of two ranks on the second.
@@ -125,26 +122,26 @@ fn files_travel_to_the_first_host() -> Outcome {
 }
 
 fn ior_reads_what_another_host_wrote() -> Outcome {
-    let hosts = Hosts::new(3)?;
+    let hosts = staged(3)?;
     let file = hosts.shared().join("ior");
     let ior = ["ior", "-w", "-r", "-W", "-R", "-F", "-C", "-e", "-t", "64k", "-b", "256k", "-s", "2", "-o"];
-    let said = well(hosts.run(mpirun(&hosts, &[&ior[..], &[&file.to_string_lossy()]].concat()), LIMIT));
+    let said = well(hosts.run(mpirun(&hosts, &[&ior[..], &[&file.to_string_lossy()]].concat())));
     assert!(said.out.contains("\nwrite ") && said.out.contains("\nread "), "{said:#?}");
     let nodes = said.out.lines().find(|line| line.starts_with("nodes")).unwrap_or_default();
     assert!(nodes.ends_with(": 3"), "{said:#?}");
     // Files of one's own file system are not there on the neighbour's host.
     let file = hosts.local().join("ior");
-    let said = hosts.run(mpirun(&hosts, &[&ior[..], &[&file.to_string_lossy()]].concat()), LIMIT);
-    assert!(said.status.is_some_and(|status| !status.success()), "{said:#?}");
+    let said = hosts.run(mpirun(&hosts, &[&ior[..], &[&file.to_string_lossy()]].concat()));
+    assert!(!said.status.success(), "{said:#?}");
     Ok(())
 }
 
 fn mdtest_runs_on_three_hosts() -> Outcome {
-    let hosts = Hosts::new(3)?;
+    let hosts = staged(3)?;
     let folder = hosts.shared().join("md");
     std::fs::create_dir(&folder)?;
     let mdtest = ["mdtest", "-n", "20", "-u", "-N", "1", "-w", "100", "-e", "100", "-d"];
-    let said = well(hosts.run(mpirun(&hosts, &[&mdtest[..], &[&folder.to_string_lossy()]].concat()), LIMIT));
+    let said = well(hosts.run(mpirun(&hosts, &[&mdtest[..], &[&folder.to_string_lossy()]].concat())));
     assert!(said.out.contains("3 total task(s) on 3 node(s)"), "{said:#?}");
     assert!(said.out.contains("File creation"), "{said:#?}");
     Ok(())
@@ -152,11 +149,11 @@ fn mdtest_runs_on_three_hosts() -> Outcome {
 
 /// Over a netserver on each host, which the user's ssh starts; the links are those between the hosts.
 fn a_mesh_needs_no_mpi() -> Outcome {
-    let hosts = Hosts::new(3)?;
-    let mesh = ["net", "mesh", "--hosts", "h1,h2,h3", "--time", "1s", "--latency-time", "1s"];
+    let hosts = staged(3)?;
+    let mesh = ["net", "mesh", "--hosts", "h1,h2,h3", "--time", "200ms", "--latency-time", "100ms"];
     let mut command = iodyno(&hosts, &mesh);
     command.env("IODYNO_SSH", hosts.ssh());
-    let said = well(hosts.run(command, LIMIT));
+    let said = well(hosts.run(command));
     assert!(said.out.contains("3 hosts, 6 rounds") && !said.out.contains("not measured"), "{said:#?}");
     for heading in ["throughput, Gbit/s", "round trip, median, µs"] {
         let below = said.out.split(heading).nth(1).unwrap_or_default();
@@ -169,14 +166,14 @@ fn a_mesh_needs_no_mpi() -> Outcome {
 }
 
 fn fios_clients_are_hosts() -> Outcome {
-    let hosts = Hosts::new(3)?;
+    let hosts = staged(3)?;
     let job = format!(
         "[global]\nsize=1m\ndirectory={}\n[a]\nrw=write\n[b]\nstonewall\nrw=read\nnumjobs=2\n",
         hosts.shared().display()
     );
     std::fs::write(hosts.shared().join("job.fio"), job)?;
     let client = ["fio", "--client=h2,h3", "job.fio"];
-    let said = well(hosts.run(iodyno(&hosts, &[&client[..], &["--output-format=json"]].concat()), LIMIT));
+    let said = well(hosts.run(iodyno(&hosts, &[&client[..], &["--output-format=json"]].concat())));
     let report: Value = serde_json::from_str(&said.out).map_err(|error| format!("{error}: {said:#?}"))?;
     let stats = report["client_stats"].as_array().expect("client_stats");
     let told: Vec<_> = stats.iter().map(|job| (job["hostname"].as_str(), job["jobname"].as_str())).collect();
@@ -187,7 +184,7 @@ fn fios_clients_are_hosts() -> Outcome {
     assert_eq!(stats[6]["write"]["io_bytes"], 2 << 20);
     assert_eq!(stats[6]["read"]["io_bytes"], 4 << 20);
     assert!(hosts.shared().join("h2.a.0.0").exists() && hosts.shared().join("h3.b.1.0").exists());
-    let said = well(hosts.run(iodyno(&hosts, &client), LIMIT));
+    let said = well(hosts.run(iodyno(&hosts, &client)));
     for words in [
         "hostname=h2, be=0",
         "<h3> Starting 3 processes",
@@ -201,7 +198,7 @@ fn fios_clients_are_hosts() -> Outcome {
 
 /// On a file system that all see, on one that each has for itself, and over mpirun as the master's name wants it.
 fn filebenchs_clients_are_hosts() -> Outcome {
-    let hosts = Hosts::new(3)?;
+    let hosts = staged(3)?;
     let script = "enable multi master=h1,client=$clienthost\nset mode quit alldone\n\
         define fileset name=mail,path=$dir,entries=40,dirwidth=10,prealloc=50,size=4k\n\
         define fileset name=web,path=$dir,entries=20,dirwidth=10,prealloc,size=8k,readonly\n\
@@ -221,7 +218,7 @@ fn filebenchs_clients_are_hosts() -> Outcome {
             mpirun(&hosts, &[&words[..], &["--also", "ranks"]].concat()),
         ];
         for run in runs {
-            let said = well(hosts.run(run, LIMIT));
+            let said = well(hosts.run(run));
             let flat = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
             for words in
                 ["3 clients: h1 on h1, h2 on h2, h3 on h3", "c 120ops", "r 120ops", "IO Summary: 720 ops"]
@@ -233,10 +230,8 @@ fn filebenchs_clients_are_hosts() -> Outcome {
                 assert!(said.err.contains(&format!("{host} sees {sees}")), "{said:#?}");
             }
             for number in 1..=3 {
-                let mut command = hosts.command(number, "ls");
-                command.arg(&directory);
-                let listed = well(hosts.run(command, LIMIT)).out;
-                assert!(!listed.lines().any(|name| name == "data"), "host {number}: {listed}");
+                let listed = listed(&hosts, number, &directory)?;
+                assert!(!listed.contains(&"data".into()), "host {number}: {listed:?}");
             }
         }
     }
@@ -244,12 +239,12 @@ fn filebenchs_clients_are_hosts() -> Outcome {
 }
 
 fn each_client_may_have_its_own_jobs() -> Outcome {
-    let hosts = Hosts::new(2)?;
+    let hosts = staged(2)?;
     let write = |name: &str, text: &str| std::fs::write(hosts.shared().join(name), text);
     write("one.fio", "[one]\nioengine=null\nsize=64k\n")?;
     write("two.fio", "[two]\nioengine=null\nsize=128k\nrw=write\n[three]\nioengine=null\nsize=4k\n")?;
     let line = ["fio", "--client=h2", "one.fio", "--client=h1", "two.fio", "--output-format=json"];
-    let said = well(hosts.run(iodyno(&hosts, &line), LIMIT));
+    let said = well(hosts.run(iodyno(&hosts, &line)));
     let report: Value = serde_json::from_str(&said.out).map_err(|error| format!("{error}: {said:#?}"))?;
     let stats = report["client_stats"].as_array().expect("client_stats");
     let told: Vec<_> = stats.iter().map(|job| format!("{} {}", job["hostname"], job["jobname"])).collect();
@@ -261,35 +256,27 @@ fn each_client_may_have_its_own_jobs() -> Outcome {
     Ok(())
 }
 
-/// Waits until each of three hosts has a file of the job with bytes in it that are not zero.
-fn until_all_work(hosts: &Hosts) -> Outcome {
-    let local = hosts.local();
-    let has_bytes = format!("cat {}/x.* 2>/dev/null | tr -d '\\0' | grep -q .", local.display());
-    for number in 1..=3 {
-        let mut command = hosts.command(number, "sh");
-        command.args(["-c", &format!("until {has_bytes}; do sleep 0.05; done")]);
-        well(hosts.run(command, LIMIT));
-    }
-    Ok(())
+/// How much each host has written when it has told how it stands: it does so every second, and writes 200 blocks in one.
+const WRITTEN: u64 = 500 * 4096;
+
+/// The length of the file that a host's rank writes, whose number the clone has.
+fn written(hosts: &Hosts, number: usize) -> u64 {
+    let file = hosts.local().join(format!("x.{}.0", number - 1));
+    std::fs::metadata(hosts.seen(number, &file)).map_or(0, |facts| facts.len())
 }
 
-/// A job that would run for a minute, on three hosts by `hosts=`; one of them is lost after some seconds.
+/// A job that would run for an hour, on three hosts by `hosts=`; one of them is lost when all have worked for a while.
 fn lose_a_host(lose: impl FnOnce(&mut Hosts) -> Outcome) -> Outcome {
-    let mut hosts = Hosts::new(3)?;
+    let mut hosts = staged(3)?;
     let directory = format!("--directory={}", hosts.local().display());
-    let job =
-        ["--name=x", "--rw=randwrite", "--bs=4k", "--size=8m", "--time_based", "--runtime=60", "--thread"];
-    let line = [&["fio", "--also", "hosts=h1,h2,h3"][..], &job, &[&directory, "--rate_iops=200"]].concat();
-    let running = Started::new(&mut iodyno(&hosts, &line));
-    until_all_work(&hosts)?;
-    // They tell how they stand every second.
-    std::thread::sleep(Duration::from_secs(3));
-    let lost = std::time::Instant::now();
+    let job = ["--name=x", "--rw=write", "--bs=4k", "--size=1g", "--fallocate=none", "--time_based"];
+    let more = ["--runtime=3600", "--thread", "--rate_iops=200", &directory];
+    let line = [&["fio", "--also", "hosts=h1,h2,h3"][..], &job, &more].concat();
+    let mut running = Program::new(iodyno(&hosts, &line)).start();
+    running.until("work on all hosts", || (1..=3).all(|number| written(&hosts, number) >= WRITTEN));
     lose(&mut hosts)?;
-    let said = running.finish(Duration::from_secs(40));
-    let after = lost.elapsed();
-    assert!(said.status.is_some_and(|status| !status.success()), "{said:#?}");
-    assert!(after < Duration::from_secs(15), "{after:?}: {said:#?}");
+    let said = running.end();
+    assert!(!said.status.success(), "{said:#?}");
     // What the first rank knew is told, and who is missing.
     assert!(said.out.contains("x: (groupid=0, jobs="), "{said:#?}");
     let ours =

@@ -2,16 +2,16 @@
 //! network.
 //!
 //! Programs on one of them reach the others as on a cluster: by name, over ssh, and no other way but one shared
-//! directory. Nothing of it is seen outside, no packet leaves, and everything ends with the value, or with the thread
-//! that made it.
+//! directory. The programs that a test brings lie on every host at one path, wherever they lie outside. Nothing of it is
+//! seen outside, no packet leaves, and everything ends with the value, or with the thread that made it. It refuses to
+//! wait for a time: each step waits for what the one before it has said or opened.
 
-use crate::{Need, Skip, case::find_tool};
+use crate::program::{Program, Running, Said};
+use crate::{Need, Skip, case::find_tool, wait};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 /// Everything that staging hosts takes.
@@ -27,12 +27,6 @@ pub const HOST_NEEDS: &[Need] = &[
     Need::That(namespaces),
 ];
 
-/// The size of the file system that each host has for itself.
-const LOCAL_BYTES: u64 = 64 << 20;
-
-/// How long anything may take to come up.
-const PATIENCE: Duration = Duration::from_secs(20);
-
 /// Hosts `h1`, `h2`, … Dropping them ends everything that runs on them.
 #[derive(Debug)]
 pub struct Hosts {
@@ -42,39 +36,24 @@ pub struct Hosts {
     home: TempDir,
 }
 
-/// What a command on a host said, and how it ended.
-#[derive(Debug)]
-pub struct Said {
-    /// Its status; none: it was still running at its limit, and was ended.
-    pub status: Option<ExitStatus>,
-    /// Standard output.
-    pub out: String,
-    /// Standard error.
-    pub err: String,
-    /// How long it took.
-    pub took: Duration,
-}
-
 impl Hosts {
-    /// So many hosts, up and reachable.
+    /// So many hosts, up and reachable, each with these programs; what they take is [`HOST_NEEDS`].
     ///
     /// # Errors
     /// A [`Skip`] where the machine does not let us.
     #[track_caller]
-    pub fn new(count: usize) -> Result<Hosts, Skip> {
-        HOST_NEEDS.iter().try_for_each(Need::check)?;
-        // Not in /tmp, which every host has for itself.
+    pub fn new(count: usize, programs: &[&str]) -> Result<Hosts, Skip> {
+        // Not in /tmp, which every host has for itself, and at a path that needs no quotes anywhere.
         let home = tempfile::Builder::new().prefix("testbed-").tempdir_in("/var/tmp");
         let home = home.map_err(|error| Skip::new(format!("/var/tmp: {error}")))?;
-        let network = Namespaces::start(Command::new("unshare").args(["--net", "--", "sleep", "infinity"]))?;
+        let network = Namespaces::start(&["--net"], &["sh", "-c", "echo up; exec sleep infinity"])?;
         let mut hosts = Hosts { hosts: Vec::new(), network, home };
-        hosts.furnish(count)?;
+        hosts.furnish(count, programs)?;
         for number in 1..=count {
-            hosts.add(number)?;
+            hosts.add(number, programs)?;
         }
-        for number in 1..=count {
-            hosts.await_ssh(number)?;
-        }
+        hosts.plug()?;
+        hosts.await_ssh()?;
         Ok(hosts)
     }
 
@@ -98,6 +77,17 @@ impl Hosts {
         self.home.path().join("local")
     }
 
+    /// Where a program that they were given lies on each of them.
+    pub fn program(&self, brought: &str) -> PathBuf {
+        self.home.path().join("programs").join(Path::new(brought).file_name().unwrap_or_default())
+    }
+
+    /// Where a path of a host, counted from 1, is seen from outside.
+    pub fn seen(&self, number: usize, path: &Path) -> PathBuf {
+        let root = format!("/proc/{}/root", self.hosts[number - 1].inner);
+        Path::new(&root).join(path.strip_prefix("/").unwrap_or(path))
+    }
+
     /// How ssh is told the way to them: a configuration of its own, and the user's is not read.
     pub fn ssh(&self) -> String {
         format!("ssh -F {}", self.home.path().join("ssh/config").display())
@@ -111,10 +101,10 @@ impl Hosts {
         command
     }
 
-    /// Runs a command to its end, or to its limit.
-    pub fn run(&self, mut command: Command, limit: Duration) -> Said {
-        let started = Started::new(&mut command);
-        started.finish(limit)
+    /// Runs a command to its end.
+    #[track_caller]
+    pub fn run(&self, command: Command) -> Said {
+        Program::new(command).run()
     }
 
     /// Kills a host's init, and with it all that runs there, at once.
@@ -124,113 +114,122 @@ impl Hosts {
 
     /// Cuts a host's cable: it lives on, and nobody hears of it.
     pub fn cut(&self, number: usize) -> Result<(), Skip> {
-        self.in_network(&format!("ip link set cable{number} down"))
+        self.in_network(&[&format!("link set cable{number} down")])
     }
 
-    fn in_network(&self, script: &str) -> Result<(), Skip> {
-        succeed(self.network.enter(&["--net"]).args(["sh", "-ec", script]))
+    /// Lines of `ip` in the network between them.
+    fn in_network(&self, lines: &[&str]) -> Result<(), Skip> {
+        let batch = self.home.path().join("batch");
+        write(&batch, &(lines.join("\n") + "\n"));
+        succeed(self.network.enter(&["--net"]).args(["ip", "-batch"]).arg(&batch))
     }
 
     /// Keys, names and the network's middle.
-    fn furnish(&self, count: usize) -> Result<(), Skip> {
+    fn furnish(&self, count: usize, programs: &[&str]) -> Result<(), Skip> {
         let home = self.home.path();
         write(&home.join("hosts"), &names_file(count));
-        for folder in ["shared", "local", "ssh"] {
+        write(&home.join("init"), INIT);
+        for folder in ["shared", "local", "ssh", "programs"] {
             std::fs::create_dir(home.join(folder)).unwrap_or_else(|error| panic!("{folder}: {error}"));
         }
+        // Each host lays the program itself over this.
+        programs.iter().for_each(|brought| write(&self.program(brought), ""));
         let ssh = home.join("ssh");
+        // One key is the user's and every host's.
         make_key(&ssh.join("id"))?;
-        std::fs::copy(ssh.join("id.pub"), ssh.join("authorized"))
-            .unwrap_or_else(|error| panic!("a key: {error}"));
         write(&ssh.join("config"), &client_configuration(&ssh));
-        self.in_network("ip link set lo up; ip link add switch type bridge; ip link set switch up")
+        self.in_network(&["link set lo up", "link add switch type bridge", "link set switch up"])
     }
 
-    /// Starts a host and plugs its cable in.
-    fn add(&mut self, number: usize) -> Result<(), Skip> {
+    /// Starts a host, whose init waits for its cable.
+    fn add(&mut self, number: usize, programs: &[&str]) -> Result<(), Skip> {
         let home = self.home.path();
-        let ssh = home.join("ssh");
-        let key = ssh.join(format!("{}.key", Hosts::name(number)));
-        make_key(&key)?;
-        let configuration = ssh.join(format!("{}.sshd", Hosts::name(number)));
-        write(&configuration, &server_configuration(&ssh, &key, number));
-        let script = home.join(format!("{}.init", Hosts::name(number)));
-        write(&script, &init(home, number, &find_tool("sshd")?, &configuration));
-        let host = Namespaces::start(
-            Command::new("unshare")
-                .args(["--net", "--uts", "--ipc", "--mount", "--pid", "--fork", "--kill-child=KILL", "--"])
-                .arg("sh")
-                .arg("-e")
-                .arg(&script),
-        )?;
-        let plug = format!(
-            "ip link add cable{number} type veth peer name eth0 netns {}; \
-             ip link set cable{number} master switch up",
-            host.inner
-        );
-        self.hosts.push(host);
-        self.in_network(&plug)
+        write(&home.join(format!("sshd{number}")), &server_configuration(&home.join("ssh"), number));
+        let apart = ["--net", "--uts", "--ipc", "--mount", "--pid", "--fork", "--kill-child=KILL"];
+        let (init, home) = (home.join("init").display().to_string(), home.display().to_string());
+        let (sshd, address) = (find_tool("sshd")?.display().to_string(), address(number));
+        let number = number.to_string();
+        let line = [&["sh", "-e", &init, &home, &number, &address, &sshd], programs].concat();
+        self.hosts.push(Namespaces::start(&apart, &line)?);
+        Ok(())
     }
 
-    fn await_ssh(&self, number: usize) -> Result<(), Skip> {
-        let began = Instant::now();
-        loop {
-            let mut command = self.command(1, "sh");
-            command.args(["-c", &format!("{} {} true", self.ssh(), Hosts::name(number))]);
-            let said = self.run(command, PATIENCE);
-            if said.status.is_some_and(|status| status.success()) {
-                return Ok(());
-            }
-            if began.elapsed() > PATIENCE {
-                return Err(Skip::new(format!("sshd on a host of our own: {}", said.err.trim())));
-            }
-            std::thread::sleep(Duration::from_millis(50));
+    /// Plugs all cables in, and tells each init.
+    fn plug(&mut self) -> Result<(), Skip> {
+        let lines: Vec<String> =
+            (1..).zip(&self.hosts).flat_map(|(number, host)| cable(number, host)).collect();
+        self.in_network(&lines.iter().map(String::as_str).collect::<Vec<_>>())?;
+        self.hosts.iter_mut().for_each(|host| host.keeper.tell(b"plugged\n"));
+        Ok(())
+    }
+
+    /// Each listens; and the first can log in at the last, as it then can at the others.
+    fn await_ssh(&mut self) -> Result<(), Skip> {
+        self.hosts.iter_mut().try_for_each(Namespaces::await_ssh)?;
+        let mut command = self.command(1, "sh");
+        command.args(["-c", &format!("{} {} true", self.ssh(), Hosts::name(self.hosts.len()))]);
+        let said = self.run(command);
+        match said.status.success() {
+            true => Ok(()),
+            false => Err(Skip::new(format!("sshd on a host of our own: {}", said.err.trim()))),
         }
     }
 }
 
 impl Drop for Hosts {
     fn drop(&mut self) {
+        // All at once, before anybody is waited for.
+        self.hosts.iter_mut().for_each(Namespaces::strike);
         self.hosts.iter_mut().for_each(Namespaces::kill);
-        self.network.kill();
     }
+}
+
+/// A cable between the switch and a host.
+fn cable(number: usize, host: &Namespaces) -> [String; 2] {
+    let inner = host.inner;
+    [
+        format!("link add cable{number} type veth peer name eth0 netns {inner}"),
+        format!("link set cable{number} master switch up"),
+    ]
 }
 
 /// A set of namespaces, kept alive by a process.
 #[derive(Debug)]
 struct Namespaces {
-    keeper: Child,
+    keeper: Running,
     /// The process in them: the keeper itself, or its child, which is init there.
-    inner: u32,
+    inner: i32,
 }
 
 impl Namespaces {
-    fn start(command: &mut Command) -> Result<Namespaces, Skip> {
-        // What is missing has been said by the needs.
-        ends_with_us(command).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let forks = command.get_args().any(|word| word == "--fork");
-        let keeper = command.spawn().map_err(|error| Skip::new(format!("unshare: {error}")))?;
-        let mut made = Namespaces { inner: keeper.id(), keeper };
-        let began = Instant::now();
-        while !made.is_ready(forks) {
-            if began.elapsed() > PATIENCE || made.keeper.try_wait().is_ok_and(|ended| ended.is_some()) {
-                return Err(Skip::new("namespaces could not be made"));
-            }
-            std::thread::sleep(Duration::from_millis(2));
+    /// Namespaces of their own for a program, which says `up` once it is in them.
+    fn start(apart: &[&str], program: &[&str]) -> Result<Namespaces, Skip> {
+        let mut command = Command::new("unshare");
+        command.args(apart).arg("--").args(program);
+        let keeper = Program::new(command).input(Stdio::piped()).launch().map_err(Skip::new)?;
+        let mut made = Namespaces { inner: keeper.pid(), keeper };
+        made.await_either("namespaces", |made| made.keeper.out().contains("up\n"))?;
+        if apart.contains(&"--fork") {
+            made.inner = child_of(made.keeper.pid()).ok_or_else(|| Skip::new("unshare: no init is there"))?;
         }
         Ok(made)
     }
 
-    /// Whether the process in the namespaces is there, and they are not ours.
-    fn is_ready(&mut self, forks: bool) -> bool {
-        let id = self.keeper.id();
-        if forks {
-            let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
-            let Some(child) = children.ok().and_then(|text| text.trim().parse().ok()) else { return false };
-            self.inner = child;
+    /// Waits until something is true, or the keeper has ended, which is why it cannot be.
+    fn await_either(&mut self, what: &str, is: impl Fn(&Namespaces) -> bool) -> Result<(), Skip> {
+        let came = wait::until(what, || is(self) || !self.keeper.is_there());
+        match came.is_ok() && is(self) {
+            true => Ok(()),
+            false => Err(Skip::new(format!("{what} could not be had: {}", self.keeper.err().trim()))),
         }
-        let network = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/net")).ok();
-        network(&self.inner.to_string()).is_some_and(|there| Some(there) != network("self"))
+    }
+
+    /// Waits until somebody listens at ssh's port there. Source: `/proc/net/tcp`, where `0A` is a listener's state.
+    fn await_ssh(&mut self) -> Result<(), Skip> {
+        self.await_either("sshd on a host of our own", |made| {
+            let table = std::fs::read_to_string(format!("/proc/{}/net/tcp", made.inner));
+            table.is_ok_and(|table| table.contains(":0016 00000000:0000 0A"))
+        })
     }
 
     fn enter(&self, which: &[&str]) -> Command {
@@ -239,77 +238,25 @@ impl Namespaces {
         command
     }
 
-    fn kill(&mut self) {
-        if self.keeper.try_wait().is_ok_and(|ended| ended.is_none()) {
+    /// Kills the process in them, and with an init all that runs there.
+    fn strike(&mut self) {
+        if self.keeper.is_there() {
             // SAFETY: a signal to our child or its child, which is not reaped as long as the keeper lives.
-            unsafe { libc::kill(self.inner as i32, libc::SIGKILL) };
-            let _ = self.keeper.wait();
+            unsafe { libc::kill(self.inner, libc::SIGKILL) };
         }
     }
-}
 
-impl Drop for Namespaces {
-    fn drop(&mut self) {
-        self.kill();
+    /// The same, and waits until the keeper has seen it.
+    fn kill(&mut self) {
+        self.strike();
+        // The keeper is killed with this value at the latest.
+        let _ = wait::until("the end of namespaces", || !self.keeper.is_there());
     }
 }
 
-/// A command that runs, heard in the background.
-pub struct Started {
-    child: Child,
-    out: std::thread::JoinHandle<String>,
-    err: std::thread::JoinHandle<String>,
-    began: Instant,
-}
-
-impl Started {
-    /// Starts it, in a process group of its own.
-    pub fn new(command: &mut Command) -> Started {
-        ends_with_us(command).process_group(0);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        let (out, err) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
-        Started { child, out: heard(out), err: heard(err), began: Instant::now() }
-    }
-
-    /// Waits for its end, at most so long; then it is killed with its group.
-    pub fn finish(mut self, limit: Duration) -> Said {
-        let deadline = Instant::now() + limit;
-        let status = loop {
-            match self.child.try_wait().expect("a child of ours") {
-                Some(status) => break Some(status),
-                None if Instant::now() > deadline => break None,
-                None => std::thread::sleep(Duration::from_millis(5)),
-            }
-        };
-        let took = self.began.elapsed();
-        if status.is_none() {
-            // SAFETY: the group is that of a child of ours that was not reaped yet.
-            unsafe { libc::kill(-(self.child.id() as i32), libc::SIGKILL) };
-            let _ = self.child.wait();
-        }
-        let text = |thread: std::thread::JoinHandle<String>| thread.join().unwrap_or_default();
-        Said { status, out: text(self.out), err: text(self.err), took }
-    }
-}
-
-fn heard(mut pipe: impl std::io::Read + Send + 'static) -> std::thread::JoinHandle<String> {
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = pipe.read_to_end(&mut bytes);
-        String::from_utf8_lossy(&bytes).into_owned()
-    })
-}
-
-/// The kernel kills the command when the thread that starts it is gone, however that came.
-fn ends_with_us(command: &mut Command) -> &mut Command {
-    // SAFETY: prctl is a plain system call, allowed between fork and exec.
-    unsafe {
-        command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error()),
-        })
-    }
+/// The only child of a process that forks once.
+fn child_of(process: i32) -> Option<i32> {
+    std::fs::read_to_string(format!("/proc/{process}/task/{process}/children")).ok()?.trim().parse().ok()
 }
 
 /// Whether namespaces, a bridge and a cable can be had.
@@ -353,41 +300,38 @@ fn names_file(count: usize) -> String {
 fn client_configuration(ssh: &Path) -> String {
     let ssh = ssh.display();
     format!(
-        "Host *\n User root\n IdentityFile {ssh}/id\n IdentitiesOnly yes\n BatchMode yes\n ConnectTimeout 5\n \
+        "Host *\n User root\n IdentityFile {ssh}/id\n IdentitiesOnly yes\n BatchMode yes\n \
          StrictHostKeyChecking no\n UserKnownHostsFile {ssh}/known\n GlobalKnownHostsFile /dev/null\n LogLevel ERROR\n"
     )
 }
 
-fn server_configuration(ssh: &Path, key: &Path, number: usize) -> String {
+fn server_configuration(ssh: &Path, number: usize) -> String {
+    let (address, ssh) = (address(number), ssh.display());
     format!(
-        "ListenAddress {}:22\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nPidFile none\nUsePAM no\n\
-         PermitRootLogin prohibit-password\nMaxStartups 100\nUseDNS no\n",
-        address(number),
-        key.display(),
-        ssh.join("authorized").display()
+        "ListenAddress {address}:22\nHostKey {ssh}/id\nAuthorizedKeysFile {ssh}/id.pub\nStrictModes no\nPidFile none\n\
+         UsePAM no\nPermitRootLogin prohibit-password\nMaxStartups 100\nLoginGraceTime 0\nUseDNS no\n"
     )
 }
 
-/// What init does: everything that is the host's own, then sshd, which reaps whoever is left behind.
-fn init(home: &Path, number: usize, sshd: &Path, configuration: &Path) -> String {
-    let (name, address, home_path) = (Hosts::name(number), address(number), home.display());
-    let (local_mib, sshd, configuration) = (LOCAL_BYTES >> 20, sshd.display(), configuration.display());
-    format!(
-        "mount --make-rprivate /\n\
-         mount -t proc proc /proc\n\
-         mount -t tmpfs -o mode=1777 tmp /tmp\n\
-         mount -t tmpfs run /run\n\
-         mkdir -p /run/sshd\n\
-         mount --bind {home_path}/hosts /etc/hosts\n\
-         truncate -s {local_mib}M /run/local.img\n\
-         mkfs.ext4 -q /run/local.img >/dev/null 2>&1 && mount -o loop /run/local.img {home_path}/local 2>/dev/null \
-         || mount -t tmpfs -o size={local_mib}m local {home_path}/local\n\
-         echo {name} > /proc/sys/kernel/hostname\n\
-         ip link set lo up\n\
-         tries=0\n\
-         until ip link show eth0 >/dev/null 2>&1; do tries=$((tries+1)); test $tries -lt 400; sleep 0.05; done\n\
-         ip addr add {address}/24 dev eth0\n\
-         ip link set eth0 up\n\
-         exec {sshd} -D -f {configuration} -E /run/sshd.log\n"
-    )
-}
+/// What init does, told its home, number, address, sshd and programs: everything that is the host's own, once its cable is
+/// there; then sshd, which reaps whoever is left behind. Programs are laid out before `/tmp` is hidden, where they may lie.
+const INIT: &str = r#"echo up
+home=$1 number=$2 address=$3 sshd=$4
+shift 4
+mount --make-rprivate /
+for program do mount --bind "$program" "$home/programs/${program##*/}"; done
+mount -t proc proc /proc
+mount -t tmpfs -o mode=1777 tmp /tmp
+mount -t tmpfs run /run
+mkdir -p /run/sshd
+mount --bind "$home/hosts" /etc/hosts
+truncate -s 64M /run/local.img
+mkfs.ext4 -q /run/local.img >/dev/null 2>&1 && mount -o loop /run/local.img "$home/local" 2>/dev/null \
+|| mount -t tmpfs -o size=64m local "$home/local"
+echo "h$number" > /proc/sys/kernel/hostname
+ip link set lo up
+read -r plugged
+ip addr add "$address/24" dev eth0
+ip link set eth0 up
+exec "$sshd" -D -f "$home/sshd$number" -E /run/sshd.log </dev/null >/dev/null 2>&1
+"#;
