@@ -21,12 +21,14 @@ use crate::wait;
 pub struct Program {
     command: Command,
     input: Stdio,
+    out: Option<Stdio>,
+    err: Option<Stdio>,
 }
 
 impl Program {
     /// The program of a command, with nothing on its standard input.
     pub fn new(command: Command) -> Program {
-        Program { command, input: Stdio::null() }
+        Program { command, input: Stdio::null(), out: None, err: None }
     }
 
     /// The program at a path or of a name, with these arguments.
@@ -42,6 +44,16 @@ impl Program {
     /// Gives it a standard input; a pipe's other end is [`Running::input`].
     pub fn input(self, input: impl Into<Stdio>) -> Program {
         Program { input: input.into(), ..self }
+    }
+
+    /// Lets its standard output go elsewhere; nothing of it is heard then.
+    pub fn out(self, out: impl Into<Stdio>) -> Program {
+        Program { out: Some(out.into()), ..self }
+    }
+
+    /// Lets its standard error go elsewhere; nothing of it is heard then.
+    pub fn err(self, err: impl Into<Stdio>) -> Program {
+        Program { err: Some(err.into()), ..self }
     }
 
     /// Starts it, listening to both of its streams.
@@ -76,7 +88,9 @@ impl Program {
     /// A sentence, when it cannot be started.
     pub fn launch(mut self) -> Result<Running, String> {
         let name = self.command.get_program().to_string_lossy().into_owned();
-        self.command.stdin(self.input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        self.command.stdin(self.input).process_group(0);
+        self.command.stdout(self.out.unwrap_or_else(Stdio::piped));
+        self.command.stderr(self.err.unwrap_or_else(Stdio::piped));
         bind_to_its_test(&mut self.command);
         let mut child = self.command.spawn().map_err(|error| format!("cannot run {name}: {error}"))?;
         let streams = (Stream::of(child.stdout.take()), Stream::of(child.stderr.take()));
@@ -112,6 +126,15 @@ pub struct Running {
 }
 
 impl Running {
+    /// Starts a command with nothing on its standard input, listening to both of its streams.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    #[track_caller]
+    pub fn start(command: Command) -> Running {
+        Program::new(command).start()
+    }
+
     /// Its process id, which is the id of its process group as well.
     pub fn pid(&self) -> i32 {
         self.child.id().cast_signed()
@@ -292,7 +315,7 @@ impl Stream {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let ear = Arc::clone(&heard);
         let listener = std::thread::spawn(move || {
-            let (mut stream, mut room) = (stream.expect("a pipe"), [0; 65536]);
+            let (Some(mut stream), mut room) = (stream, [0; 65536]) else { return };
             while let Ok(bytes @ 1..) = stream.read(&mut room) {
                 ear.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&room[..bytes]);
             }

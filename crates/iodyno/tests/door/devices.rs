@@ -92,9 +92,11 @@ impl Drop for Attached {
 
 fn beneath() -> Outcome {
     let device = LoopDevice::new(16 << 20)?;
-    let output = Command::new("losetup").args(["-f", "--show"]).arg(device.path()).output()?;
-    let above = Attached(String::from_utf8(output.stdout)?.trim().to_string());
-    assert!(above.0.starts_with("/dev/loop"), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut losetup = Command::new("losetup");
+    losetup.args(["-f", "--show"]).arg(device.path());
+    let attached = told(losetup);
+    let above = Attached(attached.out.trim().to_string());
+    assert!(above.0.starts_with("/dev/loop"), "{attached}");
     write_to(device.path(), &[]).refused(&[&format!("{} lies on it", above.0)]);
     Ok(())
 }

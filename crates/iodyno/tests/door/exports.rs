@@ -1,7 +1,7 @@
 //! Where figures go besides the report: spreadsheets, latency logs, metrics, and every table as CSV.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 
 use testbed::{Case, Outcome};
 
@@ -77,9 +77,8 @@ fn metrics() -> Outcome {
 
 fn served() -> Outcome {
     let home = scratch();
-    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-    let address = format!("127.0.0.1:{port}");
-    let long = PLAN.replace("\"sim\"", "\"null\"").replace("3s", "20s");
+    let address = format!("127.0.0.1:{}", testbed::free_port()?);
+    let long = PLAN.replace("\"sim\"", "\"null\"").replace("3s", "1h");
     let file = plan(home.path(), &long);
     let mut running = Running::start(iodyno([
         "run",

@@ -12,10 +12,10 @@ use crate::program::{IODYNO, Running, Told, dressed, scratch, told};
 pub fn cases() -> Vec<Case> {
     let original: &[Need] = &[Need::Tool("iostat")];
     vec![
-        Case::new("iostat reports as often as it is told", &[], reports),
+        Case::new("iostat reports as often as it is told", &[], reports).waits(),
         Case::new("iostat ends well when it is interrupted", &[], interrupted),
-        Case::new("iostat counts what the original counts", original, counts),
-        Case::new("iostat's headings are the original's", original, headings),
+        Case::new("iostat counts what the original counts", original, counts).against(),
+        Case::new("iostat's headings are the original's", original, headings).against(),
         Case::new("old columns are a word away", &[], layouts),
     ]
 }
@@ -80,8 +80,9 @@ fn totals(reports: &[Value]) -> Vec<(String, [u64; 3])> {
 fn counts() -> Outcome {
     let home = scratch();
     let original = || -> Result<_, Box<dyn std::error::Error>> {
-        let output = Command::new("iostat").args(["-d", "-o", "JSON"]).env("LC_ALL", "C").output()?;
-        let document: Value = serde_json::from_slice(&output.stdout)?;
+        let mut command = Command::new("iostat");
+        command.args(["-d", "-o", "JSON"]).env("LC_ALL", "C");
+        let document: Value = serde_json::from_str(&told(command).out)?;
         Ok(totals(document["sysstat"]["hosts"][0]["statistics"].as_array().ok_or("no statistics")?))
     };
     let before = original()?;
@@ -104,8 +105,9 @@ fn headings() -> Outcome {
     let home = scratch();
     for line in ["", "-x", "-m", "-xs", "-s", "-xh", "-h", "-c", "-dt", "-xd --compact --pretty"] {
         let plain = [("LC_ALL", "C"), ("TZ", "UTC"), ("S_COLORS", "never")];
-        let output = Command::new("iostat").args(line.split_whitespace()).envs(plain).output()?;
-        let theirs = String::from_utf8(output.stdout)?;
+        let mut command = Command::new("iostat");
+        command.args(line.split_whitespace()).envs(plain);
+        let theirs = told(command).out;
         let ours = told(iostat(home.path(), line)).out;
         let heads = |text: &str| -> Vec<String> {
             let is_head = |line: &&str| {

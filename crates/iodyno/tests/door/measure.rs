@@ -1,13 +1,12 @@
 //! `iodyno measure` in good places and bad ones.
 
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Stdio};
-
 use testbed::sandbox::{FullDisk, LoopDevice, LoopOptions, Mount, Unprivileged, seccomp_forbid_io_uring};
 use testbed::{Case, Need, Outcome};
 
 use crate::program::{
-    IODYNO, Running, Told, dressed, fingerprint, iodyno, names, noise, quick, scratch, told,
+    IODYNO, Program, Running, Told, dressed, fingerprint, iodyno, names, noise, quick, scratch, told,
 };
 
 pub fn cases() -> Vec<Case> {
@@ -238,16 +237,17 @@ fn mixed(csv: &str) -> usize {
 fn closed_pipe() -> Outcome {
     let home = scratch();
     let mut command = iodyno(["measure", "--size", "16MiB"]);
-    let mut child = command.arg(home.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let head = Command::new("head").arg("-1").stdin(child.stdout.take().ok_or("a pipe")?).output()?;
-    assert!(String::from_utf8_lossy(&head.stdout).starts_with("measuring "));
+    command.arg(home.path());
+    let (reader, writer) = std::io::pipe()?;
+    let running = Program::new(command).out(writer).start();
+    let mut head = String::new();
+    BufReader::new(reader).read_line(&mut head)?;
+    assert!(head.starts_with("measuring "), "{head}");
     // Nobody reads the rest: the minute that the whole card takes would be wasted.
-    child.stdout = None;
-    let begun = std::time::Instant::now();
-    let output = child.wait_with_output()?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!said.contains("error") && !said.contains("panicked"), "{said}");
-    assert!(begun.elapsed().as_secs() < 45, "it went on for nobody");
+    let told = running.end();
+    assert_eq!(told.code(), 128 + libc::SIGPIPE, "{told}");
+    assert!(!told.err.contains("error") && !told.err.contains("panicked"), "{told}");
+    assert!(passes(&told.err).is_none_or(|(done, all)| done < all / 2), "it went on for nobody: {told}");
     assert_eq!(names(home.path()), [""; 0]);
     for words in [&["--help"][..], &[], &["engines"], &["nonsense"], &["measure", "--nonsense"]] {
         closed_at_once(words)?;
@@ -255,11 +255,20 @@ fn closed_pipe() -> Outcome {
     Ok(())
 }
 
+/// The last `5/63` of its progress, if it came so far.
+fn passes(err: &str) -> Option<(u64, u64)> {
+    let pair = |line: &str| {
+        let (done, all) = line.split(' ').next()?.split_once('/')?;
+        Some((done.parse().ok()?, all.parse().ok()?))
+    };
+    err.lines().rev().find_map(pair)
+}
+
 /// Both streams are pipes whose reader is gone before the program says a word.
 fn closed_at_once(words: &[&str]) -> Outcome {
     let (reader, writer) = std::io::pipe()?;
     drop(reader);
-    let status = iodyno(words).stdout(writer.try_clone()?).stderr(writer).status()?;
+    let status = Program::new(iodyno(words)).out(writer.try_clone()?).err(writer).run().status;
     assert_ne!(status.code(), Some(101), "it panicked on {words:?}");
     assert!(status.code().is_some(), "it died of {status} on {words:?}");
     Ok(())
@@ -267,12 +276,10 @@ fn closed_at_once(words: &[&str]) -> Outcome {
 
 fn full_report() -> Outcome {
     let home = scratch();
-    let mut command = iodyno(quick(home.path()));
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full")?;
-    let output = command.stdout(full).output()?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("the report could not be written: No space left on device"), "{said}");
+    let told = Program::new(iodyno(quick(home.path()))).out(full).run();
+    assert_eq!(told.code(), 1, "{told}");
+    assert!(told.err.contains("the report could not be written: No space left on device"), "{told}");
     assert_eq!(names(home.path()), [""; 0]);
     Ok(())
 }
