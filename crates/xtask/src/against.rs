@@ -1,63 +1,129 @@
-//! The original and ours on the same input: counts and bytes equal, text equal after masking numbers, speed a ratio.
+//! `cargo xtask against TOOL|all [PART]`: the originals and ours on the same input, all cases of it.
 //!
-//! The comparing is done by a test of the program (`crates/iodyno/tests/fio`), so that `cargo test` and continuous
-//! integration hold the same things; this chore runs that test and prints what it wrote down: a line a job, a tally.
-//! It refuses to call a comparison passed that was not made: where the original is not installed, all of it is skipped.
+//! The comparing is done by tests (counts and bytes equal, text equal after masking numbers), so that `cargo test`
+//! and continuous integration, which takes a sample, hold the same things; this chore builds those tests, runs every case
+//! of a tool, and prints what differs. Of fio it also prints a line for each job with the times of both. It refuses to
+//! call a comparison passed that was not made: where an original is not installed, its cases are skipped.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::shell;
+use crate::suite::{Case, Choice, Outcome, Ran, Schedule, Suite, Tier};
 
-/// Asks the test for a line a job, in this file.
+/// Asks fio's test for a line a job, in this file.
 const LINES: &str = "IODYNO_AGAINST_LINES";
 /// Puts another program in the place of ours.
 const CANDIDATE: &str = "IODYNO_FIO_CANDIDATE";
-/// Building included.
-const LIMIT: Duration = Duration::from_secs(40 * 60);
+/// The packages whose tests compare with originals.
+const PACKAGES: &[&str] = &["iodyno", "iodyno-dialect", "iodyno-engine"];
+/// Building the tests.
+const BUILD_LIMIT: Duration = Duration::from_secs(40 * 60);
+/// No case begins later.
+const LIMIT: Duration = Duration::from_secs(80 * 60);
 
-/// Runs the comparison with an original; true when nothing differs but what is known to.
+/// Runs the comparisons with an original, or with all; true when nothing differs but what is known to.
 pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
-    let tool = arguments.first().ok_or("against which tool? e.g. `cargo xtask against fio`")?;
-    if tool != "fio" {
-        let hint = "hint: `cargo xtask against fio` is there; dd and hdparm are held against by `cargo test originals`";
-        return Err(format!("nothing is compared with {tool} by this chore\n {hint}"));
+    let tool = arguments.first().ok_or("against which tool? e.g. `cargo xtask against fio`, or `all`")?;
+    let Options { itself, part } = Options::parse(&arguments[1..])?;
+    if itself && tool != "fio" {
+        return Err("against: --itself: only fio can stand in our place".into());
     }
-    let Options { itself, filter } = Options::parse(&arguments[1..])?;
+    let cases = chosen(root, tool, part)?;
     let lines = root.join("target/against/fio.txt");
     shell::fresh(&lines)?;
-    let mut test = shell::cargo();
-    test.current_dir(root).args(["test", "--package", "iodyno", "--test", "fio", "--"]);
-    test.args(filter).env(LINES, &lines).env("CARGO_TERM_COLOR", "never");
+    let mut environment = vec![(LINES.to_string(), lines.display().to_string())];
     if itself {
-        test.env(CANDIDATE, shell::find("fio").ok_or("fio is not installed")?);
+        let fio = shell::find("fio").ok_or("fio is not installed")?;
+        environment.push((CANDIDATE.into(), fio.display().to_string()));
     }
-    let log = root.join("target/against/fio.log");
-    let outcome = shell::run(test, Some(&log), LIMIT)?;
-    print!("{}", table(&std::fs::read_to_string(&lines).unwrap_or_default()));
-    failures(&outcome.lines).for_each(|line| println!("{line}"));
-    outcome.lines.iter().filter(|line| line.starts_with("skipped: ")).for_each(|line| println!("{line}"));
-    let tally = outcome.lines.iter().rev().find(|line| line.starts_with("test result: "));
-    println!("{}", tally.map_or(outcome.last_words(), String::as_str));
-    println!("all that was said is in target/against/fio.log");
-    Ok(outcome.success)
+    let tally = perform(cases, environment);
+    let text = std::fs::read_to_string(&lines).unwrap_or_default();
+    print!("{}", if text.is_empty() { String::new() } else { table(&text) });
+    tally.skips.iter().for_each(|skip| println!("skipped: {skip}"));
+    println!("{} passed, {} failed, {} skipped", tally.passed, tally.failed, tally.skips.len());
+    Ok(tally.failed == 0)
+}
+
+/// The cases against a tool, of the tests as they are now.
+fn chosen(root: &Path, tool: &str, part: Option<String>) -> Result<Vec<Case>, String> {
+    let outcome =
+        shell::run(Suite::build(root, PACKAGES), Some(&root.join("target/against/build.log")), BUILD_LIMIT)?;
+    if !outcome.success {
+        return Err(format!("the tests do not build: target/against/build.log: {}", outcome.last_words()));
+    }
+    let suite = Suite::read(&outcome.lines)?;
+    let choice = Choice { tier: Some(Tier::Against), whole: true, part };
+    let cases: Vec<Case> =
+        suite.chosen(&choice).into_iter().filter(|case| tool == "all" || is_of(case, tool)).collect();
+    if cases.is_empty() {
+        let mut known: Vec<&str> =
+            suite.cases.iter().filter(|case| case.tier == Tier::Against).map(tool_of).collect();
+        known.sort_unstable();
+        known.dedup();
+        return Err(format!(
+            "no such case is compared with {tool}\n hint: tools are all, {}",
+            known.join(", ")
+        ));
+    }
+    Ok(cases)
+}
+
+/// Whether a case compares with a tool: its program or its own name says so.
+fn is_of(case: &Case, tool: &str) -> bool {
+    let begins =
+        |name: &str| name.strip_prefix(tool).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
+    begins(&case.program) || begins(&case.name)
+}
+
+/// The tool that a program's name begins with.
+fn tool_of(case: &Case) -> &str {
+    case.program.split('_').next().unwrap_or(&case.program)
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    passed: u64,
+    failed: u64,
+    skips: Vec<String>,
+}
+
+fn perform(cases: Vec<Case>, environment: Vec<(String, String)>) -> Tally {
+    let mut tally = Tally::default();
+    let schedule = Schedule { environment, ..Schedule::until(Instant::now() + LIMIT) };
+    schedule.run(cases, &mut |ran| tally.hear(ran));
+    tally
+}
+
+impl Tally {
+    fn hear(&mut self, ran: &Ran) {
+        match &ran.outcome {
+            Outcome::Passed(count) => self.passed += count,
+            Outcome::Skipped(why) => self.skips.push(format!("{}: {why}", ran.case.title())),
+            Outcome::Failed(said) => {
+                self.failed += 1;
+                println!("failed: {}", ran.case.title());
+                said.iter().for_each(|line| println!("    {line}"));
+            }
+        }
+    }
 }
 
 struct Options {
     /// The original against itself: what is found then is the comparison's own unfairness.
     itself: bool,
     /// A part of the names of the cases to run.
-    filter: Option<String>,
+    part: Option<String>,
 }
 
 impl Options {
     fn parse(arguments: &[String]) -> Result<Options, String> {
-        let mut options = Options { itself: false, filter: None };
+        let mut options = Options { itself: false, part: None };
         for argument in arguments {
             match argument.as_str() {
                 "--itself" => options.itself = true,
                 flag if flag.starts_with('-') => return Err(format!("against: `{flag}`: expected --itself")),
-                filter if options.filter.is_none() => options.filter = Some(filter.to_string()),
+                part if options.part.is_none() => options.part = Some(part.to_string()),
                 more => return Err(format!("against: `{more}`: one part of a name is enough")),
             }
         }
@@ -79,22 +145,27 @@ fn table(text: &str) -> String {
     format!("{head}{body}\n{equal} of {} job files equal\n", lines.len())
 }
 
-/// What the cases that failed said, after the list of all cases.
-fn failures(lines: &[String]) -> impl Iterator<Item = &String> {
-    let first = lines.iter().position(|line| line == "failures:");
-    lines[first.unwrap_or(lines.len())..].iter().take_while(|line| !line.starts_with("test result: "))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn it_refuses_what_it_cannot_compare() {
+    fn wrong_words_are_refused_before_anything_is_built() {
         let root = Path::new(".");
-        assert!(chore(root, &["nosuch".to_string()]).unwrap_err().contains("with nosuch"));
         assert!(chore(root, &[]).is_err());
         assert!(chore(root, &["fio".into(), "--fast".into()]).unwrap_err().contains("--fast"));
+        assert!(chore(root, &["ior".into(), "--itself".into()]).unwrap_err().contains("only fio"));
+    }
+
+    #[test]
+    fn a_tool_is_found_in_the_names_of_programs_and_cases() {
+        let case = |program: &str, name: &str| Case {
+            program: program.into(),
+            name: name.into(),
+            ..Case::default()
+        };
+        assert!(is_of(&case("fio_report", "shapes"), "fio") && is_of(&case("fio", "job_verify"), "fio"));
+        assert!(is_of(&case("originals", "dd_counts"), "dd") && !is_of(&case("iperf3", "udp"), "iperf"));
     }
 
     #[test]
@@ -104,15 +175,5 @@ mod tests {
         let text = table(&(line("DIFFERS", "b") + &line("equal", "a")));
         assert!(text.find(" a ").unwrap() < text.find(" b ").unwrap(), "{text}");
         assert!(text.ends_with("1 of 2 job files equal\n"), "{text}");
-    }
-
-    #[test]
-    fn what_failed_is_told_from_its_head_to_the_tally() {
-        let lines: Vec<String> =
-            ["test a ... ok", "failures:", "---- b ----", "counts: 1", "test result: FAILED."]
-                .map(String::from)
-                .to_vec();
-        assert_eq!(failures(&lines).count(), 3);
-        assert_eq!(failures(&lines[..1]).count(), 0);
     }
 }

@@ -16,16 +16,18 @@ mod lexer;
 mod lies;
 mod newer;
 mod shell;
+mod suite;
 mod tidy;
 
 const USAGE: &str = "\
 usage: cargo xtask CHORE
 
   tidy [ROOT]                  check the walls of the house: imports, unsafe, clocks, I/O, names, sizes
-  ci [--no-install] [--quick]  everything continuous integration runs; --quick leaves out portability
+  ci [--no-install]            everything continuous integration runs
+  ci --only pure|live|against  the tests of one tier and nothing else: pure is what one runs while working
   bless [TEST …]               run the golden tests and let them rewrite what they expect
   bench [CASE … | net]         instructions per I/O, and paired runs against Debian's fio; net: against iperf3
-  against fio [PART]           the original and ours on the same input; --itself: the original twice
+  against TOOL|all [PART]      the original and ours on the same input, all cases; fio --itself: the original twice
   lies [N … | honest]          stages the known lies for real: caught or missed, honest twins silent or not
   fuzz NAME [SECONDS]          one parser under libFuzzer, from the seeds of its tests
   newer                        fetches a newer iperf3 than the system's into target/newer, for the tests' matrix

@@ -1,7 +1,7 @@
 //! The report that people look at: one HTML file, which needs no network.
 //!
-//! Rust says what is in it (as JSON), the page's own script draws it with Apache ECharts. The script of ECharts comes out
-//! of a crate that ships it (see `build.rs`) and lies in the file compressed. Whatever a user could have named reaches the
+//! Rust says what is in it (as JSON), the page's own script draws it with Apache ECharts. The script of ECharts lies
+//! beside the sources (`assets`) and in the file compressed. Whatever a user could have named reaches the
 //! page as text in JSON, is put there as text, and so stays text; besides, the page's own policy forbids every connection
 //! to anywhere.
 //!
@@ -18,6 +18,8 @@ mod watch;
 
 use std::io;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use iodyno_model::Event;
 use serde::Serialize;
 
@@ -42,10 +44,10 @@ const SCRIPT: &[&str] = &[
 ];
 const STYLE: &str = include_str!("page/page.css");
 const FRAME: &str = include_str!("page/page.html");
-/// ECharts, compressed with gzip and written in base64.
-const LIBRARY: &str = include_str!(concat!(env!("OUT_DIR"), "/echarts.txt"));
+/// ECharts, compressed with gzip.
+const LIBRARY: &[u8] = include_bytes!("../../assets/echarts-5.5.1.min.js.gz");
 /// Its version.
-pub const LIBRARY_VERSION: &str = env!("IODYNO_ECHARTS_VERSION");
+pub const LIBRARY_VERSION: &str = "5.5.1";
 
 /// Everything a page is told.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -82,7 +84,7 @@ impl Page {
         let parts = [
             ("{{title}}", escaped(&title)),
             ("{{style}}", STYLE.to_string()),
-            ("{{library}}", LIBRARY.to_string()),
+            ("{{library}}", BASE64_STANDARD.encode(LIBRARY)),
             ("{{data}}", self.data()),
             ("{{script}}", SCRIPT.concat()),
         ];

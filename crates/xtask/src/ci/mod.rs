@@ -2,47 +2,50 @@
 //!
 //! Every step is announced on one line with its duration; a failed step does not end the run, so one run names
 //! everything that is wrong. What cannot be done on this machine is counted as skipped, with its reason, and never as
-//! passed. The very last line is `N passed, N failed, N skipped`.
+//! passed. `--only TIER` runs the tests of one tier and nothing else: what one runs while working. The very last line is
+//! `N passed, N failed, N skipped`.
 
 mod packages;
 mod portability;
 mod score;
+mod tests;
 
-use score::{Score, read_tests};
+use score::Score;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::newer;
 use crate::shell::{self, Outcome};
+use crate::suite::{Choice, Tier};
 
 /// All of it must fit: a hosted run is ended after 90 minutes without a word.
 const WHOLE_LIMIT: Duration = Duration::from_secs(80 * 60);
-/// The tests may hang; what comes after them is to be told all the same.
-const TEST_LIMIT: Duration = Duration::from_secs(60 * 60);
 /// Explaining or running an example takes moments.
 const EXAMPLE_LIMIT: Duration = Duration::from_secs(120);
 /// How many lines of a failed step are shown; the log file has them all.
 const SHOWN_LINES: usize = 150;
 
-/// How many of the test programs that took the longest are named.
-const SLOWEST: usize = 5;
-
 /// What the run was asked to leave out.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Options {
     no_install: bool,
-    quick: bool,
+    /// Only the tests of this tier.
+    only: Option<Tier>,
 }
 
 impl Options {
     fn parse(arguments: &[String]) -> Result<Self, String> {
         let mut options = Self::default();
-        for argument in arguments {
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--no-install" => options.no_install = true,
-                "--quick" => options.quick = true,
-                other => return Err(format!("ci: `{other}`: expected --no-install or --quick")),
+                "--only" => {
+                    let tier = arguments.next().ok_or("ci: --only: expected pure, live or against")?;
+                    options.only = Some(tier.parse().map_err(|why| format!("ci: --only: {why}"))?);
+                }
+                other => return Err(format!("ci: `{other}`: expected --no-install or --only TIER")),
             }
         }
         Ok(options)
@@ -61,26 +64,25 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let options = Options::parse(arguments)?;
     let started = Instant::now();
     let mut run = Run { root: root.to_path_buf(), deadline: started + WHOLE_LIMIT, score: Score::default() };
-    run.install(&options);
-    run.source();
-    run.tests();
-    run.release();
-    if options.quick {
-        run.skip("portability", "left out by --quick");
-    } else {
-        portability::check(&mut run);
+    match options.only {
+        Some(tier) => run.tests(Some(tier)),
+        None => run.everything(&options),
     }
     println!("\nall of it took {}", seconds(started.elapsed()));
     run.score.skips.iter().for_each(|skip| println!("skipped: {skip}"));
-    let unexplained = run.score.skipped.saturating_sub(run.score.skips.len() as u64);
-    if unexplained > 0 {
-        println!("skipped: {unexplained} more, without a reason");
-    }
     println!("{}", run.score.closing_line());
     Ok(run.score.failed == 0)
 }
 
 impl Run {
+    fn everything(&mut self, options: &Options) {
+        self.install(options);
+        self.source();
+        self.tests(None);
+        self.release();
+        portability::check(self);
+    }
+
     fn install(&mut self, options: &Options) {
         if options.no_install {
             return self.skip("packages for tests", "left out by --no-install");
@@ -107,30 +109,10 @@ impl Run {
         );
     }
 
-    /// The tests count one by one; the step itself counts only where it failed without any of them failing.
-    fn tests(&mut self) {
-        // What a test that passed has to say may be that it looked at nothing.
-        let command = self.cargo_command(&["test", "--workspace", "--no-fail-fast", "--", "--show-output"]);
-        let Some(outcome) = self.launch("test", command, TEST_LIMIT) else { return };
-        let mut tests = read_tests(&outcome.lines);
-        if !outcome.success && tests.failed == 0 {
-            tests.failed = 1;
-        }
-        let word = if outcome.success { "ok" } else { "FAILED" };
-        let late = if outcome.timed_out { ", then their time was up" } else { "" };
-        announce(word, outcome.duration, "test", &format!("{}{late}", tests.closing_line()));
-        for (program, took) in tests.slowest(SLOWEST) {
-            println!("{:>17}  {program}", seconds(took));
-        }
-        for name in &tests.failures {
-            println!("  failed: {name}");
-            let said = tests.complaints.iter().filter(|(of, _)| of == name).flat_map(|(_, said)| said);
-            said.for_each(|line| println!("    {line}"));
-        }
-        if !outcome.success {
-            show("test", &outcome, |line| !(line.starts_with("test ") && line.ends_with("... ok")));
-        }
-        self.score.add(tests);
+    /// Builds and runs the tests, of all tiers or of one.
+    fn tests(&mut self, only: Option<Tier>) {
+        let Some(suite) = tests::build(self) else { return };
+        tests::perform(self, &suite, &Choice { tier: only, ..Choice::default() });
     }
 
     /// The README's build; what was built explains every example, and runs those that touch no storage.
@@ -181,7 +163,7 @@ impl Run {
 
     /// Runs a program with its log under `target/ci`; one that cannot be started is a failed step.
     fn launch(&mut self, name: &str, command: Command, limit: Duration) -> Option<Outcome> {
-        let log = self.root.join("target/ci").join(format!("{}.log", file_name(name)));
+        let log = self.log(name);
         match shell::run(command, Some(&log), limit.min(self.remaining())) {
             Ok(outcome) => Some(outcome),
             Err(message) => {
@@ -190,6 +172,11 @@ impl Run {
                 None
             }
         }
+    }
+
+    /// Where what a step said is kept.
+    fn log(&self, name: &str) -> PathBuf {
+        self.root.join("target/ci").join(format!("{}.log", file_name(name)))
     }
 
     fn skip(&mut self, name: &str, reason: &str) {
@@ -260,14 +247,18 @@ fn seconds(duration: Duration) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+mod unit {
     use super::*;
 
     #[test]
     fn flags_are_read_and_others_refused() {
-        let both = Options::parse(&["--quick".into(), "--no-install".into()]);
-        assert_eq!(both, Ok(Options { no_install: true, quick: true }));
-        assert!(Options::parse(&["--fast".into()]).unwrap_err().contains("--fast"));
+        let parse =
+            |words: &[&str]| Options::parse(&words.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let only = Some(Tier::Pure);
+        assert_eq!(parse(&["--only", "pure", "--no-install"]), Ok(Options { no_install: true, only }));
+        assert!(parse(&["--fast"]).unwrap_err().contains("--fast"));
+        assert!(parse(&["--only", "quick"]).unwrap_err().contains("pure, live or against"));
+        assert!(parse(&["--only"]).is_err());
     }
 
     #[test]
