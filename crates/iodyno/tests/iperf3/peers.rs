@@ -1,16 +1,13 @@
 //! Servers and clients as processes, and the cable between them.
 //!
-//! Whatever was started is killed when its owner is dropped.
+//! Whatever was started is killed when its owner is dropped. A server is there when it says so, or when the kernel's
+//! table has it; nothing here waits for a time.
 
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
-use testbed::{Need, Skip};
-
-/// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+use testbed::program::{Program as Process, Running, Said};
+use testbed::{Need, Skip, wait};
 
 /// Which program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +50,7 @@ fn newer_runs() -> Result<(), Skip> {
 #[derive(Clone, Copy, Debug)]
 pub struct Host {
     /// A process whose network it has; none: the machine's.
-    namespace: Option<u32>,
+    namespace: Option<i32>,
 }
 
 /// The machine itself.
@@ -77,134 +74,65 @@ pub fn command(program: Program, host: Host) -> Command {
     if program == Program::Ours {
         command.arg("iperf3").env("IODYNO_FINDINGS", "0");
     }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
 /// A server that listens.
 pub struct Server {
-    child: Child,
-    said: std::thread::JoinHandle<String>,
+    running: Running,
 }
 
 impl Server {
-    /// Starts one and waits until it says that it listens.
+    /// Starts one and waits until it listens.
     pub fn start(program: Program, host: Host, port: u16, more: &[&str]) -> Result<Server, String> {
         let mut command = command(program, host);
         command.args(["-s", "-p", &port.to_string(), "--forceflush"]).args(more);
-        let mut child = command.spawn().map_err(|error| format!("the server: {error}"))?;
-        let mut lines = BufReader::new(child.stdout.take().ok_or("no output")?);
-        let mut first = String::new();
+        let mut running = Process::new(command).launch()?;
+        let process = running.pid();
         // A document comes at the end only: then the port tells.
-        if !more.contains(&"-J") {
-            while !first.contains("Server listening") {
-                let mut line = String::new();
-                if lines.read_line(&mut line).map_err(|error| error.to_string())? == 0 {
-                    let mut err = String::new();
-                    let _ = child.stderr.take().map(|mut stream| stream.read_to_string(&mut err));
-                    let _ = child.wait();
-                    return Err(format!("the server does not listen: {first}{err}"));
-                }
-                first.push_str(&line);
-            }
-        } else {
-            until_listened(child.id(), port)?;
+        let silent = more.contains(&"-J");
+        let is_up = |running: &Running| match silent {
+            true => is_listened(process, port),
+            false => running.out().contains("Server listening"),
+        };
+        wait::until("a server that listens", || is_up(&running) || !running.is_there())?;
+        match is_up(&running) {
+            true => Ok(Server { running }),
+            false => Err(format!("the server does not listen: {}", running.outcome()?)),
         }
-        let said = std::thread::spawn(move || {
-            let mut rest = String::new();
-            let _ = lines.read_to_string(&mut rest);
-            first + &rest
-        });
-        Ok(Server { child, said })
     }
 
     /// Its output, once it has ended by itself.
-    pub fn end(mut self) -> Result<String, String> {
-        let status = wait(&mut self.child)?;
-        let said = std::mem::replace(&mut self.said, std::thread::spawn(String::new));
-        let said = said.join().map_err(|_| "the server's output is lost")?;
-        let mut err = String::new();
-        let _ = self.child.stderr.take().map(|mut stream| stream.read_to_string(&mut err));
-        match status {
-            0 => Ok(said),
-            status => Err(format!("the server's status is {status}:\n{said}{err}")),
+    pub fn end(self) -> Result<String, String> {
+        let said = self.running.outcome()?;
+        match said.code() {
+            0 => Ok(said.out),
+            _ => Err(format!("the server: {said}")),
         }
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn wait(child: &mut Child) -> Result<i32, String> {
-    let until = Instant::now() + PATIENCE;
-    while Instant::now() < until {
-        if let Some(status) = child.try_wait().map_err(|error| error.to_string())? {
-            return Ok(status.code().unwrap_or(-1));
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let _ = child.kill();
-    Err("it does not end".into())
-}
-
-/// Waits until somebody listens at a port of the network that a process is in: of a server that says nothing before its
-/// end, that tells that it is there.
-fn until_listened(process: u32, port: u16) -> Result<(), String> {
-    let until = Instant::now() + PATIENCE;
-    // The state of a listener: `0A`. Source: `/proc/net/tcp`.
-    let (place, state) = (format!(":{port:04X}"), "0A");
-    while Instant::now() < until {
-        let table = |name: &str| std::fs::read_to_string(format!("/proc/{process}/net/{name}"));
-        let tables = ["tcp", "tcp6"].map(|name| table(name).unwrap_or_default());
-        let listens = |line: &str| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            words.len() > 3 && words[1].ends_with(&place) && words[3] == state
-        };
-        if tables.iter().flat_map(|table| table.lines()).any(listens) {
-            return Ok(());
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    Err(format!("nobody listens at {port}"))
-}
-
-/// What a client said.
-#[derive(Debug)]
-pub struct Said {
-    /// Its exit status.
-    pub status: i32,
-    /// Its report.
-    pub out: String,
-    /// Its complaints.
-    pub err: String,
+/// Whether somebody listens at a port of the network that a process is in. Source: `/proc/net/tcp`, where a listener's
+/// state is `0A`.
+fn is_listened(process: i32, port: u16) -> bool {
+    let place = format!(":{port:04X}");
+    let table = |name: &str| std::fs::read_to_string(format!("/proc/{process}/net/{name}"));
+    let listens = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.len() > 3 && words[1].ends_with(&place) && words[3] == "0A"
+    };
+    ["tcp", "tcp6"].iter().any(|name| table(name).unwrap_or_default().lines().any(listens))
 }
 
 /// Runs a client.
 pub fn client(mut command: Command, to: &str, port: u16, more: &[&str]) -> Result<Said, String> {
     command.args(["-c", to, "-p", &port.to_string()]).args(more);
-    let mut child = command.spawn().map_err(|error| format!("the client: {error}"))?;
-    let stream = |stream: Option<Box<dyn Read + Send>>| {
-        std::thread::spawn(move || {
-            let mut text = String::new();
-            let _ = stream.map(|mut stream| stream.read_to_string(&mut text));
-            text
-        })
-    };
-    let out = stream(child.stdout.take().map(|s| Box::new(s) as Box<dyn Read + Send>));
-    let err = stream(child.stderr.take().map(|s| Box::new(s) as Box<dyn Read + Send>));
-    let status = wait(&mut child);
-    let (out, err) = (out.join().unwrap_or_default(), err.join().unwrap_or_default());
-    let status = status.map_err(|why| format!("the client: {why}\n{out}{err}"))?;
-    Ok(Said { status, out, err })
+    Process::new(command).outcome().map_err(|why| format!("the client: {why}"))
 }
 
 /// Two network namespaces with a cable between them.
 pub struct Cable {
-    ends: [Child; 2],
+    ends: [Running; 2],
 }
 
 impl Cable {
@@ -213,13 +141,8 @@ impl Cable {
 
     /// Lays one.
     pub fn lay() -> Result<Cable, Skip> {
-        let end = || {
-            let child = Command::new("unshare").args(["--net", "--", "sleep", "300"]).spawn();
-            child.map_err(|error| Skip::new(format!("unshare: {error}")))
-        };
         let cable = Cable { ends: [end()?, end()?] };
-        cable.ends.iter().try_for_each(|end| until_apart(end.id()))?;
-        let [near, far] = [cable.ends[0].id(), cable.ends[1].id()];
+        let [near, far] = [0, 1].map(|end| cable.ends[end].pid());
         let lines = [
             (near, format!("link add near type veth peer name far netns {far}")),
             (near, "addr add 10.77.0.1/24 dev near".into()),
@@ -241,30 +164,18 @@ impl Cable {
 
     /// Both ends.
     pub fn hosts(&self) -> [Host; 2] {
-        [0, 1].map(|end| Host { namespace: Some(self.ends[end].id()) })
+        [0, 1].map(|end| Host { namespace: Some(self.ends[end].pid()) })
     }
 }
 
-/// Waits until a process has a network of its own: what is done to it before would be done to the machine's.
-fn until_apart(process: u32) -> Result<(), Skip> {
-    let until = Instant::now() + PATIENCE;
-    let network = |of: &str| std::fs::read_link(format!("/proc/{of}/ns/net"));
-    while Instant::now() < until {
-        if let (Ok(own), Ok(theirs)) = (network("self"), network(&process.to_string()))
-            && own != theirs
-        {
-            return Ok(());
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    Err(Skip::new("unshare: no network of its own"))
-}
-
-impl Drop for Cable {
-    fn drop(&mut self) {
-        for end in &mut self.ends {
-            let _ = end.kill();
-            let _ = end.wait();
-        }
+/// A process that has a network of its own, and says so: what is done to it before would be done to the machine's.
+fn end() -> Result<Running, Skip> {
+    let line = ["--net", "--", "sh", "-c", "echo apart; exec sleep infinity"];
+    let mut running = Process::of("unshare", line).launch().map_err(Skip::new)?;
+    let apart = |running: &Running| running.out().contains("apart");
+    wait::until("a network of its own", || apart(&running) || !running.is_there()).map_err(Skip::new)?;
+    match apart(&running) {
+        true => Ok(running),
+        false => Err(Skip::new(format!("unshare: {}", running.err().trim()))),
     }
 }
