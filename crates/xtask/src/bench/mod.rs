@@ -1,10 +1,11 @@
-//! `cargo xtask bench [CASE … | net | filebench]`: what an I/O costs us, beside the aim and beside Debian's fio.
+//! `cargo xtask bench [CASE … | net | filebench | build]`: what an I/O costs us, beside the aim and beside Debian's fio.
 //!
 //! Instructions come from callgrind, which the machine's mood does not touch; times come from rounds that alternate
 //! ours and theirs, so that the mood touches both. What is compared is the processor time of an I/O (user + system):
 //! these jobs wait for nothing, so it is what the wall clock would show on an idle machine. It refuses to pass or
 //! fail anything: it prints figures, their spread, and whether the aims were met.
 
+mod build;
 mod cases;
 mod figure;
 mod loops;
@@ -40,6 +41,9 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let (options, filters): (Vec<&String>, Vec<&String>) =
         arguments.iter().partition(|argument| argument.starts_with("--"));
     let file_bytes = file_mib(&options)? << 20;
+    if filters.len() == 1 && filters[0] == "build" {
+        return build::chore(root);
+    }
     let build = shell::cargo().current_dir(root).args(["build", "--release"]).status();
     if !build.map_err(|error| format!("cannot run cargo: {error}"))?.success() {
         return Err("the release build failed: nothing to measure".to_string());

@@ -9,6 +9,7 @@ mod layers;
 mod length;
 mod papers;
 mod source;
+mod testing;
 mod walls;
 mod words;
 
@@ -78,6 +79,7 @@ impl Tree {
             arrows::check(self),
             layers::check(self),
             walls::check(self),
+            testing::check(self),
             words::check(self),
             papers::check(self),
             length::check(self, ALLOW_FILE),
