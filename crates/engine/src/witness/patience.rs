@@ -7,11 +7,18 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 /// How long an answer is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LIMIT: Duration = Duration::from_secs(5);
 
 /// The answer, `None` where none came in time. Whoever asked is then left behind in the kernel: such a thread ends with
 /// the program.
 pub fn ask<T: Send + 'static>(question: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    ask_within(LIMIT, question)
+}
+
+fn ask_within<T: Send + 'static>(
+    limit: Duration,
+    question: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     let (answer, answered) = mpsc::channel();
     let asker = std::thread::Builder::new().name("witness".into());
     let asked = asker.spawn(move || {
@@ -19,7 +26,7 @@ pub fn ask<T: Send + 'static>(question: impl FnOnce() -> T + Send + 'static) -> 
         let _ = answer.send(question());
     });
     asked.ok()?;
-    answered.recv_timeout(PATIENCE).ok()
+    answered.recv_timeout(limit).ok()
 }
 
 #[cfg(test)]
@@ -30,9 +37,7 @@ mod tests {
     fn an_answer_comes_and_silence_ends() {
         assert_eq!(ask(|| 7), Some(7));
         let (keep, never) = mpsc::channel::<()>();
-        let begun = crate::clock::monotonic();
-        assert_eq!(ask(move || never.recv().is_ok()), None);
-        assert!(crate::clock::monotonic() - begun >= PATIENCE.as_nanos() as u64);
+        assert_eq!(ask_within(Duration::from_millis(1), move || never.recv().is_ok()), None);
         drop(keep);
     }
 }
