@@ -13,6 +13,7 @@ mod tests;
 use score::Score;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::newer;
@@ -74,29 +75,57 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     Ok(run.score.failed == 0)
 }
 
+/// What is fetched while something else is done.
+struct Installing(JoinHandle<Installed>);
+
+/// What came of it.
+struct Installed {
+    report: packages::Report,
+    took: Duration,
+    newer: Result<String, String>,
+    newer_took: Duration,
+}
+
+impl Installing {
+    fn begin(root: &Path, limit: Duration) -> Installing {
+        let root = root.to_path_buf();
+        Installing(std::thread::spawn(move || {
+            let started = Instant::now();
+            let report = packages::install(&root, limit);
+            let took = started.elapsed();
+            let newer = newer::fetch(&root);
+            Installed { report, took, newer, newer_took: started.elapsed() - took }
+        }))
+    }
+}
+
 impl Run {
     fn everything(&mut self, options: &Options) {
-        self.install(options);
+        // Fetching waits for others: meanwhile it is compiled what needs no package.
+        let installing = (!options.no_install).then(|| Installing::begin(&self.root, self.remaining()));
         self.source();
-        self.tests(None);
+        let suite = tests::build(self);
+        self.installed(installing);
+        if let Some(suite) = suite {
+            tests::perform(self, &suite, &Choice::default());
+        }
         self.release();
         portability::check(self);
     }
 
-    fn install(&mut self, options: &Options) {
-        if options.no_install {
+    /// Waits for the packages, and says what came of them.
+    fn installed(&mut self, installing: Option<Installing>) {
+        let Some(installing) = installing else {
             return self.skip("packages for tests", "left out by --no-install");
-        }
-        let started = Instant::now();
-        let report = packages::install(&self.root, self.remaining());
-        announce("ok", started.elapsed(), "install", &report.summary);
-        report
-            .missing
-            .iter()
-            .for_each(|(package, reason)| self.score.skip(&format!("package {package}"), reason));
-        let started = Instant::now();
-        match newer::fetch(&self.root) {
-            Ok(version) => announce("ok", started.elapsed(), "a newer iperf3", &version),
+        };
+        let Ok(Installed { report, took, newer, newer_took }) = installing.0.join() else {
+            return self.skip("packages for tests", "the step that installs them broke off");
+        };
+        announce("ok", took, "install", &report.summary);
+        let missing = report.missing.iter();
+        missing.for_each(|(package, reason)| self.score.skip(&format!("package {package}"), reason));
+        match newer {
+            Ok(version) => announce("ok", newer_took, "a newer iperf3", &version),
             Err(why) => self.skip("a newer iperf3", &why),
         }
     }
