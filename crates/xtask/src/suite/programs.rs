@@ -1,6 +1,6 @@
 //! Building the test programs, and asking each what it holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -60,9 +60,15 @@ impl Suite {
         Ok(Suite { cases })
     }
 
-    /// The cases that are chosen.
+    /// The cases that are chosen; a sample has at least one case of each program that compares with originals.
     pub fn chosen(&self, choice: &Choice) -> Vec<Case> {
-        self.cases.iter().filter(|case| choice.takes(case)).cloned().collect()
+        let mut programs = BTreeSet::new();
+        let mut chosen: Vec<Case> = self.cases.iter().filter(|case| choice.takes(case)).cloned().collect();
+        programs.extend(chosen.iter().map(|case| case.program.clone()));
+        let whole = Choice { whole: true, ..choice.clone() };
+        let first = self.cases.iter().filter(|case| case.tier == Tier::Against && whole.takes(case));
+        chosen.extend(first.filter(|case| programs.insert(case.program.clone())).cloned());
+        chosen
     }
 }
 
@@ -130,6 +136,21 @@ mod tests {
         assert_eq!(program(&message("null", true)), None);
         assert_eq!(program(&message("\"/t/iodyno\"", false)), None);
         assert_eq!(program("   Compiling iodyno v0.1.0"), None);
+    }
+
+    #[test]
+    fn a_sample_has_a_case_of_every_program() {
+        let case = |program: &str, number: u32| Case {
+            program: program.into(),
+            name: format!("case_{number}"),
+            tier: Tier::Against,
+            ..Case::default()
+        };
+        let cases = (0..50).map(|number| case("fio", number)).chain((0..3).map(|number| case("dd", number)));
+        let suite = Suite { cases: cases.collect() };
+        let chosen = suite.chosen(&Choice { tier: Some(Tier::Against), ..Choice::default() });
+        let of = |program: &str| chosen.iter().filter(|case| case.program == program).count();
+        assert!((1..30).contains(&of("fio")) && of("dd") >= 1, "{chosen:?}");
     }
 
     #[test]
