@@ -2,7 +2,8 @@
 //! directory.
 //!
 //! The hosts are namespaces with an address, a host name, a `/tmp`, an init and an sshd each. A launcher that is not
-//! installed, or namespaces that cannot be had, are skips. It asserts no speed. The program lies at one path on every host, so that the clone may lie anywhere.
+//! installed, or namespaces that cannot be had, are skips. It asserts no speed.
+//! The program lies at one path on every host, so that the clone may lie anywhere.
 
 #[cfg(target_os = "linux")]
 mod going;
