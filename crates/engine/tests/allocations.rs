@@ -7,8 +7,8 @@ mod stand;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use libtest_mimic::{Arguments, Trial};
 use stand::Stand;
+use testbed::{Case, Outcome, Skip};
 
 thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
@@ -70,8 +70,19 @@ fn the_loop_allocates_nothing(entry: &iodyno_engine::Entry, settings: &[&str]) -
     }
 }
 
-fn main() {
-    let arguments = Arguments::from_args();
+fn the_counter_counts() -> Outcome {
+    let before = COUNT.get();
+    drop(std::hint::black_box(vec![1u8; 100]));
+    if COUNT.get() > before { Ok(()) } else { Err("it does not".into()) }
+}
+
+fn of_engine(name: &str, settings: &[&str]) -> Outcome {
+    let entry = iodyno_engine::engine(name).ok_or_else(|| Skip::new("this system has no such engine"))?;
+    (entry.available)().map_err(|failure| Skip::new(failure.message))?;
+    Ok(the_loop_allocates_nothing(entry, settings)?)
+}
+
+fn main() -> std::process::ExitCode {
     let wanted: [(&str, &[&str]); 7] = [
         ("null", &[]),
         ("psync", &[]),
@@ -81,20 +92,10 @@ fn main() {
         ("io_uring", &[]),
         ("io_uring", &["fixed_buffers=1", "fixed_files=1"]),
     ];
-    let mut trials = vec![Trial::test("the counter counts", || {
-        let before = COUNT.get();
-        drop(std::hint::black_box(vec![1u8; 100]));
-        if COUNT.get() > before { Ok(()) } else { Err("it does not".into()) }
-    })];
-    for (name, settings) in wanted {
+    let of_engines = wanted.map(|(name, settings)| {
         let title = format!("{name} {}", settings.join(" "));
-        let Some(entry) = iodyno_engine::engine(name) else {
-            trials.push(testbed::trial(title, Some("this system has no such engine".into()), || Ok(())));
-            continue;
-        };
-        let missing = (entry.available)().err().map(|failure| failure.message);
-        let run = move || Ok(the_loop_allocates_nothing(entry, settings)?);
-        trials.push(testbed::trial(title, missing, run));
-    }
-    libtest_mimic::run(&arguments, trials).exit();
+        Case::new(title.trim_end(), &[], move || of_engine(name, settings))
+    });
+    let counter = Case::new("the counter counts", &[], the_counter_counts);
+    testbed::run(std::iter::once(counter).chain(of_engines).collect())
 }

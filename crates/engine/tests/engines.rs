@@ -8,15 +8,15 @@
 mod twins;
 
 use std::os::fd::{AsRawFd, IntoRawFd, RawFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use iodyno_engine::clock;
 use iodyno_engine::engines::pvsync::{Pvsync, Pvsync2};
 use iodyno_engine::engines::{Engine, mmap::Mmap, null::Null, psync::Psync, sync::Sync, vsync::Vsync};
 use iodyno_engine::io::{AT_POSITION, Io};
 use iodyno_model::Verb;
-use libtest_mimic::{Arguments, Failed, Trial};
-use twins::{Bench, Random, Twins, handle, set};
+use testbed::{Case, Skip};
+use twins::{Bench, Failed, Random, Twins, handle, set};
 
 /// Random offsets of a script end below this; its file begins with half of it.
 const SPAN: u64 = 256 << 10;
@@ -167,8 +167,13 @@ fn kept_handles_work<E: Engine>(settings: &[&str], _depth: u32, _seed: u64) -> R
 }
 
 /// Unaligned direct I/O is refused in the same way.
-fn direct_errors_equal<E: Engine>(settings: &[&str], file: &Path) -> Result<(), Failed> {
-    let mut bench = Bench::<E>::new(settings, 2, vec![handle(direct(file)?)])?;
+fn direct_errors_equal<E: Engine>(settings: &[&str]) -> Result<(), Failed> {
+    // Beside the build, since a temporary directory is often in memory and may know no direct I/O.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+    let file = folder.path().join("direct");
+    std::fs::write(&file, vec![3; 65536])?;
+    let fd = direct(&file).map_err(|error| Skip::new(format!("O_DIRECT here: {error}")))?;
+    let mut bench = Bench::<E>::new(settings, 2, vec![handle(fd)])?;
     let io = |verb, offset, bytes| Io { verb, offset, bytes, ..Io::default() };
     for io in
         [io(Verb::Read, 1, 4096), io(Verb::Read, 0, 100), io(Verb::Write, 7, 4096), io(Verb::Read, 0, 4096)]
@@ -262,14 +267,17 @@ fn forbid(call: u32) -> std::io::Result<()> {
     if failed { Err(std::io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// All trials of one engine.
-fn add<E: Engine + 'static>(
-    trials: &mut Vec<Trial>,
-    settings: &'static [&'static str],
-    direct_file: &Result<PathBuf, String>,
-) {
+/// A case that is skipped where the engine cannot be had.
+fn case<E: Engine>(what: &str, test: impl FnOnce() -> Result<(), Failed> + Send + 'static) -> Case {
+    Case::new(what, &[], || {
+        E::available().map_err(|failure| Skip::new(failure.message))?;
+        test()
+    })
+}
+
+/// All cases of one engine.
+fn of<E: Engine + 'static>(settings: &'static [&'static str]) -> Vec<Case> {
     let name = format!("{} {}", E::NAME, settings.join(" ")).trim_end().to_string();
-    let missing = E::available().err().map(|failure| failure.message);
     type Test = fn(&[&str], u32, u64) -> Result<(), Failed>;
     let tests: [(&str, Test, &[u32]); 4] = [
         ("files", files_equal::<E>, &[1, 4, 16]),
@@ -277,68 +285,63 @@ fn add<E: Engine + 'static>(
         ("errors", errors_equal::<E>, &[1]),
         ("kept handles", kept_handles_work::<E>, &[1]),
     ];
+    let mut cases = Vec::new();
     for (what, test, depths) in tests {
         for depth in depths.iter().copied().filter(|depth| *depth <= E::MOST_DEPTH) {
             let run =
                 move || (1..=3).try_for_each(|seed| test(settings, depth, seed * 77 + u64::from(depth)));
-            trials.push(testbed::trial(format!("{name}: {what} at depth {depth}"), missing.clone(), run));
+            cases.push(case::<E>(&format!("{name}: {what} at depth {depth}"), run));
         }
     }
     // A mapping has no direct I/O.
     if E::NAME != Mmap::NAME {
-        let missing = missing.or(direct_file.as_ref().err().cloned());
-        let file = direct_file.clone().unwrap_or_default();
-        let run = move || direct_errors_equal::<E>(settings, &file);
-        trials.push(testbed::trial(format!("{name}: direct errors"), missing, run));
+        cases.push(case::<E>(&format!("{name}: direct errors"), || direct_errors_equal::<E>(settings)));
     }
+    cases
 }
 
-fn main() {
-    let arguments = Arguments::from_args();
-    // Beside the build, since a temporary directory is often in memory and may know no direct I/O.
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let file = folder.path().join("direct");
-    std::fs::write(&file, vec![3; 65536]).unwrap();
-    let usable = direct(&file).map(|fd| Bench::<Psync>::new(&[], 1, vec![handle(fd)]));
-    let file = &usable.map(|_| file).map_err(|error| format!("O_DIRECT here: {error}"));
-    let mut trials = Vec::new();
-    add::<Psync>(&mut trials, &[], file);
-    add::<Pvsync>(&mut trials, &[], file);
-    add::<Pvsync2>(&mut trials, &["hipri_percentage=50"], file);
-    add::<Sync>(&mut trials, &[], file);
-    add::<Vsync>(&mut trials, &[], file);
-    add::<Mmap>(&mut trials, &[], file);
-    #[cfg(target_os = "linux")]
-    {
-        use iodyno_engine::engines::{io_uring::Uring, libaio::Libaio, splice::Splice};
-        add::<Splice>(&mut trials, &[], file);
-        add::<Libaio>(&mut trials, &[], file);
-        add::<Libaio>(&mut trials, &["userspace_reap=off"], file);
-        add::<Uring>(&mut trials, &[], file);
-        add::<Uring>(&mut trials, &["fixed_buffers", "fixed_files"], file);
-        add::<Uring>(&mut trials, &["vectored", "defer_taskrun=off"], file);
-        add::<Uring>(&mut trials, &["force_async"], file);
-        add::<Uring>(
-            &mut trials,
-            &["force_async=3", "iopoll=off", "priority_percent=50", "priority_class=2", "priority=4"],
-            file,
-        );
-        add::<Libaio>(&mut trials, &["priority_percent=50", "priority_class=2", "priority=4"], file);
-        add::<Uring>(&mut trials, &["sqpoll", "sqpoll_idle_ms=10"], file);
-        trials.push(Trial::test("io_uring: a forbidden ring says so", a_forbidden_ring_says_so));
-        let missing = Uring::available().err().map(|failure| failure.message);
-        let name = "io_uring: waits end and drops cancel";
-        trials.push(testbed::trial(name, missing, waits_end_and_drops_cancel));
-    }
+/// The engines that every system has.
+fn everywhere() -> Vec<Case> {
+    let mut cases = of::<Psync>(&[]);
+    cases.extend(of::<Pvsync>(&[]));
+    cases.extend(of::<Pvsync2>(&["hipri_percentage=50"]));
+    cases.extend(of::<Sync>(&[]));
+    cases.extend(of::<Vsync>(&[]));
+    cases.extend(of::<Mmap>(&[]));
     #[cfg(any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", target_os = "freebsd"))]
-    add::<iodyno_engine::engines::posixaio::Posixaio>(&mut trials, &[], file);
-    trials.push(Trial::test("mmap: a cut file is an error", a_cut_file_is_an_error));
-    trials.push(Trial::test("null completes everything", || {
+    cases.extend(of::<iodyno_engine::engines::posixaio::Posixaio>(&[]));
+    cases.push(Case::new("mmap: a cut file is an error", &[], a_cut_file_is_an_error));
+    cases.push(Case::new("null completes everything", &[], || {
         let result =
             Bench::<Null>::new(&[], 1, vec![handle(-1)])?.perform(Io { bytes: 77, ..Io::default() })?;
         if result == 77 { Ok(()) } else { Err(format!("{result}").into()) }
     }));
-    let conclusion = libtest_mimic::run(&arguments, trials);
-    drop(folder);
-    conclusion.exit();
+    cases
+}
+
+#[cfg(target_os = "linux")]
+fn of_linux() -> Vec<Case> {
+    use iodyno_engine::engines::{io_uring::Uring, libaio::Libaio, splice::Splice};
+    const PRIORITY: &[&str] = &["priority_percent=50", "priority_class=2", "priority=4"];
+    const MANY: &[&str] =
+        &["force_async=3", "iopoll=off", "priority_percent=50", "priority_class=2", "priority=4"];
+    let mut cases = of::<Splice>(&[]);
+    for settings in [&[][..], &["userspace_reap=off"], PRIORITY] {
+        cases.extend(of::<Libaio>(settings));
+    }
+    let plain: [&[&str]; 4] =
+        [&[], &["fixed_buffers", "fixed_files"], &["vectored", "defer_taskrun=off"], &["force_async"]];
+    for settings in plain.into_iter().chain([MANY, &["sqpoll", "sqpoll_idle_ms=10"]]) {
+        cases.extend(of::<Uring>(settings));
+    }
+    cases.push(Case::new("io_uring: a forbidden ring says so", &[], a_forbidden_ring_says_so));
+    cases.push(case::<Uring>("io_uring: waits end and drops cancel", waits_end_and_drops_cancel));
+    cases
+}
+
+fn main() -> std::process::ExitCode {
+    let mut cases = everywhere();
+    #[cfg(target_os = "linux")]
+    cases.extend(of_linux());
+    testbed::run(cases)
 }

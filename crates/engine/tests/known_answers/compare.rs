@@ -1,19 +1,18 @@
 //! What the record says beside what is known.
 //!
 //! The floor is no constant: it is a distribution, found by a plain client in turn with ours. What must be seen is
-//! every logged latency with any of the floors added. Where the floors of single turns foretell figures that differ
-//! from each other by more than the tolerance, the machine was disturbed, and what is off proves nothing in that try.
+//! every logged latency with any of the floors added. A wrong meter is wrong in every turn. Where the turns differ from each
+//! other by more than the tolerance, the machine was disturbed: what is off then proves nothing, and the case is skipped
+//! with its figures. It refuses to measure anything a second time.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use iodyno_model::Histogram;
+use iodyno_model::histogram::{bucket_of, lower_edge};
 use testbed::Skip;
 
 /// What a figure may be off by.
 const TOLERANCE: f64 = 0.01;
-/// How often what is off or cannot be judged is measured.
-const TRIES: usize = 3;
 /// Samples that must lie beyond a percentile, on either side, for it to be one.
 const BEYOND: usize = 10;
 /// Floors that a distribution is thinned to.
@@ -23,6 +22,8 @@ const FLOORS: usize = 101;
 pub struct Figure {
     name: String,
     ours: f64,
+    /// The class of a histogram that ours was kept in: from, to.
+    class: (f64, f64),
     known: f64,
     /// By how much the turns differ in this figure from the middle between them, as a share.
     doubt: f64,
@@ -39,15 +40,34 @@ enum Verdict {
 impl Figure {
     /// A figure that the floor plays no part in; times in ns.
     pub fn new(name: impl Into<String>, ours: f64, known: f64) -> Self {
-        Figure { name: name.into(), ours, known, doubt: 0.0 }
+        Figure { name: name.into(), ours, class: (ours, ours), known, doubt: 0.0 }
+    }
+
+    /// A rate, an s: so many operations in our time beside as many in each of the log's times and what the plain client
+    /// needed beyond it in the same turn; all in ns.
+    pub fn rate(count: u64, ours_ns: u64, logged_ns: &[u64], beyond_ns: &[u64]) -> Self {
+        let known_ns = logged_ns.iter().chain(beyond_ns).sum::<u64>() as f64;
+        let (least, most) = (beyond_ns.iter().min(), beyond_ns.iter().max());
+        let apart_ns = most.zip(least).map_or(0, |(most, least)| most - least) * beyond_ns.len() as u64;
+        let rate = |ns: f64| count as f64 * 1e9 / ns;
+        Figure {
+            doubt: apart_ns as f64 / 2.0 / known_ns,
+            ..Figure::new("IOPS", rate(ours_ns as f64), rate(known_ns))
+        }
     }
 
     fn error(&self) -> f64 {
         self.ours / self.known - 1.0
     }
 
+    /// Whether any value of the class that ours lies in is near enough: a histogram says no more than the class.
+    fn is_right(&self) -> bool {
+        let (from, to) = self.class;
+        from / self.known - 1.0 <= TOLERANCE && to / self.known - 1.0 >= -TOLERANCE
+    }
+
     fn verdict(&self) -> Verdict {
-        match self.error().abs() <= TOLERANCE {
+        match self.is_right() {
             true => Verdict::Right,
             false if self.doubt > TOLERANCE => Verdict::Unclear,
             false => Verdict::Off,
@@ -67,26 +87,59 @@ impl fmt::Display for Figure {
     }
 }
 
-/// Each percentile that has enough samples on both sides, in µs. `logged` is ascending; each turn's floors are, too.
-pub fn percentiles(wanted: &[f64], ours: &Histogram, logged: &[u64], turns: &[Vec<u64>]) -> Vec<Figure> {
-    let all = foretold(logged, &sorted(turns.concat()));
-    let single: Vec<Vec<u64>> = turns.iter().map(|floor| foretold(logged, floor)).collect();
+/// What was seen in a turn: ours, and the plain client's just before it.
+pub struct Turn {
+    /// As we say it.
+    pub ours: Histogram,
+    /// By the device's log, ns, ascending.
+    pub logged: Vec<u64>,
+    /// What the plain client saw beyond the log, ns, ascending.
+    pub floor: Vec<u64>,
+}
+
+impl Turn {
+    /// By how much ours is beyond what the turn's own log and floor foretell, as a share.
+    fn error(&self, percent: f64) -> f64 {
+        self.ours.percentile(percent) as f64 / at(&foretold(&self.logged, &self.floor), percent) as f64 - 1.0
+    }
+}
+
+/// Each percentile that has enough samples on both sides, in µs. A meter that is wrong is so in every turn: by as much as
+/// the turns differ, in what their floors foretell or in our error, it was the machine.
+pub fn percentiles(wanted: &[f64], turns: &[Turn]) -> Vec<Figure> {
+    let logged = sorted(turns.iter().flat_map(|turn| turn.logged.iter().copied()).collect());
+    let floor = sorted(turns.iter().flat_map(|turn| turn.floor.iter().copied()).collect());
+    let mut ours = Histogram::default();
+    turns.iter().for_each(|turn| ours.merge(&turn.ours));
+    let all = foretold(&logged, &floor);
+    let single: Vec<Vec<u64>> = turns.iter().map(|turn| foretold(&logged, &turn.floor)).collect();
     let enough = |percent: f64| {
         let rank = (percent / 100.0 * logged.len() as f64).ceil() as usize;
         rank >= BEYOND && rank + BEYOND <= logged.len()
     };
     let figure = |percent: f64| {
         let known = at(&all, percent);
-        let turns = single.iter().map(|foretold| at(foretold, percent));
-        let (least, most) = turns.fold((known, known), |(least, most), ns| (least.min(ns), most.max(ns)));
+        let floors = apart(single.iter().map(|foretold| at(foretold, percent) as f64 / known as f64));
+        let errors = apart(turns.iter().map(|turn| turn.error(percent)));
         Figure {
-            name: format!("p{percent}"),
-            ours: ours.percentile(percent) as f64 / 1e3,
-            known: known as f64 / 1e3,
-            doubt: (most - least) as f64 / 2.0 / known as f64,
+            class: class(ours.percentile(percent)),
+            doubt: floors.max(errors) / 2.0,
+            ..Figure::new(format!("p{percent}"), ours.percentile(percent) as f64 / 1e3, known as f64 / 1e3)
         }
     };
     wanted.iter().copied().filter(|percent| enough(*percent)).map(figure).collect()
+}
+
+/// From the least to the most.
+fn apart(values: impl Iterator<Item = f64>) -> f64 {
+    let ends = values.fold((f64::MAX, f64::MIN), |(least, most), value| (least.min(value), most.max(value)));
+    ends.1 - ends.0
+}
+
+/// From where to where a histogram does not tell a time from others, µs.
+fn class(ns: u64) -> (f64, f64) {
+    let bucket = bucket_of(ns);
+    (lower_edge(bucket) as f64 / 1e3, lower_edge(bucket + 1) as f64 / 1e3)
 }
 
 /// The same values, ascending.
@@ -107,37 +160,20 @@ pub fn at(sorted: &[u64], percent: f64) -> u64 {
     sorted[rank.clamp(1, sorted.len()) - 1]
 }
 
-/// Measures until every figure has been right once, and says what was found each time.
+/// Says the figures of a measurement, and passes when all are right.
 ///
 /// # Errors
-/// The figures of every try when one was off in each; a [`Skip`] when one could not be judged.
-pub fn until_right(
-    name: &str,
-    mut measure: impl FnMut() -> Result<(String, Vec<Figure>), Box<dyn std::error::Error>>,
-) -> testbed::Outcome {
-    let mut verdicts: BTreeMap<String, Vec<Verdict>> = BTreeMap::new();
-    let mut said = Vec::new();
-    for attempt in 1..=TRIES {
-        let (circumstances, figures) = measure()?;
-        let texts: Vec<String> = figures.iter().map(Figure::to_string).collect();
-        said.push(format!("{name}, try {attempt}: {circumstances}; {}", texts.join(", ")));
-        eprintln!("{}", said[said.len() - 1]);
-        for figure in &figures {
-            verdicts.entry(figure.name.clone()).or_default().push(figure.verdict());
-        }
-        verdicts.retain(|_, tries| tries.last() != Some(&Verdict::Right));
-        if attempt > 1 {
-            verdicts.retain(|_, tries| tries.len() == attempt);
-        }
-        if verdicts.is_empty() {
-            return Ok(());
-        }
+/// All figures when one is off; the same as a [`Skip`] when one cannot be judged, since the turns differ.
+pub fn judge(name: &str, circumstances: &str, figures: &[Figure]) -> testbed::Outcome {
+    let texts: Vec<String> = figures.iter().map(Figure::to_string).collect();
+    let said = format!("{name}: {circumstances}; {}", texts.join(", "));
+    eprintln!("{said}");
+    let any = |wanted: Verdict| figures.iter().any(|figure| figure.verdict() == wanted);
+    if any(Verdict::Off) {
+        return Err(format!("off by more than 1 %: {said}").into());
     }
-    let wrong = verdicts.values().any(|tries| tries.iter().all(|verdict| *verdict == Verdict::Off));
-    if wrong {
-        return Err(format!("off by more than 1 % in each of {TRIES} tries:\n{}", said.join("\n")).into());
+    if any(Verdict::Unclear) {
+        return Err(Skip::new(format!("the machine was disturbed, since the turns differ: {said}")).into());
     }
-    let unclear = verdicts.into_keys().collect::<Vec<_>>().join(" ");
-    Err(Skip::new(format!("the machine was disturbed in each of {TRIES} tries: no verdict on {unclear}"))
-        .into())
+    Ok(())
 }

@@ -8,10 +8,10 @@ use iodyno_model::{
     Depth, Direct, Extent, Histogram, Job, Open, Pattern, Phase, Pick, Plan, Rate, Tally, Target, TargetKind,
     Verb, Workload,
 };
-use testbed::fuse::{Config, Device, Fault, Kind, Log, Pick as Met, Service};
-use testbed::{Case, Need};
+use testbed::fuse::{Config, Device, Fault, Kind, Pick as Met, Service};
+use testbed::{Case, Need, Outcome};
 
-use crate::compare::{self, Figure};
+use crate::compare::{self, Figure, Turn};
 use crate::plain::{self, RealTime};
 
 const PERCENTILES: [f64; 9] = [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
@@ -28,7 +28,7 @@ pub fn services() -> Vec<Case> {
         ("constant", Service::Constant(2_000_000)),
         // Shares that put no percentile we look at on the edge between two times.
         ("bimodal", Service::Bimodal { a_ns: 2_000_000, b_ns: 6_000_000, b_percent: 12, seed: 1 }),
-        ("cyclic", Service::Cycle(vec![2_000_000, 3_000_000, 4_000_000, 6_000_000, 8_000_000])),
+        ("cyclic", Service::Cycle(vec![2_000_000, 2_500_000, 3_000_000, 3_500_000, 4_000_000])),
     ];
     let every = services.iter().flat_map(|service| ENGINES.map(|engine| (service.clone(), engine)));
     every
@@ -37,7 +37,7 @@ pub fn services() -> Vec<Case> {
             let title = name.clone();
             Case::new(name, needs(engine), move || {
                 let device = Device::mount(Config { read: service, parallelism: 8, ..Config::default() })?;
-                compare::until_right(&title, || latencies(&device, engine, depth))
+                latencies(&title, &device, engine, depth)
             })
             .alone()
         })
@@ -50,38 +50,31 @@ fn needs(engine: &str) -> &'static [Need] {
 
 /// Percentiles and rate of random reads, beside the device's log. Ours and the plain client take turns, so that
 /// what disturbs the machine for a second disturbs both.
-fn latencies(device: &Device, engine: &str, depth: u32) -> Any<(String, Vec<Figure>)> {
+fn latencies(name: &str, device: &Device, engine: &str, depth: u32) -> Outcome {
     let _real_time = RealTime::enter();
     let operations = if depth == 1 { 64 } else { 512 };
-    let (mut ours, mut logged, mut floors) = (Histogram::default(), Vec::new(), Vec::new());
-    let (mut our_ns, mut logged_ns) = (0, 0);
+    let (mut turns, mut count) = (Vec::new(), 0);
+    let (mut our_ns, mut logged_ns, mut beyond_ns) = (0, Vec::new(), Vec::new());
     for _ in 0..TURNS {
-        floors.push(plain::floor_ns(device, depth, operations)?);
+        let floor = plain::floor(device, depth, operations)?;
+        beyond_ns.push(floor.whole_ns);
         let tally = read(device.path(), engine, depth, operations)?;
         let log = device.take_log();
         if log.requests.len() as u64 != operations {
             let reached = log.requests.len();
             return Err(format!("{reached} requests reached the device instead of {operations}").into());
         }
-        ours.merge(&tally.lines[0].latency);
         our_ns += tally.last_done_ns - tally.began_ns;
-        logged.extend(log.latencies_ns(Kind::Read));
-        logged_ns += span_ns(&log);
+        count += tally.operations(iodyno_model::Kind::Read);
+        logged_ns.push(plain::span_ns(&log));
+        let ours = tally.lines[0].latency.clone();
+        turns.push(Turn { ours, logged: log.latencies_ns(Kind::Read), floor: floor.each_ns });
     }
-    let logged = compare::sorted(logged);
-    let mut figures = compare::percentiles(&PERCENTILES, &ours, &logged, &floors);
-    let rate = |count: u64, ns: u64| count as f64 * 1e9 / ns as f64;
-    figures.push(Figure::new("IOPS", rate(ours.count(), our_ns), rate(logged.len() as u64, logged_ns)));
-    let all = compare::sorted(floors.concat());
+    let mut figures = compare::percentiles(&PERCENTILES, &turns);
+    figures.push(Figure::rate(count, our_ns, &logged_ns, &beyond_ns));
+    let all = compare::sorted(turns.iter().flat_map(|turn| turn.floor.iter().copied()).collect());
     let [half, most] = [50.0, 99.0].map(|percent| compare::at(&all, percent) as f64 / 1e3);
-    Ok((format!("floor {half:.0} µs, p99 {most:.0}"), figures))
-}
-
-/// From the first arrival to the last reply.
-fn span_ns(log: &Log) -> u64 {
-    let first = log.requests.iter().map(|request| request.arrival_ns).min().unwrap_or(0);
-    let last = log.requests.iter().map(|request| request.end_ns).max().unwrap_or(0);
-    last - first
+    compare::judge(name, &format!("floor {half:.0} µs, p99 {most:.0}"), &figures)
 }
 
 /// Random direct reads of one worker; its tally.
@@ -125,23 +118,27 @@ pub fn stalls() -> Vec<Case> {
         let title = name.clone();
         Case::new(name, needs(engine), move || {
             let faults = vec![
-                Fault::Stall { on: Kind::Read, pick: Met::EveryNth(250), ns: 40_000_000 },
+                Fault::Stall { on: Kind::Read, pick: Met::EveryNth(100), ns: STALL_NS },
                 Fault::Stall { on: Kind::Read, pick: Met::Nth(777), ns: 500_000_000 },
             ];
-            let device = Device::mount(Config { faults, ..Config::constant(400_000) })?;
-            compare::until_right(&title, || stalled(&device, engine, depth))
+            let device = Device::mount(Config { faults, ..Config::constant(200_000) })?;
+            stalled(&title, &device, engine, depth)
         })
-        .alone()
     };
     vec![stall("psync", 1), stall("libaio", 8), stall("io_uring", 8)]
 }
 
-fn stalled(device: &Device, engine: &str, depth: u32) -> Any<(String, Vec<Figure>)> {
+/// What every hundredth of these reads is held up by, ns.
+const STALL_NS: u64 = 40_000_000;
+/// How many are read.
+const STALLED: u64 = 2000;
+
+fn stalled(name: &str, device: &Device, engine: &str, depth: u32) -> Outcome {
     let _real_time = RealTime::enter();
-    let tally = read(device.path(), engine, depth, 5000)?;
+    let tally = read(device.path(), engine, depth, STALLED)?;
     let logged = device.take_log().latencies_ns(Kind::Read);
     let ours = &tally.lines[0].latency;
-    // 20 of 5000 took 40 ms, one 500 ms: 99.7 % and 99.9 % lie among the twenty.
+    // 20 of 2000 take 40 ms, one 500 ms: 99.7 % and 99.9 % lie among the twenty.
     let figure = |percent: f64, ours: u64| {
         Figure::new(format!("p{percent}"), ours as f64 / 1e3, compare::at(&logged, percent) as f64 / 1e3)
     };
@@ -152,39 +149,48 @@ fn stalled(device: &Device, engine: &str, depth: u32) -> Any<(String, Vec<Figure
     ];
     // A machine that was taken away for a while adds stalls of its own, which the log shows as well: what is compared is
     // what the log shows, and those that were planted are among it.
-    let long = logged.iter().filter(|ns| **ns >= 40_000_000).count();
+    let long = logged.iter().filter(|ns| **ns >= STALL_NS).count();
     if long < 21 {
         return Err(format!("{long} stalls instead of 21").into());
     }
-    Ok((format!("{long} stalls"), figures))
+    compare::judge(name, &format!("{long} stalls"), &figures)
 }
 
 /// The device stands still for half a second while operations are due at a steady rate: all that were due meanwhile
 /// are late, not only those that were on the device.
 pub fn open_loop() -> Case {
     Case::new("a_stall_is_seen_by_all_that_were_due", needs("io_uring"), || {
-        let mut told = String::new();
-        // How many are late depends on how fast the machine works off the backlog: the device's log says it.
-        for _ in 0..TRIES {
-            let (seen, by_the_log, in_flight) = late_ones()?;
-            told = format!("{seen} late instead of {by_the_log}, {in_flight} of them so long on the device");
-            eprintln!("{told}");
-            if by_the_log >= 440 && seen.abs_diff(by_the_log) <= 15 && in_flight <= seen / 4 {
-                return Ok(());
-            }
+        let seen = late_ones()?;
+        eprintln!("{seen:?}");
+        let (least, most) = seen.by_the_log;
+        // Whatever was due in the first 400 ms of the freeze is done after it: so late at least.
+        let all = least >= DUE_IN_FREEZE && (least..=most).contains(&seen.late);
+        if all && seen.in_flight <= seen.long_on_the_device {
+            Ok(())
+        } else {
+            Err(format!("{seen:?}").into())
         }
-        Err(told.into())
     })
-    .alone()
 }
 
-/// Operations that were late as we tell it, as the device's log and the times they were due say it, and those of ours
-/// that took so long on the device.
-fn late_ones() -> Any<(u64, u64, u64)> {
-    let freeze = Fault::Freeze { on: Kind::Read, pick: Met::Nth(300), ns: 500_000_000 };
-    let device = Device::mount(Config { faults: vec![freeze], ..Config::constant(1_000_000) })?;
+/// What a stall of half a second does to operations that are due at a steady rate.
+#[derive(Debug)]
+struct Late {
+    /// Late as we tell it.
+    late: u64,
+    /// Late by the device's log and the times they were due: for certain, and at most.
+    by_the_log: (u64, u64),
+    /// So late from their actual start on, as we tell it.
+    in_flight: u64,
+    /// So long on the device, by its log.
+    long_on_the_device: u64,
+}
+
+fn late_ones() -> Any<Late> {
+    let freeze = Fault::Freeze { on: Kind::Read, pick: Met::Nth(100), ns: 500_000_000 };
+    let device = Device::mount(Config { faults: vec![freeze], ..Config::constant(500_000) })?;
     let _real_time = RealTime::enter();
-    let mut job = reader("io_uring", 16, 1500);
+    let mut job = reader("io_uring", 16, 800);
     job.pace.rate.read = Rate::Operations(1000.0);
     let tally = perform(device.path(), job)?;
     let line = &tally.lines[0];
@@ -196,12 +202,22 @@ fn late_ones() -> Any<(u64, u64, u64)> {
     let mut requests = device.take_log().requests;
     requests.sort_by_key(|request| request.arrival_ns);
     let began_ns = requests.first().ok_or("nothing reached the device")?.arrival_ns;
-    let due = (0u64..).map(|number| began_ns + number * 1_000_000);
-    let by_the_log = requests.iter().zip(due).filter(|(request, due)| request.end_ns >= due + LATE_NS);
-    Ok((late(&line.latency), by_the_log.count() as u64, late(service)))
+    let later_than = |late_ns: u64| {
+        let due = (0u64..).map(|number| began_ns + number * 1_000_000);
+        requests.iter().zip(due).filter(|(request, due)| request.end_ns >= due + late_ns).count() as u64
+    };
+    let long = requests.iter().filter(|request| request.latency_ns() >= LATE_NS - BLUR_NS);
+    Ok(Late {
+        late: late(&line.latency),
+        by_the_log: (later_than(LATE_NS + BLUR_NS), later_than(LATE_NS - BLUR_NS)),
+        in_flight: late(service),
+        long_on_the_device: long.count() as u64,
+    })
 }
 
-/// Tries to see what a machine that is taken away for a while blurs.
-const TRIES: usize = 3;
 /// Late is what is done so long after it was due.
 const LATE_NS: u64 = 100_000_000;
+/// The first operation was due a little before it reached the device, and the classes of a histogram have a width.
+const BLUR_NS: u64 = 20_000_000;
+/// How many were due so early in the freeze that they are late for certain.
+const DUE_IN_FREEZE: u64 = 370;

@@ -5,8 +5,6 @@
 
 #![allow(unsafe_code)]
 
-use libtest_mimic::{Arguments, Failed, Trial};
-
 mod files;
 #[cfg(target_os = "linux")]
 mod network;
@@ -15,19 +13,18 @@ mod placed;
 mod plans;
 mod programs;
 
-type Outcome = Result<(), Failed>;
+type Failed = Box<dyn std::error::Error>;
+type Outcome = testbed::Outcome;
 
-fn main() {
-    let arguments = Arguments::from_args();
-    let mut trials: Vec<Trial> = Vec::new();
-    trials.extend(files::trials());
-    trials.extend(programs::trials());
+fn main() -> std::process::ExitCode {
+    let mut cases = files::cases();
+    cases.extend(programs::cases());
     #[cfg(target_os = "linux")]
     {
-        trials.extend(network::trials());
-        trials.extend(placed::trials());
+        cases.extend(network::cases());
+        cases.extend(placed::cases());
     }
-    libtest_mimic::run(&arguments, trials).exit();
+    testbed::run_waiting(cases)
 }
 
 /// A check that says what it saw.

@@ -5,64 +5,72 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use iodyno_model::{Job, Kind, Plan, TargetKind, Verb};
-use libtest_mimic::{Failed, Trial};
+use testbed::{Case, Need, Skip};
 
 use crate::plans::{in_processes, job, plan, refused, tallies, target};
-use crate::{Outcome, holds};
+use crate::{Failed, Outcome, holds};
 
 const BLOCK: u64 = 2000;
 /// So few that datagrams find room while their reader sleeps.
 const BLOCKS: u64 = 20;
 
-pub fn trials() -> Vec<Trial> {
-    let mut trials = Vec::new();
+pub fn cases() -> Vec<Case> {
+    let mut cases = vec![
+        Case::new("net: each worker its port", &[], each_worker_its_port),
+        Case::new("net: whoever comes late is not waited for on the clock", &[], lateness_is_not_measured),
+        Case::new("net: a reader ends with the writer", &[], a_reader_ends_with_the_writer),
+        Case::new("net: time ends a silent wait", &[], time_ends_a_silent_wait),
+        Case::new("net: files cannot be sent to", &[], files_cannot_be_sent_to),
+    ];
+    cases.extend(ours());
+    cases.extend(beside_fio());
+    cases
+}
+
+/// Both sides ours.
+fn ours() -> Vec<Case> {
+    let mut cases = Vec::new();
     for transport in ["tcp", "tcp6", "udp", "udp6", "unix", "vsock"] {
-        let missing = missing(transport);
         for engine in ["net", "netsplice"] {
             if engine == "netsplice" && transport.starts_with("udp") {
                 continue;
             }
             for settings in [&[][..], &["pingpong"]] {
                 let name = format!("{engine}: {transport} {settings:?}");
-                let run = move || both_sides_count_alike(engine, transport, settings);
-                trials.push(testbed::trial(name, missing.clone(), run));
+                cases.push(Case::new(name, &[], move || {
+                    missing(transport)?;
+                    both_sides_count_alike(engine, transport, settings)
+                }));
             }
         }
     }
-    trials.push(Trial::test("net: each worker its port", each_worker_its_port));
-    trials.push(Trial::test(
-        "net: whoever comes late is not waited for on the clock",
-        lateness_is_not_measured,
-    ));
-    trials.push(Trial::test("net: a reader ends with the writer", a_reader_ends_with_the_writer));
-    trials.push(Trial::test("net: time ends a silent wait", time_ends_a_silent_wait));
-    trials.push(Trial::test("net: files cannot be sent to", files_cannot_be_sent_to));
-    let fio = Command::new("fio").arg("--version").stdout(Stdio::null()).status();
-    let missing = fio.is_err().then(|| "fio is not installed".to_string());
+    cases
+}
+
+/// One side fio's.
+fn beside_fio() -> Vec<Case> {
+    let mut cases = Vec::new();
     for transport in ["tcp", "udp", "unix"] {
         for pingpong in [false, true] {
             let with = if pingpong { ", pingpong" } else { "" };
-            let reads = move || fio_sends(transport, pingpong);
-            let writes = move || fio_receives(transport, pingpong);
-            trials.push(testbed::trial(
-                format!("net: fio sends by {transport}{with}"),
-                missing.clone(),
-                reads,
-            ));
+            let fio = &[Need::Tool("fio")];
+            let name = format!("net: fio sends by {transport}{with}");
+            cases.push(Case::new(name, fio, move || fio_sends(transport, pingpong)).against());
             let name = format!("net: fio receives by {transport}{with}");
-            trials.push(testbed::trial(name, missing.clone(), writes));
+            cases.push(Case::new(name, fio, move || fio_receives(transport, pingpong)).against());
         }
     }
-    trials
+    cases
 }
 
 /// Why a transport cannot be had here.
-fn missing(transport: &str) -> Option<String> {
-    match transport {
-        "tcp6" | "udp6" => TcpListener::bind("[::1]:0").err().map(|error| error.to_string()),
-        "vsock" => (!Path::new("/sys/module/vsock_loopback").exists()).then(|| "no vsock loopback".into()),
-        _ => None,
-    }
+fn missing(transport: &str) -> Result<(), Skip> {
+    let can = match transport {
+        "tcp6" | "udp6" => TcpListener::bind("[::1]:0").map(drop).map_err(|error| error.to_string()),
+        "vsock" if !Path::new("/sys/module/vsock_loopback").exists() => Err("no vsock loopback".into()),
+        _ => Ok(()),
+    };
+    can.map_err(Skip::new)
 }
 
 /// A place that nobody uses: the address to wait at, and the one to connect to.
@@ -232,11 +240,11 @@ fn fio_sends(transport: &str, pingpong: bool) -> Outcome {
         let (transport, here) = (transport.to_string(), here.clone());
         move || {
             wait_until_taken(&transport, &here);
-            fio(&transport, &there, false, pingpong).map_err(|failed| failed.message().map(String::from))
+            fio(&transport, &there, false, pingpong).map_err(|failed| failed.to_string())
         }
     });
     let tally = tallies(&one_side(transport, &here, true, Verb::Read, pingpong))?;
-    let mut child = starts.join().map_err(|_| "the thread panicked")?.map_err(|_| "fio did not start")?;
+    let mut child = starts.join().map_err(|_| "the thread panicked")??;
     child.wait()?;
     let read = (tally[0].operations(Kind::Read), tally[0].bytes(Kind::Read));
     holds(read == (BLOCKS, BLOCKS * BLOCK), format!("{read:?}"))

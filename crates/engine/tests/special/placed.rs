@@ -1,48 +1,44 @@
 //! Where workers run and what surrounds them: seen from inside by the commands that run before and after a job.
 
-use std::path::Path;
 use std::sync::Mutex;
 
 use iodyno_model::{
     BufferKind, Buffers, ControlGroup, Extent, Job, Kind, NumaMemory, NumaPolicy, Prepare, TargetKind, Verb,
     WriteLife,
 };
-use libtest_mimic::{Failed, Trial};
 use testbed::sandbox::LoopDevice;
+use testbed::{Case, Need, Skip};
 
 use crate::plans::{in_processes, job, plan, record, refused, tallies, target};
-use crate::{Outcome, holds};
+use crate::{Failed, Outcome, holds};
 
 /// The output of commands goes to the working directory, of which a process has one.
 static FOLDER: Mutex<()> = Mutex::new(());
 
-pub fn trials() -> Vec<Trial> {
-    // SAFETY: the call takes no pointers.
-    let root = unsafe { libc::geteuid() } == 0;
-    let not_root = (!root).then(|| "needs root".to_string());
-    let without = |found: bool, why: &str| not_root.clone().or((!found).then(|| why.to_string()));
-    let no_group = without(group_root().is_some(), "no control group can be made here");
-    let no_device = without(Path::new("/dev/loop-control").exists(), "there are no loop devices");
+pub fn cases() -> Vec<Case> {
+    let group = &[Need::Root, Need::That(group_root)];
     vec![
-        Trial::test("hooks: before and after", commands_run_before_and_after),
-        Trial::test("hooks: a failing one ends the job", a_failing_command_ends_the_job),
-        Trial::test("placement: CPUs, nice, I/O priority", workers_are_where_they_should_be),
-        Trial::test("placement: what is not there is told", what_is_not_there_is_told),
-        Trial::test("buffers: every kind moves the same bytes", every_kind_moves_bytes),
-        Trial::test("open: a write life is told or refused", a_write_life_is_told),
-        testbed::trial("placement: another identity", not_root, another_identity),
-        testbed::trial("placement: a control group", no_group, a_control_group),
-        testbed::trial("placement: an I/O scheduler", no_device, an_io_scheduler),
+        Case::new("hooks: before and after", &[], commands_run_before_and_after),
+        Case::new("hooks: a failing one ends the job", &[], a_failing_command_ends_the_job),
+        Case::new("placement: CPUs, nice, I/O priority", &[], workers_are_where_they_should_be),
+        Case::new("placement: what is not there is told", &[], what_is_not_there_is_told),
+        Case::new("buffers: every kind moves the same bytes", &[], every_kind_moves_bytes),
+        Case::new("open: a write life is told or refused", &[], a_write_life_is_told),
+        Case::new("placement: another identity", &[Need::Root], another_identity),
+        Case::new("placement: a control group", group, a_control_group),
+        Case::new("placement: an I/O scheduler", &[Need::Root, Need::Loop], an_io_scheduler),
     ]
 }
 
-/// Where a group can be made, if anywhere.
-fn group_root() -> Option<()> {
+/// Whether a control group can be made.
+fn group_root() -> Result<(), Skip> {
     let name = format!("iodyno-probe-{}", std::process::id());
     let group = ControlGroup { path: name, weight: None, keep: false };
-    let path = iodyno_engine::placement::group_directory(&group).ok()?;
-    std::fs::create_dir(&path).ok()?;
-    std::fs::remove_dir(&path).ok()
+    let cannot = |why: String| Skip::new(format!("no control group can be made here: {why}"));
+    let path =
+        iodyno_engine::placement::group_directory(&group).map_err(|failure| cannot(failure.message))?;
+    let made = std::fs::create_dir(&path).and_then(|()| std::fs::remove_dir(&path));
+    made.map_err(|error| cannot(error.to_string()))
 }
 
 fn nothing() -> iodyno_model::Target {
@@ -199,12 +195,13 @@ fn a_control_group() -> Outcome {
 }
 
 fn an_io_scheduler() -> Outcome {
-    let device = LoopDevice::new(4 << 20).map_err(|skip| skip.to_string())?;
+    let device = LoopDevice::new(4 << 20)?;
     let name = device.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let file = format!("/sys/block/{name}/queue/scheduler");
     let before = std::fs::read_to_string(&file)?;
     let other = before.split_whitespace().find(|word| !word.starts_with('[')).map(String::from);
-    let Some(other) = other else { return Ok(()) };
+    let other = other
+        .ok_or_else(|| Skip::new(format!("loop devices have one I/O scheduler here: {}", before.trim())))?;
     let mut job = null(&format!("cat {file}"));
     job.placement.io_scheduler = Some(other.clone());
     let on = target("device", TargetKind::Device { path: device.path().display().to_string() });

@@ -5,7 +5,8 @@ use iodyno_model::{
     Items, Job, Open, Pattern, Phase, Pick, Plan, Prepare, Record, Setting, Tally, Target, TargetKind, Verb,
     WorkerKind, Workload,
 };
-use libtest_mimic::Failed;
+
+use crate::Failed;
 
 pub fn target(name: &str, kind: TargetKind) -> Target {
     let (open, prepare) = (Open::default(), Prepare::AsItIs);

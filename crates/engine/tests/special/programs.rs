@@ -1,16 +1,16 @@
 //! Processors and programs.
 
 use iodyno_model::{Kind, TargetKind, Verb};
-use libtest_mimic::Trial;
+use testbed::Case;
 
 use crate::plans::{job, plan, refused, tallies, target};
 use crate::{Outcome, holds};
 
-pub fn trials() -> Vec<Trial> {
+pub fn cases() -> Vec<Case> {
     vec![
-        Trial::test("cpuio: pauses between bursts", pauses_between_bursts),
-        Trial::test("exec: a program with its arguments", a_program_with_its_arguments),
-        Trial::test("exec: what does not end is killed", what_does_not_end_is_killed),
+        Case::new("cpuio: pauses between bursts", &[], pauses_between_bursts),
+        Case::new("exec: a program with its arguments", &[], a_program_with_its_arguments),
+        Case::new("exec: what does not end is killed", &[], what_does_not_end_is_killed),
     ]
 }
 

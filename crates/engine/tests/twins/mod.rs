@@ -9,7 +9,6 @@ use iodyno_engine::io::{Files, Handle, Io, Names, Slot};
 use iodyno_engine::memory::Memory;
 use iodyno_engine::{Failure, call};
 use iodyno_model::{Job, Pattern, Pick, Setting, Verb, Workload};
-use libtest_mimic::Failed;
 use tempfile::TempDir;
 
 /// Items of a twin set.
@@ -53,6 +52,9 @@ pub struct Bench<E: Engine> {
     memory: Memory,
     flight: Vec<Io>,
 }
+
+/// Why a case failed, or is skipped.
+pub type Failed = Box<dyn std::error::Error>;
 
 fn failed(failure: Failure) -> Failed {
     failure.message.into()
