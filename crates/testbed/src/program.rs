@@ -94,7 +94,7 @@ impl Program {
         bind_to_its_test(&mut self.command);
         let mut child = self.command.spawn().map_err(|error| format!("cannot run {name}: {error}"))?;
         let streams = (Stream::of(child.stdout.take()), Stream::of(child.stderr.take()));
-        Ok(Running { name, child, out: streams.0, err: streams.1 })
+        Ok(Running { name, child, collected: false, out: streams.0, err: streams.1 })
     }
 }
 
@@ -116,11 +116,12 @@ fn bind_to_its_test(command: &mut Command) {
     unsafe { command.pre_exec(bind) };
 }
 
-/// A program that was started. It is killed with all that it started when this is dropped.
+/// A program that was started. It is killed with all that it started when this is dropped before its end was collected.
 #[derive(Debug)]
 pub struct Running {
     name: String,
     child: Child,
+    collected: bool,
     out: Stream,
     err: Stream,
 }
@@ -253,12 +254,15 @@ impl Running {
         let closed = format!("{name} ended, and the end of its streams");
         wait::until(&closed, || self.out.is_closed() && self.err.is_closed())
             .map_err(|error| self.given_up(error))?;
+        // What it left behind after a good end is not cleared away: whether there is anything is for tests to find out.
+        self.collected = true;
         Ok(Said { status, out: self.out.text(), err: self.err.text() })
     }
 
     /// Kills it with all that it started, and says what it said.
     fn given_up(&mut self, error: String) -> String {
         self.kill_all();
+        self.collected = true;
         format!("{error}\n{}", self.heard())
     }
 
@@ -279,7 +283,9 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.kill_all();
+        if !self.collected {
+            self.kill_all();
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+#[allow(unused_imports, reason = "shared by several test programs, none of which uses all of it")]
 pub use testbed::program::{Program, Running, Said as Told};
 
 /// The built program.

@@ -3,7 +3,7 @@
 //! One fault, one mount, one run of the groups of rules that it lies in. A fault that no rule notices is a hole in the
 //! suite: the rule is added to `suites/posix/`, not the fault taken away.
 
-use super::report::{beside, iodyno, judge, judged, tell};
+use super::report::{beside, iodyno, judge, judged};
 use super::traces::Trace;
 use std::path::Path;
 use testbed::rogue::{Fault, Rogue, Terms};
@@ -211,9 +211,9 @@ fn finds(fault: Fault, marks: &[&str]) -> Outcome {
     let feature = marks.iter().filter_map(|mark| mark.strip_prefix(FEATURE));
     let feature = feature.into_iter().find(|feature| missing.contains(feature));
     let Some(found) = rule.copied().or(feature) else {
-        return Err(format!("not found: {}\n{}", fault.text(), tell(&report.said)).into());
+        return Err(format!("not found: {}\n{}", fault.text(), report.said).into());
     };
-    assert_eq!(report.status, 1, "{}", tell(&report.said));
+    assert_eq!(report.status, 1, "{}", report.said);
     eprintln!("{}: {found}; {} cases failed", fault.name(), failed.len());
     Ok(())
 }

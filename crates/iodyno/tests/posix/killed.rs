@@ -1,41 +1,51 @@
 //! Ended in the middle, by whatever signal and at whatever moment, it leaves nothing behind. The same when the file system
 //! below it hangs or dies.
 
-use super::report::{PATIENCE, beside, iodyno, status, tell};
+use super::report::{beside, iodyno};
 use super::traces::Trace;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use testbed::program::{Program, Running, Said};
 use testbed::rogue::{Rogue, Terms, Troubles};
-use testbed::sandbox::{LoopDevice, Mount, Said, Started};
+use testbed::sandbox::{LoopDevice, Mount};
 use testbed::{Case, Need, Outcome};
 
 /// When the signal comes.
 #[derive(Clone, Copy, Debug)]
 enum Moment {
-    /// ms after the start; the first while everything is being prepared.
-    After(u64),
+    /// At once: nothing is prepared yet.
+    Started,
     /// As soon as there is anything to leave behind.
     Made,
+    /// When the program has read so many answers of its cases since then: after about one in fifty, and one in five.
+    Answered(u64),
 }
 
-const MOMENTS: [Moment; 5] =
-    [Moment::After(40), Moment::Made, Moment::After(250), Moment::After(700), Moment::After(1600)];
+const MOMENTS: [Moment; 4] = [Moment::Started, Moment::Made, Moment::Answered(20), Moment::Answered(200)];
 
 impl Moment {
     /// Waits for it.
     #[track_caller]
-    fn wait(self, directory: &Path) {
-        if let Moment::After(time) = self {
-            return std::thread::sleep(Duration::from_millis(time));
-        }
-        let begun = Instant::now();
+    fn wait(self, running: &mut Running, directory: &Path) {
+        let pid = running.pid();
         let names = || std::fs::read_dir(directory).expect("the directory under test").flatten();
-        while !names().any(|entry| entry.file_name().to_string_lossy().starts_with("iodyno")) {
-            assert!(begun.elapsed() < PATIENCE, "no sandbox is made");
-            std::thread::sleep(Duration::from_micros(200));
+        let made = || names().any(|entry| entry.file_name().to_string_lossy().starts_with("iodyno"));
+        match self {
+            Moment::Started => {}
+            Moment::Made => running.until("its sandbox", made),
+            Moment::Answered(count) => {
+                running.until("its sandbox", made);
+                let before = reads(pid);
+                running.until("answers of its cases", || reads(pid) >= before + count);
+            }
         }
     }
+}
+
+/// How often a process has read from anything. Source: proc(5), `syscr` of `io`.
+fn reads(pid: i32) -> u64 {
+    let counts = std::fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
+    let line = counts.lines().find_map(|line| line.strip_prefix("syscr: "));
+    line.and_then(|count| count.parse().ok()).unwrap_or(0)
 }
 
 pub fn cases() -> Vec<Case> {
@@ -49,14 +59,9 @@ pub fn cases() -> Vec<Case> {
             killed_on_tmpfs(signal)
         }));
     }
-    cases.push(Case::new("a_file_system_that_hangs_is_a_result", &[Need::Root, Need::Fuse], hangs));
+    cases.push(Case::new("a_file_system_that_hangs_is_a_result", &[Need::Root, Need::Fuse], hangs).waits());
     cases.push(Case::new("a_file_system_that_dies_is_a_result", &[Need::Root, Need::Fuse], dies));
     cases
-}
-
-fn start(command: &mut Command) -> Child {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().expect("the program starts")
 }
 
 #[track_caller]
@@ -64,19 +69,12 @@ fn killed_at(directory: &Path, signal: i32, moment: Moment) {
     let mut command = iodyno(["posix"]);
     command.arg(directory);
     let trace = Trace::of(&mut command, directory);
-    let mut child = start(&mut command);
-    moment.wait(directory);
+    let mut running = Program::new(command).start();
+    moment.wait(&mut running, directory);
+    running.signal(signal);
+    let said = running.end();
     let what = format!("signal {signal}, {moment:?}");
-    // SAFETY: the child is ours and not waited for.
-    unsafe { libc::kill(child.id() as i32, signal) };
-    let begun = Instant::now();
-    while child.try_wait().expect("a child of ours").is_none() {
-        if begun.elapsed() > PATIENCE {
-            let _ = child.kill();
-            panic!("{what}: it goes on");
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    assert_eq!(said.code(), 128 + signal, "{what}: it went on: {said}");
     trace.vanishes(&what);
 }
 
@@ -99,21 +97,20 @@ fn killed_on_tmpfs(signal: i32) -> Outcome {
     killed_on(mount.path(), signal)
 }
 
-/// Runs on a file system that gets into trouble; bounded by the limit of a case, not by that of a test.
+/// Runs on a file system that gets into trouble after so many requests; bounded by the limit of a case.
 fn in_trouble(troubles: Troubles) -> Result<(Said, Trace, Rogue), testbed::Skip> {
     let rogue = Rogue::with(Terms { troubles, ..Terms::default() })?;
     let mut command = iodyno(["posix", "--case-time", "2s", "--only", "mkdir", "--only", "rename"]);
     command.arg("--profile").arg(beside("rogue.toml")).arg(rogue.path());
     let trace = Trace::of(&mut command, rogue.path());
-    let said = Started::new(&mut command).finish(PATIENCE);
-    Ok((said, trace, rogue))
+    Ok((Program::new(command).run(), trace, rogue))
 }
 
 fn hangs() -> Outcome {
     let troubles = Troubles { hang_after: Some(1500), die_after: None };
     let (said, trace, rogue) = in_trouble(troubles)?;
-    assert!(said.status.is_some(), "it hangs with its file system: {}", tell(&said));
-    assert_eq!(status(&said), 1, "{}", tell(&said));
+    // It did not hang with its file system, and says that something failed.
+    assert_eq!(said.code(), 1, "{said}");
     // What waits for an answer in the kernel ends with the mount at the latest.
     drop(rogue);
     trace.processes_vanish("after a hang");
@@ -123,8 +120,7 @@ fn hangs() -> Outcome {
 fn dies() -> Outcome {
     let troubles = Troubles { hang_after: None, die_after: Some(1500) };
     let (said, trace, rogue) = in_trouble(troubles)?;
-    assert!(said.status.is_some(), "it hangs after its file system's death: {}", tell(&said));
-    assert_eq!(status(&said), 1, "{}", tell(&said));
+    assert_eq!(said.code(), 1, "{said}");
     trace.processes_vanish("after a death");
     drop(rogue);
     Ok(())

@@ -1,7 +1,7 @@
 //! `iodyno posix` proved from outside: it finds what is planted, accuses no file system of what it does not do, leaves
 //! nothing behind however it ends, and speaks the languages of those who run such suites.
 //!
-//! Nothing here looks into the program; every case starts the built binary, bounded in time. No speed is asserted.
+//! Nothing here looks into the program; every case starts the built binary. No speed is asserted, and no clock is looked at.
 
 // Signals, and other users.
 #![allow(unsafe_code)]

@@ -1,10 +1,10 @@
 //! Perl's `prove`: our TAP is read by it, our scripts run under it, and other people's scripts run on our helper.
 
-use super::report::{IODYNO, PATIENCE, beside, iodyno, said, status, tell, testbed_home};
+use super::report::{IODYNO, beside, iodyno, said, testbed_home};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
-use testbed::sandbox::{Mount, Started};
+use testbed::sandbox::Mount;
 use testbed::{Case, Need, Outcome};
 
 pub fn cases() -> Vec<Case> {
@@ -37,8 +37,8 @@ fn scripts(name: &str) -> Outcome {
     let home = testbed_home();
     let helper = helper(home.path(), name);
     let said = said(prove(mount.path(), &helper, &beside("t")));
-    assert_eq!(status(&said), 0, "{}", tell(&said));
-    assert!(said.out.contains("Result: PASS"), "{}", tell(&said));
+    assert_eq!(said.code(), 0, "{}", said);
+    assert!(said.out.contains("Result: PASS"), "{}", said);
     eprintln!("{name}: {}", said.out.lines().rev().nth(1).unwrap_or_default());
     Ok(())
 }
@@ -51,8 +51,8 @@ fn wrong_script() -> Outcome {
     let text = ". \"$MANNER\"\nplan 2\nexpect 0 mkdir d 0755\nexpect 0 mkdir d 0755\nfinish\n";
     std::fs::write(folder.join("wrong.t"), text)?;
     let said = said(prove(mount.path(), &helper(home.path(), "pjdfstest"), &folder));
-    assert_ne!(status(&said), 0, "{}", tell(&said));
-    assert!(said.out.contains("Result: FAIL") && said.out.contains("1/2"), "{}", tell(&said));
+    assert_ne!(said.code(), 0, "{}", said);
+    assert!(said.out.contains("Result: FAIL") && said.out.contains("1/2"), "{}", said);
     Ok(())
 }
 
@@ -62,9 +62,9 @@ fn our_tap() -> Outcome {
     // prove reads a directory that it is given itself, so what it hands on are names of groups.
     let exec = format!("{IODYNO} posix . --tap --only");
     command.args(["--exec", &exec, "mkdir", "rmdir"]).current_dir(mount.path());
-    let said = Started::new(&mut command).finish(PATIENCE);
-    assert_eq!(status(&said), 0, "{}", tell(&said));
-    assert!(said.out.contains("Result: PASS"), "{}", tell(&said));
+    let said = said(command);
+    assert_eq!(said.code(), 0, "{}", said);
+    assert!(said.out.contains("Result: PASS"), "{}", said);
     Ok(())
 }
 
@@ -76,13 +76,13 @@ fn our_scripts() -> Outcome {
     let mut command = iodyno(["posix", "--only", "mkdir", "--only", "rmdir", "--write-t"]);
     command.arg(&folder).arg(mount.path());
     let written = said(command);
-    assert_eq!(status(&written), 0, "{}", tell(&written));
+    assert_eq!(written.code(), 0, "{}", written);
     let mut command = Command::new("prove");
     command.arg("-r").arg(&folder).current_dir(mount.path());
     let own = Path::new(IODYNO).parent().expect("a directory").display().to_string();
     command.env("PATH", format!("{own}:{}", std::env::var("PATH").unwrap_or_default()));
     let said = said(command);
-    assert_eq!(status(&said), 0, "{}", tell(&said));
-    assert!(said.out.contains("Files=2"), "{}", tell(&said));
+    assert_eq!(said.code(), 0, "{}", said);
+    assert!(said.out.contains("Files=2"), "{}", said);
     Ok(())
 }

@@ -3,16 +3,12 @@
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 use tempfile::TempDir;
-use testbed::sandbox::{Said, Started};
+use testbed::program::{Program, Said};
 
 /// The built program.
 pub const IODYNO: &str = env!("CARGO_BIN_EXE_iodyno");
-
-/// Longer than any run takes, on a machine that does other things too.
-pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The program with these arguments, untouched by the caller's environment.
 pub fn iodyno<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
@@ -26,18 +22,10 @@ pub fn iodyno<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Comman
 
 /// Runs a command to its end.
 #[track_caller]
-pub fn said(mut command: Command) -> Said {
-    let said = Started::new(command.stdin(Stdio::null())).finish(PATIENCE);
-    assert!(said.status.is_some(), "it did not end within {PATIENCE:?}: {said:?}");
+pub fn said(command: Command) -> Said {
+    let said = Program::new(command).run();
     assert!(!said.err.contains("panicked"), "{}", said.err);
     said
-}
-
-/// The exit status; 128 + n after signal n.
-pub fn status(said: &Said) -> i32 {
-    use std::os::unix::process::ExitStatusExt;
-    let status = said.status.expect("it ended");
-    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
 /// A file beside this one.
@@ -71,9 +59,9 @@ pub fn judged(mut command: Command) -> Report {
     let file = home.path().join("report.json");
     command.arg("--json").arg(&file);
     let said = said(command);
-    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{error}: {}", tell(&said)));
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{error}: {}", said));
     let json = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    Report { status: status(&said), json, said, _home: home }
+    Report { status: said.code(), json, said, _home: home }
 }
 
 /// A directory that any user may write reports to.
@@ -82,11 +70,6 @@ pub fn testbed_home() -> TempDir {
     let home = tempfile::Builder::new().prefix("posix-").tempdir().expect("a directory");
     std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(0o777)).expect("its mode");
     home
-}
-
-/// What was said, for a message.
-pub fn tell(said: &Said) -> String {
-    format!("{:?}\n--- stdout\n{}\n--- stderr\n{}", said.status, said.out, said.err)
 }
 
 impl Report {
@@ -128,8 +111,8 @@ impl Report {
     #[track_caller]
     pub fn is_clean(&self, what: &str) {
         self.print(what);
-        assert_eq!(self.status, 0, "{what}: {}", tell(&self.said));
-        assert_eq!(self.total("fail"), 0, "{what}: {}", tell(&self.said));
+        assert_eq!(self.status, 0, "{what}: {}", self.said);
+        assert_eq!(self.total("fail"), 0, "{what}: {}", self.said);
         assert!(self.total("pass") > 0, "{what}: nothing was checked");
     }
 }

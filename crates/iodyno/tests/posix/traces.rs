@@ -7,10 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
 
-/// How long cleaning up may take on a machine that is busy.
-const SOON: Duration = Duration::from_secs(30);
+use testbed::wait;
 
 const MARK: &str = "IODYNO_TEST_RUN";
 
@@ -75,15 +73,12 @@ impl Trace {
 
     #[track_caller]
     fn vanish(&self, what: &str, files: bool) {
-        let begun = Instant::now();
-        loop {
-            let left = self.left(files);
-            if left.is_empty() {
-                return;
-            }
-            assert!(begun.elapsed() < SOON, "{what}: left behind: {left:?}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let mut left = Vec::new();
+        let gone = wait::until("an end without traces", || {
+            left = self.left(files);
+            left.is_empty()
+        });
+        assert!(gone.is_ok(), "{what}: left behind: {left:?}");
     }
 }
 

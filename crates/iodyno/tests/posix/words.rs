@@ -1,6 +1,6 @@
 //! What can be asked and what is answered: users, wrong words, full and read-only places, every form of report.
 
-use super::report::{beside, iodyno, judge, judged, said, status, tell, testbed_home};
+use super::report::{beside, iodyno, judge, judged, said, testbed_home};
 use super::traces::Trace;
 use std::path::Path;
 use std::process::Command;
@@ -38,10 +38,10 @@ fn as_a_user() -> Outcome {
     let trace = Trace::of(&mut command, &place);
     let report = judged(command);
     report.print("as a user");
-    assert_eq!(report.status, 0, "{}", tell(&report.said));
-    assert!(report.total("pass") > 100, "{}", tell(&report.said));
-    assert!(report.total("skip") + report.total("not_applicable") > 1000, "{}", tell(&report.said));
-    assert!(report.said.out.contains("root"), "what it could not is not said: {}", tell(&report.said));
+    assert_eq!(report.status, 0, "{}", report.said);
+    assert!(report.total("pass") > 100, "{}", report.said);
+    assert!(report.total("skip") + report.total("not_applicable") > 1000, "{}", report.said);
+    assert!(report.said.out.contains("root"), "what it could not is not said: {}", report.said);
     trace.vanishes("as a user");
     Ok(())
 }
@@ -50,11 +50,11 @@ fn as_a_user() -> Outcome {
 #[track_caller]
 fn refused(command: Command, expected: &[i32], words: &[&str]) {
     let said = said(command);
-    assert!(expected.contains(&status(&said)), "{}", tell(&said));
+    assert!(expected.contains(&said.code()), "{}", said);
     let errors = said.err.lines().filter(|line| line.starts_with("error:")).count();
-    assert_eq!(errors, 1, "{}", tell(&said));
+    assert_eq!(errors, 1, "{}", said);
     for word in words {
-        assert!(said.err.contains(word), "`{word}` is not said: {}", tell(&said));
+        assert!(said.err.contains(word), "`{word}` is not said: {}", said);
     }
 }
 
@@ -90,9 +90,9 @@ fn full() -> Outcome {
     let mut command = posix(disk.path(), &["--only", "mkdir"]);
     let trace = Trace::of(&mut command, disk.path());
     let said = said(command);
-    assert_ne!(status(&said), 0, "{}", tell(&said));
+    assert_ne!(said.code(), 0, "{}", said);
     let all = format!("{}{}", said.out, said.err);
-    assert!(all.contains("ENOSPC") || all.contains("No space"), "{}", tell(&said));
+    assert!(all.contains("ENOSPC") || all.contains("No space"), "{}", said);
     trace.vanishes("a full disk");
     assert!(disk.path().join("ballast").exists());
     Ok(())
@@ -113,10 +113,10 @@ fn baseline() -> Outcome {
     let sound = Mount::tmpfs(64 << 20)?;
     let sound_path = sound.path().display().to_string();
     let report = judge(broken.path(), &["--only", "chmod", "--baseline", &sound_path]);
-    assert_eq!(report.status, 1, "{}", tell(&report.said));
+    assert_eq!(report.status, 1, "{}", report.said);
     assert_eq!(report.json["file_systems"].as_array().map(Vec::len), Some(2));
     let differences = report.json["differences"].as_array().map_or(0, Vec::len);
-    assert!(differences > 0, "{}", tell(&report.said));
+    assert!(differences > 0, "{}", report.said);
     Ok(())
 }
 
@@ -185,7 +185,7 @@ fn junit() -> Outcome {
     let home = testbed_home();
     let file = home.path().join("report.xml");
     let report = judge(broken.path(), &["--only", "rmdir", "--junit", &file.display().to_string()]);
-    assert_eq!(report.status, 1, "{}", tell(&report.said));
+    assert_eq!(report.status, 1, "{}", report.said);
     let text = std::fs::read_to_string(&file)?;
     let elements = elements(&text)?;
     assert!(elements.get("testcase").is_some_and(|count| *count > 10), "{elements:?}");
@@ -196,12 +196,12 @@ fn junit() -> Outcome {
 fn tap() -> Outcome {
     let broken = Rogue::mount(Some(Fault::RmdirFullIsBusy))?;
     let told = said(posix(broken.path(), &["--only", "rmdir", "--tap"]));
-    assert_eq!(status(&told), 1, "{}", tell(&told));
+    assert_eq!(told.code(), 1, "{}", told);
     let lines: Vec<&str> = told.out.lines().collect();
     let plan = lines.iter().find_map(|line| line.strip_prefix("1..")).expect("a plan");
     let points: Vec<_> =
         lines.iter().filter(|line| line.starts_with("ok ") || line.starts_with("not ok ")).collect();
-    assert_eq!(plan.split(' ').next(), Some(points.len().to_string().as_str()), "{}", tell(&told));
+    assert_eq!(plan.split(' ').next(), Some(points.len().to_string().as_str()), "{}", told);
     assert!(points.iter().any(|line| line.starts_with("not ok ") && !line.contains("# TODO")));
     Ok(())
 }
@@ -213,8 +213,8 @@ fn overwrites_nothing() -> Outcome {
     for option in ["--json", "--junit"] {
         std::fs::write(&file, "precious")?;
         let told = said(posix(mount.path(), &["--only", "rmdir", option, &file.display().to_string()]));
-        assert_ne!(status(&told), 0, "{option}: {}", tell(&told));
-        assert!(told.err.contains("precious"), "{option}: {}", tell(&told));
+        assert_ne!(told.code(), 0, "{option}: {}", told);
+        assert!(told.err.contains("precious"), "{option}: {}", told);
         assert_eq!(std::fs::read_to_string(&file)?, "precious", "{option}");
     }
     Ok(())
@@ -226,7 +226,7 @@ fn says_what_and_how() -> Outcome {
     let report = judge(broken.path(), &["--only", "rmdir", "--profile", &profile]);
     assert_eq!(report.status, 1);
     for word in ["rmdir", "EBUSY", "ENOTEMPTY"] {
-        assert!(report.said.out.contains(word), "`{word}` is not said: {}", tell(&report.said));
+        assert!(report.said.out.contains(word), "`{word}` is not said: {}", report.said);
     }
     Ok(())
 }
