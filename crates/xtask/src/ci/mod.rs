@@ -104,7 +104,7 @@ impl Run {
         // Fetching waits for others: meanwhile it is compiled what needs no package.
         let installing = (!options.no_install).then(|| Installing::begin(&self.root, self.remaining()));
         self.source();
-        let suite = tests::build(self);
+        let suite = tests::build(self, false);
         self.installed(installing);
         if let Some(suite) = suite {
             tests::perform(self, &suite, &Choice::default());
@@ -140,7 +140,7 @@ impl Run {
 
     /// Builds and runs the tests, of all tiers or of one.
     fn tests(&mut self, only: Option<Tier>) {
-        let Some(suite) = tests::build(self) else { return };
+        let Some(suite) = tests::build(self, true) else { return };
         tests::perform(self, &suite, &Choice { tier: only, ..Choice::default() });
     }
 

@@ -21,9 +21,13 @@ struct Tally {
     times: Vec<(Duration, String)>,
 }
 
-/// Builds the test programs; none where they do not build.
-pub fn build(run: &mut Run) -> Option<Suite> {
-    let command = Suite::build(&run.root, &[]);
+/// Builds the test programs; none where they do not build. What is built once is built faster if it need not be built
+/// incrementally; a contributor's own builds are, and are shared with.
+pub fn build(run: &mut Run, incrementally: bool) -> Option<Suite> {
+    let mut command = Suite::build(&run.root, &[]);
+    if !incrementally {
+        command.env("CARGO_INCREMENTAL", "0");
+    }
     let outcome = run.launch("build the tests", command, run.remaining())?;
     let read = if outcome.success { Suite::read(&outcome.lines) } else { Err("they do not build".into()) };
     match read {

@@ -39,7 +39,7 @@ impl Suite {
             [] => command.arg("--workspace"),
             some => command.args(some.iter().flat_map(|package| ["--package", package])),
         };
-        command.env("CARGO_INCREMENTAL", "0").env("CARGO_TERM_COLOR", "never");
+        command.env("CARGO_TERM_COLOR", "never");
         command
     }
 
