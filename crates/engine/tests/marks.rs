@@ -10,6 +10,7 @@ use iodyno_model::{
     Payload, Phase, Pick, Plan, Prepare, Record, Script, Size, Stamp, Target, TargetKind, Verb, Verify,
     VerifyWhen, WorkerRecord, Workload, Wrong,
 };
+use testbed::{Case, Need, Outcome};
 
 const ALL: [Marks; 4] = [Marks::Counted, Marks::Placed, Marks::Drawn, Marks::DrawnOnce];
 const SIGNATURE: u32 = 1_700_000_000;
@@ -91,47 +92,37 @@ fn workers(record: &Record) -> &[WorkerRecord] {
     &record.phases[0].jobs[0].workers
 }
 
-fn engines() -> Vec<&'static str> {
-    let available = |name: &&str| {
-        let found = iodyno_engine::registry::engine(name).is_some_and(|engine| (engine.available)().is_ok());
-        println!("{}", if found { format!("with {name}") } else { format!("skipped: {name} is not here") });
-        found
-    };
-    ["psync", "io_uring"].into_iter().filter(available).collect()
-}
-
-#[test]
-fn files_hold_what_the_formulas_say_and_read_back_clean() {
-    for engine in engines() {
-        for marks in ALL {
-            for (block, shared) in [(4096, true), (65_536, false), (1 << 20, true), (4712, false)] {
-                let folder = tempfile::tempdir().unwrap();
-                let path = folder.path().join(if shared { "shared" } else { "own.{worker}" });
-                let bytes = 8 * block * if shared { u64::from(WORKERS) } else { 1 };
-                let write = job(engine, Verb::Write, payload(marks, false), block, shared);
-                run_job(file(&path, bytes), write);
-                for worker in 0..u64::from(WORKERS) {
-                    let path = path.to_str().unwrap().replace("{worker}", &worker.to_string());
-                    let found = std::fs::read(path).unwrap();
-                    assert_eq!(found.len() as u64, bytes);
-                    for step in 0..8 {
-                        let at = (if shared { worker * 8 } else { 0 } + step) * block;
-                        let expected = words(marks, worker, at, block as usize);
-                        let here = &found[at as usize..][..block as usize];
-                        assert!(here == expected, "{engine} {marks:?} {block} worker {worker} at {at}");
-                    }
-                }
-                let read = job(engine, Verb::Read, payload(marks, true), block, shared);
-                let record = run_job(file(&path, bytes), read);
-                let tally = &record.phases[0].jobs[0].tally;
-                assert_eq!(
-                    (tally.operations(Kind::Read), tally.failed()),
-                    (24, 0),
-                    "{engine} {marks:?} {block}"
-                );
-            }
+fn files_hold_what_the_formulas_say_and_read_back_clean(engine: &str) -> Outcome {
+    for marks in ALL {
+        for (block, shared) in [(4096, true), (65_536, false), (1 << 20, true), (4712, false)] {
+            holds_and_reads_back(engine, marks, block, shared)?;
         }
     }
+    Ok(())
+}
+
+fn holds_and_reads_back(engine: &str, marks: Marks, block: u64, shared: bool) -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join(if shared { "shared" } else { "own.{worker}" });
+    let bytes = 8 * block * if shared { u64::from(WORKERS) } else { 1 };
+    let write = job(engine, Verb::Write, payload(marks, false), block, shared);
+    run_job(file(&path, bytes), write);
+    for worker in 0..u64::from(WORKERS) {
+        let path = path.display().to_string().replace("{worker}", &worker.to_string());
+        let found = std::fs::read(path)?;
+        assert_eq!(found.len() as u64, bytes);
+        for step in 0..8 {
+            let at = (if shared { worker * 8 } else { 0 } + step) * block;
+            let expected = words(marks, worker, at, block as usize);
+            let here = &found[at as usize..][..block as usize];
+            assert!(here == expected, "{engine} {marks:?} {block} worker {worker} at {at}");
+        }
+    }
+    let read = job(engine, Verb::Read, payload(marks, true), block, shared);
+    let record = run_job(file(&path, bytes), read);
+    let tally = &record.phases[0].jobs[0].tally;
+    assert_eq!((tally.operations(Kind::Read), tally.failed()), (24, 0), "{engine} {marks:?} {block}");
+    Ok(())
 }
 
 /// Ranges, told apart as (offset, bytes), and sentences.
@@ -141,57 +132,66 @@ fn told(worker: &WorkerRecord) -> (Vec<(u64, u64)>, String) {
     (ranges, worker.complaints.join("\n"))
 }
 
-#[test]
-fn corruption_is_found_where_it_is() {
-    const BLOCK: u64 = 65_536;
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("own.{worker}");
-    let of = |worker: u32| folder.path().join(format!("own.{worker}"));
-    for engine in engines() {
-        for marks in ALL {
-            let write = job(engine, Verb::Write, payload(marks, false), BLOCK, false);
-            run_job(file(&path, 8 * BLOCK), write);
-            let open = |worker| std::fs::OpenOptions::new().read(true).write(true).open(of(worker)).unwrap();
-            let (first, second, third) = (open(0), open(1), open(2));
-            let mut byte = [0];
-            first.read_exact_at(&mut byte, 3 * BLOCK + 777).unwrap();
-            first.write_all_at(&[byte[0] ^ 8], 3 * BLOCK + 777).unwrap();
-            first.write_all_at(&[0; 4096], 5 * BLOCK + 8192).unwrap();
-            // Blocks 1 and 6 change places; worker 2 gets what worker 0 wrote.
-            let mut blocks = [vec![0; BLOCK as usize], vec![0; BLOCK as usize]];
-            second.read_exact_at(&mut blocks[0], BLOCK).unwrap();
-            second.read_exact_at(&mut blocks[1], 6 * BLOCK).unwrap();
-            second.write_all_at(&blocks[0], 6 * BLOCK).unwrap();
-            second.write_all_at(&blocks[1], BLOCK).unwrap();
-            first.read_exact_at(&mut blocks[0], 2 * BLOCK).unwrap();
-            third.write_all_at(&blocks[0], 2 * BLOCK).unwrap();
-            let read = job(engine, Verb::Read, payload(marks, true), BLOCK, false);
-            let record = run_job(file(&path, 8 * BLOCK), read);
-            let found = workers(&record);
-            let (ranges, sentences) = told(&found[0]);
-            assert_eq!(ranges, [(3 * BLOCK + 777, 1), (5 * BLOCK + 8192, 4096)], "{marks:?}");
-            assert!(sentences.contains("bit 3 is wrong") && sentences.contains("lost"), "{sentences}");
-            assert!(sentences.starts_with(of(0).to_str().unwrap()), "{sentences}");
-            assert_eq!((found[0].corrupt_ranges, found[0].corrupt_bytes, found[0].errors), (2, 4097, 2));
-            let (ranges, sentences) = told(&found[1]);
-            match marks {
-                // All of its blocks are alike: nobody can see that.
-                Marks::Counted => assert_eq!(ranges, []),
-                _ => {
-                    assert_eq!(ranges, [(BLOCK, BLOCK), (6 * BLOCK, BLOCK)], "{marks:?}");
-                    assert!(sentences.contains("swapped: holds the data of byte 393,216"), "{sentences}");
-                }
-            }
-            let (ranges, sentences) = told(&found[2]);
-            assert_eq!(ranges, [(2 * BLOCK, BLOCK)], "{marks:?}");
-            assert!(sentences.contains("holds what worker 0 wrote"), "{marks:?}: {sentences}");
-            let one = &found[2].mismatches[0];
-            assert!(one.expected != one.found && one.found.len() == 67, "{one:?}");
-        }
+const BLOCK: u64 = 65_536;
+
+fn corruption_is_found_where_it_is(engine: &str) -> Outcome {
+    let folder = tempfile::tempdir()?;
+    for marks in ALL {
+        corrupted(engine, marks, folder.path())?;
     }
+    Ok(())
 }
 
-#[test]
+/// Damages the files of three workers behind our back; what the check must say of each follows from the damage.
+fn corrupted(engine: &str, marks: Marks, folder: &Path) -> Outcome {
+    let path = folder.join("own.{worker}");
+    let of = |worker: u32| folder.join(format!("own.{worker}"));
+    let write = job(engine, Verb::Write, payload(marks, false), BLOCK, false);
+    run_job(file(&path, 8 * BLOCK), write);
+    damage(of)?;
+    let read = job(engine, Verb::Read, payload(marks, true), BLOCK, false);
+    let record = run_job(file(&path, 8 * BLOCK), read);
+    let found = workers(&record);
+    let (ranges, sentences) = told(&found[0]);
+    assert_eq!(ranges, [(3 * BLOCK + 777, 1), (5 * BLOCK + 8192, 4096)], "{marks:?}");
+    assert!(sentences.contains("bit 3 is wrong") && sentences.contains("lost"), "{sentences}");
+    assert!(sentences.starts_with(&of(0).display().to_string()), "{sentences}");
+    assert_eq!((found[0].corrupt_ranges, found[0].corrupt_bytes, found[0].errors), (2, 4097, 2));
+    let (ranges, sentences) = told(&found[1]);
+    match marks {
+        // All of its blocks are alike: nobody can see that.
+        Marks::Counted => assert_eq!(ranges, []),
+        _ => {
+            assert_eq!(ranges, [(BLOCK, BLOCK), (6 * BLOCK, BLOCK)], "{marks:?}");
+            assert!(sentences.contains("swapped: holds the data of byte 393,216"), "{sentences}");
+        }
+    }
+    let (ranges, sentences) = told(&found[2]);
+    assert_eq!(ranges, [(2 * BLOCK, BLOCK)], "{marks:?}");
+    assert!(sentences.contains("holds what worker 0 wrote"), "{marks:?}: {sentences}");
+    let one = &found[2].mismatches[0];
+    assert!(one.expected != one.found && one.found.len() == 67, "{one:?}");
+    Ok(())
+}
+
+/// A flipped bit and lost zeros with the first, two blocks in each other's place with the second, and with the third what
+/// the first wrote.
+fn damage(of: impl Fn(u32) -> std::path::PathBuf) -> std::io::Result<()> {
+    let open = |worker| std::fs::OpenOptions::new().read(true).write(true).open(of(worker));
+    let (first, second, third) = (open(0)?, open(1)?, open(2)?);
+    let mut byte = [0];
+    first.read_exact_at(&mut byte, 3 * BLOCK + 777)?;
+    first.write_all_at(&[byte[0] ^ 8], 3 * BLOCK + 777)?;
+    first.write_all_at(&[0; 4096], 5 * BLOCK + 8192)?;
+    let mut blocks = [vec![0; BLOCK as usize], vec![0; BLOCK as usize]];
+    second.read_exact_at(&mut blocks[0], BLOCK)?;
+    second.read_exact_at(&mut blocks[1], 6 * BLOCK)?;
+    second.write_all_at(&blocks[0], 6 * BLOCK)?;
+    second.write_all_at(&blocks[1], BLOCK)?;
+    first.read_exact_at(&mut blocks[0], 2 * BLOCK)?;
+    third.write_all_at(&blocks[0], 2 * BLOCK)
+}
+
 fn places_beyond_four_gib_are_marked_and_checked() {
     const FAR: u64 = (1 << 32) + (1 << 31) + 4096;
     let folder = tempfile::tempdir().unwrap();
@@ -234,7 +234,6 @@ fn items(marks: Marks, makes: bool, reads: bool) -> Job {
     job
 }
 
-#[test]
 fn items_of_a_set_carry_their_number() {
     for marks in ALL {
         let folder = tempfile::tempdir().unwrap();
@@ -273,7 +272,6 @@ fn items_of_a_set_carry_their_number() {
     }
 }
 
-#[test]
 fn what_marks_cannot_do_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |change: &dyn Fn(&mut Payload)| {
@@ -290,15 +288,39 @@ fn what_marks_cannot_do_is_refused() {
     refused(&|payload| payload.verify.as_mut().unwrap().interval_bytes = 512);
 }
 
-#[test]
-fn a_pattern_reads_back_what_it_wrote() {
-    let folder = tempfile::tempdir().unwrap();
-    for (engine, marks) in engines().into_iter().flat_map(|engine| ALL.map(|marks| (engine, marks))) {
+fn a_pattern_reads_back_what_it_wrote(engine: &str) -> Outcome {
+    let folder = tempfile::tempdir()?;
+    for marks in ALL {
         let mut job = job(engine, Verb::Write, payload(marks, true), 8192, false);
-        job.payload.verify.as_mut().unwrap().when = VerifyWhen::AfterWrites;
+        job.payload.verify.as_mut().ok_or("nothing is verified")?.when = VerifyWhen::AfterWrites;
         let record = run_job(file(&folder.path().join("f.{worker}"), 80_000), job);
         let tally = &record.phases[0].jobs[0].tally;
         let counts = (tally.operations(Kind::Write), tally.operations(Kind::Read), tally.failed());
         assert_eq!(counts, (27, 27, 0), "{engine} {marks:?}");
     }
+    Ok(())
+}
+
+fn main() -> std::process::ExitCode {
+    let plain = |name: &str, body: fn()| {
+        Case::new(name, &[], move || {
+            body();
+            Ok(())
+        })
+    };
+    let mut cases = vec![
+        plain("places_beyond_four_gib_are_marked_and_checked", places_beyond_four_gib_are_marked_and_checked),
+        plain("items_of_a_set_carry_their_number", items_of_a_set_carry_their_number),
+        plain("what_marks_cannot_do_is_refused", what_marks_cannot_do_is_refused),
+    ];
+    let with_engines: [(&str, fn(&str) -> Outcome); 3] = [
+        ("files_hold_what_the_formulas_say", files_hold_what_the_formulas_say_and_read_back_clean),
+        ("corruption_is_found_where_it_is", corruption_is_found_where_it_is),
+        ("a_pattern_reads_back_what_it_wrote", a_pattern_reads_back_what_it_wrote),
+    ];
+    for (name, body) in with_engines {
+        cases.push(Case::new(format!("{name}::psync"), &[], move || body("psync")));
+        cases.push(Case::new(format!("{name}::io_uring"), &[Need::IoUring], move || body("io_uring")));
+    }
+    testbed::run(cases)
 }

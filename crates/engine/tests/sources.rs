@@ -8,6 +8,7 @@ use iodyno_model::{
     Pattern, Phase, Pick, Plan, Prepare, Rate, Record, Script, Shared, SharedKind, SharedUse, Size, Target,
     TargetKind, Transfer, Verb, Verify, VerifyWhen, WorkerKind, Workload,
 };
+use testbed::{Case, Need, Outcome};
 
 fn target(name: &str, path: &Path, size: Extent, mode: OpenMode) -> Target {
     Target {
@@ -42,7 +43,6 @@ fn copy(read: Operation, write: Operation) -> Job {
     job
 }
 
-#[test]
 fn a_copy_from_the_middle_to_the_middle_arrives() {
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (folder.path().join("from"), folder.path().join("to"));
@@ -75,7 +75,6 @@ fn a_copy_from_the_middle_to_the_middle_arrives() {
     assert_eq!(output[5_000..], input[10_000..]);
 }
 
-#[test]
 fn zeros_become_holes_and_the_length_is_right() {
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (folder.path().join("from"), folder.path().join("to"));
@@ -100,34 +99,25 @@ fn zeros_become_holes_and_the_length_is_right() {
     assert!(blocks < 64, "{blocks} sectors of a file of one block and holes");
 }
 
-#[test]
-fn processes_write_and_read_everything_back() {
-    let folder = tempfile::tempdir().unwrap();
-    for (kind, engine, depth) in [(WorkerKind::Processes, "psync", 1), (WorkerKind::Threads, "io_uring", 8)] {
-        let path = folder.path().join("f.{worker}");
-        let mut data = target("data", &path, Extent::Bytes(1 << 20), OpenMode::ReadWrite);
-        (data.open.create, data.prepare) = (true, Prepare::Filled);
-        let workload = Workload::Pattern(Box::new(Pattern::of(Verb::Write, Pick::Uniform, 4096)));
-        let mut job = Job::new("w", engine, vec![0], workload);
-        (job.workers, job.kind, job.depth.most) = (2, kind, depth);
-        job.payload.verify = Some(Verify { when: VerifyWhen::AfterWrites, ..Verify::default() });
-        let record = record(&plan(vec![data], vec![job]));
-        if record.errors.iter().any(|error| error.message.contains("io_uring")) {
-            println!("skipped: io_uring cannot be had here");
-            continue;
-        }
-        assert_eq!(record.errors, []);
-        let tally = &record.phases[0].jobs[0].tally;
-        assert_eq!(
-            (tally.operations(Kind::Write), tally.operations(Kind::Read), tally.failed()),
-            (512, 512, 0)
-        );
-        assert!(tally.lines.iter().any(|line| line.label == "verify"));
-    }
+fn workers_write_and_read_everything_back(kind: WorkerKind, engine: &str, depth: u32) -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("f.{worker}");
+    let mut data = target("data", &path, Extent::Bytes(1 << 20), OpenMode::ReadWrite);
+    (data.open.create, data.prepare) = (true, Prepare::Filled);
+    let workload = Workload::Pattern(Box::new(Pattern::of(Verb::Write, Pick::Uniform, 4096)));
+    let mut job = Job::new("w", engine, vec![0], workload);
+    (job.workers, job.kind, job.depth.most) = (2, kind, depth);
+    job.payload.verify = Some(Verify { when: VerifyWhen::AfterWrites, ..Verify::default() });
+    let record = record(&plan(vec![data], vec![job]));
+    assert_eq!(record.errors, []);
+    let tally = &record.phases[0].jobs[0].tally;
+    let counts = (tally.operations(Kind::Write), tally.operations(Kind::Read), tally.failed());
+    assert_eq!(counts, (512, 512, 0));
+    assert!(tally.lines.iter().any(|line| line.label == "verify"));
+    Ok(())
 }
 
 /// Two processes take turns: each waits for the other's post.
-#[test]
 fn processes_share_semaphores() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("f");
@@ -158,7 +148,6 @@ fn processes_share_semaphores() {
     }
 }
 
-#[test]
 fn a_script_makes_fills_and_closes_items() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("set");
@@ -187,7 +176,6 @@ fn a_script_makes_fills_and_closes_items() {
     assert!(lengths.filter(|facts| facts.is_file()).all(|facts| facts.len() == 1000));
 }
 
-#[test]
 fn too_slow_for_the_least_rate_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("f");
@@ -201,4 +189,26 @@ fn too_slow_for_the_least_rate_is_an_error() {
     };
     let record = record(&plan(vec![target("f", &path, Extent::Rest, OpenMode::Read)], vec![job]));
     assert!(record.errors.iter().any(|error| error.message.contains("at least 1000")), "{:?}", record.errors);
+}
+
+fn main() -> std::process::ExitCode {
+    let plain = |name: &str, body: fn()| {
+        Case::new(name, &[], move || {
+            body();
+            Ok(())
+        })
+    };
+    testbed::run_waiting(vec![
+        plain("a_copy_from_the_middle_to_the_middle_arrives", a_copy_from_the_middle_to_the_middle_arrives),
+        plain("zeros_become_holes_and_the_length_is_right", zeros_become_holes_and_the_length_is_right),
+        plain("processes_share_semaphores", processes_share_semaphores),
+        plain("a_script_makes_fills_and_closes_items", a_script_makes_fills_and_closes_items),
+        plain("too_slow_for_the_least_rate_is_an_error", too_slow_for_the_least_rate_is_an_error),
+        Case::new("processes_write_and_read_everything_back", &[], || {
+            workers_write_and_read_everything_back(WorkerKind::Processes, "psync", 1)
+        }),
+        Case::new("threads_write_and_read_everything_back", &[Need::IoUring], || {
+            workers_write_and_read_everything_back(WorkerKind::Threads, "io_uring", 8)
+        }),
+    ])
 }

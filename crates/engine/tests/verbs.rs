@@ -64,6 +64,14 @@ fn ranges_are_copied_cloned_zeroed_and_trimmed() {
     );
 }
 
+/// Whether somebody waits for a lock of a file. Source: `/proc/locks`, where an arrow leads to who waits.
+#[cfg(target_os = "linux")]
+fn is_waited_for(path: &Path) -> bool {
+    let place = format!(":{} ", std::fs::metadata(path).unwrap().ino());
+    let table = std::fs::read_to_string("/proc/locks").unwrap();
+    table.lines().any(|line| line.contains("->") && line.contains(&place))
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn a_lock_keeps_another_open_file_out() {
@@ -82,7 +90,7 @@ fn a_lock_keeps_another_open_file_out() {
             );
             waits.store(false, std::sync::atomic::Ordering::Release);
         });
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        testbed::wait::until("somebody who waits for the lock", || is_waited_for(&path)).unwrap();
         assert!(waits.load(std::sync::atomic::Ordering::Acquire), "the lock kept nobody out");
         assert_eq!(perform(&mut files, Io { verb: Verb::Unlock, bytes: 100, ..Io::default() }), 0);
     });

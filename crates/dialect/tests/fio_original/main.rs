@@ -170,11 +170,11 @@ fn verdict(wrong: Vec<String>) -> Outcome {
 fn main() -> std::process::ExitCode {
     let fio = &[Need::Tool("fio"), Need::That(known)];
     testbed::run(vec![
-        Case::new("fio_options", fio, options_as_fio),
-        Case::new("fio_engine_options", fio, engine_options_as_fio),
-        Case::new("fio_values", fio, values::as_fio),
-        Case::new("fio_refusals", fio, values::refused_as_fio),
-        Case::new("fio_job_files", fio, files::as_fio),
+        Case::new("fio_options", fio, options_as_fio).against(),
+        Case::new("fio_engine_options", fio, engine_options_as_fio).against(),
+        Case::new("fio_values", fio, values::as_fio).against(),
+        Case::new("fio_refusals", fio, values::refused_as_fio).against(),
+        Case::new("fio_job_files", fio, files::as_fio).against(),
     ])
 }
 

@@ -13,6 +13,7 @@ fn main() -> std::process::ExitCode {
     let mut cases: Vec<Case> =
         shapes::all().into_iter().map(|shape| Case::new(shape.title(), &[], move || shape.check())).collect();
     let needs = [Need::Tool("fio"), Need::That(twin::version)];
-    cases.extend(twin::all().into_iter().map(|twin| Case::new(twin.title(), &needs, move || twin.check())));
+    let twins = twin::all().into_iter();
+    cases.extend(twins.map(|twin| Case::new(twin.title(), &needs, move || twin.check()).against()));
     testbed::run(cases)
 }

@@ -69,8 +69,8 @@ fn main() -> ExitCode {
         Case::new("golden_plans_of_iostat", &[], plans),
         Case::new("golden_texts_of_iostat", &[], texts::texts),
         Case::new("iostats_page_is_generated", &[], document),
-        Case::new("texts_as_sysstat", original, original::texts),
-        Case::new("documents_as_sysstat", original, original::documents),
-        Case::new("refusals_as_sysstat", original, original::refusals),
+        Case::new("texts_as_sysstat", original, original::texts).against(),
+        Case::new("documents_as_sysstat", original, original::documents).against(),
+        Case::new("refusals_as_sysstat", original, original::refusals).against(),
     ])
 }

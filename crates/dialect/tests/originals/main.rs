@@ -222,13 +222,13 @@ fn timings_as_hdparm() -> Outcome {
 fn main() -> std::process::ExitCode {
     let dd = &[Need::Tool("dd"), Need::That(gnu)];
     let mut cases = vec![
-        Case::new("dd_sizes", dd, sizes_as_gnu),
-        Case::new("dd_rates_and_seconds", dd, rates_as_gnu),
-        Case::new("dd_numbers", dd, numbers_as_gnu),
-        Case::new("dd_errors", dd, errors_as_gnu),
+        Case::new("dd_sizes", dd, sizes_as_gnu).against(),
+        Case::new("dd_rates_and_seconds", dd, rates_as_gnu).against(),
+        Case::new("dd_numbers", dd, numbers_as_gnu).against(),
+        Case::new("dd_errors", dd, errors_as_gnu).against(),
     ];
     #[cfg(target_os = "linux")]
-    cases.push(Case::new("hdparm_figures", &[Need::Tool("hdparm"), Need::Loop], timings_as_hdparm));
+    cases.push(Case::new("hdparm_figures", &[Need::Tool("hdparm"), Need::Loop], timings_as_hdparm).against());
     testbed::run(cases)
 }
 

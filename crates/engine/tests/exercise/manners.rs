@@ -1,12 +1,13 @@
 //! How an exercise behaves: the same seed does the same, scripts are done as they stand, a full file system is no fault,
 //! and whatever happens nothing is left.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use iodyno_engine::{Options, run};
 use iodyno_model::Exercise;
 use testbed::sandbox::Mount;
-use testbed::{Case, Need, Outcome};
+use testbed::{Case, Need, Outcome, wait};
 
 use crate::plans::{all, clean, exercise, left, plan, races};
 
@@ -58,23 +59,41 @@ fn nonsense() -> Outcome {
     Ok(())
 }
 
+/// Returns when the exercise has changed one of its files twice, or is over.
+fn goes_on(directory: &Path, is_over: impl Fn() -> bool) -> Result<(), String> {
+    let changed = || {
+        left(directory)
+            .into_iter()
+            .filter(|name| name != "ballast")
+            .filter_map(|name| {
+                std::fs::metadata(directory.join(name)).and_then(|facts| facts.modified()).ok()
+            })
+            .max()
+    };
+    for _ in 0..2 {
+        let before = changed();
+        wait::until("a change of the exercise's files", || is_over() || changed() != before)?;
+    }
+    Ok(())
+}
+
 /// The room goes and comes again while it runs: that is no fault of the file system.
 fn no_room() -> Outcome {
     let mount = Mount::tmpfs(3 << 20)?;
     let ballast = mount.path().join("ballast");
     let over = AtomicBool::new(false);
     let record = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while left(mount.path()).is_empty() && !over.load(Ordering::Relaxed) {
-                std::thread::sleep(std::time::Duration::from_millis(1));
-            }
-            while !over.load(Ordering::Relaxed) {
+        scope.spawn(|| -> Result<(), String> {
+            let is_over = || over.load(Ordering::Relaxed);
+            wait::until("the exercise's files", || is_over() || !left(mount.path()).is_empty())?;
+            while !is_over() {
                 // It fails when the room is gone, as it should.
                 let _ = std::fs::write(&ballast, vec![1; 4 << 20]);
-                std::thread::sleep(std::time::Duration::from_millis(3));
+                goes_on(mount.path(), is_over)?;
                 let _ = std::fs::remove_file(&ballast);
-                std::thread::sleep(std::time::Duration::from_millis(1));
+                goes_on(mount.path(), is_over)?;
             }
+            Ok(())
         });
         let record = exercise(mount.path(), &all(30_000), 3);
         over.store(true, Ordering::Relaxed);

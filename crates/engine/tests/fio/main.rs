@@ -112,7 +112,7 @@ type Body = Box<dyn FnOnce() -> Outcome + Send>;
 
 fn main() -> std::process::ExitCode {
     let case = |needs: &'static [Need]| move |(name, body): (String, Body)| Case::new(name, needs, body);
-    let both = both::cases().into_iter().map(case(&[Need::Tool("fio")]));
+    let both = both::cases().into_iter().map(case(&[Need::Tool("fio")])).map(|case| case.against().waits());
     let ours = ours::cases().into_iter().map(case(&[]));
     testbed::run(both.chain(ours).collect())
 }

@@ -5,18 +5,16 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::mpsc;
-use std::time::Duration;
 
 use serde::Deserialize;
+use testbed::program::Program;
+use testbed::{Skip, wait};
 
 /// Names that it goes by.
 const NAMES: &[&str] = &["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
-/// After so long it is thought to hang.
-const PATIENCE: Duration = Duration::from_secs(150);
 
 /// Listens to complaints; stands before everything of the page itself.
 const LISTEN: &str = r#"<script>
@@ -76,25 +74,15 @@ pub struct Shown {
     pub opened: u32,
 }
 
-/// The browser, if there is one.
-pub fn find() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
+/// The browser.
+///
+/// # Errors
+/// A [`Skip`] where there is none.
+pub fn find() -> Result<PathBuf, Skip> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    NAMES
-        .iter()
-        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
-        .find(|path| path.is_file())
-}
-
-/// A process group that ends with its owner: the browser's name may be a script's, which only waits for the browser.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let group = format!("-{}", self.0.id());
-        let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
-        let _ = self.0.wait();
-    }
+    let places = NAMES.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    places.into_iter().find(|path| path.is_file()).ok_or_else(|| Skip::new("there is no chromium here"))
 }
 
 /// Shows a page in a window of that width, and waits until it is drawn.
@@ -114,18 +102,12 @@ pub fn show(browser: &Path, html: &str, width: u32) -> Result<Shown, String> {
     let profile = tempfile::tempdir().map_err(said)?;
     let quiet =
         ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-port=0"];
-    let child = Command::new(browser)
-        .args(quiet)
-        .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(format!("--window-size={width},9000"))
-        .arg(url)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .process_group(0)
-        .spawn();
-    let _running = Running(child.map_err(said)?);
-    let result = tells.recv_timeout(PATIENCE).map_err(|_| "the page never told that it is drawn")?;
+    let mut command = Command::new(browser);
+    command.args(quiet).arg(format!("--user-data-dir={}", profile.path().display()));
+    command.arg(format!("--window-size={width},9000")).arg(url);
+    // The browser's name may be a script's, which only waits for the browser: its whole group ends with this.
+    let _running = Program::new(command).launch()?;
+    let result = wait::for_some("what the page tells when it is drawn", || tells.try_recv().ok())?;
     serde_json::from_str(&result).map_err(|error| error.to_string())
 }
 

@@ -8,28 +8,23 @@ use std::path::{Path, PathBuf};
 
 use browser::Shown;
 use iodyno_report::html::{Page, Run};
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use testbed::{Case, Outcome};
 
-type Outcome = Result<Completion, Failed>;
+type Failed = Box<dyn std::error::Error>;
 
-fn main() {
-    let arguments = Arguments::from_args();
-    let with = |name: &str, check: fn(&Path) -> Result<(), Failed>| {
-        Trial::ignorable_test(name, move || match browser::find() {
-            Some(browser) => check(&browser).map(|()| Completion::Completed),
-            None => Outcome::Ok(Completion::ignored_with("there is no chromium here")),
-        })
+fn main() -> std::process::ExitCode {
+    let with = |name: &str, check: fn(&Path) -> Outcome| {
+        Case::new(name, &[], move || check(&browser::find()?)).computes()
     };
-    let trials = vec![
+    testbed::run(vec![
         with("a_long_run_is_drawn", long),
         with("sweeps_are_curves_and_surfaces", sweeps),
         with("runs_lie_over_each_other", overlay),
         with("names_stay_names", hostile),
         with("a_run_without_anything_is_a_page", empty),
-        Trial::test("a_long_run_is_small", small),
-        Trial::test("the_file_needs_nothing_else", offline),
-    ];
-    libtest_mimic::run(&arguments, trials).exit();
+        Case::new("a_long_run_is_small", &[], small),
+        Case::new("the_file_needs_nothing_else", &[], offline),
+    ])
 }
 
 /// Where pages are written.

@@ -159,16 +159,4 @@ mod tests {
             assert!(!filled.contains("{operations}") && !filled.contains("{path}"), "{}", case.name);
         }
     }
-
-    #[test]
-    fn the_loop_makes_and_removes_items() {
-        let ground = Ground::lay().expect("a folder");
-        let Ok(program) = ground.compile() else { return };
-        let folder = ground.path("create", "many");
-        for (verb, left) in [("create", 3), ("stat", 3), ("unlink", 0)] {
-            let status = Command::new(&program).arg(verb).arg(&folder).arg("3").status().expect("it runs");
-            assert!(status.success());
-            assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), left, "{verb}");
-        }
-    }
 }

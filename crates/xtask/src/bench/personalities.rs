@@ -160,17 +160,4 @@ mod tests {
         assert_eq!(of_loop(&["200 0.5".to_string()]), Ok(0.0025));
         assert!(of_loop(&["none".to_string()]).is_err() && of_loop(&["0 0.5".to_string()]).is_err());
     }
-
-    #[test]
-    fn the_loop_runs_and_counts() {
-        let Ok(ground) = Ground::lay() else { return };
-        let Ok(program) = ground.compile() else { return };
-        for (name, _) in CASES.iter().filter(|(name, _)| *name != "fileserver") {
-            let folder = ground.empty().expect("a folder");
-            let output = Command::new(&program).arg(name).arg(&folder).arg("1").output().expect("it runs");
-            assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
-            let lines = [String::from_utf8_lossy(&output.stdout).trim().to_string()];
-            assert!(of_loop(&lines).is_ok_and(|seconds| seconds > 0.0), "{name}: {lines:?}");
-        }
-    }
 }
