@@ -1,14 +1,12 @@
 //! Programs of both kinds as processes. Whatever was started is ended when its owner is dropped.
+//!
+//! A server is there when the kernel's table has its port, and has told a test when the rows are there that it must
+//! print. Nothing here waits for a time.
 
-use std::fs::File;
-use std::io::Read;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
-use crate::program::iodyno;
-
-/// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+use testbed::program::{Program as Process, Running};
+use testbed::wait;
 
 /// Which program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,96 +28,39 @@ impl Program {
 
 /// A command of ours.
 pub fn ours(word: &str) -> Command {
-    let mut command = iodyno([word]);
-    command.env("IODYNO_FINDINGS", "0");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
+    command.arg(word).env("IODYNO_FINDINGS", "0").env_remove("COLUMNS");
     command
 }
 
-/// A process whose output is in a file, so that nobody has to read it while it runs.
-pub struct Process {
-    child: Child,
-    said: tempfile::NamedTempFile,
-}
-
-impl Process {
-    /// Starts it.
-    pub fn start(mut command: Command) -> Result<Process, String> {
-        let said = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
-        let file = || File::options().append(true).open(said.path()).map_err(|error| error.to_string());
-        command.stdin(Stdio::null()).stdout(file()?).stderr(file()?);
-        let child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
-        Ok(Process { child, said })
-    }
-
-    /// What it has said so far.
-    pub fn said(&self) -> String {
-        let mut text = String::new();
-        let _ = File::open(self.said.path()).and_then(|mut file| file.read_to_string(&mut text));
-        text
-    }
-
-    /// Waits until it says this.
-    pub fn says(&mut self, word: &str) -> Result<String, String> {
-        let until = Instant::now() + PATIENCE;
-        while Instant::now() < until {
-            let said = self.said();
-            if said.contains(word) {
-                return Ok(said);
-            }
-            if let Ok(Some(status)) = self.child.try_wait() {
-                return Err(format!("it ended ({status}): {}", self.said()));
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Err(format!("it never says `{word}`: {}", self.said()))
-    }
-
-    /// Waits for its end: the status, and what it said.
-    pub fn end(mut self) -> Result<(i32, String), String> {
-        let until = Instant::now() + PATIENCE;
-        while Instant::now() < until {
-            if let Some(status) = self.child.try_wait().map_err(|error| error.to_string())? {
-                return Ok((status.code().unwrap_or(-1), self.said()));
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        Err(format!("it does not end: {}", self.said()))
-    }
-
-    /// Interrupts it, as the user would.
-    pub fn interrupt(self) -> Result<(i32, String), String> {
-        let _ = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
-        self.end()
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// A server that listens at a port.
-pub fn server(program: Program, port: u16, more: &[&str]) -> Result<Process, String> {
+pub fn server(program: Program, port: u16, more: &[&str]) -> Result<Running, String> {
     let mut command = program.command();
     command.args(["-s", "-p", &port.to_string()]).args(more);
-    let process = Process::start(command)?;
-    let until = Instant::now() + PATIENCE;
-    while Instant::now() < until {
-        if is_taken(port) {
-            return Ok(process);
-        }
-        std::thread::sleep(Duration::from_millis(20));
+    let mut running = Process::new(command).launch()?;
+    wait::until("a server that listens", || is_taken(port) || !running.is_there())?;
+    match running.is_there() {
+        true => Ok(running),
+        false => Err(format!("the server does not listen: {}", running.outcome()?)),
     }
-    Err(format!("the server does not listen: {}", process.said()))
 }
 
 /// A client's status and words.
 pub fn client(program: Program, port: u16, more: &[&str]) -> Result<(i32, String), String> {
     let mut command = program.command();
     command.args(["-c", "127.0.0.1", "-p", &port.to_string()]).args(more);
-    Process::start(command)?.end()
+    let said = Process::new(command).outcome()?;
+    Ok((said.code(), said.all()))
+}
+
+/// What a program has said, once it has said what is looked for.
+pub fn heard(running: &mut Running, what: &str, is: impl Fn(&str) -> bool) -> Result<String, String> {
+    let waited = wait::until(what, || is(&running.out()) || !running.is_there());
+    let text = running.out() + &running.err();
+    match waited.is_ok() && is(&running.out()) {
+        true => Ok(text),
+        false => Err(format!("{what} never came:\n{text}")),
+    }
 }
 
 /// Whether somebody has a port. Source: `/proc/net`.
