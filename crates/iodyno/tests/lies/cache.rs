@@ -31,7 +31,7 @@ const NAMES: &[u8] = &[22, 23];
 fn reads(direct: bool) -> Told {
     let disk = ground::ext4()?;
     let target = format!("size = \"32MiB\"\nprepare = \"filled\"\ndirect = {direct}");
-    run(&plan(disk.folder(), &target, "do = \"read\"\npick = \"random\"\nuntil = { time = \"2s\" }"))
+    run(&plan(disk.folder(), &target, "do = \"read\"\npick = \"random\"\nuntil = { time = \"1s\" }"))
 }
 
 /// Writes of less than memory holds, with or without a flush at the end.

@@ -2,11 +2,10 @@
 //! window's. All of it over the loop.
 
 use std::net::UdpSocket;
-use std::time::Instant;
 
 use testbed::{Need, Skip, free_port};
 
-use crate::stage::{Lie, Told, run};
+use crate::stage::{Lie, Told, processors, run};
 
 /// Buffers beyond what everybody may have are the administrator's.
 const GRANTED: &[Need] = &[Need::Root];
@@ -16,9 +15,9 @@ pub fn lies() -> Vec<Lie> {
     let lie = |code, title, lie: fn() -> Told, twin: fn() -> Told| Lie::new(code, title, GRANTED, lie, twin);
     vec![
         lie(27, "loss by the receiver's own buffer", || datagrams(SMALL, BURSTS), || datagrams(LARGE, "")),
-        lie(28, "a processor taken for the network", at_full_speed, || into_the_void("5MB/s")),
+        lie(28, "a processor taken for the network", at_full_speed, || into_the_void("5MB/s")).alone(),
         lie(29, "loss by bursts of the pace", || datagrams(SMALL, PAUSES), || datagrams(LARGE, "")),
-        lie(30, "a window taken for the network", || stream("unlimited", 4096), || stream("10MB/s", 4 << 20)),
+        lie(30, "a window taken for the network", slow_reader, quick_reader),
     ]
 }
 
@@ -49,10 +48,14 @@ fn datagrams(buffer: u64, more: &str) -> Told {
 /// A flow that has a processor for itself while another idles; where others took that one, or the machine's owner took
 /// from both, there is nothing to be caught.
 fn at_full_speed() -> Told {
-    let (before, began) = (idle_and_stolen()?, Instant::now());
+    let before = processors()?;
     let findings = into_the_void("unlimited")?;
-    let (after, seconds) = (idle_and_stolen()?, began.elapsed().as_secs_f64());
-    let [idle, stolen] = [0, 1].map(|which| (after[which] - before[which]) / seconds);
+    let after = processors()?;
+    let [all, stolen, idle] = [0, 1, 2].map(|which| after[which] - before[which]);
+    let of_all = |ticks: f64| {
+        ticks / all.max(1.0) * std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64)
+    };
+    let [stolen, idle] = [stolen, idle].map(of_all);
     let caught = findings.iter().any(|finding| finding.code == 28);
     if !caught && (idle < 0.7 || stolen > 0.02) {
         let why = format!("{idle:.2} processors idled beside the flow, {stolen:.2} were stolen");
@@ -61,35 +64,36 @@ fn at_full_speed() -> Told {
     Ok(findings)
 }
 
-/// Seconds that all processors idled and were stolen so far. Source: `/proc/stat`, which counts hundredths.
-fn idle_and_stolen() -> Result<[f64; 2], Box<dyn std::error::Error>> {
-    let text = std::fs::read_to_string("/proc/stat")?;
-    let words = text.lines().next().unwrap_or_default().split_whitespace();
-    let ticks: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
-    let of = |at: usize| ticks.get(at).copied().unwrap_or(0.0) / 100.0;
-    Ok([of(3), of(7)])
-}
-
 /// A flow to somebody who never reads.
 fn into_the_void(rate: &str) -> Told {
     let void = UdpSocket::bind("127.0.0.1:0")?;
     run(&format!(
         "intent = \"network\"\n[target.void]\nconnect = \"udp:{}\"\n[[phase]]\n\
          [[phase.job]]\nname = \"sender\"\non = \"void\"\nengine = \"socket\"\n\
-         do = \"send\"\nblock = 1460\nsettings = {{ datagram_bytes = 1460 }}\nrate = \"{rate}\"\nuntil = {{ time = \"3s\" }}\n",
+         do = \"send\"\nblock = 1460\nsettings = {{ datagram_bytes = 1460 }}\nrate = \"{rate}\"\nuntil = {{ time = \"2s\" }}\n",
         void.local_addr()?
     ))
 }
 
-/// A stream to a receiver with a buffer of so many bytes.
-fn stream(rate: &str, buffer: u64) -> Told {
+/// A reader with little room that takes its time: however busy the machine is, the sender waits for room.
+fn slow_reader() -> Told {
+    stream("unlimited", "2MB/s", 4096)
+}
+
+/// A reader with room for more than a second of what is sent.
+fn quick_reader() -> Told {
+    stream("20MB/s", "unlimited", 32 << 20)
+}
+
+/// A stream at a rate, to a receiver that reads at a rate from a buffer of so many bytes.
+fn stream(sent: &str, read: &str, buffer: u64) -> Told {
     let port = free_port()?;
     run(&format!(
         "intent = \"network\"\n[target.to]\nlisten = \"tcp:127.0.0.1:{port}\"\n\
          [target.from]\nconnect = \"tcp:127.0.0.1:{port}\"\n[[phase]]\n\
          [[phase.job]]\nname = \"receiver\"\non = \"to\"\nengine = \"socket\"\ndo = \"recv\"\nblock = \"16KiB\"\n\
-         settings = {{ receive_buffer_bytes = {buffer} }}\nuntil = {{ time = \"4s\" }}\n\
+         settings = {{ receive_buffer_bytes = {buffer} }}\nrate = \"{read}\"\nuntil = {{ time = \"3s\" }}\n\
          [[phase.job]]\nname = \"sender\"\non = \"from\"\nengine = \"socket\"\ndo = \"send\"\nblock = \"16KiB\"\n\
-         rate = \"{rate}\"\nuntil = {{ time = \"3s\" }}\n"
+         rate = \"{sent}\"\nuntil = {{ time = \"2s\" }}\n"
     ))
 }

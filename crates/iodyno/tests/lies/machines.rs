@@ -9,14 +9,14 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::thread::JoinHandle;
 
 use tempfile::TempDir;
 use testbed::fuse::{Config, Device, Service};
-use testbed::{Need, Skip};
+use testbed::{Need, Skip, wait};
 
 use crate::ground::{self, DISK};
 use crate::program;
@@ -32,8 +32,11 @@ const NOTES: &[u8] = &[6, 22];
 /// The lies of this file.
 pub fn lies() -> Vec<Lie> {
     vec![
-        Lie::new(10, "the load generator was the bottleneck", FUSE, laboured, light).besides(NOTES),
-        Lie::new(11, "the machine was not ours", GROUP, held_back, unlimited).besides(NOTES),
+        Lie::new(10, "the load generator was the bottleneck", FUSE, laboured, light)
+            .besides(NOTES)
+            .alone()
+            .twin_alone(),
+        Lie::new(11, "the machine was not ours", GROUP, held_back, unlimited).besides(NOTES).twin_alone(),
         Lie::new(12, "somebody else used the device", DISK, crowded, alone).besides(NOTES),
         Lie::new(15, "a clock that was set", CLOCK, set_forward, elsewhere).besides(NOTES),
         Lie::new(18, "the network was the limit", NETWORK, shaped, open).besides(&[6, 23]),
@@ -55,7 +58,7 @@ fn writes(extra: &[&str]) -> Told {
     let json = home.path().join("out.json");
     let mut command =
         program::iodyno(["fio", "--name=writes", "--rw=write", "--direct=1", "--bs=256k", "--size=64m"]);
-    command.args(["--ioengine=psync", "--time_based", "--runtime=4", "--output-format=json"]).args(extra);
+    command.args(["--ioengine=psync", "--time_based", "--runtime=2", "--output-format=json"]).args(extra);
     command.arg(format!("--filename={}", device.path().display())).arg("--output").arg(&json);
     said(command, &json)
 }
@@ -87,7 +90,9 @@ impl Group {
     fn new(quota_us: Option<u32>) -> io::Result<Group> {
         let first = Path::new(CPU).join("cpu.cfs_quota_us").exists();
         let root = if first { CPU } else { "/sys/fs/cgroup" };
-        let group = Group(Path::new(root).join(format!("iodyno-lies-{}", std::process::id())));
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let name = format!("iodyno-lies-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
+        let group = Group(Path::new(root).join(name));
         fs::create_dir(&group.0)?;
         if let Some(quota) = quota_us {
             match first {
@@ -109,13 +114,10 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         // The last member may only just have ended.
-        for _ in 0..50 {
-            if fs::remove_dir(&self.0).is_ok() {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(20));
+        let gone = wait::until("an empty control group", || fs::remove_dir(&self.0).is_ok());
+        if gone.is_err() {
+            eprintln!("warning: {} could not be removed", self.0.display());
         }
-        eprintln!("warning: {} could not be removed", self.0.display());
     }
 }
 
@@ -127,7 +129,7 @@ fn grouped(quota_us: Option<u32>) -> Told {
     let json = home.path().join("out.json");
     let mut command =
         program::iodyno(["fio", "--name=reads", "--rw=randread", "--direct=1", "--bs=4k", "--size=64m"]);
-    command.args(["--time_based", "--runtime=5", "--thinktime_spin=2000", "--thinktime=2000"]);
+    command.args(["--time_based", "--runtime=3", "--thinktime_spin=2000", "--thinktime=2000"]);
     command.args(["--thread", "--output-format=json"]);
     command.arg(format!("--filename={}", device.path().display())).arg("--output").arg(&json);
     group.take(&mut command);
@@ -191,7 +193,7 @@ fn on_disk(disk: &ground::Disk) -> Told {
         on = "data"
         do = "read"
         pick = "random"
-        until = "4s"
+        until = "2s"
         "#,
         disk.folder().display()
     ))
@@ -233,7 +235,6 @@ fn under(mut command: Command) -> Told {
     command.args(["fio", "--name=reads", "--rw=randread", "--direct=1", "--bs=4k", "--size=64m"]);
     command.args(["--time_based", "--runtime=4", "--output-format=json", "--thread"]);
     command.arg(format!("--filename={}", device.path().display())).arg("--output").arg(&json);
-    command.stdin(Stdio::null());
     said(command, &json)
 }
 
@@ -241,9 +242,11 @@ fn set_forward() -> Told {
     let home = TempDir::new()?;
     let (source, library) = (home.path().join("clock.c"), home.path().join("clock.so"));
     fs::write(&source, SET_FORWARD)?;
-    let built = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source).output()?;
-    if !built.status.success() {
-        return Err(Skip::new(format!("cc: {}", String::from_utf8_lossy(&built.stderr))).into());
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source);
+    let built = program::told(cc);
+    if built.code() != 0 {
+        return Err(Skip::new(format!("cc: {}", built.err)).into());
     }
     let mut command = program::iodyno::<&str>([]);
     command.env("LD_PRELOAD", &library);
@@ -265,7 +268,7 @@ fn talk(setting: &str) -> Told {
     let (json, job) = (home.path().join("out.json"), home.path().join("net.fio"));
     fs::write(
         &job,
-        "[global]\nioengine=net\nport=8765\nprotocol=tcp\nbs=16k\nsize=40m\n[listen]\nlisten\nrw=read\n\
+        "[global]\nioengine=net\nport=8765\nprotocol=tcp\nbs=16k\nsize=10m\n[listen]\nlisten\nrw=read\n\
          [send]\nhostname=127.0.0.1\nstartdelay=1\nrw=write\n",
     )?;
     let script = format!(
@@ -275,11 +278,11 @@ fn talk(setting: &str) -> Told {
         job.display()
     );
     let mut command = Command::new("unshare");
-    command.args(["--net", "--mount", "--", "sh", "-ec", &script]).stdin(Stdio::null());
+    command.args(["--net", "--mount", "--", "sh", "-ec", &script]);
     said(command, &json)
 }
 
-/// 40 Mbit/s: 40 MiB take eight seconds.
+/// 40 Mbit/s: 10 MiB take two seconds.
 fn shaped() -> Told {
     talk("ip link set lo mtu 1500 && tc qdisc add dev lo root tbf rate 40mbit burst 64kb latency 200ms")
 }

@@ -2,7 +2,9 @@
 //! false alarm.
 //!
 //! A stage is only as good as its twin: whatever the twin is accused of is a false alarm, except for what is true of the
-//! stage itself (a loop device is one) and for what the machine did to it, proven by figures (then it is repeated).
+//! stage itself (a loop device is one) and for what the machine did to it, proven by figures. Where the machine is
+//! proven to have done what the twin is there to be silent about, nothing can be said: that is a skip with the figures.
+//! Nothing is tried again here; who runs the tests knows what else ran beside them.
 
 use std::error::Error;
 use std::fs::File;
@@ -33,9 +35,6 @@ const MOST_STOLEN: f64 = 2.0;
 /// Percent of all processors that are idle beside an honest run: its stage works a little besides, and waits for a
 /// processor where there is none, which no worker of the run feels as waiting for one.
 const LEAST_IDLE: f64 = 10.0;
-/// How often a twin is run before the machine is called too busy for it.
-pub const TRIES: usize = 3;
-
 /// Findings of a run, or why there was none.
 pub type Told = Result<Vec<Finding>, Box<dyn Error>>;
 
@@ -60,12 +59,17 @@ pub struct Lie {
     least: Severity,
     lie: fn() -> Told,
     twin: fn() -> Told,
+    /// The lies that the twin is the twin of; none: another's twin stands for this one.
+    twins: Vec<u8>,
+    alone: [bool; 2],
 }
 
 impl Lie {
     /// A lie with its number and name.
     pub fn new(code: u8, title: &'static str, needs: &[Need], lie: fn() -> Told, twin: fn() -> Told) -> Lie {
-        Lie { code, title, needs: needs.to_vec(), besides: &[], least: Severity::Note, lie, twin }
+        let needs = needs.to_vec();
+        let (besides, least, twins, alone) = (&[], Severity::Note, vec![code], [false; 2]);
+        Lie { code, title, needs, besides, least, lie, twin, twins, alone }
     }
 
     /// Notes of these numbers are true of the stage, of the twin's as well.
@@ -80,19 +84,53 @@ impl Lie {
         self
     }
 
-    /// Both as test cases. They look at times and at devices, so each runs alone.
-    pub fn cases(self) -> [Case; 2] {
-        let Lie { code, title, needs, besides, least, lie, twin } = self;
-        let missing = needs.iter().find_map(|need| need.check().err());
-        if let Some(reason) = missing {
-            ["lie", "twin"].iter().for_each(|part| note(code, part, "skipped", title, &reason.reason));
+    /// Its twin is that of these as well: the same run.
+    pub fn twin_of(mut self, codes: &[u8]) -> Lie {
+        self.twins.extend(codes);
+        self
+    }
+
+    /// Another lie's twin stands for its own.
+    pub fn without_twin(mut self) -> Lie {
+        self.twins.clear();
+        self
+    }
+
+    /// The lie must have the machine for itself.
+    pub fn alone(mut self) -> Lie {
+        self.alone[0] = true;
+        self
+    }
+
+    /// Its twin is there to be silent about the whole machine, and must have it for itself.
+    pub fn twin_alone(mut self) -> Lie {
+        self.alone[1] = true;
+        self
+    }
+
+    /// Those parts as test cases that are asked for.
+    pub fn cases(self) -> Vec<Case> {
+        let Lie { code, title, needs, besides, least, lie, twin, twins, alone } = self;
+        let twins: Vec<u8> = twins.into_iter().filter(|code| is_asked(*code)).collect();
+        let lies: Vec<u8> = is_asked(code).then_some(code).into_iter().collect();
+        if let Some(reason) = needs.iter().find_map(|need| need.check().err()) {
+            lies.iter().for_each(|code| note(*code, "lie", "skipped", title, &reason.reason));
+            twins.iter().for_each(|code| note(*code, "twin", "skipped", title, &reason.reason));
         }
-        let caught = move || told(code, "lie", title, catch(code, least, lie));
-        let silent = move || told(code, "twin", title, hush(besides, twin));
-        let case = |name: &str, body: Box<dyn FnOnce() -> Outcome + Send>| {
-            Case::new(format!("lie_{code:02}_{name}"), &needs, body).alone()
+        let case = |name: String, alone: bool, body: Box<dyn FnOnce() -> Outcome + Send>| {
+            let case = Case::new(name, &needs, body);
+            if alone { case.alone() } else { case.waits() }
         };
-        [case("caught", Box::new(caught)), case("twin", Box::new(silent))]
+        let mut cases = Vec::new();
+        if !lies.is_empty() {
+            let body = move || told(&lies, "lie", title, catch(code, least, lie));
+            cases.push(case(format!("lie_{code:02}_caught"), alone[0], Box::new(body)));
+        }
+        if !twins.is_empty() {
+            let body = move || told(&twins, "twin", title, hush(&twins, besides, twin));
+            cases.push(case(format!("lie_{code:02}_twin"), alone[1], Box::new(body)));
+        }
+        cases
     }
 }
 
@@ -116,7 +154,7 @@ pub fn watched(run: impl FnOnce() -> Told) -> Result<Watched, Box<dyn Error>> {
 
 /// Ticks of all processors since the machine was started: all of them, those that were stolen, and those without work.
 /// Source: `/proc/stat`.
-fn processors() -> Result<[f64; 3], Box<dyn Error>> {
+pub fn processors() -> Result<[f64; 3], Box<dyn Error>> {
     let text = std::fs::read_to_string("/proc/stat")?;
     let words = text.lines().next().unwrap_or_default().split_whitespace();
     let ticks: Vec<f64> = words.filter_map(|word| word.parse().ok()).take(8).collect();
@@ -150,44 +188,36 @@ impl Watched {
 type Verdict = Result<(&'static str, String), Box<dyn Error>>;
 
 fn catch(code: u8, least: Severity, lie: fn() -> Told) -> Verdict {
-    let mut last = String::new();
-    for _ in 0..TRIES {
-        let told = watched(lie)?;
-        let caught = told.findings.iter().find(|finding| finding.code == code && finding.severity >= least);
-        if let Some(finding) = caught {
-            return Ok(("caught", finding.sentence.clone()));
-        }
-        last = told.list();
+    let told = watched(lie)?;
+    let caught = told.findings.iter().find(|finding| finding.code == code && finding.severity >= least);
+    match caught {
+        Some(finding) => Ok(("caught", finding.sentence.clone())),
         // What others did to the machine may have hidden it, where figures prove that they did.
-        if !told.is_disturbed() {
-            return Ok(("missed", format!("said only: {last}")));
-        }
+        None if told.is_disturbed() => Err(unfit(&told)),
+        None => Ok(("missed", format!("said only: {}", told.list()))),
     }
-    Err(unfit(&last))
 }
 
-fn unfit(last: &str) -> Box<dyn Error> {
-    Skip::new(format!("the machine was not fit, {TRIES} times: {last}")).into()
+fn unfit(told: &Watched) -> Box<dyn Error> {
+    Skip::new(format!("the machine was not fit: {}", told.list())).into()
 }
 
-fn hush(besides: &[u8], twin: fn() -> Told) -> Verdict {
-    let mut last = String::new();
-    for _ in 0..TRIES {
-        let mut told = watched(twin)?;
-        let is_known =
-            |finding: &Finding| besides.contains(&finding.code) && finding.severity == Severity::Note;
-        told.findings.retain(|finding| !is_known(finding));
-        if told.findings.is_empty() {
-            return Ok(("silent", String::new()));
-        }
-        last = told.list();
-        // It may not say anything that is no matter of the machine. What it is there to be silent about is no exception: a
-        // schedule is late where there is no processor, and that is the truth.
-        if !told.is_machines() {
-            return Ok(("false alarm", last));
-        }
+/// Silent about the lies that it is the twin of, and about everything else but what figures prove of the machine. What it
+/// is there to be silent about is no exception: a schedule is late where there is no processor, and that is the truth;
+/// but it proves no silence.
+fn hush(codes: &[u8], besides: &[u8], twin: fn() -> Told) -> Verdict {
+    let mut told = watched(twin)?;
+    let is_known = |finding: &Finding| besides.contains(&finding.code) && finding.severity == Severity::Note;
+    told.findings.retain(|finding| !is_known(finding));
+    if told.findings.is_empty() {
+        return Ok(("silent", String::new()));
     }
-    Err(unfit(&last))
+    let is_accused = told.findings.iter().any(|finding| codes.contains(&finding.code));
+    match (told.is_machines(), is_accused) {
+        (false, _) => Ok(("false alarm", told.list())),
+        (true, true) => Err(unfit(&told)),
+        (true, false) => Ok(("silent", format!("but for the machine's doing: {}", told.list()))),
+    }
 }
 
 /// Findings in a line, with their figures.
@@ -211,15 +241,17 @@ pub fn list(findings: &[Finding]) -> String {
 }
 
 /// Writes the verdict down, and makes it the trial's outcome.
-fn told(code: u8, part: &str, title: &str, verdict: Verdict) -> Outcome {
+fn told(codes: &[u8], part: &str, title: &str, verdict: Verdict) -> Outcome {
+    let write = |word: &str, why: &str| codes.iter().for_each(|code| note(*code, part, word, title, why));
     match verdict {
         Ok((word, why)) => {
-            note(code, part, word, title, &why);
-            if matches!(word, "caught" | "silent") { Ok(()) } else { Err(format!("{word}: {why}").into()) }
+            write(word, &why);
+            let is_good = matches!(word, "caught" | "silent");
+            if is_good { Ok(()) } else { Err(format!("{word}: {why}").into()) }
         }
         Err(error) => {
             let word = if error.downcast_ref::<Skip>().is_some() { "skipped" } else { "broken" };
-            note(code, part, word, title, &error.to_string());
+            write(word, &error.to_string());
             Err(error)
         }
     }

@@ -37,7 +37,7 @@ pub fn lies() -> Vec<Lie> {
     ]
 }
 
-const RANDOM: &str = "do = \"read\"\npick = \"random\"\nuntil = { time = \"2s\" }";
+const RANDOM: &str = "do = \"read\"\npick = \"random\"\nuntil = { time = \"1s\" }";
 
 /// Reads of a file that holds something, or nothing.
 fn reads(prepare: &str) -> Told {
@@ -60,8 +60,8 @@ fn again(direct_io: bool) -> Told {
     let config = Config { bytes: 64 << 20, direct: false, ..Config::constant(2_000_000) };
     let disk = Disk::with(config, direct_io)?;
     run(&format!(
-        "[target.disk]\ndevice = \"{}\"\ndirect = true\n[[phase]]\n[[phase.job]]\non = \"disk\"\nspan = \"4MiB\"\n\
-         measure = {{ row = \"200ms\" }}\ndo = \"read\"\npick = \"random\"\nuntil = {{ time = \"4s\" }}\n",
+        "[target.disk]\ndevice = \"{}\"\ndirect = true\n[[phase]]\n[[phase.job]]\non = \"disk\"\nspan = \"2MiB\"\n\
+         measure = {{ row = \"200ms\" }}\ndo = \"read\"\npick = \"random\"\nuntil = {{ time = \"3s\" }}\n",
         disk.device().display()
     ))
 }
@@ -84,7 +84,7 @@ fn small(block: u64) -> Told {
 fn flushes(options: &str) -> Told {
     let disk = Disk::new(256, 500)?.formatted("ext4", options)?;
     let target = "size = \"32MiB\"\nprepare = \"filled\"\ndirect = true";
-    let job = "do = \"write\"\npick = \"random\"\nevery = { fdatasync = 1 }\nuntil = { time = \"2s\" }";
+    let job = "do = \"write\"\npick = \"random\"\nevery = { fdatasync = 1 }\nuntil = { time = \"1s\" }";
     run(&plan(disk.folder(), target, job))
 }
 

@@ -19,15 +19,19 @@ const NOTES: &[u8] = &[6, 22];
 pub fn lies() -> Vec<Lie> {
     vec![
         Lie::new(6, "too few samples for the percentile shown", FUSE, few, enough).besides(&[22]),
-        Lie::new(7, "a rate that is not steady", FUSE, drift, steady).besides(NOTES),
-        Lie::new(8, "burst credits: fast, then throttled", FUSE, credit, steady).besides(NOTES),
+        Lie::new(7, "a rate that is not steady", FUSE, drift, steady)
+            .twin_of(&[8, 26])
+            .besides(NOTES)
+            .twin_alone(),
+        Lie::new(8, "burst credits: fast, then throttled", FUSE, credit, steady).without_twin(),
         Lie::new(9, "coordinated omission", FUSE, omission, on_time)
             .besides(NOTES)
-            .at_least(Severity::Doubtful),
+            .at_least(Severity::Doubtful)
+            .twin_alone(),
         Lie::new(14, "an average that hides stalled workers", FUSE, stalled, alike).besides(NOTES),
         Lie::new(20, "errors that count as work", FUSE, failing, sound).besides(NOTES),
         Lie::new(23, "a phase of start-up and stop", FUSE, brief, enough).besides(&[22]),
-        Lie::new(26, "spikes of latency in a good mean", FUSE, spikes, steady).besides(NOTES),
+        Lie::new(26, "spikes of latency in a good mean", FUSE, spikes, steady).without_twin(),
     ]
 }
 
@@ -72,38 +76,37 @@ fn brief() -> Told {
     counted(5)
 }
 
-/// One worker reads for so long from a file with these service times.
-fn lasting(seconds: u64, read: Service) -> Told {
+/// One worker reads for four seconds, in twenty rows, from a file with these service times.
+fn lasting(read: Service) -> Told {
     let device = timed(read)?;
-    run(&reads(&device, &format!("until = \"{seconds}s\"")))
+    run(&reads(&device, "measure = { row = \"200ms\" }\nuntil = \"4s\""))
 }
 
 fn steady() -> Told {
-    lasting(10, Service::Constant(4 * MILLISECOND))
+    lasting(Service::Constant(2 * MILLISECOND))
 }
 
-/// Each read takes a little longer than the one before: from 2 ms to 12 ms in about ten seconds.
+/// Each read takes a little longer than the one before: from 1 ms to 6 ms in four seconds.
 fn drift() -> Told {
-    lasting(10, Service::Cycle((0..2000).map(|read| 2 * MILLISECOND + read * 7000).collect()))
+    lasting(Service::Cycle((0..1200).map(|read| MILLISECOND + read * 4500).collect()))
 }
 
-/// Three seconds at 2 ms, and then 12 ms for good.
+/// A second and a half at 1 ms, and then 6 ms for good.
 fn credit() -> Told {
-    let times =
-        std::iter::repeat_n(2 * MILLISECOND, 1500).chain(std::iter::repeat_n(12 * MILLISECOND, 20_000));
-    lasting(12, Service::Cycle(times.collect()))
+    let times = std::iter::repeat_n(MILLISECOND, 1400).chain(std::iter::repeat_n(6 * MILLISECOND, 20_000));
+    lasting(Service::Cycle(times.collect()))
 }
 
-/// Every 500th read takes 300 ms, every other 2 ms: the mean is 2.6 ms.
+/// Every 250th read takes 300 ms, every other 2 ms: the mean is 3.2 ms.
 fn spikes() -> Told {
-    let times = (1..=500).map(|read| if read == 250 { 300 } else { 2 } * MILLISECOND);
-    lasting(8, Service::Cycle(times.collect()))
+    let times = (1..=250).map(|read| if read == 125 { 300 } else { 2 } * MILLISECOND);
+    lasting(Service::Cycle(times.collect()))
 }
 
 /// A hundred reads a second, each counted from when it began.
 fn paced(read: Service) -> Told {
     let device = timed(read)?;
-    run(&reads(&device, "rate = \"100/s\"\nopen_loop = false\nuntil = \"8s\""))
+    run(&reads(&device, "rate = \"100/s\"\nopen_loop = false\nuntil = \"4s\""))
 }
 
 /// Each 150th read holds up eighty behind it.
@@ -126,7 +129,7 @@ fn pair(ms: [u64; 2]) -> Told {
     let json = home.path().join("out.json");
     let mut command =
         program::iodyno(["fio", "--name=pair", "--rw=randread", "--direct=1", "--bs=4k", "--size=16m"]);
-    command.args(["--numjobs=2", "--time_based", "--runtime=4", "--group_reporting", "--thread"]);
+    command.args(["--numjobs=2", "--time_based", "--runtime=2", "--group_reporting", "--thread"]);
     command.args(["--filename_format=data.$jobnum", "--output-format=json"]).arg("--output").arg(&json);
     command.arg(format!("--directory={}", home.path().display())).current_dir(home.path());
     let told = program::told(command);
