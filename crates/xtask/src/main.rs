@@ -11,6 +11,7 @@ mod against;
 mod bench;
 mod bless;
 mod ci;
+mod faults;
 mod fuzz;
 mod lexer;
 mod lies;
@@ -30,6 +31,7 @@ usage: cargo xtask CHORE
   bench build                  a cold release build by crate, and what a change of one dialect costs
   against TOOL|all [PART]      the original and ours on the same input, all cases; fio --itself: the original twice
   lies [N … | honest]          stages the known lies for real: caught or missed, honest twins silent or not
+  faults [N …]                 plants faults in a clone, one at a time: found, and by which test
   fuzz NAME [SECONDS]          one parser under libFuzzer, from the seeds of its tests
   newer                        fetches a newer iperf3 than the system's into target/newer, for the tests' matrix
 ";
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Some("bench") => bench::chore(&root(), rest),
         Some("against") => against::chore(&root(), rest),
         Some("lies") => lies::chore(&root(), rest),
+        Some("faults") => faults::chore(&root(), rest),
         Some("fuzz") => fuzz::chore(&root(), rest),
         Some("newer") => newer::chore(&root()),
         Some("help" | "--help" | "-h") => {
