@@ -8,12 +8,14 @@ mod hosts;
 mod loop_device;
 mod mount;
 mod process;
+mod sessions;
 mod zram;
 
 pub use hosts::{HOST_NEEDS, Hosts};
 pub use loop_device::{LoopDevice, LoopOptions};
 pub use mount::{FullDisk, Mount};
 pub use process::{NOBODY, Unprivileged, seccomp_forbid_io_uring};
+pub use sessions::keep_sessions;
 pub use zram::{Zram, ZramLock, zram_lock};
 
 use crate::Skip;

@@ -1,19 +1,16 @@
 //! What a rank does in each role. It fails by its exit code and a sentence; the first rank says what it has seen.
 
-use std::time::{Duration, Instant};
-
 use iodyno_engine::clock;
 use iodyno_engine::world::{Reduce, Topic, World};
+use testbed::wait;
 
 type Seen = Result<(), String>;
 
-/// No rank lives longer, whatever its launcher does.
-const LIFE_S: u32 = 100;
-
 /// Plays a role and ends the process.
 pub fn play(role: &str) -> ! {
-    // SAFETY: only sets a timer, whose default action ends the process.
-    unsafe { libc::alarm(LIFE_S) };
+    // No rank outlives who started it.
+    // SAFETY: the call sets an attribute of this process and touches no memory.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     let mut world = match World::find() {
         Ok(world) => world,
         Err(failure) => {
@@ -39,10 +36,18 @@ pub fn play(role: &str) -> ! {
     std::process::exit(0);
 }
 
-/// Patience until a while from now.
-fn until(seconds: u64) -> impl FnMut() -> bool {
-    let end = Instant::now() + Duration::from_secs(seconds);
-    move || Instant::now() < end
+/// Patience without an end: who hangs is given up by the test that started this.
+fn ever() -> impl FnMut() -> bool {
+    || true
+}
+
+/// Patience for so many looks.
+fn looks(count: u32) -> impl FnMut() -> bool {
+    let mut left = count;
+    move || {
+        left = left.saturating_sub(1);
+        left > 0
+    }
 }
 
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, seen: T, expected: T) -> Seen {
@@ -60,7 +65,7 @@ fn bytes(rank: u32, length: usize) -> Vec<u8> {
 
 fn together(world: &World) -> Seen {
     let (rank, size) = (world.rank(), world.size());
-    let patience = &mut until(60);
+    let patience = &mut ever();
     for _ in 0..20 {
         broken(world.barrier(patience))?;
     }
@@ -95,7 +100,7 @@ fn together(world: &World) -> Seen {
 fn begun(world: &World) -> Seen {
     let mut first = broken(world.begin(Reduce::Sum, vec![1]))?;
     let mut second = broken(world.begin(Reduce::Most, vec![u64::from(world.rank())]))?;
-    broken(world.barrier(&mut until(60)))?;
+    broken(world.barrier(&mut ever()))?;
     let mut results = (None, None);
     while results.0.is_none() || results.1.is_none() {
         results.0 = results.0.or(broken(world.poll(&mut first))?);
@@ -117,17 +122,11 @@ fn mail(world: &World) -> Seen {
             world.send(to, Topic::Progress, number.to_le_bytes().to_vec());
         }
     }
-    let patience = &mut until(60);
     for topic in [Topic::Progress, Topic::Event] {
         let mut next = vec![0; size as usize];
         while next.iter().enumerate().any(|(from, next)| from as u32 != rank && *next < EACH) {
-            let Some((from, message)) = world.receive(topic) else {
-                if !patience() {
-                    return Err(format!("of {topic:?} only {next:?} have arrived"));
-                }
-                std::thread::sleep(Duration::from_micros(200));
-                continue;
-            };
+            let received = wait::for_some("mail", || world.receive(topic));
+            let (from, message) = received.map_err(|_| format!("of {topic:?} only {next:?} have arrived"))?;
             let number = u32::from_le_bytes(message[..4].try_into().map_err(|_| "short")?);
             same("order", number, next[from as usize])?;
             next[from as usize] += 1;
@@ -142,10 +141,10 @@ fn mail(world: &World) -> Seen {
 /// Says how far each rank's clock is from the first one's, and by how much that may be wrong.
 fn clocks(world: &mut World) -> Seen {
     clock::calibrate();
-    broken(world.compare_clocks(&mut until(60)))?;
+    broken(world.compare_clocks(&mut ever()))?;
     let now = 1 << 60;
     let ahead = world.mine(now) as i64 - now as i64;
-    let gathered = broken(world.gather(ahead.to_le_bytes().to_vec(), &mut until(60)))?;
+    let gathered = broken(world.gather(ahead.to_le_bytes().to_vec(), &mut ever()))?;
     for (rank, bytes) in gathered.iter().enumerate() {
         let ahead = i64::from_le_bytes(bytes[..].try_into().map_err(|_| "short")?);
         println!("clock {rank} {ahead} {}", world.facts().clock_error_ns);
@@ -172,54 +171,78 @@ fn abort(world: &World) -> Seen {
     if world.rank() + 1 == world.size() {
         world.abort(3);
     }
-    broken(world.barrier(&mut until(60)))
+    broken(world.barrier(&mut ever()))
 }
+
+/// How often who has lost a rank looks for it.
+const SHORT: u32 = 4000;
 
 /// The second rank is killed while the others wait, whose patience is short.
 fn die(world: &World) -> Seen {
-    broken(world.barrier(&mut until(60)))?;
+    broken(world.barrier(&mut ever()))?;
     if world.rank() == 1 {
         // SAFETY: the signal goes to this process itself.
         unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
     }
-    let began = Instant::now();
-    let result = world.barrier(&mut until(5));
-    let again = world.gather(vec![1], &mut until(5));
-    println!("survivor {} after {:?}: {result:?}, then {again:?}", world.rank(), began.elapsed());
+    let result = world.barrier(&mut looks(SHORT));
+    let again = world.gather(vec![1], &mut looks(SHORT));
+    println!("survivor {}: {result:?}, then {again:?}", world.rank());
     Err("lost a rank".into())
 }
 
-/// Processor time of this process, s.
-fn cpu_s() -> f64 {
+/// What waiting has cost this process: how often it has left a processor by itself, how often it was thrown off one, and
+/// its processor time, µs.
+fn costs() -> [u64; 3] {
     // SAFETY: the structure is plain memory, valid for writing.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
         usage
     };
-    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    let micros = |time: libc::timeval| time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
+    [usage.ru_nvcsw as u64, usage.ru_nivcsw as u64, micros(usage.ru_utime) + micros(usage.ru_stime)]
 }
 
-/// Many ranks wait for one that sleeps: what does that cost?
+/// How often a process has left a processor, by itself or not. Source: proc(5).
+fn switches(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let counts = status.lines().filter(|line| line.contains("voluntary_ctxt_switches:"));
+    counts.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok()).sum()
+}
+
+/// How often each of a crowd has looked when it has waited long enough.
+const LOOKS: u64 = 200;
+
+/// Many ranks wait for the first one, until each has looked often enough: what does that cost?
 fn crowd(world: &World) -> Seen {
-    let patience = &mut until(80);
-    let began = Instant::now();
+    let patience = &mut ever();
     for _ in 0..10 {
         broken(world.barrier(patience))?;
     }
-    let barrier_s = began.elapsed().as_secs_f64() / 10.0;
-    let (began, cpu) = (Instant::now(), cpu_s());
+    let before = costs();
+    let gathered = broken(world.gather(std::process::id().to_le_bytes().to_vec(), patience))?;
     if world.is_first() {
-        std::thread::sleep(Duration::from_secs(2));
+        let number = |bytes: &Vec<u8>| u32::from_le_bytes(bytes[..].try_into().unwrap_or_default());
+        let others: Vec<u32> = gathered.iter().skip(1).map(number).collect();
+        let then: Vec<u64> = others.iter().map(|process| switches(*process)).collect();
+        let mut left = others.iter().zip(then).peekable();
+        wait::until("a crowd that has waited", || {
+            while left.next_if(|(process, then)| switches(**process) >= then + LOOKS).is_some() {}
+            left.peek().is_none()
+        })?;
     }
     broken(world.barrier(patience))?;
-    let (wall_s, used_s) = (began.elapsed().as_secs_f64(), cpu_s() - cpu);
-    let gathered = broken(world.gather(used_s.to_le_bytes().to_vec(), patience))?;
+    let after = costs();
+    let cost: Vec<u8> = (0..3).flat_map(|of| (after[of] - before[of]).to_le_bytes()).collect();
+    let gathered = broken(world.gather(cost, patience))?;
     if world.is_first() {
-        let number = |bytes: &Vec<u8>| f64::from_le_bytes(bytes[..].try_into().unwrap_or_default());
-        let all_s: f64 = gathered.iter().map(number).sum();
-        println!("crowd {} barrier {barrier_s} busy {}", gathered.len(), all_s / wall_s);
+        let sum = |of: usize| {
+            let number =
+                |bytes: &Vec<u8>| u64::from_le_bytes(bytes[of * 8..][..8].try_into().unwrap_or_default());
+            // The first one has looked at files meanwhile.
+            gathered.iter().skip(1).map(number).sum::<u64>()
+        };
+        println!("crowd {} {} {} {}", gathered.len(), sum(0), sum(1), sum(2));
     }
     Ok(())
 }

@@ -1,13 +1,14 @@
 //! The MPI installations that this machine has or can make: Debian's two, and the wheels of PyPI in environments of
 //! their own under the target directory.
 //!
-//! A missing one is a reason to skip, which is told; nothing is installed outside the target directory.
+//! A missing one is a reason to skip, which is told; nothing is installed outside the target directory. What could not be
+//! made is not tried again by the other tests of the same run.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 
 use testbed::Skip;
+use testbed::sandbox::keep_sessions;
 
 /// An MPI, as its launcher is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +54,8 @@ impl Site {
         });
         if self.is_open_mpi() {
             command.arg("--oversubscribe").env("OMPI_MCA_mpi_yield_when_idle", "1");
+            let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
+            keep_sessions(&mut command, kept).map_err(|error| Skip::new(error.to_string()))?;
             // SAFETY: the call only answers.
             if unsafe { libc::geteuid() } == 0 {
                 command.arg("--allow-run-as-root");
@@ -73,14 +76,15 @@ fn program(name: &str, what: &str) -> Result<PathBuf, Skip> {
 
 /// The environment of a package, made when it is not there yet.
 fn wheel(package: &str) -> Result<PathBuf, Skip> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpi").join(package);
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpi");
+    let _turn = turn(&kept, package).map_err(|error| Skip::new(format!("{}: {error}", kept.display())))?;
+    let folder = kept.join(package);
     let (done, failed) = (folder.join("made"), folder.join("failed"));
     if done.is_file() {
         return Ok(folder);
     }
-    if let Some(reason) = recent(&failed) {
+    let tried = std::fs::read_to_string(&failed).unwrap_or_default();
+    if let Some(reason) = tried.strip_prefix(&this_run()) {
         return Err(Skip::new(reason));
     }
     let made = step(Command::new("python3").args(["-m", "venv"]).arg(&folder)).and_then(|()| {
@@ -107,16 +111,26 @@ fn wheel(package: &str) -> Result<PathBuf, Skip> {
         Ok(()) => mark(&done, "").map(|()| folder.clone()),
         Err(reason) => {
             let reason = format!("the wheel {package} cannot be had: {reason}");
-            mark(&failed, &reason)?;
+            mark(&failed, &(this_run() + &reason))?;
             Err(Skip::new(reason))
         }
     }
 }
 
-/// Why it failed a short while ago: the other tests of this run need not try again.
-fn recent(failed: &Path) -> Option<String> {
-    let age = std::fs::metadata(failed).ok()?.modified().ok()?.elapsed().ok()?;
-    (age.as_secs() < 600).then(|| std::fs::read_to_string(failed).unwrap_or_default())
+/// One test at a time makes a package, whatever process it is in.
+fn turn(kept: &Path, package: &str) -> std::io::Result<std::fs::File> {
+    std::fs::create_dir_all(kept)?;
+    let file = std::fs::File::create(kept.join(format!("{package}.lock")))?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// The run that this test belongs to: who started it, and when that one was started. Source: proc(5).
+fn this_run() -> String {
+    let starter = std::os::unix::process::parent_id();
+    let stat = std::fs::read_to_string(format!("/proc/{starter}/stat")).unwrap_or_default();
+    let began = stat.rsplit(") ").next().and_then(|fields| fields.split(' ').nth(19));
+    format!("{starter} {}: ", began.unwrap_or_default())
 }
 
 fn step(command: &mut Command) -> Result<(), String> {

@@ -256,7 +256,9 @@ fn mesh() -> Outcome {
             let figures =
                 cells.filter(|cell| cell.replace(',', "").parse::<f64>().is_ok_and(|value| value > 0.0));
             let figures = figures.count();
-            if figures != links {
+            // On a busy machine there may be too few round trips for a percentile, which is told.
+            let few = heading.contains("99th") && told.contains("p99 of exchange rests on");
+            if figures != links && !(few && figures < links) {
                 return Err(format!("{pattern}: {figures} links of {links}: {told}").into());
             }
         }

@@ -1,5 +1,5 @@
-//! The whole program under a real launcher: one plan, one record, however many ranks; and an end in bounded time
-//! whatever happens to one of them.
+//! The whole program under a real launcher: one plan, one record, however many ranks; and an end, whatever happens to
+//! one of them.
 //!
 //! Few ranks and short runs, since launchers of oversubscribed machines are slow. Without a launcher all is skipped.
 #![allow(unsafe_code)]

@@ -1,8 +1,6 @@
 //! Every link between ranks, over real sockets: the matrix has a figure wherever there is a link, and nowhere else.
 
-use std::net::TcpListener;
-
-use testbed::{Case, Outcome};
+use testbed::{Case, Outcome, free_port};
 
 use crate::launch::{LAUNCHER, ranks};
 use crate::program::{iodyno, scratch, told};
@@ -14,11 +12,16 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// A port with free ones after it: nobody listens there now.
-fn port() -> u16 {
-    let free = |port: &u16| (*port..port + 12).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok());
-    let first = 20_000 + (std::process::id() % 20_000) as u16;
-    (first..first + 400).step_by(12).find(free).expect("a dozen free ports")
+/// The first of a dozen ports that follow each other, all of them held for this test.
+fn port() -> std::io::Result<u16> {
+    let mut last = free_port()?;
+    let mut first = last;
+    while last - first < 11 {
+        let next = free_port()?;
+        first = if next == last + 1 { first } else { next };
+        last = next;
+    }
+    Ok(first)
 }
 
 /// The rows of the table below a heading: each row's cells behind its name.
@@ -29,18 +32,21 @@ fn rows(report: &str, heading: &str) -> Vec<Vec<String>> {
 }
 
 fn every_link() -> Outcome {
-    let (home, port) = (scratch(), port().to_string());
+    let (home, port) = (scratch(), port()?.to_string());
     let mesh = ["net", "mesh", "--time", "200ms", "--latency-time", "100ms", "--address", "127.0.0.1"];
     let run = told(ranks(3, home.path(), &[&mesh[..], &["--port", &port, "--json", "r.json"]].concat()));
     run.expect(0, &["net mesh: 3 ranks on 1 host, 6 rounds"]);
+    // On a busy machine there are too few round trips for a percentile, which is told.
+    let few = run.out.contains("p99 of exchange rests on");
     for heading in ["throughput, Gbit/s", "round trip, median, µs", "round trip, 99th percentile, µs"] {
         let rows = rows(&run.out, heading);
         assert_eq!(rows.len(), 3, "{heading}: {run}");
         for (from, row) in rows.iter().enumerate() {
             assert_eq!(row.len(), 3, "{heading}: {run}");
             for (to, cell) in row.iter().enumerate() {
-                let figure = cell.replace(',', "").parse::<f64>();
-                assert_eq!(figure.is_ok_and(|figure| figure > 0.0), from != to, "{heading}: {cell}: {run}");
+                let figure = cell.replace(',', "").parse::<f64>().is_ok_and(|figure| figure > 0.0);
+                let is_told = few && heading.contains("99th") && cell == "-";
+                assert!(figure == (from != to) || is_told, "{heading}: {cell}: {run}");
             }
         }
     }

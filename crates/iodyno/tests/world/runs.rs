@@ -20,7 +20,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("a later phase does as much as the most did before", LAUNCHER, as_phase),
         Case::new("logs of all ranks are complete", LAUNCHER, logs),
         Case::new("ranks draw other offsets, and the same ones again", LAUNCHER, seeds),
-        Case::new("sixty-four ranks on this machine", LAUNCHER, crowd).alone(),
+        Case::new("sixty-four ranks on this machine", LAUNCHER, crowd),
     ]
 }
 
