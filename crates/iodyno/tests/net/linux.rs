@@ -415,6 +415,5 @@ fn vsock_there() -> Result<(), Skip> {
 }
 
 fn vsock() -> Outcome {
-    let port = 20_000 + std::process::id() % 20_000;
-    exchange(&format!("vsock:{LOCAL}:{port}"))
+    exchange(&format!("vsock:{LOCAL}:{}", free_port()?))
 }
