@@ -64,6 +64,10 @@ impl Colours {
     }
 }
 
+fn rounded(value: f64, decimals: usize) -> f64 {
+    format!("{value:.decimals$}").parse().unwrap_or(value)
+}
+
 fn painted(colour: &str, text: &str) -> String {
     format!("\x1b[{colour}m{text}\x1b[0m")
 }
@@ -73,7 +77,7 @@ impl Style {
     pub fn cell(&self, column: &Column, value: f64) -> String {
         let width = column.width;
         match column.kind {
-            Kind::Bytes | Kind::Total | Kind::Size if self.human => self.fitting(value, width),
+            Kind::Bytes | Kind::Total | Kind::Size if self.human => self.fitting(column.kind, value, width),
             Kind::Total => self.figure(self.amount(value).trunc(), width, 0, false),
             Kind::Bytes => self.figure(self.amount(value), width, self.decimals, false),
             Kind::Size => self.figure(value / 1024.0, width, self.decimals, false),
@@ -97,20 +101,32 @@ impl Style {
 
     fn figure(&self, value: f64, width: usize, decimals: usize, percent: bool) -> String {
         let text = format!(" {value:width$.decimals$}");
+        let shown = text.trim().parse().unwrap_or(value);
+        self.coloured(&text, shown, percent)
+    }
+
+    fn coloured(&self, text: &str, shown: f64, percent: bool) -> String {
         match &self.colours {
-            Some(colours) => painted(colours.of_figure(text.trim().parse().unwrap_or(value), percent), &text),
-            None => text,
+            Some(colours) => painted(colours.of_figure(shown, percent), text),
+            None => text.to_string(),
         }
     }
 
-    fn fitting(&self, bytes: f64, width: usize) -> String {
+    fn fitting(&self, kind: Kind, bytes: f64, width: usize) -> String {
         const LETTERS: [&str; 5] = ["k", "M", "G", "T", "P"];
         let (mut value, mut letter) = (bytes / 1024.0, 0);
         while value >= 1024.0 && letter + 1 < LETTERS.len() {
             value /= 1024.0;
             letter += 1;
         }
-        self.figure(value, width - 1, self.decimals.min(1), false) + LETTERS[letter]
+        // Whether it is coloured as nothing is decided before the unit is found: rates and totals are sectors then.
+        let before = match kind {
+            Kind::Total => bytes,
+            Kind::Size => rounded(bytes / 1024.0, self.decimals),
+            _ => rounded(bytes / 512.0, self.decimals),
+        };
+        let (width, decimals) = (width - 1, self.decimals.min(1));
+        self.coloured(&format!(" {value:width$.decimals$}"), before, false) + LETTERS[letter]
     }
 
     /// A name, padded by what follows it.
@@ -152,5 +168,16 @@ mod tests {
         assert_eq!(style.percent(0.001, 6), "\x1b[90m   0.00\x1b[0m");
         assert_eq!(style.percent(1.0, 6), "\x1b[34;1m   1.00\x1b[0m");
         assert_eq!(style.name("sda"), "\x1b[32;22msda\x1b[0m");
+    }
+
+    /// What the original printed of 16 and of 20 sectors in 3,360 s.
+    #[test]
+    fn an_amount_with_a_unit_is_nothing_by_its_sectors() {
+        let colours = Some(Colours::new(""));
+        let style = Style { unit: Unit::Kilo, decimals: 2, human: true, colours };
+        let rate = columns(Layout::Twelve, false, false)[1];
+        let cell = |sectors: f64| style.cell(&rate, sectors * 512.0 / 3360.0);
+        assert_eq!(cell(16.0), "\x1b[34;22m         0.0\x1b[0mk");
+        assert_eq!(cell(20.0), "\x1b[34;1m         0.0\x1b[0mk");
     }
 }

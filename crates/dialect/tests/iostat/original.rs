@@ -1,9 +1,10 @@
 //! sysstat's own iostat beside ours: it reads counters that were written by hand (`-f`), and both must print the same.
 //!
-//! Its first report covers the machine's uptime, which is read here as it reads it; of the amounts below no rate that is
-//! printed depends on the hundredths by which the two readings may differ.
+//! Its first report covers the machine's uptime, which it reads somewhere between two readings here: ours must print the
+//! same for one of the hundredths between them. The date is that of a file that was written before or after.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -43,14 +44,37 @@ fn original(line: &str, folder: &Path) -> Result<(String, bool), Box<dyn std::er
     Ok((String::from_utf8(output.stdout)?, output.status.success()))
 }
 
-fn uptime_ns() -> Result<u64, Box<dyn std::error::Error>> {
-    let text = fs::read_to_string("/proc/uptime")?;
-    let seconds: f64 = text.split(' ').next().unwrap_or_default().parse()?;
-    Ok((seconds * 1e9) as u64)
+/// A moment: the machine's uptime and the time of day.
+#[derive(Clone, Copy)]
+struct Moment {
+    uptime_hundredths: u64,
+    unix_ns: u64,
+}
+
+impl Moment {
+    /// This one; the time of day is what a file of the folder gets that is written now.
+    fn now(folder: &Path) -> Result<Moment, Box<dyn std::error::Error>> {
+        let text = fs::read_to_string("/proc/uptime")?;
+        let digits: String = text.split(' ').next().unwrap_or_default().replace('.', "");
+        let stamp = folder.join("stamp");
+        fs::write(&stamp, "")?;
+        let facts = fs::metadata(&stamp)?;
+        let unix_ns = facts.mtime() as u64 * 1_000_000_000 + facts.mtime_nsec() as u64;
+        Ok(Moment { uptime_hundredths: digits.parse()?, unix_ns })
+    }
+
+    /// All that lie between this one and a later one: every uptime, on the day of either.
+    fn until(self, later: Moment) -> impl Iterator<Item = Moment> {
+        let uptimes = self.uptime_hundredths..=later.uptime_hundredths;
+        let at = move |uptime_hundredths| {
+            [self.unix_ns, later.unix_ns].map(|unix_ns| Moment { uptime_hundredths, unix_ns })
+        };
+        uptimes.flat_map(at)
+    }
 }
 
 /// The devices since the machine was started, and two seconds in which nothing happened.
-fn events() -> Result<Vec<Event>, Box<dyn std::error::Error>> {
+fn events(moment: Moment) -> Result<Vec<Event>, Box<dyn std::error::Error>> {
     let read = |name: &str| {
         fs::read_to_string(format!("/proc/sys/kernel/{name}")).map(|text| text.trim().to_string())
     };
@@ -63,48 +87,53 @@ fn events() -> Result<Vec<Event>, Box<dyn std::error::Error>> {
         let devices = DEVICES.iter().map(|(name, stat)| device(name, stats(stat), interval_ns)).collect();
         Event::Watched(Box::new(Sample { at_ns, interval_ns, devices, ..Sample::default() }))
     };
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_nanos() as u64;
     let second = 1_000_000_000;
     Ok(vec![
-        started(machine, now),
-        sample(0, uptime_ns()?, &|stat| stat),
+        started(machine, moment.unix_ns),
+        sample(0, moment.uptime_hundredths * 10_000_000, &|stat| stat),
         sample(second, second, &|_| ""),
         sample(2 * second, second, &|_| ""),
         ended(None),
     ])
 }
 
-/// Compares all lines; one that falls on the edge between two readings of the uptime gets a second chance.
+/// Compares all lines.
 fn compare(lines: &[&str]) -> Outcome {
     let folder = tempfile::tempdir()?;
     write(folder.path())?;
-    for line in lines {
-        compare_one(line, folder.path()).or_else(|_| compare_one(line, folder.path()))?;
-    }
-    Ok(())
+    lines.iter().try_for_each(|line| compare_one(line, folder.path()))
 }
 
 fn compare_one(line: &str, folder: &Path) -> Outcome {
-    let mut events = events()?;
+    let before = Moment::now(folder)?;
+    let (theirs, went_well) = original(line, folder)?;
+    let after = Moment::now(folder)?;
+    if !went_well {
+        return Err(format!("{line}: refused by the original").into());
+    }
+    let theirs = masked(&theirs);
+    for moment in before.until(after) {
+        if ours(line, moment)? == theirs {
+            return Ok(());
+        }
+    }
+    let ours = ours(line, before)?;
+    let apart = ours.lines().zip(theirs.lines()).find(|(ours, theirs)| ours != theirs);
+    let (ours, theirs) = apart.unwrap_or((&ours, &theirs));
+    Err(format!("{line}: the original writes\n{}\nand we\n{}", theirs.escape_debug(), ours.escape_debug())
+        .into())
+}
+
+/// What we print of a machine that is so old.
+fn ours(line: &str, moment: Moment) -> Result<String, Box<dyn std::error::Error>> {
+    let mut events = events(moment)?;
     let samples = match (line.contains(" 1 2"), line.contains("-y")) {
         (false, _) => 1,
         (true, false) => 2,
         (true, true) => 3,
     };
     events.drain(samples + 1..4);
-    let (theirs, went_well) = original(line, folder)?;
-    if !went_well {
-        return Err(format!("{line}: refused by the original").into());
-    }
-    let (ours, theirs) = (masked(&told(line, &events)), masked(&theirs));
-    let mut pairs = ours.lines().zip(theirs.lines());
-    match pairs.find(|(ours, theirs)| ours != theirs) {
-        Some((ours, theirs)) => Err(format!("{line}: the original writes\n{theirs}\nand we\n{ours}").into()),
-        None if ours != theirs => {
-            Err(format!("{line}: the original writes\n{theirs}\nand we\n{ours}").into())
-        }
-        None => Ok(()),
-    }
+    Ok(masked(&told(line, &events)))
 }
 
 /// Without the machine's architecture and processors, which the staged one has others of.

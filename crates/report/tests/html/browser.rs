@@ -16,6 +16,9 @@ use testbed::{Skip, wait};
 /// Names that it goes by.
 const NAMES: &[&str] = &["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
 
+/// A chart with fewer hues has no line, no bar and no label.
+pub const HUES_LEAST: u32 = 12;
+
 /// Listens to complaints; stands before everything of the page itself.
 const LISTEN: &str = r#"<script>
 const complaints = [];
@@ -29,8 +32,8 @@ document.addEventListener("securitypolicyviolation", (event) =>
   complaints.push("forbidden: " + event.violatedDirective + " " + event.blockedURI));
 </script>"#;
 
-/// Draws every chart, counts the hues on each canvas, and tells the test.
-const TELL: &str = r#"<script>
+/// Draws every chart, counts the hues on each canvas, and tells the test. `HUES` is put before it.
+const TELL: &str = r#"
 const hues = (chart) => {
   const canvas = chart.querySelector("canvas");
   if (!canvas) return 0;
@@ -43,11 +46,17 @@ const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 (async () => {
   while (document.documentElement.dataset.ready !== "yes") await wait(50);
   redrawCharts(true);
-  await wait(400);
+  const drawn = () => [...document.querySelectorAll(".chart")].map(hues);
+  // A frame that was drawn twice alike is whole; what stays empty is told as it is.
+  let [before, now] = [null, drawn()];
+  for (let looks = 0; looks < 1000 && (`${before}` !== `${now}` || now.some((count) => count < HUES)); looks++) {
+    await wait(20);
+    [before, now] = [now, drawn()];
+  }
   const root = document.documentElement;
   const result = {
     complaints,
-    hues: [...document.querySelectorAll(".chart")].map(hues),
+    hues: now,
     beyond: root.scrollWidth - root.clientWidth,
     aliens: document.querySelectorAll("img, iframe, object, embed").length,
     text: document.getElementById("page").textContent,
@@ -90,7 +99,8 @@ pub fn show(browser: &Path, html: &str, width: u32) -> Result<Shown, String> {
     let said = |error: std::io::Error| error.to_string();
     let listener = TcpListener::bind("127.0.0.1:0").map_err(said)?;
     let url = format!("http://{}/", listener.local_addr().map_err(said)?);
-    let page = html.replacen("<main", &format!("{LISTEN}<main"), 1) + TELL;
+    let page = html.replacen("<main", &format!("{LISTEN}<main"), 1)
+        + &format!("<script>const HUES = {HUES_LEAST};{TELL}");
     let (told, tells) = mpsc::channel();
     std::thread::spawn(move || {
         for reader in listener.incoming().flatten() {

@@ -6,7 +6,7 @@ mod stories;
 
 use std::path::{Path, PathBuf};
 
-use browser::Shown;
+use browser::{HUES_LEAST, Shown};
 use iodyno_report::html::{Page, Run};
 use testbed::{Case, Outcome};
 
@@ -53,9 +53,6 @@ fn shown(browser: &Path, name: &str, runs: Vec<Run>) -> Result<(usize, String), 
     }
     Ok(seen)
 }
-
-/// A chart with fewer hues has no line, no bar and no label.
-const HUES_LEAST: u32 = 12;
 
 fn expect(charts: usize, least: usize) -> Result<(), Failed> {
     if charts < least { Err(format!("{charts} charts, expected {least}").into()) } else { Ok(()) }
