@@ -7,19 +7,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use testbed::{Case, Need, Outcome, Skip};
 
 use crate::differences::{Known, Mismatch};
 use crate::output::Output;
-use crate::program::{Fio, Said, Sandbox, listen};
+use crate::program::{Fio, Program, Said, Sandbox};
 use crate::{pairs, reading};
 
-/// Scripts take moments, plots some seconds.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// A mirror that takes longer is not worth the check.
-const INSTALL: Duration = Duration::from_secs(240);
 /// Where Debian puts the scripts that are not on the path.
 const SCRIPTS: &str = "/usr/share/doc/fio";
 
@@ -65,7 +60,10 @@ pub fn cases() -> Vec<Case> {
         ("client_verify_state", &[Need::Tool("fio-verify-state")], verify_state),
         ("client_bench_fio_and_plots", &[Need::Tool("python3")], bench_fio),
     ];
-    checks.iter().map(|(name, needs, check)| Case::new(*name, needs, move || both(name, *check))).collect()
+    checks
+        .iter()
+        .map(|(name, needs, check)| Case::new(*name, needs, move || both(name, *check)).against())
+        .collect()
 }
 
 /// The original first, then ours.
@@ -88,10 +86,10 @@ fn both(name: &str, check: Check) -> Outcome {
 
 fn run(fio: &Fio, sandbox: &Sandbox, line: &str) -> Result<Said, String> {
     let said = fio.run(sandbox, line.split_ascii_whitespace())?;
-    if said.status == 0 {
+    if said.code() == 0 {
         Ok(said)
     } else {
-        Err(format!("`fio {line}` ends with {}: {}", said.status, said.err))
+        Err(format!("`fio {line}` ends with {}: {}", said.code(), said.err))
     }
 }
 
@@ -99,12 +97,12 @@ fn run(fio: &Fio, sandbox: &Sandbox, line: &str) -> Result<Said, String> {
 fn script(sandbox: &Sandbox, program: &Path, words: &[&str]) -> Result<String, String> {
     let mut command = Command::new(program);
     command.args(words).current_dir(sandbox.path());
-    let said = listen(command, PATIENCE)?;
-    if said.status == 0 {
+    let said = Program::new(command).outcome()?;
+    if said.code() == 0 {
         return Ok(said.out);
     }
     let last = said.err.trim().lines().last().unwrap_or_default().to_string();
-    Err(format!("{} {}: status {}: {last}", program.display(), words.join(" "), said.status))
+    Err(format!("{} {}: status {}: {last}", program.display(), words.join(" "), said.code()))
 }
 
 fn wanted(holds: bool, said: impl Into<String>) -> Result<(), Trouble> {
@@ -114,10 +112,9 @@ fn wanted(holds: bool, said: impl Into<String>) -> Result<(), Trouble> {
 /// One of Debian's compressed scripts, put into the sandbox.
 fn unpack(sandbox: &Sandbox, name: &str) -> Result<PathBuf, Skip> {
     let packed = Path::new(SCRIPTS).join(format!("{name}.gz"));
-    let output = Command::new("gzip").arg("-dc").arg(&packed).output();
-    match output {
-        Ok(output) if output.status.success() => {
-            sandbox.put(name, &output.stdout);
+    match Program::of("gzip", ["-dc".as_ref(), packed.as_os_str()]).outcome() {
+        Ok(said) if said.code() == 0 => {
+            sandbox.put(name, said.out.as_bytes());
             Ok(sandbox.path().join(name))
         }
         _ => Err(Skip::new(format!("{} is not installed", packed.display()))),
@@ -294,8 +291,8 @@ fn bench_fio(fio: &Fio) -> Result<(), Trouble> {
         let mut command = Command::new(bin.join(program));
         command.args(line.split_ascii_whitespace()).current_dir(sandbox.path()).env("PATH", &path);
         command.env("MPLCONFIGDIR", sandbox.path()).env("MPLBACKEND", "Agg");
-        let said = listen(command, PATIENCE)?;
-        let fault = said.out.contains("An error occurred") || said.status != 0;
+        let said = Program::new(command).outcome()?;
+        let fault = said.out.contains("An error occurred") || said.code() != 0;
         if fault { Err(format!("{program} {line}: {}{}", said.out, said.err)) } else { Ok(said.out) }
     };
     // bench-fio names its job file in /tmp after the target: the name must be nobody else's.
@@ -336,8 +333,8 @@ fn environment() -> Result<&'static Path, Skip> {
         for (program, words) in steps {
             let mut command = Command::new(program);
             command.args(words);
-            let said = listen(command, INSTALL)?;
-            if said.status != 0 {
+            let said = Program::new(command).outcome()?;
+            if said.code() != 0 {
                 let last = said.err.trim().lines().last().unwrap_or("no reason given").to_string();
                 return Err(format!("fio-plot cannot be installed from PyPI: {last}"));
             }

@@ -3,7 +3,9 @@
 //! Every run is judged on its exit status, on whether it spoke on standard error, on its JSON's layout and on the files
 //! it left; what else must hold, the job file says. All mismatches are told at once.
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 
 use serde_json::Value;
 
@@ -16,10 +18,8 @@ use crate::{layout, mask, statistics, trace};
 
 /// The directions of a job's JSON.
 const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
-/// Two runs of a paced or timed job may differ by this share.
-const SLACK: f64 = 0.2;
-/// And by this, which a busy machine may take to start a process.
-const SLACK_MS: f64 = 300.0;
+/// A run that takes so many times what it was to take has misread its time.
+const MOST_TIMES: u64 = 10;
 /// More mismatches than this of one comparison say nothing new.
 const SHOWN: usize = 6;
 
@@ -47,7 +47,7 @@ pub fn compare(job: &JobFile, reference: &Run<'_>, candidate: &Run<'_>) -> Vec<M
     match (there.document(), here.document()) {
         (Ok(a), Ok(b)) => job.holds.iter().for_each(|holds| {
             let outputs = (&there, &here);
-            let mut found = one(*holds, (&a, &b), outputs, (reference, candidate));
+            let mut found = one(*holds, job.least_ms, (&a, &b), outputs, (reference, candidate));
             found.truncate(SHOWN);
             wrong.extend(found);
         }),
@@ -58,6 +58,7 @@ pub fn compare(job: &JobFile, reference: &Run<'_>, candidate: &Run<'_>) -> Vec<M
 
 fn one(
     holds: Holds,
+    least_ms: u64,
     documents: (&Value, &Value),
     outputs: (&Output, &Output),
     runs: (&Run<'_>, &Run<'_>),
@@ -67,8 +68,7 @@ fn one(
         Holds::Counts => counts(a, b),
         Holds::Total => differs("total", total(a), total(b)),
         Holds::Text => [normal_text(outputs.0, outputs.1), terse(outputs.0, outputs.1)].concat(),
-        Holds::Rate => rate(a, b),
-        Holds::Runtime => runtime(a, b),
+        Holds::Runtime => runtime(least_ms, a, b),
         Holds::Mix => judged("mix", statistics::same_proportions(&per_direction(a), &per_direction(b))),
         Holds::Content => content(runs.0, runs.1),
         Holds::Logs | Holds::Columns => logs(holds == Holds::Logs, runs.0, runs.1),
@@ -90,9 +90,9 @@ fn judged(topic: &'static str, verdict: Result<(), String>) -> Vec<Mismatch> {
 /// Exit status, and whether there was anything on standard error.
 pub fn streams(reference: &Said, candidate: &Said) -> Vec<Mismatch> {
     let mut wrong = Vec::new();
-    if reference.status != candidate.status {
+    if reference.code() != candidate.code() {
         let said = candidate.err.lines().chain(candidate.out.lines()).next().unwrap_or_default();
-        let both = format!("{} there and {} here", reference.status, candidate.status);
+        let both = format!("{} there and {} here", reference.code(), candidate.code());
         wrong.push(Mismatch::new("status", format!("{both} ({said})")));
     }
     let spoke = |said: &Said| said.err.trim().lines().next().unwrap_or("nothing").to_string();
@@ -228,30 +228,18 @@ fn per_direction(document: &Value) -> Vec<u64> {
     DIRECTIONS.iter().map(|direction| of(direction)).collect()
 }
 
-fn rate(a: &Value, b: &Value) -> Vec<Mismatch> {
-    let rate =
-        |job: &Value| DIRECTIONS.iter().map(|d| job[*d]["bw_bytes"].as_f64().unwrap_or(0.0)).sum::<f64>();
-    near("rate", "B/s", jobs(a).iter().map(rate), jobs(b).iter().map(rate), 0.0)
-}
-
-fn runtime(a: &Value, b: &Value) -> Vec<Mismatch> {
-    let longest =
-        |job: &Value| DIRECTIONS.iter().map(|d| number(job, d, "runtime")).max().unwrap_or(0) as f64;
-    near("runtime", "ms", jobs(a).iter().map(longest), jobs(b).iter().map(longest), SLACK_MS)
-}
-
-fn near(
-    topic: &'static str,
-    unit: &str,
-    a: impl Iterator<Item = f64>,
-    b: impl Iterator<Item = f64>,
-    more: f64,
-) -> Vec<Mismatch> {
-    let apart = |(a, b): &(f64, f64)| (a - b).abs() > a.max(*b) * SLACK + more;
-    a.zip(b)
-        .filter(apart)
-        .map(|(a, b)| Mismatch::new(topic, format!("{a} {unit} there and {b} here")))
-        .collect()
+/// No job ends before its time, and none misreads it. The directions of a job are one: the longer counts.
+fn runtime(least_ms: u64, a: &Value, b: &Value) -> Vec<Mismatch> {
+    let longest = |job: &Value| DIRECTIONS.iter().map(|d| number(job, d, "runtime")).max().unwrap_or(0);
+    // What does no I/O has no direction that lasted.
+    let lasted = |job: &Value| longest(job).max(job["job_runtime"].as_u64().unwrap_or(0));
+    let wrong = |ms: &u64| !(least_ms..least_ms * MOST_TIMES).contains(ms);
+    let told = |whose: &str, document: &Value| {
+        let all: Vec<u64> = jobs(document).iter().map(lasted).collect();
+        let said = |ms: &u64| Mismatch::new("runtime", format!("{ms} ms {whose}, of at least {least_ms}"));
+        all.iter().filter(|ms| wrong(ms)).map(said).collect::<Vec<_>>()
+    };
+    [told("there", a), told("here", b)].concat()
 }
 
 fn content(reference: &Run<'_>, candidate: &Run<'_>) -> Vec<Mismatch> {
@@ -409,7 +397,10 @@ fn streams_see_a_word_on_stderr() {
     let loud = Said { err: "warning\n".into(), ..Said::default() };
     assert!(streams(&quiet, &quiet).is_empty());
     assert_eq!(streams(&quiet, &loud)[0].topic, "stderr");
-    assert_eq!(streams(&quiet, &Said { status: 1, ..Said::default() })[0].topic, "status");
+    assert_eq!(
+        streams(&quiet, &Said { status: ExitStatus::from_raw(1 << 8), ..Said::default() })[0].topic,
+        "status"
+    );
 }
 
 fn traces_see_order_and_blocks() {

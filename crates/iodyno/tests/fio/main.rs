@@ -37,14 +37,8 @@ mod trace;
 #[cfg(target_os = "linux")]
 mod wrappers;
 
-/// A fio job mostly sleeps: more of them at once than there are processors.
-#[cfg(target_os = "linux")]
-const AT_ONCE: usize = 4;
-
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    let mut arguments = libtest_mimic::Arguments::from_args();
-    arguments.test_threads = arguments.test_threads.or(Some(AT_ONCE));
     let own = [
         output::checks(),
         mask::checks(),
@@ -60,10 +54,12 @@ fn main() -> std::process::ExitCode {
             check();
             Ok(())
         })
+        .computes()
     });
     let others = [devices::cases(), odd::cases(), wrappers::cases(), clients::cases()];
     let cases = own.chain(pairs::cases()).chain(others.into_iter().flatten()).collect();
-    libtest_mimic::run(&arguments, testbed::trials(cases)).exit_code()
+    // A fio job mostly sleeps.
+    testbed::run_waiting(cases)
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -24,13 +24,13 @@ pub fn cases() -> Vec<Case> {
             arguments: arguments.iter().map(|word| word.to_string()).collect(),
             files,
             holds: vec![Holds::Counts, Holds::Text],
-            devices: 0,
+            ..Line::default()
         }
         .case()
     });
-    let ours = ours()
-        .into_iter()
-        .map(|(name, text, count)| Case::new(format!("odd_{name}"), &[], move || runs(&text, count)).alone());
+    let ours = ours().into_iter().map(|(name, text, count)| {
+        Case::new(format!("odd_{name}"), &[], move || runs(&text, count)).computes()
+    });
     alike.chain(ours).collect()
 }
 
@@ -106,9 +106,9 @@ fn runs(text: &str, count: usize) -> Outcome {
     let sandbox = Sandbox::new();
     sandbox.put("odd.fio", text.as_bytes());
     let said = ours.run(&sandbox, ["--output-format=json", "odd.fio"])?;
-    if said.status != 0 {
+    if said.code() != 0 {
         return Err(
-            format!("status {}: {}", said.status, said.err.chars().take(300).collect::<String>()).into()
+            format!("status {}: {}", said.code(), said.err.chars().take(300).collect::<String>()).into()
         );
     }
     let document = Output::read(&said.out).document()?;

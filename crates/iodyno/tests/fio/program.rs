@@ -1,17 +1,15 @@
 //! The two programs and the sandboxes they run in.
 //!
 //! Each run has a directory of its own, made for it and empty, and a loop device where the job asks for one; nothing
-//! else differs between the original's run and ours. A run that outlasts our patience is killed with all it started.
+//! else differs between the original's run and ours.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::io::Read;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 use testbed::Skip;
+pub use testbed::program::{Program, Said};
 
 /// The original, as Debian installs it.
 const REFERENCE: &str = "/usr/bin/fio";
@@ -19,8 +17,6 @@ const REFERENCE: &str = "/usr/bin/fio";
 const IODYNO: &str = env!("CARGO_BIN_EXE_iodyno");
 /// Names another program to hold against the original: itself, to prove the comparison fair.
 const CANDIDATE: &str = "IODYNO_FIO_CANDIDATE";
-/// Longer than any job takes on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(40);
 
 /// A program that claims to be fio.
 #[derive(Debug, Clone)]
@@ -51,8 +47,8 @@ impl Fio {
             return Ok(Fio { program: program.into(), leading: Vec::new() });
         }
         let ours = Fio { program: IODYNO.into(), leading: vec!["fio"] };
-        let version = ours.command(["--version"]).output();
-        if version.is_ok_and(|output| output.stdout.starts_with(b"fio-3")) {
+        let version = Program::new(ours.command(["--version"])).outcome();
+        if version.is_ok_and(|said| said.out.starts_with("fio-3")) {
             Ok(ours)
         } else {
             Err(Skip::new("this build of iodyno has no fio dialect"))
@@ -75,7 +71,7 @@ impl Fio {
     /// Runs it to its end in a sandbox.
     ///
     /// # Errors
-    /// A sentence, when it cannot be started or outlasts [`PATIENCE`].
+    /// A sentence, when it cannot be started or does not end.
     pub fn run<A: AsRef<OsStr>>(
         &self,
         sandbox: &Sandbox,
@@ -86,7 +82,7 @@ impl Fio {
         for (name, value) in &sandbox.environment {
             command.env(name, value);
         }
-        listen(command, PATIENCE)
+        Program::new(command).outcome()
     }
 
     /// A directory with a program called `fio` in it, for scripts that look for one on the path.
@@ -99,84 +95,6 @@ impl Fio {
         std::os::unix::fs::symlink(&self.program, bin.join("fio")).expect("a link");
         bin
     }
-}
-
-/// What a program said, and how it ended.
-#[derive(Debug, Clone, Default)]
-pub struct Said {
-    /// Standard output.
-    pub out: String,
-    /// Standard error.
-    pub err: String,
-    /// Exit status; 128 and more for a signal.
-    pub status: i32,
-    /// How long it took.
-    pub took: Duration,
-}
-
-/// Runs any command to its end, in a process group of its own.
-///
-/// # Errors
-/// A sentence, when it cannot be started or takes longer than `patience`.
-pub fn listen(mut command: Command, patience: Duration) -> Result<Said, String> {
-    use std::os::unix::process::ExitStatusExt;
-    let name = command.get_program().to_string_lossy().into_owned();
-    let started = Instant::now();
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    let mut child = command.spawn().map_err(|error| format!("cannot run {name}: {error}"))?;
-    let out = drain(child.stdout.take());
-    let err = drain(child.stderr.take());
-    let status = loop {
-        if let Some(status) = child.try_wait().map_err(|error| format!("{name}: {error}"))? {
-            break status;
-        }
-        if started.elapsed() > patience {
-            let all = std::iter::once(format!("-{}", child.id()));
-            // The original's workers are sessions of their own, which the group does not reach.
-            let all = all.chain(descendants(child.id()).into_iter().map(|pid| pid.to_string()));
-            let _ = Command::new("kill").args(["-KILL", "--"]).args(all).stderr(Stdio::null()).status();
-            let _ = child.wait();
-            return Err(format!("{name} did not end within {} s", patience.as_secs()));
-        }
-        std::thread::sleep(Duration::from_millis(3));
-    };
-    let took = started.elapsed();
-    let text = |thread: std::thread::JoinHandle<Vec<u8>>| {
-        String::from_utf8_lossy(&thread.join().unwrap_or_default()).into_owned()
-    };
-    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
-    Ok(Said { out: text(out), err: text(err), status: code, took })
-}
-
-/// The processes that a process started, and theirs.
-fn descendants(root: u32) -> Vec<u32> {
-    let parent = |pid: u32| -> Option<u32> {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name, in parentheses, may hold anything; after it come the state and the parent.
-        stat.rsplit(") ").next()?.split(' ').nth(1)?.parse().ok()
-    };
-    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_string_lossy().parse().ok());
-    let links: Vec<(u32, u32)> = pids.filter_map(|pid| Some((pid, parent(pid)?))).collect();
-    let mut found = vec![root];
-    let mut next = 0;
-    while next < found.len() {
-        let children = links.iter().filter(|(_, parent)| *parent == found[next]).map(|(pid, _)| *pid);
-        let children: Vec<u32> = children.collect();
-        found.extend(children);
-        next += 1;
-    }
-    found.split_off(1)
-}
-
-fn drain(stream: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<Vec<u8>> {
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(mut stream) = stream {
-            let _ = stream.read_to_end(&mut bytes);
-        }
-        bytes
-    })
 }
 
 /// An empty directory, and a loop device where one was asked for; both are gone when it is dropped.
