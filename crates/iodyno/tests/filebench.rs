@@ -1,6 +1,6 @@
 //! The whole program as filebench: every personality runs, counts what was done, and leaves nothing behind.
 //!
-//! Every case runs the built binary in a directory of its own, bounded in time; no speed is asserted.
+//! Every case runs the built binary in a directory of its own; no speed is asserted, and no clock is looked at.
 
 // Signals, and what happens between fork and exec.
 #![allow(unsafe_code)]
@@ -116,24 +116,32 @@ mod cases {
         Ok(())
     }
 
+    /// Its seconds, as it says them.
+    fn lasted(told: &Told) -> u64 {
+        let word = told.out.split_once("Run took ").and_then(|(_, rest)| rest.split(' ').next());
+        word.and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("it did not run\n{told}"))
+    }
+
+    /// More files are deleted than there were at first, however long a disk takes for its flushes: one that starves
+    /// never comes to its end.
     fn mail() -> Outcome {
         let folder = tempfile::tempdir()?;
-        let directory = format!("dir={}", folder.path().display());
-        // A disk that takes its time for a flush lets few files be deleted in two seconds.
-        for seconds in [2, 10, 30] {
-            let runtime = format!("runtime={seconds}");
-            let told = filebench(&["-f", "varmail", "-D", &directory, "-D", &runtime, "-D", "nfiles=60"]);
-            let took = told.out.split_once("Run took ").and_then(|(_, rest)| rest.split(' ').next());
-            // What is under way at the end is waited for.
-            let took: Option<u64> = took.and_then(|took| took.parse().ok());
-            assert!(took.is_some_and(|took| (seconds..2 * seconds + 5).contains(&took)), "{told}");
-            let (deleted, created) = (row(&told, "deletefile1"), row(&told, "createfile2"));
-            assert!(created.abs_diff(deleted) <= 80 && row(&told, "readfile4") > 0, "{told}");
-            if deleted > 100 {
-                return Ok(());
-            }
-        }
-        Err("a hundred files were never deleted".into())
+        let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../suites/filebench/varmail.f");
+        let watch = "  thread name=watch {\n    flowop delay name=rest,value=0.01\n    \
+                     flowop finishoncount name=enough,value=120,target=deletefile1\n  }\n}\n";
+        let text = std::fs::read_to_string(suite)?;
+        let (before, after) = text.rsplit_once("\n}\n").ok_or("a process that ends")?;
+        let file = folder.path().join("mail.f");
+        std::fs::write(&file, format!("set mode quit firstdone\n{before}\n{watch}{after}"))?;
+        let data = folder.path().join("data");
+        std::fs::create_dir(&data)?;
+        let (file, directory) = (file.display().to_string(), format!("dir={}", data.display()));
+        let told = filebench(&["-f", &file, "-D", &directory, "-D", "runtime=3600", "-D", "nfiles=60"]);
+        told.expect(0, &["IO Summary: "]);
+        let (deleted, created) = (row(&told, "deletefile1"), row(&told, "createfile2"));
+        assert!(deleted >= 120, "{told}");
+        assert!(created.abs_diff(deleted) <= 80 && row(&told, "readfile4") > 0, "{told}");
+        Ok(())
     }
 
     fn until_done() -> Outcome {
@@ -238,16 +246,16 @@ mod cases {
             "define process name=p { thread name=t { flowop block name=b } }
             run 1",
         );
-        told.expect(0, &["Run took 1 seconds"]);
+        assert!(lasted(&told) >= 1, "{told}");
         let told = script(
             folder.path(),
             "define fileset name=set,path=$dir,entries=10,dirwidth=20,prealloc
             define process name=p { thread name=t {
               flowop statfile name=s,filesetname=set
               flowop delay name=d,value=60 } }
-            run 2",
+            run 1",
         );
-        told.expect(0, &["Run took 2 seconds"]);
+        assert!(lasted(&told) >= 1, "{told}");
         Ok(())
     }
 
@@ -266,7 +274,8 @@ mod cases {
         told.expect(0, &["IO Summary: "]);
         let lines = |name: &str| told.out.lines().filter(|line| line.contains(name)).collect::<Vec<_>>();
         // As it happens, and once more at the end; however often it came by.
-        assert!((2..=5).contains(&lines(": often: in ").len()), "{told}");
+        let often = lines(": often: in ").len() as u64;
+        assert!(often >= 2 && often < row(&told, "s"), "{told}");
         assert_eq!(lines(": once: begun").len(), 2, "{told}");
         let place = |word: &str| told.out.find(word).unwrap();
         assert!(place("Running...") < place("once: begun"), "{told}");
@@ -533,7 +542,7 @@ mod cases {
             create filesets
             create processes
             stats directory $dir/../out
-            stats command \"echo beside; sleep 600\"
+            stats command \"echo beside; sleep 6000\"
             sleep 0.3
             stats clear
             sleep 0.3
@@ -548,14 +557,8 @@ mod cases {
         told.expect(0, &["Per-Operation Breakdown"]);
         assert_eq!(told.out.matches("IO Summary: ").count(), 2, "a report at each snap: {told}");
         assert!(told.err.contains("beside"), "{told}");
-        let seconds: f64 = told
-            .out
-            .lines()
-            .filter_map(|line| Some((line, line.split_once(": ")?.0.parse::<f64>().ok()?)))
-            .filter(|(line, _)| line.contains("Run took"))
-            .map(|(_, at)| at)
-            .sum();
-        assert!(seconds < 60.0, "what runs beside ends with the run: {told}");
+        // What runs beside ends with the run: it would have held both streams open for longer than anybody listens.
+        assert!(told.err.contains("beside") && told.out.contains("Run took"), "{told}");
         let first = std::fs::read_to_string(folder.path().join("out/first.txt"))?;
         assert_eq!(first.matches("IO Summary: ").count(), 1, "{first}");
         let last = std::fs::read_to_string(folder.path().join("out/last.xml"))?;

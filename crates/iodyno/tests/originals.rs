@@ -12,14 +12,12 @@ mod linux {
     use std::os::fd::AsRawFd;
     use std::os::unix::process::CommandExt;
     use std::path::Path;
-    use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-    use std::time::{Duration, Instant};
+    use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 
-    use testbed::{Case, Need, Outcome};
+    use testbed::program::{Program, Running};
+    use testbed::{Case, Need, Outcome, wait};
 
     const IODYNO: &str = env!("CARGO_BIN_EXE_iodyno");
-    /// Longer than any line takes on a busy machine.
-    const PATIENCE: Duration = Duration::from_secs(50);
 
     /// What a line reads on standard input.
     #[derive(Clone, Copy)]
@@ -173,20 +171,20 @@ mod linux {
             Case::new(format!("dd {line}{what}"), &[Need::Tool("dd"), gnu], move || {
                 side_by_side(line, *input)
             })
+            .against()
         });
         let needs = [Need::Tool("dd"), gnu];
         let others = [
-            Case::new("dd of random bytes", &needs, random),
-            Case::new("dd goes on after failed reads", &needs, goes_on),
+            Case::new("dd of random bytes", &needs, random).against(),
+            Case::new("dd goes on after failed reads", &needs, goes_on).against(),
         ];
         lines.chain(others).collect()
     }
 
     /// Before 9.1 counts in bytes were said otherwise; other systems' dd say everything otherwise.
     fn gnu_dd() -> Result<(), String> {
-        let told = Command::new("dd").arg("--version").output().map_err(|error| error.to_string())?;
-        let text = String::from_utf8_lossy(&told.stdout).into_owned();
-        let version = text.lines().next().unwrap_or("").strip_prefix("dd (coreutils) ");
+        let told = Program::of("dd", ["--version"]).outcome()?;
+        let version = told.out.lines().next().unwrap_or("").strip_prefix("dd (coreutils) ");
         let number = version.and_then(|version| version.parse::<f32>().ok());
         if number.is_some_and(|number| number >= 9.1) {
             Ok(())
@@ -261,22 +259,20 @@ mod linux {
     }
 
     fn run(program: &str, line: &str, input: Input) -> Result<Left, Box<dyn std::error::Error>> {
-        let (home, voice) = (scratch()?, scratch()?);
-        let (home, voice) = (home.path(), voice.path());
+        let home = scratch()?;
+        let home = home.path();
         furnish(home)?;
-        let mut command = command(program, line, home);
-        command.stdout(File::create(home.join("(stdout)"))?).stderr(File::create(voice.join("err"))?);
-        let _ = match input {
-            Nothing => command.stdin(Stdio::null()),
-            Opened => command.stdin(File::open(home.join("in"))?),
-            Pieces(_) => command.stdin(Stdio::piped()),
+        let program = Program::new(command(program, line, home)).out(File::create(home.join("(stdout)"))?);
+        let mut running = match input {
+            Nothing => program.launch()?,
+            Opened => program.input(File::open(home.join("in"))?).launch()?,
+            Pieces(_) => program.input(Stdio::piped()).launch()?,
         };
-        let mut child = command.spawn()?;
-        if let (Pieces(pieces), Some(pipe)) = (input, child.stdin.take()) {
-            feed(&mut child, pipe, pieces)?;
+        if let (Pieces(pieces), Some(pipe)) = (input, running.input()) {
+            feed(&mut running, pipe, pieces)?;
         }
-        let status = patiently(&mut child)?;
-        let mut err = masked(&fs::read_to_string(voice.join("err"))?);
+        let said = running.outcome()?;
+        let (status, mut err) = (said.status, masked(&said.err));
         if let Pieces(_) = input {
             let said = |line: &&str| !UNSAID.iter().any(|unsaid| line.starts_with(unsaid));
             err = err.split_inclusive('\n').filter(said).collect();
@@ -285,16 +281,13 @@ mod linux {
     }
 
     /// Writes each piece when the one before was read, so that every read gets one piece at most.
-    fn feed(reader: &mut Child, mut pipe: ChildStdin, pieces: &[usize]) -> std::io::Result<()> {
+    fn feed(reader: &mut Running, mut pipe: ChildStdin, pieces: &[usize]) -> Result<(), String> {
         let bytes = noise(pieces.iter().sum());
         let mut rest = bytes.as_slice();
         for piece in pieces {
             let (now, later) = rest.split_at(*piece);
             rest = later;
-            let begun = Instant::now();
-            while unread(&pipe) > 0 && reader.try_wait()?.is_none() && begun.elapsed() < PATIENCE {
-                std::thread::sleep(Duration::from_millis(2));
-            }
+            wait::until("a reader", || unread(&pipe) == 0 || !reader.is_there())?;
             // A reader that wants no more is no fault.
             if pipe.write_all(now).is_err() {
                 break;
@@ -309,21 +302,6 @@ mod linux {
         // SAFETY: the kernel writes one int, to a variable that outlives the call.
         unsafe { libc::ioctl(pipe.as_raw_fd(), libc::FIONREAD, &raw mut bytes) };
         bytes
-    }
-
-    fn patiently(child: &mut Child) -> Result<ExitStatus, Box<dyn std::error::Error>> {
-        let begun = Instant::now();
-        loop {
-            if let Some(status) = child.try_wait()? {
-                return Ok(status);
-            }
-            if begun.elapsed() > PATIENCE {
-                child.kill()?;
-                child.wait()?;
-                return Err("it did not end".into());
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
     }
 
     fn files(home: &Path) -> std::io::Result<BTreeMap<String, Vec<u8>>> {

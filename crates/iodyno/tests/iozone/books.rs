@@ -3,15 +3,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use testbed::{Case, Need, Outcome};
 
+use crate::program::told as run;
 use crate::runs::iozone;
 
 const SPREADSHEET: &[Need] = &[Need::Tool("libreoffice")];
-/// A spreadsheet starts slowly, on a busy machine more so.
-const PATIENCE: Duration = Duration::from_secs(120);
 /// Every sheet, with its figures as they are stored.
 const FILTER: &str = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false,false,false,-1";
 
@@ -27,22 +25,11 @@ fn sheets(home: &Path, book: &str) -> Vec<(String, Vec<Vec<String>>)> {
     let profile = format!("-env:UserInstallation=file://{}/profile", home.display());
     let mut command = Command::new("libreoffice");
     command.args([&profile, "--headless", "--convert-to", FILTER, "--outdir"]).arg(&out).arg(home.join(book));
-    command
-        .current_dir(home)
-        .env("HOME", home)
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null());
-    let mut child = command.spawn().expect("libreoffice starts");
-    let ends = std::time::Instant::now() + PATIENCE;
-    while child.try_wait().expect("a child").is_none() {
-        if std::time::Instant::now() > ends {
-            let _ = child.kill();
-            panic!("{book}: LibreOffice is still reading after {PATIENCE:?}");
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    let files =
-        std::fs::read_dir(&out).unwrap_or_else(|error| panic!("{book} was not read: {error}")).flatten();
+    command.current_dir(home).env("HOME", home);
+    let said = run(command);
+    let files = std::fs::read_dir(&out)
+        .unwrap_or_else(|error| panic!("{book} was not read: {error}: {said}"))
+        .flatten();
     let mut files: Vec<PathBuf> = files.map(|file| file.path()).collect();
     files.sort();
     let rows = |path: &PathBuf| {

@@ -1,6 +1,6 @@
 //! The whole program as iozone: its columns, blocks and files are iozone's, and what it counts was done.
 //!
-//! Every case runs the built binary in a directory of its own, bounded in time; no speed is asserted.
+//! Every case runs the built binary in a directory of its own; no speed is asserted.
 
 // Signals, and what happens between fork and exec.
 #![allow(unsafe_code)]
