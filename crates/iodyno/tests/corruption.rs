@@ -3,9 +3,8 @@
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::process::Command;
-
     use testbed::fuse::{Config, Device, Fault, Kind, Pick};
+    use testbed::program::Program;
     use testbed::{Case, Need, Outcome};
 
     const BYTES: u64 = 1 << 20;
@@ -115,9 +114,9 @@ mod linux {
             device.path()
         );
         std::fs::write(&path, target + jobs)?;
-        let output = Command::new(env!("CARGO_BIN_EXE_iodyno")).arg("run").arg(&path).output()?;
-        let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        Ok((output.status.code(), said.concat()))
+        let arguments = ["run".as_ref(), path.as_os_str()];
+        let said = Program::of(env!("CARGO_BIN_EXE_iodyno"), arguments).outcome()?;
+        Ok((said.status.code(), said.all()))
     }
 
     fn is_named(fault: Fault, jobs: &str, words: &[&str]) -> Outcome {

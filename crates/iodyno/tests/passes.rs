@@ -2,10 +2,11 @@
 //! drop-in.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use serde_json::Value;
 use tempfile::TempDir;
+use testbed::program::{Program, Said};
 
 /// A device with noise in virtual time: ten seconds at a depth of 4.
 const NOISE: &str = r#"
@@ -26,18 +27,14 @@ depth = 4
 until = "10s"
 "#;
 
-fn iodyno(folder: &Path, arguments: &[&str]) -> Output {
+fn iodyno(folder: &Path, arguments: &[&str]) -> Said {
     let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
     command
         .args(arguments)
         .current_dir(folder)
         .env_remove("IODYNO_ALSO")
         .env("IODYNO_HISTORY", folder.join("h"));
-    command.output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    Program::new(command).run()
 }
 
 /// Runs the noise with options; the status, the report and the document.
@@ -46,10 +43,9 @@ fn noise(options: &[&str]) -> (i32, String, Value) {
     std::fs::write(folder.path().join("n.toml"), NOISE).unwrap();
     let mut arguments = vec!["run", "n.toml", "--quiet", "--json", "out.json"];
     arguments.extend(options);
-    let output = iodyno(folder.path(), &arguments);
+    let said = iodyno(folder.path(), &arguments);
     let document = std::fs::read_to_string(folder.path().join("out.json")).unwrap_or_default();
-    let said = text(&output.stdout) + &text(&output.stderr);
-    (output.status.code().unwrap(), said, serde_json::from_str(&document).unwrap_or_default())
+    (said.code(), said.all(), serde_json::from_str(&document).unwrap_or_default())
 }
 
 fn passes(document: &Value) -> usize {
@@ -104,8 +100,8 @@ fn a_drop_in_reports_one_pass_and_says_the_others_beside_it() {
     let with = |also: &str| {
         let mut arguments = line.to_vec();
         arguments.extend(["--also", also]);
-        let output = iodyno(folder.path(), &arguments);
-        (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+        let said = iodyno(folder.path(), &arguments);
+        (said.code(), said.out, said.err)
     };
     let (status, out, err) = with("repeat=3,fail-if=read.iops < 1,json=all.json");
     assert_eq!((status, out.matches("  read: IOPS=").count()), (0, 1), "{out}{err}");
@@ -129,19 +125,18 @@ fn preconditioning_writes_all_twice_and_takes_only_what_it_may() {
     };
     std::fs::write(folder.path().join("w.toml"), plan("write")).unwrap();
     std::fs::write(folder.path().join("r.toml"), plan("read")).unwrap();
-    let output = iodyno(
+    let said = iodyno(
         folder.path(),
         &["run", "w.toml", "--quiet", "--precondition", "--most", "5", "--json", "o.json"],
     );
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(said.code(), 0, "{said}");
     let document: Value =
         serde_json::from_str(&std::fs::read_to_string(folder.path().join("o.json")).unwrap()).unwrap();
     let first = &document["phases"][0];
     assert_eq!((first["name"].as_str(), passes(&document)), (Some("precondition"), 6));
     assert_eq!(first["jobs"][0]["lines"][0]["bytes"].as_u64(), Some(2 << 20));
     let before = std::fs::read(folder.path().join("data")).unwrap();
-    let output = iodyno(folder.path(), &["run", "r.toml", "--quiet", "--precondition"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("only reads it"), "{}", text(&output.stderr));
+    let said = iodyno(folder.path(), &["run", "r.toml", "--quiet", "--precondition"]);
+    said.expect(2, &["only reads it"]);
     assert!(std::fs::read(folder.path().join("data")).unwrap() == before, "it was written to");
 }

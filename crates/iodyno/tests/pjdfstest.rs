@@ -9,8 +9,9 @@ mod linux {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::os::unix::process::CommandExt;
     use std::path::Path;
-    use std::process::{Command, Output};
+    use std::process::Command;
 
+    use testbed::program::{Program, Said};
     use testbed::{Case, Need, Outcome};
 
     const IODYNO: &str = env!("CARGO_BIN_EXE_iodyno");
@@ -37,21 +38,21 @@ mod linux {
         scratch
     }
 
-    fn helper(home: &Path, line: &str) -> Output {
+    fn helper(home: &Path, line: &str) -> Said {
         let words = line.split(' ').map(|word| if word == "''" { "" } else { word });
-        Command::new(IODYNO).arg0("pjdfstest").args(words).current_dir(home).output().unwrap()
+        let mut command = Command::new(IODYNO);
+        command.arg0("pjdfstest").args(words).current_dir(home);
+        Program::new(command).run()
     }
 
     /// Each line says this, line by line, and ends with 1 where the last is an error.
     #[track_caller]
     fn says(home: &Path, lines: &[(&str, &str)]) {
         for (line, expected) in lines {
-            let output = helper(home, line);
-            let said = String::from_utf8_lossy(&output.stdout);
-            let talk = String::from_utf8_lossy(&output.stderr);
+            let Said { status, out: said, err: talk } = helper(home, line);
             assert_eq!(said.split_whitespace().collect::<Vec<_>>().join(" "), *expected, "{line}: {talk}");
             let failed = expected.rsplit(' ').next().is_some_and(|last| last.starts_with('E'));
-            assert_eq!(output.status.code(), Some(i32::from(failed)), "{line}");
+            assert_eq!(status.code(), Some(i32::from(failed)), "{line}");
             assert_eq!(talk, "", "{line}");
         }
     }
@@ -154,10 +155,9 @@ mod linux {
             ("-u nobody unlink f", "expected a number"),
             ("chflags . none", "BSD"),
         ] {
-            let output = helper(home.path(), line);
-            assert_eq!(output.status.code(), Some(1), "{line}");
-            assert!(output.stdout.is_empty(), "{line}");
-            let talk = String::from_utf8_lossy(&output.stderr);
+            let Said { status, out, err: talk } = helper(home.path(), line);
+            assert_eq!(status.code(), Some(1), "{line}");
+            assert!(out.is_empty(), "{line}");
             assert!(talk.contains(hint), "{line}: {talk}");
         }
         assert_eq!(fs::read_dir(home.path())?.count(), 0);
@@ -171,8 +171,8 @@ mod linux {
         for name in ["–t".as_bytes(), b"a\xffb"] {
             let name = std::ffi::OsStr::from_bytes(name);
             let mut command = Command::new(IODYNO);
-            let command = command.arg0("fstest").args(["create".as_ref(), name, "0644".as_ref()]);
-            assert_eq!(command.current_dir(home.path()).output()?.stdout, b"0\n");
+            command.arg0("fstest").args(["create".as_ref(), name, "0644".as_ref()]).current_dir(home.path());
+            assert_eq!(Program::new(command).run().out, "0\n");
             assert!(home.path().join(name).exists());
         }
         Ok(())
@@ -183,12 +183,15 @@ mod linux {
         for name in ["pjdfstest", "fstest"] {
             let link = home.path().join(name);
             symlink(IODYNO, &link)?;
-            let output = Command::new(link).args(["unlink", "missing"]).current_dir(home.path()).output()?;
-            assert_eq!(output.stdout, b"ENOENT\n");
-            let output =
-                Command::new(IODYNO).args([name, "unlink", "missing"]).current_dir(home.path()).output()?;
-            assert_eq!(output.stdout, b"ENOENT\n");
-            assert_eq!(output.status.code(), Some(1));
+            let said = |mut command: Command| {
+                command.args(["unlink", "missing"]).current_dir(home.path());
+                Program::new(command).run()
+            };
+            assert_eq!(said(Command::new(link)).out, "ENOENT\n");
+            let mut named = Command::new(IODYNO);
+            named.arg(name);
+            let said = said(named);
+            assert_eq!((said.code(), &*said.out), (1, "ENOENT\n"));
         }
         Ok(())
     }
@@ -252,14 +255,15 @@ expect 0 unlink y
         let home = scratch();
         symlink(IODYNO, home.path().join("pjdfstest"))?;
         fs::write(home.path().join("smoke.t"), SUITE)?;
-        let run =
-            || Command::new("prove").args(["--exec", "/bin/sh", "smoke.t"]).current_dir(home.path()).output();
-        let output = run()?;
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && said.contains("Tests=9"), "{said}");
+        let run = || {
+            let mut command = Command::new("prove");
+            command.args(["--exec", "/bin/sh", "smoke.t"]).current_dir(home.path());
+            Program::new(command).run()
+        };
+        run().expect(0, &["Tests=9"]);
         // A suite that cannot fail shows nothing.
         fs::write(home.path().join("smoke.t"), SUITE.replace("expect ENOENT", "expect EACCES"))?;
-        assert!(!run()?.status.success());
+        assert_ne!(run().code(), 0);
         Ok(())
     }
 }

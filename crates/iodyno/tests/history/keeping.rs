@@ -12,12 +12,12 @@ pub fn cases() -> Vec<Case> {
         Case::new("a native run is kept, listed, shown, tagged and deleted", &[], kept),
         Case::new("nothing is kept where that was declined", &[], declined),
         Case::new("a drop-in is kept only with save", &[], drop_in),
-        Case::new("a killed run keeps all but its last second", &[], killed),
+        Case::new("a killed run keeps all but its last second", &[], killed).waits(),
         Case::new("a plan runs again where it ran, with the same seed", &[], rerun),
         Case::new("a drop-in's run is done again in the tool's own handwriting", &[], own_hand),
         Case::new("what other tools wrote is taken in, or refused whole", &[], imports),
         Case::new("our own JSON is taken in whole", &[], own_json),
-        Case::new("the original fio's JSON is taken in", &[Need::Tool("fio")], original),
+        Case::new("the original fio's JSON is taken in", &[Need::Tool("fio")], original).against(),
         Case::new("a history that cannot be had stops only who asked for it", &[], unavailable),
         Case::new("two programs keep their runs at once", &[], at_once),
     ]
@@ -220,8 +220,9 @@ fn original() -> Outcome {
     let home = scratch();
     let home = home.path();
     let job = ["--name=j", "--rw=randrw", "--size=4m", "--bs=4k", "--filename=data", "--output-format=json+"];
-    let fio = Command::new("fio").args(job).arg("--output=out.json").current_dir(home).output();
-    assert!(fio.expect("fio").status.success());
+    let mut fio = Command::new("fio");
+    fio.args(job).arg("--output=out.json").current_dir(home);
+    told(fio).expect(0, &[]);
     says(home, ["import", "out.json"]).expect(0, &["run 1: fio read", "write"]);
     let json = says(home, ["runs", "show", "--json"]);
     let ours: serde_json::Value = serde_json::from_str(&json.out).expect("JSON");

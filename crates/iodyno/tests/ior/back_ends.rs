@@ -4,8 +4,8 @@
 //! engine's own reason.
 
 use std::path::Path;
-use std::process::Command;
 
+use testbed::program::Program;
 use testbed::{Case, Need, Outcome, Skip};
 
 use super::program::{IODYNO, ior, names, scratch};
@@ -30,23 +30,22 @@ pub fn cases() -> Vec<Case> {
         for ranks in [1, 2, 4] {
             let name = |how: &str| format!("{}_{how}_with_{ranks}_ranks", api.to_lowercase());
             let body = move || together(api, ranks, "");
-            cases.push(Case::new(name("alone"), &needs, body).alone());
+            cases.push(Case::new(name("alone"), &needs, body).computes());
             let body = move || together(api, ranks, "-c");
-            cases.push(Case::new(name("together"), &needs, body).alone());
+            cases.push(Case::new(name("together"), &needs, body).computes());
         }
     }
-    cases.push(Case::new("mpiio_files_are_files", &needs, other_back_end).alone());
-    cases.push(Case::new("mpiio_with_a_file_for_each", &needs, own_files).alone());
-    cases.push(Case::new("mpiio_by_views", &needs, views).alone());
-    cases.push(Case::new("all_end_with_the_same_collective_call", &needs, deadline).alone());
-    cases.push(Case::new("threads_of_ranks_do_not_share_files", &needs, threads).alone());
+    cases.push(Case::new("mpiio_files_are_files", &needs, other_back_end).computes());
+    cases.push(Case::new("mpiio_with_a_file_for_each", &needs, own_files).computes());
+    cases.push(Case::new("mpiio_by_views", &needs, views).computes());
+    cases.push(Case::new("all_end_with_the_same_collective_call", &needs, deadline).computes());
+    cases.push(Case::new("threads_of_ranks_do_not_share_files", &needs, threads).computes());
     cases
 }
 
 /// A skip with the engine's reason, where its library is not here.
 fn here(api: &str) -> Result<(), Skip> {
-    let told = Command::new(IODYNO).arg("engines").output().map_err(|error| Skip::new(error.to_string()))?;
-    let text = String::from_utf8_lossy(&told.stdout).into_owned();
+    let text = Program::of(IODYNO, ["engines"]).outcome().map_err(Skip::new)?.out;
     let engine = format!("{} ", api.to_lowercase());
     let line = text.lines().find(|line| line.starts_with(&engine)).unwrap_or_default();
     match line.split_once("(not here: ") {
@@ -116,8 +115,8 @@ fn other_back_end() -> Outcome {
     let mut content = std::fs::read(&path)?;
     content[700_000] ^= 1;
     std::fs::write(&path, content)?;
-    assert_ne!(ior(home.path(), read).code, 0);
-    assert_ne!(mpirun(home.path(), 2, "-a MPIIO -t 64k -b 256k -s 2 -r -R -k -G 5").code, 0);
+    assert_ne!(ior(home.path(), read).code(), 0);
+    assert_ne!(mpirun(home.path(), 2, "-a MPIIO -t 64k -b 256k -s 2 -r -R -k -G 5").code(), 0);
     Ok(())
 }
 
@@ -152,7 +151,7 @@ fn threads() -> Outcome {
     here("MPIIO")?;
     let home = scratch();
     let told = mpirun(home.path(), 2, &format!("-a MPIIO -c {ALL} -k --also threads=2"));
-    assert_ne!(told.code, 0, "{}", told.out);
+    assert_ne!(told.code(), 0, "{}", told.out);
     assert!(told.err.contains("start a rank for each task"), "{}", told.err);
     Ok(())
 }
@@ -167,7 +166,7 @@ fn damage() -> Outcome {
     let place = content.len() - 1000;
     content[place] ^= 1;
     std::fs::write(&path, content)?;
-    assert_ne!(ior(home.path(), "-a HDF5 -t 64k -b 256k -r -R -k -G 7").code, 0);
+    assert_ne!(ior(home.path(), "-a HDF5 -t 64k -b 256k -r -R -k -G 7").code(), 0);
     Ok(())
 }
 
@@ -175,7 +174,7 @@ fn one_worker() -> Outcome {
     here("HDF5")?;
     let home = scratch();
     let told = ior(home.path(), "-a HDF5 -N 2 -t 64k -b 256k");
-    assert_ne!(told.code, 0, "{}", told.out);
+    assert_ne!(told.code(), 0, "{}", told.out);
     assert!(told.err.contains("one worker on each rank") || told.out.contains("one worker on each rank"));
     Ok(())
 }
@@ -185,7 +184,7 @@ fn no_library() -> Outcome {
     let mut command = super::program::command(home.path(), "-a MPIIO -t 64k -b 256k");
     command.env("IODYNO_MPI", "off");
     let told = super::program::told(command);
-    assert_ne!(told.code, 0);
+    assert_ne!(told.code(), 0);
     assert!(format!("{}{}", told.out, told.err).contains("IODYNO_MPI=off"), "{}", told.err);
     Ok(())
 }

@@ -1,33 +1,32 @@
-//! The program in a directory of its own, bounded in time, and what it said.
+//! The program in a directory of its own, and what it said in IOR's tables.
 
+use std::ops::Deref;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 use tempfile::TempDir;
-
-/// Longer than any case takes on a busy machine of two cores.
-const PATIENCE: Duration = Duration::from_secs(100);
+use testbed::program::{Program, Said};
 
 /// The built program.
 pub const IODYNO: &str = env!("CARGO_BIN_EXE_iodyno");
 
 /// What it said and how it ended.
-pub struct Told {
-    /// The exit status; 128 + n after signal n.
-    pub code: i32,
-    /// Standard output.
-    pub out: String,
-    /// Standard error.
-    pub err: String,
+pub struct Told(pub Said);
+
+impl Deref for Told {
+    type Target = Said;
+
+    fn deref(&self) -> &Said {
+        &self.0
+    }
 }
 
 impl Told {
-    /// It ended like this.
+    /// It ended like this, and no figure is none.
     #[track_caller]
     pub fn expect(&self, code: i32, words: &[&str]) -> &Told {
-        let all = format!("{}{}", self.out, self.err);
-        assert_eq!(self.code, code, "{all}");
+        let all = self.all();
+        assert_eq!(self.code(), code, "{all}");
         for word in words {
             assert!(all.contains(word), "`{word}` was not said:\n{all}");
         }
@@ -61,8 +60,11 @@ pub fn scratch() -> TempDir {
 /// `iodyno ior LINE` in a directory.
 pub fn command(home: &Path, line: &str) -> Command {
     let mut command = Command::new(IODYNO);
-    command.arg("ior").args(line.split_whitespace()).current_dir(home).stdin(Stdio::null());
+    command.arg("ior").args(line.split_whitespace()).current_dir(home);
     command.env_remove("IODYNO_FINDINGS").env_remove("IODYNO_ALSO");
+    // A back end of MPI starts its library, also without a launcher.
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    testbed::sandbox::keep_sessions(&mut command, kept).expect("a place for sessions");
     command
 }
 
@@ -74,41 +76,8 @@ pub fn ior(home: &Path, line: &str) -> Told {
 
 /// Runs a command to its end.
 #[track_caller]
-pub fn told(mut command: Command) -> Told {
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-    end(child)
-}
-
-/// Waits for the end of a started command.
-#[track_caller]
-pub fn end(mut child: Child) -> Told {
-    use std::io::Read;
-    use std::os::unix::process::ExitStatusExt;
-    let mut streams = (child.stdout.take(), child.stderr.take());
-    let out = std::thread::spawn(move || {
-        let mut text = String::new();
-        let _ = streams.0.as_mut().map(|stream| stream.read_to_string(&mut text));
-        text
-    });
-    let err = std::thread::spawn(move || {
-        let mut text = String::new();
-        let _ = streams.1.as_mut().map(|stream| stream.read_to_string(&mut text));
-        text
-    });
-    let begun = Instant::now();
-    let status = loop {
-        match child.try_wait().expect("waiting") {
-            Some(status) => break status,
-            None if begun.elapsed() > PATIENCE => {
-                let _ = child.kill();
-                let _ = child.wait();
-                panic!("it did not end within {PATIENCE:?}");
-            }
-            None => std::thread::sleep(Duration::from_millis(5)),
-        }
-    };
-    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
-    Told { code, out: out.join().expect("listening"), err: err.join().expect("listening") }
+pub fn told(command: Command) -> Told {
+    Told(Program::new(command).run())
 }
 
 /// The names in a directory, sorted.

@@ -1,13 +1,12 @@
 //! Runs that cannot go well: wrong words, missing places, full file systems, damage, interruptions.
 
 use std::os::unix::fs::FileExt;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
 
+use testbed::program::Running;
 use testbed::sandbox::Mount;
 use testbed::{Case, Need, Outcome};
 
-use super::program::{command, end, ior, names, scratch, told};
+use super::program::{Told, command, ior, names, scratch, told};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -82,24 +81,12 @@ fn short() -> Outcome {
 
 fn interrupted() -> Outcome {
     let home = scratch();
-    let mut command = command(home.path(), "-N 2 -b 64k -t 4k -s 100000 -O interIODelay=1000 -v");
-    // A shell in the background ignores Ctrl-C for its children, and the program respects that.
-    let answer_signals = || {
-        // SAFETY: restoring the default action touches no memory.
-        unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
-        Ok(())
-    };
-    // SAFETY: between fork and exec the closure only makes a system call.
-    unsafe { std::os::unix::process::CommandExt::pre_exec(&mut command, answer_signals) };
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let begun = Instant::now();
-    while !home.path().join("testFile").exists() && begun.elapsed() < Duration::from_secs(30) {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    std::thread::sleep(Duration::from_millis(300));
-    // SAFETY: the child is ours and was not waited for.
-    assert_eq!(unsafe { libc::kill(child.id() as i32, libc::SIGINT) }, 0);
-    let told = end(child);
+    let line = "-N 2 -b 64k -t 4k -s 100000 -O interIODelay=1000 -v";
+    let mut running = Running::start(command(home.path(), line));
+    let written = || std::fs::metadata(home.path().join("testFile")).is_ok_and(|facts| facts.len() > 0);
+    running.until("something written", written);
+    running.signal(libc::SIGINT);
+    let told = Told(running.end());
     told.expect(130, &["Finished            : "]);
     assert_eq!(names(home.path()), Vec::<String>::new());
     Ok(())
@@ -109,7 +96,7 @@ fn by_name() -> Outcome {
     use std::os::unix::process::CommandExt;
     let home = scratch();
     let mut named = std::process::Command::new(super::program::IODYNO);
-    named.arg0("ior").args(["-N", "2", "-b", "256k"]).current_dir(home.path()).stdin(Stdio::null());
+    named.arg0("ior").args(["-N", "2", "-b", "256k"]).current_dir(home.path());
     let told = told(named);
     told.expect(0, &["IOR-4.1"]);
     assert!(told.err.is_empty(), "{}", told.err);

@@ -1,8 +1,9 @@
 //! The same under a launcher: one report for all ranks, each a task.
 
+use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
+use testbed::program::Program;
 use testbed::{Case, Need, Outcome};
 
 use super::program::{IODYNO, Told, names, scratch, told};
@@ -10,23 +11,22 @@ use super::program::{IODYNO, Told, names, scratch, told};
 pub fn cases() -> Vec<Case> {
     let needs = [Need::Tool("mpirun")];
     vec![
-        Case::new("ranks_share_a_file_and_one_report", &needs, shared).alone(),
-        Case::new("threads_of_ranks_are_tasks", &needs, threads).alone(),
-        Case::new("the_first_ranks_only", &needs, first).alone(),
+        Case::new("ranks_share_a_file_and_one_report", &needs, shared).computes(),
+        Case::new("threads_of_ranks_are_tasks", &needs, threads).computes(),
+        Case::new("the_first_ranks_only", &needs, first).computes(),
     ]
 }
 
-/// `mpirun -n RANKS iodyno ior LINE`, ended with all its ranks when it takes too long.
-pub fn mpirun(home: &std::path::Path, ranks: u32, line: &str) -> Told {
-    let mut command = Command::new("timeout");
-    command.args(["-k", "5", &Duration::from_secs(80).as_secs().to_string(), "mpirun"]);
-    let open_mpi = Command::new("mpirun").arg("--version").output();
-    if open_mpi.is_ok_and(|told| String::from_utf8_lossy(&told.stdout).contains("Open MPI")) {
+/// `mpirun -n RANKS iodyno ior LINE`.
+pub fn mpirun(home: &Path, ranks: u32, line: &str) -> Told {
+    let mut command = Command::new("mpirun");
+    if Program::of("mpirun", ["--version"]).outcome().is_ok_and(|told| told.out.contains("Open MPI")) {
         command.args(["--allow-run-as-root", "--oversubscribe"]);
         command.env("OMPI_MCA_mpi_yield_when_idle", "1");
+        let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        testbed::sandbox::keep_sessions(&mut command, kept).expect("a place for sessions");
     }
     command.args(["-n", &ranks.to_string(), IODYNO, "ior"]).args(line.split_whitespace()).current_dir(home);
-    command.stdin(std::process::Stdio::null());
     told(command)
 }
 
