@@ -1,0 +1,6 @@
+//! One file for each tool, and one for what goes wrong.
+
+mod iperf;
+mod iperf3;
+mod lost;
+mod netperf;
