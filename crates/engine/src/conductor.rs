@@ -34,6 +34,7 @@ mod remount;
 mod sayings;
 mod stage;
 mod telling;
+mod ticks;
 
 use agree::{Trouble, agreed, highest, patience};
 use gather::Outcome;
@@ -42,6 +43,7 @@ use passes::Passes;
 use post::{Last, Post, pack, unpack};
 use ranks::Ranks;
 use telling::Telling;
+use ticks::Ticks;
 
 pub use company::{follow, lead, part};
 pub use options::{Halt, Options};
@@ -356,6 +358,31 @@ struct Watchers<'a> {
     exits: Exits,
     steadiness: Steadiness,
     meetings: Meetings<'a>,
+    /// Where all clocks are virtual and something is to be told at times of theirs.
+    ticks: Option<Ticks>,
+}
+
+impl Watchers<'_> {
+    /// Looks how steady the workers are, and tells of ticks of virtual clocks.
+    fn look(
+        &mut self,
+        stage: &Stage,
+        over: u32,
+        now: clock::Tick,
+        telling: &mut Telling<'_>,
+        ranks: &mut Ranks<'_>,
+        emit: Emit<'_>,
+    ) {
+        match &mut self.ticks {
+            None => self.steadiness.look(stage, now),
+            Some(ticks) => ticks.look(stage, over, &mut self.steadiness, telling, ranks, emit),
+        }
+    }
+
+    /// When it is to be looked how steady they are, by the system's clock.
+    fn next(&self) -> Option<clock::Tick> {
+        if self.ticks.is_some() { None } else { self.steadiness.next() }
+    }
 }
 
 /// Starts the workers of a phase; one that cannot be started ends alone, where each does.
@@ -406,6 +433,8 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     let watch = watches.then(|| Watch::open(gather::scene(world, plan, phase), stage.connections.clone()));
     let own_ns = witness::cpu::own_ns();
     let moved = options.witness.then(witness::own::moved).flatten();
+    let steadiness = Steadiness::new(&stage, 0);
+    let ticks = Ticks::of(&stage, world.is_alone(), options, &steadiness);
     if let Err(trouble) = line::start(world, &stage, &crew) {
         stage.gate.stop();
         crew.abandon();
@@ -422,9 +451,12 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     telling.since_boot(world.is_first(), emit);
     let mut watchers = Watchers {
         exits: Exits::new(&stage),
-        steadiness: Steadiness::new(&stage, stage.gate.started()),
+        steadiness: if ticks.is_some() { steadiness } else { Steadiness::new(&stage, stage.gate.started()) },
         meetings: Meetings::new(world, phase),
+        ticks,
     };
+    let untold = Options { live_ns: 0, interim_ns: 0, ..(*options).clone() };
+    let options = if watchers.ticks.is_some() { &untold } else { options };
     let all_over = watch_over(&stage, &mut crew, &mut watchers, &mut ranks, options, &mut telling, emit);
     let end = clock::now();
     let mut seen = telling.seen(world.is_first(), emit);
@@ -562,7 +594,7 @@ fn watch_over(
         for whom in watchers.exits.look(stage, over) {
             ranks.stop(stage, whom);
         }
-        watchers.steadiness.look(stage, now);
+        watchers.look(stage, over, now, telling, ranks, emit);
         // Most see the flag by themselves; those that wait in the kernel do not.
         if now >= nudge_at {
             crew.nudge(|number| stage.gate.is_stopped(number));
@@ -577,7 +609,7 @@ fn watch_over(
             clock::sleep_ns(wait_ns);
             continue;
         }
-        let soon = watchers.steadiness.next().map_or(slice_ns, |next| next.saturating_sub(now));
+        let soon = watchers.next().map_or(slice_ns, |next| next.saturating_sub(now));
         let soon = soon.min(watchers.meetings.patience_ns()).min(telling.next_sample().saturating_sub(now));
         stage.gate.wait_for_end(over, slice_ns.min(soon.max(1)));
     }

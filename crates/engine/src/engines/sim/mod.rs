@@ -12,6 +12,7 @@ use iodyno_model::{Diagnostic, Job, Kind, VerbSet};
 use self::settings::Settings;
 use super::{Engine, Failure, SettingSpec, Setup};
 use crate::clock::{NEVER, Tick};
+use crate::gate::Horizon;
 use crate::io::{AT_END, Files, Io, Slot};
 use crate::random::Random;
 
@@ -27,6 +28,8 @@ pub struct Sim {
     settings: Settings,
     random: Random,
     now: Tick,
+    /// How far that may go.
+    horizon: Horizon,
     servers: Vec<Server>,
     /// Bytes that went through each handle, for operations at its own position.
     positions: Vec<u64>,
@@ -67,6 +70,7 @@ impl Engine for Sim {
         Ok(Sim {
             random: Random::from_seed(settings.seed.unwrap_or(setup.seed), STREAM + u64::from(setup.worker)),
             now: 0,
+            horizon: Horizon::new(setup.live.gate, setup.worker),
             servers: vec![
                 Server { ended: (u32::MAX, 0), ..Server::default() };
                 settings.parallelism as usize
@@ -97,13 +101,13 @@ impl Engine for Sim {
             if at > until.max(self.now) || (self.reaped.len() >= min as usize && at > self.now) {
                 break;
             }
-            self.now = at;
+            self.move_to(at);
             if let Some(Reverse((_, _, slot, result))) = self.pending.pop() {
                 self.reaped.push((slot, result));
             }
         }
         if self.reaped.len() < min as usize && until != NEVER {
-            self.now = self.now.max(until);
+            self.move_to(until);
         }
         for (slot, result) in self.reaped.drain(..) {
             done(slot, result, self.now);
@@ -117,12 +121,21 @@ impl Engine for Sim {
 
     fn idle(&mut self, until: Tick) {
         if until != NEVER {
-            self.now = self.now.max(until);
+            self.move_to(until);
         }
     }
 }
 
 impl Sim {
+    /// The clock moves on, as far as it may; never back.
+    #[inline]
+    fn move_to(&mut self, to: Tick) {
+        if to > self.now {
+            self.horizon.pass(to);
+            self.now = to;
+        }
+    }
+
     /// Where an operation goes; the handle's own position moves as it is used.
     fn offset(&mut self, io: &Io) -> u64 {
         match self.positions.get_mut(io.file as usize) {
