@@ -362,7 +362,27 @@ struct Watchers<'a> {
     ticks: Option<Ticks>,
 }
 
-impl Watchers<'_> {
+impl<'a> Watchers<'a> {
+    /// For a phase whose gate was opened; with ticks, what is steady goes by them.
+    fn new(world: &'a World, stage: &'a Stage, ticks: Option<(Ticks, Steadiness)>) -> Self {
+        let (exits, meetings) = (Exits::new(stage), Meetings::new(world, stage.phase()));
+        match ticks {
+            Some((ticks, steadiness)) => Watchers { exits, steadiness, meetings, ticks: Some(ticks) },
+            None => {
+                let steadiness = Steadiness::new(stage, stage.gate.started());
+                Watchers { exits, steadiness, meetings, ticks: None }
+            }
+        }
+    }
+
+    /// What is to be told by the system's clock.
+    fn untold(&self, options: &Options) -> Options {
+        match self.ticks {
+            Some(_) => Options { live_ns: 0, interim_ns: 0, ..options.clone() },
+            None => options.clone(),
+        }
+    }
+
     /// Looks how steady the workers are, and tells of ticks of virtual clocks.
     fn look(
         &mut self,
@@ -449,14 +469,8 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     });
     let mut telling = Telling::new(&stage, watch);
     telling.since_boot(world.is_first(), emit);
-    let mut watchers = Watchers {
-        exits: Exits::new(&stage),
-        steadiness: if ticks.is_some() { steadiness } else { Steadiness::new(&stage, stage.gate.started()) },
-        meetings: Meetings::new(world, phase),
-        ticks,
-    };
-    let untold = Options { live_ns: 0, interim_ns: 0, ..(*options).clone() };
-    let options = if watchers.ticks.is_some() { &untold } else { options };
+    let mut watchers = Watchers::new(world, &stage, ticks.map(|ticks| (ticks, steadiness)));
+    let options = &watchers.untold(options);
     let all_over = watch_over(&stage, &mut crew, &mut watchers, &mut ranks, options, &mut telling, emit);
     let end = clock::now();
     let mut seen = telling.seen(world.is_first(), emit);

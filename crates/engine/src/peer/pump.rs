@@ -108,12 +108,7 @@ impl Pump {
     }
 
     /// Does one thing; the exit status once it is over.
-    fn act(
-        &mut self,
-        action: Action,
-        outside: &mut dyn Outside,
-        listener: &mut dyn Listener,
-    ) -> Option<u8> {
+    fn act(&mut self, action: Action, outside: &mut dyn Outside, listener: &mut dyn Listener) -> Option<u8> {
         match action {
             Action::Print(text) => {
                 if !listener.print(&text) {

@@ -14,6 +14,7 @@ use super::Listener;
 use super::pump::{Outside, Pump, Word};
 use wire::Wires;
 
+mod calls;
 mod flow;
 mod moves;
 mod record;
@@ -27,6 +28,8 @@ pub use wire::Link;
 pub const BEGAN_UNIX_NS: u64 = 1_795_287_537_110_000_000;
 /// A conversation that goes on for longer than this is given up, ns: a day.
 const MOST_NS: u64 = 86_400_000_000_000;
+/// For how long those go on who are not awaited, once nobody is any more, ns: they may have a last word to say.
+const AFTERWARDS_NS: u64 = 10_000_000_000;
 
 /// One of those who talk.
 pub struct Party<'a> {
@@ -38,7 +41,7 @@ pub struct Party<'a> {
     pub listener: &'a mut dyn Listener,
     /// When it is started, ns.
     pub begins_ns: u64,
-    /// The network is looked at until all of those who are awaited have ended. A server is not.
+    /// The network goes on until all of those have ended who are awaited, and a little longer. A server may not end.
     pub awaited: bool,
     /// When it is interrupted, ns, and the signals.
     pub signals: Vec<(u64, i32)>,
@@ -46,8 +49,8 @@ pub struct Party<'a> {
     pub killed_ns: Option<u64>,
 }
 
-/// Carries conversations over links of that kind between all their hosts, until those who are awaited have ended or
-/// nothing can happen any more; the exit status of each that has ended.
+/// Carries conversations over links of that kind between all their hosts, until all have ended, those who are awaited have
+/// ended a while ago, or nothing can happen any more; the exit status of each that has ended.
 pub fn converse(link: &Link, parties: Vec<Party<'_>>) -> Vec<Option<u8>> {
     let hosts = parties.iter().map(|party| party.host.clone()).collect();
     let mut network = Network::new(link, hosts);
@@ -102,6 +105,8 @@ enum News {
 /// Everything between the conversations.
 struct Network {
     now_ns: u64,
+    /// When it comes to its end, ns.
+    until_ns: u64,
     /// Events by time and by the order in which they were made.
     queue: BTreeMap<(u64, u64), Happens>,
     made: u64,
@@ -116,6 +121,7 @@ impl Network {
     fn new(link: &Link, hosts: Vec<String>) -> Self {
         Network {
             now_ns: 0,
+            until_ns: MOST_NS,
             queue: BTreeMap::new(),
             made: 0,
             hosts,
@@ -138,12 +144,16 @@ impl Network {
 
     /// Goes on to what happens next; `false`: nothing does, or nobody waits for it.
     fn advance(&mut self, talks: &mut [Talk<'_>]) -> bool {
-        if talks.iter().all(|talk| talk.is_over || !talk.party.awaited) {
+        let nobody_is_awaited = talks.iter().all(|talk| talk.is_over || !talk.party.awaited);
+        if nobody_is_awaited {
+            self.until_ns = self.until_ns.min(self.now_ns + AFTERWARDS_NS);
+        }
+        if talks.iter().all(|talk| talk.is_over) {
             return false;
         }
         let wakes = talks.iter().filter(|talk| talk.is_there).filter_map(|talk| talk.pump.wake_at());
         let (event, wake) = (self.queue.keys().next().map(|key| key.0), wakes.min());
-        let Some(at_ns) = event.into_iter().chain(wake).min().filter(|at_ns| *at_ns <= MOST_NS) else {
+        let Some(at_ns) = event.into_iter().chain(wake).min().filter(|at_ns| *at_ns <= self.until_ns) else {
             return false;
         };
         self.now_ns = self.now_ns.max(at_ns);

@@ -1,6 +1,6 @@
 //! Two hosts, a link between them, and commands that are typed there.
 
-use iodyno_dialect::{DIALECTS, Loader, PathFacts, Request};
+use iodyno_dialect::{DIALECTS, Dialect, Loader, PathFacts, Request};
 use iodyno_engine::peer::Listener;
 use iodyno_engine::peer::simulated::{self, BEGAN_UNIX_NS, Link, Party};
 use iodyno_model::conversation::{Conversation, RunNumber};
@@ -14,8 +14,15 @@ const CLIENT: &str = "10.0.0.2";
 pub const SECOND_NS: u64 = 1_000_000_000;
 
 /// A world in which there is nothing but the time.
-struct Nothing {
+pub struct Nothing {
     host: &'static str,
+}
+
+impl Nothing {
+    /// On that host.
+    pub fn at(host: &'static str) -> Nothing {
+        Nothing { host }
+    }
 }
 
 impl Loader for Nothing {
@@ -130,12 +137,13 @@ impl Scene {
         self
     }
 
-    /// Plays it: what the server says, and what the client says. A server that goes on is left when the client has ended.
+    /// Plays it: what the server says, and what the client says. A server that goes on is left some seconds after the client.
     pub fn play(&self) -> [Said; 2] {
-        let (mut server, mut client) = (conversation(&self.server, SERVER), conversation(&self.client, CLIENT));
+        let (mut server, mut client) =
+            (conversation(&self.server, SERVER), conversation(&self.client, CLIENT));
         let (mut served, mut asked) = (Said::default(), Said::default());
         let killed = |server: bool| self.kills.filter(|(which, _)| *which == server).map(|(_, at_ns)| at_ns);
-        let once = [" -1", " --one-off", " -N", " -P 1"].iter().any(|word| self.server.contains(word));
+        let once = self.server.ends_with(" -1");
         let parties = vec![
             Party {
                 host: SERVER.into(),
@@ -180,12 +188,16 @@ impl Scene {
     }
 }
 
+/// A tool.
+pub fn dialect(name: &str) -> &'static Dialect {
+    DIALECTS.iter().find(|dialect| dialect.name == name).expect("a dialect of that name")
+}
+
 /// The conversation that a command line asks for.
 fn conversation(command: &str, host: &'static str) -> Box<dyn Conversation> {
     let mut words = command.split_whitespace().map(String::from);
     let name = words.next().unwrap_or_default();
-    let dialect = DIALECTS.iter().find(|dialect| dialect.name == name).expect("a dialect of that name");
-    match (dialect.lower)(&words.collect::<Vec<_>>(), &mut Nothing { host }) {
+    match (dialect(&name).lower)(&words.collect::<Vec<_>>(), &mut Nothing::at(host)) {
         Ok(Request::Converse(talk)) => talk.conversation,
         Ok(Request::Refuse { err, .. }) => panic!("`{command}` is refused: {err}"),
         Ok(_) => panic!("`{command}` does not converse"),

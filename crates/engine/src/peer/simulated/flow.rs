@@ -99,7 +99,13 @@ impl Flow {
     ///
     /// # Errors
     /// What is not simulated.
-    pub fn new(job: &Job, socket: SocketId, target: &str, datagrams: bool, now_ns: u64) -> Result<Flow, String> {
+    pub fn new(
+        job: &Job,
+        socket: SocketId,
+        target: &str,
+        datagrams: bool,
+        now_ns: u64,
+    ) -> Result<Flow, String> {
         let Workload::Pattern(pattern) = &job.workload else {
             return Err(format!("{}: only patterns are simulated", job.name));
         };
@@ -127,7 +133,11 @@ impl Flow {
             socket,
             target: target.into(),
             block,
-            datagram: if datagrams { whole(job, "datagram_bytes").unwrap_or(block).clamp(1, block) } else { 0 },
+            datagram: if datagrams {
+                whole(job, "datagram_bytes").unwrap_or(block).clamp(1, block)
+            } else {
+                0
+            },
             stamp: Stamp::of(job),
             content: content(job),
             sizes: (
@@ -221,6 +231,15 @@ impl Flow {
         }
         self.account.tell(&self.counts);
         read.is_some_and(|read| read.leaves)
+    }
+
+    /// It ends now. What it waited for until now was no operation, but took its time; a pause did not.
+    pub fn stop_waiting(&mut self, now_ns: u64) {
+        let pauses = matches!(self.what, What::Sends | What::Asks) && self.asked.is_empty();
+        let done = self.next_bytes().is_none();
+        if !(pauses && (self.waits || done)) {
+            self.ended_ns = self.ended_ns.max(now_ns);
+        }
     }
 
     /// It ends by an error.

@@ -120,7 +120,8 @@ impl Network {
     }
 
     fn ask(&mut self, run: usize, job: usize) {
-        while self.runs[run].flows[job].asked.len() < self.runs[run].flows[job].job.depth.most.max(1) as usize {
+        while self.runs[run].flows[job].asked.len() < self.runs[run].flows[job].job.depth.most.max(1) as usize
+        {
             let flow = &self.runs[run].flows[job];
             if flow.next_bytes().is_none() {
                 return if flow.asked.is_empty() { self.end_job(run, job) } else { () };
@@ -166,12 +167,13 @@ impl Network {
     /// An answer over datagrams has not come in time.
     pub fn unanswered(&mut self, run: usize, job: usize, number: u64) {
         let flow = &mut self.runs[run].flows[job];
-        let Some(place) = flow.asked.iter().position(|(asked, _)| *asked == number).filter(|_| !flow.over) else {
+        let Some(place) = flow.asked.iter().position(|(asked, _)| *asked == number).filter(|_| !flow.over)
+        else {
             return;
         };
         flow.asked.remove(place);
         flow.counts.add(Count::Lost, 1);
-        flow.silent += 1;
+        (flow.silent, flow.ended_ns) = (flow.silent + 1, self.now_ns);
         if flow.silent >= SILENT {
             return self.break_off(run, job, libc::ETIMEDOUT);
         }
@@ -255,10 +257,14 @@ impl Network {
 
     fn receive_datagram(&mut self, run: usize, job: usize, datagram: &Datagram) {
         let bytes = datagram.bytes as u64;
+        if bytes == 0 {
+            // One without content says no more than that there is no other.
+            return self.end_job(run, job);
+        }
         let arrived_ns = self.runs[run].flows[job].stamp.map_or(0, |stamp| self.shown(stamp));
         let now_ns = self.now_ns;
         let flow = &mut self.runs[run].flows[job];
-        let leaves = flow.take(&datagram.head(HEAD_BYTES), arrived_ns) || bytes == 0;
+        let leaves = flow.take(&datagram.head(HEAD_BYTES), arrived_ns);
         flow.moved(bytes);
         flow.begin(bytes);
         let began_ns = flow.ended_ns;

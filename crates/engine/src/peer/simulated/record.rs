@@ -14,7 +14,13 @@ use super::{BEGAN_UNIX_NS, Network};
 
 /// The machine that a party is on.
 pub fn machine(host: &str) -> Machine {
-    Machine { host: host.into(), kernel: "simulated".into(), clock: "virtual".into(), cpus: 1, ..Machine::default() }
+    Machine {
+        host: host.into(),
+        kernel: "simulated".into(),
+        clock: "virtual".into(),
+        cpus: 1,
+        ..Machine::default()
+    }
 }
 
 /// The record of a run with its phase.
@@ -36,7 +42,8 @@ impl Network {
     pub fn phase(&self, run: usize, ended: bool) -> PhaseRecord {
         let run = &self.runs[run];
         let phase = &run.plan.phases[0];
-        let jobs: Vec<JobRecord> = run.flows.iter().map(|flow| job(flow, run.began_ns, self.now_ns)).collect();
+        let jobs: Vec<JobRecord> =
+            run.flows.iter().map(|flow| job(flow, run.began_ns, self.now_ns)).collect();
         let elapsed_ns = match ended {
             true => jobs.iter().map(|job| job.tally.last_done_ns).max().unwrap_or(0),
             false => self.now_ns - run.began_ns,
@@ -84,7 +91,10 @@ fn job(flow: &Flow, start_ns: u64, now_ns: u64) -> JobRecord {
     let began_ns = flow.began_ns.saturating_sub(start_ns);
     let ended_ns = if flow.over { flow.ended_ns } else { now_ns }.saturating_sub(start_ns);
     let mut facts = flow.counts.told();
-    facts.iter_mut().filter(|(name, _)| name == "retransmits").for_each(|(_, count)| *count = flow.retransmits);
+    facts
+        .iter_mut()
+        .filter(|(name, _)| name == "retransmits")
+        .for_each(|(_, count)| *count = flow.retransmits);
     let tally = Tally {
         lines: vec![flow.line.clone()],
         errors: flow.error.iter().cloned().collect(),

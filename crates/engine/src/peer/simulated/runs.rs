@@ -70,7 +70,16 @@ impl Network {
             self.later(self.now_ns + interim_ns, Other::Run(Happens::Interim(run, 1)));
         }
         let began_ns = self.now_ns;
-        self.runs.push(Run { party, number, plan, flows, began_ns, stopped_by: None, over: false, interim_ns });
+        self.runs.push(Run {
+            party,
+            number,
+            plan,
+            flows,
+            began_ns,
+            stopped_by: None,
+            over: false,
+            interim_ns,
+        });
         self.tell_beginning(run);
         Ok(())
     }
@@ -83,7 +92,8 @@ impl Network {
         let mut flows = Vec::new();
         for job in &phase.jobs {
             let target = job.targets.first().and_then(|index| plan.targets.get(*index));
-            let Some((target, TargetKind::Endpoint { address, .. })) = target.map(|target| (target, &target.kind))
+            let Some((target, TargetKind::Endpoint { address, .. })) =
+                target.map(|target| (target, &target.kind))
             else {
                 return Err(wrong(format!("{}: only connections are simulated", job.name)));
             };
@@ -205,6 +215,7 @@ impl Network {
         if *over || std::mem::replace(&mut flows[job].over, true) {
             return;
         }
+        flows[job].stop_waiting(self.now_ns);
         let failed = flows[job].error.is_some();
         let ends_others = match plan.phases[0].stop {
             Stop::Alone => false,

@@ -5,7 +5,7 @@ use iodyno_engine::peer::simulated::Link;
 use crate::stage::Scene;
 
 fn scene(server: &str, client: &str) -> Scene {
-    Scene::of(&format!("iperf -s -P 1 {server}"), &format!("iperf -c 10.0.0.1 {client}"))
+    Scene::of(format!("iperf -s {server}").trim_end(), &format!("iperf -c 10.0.0.1 {client}"))
 }
 
 #[test]

@@ -21,7 +21,9 @@ fn nobody_is_there() {
 #[test]
 fn nobody_answers() {
     let never = Link { cut_ns: Some((0, u64::MAX)), ..Link::default() };
-    Scene::of("iperf3 -s", "iperf3 -c 10.0.0.1 --connect-timeout 3000").over(never).golden("lost-iperf3-timeout");
+    Scene::of("iperf3 -s", "iperf3 -c 10.0.0.1 --connect-timeout 3000")
+        .over(never)
+        .golden("lost-iperf3-timeout");
 }
 
 #[test]
@@ -40,13 +42,15 @@ fn the_client_is_killed() {
 
 #[test]
 fn the_client_is_interrupted() {
-    let [_, asked] = iperf3("-t 10").client_gets(2, 2 * SECOND_NS + HALF_NS).golden("lost-iperf3-interrupted");
+    let [_, asked] =
+        iperf3("-t 10").client_gets(2, 2 * SECOND_NS + HALF_NS).golden("lost-iperf3-interrupted");
     assert_eq!(asked.records[0].stopped_by, Some(2));
 }
 
 #[test]
 fn the_link_is_cut() {
-    let cut = |from_s: u64, until_ns: u64| Link { cut_ns: Some((from_s * SECOND_NS, until_ns)), ..Link::default() };
+    let cut =
+        |from_s: u64, until_ns: u64| Link { cut_ns: Some((from_s * SECOND_NS, until_ns)), ..Link::default() };
     // For two seconds: what a stream has sent comes afterwards.
     iperf3("-t 5").over(cut(1, 3 * SECOND_NS)).golden("lost-iperf3-cut");
     let for_ever = "iperf3 -c 10.0.0.1 -t 5 -R --rcv-timeout 4000";

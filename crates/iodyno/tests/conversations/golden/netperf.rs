@@ -38,6 +38,8 @@ fn datagrams() {
 
 #[test]
 fn figures_by_name() {
-    scene("-t OMNI -l 2 -- -T TCP -d RR -o THROUGHPUT,THROUGHPUT_UNITS,MEAN_LATENCY,P99_LATENCY,ELAPSED_TIME")
-        .golden("netperf-omni");
+    scene(
+        "-t OMNI -l 2 -- -T TCP -d RR -o THROUGHPUT,THROUGHPUT_UNITS,MEAN_LATENCY,P99_LATENCY,ELAPSED_TIME",
+    )
+    .golden("netperf-omni");
 }
