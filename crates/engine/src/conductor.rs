@@ -399,9 +399,13 @@ impl<'a> Watchers<'a> {
         }
     }
 
-    /// When it is to be looked how steady they are, by the system's clock.
-    fn next(&self) -> Option<clock::Tick> {
-        if self.ticks.is_some() { None } else { self.steadiness.next() }
+    /// When there is something to look at, by the system's clock.
+    fn next(&self, stage: &Stage, now: clock::Tick) -> Option<clock::Tick> {
+        match self.ticks {
+            None => self.steadiness.next(),
+            // A tick that lies beyond the next one is waited for by nobody who would say so again.
+            Some(_) => stage.gate.all_at_horizon().then_some(now),
+        }
     }
 }
 
@@ -623,7 +627,7 @@ fn watch_over(
             clock::sleep_ns(wait_ns);
             continue;
         }
-        let soon = watchers.next().map_or(slice_ns, |next| next.saturating_sub(now));
+        let soon = watchers.next(stage, now).map_or(slice_ns, |next| next.saturating_sub(now));
         let soon = soon.min(watchers.meetings.patience_ns()).min(telling.next_sample().saturating_sub(now));
         stage.gate.wait_for_end(over, slice_ns.min(soon.max(1)));
     }

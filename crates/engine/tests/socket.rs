@@ -62,6 +62,10 @@ fn ran(targets: Vec<Target>, jobs: Vec<Job>) -> PhaseRecord {
     told(targets, jobs, 0, |_| false)
 }
 
+fn free_port() -> u16 {
+    testbed::free_port().expect("a port")
+}
+
 fn both(transport: &str, address: &str) -> Vec<Target> {
     vec![target(transport, address, true), target(transport, address, false)]
 }
@@ -98,8 +102,8 @@ fn every_method_moves_every_byte() {
         let folder = tempfile::tempdir().unwrap();
         let address = match transport {
             "unix" => folder.path().join("socket").display().to_string(),
-            "tcp6" => format!("[::1]:{}", testbed::free_port()),
-            _ => format!("127.0.0.1:{}", testbed::free_port()),
+            "tcp6" => format!("[::1]:{}", free_port()),
+            _ => format!("127.0.0.1:{}", free_port()),
         };
         let reader = job("reader", 0, Verb::Recv, BLOCK, &[("receive", receive)]);
         let mut writer = job("writer", 1, Verb::Send, BLOCK, &[("method", method), ("nodelay", "on")]);
@@ -134,7 +138,7 @@ fn every_method_moves_every_byte() {
 
 #[test]
 fn workers_share_a_place_and_each_gets_a_peer() {
-    let address = format!("127.0.0.1:{}", testbed::free_port());
+    let address = format!("127.0.0.1:{}", free_port());
     let mut reader = job("reader", 0, Verb::Recv, 4096, &[]);
     let mut writer = job("writer", 1, Verb::Send, 4096, &[]);
     (reader.workers, writer.workers, writer.limit.bytes) = (4, 4, Some(1 << 20));
@@ -151,7 +155,7 @@ fn every_datagram_is_accounted_for() {
     const ALL: u64 = 132;
     for (gso, gro) in [("auto", "auto"), ("off", "off"), ("on", "off"), ("off", "on")] {
         for stamp in ["seconds_micros_u32", "seconds_micros_u64", "number_seconds_micros"] {
-            let address = format!("127.0.0.1:{}", testbed::free_port());
+            let address = format!("127.0.0.1:{}", free_port());
             let common = [("stamp", stamp), ("datagram_bytes", "1460")];
             let mut reader =
                 job("reader", 0, Verb::Recv, 1460 * 44, &[&common[..], &[("gro", gro)]].concat());
@@ -203,7 +207,7 @@ fn losses_are_seen_where_they_are() {
 }
 
 fn exchanges(transport: &str, depth: u32, count: u64) -> PhaseRecord {
-    let address = format!("127.0.0.1:{}", testbed::free_port());
+    let address = format!("127.0.0.1:{}", free_port());
     let sizes = [("request_bytes", "100"), ("response_bytes", "300")];
     let answerer = job("answerer", 0, Verb::Exchange, 1, &[&sizes[..], &[("answers", "on")]].concat());
     let mut asker = job("asker", 1, Verb::Exchange, 1, &sizes);
@@ -232,7 +236,7 @@ fn requests_are_answered_at_every_depth() {
 
 #[test]
 fn each_exchange_has_a_connection_of_its_own() {
-    let address = format!("127.0.0.1:{}", testbed::free_port());
+    let address = format!("127.0.0.1:{}", free_port());
     for sizes in
         [[("request_bytes", "1"), ("response_bytes", "1")], [("request_bytes", "0"), ("response_bytes", "0")]]
     {
@@ -277,7 +281,7 @@ fn time_ends_what_waits_for_a_silent_peer() {
 
 #[test]
 fn who_asks_is_told_how_far_it_is_and_what_the_ramp_was() {
-    let address = format!("127.0.0.1:{}", testbed::free_port());
+    let address = format!("127.0.0.1:{}", free_port());
     let reader = job("reader", 0, Verb::Recv, 4096, &[]);
     let mut writer = job("writer", 1, Verb::Send, 4096, &[]);
     writer.pace.rate_all = Rate::Bytes(40_960_000);
@@ -300,7 +304,7 @@ fn who_asks_is_told_how_far_it_is_and_what_the_ramp_was() {
 
 #[test]
 fn an_open_loop_counts_from_when_it_should_have_asked() {
-    let address = format!("127.0.0.1:{}", testbed::free_port());
+    let address = format!("127.0.0.1:{}", free_port());
     let answerer = job("answerer", 0, Verb::Exchange, 1, &[("answers", "on")]);
     let mut asker = job("asker", 1, Verb::Exchange, 1, &[]);
     (asker.pace.rate_all, asker.pace.open_loop) = (Rate::Operations(500.0), true);

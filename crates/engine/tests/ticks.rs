@@ -19,7 +19,7 @@ fn job(name: &str, time_ns: u64) -> Job {
     Job { settings, limit, errors: ErrorPolicy::Continue, ..plain }
 }
 
-fn run(jobs: Vec<Job>, live_ns: u64, interim_ns: u64) -> (Record, Vec<Event>) {
+fn plan(jobs: Vec<Job>) -> Plan {
     let target = Target {
         name: "nothing".into(),
         kind: TargetKind::Nothing { bytes: 1 << 40 },
@@ -29,10 +29,13 @@ fn run(jobs: Vec<Job>, live_ns: u64, interim_ns: u64) -> (Record, Vec<Event>) {
         origin: Origin::Default,
     };
     let phase = Phase { name: "p".into(), jobs, ..Phase::default() };
-    let plan = Plan { seed: 42, targets: vec![target], phases: vec![phase], ..Plan::default() };
+    Plan { seed: 42, targets: vec![target], phases: vec![phase], ..Plan::default() }
+}
+
+fn run(jobs: Vec<Job>, live_ns: u64, interim_ns: u64) -> (Record, Vec<Event>) {
     let options = Options { live_ns, interim_ns, witness: false, ..Options::default() };
     let mut events = Vec::new();
-    let record = run_plan(&plan, &options, &mut |event| events.push(event.clone())).expect("it runs");
+    let record = run_plan(&plan(jobs), &options, &mut |event| events.push(event.clone())).expect("it runs");
     assert_eq!(record.errors, []);
     (record, events)
 }
@@ -102,10 +105,8 @@ fn a_pace_is_kept_by_the_same_clock() {
     assert_eq!(record.phases[0].jobs[0].tally.all_operations(), 2000);
 }
 
-#[test]
-fn whoever_is_steady_ends_at_that_time() {
-    let mut job = job("j", 3600 * SECOND);
-    job.limit.steady = Some(Steady {
+fn steady() -> Steady {
+    Steady {
         criterion: Criterion::Operations,
         slope: false,
         limit: 1.0,
@@ -113,12 +114,28 @@ fn whoever_is_steady_ends_at_that_time() {
         window_ns: 4 * SECOND,
         ramp_ns: 0,
         interval_ns: SECOND,
-    });
+    }
+}
+
+#[test]
+fn whoever_is_steady_ends_at_that_time() {
+    let mut job = job("j", 3600 * SECOND);
+    job.limit.steady = Some(steady());
     let (record, _) = run(vec![job], 0, 0);
     let job = &record.phases[0].jobs[0];
     // What was in flight is waited for.
     assert_eq!((job.tally.last_done_ns, job.tally.all_operations()), (4 * SECOND + 100_000, 40_001));
     assert!(job.workers[0].steady.as_ref().is_some_and(|steady| steady.attained));
+}
+
+#[test]
+fn two_clocks_in_a_phase_are_refused_where_one_is_to_judge() {
+    let mut job = job("j", SECOND);
+    job.limit.steady = Some(steady());
+    let other = Job { name: "other".into(), engine: "null".into(), settings: Vec::new(), ..job.clone() };
+    let wrong = iodyno_engine::check(&plan(vec![job, other])).expect_err("two clocks");
+    assert_eq!(wrong.len(), 1);
+    assert!(wrong[0].message.contains("job j: virtual time passes unobserved"), "{wrong:?}");
 }
 
 #[test]

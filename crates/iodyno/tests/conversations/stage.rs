@@ -3,7 +3,7 @@
 use iodyno_dialect::{DIALECTS, Dialect, Loader, PathFacts, Request};
 use iodyno_engine::peer::Listener;
 use iodyno_engine::peer::simulated::{self, BEGAN_UNIX_NS, Link, Party};
-use iodyno_model::conversation::{Conversation, RunNumber};
+use iodyno_model::conversation::{Action, Conversation, Happening, Input, RunNumber};
 use iodyno_model::{Event, Machine, Record};
 
 /// Where servers are.
@@ -193,10 +193,44 @@ pub fn dialect(name: &str) -> &'static Dialect {
     DIALECTS.iter().find(|dialect| dialect.name == name).expect("a dialect of that name")
 }
 
+/// One that speaks no protocol of ours: it answers whatever comes first with the same bytes, and leaves.
+struct Stranger {
+    port: u16,
+    says: Vec<u8>,
+}
+
+impl Stranger {
+    /// `stranger PORT BYTES`, in hexadecimal.
+    fn of(mut words: impl Iterator<Item = String>) -> Stranger {
+        let port = words.next().and_then(|port| port.parse().ok()).expect("a port");
+        let says = words.next().unwrap_or_default();
+        let byte = |at: usize| u8::from_str_radix(&says[at..at + 2], 16).expect("hexadecimal");
+        Stranger { port, says: (0..says.len()).step_by(2).map(byte).collect() }
+    }
+}
+
+impl Conversation for Stranger {
+    fn step(&mut self, happening: Happening) -> Vec<Action> {
+        match happening.input {
+            Input::Began => {
+                let (transport, address) = ("tcp".into(), format!(":{}", self.port));
+                vec![Action::Listen { place: 1, transport, address, wishes: Vec::new() }]
+            }
+            Input::Bytes(connection, _) => {
+                vec![Action::Send(connection, self.says.clone()), Action::Close(connection)]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// The conversation that a command line asks for.
 fn conversation(command: &str, host: &'static str) -> Box<dyn Conversation> {
     let mut words = command.split_whitespace().map(String::from);
     let name = words.next().unwrap_or_default();
+    if name == "stranger" {
+        return Box::new(Stranger::of(words));
+    }
     match (dialect(&name).lower)(&words.collect::<Vec<_>>(), &mut Nothing::at(host)) {
         Ok(Request::Converse(talk)) => talk.conversation,
         Ok(Request::Refuse { err, .. }) => panic!("`{command}` is refused: {err}"),

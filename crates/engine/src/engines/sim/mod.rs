@@ -2,7 +2,8 @@
 //!
 //! It exists so that iodyno itself can be tested against known answers, and so that a plan can be tried in no time.
 //! Operations queue in order for the earliest free of n servers. Each worker has a device of its own and a clock of its
-//! own, which begins at 0 and moves only in `poll` and `idle`. It moves no data, opens nothing and never sleeps.
+//! own, which begins at 0 and moves only in `poll` and `idle`, no further than to the next time at which somebody wants to
+//! hear how it stands (`gate::Horizon`). It moves no data, opens nothing and never sleeps otherwise.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

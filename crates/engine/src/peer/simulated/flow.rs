@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use iodyno_model::{Content, ErrorCount, Job, Line, Rate, Verb, Workload};
+use iodyno_model::{Content, ErrorCount, Job, Line, Mix, Rate, Verb, Workload};
 
 use super::sockets::SocketId;
 use crate::engines::socket::account::Account;
@@ -115,13 +115,7 @@ impl Flow {
         if switched_on(job, "connect_each") || switched_on(job, "accept_each") {
             return Err(format!("{}: a connection for each exchange is not simulated", job.name));
         }
-        let has = |verbs: &[Verb]| verbs.iter().any(|verb| pattern.mix.has(*verb));
-        let (what, verb) = match () {
-            () if has(&[Verb::Exchange]) && switched_on(job, "answers") => (What::Answers, Verb::Exchange),
-            () if has(&[Verb::Exchange]) => (What::Asks, Verb::Exchange),
-            () if has(&[Verb::Recv, Verb::Read]) => (What::Receives, Verb::Recv),
-            () => (What::Sends, Verb::Send),
-        };
+        let (what, verb) = what(job, &pattern.mix);
         let size = if what == What::Receives { &pattern.size.read } else { &pattern.size.write };
         let block = size.most_bytes().or(pattern.size.read.most_bytes()).unwrap_or(1).max(1);
         let begins_ns = now_ns + job.start.after_ns;
@@ -247,6 +241,17 @@ impl Flow {
         self.line.failed += 1;
         let verb = self.line.verb;
         self.error = Some(ErrorCount { verb, errno, count: 1, first_offset: 0, first_target: 0 });
+    }
+}
+
+fn what(job: &Job, mix: &Mix) -> (What, Verb) {
+    if mix.has(Verb::Exchange) {
+        let what = if switched_on(job, "answers") { What::Answers } else { What::Asks };
+        return (what, Verb::Exchange);
+    }
+    match mix.has(Verb::Recv) || mix.has(Verb::Read) {
+        true => (What::Receives, Verb::Recv),
+        false => (What::Sends, Verb::Send),
     }
 }
 

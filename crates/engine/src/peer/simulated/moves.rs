@@ -124,7 +124,10 @@ impl Network {
         {
             let flow = &self.runs[run].flows[job];
             if flow.next_bytes().is_none() {
-                return if flow.asked.is_empty() { self.end_job(run, job) } else { () };
+                if flow.asked.is_empty() {
+                    self.end_job(run, job);
+                }
+                return;
             }
             if self.waits_for_its_time(run, job) {
                 return;

@@ -3,7 +3,7 @@
 
 use iodyno_dialect::Request;
 use iodyno_engine::{Options, run};
-use iodyno_model::{Event, Setting};
+use iodyno_model::{Event, PhaseRecord, Setting};
 use iodyno_report::{FilesInMemory, Output};
 
 use crate::stage::{Nothing, compare, dialect};
@@ -46,17 +46,20 @@ fn printed(arguments: &str, service: &str) -> String {
 fn at_its_time(mut event: Event) -> Event {
     match &mut event {
         Event::Started(started) => started.at_unix_ns = BEGAN_UNIX_NS,
-        Event::Interim(phase) | Event::PhaseEnded(phase) => {
-            phase.jobs.iter_mut().for_each(|job| job.began_unix_ns = BEGAN_UNIX_NS);
-            let workers = phase.jobs.iter_mut().flat_map(|job| &mut job.workers);
-            workers.for_each(|worker| {
-                (worker.pid, worker.user_ns, worker.system_ns) = (4711, 0, 0);
-                (worker.switches, worker.faults) = ((0, 0), (0, 0));
-            });
-        }
+        Event::Interim(phase) | Event::PhaseEnded(phase) => stand_still(phase),
+        Event::Ended(record) => record.phases.iter_mut().for_each(stand_still),
         _ => {}
     }
     event
+}
+
+/// What the machine had to do with it, and when, is left out.
+fn stand_still(phase: &mut PhaseRecord) {
+    phase.jobs.iter_mut().for_each(|job| job.began_unix_ns = BEGAN_UNIX_NS);
+    for worker in phase.jobs.iter_mut().flat_map(|job| &mut job.workers) {
+        (worker.pid, worker.user_ns, worker.system_ns) = (4711, 0, 0);
+        (worker.switches, worker.faults) = ((0, 0), (0, 0));
+    }
 }
 
 const JOB: &str = "--name=j --ioengine=null --size=1g --rw=randread --bs=4k --time_based --runtime=6";

@@ -56,3 +56,17 @@ fn the_link_is_cut() {
     let for_ever = "iperf3 -c 10.0.0.1 -t 5 -R --rcv-timeout 4000";
     Scene::of("iperf3 -s", for_ever).over(cut(1, u64::MAX)).golden("lost-iperf3-silent");
 }
+
+#[test]
+fn strangers_are_told_from_servers() {
+    // One that is busy, one that tells an error of its own, and no iperf3 at all.
+    let answers = [("busy", "ff"), ("error", "fe0000000800000000"), ("web", "485454502f312e312034303020")];
+    for (name, says) in answers {
+        let scene = Scene::of(&format!("stranger 5201 {says}"), "iperf3 -c 10.0.0.1 -t 1");
+        let [_, asked] = scene.golden(&format!("stranger-iperf3-{name}"));
+        assert_eq!(asked.status, Some(1), "{name}");
+    }
+    let scene = Scene::of("stranger 12865 485454502f312e31", "netperf -H 10.0.0.1 -l 1");
+    let [_, asked] = scene.golden("stranger-netperf");
+    assert_ne!(asked.status, Some(0));
+}
