@@ -34,6 +34,7 @@ mod remount;
 mod sayings;
 mod stage;
 mod telling;
+mod ticks;
 
 use agree::{Trouble, agreed, highest, patience};
 use gather::Outcome;
@@ -42,6 +43,7 @@ use passes::Passes;
 use post::{Last, Post, pack, unpack};
 use ranks::Ranks;
 use telling::Telling;
+use ticks::Ticks;
 
 pub use company::{follow, lead, part};
 pub use options::{Halt, Options};
@@ -356,6 +358,55 @@ struct Watchers<'a> {
     exits: Exits,
     steadiness: Steadiness,
     meetings: Meetings<'a>,
+    /// Where all clocks are virtual and something is to be told at times of theirs.
+    ticks: Option<Ticks>,
+}
+
+impl<'a> Watchers<'a> {
+    /// For a phase whose gate was opened; with ticks, what is steady goes by them.
+    fn new(world: &'a World, stage: &'a Stage, ticks: Option<(Ticks, Steadiness)>) -> Self {
+        let (exits, meetings) = (Exits::new(stage), Meetings::new(world, stage.phase()));
+        match ticks {
+            Some((ticks, steadiness)) => Watchers { exits, steadiness, meetings, ticks: Some(ticks) },
+            None => {
+                let steadiness = Steadiness::new(stage, stage.gate.started());
+                Watchers { exits, steadiness, meetings, ticks: None }
+            }
+        }
+    }
+
+    /// What is to be told by the system's clock.
+    fn untold(&self, options: &Options) -> Options {
+        match self.ticks {
+            Some(_) => Options { live_ns: 0, interim_ns: 0, ..options.clone() },
+            None => options.clone(),
+        }
+    }
+
+    /// Looks how steady the workers are, and tells of ticks of virtual clocks.
+    fn look(
+        &mut self,
+        stage: &Stage,
+        over: u32,
+        now: clock::Tick,
+        telling: &mut Telling<'_>,
+        ranks: &mut Ranks<'_>,
+        emit: Emit<'_>,
+    ) {
+        match &mut self.ticks {
+            None => self.steadiness.look(stage, now),
+            Some(ticks) => ticks.look(stage, over, &mut self.steadiness, telling, ranks, emit),
+        }
+    }
+
+    /// When there is something to look at, by the system's clock.
+    fn next(&self, stage: &Stage, now: clock::Tick) -> Option<clock::Tick> {
+        match self.ticks {
+            None => self.steadiness.next(),
+            // A tick that lies beyond the next one is waited for by nobody who would say so again.
+            Some(_) => stage.gate.all_at_horizon().then_some(now),
+        }
+    }
 }
 
 /// Starts the workers of a phase; one that cannot be started ends alone, where each does.
@@ -406,6 +457,8 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     let watch = watches.then(|| Watch::open(gather::scene(world, plan, phase), stage.connections.clone()));
     let own_ns = witness::cpu::own_ns();
     let moved = options.witness.then(witness::own::moved).flatten();
+    let steadiness = Steadiness::new(&stage, 0);
+    let ticks = Ticks::of(&stage, world.is_alone(), options, &steadiness);
     if let Err(trouble) = line::start(world, &stage, &crew) {
         stage.gate.stop();
         crew.abandon();
@@ -420,11 +473,8 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     });
     let mut telling = Telling::new(&stage, watch);
     telling.since_boot(world.is_first(), emit);
-    let mut watchers = Watchers {
-        exits: Exits::new(&stage),
-        steadiness: Steadiness::new(&stage, stage.gate.started()),
-        meetings: Meetings::new(world, phase),
-    };
+    let mut watchers = Watchers::new(world, &stage, ticks.map(|ticks| (ticks, steadiness)));
+    let options = &watchers.untold(options);
     let all_over = watch_over(&stage, &mut crew, &mut watchers, &mut ranks, options, &mut telling, emit);
     let end = clock::now();
     let mut seen = telling.seen(world.is_first(), emit);
@@ -562,7 +612,7 @@ fn watch_over(
         for whom in watchers.exits.look(stage, over) {
             ranks.stop(stage, whom);
         }
-        watchers.steadiness.look(stage, now);
+        watchers.look(stage, over, now, telling, ranks, emit);
         // Most see the flag by themselves; those that wait in the kernel do not.
         if now >= nudge_at {
             crew.nudge(|number| stage.gate.is_stopped(number));
@@ -577,7 +627,7 @@ fn watch_over(
             clock::sleep_ns(wait_ns);
             continue;
         }
-        let soon = watchers.steadiness.next().map_or(slice_ns, |next| next.saturating_sub(now));
+        let soon = watchers.next(stage, now).map_or(slice_ns, |next| next.saturating_sub(now));
         let soon = soon.min(watchers.meetings.patience_ns()).min(telling.next_sample().saturating_sub(now));
         stage.gate.wait_for_end(over, slice_ns.min(soon.max(1)));
     }

@@ -11,6 +11,10 @@ use crate::clock::{self, Tick};
 use crate::futex::{wait, wake};
 use crate::memory::Mapping;
 
+mod horizon;
+
+pub use horizon::Horizon;
+
 const WAITING: u32 = 0;
 const OPEN: u32 = 1;
 
@@ -56,7 +60,11 @@ struct Words {
     /// By meeting: how many have come, or will not come any more; and whether they may go on.
     arrived: [AtomicU32; MEETINGS],
     released: [AtomicU32; MEETINGS],
+    /// Changes when the horizon does.
+    raised: AtomicU32,
     start: AtomicU64,
+    /// How far virtual clocks may go; 0: as far as they like.
+    horizon: AtomicU64,
 }
 
 const MEETINGS: usize = Meeting::ALL.len();
@@ -81,8 +89,8 @@ impl Gate {
     /// The system's error number.
     pub fn new(workers: &[u32]) -> Result<Self, i32> {
         let (jobs, all) = (workers.len(), workers.iter().map(|workers| *workers as usize).sum::<usize>());
-        let values = 2 * MEETINGS * jobs * size_of::<AtomicU64>();
-        let bytes = size_of::<Words>() + values + 2 * (jobs + all) * size_of::<AtomicU32>();
+        let values = (2 * MEETINGS * jobs + all) * size_of::<AtomicU64>();
+        let bytes = size_of::<Words>() + values + (2 * jobs + 3 * all) * size_of::<AtomicU32>();
         let (comes, wanted) = (vec![[false; MEETINGS]; jobs], [0; MEETINGS]);
         let mapping = Mapping::shared(bytes)?;
         let gate = Gate { mapping, jobs, workers: all, comes, wanted, alone: true };
@@ -104,18 +112,28 @@ impl Gate {
     /// By meeting and job: the largest value that was brought, then what all agreed on.
     fn values(&self) -> (&[AtomicU64], &[AtomicU64]) {
         let count = MEETINGS * self.jobs;
-        // SAFETY: the mapping holds so many words twice behind the head, whose size is a multiple of theirs; zero is a
-        // value of an atomic.
+        (self.large(0, count), self.large(count, count))
+    }
+
+    /// The time that each worker's virtual clock waits for; 0: none.
+    fn wants(&self) -> &[AtomicU64] {
+        self.large(2 * MEETINGS * self.jobs, self.workers)
+    }
+
+    /// Large words behind the head: so many before those wanted.
+    fn large(&self, before: usize, count: usize) -> &[AtomicU64] {
+        // SAFETY: the mapping holds two for each meeting and job and one for each worker behind the head, whose size is a
+        // multiple of theirs; callers stay within, and zero is a value of an atomic.
         unsafe {
             let first = self.mapping.start().add(size_of::<Words>()).cast::<AtomicU64>();
-            (std::slice::from_raw_parts(first, count), std::slice::from_raw_parts(first.add(count), count))
+            std::slice::from_raw_parts(first.add(before), count)
         }
     }
 
-    /// Small words behind the values: so many before those wanted.
+    /// Small words behind the large ones: so many before those wanted.
     fn small(&self, before: usize, count: usize) -> &[AtomicU32] {
-        let values = 2 * MEETINGS * self.jobs * size_of::<AtomicU64>();
-        // SAFETY: the mapping holds two words for each job and worker behind the values; callers stay within.
+        let values = (2 * MEETINGS * self.jobs + self.workers) * size_of::<AtomicU64>();
+        // SAFETY: the mapping holds two for each job and three for each worker behind the large ones; callers stay within.
         unsafe {
             let first = self.mapping.start().add(size_of::<Words>() + values).cast::<AtomicU32>();
             std::slice::from_raw_parts(first.add(before), count)
@@ -158,8 +176,10 @@ impl Gate {
             wait(&words.state, WAITING, 100_000_000);
         }
         if let Some(job) = after.filter(|job| *job < self.jobs) {
+            self.queues(number, job);
             self.wait_for_zero(&self.left()[job], number);
             self.wait_for_zero(&self.elsewhere()[job], number);
+            self.rises(number);
             return clock::now();
         }
         let start = words.start.load(Ordering::Acquire);
@@ -278,6 +298,7 @@ impl Gate {
         let cell = meeting as usize * self.jobs + job;
         brought[cell].fetch_max(value, Ordering::AcqRel);
         self.arrive(job, number, meeting as usize);
+        self.sits_down(number, meeting as usize);
         let released = &self.words().released[meeting as usize];
         while released.load(Ordering::Acquire) == 0 {
             if self.is_stopped(number) {
@@ -285,6 +306,7 @@ impl Gate {
             }
             wait(released, 0, 100_000_000);
         }
+        self.rises(number);
         agreed[cell].load(Ordering::Acquire)
     }
 

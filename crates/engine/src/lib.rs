@@ -50,6 +50,6 @@ pub mod worker;
 pub mod world;
 
 pub use check::check;
-pub use conductor::{Options, follow, lead, part, run, run_in};
+pub use conductor::{Halt, Options, follow, lead, part, run, run_in};
 pub use failure::Failure;
 pub use registry::{ENGINES, Entry, engine};

@@ -618,10 +618,9 @@ impl Sheet<'_> {
     /// When it began and ended, ns after the start line.
     fn span(&self, start: Tick, now: Tick) -> (u64, u64) {
         let (began, ended) = (self.head.began.load(Relaxed), self.head.ended.load(Relaxed));
-        let ended = match (began, ended) {
-            (1.., 0) => now,
-            (_, ended) => ended,
-        };
+        // A clock of an engine's own begins at 0.
+        let has_begun = began > 0 || (WorkerState::Ramping..WorkerState::Ended).contains(&self.state());
+        let ended = if ended == 0 && has_begun { now } else { ended };
         (began.saturating_sub(start), ended.saturating_sub(start))
     }
 

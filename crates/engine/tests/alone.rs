@@ -118,11 +118,16 @@ fn a_full_device_is_the_end_where_that_is_meant() {
     assert_eq!(fatal(&full(false), 0, 0, 0).errno, libc::ENOSPC);
 }
 
-/// Jobs that read nothing forever, beside one that ends or fails soon.
+/// What a job does that ends by itself though others end before.
+const WHOLE: u64 = 300;
+
+/// Jobs without an end of their own, beside one that ends or fails soon. Those that nobody takes along go on for ever, save
+/// for the other set where only sets are taken along: that one ends when it has done all of its part.
 fn with_exit(exit: Exit, fails: bool) -> Record {
     let endless = |name: &str, set| {
         let mut job = job(name, "null", 0, &[]);
-        job.limit = Limit { time_ns: Some(20_000_000_000), ..Limit::default() };
+        let stays = exit.what == ExitWhat::Set && set == 1;
+        job.limit = Limit { operations: stays.then_some(WHOLE), ..Limit::default() };
         (job.set, job.depth.most) = (set, 1);
         job.pace.think = Some(iodyno_model::Think { sleep_ns: 1_000_000, every: 1, ..Default::default() });
         job
@@ -131,11 +136,7 @@ fn with_exit(exit: Exit, fails: bool) -> Record {
         true => Job { exit: Some(exit), ..job("soon", "psync", 1, &[]) },
         false => Job { exit: Some(exit), ..job("soon", "null", 0, &[]) },
     };
-    let mut jobs = vec![soon, endless("same set", 0), endless("other set", 1)];
-    if exit.what == ExitWhat::Set {
-        // Or the test would last as long as its limit.
-        jobs[2].limit.time_ns = Some(1_000_000_000);
-    }
+    let jobs = vec![soon, endless("same set", 0), endless("other set", 1)];
     let next = job("next", "null", 0, &[]);
     let gone = file(Path::new("/dev/null/f"), Prepare::AsItIs);
     record(vec![nothing(), gone], vec![phase("a", jobs), phase("b", vec![next])])
@@ -143,18 +144,14 @@ fn with_exit(exit: Exit, fails: bool) -> Record {
 
 #[test]
 fn an_end_takes_along_whom_it_should() {
-    let ended_ns = |record: &Record, job: usize| record.phases[0].jobs[job].workers[0].ended_ns;
     for fails in [false, true] {
         let on = if fails { ExitOn::Error } else { ExitOn::End };
         let set = with_exit(Exit { on, what: ExitWhat::Set }, fails);
-        // Taken along, long before its own limit; and not taken along.
-        assert!(ended_ns(&set, 1) < 10_000_000_000 && ended_ns(&set, 2) >= 990_000_000);
-        assert_eq!(set.phases.len(), 2);
+        // Taken along: it had no end of its own. And not taken along.
+        assert_eq!((reads(&set, 0, 2), set.phases.len()), (WHOLE, 2));
         let phase = with_exit(Exit { on, what: ExitWhat::Phase }, fails);
-        assert!(ended_ns(&phase, 2) < 10_000_000_000);
         assert_eq!(phase.phases.len(), 2);
         let run = with_exit(Exit { on, what: ExitWhat::Run }, fails);
-        assert!(ended_ns(&run, 2) < 10_000_000_000);
         assert_eq!(run.phases.len(), 1);
     }
 }
@@ -172,11 +169,12 @@ fn a_steady_rate_ends_its_jobs_together() {
         interval_ns: 50_000_000,
     };
     let paced = |name: &str, group: Option<&str>, steady| {
-        let mut job = job(name, "null", 0, &[]);
+        let mut job = job(name, "sim", 0, &[("service", "100us")]);
         job.workers = 2;
         job.group = group.map(String::from);
         job.pace.rate_all = Rate::Operations(2000.0);
-        job.limit = Limit { time_ns: Some(20_000_000_000), steady, ..Limit::default() };
+        job.limit = Limit { steady, ..Limit::default() };
+        job.limit.time_ns = Some(3_600_000_000_000);
         job
     };
     let jobs = vec![
@@ -187,7 +185,8 @@ fn a_steady_rate_ends_its_jobs_together() {
     let record = record(vec![nothing()], vec![phase("a", jobs)]);
     let [a, b, alone] = [0, 1, 2].map(|job| &record.phases[0].jobs[job].workers);
     for workers in [a, b, alone] {
-        assert!(workers.iter().all(|worker| worker.ended_ns < 15_000_000_000));
+        // Four intervals of 50 ms, and what was due at their end.
+        assert!(workers.iter().all(|worker| worker.ended_ns == 200_100_000), "{workers:?}");
         let steady = workers[0].steady.as_ref().expect("it was judged");
         assert!(steady.attained && steady.operations.len() == 4, "{steady:?}");
     }

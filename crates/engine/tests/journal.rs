@@ -2,7 +2,7 @@
 //!
 //! In virtual time wherever a figure is expected, worked out on paper.
 
-use iodyno_engine::{Options, run as run_plan};
+use iodyno_engine::{Halt, Options, run as run_plan};
 use iodyno_model::{
     Coverage, Event, Job, Journal, JournalEntry, JournalPart, Limit, Open, Origin, Pattern, Phase, Pick,
     Plan, Prepare, Record, Setting, Target, TargetKind, Verb, WorkerKind, WorkerState, Workload,
@@ -29,7 +29,33 @@ fn run(job: Job, interim_ns: u64) -> (Record, Vec<Event>) {
     run_on(TargetKind::Nothing { bytes: 1 << 40 }, job, interim_ns)
 }
 
+/// A run without an end of its own: it is ended when it has told so many times how it stands.
+fn run_until(job: Job, interim_ns: u64, times: usize) -> (Record, Vec<Event>) {
+    let halt = Halt::default();
+    let options = Options { halt: Some(halt.clone()), ..options(interim_ns) };
+    let mut told = 0;
+    conduct(TargetKind::Nothing { bytes: 1 << 40 }, job, &options, &mut |event| {
+        told += usize::from(matches!(event, Event::Interim(_)));
+        if told >= times {
+            halt.ask();
+        }
+    })
+}
+
+fn options(interim_ns: u64) -> Options {
+    Options { live_ns: interim_ns, interim_ns, live_latency: true, witness: false, ..Options::default() }
+}
+
 fn run_on(kind: TargetKind, job: Job, interim_ns: u64) -> (Record, Vec<Event>) {
+    conduct(kind, job, &options(interim_ns), &mut |_| {})
+}
+
+fn conduct(
+    kind: TargetKind,
+    job: Job,
+    options: &Options,
+    hear: &mut dyn FnMut(&Event),
+) -> (Record, Vec<Event>) {
     let file = matches!(kind, TargetKind::File { .. });
     let target = Target {
         name: "nothing".into(),
@@ -41,10 +67,12 @@ fn run_on(kind: TargetKind, job: Job, interim_ns: u64) -> (Record, Vec<Event>) {
     };
     let phase = Phase { name: "p".into(), jobs: vec![job], ..Phase::default() };
     let plan = Plan { seed: 42, targets: vec![target], phases: vec![phase], ..Plan::default() };
-    let options =
-        Options { live_ns: interim_ns, interim_ns, live_latency: true, witness: false, ..Options::default() };
     let mut events = Vec::new();
-    let record = run_plan(&plan, &options, &mut |event| events.push(event.clone())).expect("it runs");
+    let mut tell = |event: &Event| {
+        events.push(event.clone());
+        hear(event);
+    };
+    let record = run_plan(&plan, options, &mut tell).expect("it runs");
     assert_eq!(record.errors, []);
     (record, events)
 }
@@ -188,9 +216,9 @@ fn rows_are_as_long_as_asked() {
 
 #[test]
 fn a_running_phase_says_what_it_has_so_far() {
-    let mut job = job("null", time(600));
-    job.workers = 2;
-    let (record, events) = run(job, 50 * MS);
+    let mut job = job("null", Limit::default());
+    (job.workers, job.limit.passes) = (2, None);
+    let (record, events) = run_until(job, 5 * MS, 3);
     let count = |phase: &iodyno_model::PhaseRecord| phase.jobs[0].tally.all_operations();
     let mut before = 0;
     let mut interims = 0;
@@ -208,7 +236,7 @@ fn a_running_phase_says_what_it_has_so_far() {
             _ => {}
         }
     }
-    assert!(interims > 0 && before <= count(&record.phases[0]));
+    assert!(interims >= 3 && before <= count(&record.phases[0]));
 }
 
 #[test]

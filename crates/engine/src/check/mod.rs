@@ -25,6 +25,7 @@ pub fn check(plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
     later::check(&plan, &mut wrong);
     for phase in &plan.phases {
         together::check(&plan, phase, &mut wrong);
+        check_clocks(phase, &mut wrong);
         phase.jobs.iter().for_each(|job| check_job(&plan, job, &mut wrong));
         phase.jobs.iter().for_each(|job| calls::check(job, &mut wrong));
         for job in &phase.jobs {
@@ -95,6 +96,20 @@ fn check_repeat(repeat: &Repeat) -> Vec<Diagnostic> {
     wrong
 }
 
+/// Steadiness is judged by one clock.
+fn check_clocks(phase: &iodyno_model::Phase, wrong: &mut Vec<Diagnostic>) {
+    let is_virtual = |job: &Job| registry::engine(&job.engine).is_some_and(|entry| entry.is_virtual);
+    if phase.jobs.iter().all(is_virtual) {
+        return;
+    }
+    for job in phase.jobs.iter().filter(|job| job.limit.steady.is_some() && is_virtual(job)) {
+        let message = format!("job {}: virtual time passes unobserved beside the machine's", job.name);
+        wrong.push(
+            Diagnostic::error(&job.origin, message).hint("give the other jobs of its phase another phase"),
+        );
+    }
+}
+
 fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     let mut say = |message: String, hint: &str| {
         wrong.push(Diagnostic::error(&job.origin, format!("job {}: {message}", job.name)).hint(hint));
@@ -119,9 +134,6 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
                 "its window of steadiness holds no interval".into(),
                 "a window of 10 s has ten intervals of 1 s",
             );
-        }
-        if registry::engine(&job.engine).is_some_and(|entry| entry.is_virtual) {
-            say("virtual time passes unobserved".into(), "steadiness is judged in the machine's time");
         }
     }
     let Some(entry) = registry::engine(&job.engine) else {

@@ -88,22 +88,12 @@ impl<'a> Telling<'a> {
             }
             ranks.tell_so_far(now, || self.stage.gather(now));
         } else if asked || live {
-            let mut live = self.stage.live(elapsed_ns, asked, options.live_latency);
-            ranks.add_live(&mut live);
-            emit(&Event::Live(Box::new(live)));
+            self.live(options, elapsed_ns, asked, ranks, emit);
         }
         let interim = due(&mut self.next_interim, options.interim_ns, start, now) || asked;
         let kept = due(&mut self.next_kept, options.keep_ns, start, now);
         if ranks.is_first() && (interim || kept) {
-            let sightings = self.watch.as_ref().map_or_else(Vec::new, Watch::so_far);
-            let mut record = PhaseRecord { sightings, ..self.stage.gather(now) };
-            ranks.add_so_far(&mut record);
-            if kept {
-                emit(&Event::Kept(Box::new(record.clone())));
-            }
-            if interim {
-                emit(&Event::Interim(Box::new(record)));
-            }
+            self.so_far(now, (interim, kept), ranks, emit);
         }
         if kept {
             // Of very many workers it takes long: it is done less often then, rather than in the way.
@@ -114,6 +104,42 @@ impl<'a> Telling<'a> {
         if self.stage.journals.as_ref().is_some_and(|journals| much(journals.held_bytes())) {
             // An unreadable journal is told as such at the end.
             let _ = self.read(clock::now() + READ_NS, emit);
+        }
+    }
+
+    /// Tells what is due at a time of virtual clocks, which all of them show; whether live figures were.
+    pub fn tell_at(&mut self, options: &Options, now: Tick, ranks: &mut Ranks<'_>, emit: Emit<'_>) -> bool {
+        let live = due(&mut self.next_live, options.live_ns, 0, now);
+        if live {
+            self.live(options, now, false, ranks, emit);
+        }
+        if due(&mut self.next_interim, options.interim_ns, 0, now) {
+            self.so_far(now, (true, false), ranks, emit);
+        }
+        live
+    }
+
+    /// When live figures and the record so far are due next; 0 before the first.
+    pub fn due(&self) -> [Tick; 2] {
+        [self.next_live, self.next_interim]
+    }
+
+    fn live(&self, options: &Options, elapsed_ns: u64, asked: bool, ranks: &mut Ranks<'_>, emit: Emit<'_>) {
+        let mut live = self.stage.live(elapsed_ns, asked, options.live_latency);
+        ranks.add_live(&mut live);
+        emit(&Event::Live(Box::new(live)));
+    }
+
+    /// Tells the record so far: to who wants to see it, and to who keeps it.
+    fn so_far(&self, now: Tick, (interim, kept): (bool, bool), ranks: &mut Ranks<'_>, emit: Emit<'_>) {
+        let sightings = self.watch.as_ref().map_or_else(Vec::new, Watch::so_far);
+        let mut record = PhaseRecord { sightings, ..self.stage.gather(now) };
+        ranks.add_so_far(&mut record);
+        if kept {
+            emit(&Event::Kept(Box::new(record.clone())));
+        }
+        if interim {
+            emit(&Event::Interim(Box::new(record)));
         }
     }
 
@@ -225,6 +251,11 @@ fn due(next: &mut Tick, every_ns: u64, start: Tick, now: Tick) -> bool {
 }
 
 impl Stage {
+    /// Whether no worker goes by the system's clock.
+    pub(super) fn is_virtual(&self) -> bool {
+        !self.entries.is_empty() && self.entries.iter().all(|entry| entry.is_virtual)
+    }
+
     /// The point in time that a job's workers count from.
     fn start_of(&self, job: usize) -> Tick {
         if self.entries[job].is_virtual { 0 } else { self.gate.started() }

@@ -9,6 +9,7 @@ use iodyno_model::{Diagnostic, Job, Plan, Setting, Share, Target, Verb, VerbSet,
 
 use crate::clock::{self, Tick};
 use crate::connections::Connections;
+use crate::gate::Gate;
 use crate::io::{Files, Io, Slot};
 use crate::memory::Memory;
 use crate::sheet::Counts;
@@ -87,6 +88,8 @@ pub struct Live<'a> {
     pub counts: &'a Counts,
     /// Where it tells of its connections.
     pub connections: &'a Connections,
+    /// Where it learns how far a clock of its own may go; none: as far as it likes.
+    pub gate: Option<&'a Gate>,
 }
 
 impl Live<'static> {
@@ -95,7 +98,7 @@ impl Live<'static> {
         static STOP: AtomicU32 = AtomicU32::new(0);
         static COUNTS: Counts = Counts::new();
         static CONNECTIONS: LazyLock<Connections> = LazyLock::new(Connections::default);
-        Live { job: 0, stop: &STOP, counts: &COUNTS, connections: &CONNECTIONS }
+        Live { job: 0, stop: &STOP, counts: &COUNTS, connections: &CONNECTIONS, gate: None }
     }
 }
 

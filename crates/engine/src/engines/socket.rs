@@ -14,7 +14,7 @@ use super::{
 use crate::clock::{self, Tick};
 use crate::io::{Files, Io, Slot};
 
-mod account;
+pub mod account;
 mod block;
 mod datagrams;
 mod endpoint;
@@ -25,7 +25,7 @@ mod line;
 mod options;
 #[cfg(target_os = "linux")]
 mod ring;
-mod stamp;
+pub mod stamp;
 mod stream;
 mod transactions;
 pub mod wishes;

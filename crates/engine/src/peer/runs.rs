@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use iodyno_model::conversation::{Connection, RunNumber};
 use iodyno_model::{Diagnostic, Event, Origin, Plan, Record};
 
-use super::Word;
+use super::pump::Word;
 use crate::conductor::{Halt, Options, run};
 
 /// A run under way.

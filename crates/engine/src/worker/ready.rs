@@ -52,6 +52,7 @@ impl Worker<'_> {
                 stop: self.gate.flag(self.number),
                 counts: &self.sheet.head.live,
                 connections: self.connections,
+                gate: Some(self.gate),
             },
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! It exists so that iodyno itself can be tested against known answers, and so that a plan can be tried in no time.
 //! Operations queue in order for the earliest free of n servers. Each worker has a device of its own and a clock of its
-//! own, which begins at 0 and moves only in `poll` and `idle`. It moves no data, opens nothing and never sleeps.
+//! own, which begins at 0 and moves only in `poll` and `idle`, no further than to the next time at which somebody wants to
+//! hear how it stands (`gate::Horizon`). It moves no data, opens nothing and never sleeps otherwise.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,6 +13,7 @@ use iodyno_model::{Diagnostic, Job, Kind, VerbSet};
 use self::settings::Settings;
 use super::{Engine, Failure, SettingSpec, Setup};
 use crate::clock::{NEVER, Tick};
+use crate::gate::Horizon;
 use crate::io::{AT_END, Files, Io, Slot};
 use crate::random::Random;
 
@@ -27,6 +29,8 @@ pub struct Sim {
     settings: Settings,
     random: Random,
     now: Tick,
+    /// How far that may go.
+    horizon: Horizon,
     servers: Vec<Server>,
     /// Bytes that went through each handle, for operations at its own position.
     positions: Vec<u64>,
@@ -67,6 +71,7 @@ impl Engine for Sim {
         Ok(Sim {
             random: Random::from_seed(settings.seed.unwrap_or(setup.seed), STREAM + u64::from(setup.worker)),
             now: 0,
+            horizon: Horizon::new(setup.live.gate, setup.worker),
             servers: vec![
                 Server { ended: (u32::MAX, 0), ..Server::default() };
                 settings.parallelism as usize
@@ -97,13 +102,13 @@ impl Engine for Sim {
             if at > until.max(self.now) || (self.reaped.len() >= min as usize && at > self.now) {
                 break;
             }
-            self.now = at;
+            self.move_to(at);
             if let Some(Reverse((_, _, slot, result))) = self.pending.pop() {
                 self.reaped.push((slot, result));
             }
         }
         if self.reaped.len() < min as usize && until != NEVER {
-            self.now = self.now.max(until);
+            self.move_to(until);
         }
         for (slot, result) in self.reaped.drain(..) {
             done(slot, result, self.now);
@@ -117,12 +122,21 @@ impl Engine for Sim {
 
     fn idle(&mut self, until: Tick) {
         if until != NEVER {
-            self.now = self.now.max(until);
+            self.move_to(until);
         }
     }
 }
 
 impl Sim {
+    /// The clock moves on, as far as it may; never back.
+    #[inline]
+    fn move_to(&mut self, to: Tick) {
+        if to > self.now {
+            self.horizon.pass(to);
+            self.now = to;
+        }
+    }
+
     /// Where an operation goes; the handle's own position moves as it is used.
     fn offset(&mut self, io: &Io) -> u64 {
         match self.positions.get_mut(io.file as usize) {

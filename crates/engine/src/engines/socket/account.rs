@@ -3,9 +3,8 @@
 //! Numbers that have come lately are remembered one by one, so that a duplicate is told from a late one, which is no
 //! longer lost. What came longer ago than that is taken for late.
 
-use super::line::Meter;
 use super::stamp::Read;
-use crate::sheet::Count;
+use crate::sheet::{Count, Counts};
 
 /// Numbers that are remembered.
 const WINDOW: u64 = 1 << 16;
@@ -103,8 +102,7 @@ impl Account {
     }
 
     /// Publishes what it comes to.
-    pub fn tell(&self, meter: &Meter) {
-        let counts = meter.counts();
+    pub fn tell(&self, counts: &Counts) {
         counts.set(Count::Datagrams, self.datagrams);
         counts.set(Count::Lost, self.lost);
         counts.set(Count::Late, self.late);

@@ -141,7 +141,7 @@ impl Datagrams {
         });
         if got > 0 {
             self.line.meter.moved(got as u64);
-            account.tell(&self.line.meter);
+            account.tell(self.line.meter.counts());
         }
         match got {
             0 if !self.left => NONE,

@@ -1,0 +1,112 @@
+//! iperf3 with itself.
+
+use iodyno_engine::peer::simulated::Link;
+
+use crate::stage::{SECOND_NS, Scene};
+
+const SERVER: &str = "iperf3 -s -1";
+
+fn scene(options: &str) -> Scene {
+    Scene::of(SERVER, &format!("iperf3 -c 10.0.0.1 {options}"))
+}
+
+/// 128 KiB in 1,048,576 ns: what a gigabit carries.
+const BLOCK_NS: u64 = 1_048_576;
+
+#[test]
+fn tcp() {
+    let [served, asked] = scene("-t 3").golden("iperf3-tcp");
+    let (bytes, operations, ended_ns) = asked.job(0, 0);
+    // The block that was begun before three seconds were over is the last.
+    let blocks = (3 * SECOND_NS).div_ceil(BLOCK_NS);
+    assert_eq!((bytes, operations, ended_ns), (blocks * 131_072, blocks, blocks * BLOCK_NS));
+    assert_eq!(served.job(0, 0).0, bytes);
+}
+
+#[test]
+fn tcp_reverse() {
+    let [served, asked] = scene("-t 2 -R").golden("iperf3-reverse");
+    // What was under way when the client had seen enough was sent, and not received.
+    let (sent, received) = (served.job(0, 0).0, asked.job(0, 0).0);
+    assert!(received <= sent && sent - received <= 8 * 131_072, "{sent} {received}");
+}
+
+#[test]
+fn tcp_both_ways() {
+    let [served, asked] = scene("-t 2 --bidir").golden("iperf3-bidir");
+    assert_eq!(asked.records[0].phases[0].jobs.len(), 2);
+    assert_eq!(served.job(0, 0).0, asked.job(0, 0).0);
+}
+
+#[test]
+fn four_streams_share_alike() {
+    let [_, asked] = scene("-t 2 -P 4").golden("iperf3-parallel");
+    let bytes: Vec<u64> = (0..4).map(|job| asked.job(0, job).0).collect();
+    let (least, most) = (bytes.iter().min(), bytes.iter().max());
+    assert!(most.zip(least).is_some_and(|(most, least)| most - least <= 131_072), "{bytes:?}");
+}
+
+#[test]
+fn amounts() {
+    let [served, asked] = scene("-n 100M").golden("iperf3-bytes");
+    assert_eq!((asked.job(0, 0).0, served.job(0, 0).0), (100 << 20, 100 << 20));
+    let [served, asked] = scene("-k 300").golden("iperf3-blocks");
+    assert_eq!((asked.job(0, 0).1, served.job(0, 0).0), (300, 300 * 131_072));
+}
+
+#[test]
+fn what_is_omitted_is_not_counted() {
+    let [_, asked] = scene("-t 2 -O 1").golden("iperf3-omit");
+    let (bytes, _, ended_ns) = asked.job(0, 0);
+    assert!(ended_ns >= 3 * SECOND_NS);
+    // The block that crosses the end of what is omitted belongs to it.
+    assert_eq!(bytes + asked.fact(0, 0, "ramp_bytes"), asked.fact(0, 0, "bytes"));
+}
+
+#[test]
+fn udp_with_a_pace() {
+    let [served, asked] = scene("-u -b 10M -t 2").golden("iperf3-udp");
+    // 1448 bytes at ten megabits: 863.26 a second.
+    let sent = asked.fact(0, 0, "datagrams");
+    assert_eq!(sent, (2.0f64 * 1_250_000.0 / 1448.0).ceil() as u64);
+    assert_eq!((served.fact(0, 0, "datagrams"), served.fact(0, 0, "lost")), (sent, 0));
+}
+
+#[test]
+fn udp_with_loss() {
+    let link = Link { loss: 0.02, seed: 5, jitter_ns: 200_000, ..Link::default() };
+    let [served, asked] = scene("-u -b 10M -t 4").over(link).golden("iperf3-udp-loss");
+    let (sent, came) = (asked.fact(0, 0, "datagrams"), served.fact(0, 0, "datagrams"));
+    let (lost, highest) = (served.fact(0, 0, "lost"), served.fact(0, 0, "highest"));
+    assert_eq!(came + lost, highest);
+    assert!(highest <= sent && (sent / 100..sent / 25).contains(&lost), "{lost} of {sent}");
+}
+
+#[test]
+fn a_stream_with_loss_sends_again() {
+    let link = Link { loss: 0.001, seed: 2, latency_ns: 5_000_000, ..Link::default() };
+    let [served, asked] = scene("-t 2").over(link).golden("iperf3-tcp-loss");
+    assert!(asked.fact(0, 0, "retransmits") > 0);
+    assert_eq!(served.job(0, 0).0, asked.job(0, 0).0);
+}
+
+#[test]
+fn a_window_bounds_what_is_under_way() {
+    // 1 MiB in a round trip of 100 ms.
+    let link = Link { latency_ns: 50_000_000, window_bytes: 1 << 20, ..Link::default() };
+    let [_, asked] = scene("-t 4").over(link).golden("iperf3-window");
+    let rate = asked.job(0, 0).0 as f64 / 4.0;
+    assert!(rate < 1.0e7 * 1.1 && rate > 0.9e7, "{rate} bytes a second");
+}
+
+#[test]
+fn json() {
+    scene("-t 2 -J").golden("iperf3-json");
+    scene("-t 2 -J -u -b 10M --bidir").golden("iperf3-json-udp");
+    scene("-t 1 --json-stream").golden("iperf3-json-stream");
+}
+
+#[test]
+fn wordy() {
+    scene("-t 2 -V -i 0.5 --get-server-output").golden("iperf3-verbose");
+}
