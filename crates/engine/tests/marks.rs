@@ -313,7 +313,8 @@ fn main() -> std::process::ExitCode {
         plain("items_of_a_set_carry_their_number", items_of_a_set_carry_their_number),
         plain("what_marks_cannot_do_is_refused", what_marks_cannot_do_is_refused),
     ];
-    let with_engines: [(&str, fn(&str) -> Outcome); 3] = [
+    type Body = fn(&str) -> Outcome;
+    let with_engines: [(&str, Body); 3] = [
         ("files_hold_what_the_formulas_say", files_hold_what_the_formulas_say_and_read_back_clean),
         ("corruption_is_found_where_it_is", corruption_is_found_where_it_is),
         ("a_pattern_reads_back_what_it_wrote", a_pattern_reads_back_what_it_wrote),
