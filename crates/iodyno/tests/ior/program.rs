@@ -62,10 +62,14 @@ pub fn command(home: &Path, line: &str) -> Command {
     let mut command = Command::new(IODYNO);
     command.arg("ior").args(line.split_whitespace()).current_dir(home);
     command.env_remove("IODYNO_FINDINGS").env_remove("IODYNO_ALSO");
-    // A back end of MPI starts its library, also without a launcher.
-    let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    testbed::sandbox::keep_sessions(&mut command, kept).expect("a place for sessions");
+    apart(&mut command);
     command
+}
+
+/// Lets what is started with MPI keep its sessions where nobody removes the directory; the library makes one also
+/// without a launcher. Where another user made the place it keeps them where it likes.
+pub fn apart(command: &mut Command) {
+    let _ = testbed::sandbox::keep_sessions(command, Path::new(env!("CARGO_TARGET_TMPDIR")));
 }
 
 /// Runs it.

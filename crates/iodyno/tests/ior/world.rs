@@ -6,7 +6,7 @@ use std::process::Command;
 use testbed::program::Program;
 use testbed::{Case, Need, Outcome};
 
-use super::program::{IODYNO, Told, names, scratch, told};
+use super::program::{IODYNO, Told, apart, names, scratch, told};
 
 pub fn cases() -> Vec<Case> {
     let needs = [Need::Tool("mpirun")];
@@ -23,8 +23,7 @@ pub fn mpirun(home: &Path, ranks: u32, line: &str) -> Told {
     if Program::of("mpirun", ["--version"]).outcome().is_ok_and(|told| told.out.contains("Open MPI")) {
         command.args(["--allow-run-as-root", "--oversubscribe"]);
         command.env("OMPI_MCA_mpi_yield_when_idle", "1");
-        let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        testbed::sandbox::keep_sessions(&mut command, kept).expect("a place for sessions");
+        apart(&mut command);
     }
     command.args(["-n", &ranks.to_string(), IODYNO, "ior"]).args(line.split_whitespace()).current_dir(home);
     told(command)
