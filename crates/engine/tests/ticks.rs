@@ -87,8 +87,8 @@ fn records_so_far_are_the_same_on_every_run() {
     job.settings = vec![Setting::new("service", "exponential:100us")];
     let once = || interims(&run(vec![job.clone()], 70 * MS, 300 * MS).1);
     let first = once();
-    let elapsed: Vec<u64> = first.iter().map(|phase| phase.elapsed_ns).collect();
-    assert_eq!(elapsed, [300 * MS, 600 * MS, 900 * MS]);
+    let times: Vec<u64> = first.iter().map(|phase| phase.elapsed_ns).collect();
+    assert_eq!(times, [300 * MS, 600 * MS, 900 * MS]);
     for _ in 0..5 {
         assert_eq!(once(), first);
     }

@@ -128,13 +128,10 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     if job.kind == WorkerKind::Threads && processes_only {
         say("an identity of its own needs processes".into(), "processes = true");
     }
-    if let Some(steady) = &job.limit.steady {
-        if steady.interval_ns == 0 || steady.window_ns < steady.interval_ns {
-            say(
-                "its window of steadiness holds no interval".into(),
-                "a window of 10 s has ten intervals of 1 s",
-            );
-        }
+    if let Some(steady) = &job.limit.steady
+        && (steady.interval_ns == 0 || steady.window_ns < steady.interval_ns)
+    {
+        say("its window of steadiness holds no interval".into(), "a window of 10 s has ten intervals of 1 s");
     }
     let Some(entry) = registry::engine(&job.engine) else {
         let names: Vec<_> = ENGINES.iter().map(|entry| entry.name).collect();

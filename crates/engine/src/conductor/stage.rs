@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use iodyno_model::{
     Fatal, Job, Kind, Phase, Plan, Record, Sighting, Submit, TargetKind, Verb, WorkerKind, WorkerState,
@@ -54,6 +54,8 @@ pub(crate) struct Stage {
     shared: SharedObjects,
     pub(super) journals: Option<Journals>,
     pub(super) ledger: Ledger,
+    /// The last tick of virtual clocks that was told of; 0 before the first.
+    pub(super) ticked: AtomicU64,
     /// The connections of its workers.
     pub(super) connections: Connections,
 }
@@ -95,6 +97,7 @@ impl Stage {
             sheets: Sheets::new(seats.len(), lines, parted).map_err(|errno| Failure::call("mmap", errno))?,
             journals: journaled.then(|| Journals::new(seats.len(), journal_limit(world))).transpose()?,
             ledger: Ledger::new(phase.jobs.len()),
+            ticked: AtomicU64::new(0),
             connections: Connections::default(),
             seats,
             parts,

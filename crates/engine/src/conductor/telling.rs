@@ -2,6 +2,8 @@
 //!
 //! It only reads what workers publish; it never makes one of them wait.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use iodyno_model::merge::Seen;
 use iodyno_model::{
     Event, Job, JobRecord, JournalPart, Kind, Line, Live, LiveJob, PhaseRecord, Sighting, Tally, VerifyWhen,
@@ -277,9 +279,7 @@ impl Stage {
     pub(super) fn processes_moved(&self) -> [u64; 2] {
         let sheets = (0..self.seats.len()).map(|number| self.sheets.sheet(number));
         sheets.fold([0; 2], |sum, sheet| {
-            std::array::from_fn(|way| {
-                sum[way] + sheet.head.moved[way].load(std::sync::atomic::Ordering::Relaxed)
-            })
+            std::array::from_fn(|way| sum[way] + sheet.head.moved[way].load(Relaxed))
         })
     }
 
@@ -351,6 +351,8 @@ impl Stage {
         let mut elapsed_ns = 0;
         for (number, (index, worker)) in self.seats.iter().enumerate() {
             let (sheet, start) = (self.sheets.sheet(number), self.start_of(*index));
+            // How far a virtual clock is by now only its ticks tell.
+            let now = if self.entries[*index].is_virtual { self.ticked.load(Relaxed) } else { now };
             let mut tally = sheet.tally(&self.labels[*index], start, now);
             // Workers know handles; the record knows the plan's targets.
             let targets = &phase.jobs[*index].targets;

@@ -4,6 +4,8 @@
 //! Workers wait at the next tick until it was told (`gate::horizon`). Where nothing is to be told there are no ticks, and
 //! nobody waits. What is kept for the case of a crash is none of this: it follows the system's clock.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use super::telling::Telling;
 use super::{Emit, Options, Ranks, Stage};
 use crate::clock::{NEVER, Tick};
@@ -56,6 +58,7 @@ impl Ticks {
             return;
         }
         let now = self.next;
+        stage.ticked.store(now, Relaxed);
         steadiness.look(stage, now);
         if telling.tell_at(&self.options, now, ranks, emit) {
             self.lives += 1;
