@@ -84,7 +84,7 @@ fn facts_and_clocks(site: Site) -> Outcome {
             format!("{rank} of 2 place {rank} hosts {} nodes [0, 0] library {}", host.trim(), site.version());
         require(line.starts_with(&expected), format!("`{line}` instead of `{expected}…`"))?;
     }
-    require(seen.len() == 2, &ended.all())?;
+    require(seen.len() == 2, ended.all())?;
     let ended = ranks(site, 2, "clocks")?;
     well(&ended)?;
     let apart = clocks(&ended.all())?;
@@ -118,7 +118,7 @@ fn killed(site: Site) -> Outcome {
     require(!ended.status.success(), format!("{ended:?}"))?;
     let text = ended.all();
     let seen = lines(&text, "survivor");
-    require(seen.iter().all(|line| line.contains("Err(Broken(")), &ended.all())?;
+    require(seen.iter().all(|line| line.contains("Err(Broken(")), ended.all())?;
     eprintln!("{}: {seen:?}", site.name());
     Ok(())
 }
@@ -152,21 +152,21 @@ fn no_launcher() -> Outcome {
     well(&ended)?;
     let text = ended.all();
     let seen = lines(&text, "facts");
-    require(seen.len() == 1 && seen[0].starts_with("0 of 1 place 0 "), &ended.all())?;
-    require(seen[0].ends_with("library none"), &ended.all())
+    require(seen.len() == 1 && seen[0].starts_with("0 of 1 place 0 "), ended.all())?;
+    require(seen[0].ends_with("library none"), ended.all())
 }
 
 fn forbidden() -> Outcome {
     let ended = alone("facts", &[("OMPI_COMM_WORLD_SIZE", "4"), ("IODYNO_MPI", "off")])?;
     well(&ended)?;
-    require(ended.all().contains("0 of 1 "), &ended.all())
+    require(ended.all().contains("0 of 1 "), ended.all())
 }
 
 fn not_there() -> Outcome {
     let ended = alone("facts", &[("PMI_SIZE", "2"), ("IODYNO_MPI", "/nowhere/libmpi.so")])?;
-    require(ended.all().contains("cannot: MPICH's mpiexec started this, but no MPI library"), &ended.all())?;
-    require(ended.all().contains("/nowhere/libmpi.so (cannot open"), &ended.all())?;
-    require(ended.all().contains("IODYNO_MPI=off"), &ended.all())
+    require(ended.all().contains("cannot: MPICH's mpiexec started this, but no MPI library"), ended.all())?;
+    require(ended.all().contains("/nowhere/libmpi.so (cannot open"), ended.all())?;
+    require(ended.all().contains("IODYNO_MPI=off"), ended.all())
 }
 
 /// Under one's launcher with the other's library each process is a world of its own.
@@ -177,8 +177,8 @@ fn mismatch() -> Outcome {
     let ended = launch::launch(launcher, 2, "facts")?;
     require(!ended.status.success(), format!("{ended:?}"))?;
     let expected = "cannot: MPICH's mpiexec says that there are 2 ranks, but Open MPI ";
-    require(ended.all().contains(expected), &ended.all())?;
-    require(ended.all().contains("sees 1: it is not the launcher's library"), &ended.all())
+    require(ended.all().contains(expected), ended.all())?;
+    require(ended.all().contains("sees 1: it is not the launcher's library"), ended.all())
 }
 
 /// A launcher with two programs: the second rank is wrapped in another command.
