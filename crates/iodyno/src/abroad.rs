@@ -78,7 +78,7 @@ fn start(abroad: &Abroad) -> Result<Vec<Server>, Diagnostic> {
         server.port = port_of(&first).ok_or_else(|| {
             Diagnostic::error(&Origin::argument(host), "no server could be started there").hint(format!(
                 "`{ssh} {host} {} --version` must work without a password, on every host",
-                program.display()
+                quoted(&program.to_string_lossy())
             ))
         })?;
     }
