@@ -103,8 +103,8 @@ impl Run {
     fn everything(&mut self, options: &Options) {
         // Fetching waits for others: meanwhile it is compiled what needs no package.
         let installing = (!options.no_install).then(|| Installing::begin(&self.root, self.remaining()));
-        self.source();
-        let suite = tests::build(self, false);
+        self.cargo("format", &["fmt", "--all", "--check"]);
+        let suite = tests::build_under_clippy(self);
         self.installed(installing);
         if let Some(suite) = suite {
             tests::perform(self, &suite, &Choice::default());
@@ -130,17 +130,9 @@ impl Run {
         }
     }
 
-    fn source(&mut self) {
-        self.cargo("format", &["fmt", "--all", "--check"]);
-        self.cargo(
-            "clippy",
-            &["clippy", "--workspace", "--all-targets", "--keep-going", "--", "-D", "warnings"],
-        );
-    }
-
     /// Builds and runs the tests, of all tiers or of one.
     fn tests(&mut self, only: Option<Tier>) {
-        let Some(suite) = tests::build(self, true) else { return };
+        let Some(suite) = tests::build(self) else { return };
         tests::perform(self, &suite, &Choice { tier: only, ..Choice::default() });
     }
 

@@ -1,14 +1,21 @@
 //! The tests of a run, tier after tier: what each took, what failed with its words, what was disturbed.
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::{Run, announce, seconds, show};
+use crate::shell;
 use crate::suite::{Case, Choice, Outcome, Ran, Schedule, Suite, Tier};
 
 /// How many of the cases that took the longest are named.
 const SLOWEST: usize = 10;
 /// Lines of a failed case's words that are shown; its log has them all.
 const SHOWN_LINES: usize = 40;
+/// Lines of warnings that are shown.
+const SHOWN_WARNINGS: usize = 80;
+/// A compiler says at once where it lies.
+const ASK_LIMIT: Duration = Duration::from_secs(60);
 
 /// What is known of a tier when it is over.
 #[derive(Debug, Default)]
@@ -21,25 +28,78 @@ struct Tally {
     times: Vec<(Duration, String)>,
 }
 
-/// Builds the test programs; none where they do not build. What is built once is built faster if it need not be built
-/// incrementally; a contributor's own builds are, and are shared with.
-pub fn build(run: &mut Run, incrementally: bool) -> Option<Suite> {
+/// Builds the test programs as a contributor's own builds do, to share with them; none where they do not build.
+pub fn build(run: &mut Run) -> Option<Suite> {
+    let command = Suite::build(&run.root, &[]);
+    finish(run, command).1
+}
+
+/// Builds the test programs under clippy, which compiles what it judges: the workspace is compiled once for both. Where
+/// there is no clippy, that is skipped and the programs are built all the same.
+pub fn build_under_clippy(run: &mut Run) -> Option<Suite> {
     let mut command = Suite::build(&run.root, &[]);
-    if !incrementally {
-        command.env("CARGO_INCREMENTAL", "0");
+    // What is built once is built faster if it need not be built incrementally.
+    command.env("CARGO_INCREMENTAL", "0");
+    let driver = clippy_driver();
+    if let Ok(driver) = &driver {
+        // Warnings do not end the build, so that one run tells them and runs the tests.
+        command.env("RUSTC_WORKSPACE_WRAPPER", driver).env("CLIPPY_ARGS", "");
     }
-    let outcome = run.launch("build the tests", command, run.remaining())?;
+    let (lines, suite) = finish(run, command);
+    match driver {
+        Ok(_) => judge_warnings(run, &lines),
+        Err(why) => run.skip("clippy", &why),
+    }
+    suite
+}
+
+/// clippy as a compiler, beside the compiler that is in use.
+fn clippy_driver() -> Result<PathBuf, String> {
+    let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    command.args(["--print", "sysroot"]);
+    let asked = shell::run(command, None, ASK_LIMIT)?;
+    let driver = Path::new(asked.last_words()).join("bin/clippy-driver");
+    if driver.is_file() { Ok(driver) } else { Err("clippy is not installed".into()) }
+}
+
+/// Counts clippy as one step: passed where the build warned of nothing.
+fn judge_warnings(run: &mut Run, lines: &[String]) {
+    let rendered: Vec<&String> = lines.iter().filter(|line| !line.starts_with('{')).collect();
+    let warnings = rendered.iter().filter(|line| is_warning(line)).count();
+    if warnings == 0 {
+        run.score.passed += 1;
+        return announce("ok", Duration::ZERO, "clippy", "in the build of the tests");
+    }
+    run.score.failed += 1;
+    announce(
+        "FAILED",
+        Duration::ZERO,
+        "clippy",
+        &format!("{warnings} warnings, in target/ci/build-the-tests.log"),
+    );
+    let first = rendered.iter().position(|line| is_warning(line)).unwrap_or(0);
+    rendered[first..].iter().take(SHOWN_WARNINGS).for_each(|line| println!("    {line}"));
+}
+
+fn is_warning(line: &str) -> bool {
+    line.starts_with("warning: ") || line.starts_with("warning[")
+}
+
+fn finish(run: &mut Run, command: Command) -> (Vec<String>, Option<Suite>) {
+    let Some(outcome) = run.launch("build the tests", command, run.remaining()) else {
+        return (Vec::new(), None);
+    };
     let read = if outcome.success { Suite::read(&outcome.lines) } else { Err("they do not build".into()) };
     match read {
         Ok(suite) => {
             announce("ok", outcome.duration, "build the tests", &format!("{} cases", suite.cases.len()));
-            Some(suite)
+            (outcome.lines, Some(suite))
         }
         Err(why) => {
             run.score.failed += 1;
             announce("FAILED", outcome.duration, "build the tests", &why);
             show("build the tests", &outcome, |line| !line.starts_with('{'));
-            None
+            (outcome.lines, None)
         }
     }
 }
@@ -116,4 +176,25 @@ fn complain(title: &str, said: &[String], run: &Run) {
     let _ = std::fs::write(&log, said.join("\n"));
     let from = said.len().saturating_sub(SHOWN_LINES);
     said[from..].iter().for_each(|line| println!("    {line}"));
+}
+
+#[cfg(test)]
+mod unit {
+    use super::*;
+    use crate::ci::score::Score;
+
+    fn judged(lines: &[&str]) -> Score {
+        let (root, deadline) = (std::env::temp_dir(), Instant::now());
+        let mut run = Run { root, deadline, score: Score::default() };
+        judge_warnings(&mut run, &lines.iter().map(ToString::to_string).collect::<Vec<_>>());
+        run.score
+    }
+
+    #[test]
+    fn a_build_that_warns_fails_clippy() {
+        let quiet = judged(&["   Compiling model v0.1.0", "{\"message\":\"warning: in a message\"}"]);
+        assert_eq!((quiet.passed, quiet.failed), (1, 0));
+        let loud = judged(&["warning: this `if` statement can be collapsed", "  --> a.rs:1:2"]);
+        assert_eq!((loud.passed, loud.failed), (0, 1));
+    }
 }

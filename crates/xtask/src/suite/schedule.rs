@@ -41,6 +41,8 @@ pub struct Ran {
     pub outcome: Outcome,
     /// How long it took, the second run included.
     pub took: Duration,
+    /// Whether its program could be started: no disturbance explains one that could not.
+    pub began: bool,
     /// What disturbed its first run, where it was run again.
     pub disturbed: Option<String>,
     /// Of a whole program: its further outcomes, by the case's name.
@@ -61,7 +63,8 @@ impl Schedule {
             cases.into_iter().partition(|case| case.weight == Weight::Alone);
         let mut again = Vec::new();
         let mut judge = |ran: Ran, figures: &Figures| {
-            let failed = matches!(ran.outcome, Outcome::Failed(_)) && ran.case.tier != Tier::Pure;
+            let failed =
+                matches!(ran.outcome, Outcome::Failed(_)) && ran.case.tier != Tier::Pure && ran.began;
             match failed && figures.is_disturbed() {
                 true => again.push(Ran { disturbed: Some(figures.to_string()), ..ran }),
                 false => each(&ran),
@@ -147,12 +150,13 @@ impl Schedule {
             Ok(ended) if case.name.is_empty() => whole(case, &ended),
             Ok(ended) => {
                 let outcome = outcome::of_case(&case.name, &ended);
-                Ran { case, outcome, took: ended.duration, disturbed: None, parts: Vec::new() }
+                Ran { case, outcome, took: ended.duration, began: true, disturbed: None, parts: Vec::new() }
             }
             Err(why) => Ran {
                 case,
                 outcome: Outcome::Failed(vec![why]),
                 took: Duration::ZERO,
+                began: false,
                 disturbed: None,
                 parts: Vec::new(),
             },
@@ -167,14 +171,21 @@ fn whole(case: Case, ended: &shell::Outcome) -> Ran {
     let skipped = skipped.map(|(name, why)| (name.to_string(), Outcome::Skipped(why.to_string())));
     let failed = counted.failed.iter().map(|name| (name.clone(), Outcome::Failed(ended.lines.clone())));
     let parts = skipped.chain(failed).collect();
-    Ran { case, outcome: Outcome::Passed(counted.passed), took: ended.duration, disturbed: None, parts }
+    Ran {
+        case,
+        outcome: Outcome::Passed(counted.passed),
+        took: ended.duration,
+        began: true,
+        disturbed: None,
+        parts,
+    }
 }
 
 /// The second run of a case, and what it counts as.
 fn second(first: Ran, ran: Ran, figures: &Figures) -> Ran {
     let before = first.disturbed.unwrap_or_default();
     let outcome = match ran.outcome {
-        Outcome::Failed(_) if figures.is_disturbed() => {
+        Outcome::Failed(_) if ran.began && figures.is_disturbed() => {
             Outcome::Skipped(format!("disturbed twice: {before}; then, alone: {figures}"))
         }
         other => other,
@@ -238,7 +249,7 @@ mod tests {
 
     fn ran(outcome: Outcome, disturbed: Option<&str>) -> Ran {
         let (case, took) = (Case::default(), Duration::from_secs(1));
-        Ran { case, outcome, took, disturbed: disturbed.map(String::from), parts: Vec::new() }
+        Ran { case, outcome, took, began: true, disturbed: disturbed.map(String::from), parts: Vec::new() }
     }
 
     #[test]
