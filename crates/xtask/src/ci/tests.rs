@@ -115,6 +115,10 @@ pub fn perform(run: &mut Run, suite: &Suite, choice: &Choice) {
     }
     slowest.sort_by_key(|(took, _): &(Duration, String)| std::cmp::Reverse(*took));
     println!("the {SLOWEST} cases that took the longest:");
+    let all: String =
+        slowest.iter().map(|(took, title)| format!("{:.3}\t{title}\n", took.as_secs_f64())).collect();
+    // All of them, for whoever wants to make a run shorter.
+    let _ = std::fs::write(run.root.join("target/ci/times.tsv"), all);
     slowest.iter().take(SLOWEST).for_each(|(took, title)| println!("{:>17}  {title}", seconds(*took)));
 }
 

@@ -113,6 +113,32 @@ impl Watch {
     }
 }
 
+/// Watches how much of the processors is idle.
+#[derive(Debug)]
+pub struct Idle {
+    since: Instant,
+    ticks: Option<[u64; 3]>,
+}
+
+impl Idle {
+    /// From now on.
+    pub fn begin() -> Idle {
+        Idle { since: Instant::now(), ticks: Moment::now().ticks }
+    }
+
+    /// The idle share of all processors since the last answer, once so much time has passed.
+    pub fn share_after(&mut self, least: Duration) -> Option<f64> {
+        if self.since.elapsed() < least {
+            return None;
+        }
+        let before = std::mem::replace(self, Idle::begin()).ticks?;
+        let now = self.ticks?;
+        let all = now[0].saturating_sub(before[0]).max(1) as f64;
+        let used = (now[1] + now[2]).saturating_sub(before[1] + before[2]) as f64;
+        Some((1.0 - used / all).clamp(0.0, 1.0))
+    }
+}
+
 /// The share of a quiet moment in which the busiest disk was busy.
 fn quiet() -> f64 {
     let from = Moment::now();

@@ -9,13 +9,19 @@ use std::process::Command;
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
-use super::machine::{Figures, Watch};
+use super::machine::{Figures, Idle, Watch};
 use super::outcome::{self, Outcome};
 use super::{Case, Tier, Weight};
 use crate::shell;
 
 /// Cases that wait, for each processor.
-const WAITING: usize = 4;
+const WAITING: usize = 3;
+/// How often it is looked whether processors are idle.
+const GLANCE: Duration = Duration::from_millis(500);
+/// Shares of the processors' time: above the first one more case is run than usual, below the second one less.
+const IDLE: (f64, f64) = (0.35, 0.10);
+/// Cases that are run at most beyond what their weights allow, for each processor.
+const BEYOND: usize = 2;
 /// A case that takes longer hangs. No case is judged by it: the slowest takes a tenth of it on a quiet machine.
 const HUNG: Duration = Duration::from_secs(600);
 /// Threads of a program of the pure tier.
@@ -81,33 +87,45 @@ impl Schedule {
         }
     }
 
-    /// Runs cases beside each other until all are over.
+    /// Runs cases beside each other until all are over. What a case asks of the processors is a guess: while they are
+    /// found idle, more cases run than the weights allow.
     fn beside(&self, cases: Vec<Case>, judge: &mut dyn FnMut(Ran, &Figures)) {
         let of = |weight| cases.iter().filter(|case| case.weight == weight).cloned().collect::<VecDeque<_>>();
         let (mut waiting, mut computing) = (of(Weight::Waits), of(Weight::Computes));
         let (mut waits, mut computes) = (0, 0);
-        let (sender, receiver) = channel();
+        let (sender, receiver) = channel::<(Ran, Figures)>();
+        let (mut idle, mut beyond) = (Idle::begin(), 0);
         loop {
             // Those that compute share the processors with those that wait, while there are both.
-            let room =
-                if waiting.is_empty() && waits == 0 { self.processors } else { self.processors.max(2) - 1 };
-            while computes < room && self.start(&mut computing, &sender) {
+            let only = waiting.is_empty() && waits == 0;
+            let room = if only { self.processors } else { self.processors.max(2) - 1 };
+            while computes < room + beyond && self.start(&mut computing, &sender) {
                 computes += 1;
             }
-            let room = if computing.is_empty() && computes == 0 { WAITING } else { WAITING - 1 };
-            while waits < room * self.processors && self.start(&mut waiting, &sender) {
+            while waits < WAITING * self.processors + beyond && self.start(&mut waiting, &sender) {
                 waits += 1;
             }
             if waits + computes == 0 {
                 return;
             }
-            let Ok((ran, figures)) = receiver.recv() else { return };
-            let ran: Ran = ran;
+            if let Some(share) = idle.share_after(GLANCE) {
+                beyond = self.adjusted(beyond, share);
+            }
+            let Ok((ran, figures)) = receiver.recv_timeout(GLANCE) else { continue };
             match ran.case.weight {
                 Weight::Waits => waits -= 1,
                 _ => computes -= 1,
             }
             judge(ran, &figures);
+        }
+    }
+
+    /// How many cases run beyond the weights, now that so much was idle.
+    fn adjusted(&self, beyond: usize, idle: f64) -> usize {
+        match idle {
+            idle if idle > IDLE.0 => (beyond + 1).min(BEYOND * self.processors),
+            idle if idle < IDLE.1 => beyond.saturating_sub(1),
+            _ => beyond,
         }
     }
 
@@ -245,6 +263,16 @@ mod tests {
         let mut failed = 0;
         schedule().run(cases, &mut |ran| failed += u32::from(ran.outcome != Outcome::Passed(1)));
         assert_eq!(failed, 0);
+    }
+
+    #[test]
+    fn idle_processors_get_more_cases_and_busy_ones_fewer() {
+        let schedule = schedule();
+        assert_eq!((schedule.adjusted(0, 0.9), schedule.adjusted(4, 0.9)), (1, 4));
+        assert_eq!(
+            (schedule.adjusted(2, 0.2), schedule.adjusted(2, 0.05), schedule.adjusted(0, 0.0)),
+            (2, 1, 0)
+        );
     }
 
     fn ran(outcome: Outcome, disturbed: Option<&str>) -> Ran {
