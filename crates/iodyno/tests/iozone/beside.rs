@@ -11,10 +11,14 @@ use crate::runs::iozone;
 /// The cases; the original's are skipped where it is not installed.
 pub fn cases() -> Vec<Case> {
     let needs = &[Need::Tool("iozone")];
-    vec![
-        Case::new("iozone_says_of_streams_what_the_original_says", needs, streams).against(),
-        Case::new("iozone_says_of_cells_what_the_original_says", needs, cells).against(),
-    ]
+    let streams = STREAMS.iter().map(|line| {
+        let body = move || alike(&[line], "File stride size");
+        Case::new(format!("iozone_says_of_streams_what_the_original_says: {line}"), needs, body)
+            .waits()
+            .against()
+    });
+    let cells = Case::new("iozone_says_of_cells_what_the_original_says", needs, cells).against();
+    streams.chain([cells]).collect()
 }
 
 /// What the original says.
@@ -27,6 +31,14 @@ fn original(home: &Path, line: &str) -> Result<String, Skip> {
     let told = Program::new(command).outcome();
     told.map(|told| told.out).map_err(|error| Skip::new(format!("the original, of `{line}`: {error}")))
 }
+
+/// Command lines with several streams. The original sleeps between its parts, for a minute in all: a case each.
+const STREAMS: &[&str] = &[
+    "-i 0 -i 1 -s 1m -r 64k -t 3 -C -x",
+    "-i 0 -i 1 -i 2 -i 3 -i 5 -s 256k -r 4k -t 2 -T -x -R",
+    "-i 0 -i 1 -i 2 -i 8 -s 256k -r 4k -l 1 -u 2 -x -C",
+    "-i 0 -i 1 -i 6 -i 7 -i 9 -i 10 -s 256k -r 4k -t 2 -x",
+];
 
 /// Both say the same of each command line, from a line on.
 fn alike(lines: &[&str], from: &str) -> Outcome {
@@ -62,16 +74,6 @@ fn figures_out(line: &str) -> String {
         }
     }
     found
-}
-
-fn streams() -> Outcome {
-    let lines = [
-        "-i 0 -i 1 -s 1m -r 64k -t 3 -C -x",
-        "-i 0 -i 1 -i 2 -i 3 -i 5 -s 256k -r 4k -t 2 -T -x -R",
-        "-i 0 -i 1 -i 2 -i 8 -s 256k -r 4k -l 1 -u 2 -x -C",
-        "-i 0 -i 1 -i 6 -i 7 -i 9 -i 10 -s 256k -r 4k -t 2 -x",
-    ];
-    alike(&lines, "File stride size")
 }
 
 fn cells() -> Outcome {
