@@ -82,6 +82,14 @@ impl Program {
         self.launch()?.outcome()
     }
 
+    /// Runs an original that is known to hang at times to its end, or gives it up early.
+    ///
+    /// # Errors
+    /// A sentence, when it cannot be started or does not end.
+    pub fn outcome_of_an_original(self) -> Result<Said, String> {
+        self.launch()?.ended(|what, look| wait::for_an_original(what, look))
+    }
+
     /// Starts it.
     ///
     /// # Errors
@@ -115,6 +123,11 @@ fn bind_to_its_test(command: &mut Command) {
     // SAFETY: between fork and exec the closure only makes system calls.
     unsafe { command.pre_exec(bind) };
 }
+
+/// The status of a program that has ended, or why it cannot be told.
+type Ended = std::io::Result<ExitStatus>;
+/// A look whether it has.
+type Look<'a> = &'a mut dyn FnMut() -> Option<Ended>;
 
 /// A program that was started. It is killed with all that it started when this is dropped before its end was collected.
 #[derive(Debug)]
@@ -245,9 +258,13 @@ impl Running {
     ///
     /// # Errors
     /// A sentence with all that it said, when it does not end.
-    pub fn outcome(mut self) -> Result<Said, String> {
+    pub fn outcome(self) -> Result<Said, String> {
+        self.ended(|what, look| wait::for_some(what, look))
+    }
+
+    fn ended(mut self, wait_for: fn(&str, Look<'_>) -> Result<Ended, String>) -> Result<Said, String> {
         let name = self.name.clone();
-        let ended = wait::for_some(&format!("the end of {name}"), || self.child.try_wait().transpose());
+        let ended = wait_for(&format!("the end of {name}"), &mut || self.child.try_wait().transpose());
         let status =
             ended.map_err(|error| self.given_up(error))?.map_err(|error| format!("{name}: {error}"))?;
         // What it started may hold its streams longer than it lives.

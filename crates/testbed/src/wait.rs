@@ -10,6 +10,8 @@ use std::time::Duration;
 
 /// After so many looks nothing more is expected: five minutes on a machine that does nothing else.
 const LOOKS: u32 = 100_000;
+/// After so many looks an original that is known to hang is given up.
+const LOOKS_AT_AN_ORIGINAL: u32 = LOOKS / 5;
 /// Between the first looks; it doubles four times, each time after so many looks more.
 const FIRST_PAUSE: Duration = Duration::from_micros(200);
 const LOOKS_PER_PACE: u32 = 64;
@@ -28,6 +30,14 @@ pub fn until(what: &str, mut is: impl FnMut() -> bool) -> Result<(), String> {
 /// A sentence with `what`, when it never came.
 pub fn for_some<T>(what: &str, look: impl FnMut() -> Option<T>) -> Result<T, String> {
     within(LOOKS, look).ok_or_else(|| format!("{what} never came"))
+}
+
+/// The same for the end of an original that is known to hang: it is given up earlier, and its case is skipped.
+///
+/// # Errors
+/// A sentence with `what`, when it never came.
+pub fn for_an_original<T>(what: &str, look: impl FnMut() -> Option<T>) -> Result<T, String> {
+    within(LOOKS_AT_AN_ORIGINAL, look).ok_or_else(|| format!("{what} never came"))
 }
 
 fn within<T>(looks: u32, mut look: impl FnMut() -> Option<T>) -> Option<T> {

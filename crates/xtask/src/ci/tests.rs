@@ -38,8 +38,9 @@ pub fn build(run: &mut Run) -> Option<Suite> {
 /// there is no clippy, that is skipped and the programs are built all the same.
 pub fn build_under_clippy(run: &mut Run) -> Option<Suite> {
     let mut command = Suite::build(&run.root, &[]);
-    // What is built once is built faster if it need not be built incrementally.
-    command.env("CARGO_INCREMENTAL", "0");
+    // What is built once is built faster if it need not be built incrementally, nor for a debugger: a panic names its
+    // line all the same.
+    command.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "false");
     let driver = clippy_driver();
     if let Ok(driver) = &driver {
         // Warnings do not end the build, so that one run tells them and runs the tests.
