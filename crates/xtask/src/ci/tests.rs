@@ -1,5 +1,6 @@
 //! The tests of a run, tier after tier: what each took, what failed with its words, what was disturbed.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -26,6 +27,8 @@ struct Tally {
     /// What disturbed a case, and what became of it when it ran alone.
     disturbed: Vec<String>,
     times: Vec<(Duration, String)>,
+    /// When its last case was over, since the first of its schedule began.
+    ended: Duration,
 }
 
 /// Builds the test programs as a contributor's own builds do, to share with them; none where they do not build.
@@ -105,14 +108,15 @@ fn finish(run: &mut Run, command: Command) -> (Vec<String>, Option<Suite>) {
     }
 }
 
-/// Runs the chosen cases of each tier.
+/// Runs the chosen cases: the pure tier by itself, then the others in one schedule, whose waiting overlaps.
 pub fn perform(run: &mut Run, suite: &Suite, choice: &Choice) {
     let mut slowest = Vec::new();
-    for tier in Tier::ALL.into_iter().filter(|tier| choice.tier.is_none_or(|only| only == *tier)) {
-        let cases = suite.chosen(&Choice { tier: Some(tier), ..choice.clone() });
-        let all = suite.cases.iter().filter(|case| case.tier == tier).count();
-        let tally = of_tier(run, tier, cases, all);
-        slowest.extend(tally.times);
+    for tiers in [&[Tier::Pure][..], &[Tier::Live, Tier::Against]] {
+        let is_chosen = |tier: &&Tier| choice.tier.is_none_or(|only| only == **tier);
+        let tiers: Vec<Tier> = tiers.iter().filter(is_chosen).copied().collect();
+        if !tiers.is_empty() {
+            slowest.extend(of_tiers(run, suite, choice, &tiers));
+        }
     }
     slowest.sort_by_key(|(took, _): &(Duration, String)| std::cmp::Reverse(*took));
     println!("the {SLOWEST} cases that took the longest:");
@@ -123,21 +127,37 @@ pub fn perform(run: &mut Run, suite: &Suite, choice: &Choice) {
     slowest.iter().take(SLOWEST).for_each(|(took, title)| println!("{:>17}  {title}", seconds(*took)));
 }
 
-fn of_tier(run: &mut Run, tier: Tier, cases: Vec<Case>, all: usize) -> Tally {
-    let (started, count) = (Instant::now(), cases.len());
-    let schedule = Schedule::until(run.deadline);
-    let mut tally = Tally::default();
-    schedule.run(cases, &mut |ran| tally.hear(ran, run));
-    let word = if tally.failed == 0 { "ok" } else { "FAILED" };
-    let sample = if count < all { format!(", a sample: {count} of {all} cases") } else { String::new() };
-    let counts =
-        format!("{} passed, {} failed, {} skipped{sample}", tally.passed, tally.failed, tally.skipped);
-    announce(word, started.elapsed(), &format!("tests: {}", tier.name()), &counts);
-    tally.disturbed.iter().for_each(|line| println!("{:>17}  {line}", "disturbed"));
-    tally
+/// Runs the cases of some tiers beside each other; the time that each case took.
+fn of_tiers(run: &mut Run, suite: &Suite, choice: &Choice, tiers: &[Tier]) -> Vec<(Duration, String)> {
+    let chosen = |tier: &Tier| suite.chosen(&Choice { tier: Some(*tier), ..choice.clone() });
+    let cases: Vec<Case> = tiers.iter().flat_map(chosen).collect();
+    let mut tallies: BTreeMap<Tier, Tally> = tiers.iter().map(|tier| (*tier, Tally::default())).collect();
+    let started = Instant::now();
+    Schedule::until(run.deadline).run(cases, &mut |ran| {
+        let tally = tallies.entry(ran.case.tier).or_default();
+        tally.hear(ran, run);
+        tally.ended = started.elapsed();
+    });
+    for (tier, tally) in &tallies {
+        let all = suite.cases.iter().filter(|case| case.tier == *tier).count();
+        tally.announce(*tier, all);
+    }
+    tallies.into_values().flat_map(|tally| tally.times).collect()
 }
 
 impl Tally {
+    fn announce(&self, tier: Tier, all: usize) {
+        let count = self.times.len();
+        let work: Duration = self.times.iter().map(|(took, _)| *took).sum();
+        let sample = if count < all { format!(", a sample: {count} of {all} cases") } else { String::new() };
+        let counts =
+            format!("{} passed, {} failed, {} skipped{sample}", self.passed, self.failed, self.skipped);
+        let word = if self.failed == 0 { "ok" } else { "FAILED" };
+        let text = format!("{counts}; its cases one after the other: {}", seconds(work));
+        announce(word, self.ended, &format!("tests: {}", tier.name()), &text);
+        self.disturbed.iter().for_each(|line| println!("{:>17}  {line}", "disturbed"));
+    }
+
     /// Takes down what became of a case, and tells what failed at once.
     fn hear(&mut self, ran: &Ran, run: &mut Run) {
         let title = ran.case.title();
