@@ -159,6 +159,12 @@ impl Memory {
         Ok(Memory { mapping, first, stride, count })
     }
 
+    /// Has all of it now. To be called by the process that will use it: pages are copied after a fork.
+    pub fn populate(&self) {
+        let (start, bytes) = self.whole();
+        kinds::populate(start, bytes);
+    }
+
     /// The buffer of a slot.
     #[inline(always)]
     pub fn buffer(&self, slot: u32) -> *mut u8 {

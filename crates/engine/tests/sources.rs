@@ -139,7 +139,8 @@ fn processes_share_semaphores() {
         vec![target("f", &path, Extent::Rest, OpenMode::Read)],
         vec![player("ping", "a", "b"), player("pong", "b", "a")],
     );
-    let semaphore = |name: &str, initial| Shared::new(name, SharedKind::Semaphore { initial, most: 1 });
+    let semaphore =
+        |name: &str, initial| Shared::new(name, SharedKind::Semaphore { initial, most: 1, waiters: 0 });
     plan.phases[0].shared = vec![semaphore("a", 1), semaphore("b", 0)];
     let record = record(&plan);
     assert_eq!(record.errors, []);

@@ -325,6 +325,9 @@ pub enum SharedKind {
         initial: u64,
         /// Highest value; a post beyond it waits.
         most: u64,
+        /// Waiters that have one each, all of which a post goes to (filebench `semblock`); 0: one for all.
+        #[serde(default)]
+        waiters: u32,
     },
     /// A number that steps raise and `finish` looks at.
     Counter,

@@ -221,9 +221,10 @@ fn shared(shared: &Shared) -> String {
         SharedKind::Tokens { per_second, queue_s } => {
             format!("tokens, {}/s, {} s of them queue up at most", number(*per_second), number(*queue_s))
         }
-        SharedKind::Semaphore { initial, most: u64::MAX } => format!("semaphore, {initial} at the start"),
-        SharedKind::Semaphore { initial, most } => {
-            format!("semaphore, {initial} at the start, {most} at most")
+        SharedKind::Semaphore { initial, most, waiters } => {
+            let each = if *waiters > 0 { format!(" for each of {waiters} waiters") } else { String::new() };
+            let most = if *most == u64::MAX { String::new() } else { format!(", {most} at most") };
+            format!("semaphore{each}, {initial} at the start{most}")
         }
         SharedKind::Counter => "counter".into(),
         SharedKind::Signal => "signal".into(),

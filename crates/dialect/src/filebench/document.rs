@@ -35,6 +35,7 @@ until-steady`, `--also 'fail-if=read.p99 > 5ms'`. A script's own `warmup SECONDS
   what all flowops of that name do, in whichever thread, and limits what their own thread does; a limit whose thread has no
   such flowop takes an event for each operation of the others, once, however many look at them (and slows only its own
   thread: that is no defect of ours). Bytes of a flowop that moves none, as a composite, are a mistake.
+- Each instance of a `semblock` has a semaphore of its own, and a post goes to all of them, as in the original.
 - A semaphore takes one post even while somebody waits for more than its `highwater`; without `blocking` a post never waits.
 - A file that nobody makes and `prealloc` does not either is there, and empty.
 - `createmode=640` (octal digits, less the umask) is the mode of a file's or a set's files, 644 where nothing is said; a

@@ -4,7 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use iodyno_model::{BufferKind, Buffers, Depth, Job, Limit, Placement, Plan, Script, SharedKind, Workload};
+use iodyno_model::{
+    Action, BufferKind, Buffers, Depth, Job, Limit, Placement, Plan, Script, SharedKind, Step, Verb, Workload,
+};
 
 use super::further::Ways;
 use super::places::Place;
@@ -61,6 +63,25 @@ pub struct Run<'a, 'b> {
     pub seed: u64,
 }
 
+/// How many steps of a job wait at an object.
+fn waits_at(job: &Job, name: &str) -> u32 {
+    fn count(steps: &[Step], name: &str) -> u32 {
+        let one = |step: &Step| match &step.action {
+            Action::Block(inner) => count(inner, name),
+            Action::Do(operation) => {
+                let waits = operation.verb == Verb::Wait;
+                u32::from(waits && operation.shared.as_ref().is_some_and(|shared| shared.name == name))
+            }
+            Action::Call(_) => 0,
+        };
+        steps.iter().map(one).sum()
+    }
+    match &job.workload {
+        Workload::Script(script) => count(&script.steps, name),
+        _ => 0,
+    }
+}
+
 impl Run<'_, '_> {
     /// The jobs of all processes.
     pub fn jobs(&mut self, processes: &[Process]) -> Vec<Job> {
@@ -90,6 +111,13 @@ impl Run<'_, '_> {
         let mut named = Vec::new();
         let jobs: Vec<Job> = processes.iter().flat_map(|process| self.process(process, &mut named)).collect();
         self.meet(&named);
+        // The original gives every instance of a flowop that waits a semaphore of its own, and posts to all of them.
+        for (name, kind) in &mut self.shared {
+            if let SharedKind::Semaphore { waiters, .. } = kind {
+                let waiting = jobs.iter().map(|job| job.workers.saturating_mul(waits_at(job, name)));
+                *waiters = waiting.fold(0, u32::saturating_add);
+            }
+        }
         jobs
     }
 

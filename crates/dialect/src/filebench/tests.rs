@@ -157,7 +157,7 @@ fn limits_semaphores_and_ends_are_shared() {
     let kinds: Vec<_> = phase.shared.iter().map(|shared| (shared.name.as_str(), &shared.kind)).collect();
     assert_eq!(kinds[0], ("events", &SharedKind::Tokens { per_second: 100.0, queue_s: 5.0 }));
     assert_eq!(kinds[1], ("operations of d", &SharedKind::Done { of: vec!["d".into()], bytes: false }));
-    assert_eq!(kinds[2], ("s", &SharedKind::Semaphore { initial: 0, most: 101 }));
+    assert_eq!(kinds[2], ("s", &SharedKind::Semaphore { initial: 0, most: 101, waiters: 3 }));
     assert_eq!((phase.stop.clone(), phase.jobs[0].workers), (Stop::FirstDone, 3));
     let Workload::Script(script) = &phase.jobs[0].workload else { panic!() };
     let Action::Do(delete) = &script.steps[0].action else { panic!() };

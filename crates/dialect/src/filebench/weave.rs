@@ -548,7 +548,7 @@ impl<'a, 'b> Weaver<'a, 'b> {
                 self.blocks = true;
                 let (most, operation) = self.amount(attributes, Verb::Wait, label);
                 let most = most + self.reader.count(attributes, &["highwater"], 1);
-                self.shared.insert(label.into(), SharedKind::Semaphore { initial: 0, most });
+                self.shared.insert(label.into(), SharedKind::Semaphore { initial: 0, most, waiters: 0 });
                 vec![operation.step(label)]
             }
             _ => self.post(flowop, label),

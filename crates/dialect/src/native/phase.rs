@@ -5,7 +5,7 @@ use iodyno_model::{Phase, Shared, SharedKind, Stop};
 use super::fields::{Fields, Wrong};
 use super::job;
 use super::tree::{Entry, Node};
-use super::value::{choice, flag, list, number, text, time, whole};
+use super::value::{choice, flag, list, number, small, text, time, whole};
 
 /// One phase; `targets` are the names of the plan's targets.
 pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong) -> Phase {
@@ -49,7 +49,8 @@ fn shared(entry: &Entry, wrong: &Wrong) -> Shared {
         kinds.push(SharedKind::Tokens { per_second, queue_s });
     }
     if let Some(initial) = fields.get("semaphore", whole) {
-        kinds.push(SharedKind::Semaphore { initial, most: fields.or("most", whole, u64::MAX) });
+        let most = fields.or("most", whole, u64::MAX);
+        kinds.push(SharedKind::Semaphore { initial, most, waiters: fields.or("waiters", small, 0) });
     }
     kinds.extend(fields.get("weights", whole).map(|most| SharedKind::Weights { most }));
     kinds.extend(fields.get("counter", flag).map(|_| SharedKind::Counter));

@@ -29,9 +29,10 @@ pub struct SharedObjects {
 /// One object's state; zero is: nothing happened yet.
 #[repr(C, align(64))]
 struct Cell {
-    /// Semaphore: posts less waits. Counter, count of what is done: its value. Weights: operations of all.
+    /// Semaphore: posts less waits; one for each waiter: posts. Counter, count of what is done: its value. Weights:
+    /// operations of all.
     value: AtomicI64,
-    /// Weights: the sum of them. A count of what is done: how much of it is settled.
+    /// Weights: the sum of them. A count of what is done: how much of it is settled. Semaphore: waiters that have come.
     weight: AtomicI64,
     /// Tokens: arrival of the next unclaimed one, in fractions of a ns.
     arrival: AtomicU64,
@@ -58,6 +59,8 @@ pub struct Object {
     granted: i64,
     /// Signals: the posts there had been when it was woken last.
     seen: i64,
+    /// Semaphores that waiters have one each of: the number of its own.
+    own: Option<usize>,
     /// Tokens: when the last of those arrives that it has claimed and waits for.
     due: Option<Tick>,
 }
@@ -68,7 +71,9 @@ impl SharedObjects {
     /// # Errors
     /// The system's error number.
     pub fn new(shared: &[Shared]) -> Result<Self, i32> {
-        let mapping = Mapping::shared(shared.len().max(1) * size_of::<Cell>())?;
+        let waiters: usize = shared.iter().map(|shared| waiters(&shared.kind)).sum();
+        let bytes = shared.len().max(1) * size_of::<Cell>() + waiters * size_of::<AtomicI64>();
+        let mapping = Mapping::shared(bytes)?;
         Ok(SharedObjects { mapping: Arc::new(mapping), kinds: shared.into(), pools: None })
     }
 
@@ -117,7 +122,18 @@ impl SharedObjects {
     }
 
     fn at(&self, index: usize) -> Object {
-        Object { objects: self.clone(), index, weight: 0, granted: 0, seen: 0, due: None }
+        Object { objects: self.clone(), index, weight: 0, granted: 0, seen: 0, own: None, due: None }
+    }
+
+    /// What each waiter of a semaphore has taken.
+    fn taken(&self, index: usize) -> &[AtomicI64] {
+        let before = self.kinds[..index].iter().map(|shared| waiters(&shared.kind)).sum();
+        // SAFETY: behind the cells the mapping holds a number for each waiter of each object, in the objects' order; it
+        // is zeroed, and zero is a value of an atomic.
+        unsafe {
+            let first = self.mapping.start().cast::<Cell>().add(self.kinds.len()).cast::<AtomicI64>();
+            std::slice::from_raw_parts(first.add(before), waiters(&self.kinds[index].kind))
+        }
     }
 
     fn cell(&self, index: usize) -> &Cell {
@@ -125,6 +141,14 @@ impl SharedObjects {
         // SAFETY: the mapping holds a cell for each object (the index is checked), is zeroed and aligned to pages, and
         // a cell consists of atomics only, for which zero is a value.
         unsafe { &*self.mapping.start().cast::<Cell>().add(index) }
+    }
+}
+
+/// How many have a semaphore of their own.
+fn waiters(kind: &SharedKind) -> usize {
+    match kind {
+        SharedKind::Semaphore { waiters, .. } => *waiters as usize,
+        _ => 0,
     }
 }
 
@@ -137,7 +161,10 @@ impl Object {
     pub fn take(&mut self, amount: i64, now: Tick) -> Answer {
         match self.objects.kinds[self.index].kind {
             SharedKind::Tokens { per_second, queue_s } => self.take_tokens(amount, per_second, queue_s, now),
-            SharedKind::Semaphore { initial, .. } => self.change(-amount, 0, i64::MAX, initial as i64),
+            SharedKind::Semaphore { initial, waiters: 0, .. } => {
+                self.change(-amount, 0, i64::MAX, initial as i64)
+            }
+            SharedKind::Semaphore { initial, .. } => self.take_own(amount, initial as i64),
             SharedKind::Counter | SharedKind::Done { .. } => self.change(amount, i64::MIN, i64::MAX, 0),
             SharedKind::Weights { most } => self.take_turn(most),
             SharedKind::Signal => self.await_signal(),
@@ -147,8 +174,11 @@ impl Object {
     /// Gives so much back, or raises a counter.
     pub fn post(&mut self, amount: i64) -> Answer {
         match self.objects.kinds[self.index].kind {
-            SharedKind::Semaphore { initial, most } => {
-                self.change(amount, i64::MIN, i64::try_from(most).unwrap_or(i64::MAX), initial as i64)
+            SharedKind::Semaphore { initial, most, .. } => {
+                // Whoever has taken least has most left, and the least room.
+                let taken = self.objects.taken(self.index).iter().map(|taken| taken.load(Relaxed)).min();
+                let most = i64::try_from(most).unwrap_or(i64::MAX).saturating_add(taken.unwrap_or(0));
+                self.change(amount, i64::MIN, most, initial as i64)
             }
             SharedKind::Counter | SharedKind::Done { .. } => self.change(amount, i64::MIN, i64::MAX, 0),
             SharedKind::Signal => self.change(1, i64::MIN, i64::MAX, 0),
@@ -177,6 +207,20 @@ impl Object {
             (due > 0).then_some(settled + due * unit)
         });
         due
+    }
+
+    /// Takes from this waiter's own semaphore, which got every post.
+    fn take_own(&mut self, amount: i64, initial: i64) -> Answer {
+        let taken = self.objects.taken(self.index);
+        let come = || self.cell().weight.fetch_add(1, Relaxed) as usize % taken.len();
+        let own = self.own.unwrap_or_else(come);
+        let mine = taken[own].load(Relaxed);
+        let granted = self.value().saturating_add(initial).saturating_sub(mine) >= amount;
+        if granted {
+            taken[own].store(mine.saturating_add(amount), Relaxed);
+        }
+        self.own = Some(own);
+        if granted { Answer::Granted } else { Answer::Wait }
     }
 
     /// Moves the value, unless that leads out of its bounds.
@@ -250,6 +294,9 @@ impl Drop for Object {
             self.cell().weight.fetch_sub(self.weight, Relaxed);
             self.cell().value.fetch_sub(self.granted, Relaxed);
         }
+        if let Some(own) = self.own {
+            self.objects.taken(self.index)[own].store(i64::MAX / 2, Relaxed);
+        }
     }
 }
 
@@ -309,7 +356,7 @@ mod tests {
 
     #[test]
     fn a_semaphore_counts_and_has_a_top() {
-        let objects = objects(SharedKind::Semaphore { initial: 2, most: 3 });
+        let objects = objects(SharedKind::Semaphore { initial: 2, most: 3, waiters: 0 });
         let (mut a, mut b) = (used(&objects, 1), used(&objects, 1));
         assert_eq!(
             [a.take(1, 0), b.take(1, 0), a.take(1, 0)],
@@ -318,6 +365,19 @@ mod tests {
         assert_eq!([b.post(3), b.post(1)], [Answer::Granted, Answer::Wait]);
         assert_eq!([b.post_beyond(1), b.post(1)], [Answer::Granted, Answer::Wait]);
         assert_eq!(a.take(4, 0), Answer::Granted);
+    }
+
+    #[test]
+    fn a_post_goes_to_every_waiter_that_has_its_own_semaphore() {
+        let objects = objects(SharedKind::Semaphore { initial: 0, most: 3, waiters: 2 });
+        let (mut a, mut b, mut poster) = (used(&objects, 1), used(&objects, 1), used(&objects, 1));
+        assert_eq!([a.take(1, 0), poster.post(2)], [Answer::Wait, Answer::Granted]);
+        assert_eq!([a.take(2, 0), a.take(1, 0)], [Answer::Granted, Answer::Wait]);
+        assert_eq!([poster.post(1), poster.post(1)], [Answer::Granted, Answer::Wait], "b has no room");
+        assert_eq!([b.take(3, 0), a.take(1, 0)], [Answer::Granted, Answer::Granted]);
+        drop(b);
+        assert_eq!([poster.post(3), poster.post(1)], [Answer::Granted, Answer::Wait], "a has no room");
+        assert_eq!([a.take(3, 0), poster.post(3)], [Answer::Granted, Answer::Granted]);
     }
 
     #[test]

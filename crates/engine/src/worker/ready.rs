@@ -15,6 +15,9 @@ use crate::source::{label_of, labels};
 /// Starts the engine, and waits for the worker's turn. Peers meet only then: the time that one of them comes later is not
 /// the other's.
 pub(super) fn begin<E: Engine>(worker: &mut Worker<'_>) -> Result<(E, Tick), Failure> {
+    if worker.job.buffers.arena_bytes > 0 {
+        worker.memory.populate();
+    }
     if !E::PEERS && (E::VIRTUAL || worker.open.is_none()) {
         let mut engine = E::start(&worker.setup())?;
         let begin = worker.wait_for_turn(&mut engine);
