@@ -102,6 +102,10 @@ fn turn_over<E: Engine, const CLOSELY: bool>(
             (wake, over) = flight.hand_over::<E, CLOSELY>(engine, &mut worker.files, now);
             if CLOSELY {
                 flight.handed_over(engine, before)?;
+                if flight.filling && flight.fills_up {
+                    now = engine.now();
+                    continue;
+                }
             }
         }
         let free = flight.free.count;
@@ -110,6 +114,8 @@ fn turn_over<E: Engine, const CLOSELY: bool>(
             // What is left is reaped one by one: reaped together, all would look as slow as the last.
             let (least, until) = match over {
                 true => (1, NEVER),
+                // Between two batches only what is done is taken back.
+                false if CLOSELY && flight.filling => (0, now),
                 false => (flight.least.min(in_flight as u32), wake.min(flight.deadline)),
             };
             engine
@@ -145,7 +151,7 @@ impl Flight<'_> {
         now: Tick,
     ) -> (Tick, bool) {
         let free = self.free.count;
-        if CLOSELY && free < self.refill_at && !std::mem::take(&mut self.filling) {
+        if CLOSELY && !std::mem::take(&mut self.filling) && free < self.refill_at {
             return (NEVER, false);
         }
         let rest = if CLOSELY { free.saturating_sub(self.batch) } else { 0 };
@@ -155,7 +161,8 @@ impl Flight<'_> {
             let io = &mut self.slots[slot as usize];
             match self.source.next(now, slot, io) {
                 Next::Io => {
-                    io.started = now;
+                    // What the client does to fill a buffer is no part of the operation.
+                    io.started = if self.source.fills { engine.now() } else { now };
                     engine.push(slot, io, files);
                     self.free.count -= 1;
                     continue;
@@ -280,6 +287,8 @@ struct Flight<'a> {
     refill_at: usize,
     /// A refill goes on with the next batch.
     filling: bool,
+    /// Nothing is taken back before all slots are taken.
+    fills_up: bool,
     /// Awaited together at least.
     least: u32,
     /// Time between two operations that are timed, ns; 0: all are.
@@ -335,6 +344,8 @@ enum Wear {
 struct Close<'a> {
     /// When the operation of each slot was handed over; empty where that is not asked for or cannot be told.
     issued: Box<[Tick]>,
+    /// Whether each batch is handed to the kernel before anything else is done.
+    submits: bool,
     /// Whether latencies are measured.
     timed: bool,
     /// Whether CPU time is noted while the worker runs.

@@ -310,7 +310,8 @@ pub struct Depth {
     /// Handed over together at most; 0: as many as are free.
     #[serde(default)]
     pub submit_batch: u32,
-    /// Awaited together at least; 0 or 1: one.
+    /// Awaited together at least. 0: one, and between two batches what is done already is taken back; otherwise nothing
+    /// is taken back before `most` are in flight.
     #[serde(default)]
     pub reap_least: u32,
     /// Taken back together at most; 0: as many as are done. For libaio and io_uring.

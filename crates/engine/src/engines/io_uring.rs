@@ -177,7 +177,7 @@ impl Engine for Uring {
             most: if job.depth.reap_most == 0 { usize::MAX } else { job.depth.reap_most as usize },
             timeouts: ring.params().is_feature_ext_arg(),
             polling_thread: ring.params().is_setup_sqpoll(),
-            parted: job.measure.submission,
+            parted: job.measure.submission || job.depth.submit_batch > 0,
             last: Cell::new(clock::now()),
             ring,
         };
@@ -212,6 +212,9 @@ impl Engine for Uring {
     #[inline(always)]
     fn poll(&mut self, min: u32, until: Tick, mut done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
         let (mut count, mut now) = (0, self.last.get());
+        if min == 0 && self.in_flight > 0 {
+            self.look_in()?;
+        }
         loop {
             let want = min.saturating_sub(count + self.ready.len() as u32).min(self.in_flight);
             self.submit_and_wait(want, until.saturating_sub(now))?;
@@ -413,6 +416,15 @@ impl Uring {
             Ok(_) => Ok(()),
             Err(error) => tolerate(&error),
         }
+    }
+
+    /// Lets the kernel write down the completions that it has, without waiting for any.
+    #[cold]
+    fn look_in(&mut self) -> Result<(), Failure> {
+        self.submit()?;
+        // SAFETY: the call takes no pointers.
+        let looked = unsafe { self.ring.submitter().enter::<libc::sigset_t>(0, 0, GET_EVENTS, None) };
+        looked.map_or_else(|error| tolerate(&error), |_| Ok(()))
     }
 
     /// Lets the polling thread work, waking it if it sleeps; whether the completions came without waiting.

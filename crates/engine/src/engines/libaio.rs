@@ -176,6 +176,9 @@ impl Engine for Libaio {
     fn poll(&mut self, min: u32, until: Tick, mut done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
         self.hand_over()?;
         let (mut count, mut events) = (0, self.take_from_ring());
+        if min == 0 && !self.shared_ring && self.in_kernel > 0 {
+            events = self.wait(0, 0)?;
+        }
         loop {
             count += self.hand_back(events, &mut done);
             if count >= min {

@@ -19,9 +19,11 @@ impl<'a> Close<'a> {
             book.files(Verb::Open, worker.files.handles.len() as u32, begin);
         }
         let slots = if parted { worker.depth as usize } else { 0 };
+        let batch = job.depth.submit_batch;
         let turns = (job.buffers.turns > 1).then(|| (worker.memory, vec![0; worker.depth as usize].into()));
         Close {
             issued: vec![0; slots].into(),
+            submits: parted || (batch > 0 && batch < worker.depth),
             timed: job.measure.latency,
             noted: job.measure.each,
             book,
@@ -60,8 +62,10 @@ impl Flight<'_> {
             return Ok(());
         }
         self.sheet.submitted(taken.len());
-        if !self.close.issued.is_empty() {
+        if self.close.submits {
             engine.submit()?;
+        }
+        if !self.close.issued.is_empty() {
             let now = engine.now();
             self.free.slots[taken.clone()].iter().for_each(|slot| self.close.issued[*slot as usize] = now);
         }

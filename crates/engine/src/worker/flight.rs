@@ -32,6 +32,7 @@ impl<'a> Flight<'a> {
             batch: if wish.submit_batch == 0 { depth } else { wish.submit_batch as usize },
             refill_at: if wish.low == 0 { 0 } else { depth - (wish.low as usize).min(depth - 1) },
             filling: false,
+            fills_up: wish.reap_least > 0,
             least: wish.reap_least.clamp(1, worker.depth),
             sample_ns: 0,
             stretch: 0,

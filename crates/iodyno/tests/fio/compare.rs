@@ -20,6 +20,8 @@ use crate::{layout, mask, statistics, trace};
 const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 /// A run that takes so many times what it was to take has misread its time.
 const MOST_TIMES: u64 = 10;
+/// fio prints shares with a tenth, and never 0 where there was one.
+const ROUNDING: f64 = 0.15;
 /// More mismatches than this of one comparison say nothing new.
 const SHOWN: usize = 6;
 
@@ -70,6 +72,7 @@ fn one(
         Holds::Text => [normal_text(outputs.0, outputs.1), terse(outputs.0, outputs.1)].concat(),
         Holds::Runtime => runtime(least_ms, a, b),
         Holds::Mix => judged("mix", statistics::same_proportions(&per_direction(a), &per_direction(b))),
+        Holds::Depths => depths(a, b),
         Holds::Content => content(runs.0, runs.1),
         Holds::Logs | Holds::Columns => logs(holds == Holds::Logs, runs.0, runs.1),
         Holds::Cross => Vec::new(), // is a run of its own
@@ -215,6 +218,30 @@ fn counts(a: &Value, b: &Value) -> Vec<Mismatch> {
     let unequal = a.iter().zip(&b).filter(|(a, b)| a != b);
     unequal
         .map(|(a, b)| Mismatch::new("counts", format!("{}: {} there and {} here", a.0, a.1, b.1)))
+        .collect()
+}
+
+/// Shares of depths and batches that differ by more than fio rounds, in percent.
+fn depths(a: &Value, b: &Value) -> Vec<Mismatch> {
+    let shares = |document: &Value| {
+        let mut shares = Vec::new();
+        for (index, job) in jobs(document).iter().enumerate() {
+            for spectrum in ["iodepth_level", "iodepth_submit"] {
+                let named = job[spectrum].as_object().into_iter().flatten();
+                shares.extend(named.map(|(name, share)| {
+                    (format!("job {index} {spectrum} {name}"), share.as_f64().unwrap_or(-1.0))
+                }));
+            }
+        }
+        shares
+    };
+    let (a, b) = (shares(a), shares(b));
+    if a.is_empty() || a.len() != b.len() {
+        return vec![Mismatch::new("depths", format!("{} shares there and {} here", a.len(), b.len()))];
+    }
+    let unequal = a.iter().zip(&b).filter(|(a, b)| a.0 != b.0 || (a.1 - b.1).abs() > ROUNDING);
+    unequal
+        .map(|(a, b)| Mismatch::new("depths", format!("{}: {} % there and {} % here", a.0, a.1, b.1)))
         .collect()
 }
 

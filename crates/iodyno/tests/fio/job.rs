@@ -48,6 +48,8 @@ pub enum Holds {
     /// A job bounded by time or by a pace took no less than that, and no more than ten times as long, by its own report:
     /// how much later it ended than it could have is the machine's doing.
     Runtime,
+    /// How many were in flight when each was handed over, and how many were handed over together: the same shares.
+    Depths,
     /// Each program verifies what the other wrote.
     Cross,
 }
@@ -66,6 +68,7 @@ const WORDS: &[(&str, Holds)] = &[
     ("logs", Holds::Logs),
     ("columns", Holds::Columns),
     ("runtime", Holds::Runtime),
+    ("depths", Holds::Depths),
     ("cross", Holds::Cross),
 ];
 

@@ -258,20 +258,28 @@ pub fn depth(ask: &mut Ask<'_>, found: &Found) -> Depth {
             "both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1";
         ask.note("iodepth", message);
     }
-    // A batch of 0 is all of them; one that is not given is left to the engine room, which hands over what it has.
-    let batch = match ask.count("iodepth_batch") {
-        Some(0) => asked,
-        Some(batch) => batch.min(asked),
-        None => 0,
+    // fio hands over one at a time unless told otherwise, and takes back one at a time once all are in flight. A batch of
+    // 0 is all of them.
+    let batch = match ask.count("iodepth_batch").unwrap_or(1) {
+        // Helpers take over each by itself.
+        _ if submit == Submit::Offload => 0,
+        0 => asked,
+        batch => batch.min(asked),
     };
+    let least = ask.count("iodepth_batch_complete_min").unwrap_or(1).min(asked);
+    let most = ask.count("iodepth_batch_complete_max").map(|most| most.clamp(least.max(1), asked));
+    // Its other engines take back all that is done.
+    let in_parts = matches!(engine.name, "libaio" | "io_uring") && submit == Submit::Inline;
+    // With neither a least nor a most, fio waits after each I/O: only one is ever in flight.
+    let waits_each = least == 0 && most.is_none() && engine.asynchronous && submit == Submit::Inline;
+    if waits_each || asked == 1 || (engine.waits() && submit == Submit::Inline) {
+        return Depth { most: if waits_each { 1 } else { asked }, submit, ..Depth::default() };
+    }
     Depth {
         most: asked,
         submit_batch: batch,
-        reap_least: match ask.count("iodepth_batch_complete_min").unwrap_or(1).min(asked) {
-            1 => 0,
-            least => least,
-        },
-        reap_most: ask.count("iodepth_batch_complete_max").unwrap_or(0).min(asked),
+        reap_least: least,
+        reap_most: most.unwrap_or(if in_parts { least.max(1) } else { 0 }),
         low: ask.count("iodepth_low").filter(|low| *low < asked).unwrap_or(0),
         submit,
     }

@@ -38,7 +38,7 @@ pub fn view(ask: &mut Ask<'_>, known: &Known<'_>) -> JobView {
         direction: known.found.direction.word,
         blocks: known.found.blocks.ends.clone(),
         engine: known.found.engine.word.clone(),
-        depth: known.job.depth.most,
+        depth: ask.count("iodepth").unwrap_or(1).max(known.job.depth.most),
         threads: known.job.kind == WorkerKind::Threads,
         asynchronous: known.found.engine.asynchronous,
         runtime_ns: known.job.limit.time_ns.map(|ns| ns + known.job.limit.ramp_ns),

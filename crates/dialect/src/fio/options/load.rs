@@ -15,7 +15,7 @@ pub const DEPTH: &[Row] = &[
         .also(&["iodepth_batch_submit"])
         .or("1")
         .below(1),
-    whole("iodepth_batch_complete_min", 0, MOST, "I/Os to wait for at least")
+    whole("iodepth_batch_complete_min", 0, MOST, "I/Os to wait for at least; 0: for one after each")
         .also(&["iodepth_batch_complete"])
         .or("1")
         .below(1),
