@@ -52,9 +52,11 @@ pub fn drive_closely<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> 
 
 /// The loop; `CLOSELY`: with all that a job may have measured beyond counts and whole latencies.
 fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Failure> {
-    let (mut engine, begin) = begin::<E>(worker)?;
-    let source = (worker.source)(&worker.files, begin)?;
-    let close = Close::new::<E>(worker, begin);
+    let (mut engine, line) = begin::<E>(worker)?;
+    let source = (worker.source)(&worker.files, line)?;
+    let close = Close::new::<E>(worker, line);
+    // To make them took longer than a small file's operations do, and is none of those.
+    let begin = if E::VIRTUAL { line } else { engine.now() };
     let mut flight = Flight::new(worker, source, close, begin);
     if !CLOSELY && E::WAITS {
         flight.stretch_for(&worker.job.measure);
