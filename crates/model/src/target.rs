@@ -414,6 +414,15 @@ pub struct TargetFacts {
     pub read_ahead_bytes: Option<u64>,
     /// Requests the device's queue takes.
     pub queue_requests: Option<u64>,
+    /// Queues through which the hardware is fed; none where the device is no such thing (a mapper's, an array's).
+    #[serde(default)]
+    pub hardware_queues: Option<u64>,
+    /// Requests that each of them takes.
+    #[serde(default)]
+    pub queue_tags: Option<u64>,
+    /// Requests that the device takes from all of them together, where its driver tells (SCSI's `queue_depth`).
+    #[serde(default)]
+    pub device_requests: Option<u64>,
     /// Whether O_DIRECT works here, and the alignment it needs.
     pub direct: Option<bool>,
     /// Alignment O_DIRECT needs, in bytes.

@@ -3,7 +3,7 @@
 //! Proof: the depths that were counted when operations were handed over. Depth is a limit only where the job itself
 //! leaves it unused (a rate, pauses, a search), so such jobs are not judged.
 
-use iodyno_model::{Figure, Severity};
+use iodyno_model::{Figure, Job, JobRecord, Severity};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
@@ -12,32 +12,26 @@ use crate::merge::Suspicion;
 const SYNCHRONOUS: [&str; 5] = ["psync", "pvsync", "mmap", "sync", "splice"];
 /// When all complete together and are handed over again one by one, depths of 1 to n are counted: half of n on average.
 /// Less than that was never in flight.
-const LEAST_SHARE: f64 = 0.45;
+pub const LEAST_SHARE: f64 = 0.45;
 /// Hand-overs at the rising start of a job weigh nothing in so many times the depth.
 const LEAST_ROUNDS: u64 = 4;
 
 const ADVICE_SYNCHRONOUS: &str = "set `engine = \"io_uring\"`, or `depth = 1` and as many `workers`";
 const ADVICE: &str = "set `direct = true` (buffered operations complete as they are handed over), raise `workers`, or \
                       lower `depth` to what is reached";
+const ADVICE_DIRECT: &str = "raise `workers`: operations are over before one worker has handed the next ones over; or \
+                             lower `depth` to what is reached";
 
 /// Jobs of this phase whose depth was not reached.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     let mut found = Vec::new();
     for (job, record) in case.jobs() {
-        let paced = job.pace.has_rate() || job.pace.think.is_some() || job.pace.latency_target.is_some();
-        let handed: u64 = record.tally.depths.iter().sum();
-        let enough = LEAST_ROUNDS * u64::from(record.depth) * u64::from(job.workers.max(1));
-        if record.depth < 2 || paced || handed < enough {
+        if !is_judged(job, record) {
             continue;
         }
-        let sum: f64 =
-            record.tally.depths.iter().enumerate().map(|(depth, count)| depth as f64 * *count as f64).sum();
-        let mean = sum / handed as f64;
-        let most = record.tally.depths.iter().rposition(|count| *count > 0).unwrap_or(0);
-        let synchronous = SYNCHRONOUS.contains(&record.engine.as_str());
-        if mean >= LEAST_SHARE * f64::from(record.depth) && !(synchronous && most < record.depth as usize) {
-            continue;
-        }
+        let Some(mean) = mean(record).filter(|_| !is_full(record)) else { continue };
+        let most = most(record);
+        let synchronous = is_synchronous(record);
         let sentence = if synchronous {
             format!(
                 "{} is synchronous: of depth {} asked, 1 was in flight in each worker",
@@ -51,10 +45,44 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
             Figure::new("depth reached, mean", mean, ""),
             Figure::new("depth reached, most", most as f64, ""),
         ];
-        let advice = if synchronous { ADVICE_SYNCHRONOUS } else { ADVICE };
+        let advice = match (synchronous, case.targets(job).all(|target| case.is_direct(target))) {
+            (true, _) => ADVICE_SYNCHRONOUS,
+            (_, true) => ADVICE_DIRECT,
+            _ => ADVICE,
+        };
         let suspicion =
             Suspicion::new(13, Severity::Doubtful, case.label(), sentence, figures).job(&job.name);
         found.push(suspicion.advice(advice).matter(advice).weight(f64::from(record.depth) / mean.max(0.01)));
     }
     found
+}
+
+/// Whether a job is to keep several operations in flight, did so often enough, and is free to.
+pub fn is_judged(job: &Job, record: &JobRecord) -> bool {
+    let paced = job.pace.has_rate() || job.pace.think.is_some() || job.pace.latency_target.is_some();
+    let handed: u64 = record.tally.depths.iter().sum();
+    let enough = LEAST_ROUNDS * u64::from(record.depth) * u64::from(job.workers.max(1));
+    record.depth >= 2 && !paced && handed >= enough
+}
+
+/// The depth at which operations were handed over, the mean over them.
+pub fn mean(record: &JobRecord) -> Option<f64> {
+    let handed: u64 = record.tally.depths.iter().sum();
+    let depths = record.tally.depths.iter().enumerate();
+    let sum: f64 = depths.map(|(depth, count)| depth as f64 * *count as f64).sum();
+    (handed > 0).then(|| sum / handed as f64)
+}
+
+/// Whether the depth that was asked was the one that was counted.
+pub fn is_full(record: &JobRecord) -> bool {
+    let few = is_synchronous(record) && most(record) < record.depth as usize;
+    !few && mean(record).is_some_and(|mean| mean >= LEAST_SHARE * f64::from(record.depth))
+}
+
+fn most(record: &JobRecord) -> usize {
+    record.tally.depths.iter().rposition(|count| *count > 0).unwrap_or(0)
+}
+
+fn is_synchronous(record: &JobRecord) -> bool {
+    SYNCHRONOUS.contains(&record.engine.as_str())
 }

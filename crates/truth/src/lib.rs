@@ -23,6 +23,7 @@ pub mod errors;
 pub mod flows;
 pub mod flushes;
 pub mod generator;
+pub mod handover;
 pub mod holes;
 pub mod machine;
 pub mod merge;
@@ -62,6 +63,7 @@ const PERFORMANCE: &[Check] = &[
     writes::check,
     samples::check,
     depth::check,
+    handover::check,
     target::check,
     generator::check,
     holes::check,

@@ -14,6 +14,7 @@ const ADVICE: &[Said] = &[
         "`directio` on the flowops goes past the page cache, or a fileset (entries=, size=) of twice the memory does not \
          fit in it; `cached=false` begins a file cold",
     ),
+    (2, "`passes", "`fsync` more often, `dsync` on the writes, or larger files than are written"),
     (2, "", "`fsync` after the writes, or `dsync` on them"),
     (3, "", "`prealloc` the fileset: what has no blocks is read as zeros"),
     (5, "", "a fileset (entries=, size=) several times larger than any cache before the storage"),

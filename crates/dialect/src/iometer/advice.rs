@@ -11,7 +11,7 @@ const ADVICE: &[Said] = &[
     (1, "", "a `Disk maximum size` of twice the memory does not fit in the page cache"),
     (2, "", "name a device as target: what is written there goes past the page cache"),
     (6, "", "a longer `Run Time` has more samples in its tail"),
-    (13, "", "a `Ramp Up Time` leaves the beginning out"),
+    (13, "", "fewer `# of Outstanding I/Os`, or more workers"),
 ];
 
 /// A finding whose advice names entries of the file.

@@ -29,6 +29,13 @@ const ADVICE: &[Said] = &[
     (24, "", "sweep deeper with --full; the last depth is no limit of the device"),
     (6, "", "measure longer: --full, or --time 5s"),
     (7, "", "measure longer (--full), when nobody else uses the machine; a new SSD needs filling first"),
+    (
+        13,
+        "nr_requests",
+        "the deepest points of the sweep wait in the host: read it up to what the device takes, or let it take more \
+         (/sys/block/*/queue/nr_requests, the queue depth of its driver)",
+    ),
+    (13, "`direct = true`", CACHED),
     (13, "", "use an engine that keeps a depth: --engine io_uring or libaio"),
 ];
 

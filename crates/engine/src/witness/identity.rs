@@ -188,6 +188,12 @@ fn device_facts(device: &str, facts: &mut TargetFacts) {
     facts.physical_block_bytes = number("queue/physical_block_size");
     facts.read_ahead_bytes = number("queue/read_ahead_kb").map(|kib| kib * 1024);
     facts.queue_requests = number("queue/nr_requests");
+    facts.hardware_queues = fs::read_dir(format!("/sys/class/block/{disk}/mq"))
+        .ok()
+        .map(|queues| queues.flatten().count() as u64)
+        .filter(|queues| *queues > 0);
+    facts.queue_tags = number("mq/0/nr_tags");
+    facts.device_requests = number("device/queue_depth");
     let model: Vec<String> = ["device/vendor", "device/model"].iter().filter_map(|file| read(file)).collect();
     // Virtual disks have a vendor's number and nothing else; 0x1af4 is virtio's (PCI).
     facts.model = match model.join(" ").as_str() {

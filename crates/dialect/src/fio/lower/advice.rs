@@ -61,6 +61,12 @@ const ADVICE: &[Said] = &[
     (22, "`intent", "name a directory= on the storage you mean"),
     (22, "`--full`", "write all of size= before measuring: a job with rw=write, and stonewall in the next"),
     (1, "", "add direct=1, or a size= larger than memory with invalidate=1"),
+    (
+        2,
+        "`passes",
+        "write each place once (a size= as large as what is written, without time_based and loops), sync more often \
+         (fsync=1), or add direct=1",
+    ),
     (2, "", "add end_fsync=1, so that the flush is part of the time, or direct=1"),
     (
         3,
@@ -110,10 +116,23 @@ const ADVICE: &[Said] = &[
     (24, "", "raise iodepth= or numjobs= until the IOPS rise no more"),
     (
         13,
-        "",
-        "add direct=1 (buffered I/O completes as it is handed over), use ioengine=io_uring or libaio, raise \
-         numjobs, or lower iodepth to what is reached",
+        "nr_requests",
+        "lower iodepth or numjobs to what the device takes, or let it take more (/sys/block/*/queue/nr_requests, the \
+         queue depth of its driver)",
     ),
+    (
+        13,
+        "`prepare",
+        "lay the file out first (overwrite=1: writes that extend it are done as they are handed over), raise numjobs, \
+         or lower iodepth to what is reached",
+    ),
+    (
+        13,
+        "`direct = true`",
+        "add direct=1 (buffered I/O is done as it is handed over), raise numjobs, or lower iodepth to what is reached",
+    ),
+    (13, "operations are over", "raise numjobs, or lower iodepth to what is reached"),
+    (13, "", "use ioengine=io_uring or libaio, or iodepth=1 and as many numjobs"),
 ];
 
 /// A finding whose advice names fio's options.

@@ -45,6 +45,7 @@ const ADVICE: &[Said] = &[
         "read what another node wrote (-C), add --posix.odirect, or make -b or -s so large that the files are larger \
          than memory; -M takes memory away from the cache",
     ),
+    (2, "`passes", "make -b or -s larger, so that each place is written once, or add --posix.odirect"),
     (2, "", "add -e, so that the flush is part of the time, or --posix.odirect"),
     (
         3,
