@@ -51,15 +51,15 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     found
 }
 
-fn device<'a>(load: &Load<'a>) -> Option<&'a DeviceActivity> {
-    match load.carrier {
+fn device<'a>(load: &'a Load<'_>) -> Option<&'a DeviceActivity> {
+    match &load.carrier {
         Some(Carrier::Device(device)) => Some(device),
         _ => None,
     }
 }
 
 fn is_same(a: &Load<'_>, b: &Load<'_>) -> bool {
-    a.carrier.map(|carrier| carrier.name()) == b.carrier.map(|carrier| carrier.name())
+    a.shares(b)
 }
 
 /// Operations of a load by one verb, and whether they are made durable one by one.

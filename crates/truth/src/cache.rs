@@ -49,7 +49,7 @@ pub fn share(plan: &Plan, record: &Record, phase: &PhaseRecord) -> Option<CacheS
         note(&mut whole, cached, because);
     }
     if told + in_memory < whole.read_bytes {
-        note(&mut whole, None, "files of one job lie on several devices".into());
+        note(&mut whole, None, "files of one job lie partly where nothing is counted".into());
     }
     (whole.read_bytes > 0).then_some(whole)
 }
@@ -71,7 +71,7 @@ fn note(whole: &mut CacheShare, cached: Option<u64>, because: String) {
 
 /// What came from the cache of one load, and how that is known.
 fn part(case: &Case<'_>, load: &Load<'_>) -> (Option<u64>, String) {
-    if let Some(carrier) = load.carrier {
+    if let Some(carrier) = &load.carrier {
         let delivered = carrier.read_bytes();
         let missing = load.asked.saturating_sub(delivered).min(load.buffered);
         return (Some(missing), format!("{} delivered {delivered} bytes", carrier.name()));

@@ -2,6 +2,8 @@
 //!
 //! Answers `None` where nothing was seen; refuses to guess which device a target lies on, unless only one was watched.
 
+use std::borrow::Cow;
+
 use iodyno_model::{
     Action, DeviceActivity, Direct, Extent, Intent, Job, JobRecord, Layout, MountActivity, OpenSync, Pattern,
     Phase, PhaseRecord, Plan, Record, Sighting, Step, Target, TargetFacts, TargetKind, Verb, Workload,
@@ -13,12 +15,12 @@ use crate::generator;
 const PRETENDERS: [&str; 3] = ["null", "dummy", "sim"];
 
 /// What moves bytes beneath the page cache, and counts them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Carrier<'a> {
-    /// A block device.
-    Device(&'a DeviceActivity),
-    /// The client of a network file system.
-    Mount(&'a MountActivity),
+    /// A block device, or several as one.
+    Device(Cow<'a, DeviceActivity>),
+    /// The client of a network file system, of one mount or several.
+    Mount(Cow<'a, MountActivity>),
 }
 
 impl<'a> Carrier<'a> {
@@ -44,6 +46,47 @@ impl<'a> Carrier<'a> {
             Carrier::Device(device) => device.write_bytes,
             Carrier::Mount(mount) => mount.write_bytes,
         }
+    }
+
+    /// Several as one; none where they are of different kinds, or there is none.
+    pub fn together(all: &[Carrier<'a>]) -> Option<Carrier<'a>> {
+        let [first, rest @ ..] = all else { return None };
+        let mut sum = first.clone();
+        for more in rest {
+            match (&mut sum, more) {
+                (Carrier::Device(sum), Carrier::Device(more)) => {
+                    *sum = Cow::Owned(as_one(sum.clone().into_owned(), more));
+                }
+                (Carrier::Mount(sum), Carrier::Mount(more)) => {
+                    let sum = sum.to_mut();
+                    sum.mount_point = format!("{} and {}", sum.mount_point, more.mount_point);
+                    sum.read_bytes += more.read_bytes;
+                    sum.write_bytes += more.write_bytes;
+                }
+                _ => return None,
+            }
+        }
+        Some(sum)
+    }
+}
+
+/// Two devices as one: what they did is summed. How busy each of them was is its own matter, and 0 here.
+pub fn as_one(sum: DeviceActivity, more: &DeviceActivity) -> DeviceActivity {
+    DeviceActivity {
+        device: format!("{} and {}", sum.device, more.device),
+        reads: sum.reads + more.reads,
+        reads_merged: sum.reads_merged + more.reads_merged,
+        read_bytes: sum.read_bytes + more.read_bytes,
+        writes: sum.writes + more.writes,
+        writes_merged: sum.writes_merged + more.writes_merged,
+        write_bytes: sum.write_bytes + more.write_bytes,
+        flushes: sum.flushes + more.flushes,
+        weighted_ns: sum.weighted_ns + more.weighted_ns,
+        interval_ns: sum.interval_ns.max(more.interval_ns),
+        read_ns: sum.read_ns + more.read_ns,
+        write_ns: sum.write_ns + more.write_ns,
+        busy_ns: 0,
+        ..sum
     }
 }
 
@@ -134,8 +177,8 @@ impl<'a> Case<'a> {
 
     /// What moved a target's bytes beneath the page cache, if it was watched.
     pub fn carrier(&self, target: &str) -> Option<Carrier<'a>> {
-        let mount = self.mount(target).map(Carrier::Mount);
-        mount.or_else(|| self.device(target).map(Carrier::Device))
+        let mount = self.mount(target).map(|mount| Carrier::Mount(Cow::Borrowed(mount)));
+        mount.or_else(|| self.device(target).map(|device| Carrier::Device(Cow::Borrowed(device))))
     }
 
     /// The devices that were watched.

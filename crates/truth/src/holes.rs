@@ -56,7 +56,7 @@ fn by_layout(case: &Case<'_>, load: &Load<'_>) -> Option<Suspicion> {
     let (empty, all) = empty(case, load)?;
     let share = empty as f64 / all as f64;
     // The part that was read may be the part that holds data.
-    let delivered = load.carrier.map(|carrier| carrier.read_bytes());
+    let delivered = load.carrier.as_ref().map(|carrier| carrier.read_bytes());
     let whole = delivered.is_some_and(|bytes| bytes as f64 >= (1.0 - DOUBTFUL_SHARE) * load.asked as f64);
     if whole && share < 1.0 {
         return None;
@@ -67,7 +67,7 @@ fn by_layout(case: &Case<'_>, load: &Load<'_>) -> Option<Suspicion> {
         Figure::new("read by the workload", load.asked as f64, "bytes"),
         Figure::new("never written, share", share * 100.0, "%"),
     ];
-    figures.extend(load.carrier.map(|carrier| {
+    figures.extend(load.carrier.as_ref().map(|carrier| {
         Figure::new(&format!("read by {}", carrier.name()), carrier.read_bytes() as f64, "bytes")
     }));
     let sentence = format!(
@@ -79,7 +79,7 @@ fn by_layout(case: &Case<'_>, load: &Load<'_>) -> Option<Suspicion> {
 
 /// Past the cache a device must move what was read, unless there was nothing to move.
 fn by_device(case: &Case<'_>, load: &Load<'_>) -> Option<Suspicion> {
-    let carrier = load.carrier?;
+    let carrier = load.carrier.as_ref()?;
     let looked_at = targets(case, load).any(|target| case.layout(&target.name).is_some());
     if looked_at || !targets(case, load).all(|target| is_past(case, target)) || !is_counted(case, load) {
         return None;

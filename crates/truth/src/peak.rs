@@ -126,7 +126,7 @@ fn idle(case: &Case<'_>) -> Vec<Suspicion> {
     }
     let verbs = [iodyno_model::Verb::Read, iodyno_model::Verb::Write];
     for load in verbs.into_iter().flat_map(|verb| loads(case, verb, |_, _| true)) {
-        let Some(Carrier::Device(device)) = load.carrier else { continue };
+        let Some(Carrier::Device(device)) = &load.carrier else { continue };
         let is_its = |job: &iodyno_model::Job| load.jobs.iter().any(|its| std::ptr::eq(*its, job));
         let jobs: Vec<_> = case.storage_jobs().collect();
         let asked: u64 =

@@ -31,9 +31,9 @@ pub fn severity(share: f64) -> Option<Severity> {
     }
 }
 
-/// Bytes of one verb on one device or network mount, in one phase.
+/// Bytes of one verb on the devices or network mounts that some jobs have in common, in one phase.
 pub struct Load<'a> {
-    /// What moved them; `None` where nothing could be watched.
+    /// What moved them, several as one; `None` where nothing could be watched.
     pub carrier: Option<Carrier<'a>>,
     /// Bytes asked by all jobs on it.
     pub asked: u64,
@@ -41,9 +41,30 @@ pub struct Load<'a> {
     pub buffered: u64,
     /// Those jobs.
     pub jobs: Vec<&'a Job>,
+    /// Each of what moved them, by name.
+    parts: Vec<(String, Carrier<'a>)>,
 }
 
-/// The loads of a phase, one for each device or mount, and one for each job without.
+impl<'a> Load<'a> {
+    /// Whether both have a carrier in common.
+    pub fn shares(&self, other: &Load<'_>) -> bool {
+        self.parts.iter().any(|(name, _)| other.parts.iter().any(|(known, _)| known == name))
+    }
+
+    /// Takes in another load that has a carrier in common.
+    fn join(&mut self, other: Load<'a>) {
+        for part in other.parts {
+            if !self.parts.iter().any(|(known, _)| *known == part.0) {
+                self.parts.push(part);
+            }
+        }
+        self.asked += other.asked;
+        self.buffered += other.buffered;
+        self.jobs.extend(other.jobs);
+    }
+}
+
+/// The loads of a phase: one for jobs that have a device or mount in common, and one for each job without.
 pub fn loads<'a>(
     case: &Case<'a>,
     verb: Verb,
@@ -61,23 +82,33 @@ pub fn loads<'a>(
         if asked == 0 || targets.is_empty() {
             continue;
         }
-        let carriers: Vec<_> = targets.iter().map(|target| case.carrier(&target.name)).collect();
-        let name = |carrier: &Option<Carrier<'_>>| carrier.map(|carrier| carrier.name());
-        // What lies on several devices cannot be told apart.
-        if carriers.iter().any(|carrier| name(carrier) != name(&carriers[0])) {
+        let carriers: Vec<_> = targets.iter().filter_map(|target| case.carrier(&target.name)).collect();
+        // What lies partly where nobody counts cannot be told apart.
+        if !carriers.is_empty() && carriers.len() < targets.len() {
             continue;
         }
-        let same = |load: &Load<'_>| load.carrier.is_some() && name(&load.carrier) == name(&carriers[0]);
-        let index = loads.iter().position(same).unwrap_or_else(|| {
-            loads.push(Load { carrier: carriers[0], asked: 0, buffered: 0, jobs: Vec::new() });
-            loads.len() - 1
-        });
-        loads[index].asked += asked;
-        if is_buffered(job, record) {
-            loads[index].buffered += asked;
-            loads[index].jobs.push(job);
+        let (buffered, jobs) = if is_buffered(job, record) { (asked, vec![job]) } else { (0, Vec::new()) };
+        let mut load = Load { carrier: None, asked, buffered, jobs, parts: Vec::new() };
+        for carrier in carriers {
+            let name = carrier.name();
+            if !load.parts.iter().any(|(known, _)| *known == name) {
+                load.parts.push((name, carrier));
+            }
         }
+        // Jobs share what any of them works on: their bytes cannot be told apart there.
+        let (same, others): (Vec<_>, Vec<_>) = loads.into_iter().partition(|other| other.shares(&load));
+        loads = others;
+        loads.push(match same.into_iter().reduce(|mut sum, more| (sum.join(more), sum).1) {
+            Some(mut known) => (known.join(load), known).1,
+            None => load,
+        });
     }
+    loads.retain_mut(|load| {
+        let parts: Vec<_> = load.parts.iter().map(|(_, carrier)| carrier.clone()).collect();
+        load.carrier = Carrier::together(&parts);
+        // A device's counts and a network client's are no one sum.
+        load.carrier.is_some() || parts.is_empty()
+    });
     loads
 }
 
@@ -90,14 +121,14 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     loads(case, Verb::Read, buffered)
         .iter()
         .filter(|load| load.buffered >= LEAST_BYTES)
-        .filter_map(|load| match load.carrier {
+        .filter_map(|load| match &load.carrier {
             Some(carrier) => by_carrier(case, load, carrier),
             None => by_residency(case, load),
         })
         .collect()
 }
 
-fn by_carrier(case: &Case<'_>, load: &Load<'_>, carrier: Carrier<'_>) -> Option<Suspicion> {
+fn by_carrier(case: &Case<'_>, load: &Load<'_>, carrier: &Carrier<'_>) -> Option<Suspicion> {
     // What lies there compressed is less than it is read as: only what was in the cache before tells.
     if load.jobs.iter().any(|job| content::is_encoded(case, job)) {
         return by_residency(case, load);

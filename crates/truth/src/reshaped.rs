@@ -40,7 +40,7 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
 }
 
 fn judged(case: &Case<'_>, load: &Load<'_>, verb: Verb) -> Option<Suspicion> {
-    let Some(Carrier::Device(device)) = load.carrier else { return None };
+    let Some(Carrier::Device(device)) = &load.carrier else { return None };
     let is_its = |job: &iodyno_model::Job| load.jobs.iter().any(|its| std::ptr::eq(*its, job));
     let jobs = case.storage_jobs().filter(|(job, _)| is_its(job));
     let count: u64 = jobs.map(|(_, record)| operations(record, &[verb])).sum();

@@ -6,7 +6,7 @@
 
 use iodyno_model::{DeviceActivity, Figure, Intent, Kind, OpenSync, Severity, Sighting, units};
 
-use crate::case::Case;
+use crate::case::{Case, as_one};
 use crate::merge::Suspicion;
 
 /// Less than this is a handful of requests, or a file system that settles in (ext4 writes its tables after it was mounted).
@@ -47,13 +47,7 @@ fn all(case: &Case<'_>) -> Option<DeviceActivity> {
     if devices.iter().any(|device| beneath(&device.device)) {
         return None;
     }
-    devices.iter().copied().cloned().reduce(|sum, more| DeviceActivity {
-        device: format!("{} and {}", sum.device, more.device),
-        read_bytes: sum.read_bytes + more.read_bytes,
-        write_bytes: sum.write_bytes + more.write_bytes,
-        interval_ns: sum.interval_ns.max(more.interval_ns),
-        ..sum
-    })
+    devices.iter().copied().cloned().reduce(|sum, more| as_one(sum, &more))
 }
 
 /// Whether a process of somebody else's does our work on the device, or the device is not asked through the block layer.

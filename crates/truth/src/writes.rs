@@ -23,7 +23,7 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     loads(case, Verb::Write, |job, record| is_buffered(case, job, record))
         .iter()
         .filter(|load| load.buffered >= LEAST_BYTES)
-        .filter_map(|load| match load.carrier {
+        .filter_map(|load| match &load.carrier {
             Some(carrier) => by_carrier(case, load, carrier),
             None => by_memory(case, load),
         })
@@ -42,7 +42,7 @@ fn is_buffered<'a>(case: &Case<'a>, job: &'a Job, record: &'a JobRecord) -> bool
     !synced && case.used(job, Verb::Write).any(|target| !case.is_direct(target) && !case.is_sync(target))
 }
 
-fn by_carrier(case: &Case<'_>, load: &Load<'_>, carrier: Carrier<'_>) -> Option<Suspicion> {
+fn by_carrier(case: &Case<'_>, load: &Load<'_>, carrier: &Carrier<'_>) -> Option<Suspicion> {
     let missing = load.asked.saturating_sub(carrier.write_bytes());
     let share = (missing as f64 / load.buffered as f64).min(1.0);
     let figures = vec![

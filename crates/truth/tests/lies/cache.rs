@@ -40,6 +40,34 @@ fn reads_from_the_page_cache_where_no_device_can_be_watched() {
     twin(Verb::Read, |s| (s.buffered(), s.resident(GIB, GIB)).0);
 }
 
+/// A target with everything through the page cache, on two disks: the first moved so much, and so did the second.
+fn on_two(stage: &mut Stage, bytes: [u64; 2]) {
+    stage.buffered();
+    stage.device(bytes[0]);
+    stage.second_disk(bytes[1]);
+}
+
+#[test]
+fn jobs_over_two_devices_are_judged_by_both() {
+    lie(Verb::Read, (1, Severity::Invalid), |s| on_two(s, [GIB / 10, GIB / 10]));
+    lie(Verb::Write, (2, Severity::Invalid), |s| on_two(s, [GIB / 10, 0]));
+    twin(Verb::Read, |s| on_two(s, [GIB / 2, GIB / 2]));
+    twin(Verb::Write, |s| on_two(s, [GIB / 2, GIB / 2]));
+    let found = staged(Verb::Read, |s| on_two(s, [GIB / 10, GIB / 10])).judged();
+    let names: Vec<_> = found[0].figures.iter().map(|figure| figure.name.as_str()).collect();
+    assert!(names.contains(&"read by sda and sdb"), "{names:?}");
+    assert_eq!(shared(|s| on_two(s, [GIB / 4, GIB / 4])).0, Some(GIB / 2));
+    // Past the cache, what both moved is less than what was read.
+    lie(Verb::Read, (3, Severity::Invalid), |s| (s.device(GIB / 10), s.second_disk(GIB / 10)).0);
+    // Where one of them is not counted, nothing can be told.
+    let uncounted = |s: &mut Stage| {
+        on_two(s, [0, 0]);
+        s.found.sightings.retain(|seen| !matches!(seen, Sighting::Device(device) if device.device == "sdb"));
+    };
+    twin(Verb::Read, uncounted);
+    assert_eq!(shared(uncounted).0, None);
+}
+
 #[test]
 fn writes_absorbed_by_memory() {
     fn synced(stage: &mut Stage) {
@@ -61,7 +89,7 @@ fn writes_absorbed_by_memory() {
 fn share(stage: &Stage) -> Option<CacheShare> {
     let plan = Plan {
         intent: stage.intent,
-        targets: vec![stage.target.clone()],
+        targets: stage.targets(),
         phases: vec![Phase {
             name: stage.found.name.clone(),
             jobs: vec![stage.job.clone()],

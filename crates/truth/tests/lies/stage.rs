@@ -16,6 +16,8 @@ pub const MILLISECOND: u64 = 1_000_000;
 #[derive(Clone)]
 pub struct Stage {
     pub target: Target,
+    /// Targets besides.
+    pub others: Vec<Target>,
     pub job: Job,
     pub found: PhaseRecord,
     pub intent: Intent,
@@ -30,7 +32,7 @@ pub fn honest(verb: Verb) -> Stage {
     let pattern = Pattern::of(verb, Pick::Uniform, 4096);
     let job = Job::new("j", "io_uring", vec![0], Workload::Pattern(Box::new(pattern)));
     let found = PhaseRecord { name: "p".into(), jobs: vec![job_record(verb)], ..PhaseRecord::default() };
-    let mut stage = Stage { target, job, found, intent: Intent::Device };
+    let mut stage = Stage { target, others: Vec::new(), job, found, intent: Intent::Device };
     stage.found.sightings.push(Sighting::Target(Box::new(facts("ext4", "sda"))));
     stage.device(GIB);
     stage
@@ -85,6 +87,27 @@ impl Stage {
         self.found.sightings.push(Sighting::Device(activity));
     }
 
+    /// All targets, in the plan's order.
+    pub fn targets(&self) -> Vec<Target> {
+        std::iter::once(&self.target).chain(&self.others).cloned().collect()
+    }
+
+    /// A second file on a disk of its own, which moved so much both ways; the job works on both.
+    pub fn second_disk(&mut self, bytes: u64) {
+        let other = Target { name: "other".into(), ..self.target.clone() };
+        let facts = TargetFacts { target: "other".into(), path: "/mnt/other".into(), ..facts("ext4", "sdb") };
+        let activity = DeviceActivity {
+            device: "sdb".into(),
+            read_bytes: bytes,
+            write_bytes: bytes,
+            ..Default::default()
+        };
+        self.job.targets.push(1 + self.others.len());
+        self.others.push(other);
+        self.found.sightings.push(Sighting::Target(Box::new(facts)));
+        self.found.sightings.push(Sighting::Device(activity));
+    }
+
     pub fn no_device(&mut self) {
         self.found.sightings.clear();
     }
@@ -127,8 +150,7 @@ impl Stage {
 
 /// Several phases of one run.
 pub fn together(stages: &[Stage]) -> Vec<Finding> {
-    let mut plan =
-        Plan { intent: stages[0].intent, targets: vec![stages[0].target.clone()], ..Plan::default() };
+    let mut plan = Plan { intent: stages[0].intent, targets: stages[0].targets(), ..Plan::default() };
     let mut record = Record::default();
     for (index, stage) in stages.iter().enumerate() {
         let (name, repetition) = (stage.found.name.clone(), stage.found.repetition);
