@@ -5,8 +5,8 @@
 use std::os::fd::RawFd;
 
 use iodyno_model::{
-    Action, Advice, Direct, Extent, FileLock, Item, Items, Job, Open, OpenMode, OpenSync, Operation, Plan,
-    Step, Target, TargetKind, Verb, Workload, WriteLife,
+    Action, Advice, Direct, Extent, FileLock, Item, Items, Job, Open, OpenMode, OpenSync, Operation, Pick,
+    Plan, Step, Target, TargetKind, Verb, Workload, WriteLife,
 };
 
 use crate::failure::Failure;
@@ -340,6 +340,18 @@ fn pretended(size: Extent) -> u64 {
         Extent::Bytes(bytes) => bytes,
         _ => 1 << 30,
     }
+}
+
+/// The part of a file that a drawn workload touches, as far as it can be told before it is opened: its first byte and its
+/// length. None: any part of it, or it is no file.
+pub fn reach(job: &Job, target: &Target, asker: Asker<'_>, path: &str) -> Option<(u64, u64)> {
+    let (Workload::Pattern(pattern), TargetKind::File { size, .. }) = (&job.workload, &target.kind) else {
+        return None;
+    };
+    let picks = [&pattern.pick.read, &pattern.pick.write, &pattern.pick.trim];
+    let wanders = pattern.window.is_some() || picks.iter().any(|pick| matches!(pick, Pick::Gap(_)));
+    // Gaps and windows go on to the file's end.
+    (!(pattern.span.overhang && wanders)).then(|| span(job, target, asker, expected(path, *size)))
 }
 
 /// A drawn workload's part of a target: its first byte and its length.

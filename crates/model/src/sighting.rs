@@ -25,6 +25,13 @@ pub enum Sighting {
         /// Bytes in the cache after it.
         after_bytes: u64,
     },
+    /// How much of a target's files waited in memory to be written when the phase was over. Source: `cachestat`.
+    Dirty {
+        /// The target's name.
+        target: String,
+        /// Bytes that were dirty or being written.
+        bytes: u64,
+    },
     /// Memory of the machine, in bytes.
     Memory {
         /// All of it.
@@ -336,7 +343,8 @@ pub struct QueueActivity {
     pub dropped: u64,
 }
 
-/// Where a target's bytes lie. Sources: `FIEMAP`, `SEEK_HOLE`, `stat`; of a target of many files, of those looked at.
+/// Where a target's bytes lie, of the span that is touched. Sources: `FIEMAP`, `SEEK_HOLE`, `stat`; of a target of many
+/// files, of those looked at.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Layout {
     /// The target's name.

@@ -102,15 +102,21 @@ fn watched(world: &World, plan: &Plan, phase: &Phase) -> Vec<Watched> {
         for target in job.targets.iter().map(|index| &plan.targets[*index]) {
             let Some(template) = target.path() else { continue };
             // Of a thousand files some hundred say as much about the cache as all of them.
-            let workers = if open::tells_apart(template) { part.here.min(WATCHED_MOST) } else { 1 };
-            for worker in part.first..part.first + workers {
+            for worker in part.first..part.first + part.here.min(WATCHED_MOST) {
                 let (all_workers, repetition) = (part.all, phase.repetition);
                 let owner = owners.of(worker);
-                let path =
-                    open::resolve(template, Asker { job: &job.name, owner, all: all_workers, repetition });
-                let watched = Watched { target: target.name.clone(), path };
-                if witness::is_storage(&watched.path) && !all.contains(&watched) {
-                    all.push(watched);
+                let asker = Asker { job: &job.name, owner, all: all_workers, repetition };
+                let path = open::resolve(template, asker);
+                // Where not all workers are looked at, what the others touch is not known.
+                let is_seen = open::tells_apart(template) || part.all <= WATCHED_MOST;
+                let span = open::reach(job, target, asker, &path).filter(|_| is_seen);
+                let known = all.iter_mut().find(|known| known.target == target.name && known.path == path);
+                match known {
+                    Some(known) => known.touch(span),
+                    None if witness::is_storage(&path) => {
+                        all.push(Watched { target: target.name.clone(), path, span });
+                    }
+                    None => {}
                 }
             }
         }

@@ -15,11 +15,11 @@ use super::Watched;
 /// Extents of a file that are looked at, at most; the rest of such a file is not counted.
 const EXTENTS_MOST: u64 = 8192;
 
-/// The layouts of targets that are regular files, those of one target together.
+/// The layouts of targets that are regular files, those of one target together; of each file the span that is touched.
 pub fn look(watched: &[Watched]) -> Vec<Layout> {
     let mut all: Vec<Layout> = Vec::new();
-    for Watched { target, path } in watched {
-        let Some(layout) = of_file(path) else { continue };
+    for Watched { target, path, span } in watched {
+        let Some(layout) = of_span(path, span.unwrap_or((0, u64::MAX))) else { continue };
         let layout = Layout { target: target.clone(), ..layout };
         match all.iter_mut().find(|known| known.target == *target) {
             Some(known) => known.merge(&layout),
@@ -31,11 +31,18 @@ pub fn look(watched: &[Watched]) -> Vec<Layout> {
 
 /// The layout of one file; `None` for what is no regular file, is empty, or cannot be opened.
 pub fn of_file(path: &str) -> Option<Layout> {
+    of_span(path, (0, u64::MAX))
+}
+
+/// The layout of a part of a file, from its first byte and its length; what lies behind the file's end is none of it.
+fn of_span(path: &str, (from, bytes): (u64, u64)) -> Option<Layout> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
-    let facts = file.metadata().ok().filter(|facts| facts.is_file() && facts.len() > 0)?;
-    let (file_bytes, allocated_bytes) = (facts.len(), facts.blocks() * 512);
+    let facts = file.metadata().ok().filter(|facts| facts.is_file() && facts.len() > from)?;
+    let file_bytes = bytes.min(facts.len() - from);
+    let part = file_bytes as f64 / facts.len() as f64;
+    let allocated_bytes = ((facts.blocks() * 512) as f64 * part) as u64;
     let layout = Layout { files: 1, file_bytes, allocated_bytes, ..Layout::default() };
-    Some(mapped(&file, &layout).or_else(|| sought(&file, &layout)).unwrap_or_else(|| {
+    Some(mapped(&file, from, &layout).or_else(|| sought(&file, from, &layout)).unwrap_or_else(|| {
         let data_bytes = allocated_bytes.min(file_bytes);
         Layout { data_bytes, hole_bytes: file_bytes - data_bytes, ..layout }
     }))
@@ -63,6 +70,14 @@ mod flag {
     pub const PLACELESS: u32 = UNKNOWN | DELAYED | INLINE;
 }
 
+/// The part of an extent that lies behind a place, as if the file began there; none of one that ends before it.
+fn behind(extent: Extent, from: u64) -> Option<Extent> {
+    let cut = from.saturating_sub(extent.logical);
+    let Extent { logical, physical, bytes, flags } = extent;
+    let begun = logical.saturating_sub(from);
+    (cut < bytes).then(|| Extent { logical: begun, physical: physical + cut, bytes: bytes - cut, flags })
+}
+
 /// What extents add up to. They are in order and do not overlap; of those that reach beyond the end, that part is not
 /// of the file.
 fn summed(extents: impl Iterator<Item = Extent>, empty: &Layout) -> Layout {
@@ -70,6 +85,9 @@ fn summed(extents: impl Iterator<Item = Extent>, empty: &Layout) -> Layout {
     let (mut first, mut last, mut seen) = (u64::MAX, 0, 0);
     for extent in extents {
         let bytes = extent.bytes.min(layout.file_bytes.saturating_sub(extent.logical));
+        if bytes == 0 {
+            break;
+        }
         layout.extents += 1;
         if extent.flags & flag::UNWRITTEN != 0 {
             layout.unwritten_bytes += bytes;
@@ -83,7 +101,7 @@ fn summed(extents: impl Iterator<Item = Extent>, empty: &Layout) -> Layout {
             layout.shared_bytes += bytes;
         }
         if extent.flags & flag::PLACELESS == 0 {
-            (first, last) = (first.min(extent.physical), last.max(extent.physical + extent.bytes));
+            (first, last) = (first.min(extent.physical), last.max(extent.physical + bytes));
         }
         seen = extent.logical + bytes;
     }
@@ -99,20 +117,20 @@ fn summed(extents: impl Iterator<Item = Extent>, empty: &Layout) -> Layout {
 }
 
 #[cfg(target_os = "linux")]
-fn mapped(file: &File, empty: &Layout) -> Option<Layout> {
+fn mapped(file: &File, begin: u64, empty: &Layout) -> Option<Layout> {
     let mut extents = Vec::new();
-    let mut from = 0;
+    let (mut from, end) = (begin, begin.saturating_add(empty.file_bytes));
     while (extents.len() as u64) < EXTENTS_MOST {
         let more = batch(file, from)?;
         let Some(last) = more.last().copied() else { break };
         extents.extend(more);
         from = last.logical + last.bytes;
-        if last.flags & flag::LAST != 0 || last.bytes == 0 || from >= empty.file_bytes {
+        if last.flags & flag::LAST != 0 || last.bytes == 0 || from >= end {
             break;
         }
     }
     extents.truncate(EXTENTS_MOST as usize);
-    Some(summed(extents.into_iter(), empty))
+    Some(summed(extents.into_iter().filter_map(|extent| behind(extent, begin)), empty))
 }
 
 /// A batch of extents from a place in the file on; `None`: the file system does not tell.
@@ -159,24 +177,24 @@ fn batch(file: &File, from: u64) -> Option<Vec<Extent>> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn mapped(_file: &File, _empty: &Layout) -> Option<Layout> {
+fn mapped(_file: &File, _begin: u64, _empty: &Layout) -> Option<Layout> {
     let _ = flag::LAST;
     None
 }
 
 /// Data and holes alone; a file system without holes has one extent.
-fn sought(file: &File, empty: &Layout) -> Option<Layout> {
-    let (mut extents, mut at) = (Vec::new(), 0);
-    while (extents.len() as u64) < EXTENTS_MOST && at < empty.file_bytes {
+fn sought(file: &File, from: u64, empty: &Layout) -> Option<Layout> {
+    let (mut extents, mut at, all) = (Vec::new(), from, from.saturating_add(empty.file_bytes));
+    while (extents.len() as u64) < EXTENTS_MOST && at < all {
         let Some(begin) = seek(file, at, libc::SEEK_DATA)? else { break };
-        let end = seek(file, begin, libc::SEEK_HOLE)?.unwrap_or(empty.file_bytes);
+        let end = seek(file, begin, libc::SEEK_HOLE)?.unwrap_or(all);
         if end <= begin {
             return None;
         }
         extents.push(Extent { logical: begin, bytes: end - begin, flags: flag::UNKNOWN, physical: 0 });
         at = end;
     }
-    Some(summed(extents.into_iter(), empty))
+    Some(summed(extents.into_iter().filter_map(|extent| behind(extent, from)), empty))
 }
 
 /// The next data or hole; nothing: there is none behind. `None`: it cannot be asked for.
@@ -211,9 +229,16 @@ mod tests {
         let all = summed(extents.into_iter(), &empty);
         assert_eq!((all.data_bytes, all.unwritten_bytes, all.hole_bytes), (400, 200, 400));
         assert_eq!((all.encoded_bytes, all.shared_bytes, all.extents), (100, 100, 5));
-        assert_eq!(all.reach_bytes, Some(16_300));
+        assert_eq!(all.reach_bytes, Some(16_100));
         let nothing = summed(std::iter::empty(), &empty);
         assert_eq!((nothing.hole_bytes, nothing.reach_bytes), (1000, None));
+    }
+
+    #[test]
+    fn the_part_of_an_extent_behind_a_place() {
+        assert_eq!(behind(extent(100, 9000, 200, 0), 150), Some(extent(0, 9050, 150, 0)));
+        assert_eq!(behind(extent(100, 9000, 200, 0), 50), Some(extent(50, 9000, 200, 0)));
+        assert_eq!(behind(extent(100, 9000, 200, 0), 300), None);
     }
 
     #[test]
@@ -237,12 +262,18 @@ mod tests {
         assert!((64 << 10..=1 << 20).contains(&layout.data_bytes), "{layout:?}");
         assert_eq!(layout.data_bytes + layout.unwritten_bytes + layout.hole_bytes, 8 << 20);
         let empty = Layout { file_bytes: 8 << 20, ..Layout::default() };
-        if let Some(sought) = sought(file.as_file(), &empty) {
+        if let Some(sought) = sought(file.as_file(), 0, &empty) {
             assert!(sought.data_bytes >= 64 << 10, "{sought:?}");
         }
-        let twice: Vec<_> =
-            [path, path].iter().map(|path| Watched { target: "t".into(), path: path.to_string() }).collect();
+        let twice: Vec<_> = [path, path].iter().map(|path| Watched::whole("t", path)).collect();
         assert_eq!(look(&twice)[0].files, 2);
+        // Of a span that is written nothing is a hole, however sparse the rest is.
+        let written = Watched { span: Some((4 << 20, 64 << 10)), ..Watched::whole("t", path) };
+        let layout = &look(&[written])[0];
+        assert_eq!((layout.file_bytes, layout.hole_bytes), (64 << 10, 0), "{layout:?}");
+        let empty = Watched { span: Some((6 << 20, 1 << 30)), ..Watched::whole("t", path) };
+        let layout = &look(&[empty])[0];
+        assert_eq!((layout.file_bytes, layout.hole_bytes), (2 << 20, 2 << 20), "{layout:?}");
         assert_eq!(of_file("/"), None);
     }
 }

@@ -37,7 +37,7 @@ pub mod signature;
 pub const WITNESSES: &[(&str, &str)] = &[
     ("device", "/sys/class/block/*/stat: what the kernel says the block device did"),
     ("mount", "mountstats, cifs/Stats, osc.*.stats: what the clients of network file systems moved"),
-    ("residency", "cachestat or mincore: how much of a file lies in the page cache, before and after"),
+    ("residency", "cachestat or mincore: how much of a file lies in the page cache, and waits to be written"),
     ("memory", "/proc/meminfo: what is available, what is dirty or in write-back"),
     ("cpu", "/proc/stat, loadavg, getrusage, cpufreq: the machine's time, ours, and each worker's"),
     ("own", "/proc/self/io, schedstat: what we made the storage move, and waited for a processor"),
@@ -99,13 +99,30 @@ pub fn is_storage(path: &str) -> bool {
     })
 }
 
-/// A target's name and its resolved path.
+/// A target's name, its resolved path, and what of it is touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
     /// The name in the plan.
     pub target: String,
     /// Where it lies.
     pub path: String,
+    /// First byte and length of the part that is touched; none: all of it, or it cannot be told beforehand.
+    pub span: Option<(u64, u64)>,
+}
+
+impl Watched {
+    /// One that is touched anywhere.
+    pub fn whole(target: &str, path: &str) -> Watched {
+        Watched { target: target.into(), path: path.into(), span: None }
+    }
+
+    /// Takes a part in that is touched as well.
+    pub fn touch(&mut self, span: Option<(u64, u64)>) {
+        self.span = self.span.zip(span).map(|(a, b)| {
+            let begin = a.0.min(b.0);
+            (begin, a.0.saturating_add(a.1).max(b.0.saturating_add(b.1)) - begin)
+        });
+    }
 }
 
 impl Watch {
@@ -199,9 +216,10 @@ impl Watch {
         let known = |target: &str| layouts.iter().any(|layout| layout.target == target);
         let new: Vec<_> =
             self.scene.watched.iter().filter(|watched| !known(&watched.target)).cloned().collect();
-        let residency = self.residency;
-        match patience::ask(move || (resident(residency), layout::look(&new))) {
-            Some((resident, new)) => {
+        let (residency, watched) = (self.residency, self.scene.watched);
+        match patience::ask(move || (dirty(&watched), resident(residency), layout::look(&new))) {
+            Some((dirty, resident, new)) => {
+                sightings.extend(dirty);
                 sightings.extend(resident);
                 layouts.extend(new);
             }
@@ -309,10 +327,24 @@ impl Ground {
     }
 }
 
+/// What waits in memory to be written; that of one target together.
+fn dirty(watched: &[Watched]) -> Vec<Sighting> {
+    let mut all: Vec<(&str, u64)> = Vec::new();
+    for Watched { target, path, .. } in watched {
+        let Some(more) = page_cache::dirty(path) else { continue };
+        match all.iter_mut().find(|(known, _)| known == target) {
+            Some((_, bytes)) => *bytes += more,
+            None => all.push((target, more)),
+        }
+    }
+    let sighting = |(target, bytes): (&str, u64)| Sighting::Dirty { target: target.into(), bytes };
+    all.into_iter().map(sighting).collect()
+}
+
 /// What lies in the page cache now, of files that were looked at before; those of one target together.
 fn resident(before: Vec<(Watched, u64)>) -> Vec<Sighting> {
     let mut all: Vec<(String, [u64; 3])> = Vec::new();
-    for (Watched { target, path }, before) in before {
+    for (Watched { target, path, .. }, before) in before {
         let Some((span, after)) = page_cache::resident(&path) else { continue };
         let index = all.iter().position(|(known, _)| *known == target).unwrap_or_else(|| {
             all.push((target, [0; 3]));

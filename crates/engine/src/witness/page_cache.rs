@@ -20,30 +20,46 @@ pub fn resident(path: &str) -> Option<(u64, u64)> {
     Some((facts.len(), resident_of(file.as_raw_fd(), facts.len())?))
 }
 
+/// How many bytes of a file or block device wait in memory to be written, or are being written; `None` for what is
+/// neither, and where the kernel has no `cachestat`.
+pub fn dirty(path: &str) -> Option<u64> {
+    use std::os::unix::fs::FileTypeExt;
+    let kind = std::fs::metadata(path).ok()?.file_type();
+    let file = std::fs::File::open(path).ok().filter(|_| kind.is_file() || kind.is_block_device())?;
+    // No length: all there is.
+    let [_, dirty, writeback] = told(file.as_raw_fd(), 0)?;
+    Some(dirty + writeback)
+}
+
 /// How many of an open file's bytes are in the cache, of the first so many.
 pub fn resident_of(fd: RawFd, bytes: u64) -> Option<u64> {
     counted(fd, bytes).or_else(|| looked_at(fd, bytes))
 }
 
-/// The number of `cachestat` on every system that took it from the common table.
+fn counted(fd: RawFd, bytes: u64) -> Option<u64> {
+    told(fd, bytes).map(|[cached, ..]| cached.min(bytes))
+}
+
+/// Bytes that are in the cache, that are dirty, and that are being written, of the first so many. The number of `cachestat`
+/// is that on every system that took it from the common table.
 #[cfg(all(
     target_os = "linux",
     not(any(target_arch = "mips", target_arch = "mips64", target_arch = "sparc64"))
 ))]
-fn counted(fd: RawFd, bytes: u64) -> Option<u64> {
+fn told(fd: RawFd, bytes: u64) -> Option<[u64; 3]> {
     const CACHESTAT: libc::c_long = 451;
     let range = [0u64, bytes];
     let mut found = [0u64; 5];
     // SAFETY: both structures (`cachestat_range`, `cachestat` of linux/mman.h) are 64-bit numbers as laid out here.
     let failed = unsafe { libc::syscall(CACHESTAT, fd, range.as_ptr(), found.as_mut_ptr(), 0) } < 0;
-    (!failed).then(|| (found[0] * crate::witness::page_bytes()).min(bytes))
+    (!failed).then(|| [0, 1, 2].map(|which| found[which] * crate::witness::page_bytes()))
 }
 
 #[cfg(not(all(
     target_os = "linux",
     not(any(target_arch = "mips", target_arch = "mips64", target_arch = "sparc64"))
 )))]
-fn counted(_fd: RawFd, _bytes: u64) -> Option<u64> {
+fn told(_fd: RawFd, _bytes: u64) -> Option<[u64; 3]> {
     None
 }
 
@@ -99,5 +115,8 @@ mod tests {
         assert_eq!(looked_at(file.as_raw_fd(), 3 << 20), Some(3 << 20));
         let counted = counted(file.as_raw_fd(), 3 << 20);
         assert!(counted.is_none_or(|bytes| bytes == 3 << 20), "{counted:?}");
+        // Some file systems keep no account of it.
+        let dirty = dirty(file.path().to_str().unwrap());
+        assert!(dirty.is_none_or(|bytes| bytes <= 3 << 20), "{dirty:?}");
     }
 }

@@ -70,6 +70,17 @@ fn add(all: &mut Vec<Sighting>, new: Sighting, is_known: bool, targets: &[(Strin
             let (span_bytes, before_bytes, after_bytes) = (span, was, is);
             all.push(Sighting::Residency { target: name, span_bytes, before_bytes, after_bytes });
         }
+        Sighting::Dirty { target: name, bytes: more } => {
+            for sighting in all.iter_mut() {
+                if let Sighting::Dirty { target, bytes } = sighting
+                    && *target == name
+                {
+                    *bytes += more;
+                    return;
+                }
+            }
+            all.push(Sighting::Dirty { target: name, bytes: more });
+        }
         Sighting::Undropped { of: job, left_bytes: left, reason } => {
             for sighting in all.iter_mut() {
                 if let Sighting::Undropped { of, left_bytes, .. } = sighting
@@ -431,11 +442,13 @@ mod tests {
                     dirty_after_bytes: bytes,
                 },
                 Sighting::CannotTell { witness: "device".into(), reason: "none".into() },
+                Sighting::Dirty { target: "t".into(), bytes },
             ];
             node(kernel, sightings)
         };
         let (all, _) = combine(vec![seen("a", 1), seen("b", 2)]);
-        assert_eq!(all.len(), 3);
+        assert_eq!(all.len(), 4);
+        assert_eq!(all[3], Sighting::Dirty { target: "t".into(), bytes: 3 });
         let cached =
             Sighting::Residency { target: "t".into(), span_bytes: 200, before_bytes: 0, after_bytes: 3 };
         assert_eq!(all[0], cached);
