@@ -39,7 +39,9 @@ fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
     let encoded = encoded_percent(case, job);
     let plain = if written >= LEAST_BYTES { redundant_percent(case, job) } else { 0.0 };
     let squeezes = job_facts(case, job).any(compresses);
-    let percent = if squeezes { plain.max(encoded.unwrap_or(0.0)) } else { encoded.unwrap_or(0.0) };
+    // What is known of the files once they were written outweighs what might have become of them.
+    let is_known = !squeezes || is_settled(case, job, written) || is_moved_whole(case, job, written);
+    let percent = if is_known { encoded.unwrap_or(0.0) } else { plain.max(encoded.unwrap_or(0.0)) };
     if percent < LEAST_PERCENT {
         return None;
     }
@@ -65,9 +67,33 @@ fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
     Some(found.advice(ADVICE).job(&job.name).weight(percent))
 }
 
+/// Whether the files were looked at when they were written and on the storage: then nothing more becomes of them. Where
+/// the phase reads, they were looked at before.
+fn is_settled(case: &Case<'_>, job: &Job, written: u64) -> bool {
+    let reads = case.storage_jobs().any(|(_, record)| bytes(record, Verb::Read) > 0);
+    let seen = case.targets(job).all(|target| case.layout(&target.name).is_some());
+    let waiting: u64 = case.targets(job).filter_map(|target| case.dirty_after(&target.name)).sum();
+    written > 0 && !reads && seen && (waiting as f64) < DOUBTFUL_SHARE * written as f64
+}
+
+/// Whether the device wrote all that the workload did: the file system made nothing smaller. What lies beneath may.
+fn is_moved_whole(case: &Case<'_>, job: &Job, written: u64) -> bool {
+    if job_facts(case, job).any(|facts| facts.layers.iter().any(|layer| layer.contains("vdo"))) {
+        return false;
+    }
+    let carriers: Vec<_> = case.targets(job).filter_map(|target| case.carrier(&target.name)).collect();
+    let moved = carriers.iter().map(|carrier| case.written_for_us(carrier)).max();
+    moved.is_some_and(|moved| written > 0 && moved as f64 >= (1.0 - DOUBTFUL_SHARE) * written as f64)
+}
+
 /// Whether what a job's files hold lies there encoded, as far as their file system tells.
 pub fn is_encoded(case: &Case<'_>, job: &Job) -> bool {
     encoded_percent(case, job).is_some_and(|percent| percent >= DOUBTFUL_SHARE * 100.0)
+}
+
+/// Whether what a job writes may take less room on its storage than it is long.
+pub fn shrinks(case: &Case<'_>, job: &Job) -> bool {
+    is_encoded(case, job) || job_facts(case, job).any(compresses)
 }
 
 /// How much of what a job's targets hold lies there encoded, in percent; none where nobody looked.

@@ -59,7 +59,36 @@ fn compressing(stage: &mut Stage) {
     let options = Some("rw,relatime,compress=zstd:3,space_cache=v2".into());
     let facts = iodyno_model::TargetFacts { mount_options: options, ..facts("btrfs", "sda") };
     stage.found.sightings.push(Sighting::Target(Box::new(facts)));
-    stage.device(GIB);
+    stage.device(GIB / 10);
+}
+
+#[test]
+fn what_was_not_compressed_is_not_accused_of_it() {
+    // Asked to compress, and it did not: space that was reserved before is written as it is.
+    lie(Verb::Write, (4, Severity::Invalid), |s| (compressing(s), s.job.payload.content = Content::Zero).0);
+    twin(Verb::Write, |s| {
+        (compressing(s), s.job.payload.content = Content::Zero).0;
+        s.device(GIB);
+    });
+    twin(Verb::Write, |s| {
+        (compressing(s), s.job.payload.content = Content::Zero).0;
+        with_layout(s, |_| {});
+    });
+    // What is in memory yet may be compressed on its way; and a layer beneath sees all of it.
+    lie(Verb::Write, (4, Severity::Invalid), |s| {
+        (compressing(s), s.job.payload.content = Content::Zero).0;
+        with_layout(s, |_| {});
+        s.found.sightings.push(Sighting::Dirty { target: "file".into(), bytes: GIB / 2 });
+    });
+    lie(Verb::Write, (4, Severity::Invalid), |s| {
+        (compressing(s), s.job.payload.content = Content::Zero).0;
+        s.device(GIB);
+        for sighting in &mut s.found.sightings {
+            if let Sighting::Target(facts) = sighting {
+                facts.layers.push("device-mapper volume vdo0".into());
+            }
+        }
+    });
 }
 
 #[test]
