@@ -72,9 +72,10 @@ fn note(whole: &mut CacheShare, cached: Option<u64>, because: String) {
 /// What came from the cache of one load, and how that is known.
 fn part(case: &Case<'_>, load: &Load<'_>) -> (Option<u64>, String) {
     if let Some(carrier) = &load.carrier {
-        let delivered = carrier.read_bytes();
+        let (delivered, all) = (case.read_for_us(carrier), carrier.read_bytes());
         let missing = load.asked.saturating_sub(delivered).min(load.buffered);
-        return (Some(missing), format!("{} delivered {delivered} bytes", carrier.name()));
+        let others = if delivered < all { format!(" of {all} to this run") } else { String::new() };
+        return (Some(missing), format!("{} delivered {delivered} bytes{others}", carrier.name()));
     }
     if load.buffered == 0 {
         return (Some(0), "read past the page cache".into());

@@ -56,7 +56,7 @@ fn by_layout(case: &Case<'_>, load: &Load<'_>) -> Option<Suspicion> {
     let (empty, all) = empty(case, load)?;
     let share = empty as f64 / all as f64;
     // The part that was read may be the part that holds data.
-    let delivered = load.carrier.as_ref().map(|carrier| carrier.read_bytes());
+    let delivered = load.carrier.as_ref().map(|carrier| case.read_for_us(carrier));
     let whole = delivered.is_some_and(|bytes| bytes as f64 >= (1.0 - DOUBTFUL_SHARE) * load.asked as f64);
     if whole && share < 1.0 {
         return None;
@@ -84,7 +84,7 @@ fn by_device(case: &Case<'_>, load: &Load<'_>) -> Option<Suspicion> {
     if looked_at || !targets(case, load).all(|target| is_past(case, target)) || !is_counted(case, load) {
         return None;
     }
-    let missing = load.asked.saturating_sub(carrier.read_bytes());
+    let missing = load.asked.saturating_sub(case.read_for_us(carrier));
     let share = missing as f64 / load.asked as f64;
     let figures = vec![
         Figure::new("read by the workload past the cache", load.asked as f64, "bytes"),

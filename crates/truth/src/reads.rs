@@ -1,7 +1,7 @@
 //! Lie 1: reads that the page cache answered while the storage was meant.
 //!
-//! Proof: the device, or the client of a network file system, moved fewer bytes than were asked of it; where neither can
-//! be watched, what was resident before the phase. A job past the page cache is never accused: what is missing there has
+//! Proof: the device, or the client of a network file system, moved fewer bytes for this program than were asked of it (what
+//! it moved for others is no proof of anything); where neither can be watched, what was resident before the phase. A job past the page cache is never accused: what is missing there has
 //! other reasons (holes, lie 3).
 
 use iodyno_model::{Figure, Intent, Job, JobRecord, Severity, Target, TargetKind, Verb};
@@ -135,13 +135,17 @@ fn by_carrier(case: &Case<'_>, load: &Load<'_>, carrier: &Carrier<'_>) -> Option
     }
     // Nobody delivers holes (lie 3).
     let holes = holes::empty_share(case, load).unwrap_or(0.0) * load.asked as f64;
-    let missing = load.asked.saturating_sub(carrier.read_bytes() + holes as u64);
+    let delivered = case.read_for_us(carrier);
+    let missing = load.asked.saturating_sub(delivered + holes as u64);
     let share = (missing as f64 / load.buffered as f64).min(1.0);
-    let figures = vec![
+    let mut figures = vec![
         Figure::new("read by the workload", load.asked as f64, "bytes"),
         Figure::new(&format!("read by {}", carrier.name()), carrier.read_bytes() as f64, "bytes"),
         Figure::new("answered by memory", share * 100.0, "%"),
     ];
+    if delivered < carrier.read_bytes() {
+        figures.insert(2, Figure::new("of it for this run", delivered as f64, "bytes"));
+    }
     suspicion(case, load, share, figures)
 }
 

@@ -77,12 +77,104 @@ fn writes_absorbed_by_memory() {
     lie(Verb::Write, (2, Severity::Doubtful), |s| (s.buffered(), s.device(GIB / 10 * 8)).0);
     lie(Verb::Write, (2, Severity::Invalid), |s| (s.buffered(), s.no_device(), s.dirty(GIB)).0);
     twin(Verb::Write, |s| (s.buffered(), s.device(GIB)).0);
-    twin(Verb::Write, |s| (s.buffered(), s.device(10 * MIB), synced(s)).0);
+    twin(Verb::Write, |s| (s.buffered(), s.device(GIB), synced(s)).0);
+    // One sync at the end makes the last write to each place durable, and none of those before it.
+    lie(Verb::Write, (2, Severity::Invalid), |s| (s.buffered(), s.device(10 * MIB), synced(s)).0);
+    lie(Verb::Write, (2, Severity::Doubtful), |s| (s.buffered(), s.device(GIB / 10 * 7), synced(s)).0);
+    let found = staged(Verb::Write, |s| (s.buffered(), s.device(GIB / 10), synced(s)).0).judged();
+    let expected = "90 % of the bytes written were overwritten in memory before they were flushed";
+    assert!(found[0].sentence.contains(expected) && !found[0].advice.contains("finish"), "{found:?}");
+    // So it is with a sync after every thousandth.
+    let often = |s: &mut Stage, every: u64| {
+        let mut line = iodyno_model::Line::empty("fsync", Verb::Fsync);
+        line.operations = s.record().tally.lines[0].operations / every;
+        (0..line.operations).for_each(|_| line.latency.add(MILLISECOND));
+        (s.buffered(), s.record().tally.lines.push(line)).0
+    };
+    let rewritten = |device: u64| {
+        let mut stage = honest(Verb::Write);
+        (stage.device(device), often(&mut stage, 1000)).0;
+        stage.caught()
+    };
+    assert_eq!((rewritten(GIB / 10), rewritten(GIB)), (vec![(2, Severity::Invalid)], Vec::new()));
+    // What compresses is less there than it was.
+    twin(Verb::Write, |s| {
+        s.no_device();
+        let options = Some("rw,compress=zstd:3".into());
+        let facts = TargetFacts { mount_options: options, ..facts("btrfs", "sda") };
+        s.found.sightings.push(Sighting::Target(Box::new(facts)));
+        (s.buffered(), s.device(GIB / 10), synced(s)).0
+    });
     twin(Verb::Write, |s| (s.buffered(), s.no_device(), s.dirty(100 * MIB)).0);
     twin(Verb::Write, |s| (s.buffered(), s.no_device(), s.dirty(GIB), synced(s)).0);
     twin(Verb::Write, |s| (s.buffered(), s.no_device()).0);
     twin(Verb::Write, |s| (s.buffered(), s.device(0), s.intent = Intent::Cache).0);
     twin(Verb::Write, |s| (s.buffered(), s.device(0), s.target.open.sync = OpenSync::Data).0);
+}
+
+/// What this program made the storage move by the kernel's account.
+fn own(stage: &mut Stage, read_bytes: u64, write_bytes: u64) {
+    stage.found.sightings.push(Sighting::Own { read_bytes, write_bytes });
+}
+
+/// What waits of the file when the phase is over.
+fn waiting(stage: &mut Stage, bytes: u64) {
+    stage.found.sightings.push(Sighting::Dirty { target: "file".into(), bytes });
+}
+
+/// The findings without those about the neighbour, who is there.
+fn but_for_the_neighbour(change: Change, verb: Verb) -> Vec<(u8, Severity)> {
+    staged(verb, change).caught().into_iter().filter(|(code, _)| *code != 12).collect()
+}
+
+#[test]
+fn what_others_move_hides_no_cache() {
+    // The device read all of it and more, a tenth of it for us.
+    let caught =
+        but_for_the_neighbour(|s| (s.buffered(), s.device(2 * GIB), own(s, GIB / 10, 0)).0, Verb::Read);
+    assert_eq!(caught, [(1, Severity::Invalid)]);
+    assert_eq!(
+        but_for_the_neighbour(|s| (s.buffered(), s.device(2 * GIB), own(s, GIB, 0)).0, Verb::Read),
+        []
+    );
+    let (cached, because) = shared(|s| (s.buffered(), s.device(2 * GIB), own(s, GIB / 4, 0)).0);
+    assert_eq!(cached, Some(GIB / 4 * 3));
+    assert_eq!(because, format!("sda delivered {} bytes of {} to this run", GIB / 4, 2 * GIB));
+    // Holes past the cache, beside a neighbour.
+    let caught = but_for_the_neighbour(|s| (s.device(2 * GIB), own(s, GIB / 10, 0)).0, Verb::Read);
+    assert_eq!(caught, [(3, Severity::Invalid)]);
+    // A process of somebody else's reads for us: its bytes are not in our account.
+    let fuse = |s: &mut Stage| {
+        s.no_device();
+        s.found.sightings.push(Sighting::Target(Box::new(facts("fuseblk", "sda"))));
+        (s.buffered(), s.device(GIB), own(s, 0, 0)).0
+    };
+    assert!(staged(Verb::Read, fuse).caught().iter().all(|(code, _)| *code != 1));
+    // Neither are requests that go past the block layer.
+    twin(Verb::Read, |s| (s.device(GIB), own(s, 0, 0), s.record().engine = "sg".into()).0);
+}
+
+#[test]
+fn pages_that_were_dirty_before_hide_no_writes() {
+    // The device wrote as much as was asked, of what lay in memory before; ours still waits.
+    let caught = but_for_the_neighbour(
+        |s| (s.buffered(), s.device(GIB), own(s, 0, GIB), waiting(s, GIB / 10 * 9)).0,
+        Verb::Write,
+    );
+    assert_eq!(caught, [(2, Severity::Invalid)]);
+    let found = staged(Verb::Write, |s| (s.buffered(), s.device(GIB), waiting(s, GIB / 2)).0).judged();
+    let names: Vec<_> = found[0].figures.iter().map(|figure| figure.name.as_str()).collect();
+    assert!(names.contains(&"of the files, still to be written"), "{names:?}");
+    twin(Verb::Write, |s| (s.buffered(), s.device(GIB), waiting(s, GIB / 100)).0);
+    // A neighbour's bytes are not what a sync made durable.
+    let caught = but_for_the_neighbour(
+        |s| {
+            s.job.finish = Finish { sync: Some(Verb::Fsync), ..Finish::default() };
+            (s.buffered(), s.device(2 * GIB), own(s, 0, GIB / 10)).0
+        },
+        Verb::Write,
+    );
+    assert_eq!(caught, [(2, Severity::Invalid)]);
 }
 
 /// How much of what a stage read came from the page cache.
