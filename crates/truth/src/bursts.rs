@@ -36,8 +36,10 @@ pub fn check(phase: &PhaseRecord, job: &JobRecord, counts: &[f64], interval_ns: 
         Figure::new("fast for", burst_ns, "ns"),
     ];
     let each = job.tally.all_bytes() as f64 / job.tally.all_operations().max(1) as f64;
-    if each > 0.0 {
-        figures.push(Figure::new("moved beyond the later rate", found.credit * found.slow * each, "bytes"));
+    let beyond = found.credit * found.slow * each;
+    // Of a rate that fell to nothing there is no such thing.
+    if each > 0.0 && beyond.is_finite() {
+        figures.push(Figure::new("moved beyond the later rate", beyond, "bytes"));
     }
     let suspicion = Suspicion::new(8, Severity::Doubtful, label(phase), sentence, figures);
     Some(suspicion.job(&job.name).advice(ADVICE).weight(fast / slow.max(1e-9)))

@@ -5,7 +5,7 @@
 //! counting noise alone would do (a Poisson process of that rate) is never called unsteady; a phase too short has no
 //! verdict.
 
-use iodyno_model::{Figure, JobRecord, PhaseRecord, Plan, Record, Severity, units};
+use iodyno_model::{Figure, Job, JobRecord, Kind, PhaseRecord, Plan, Record, SeriesRow, Severity, units};
 
 use crate::bursts;
 use crate::case::{Case, label};
@@ -50,7 +50,9 @@ pub fn check(plan: &Plan, record: &Record) -> Vec<Suspicion> {
                 found.extend(judge_passes(&passes, index, job));
             } else {
                 let each = passes.iter().filter_map(|pass| Some((*pass, pass.jobs.get(index)?)));
-                found.extend(each.filter_map(|(pass, job)| judge_series(pass, job)));
+                found.extend(
+                    each.filter_map(|(pass, job)| judge_series(asked(plan, record, pass, job)?, pass, job)),
+                );
             }
         }
     }
@@ -66,20 +68,48 @@ fn first(record: &Record, phase: &PhaseRecord) -> u32 {
     same.map(|other| other.repetition).min().unwrap_or(0)
 }
 
+/// A job as it was planned.
+fn asked<'a>(plan: &'a Plan, record: &'a Record, phase: &'a PhaseRecord, job: &JobRecord) -> Option<&'a Job> {
+    let case = Case::new(plan, record, phase)?;
+    case.jobs().find(|(_, found)| found.name == job.name).map(|(job, _)| job)
+}
+
 /// Whether a job's rate is its own doing.
 fn is_paced(plan: &Plan, record: &Record, phase: &PhaseRecord, job: &JobRecord) -> bool {
-    let Some(case) = Case::new(plan, record, phase) else { return true };
-    let asked = case.jobs().find(|(_, found)| found.name == job.name);
-    asked.is_none_or(|(job, _)| {
+    asked(plan, record, phase, job).is_none_or(|job| {
         job.pace.has_rate() || job.pace.think.is_some() || job.pace.latency_target.is_some()
     })
 }
 
-/// The series over the time in which every worker ran; the row that was cut off at the end is dropped.
-fn judge_series(phase: &PhaseRecord, job: &JobRecord) -> Option<Suspicion> {
+/// The time at the end in which workers only flushed, ns: it is part of what was measured, and no slow second. Of workers
+/// that flushed one after the other's end, the longest.
+fn flushing_ns(asked: &Job, job: &JobRecord) -> u64 {
+    let files = asked.targets.len().max(1) as u64;
+    let once = u64::from(asked.workers.max(1)) * files;
+    let syncs = job.tally.lines.iter().filter(|line| line.verb.kind() == Kind::Sync);
+    // Syncs between the operations are their price; one for each file is the flush.
+    let last = syncs.filter(|line| asked.finish.sync == Some(line.verb) || line.operations <= once);
+    let each = last.map(|line| line.latency.max.saturating_mul(files).min(line.latency.sum as u64));
+    each.max().unwrap_or(0)
+}
+
+/// The full rows in which every worker did something: neither the one that was cut off at the end, nor those of the flush.
+fn full_rows(asked: &Job, job: &JobRecord) -> Option<usize> {
     let (tally, series) = (&job.tally, &job.tally.series);
-    let together_ns = tally.first_done_ns.saturating_sub(tally.began_ns);
-    let full = (together_ns.checked_div(series.interval_ns)? as usize).min(series.rows.len());
+    let end_ns = tally.first_done_ns.saturating_sub(flushing_ns(asked, job));
+    let full = end_ns.saturating_sub(tally.began_ns).checked_div(series.interval_ns)? as usize;
+    let full = full.min(series.rows.len());
+    let is_data = |row: &SeriesRow| row.reads + row.writes + row.trims > 0;
+    let last = series.rows.iter().rposition(is_data);
+    // Behind the last operation on data there is nothing but what makes it durable.
+    let is_flushed = tally.operations(Kind::Sync) > 0 && last.is_some_and(|last| last + 1 < full);
+    Some(if is_flushed { last.unwrap_or(full) } else { full })
+}
+
+/// The series over the time in which every worker ran.
+fn judge_series(asked: &Job, phase: &PhaseRecord, job: &JobRecord) -> Option<Suspicion> {
+    let series = &job.tally.series;
+    let full = full_rows(asked, job)?;
     let rows: Vec<f64> = series.rows[..full].iter().map(|row| row.operations() as f64).collect();
     let means = rounds(&rows, ROUNDS)?;
     // Two levels are told as what they are.

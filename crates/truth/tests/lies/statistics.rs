@@ -1,6 +1,6 @@
 //! Lies of few samples (6) and of rates that were not steady (7).
 
-use iodyno_model::{Rate, Severity, Verb};
+use iodyno_model::{Finish, Line, Rate, Severity, Verb};
 
 use crate::stage::*;
 
@@ -43,6 +43,47 @@ fn rates_that_are_not_steady() {
     twin(Verb::Read, |s| {
         (rows(s, &[9000, 5000, 2000, 1000, 500]), s.job.pace.rate.read = Rate::Operations(9000.0)).0
     });
+}
+
+/// Five even seconds, and a sync that takes the rest of ten: of each file at the end, or as the last step of a script.
+fn flushed(stage: &mut Stage, rows: &[u64], flush_ns: u64) {
+    let others: Vec<u64> = rows.to_vec();
+    with_rows(stage.record(), &others);
+    let mut line = Line::empty("fsync", Verb::Fsync);
+    line.operations = 1;
+    line.latency.add(flush_ns);
+    stage.record().tally.lines.push(line);
+    let rows = &mut stage.record().tally.series.rows;
+    rows.iter_mut().for_each(|row| (row.writes, row.reads) = (row.reads, 0));
+}
+
+fn ends_with_a_sync(stage: &mut Stage) {
+    stage.job.finish = Finish { sync: Some(Verb::Fsync), ..Finish::default() };
+}
+
+#[test]
+fn the_flush_at_the_end_is_no_slow_tail() {
+    const FLUSHED: [u64; 10] = [9000, 9000, 9000, 9000, 9000, 5000, 0, 0, 0, 0];
+    twin(Verb::Write, |s| (ends_with_a_sync(s), flushed(s, &FLUSHED, 4_500_000_000)).0);
+    // A copy's last step.
+    twin(Verb::Write, |s| flushed(s, &FLUSHED, 4_500_000_000));
+    // Workers that end before others flush; the rate falls as they come to it.
+    twin(Verb::Write, |s| {
+        s.job.workers = 4;
+        ends_with_a_sync(s);
+        flushed(s, &[9000, 9000, 9000, 9000, 9000, 7000, 5000, 2000, 500, 0], 5_000_000_000);
+    });
+    // What fell before the flush fell.
+    lie(Verb::Write, (8, Severity::Doubtful), |s| {
+        ends_with_a_sync(s);
+        flushed(s, &[9000, 9000, 9000, 9000, 3000, 3000, 3000, 3000, 0, 0], 2_000_000_000);
+    });
+    // A stall without a sync is one.
+    let stalled = staged(Verb::Write, |s| {
+        flushed(s, &FLUSHED, 4_500_000_000);
+        s.record().tally.lines.pop();
+    });
+    assert_eq!(stalled.caught(), [(8, Severity::Doubtful)]);
 }
 
 #[test]
