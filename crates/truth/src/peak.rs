@@ -136,9 +136,11 @@ fn idle(case: &Case<'_>) -> Vec<Suspicion> {
             .iter()
             .flat_map(|job| case.targets(job))
             .all(|target| target.open.direct == Direct::Yes);
-        let moved = (device.read_bytes + device.write_bytes) as f64;
-        let all: u64 = jobs.iter().map(|(_, found)| found.tally.all_bytes()).sum();
-        let ours = moved / all.max(1) as f64;
+        // Others keep it busy as well: what is idle beside them is idle.
+        let all = device.read_bytes + device.write_bytes;
+        let moved = case.own().map_or(all, |(read, written)| all.min(read + written)) as f64;
+        let done: u64 = jobs.iter().map(|(_, found)| found.tally.all_bytes()).sum();
+        let ours = moved / done.max(1) as f64;
         let busy = (device.busy_ns as f64 / case.found.elapsed_ns as f64 * 100.0).min(100.0);
         let whole = jobs.iter().all(|(job, _)| is_its(job)) && (OURS.0..=OURS.1).contains(&ours);
         // Flushes are not counted as busy.

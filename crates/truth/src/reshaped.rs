@@ -1,8 +1,8 @@
 //! Lie 19: the kernel changed the I/O: it split it, merged it, or read ahead.
 //!
-//! Proof: the mean size of the device's requests against that of the operations. Said where the size is the question:
-//! small operations that arrived as large requests, and direct ones that arrived in pieces. What the page cache makes of
-//! large operations is its business, and where others moved much of what the device moved (12) nothing is said.
+//! Proof: the mean size of the device's requests against that of the operations, with what others moved by the kernel's
+//! account of the program taken at its most harmless. Said where the size is the question: small operations that arrived as
+//! large requests, and direct ones that arrived in pieces. What the page cache makes of large operations is its business.
 
 use iodyno_model::{DeviceActivity, Direct, Figure, Intent, Severity, Verb, units};
 
@@ -16,8 +16,10 @@ const LEAST_TIMES: f64 = 4.0;
 const MOST_SMALL: u64 = 64 << 10;
 /// Fewer operations or requests prove nothing.
 const LEAST_COUNT: u64 = 100;
-/// What the device moved of what was asked, at least and at most: then its requests are ours.
+/// What the device moved for this program of what was asked, at least and at most.
 const OURS: (f64, f64) = (0.8, 1.3);
+/// The least request of somebody else, bytes, where the device does not tell its block.
+const LEAST_REQUEST: u64 = 512;
 
 const ADVICE_MERGED: &str = "set `direct = true` for the target, so that each operation is a request of its own; for \
                              reads through the cache, `advise = true` or `pick = \"random\"` keeps the kernel from \
@@ -44,22 +46,29 @@ fn judged(case: &Case<'_>, load: &Load<'_>, verb: Verb) -> Option<Suspicion> {
     let is_its = |job: &iodyno_model::Job| load.jobs.iter().any(|its| std::ptr::eq(*its, job));
     let jobs = case.storage_jobs().filter(|(job, _)| is_its(job));
     let count: u64 = jobs.map(|(_, record)| operations(record, &[verb])).sum();
-    let (moved, requests) = side(device, verb);
+    let (all, requests) = side(device, verb);
+    let own = case.own().map(|(read, written)| if verb == Verb::Read { read } else { written });
+    // A file system writes later, and for others: only of reads the account tells what was moved.
+    let moved = own.filter(|_| verb == Verb::Read).map_or(all, |own| all.min(own));
     let share = moved as f64 / load.asked.max(1) as f64;
     if count < LEAST_COUNT || requests < LEAST_COUNT / 10 || !(OURS.0..=OURS.1).contains(&share) {
         return None;
     }
-    let (asked, found) = (load.asked / count, moved / requests);
     let targets: Vec<_> = load.jobs.iter().flat_map(|job| case.used(job, verb)).collect();
+    let facts = targets.first().and_then(|target| case.facts(&target.name));
+    let (asked, found) = (load.asked / count, moved / requests);
+    // As many of the requests as others' bytes allow are theirs.
+    let block = facts.and_then(|facts| facts.logical_block_bytes).unwrap_or(LEAST_REQUEST).max(1);
+    let others = all.saturating_sub(moved.min(load.asked));
+    let ours = requests.saturating_sub(others / block);
     let direct = targets.iter().all(|target| target.open.direct == Direct::Yes);
     // What the page cache gathers before it writes is what writing through it means.
     let gathered = verb == Verb::Write && !direct;
     let merged = found as f64 >= LEAST_TIMES * asked as f64 && asked <= MOST_SMALL && !gathered;
-    let split = direct && asked as f64 >= LEAST_TIMES * found as f64 && requests >= LEAST_COUNT;
+    let split = direct && ours >= LEAST_COUNT && asked as f64 >= LEAST_TIMES * (moved / ours.max(1)) as f64;
     if !merged && !split {
         return None;
     }
-    let facts = targets.first().and_then(|target| case.facts(&target.name));
     let ahead = facts.and_then(|facts| facts.read_ahead_bytes).filter(|_| verb == Verb::Read && !direct);
     let what = match (split, direct) {
         (true, _) => "in pieces",

@@ -1,9 +1,13 @@
 //! Lie 5: a working set that fits the device's own cache, or that of the hypervisor or controller before it.
 //!
 //! Proof: past the page cache, with a device that delivered every byte, the same span was read again, and far faster the
-//! second time. One pass alone proves nothing, and a drift is another matter (7): the passes must not overlap.
+//! second time, because each read took the device less. A limit or a neighbour that ends lets more reads through and makes
+//! none of them cheaper, or moves bytes of its own. One pass alone proves nothing, and a drift is another matter (7): the
+//! passes must not overlap.
 
-use iodyno_model::{Figure, Intent, Job, JobRecord, Pattern, SeriesRow, Severity, Verb, Workload, units};
+use iodyno_model::{
+    Figure, Intent, Job, JobRecord, Pattern, Sample, Series, SeriesRow, Severity, Verb, Workload, units,
+};
 
 use crate::case::{Case, bytes};
 use crate::merge::Suspicion;
@@ -20,6 +24,10 @@ const INVALID_RATIO: f64 = 3.0;
 const LEAST_ROWS: usize = 3;
 /// Share of what was read that the device must have delivered: otherwise the page cache explains it.
 const DELIVERED: f64 = 0.9;
+/// So much more than the job read while others used the device.
+const OTHERS: f64 = 1.3;
+/// Share of a sample that must lie in a pass to speak for it.
+const INSIDE: f64 = 0.8;
 
 const ADVICE: &str = "read a span several times larger than any cache before the storage (`span`, `size`), or each place \
                       once (`passes = 1`); the first pass is the storage's own";
@@ -42,7 +50,7 @@ fn span(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<u64> {
     let only_reads = pattern.mix.shares.iter().all(|share| share.verb == Verb::Read || share.weight == 0.0);
     let carrier = case.carrier(&target.name)?;
     let read = bytes(record, Verb::Read);
-    let delivered = carrier.read_bytes() as f64 >= DELIVERED * read as f64;
+    let delivered = case.read_for_us(&carrier) as f64 >= DELIVERED * read as f64;
     if paced || !only_reads || !delivered || !case.is_direct(target) || read < LEAST_BYTES {
         return None;
     }
@@ -69,13 +77,82 @@ fn within(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
     if cold.len().min(warm.len()) < LEAST_ROWS || !is_apart(&cold, &warm) {
         return None;
     }
-    suspicion(
-        case,
-        &job.name,
-        span,
-        (median(&cold)?, median(&warm)?),
-        "the second time it was read in this phase",
-    )
+    let at = |row: usize| row as u64 * series.interval_ns;
+    let passes = [(0, at(first)), (at(first + 1), at(series.rows.len().saturating_sub(1)))];
+    let costs = passes.map(|pass| cost(case, job, record, pass));
+    if !is_cheaper(costs) {
+        return None;
+    }
+    let rates = (median(&cold)?, median(&warm)?);
+    let found = suspicion(case, &job.name, span, rates, "the second time it was read in this phase")?;
+    Some(with_costs(found, costs))
+}
+
+/// What a read took a device over a stretch of time.
+#[derive(Clone, Copy, Debug)]
+enum Cost {
+    /// So much, ns.
+    Each(f64),
+    /// Others used it as well.
+    Shared,
+    /// Nobody looked.
+    Unknown,
+}
+
+/// What a read took the job's device between two times, by the samples that lie there.
+fn cost(case: &Case<'_>, job: &Job, record: &JobRecord, (from, to): (u64, u64)) -> Cost {
+    let device = case.targets(job).next().and_then(|target| case.device(&target.name));
+    let Some(device) = device else { return Cost::Unknown };
+    let inside = |sample: &&Sample| {
+        let begin = sample.at_ns.saturating_sub(sample.interval_ns);
+        let common = sample.at_ns.min(to).saturating_sub(begin.max(from));
+        sample.interval_ns > 0 && common as f64 >= INSIDE * sample.interval_ns as f64
+    };
+    let (mut reads, mut ns, mut moved, mut ours) = (0, 0, 0, 0.0);
+    for sample in case.found.samples.iter().filter(inside) {
+        let Some(did) = sample.devices.iter().find(|did| did.device == device.device) else { continue };
+        (reads, ns) = (reads + did.reads, ns + did.read_ns);
+        moved += did.read_bytes + did.write_bytes;
+        ours +=
+            read_between(&record.tally.series, sample.at_ns.saturating_sub(sample.interval_ns), sample.at_ns);
+    }
+    match (reads, ns) {
+        (0, _) | (_, 0) => Cost::Unknown,
+        _ if moved as f64 > OTHERS * ours + LEAST_BYTES as f64 => Cost::Shared,
+        _ => Cost::Each(ns as f64 / reads as f64),
+    }
+}
+
+/// Bytes that a series read between two times; of a row that lies partly there, its part.
+fn read_between(series: &Series, from: u64, to: u64) -> f64 {
+    let length = series.interval_ns.max(1);
+    let part = |(index, row): (usize, &SeriesRow)| {
+        let (begin, end) = (index as u64 * length, (index as u64 + 1) * length);
+        let common = end.min(to).saturating_sub(begin.max(from));
+        row.read_bytes as f64 * common as f64 / length as f64
+    };
+    series.rows.iter().enumerate().map(part).sum()
+}
+
+/// Whether the later reads took the device less, as far as can be told.
+fn is_cheaper(costs: [Cost; 2]) -> bool {
+    match costs {
+        [Cost::Each(cold), Cost::Each(warm)] => cold >= LEAST_RATIO * warm,
+        [Cost::Shared, _] | [_, Cost::Shared] => false,
+        _ => true,
+    }
+}
+
+/// The finding with what a read took the device; without it, the rates alone speak, and they have other reasons too.
+fn with_costs(mut found: Suspicion, costs: [Cost; 2]) -> Suspicion {
+    match costs {
+        [Cost::Each(cold), Cost::Each(warm)] => {
+            found.finding.figures.push(Figure::new("a read in the device, first pass", cold, "ns"));
+            found.finding.figures.push(Figure::new("a read in the device, later passes", warm, "ns"));
+        }
+        _ => found.finding.severity = Severity::Doubtful,
+    }
+    found
 }
 
 /// Whether nearly every row of the later passes is above nearly every row of the first: one in ten may be a hiccup.
@@ -96,12 +173,12 @@ fn across(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
         let other = Case::new(case.plan, case.record, phase)?;
         let (asked, found) = other.storage_jobs().find(|(asked, _)| is_same(asked, job))?;
         self::span(&other, asked, found)?;
-        Some((rate(found), device_ns(&other)))
+        Some((rate(found), device_ns(&other, asked)))
     };
     let mut passes = case.record.phases.iter().filter_map(like);
     let (cold, cold_ns) = passes.next()?;
     let slowest = passes.map(|(rate, _)| rate).reduce(f64::min)?;
-    let cheaper = match (cold_ns, device_ns(case)) {
+    let cheaper = match (cold_ns, device_ns(case, job)) {
         (Some(before), Some(now)) => before >= LEAST_RATIO * now,
         _ => true,
     };
@@ -111,9 +188,10 @@ fn across(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
     suspicion(case, &job.name, span, (cold, rate(record)), "when a later phase read it again")
 }
 
-/// What a read took the device, on average, ns; none where it did not say.
-fn device_ns(case: &Case<'_>) -> Option<f64> {
-    let device = case.devices().next().filter(|device| device.reads > 0 && device.read_ns > 0)?;
+/// What a read took the job's device, on average, ns; none where it did not say.
+fn device_ns(case: &Case<'_>, job: &Job) -> Option<f64> {
+    let device = case.targets(job).next().and_then(|target| case.device(&target.name));
+    let device = device.filter(|device| device.reads > 0 && device.read_ns > 0)?;
     Some(device.read_ns as f64 / device.reads as f64)
 }
 

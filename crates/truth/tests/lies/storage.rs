@@ -3,7 +3,7 @@
 
 use iodyno_model::{
     Content, Coordinate, DeviceActivity, Extent, Figure, Intent, Items, Layout, Line, NameCache, Parameter,
-    Phase, PhaseRecord, Pick, Plan, Record, Severity, Sighting, TargetKind, Value, Verb, Workload,
+    Phase, PhaseRecord, Pick, Plan, Record, Sample, Severity, Sighting, TargetKind, Value, Verb, Workload,
 };
 
 use crate::stage::*;
@@ -170,6 +170,46 @@ fn a_second_pass_that_is_faster() {
     );
 }
 
+/// Each second of the device: reads, what one took it, and bytes that were moved for others.
+fn seconds(stage: &mut Stage, each: &[(u64, u64, u64)]) {
+    stage.found.samples = (1..)
+        .zip(each)
+        .map(|(second, (reads, read_ns, others))| Sample {
+            at_ns: second * SECOND,
+            interval_ns: SECOND,
+            devices: vec![DeviceActivity {
+                device: "sda".into(),
+                reads: *reads,
+                read_bytes: reads * 4096,
+                write_bytes: *others,
+                read_ns: reads * read_ns,
+                ..DeviceActivity::default()
+            }],
+            ..Sample::default()
+        })
+        .collect();
+}
+
+#[test]
+fn a_speed_up_is_a_cache_only_where_reads_cost_the_device_less() {
+    const ROWS: [u64; 10] = [100, 100, 100, 100, 100, 5300, 5300, 5300, 5300, 5300];
+    let judged = |cold: (u64, u64, u64), warm: (u64, u64, u64)| {
+        let mut stage = staged(Verb::Read, |s| passes(s, 500 * 4096, &ROWS));
+        seconds(&mut stage, &[[cold; 5], [warm; 5]].concat());
+        stage.judged().into_iter().find(|finding| finding.code == 5)
+    };
+    let cached = judged((100, 9_000_000, 0), (5300, 180_000, 0)).unwrap();
+    assert_eq!(cached.severity, Severity::Invalid);
+    assert!(cached.figures.iter().any(|f| f.name == "a read in the device, first pass" && f.value == 9e6));
+    // A limit that ended let more of them through; each took as long as before.
+    assert_eq!(judged((100, 180_000, 0), (5300, 180_000, 0)), None);
+    // A neighbour that went away.
+    assert_eq!(judged((100, 9_000_000, 200 << 20), (5300, 180_000, 0)), None);
+    // Where no second was looked at, there are other reasons for a rate.
+    let unseen = staged(Verb::Read, |s| passes(s, 500 * 4096, &ROWS)).judged();
+    assert_eq!(unseen.iter().find(|f| f.code == 5).unwrap().severity, Severity::Doubtful);
+}
+
 #[test]
 fn a_later_phase_that_is_faster() {
     let phase = |name: &str, reads: u64| {
@@ -317,6 +357,33 @@ fn another_shape_at_the_device() {
     twin(Verb::Read, |s| (s.buffered(), moved(s, (10, GIB), (0, 0)), s.intent = Intent::Cache).0);
 }
 
+/// What this program made the storage move.
+fn own(stage: &mut Stage, read_bytes: u64, write_bytes: u64) {
+    stage.found.sightings.push(Sighting::Own { read_bytes, write_bytes });
+}
+
+fn but_for_the_neighbour(stage: &Stage) -> Vec<u8> {
+    stage.judged().iter().map(|finding| finding.code).filter(|code| *code != 12).collect()
+}
+
+#[test]
+fn requests_of_others_are_not_ours() {
+    // Large ones that went as they are, beside a neighbour's many small ones.
+    let large = |requests: u64, bytes: u64| {
+        let mut stage = honest(Verb::Read);
+        (sized(&mut stage, 256, 4 << 20), moved(&mut stage, (requests, bytes), (0, 0))).0;
+        own(&mut stage, GIB, 0);
+        but_for_the_neighbour(&stage)
+    };
+    assert_eq!(large(1024 + 50_000, GIB + 50_000 * 4096), [0u8; 0]);
+    assert_eq!(large(GIB / (512 << 10), GIB), [19], "in pieces, and nobody else there");
+    // Small ones that were read ahead, beside a neighbour that moves twice as much.
+    let ahead = staged(Verb::Read, |s| {
+        (s.buffered(), moved(s, (GIB / (64 << 10), 3 * GIB), (0, 0)), own(s, GIB, 0)).0
+    });
+    assert_eq!(but_for_the_neighbour(&ahead), [19]);
+}
+
 /// A phase that looks at the names of a set.
 fn looks(stage: &mut Stage, count: u64, objects: u64, read_bytes: u64) {
     let items = Items { count: objects, ..Items::default() };
@@ -404,6 +471,17 @@ fn a_device_that_had_time_to_spare() {
         (busy(s, 8, 60), s.found.sightings.push(Sighting::Processors(processors))).0
     });
     assert!(busy_machine.caught().iter().all(|(code, _)| *code != 24), "{:?}", busy_machine.judged());
+    // A neighbour that moves as much again does not hide it.
+    let beside = staged(Verb::Read, |s| {
+        busy(s, 8, 60);
+        for sighting in &mut s.found.sightings {
+            if let Sighting::Device(device) = sighting {
+                device.read_bytes *= 2;
+            }
+        }
+        own(s, GIB, 0);
+    });
+    assert_eq!(but_for_the_neighbour(&beside), [24]);
     // Flushes do not count as busy.
     twin(Verb::Read, |s| {
         let mut line = Line::empty("fsync", Verb::Fsync);
