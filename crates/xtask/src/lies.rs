@@ -93,8 +93,14 @@ impl Table {
             let Some(row) = code.parse().ok().and_then(|code: u8| table.rows.get_mut(&code)) else {
                 continue;
             };
-            row.title = title.into();
-            if part == "lie" { row.lie = told } else { row.twin = told }
+            if row.title.is_empty() {
+                row.title = title.into();
+            }
+            let known = if part == "lie" { &mut row.lie } else { &mut row.twin };
+            // Of several stages of a lie the worst counts.
+            if known.is_none() || rank(&told) > rank(known) {
+                *known = told;
+            }
         }
         table
     }
@@ -109,6 +115,15 @@ impl Table {
         };
         let honest = self.honest.as_ref().is_none_or(|(verdict, _)| verdict != "false alarm");
         honest && self.rows.values().all(|row| fine(&row.lie, "caught") && fine(&row.twin, "silent"))
+    }
+}
+
+/// How bad a verdict is.
+fn rank(told: &Option<(String, String)>) -> u8 {
+    match told.as_ref().map(|(verdict, _)| verdict.as_str()) {
+        Some("caught" | "silent") | None => 0,
+        Some("skipped") => 1,
+        Some(_) => 2,
     }
 }
 
@@ -154,6 +169,14 @@ mod tests {
         assert!(said.contains("skipped: needs root") && said.contains("0 alarms in 200"), "{said}");
         assert!(said.ends_with("lies: 1 of 2 caught, 1 of 2 twins silent\n"), "{said}");
         assert!(!table.is_good(), "the second twin was never run");
+    }
+
+    #[test]
+    fn of_several_stages_the_worst_counts() {
+        let text = "13\tlie\tcaught\ta depth\t\n13\tlie\tmissed\tanother\tnothing\n13\ttwin\tskipped\ta depth\tbusy\n\
+                    13\ttwin\tsilent\tanother\t\n";
+        let said = Table::of(text, &["13".into()]).to_string();
+        assert!(said.contains("missed: nothing") && said.contains("skipped: busy"), "{said}");
     }
 
     #[test]

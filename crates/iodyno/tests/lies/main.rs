@@ -13,6 +13,7 @@ mod program;
 mod cache;
 mod flows;
 mod ground;
+mod hidden;
 mod honest;
 mod machines;
 mod stage;
@@ -22,10 +23,8 @@ mod times;
 use stage::Lie;
 
 fn main() -> std::process::ExitCode {
-    let lies: Vec<Lie> = [cache::lies(), storage::lies(), times::lies(), machines::lies(), flows::lies()]
-        .into_iter()
-        .flatten()
-        .collect();
+    let of = [cache::lies, storage::lies, times::lies, machines::lies, flows::lies, hidden::lies];
+    let lies: Vec<Lie> = of.into_iter().flat_map(|lies| lies()).collect();
     let honest = stage::is_asked(0).then(honest::case);
     testbed::run(lies.into_iter().flat_map(Lie::cases).chain(honest).collect())
 }

@@ -53,6 +53,8 @@ pub fn is_asked(code: u8) -> bool {
 pub struct Lie {
     /// Its number in the list of known lies.
     pub code: u8,
+    /// What tells its cases from those of another stage of the same lie.
+    part: &'static str,
     title: &'static str,
     needs: Vec<Need>,
     besides: &'static [u8],
@@ -69,7 +71,13 @@ impl Lie {
     pub fn new(code: u8, title: &'static str, needs: &[Need], lie: fn() -> Told, twin: fn() -> Told) -> Lie {
         let needs = needs.to_vec();
         let (besides, least, twins, alone) = (&[], Severity::Note, vec![code], [false; 2]);
-        Lie { code, title, needs, besides, least, lie, twin, twins, alone }
+        Lie { code, part: "", title, needs, besides, least, lie, twin, twins, alone }
+    }
+
+    /// Another stage of a lie that has one; the word is part of its cases' names.
+    pub fn part(mut self, word: &'static str) -> Lie {
+        self.part = word;
+        self
     }
 
     /// Notes of these numbers are true of the stage, of the twin's as well.
@@ -110,7 +118,8 @@ impl Lie {
 
     /// Those parts as test cases that are asked for.
     pub fn cases(self) -> Vec<Case> {
-        let Lie { code, title, needs, besides, least, lie, twin, twins, alone } = self;
+        let Lie { code, part, title, needs, besides, least, lie, twin, twins, alone } = self;
+        let part = if part.is_empty() { String::new() } else { format!("_{part}") };
         let twins: Vec<u8> = twins.into_iter().filter(|code| is_asked(*code)).collect();
         let lies: Vec<u8> = is_asked(code).then_some(code).into_iter().collect();
         if let Some(reason) = needs.iter().find_map(|need| need.check().err()) {
@@ -124,11 +133,11 @@ impl Lie {
         let mut cases = Vec::new();
         if !lies.is_empty() {
             let body = move || told(&lies, "lie", title, catch(code, least, lie));
-            cases.push(case(format!("lie_{code:02}_caught"), alone[0], Box::new(body)));
+            cases.push(case(format!("lie_{code:02}{part}_caught"), alone[0], Box::new(body)));
         }
         if !twins.is_empty() {
             let body = move || told(&twins, "twin", title, hush(&twins, besides, twin));
-            cases.push(case(format!("lie_{code:02}_twin"), alone[1], Box::new(body)));
+            cases.push(case(format!("lie_{code:02}{part}_twin"), alone[1], Box::new(body)));
         }
         cases
     }
