@@ -92,7 +92,7 @@ fn drift() -> Told {
 }
 
 /// A second and a half at 1 ms, and then 6 ms for good.
-fn credit() -> Told {
+pub fn credit() -> Told {
     let times = std::iter::repeat_n(MILLISECOND, 1400).chain(std::iter::repeat_n(6 * MILLISECOND, 20_000));
     lasting(Service::Cycle(times.collect()))
 }
