@@ -215,6 +215,11 @@ pub struct Run {
     pub own_voice: bool,
     /// Whether the program dies of the signal that ended the run, as the original does; else the exit status tells.
     pub dies_of_signals: bool,
+    /// Whether the reporter prints findings, what several passes say together and what became of demands; where it does
+    /// not, they follow on standard error.
+    pub tells_all: bool,
+    /// Whether the reporter tells of each pass; where it does not, it is told of the middle one.
+    pub tells_passes: bool,
     /// Whether findings may follow on standard error, where the reporter does not print them.
     pub findings: bool,
     /// A finding in the tool's own options; `None`: it concerns nothing that this tool prints.
@@ -245,6 +250,8 @@ impl Run {
             unwatched: false,
             own_voice: false,
             dies_of_signals: false,
+            tells_all: false,
+            tells_passes: false,
             findings: true,
             translate: untranslated,
             reads_forgiven: false,
@@ -334,6 +341,7 @@ pub fn untranslated(finding: Finding) -> Option<Finding> {
 }
 
 /// A file that a run writes its results to.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportFile {
     /// Its path; it must not exist, unless the user asked for it by this very option before. `-`: the report's own
     /// place, of a table of the ranks.

@@ -9,6 +9,8 @@ use iodyno_engine::peer::background;
 use iodyno_engine::peer::{self, Listener};
 use iodyno_model::conversation::RunNumber;
 use iodyno_model::{Diagnostic, Event, Origin, Record};
+use iodyno_report::passes::OnePass;
+use iodyno_truth::demand;
 
 use crate::loader::plain;
 use crate::session::{Ears, Silent, Voice, beside, say};
@@ -61,9 +63,8 @@ struct Talk {
 impl Talk {
     fn open(run: &Run, voice: &Voice) -> Result<Talk, Diagnostic> {
         let of_others = run.plan.phases.is_empty();
-        if of_others && (!run.files.is_empty() || run.keep.wanted == Some(true)) {
-            let wrong = Diagnostic::error(&Origin::argument("--also"), "what a server runs is its clients'");
-            return Err(wrong.hint("ask for files and for the history on the client's side"));
+        if let Some(wrong) = unfit(run, of_others) {
+            return Err(wrong);
         }
         let log = run.output.as_deref().map(appended).transpose()?;
         Ok(Talk {
@@ -78,8 +79,9 @@ impl Talk {
 
     /// Tells what all runs were together, and what follows the report.
     fn close(mut self, run: &Run, voice: &Voice) -> u8 {
-        let record = self.record.take();
-        if let Some(record) = &record {
+        let mut record = self.record.take();
+        if let Some(record) = &mut record {
+            record.demands = demand::judge(&run.plan, record);
             self.ears.tell(&Event::Ended(record.clone()), self.translate, &mut Silent);
         }
         let kept = match (self.ears, &record) {
@@ -89,11 +91,12 @@ impl Talk {
                 true
             }
         };
+        let failed = record.iter().flat_map(|record| &record.demands).any(|demand| demand.failed);
         if let Some(record) = record.filter(|_| voice.tells_findings()) {
             // Nobody may be listening there.
             let _ = io::stderr().write_all(beside(&record, run).as_bytes());
         }
-        u8::from(!kept)
+        u8::from(!kept || failed)
     }
 
     /// A further run's record.
@@ -149,6 +152,23 @@ impl Listener for Talk {
             None => io::stderr().write_all(text.as_bytes()),
         };
     }
+}
+
+/// What was asked of a run that a conversation cannot do, or that makes no sense of it.
+fn unfit(run: &Run, of_others: bool) -> Option<Diagnostic> {
+    let wrong = |message: &str| Diagnostic::error(&Origin::argument("--also"), message);
+    let wants = !run.files.is_empty() || run.keep.wanted == Some(true) || !run.plan.demands.is_empty();
+    if of_others && wants {
+        let wrong = wrong("what a server runs is its clients'");
+        return Some(wrong.hint("ask for files, for the history and for conditions on the client's side"));
+    }
+    if OnePass::needed(&run.plan) {
+        let wrong = wrong("a test with a peer is made once, not in passes");
+        return Some(
+            wrong.hint("start it as often as you want it, and compare the runs that are kept (save)"),
+        );
+    }
+    demand::check(&run.plan).into_iter().next()
 }
 
 /// A file that what is printed is added to.

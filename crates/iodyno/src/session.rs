@@ -24,6 +24,7 @@ use crate::calling;
 use crate::converse;
 use crate::desk::{self, Desk};
 use crate::hosts;
+use crate::loader::plain;
 use crate::repeat;
 use crate::sink;
 use crate::watched::Watched;
@@ -64,11 +65,7 @@ pub fn answer(world: &mut World, request: Result<Request, Vec<Diagnostic>>, voic
             say_all(&wrong);
             2
         }
-        Ok(Request::Print { out, status }) => {
-            // `head` has seen enough.
-            let _ = io::stdout().write_all(out.as_bytes());
-            status as u8
-        }
+        Ok(Request::Print { out, status }) => print(out.as_bytes()).max(status as u8),
         Ok(Request::Write { files, out, status }) => write(&files, &out, status as u8),
         Ok(Request::Refuse { err, status }) => {
             // Nobody may be listening on standard error.
@@ -105,9 +102,21 @@ fn write(files: &[Written], out: &str, status: u8) -> u8 {
             return 2;
         }
     }
-    // `head` has seen enough.
-    let _ = io::stdout().write_all(out.as_bytes());
-    status
+    print(out.as_bytes()).max(status)
+}
+
+/// Prints; 0, or 1 where it cannot be written, which is said. A reader that has seen enough (`head`) is no error.
+pub fn print(out: &[u8]) -> u8 {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(out).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            let wrong = format!("standard output cannot be written: {}", plain(&error));
+            say(Diagnostic::error(&Origin::Default, wrong)
+                .hint("make room where it goes, or send it elsewhere"));
+            1
+        }
+        _ => 0,
+    }
 }
 
 /// Says something on standard error; where nobody listens, nobody is told.
@@ -133,7 +142,7 @@ fn translated(event: &Event, translate: Translate) -> Option<Cow<'_, Event>> {
 }
 
 fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
-    if run.own_voice && OnePass::needed(&run.plan) {
+    if !run.tells_all && !run.tells_passes && OnePass::needed(&run.plan) {
         let silent: Box<dyn Reporter> = Box::new(Silent);
         run.reporter = Box::new(OnePass::new(&run.plan, std::mem::replace(&mut run.reporter, silent)));
     }
@@ -170,7 +179,7 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         }
     };
     let Ok(kept) = ears.close(&run, voice) else { return 1 };
-    if run.own_voice && voice.tells_findings() {
+    if !run.tells_all && voice.tells_findings() {
         let _ = io::stderr().write_all(beside(&record, &run).as_bytes());
     }
     if let Some(signal) = record.stopped_by.filter(|_| run.dies_of_signals && world.is_alone()) {

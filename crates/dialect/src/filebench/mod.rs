@@ -124,6 +124,7 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
     Ok(Request::Run(Box::new(Run {
         messages: notes,
         interim_ns,
+        tells_passes: true,
         translate: advice::translate,
         ..Run::of(plan, Box::new(Text::new(view)))
     })))

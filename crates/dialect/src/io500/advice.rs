@@ -25,6 +25,7 @@ const ADVICE: &[Said] = &[
         "see what the slow tasks' nodes have that the others have not: a score counts what all of them did",
     ),
     (15, "time batches", ""),
+    (22, "`intent", "name a `datadir` on the storage you mean"),
     (23, "", "raise `stonewall-time`: only 300 s make a result valid"),
 ];
 

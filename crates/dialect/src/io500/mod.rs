@@ -16,7 +16,8 @@ pub mod score;
 
 use iodyno_model::{Diagnostic, Origin, Record};
 
-use crate::{Dialect, Keep, Loader, PathKind, Request, Run, date};
+use crate::wishes::Wishes;
+use crate::{Dialect, Keep, Loader, PathKind, ReportFile, Request, Run, date};
 use config::Config;
 use phases::{PHASES, Places};
 use report::Results;
@@ -35,6 +36,9 @@ Usage: iodyno io500 CONFIG.ini [--dry-run] [--mode=standard] [-v=N]
        iodyno io500 --list            every key of the configuration with its default
        iodyno io500 --mini DIR        small sizes and a stonewall of 1 s, in DIR/io500-mini (never valid)
        --tag NAME                     the name by which the history finds the run; --no-save: it is not kept
+       --fail-if CONDITION            fail if it holds, e.g. 'ior-easy-write.bandwidth < 2GiB/s'; repeatable
+       --repeat N                     make so many passes over everything; the report is that of the middle one
+       --json FILE, --csv FILE, --html FILE   all that was measured, besides
 
 Runs ior-easy, mdtest-easy, ior-hard and mdtest-hard, the search, and all that reads, looks up and removes what they
 made; prints a line for each phase and the score, and writes result.txt and result_summary.txt. Under mpirun on all
@@ -52,6 +56,8 @@ struct Wanted {
     list: bool,
     help: bool,
     keep: Keep,
+    wishes: Wishes,
+    files: Vec<ReportFile>,
 }
 
 fn parse(arguments: &[String]) -> Result<Wanted, Vec<Diagnostic>> {
@@ -71,6 +77,17 @@ fn parse(arguments: &[String]) -> Result<Wanted, Vec<Diagnostic>> {
                 let none = || wrong(argument, "no name follows", "iodyno io500 --tag before CONFIG.ini");
                 wanted.keep.wanted = Some(true);
                 wanted.keep.tags.push(rest.next().ok_or_else(none)?.clone());
+            }
+            "--fail-if" | "--repeat" => {
+                let none = || wrong(argument, "nothing follows", "iodyno io500 --help says what is expected");
+                let value = rest.next().ok_or_else(none)?;
+                let taken = wanted.wishes.word(&argument[2..], Some(value));
+                taken.map_err(|what| wrong(argument, &what, "iodyno io500 --help says what is expected"))?;
+            }
+            "--json" | "--csv" | "--html" => {
+                let none = || wrong(argument, "no file follows", "iodyno io500 CONFIG.ini --json out.json");
+                let path = rest.next().ok_or_else(none)?.clone();
+                wanted.files.push(ReportFile { path, format: argument[2..].into() });
             }
             "--mini" => {
                 let none = || wrong(argument, "no directory follows", "iodyno io500 --mini .");
@@ -155,7 +172,8 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         };
         return Ok(Request::Print { out: lines.map(line).collect(), status: 0 });
     }
-    let (plan, pieces) = lower::lower(&config, &places, loader)?;
+    let (mut plan, pieces) = lower::lower(&config, &places, loader)?;
+    wanted.wishes.apply(&mut plan, "").map_err(|wrong| vec![wrong])?;
     let reporter = Results {
         pieces,
         places,
@@ -171,6 +189,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         invalid: Vec::new(),
     };
     Ok(Request::Run(Box::new(Run {
+        files: wanted.files,
         keep: wanted.keep,
         translate: advice::translate,
         status: Some(Box::new(status)),

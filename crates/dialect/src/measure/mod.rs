@@ -142,7 +142,7 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
         messages,
         live_ns: LIVE_NS,
         unwatched: options.watch.unwatched(),
-        findings: false,
+        tells_all: true,
         translate: advice::translate,
         ..Run::of(plan, reporter)
     })))

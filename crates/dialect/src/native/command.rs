@@ -121,6 +121,7 @@ pub fn run(
 pub fn request(plan: Plan, reporter: Box<dyn Reporter>) -> Run {
     Run {
         live_ns: LIVE_NS,
+        tells_all: true,
         translate: |finding| crate::advice::said(finding, crate::advice::NATIVE),
         ..Run::of(plan, reporter)
     }

@@ -17,6 +17,8 @@ mod drop_in;
 #[cfg(target_os = "linux")]
 mod exports;
 #[cfg(target_os = "linux")]
+mod findings;
+#[cfg(target_os = "linux")]
 mod iostat;
 #[cfg(target_os = "linux")]
 mod measure;
@@ -39,6 +41,7 @@ fn main() -> std::process::ExitCode {
             words::cases(),
             drop_in::cases(),
             exports::cases(),
+            findings::cases(),
             iostat::cases(),
         ]
         .into_iter()

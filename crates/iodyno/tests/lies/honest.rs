@@ -126,7 +126,7 @@ fn real(home: &Path, folder: &Path, run: &str) -> Told {
     if told.code() != 0 {
         return Err(format!("{run}: {told}").into());
     }
-    let findings = heard(&json);
+    let findings = heard(&told, &json);
     std::fs::remove_file(&json)?;
     if run.starts_with("fio ") {
         clear(folder)?;

@@ -47,7 +47,7 @@ pub fn lies() -> Vec<Lie> {
 fn said(mut command: Command, json: &Path) -> Told {
     command.current_dir(json.parent().unwrap_or(json));
     let told = program::told(command);
-    if told.code() != 0 { Err(told.to_string().into()) } else { heard(json) }
+    if told.code() != 0 { Err(told.to_string().into()) } else { heard(&told, json) }
 }
 
 /// fio's way of writing 256 KiB blocks, with or without a digest of each.

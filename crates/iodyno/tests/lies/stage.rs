@@ -6,6 +6,7 @@
 //! proven to have done what the twin is there to be silent about, nothing can be said: that is a skip with the figures.
 //! Nothing is tried again here; who runs the tests knows what else ran beside them.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs::File;
 use std::io::Write;
@@ -294,16 +295,36 @@ pub fn run_in(home: &Path, plan: &str, status: i32, arguments: &[&str]) -> Told 
     if told.code() != status {
         return Err(told.to_string().into());
     }
-    let findings = heard(&json);
+    let findings = heard(&told, &json);
     // It is never overwritten, and the next run may be in the same place.
     std::fs::remove_file(&json)?;
     findings
 }
 
-/// The findings in a JSON document, of a native run or of a dialect's (under `iodyno`).
-pub fn heard(json: &Path) -> Told {
+/// The findings that a run told its user, with their figures from its JSON document, of a native run or of a dialect's
+/// (under `iodyno`). What stands in one of them only is an error: nobody reads the document.
+pub fn heard(said: &program::Told, json: &Path) -> Told {
     let document: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(json)?)?;
     let ours = document.get("iodyno").unwrap_or(&document);
     let findings = ours.get("findings").cloned().unwrap_or(serde_json::Value::Array(Vec::new()));
-    Ok(serde_json::from_value(findings)?)
+    let findings: Vec<Finding> = serde_json::from_value(findings)?;
+    let word = |finding: &Finding| format!("{:?} [{}]", finding.severity, finding.code).to_lowercase();
+    let written: BTreeSet<String> = findings.iter().map(word).collect();
+    let read = read(said);
+    if read == written {
+        return Ok(findings);
+    }
+    Err(format!("the user reads {read:?}, the document has {written:?}\n{said}").into())
+}
+
+/// The weight and number of each finding that stands in what a program said, as in `doubtful [7]`.
+fn read(said: &program::Told) -> BTreeSet<String> {
+    let lines = said.out.lines().chain(said.err.lines());
+    let finding = |line: &str| {
+        let mut words = line.split_whitespace();
+        let (weight, code) = (words.next()?, words.next()?);
+        let is_one = ["note", "doubtful", "invalid"].contains(&weight) && code.starts_with('[');
+        is_one.then(|| format!("{weight} {code}"))
+    };
+    lines.filter_map(finding).collect()
 }

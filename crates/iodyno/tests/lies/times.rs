@@ -136,7 +136,7 @@ fn pair(ms: [u64; 2]) -> Told {
     if told.code() != 0 {
         return Err(told.to_string().into());
     }
-    heard(&json)
+    heard(&told, &json)
 }
 
 fn stalled() -> Told {
