@@ -11,6 +11,7 @@ use hdrhistogram::Histogram as Counts;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use iodyno_model::{Event, Histogram, JobRecord, PhaseRecord, Record, histogram};
+use iodyno_truth::quantity::row_end_ns;
 
 use crate::shape::Context;
 use crate::{Output, Reporter};
@@ -95,8 +96,10 @@ fn rows(job: &JobRecord, start_ns: u64, all: &mut Vec<Interval>) {
             let (low, high) = histogram::coarse_edges(usize::from(*coarse));
             counts.saturating_record_n(low + (high - low) / 2, u64::from(*count));
         }
-        let start_ns = start_ns.saturating_add(series.interval_ns.saturating_mul(index as u64));
-        all.push(Interval { tag: tag(&job.name), start_ns, length_ns: series.interval_ns, counts });
+        let from_ns = series.interval_ns.saturating_mul(index as u64);
+        let (start_ns, length_ns) =
+            (start_ns.saturating_add(from_ns), row_end_ns(job, index).saturating_sub(from_ns));
+        all.push(Interval { tag: tag(&job.name), start_ns, length_ns, counts });
     }
 }
 

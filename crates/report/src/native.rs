@@ -9,6 +9,7 @@ use iodyno_model::{
     DemandRecord, Event, Figure, Finding, JobRecord, Kind, PhaseRecord, Record, RoundsRecord, Severity, Verb,
     tally,
 };
+use iodyno_truth::quantity::whole_rows;
 
 use crate::aging;
 use crate::cache;
@@ -297,11 +298,12 @@ fn workers(job: &JobRecord) -> String {
 }
 
 fn series(job: &JobRecord) -> String {
-    let series = &job.tally.series;
-    if series.rows.len() < 3 {
+    // What the end cut short is no rate.
+    let (series, whole) = (&job.tally.series, whole_rows(job));
+    if whole < 3 {
         return String::new();
     }
-    let rates: Vec<f64> = series.rows.iter().map(|row| row.operations() as f64).collect();
+    let rates: Vec<f64> = series.rows[..whole].iter().map(|row| row.operations() as f64).collect();
     let per_second = 1e9 / series.interval_ns.max(1) as f64;
     let repeats = number::Repeats::of(rates.iter().map(|rate| rate * per_second));
     format!(

@@ -5,6 +5,7 @@
 use iodyno_model::{
     DeviceActivity, Finding, Histogram, JobRecord, PhaseRecord, Record, Sample, Sighting, histogram,
 };
+use iodyno_truth::quantity::row_end_ns;
 
 use crate::shape::Context;
 use crate::{csv, number};
@@ -229,7 +230,7 @@ fn series(record: &Record) -> Table {
         let of_job = &job.tally.series;
         for (index, counted) in of_job.rows.iter().enumerate() {
             let mut row = place(phase, job);
-            let until_ns = of_job.interval_ns.saturating_mul(index as u64 + 1);
+            let until_ns = row_end_ns(job, index);
             row.push(Cell::Number(until_ns as f64 / 1e9));
             row.extend(
                 [
@@ -492,6 +493,7 @@ mod tests {
         job.tally.lines.push(line);
         job.tally.series.rows = vec![Default::default(); 2];
         job.workers.push(WorkerRecord::default());
+        (job.tally.series.interval_ns, job.tally.last_done_ns) = (1_000_000_000, 1_250_000_000);
         job.tally.errors.push(iodyno_model::ErrorCount {
             verb: Verb::Read,
             errno: 5,
@@ -515,6 +517,8 @@ mod tests {
             |name: &str| tables.iter().find(|table| table.name == name).map_or(0, |table| table.rows.len());
         assert_eq!([rows("series"), rows("samples"), rows("latencies"), rows("errors")], [2, 3, 3, 1]);
         let results = tables.iter().find(|table| table.name == "results").unwrap();
+        let series = tables.iter().find(|table| table.name == "series").unwrap();
+        assert_eq!(series.rows[1][3], Cell::Number(1.25), "the last row ends with the job");
         let cell =
             |heading: &str| &results.rows[0][csv::COLUMNS.iter().position(|name| *name == heading).unwrap()];
         assert_eq!((cell("operations"), cell("verb")), (&Cell::Whole(3), &Cell::text("read")));

@@ -229,7 +229,6 @@ impl Quantity {
     /// What this quantity was in each full row of the series, per second; `None`: rows do not tell it.
     pub fn rows(&self, job: &JobRecord) -> Option<Vec<f64>> {
         let series = &job.tally.series;
-        let range = full_rows(job);
         let per_second = 1e9 / series.interval_ns.max(1) as f64;
         let row = |row: &SeriesRow| match (self.measure, self.what.of_row(row)?) {
             (Measure::Rate | Measure::Worst, (operations, _)) => Some(operations as f64 * per_second),
@@ -239,7 +238,7 @@ impl Quantity {
             }
             _ => None,
         };
-        let rows: Option<Vec<f64>> = series.rows.get(range)?.iter().map(row).collect();
+        let rows: Option<Vec<f64>> = series.rows.get(..full_rows(job))?.iter().map(row).collect();
         rows.filter(|rows| !rows.is_empty())
     }
 
@@ -278,18 +277,36 @@ pub fn seconds(phase: &PhaseRecord, job: &JobRecord) -> f64 {
     (if own > 0 { own } else { phase.elapsed_ns }) as f64 / 1e9
 }
 
-/// The rows of a job's series in which all of its workers ran from beginning to end.
-pub fn full_rows(job: &JobRecord) -> std::ops::Range<usize> {
+/// How many rows of a job's series were full: all of its workers ran from their beginning to their end. They begin where
+/// the job began to count.
+pub fn full_rows(job: &JobRecord) -> usize {
     let (tally, length) = (&job.tally, job.tally.series.interval_ns.max(1));
-    let end = ((tally.first_done_ns / length) as usize).min(tally.series.rows.len());
-    (tally.began_ns.div_ceil(length) as usize).min(end)..end
+    let together_ns = tally.first_done_ns.saturating_sub(tally.began_ns);
+    ((together_ns / length) as usize).min(tally.series.rows.len())
+}
+
+/// How many rows of a job's series lasted as long as a row is: some worker was at work until their end, but for a
+/// hundredth of a row. What was counted in the last one of them is a rate; in one that the end cut short it is none.
+pub fn whole_rows(job: &JobRecord) -> usize {
+    let (tally, length) = (&job.tally, job.tally.series.interval_ns.max(1));
+    let lasted_ns = tally.last_done_ns.saturating_sub(tally.began_ns).saturating_add(length / 100);
+    ((lasted_ns / length) as usize).min(tally.series.rows.len())
+}
+
+/// When a row of a job's series ended, ns after the job began to count: the last one with the job.
+pub fn row_end_ns(job: &JobRecord, row: usize) -> u64 {
+    let (tally, length) = (&job.tally, job.tally.series.interval_ns);
+    let (end_ns, lasted_ns) =
+        (length.saturating_mul(row as u64 + 1), tally.last_done_ns.saturating_sub(tally.began_ns));
+    let is_cut = lasted_ns < end_ns && lasted_ns > length.saturating_mul(row as u64);
+    if is_cut { lasted_ns } else { end_ns }
 }
 
 /// The series of a job without the rows that are not full.
 fn full_series(job: &JobRecord) -> Series {
-    let (series, range) = (&job.tally.series, full_rows(job));
-    let part = |from: usize, to: usize| series.latencies.get(from..to).unwrap_or_default().to_vec();
-    Series { interval_ns: series.interval_ns, rows: Vec::new(), latencies: part(range.start, range.end) }
+    let series = &job.tally.series;
+    let latencies = series.latencies.get(..full_rows(job)).unwrap_or_default().to_vec();
+    Series { interval_ns: series.interval_ns, rows: Vec::new(), latencies }
 }
 
 #[cfg(test)]
@@ -335,6 +352,26 @@ mod tests {
         assert_eq!(of("read", "worst"), Some(92.0), "the tenth row was cut off");
         assert_eq!((of("write", "iops"), of("stat", "p99")), (None, None));
         assert!((of("read", "p99").unwrap() / 990_000.0 - 1.0).abs() < 0.005);
+    }
+
+    #[test]
+    fn a_row_that_the_end_cut_short_is_no_rate() {
+        let mut job = job();
+        let rows = |job: &JobRecord| (full_rows(job), whole_rows(job), row_end_ns(job, 9));
+        assert_eq!(rows(&job), (9, 10, 10_000_000_000));
+        job.tally.last_done_ns = 9_995_000_000;
+        assert_eq!(rows(&job), (9, 10, 9_995_000_000), "so little is missing that it is one");
+        job.tally.last_done_ns = 9_500_000_000;
+        assert_eq!(rows(&job), (9, 9, 9_500_000_000));
+        // After a ramp of five seconds the rows begin where counting does.
+        let tally = &mut job.tally;
+        (tally.began_ns, tally.first_done_ns, tally.last_done_ns) =
+            (5_000_000_000, 14_500_000_000, 14_600_000_000);
+        assert_eq!(rows(&job), (9, 9, 9_600_000_000));
+        // The start line is crossed a moment before the first operation.
+        let tally = &mut job.tally;
+        (tally.began_ns, tally.first_done_ns, tally.last_done_ns) = (30_000, 10_000_040_000, 10_000_050_000);
+        assert_eq!(rows(&job), (10, 10, 10_000_000_000));
     }
 
     #[test]

@@ -71,13 +71,13 @@ pub struct Spikes {
 
 /// The card of a job; `None` where it was too short.
 pub fn stability(job: &JobRecord) -> Option<Stability> {
-    let (series, range) = (&job.tally.series, full_rows(job));
+    let series = &job.tally.series;
     let rates = Quantity::new(What::All, Measure::Rate).rows(job)?;
     if rates.len() < LEAST_ROWS {
         return None;
     }
-    let rows = &series.rows[range.clone()];
-    let end = |row: usize| (range.start + row + 1) as u64 * series.interval_ns;
+    let rows = &series.rows[..full_rows(job)];
+    let end = |row: usize| job.tally.began_ns.saturating_add((row + 1) as u64 * series.interval_ns);
     let worst = (0..rates.len()).min_by(|a, b| rates[*a].total_cmp(&rates[*b]))?;
     let longest = (0..rows.len()).max_by_key(|row| rows[*row].latency_max_ns)?;
     let warm_up = warm_up(&rates).map_or(0, |warm_up| warm_up.rows as u64 * series.interval_ns);
@@ -98,8 +98,8 @@ pub fn stability(job: &JobRecord) -> Option<Stability> {
 }
 
 fn tail(job: &JobRecord) -> Option<Tail> {
-    let (series, range) = (&job.tally.series, full_rows(job));
-    let rows = series.latencies.get(range.clone())?;
+    let series = &job.tally.series;
+    let rows = series.latencies.get(..full_rows(job))?;
     let count = |row: &Vec<(u16, u32)>| row.iter().map(|(_, count)| u64::from(*count)).sum::<u64>();
     let all: u64 = rows.iter().map(count).sum();
     let wanted = (all / WINDOW_OPERATIONS.max(1)).min(MOST_WINDOWS as u64).min(rows.len() as u64);
@@ -114,7 +114,7 @@ fn tail(job: &JobRecord) -> Option<Tail> {
         window_ns: length as u64 * series.interval_ns,
         middle_ns: median(&values)? as u64,
         worst_ns: each_ns[worst],
-        worst_at_ns: (range.start + (worst + 1) * length) as u64 * series.interval_ns,
+        worst_at_ns: job.tally.began_ns.saturating_add(((worst + 1) * length) as u64 * series.interval_ns),
         each_ns,
     })
 }

@@ -123,7 +123,7 @@ pub fn job(context: &Context, index: usize, phase: &PhaseRecord, job: &JobRecord
         lines: job.tally.lines.iter().map(|line| counted(phase, job, line)).collect(),
         errors: errors(context, job),
         cache: phase.cache.as_ref().map(crate::cache::line).unwrap_or_default(),
-        over: time::over(&job.tally.series, job.tally.last_done_ns),
+        over: time::over(job),
         workers: job.workers.iter().map(worker).collect(),
         findings: Vec::new(),
         verdict: verdict(job),

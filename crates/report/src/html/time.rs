@@ -4,7 +4,8 @@
 //! operations is a gap.
 
 use iodyno_model::histogram::coarse_edges;
-use iodyno_model::{Series, SeriesRow};
+use iodyno_model::{JobRecord, Series, SeriesRow};
+use iodyno_truth::quantity::whole_rows;
 use serde::Serialize;
 
 use super::short::Short;
@@ -56,15 +57,15 @@ pub struct Heat {
     pub cells: Vec<u64>,
 }
 
-/// A series as columns, of a job that ended so many ns after the start line; none where there is nothing to draw a line
-/// through.
-pub fn over(series: &Series, ended_ns: u64) -> Option<Over> {
-    let series = &whole(series, ended_ns);
+/// A job's series as columns; none where there is nothing to draw a line through. A last row that the end cut short has
+/// latencies, and is no rate.
+pub fn over(job: &JobRecord) -> Option<Over> {
+    let series = &job.tally.series;
     if series.rows.len() < 2 || series.interval_ns == 0 {
         return None;
     }
     let seconds = series.interval_ns as f64 / 1e9;
-    let rows = &series.rows;
+    let rows = &series.rows[..whole_rows(job)];
     let rate = |name: &str, of: fn(&SeriesRow) -> u64| {
         Column::unless_empty(name, rows.iter().map(|row| Short(of(row) as f64 / seconds)))
     };
@@ -86,17 +87,6 @@ pub fn over(series: &Series, ended_ns: u64) -> Option<Over> {
         latency: latency(series),
         heat: heat(series),
     })
-}
-
-/// A series without a last row that the end cut short: its counts are no rate of a whole row.
-fn whole(series: &Series, ended_ns: u64) -> Series {
-    let mut series = series.clone();
-    let before_last = (series.rows.len() as u64).saturating_sub(1) * series.interval_ns;
-    if series.rows.len() > 2 && ended_ns < before_last + series.interval_ns / 10 * 9 {
-        series.rows.pop();
-        series.latencies.truncate(series.rows.len());
-    }
-    series
 }
 
 fn latency(series: &Series) -> Vec<Column> {
@@ -179,9 +169,16 @@ mod tests {
         Series { interval_ns: 500_000_000, rows: vec![row; rows], latencies }
     }
 
+    /// A job that ended so long after the start line.
+    fn job(rows: usize, ended_ns: u64) -> JobRecord {
+        let mut job = JobRecord::default();
+        (job.tally.series, job.tally.last_done_ns) = (series(rows), ended_ns);
+        job
+    }
+
     #[test]
     fn rates_are_per_second_and_idle_directions_are_left_out() {
-        let over = over(&series(4), 2_000_000_000).unwrap();
+        let over = over(&job(4, 2_000_000_000)).unwrap();
         assert_eq!(over.operations.len(), 1);
         assert_eq!((over.operations[0].name.as_str(), over.operations[0].values[0].0), ("read", 4000.0));
         assert_eq!(over.bytes[0].values[3].0, 16384000.0);
@@ -210,13 +207,19 @@ mod tests {
 
     #[test]
     fn a_row_that_the_end_cut_short_is_no_point() {
-        let rows = |ended_ns| over(&series(4), ended_ns).unwrap().operations[0].values.len();
-        assert_eq!([1_510_000_000, 1_900_000_000, 2_000_000_000].map(rows), [3, 3, 4]);
+        let rows = |ended_ns| {
+            let over = over(&job(4, ended_ns)).unwrap();
+            assert_eq!(over.latency[0].values.len(), 4, "a latency is one, however short the row was");
+            over.operations[0].values.len()
+        };
+        assert_eq!([1_510_000_000, 1_900_000_000, 1_980_000_000, 2_000_000_000].map(rows), [3, 3, 3, 4]);
+        // Two rows were drawn as they were: half a row looked like half the rate.
+        assert_eq!(over(&job(2, 750_000_000)).unwrap().operations[0].values.len(), 1);
     }
 
     #[test]
     fn one_row_is_no_line() {
-        assert!(over(&series(1), 500_000_000).is_none());
-        assert!(over(&Series::default(), 0).is_none());
+        assert!(over(&job(1, 500_000_000)).is_none());
+        assert!(over(&JobRecord::default()).is_none());
     }
 }

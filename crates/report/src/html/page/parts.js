@@ -37,6 +37,7 @@ function spark(values, colour) {
   const points = [];
   for (let at = 0; at < values.length; at += step) {
     const some = values.slice(at, at + step).filter(known);
+    if (some.length === 0) continue;
     const mean = some.reduce((sum, value) => sum + value, 0) / Math.max(1, some.length);
     points.push([at / Math.max(1, values.length - step) * 300, 29 - mean / most * 27]);
   }
