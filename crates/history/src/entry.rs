@@ -1,6 +1,7 @@
 //! What the history tells of a run: a line of a list, or all of it.
 
-use iodyno_model::{Event, JobRecord, Kind, Plan, Record, Started, units};
+use iodyno_model::{Event, Histogram, Kind, Plan, Record, Started, Tally, units};
+use iodyno_truth::passes::{Passes, Spread, passes};
 use serde::{Deserialize, Serialize};
 
 /// How far a run came.
@@ -141,8 +142,9 @@ impl Kept {
 
 /// The figures of the first job that did something, a line of text.
 pub fn headline(record: &Record) -> String {
-    let jobs = || record.phases.iter().flat_map(|phase| &phase.jobs);
-    let Some(job) = jobs().find(|job| job.tally.all_operations() > 0) else {
+    let jobs = passes(record);
+    let did = |passes: &&Passes<'_>| passes.result.iter().any(|(_, job)| job.tally.all_operations() > 0);
+    let Some(first) = jobs.iter().find(did) else {
         return cases(record).unwrap_or_default();
     };
     let kinds = [
@@ -152,10 +154,12 @@ pub fn headline(record: &Record) -> String {
         (Kind::Metadata, "names"),
         (Kind::Network, "net"),
     ];
-    let parts: Vec<_> = kinds.iter().filter_map(|(kind, name)| figures(job, *kind, name)).collect();
-    let more = jobs().count() - 1;
+    let parts: Vec<_> = kinds.iter().filter_map(|(kind, name)| figures(first, *kind, name)).collect();
+    let more = jobs.len() - 1;
     let more = if more > 0 { format!(" (+{more} more)") } else { String::new() };
-    parts.join(", ") + &more
+    let several =
+        if first.is_several() { format!(", median of {}", first.result.len()) } else { String::new() };
+    parts.join(", ") + &several + &more
 }
 
 /// What became of cases.
@@ -165,19 +169,42 @@ fn cases(record: &Record) -> Option<String> {
     (count > 0).then(|| format!("{count} cases"))
 }
 
-fn figures(job: &JobRecord, kind: Kind, name: &str) -> Option<String> {
-    let (operations, bytes) = (job.tally.operations(kind), job.tally.bytes(kind));
-    if operations == 0 {
-        return None;
+fn figures(passes: &Passes<'_>, kind: Kind, name: &str) -> Option<String> {
+    let jobs = || passes.result.iter().map(|(_, job)| *job).filter(|job| job.tally.operations(kind) > 0);
+    let rate = |of: fn(&Tally, Kind) -> u64| {
+        let each = jobs().map(|job| {
+            let ns = job.tally.last_done_ns.saturating_sub(job.tally.began_ns).max(1) as f64;
+            of(&job.tally, kind) as f64 * 1e9 / ns
+        });
+        Spread::of(&each.collect::<Vec<_>>()).map(|spread| spread.median)
+    };
+    let mut text = format!("{name} {}/s", units::count(rate(Tally::operations)?));
+    if let Some(bytes) = rate(Tally::bytes).filter(|bytes| *bytes > 0.0) {
+        text.push_str(&format!(" {}/s", units::binary(bytes as u64)));
     }
-    let ns = job.tally.last_done_ns.saturating_sub(job.tally.began_ns).max(1) as f64;
-    let mut text = format!("{name} {}/s", units::count(operations as f64 * 1e9 / ns));
-    if bytes > 0 {
-        text.push_str(&format!(" {}/s", units::binary((bytes as f64 * 1e9 / ns) as u64)));
-    }
-    let latency = job.tally.latency(kind);
+    let mut latency = Histogram::default();
+    jobs().for_each(|job| latency.merge(&job.tally.latency(kind)));
     if !latency.is_empty() {
         text.push_str(&format!(" p99 {}", units::duration(latency.percentile(99.0) as f64)));
     }
     Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iodyno_model::{JobRecord, PhaseRecord, Verb};
+
+    #[test]
+    fn a_line_about_passes_is_their_median() {
+        let phase = |(repetition, operations): (u32, u64)| {
+            let mut job = JobRecord { name: "j".into(), ..JobRecord::default() };
+            job.tally.line_mut("read", Verb::Read).operations = operations;
+            job.tally.last_done_ns = 1_000_000_000;
+            PhaseRecord { name: "p".into(), repetition, jobs: vec![job], ..PhaseRecord::default() }
+        };
+        let phases = [(0, 100), (1, 300), (2, 200)].map(phase).to_vec();
+        let record = Record { phases, ..Record::default() };
+        assert_eq!(headline(&record), "read 200/s, median of 3");
+    }
 }

@@ -114,6 +114,59 @@ fn a_drop_in_reports_one_pass_and_says_the_others_beside_it() {
     assert_eq!((status, out.as_str()), (2, ""), "{err}");
 }
 
+/// A device that does exactly 10,000 operations a second, for three seconds and a half.
+const EVEN: &str = "[target.d]\nnothing = \"1GiB\"\n[[phase]]\nname = \"p\"\n[[phase.job]]\nname = \"j\"\non = \"d\"\n\
+                    do = \"read\"\nblock = \"4KiB\"\npick = \"random\"\nengine = \"sim\"\nsettings = { service = \"100us\" }\n\
+                    until = { operations = 35000 }\n";
+
+#[test]
+fn half_a_second_at_the_end_is_no_slow_second() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("e.toml"), EVEN).unwrap();
+    let files = ["--html", "e.html", "--csv", "e/"];
+    let said = iodyno(folder.path(), &[&["run", "e.toml", "--quiet"][..], &files].concat());
+    said.expect(0, &["10,000 to 10,000 IOPS"]);
+    let page = std::fs::read_to_string(folder.path().join("e.html")).unwrap();
+    assert!(page.contains(r#""values":[10000,10000,10000]"#), "the chart ends with the last whole second");
+    let rows = std::fs::read_to_string(folder.path().join("e/series.csv")).unwrap();
+    assert!(rows.lines().last().is_some_and(|row| row.contains(",3.5,5000,")), "{rows}");
+}
+
+/// Whatever a user looks at says what the passes came to together.
+#[test]
+fn every_report_has_the_median_of_passes() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("n.toml"), NOISE).unwrap();
+    let files = ["--json", "n.json", "--csv", "n.csv", "--html", "n.html"];
+    let words = [&["run", "n.toml", "--quiet", "--repeat", "5"][..], &files].concat();
+    let said = iodyno(folder.path(), &words);
+    assert_eq!(said.code(), 0, "{said}");
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let document: Value = serde_json::from_str(&read("n.json")).unwrap();
+    let mut rates: Vec<f64> = document["phases"].as_array().unwrap().iter().map(rate).collect();
+    rates.sort_by(f64::total_cmp);
+    let found = &document["medians"][0];
+    assert_eq!(
+        (&found["phase"], &found["label"], &found["passes"]),
+        (&"p".into(), &"read".into(), &5.into())
+    );
+    let spread = &found["operations_per_second"];
+    for (name, rate) in [("least", rates[0]), ("median", rates[2]), ("most", rates[4])] {
+        assert!((spread[name].as_f64().unwrap() - rate).abs() < 1e-6, "{name}: {spread}, {rates:?}");
+    }
+    let csv = read("n.csv");
+    let median = format!("5,{:.3},{:.3},{:.3}", rates[2], rates[0], rates[4]);
+    assert_eq!(csv.matches(&median).count(), 5, "{csv}");
+    let page = read("n.html");
+    let count = |text: &str| page.matches(text).count();
+    assert_eq!((count(r#""passes":"median of 5 passes""#), count(r#""is_pass":true"#)), (1, 5));
+    let range = (rates[4] - rates[0]) / rates[2] * 100.0;
+    assert!(page.contains(&format!(r#""range":"range {range:.1} %"#)), "{range}");
+    let runs = iodyno(folder.path(), &["runs"]);
+    runs.expect(0, &["median of 5"]);
+    assert!(!runs.out.contains("more)"), "five passes are one job: {runs}");
+}
+
 #[test]
 fn preconditioning_writes_all_twice_and_takes_only_what_it_may() {
     let folder = TempDir::new().unwrap();

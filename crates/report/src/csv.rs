@@ -6,6 +6,7 @@
 use std::io;
 
 use iodyno_model::{Event, JobRecord, Line, PhaseRecord, Record};
+use iodyno_truth::passes::{Passes, Spread, Together, passes};
 
 use crate::number;
 use crate::shape::{self, Context, Shape};
@@ -43,6 +44,14 @@ pub const COLUMNS: &[&str] = &[
     "latency_ns_p99_9",
     "latency_ns_min",
     "latency_ns_max",
+    "passes",
+    "operations_per_second_median",
+    "operations_per_second_least",
+    "operations_per_second_most",
+    "bytes_per_second_median",
+    "bytes_per_second_least",
+    "bytes_per_second_most",
+    "latency_ns_mean_median",
 ];
 
 /// Writes the CSV report.
@@ -60,11 +69,13 @@ impl Csv {
     fn record(&self, record: &Record, output: &mut Output<'_>) -> io::Result<()> {
         let mut writer = csv::Writer::from_writer(&mut *output.out);
         writer.write_record(COLUMNS).map_err(io::Error::other)?;
+        let medians = Medians::of(record);
         for phase in &record.phases {
             for job in &phase.jobs {
                 let shape = self.context.shape(phase, job);
                 for line in &job.tally.lines {
-                    writer.write_record(row(phase, job, line, &shape)).map_err(io::Error::other)?;
+                    let row = row(phase, job, line, &shape, &medians);
+                    writer.write_record(row).map_err(io::Error::other)?;
                 }
             }
         }
@@ -115,14 +126,57 @@ impl Reporter for Csv {
     }
 }
 
+/// What passes came to together, of jobs that were done more than once.
+pub struct Medians<'a>(Vec<(Passes<'a>, Vec<Together>)>);
+
+impl<'a> Medians<'a> {
+    /// Of a record.
+    pub fn of(record: &'a Record) -> Self {
+        let several = passes(record).into_iter().filter(Passes::is_several);
+        Medians(several.map(|passes| (passes.clone(), passes.together())).collect())
+    }
+
+    /// The cells of a line of a pass: empty, where it is none of several that are the result.
+    fn cells(&self, job: &JobRecord, line: &Line) -> [String; 8] {
+        let is_of = |(passes, _): &&(Passes<'_>, Vec<Together>)| {
+            passes.result.iter().any(|(_, other)| std::ptr::eq(*other, job))
+        };
+        let found = self.0.iter().find(is_of).and_then(|(passes, together)| {
+            let is_it = |other: &&Together| other.label == line.label && other.verb == line.verb;
+            Some((passes.result.len(), together.iter().find(is_it)?))
+        });
+        let Some((count, together)) = found else { return Default::default() };
+        let bytes = |of: fn(&Spread) -> f64| {
+            together.bytes.as_ref().map_or_else(String::new, |spread| format!("{:.0}", of(spread)))
+        };
+        let mean = together.mean_ns.map_or_else(String::new, |spread| format!("{:.0}", spread.median));
+        [
+            count.to_string(),
+            format!("{:.3}", together.rate.median),
+            format!("{:.3}", together.rate.least),
+            format!("{:.3}", together.rate.most),
+            bytes(|spread| spread.median),
+            bytes(|spread| spread.least),
+            bytes(|spread| spread.most),
+            mean,
+        ]
+    }
+}
+
 /// One row of the results, as long as the columns.
-pub fn row(phase: &PhaseRecord, job: &JobRecord, line: &Line, shape: &Shape) -> Vec<String> {
+pub fn row(
+    phase: &PhaseRecord,
+    job: &JobRecord,
+    line: &Line,
+    shape: &Shape,
+    medians: &Medians<'_>,
+) -> Vec<String> {
     let optional = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
     let latency = &line.latency;
     let known = |value: u64| optional((!latency.is_empty()).then_some(value));
     let coordinates: Vec<String> =
         phase.coordinates.iter().map(|place| format!("{}={}", place.parameter.name(), place.value)).collect();
-    vec![
+    let mut cells = vec![
         phase.name.clone(),
         phase.repetition.to_string(),
         coordinates.join(";"),
@@ -152,5 +206,7 @@ pub fn row(phase: &PhaseRecord, job: &JobRecord, line: &Line, shape: &Shape) -> 
         optional(number::percentile(latency, 99.9)),
         known(latency.min),
         known(latency.max),
-    ]
+    ];
+    cells.extend(medians.cells(job, line));
+    cells
 }

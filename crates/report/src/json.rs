@@ -10,6 +10,7 @@ use iodyno_model::{
     JobRecord, Line, Machine, PhaseRecord, Plan, Record, RoundsRecord, Sample, Series, Sighting, TargetFacts,
     WearOut, WorkerRecord, WorldFacts, histogram,
 };
+use iodyno_truth::passes::{self, Passes, Together, passes};
 use iodyno_truth::stability::{Stability, stability};
 use serde::Serialize;
 
@@ -53,6 +54,7 @@ impl Json {
             aging: &record.aging,
             demands: &record.demands,
             rounds: record.rounds.as_ref(),
+            medians: passes(record).iter().filter(|passes| passes.is_several()).flat_map(medians).collect(),
             errors: &record.errors,
         };
         serde_json::to_writer_pretty(&mut *output.out, &document)?;
@@ -241,7 +243,63 @@ struct Document<'a> {
     aging: &'a [AgingRecord],
     demands: &'a [DemandRecord],
     rounds: Option<&'a RoundsRecord>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    medians: Vec<Median<'a>>,
     errors: &'a [Diagnostic],
+}
+
+/// What the passes of a job came to together, of one label.
+#[derive(Serialize)]
+struct Median<'a> {
+    phase: &'a str,
+    coordinates: &'a [Coordinate],
+    job: &'a str,
+    label: String,
+    verb: &'static str,
+    /// Passes that are the result.
+    passes: usize,
+    /// Passes that were made.
+    made: usize,
+    operations: u64,
+    failed: u64,
+    operations_per_second: Spread,
+    bytes_per_second: Option<Spread>,
+    latency_ns_mean: Option<Spread>,
+    latency: Option<Latency>,
+}
+
+/// A figure of several passes.
+#[derive(Serialize)]
+struct Spread {
+    median: f64,
+    least: f64,
+    most: f64,
+    range_percent: Option<f64>,
+}
+
+fn spread(found: passes::Spread) -> Spread {
+    let passes::Spread { median, least, most } = found;
+    Spread { median, least, most, range_percent: found.range_percent() }
+}
+
+fn medians<'a>(of: &Passes<'a>) -> Vec<Median<'a>> {
+    let (phase, job) = of.result[0];
+    let median = |found: Together| Median {
+        phase: &phase.name,
+        coordinates: &phase.coordinates,
+        job: &job.name,
+        verb: found.verb.name(),
+        passes: of.result.len(),
+        made: of.made,
+        operations: found.operations,
+        failed: found.failed,
+        operations_per_second: spread(found.rate),
+        bytes_per_second: found.bytes.map(spread),
+        latency_ns_mean: found.mean_ns.map(spread),
+        latency: latency(&found.latency),
+        label: found.label,
+    };
+    of.together().into_iter().map(median).collect()
 }
 
 #[derive(Serialize)]

@@ -118,10 +118,11 @@ fn about(record: &Record, context: &Context) -> Table {
 
 fn results(record: &Record, context: &Context) -> Table {
     let mut results = table("results", csv::COLUMNS);
+    let medians = csv::Medians::of(record);
     for (phase, job) in jobs(record) {
         let shape = context.shape(phase, job);
         for line in &job.tally.lines {
-            let cells = csv::row(phase, job, line, &shape).into_iter().zip(csv::COLUMNS);
+            let cells = csv::row(phase, job, line, &shape, &medians).into_iter().zip(csv::COLUMNS);
             results.rows.push(cells.map(|(text, heading)| result(text, heading)).collect());
         }
     }
@@ -492,8 +493,8 @@ mod tests {
         [100, 200, 300].into_iter().for_each(|ns| line.latency.add(ns));
         job.tally.lines.push(line);
         job.tally.series.rows = vec![Default::default(); 2];
-        job.workers.push(WorkerRecord::default());
         (job.tally.series.interval_ns, job.tally.last_done_ns) = (1_000_000_000, 1_250_000_000);
+        job.workers.push(WorkerRecord::default());
         job.tally.errors.push(iodyno_model::ErrorCount {
             verb: Verb::Read,
             errno: 5,
@@ -516,9 +517,9 @@ mod tests {
         let rows =
             |name: &str| tables.iter().find(|table| table.name == name).map_or(0, |table| table.rows.len());
         assert_eq!([rows("series"), rows("samples"), rows("latencies"), rows("errors")], [2, 3, 3, 1]);
-        let results = tables.iter().find(|table| table.name == "results").unwrap();
         let series = tables.iter().find(|table| table.name == "series").unwrap();
         assert_eq!(series.rows[1][3], Cell::Number(1.25), "the last row ends with the job");
+        let results = tables.iter().find(|table| table.name == "results").unwrap();
         let cell =
             |heading: &str| &results.rows[0][csv::COLUMNS.iter().position(|name| *name == heading).unwrap()];
         assert_eq!((cell("operations"), cell("verb")), (&Cell::Whole(3), &Cell::text("read")));

@@ -30,6 +30,7 @@ pub mod merge;
 pub mod names;
 pub mod neighbours;
 pub mod network;
+pub mod passes;
 pub mod peak;
 pub mod quantity;
 pub mod reads;

@@ -3,6 +3,7 @@
 use iodyno_model::{
     CaseRecord, Finding, Histogram, JobRecord, Kind, Line, Outcome, PhaseRecord, Severity, Verdict, histogram,
 };
+use iodyno_truth::passes::{Passes, Together};
 use serde::Serialize;
 
 use super::short::Short;
@@ -50,6 +51,12 @@ pub struct Job {
     /// How its cases ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<String>,
+    /// Of how many passes these are the medians; empty: it is what was counted.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub passes: String,
+    /// Whether it is a pass of a job whose medians are told: it has charts, and no card.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_pass: bool,
 }
 
 /// One line of what was counted.
@@ -71,6 +78,9 @@ pub struct Counted {
     pub bytes_text: String,
     /// Failed operations.
     pub failed: u64,
+    /// Over what several passes ranged, as text.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub range: String,
     /// Latency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
@@ -127,7 +137,69 @@ pub fn job(context: &Context, index: usize, phase: &PhaseRecord, job: &JobRecord
         workers: job.workers.iter().map(worker).collect(),
         findings: Vec::new(),
         verdict: verdict(job),
+        passes: String::new(),
+        is_pass: false,
     }
+}
+
+/// A job that was done more than once, as the medians of its passes; its latencies are those of all of them.
+pub fn together(context: &Context, index: usize, passes: &Passes<'_>) -> Job {
+    let (phase, first) = passes.result[0];
+    let place: Vec<String> = phase.coordinates.iter().map(ToString::to_string).collect();
+    let count = match passes.result.len() {
+        count if count == passes.made => format!("median of {count} passes"),
+        count => format!("median of the last {count} of {} passes", passes.made),
+    };
+    let mut wrong: Vec<String> = Vec::new();
+    for error in passes.result.iter().flat_map(|(_, job)| errors(context, job)) {
+        if !wrong.contains(&error) {
+            wrong.push(error);
+        }
+    }
+    let caches = passes.result.iter().filter_map(|(phase, _)| phase.cache.as_ref());
+    let most_cached = caches.max_by(|a, b| a.percent().unwrap_or(0.0).total_cmp(&b.percent().unwrap_or(0.0)));
+    let seconds: f64 = passes.result.iter().map(|(phase, job)| shape::seconds(phase, job)).sum();
+    Job {
+        phase: phase.name.clone(),
+        name: first.name.clone(),
+        place: place.join(" · "),
+        index,
+        shape: context.shape(phase, first).line(),
+        measured: format!("{} in all", measured(seconds * 1e9)),
+        lines: passes.together().iter().map(median).collect(),
+        errors: wrong,
+        cache: most_cached.map(crate::cache::line).unwrap_or_default(),
+        passes: count,
+        ..Job::default()
+    }
+}
+
+/// What passes counted under a label, as their medians.
+fn median(found: &Together) -> Counted {
+    let (rate, bytes) = (found.rate.median, found.bytes.map(|bytes| bytes.median));
+    // The best is told in the unit that the figure is usually told in.
+    let best = match found.bytes {
+        Some(bytes) => format!("{} MB/s", number::mb(bytes.most)),
+        None => format!("{} per second", number::iops(found.rate.most)),
+    };
+    let range = found.rate.range_percent().map_or_else(|| number::NONE.into(), number::percent);
+    Counted {
+        label: found.label.clone(),
+        kind: kind(found.verb.kind()),
+        operations: number::thousands(found.operations),
+        rate: Short(rate),
+        rate_text: number::iops(rate),
+        bytes: Short::of(bytes),
+        bytes_text: bytes.map_or_else(String::new, both_units),
+        failed: found.failed,
+        range: format!("range {range} · best {best}"),
+        latency: latency(&found.latency),
+        service: None,
+    }
+}
+
+fn both_units(bytes: f64) -> String {
+    format!("{} MB/s · {} MiB/s", number::mb(bytes), number::mib(bytes))
 }
 
 /// A time as text; of long ones nobody wants the seconds alone.
@@ -160,10 +232,9 @@ fn counted(phase: &PhaseRecord, job: &JobRecord, line: &Line) -> Counted {
         rate: Short(rate),
         rate_text: number::iops(rate),
         bytes: Short::of(bytes),
-        bytes_text: bytes.map_or_else(String::new, |bytes| {
-            format!("{} MB/s · {} MiB/s", number::mb(bytes), number::mib(bytes))
-        }),
+        bytes_text: bytes.map_or_else(String::new, both_units),
         failed: line.failed,
+        range: String::new(),
         latency: latency(&line.latency),
         service: line.service.as_ref().and_then(latency),
     }

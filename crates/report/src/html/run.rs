@@ -1,6 +1,7 @@
 //! A whole run as the page is told it.
 
-use iodyno_model::{DemandRecord, Finding, PhaseRecord, Record};
+use iodyno_model::{DemandRecord, Finding, JobRecord, PhaseRecord, Record};
+use iodyno_truth::passes::passes;
 use serde::Serialize;
 
 use super::curves::{self, Curve};
@@ -129,17 +130,30 @@ fn phase(phase: &PhaseRecord) -> Phase {
     }
 }
 
+/// Every job; before the passes of one that was done more than once, what they came to together.
 fn jobs(context: &Context, record: &Record) -> Vec<Job> {
     let findings = sorted(&record.findings);
-    let all = record.phases.iter().enumerate();
-    let all = all.flat_map(|(index, phase)| phase.jobs.iter().map(move |job| (index, phase, job)));
-    let one = |(index, phase, job): (usize, &PhaseRecord, &iodyno_model::JobRecord)| {
-        let here = findings.iter().enumerate();
-        let here = here.filter(|(_, finding)| job::concerns(finding, phase, job));
-        let findings = here.map(|(index, _)| index).collect();
-        Job { findings, ..job::job(context, index, phase, job) }
-    };
-    all.map(one).collect()
+    let passes = passes(record);
+    let mut all = Vec::new();
+    for (index, phase) in record.phases.iter().enumerate() {
+        for found in &phase.jobs {
+            let here = findings.iter().enumerate();
+            let here = here.filter(|(_, finding)| job::concerns(finding, phase, found));
+            let here: Vec<usize> = here.map(|(index, _)| index).collect();
+            let is_here = |(_, job): &(&PhaseRecord, &JobRecord)| std::ptr::eq(*job, found);
+            let of = passes.iter().find(|passes| passes.is_several() && passes.result.iter().any(is_here));
+            if let Some(of) = of.filter(|of| is_here(&of.result[0])) {
+                all.push(Job { findings: here.clone(), ..job::together(context, index, of) });
+            }
+            let mut one =
+                Job { findings: here, is_pass: of.is_some(), ..job::job(context, index, phase, found) };
+            if one.is_pass && phase.repetition == 0 {
+                one.place = [one.place, "repetition 1".into()].join(" · ").trim_start_matches(" · ").into();
+            }
+            all.push(one);
+        }
+    }
+    all
 }
 
 /// Findings, worst first.

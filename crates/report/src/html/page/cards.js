@@ -13,7 +13,7 @@ function card(track, runs, several, state) {
   const chosen = several && state.key === track.key;
   const labels = [...new Set(jobs.flatMap(({ job }) => job.lines.map((line) => line.label)))];
   return part("article", { class: "card" + (chosen ? " chosen" : "") },
-    part("header", {}, part("div", {}, part("div", { class: "name" }, track.title), track.place && part("div", { class: "soft small" }, track.place)),
+    part("header", {}, part("div", {}, part("div", { class: "name" }, track.title), track.place && part("div", { class: "soft small" }, track.place), first.passes && part("div", { class: "soft small" }, first.passes)),
       several && hasCharts(track) && part("button", { "aria-pressed": String(chosen), onclick: () => state.change({ key: track.key, jump: true }) }, "charts")),
     first.verdict && part("p", { class: "figure" }, first.verdict),
     part("div", { class: "figures" }, labels.map((label) => figure(label, jobs, runs))),
@@ -41,6 +41,7 @@ function figure(label, jobs, runs) {
     part("div", { class: "big" }, part("span", { class: spoils(run, job) && "spoilt", title: spoils(run, job) && "spoilt: see below" }, line.rate_text), part("small", {}, line.bytes_text ? "IOPS" : "per second"),
       several && run !== base.run && part("small", {}, differs(line.rate, base.line.rate))),
     line.bytes_text && part("div", { class: "soft small" }, line.bytes_text),
+    line.range && part("div", { class: "soft small" }, line.range),
     steps(line), !several && sparkOf(job, line)));
 }
 

@@ -40,13 +40,15 @@ function build() {
   data.runs.forEach((run, index) => { run.index = index; });
   const runs = data.runs.filter((run) => !state.hidden.has(run.index));
   const tracks = tracksOf(data.runs);
+  // Passes have charts; what they came to together has the card.
+  const carded = tracks.filter((track) => !track.jobs.some((job) => job && job.is_pass));
   const drawable = tracks.filter(hasCharts);
   if (!drawable.some((track) => track.key === state.key)) state.key = (drawable[0] || { key: null }).key;
   const chosen = drawable.find((track) => track.key === state.key);
   const open = [...page.querySelectorAll("details[open] > summary")].map((summary) => summary.textContent);
   const sweeps = sweepSections(runs);
   // A curve says more than its points one by one.
-  const results = [sweeps, cardsSection(tracks, runs, state, sweeps ? 6 : 24), figuresSection(tracks, runs)];
+  const results = [sweeps, cardsSection(carded, runs, state, sweeps ? 6 : 24), figuresSection(carded, runs)];
   const parts = [head(), runsSection(data.runs, state), verdicts(runs), ...results];
   if (chosen) parts.push(part("div", { id: "details" }), picker(drawable, runs), timeSection(chosen, runs), latencySection(chosen, runs), workersSection(chosen, runs));
   parts.push(disclosure(runs), foot());
