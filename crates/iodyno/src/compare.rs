@@ -12,7 +12,7 @@ use iodyno_model::{
     DemandRecord, Diagnostic, Finding, JobRecord, Origin, Phase, PhaseRecord, Record, Severity, Started,
 };
 use iodyno_report::comparison::Comparison;
-use iodyno_report::contrast::{contrasts, is_declared};
+use iodyno_report::contrast::{self, contrasts, is_declared};
 use iodyno_truth::compare::{Compared, Pair, pairs};
 use iodyno_truth::demand::{self, Bound, Condition, Subject};
 use iodyno_truth::quantity::Quantity;
@@ -46,6 +46,9 @@ pub struct Words {
     /// With how much confidence all intervals of a comparison hold together, percent
     #[arg(long, value_name = "PERCENT", default_value_t = 95.0, value_parser = confidence)]
     pub confidence: f64,
+    /// Figures that differ by at most so much are the same, percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = margin)]
+    pub margin: f64,
     /// As JSON
     #[arg(long)]
     pub json: bool,
@@ -59,6 +62,13 @@ else, are not comparable, and it says why; --across declares what was meant to d
 fn confidence(text: &str) -> Result<f64, String> {
     let percent = text.trim_end_matches('%').parse::<f64>().ok();
     percent.filter(|percent| (50.0..100.0).contains(percent)).ok_or_else(|| "expected 50 to 99.99".into())
+}
+
+fn margin(text: &str) -> Result<f64, String> {
+    let percent = text.trim_end_matches('%').parse::<f64>().ok();
+    percent
+        .filter(|percent| *percent > 0.0 && *percent < 100.0)
+        .ok_or_else(|| "expected above 0, below 100".into())
 }
 
 /// One side: a run, or several of the same.
@@ -89,9 +99,29 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         false => kept(&words.runs).map_err(|wrong| ended(Err(one(wrong)))),
     };
     match sides {
-        Ok(sides) => told(&words, &conditions, sides),
+        Ok(sides) => match strange(&words.across, &sides) {
+            wrong if wrong.is_empty() => told(&words, &conditions, sides),
+            wrong => ended(Err(wrong)),
+        },
         Err(status) => status,
     }
+}
+
+/// Words of `--across` that name nothing in which these runs could differ.
+fn strange(across: &[String], sides: &[Side]) -> Vec<Diagnostic> {
+    let run = |side: &Side| side.runs.first().cloned();
+    let Some(((a, x), others)) = sides.split_first().and_then(|(first, others)| Some((run(first)?, others)))
+    else {
+        return Vec::new();
+    };
+    let is_known =
+        |word: &str| others.iter().filter_map(run).any(|(b, y)| contrast::is_known(word, (&a, &x), (&b, &y)));
+    let wrong = across.iter().filter(|word| !is_known(word)).map(|word| {
+        let message = format!("`{word}`: there is nothing of that name that runs could differ in");
+        let hint = format!("{}, or any field of a plan; or all", contrast::KNOWN.join(", "));
+        Diagnostic::error(&Origin::argument("--across"), message).hint(hint)
+    });
+    wrong.collect()
 }
 
 type Conditions = Vec<(String, Condition)>;
@@ -167,15 +197,15 @@ fn told(words: &Words, conditions: &Conditions, sides: Vec<Side>) -> u8 {
     let compared: Vec<Comparison> =
         others.iter().map(|other| comparison(first, other.clone(), words, conditions)).collect();
     let failed = compared.iter().any(Comparison::fails);
-    if words.words.json {
+    let printed = if words.words.json {
         let all: Vec<_> = compared.iter().map(Comparison::json).collect();
         let document = json!({ "schema": "iodyno.comparison/1", "comparisons": all, "failed": failed });
-        print(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"));
+        print(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))
     } else {
         let texts: Vec<String> = compared.iter().map(|one| one.text(paint())).collect();
-        print(&texts.join("\n"));
-    }
-    u8::from(failed)
+        print(&texts.join("\n"))
+    };
+    printed.max(u8::from(failed))
 }
 
 /// What was asked, and earlier runs of the same.
@@ -223,6 +253,7 @@ fn comparison(first: &Side, mut other: Side, asking: &Asking<'_>, conditions: &C
         alone: alone(&before, &after),
         demands: Vec::new(),
         confidence_percent: words.confidence,
+        margin_percent: words.margin,
         siblings: asking.siblings.len(),
     };
     let judge = |(text, condition): &(String, Condition)| {

@@ -49,7 +49,8 @@ pub fn settled(mut figure: Compared, siblings: &[&Record]) -> Compared {
     let values = pair.into_iter().flat_map(|pair| &pair.before);
     let values: Vec<f64> = values.filter_map(|(phase, job)| figure.quantity.of(phase, job)).collect();
     if let Some(deviation) = deviation(&values) {
-        figure.difference = Some(beyond(found, deviation));
+        figure.difference =
+            Some(Difference { basis: Basis::Earlier(values.len()), ..beyond(found, deviation) });
     }
     figure
 }

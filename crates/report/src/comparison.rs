@@ -4,7 +4,7 @@
 //! A difference whose interval holds 0 is none. It prints no p-value: it says how much, and how surely.
 
 use iodyno_model::{DemandRecord, Finding};
-use iodyno_truth::compare::Compared;
+use iodyno_truth::compare::{Compared, Verdict};
 use iodyno_truth::statistics::{Basis, Difference};
 use serde_json::{Value, json};
 
@@ -36,6 +36,8 @@ pub struct Comparison {
     pub demands: Vec<DemandRecord>,
     /// The confidence with which all intervals hold together, percent.
     pub confidence_percent: f64,
+    /// Figures that differ by at most so much count as the same, percent.
+    pub margin_percent: f64,
     /// Earlier runs of the same that say how much it differs from run to run.
     pub siblings: usize,
 }
@@ -107,7 +109,7 @@ impl Comparison {
             let headings = ["", &self.names.0, &self.names.1, "difference", "interval", "larger in", ""];
             let mut table = Table::new(1, &headings);
             for figure in self.figures.iter().filter(|figure| place == (&figure.phase, &figure.job)) {
-                table.row(&row(figure));
+                table.row(&row(figure, self.margin_percent));
             }
             let name =
                 if place.0 == place.1 { place.0.clone() } else { format!("{} · {}", place.0, place.1) };
@@ -118,9 +120,10 @@ impl Comparison {
 
     /// What all of it comes to, in a sentence.
     fn verdict(&self) -> String {
-        let count =
-            |better: Option<bool>| self.figures.iter().filter(|one| one.is_better() == better).count();
-        let (better, worse) = (count(Some(true)), count(Some(false)));
+        let count = |verdict: Verdict| {
+            self.figures.iter().filter(|one| one.verdict(self.margin_percent) == verdict).count()
+        };
+        let (better, worse) = (count(Verdict::Better), count(Verdict::Worse));
         let told = self.figures.iter().filter(|one| one.difference.is_some()).count();
         if self.figures.is_empty() {
             return "nothing to compare: no job of one name in both".into();
@@ -129,7 +132,16 @@ impl Comparison {
             return "too short to tell: run longer, or repeat".into();
         }
         let verdict = match (better, worse) {
-            (0, 0) => format!("no difference{}", self.sensitivity()),
+            (0, 0) if count(Verdict::Same) == self.figures.len() => {
+                format!("no difference of more than {} %{}", self.margin_percent, self.sensitivity())
+            }
+            (0, 0) => format!(
+                "cannot tell of {} of {} figures whether they are the same within {} %{}; run longer, or repeat",
+                count(Verdict::Unknown),
+                self.figures.len(),
+                self.margin_percent,
+                self.sensitivity()
+            ),
             (better, 0) => format!("better in {better} of {told} figures, worse in none"),
             (0, worse) => format!("worse in {worse} of {told} figures, better in none"),
             (better, worse) => format!("better in {better}, worse in {worse} of {told} figures"),
@@ -160,6 +172,17 @@ impl Comparison {
             text.push_str(
                 "They rest on what varied within each run; what varies from run to run is not in them:\n\
                  --interleave A B -n 10 runs both in turns.\n",
+            );
+        }
+        if self.figures.iter().any(Compared::is_of_one_run) {
+            text.push_str(
+                "Percentiles of one run on each side differ from run to run by more than what varies within; of \
+                 them nothing\nis said to be better or worse.\n",
+            );
+        }
+        if bases().any(|basis| matches!(basis, Basis::Passes(..) | Basis::Pairs(_))) {
+            text.push_str(
+                "Figures of several passes or runs are their geometric means: what the differences are of.\n",
             );
         }
         if self.figures.iter().any(|one| one.difference.is_none()) {
@@ -208,11 +231,12 @@ impl Comparison {
             "differs": differs,
             "verdict": self.verdict(),
             "confidence_percent": self.confidence_percent,
+            "margin_percent": self.margin_percent,
             "earlier_runs": self.siblings,
             "contrasts": self.contrasts.iter().map(contrast).collect::<Vec<_>>(),
             "declared": self.declared.iter().map(contrast).collect::<Vec<_>>(),
             "only_in_one": self.alone,
-            "figures": self.figures.iter().map(figure).collect::<Vec<_>>(),
+            "figures": self.figures.iter().map(|one| figure(one, self.margin_percent)).collect::<Vec<_>>(),
             "demands": self.demands,
             "failed": self.fails(),
         })
@@ -231,9 +255,15 @@ fn places(figures: &[Compared]) -> Vec<(&String, &String)> {
     places
 }
 
-fn row(figure: &Compared) -> [String; 7] {
+/// The values that the difference is of: of several passes their geometric means.
+fn values(figure: &Compared) -> (f64, f64) {
+    figure.difference.map_or(figure.values, |difference| (difference.before, difference.after))
+}
+
+fn row(figure: &Compared, margin_percent: f64) -> [String; 7] {
     let measure = figure.quantity.measure;
-    let values = (measure.text(figure.values.0), measure.text(figure.values.1));
+    let (before, after) = values(figure);
+    let values = (measure.text(before), measure.text(after));
     let Some(difference) = figure.difference else {
         let blank = String::new;
         return [figure.quantity.to_string(), values.0, values.1, "?".into(), blank(), blank(), blank()];
@@ -245,13 +275,19 @@ fn row(figure: &Compared) -> [String; 7] {
         format!("{:+.1} %", difference.percent),
         format!("{:+.1} … {:+.1} %", difference.low_percent, difference.high_percent),
         difference.superiority.map_or_else(String::new, |share| format!("{:.0} %", share * 100.0)),
-        word(figure.is_better(), &difference),
+        word(figure.verdict(margin_percent), &difference),
     ]
 }
 
-/// How large an effect is (Vargha and Delaney's limits), and which way.
-fn word(is_better: Option<bool>, difference: &Difference) -> String {
-    let Some(better) = is_better else { return "no difference".into() };
+/// How large an effect is (Vargha and Delaney's limits), and which way. Of a tail nothing is said of its size but the
+/// difference itself.
+fn word(verdict: Verdict, difference: &Difference) -> String {
+    let way = match verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::Same => return "no difference".into(),
+        Verdict::Unknown => return "cannot tell".into(),
+    };
     let away = difference.superiority.map(|share| (share - 0.5).abs());
     let size = match away {
         Some(away) if away < 0.06 => ", very small",
@@ -260,13 +296,14 @@ fn word(is_better: Option<bool>, difference: &Difference) -> String {
         Some(_) => ", large",
         None => "",
     };
-    format!("{}{size}", if better { "better" } else { "worse" })
+    format!("{way}{size}")
 }
 
-fn figure(figure: &Compared) -> Value {
+fn figure(figure: &Compared, margin_percent: f64) -> Value {
     let difference = figure.difference.map(|difference| {
         let (basis, passes) = match difference.basis {
             Basis::Within => ("within", vec![1, 1]),
+            Basis::Earlier(_) => ("earlier runs", vec![1, 1]),
             Basis::Pairs(count) => ("pairs", vec![count, count]),
             Basis::Passes(before, after) => ("passes", vec![before, after]),
         };
@@ -281,15 +318,21 @@ fn figure(figure: &Compared) -> Value {
             "passes": passes,
         })
     });
-    let better = figure.is_better().map(|better| if better { "better" } else { "worse" });
+    let verdict = match figure.verdict(margin_percent) {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::Same => "no difference",
+        Verdict::Unknown => "cannot tell",
+    };
+    let (before, after) = values(figure);
     json!({
         "phase": figure.phase,
         "job": figure.job,
         "quantity": figure.quantity.to_string(),
         "unit": figure.quantity.measure.unit(),
-        "before": figure.values.0,
-        "after": figure.values.1,
+        "before": before,
+        "after": after,
         "difference": difference,
-        "verdict": better.unwrap_or(if figure.difference.is_some() { "no difference" } else { "cannot tell" }),
+        "verdict": verdict,
     })
 }

@@ -56,6 +56,68 @@ pub fn is_declared(contrast: &Contrast, words: &[String]) -> bool {
     words.iter().any(|word| word == "all" || contrast.what.to_lowercase().contains(&word.to_lowercase()))
 }
 
+/// Whether a word that a user said names anything that these runs have, or that any run may differ in.
+pub fn is_known(word: &str, before: Run<'_>, after: Run<'_>) -> bool {
+    let word = word.to_lowercase();
+    let mut names: Vec<String> = KNOWN.iter().map(ToString::to_string).collect();
+    for (started, record) in [before, after] {
+        names.extend(started.machine.facts.iter().map(|(name, _)| name.clone()));
+        names.extend(started.targets.iter().map(|facts| facts.target.clone()));
+        let facts = record.phases.iter().flat_map(|phase| &phase.jobs).flat_map(|job| &job.engine_facts);
+        names.extend(facts.map(|(name, _)| name.clone()));
+        fields(&serde_json::to_value(&started.plan.phases).map_or(Value::Null, unplaced), &mut names);
+    }
+    names.extend(contrasts(before, after).into_iter().map(|contrast| contrast.what));
+    word == "all" || names.iter().any(|name| name.to_lowercase().contains(&word))
+}
+
+/// What any run may differ in, besides the fields of its plan.
+pub const KNOWN: &[&str] = &[
+    "I/O size",
+    "mix",
+    "pattern",
+    "span",
+    "depth",
+    "workers",
+    "engine",
+    "page cache",
+    "ranks",
+    "machines",
+    "host",
+    "kernel",
+    "processor",
+    "memory",
+    "version",
+    "clock",
+    "file system",
+    "mount options",
+    "model",
+    "rotational",
+    "scheduler",
+    "write cache",
+    "logical block",
+    "physical block",
+    "size",
+    "read-ahead",
+    "queue",
+    "device",
+    "mount point",
+    "target",
+    "settings",
+];
+
+/// The names of a value's fields, in words.
+fn fields(value: &Value, names: &mut Vec<String>) {
+    match value {
+        Value::Object(all) => all.iter().for_each(|(name, value)| {
+            names.push(name.replace('_', " "));
+            fields(value, names);
+        }),
+        Value::Array(all) => all.iter().for_each(|value| fields(value, names)),
+        _ => {}
+    }
+}
+
 fn differing(what: &str, before: String, after: String, weight: Weight) -> Option<Contrast> {
     let known = !before.is_empty() && !after.is_empty();
     (known && before != after).then(|| Contrast { what: what.into(), values: (before, after), weight })
@@ -259,10 +321,29 @@ fn facts(before: &[(String, String)], after: &[(String, String)], weight: Weight
     let both = before.iter().filter_map(|(name, first)| {
         let words: Vec<&str> = name.split([' ', '_', '-']).collect();
         let passes = words.iter().any(|word| PASSING.contains(&word.to_lowercase().as_str()));
-        let weight = if passes { Weight::Passing } else { weight };
-        differing(name, first.clone(), value(after, name)?, weight)
+        let other = value(after, name)?;
+        let weight = if passes || is_nearly_as_full(first, &other) { Weight::Passing } else { weight };
+        differing(name, first.clone(), other, weight)
     });
     both.collect()
+}
+
+/// Percent of a file system that come and go without making another one of it.
+const FULL_POINTS: u64 = 5;
+
+/// Whether two facts about a file system (`ext4, 77 % full, made …`) differ in nothing but how full it is, and in that by
+/// little: every run leaves something, and so does everybody else.
+fn is_nearly_as_full(before: &str, after: &str) -> bool {
+    let parted = |fact: &str| {
+        let (full, others): (Vec<String>, Vec<String>) =
+            fact.split(", ").map(String::from).partition(|part| part.ends_with(" % full"));
+        let percent: u64 = full.first()?.trim_end_matches(" % full").parse().ok()?;
+        Some((percent, others))
+    };
+    match (parted(before), parted(after)) {
+        (Some((a, first)), Some((b, other))) => first == other && a.abs_diff(b) <= FULL_POINTS,
+        _ => false,
+    }
 }
 
 /// Memory as far as it matters: what the kernel keeps for itself changes with every boot.
@@ -380,6 +461,31 @@ mod tests {
         assert_eq!(weight("pace"), Some(Weight::Asked), "{found:?}");
         assert_eq!((weight("kernel"), weight("scheduler of t")), (Some(Weight::Place), Some(Weight::Place)));
         assert_eq!((weight("limit"), weight("load")), (Some(Weight::Passing), Some(Weight::Passing)));
+    }
+
+    #[test]
+    fn a_few_percent_more_on_a_file_system_are_no_other_one() {
+        let full = |percent: &str| {
+            let fact = ("file system /mnt".to_string(), format!("ext4, {percent} % full, made 2026-11-01"));
+            run(|_, started| started.machine.facts.push(fact.clone()))
+        };
+        let weight = |before: &str, after: &str| {
+            let (first, other) = (full(before), full(after));
+            contrasts((&first.0, &first.1), (&other.0, &other.1))[0].weight
+        };
+        assert_eq!(weight("77", "78"), Weight::Passing);
+        assert_eq!(weight("40", "78"), Weight::Place);
+        assert!(!is_nearly_as_full("ext4, 77 % full", "xfs, 77 % full"));
+    }
+
+    #[test]
+    fn a_word_that_names_nothing_is_not_known() {
+        let (first, other) = (run(|_, _| {}), run(|job, _| job.depth.most = 8));
+        let known = |word: &str| is_known(word, (&first.0, &first.1), (&other.0, &other.1));
+        for word in ["depth", "Kernel", "all", "governor", "submit batch", "settings"] {
+            assert!(known(word), "{word}");
+        }
+        assert!(!known("nonsense"));
     }
 
     #[test]

@@ -45,11 +45,47 @@ pub struct Compared {
 }
 
 impl Compared {
+    /// What it comes to, where figures that differ by at most so many percent count as the same.
+    pub fn verdict(&self, margin_percent: f64) -> Verdict {
+        let Some(found) = self.difference else { return Verdict::Unknown };
+        if found.is_real() && !self.is_of_one_run() {
+            let better = (found.percent > 0.0) == self.quantity.measure.more_is_better();
+            return if better { Verdict::Better } else { Verdict::Worse };
+        }
+        match found.at_most_percent() <= margin_percent {
+            true => Verdict::Same,
+            false => Verdict::Unknown,
+        }
+    }
+
     /// Whether it truly became better (`Some(true)`) or worse; `None`: no difference was found.
     pub fn is_better(&self) -> Option<bool> {
-        let found = self.difference.filter(Difference::is_real)?;
-        Some((found.percent > 0.0) == self.quantity.measure.more_is_better())
+        match self.verdict(0.0) {
+            Verdict::Better => Some(true),
+            Verdict::Worse => Some(false),
+            Verdict::Same | Verdict::Unknown => None,
+        }
     }
+
+    /// Whether it is a percentile of one run on either side: how much that differs from run to run is not in its interval,
+    /// and is more than what varies within.
+    pub fn is_of_one_run(&self) -> bool {
+        let within = self.difference.is_some_and(|found| found.basis == Basis::Within);
+        within && matches!(self.quantity.measure, Measure::Percentile(_))
+    }
+}
+
+/// What a difference comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It truly became better.
+    Better,
+    /// It truly became worse.
+    Worse,
+    /// It differs by no more than what counts as the same.
+    Same,
+    /// It may be the same, or not.
+    Unknown,
 }
 
 /// The jobs that both sides have, in the first one's order.
@@ -133,13 +169,13 @@ impl Pair<'_> {
         } else {
             self.within(quantity, confidence_percent)?
         };
-        if matches!(quantity.measure, Measure::Percentile(_) | Measure::Mean) {
+        if matches!(quantity.measure, Measure::Percentile(50.0) | Measure::Mean) {
             let all = |side: &[(&PhaseRecord, &JobRecord)]| {
                 let mut all = iodyno_model::Histogram::default();
                 side.iter().for_each(|(_, job)| all.merge(&quantity.latency(job)));
                 all
             };
-            // Of latencies, what one operation has to expect says more than passes do.
+            // Of latencies, what one operation has to expect says more than passes do; of a tail it says nothing.
             found.superiority = superiority_of(&all(&self.before), &all(&self.after));
         }
         Some(found)
@@ -234,6 +270,37 @@ mod tests {
             assert_eq!(found[0].difference.unwrap().basis, basis);
             assert!((found[0].difference.unwrap().percent + 5.0).abs() < 1.5);
         }
+    }
+
+    #[test]
+    fn a_verdict_needs_a_margin_and_more_than_one_run_for_a_tail() {
+        let figure = |measure, low_percent, percent, high_percent, basis| Compared {
+            phase: "p".into(),
+            job: "j".into(),
+            quantity: Quantity::new(What::Kind(iodyno_model::Kind::Read), measure),
+            values: (100.0, 100.0 + percent),
+            difference: Some(Difference {
+                before: 100.0,
+                after: 100.0 + percent,
+                percent,
+                low_percent,
+                high_percent,
+                confidence_percent: 95.0,
+                superiority: None,
+                deviations: None,
+                basis,
+            }),
+        };
+        let passes = Basis::Passes(5, 5);
+        let rate = |low, percent, high| figure(Measure::Rate, low, percent, high, passes).verdict(10.0);
+        assert_eq!(rate(-42.0, 20.0, 773.0), Verdict::Unknown);
+        assert_eq!(rate(-4.0, 1.0, 6.0), Verdict::Same);
+        assert_eq!(rate(2.0, 3.0, 4.0), Verdict::Better);
+        assert_eq!(rate(-30.0, -20.0, -10.0), Verdict::Worse);
+        let tail = |basis| figure(Measure::Percentile(99.0), 40.0, 129.0, 200.0, basis);
+        assert_eq!(tail(Basis::Within).verdict(10.0), Verdict::Unknown, "one run on either side");
+        assert_eq!((tail(Basis::Within).is_better(), tail(passes).is_better()), (None, Some(false)));
+        assert_eq!(tail(Basis::Earlier(8)).verdict(10.0), Verdict::Worse);
     }
 
     #[test]

@@ -4,13 +4,16 @@
 //! quantity (against the median of its passes) and the worst is told. Refuses to pass what it cannot find.
 
 use iodyno_model::{
-    Action, DemandRecord, Diagnostic, JobRecord, Origin, PhaseRecord, Plan, Record, Severity, Step, Verb,
-    Workload, units,
+    Action, DemandRecord, Diagnostic, Histogram, JobRecord, Origin, PhaseRecord, Plan, Record, Severity,
+    Step, Verb, Workload, units,
 };
 
 use crate::case;
 use crate::quantity::{KINDS, Measure, Quantity, What};
 use crate::statistics::{Difference, median};
+
+/// Samples beyond a percentile below which no report shows it.
+const LEAST_BEYOND: u64 = 10;
 
 /// How a value is held against a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -282,7 +285,9 @@ pub fn judge(plan: &Plan, record: &Record) -> Vec<DemandRecord> {
             Subject::Findings => ("", Some((String::new(), findings(record, Severity::Doubtful)))),
             Subject::Invalid => ("", Some((String::new(), findings(record, Severity::Invalid)))),
         };
-        let Some((place, found)) = worst else { return DemandRecord { unit: unit.into(), ..missing } };
+        let Some((place, found)) = worst else {
+            return DemandRecord { unit: unit.into(), place: self::missing(&condition), ..missing };
+        };
         let failed = condition.relation.holds(found, limit);
         DemandRecord { text: demand.text.clone(), place, found: Some(found), unit: unit.into(), failed }
     });
@@ -302,23 +307,83 @@ fn worst(
     limit: f64,
 ) -> Option<(String, f64)> {
     let quantity = Quantity::new(scope.what.clone(), measure);
-    let mut groups: Vec<(String, Vec<f64>)> = Vec::new();
+    let mut groups: Vec<(String, Vec<(&PhaseRecord, &JobRecord)>)> = Vec::new();
     for (phase, job) in jobs(record).filter(|(phase, job)| scope.has(&phase.name, &job.name)) {
-        let Some(value) = quantity.of(phase, job) else { continue };
         let place = place(phase, job);
         match groups.iter_mut().find(|(known, _)| *known == place) {
-            Some((_, values)) => values.push(value),
-            None => groups.push((place, vec![value])),
+            Some((_, passes)) => passes.push((phase, job)),
+            None => groups.push((place, vec![(phase, job)])),
         }
     }
+    if let Measure::Percentile(percent) = measure {
+        let mut worst: Option<(String, f64)> = None;
+        for (place, passes) in groups {
+            let samples: Vec<Histogram> = passes.iter().map(|(_, job)| quantity.latency(job)).collect();
+            let samples: Vec<Histogram> = samples.into_iter().filter(|pass| !pass.is_empty()).collect();
+            if samples.is_empty() {
+                continue;
+            }
+            // One job that cannot be judged leaves nothing that is kept.
+            let found = match percentile(&samples, percent) {
+                Some(found) => (place, found),
+                None => kept_by_all(condition, limit, &samples, &place, percent)?,
+            };
+            worst = match worst {
+                Some(known) if !condition.relation.worst(known.1, found.1, limit) => Some(known),
+                _ => Some(found),
+            };
+        }
+        return worst;
+    }
+    let value = |(phase, job): &(&PhaseRecord, &JobRecord)| quantity.of(phase, job);
     let of_passes = |values: &[f64]| match measure {
         // One pass that failed is one too many.
         Measure::Errors | Measure::Most => values.iter().copied().reduce(f64::max),
         Measure::Worst | Measure::Least => values.iter().copied().reduce(f64::min),
         _ => median(values),
     };
-    let values = groups.iter().filter_map(|(place, values)| Some((place.clone(), of_passes(values)?)));
+    let values = groups.iter().filter_map(|(place, passes)| {
+        Some((place.clone(), of_passes(&passes.iter().filter_map(value).collect::<Vec<f64>>())?))
+    });
     values.reduce(|a, b| if condition.relation.worst(a.1, b.1, limit) { b } else { a })
+}
+
+/// A percentile of a job's passes, as reports show it: the median of those that enough samples lie beyond, or that of all
+/// samples together; none: too few samples for any.
+fn percentile(passes: &[Histogram], percent: f64) -> Option<f64> {
+    let is_known = |samples: &Histogram| samples.beyond(percent) >= LEAST_BEYOND;
+    if passes.iter().all(is_known) {
+        return median(
+            &passes.iter().map(|samples| samples.percentile(percent) as f64).collect::<Vec<f64>>(),
+        );
+    }
+    let mut all = Histogram::default();
+    passes.iter().for_each(|samples| all.merge(samples));
+    is_known(&all).then(|| all.percentile(percent) as f64)
+}
+
+/// The longest of too few samples, where even that is not what the condition forbids: so is no percentile of them.
+fn kept_by_all(
+    condition: &Condition,
+    limit: f64,
+    passes: &[Histogram],
+    place: &str,
+    percent: f64,
+) -> Option<(String, f64)> {
+    let longest = passes.iter().map(|samples| samples.max).max()? as f64;
+    let rises = matches!(condition.relation, Relation::Above | Relation::AtLeast);
+    let place = format!("{place}, the longest: too few samples for p{percent}");
+    (rises && !condition.relation.holds(longest, limit)).then_some((place, longest))
+}
+
+/// Why there is nothing to hold a condition against.
+fn missing(condition: &Condition) -> String {
+    match condition.subject {
+        Subject::Job(Measure::Percentile(percent)) => {
+            format!("no p{percent} that {LEAST_BEYOND} samples lie beyond")
+        }
+        _ => String::new(),
+    }
 }
 
 fn jobs(record: &Record) -> impl Iterator<Item = (&PhaseRecord, &JobRecord)> {
@@ -378,6 +443,24 @@ mod tests {
         assert!(!judged("bw < 400kB/s").0 && judged("bandwidth < 401KiB/s").0 && judged("b.bw > 0.7MB").0);
         assert!(!judged("errors > 0").0 && !judged("findings > 0").0 && judged("operations != 1000").0);
         assert_eq!(judged("write.iops < 5"), (true, None, String::new()), "there is none to hold it against");
+    }
+
+    #[test]
+    fn a_percentile_that_no_report_shows_is_none() {
+        // `a` has 1,000 samples: ten lie beyond p99, one beyond p99.9.
+        let (failed, found, _) = judged("a.p99 > 5ms");
+        assert!(!failed && found.is_some());
+        let (failed, found, place) = judged("a.p99.9 > 500us");
+        assert_eq!((failed, found, place.as_str()), (true, None, "no p99.9 that 10 samples lie beyond"));
+        // Not one of them took so long.
+        let (failed, found, place) = judged("a.p99.9 > 5ms");
+        assert!(!failed && found == Some(1e6) && place.contains("the longest"), "{found:?}, {place}");
+        // Ten passes of it have enough together.
+        let mut record = record();
+        let pass = record.phases[0].clone();
+        record.phases.extend(std::iter::repeat_n(pass, 9));
+        let found = judge(&plan(&["a.p99.9 > 5ms"]), &record).remove(0);
+        assert!(!found.failed && found.found.is_some(), "{found:?}");
     }
 
     #[test]

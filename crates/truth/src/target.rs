@@ -34,6 +34,12 @@ const LOOP: Disguise = Disguise {
     because: "its blocks lie in a file, which has a page cache of its own",
     advice: "measure the file's own device, or set up the loop device with direct I/O",
 };
+const LOOP_DIRECT: Disguise = Disguise {
+    severity: Severity::Note,
+    what: "a loop device with direct I/O",
+    because: "its blocks lie in a file, whose file system takes part",
+    advice: "measure the file's own device to see what the layer costs",
+};
 const FUSE: Disguise = Disguise {
     severity: Severity::Note,
     what: "a FUSE file system",
@@ -115,6 +121,7 @@ fn disguise(facts: &TargetFacts) -> Option<&'static Disguise> {
         _ if is_device("zram") || is_device("ram") => Some(&MEMORY),
         "overlay" | "aufs" | "unionfs" => Some(&OVERLAY),
         name if NETWORKS.contains(&name) => Some(&NETWORK),
+        _ if is_device("loop") && layered("loop device with direct I/O") => Some(&LOOP_DIRECT),
         _ if is_device("loop") => Some(&LOOP),
         name if name == "fuse" || name == "fuseblk" || name.starts_with("fuse.") => Some(&FUSE),
         _ if layered("thin") => Some(&THIN),
@@ -140,4 +147,24 @@ fn suspicion(case: &Case<'_>, facts: &TargetFacts, disguise: &'static Disguise) 
     }
     let found = Suspicion::new(22, disguise.severity, case.label(), sentence, figures);
     Some(found.advice(disguise.advice).matter(disguise.what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loop_device_with_direct_io_is_not_told_to_use_it() {
+        let advice = |layer: &str| {
+            let facts = TargetFacts {
+                disk: Some("loop3".into()),
+                layers: vec![layer.into()],
+                ..TargetFacts::default()
+            };
+            disguise(&facts).map(|disguise| disguise.advice)
+        };
+        assert!(advice("loop device, backed by /f").is_some_and(|advice| advice.contains("direct I/O")));
+        let direct = advice("loop device with direct I/O, backed by /f");
+        assert!(direct.is_some_and(|advice| !advice.contains("direct I/O")), "{direct:?}");
+    }
 }

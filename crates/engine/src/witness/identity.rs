@@ -208,7 +208,8 @@ fn device_facts(device: &str, facts: &mut TargetFacts) {
     }
     if let Some(file) = read("loop/backing_file") {
         let beneath = disk_of(&file).map_or(String::new(), |disk| format!(" on {disk}"));
-        facts.layers.push(format!("loop device, backed by {file}{beneath}"));
+        let direct = if read("loop/dio").as_deref() == Some("1") { " with direct I/O" } else { "" };
+        facts.layers.push(format!("loop device{direct}, backed by {file}{beneath}"));
     }
     if disk.starts_with("zram") {
         facts.layers.push("zram: compressed memory".into());

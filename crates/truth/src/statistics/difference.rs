@@ -18,6 +18,8 @@ pub enum Basis {
     Pairs(usize),
     /// One run on either side: what varied within each; what varies from run to run is not in it.
     Within,
+    /// One run on either side, and how so many earlier runs of the same differed.
+    Earlier(usize),
 }
 
 /// A difference, in percent of the first side.
