@@ -144,7 +144,7 @@ pub fn links(arguments: &[String]) -> u8 {
     for dialect in DIALECTS.iter().filter(|dialect| dialect.drop_in) {
         let link = format!("{}/{}", folder.trim_end_matches('/'), dialect.name);
         let Err(error) = std::os::unix::fs::symlink(&program, &link) else {
-            print(&format!("{link}\n"));
+            status = status.max(print(&format!("{link}\n")));
             continue;
         };
         status = 1;

@@ -3,8 +3,6 @@
 //! It waits between two, and does nothing else meanwhile. It refuses to catch up: where one took longer than the time to
 //! the next, the next one's turn is over.
 
-use std::io::Write;
-
 use iodyno_dialect::Repeat;
 use iodyno_engine::{clock, signal};
 use iodyno_history::Filter;
@@ -12,7 +10,7 @@ use iodyno_model::{Diagnostic, Record};
 
 use crate::archive;
 use crate::converse;
-use crate::session::{Voice, say};
+use crate::session::{Voice, print, say};
 
 /// What a course is told of, ns.
 const DAY_NS: u64 = 86_400_000_000_000;
@@ -23,10 +21,7 @@ const GLANCE_NS: u64 = 100_000_000;
 pub fn answer(mut repeat: Repeat, voice: &Voice) -> u8 {
     if repeat.times == Some(0) {
         return match course(&repeat) {
-            Ok(text) => {
-                print(&text);
-                0
-            }
+            Ok(text) => print(text.as_bytes()),
             Err(wrong) => {
                 say(wrong);
                 2
@@ -38,8 +33,8 @@ pub fn answer(mut repeat: Repeat, voice: &Voice) -> u8 {
         status = status.max(converse::answer((repeat.make)(), voice));
         done += 1;
         match course(&repeat) {
-            Ok(text) if !text.is_empty() => print(&format!("\n{text}\n")),
-            Ok(_) => print("\n"),
+            Ok(text) if !text.is_empty() => status = status.max(print(format!("\n{text}\n").as_bytes())),
+            Ok(_) => status = status.max(print(b"\n")),
             Err(wrong) => say(wrong),
         }
         if repeat.times.is_some_and(|times| done >= times) {
@@ -78,10 +73,4 @@ fn course(repeat: &Repeat) -> Result<String, Diagnostic> {
         Ok((entry.began_unix_ns, history.load(&entry.id.to_string())?.record))
     };
     Ok((repeat.course)(&entries.iter().map(load).collect::<Result<Vec<_>, _>>()?))
-}
-
-/// Prints; a reader that has gone away is no error.
-fn print(text: &str) {
-    // `head` has seen enough.
-    let _ = std::io::stdout().write_all(text.as_bytes());
 }

@@ -14,7 +14,7 @@ use iodyno_report::shape::Context;
 
 use crate::archive;
 use crate::loader::plain;
-use crate::session::say;
+use crate::session::{print, say};
 use crate::sink::unwritable;
 
 /// Makes a page that people can look at.
@@ -40,9 +40,7 @@ pub fn answer(arguments: &[String]) -> u8 {
     let arguments = match Arguments::try_parse_from(words) {
         Ok(arguments) => arguments,
         Err(help) if help.exit_code() == 0 => {
-            // `head` has seen enough.
-            let _ = std::io::stdout().write_all(help.to_string().as_bytes());
-            return 0;
+            return print(help.to_string().as_bytes());
         }
         Err(error) => {
             say(native::refusal("iodyno report", &error));
@@ -50,7 +48,7 @@ pub fn answer(arguments: &[String]) -> u8 {
         }
     };
     match write(&arguments) {
-        Ok(()) => 0,
+        Ok(status) => status,
         Err(wrong) => {
             say(wrong);
             2
@@ -58,13 +56,12 @@ pub fn answer(arguments: &[String]) -> u8 {
     }
 }
 
-fn write(arguments: &Arguments) -> Result<(), Diagnostic> {
+/// Writes the page; the exit status.
+fn write(arguments: &Arguments) -> Result<u8, Diagnostic> {
     let page = Page::of(runs(&arguments.runs)?).html();
     let path = match arguments.output.as_deref() {
         Some("-") => {
-            // `head` has seen enough.
-            let _ = std::io::stdout().write_all(page.as_bytes());
-            return Ok(());
+            return Ok(print(page.as_bytes()));
         }
         Some(path) => path.to_string(),
         None => format!("iodyno-{}.html", arguments.runs.join("-").replace('/', "-")),
@@ -75,10 +72,10 @@ fn write(arguments: &Arguments) -> Result<(), Diagnostic> {
         let _ = std::fs::remove_file(&path);
         return Err(Diagnostic::error(&Origin::argument(&path), plain(&error)));
     }
-    if arguments.output.is_none() {
-        let _ = writeln!(std::io::stdout(), "{path}");
+    match arguments.output {
+        None => Ok(print(format!("{path}\n").as_bytes())),
+        Some(_) => Ok(0),
     }
-    Ok(())
 }
 
 /// All runs that were named, in order.

@@ -2,7 +2,7 @@
 //!
 //! A run is named by its number, by a tag, as `last`, or with `~N` as the one so many before.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
 use clap::{Args, Parser, Subcommand};
 use iodyno_dialect::{dashes, date, native};
@@ -18,7 +18,7 @@ use iodyno_report::{NoFiles, Output, Reporter, plan};
 
 use crate::archive;
 use crate::loader::plain;
-use crate::session::say;
+use crate::session::{self, say};
 
 /// What is wrong with a command; nothing was done.
 type Refusal = Vec<Diagnostic>;
@@ -157,11 +157,9 @@ pub fn one(wrong: Diagnostic) -> Refusal {
     vec![wrong]
 }
 
-/// Prints; a reader that has gone away is no error.
+/// Prints; the exit status.
 pub fn print(text: &str) -> u8 {
-    // `head` has seen enough.
-    let _ = io::stdout().write_all(text.as_bytes());
-    0
+    session::print(text.as_bytes())
 }
 
 /// How the report goes to standard output.
@@ -251,9 +249,7 @@ fn replay(kept: &Kept, reporter: &mut dyn Reporter) -> u8 {
             return 1;
         }
     }
-    // `head` has seen enough.
-    let _ = io::stdout().write_all(&out);
-    0
+    session::print(&out)
 }
 
 fn named(run: &str, names: &[String]) -> Result<u8, Refusal> {

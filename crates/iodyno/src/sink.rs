@@ -58,6 +58,11 @@ impl Sink {
     /// Why it cannot be had.
     pub fn open(file: &ReportFile) -> Result<Sink, Diagnostic> {
         let path = file.path.as_str();
+        if path == "-" {
+            let wrong =
+                Diagnostic::error(&Origin::argument(path), "the report is on standard output already");
+            return Err(wrong.hint("name a file; /dev/stdout, if both are to go there"));
+        }
         match file.format.as_str() {
             OWN => plain_file(path, None),
             "json" => plain_file(path, Some(Box::new(Json::new()))),
@@ -214,6 +219,15 @@ pub fn unwritable(path: &str, error: &io::Error) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hyphen_is_no_file() {
+        for format in ["json", "csv", "html", OWN, "metrics"] {
+            let wrong = Sink::open(&ReportFile { path: "-".into(), format: format.into() });
+            let wrong = wrong.err().map(|wrong| wrong.message).unwrap_or_default();
+            assert!(wrong.contains("standard output"), "{format}: {wrong}");
+        }
+    }
 
     #[test]
     fn only_older_metrics_are_replaced() {

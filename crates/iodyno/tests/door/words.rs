@@ -2,12 +2,14 @@
 
 use testbed::{Case, Outcome};
 
-use crate::program::{iodyno, scratch, told};
+use crate::program::{Program, iodyno, scratch, told};
 
 pub fn cases() -> Vec<Case> {
     vec![
         Case::new("a near miss is suggested", &[], near_misses),
         Case::new("help is a report, and its absence is not", &[], help),
+        Case::new("what cannot be printed is an error", &[], full),
+        Case::new("a hyphen is no file", &[], hyphen),
         Case::new("links are made once, replace nothing, and are the tools they are named for", &[], links),
     ]
 }
@@ -66,6 +68,65 @@ fn help() -> Outcome {
         told(iodyno(words)).refused(&[words[1]]);
     }
     told(iodyno(["engines", "iouring"])).refused(&["did you mean `io_uring`?"]);
+    Ok(())
+}
+
+/// What is printed goes to a disk without room.
+fn full() -> Outcome {
+    let home = scratch();
+    let history = home.path().join("history");
+    let started = |words: &[&str]| {
+        let mut command = iodyno(words);
+        command.current_dir(home.path()).env("IODYNO_HISTORY", &history);
+        command
+    };
+    let run = ["run", "--quiet", "f.toml"];
+    std::fs::write(
+        home.path().join("f.toml"),
+        "[target.n]\nnothing = \"1GiB\"\n[[phase]]\n[[phase.job]]\non = \"n\"\nengine = \"sim\"\ndo = \"read\"\n\
+         until = { operations = 10 }\n",
+    )?;
+    told(started(&run)).expect(0, &[]);
+    for words in [
+        &["--help"][..],
+        &["--version"],
+        &["man"],
+        &["engines"],
+        &["dialects"],
+        &["completions", "bash"],
+        &["runs"],
+        &["runs", "--json"],
+        &["runs", "show"],
+        &["runs", "path"],
+        &["compare", "1", "1"],
+        &["report", "--help"],
+        &["report", "1", "-o", "-"],
+        &["plan", "f.toml"],
+        &["fio", "--help"],
+        &["io500", "--list"],
+        &run,
+    ] {
+        let said =
+            Program::new(started(words)).out(std::fs::File::options().write(true).open("/dev/full")?).run();
+        assert_eq!(said.code(), 1, "{words:?}: {said}");
+        assert!(said.err.contains("No space left on device"), "{words:?}: {said}");
+    }
+    Ok(())
+}
+
+fn hyphen() -> Outcome {
+    let home = scratch();
+    for words in [
+        &["dd", "if=/dev/zero", "of=/dev/null", "count=1", "--also=json=-"][..],
+        &["dd", "if=/dev/zero", "of=/dev/null", "count=1", "--also=csv=-"],
+        &["measure", "--quick", "--json", "-", "."],
+    ] {
+        let mut command = iodyno(words);
+        command.current_dir(home.path());
+        let said = told(command);
+        said.expect(if words[0] == "dd" { 1 } else { 2 }, &["standard output", "name a file"]);
+        assert_eq!(crate::program::names(home.path()), Vec::<String>::new(), "{words:?}");
+    }
     Ok(())
 }
 

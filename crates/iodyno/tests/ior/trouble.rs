@@ -76,6 +76,12 @@ fn short() -> Outcome {
     std::fs::write(home.path().join("testFile"), vec![0; 100_000])?;
     let told = ior(home.path(), "-N 2 -t 64k -b 256k -r -k");
     told.expect(1, &["WARNING: Expected aggregate file size       = 524288"]);
+    assert!(told.err.contains("ERROR: read: 7 transfers ended early, and 424288 bytes"), "{}", told.err);
+    // A file of one's own is named by its own name.
+    std::fs::create_dir(home.path().join("own.00000000"))?;
+    let told = ior(home.path(), "-N 1 -F -t 64k -b 256k -r -k -o own");
+    told.expect(1, &["own.00000000"]);
+    assert!(!told.all().contains("{worker"), "{}", told.err);
     Ok(())
 }
 

@@ -197,7 +197,8 @@ impl Report {
         let outcome = Outcome::of(phase, part, test);
         let warnings = trouble::warnings(phase, &outcome, part, test, &self.view.world);
         // Nobody may be listening on standard error.
-        let _ = output.err.write_all(trouble::ended(phase, &self.plan).as_bytes());
+        let wrong = trouble::ended(phase, &self.plan, part, test) + &trouble::cut_short(phase, part, test);
+        let _ = output.err.write_all(wrong.as_bytes());
         self.row(&outcome, &warnings, part, output)?;
         self.beside(&outcome, part, output)?;
         self.told[part.test].warnings.extend(warnings);

@@ -14,8 +14,24 @@ pub fn told(wrong: &Diagnostic) -> String {
     format!("ERROR: {place}{}\n{hint}", wrong.message)
 }
 
+/// What a phase did not move although nothing else failed, for standard error: a file that is too short ends the original
+/// with an error.
+pub fn cut_short(phase: &PhaseRecord, part: Part, test: &Test) -> String {
+    let Some(missing) = missing(phase, part, test) else { return String::new() };
+    let short = phase.jobs.iter().flat_map(|job| &job.tally.lines).map(|line| line.short).sum::<u64>();
+    if short == 0 {
+        return String::new();
+    }
+    let what = part.access.name();
+    format!(
+        "ERROR: {what}: {short} transfers ended early, and {missing} bytes of {} are missing: write them first (-w -k), \
+         or ask for fewer (-b, -s)\n",
+        test.aggregate()
+    )
+}
+
 /// The tasks that an operation's error ended, the first few of each error, for standard error.
-pub fn ended(phase: &PhaseRecord, plan: &Plan) -> String {
+pub fn ended(phase: &PhaseRecord, plan: &Plan, part: Part, test: &Test) -> String {
     let mut seen: Vec<(i32, usize)> = Vec::new();
     let mut text = String::new();
     for worker in phase.jobs.iter().flat_map(|job| &job.workers) {
@@ -26,7 +42,9 @@ pub fn ended(phase: &PhaseRecord, plan: &Plan) -> String {
         });
         seen[at].1 += 1;
         if seen[at].1 <= MOST_ALIKE {
-            text += &format!("ERROR: task {}: {}\n", worker.index, cause(fatal, plan));
+            let target = fatal.target.and_then(|target| plan.targets.get(target as usize));
+            let name = target.map_or(String::new(), |target| named(&target.name, worker.index, part, test));
+            text += &format!("ERROR: task {}: {}\n", worker.index, cause(fatal, &name));
         }
     }
     for (errno, count) in seen.iter().filter(|(_, count)| *count > MOST_ALIKE) {
@@ -38,9 +56,26 @@ pub fn ended(phase: &PhaseRecord, plan: &Plan) -> String {
 /// So many tasks are told by number of one error.
 const MOST_ALIKE: usize = 4;
 
-fn cause(fatal: &Fatal, plan: &Plan) -> String {
-    let target = fatal.target.and_then(|target| plan.targets.get(target as usize));
-    let name = target.map_or("", |target| target.name.as_str());
+/// A task's own file by its name; where tasks read each other's, whichever it was.
+fn named(template: &str, task: u32, part: Part, test: &Test) -> String {
+    let moves = ["reorderTasks", "reorderTasksRandom"].iter().any(|flag| test.flag(flag));
+    let number = |width: usize| match moves && part.access != Access::Write {
+        true => "*".to_string(),
+        false => format!("{task:0width$}"),
+    };
+    let mut name = template.replace("{worker:08}", &number(8)).replace("{worker}", &number(0));
+    name = name.replace("{repetition}", &part.repetition.to_string());
+    let Some((before, list, after)) = name
+        .split_once("{worker:")
+        .and_then(|(before, rest)| rest.split_once('}').map(|(list, after)| (before, list, after)))
+    else {
+        return name;
+    };
+    let words: Vec<&str> = list.split('|').collect();
+    format!("{before}{}{after}", words[task as usize % words.len()])
+}
+
+fn cause(fatal: &Fatal, name: &str) -> String {
     match fatal.verb {
         Some(verb) if verb.moves_data() => {
             format!("{verb} of {} bytes at {} of {name}: {}", fatal.bytes, fatal.offset, word(fatal.errno))
