@@ -70,7 +70,7 @@ impl<'a> Judged<'a> {
         let verb = [Verb::Read, Verb::Write].into_iter().max_by_key(|verb| bytes(record, *verb))?;
         let targets: Vec<&Target> = case.used(job, verb).collect();
         let is_memory = |target: &&Target| case.facts(&target.name).is_some_and(target::is_memory);
-        if bytes(record, verb) == 0 || targets.is_empty() || targets.iter().any(|target| is_memory(&target)) {
+        if bytes(record, verb) == 0 || targets.is_empty() || targets.iter().any(is_memory) {
             return None;
         }
         let devices = devices(case, &targets);
@@ -148,7 +148,8 @@ impl<'a> Judged<'a> {
         };
         let mut figures = vec![Figure::new("to be in flight", self.asked, "")];
         figures.extend(depth::mean(self.record).map(|mean| Figure::new("handed over, mean", mean, "")));
-        figures.extend(self.in_device.map(|found| Figure::new("in the device, mean", found, "")));
+        let in_device = self.in_device.filter(|_| !writes_back);
+        figures.extend(in_device.map(|found| Figure::new("in the device, mean", found, "")));
         figures
             .extend(submitting.map(|share| Figure::new("time in submission", share.min(1.0) * 100.0, "%")));
         figures.extend(parts(self.record));

@@ -1,8 +1,8 @@
 //! Lie 1: reads that the page cache answered while the storage was meant.
 //!
-//! Proof: the device, or the client of a network file system, moved fewer bytes for this program than were asked of it (what
-//! it moved for others is no proof of anything); where neither can be watched, what was resident before the phase. A job past the page cache is never accused: what is missing there has
-//! other reasons (holes, lie 3).
+//! Proof: the device, or the client of a network file system, moved fewer bytes for this program than were asked of it
+//! (what it moved for others is no proof of anything); where neither can be watched, what was resident before the phase.
+//! A job past the page cache is never accused: what is missing there has other reasons (holes, lie 3).
 
 use iodyno_model::{Figure, Intent, Job, JobRecord, Severity, Target, TargetKind, Verb};
 

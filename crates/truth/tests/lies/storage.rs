@@ -67,21 +67,25 @@ fn what_was_not_compressed_is_not_accused_of_it() {
     // Asked to compress, and it did not: space that was reserved before is written as it is.
     lie(Verb::Write, (4, Severity::Invalid), |s| (compressing(s), s.job.payload.content = Content::Zero).0);
     twin(Verb::Write, |s| {
-        (compressing(s), s.job.payload.content = Content::Zero).0;
+        compressing(s);
+        s.job.payload.content = Content::Zero;
         s.device(GIB);
     });
     twin(Verb::Write, |s| {
-        (compressing(s), s.job.payload.content = Content::Zero).0;
+        compressing(s);
+        s.job.payload.content = Content::Zero;
         with_layout(s, |_| {});
     });
     // What is in memory yet may be compressed on its way; and a layer beneath sees all of it.
     lie(Verb::Write, (4, Severity::Invalid), |s| {
-        (compressing(s), s.job.payload.content = Content::Zero).0;
+        compressing(s);
+        s.job.payload.content = Content::Zero;
         with_layout(s, |_| {});
         s.found.sightings.push(Sighting::Dirty { target: "file".into(), bytes: GIB / 2 });
     });
     lie(Verb::Write, (4, Severity::Invalid), |s| {
-        (compressing(s), s.job.payload.content = Content::Zero).0;
+        compressing(s);
+        s.job.payload.content = Content::Zero;
         s.device(GIB);
         for sighting in &mut s.found.sightings {
             if let Sighting::Target(facts) = sighting {
@@ -371,7 +375,8 @@ fn requests_of_others_are_not_ours() {
     // Large ones that went as they are, beside a neighbour's many small ones.
     let large = |requests: u64, bytes: u64| {
         let mut stage = honest(Verb::Read);
-        (sized(&mut stage, 256, 4 << 20), moved(&mut stage, (requests, bytes), (0, 0))).0;
+        sized(&mut stage, 256, 4 << 20);
+        moved(&mut stage, (requests, bytes), (0, 0));
         own(&mut stage, GIB, 0);
         but_for_the_neighbour(&stage)
     };
