@@ -5,8 +5,9 @@
 use std::borrow::Cow;
 
 use iodyno_model::{
-    Action, DeviceActivity, Direct, Extent, Intent, Job, JobRecord, Layout, MountActivity, OpenSync, Pattern,
-    Phase, PhaseRecord, Plan, Record, Sighting, Step, Target, TargetFacts, TargetKind, Verb, Workload,
+    Action, Coordinate, DeviceActivity, Direct, Extent, Intent, Job, JobRecord, Layout, MountActivity,
+    OpenSync, Parameter, Pattern, Phase, PhaseRecord, Plan, Record, Sighting, Step, Target, TargetFacts,
+    TargetKind, Value, Verb, Workload,
 };
 
 use crate::generator;
@@ -110,9 +111,12 @@ impl<'a> Case<'a> {
         Some(Case { plan, record, asked, found })
     }
 
-    /// What the phase means to measure.
+    /// What the phase means to measure. A point of a sweep that goes through the page cache is there to measure it.
     pub fn intent(&self) -> Intent {
-        self.asked.intent.unwrap_or(self.plan.intent)
+        let is_cached =
+            |place: &Coordinate| place.parameter == Parameter::Cached && place.value == Value::Flag(true);
+        let is_asked = self.found.coordinates.iter().any(is_cached);
+        if is_asked { Intent::Cache } else { self.asked.intent.unwrap_or(self.plan.intent) }
     }
 
     /// Each job with its record.

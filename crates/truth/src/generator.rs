@@ -49,7 +49,7 @@ fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
         Figure::new("rate of the generator alone", generated, "bytes/s"),
         Figure::new("rate of all the rest alone", stored, "bytes/s"),
     ];
-    let suspicion = Suspicion::new(10, Severity::Note, case.label(), sentence, figures);
+    let suspicion = Suspicion::new(10, Severity::Doubtful, case.label(), sentence, figures);
     Some(suspicion.job(&job.name).matter("generator").advice(ADVICE).weight(percent))
 }
 
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_slow_generator_is_told_with_its_share_and_its_rate() {
         let found = copy("/dev/urandom", "out", 3_000_000, 1_000_000);
-        assert_eq!((found.len(), found[0].code, found[0].severity), (1, 10, Severity::Note));
+        assert_eq!((found.len(), found[0].code, found[0].severity), (1, 10, Severity::Doubtful));
         assert_eq!(found[0].figures[0].value, 75.0);
         assert!((found[0].figures[1].value - MIB as f64 / 0.003).abs() < 1.0);
         assert!((found[0].figures[2].value - MIB as f64 / 0.001).abs() < 1.0);

@@ -24,6 +24,8 @@ const LEAST_REQUEST: u64 = 512;
 const ADVICE_MERGED: &str = "set `direct = true` for the target, so that each operation is a request of its own; for \
                              reads through the cache, `advise = true` or `pick = \"random\"` keeps the kernel from \
                              reading ahead, `/sys/block/*/queue/nomerges` from merging";
+const ADVICE_DIRECT: &str = "`pick = \"random\"` or `depth = 1` leaves nothing to merge; \
+                             `/sys/block/*/queue/nomerges` keeps the kernel from it";
 const ADVICE_SPLIT: &str = "use a `block` that the device takes whole (`/sys/block/*/queue/max_sectors_kb`), with `depth` \
                             instead of size";
 
@@ -89,7 +91,11 @@ fn judged(case: &Case<'_>, load: &Load<'_>, verb: Verb) -> Option<Suspicion> {
         Figure::new("merged on the way", merges(device, verb) as f64, ""),
     ];
     figures.extend(ahead.map(|bytes| Figure::new("read-ahead", bytes as f64, "bytes")));
-    let advice = if split { ADVICE_SPLIT } else { ADVICE_MERGED };
+    let advice = match (split, direct) {
+        (true, _) => ADVICE_SPLIT,
+        (_, true) => ADVICE_DIRECT,
+        _ => ADVICE_MERGED,
+    };
     let times = found as f64 / asked.max(1) as f64;
     let suspicion = Suspicion::new(19, Severity::Note, case.label(), sentence, figures);
     let suspicion = suspicion.advice(advice).matter(verb.name()).weight(times.max(1.0 / times.max(1e-9)));

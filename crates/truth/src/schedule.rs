@@ -56,9 +56,9 @@ fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
         Figure::new("longest from the actual start", both.actual.max as f64, "ns"),
     ];
     figures.extend(asked(job).map(|rate| Figure::new("rate asked of each worker", rate, "1/s")));
-    let (severity, advice) =
-        if both.kept { (Severity::Note, ADVICE_KEPT) } else { (Severity::Doubtful, ADVICE) };
-    let found = Suspicion::new(9, severity, case.label(), sentence, figures);
+    // Who shows the honest one drops the finding by its advice; for everybody else it is the figure that is shown.
+    let advice = if both.kept { ADVICE_KEPT } else { ADVICE };
+    let found = Suspicion::new(9, Severity::Doubtful, case.label(), sentence, figures);
     Some(found.job(&record.name).advice(advice).weight(intended / actual.max(1.0)))
 }
 

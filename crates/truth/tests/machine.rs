@@ -290,7 +290,7 @@ fn both_latencies_are_compared_where_both_were_kept() {
             line.service = Some(std::mem::replace(&mut line.latency, intended));
         }
     };
-    let found = lie(9, Severity::Note, kept(300 * MILLISECOND));
+    let found = lie(9, Severity::Doubtful, kept(300 * MILLISECOND));
     assert!(found.advice.contains("intended"), "{}", found.advice);
     twin(kept(200_000));
     twin(kept(5 * MILLISECOND));

@@ -68,6 +68,21 @@ fn jobs_over_two_devices_are_judged_by_both() {
     assert_eq!(shared(uncounted).0, None);
 }
 
+/// A point of a sweep over `cached`.
+fn swept(stage: &mut Stage, cached: bool) {
+    let value = iodyno_model::Value::Flag(cached);
+    stage.found.coordinates =
+        vec![iodyno_model::Coordinate { parameter: iodyno_model::Parameter::Cached, value }];
+}
+
+#[test]
+fn a_sweep_over_the_cache_is_an_experiment() {
+    twin(Verb::Read, |s| (s.buffered(), s.device(0), swept(s, true)).0);
+    twin(Verb::Write, |s| (s.buffered(), s.device(0), swept(s, true)).0);
+    // Its other point is what it says.
+    lie(Verb::Read, (3, Severity::Invalid), |s| (s.device(0), swept(s, false)).0);
+}
+
 #[test]
 fn writes_absorbed_by_memory() {
     fn synced(stage: &mut Stage) {
@@ -93,7 +108,8 @@ fn writes_absorbed_by_memory() {
     };
     let rewritten = |device: u64| {
         let mut stage = honest(Verb::Write);
-        (stage.device(device), often(&mut stage, 1000)).0;
+        stage.device(device);
+        often(&mut stage, 1000);
         stage.caught()
     };
     assert_eq!((rewritten(GIB / 10), rewritten(GIB)), (vec![(2, Severity::Invalid)], Vec::new()));
