@@ -88,6 +88,62 @@ mod tests {
         assert!(told(1, "any", measure).unwrap().contains("--size"));
     }
 
+    /// What the plan's own advice says, and no tool understands.
+    const WORDS: &[(u8, &str)] = &[
+        (1, "set `direct = true` for the target, or say `intent = \"cache\"`"),
+        (1, "run on at least two nodes, or go past the cache: `direct = true`, or `invalidate = true`"),
+        (2, "end the job with `finish = { sync = \"fsync\" }`, or say `intent = \"cache\"`"),
+        (2, "write each place once (`passes = 1`), or set `direct = true`; say `intent = \"cache\"`"),
+        (3, "lay the target out with data first (`prepare = \"filled\"`)"),
+        (13, "set `direct = true` (buffered operations are done as they are handed over)"),
+        (13, "lay the file out first (`prepare = \"filled\"`: writes that extend it wait)"),
+        (16, "use a `block` that is a multiple, or lay the file out first (`prepare = \"filled\"`)"),
+        (19, "set `direct = true` for the target"),
+        (22, "choose a directory; if memory is what you measure, say `intent = \"cache\"`"),
+        (22, "write all of the span before measuring (`prepare = \"filled\"`, `--full`)"),
+    ];
+
+    #[test]
+    fn no_tool_is_told_words_of_the_plan() {
+        use crate::filebench::advice::translate as filebench;
+        use crate::iometer::advice::translate as iometer;
+        use crate::iozone::advice::translate as iozone;
+        let tools: [(&str, Translate); 10] = [
+            ("dd", dd),
+            ("filebench", filebench),
+            ("fio", fio),
+            ("hdparm", hdparm),
+            ("io500", io500),
+            ("iometer", iometer),
+            ("ior", ior),
+            ("iozone", iozone),
+            ("mdtest", mdtest),
+            ("measure", measure),
+        ];
+        let plan = ["`direct = ", "`intent", "`prepare", "`passes", "`finish", "`invalidate", "`block`"];
+        for (tool, translate) in tools {
+            for (code, advice) in WORDS {
+                let told = told(*code, advice, translate).unwrap_or_default();
+                let word = plan.iter().find(|word| told.contains(**word));
+                assert_eq!(word, None, "{tool} [{code}]: {told}");
+            }
+        }
+    }
+
+    #[test]
+    fn advice_does_not_contradict_what_was_asked() {
+        // Past the cache already, and on one node.
+        let split = "use a `block` that the device takes whole (`/sys/block/*/queue/max_sectors_kb`)";
+        assert!(!told(19, split, fio).unwrap().contains("direct=1"));
+        assert!(
+            !told(13, "lay the file out first (`prepare = \"filled\"`)", fio).unwrap().contains("direct=1")
+        );
+        let alone = told(1, "run on at least two nodes, or go past the cache", ior).unwrap();
+        assert!(alone.starts_with("run on at least two nodes"), "{alone}");
+        let overwritten = told(2, "write each place once (`passes = 1`)", fio).unwrap();
+        assert!(!overwritten.contains("end_fsync"), "{overwritten}");
+    }
+
     #[test]
     fn what_a_tool_does_not_print_is_no_matter() {
         assert_eq!(told(9, "set `open_loop = true`", ior), None);

@@ -213,6 +213,10 @@ fn card_of_memory_says_so_plainly() {
     let text = card(&mut directory(memory()), &["/srv/data"], &MEMORY, vec![lie], Trouble::default());
     golden_card("tmpfs.txt", &text);
     assert!(text.contains("NOT direct") && text.contains("looks like    memory"));
+    // A newer kernel takes the flag there: that passes nothing by.
+    let newer = TargetFacts { direct: Some(true), ..memory() };
+    let text = card(&mut directory(newer), &["/srv/data"], &MEMORY, vec![], Trouble::default());
+    assert!(text.contains("direct, but this is memory") && !text.contains("past the page cache"), "{text}");
 }
 
 #[test]

@@ -43,7 +43,10 @@ impl Context {
         shape.workers = job.workers.len().max(1) as u32;
         shape.engine.clone_from(&job.engine);
         if let Some((_, value)) = job.engine_facts.iter().find(|(name, _)| name == "direct") {
-            shape.direct = Some(matches!(value.as_str(), "yes" | "true"));
+            // Tools whose files are taken in write numbers.
+            shape.direct = Some(
+                matches!(value.as_str(), "yes" | "true") || value.parse().is_ok_and(|flag: u32| flag > 0),
+            );
         }
         shape
     }

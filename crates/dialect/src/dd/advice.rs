@@ -29,6 +29,8 @@ const ADVICE: &[Said] = &[
     (24, "", ""),
     (6, "", ""),
     (13, "", ""),
+    (22, "`intent", "name a file on the storage you mean"),
+    (22, "`prepare", "write all of the file before (a first dd without conv=sparse or seek=)"),
     // The last block of a file is short, and pipes give what they have.
     (20, "", ""),
 ];

@@ -32,6 +32,7 @@ const ADVICE: &[Said] = &[
     (19, "", ""),
     (20, "`span`", "`prealloc` the fileset, as large as it is read"),
     (22, "`intent", "set $dir to a directory of the storage you mean"),
+    (22, "`prepare", "`prealloc` the fileset, so that every block is there before it is measured"),
     (23, "", "a longer run (`run SECONDS`): ten times as long as its start and stop"),
     (24, "", "more threads (instances=)"),
 ];

@@ -7,7 +7,7 @@
 //! What the original gets wrong is not repeated: a mistake in a script exits with 1, nothing measured is thrown away, an
 //! opening that nobody wrote is no operation of the flowop that needed it.
 
-mod advice;
+pub(crate) mod advice;
 pub mod clients;
 mod counts;
 pub mod document;

@@ -25,7 +25,15 @@ const ADVICE: &[Said] = &[
         "see what the slow tasks' nodes have that the others have not: a score counts what all of them did",
     ),
     (15, "time batches", ""),
+    (1, "two nodes", "run on at least two nodes: on one, each task reads what its own cache has"),
+    (1, "", "run on at least two nodes, or make what is read larger than their memory (`stonewall-time`)"),
+    (2, "", "raise `stonewall-time`: what is written must be larger than the nodes' memory"),
+    (3, "", "let the phases that write run before those that read"),
+    (13, "", ""),
+    (16, "", ""),
+    (19, "", ""),
     (22, "`intent", "name a `datadir` on the storage you mean"),
+    (22, "`prepare", "write all of the volume before the run"),
     (23, "", "raise `stonewall-time`: only 300 s make a result valid"),
 ];
 

@@ -39,6 +39,7 @@ const ADVICE: &[Said] = &[
     (19, "", ""),
     (20, "`span`", "write the file first (-i 0 -w), as large as it is read"),
     (22, "`intent", "name a file (-f, -F) on the storage you mean"),
+    (22, "`prepare", "write the file first (-i 0), as large as it is read"),
     (23, "", "larger files (-s, -n): a test is to last ten times as long as its start and stop"),
     (24, "[[sweep]]", "go on to more streams (-u), larger records (-q) or more in flight (-H)"),
     (24, "", "more streams (-t), or more in flight (-H)"),

@@ -34,8 +34,16 @@ const ADVICE: &[Said] = &[
         "",
         "repeat (-i) and read the least rate beside the largest; look for who else uses the storage at that distance",
     ),
-    (1, "", "read what another node wrote (-N 1), or drop caches between runs with -C and -E"),
+    (1, "two nodes", "run on at least two nodes: on one, -N reads what its own cache has"),
+    (
+        1,
+        "",
+        "read what another node wrote (-N 1, on two nodes or more), or drop caches between runs with -C and -E",
+    ),
     (2, "", "add -y or -Y"),
+    (3, "", "create and write the files (-C, -w) before they are read (-E)"),
+    (22, "`intent", "name a directory (-d) on the storage you mean"),
+    (22, "`prepare", "write the files (-w) before they are read"),
     (16, "", "make -w and -e multiples of the file system's block (4096)"),
     (19, "", ""),
     (

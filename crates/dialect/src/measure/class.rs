@@ -62,6 +62,11 @@ pub struct Look {
 
 /// File systems that live in memory.
 const IN_MEMORY: &[&str] = &["tmpfs", "ramfs", "devtmpfs"];
+
+/// Whether a file system of this name lives in memory.
+pub fn is_memory(file_system: &str) -> bool {
+    IN_MEMORY.contains(&file_system)
+}
 /// File systems whose storage is behind a network.
 const REMOTE: &[&str] =
     &["nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "lustre", "beegfs", "9p", "afs", "gpfs"];

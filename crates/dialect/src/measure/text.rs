@@ -134,7 +134,12 @@ impl Text<'_> {
 
     /// How the page cache was dealt with, in a word and in a sentence.
     fn direct(&self) -> (&'static str, &'static str) {
-        match self.facts().direct {
+        let facts = self.facts();
+        match facts.direct {
+            // The flag is taken there, and there is nothing else to go to.
+            Some(true) if class::is_memory(facts.file_system.as_deref().unwrap_or_default()) => {
+                ("direct I/O, in memory", "direct, but this is memory: no storage lies beneath it")
+            }
             Some(true) => ("direct I/O", "direct: past the page cache"),
             Some(false) => (
                 "through the page cache",

@@ -61,6 +61,15 @@ fn job(told: &Value, global: &[(String, String)]) -> JobRecord {
     let mut engine_facts: Vec<_> =
         global.iter().filter(|(name, _)| own.iter().all(|(other, _)| other != name)).cloned().collect();
     engine_facts.extend(own);
+    // Either option says it, in its own way round.
+    let is = |name: &str| {
+        let value = engine_facts.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+        value.map(|value| value != "0")
+    };
+    if let Some(direct) = is("direct").or_else(|| is("buffered").map(|buffered| !buffered)) {
+        engine_facts.retain(|(name, _)| name != "direct");
+        engine_facts.push(("direct".into(), if direct { "yes" } else { "no" }.into()));
+    }
     let option =
         |name: &str| engine_facts.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
     let mut job = JobRecord {

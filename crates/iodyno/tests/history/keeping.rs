@@ -192,6 +192,14 @@ fn imports() -> Outcome {
     std::fs::write(home.join("text"), "no JSON").expect("a file");
     says(home, ["import", "fio.json", "--tag", "theirs"]).expect(0, &["run 1: fio read 500/s"]);
     says(home, ["runs", "show", "theirs"]).expect(0, &["imported", "fio-3.33", "500"]);
+    // What fio was told of the page cache, in either of its words, is what is shown.
+    for (option, shown) in [("direct", "direct"), ("buffered", "through the page cache")] {
+        let told = FIO.replace(r#""bs" : "4k""#, &format!(r#""bs" : "4k", "{option}" : "1""#));
+        std::fs::write(home.join("options.json"), told).expect("a file");
+        says(home, ["import", "options.json", "--tag", option]).expect(0, &["fio read 500/s"]);
+        says(home, ["runs", "show", option]).expect(0, &[&format!("psync · {shown}")]);
+        says(home, ["runs", "delete", option]).expect(0, &[]);
+    }
     says(home, ["import", "fio.json", "text"]).refused(&["there is no JSON in it"]);
     assert_eq!(says(home, ["runs"]).out.lines().count(), 2);
     says(home, ["rerun", "theirs"]).refused(&["fio measured it"]);

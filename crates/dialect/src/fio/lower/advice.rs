@@ -59,7 +59,7 @@ const ADVICE: &[Said] = &[
     ),
     (20, "`span`", "lay the file out first (overwrite=1, or a job with rw=write), or lower size= or bs="),
     (22, "`intent", "name a directory= on the storage you mean"),
-    (22, "`--full`", "write all of size= before measuring: a job with rw=write, and stonewall in the next"),
+    (22, "`prepare", "write all of size= before measuring: a job with rw=write, and stonewall in the next"),
     (1, "", "add direct=1, or a size= larger than memory with invalidate=1"),
     (
         2,
@@ -103,10 +103,15 @@ const ADVICE: &[Said] = &[
     ),
     (
         19,
-        "",
-        "add direct=1, so that each I/O is a request of its own, with a bs= that the device takes whole \
-         (/sys/block/*/queue/max_sectors_kb)",
+        "nothing to merge",
+        "iodepth=1 or rw=randread leaves nothing to merge; /sys/block/*/queue/nomerges keeps the kernel from it",
     ),
+    (
+        19,
+        "takes whole",
+        "use a bs= that the device takes whole (/sys/block/*/queue/max_sectors_kb), with iodepth= instead of size",
+    ),
+    (19, "", "add direct=1, so that each I/O is a request of its own"),
     (
         21,
         "",

@@ -38,11 +38,17 @@ const ADVICE: &[Said] = &[
         "`span`",
         "write the file first, as large as it is read (-w -k, then -r), or make -b, -s or -N smaller",
     ),
+    (22, "`prepare", "write all of the file before it is read (-w -k, then -r)"),
     (22, "`intent", "name a file (-o) on the storage you mean"),
     (
         1,
+        "two nodes",
+        "run on at least two nodes: on one, -C and -Z read what its own cache has; or add --posix.odirect",
+    ),
+    (
+        1,
         "",
-        "read what another node wrote (-C), add --posix.odirect, or make -b or -s so large that the files are larger \
+        "read what another node wrote (-C, on two nodes or more), add --posix.odirect, or make -b or -s so large that the files are larger \
          than memory; -M takes memory away from the cache",
     ),
     (2, "`passes", "make -b or -s larger, so that each place is written once, or add --posix.odirect"),
