@@ -17,6 +17,7 @@ const ADVICE: &[Said] = &[
     (15, "time batches", ""),
     (26, "", "repeat it two or three times on a system without other work, as hdparm's manual says"),
     (1, "", CACHED),
+    (2, "", ""),
     (3, "", "the device answers blocks that were never written by itself: write it first, or read another"),
     (16, "", ""),
     (22, "`intent", "name the device that you mean"),

@@ -59,7 +59,7 @@ const ADVICE: &[Said] = &[
     ),
     (20, "`span`", "lay the file out first (overwrite=1, or a job with rw=write), or lower size= or bs="),
     (22, "`intent", "name a directory= on the storage you mean"),
-    (22, "`prepare", "write all of size= before measuring: a job with rw=write, and stonewall in the next"),
+    (22, "`--full`", "write all of size= before measuring: a job with rw=write, and stonewall in the next"),
     (1, "", "add direct=1, or a size= larger than memory with invalidate=1"),
     (
         2,
