@@ -393,6 +393,10 @@ fn judged(
     let quantity = Quantity::new(scope.what.clone(), measure);
     for pair in pairs.iter().filter(|pair| scope.has(&pair.phase, &pair.job)) {
         let Some(figure) = compared(pair, &quantity, each, asking) else { continue };
+        if figure.is_of_one_run() && matches!(condition.bound, Bound::Change(_)) {
+            let place = format!("{}.{}: percentiles of one run on each side", pair.phase, pair.job);
+            return DemandRecord { place, found: None, failed: true, ..record };
+        }
         let after = figure.values.1;
         let held = match condition.bound {
             Bound::Change(_) => figure.difference.map(|found| (found.percent, "%", condition.fails(&found))),

@@ -54,8 +54,23 @@ impl Context {
     /// The name of a target by its index in the plan.
     pub fn target(&self, index: u32) -> String {
         let target = self.started.as_ref().and_then(|started| started.plan.targets.get(index as usize));
-        target.map_or_else(|| format!("target {index}"), |target| target.name.clone())
+        target.map_or_else(|| format!("target {index}"), |target| of_anybody(&target.name))
     }
+}
+
+/// A name that is another for each worker, as a pattern of all of them: `f.{worker:08}` is `f.*`.
+fn of_anybody(template: &str) -> String {
+    let (mut name, mut rest) = (String::new(), template);
+    while let Some((before, (word, after))) =
+        rest.split_once('{').and_then(|(before, after)| Some((before, after.split_once('}')?)))
+    {
+        let what = word.split([':', '+']).next().unwrap_or(word);
+        let is_number = ["worker", "rank", "node", "repetition", "job"].contains(&what);
+        name.push_str(before);
+        name.push_str(&if is_number { "*".to_string() } else { format!("{{{word}}}") });
+        rest = after;
+    }
+    name + rest
 }
 
 /// What makes a rate comparable.
@@ -272,6 +287,13 @@ pub fn per_second(count: u64, phase: &PhaseRecord, job: &JobRecord) -> f64 {
 mod tests {
     use super::*;
     use iodyno_model::{Open, Prepare, Verb};
+
+    #[test]
+    fn a_name_for_each_worker_is_told_as_a_pattern() {
+        assert_eq!(of_anybody("d/f.{worker:08}.{repetition}"), "d/f.*.*");
+        assert_eq!(of_anybody("{worker+3}/{other}/x{"), "*/{other}/x{");
+        assert_eq!(of_anybody("data"), "data");
+    }
 
     #[test]
     fn a_mixed_job_names_everything_that_makes_it_comparable() {

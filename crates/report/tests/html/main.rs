@@ -20,6 +20,7 @@ fn main() -> std::process::ExitCode {
         with("a_long_run_is_drawn", long),
         with("sweeps_are_curves_and_surfaces", sweeps),
         with("runs_lie_over_each_other", overlay),
+        with("passes_have_one_card", passes),
         with("names_stay_names", hostile),
         with("a_run_without_anything_is_a_page", empty),
         Case::new("a_long_run_is_small", &[], small),
@@ -97,6 +98,19 @@ fn overlay(browser: &Path) -> Result<(), Failed> {
         Some(missing) => Err(format!("`{missing}` is not on the page").into()),
         None => Ok(()),
     }
+}
+
+/// What the passes came to stands on the page once; each pass can be picked for the charts.
+fn passes(browser: &Path) -> Result<(), Failed> {
+    let (charts, text) = shown(browser, "passes", vec![stories::run("Passes", &stories::passes())])?;
+    expect(charts, 2)?;
+    for (word, times) in [("median of 5 passes", 1), ("range 35.4 %", 1), ("1,862", 1), ("repetition 5", 1)] {
+        let found = text.matches(word).count();
+        if found < times || (word.starts_with("median") && found != times) {
+            return Err(format!("`{word}` is {found} times on the page:\n{text}").into());
+        }
+    }
+    Ok(())
 }
 
 fn hostile(browser: &Path) -> Result<(), Failed> {

@@ -288,6 +288,18 @@ fn point(
     }
 }
 
+/// Five passes over one job.
+pub fn passes() -> Record {
+    let noise = &mut Noise(31);
+    let rates = [1241, 1900, 1862, 1850, 1870].into_iter().enumerate();
+    let pass = |(index, rate): (usize, u64)| PhaseRecord {
+        index,
+        repetition: index as u32,
+        ..point("seq1m-q8-read", Vec::new(), rate, 1 << 20, 80_000.0, noise)
+    };
+    record("passes", rates.map(pass).collect())
+}
+
 /// Names of everything that try to become markup.
 pub fn hostile() -> Record {
     const EVIL: &str = "</script><img src=x onerror=\"console.error('broke out')\">\u{2028}<!--'\"&amp;`${1}";
