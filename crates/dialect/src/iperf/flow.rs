@@ -148,6 +148,8 @@ pub struct Flow {
     pub begun_ns: u64,
     /// From there to its run's start line, ns.
     pub offset_ns: u64,
+    /// When its run passed the start line, ns.
+    pub started_ns: u64,
     /// What was moved before the run.
     pub before: Counts,
     /// What was moved up to now.
@@ -158,6 +160,8 @@ pub struct Flow {
     pub told_ns: u64,
     /// Rows told.
     pub rows: u64,
+    /// Its whole result was told.
+    pub totalled: bool,
     /// How long it took, ns.
     pub lasted_ns: u64,
     /// Last datagrams sent.
@@ -184,11 +188,13 @@ impl Flow {
             amount: Amount::Time(10_000_000_000),
             begun_ns: at_ns,
             offset_ns: 0,
+            started_ns: at_ns,
             before: Counts::default(),
             now: Counts::default(),
             told: Counts::default(),
             told_ns: 0,
             rows: 0,
+            totalled: false,
             lasted_ns: 0,
             finals: 0,
             each_bytes: 0,

@@ -178,8 +178,7 @@ impl Talk {
             State::Closing if self.wanted.udp => {}
             // The peer closed while its last word was awaited, or sent what nobody reads.
             State::Closing => {
-                self.flows[index].becomes(State::Done, self.now_ns);
-                self.act(Action::Close(connection));
+                self.leave(index);
                 self.settle();
             }
             State::Header | State::Standing => self.forget(index),

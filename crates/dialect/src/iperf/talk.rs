@@ -21,7 +21,8 @@ pub(super) const PLACE: Connection = 1 << 20;
 const TICK_NS: u64 = 250_000_000;
 /// How long a peer's first bytes are awaited, and its last ones, ns.
 const PATIENCE_NS: u64 = 10_000_000_000;
-const LAST_WORD_NS: u64 = 3_000_000_000;
+/// How long it is waited until a peer has read what is under way, ns: a server waits less for others' sake.
+const DRAIN_NS: (u64, u64) = (10_000_000_000, 60_000_000_000);
 /// How long after the last word a repeated end is answered, ns.
 const LINGER_NS: u64 = 1_500_000_000;
 /// How often the end of datagrams is said.
@@ -152,6 +153,7 @@ impl Talk {
                     flow.heard(found);
                     // Of a running worker there is no end yet.
                     flow.lasted_ns = flow.offset_ns + found.elapsed_ns;
+                    flow.started_ns = self.now_ns;
                     if self.wanted.interval_ns > 0 {
                         self.interval(index);
                     }
@@ -192,7 +194,10 @@ impl Talk {
             (true, true) => self.say_final(index),
             (true, false) => self.answer_final(index),
         }
-        self.total(index);
+        // What was sent over a stream is told once the peer has read it, and so is the time that it took.
+        if udp || !self.flows[index].sends {
+            self.total(index);
+        }
         let flow = &mut self.flows[index];
         let silent = udp && flow.sends && (no_final || flow.test.is_some_and(|test| test.reverse));
         if silent {
@@ -241,8 +246,11 @@ impl Talk {
         };
         match self.flows[index].state {
             State::Closing => {
-                self.act(Action::Close(connection));
-                self.flows[index].becomes(State::Done, self.now_ns);
+                let flow = &mut self.flows[index];
+                if flow.sends && !flow.totalled {
+                    flow.lasted_ns = flow.lasted_ns.max(self.now_ns.saturating_sub(flow.started_ns));
+                }
+                self.leave(index);
                 self.settle();
             }
             State::Header if !self.flows[index].head.is_empty() => self.begin_receiving(index),
@@ -265,14 +273,35 @@ impl Talk {
             let flow = &self.flows[index];
             let waited_ns = self.now_ns.saturating_sub(flow.since_ns);
             let count = self.flows.len();
+    /// A stream's peer has read everything, or is not waited for any longer.
+    pub(super) fn leave(&mut self, index: usize) {
+        if !self.flows[index].totalled {
+            self.total(index);
+        }
+        self.act(Action::Close(self.flows[index].connection));
+        self.flows[index].becomes(State::Done, self.now_ns);
+    }
+
+    /// A stream's peer does not close: how long it took to read is not known.
+    fn give_up_draining(&mut self, index: usize, waited_ns: u64) {
+        let (server, client) = DRAIN_NS;
+        if waited_ns <= if self.is_server() { server } else { client } {
+            return;
+        }
+        if !self.flows[index].totalled {
+            let id = self.flows[index].label();
+            self.complain(format!(
+                "[{id:>3}] WARNING: the peer did not close: the time is that until all was handed over"
+            ));
+        }
+        self.leave(index);
+    }
+
             match flow.state {
                 State::Opening(_) => self.open_again(index),
                 State::Header if waited_ns > PATIENCE_NS => self.forget(index),
                 State::Closing if self.wanted.udp => self.last_word(index, waited_ns),
-                State::Closing if waited_ns > LAST_WORD_NS => {
-                    self.act(Action::Close(self.flows[index].connection));
-                    self.flows[index].becomes(State::Done, self.now_ns);
-                }
+                State::Closing => self.give_up_draining(index, waited_ns),
                 State::Running => self.abandon(index),
                 _ => {}
             }
@@ -340,6 +369,9 @@ impl Talk {
             let groups: Vec<String> = self.flows.iter().filter(open).map(|flow| flow.group.clone()).collect();
             self.flows.retain(|flow| flow.state != State::Done || groups.contains(&flow.group));
             let known: Vec<Connection> = self.flows.iter().map(|flow| flow.connection).collect();
+            let draining = |index: &usize| self.flows[*index].state == State::Closing;
+            let left: Vec<usize> = (0..self.flows.len()).filter(draining).collect();
+            left.into_iter().for_each(|index| self.leave(index));
             self.senders.retain(|_, connection| known.contains(connection));
             let served = self.next_id > 1;
             if self.ending && done || self.wanted.single && served && self.flows.is_empty() {

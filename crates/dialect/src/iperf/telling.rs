@@ -57,7 +57,8 @@ impl Talk {
 
     /// A stream's whole result, and its group's where it is the last.
     pub(super) fn total(&mut self, index: usize) {
-        let flow = &self.flows[index];
+        let flow = &mut self.flows[index];
+        flow.totalled = true;
         let (span_ns, counts) = ((0, flow.lasted_ns), flow.now);
         self.say(index, span_ns, counts);
         let flow = &self.flows[index];
@@ -74,7 +75,7 @@ impl Talk {
         let group = self.flows[index].group.clone();
         let sends = self.flows[index].sends;
         let same = |flow: &&super::flow::Flow| flow.group == group;
-        if self.flows.iter().filter(same).any(|flow| !matches!(flow.state, State::Closing | State::Done)) {
+        if self.flows.iter().filter(same).any(|flow| !flow.totalled && flow.state != State::Done) {
             return;
         }
         self.sums.retain(|(of, _), _| *of != group);
