@@ -86,6 +86,9 @@ fn turn_over<E: Engine, const CLOSELY: bool>(
             // Waiting for the others is no part of an operation.
             now = engine.now();
         }
+        if stopped {
+            flight.waited(now);
+        }
         let (mut wake, mut over) = (NEVER, stopped || (up && !flight.winds_up()));
         let before = flight.free.count;
         if !CLOSELY && E::WAITS && flight.sample_ns > 0 {
@@ -131,6 +134,7 @@ fn turn_over<E: Engine, const CLOSELY: bool>(
             }
         } else {
             engine.idle(wake.min(flight.deadline));
+            flight.idled(engine.now(), worker.kinds);
         }
         if flight.ended >= flight.turn {
             flight.turn(worker.kinds);

@@ -288,9 +288,9 @@ impl Guided {
         })
     }
 
-    /// Whether a script is in the middle of a pause, or waits for what others do.
+    /// Whether an operation is held back until its time, or a script is in the middle of a pause or waits for what others do.
     pub fn is_waiting(&self) -> bool {
-        matches!(&self.drawer, Drawer::Script(script) if script.is_waiting())
+        self.held.is_some() || matches!(&self.drawer, Drawer::Script(script) if script.is_waiting())
     }
 
     /// The time is up: no more of the workload. Whether something is left to be read back.

@@ -303,7 +303,7 @@ impl Source {
         }
     }
 
-    /// Whether a script is in the middle of a pause, or waits for what others do.
+    /// Whether an operation is held back until its time, or a script is in the middle of a pause or waits for what others do.
     #[cold]
     pub fn is_waiting(&self) -> bool {
         matches!(&self.work, Work::Guided(guided) if guided.is_waiting())

@@ -69,9 +69,8 @@ impl<'a> Flight<'a> {
     /// The time is up. Whether something is left that must still be done: reading back what was written.
     #[cold]
     pub(super) fn winds_up(&mut self) -> bool {
-        if self.free.count == self.slots.len() && self.deadline > 0 && self.source.is_waiting() {
-            // A pause, and the wait for others, is part of a script's time.
-            self.ended = self.ended.max(self.deadline);
+        if self.deadline > 0 {
+            self.waited(self.deadline);
         }
         if self.wear == Wear::Due && self.errors_left > 0 && self.deadline > 0 {
             (self.wear, self.deadline) = (Wear::Settling, NEVER);
@@ -84,6 +83,24 @@ impl<'a> Flight<'a> {
             self.sheet.enter(WorkerState::Verifying);
         }
         goes_on
+    }
+
+    /// It ends while nothing is in flight. A pause, the wait for others and the wait for the next operation's time are part
+    /// of its time: a rate is what was moved in all of it.
+    #[cold]
+    pub(super) fn waited(&mut self, until: Tick) {
+        if self.free.count == self.slots.len() && self.source.is_waiting() {
+            self.ended = self.ended.max(until);
+        }
+    }
+
+    /// Nothing was in flight until now: a ramp that ended meanwhile is over before the next operation begins, which counts.
+    #[cold]
+    pub(super) fn idled(&mut self, now: Tick, kinds: &[Kind]) {
+        if self.ramp_end > 0 && now >= self.ramp_end {
+            self.ended = self.ended.max(self.ramp_end);
+            self.turn(kinds);
+        }
     }
 
     /// Nothing is in flight and nothing more comes. Whether it goes on all the same: once more from the start, or until it
@@ -229,6 +246,10 @@ impl<'a> Flight<'a> {
         let files = worker.files.handles.len() as u32;
         if E::AGREES && !agreed {
             engine.agree(true);
+        }
+        if self.ramp_end > 0 && self.ended >= self.ramp_end {
+            // Its last operation was done before the ramp's end.
+            self.turn(worker.kinds);
         }
         worker.sync(&mut engine, &mut self.ended);
         worker.sheet.tell_facts(&engine.facts());

@@ -190,8 +190,12 @@ impl Flow {
         self.line.bytes += bytes;
         (0..operations).for_each(|_| self.line.latency.add(now_ns.saturating_sub(began_ns)));
         self.ended_ns = now_ns;
+        self.end_ramp(now_ns);
+    }
+
+    /// Forgets what was counted so far where the ramp is over; the engine's own counters are kept as they were then.
+    pub fn end_ramp(&mut self, now_ns: u64) {
         if self.ramp_end_ns > 0 && now_ns >= self.ramp_end_ns {
-            // What was counted so far is forgotten; the engine's own counters are kept as they were then.
             let empty = Line::empty(&self.line.label, self.line.verb);
             self.line = empty;
             self.counts.end_ramp();
@@ -227,11 +231,11 @@ impl Flow {
         read.is_some_and(|read| read.leaves)
     }
 
-    /// It ends now. What it waited for until now was no operation, but took its time; a pause did not.
+    /// It ends now. What it waited for until now was no operation, but took its time; so did the wait for the next one's.
     pub fn stop_waiting(&mut self, now_ns: u64) {
-        let pauses = matches!(self.what, What::Sends | What::Asks) && self.asked.is_empty();
-        let done = self.next_bytes().is_none();
-        if !(pauses && (self.waits || done)) {
+        let begins = matches!(self.what, What::Sends | What::Asks) && self.asked.is_empty();
+        let done = begins && self.next_bytes().is_none();
+        if !done {
             self.ended_ns = self.ended_ns.max(now_ns);
         }
     }

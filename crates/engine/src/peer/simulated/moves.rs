@@ -54,7 +54,8 @@ impl Network {
         if self.waits_for_its_time(run, job) {
             return;
         }
-        let flow = &self.runs[run].flows[job];
+        let flow = &mut self.runs[run].flows[job];
+        flow.end_ramp(self.now_ns);
         let (id, due_ns) = (flow.socket, flow.due_ns());
         let left_ns = match flow.datagram {
             0 => self.send_block(run, job, id, bytes),
@@ -225,6 +226,7 @@ impl Network {
     }
 
     fn receive(&mut self, run: usize, job: usize, id: SocketId, parcel: Parcel) {
+        self.runs[run].flows[job].end_ramp(self.now_ns);
         match parcel {
             Parcel::End => self.peer_ended(run, job, id),
             Parcel::Reset => self.break_off(run, job, libc::ECONNRESET),

@@ -20,6 +20,31 @@ fn an_amount() {
 }
 
 #[test]
+fn a_paced_sender_lasts_its_time() {
+    // A block at the beginning, and one each 1.049 s: two in two seconds, at every end.
+    let [served, asked] = scene("", "-b 1M -t 2").golden("iperf-paced");
+    assert_eq!((served.job(0, 0).0, asked.job(0, 0).0 + 131_072), (262_144, 2 * 131_072 + 131_072));
+    [served, asked].iter().for_each(|said| assert!(said.text.contains("1.05 Mbits/sec"), "{}", said.text));
+    // A datagram each 98 ms: 21 in two seconds, of each of eight streams.
+    let [_, asked] = scene("-u", "-u -b 120K -t 2 -P 8").golden("iperf-paced-udp");
+    assert!(asked.text.contains("0.0000-2.0000 sec  30.1 KBytes   123 Kbits/sec"), "{}", asked.text);
+    assert!(asked.text.contains("[SUM] 0.0000-2.0000 sec   241 KBytes   988 Kbits/sec"), "{}", asked.text);
+}
+
+#[test]
+fn a_stream_lasts_until_its_peer_has_read_it() {
+    // What was handed over in two seconds arrives a tenth of a second later, and that it was read is known after another.
+    let link = Link { latency_ns: 100_000_000, bits_per_second: 100_000_000, ..Link::default() };
+    let [_, asked] = scene("", "-t 2 -P 2").over(link).golden("iperf-tcp-far");
+    let (bytes, _, ended_ns) = asked.job(0, 0);
+    let row = asked.text.lines().find(|line| line.starts_with("[  1] 0.0000-")).expect("a total");
+    let seconds: f64 = row[13..19].parse().expect("seconds");
+    assert!(seconds >= (ended_ns + 200_000_000) as f64 / 1e9 - 0.001, "{row}");
+    // Two streams share the link: each has at most half of what it carries.
+    assert!(bytes as f64 * 8.0 / seconds < 50e6, "{bytes} in {seconds}");
+}
+
+#[test]
 fn udp() {
     scene("-u -i 1", "-u -b 10m -t 3 -i 1").golden("iperf-udp");
 }

@@ -110,3 +110,16 @@ fn json() {
 fn wordy() {
     scene("-t 2 -V -i 0.5 --get-server-output").golden("iperf3-verbose");
 }
+#[test]
+fn a_paced_sender_lasts_its_time() {
+    // One block of 128 KiB in two seconds, as the original sends it.
+    for (options, name) in [("", "iperf3-paced"), (" -R", "iperf3-paced-reverse")] {
+        let [served, asked] = scene(&format!("-b 500K -t 2{options}")).golden(name);
+        for said in [served, asked] {
+            assert!(said.text.contains("0.00-2.00   sec   128 KBytes   524 Kbits/sec"), "{}", said.text);
+        }
+    }
+    let [_, asked] = scene("-u -b 100K -t 2 -P 4").golden("iperf3-paced-udp");
+    assert!(asked.text.contains("[SUM]   0.00-2.00   sec   102 KBytes   417 Kbits/sec"), "{}", asked.text);
+}
+
