@@ -48,6 +48,8 @@ pub struct PatternSource {
     random: Random,
     left: Left,
     pass: u64,
+    /// Of a limit of bytes no more is sent or received than that: the last operation is as short as it must be.
+    exact: bool,
     /// Reads of a stream end it when they bring nothing.
     pub ends_on_nothing: bool,
     /// Nothing need say when it ends: it does so by itself, or is stopped.
@@ -239,6 +241,7 @@ impl PatternSource {
             random: Random::from_seed(seed, 0),
             left: left(brief),
             pass: 0,
+            exact: peers && shares.iter().all(|share| matches!(share.verb, Verb::Send | Verb::Recv)),
             ends_on_nothing: stream && (!peers || shares.iter().any(|share| may_end(brief.job, share.verb))),
             endless: stream,
             again: None,
@@ -477,6 +480,7 @@ impl PatternSource {
                     return false;
                 }
                 io.offset = if offset == AT_POSITION { offset } else { file.base + offset };
+                let bytes = if self.exact { bytes.min(self.left.bytes) } else { bytes };
                 io.bytes = bytes;
                 let counted = match &mut self.in_turn {
                     // A place counts once, with the last of its verbs.

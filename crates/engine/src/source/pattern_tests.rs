@@ -223,21 +223,45 @@ fn the_steady_source_draws_the_same() {
     }
 }
 
+/// Operations of 4 bytes with a peer.
+fn with_a_peer(verb: Verb) -> Bench {
+    let mut bench = Bench::new(Pattern::of(verb, Pick::Stream, 4), &[(0, u64::MAX >> 1)]);
+    bench.plan.targets = vec![Target {
+        name: "peer".into(),
+        kind: TargetKind::Endpoint { transport: "tcp".into(), address: "h:1".into(), listen: false },
+        open: Default::default(),
+        prepare: Default::default(),
+        remove: false,
+        origin: Default::default(),
+    }];
+    bench
+}
+
+#[test]
+fn an_amount_for_a_peer_is_exact() {
+    for verb in [Verb::Send, Verb::Recv] {
+        for (most, sizes) in [(10, vec![4, 4, 2]), (3, vec![3]), (8, vec![4, 4])] {
+            let mut bench = with_a_peer(verb);
+            bench.job().limit.bytes = Some(most);
+            let drawn: Vec<u64> = bench.draw(0, 10).iter().map(|io| io.bytes).collect();
+            assert_eq!(drawn, sizes, "{verb} {most}");
+            let steady = Steady::of(&bench.source_of(0).unwrap());
+            assert!(steady.is_none_or(|steady| most % 4 == 0 && steady.left() == most / 4), "{verb} {most}");
+        }
+    }
+    // A request is whole or is none.
+    let mut bench = with_a_peer(Verb::Exchange);
+    bench.job().limit.bytes = Some(10);
+    assert_eq!(bench.draw(0, 10).iter().map(|io| io.bytes).collect::<Vec<_>>(), [4, 4, 4]);
+}
+
 #[test]
 fn peers_that_only_ask_are_steady() {
     let steady = |verb, answers: bool| {
-        let mut bench = Bench::new(Pattern::of(verb, Pick::Stream, 4), &[(0, u64::MAX >> 1)]);
-        bench.plan.targets = vec![Target {
-            name: "peer".into(),
-            kind: TargetKind::Endpoint { transport: "tcp".into(), address: "h:1".into(), listen: false },
-            open: Default::default(),
-            prepare: Default::default(),
-            remove: false,
-            origin: Default::default(),
-        }];
+        let mut bench = with_a_peer(verb);
         let settings = answers.then(|| iodyno_model::Setting::new("answers", true));
         bench.job().settings = settings.into_iter().collect();
-        (bench.job().limit.operations, bench.job().limit.bytes) = (Some(6), Some(21));
+        (bench.job().limit.operations, bench.job().limit.bytes) = (Some(6), Some(24));
         let slow = bench.draw(0, 10);
         let steady = Steady::of(&bench.source_of(0).unwrap());
         steady.map(|mut steady| {

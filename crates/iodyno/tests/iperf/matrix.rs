@@ -31,6 +31,8 @@ const TESTS: &[Test] = &[
     test("tcp", "-t 0.5", "", 1, 1),
     test("tcp-four", "-n 2M -P 4", "", 4, 4),
     test("tcp-bytes", "-n 5M -l 8K", "", 1, 1),
+    test("tcp-less-than-a-block", "-n 1K", "", 1, 1),
+    test("tcp-more-than-a-block", "-n 130K", "", 1, 1),
     test("tcp-rate", "-t 1 -b 20m -i 0.5", "-i 0.5", 1, 1),
     test("tcp-reverse", "-n 5M -R", "", 1, 1),
     test("tcp-dual", "-n 5M -d -L BACK", "", 2, 2),
@@ -158,11 +160,13 @@ fn datagrams_agree(said: &str, theirs: &str, streams: u64) -> Result<(), String>
 
 /// Both ends count the same bytes: all of them where they were asked for, and what is under way at a time's end apart.
 fn bytes_agree(mine: &[f64], theirs: &[f64], test: &Test) -> Result<(), String> {
-    const MIB: f64 = 1024.0 * 1024.0;
     let bytes = words(test.line).into_iter().skip_while(|word| *word != "-n").nth(1);
-    if let Some(mib) = bytes.and_then(|word| word.strip_suffix('M')?.parse::<f64>().ok()) {
-        let whole = mine.iter().chain(theirs).all(|bytes| *bytes == mib * MIB);
-        return if whole { Ok(()) } else { Err(format!("not exactly {mib} MiB: {mine:?} {theirs:?}")) };
+    if let Some(bytes) = bytes {
+        let (number, unit) = bytes.split_at(bytes.len() - 1);
+        let number: f64 = number.parse().map_err(|_| format!("{bytes} is no amount"))?;
+        let exactly = number * if unit == "K" { 1024.0 } else { 1024.0 * 1024.0 };
+        let whole = mine.iter().chain(theirs).all(|moved| *moved == exactly);
+        return if whole { Ok(()) } else { Err(format!("not exactly {bytes}: {mine:?} {theirs:?}")) };
     }
     let each = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
     let (sent, came) = (each(mine), each(theirs));

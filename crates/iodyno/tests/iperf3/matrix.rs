@@ -17,6 +17,8 @@ const TESTS: &[(&str, &str, Option<u32>)] = &[
     ("tcp-bidir-four", "-t 1 --bidir -P 4 -b 5M", None),
     ("tcp-omit", "-t 1 -O 1 -b 20M", None),
     ("tcp-bytes", "-n 5M", Some(5 << 20)),
+    ("tcp-less-than-a-block", "-n 1K", Some(1024)),
+    ("tcp-less-than-a-block-reverse", "-n 1K -R", None),
     ("tcp-blocks", "-k 40 -l 64K", Some(40 << 16)),
     ("tcp-bytes-reverse", "-n 5M -R", None),
     ("tcp-rate", "-t 1 -b 50M", None),
@@ -26,6 +28,7 @@ const TESTS: &[(&str, &str, Option<u32>)] = &[
     ("udp-bidir", "-t 1 -u -b 10M --bidir", None),
     ("udp-four", "-u -k 100 -b 5M -P 4 -l 1000", Some(100_000)),
     ("udp-blocks", "-u -k 30 -l 1000 -b 10M", Some(30_000)),
+    ("udp-few-blocks-at-once", "-u -k 3 -l 1000 -b 0", Some(3000)),
     ("udp-64bit", "-u -k 30 -l 1000 -b 10M --udp-counters-64bit", Some(30_000)),
 ];
 

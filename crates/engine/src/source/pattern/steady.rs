@@ -43,7 +43,9 @@ impl Steady {
             return None;
         };
         let Sizes::Fixed(step) = share.sizes else { return None };
-        if file.joint.is_some() || share.sizes_random.is_some() {
+        // Where the last operation is shorter than the others, they are not all alike.
+        let uneven = source.exact && source.left.bytes != u64::MAX && !source.left.bytes.is_multiple_of(step);
+        if file.joint.is_some() || share.sizes_random.is_some() || uneven {
             return None;
         }
         let served = match share.class {
