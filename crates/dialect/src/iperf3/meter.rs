@@ -77,6 +77,14 @@ impl Look {
         }
         Look { bytes, datagrams, lost, late, highest, ..self.clone() }
     }
+
+    /// As it was when the omitted time ended, where that was later.
+    fn catch_up(&mut self, now: &Look) {
+        let [bytes, datagrams, lost, late, highest] = now.ramp;
+        if bytes > self.bytes || datagrams > self.datagrams {
+            *self = Look { bytes, datagrams, lost, late, highest, ..self.clone() };
+        }
+    }
 }
 
 /// The counters of some streams, by the names of their jobs; a stream without a job has none.
@@ -267,6 +275,9 @@ impl Course {
     }
 
     fn interval(&mut self, looks: &[Look], at_ns: u64) -> Interval {
+        // What was under way when the omitted time ended belongs to it, as in the totals, but is known only now.
+        let catches_up = self.counts && self.omit_ns > 0;
+        self.last.iter_mut().zip(looks).filter(|_| catches_up).for_each(|(then, now)| then.catch_up(now));
         let origin = if self.counts { self.omit_ns } else { 0 };
         let seconds = |ns: u64| ns.saturating_sub(origin) as f64 / 1e9;
         let spans = looks.iter().zip(&self.last).zip(&self.sends).map(|((now, then), sends)| Span {
@@ -362,6 +373,18 @@ mod tests {
             (1, false, 0.0, 200)
         );
         assert_eq!(course.totals(&look(300))[0].bytes, 200);
+    }
+
+    #[test]
+    fn what_is_known_late_of_the_omitted_time_is_taken_off_as_in_the_totals() {
+        let mut course = Course::new(SECOND, SECOND, None, vec![true]);
+        let none = |bytes| vec![Look { bytes, ..Look::default() }];
+        // A block was under way when the omitted time ended, and is done in the second interval.
+        course.advance(&none(90), SECOND);
+        let first = course.advance(&none(90), 2 * SECOND);
+        let second = course.advance(&look(250), 3 * SECOND);
+        assert_eq!((first[0].streams[0].bytes, second[0].streams[0].bytes), (0, 150));
+        assert_eq!(course.totals(&look(250))[0].bytes, 150);
     }
 
     #[test]

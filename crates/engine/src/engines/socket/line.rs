@@ -28,6 +28,9 @@ pub struct Patience {
     stop: *const AtomicU32,
     time_ns: u64,
     deadline: Tick,
+    ramp_ns: u64,
+    /// When the ramp ends; never: it has, or there is none.
+    ramp_end: Tick,
 }
 
 impl Patience {
@@ -38,12 +41,30 @@ impl Patience {
         let by_clock = !limit.wear_out && limit.ramp_bytes == 0;
         let time_ns = limit.time_ns.filter(|_| by_clock);
         let time_ns = time_ns.map_or(NEVER, |time| time.saturating_add(limit.ramp_ns));
-        Patience { stop: std::ptr::from_ref(setup.live.stop), time_ns, deadline: NEVER }
+        Patience {
+            stop: std::ptr::from_ref(setup.live.stop),
+            time_ns,
+            deadline: NEVER,
+            ramp_ns: limit.ramp_ns,
+            ramp_end: NEVER,
+        }
     }
 
     /// The time begins to count.
     pub fn begin(&mut self, now: Tick) {
         self.deadline = now.saturating_add(self.time_ns);
+        self.ramp_end = if self.ramp_ns > 0 { now.saturating_add(self.ramp_ns) } else { NEVER };
+    }
+
+    /// Waits until something has come; `false`: it is over, or the ramp is, and nothing has come by then: what comes later is
+    /// another operation, which counts.
+    pub fn wait_for_more(&mut self, fd: RawFd) -> bool {
+        let came = self.wait_until(fd, libc::POLLIN, self.ramp_end);
+        let ramp_is_over = self.ramp_end != NEVER && clock::now() >= self.ramp_end;
+        if ramp_is_over {
+            self.ramp_end = NEVER;
+        }
+        came && !ramp_is_over
     }
 
     /// Whether the worker was told to stop.
@@ -230,7 +251,7 @@ impl Line {
 
     /// One receive of what there is.
     #[inline(always)]
-    pub fn receive(&self, room: *mut u8, bytes: usize, flags: i32) -> i64 {
+    pub fn receive(&mut self, room: *mut u8, bytes: usize, flags: i32) -> i64 {
         loop {
             // SAFETY: callers' rooms are valid for so many bytes, or the flags say that nothing is written.
             let got = unsafe { call::recv(self.fd, room.cast(), bytes, flags) };
@@ -241,7 +262,7 @@ impl Line {
             if !is_later(number) {
                 return -i64::from(number);
             }
-            if !self.patience.wait(self.fd, libc::POLLIN) {
+            if !self.patience.wait_for_more(self.fd) {
                 return NONE;
             }
         }
