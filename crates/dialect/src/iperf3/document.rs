@@ -124,7 +124,7 @@ pub fn interval(test: &Test, interval: &Interval) -> Json {
         span(test, interval, &interval.streams[at], stream.sends, socket)
     };
     let mut all = Json::object([("streams", Json::List((0..test.streams.len()).map(stream).collect()))]);
-    for group in ordered(test) {
+    for group in test.groups() {
         let spans: Vec<&Span> = group.iter().map(|at| &interval.streams[*at]).collect();
         let sends = test.streams[group[0]].sends;
         let name = if is_reverse(test, sends) { "sum_bidir_reverse" } else { "sum" };
@@ -133,16 +133,9 @@ pub fn interval(test: &Test, interval: &Interval) -> Json {
     all
 }
 
-/// Both directions; that in which this side sends first, where it does.
-fn ordered(test: &Test) -> Vec<Vec<usize>> {
-    let mut groups = test.groups();
-    groups.sort_by_key(|group| is_reverse(test, test.streams[group[0]].sends));
-    groups
-}
-
-/// Whether a direction is the second one of both.
+/// Whether a direction is the second one of both: that from the server, whichever side tells it.
 fn is_reverse(test: &Test, sends: bool) -> bool {
-    test.params.bidir && !sends
+    test.params.bidir && sends == test.server
 }
 
 fn span(test: &Test, interval: &Interval, span: &Span, sends: bool, socket: Option<i32>) -> Json {
@@ -189,7 +182,7 @@ pub fn end(test: &Test) -> Json {
         false => bytes(test, at),
     });
     let mut end = Json::object([("streams", Json::List(streams.collect()))]);
-    for group in ordered(test) {
+    for group in test.groups() {
         sums(test, &group, &mut end);
     }
     let peer = test.peer.as_ref().map_or([0.0; 3], |peer| peer.cpu);
@@ -235,6 +228,10 @@ fn bytes(test: &Test, at: usize) -> Json {
     let mut sender = head(socket, sent.seconds, sent.seconds, sent.bytes, sent.rate());
     if let Some(count) = sent.retransmits {
         sender.push("retransmits", count);
+    }
+    // What TCP said is known of one's own streams. A client writes zeros for the others, as the original does; a server
+    // writes nothing.
+    if sent.retransmits.is_some() && (stream.sends || !test.server) {
         let tcp = test.totals.get(at).map(|total| total.tcp).filter(|_| stream.sends).unwrap_or_default();
         sender.push("reorder", u64::from(tcp.reordering));
         sender.push("max_snd_cwnd", tcp.cwnd);
