@@ -8,7 +8,7 @@ use iodyno_dialect::{Converse, Run, Translate};
 use iodyno_engine::peer::background;
 use iodyno_engine::peer::{self, Listener};
 use iodyno_model::conversation::RunNumber;
-use iodyno_model::{Diagnostic, Event, Origin, Record};
+use iodyno_model::{Diagnostic, Event, Finding, Origin, Record, Severity};
 use iodyno_report::passes::OnePass;
 use iodyno_truth::demand;
 
@@ -47,6 +47,9 @@ pub fn answer(talk: Converse, voice: &Voice) -> u8 {
     }
 }
 
+/// Findings about what one end of a flow did to it: its buffer, its processor, its bursts, its window.
+const OF_THIS_END: std::ops::RangeInclusive<u8> = 27..=30;
+
 /// Where everything goes that is printed and told.
 struct Talk {
     ears: Ears,
@@ -56,6 +59,8 @@ struct Talk {
     departure: Option<background::Departure>,
     /// Whether the runs are others': a server goes on for weeks.
     forgets: bool,
+    /// Whether findings are told.
+    finds: bool,
     /// The record of all its runs, whose phases follow each other.
     record: Option<Box<Record>>,
 }
@@ -73,6 +78,7 @@ impl Talk {
             translate: run.translate,
             departure: None,
             forgets: of_others,
+            finds: voice.tells_findings(),
             record: None,
         })
     }
@@ -97,6 +103,20 @@ impl Talk {
             let _ = io::stderr().write_all(beside(&record, run).as_bytes());
         }
         u8::from(!kept || failed)
+    }
+
+    /// Of a client's run a server tells what held its own end back: nobody else can see it.
+    fn tell_of_this_end(&mut self, record: &Record) {
+        let doubtful =
+            |finding: &Finding| OF_THIS_END.contains(&finding.code) && finding.severity >= Severity::Doubtful;
+        let findings = record.findings.iter().filter(|finding| self.finds && doubtful(finding)).cloned();
+        let findings: Vec<_> = findings.filter_map(self.translate).collect();
+        if !findings.is_empty() {
+            self.complain(&iodyno_report::native::findings(
+                &findings,
+                iodyno_report::paint::Paint::default(),
+            ));
+        }
     }
 
     /// A further run's record.
@@ -125,7 +145,7 @@ impl Listener for Talk {
             Event::Ended(record) if !self.forgets && !record.phases.is_empty() => {
                 self.join((**record).clone())
             }
-            Event::Ended(_) => {}
+            Event::Ended(record) => self.tell_of_this_end(record),
             Event::Started(_) if self.record.is_some() => {}
             event => self.ears.tell(event, self.translate, &mut Silent),
         }

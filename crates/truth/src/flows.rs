@@ -71,9 +71,11 @@ fn lost(record: &JobRecord) -> (f64, f64) {
 
 /// 27: datagrams that came and found the buffer full.
 fn overflowed(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
-    let (lost, sent) = lost(record);
     let dropped = fact(record, "overflow") as f64;
-    let explained = percent(dropped, lost.max(dropped));
+    // Datagrams without numbers tell nothing of the others: then those that were dropped are all that is known missing.
+    let (lost, sent) =
+        (lost(record).0.max(dropped), lost(record).0.max(dropped) + fact(record, "datagrams") as f64);
+    let explained = percent(dropped, lost);
     if percent(dropped, sent) < LEAST_LOST_PERCENT || explained < LEAST_EXPLAINED_PERCENT {
         return None;
     }
@@ -84,7 +86,7 @@ fn overflowed(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicio
     );
     let figures = vec![
         Figure::new("dropped at the buffer", dropped, ""),
-        Figure::new("lost in all", lost.max(dropped), ""),
+        Figure::new("lost in all", lost, ""),
         Figure::new("dropped of what was sent", percent(dropped, sent), "%"),
     ];
     let found = Suspicion::new(27, Severity::Doubtful, case.label(), sentence, figures);

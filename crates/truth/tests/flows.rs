@@ -168,6 +168,10 @@ fn a_receivers_buffer_that_is_too_small() {
         run.fact(1, "overflow", 45_000);
     });
     assert!(found.sentence.contains("at most 10 %"), "{}", found.sentence);
+    // Datagrams without numbers: what was dropped is all that is known to be missing.
+    let found = lie(27, Severity::Doubtful, |run| run.fact(1, "overflow", 45_000));
+    let share = found.figures.iter().find(|figure| figure.name == "dropped of what was sent");
+    assert!(share.is_some_and(|share| share.value < 100.0), "{:?}", found.figures);
     // Lost on the way: nobody's buffer.
     twin(|run| run.fact(1, "lost", 50_000));
     // A handful at the start.

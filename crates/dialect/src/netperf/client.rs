@@ -190,16 +190,39 @@ impl Client {
                 if self.port().is_none() {
                     return self.fail("netserver names no port for the data", "is it a netserver?");
                 }
-                if self.wanted.wait_s > 0.0 {
-                    self.stage = Stage::Pausing;
-                    return vec![Action::Wake(now_ns + (self.wanted.wait_s * SECOND) as u64)];
-                }
-                self.open(now_ns)
+                let mut actions: Vec<Action> =
+                    self.small_buffer().map(Action::Complain).into_iter().collect();
+                actions.extend(match self.wanted.wait_s > 0.0 {
+                    true => {
+                        self.stage = Stage::Pausing;
+                        vec![Action::Wake(now_ns + (self.wanted.wait_s * SECOND) as u64)]
+                    }
+                    false => self.open(now_ns),
+                });
+                actions
             }
             // The type of results is turned round by some servers.
             (Stage::Hearing, _) => self.conclude(Some(message), now_ns),
             _ => self.fail("netserver says something unexpected", "is it a netserver of 2.5 or newer?"),
         }
+    }
+
+    /// What is wrong with buffers of datagrams, before any is sent: what leaves the sender's at once does not fit the
+    /// receiver's.
+    fn small_buffer(&self) -> Option<String> {
+        let ours = &self.probe.socket;
+        let theirs = |bytes: i32| u64::try_from(bytes).unwrap_or(0);
+        let (send, receive, option) = match self.wanted.test.shape() {
+            Shape::Sends => (ours.send_buffer_bytes, theirs(self.response.recv_buf_size), "-S"),
+            Shape::Receives => (theirs(self.response.send_buf_size), ours.receive_buffer_bytes, "-s"),
+            Shape::Transactions => return None,
+        };
+        (self.wanted.test.is_udp() && receive > 0 && receive < send && self.rounds.is_empty()).then(|| {
+            format!(
+                "netperf: the receiver's buffer is of {receive} bytes, the sender's of {send}: datagrams that find it full \
+                 are lost, and not by the network\n hint: give the receiver a larger one ({option} behind --)\n"
+            )
+        })
     }
 
     /// The port of netserver's data socket.

@@ -1,8 +1,8 @@
 //! The matrix of programs, roles, protocols and directions.
 
-use testbed::{Case, Need, Outcome, free_port};
+use testbed::{Case, Need, Outcome, free_port, wait};
 
-use crate::peers::{Program, client, heard, server};
+use crate::peers::{Program, client, heard, server, server_that_finds};
 use Program::{Ours, Real};
 
 /// One of the matrix.
@@ -59,6 +59,7 @@ pub fn cases() -> Vec<Case> {
         }
     }
     cases.push(Case::new("values are the original's", &[Need::Tool("iperf")], values).against());
+    cases.push(Case::new("a buffer that is too small is named", &[], small_buffer).computes());
     cases.push(Case::new("nobody listens", &[], nobody));
     cases.push(Case::new("one client, then the end", &[], one_client));
     cases
@@ -191,6 +192,25 @@ fn values() -> Outcome {
         }
     }
     Ok(())
+}
+
+/// Blocks of many datagrams do not fit a buffer of a few KiB: the server, which alone knows it, says where they were lost.
+fn small_buffer() -> Outcome {
+    let port = free_port()?;
+    let mut listener = server_that_finds(port, &["-u", "-w", "4K"])?;
+    let (status, said) = client(Ours, port, &["-u", "-b", "1g", "-n", "200M"])?;
+    let theirs = heard(&mut listener, "the server's total", |text| from_the_start(text) >= 1)?;
+    let (_, all, lost) = datagrams(&theirs);
+    if status != 0 || lost * 1000 < all {
+        return Err(format!("nothing to find was staged: {said}\n{theirs}").into());
+    }
+    wait::until("the finding", || listener.err().contains("[27]"))
+        .map_err(|why| format!("{why}: {}\n{theirs}", listener.err()))?;
+    let told = listener.err();
+    match told.contains("found the receiver's buffer full") && told.contains("-w") {
+        true => Ok(()),
+        false => Err(told.into()),
+    }
 }
 
 fn nobody() -> Outcome {

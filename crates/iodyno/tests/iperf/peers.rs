@@ -35,7 +35,17 @@ pub fn ours(word: &str) -> Command {
 
 /// A server that listens at a port.
 pub fn server(program: Program, port: u16, more: &[&str]) -> Result<Running, String> {
-    let mut command = program.command();
+    listening(program.command(), port, more)
+}
+
+/// One of ours that tells its findings.
+pub fn server_that_finds(port: u16, more: &[&str]) -> Result<Running, String> {
+    let mut command = ours("iperf");
+    command.env("IODYNO_FINDINGS", "1");
+    listening(command, port, more)
+}
+
+fn listening(mut command: Command, port: u16, more: &[&str]) -> Result<Running, String> {
     command.args(["-s", "-p", &port.to_string()]).args(more);
     let mut running = Process::new(command).launch()?;
     wait::until("a server that listens", || is_taken(port) || !running.is_there())?;

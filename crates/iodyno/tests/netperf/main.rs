@@ -224,6 +224,39 @@ mod linux {
         Ok(())
     }
 
+    /// Datagrams that find a small buffer full: the client warns before it sends, and netserver says where they were lost.
+    fn small_buffer() -> Outcome {
+        let port = free_port()?;
+        let mut command = Command::new(IODYNO);
+        command.args(["netserver", "-D", "-4", "-L", "127.0.0.1", "-p", &port.to_string()]);
+        command.env("IODYNO_FINDINGS", "1");
+        let mut running = Program::new(command).launch()?;
+        wait::until("a netserver", || running.out().contains('\n') || !running.is_there())?;
+        let mut client = Command::new(IODYNO);
+        client.args(["netperf", "-H", "127.0.0.1", "-p", &port.to_string(), "-t", "UDP_STREAM", "-l", "1"]);
+        client.args(["--", "-s", "1M", "-S", "4K", "-m", "1400"]).env("IODYNO_FINDINGS", "0");
+        let said = Program::new(client).outcome()?;
+        if said.code() != 0
+            || !said.err.contains("the receiver's buffer is of")
+            || !said.err.contains("-S behind --")
+        {
+            return Err(said.to_string().into());
+        }
+        let counts =
+            |line: &str| line.split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<f64>>();
+        let rows: Vec<Vec<f64>> = said.out.lines().map(counts).filter(|row| row.len() >= 4).collect();
+        let [sent, came] = [rows[0][3], rows[1][2]];
+        if came >= sent * 0.999 {
+            return Err(format!("nothing to find was staged: {said}").into());
+        }
+        wait::until("the finding", || running.err().contains("[27]"))
+            .map_err(|why| format!("{why}: {}{}", running.out(), running.err()))?;
+        match running.err().contains("found the receiver's buffer full") {
+            true => Ok(()),
+            false => Err(running.err().into()),
+        }
+    }
+
     fn nobody_there() -> Outcome {
         let port = free_port()?.to_string();
         let told = Program::of(IODYNO, ["netperf", "-H", "127.0.0.1", "-p", &port]).outcome()?;
@@ -262,6 +295,7 @@ mod linux {
             Case::new("words_and_strangers", &[], words_and_strangers),
             Case::new("many_at_once", &[], many_at_once).computes(),
             Case::new("taken_ports_and_priorities", &[], taken_ports_and_priorities),
+            Case::new("a_buffer_that_is_too_small_is_named", &[], small_buffer).computes(),
             Case::new("nobody_there", &[], nobody_there),
         ]
     }

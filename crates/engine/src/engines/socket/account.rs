@@ -11,6 +11,18 @@ const WINDOW: u64 = 1 << 16;
 /// The weight of a new difference in the jitter (RFC 1889).
 const WEIGHT: f64 = 16.0;
 
+/// Datagrams that one packet of the kernel's may stand for, at most (`UDP_MAX_SEGMENTS`).
+const JOINED_MOST: u64 = 64;
+
+/// What the kernel dropped at a full buffer between a datagram and the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Full {
+    /// Packets, as the kernel counts: several datagrams that were joined are one.
+    pub packets: u64,
+    /// Datagrams in the packet that came after them; 0: none is ever joined.
+    pub joined: u64,
+}
+
 /// The account of one sender's datagrams.
 #[derive(Debug)]
 pub struct Account {
@@ -23,6 +35,8 @@ pub struct Account {
     lost: u64,
     late: u64,
     duplicates: u64,
+    /// Datagrams that found the buffer full.
+    overflow: u64,
     jitter_ns: f64,
     transit_ns: Option<i64>,
 }
@@ -38,9 +52,26 @@ impl Account {
             lost: 0,
             late: 0,
             duplicates: 0,
+            overflow: 0,
             jitter_ns: 0.0,
             transit_ns: None,
         }
+    }
+
+    /// Numbers that are missing.
+    pub fn missing(&self) -> u64 {
+        self.lost
+    }
+
+    /// Packets found the buffer full before the datagram that was just taken, which passed over so many numbers; none: it
+    /// has no number. Where packets may be of several datagrams, numbers tell of how many, and else the packet that came.
+    #[cold]
+    pub fn found_full(&mut self, full: Full, passed_over: Option<u64>) {
+        self.overflow += match (full.joined, passed_over) {
+            (0, _) => full.packets,
+            (_, Some(numbers)) => numbers.min(full.packets.saturating_mul(JOINED_MOST)),
+            (joined, None) => full.packets.saturating_mul(joined),
+        };
     }
 
     /// One that has come.
@@ -107,6 +138,7 @@ impl Account {
         counts.set(Count::Lost, self.lost);
         counts.set(Count::Late, self.late);
         counts.set(Count::Duplicates, self.duplicates);
+        counts.set(Count::Overflow, self.overflow);
         if self.highest > 0 {
             counts.set(Count::Highest, self.highest.wrapping_add(self.before));
         }
@@ -139,6 +171,21 @@ mod tests {
         assert_eq!(of(&account(1, &[1, 5, 2, 2, 5])), (2, 1, 2, 5));
         assert_eq!(of(&account(0, &[0, 1, 2])), (0, 0, 0, 3));
         assert_eq!(of(&account(0, &[1, 0])), (0, 1, 0, 2));
+    }
+
+    #[test]
+    fn what_found_the_buffer_full_is_counted_in_datagrams() {
+        let overflow = |full, passed_over| {
+            let mut account = account(1, &[1]);
+            account.found_full(full, passed_over);
+            account.overflow
+        };
+        let full = |packets, joined| Full { packets, joined };
+        // One by one the kernel's count is that of datagrams, whatever else is missing.
+        assert_eq!((overflow(full(3, 0), Some(5)), overflow(full(3, 0), None)), (3, 3));
+        // Two packets of 25: the numbers say so, but no packet is of more than 64.
+        assert_eq!((overflow(full(2, 25), Some(50)), overflow(full(2, 1), Some(500))), (50, 128));
+        assert_eq!(overflow(full(2, 25), None), 50);
     }
 
     #[test]

@@ -124,12 +124,12 @@ impl Datagrams {
         }
         let (stamp, account, left) = (self.stamp, &mut self.account, &mut self.left);
         let mut arrived = None;
-        let got = receiver.receive(&self.line, |datagram| {
-            if datagram.is_empty() {
-                *left = true;
-                return;
-            }
-            match stamp.and_then(|stamp| Some((stamp, stamp.read(datagram)?))) {
+        let got = receiver.receive(&mut self.line, |datagram, full| {
+            let missing = account.missing();
+            let read = stamp.and_then(|stamp| Some((stamp, stamp.read(datagram)?)));
+            let numbered = read.is_some();
+            match read {
+                _ if datagram.is_empty() => *left = true,
                 Some((stamp, read)) => {
                     // The one that takes leave counts like the others: its number tells what is missing before it.
                     let arrived = *arrived.get_or_insert_with(|| stamp.now());
@@ -137,6 +137,10 @@ impl Datagrams {
                     *left |= read.leaves;
                 }
                 None => account.take_bare(),
+            }
+            if full.packets > 0 {
+                let passed_over = numbered.then(|| account.missing().saturating_sub(missing));
+                account.found_full(full, passed_over);
             }
         });
         if got > 0 {

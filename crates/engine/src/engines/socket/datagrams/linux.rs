@@ -2,12 +2,12 @@
 
 use std::mem::zeroed;
 
+use super::super::account::Full;
 use super::super::line::{Line, NONE, is_later};
 use super::super::options;
 use super::{DATAGRAM_MOST, Wish};
 use crate::engines::Failure;
 use crate::memory::{Mapping, errno};
-use crate::sheet::Count;
 
 /// `linux/udp.h`.
 const UDP_SEGMENT: i32 = 103;
@@ -133,8 +133,12 @@ pub struct Receiver {
     control: Box<[[u64; CONTROL]]>,
     vectors: Box<[libc::iovec]>,
     messages: Box<[libc::mmsghdr]>,
+    /// Whether the kernel may join datagrams.
+    joins: bool,
     /// Messages of the last call, whose lengths must be set anew.
     used: usize,
+    /// Packets that the kernel had no room for, as it last said.
+    dropped: u32,
 }
 
 impl Receiver {
@@ -167,7 +171,8 @@ impl Receiver {
         let (vector, message) = unsafe { (zeroed::<libc::iovec>(), zeroed::<libc::mmsghdr>()) };
         let (control, vectors) = (vec![[0; CONTROL]; count].into(), vec![vector; count].into());
         let messages = vec![message; count].into();
-        let mut receiver = Receiver { rooms, room, control, vectors, messages, used: count };
+        let mut receiver =
+            Receiver { rooms, room, control, vectors, messages, joins, used: count, dropped: 0 };
         receiver.lay_out();
         Ok(receiver)
     }
@@ -184,8 +189,9 @@ impl Receiver {
         }
     }
 
-    /// Waits for the first and takes all that have come: bytes taken, or the error.
-    pub fn receive(&mut self, line: &Line, mut each: impl FnMut(&[u8])) -> i64 {
+    /// Waits for the first and takes all that have come: bytes taken, or the error. With each comes how many found the
+    /// buffer full just before it.
+    pub fn receive(&mut self, line: &mut Line, mut each: impl FnMut(&[u8], Full)) -> i64 {
         let count = loop {
             for message in &mut self.messages[..self.used] {
                 message.msg_hdr.msg_controllen = (CONTROL * 8) as _;
@@ -204,39 +210,43 @@ impl Receiver {
             if !is_later(number) && number != libc::ECONNREFUSED {
                 return -i64::from(number);
             }
-            if !line.patience.wait(line.fd, libc::POLLIN) {
+            if !line.patience.wait_for_more(line.fd) {
                 return NONE;
             }
         };
         self.used = count;
         let mut bytes = 0;
         for index in 0..count {
-            bytes += self.take(line, index, &mut each);
+            bytes += self.take(index, &mut each);
         }
         bytes as i64
     }
 
-    fn take(&mut self, line: &Line, index: usize, each: &mut impl FnMut(&[u8])) -> usize {
+    fn take(&mut self, index: usize, each: &mut impl FnMut(&[u8], Full)) -> usize {
         let message = &self.messages[index];
         let length = (message.msg_len as usize).min(self.room);
         // SAFETY: the kernel has written so much of the room.
         let content =
             unsafe { std::slice::from_raw_parts(self.rooms.start().add(index * self.room), length) };
-        let mut segment = length;
+        let (mut segment, mut dropped) = (length, self.dropped);
         let told = message.msg_hdr.msg_controllen > 0;
         let mut control = Control { head: std::ptr::null(), message: &message.msg_hdr };
         while let Some((level, kind, value)) = if told { control.next() } else { None } {
             match (level, kind) {
                 (libc::IPPROTO_UDP, UDP_GRO) if value > 0 => segment = value as usize,
-                (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => {
-                    line.meter.counts().set(Count::Overflow, u64::from(value));
-                }
+                (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => dropped = value,
                 _ => {}
             }
         }
-        match segment {
-            0 => each(&[]),
-            segment => content.chunks(segment).for_each(each),
+        let packets = u64::from(dropped.wrapping_sub(self.dropped));
+        let joined = if self.joins { length.div_ceil(segment.max(1)).max(1) as u64 } else { 0 };
+        self.dropped = dropped;
+        let mut full = Full { packets, joined };
+        if segment == 0 {
+            each(&[], full);
+        }
+        for datagram in content.chunks(segment.max(1)) {
+            each(datagram, std::mem::take(&mut full));
         }
         length
     }

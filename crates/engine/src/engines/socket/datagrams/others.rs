@@ -1,5 +1,6 @@
 //! Datagrams where the system moves one with each call.
 
+use super::super::account::Full;
 use super::super::line::{Line, NONE, is_later};
 use super::Wish;
 use crate::engines::Failure;
@@ -59,10 +60,10 @@ impl Receiver {
     }
 
     /// Waits for one: its bytes, or the error.
-    pub fn receive(&mut self, line: &Line, mut each: impl FnMut(&[u8])) -> i64 {
+    pub fn receive(&mut self, line: &mut Line, mut each: impl FnMut(&[u8], Full)) -> i64 {
         let got = line.receive(self.0.as_mut_ptr(), self.0.len(), 0);
         if got >= 0 {
-            each(&self.0[..got as usize]);
+            each(&self.0[..got as usize], Full::default());
         }
         got
     }
