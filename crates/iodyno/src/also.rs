@@ -31,6 +31,7 @@ const WORDS: &[&str] = &[
     "live-web=127.0.0.1:PORT",
     "metrics=FILE",
     "most=N",
+    "peers=RANGE+RANGE",
     "percentiles",
     "phases=NAMES",
     "precondition",
@@ -131,7 +132,7 @@ impl Also {
             }
             Some(("witness", "off")) => self.unwatched = true,
             Some((
-                name @ ("text" | "bugs" | "phases" | "engine" | "depth" | "layout" | "rewrite"),
+                name @ ("text" | "bugs" | "phases" | "engine" | "depth" | "layout" | "rewrite" | "peers"),
                 value,
             )) => {
                 self.wishes.push((name.into(), value.into()));

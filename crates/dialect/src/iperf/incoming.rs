@@ -6,6 +6,7 @@ use iodyno_model::conversation::{Action, Connection, Ends};
 use super::flow::{Flow, State, split};
 use super::header::{self, Amount, Back, First, Test};
 use super::opening::CONNECT_NS;
+use super::quota::CONNECTIONS_MOST;
 use super::talk::{PLACE, Talk};
 use crate::address::joined;
 
@@ -17,6 +18,17 @@ const MOST_HEAD: usize = 128 << 10;
 impl Talk {
     pub(super) fn accept(&mut self, connection: Connection, ends: Ends) {
         if self.open_flows() >= MOST_FLOWS || self.ending {
+            return self.act(Action::Close(connection));
+        }
+        let host = split(&ends.peer).0;
+        if self.is_server() && self.has_enough(&host) {
+            if !self.quota.is_news(&host, self.now_ns) {
+                return self.act(Action::Close(connection));
+            }
+            self.complain(format!(
+                "iperf: {host} is turned away: {CONNECTIONS_MOST} connections of one address at a time\n hint: --also \
+                 peers={host} lets it have more"
+            ));
             return self.act(Action::Close(connection));
         }
         let mut flow = Flow::new(self.next_id, connection, false, State::Header, self.now_ns);
@@ -35,6 +47,12 @@ impl Talk {
             self.say_connected(index);
             self.begin_receiving(index);
         }
+    }
+
+    /// Whether a host has as many streams under way as one may have.
+    fn has_enough(&self, host: &str) -> bool {
+        let its = |flow: &&Flow| flow.state != State::Done && split(&flow.ends.peer).0 == host;
+        self.flows.iter().filter(its).count() >= CONNECTIONS_MOST && !self.quota.knows(host)
     }
 
     pub(super) fn read(&mut self, connection: Connection, bytes: &[u8]) {
@@ -174,13 +192,15 @@ impl Talk {
             return;
         }
         // An end without a beginning is of a test that was told already.
-        if number < 0 || self.open_flows() >= MOST_FLOWS || self.ending {
+        let enough = self.is_server() && self.has_enough(&split(from).0);
+        if number < 0 || enough || self.open_flows() >= MOST_FLOWS || self.ending {
             return;
         }
         let (id, connection) = (self.next_id, self.connection());
         self.next_id += 1;
         let mut flow = Flow::new(id, connection, false, State::Opening(0), self.now_ns);
         flow.group = split(from).0;
+        flow.ends.peer = from.to_string();
         if let First::Test(test) = header::first(&bytes[header::DATAGRAM_BYTES..]) {
             flow.test = Some(test).filter(|_| self.is_server());
         }

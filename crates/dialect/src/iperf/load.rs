@@ -28,6 +28,8 @@ pub struct Load {
     pub amount: Amount,
     /// The most that there is to send.
     pub most_bytes: Option<u64>,
+    /// The most datagrams that may go there, bytes.
+    pub granted_bytes: Option<u64>,
     /// What is sent; none: digits.
     pub content: Option<Vec<u8>>,
 }
@@ -95,7 +97,8 @@ fn limit(load: &Load) -> Limit {
         Amount::Time(ns) => (Some(ns), None),
         Amount::Bytes(bytes) => (None, Some(whole(bytes))),
     };
-    let bytes = match (bytes, load.most_bytes.filter(|_| !load.udp)) {
+    let most = load.granted_bytes.or(load.most_bytes.filter(|_| !load.udp));
+    let bytes = match (bytes, most) {
         (Some(bytes), Some(most)) => Some(bytes.min(most)),
         (bytes, most) => bytes.or(most),
     };

@@ -11,6 +11,7 @@ mod load;
 pub mod number;
 mod opening;
 pub mod options;
+pub mod quota;
 mod talk;
 mod telling;
 #[cfg(test)]
@@ -28,7 +29,7 @@ pub const DIALECT: Dialect = Dialect {
     name: "iperf",
     about: "throughput of TCP and UDP with iperf 2's peers, client and server",
     drop_in: true,
-    also: &[],
+    also: &["peers"],
     lower: request,
 };
 
@@ -46,11 +47,26 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         }
         Err(Stop::Wrong(wrong)) => return Err(wrong),
     };
+    let known = known(loader)?;
+    if wanted.host.is_some() && !known.is_empty() {
+        let wrong = Diagnostic::error(&Origin::argument("--also"), "`peers=` is a server's word");
+        return Err(vec![wrong.hint("say it where iperf -s runs")]);
+    }
     let content = content(&wanted, loader)?;
     let (daemon, output) = (wanted.daemon, wanted.output.clone());
     let run = run(&wanted, output);
-    let conversation = Box::new(Talk::new(wanted, loader.east_s(), content));
+    let conversation = Box::new(Talk::new(wanted, loader.east_s(), content).knowing(known));
     Ok(Request::Converse(Box::new(Converse { conversation, run, daemon, pid_file: None })))
+}
+
+/// Whose addresses need no proof: `peers=10.0.0.0/8+2001:db8::/32`.
+fn known(loader: &dyn Loader) -> Result<Vec<quota::Range>, Vec<Diagnostic>> {
+    let said = loader.also("peers").unwrap_or_default();
+    let ranges = said.split('+').filter(|range| !range.is_empty()).map(quota::Range::of);
+    ranges.collect::<Result<_, _>>().map_err(|wrong| {
+        let hint = "say addresses or ranges like 10.0.0.0/8, several with + between them";
+        vec![Diagnostic::error(&Origin::argument("--also"), format!("peers: {wrong}")).hint(hint)]
+    })
 }
 
 /// The file that is to be sent.
@@ -92,6 +108,7 @@ fn nominal(wanted: &Wanted) -> Plan {
         bits: wanted.bits(),
         amount: wanted.until(),
         most_bytes: None,
+        granted_bytes: None,
         content: None,
     };
     load::plan(&(1..=wanted.streams.max(1)).map(load).collect::<Vec<_>>())

@@ -7,6 +7,7 @@ use super::flow::{Flow, State, split};
 use super::header::{self, Amount, Back, Test};
 use super::load::{self, Load};
 use super::number;
+use super::quota::{BYTES_MOST, TIME_MOST_NS};
 use super::talk::{PLACE, Talk};
 use crate::address::joined;
 use crate::reason;
@@ -340,12 +341,14 @@ impl Talk {
             let content = self.content_of(*index);
             let (block, bits) = (self.block_of(*index), self.bits_of(*index));
             let (udp, file) = (self.wanted.udp, self.content.is_some());
+            let granted_bytes = self.granted(*index, block);
             let flow = &mut self.flows[*index];
             flow.becomes(State::Running, self.now_ns);
             flow.run = Some((run, job));
             let sent = flow.before.bytes;
             let amount = match flow.amount {
                 Amount::Bytes(bytes) => Amount::Bytes(bytes.saturating_sub(sent).max(1)),
+                Amount::Time(ns) if granted_bytes.is_some() => Amount::Time(ns.min(TIME_MOST_NS)),
                 time => time,
             };
             let most_bytes = content.as_ref().filter(|_| file).map(|content| content.len() as u64);
@@ -358,11 +361,40 @@ impl Talk {
                 bits,
                 amount,
                 most_bytes,
+                granted_bytes,
                 content,
             });
         }
         let plan = load::plan(&loads);
         self.act(Action::Run { run, plan: Box::new(plan), interim_ns: self.interim_ns() });
+    }
+
+    /// What a server may send of datagrams to somebody whose address proves nothing, bytes; none: whatever was asked for.
+    fn granted(&mut self, index: usize, block: u64) -> Option<u64> {
+        let flow = &self.flows[index];
+        let host = split(&flow.ends.peer).0;
+        if !self.is_server() || !self.wanted.udp || !flow.sends || self.quota.knows(&host) {
+            return None;
+        }
+        let seconds = match flow.amount {
+            Amount::Time(ns) => ns.min(TIME_MOST_NS) as f64 / 1e9,
+            Amount::Bytes(_) => TIME_MOST_NS as f64 / 1e9,
+        };
+        let at_rate = self.bits_of(index).map_or(u64::MAX, |bits| (bits / 8.0 * seconds) as u64 + block);
+        let wished = match flow.amount {
+            Amount::Bytes(bytes) => bytes.min(at_rate),
+            Amount::Time(_) => at_rate,
+        };
+        let longer = matches!(flow.amount, Amount::Time(ns) if ns > TIME_MOST_NS);
+        let granted = self.quota.take(&host, wished, self.now_ns);
+        if (granted < wished || longer) && self.quota.is_news(&host, self.now_ns) {
+            self.complain(format!(
+                "iperf: {host} asks for more datagrams than go to an address that proved nothing: {} in a minute\n hint: if \
+                 it is yours, start the server with --also peers={host}, or a range like 10.0.0.0/8",
+                number::size(BYTES_MOST)
+            ));
+        }
+        Some(granted)
     }
 
     /// How often a run is to tell; of datagrams always, so that a silent sender is noticed.

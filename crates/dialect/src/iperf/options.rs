@@ -231,7 +231,12 @@ pub fn document() -> String {
          - one-way latency is not printed (`-/-/-/-`): it would need clocks that agree;\n\
          - intervals are as long as they really were, and the last line of the columns `Reads=Dist` counts reads only;\n\
          - dates in comma-separated values are dates (2.1.8 prints 1970 in sums and on servers);\n\
-         - a server serves at most 1024 connections at a time and sends at most for a day at a peer's wish.\n\n\
+         - a server serves at most 1024 connections at a time, 128 of one address, and sends at most for a day at a peer's\n  \
+         wish;\n\
+         - a stream's total is told once the peer has read everything, as the original's; `-n` counts to the byte;\n\
+         - nothing in this protocol proves the sender's address of a datagram: what a server sends over UDP at somebody's wish\n  \
+         (`-u -R`, `-u -d`, `-u -r`) is at most 16 MiB in a minute to one address, 256 MiB to all, and it says so. The machine's\n  \
+         own addresses are free; `--also peers=10.0.0.0/8+192.0.2.7` frees others, also of the limit of connections.\n\n\
          A server listens at all addresses, as the original's does, unless `-B` names one: anybody who reaches it can\n\
          make it send (`-R`, `-d`, `-r`).\n\n{}",
         TABLE.markdown()

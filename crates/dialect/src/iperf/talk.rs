@@ -13,6 +13,7 @@ use super::command::Wanted;
 use super::flow::{Counts, Flow, State};
 use super::header::{self, Amount};
 use super::opening::BACK_AGAIN_NS;
+use super::quota::{Quota, Range};
 use super::text::{RULE, View};
 
 /// Where peers are awaited.
@@ -46,6 +47,8 @@ pub struct Talk {
     pub(super) sums: HashMap<(String, u64), (usize, Counts)>,
     pub(super) failed: bool,
     /// Streams that the server still owes us.
+    /// Of a server: what it does for whom.
+    pub(super) quota: Quota,
     pub(super) owed: usize,
     /// When those that wait are looked after next, ns.
     wake_ns: Option<u64>,
@@ -80,6 +83,7 @@ impl Talk {
             sums: HashMap::new(),
             failed: false,
             owed: 0,
+            quota: Quota::default(),
             wake_ns: None,
             idle_since_ns: 0,
             ending: false,
@@ -91,6 +95,11 @@ impl Talk {
 
     pub(super) fn is_server(&self) -> bool {
         self.wanted.host.is_none()
+    /// A server that lets some addresses have what they ask for.
+    pub fn knowing(self, known: Vec<Range>) -> Self {
+        Talk { quota: Quota::new(known), ..self }
+    }
+
     }
 
     /// Streams that are not at their end.

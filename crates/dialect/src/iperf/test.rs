@@ -242,6 +242,57 @@ fn a_server_sends_where_it_is_asked_to() {
     }
 }
 
+/// A server's plan for one datagram from a host that asks for so much to be sent back.
+fn sent_back(host: &str, amount: Amount, known: &str) -> (Limit, String) {
+    let mut play = Play::of("-s -u");
+    play.talk = play.talk.knowing(super::quota::Range::of(known).into_iter().collect());
+    play.hear(Input::Began);
+    let from = format!("{host}:4000");
+    let test = Test { amount, reverse: true, back: None, rate_bits: 200_000_000, ..wants(Back::Now) };
+    let bytes = header::udp(&test, 1, 0);
+    let connection = opened(&play.hear(Input::Datagram { at: PLACE, from: from.clone(), bytes }))[0];
+    let actions = play.hear(Input::Ready(connection, ends("10.0.0.2:5001", &from)));
+    (verb(run(&actions).1, 0).1.clone(), play.complained)
+}
+
+#[test]
+fn one_forgeable_datagram_does_not_make_a_server_send_for_long() {
+    let day = Amount::Time(86_400 * SECOND);
+    let (limit, said) = sent_back("192.0.2.1", day, "");
+    assert_eq!((limit.time_ns, limit.bytes), (Some(60 * SECOND), Some(16 << 20)));
+    assert!(
+        said.contains("192.0.2.1")
+            && said.contains("16.0 MByte in a minute")
+            && said.contains("--also peers=192.0.2.1"),
+        "{said}"
+    );
+    // What is asked for in bytes has the same end; whoever is known, and the machine itself, gets what it asks for.
+    assert_eq!(sent_back("192.0.2.1", Amount::Bytes(1 << 40), "").0.bytes.map(|bytes| bytes >> 20), Some(16));
+    for (host, known) in [("192.0.2.1", "192.0.2.0/24"), ("127.0.0.1", "")] {
+        let (limit, said) = sent_back(host, day, known);
+        assert_eq!((limit.time_ns, limit.bytes, said.as_str()), (Some(86_400 * SECOND), None, ""));
+    }
+    // The usual test is within it, and nothing is said.
+    let mut test = sent_back("192.0.2.1", Amount::Time(SECOND / 2), "");
+    test.0.bytes = test.0.bytes.filter(|bytes| *bytes < 12_500_000);
+    assert_eq!((test.0.bytes, test.1.as_str()), (None, ""));
+}
+
+#[test]
+fn one_address_has_its_share_of_connections() {
+    let mut play = Play::of("-s");
+    play.hear(Input::Began);
+    let mut accept = |number: u32, host: &str| {
+        let ends = ends("10.0.0.2:5001", &format!("{host}:{}", 4000 + number));
+        let actions = play.hear(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED + number, ends });
+        actions.iter().any(|action| matches!(action, Action::Close(_)))
+    };
+    assert!(!(0..128).any(|number| accept(number, "192.0.2.1")));
+    assert!(accept(128, "192.0.2.1") && !accept(129, "192.0.2.2"));
+    assert!(!(130..300).any(|number| accept(number, "127.0.0.1")));
+    assert!(play.complained.contains("192.0.2.1 is turned away"), "{}", play.complained);
+}
+
 #[test]
 fn datagrams_end_with_a_report() {
     let mut play = Play::of("-c h -u -t 1");
@@ -370,7 +421,7 @@ fn peers_that_stall_or_flood_are_given_up() {
         play.hear(Input::Accepted {
             at: PLACE,
             connection: FIRST_ACCEPTED + number,
-            ends: ends("h:1", "p:2"),
+            ends: ends("h:1", &format!("p{}:2", number / 100)),
         });
     }
     assert_eq!(play.talk.flows.len(), 1024);

@@ -50,6 +50,22 @@ fn udp() {
 }
 
 #[test]
+fn an_address_that_proves_nothing_gets_its_share() {
+    let [served, asked] = scene("-u", "-u -R -b 200m -t 10").golden("iperf-udp-unproven");
+    assert!(served.text.contains("! iperf: 10.0.0.2 asks for more datagrams"), "{}", served.text);
+    let sent = asked.fact(0, 0, "datagrams") * 1470;
+    assert!((15 << 20..=(16 << 20) + 2 * 1470).contains(&sent), "{sent}");
+    // The usual test is as ever.
+    let [served, asked] = scene("-u", "-u -R").play();
+    assert!(
+        !served.text.contains("! ") && asked.text.contains("1.05 Mbits/sec"),
+        "{}{}",
+        served.text,
+        asked.text
+    );
+}
+
+#[test]
 fn udp_with_loss() {
     let link = Link { loss: 0.02, seed: 9, jitter_ns: 300_000, ..Link::default() };
     scene("-u", "-u -b 10m -t 3").over(link).golden("iperf-udp-loss");
