@@ -32,6 +32,8 @@ const TESTS_OF_ONE_MOST: usize = 8;
 const STREAMS_MOST: u32 = 512;
 /// Connections that have not said whom they belong to.
 const STRANGERS_MOST: usize = 256;
+/// Of one address: more than it needs for the most streams of a test.
+const STRANGERS_OF_ONE_MOST: usize = 160;
 /// How long they may take.
 const STRANGER_NS: u64 = 10 * SECOND_NS;
 
@@ -126,12 +128,29 @@ impl Server {
     }
 
     fn accepted(&mut self, connection: Connection, ends: Ends, at_ns: u64) {
-        if self.strangers.len() >= STRANGERS_MOST {
-            self.out.push(Action::Close(connection));
-            return;
+        if let Some(silent) = self.silent(&host_port(&ends.peer).0) {
+            self.strangers.remove(&silent);
+            self.out.push(Action::Close(silent));
         }
         self.out.push(Action::Read { connection, most: Some(state::COOKIE_BYTES) });
         self.strangers.insert(connection, Stranger { inbox: Inbox::default(), ends, since_ns: at_ns });
+    }
+
+    /// The stranger that gives way to a new one of an address, where there are too many: the longest there of that address,
+    /// or else of that which has most. So nobody shuts out others by saying nothing.
+    fn silent(&self, host: &str) -> Option<Connection> {
+        let host_of = |stranger: &Stranger| host_port(&stranger.ends.peer).0;
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        self.strangers.values().for_each(|stranger| *counts.entry(host_of(stranger)).or_default() += 1);
+        let most = counts.iter().max_by_key(|(_, count)| **count).map(|(host, _)| host.as_str());
+        let own = counts.get(host).copied().unwrap_or(0);
+        let host = match (own >= STRANGERS_OF_ONE_MOST, self.strangers.len() >= STRANGERS_MOST) {
+            (true, _) => host,
+            (_, true) => most?,
+            _ => return None,
+        };
+        let of_host = self.strangers.iter().filter(|(_, stranger)| host_of(stranger) == host);
+        of_host.min_by_key(|(_, stranger)| stranger.since_ns).map(|(connection, _)| *connection)
     }
 
     /// A stranger says something: whom it belongs to.

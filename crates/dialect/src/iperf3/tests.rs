@@ -500,6 +500,28 @@ fn silent_strangers_are_left() {
 }
 
 #[test]
+fn who_says_nothing_shuts_out_nobody() {
+    let mut alone = Alone::new("-s");
+    let closes = |actions: &[Action], connection| {
+        actions.iter().any(|action| matches!(action, Action::Close(closed) if *closed == connection))
+    };
+    let mut accept = |number: u32, host: &str| {
+        let connection = FIRST_ACCEPTED + number;
+        let ends = Ends { peer: format!("{host}:{}", 1000 + number), ..ends(5201, 0, 9) };
+        (connection, alone.step(Input::Accepted { at: 1, connection, ends }))
+    };
+    // One address has its share; its oldest gives way to its own.
+    let first = accept(0, "10.0.0.1").0;
+    (1..160).for_each(|number| assert!(!closes(&accept(number, "10.0.0.1").1, first)));
+    assert!(closes(&accept(160, "10.0.0.1").1, first));
+    // Others fill what is left; then the address that has most gives way to them.
+    (161..257).for_each(|number| drop(accept(number, "10.0.0.2")));
+    let (late, actions) = accept(257, "10.0.0.3");
+    assert!(closes(&actions, FIRST_ACCEPTED + 1), "{actions:?}");
+    assert!(sends(&alone.step(Input::Bytes(late, cookie(257))), &[state::PARAM_EXCHANGE]));
+}
+
+#[test]
 fn hellos_nobody_waits_for_are_not_answered() {
     let mut alone = Alone::new("-s");
     let actions = alone.step(Input::Datagram { at: 2, from: "127.0.0.1:77".into(), bytes: b"9876".to_vec() });

@@ -503,8 +503,10 @@ impl Conversation for Client {
                     _ => Vec::new(),
                 }
             }
-            Input::Closed(CONTROL) if self.stage == Stage::Running || self.stage == Stage::Draining => {
-                Vec::new()
+            // Who has told its results may go.
+            Input::Closed(CONTROL) if self.came.len() >= wire::RECORD_BYTES => Vec::new(),
+            Input::Closed(CONTROL) if matches!(self.stage, Stage::Running | Stage::Draining) => {
+                self.fail("netserver has gone in the midst of the test", "see what netserver says")
             }
             Input::Closed(CONTROL) => {
                 self.fail("netserver hung up", "does it expect a word (-Z), or serve somebody else?")

@@ -175,7 +175,9 @@ What differs on purpose:\n\n\
 - a peer cannot make netserver read a file (`-F ,FILE` is refused), and cannot hang, bloat or crash it: all\n\
 \x20 that it says and all time that it takes is bounded;\n\
 - a datagram of a UDP_RR that gets no answer is given up after a second (`-e`), and the test goes on;\n\
-- UDP_STREAM does not forbid routing.\n\n@GLOBAL@\n";
+- UDP_STREAM does not forbid routing, warns on standard error before it sends where the receiver's buffer is smaller than\n\
+\x20 the sender's, and a netserver in the foreground tells what its own buffer lost (finding 27);\n\
+- a netserver that goes in the midst of a test is noticed at once; connections that say nothing give way to new ones.\n\n@GLOBAL@\n";
 
 #[cfg(test)]
 mod tests {

@@ -66,14 +66,33 @@ impl Server {
         let host = host_of(peer).unwrap_or_default();
         let of_one = self.sessions.values().filter(|session| session.host() == host).count();
         let of_one = of_one >= OF_ONE_MOST && !self.wanted.crowd;
-        let full = self.sessions.len() >= CLIENTS_MOST || of_one;
-        if full || (self.wanted.once && self.served && !self.wanted.crowd) {
+        let full = self.sessions.len() >= CLIENTS_MOST;
+        // Who says nothing holds no place that somebody wants: of one address its own first, else of that with most.
+        let silent = match (of_one, full) {
+            (true, _) => self.silent(Some(&host)),
+            (_, true) => self.silent(None),
+            _ => None,
+        };
+        if (of_one || full) && silent.is_none() || (self.wanted.once && self.served && !self.wanted.crowd) {
             let said = format!("netserver: {host} is turned away: too many clients at once\n");
             return vec![Action::Complain(said), Action::Close(connection)];
         }
         self.served = true;
         self.sessions.insert(connection, Session::new(connection, host, now_ns));
-        Vec::new()
+        silent
+            .into_iter()
+            .filter_map(|silent| self.sessions.remove(&silent).map(|_| Action::Close(silent)))
+            .collect()
+    }
+
+    /// The connection that has been silent for longest since it was made: of an address, or of that which has most such.
+    fn silent(&self, host: Option<&str>) -> Option<Connection> {
+        let silent: Vec<_> = self.sessions.iter().filter(|(_, session)| session.is_silent()).collect();
+        let of = |host: &str| silent.iter().filter(|(_, session)| session.host() == host).count();
+        let most = || silent.iter().map(|(_, session)| session.host()).max_by_key(|host| of(host));
+        let host = host.or_else(most)?;
+        let of_host = silent.iter().filter(|(_, session)| session.host() == host);
+        of_host.min_by_key(|(_, session)| session.due_ns()).map(|(connection, _)| **connection)
     }
 
     /// The session that a number belongs to.

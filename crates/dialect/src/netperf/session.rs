@@ -88,6 +88,7 @@ pub(super) struct Session {
     control: Connection,
     host: String,
     came: Vec<u8>,
+    spoke: bool,
     trusted: bool,
     stage: Stage,
     tongue: Tongue,
@@ -120,6 +121,7 @@ impl Session {
             control,
             host,
             came: Vec::new(),
+            spoke: false,
             trusted: false,
             stage: Stage::Idle,
             tongue: Tongue::Omni,
@@ -149,6 +151,16 @@ impl Session {
     /// Whether a place, connection or run is its own.
     pub(super) fn has(&self, number: u32) -> bool {
         number != 0 && (self.place == number || self.data == Some(number) || self.run == number)
+    }
+
+    /// Whether it has not said anything whole yet.
+    pub(super) fn is_silent(&self) -> bool {
+        !self.spoke
+    }
+
+    /// When it is left if nothing happens, ns since the conversation began.
+    pub(super) fn due_ns(&self) -> u64 {
+        self.due_ns
     }
 
     /// Whether it may be forgotten.
@@ -206,7 +218,7 @@ impl Session {
     }
 
     fn record(&mut self, now_ns: u64, message: &Message, share: &mut Share) -> Vec<Action> {
-        self.due_ns = now_ns + IDLE_NS;
+        (self.due_ns, self.spoke) = (now_ns + IDLE_NS, true);
         if let Some(word) = &share.word
             && !self.trusted
         {

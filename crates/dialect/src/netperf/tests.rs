@@ -254,6 +254,84 @@ fn a_server_that_cannot_or_hangs_up_is_told_of() {
     assert_eq!(end(&client.say(Input::Failed(1, 111, "connect".into()))), Some(255));
 }
 
+#[test]
+fn a_netserver_that_goes_is_noticed_at_once() {
+    let end = |actions: &[Action]| actions.iter().any(|action| matches!(action, Action::End(1)));
+    let running = || {
+        let (mut client, _) = asked("-H 127.0.0.1");
+        let mut answer = Message::new(wire::OMNI + 1, 0);
+        OmniResponse { data_port: 40_000, ..OmniResponse::default() }.write(&mut answer);
+        client.say(Input::Bytes(1, answer.bytes()));
+        let actions = client.say(Input::Ready(3, ends("127.0.0.1:5", "127.0.0.1:40000")));
+        assert!(run_of(&actions).is_some(), "{actions:?}");
+        client
+    };
+    assert!(end(&running().say(Input::Closed(1))));
+    assert!(end(&running().say(Input::Failed(1, 104, "recv".into()))));
+    // Who has told its results may go.
+    let mut client = running();
+    client.say(Input::Bytes(1, Message::new(98, 0).bytes()));
+    assert!(client.say(Input::Closed(1)).is_empty());
+}
+
+#[test]
+fn a_receivers_small_buffer_is_said_before_anything_is_sent() {
+    for (line, small) in
+        [("-t UDP_STREAM", true), ("-t UDP_STREAM -- -m 64", false), ("-t TCP_STREAM", false)]
+    {
+        let (mut client, _) = asked(&format!("-H 127.0.0.1 {line}"));
+        let mut answer = Message::new(wire::OMNI + 1, 0);
+        // We send out of 16 KiB.
+        let recv_buf_size = if small || line.contains("TCP") { 8_192 } else { 262_144 };
+        OmniResponse { recv_buf_size, data_port: 40_000, ..OmniResponse::default() }.write(&mut answer);
+        let actions = client.say(Input::Bytes(1, answer.bytes()));
+        let said = actions
+            .iter()
+            .find_map(|action| if let Action::Complain(text) = action { Some(text) } else { None });
+        assert_eq!(
+            said.is_some_and(|text| text.contains("of 8192 bytes, the sender's of 16384")),
+            small,
+            "{said:?}"
+        );
+        assert!(matches!(actions.last(), Some(Action::Connect { .. })), "{actions:?}");
+    }
+}
+
+#[test]
+fn who_says_nothing_holds_no_place() {
+    let mut server = Side::new(Server::new(server_wanted()));
+    server.say(Input::Began);
+    server.say(Input::Ready(1, ends("0.0.0.0:12865", "")));
+    let mut accept = |number: u32, host: &str| {
+        let connection = FIRST_ACCEPTED + number;
+        let ends = ends("127.0.0.1:12865", &format!("{host}:{}", 40_000 + number));
+        let actions = server.say(Input::Accepted { at: 1, connection, ends });
+        actions
+            .iter()
+            .filter_map(|action| if let Action::Close(closed) = action { Some(*closed) } else { None })
+            .collect::<Vec<_>>()
+    };
+    // Sixty-four of one address; the oldest gives way to the next, and others are let in as ever.
+    (0..64).for_each(|number| assert!(accept(number, "10.0.0.1").is_empty()));
+    assert_eq!(accept(64, "10.0.0.1"), [FIRST_ACCEPTED]);
+    (65..257).for_each(|number| assert!(accept(number, &format!("10.0.1.{}", number % 100)).is_empty()));
+    assert_eq!(accept(257, "10.0.2.1"), [FIRST_ACCEPTED + 1]);
+    // Who has said something stays: nobody is left to give way.
+    let mut server = Side::new(Server::new(server_wanted()));
+    for number in 0..64 {
+        let connection = FIRST_ACCEPTED + number;
+        let ends = ends("127.0.0.1:12865", "10.0.0.1:4");
+        server.say(Input::Accepted { at: 1, connection, ends });
+        server.say(Input::Bytes(connection, Message::new(wire::DEBUG_ON, -1).bytes()));
+    }
+    let ends = ends("127.0.0.1:12865", "10.0.0.1:4");
+    let actions = server.say(Input::Accepted { at: 1, connection: FIRST_ACCEPTED + 64, ends });
+    assert!(
+        matches!(actions.last(), Some(Action::Close(closed)) if *closed == FIRST_ACCEPTED + 64),
+        "{actions:?}"
+    );
+}
+
 /// A server with one client whose control connection has this number.
 fn served(wanted: ServerWanted) -> (Side<Server>, Connection) {
     let mut server = Side::new(Server::new(wanted));
