@@ -73,6 +73,10 @@ pub fn open() -> Result<History, Diagnostic> {
 /// # Errors
 /// When it was asked for by name and cannot be done.
 pub fn keeping(run: &Run, asked: &Asked) -> Result<Option<Keeping>, Diagnostic> {
+    // A server runs what its clients want, and keeps nothing of it: there is no run of its own to tell of.
+    if run.plan.phases.is_empty() && run.keep.wanted.is_none() {
+        return Ok(None);
+    }
     let worth_it = !cfg!(debug_assertions) || std::env::var_os(VARIABLE).is_some();
     if !run.keep.wanted.unwrap_or(asked.native && worth_it) {
         return Ok(None);

@@ -1,8 +1,9 @@
 //! What goes into the history, how it is found, and what becomes of it.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
+use testbed::program::Program;
 use testbed::{Case, Need, Outcome};
 
 use crate::program::{Running, Told, dressed, iodyno, plan, scratch, told};
@@ -13,6 +14,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("nothing is kept where that was declined", &[], declined),
         Case::new("a drop-in is kept only with save", &[], drop_in),
         Case::new("a killed run keeps all but its last second", &[], killed).waits(),
+        Case::new("what a server runs is its clients', and not kept", &[], server).waits(),
         Case::new("a plan runs again where it ran, with the same seed", &[], rerun),
         Case::new("a drop-in's run is done again in the tool's own handwriting", &[], own_hand),
         Case::new("what other tools wrote is taken in, or refused whole", &[], imports),
@@ -108,6 +110,40 @@ fn drop_in() -> Outcome {
     let said = told(original);
     assert_eq!(said.err.lines().count(), 3, "{said}");
     assert_eq!(says(home, ["runs"]).out.lines().count(), 3);
+    Ok(())
+}
+
+/// Each host of a mesh has such a server, which is ended with its connection.
+fn server() -> Outcome {
+    let home = scratch();
+    let home = home.path();
+    let mut running = Program::new(with_history(home, ["net", "serve"])).input(Stdio::piped()).start();
+    running.tell(b"a word of some length\n");
+    drop(running.input());
+    running.says("Starting netserver at");
+    let said = running.out();
+    let port =
+        said.split(':').filter_map(|part| part.split([',', '\n']).next()?.parse::<u16>().ok()).next_back();
+    let port = port.ok_or_else(|| format!("no port: {said}"))?.to_string();
+    let line = [
+        "netperf",
+        "-H",
+        "127.0.0.1",
+        "-p",
+        &port,
+        "-Z",
+        "a word of some length",
+        "-t",
+        "TCP_RR",
+        "-l",
+        "-10",
+    ];
+    let mut client = iodyno(line);
+    client.env("IODYNO_HISTORY", "off");
+    told(client).expect(0, &["TCP REQUEST/RESPONSE"]);
+    running.signal(libc::SIGKILL);
+    running.end();
+    says(home, ["runs"]).expect(0, &["no runs"]);
     Ok(())
 }
 

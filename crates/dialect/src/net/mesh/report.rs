@@ -47,13 +47,16 @@ impl Matrix {
         if findings.is_empty() { text } else { format!("{text}\n{findings}") }
     }
 
-    /// The matrices: of throughput, Gbit/s, with what is slow in it, and of round trips, µs: median and 99th percentile.
+    /// The matrices: of throughput, given in Gbit/s and shown in what fits it, with what is slow in it, and of round trips, µs: median and 99th percentile.
     pub(super) fn matrices(&self, throughput: &[(Flow, f64)], trips: [&[(Flow, f64)]; 2]) -> String {
         let paint = Paint { colour: self.colour };
         let mut text = format!("{}\n", self.title);
         if !throughput.is_empty() {
-            text += &format!("\nthroughput, Gbit/s\n{}", self.table(throughput, paint, significant));
-            text += &self.verdict(&judge(throughput));
+            let (unit, factor) = unit(throughput);
+            let shown: Vec<(Flow, f64)> =
+                throughput.iter().map(|(flow, rate)| (*flow, rate * factor)).collect();
+            text += &format!("\nthroughput, {unit}\n{}", self.table(&shown, paint, significant));
+            text += &self.verdict(&judge(&shown), unit);
         }
         for (links, name) in trips.into_iter().zip(["median", "99th percentile"]) {
             if !links.is_empty() {
@@ -97,13 +100,13 @@ impl Matrix {
         table.text(2, paint)
     }
 
-    fn verdict(&self, verdict: &Verdict) -> String {
+    fn verdict(&self, verdict: &Verdict, unit: &str) -> String {
         let name = |rank: u32| self.names.get(rank as usize).map_or("?", String::as_str);
         let mut text = String::new();
         for (flow, figure) in &verdict.slow {
             let percent = 100.0 * figure / verdict.median;
             text += &format!(
-                "slow link: {} to {}: {} Gbit/s, {percent:.0} % of the median link ({})\n",
+                "slow link: {} to {}: {} {unit}, {percent:.0} % of the median link ({})\n",
                 name(flow.from),
                 name(flow.to),
                 significant(*figure),
@@ -119,6 +122,15 @@ impl Matrix {
     }
 }
 
+/// The unit in which the fastest link is more than one, and how many of it a Gbit/s is.
+fn unit(links: &[(Flow, f64)]) -> (&'static str, f64) {
+    match links.iter().map(|(_, rate)| *rate).fold(0.0, f64::max) {
+        1.0.. => ("Gbit/s", 1.0),
+        1e-3.. => ("Mbit/s", 1e3),
+        _ => ("kbit/s", 1e6),
+    }
+}
+
 /// What arrived, Gbit/s.
 fn rate(answers: &JobRecord) -> Option<f64> {
     let worker = answers.workers.first()?;
@@ -131,4 +143,37 @@ fn trip(asks: &JobRecord, percent: f64) -> Option<f64> {
     let mut all = Histogram::default();
     asks.tally.lines.iter().for_each(|line| all.merge(&line.latency));
     percentile(&all, percent).map(|ns| ns as f64 / 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_shown_in_the_unit_that_fits() {
+        let names: Vec<String> = ["a", "b", "c"].map(String::from).into();
+        let matrix = Matrix { outline: Vec::new(), names, title: "mesh".into(), colour: false };
+        let text = |rate: f64| {
+            let flows = (0..3).flat_map(|from| (0..3).map(move |to| Flow { from, to }));
+            let rate = |flow: Flow| if (flow.from, flow.to) == (0, 1) { rate / 2.0 } else { rate };
+            let links: Vec<_> = flows.filter(|f| f.from != f.to).map(|flow| (flow, rate(flow))).collect();
+            matrix.matrices(&links, [&[], &[]])
+        };
+        for (rate, title, slow) in [
+            (
+                0.09,
+                "throughput, Mbit/s\n",
+                "slow link: a to b: 45.0 Mbit/s, 50 % of the median link (90.0)\n",
+            ),
+            (9.4, "throughput, Gbit/s\n", "slow link: a to b: 4.70 Gbit/s, 50 % of the median link (9.40)\n"),
+            (
+                0.0005,
+                "throughput, kbit/s\n",
+                "slow link: a to b: 250 kbit/s, 50 % of the median link (500)\n",
+            ),
+        ] {
+            let text = text(rate);
+            assert!(text.contains(title) && text.contains(slow), "{text}");
+        }
+    }
 }

@@ -33,16 +33,39 @@ pub fn judge(links: &[(Flow, f64)]) -> Verdict {
     let floor = (median - DEVIATIONS * SCALE * deviation).min(median * (1.0 - LEAST_SHORTFALL));
     let mut slow: Vec<_> = links.iter().copied().filter(|(_, figure)| *figure < floor).collect();
     slow.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let mostly = |end: fn(&Flow) -> u32| -> Vec<u32> {
-        let mut ranks: Vec<u32> = slow.iter().map(|(flow, _)| end(flow)).collect();
-        ranks.sort_unstable();
-        ranks.dedup();
-        let of = |rank: u32, all: &[(Flow, f64)]| all.iter().filter(|(flow, _)| end(flow) == rank).count();
-        ranks.retain(|rank| of(*rank, &slow) > 1 && of(*rank, &slow) * 2 > of(*rank, links));
-        ranks
-    };
-    let (senders, receivers) = (mostly(|flow| flow.from), mostly(|flow| flow.to));
+    let (senders, receivers) =
+        blame(links.iter().map(|(flow, _)| *flow).collect(), |flow| slow.iter().any(|(of, _)| of == flow));
     Verdict { median, slow, senders, receivers }
+}
+
+/// The hosts that explain slow links, as senders and as receivers. One after the other, the one of whose links the
+/// largest part is slow: what it explains speaks against nobody else.
+fn blame(mut links: Vec<Flow>, is_slow: impl Fn(&Flow) -> bool) -> (Vec<u32>, Vec<u32>) {
+    let (mut senders, mut receivers) = (Vec::new(), Vec::new());
+    while let Some((sends, rank)) = guiltiest(&links, &is_slow) {
+        links.retain(|flow| if sends { flow.from } else { flow.to } != rank);
+        if sends { &mut senders } else { &mut receivers }.push(rank);
+    }
+    senders.sort_unstable();
+    receivers.sort_unstable();
+    (senders, receivers)
+}
+
+/// The end of links most of which are slow, and more than one: whether it sends, and its rank.
+fn guiltiest(links: &[Flow], is_slow: impl Fn(&Flow) -> bool) -> Option<(bool, u32)> {
+    let ends = links.iter().flat_map(|flow| [(true, flow.from), (false, flow.to)]);
+    let counts = ends.map(|(sends, rank)| {
+        let of = |flow: &&Flow| if sends { flow.from } else { flow.to } == rank;
+        let (all, slow) =
+            (links.iter().filter(of).count(), links.iter().filter(of).filter(|flow| is_slow(flow)).count());
+        ((sends, rank), slow, all)
+    });
+    let guilty = counts.filter(|(_, slow, all)| *slow > 1 && slow * 2 > *all);
+    // Of equal parts that of more links; and the first of these.
+    let worse = |a: &((bool, u32), usize, usize), b: &((bool, u32), usize, usize)| {
+        (a.1 * b.2, a.1, b.0.1).cmp(&(b.1 * a.2, b.1, a.0.1))
+    };
+    guilty.max_by(worse).map(|(end, ..)| end)
 }
 
 fn median(figures: impl Iterator<Item = f64>) -> Option<f64> {
@@ -82,6 +105,18 @@ mod tests {
         let verdict = judge(&links(4, |from, to| if (from, to) == (1, 3) { 4.1 } else { alike(from, to) }));
         assert_eq!(verdict.slow, [(Flow { from: 1, to: 3 }, 4.1)]);
         assert_eq!((verdict.senders, verdict.receivers), (vec![], vec![]));
+    }
+
+    #[test]
+    fn a_receiver_is_not_blamed_for_slow_senders() {
+        // Two of four hosts send slowly: most links of each of the others are slow when they receive.
+        let verdict = judge(&links(5, |from, to| if from < 2 { 1.0 } else { alike(from, to) }));
+        assert_eq!((verdict.slow.len(), verdict.senders, verdict.receivers), (8, vec![0, 1], vec![]));
+        // And the other way round; and one of each, which share a link.
+        let verdict = judge(&links(5, |from, to| if to < 2 { 1.0 } else { alike(from, to) }));
+        assert_eq!((verdict.senders, verdict.receivers), (vec![], vec![0, 1]));
+        let verdict = judge(&links(6, |from, to| if from == 3 || to == 1 { 1.0 } else { alike(from, to) }));
+        assert_eq!((verdict.senders, verdict.receivers), (vec![3], vec![1]));
     }
 
     #[test]
