@@ -26,6 +26,8 @@ const PATIENCE_NS: u64 = 10_000_000_000;
 const DRAIN_NS: (u64, u64) = (10_000_000_000, 60_000_000_000);
 /// How long after the last word a repeated end is answered, ns.
 const LINGER_NS: u64 = 1_500_000_000;
+/// The same of a client, whose user waits: a server that has not heard says its end again after a quarter of a second.
+const CLIENT_LINGER_NS: u64 = 200_000_000;
 /// How often the end of datagrams is said.
 const MOST_FINALS: u32 = 10;
 
@@ -45,10 +47,10 @@ pub struct Talk {
     pub(super) heading: Option<bool>,
     /// Rows of streams of one group and number: how many, and their sum.
     pub(super) sums: HashMap<(String, u64), (usize, Counts)>,
-    pub(super) failed: bool,
-    /// Streams that the server still owes us.
     /// Of a server: what it does for whom.
     pub(super) quota: Quota,
+    pub(super) failed: bool,
+    /// Streams that the server still owes us.
     pub(super) owed: usize,
     /// When those that wait are looked after next, ns.
     wake_ns: Option<u64>,
@@ -81,9 +83,9 @@ impl Talk {
             senders: HashMap::new(),
             heading: None,
             sums: HashMap::new(),
+            quota: Quota::default(),
             failed: false,
             owed: 0,
-            quota: Quota::default(),
             wake_ns: None,
             idle_since_ns: 0,
             ending: false,
@@ -93,13 +95,13 @@ impl Talk {
         }
     }
 
-    pub(super) fn is_server(&self) -> bool {
-        self.wanted.host.is_none()
     /// A server that lets some addresses have what they ask for.
     pub fn knowing(self, known: Vec<Range>) -> Self {
         Talk { quota: Quota::new(known), ..self }
     }
 
+    pub(super) fn is_server(&self) -> bool {
+        self.wanted.host.is_none()
     }
 
     /// Streams that are not at their end.
@@ -151,6 +153,7 @@ impl Talk {
             Event::PhaseStarted { .. } => {
                 for index in self.of_run(run) {
                     let flow = &mut self.flows[index];
+                    flow.started_ns = self.now_ns;
                     // What a peer sends was under way before the start line; what we send begins there.
                     let before_ns = self.now_ns.saturating_sub(flow.begun_ns);
                     flow.offset_ns = if flow.sends { 0 } else { before_ns };
@@ -162,7 +165,6 @@ impl Talk {
                     flow.heard(found);
                     // Of a running worker there is no end yet.
                     flow.lasted_ns = flow.offset_ns + found.elapsed_ns;
-                    flow.started_ns = self.now_ns;
                     if self.wanted.interval_ns > 0 {
                         self.interval(index);
                     }
@@ -208,7 +210,10 @@ impl Talk {
             self.total(index);
         }
         let flow = &mut self.flows[index];
-        let silent = udp && flow.sends && (no_final || flow.test.is_some_and(|test| test.reverse));
+        // Nobody waits for a word of a client that datagrams were sent to at its wish.
+        let at_its_wish = !flow.sends && self.wanted.reverse;
+        let silent =
+            udp && (at_its_wish || flow.sends && (no_final || flow.test.is_some_and(|test| test.reverse)));
         if silent {
             self.act(Action::Close(connection));
         }
@@ -268,20 +273,6 @@ impl Talk {
         }
     }
 
-    /// A stream that never was one.
-    pub(super) fn forget(&mut self, index: usize) {
-        let flow = self.flows.remove(index);
-        self.senders.retain(|_, connection| *connection != flow.connection);
-        self.act(Action::Close(flow.connection));
-        self.settle();
-    }
-
-    fn look_after(&mut self) {
-        let mut index = 0;
-        while index < self.flows.len() {
-            let flow = &self.flows[index];
-            let waited_ns = self.now_ns.saturating_sub(flow.since_ns);
-            let count = self.flows.len();
     /// A stream's peer has read everything, or is not waited for any longer.
     pub(super) fn leave(&mut self, index: usize) {
         if !self.flows[index].totalled {
@@ -306,6 +297,20 @@ impl Talk {
         self.leave(index);
     }
 
+    /// A stream that never was one.
+    pub(super) fn forget(&mut self, index: usize) {
+        let flow = self.flows.remove(index);
+        self.senders.retain(|_, connection| *connection != flow.connection);
+        self.act(Action::Close(flow.connection));
+        self.settle();
+    }
+
+    fn look_after(&mut self) {
+        let mut index = 0;
+        while index < self.flows.len() {
+            let flow = &self.flows[index];
+            let waited_ns = self.now_ns.saturating_sub(flow.since_ns);
+            let count = self.flows.len();
             match flow.state {
                 State::Opening(_) => self.open_again(index),
                 State::Header if waited_ns > PATIENCE_NS => self.forget(index),
@@ -350,7 +355,7 @@ impl Talk {
                 true
             }
         } else {
-            waited_ns > LINGER_NS
+            waited_ns > if self.is_server() { LINGER_NS } else { CLIENT_LINGER_NS }
         };
         if over {
             self.act(Action::Close(connection));
@@ -364,6 +369,9 @@ impl Talk {
         let runs: Vec<RunNumber> =
             self.flows.iter().filter_map(|flow| flow.run.map(|(run, _)| run)).collect();
         if runs.is_empty() {
+            let draining = |index: &usize| self.flows[*index].state == State::Closing;
+            let left: Vec<usize> = (0..self.flows.len()).filter(draining).collect();
+            left.into_iter().for_each(|index| self.leave(index));
             return self.act(Action::End(u8::from(self.failed)));
         }
         runs.into_iter().for_each(|run| self.act(Action::Stop(run)));
@@ -378,9 +386,6 @@ impl Talk {
             let groups: Vec<String> = self.flows.iter().filter(open).map(|flow| flow.group.clone()).collect();
             self.flows.retain(|flow| flow.state != State::Done || groups.contains(&flow.group));
             let known: Vec<Connection> = self.flows.iter().map(|flow| flow.connection).collect();
-            let draining = |index: &usize| self.flows[*index].state == State::Closing;
-            let left: Vec<usize> = (0..self.flows.len()).filter(draining).collect();
-            left.into_iter().for_each(|index| self.leave(index));
             self.senders.retain(|_, connection| known.contains(connection));
             let served = self.next_id > 1;
             if self.ending && done || self.wanted.single && served && self.flows.is_empty() {

@@ -230,7 +230,13 @@ impl Line {
         let mut moved = 0;
         loop {
             match last {
-                1.. => moved += last as usize,
+                1.. => {
+                    moved += last as usize;
+                    // Where many flows share a path each call may move but little of a block.
+                    if moved < whole && self.patience.is_over() {
+                        return moved as i64;
+                    }
+                }
                 0 => return moved as i64,
                 _ => {
                     let number = errno();
@@ -287,4 +293,31 @@ pub fn bound(socket: &Socket) -> std::io::Result<()> {
     let slice = Some(clock::duration(SLICE_NS));
     socket.set_read_timeout(slice)?;
     socket.set_write_timeout(slice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_under_way_is_left_when_time_is_up() {
+        let (socket, _peer) = Socket::pair(socket2::Domain::UNIX, socket2::Type::STREAM, None).unwrap();
+        let (stop, counts) = (AtomicU32::new(0), Counts::new());
+        let patience =
+            Patience { stop: &raw const stop, time_ns: NEVER, deadline: NEVER, ramp_ns: 0, ramp_end: NEVER };
+        let (fd, meter) = (socket.as_raw_fd(), Meter(&raw const counts));
+        let mut line = Line { socket, fd, datagrams: false, connected: true, patience, meter, ticket: None };
+        // A call that moved a part is followed by others, until all is moved or it is over.
+        let mut calls = 0;
+        let one = |calls: &mut u32| {
+            *calls += 1;
+            2
+        };
+        assert_eq!((line.in_parts(8, 2, libc::POLLOUT, |_| one(&mut calls)), calls), (8, 3));
+        line.patience.deadline = 0;
+        assert_eq!((line.in_parts(8, 2, libc::POLLOUT, |_| one(&mut calls)), calls), (2, 3));
+        (line.patience.deadline, calls) = (NEVER, 0);
+        stop.store(1, Relaxed);
+        assert_eq!((line.in_parts(8, 2, libc::POLLOUT, |_| one(&mut calls)), calls), (2, 0));
+    }
 }
