@@ -20,6 +20,8 @@ fraction (`bs=1.5k` is 1 byte to fio), what is left behind a number (`runtime=1h
 - expressions in parentheses are always reckoned, whatever fio was built with: `bs=(4*1024)`; times in them are us;\n\
 - `filecreate`, `filestat`, `filedelete` and their kin do one operation for each file, however many blocks it has (fio one\n  \
 for each block), and count no bytes;\n\
+- a file in `buffer_pattern` or `verify_pattern` is used whole, up to 128 MiB (fio 3.33 takes its first 512 bytes); what is\n  \
+behind the longest block is told;\n\
 - of a TCP connection, whole blocks are received (of one that comes in parts fio 3.33 loses bytes, and its job may fail);\n\
 - blanks around a word's value do not count: `rw = read`;\n\
 - all problems are told at once, not the first alone, and a file that cannot be included is an error;\n\

@@ -184,7 +184,9 @@ impl Filler {
     #[inline]
     fn write_content(&self, buffer: &mut [u8], place: Place) {
         let scrambled = self.content == Content::Scrambled;
-        if !scrambled && !self.once {
+        // A pattern of the write begins where the write does, wherever that is.
+        let of_the_write = matches!(self.content, Content::Repeated(_));
+        if of_the_write || (!scrambled && !self.once) {
             return self.write_payload(buffer, place);
         }
         self.for_each_unit(buffer, place, |part, at| {

@@ -213,6 +213,20 @@ fn a_repeated_pattern_is_what_compresses() {
 }
 
 #[test]
+fn a_pattern_of_the_write_begins_with_the_write_even_where_it_is_filled_once() {
+    let bytes: Vec<u8> = (0..5000u32).map(|index| (index % 251) as u8).collect();
+    let content = Content::Repeated(Template { bytes: bytes.clone(), offsets: Vec::new() });
+    let payload = Payload { content, refresh: Refresh::Once, ..Payload::default() };
+    for (offset, length) in [(0, 5000), (3000, 3000), (4096, 12_000), (OFFSET + 512, 4096)] {
+        let filler = Filler::new(&payload, SEED, 4096).unwrap();
+        let mut block = vec![0; length];
+        filler.fill(&mut block, place(offset, 1));
+        let wanted: Vec<u8> = bytes.iter().copied().cycle().take(length).collect();
+        assert!(block == wanted, "at byte {offset}, {length} bytes");
+    }
+}
+
+#[test]
 fn scrambled_blocks_are_nearly_the_same_but_never_equal() {
     let payload = Payload { content: Content::Scrambled, ..Payload::default() };
     let [a, b] = [0, 1].map(|block| filled(&payload, BLOCK, place(block * BLOCK as u64, 1)));

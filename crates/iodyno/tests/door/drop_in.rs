@@ -18,6 +18,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("dd says how it goes each second", &[], progress),
         Case::new("our words stand beside the original's", &[], also),
         Case::new("a word that is none of ours is refused", &[], no_word),
+        Case::new("fio's pattern is the whole file that it names", &[], pattern),
     ]
 }
 
@@ -116,5 +117,48 @@ fn no_word() -> Outcome {
     told("if=/dev/zero of=F count=3 --also live").expect(1, &["live: standard error is no terminal"]);
     told("if=/dev/zero of=F count=3 --also").refused(&[words]);
     assert_eq!(names(home.path()), Vec::<String>::new());
+    Ok(())
+}
+
+fn pattern() -> Outcome {
+    let home = scratch();
+    let pattern: Vec<u8> = (0..16_384u32).map(|index| (index % 251 + index / 512) as u8).collect();
+    std::fs::write(home.path().join("P"), &pattern).expect("writing the pattern");
+    let fio = |line: &str| {
+        let line = format!("fio --name=j --filename=F --size=64k --fallocate=none {line}");
+        let mut command = dressed(Command::new(IODYNO), line.split_whitespace());
+        command.current_dir(home.path()).env_remove("IODYNO_ALSO");
+        told(command)
+    };
+    let blocks = |bytes: usize| {
+        let written = std::fs::read(home.path().join("F")).expect("what was written");
+        assert_eq!(written.len(), 65_536);
+        written.chunks(bytes).enumerate().for_each(|(number, block)| {
+            let wanted: Vec<u8> = pattern.iter().copied().cycle().take(block.len()).collect();
+            assert!(block == wanted, "block {number} of {bytes} bytes");
+        });
+    };
+    for (bytes, more) in [(16_384, ""), (32_768, ""), (16_384, "--verify=pattern --verify_pattern='P'")] {
+        let told = fio(&format!("--rw=write --bs={bytes} --buffer_pattern='P' {more}"));
+        assert_eq!(told.code(), 0, "{told}");
+        assert!(!told.err.contains("buffer_pattern"), "{told}");
+        blocks(bytes);
+    }
+    let told = fio("--rw=write --bs=4k --buffer_pattern='P'");
+    assert!(told.code() == 0 && told.err.contains("the first 4096 of its 16384 bytes"), "{told}");
+    blocks(4096);
+    // No end, no bytes, too many: said, not begun.
+    std::fs::write(home.path().join("E"), "").expect("an empty file");
+    let long = std::fs::File::create(home.path().join("L")).expect("a long file");
+    long.set_len((128 << 20) + 1).expect("its length");
+    for (pattern, reason) in [
+        ("'/dev/zero'", "it is no regular file"),
+        ("'E'", "it is empty"),
+        ("'L'", "it is longer than 128 MiB"),
+        ("0xff%o", "%o has no meaning here"),
+    ] {
+        let told = fio(&format!("--rw=write --bs=4k --buffer_pattern={pattern}"));
+        assert!(told.code() == 1 && told.err.contains(reason), "{told}");
+    }
     Ok(())
 }

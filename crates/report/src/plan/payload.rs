@@ -67,7 +67,12 @@ fn repeated(dedupe: Dedupe) -> Option<String> {
     }
 }
 
+/// Bytes in hexadecimal; of many, the first and how many they are.
 fn hexadecimal(bytes: &[u8]) -> String {
+    const SHOWN: usize = 512;
+    if bytes.len() > SHOWN {
+        return format!("{}… ({} in all)", hexadecimal(&bytes[..32]), many(bytes.len() as u64, "byte"));
+    }
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

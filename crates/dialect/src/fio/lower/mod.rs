@@ -203,7 +203,7 @@ impl<'a> Lowering<'a> {
             None => Workload::Pattern(Box::new(pattern::pattern(ask, found))),
         };
         let drawn = matches!(&workload, Workload::Pattern(pattern) if is_drawn(pattern));
-        let mut payload = payload::payload(ask, self.loader);
+        let mut payload = payload::payload(ask, found, self.loader);
         payload.verify = verify::verify(ask, found, self.threads, clones, self.loader);
         let phase = self.plan.phases.last_mut().expect("a phase was begun");
         Job {
@@ -305,6 +305,13 @@ pub struct Found {
 }
 
 impl Found {
+    /// The longest block that can be written or read, bytes; `None`: a recording says.
+    fn block_bytes_most(&self) -> Option<u64> {
+        let ends = self.blocks.used(&self.direction);
+        let most = ends.iter().map(|(_, most)| *most).max();
+        most.filter(|most| *most > 0 && self.replay.is_none())
+    }
+
     fn of(
         ask: &mut Ask<'_>,
         clones: u32,

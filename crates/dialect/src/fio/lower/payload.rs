@@ -6,11 +6,11 @@
 use iodyno_model::{Content, Dedupe, Payload, Refresh};
 
 use super::ask::Ask;
-use super::template;
+use super::{Found, template};
 use crate::Loader;
 
 /// The content of a job's buffers, without verification.
-pub fn payload(ask: &mut Ask<'_>, loader: &mut dyn Loader) -> Payload {
+pub fn payload(ask: &mut Ask<'_>, found: &Found, loader: &mut dyn Loader) -> Payload {
     let compress = ask.whole("buffer_compress_percentage").unwrap_or(0).clamp(0, 100) as u8;
     let dedupe_percent = ask.whole("dedupe_percentage").unwrap_or(0).clamp(0, 100) as u8;
     let mut payload = Payload { compress_percent: compress, dedupe_percent, ..Payload::default() };
@@ -22,18 +22,17 @@ pub fn payload(ask: &mut Ask<'_>, loader: &mut dyn Loader) -> Payload {
         payload.dedupe = dedupe(ask);
     }
     let refills = ask.flag("refill_buffers", false) || compress > 0 || dedupe_percent > 0;
-    content(ask, refills, &mut payload, loader);
+    content(ask, found, refills, &mut payload, loader);
     payload
 }
 
-fn content(ask: &mut Ask<'_>, refills: bool, payload: &mut Payload, loader: &mut dyn Loader) {
-    if let Some(text) = ask.text("buffer_pattern") {
-        match template::parse(text, loader) {
-            Ok(template) => payload.content = Content::Repeated(template),
-            Err(reason) => {
-                ask.refuse("buffer_pattern", format!("`buffer_pattern={text}`: {reason}"), template::HINT);
-            }
+fn content(ask: &mut Ask<'_>, found: &Found, refills: bool, payload: &mut Payload, loader: &mut dyn Loader) {
+    if let Some(template) = template::of(ask, "buffer_pattern", found.block_bytes_most(), loader) {
+        if !template.offsets.is_empty() {
+            let hint = "%o is for verify_pattern, whose bytes are made anew for each write";
+            ask.refuse("buffer_pattern", "buffer_pattern: %o has no meaning here", hint);
         }
+        payload.content = Content::Repeated(template);
         if payload.compress_percent == 0 && payload.dedupe_percent == 0 {
             payload.refresh = Refresh::Once;
         }

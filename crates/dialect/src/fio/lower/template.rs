@@ -2,19 +2,62 @@
 
 use iodyno_model::Template;
 
-use crate::Loader;
+use super::ask::Ask;
+use crate::{Loader, PathFacts, PathKind};
 
 /// What helps where a pattern is wrong.
-pub const HINT: &str = "0xdeadface, \"abcd\", -12, 'file', %o, or several of them one after the other";
+const HINT: &str = "0xdeadface, \"abcd\", -12, 'file', %o, or several of them one after the other";
 
-/// The most bytes a pattern may have, as in fio.
-const MOST: usize = 512;
+/// The most bytes a pattern may have, as in fio 3.42; of a longer file fio 3.33 takes 512 in silence.
+const MOST: usize = 128 << 20;
+
+/// The pattern of an option, of which no write is longer than `write_bytes_most`; `None`: it was not said, or was
+/// refused. As it begins anew in each write, what is behind the longest one is never used: that is told.
+pub fn of(
+    ask: &mut Ask<'_>,
+    option: &str,
+    write_bytes_most: Option<u64>,
+    loader: &mut dyn Loader,
+) -> Option<Template> {
+    let text = ask.text(option)?;
+    match parse(text, loader) {
+        Ok(mut template) => {
+            let bytes = template.bytes.len();
+            if let Some(most) = write_bytes_most
+                && cut(&mut template, most)
+            {
+                let message = format!(
+                    "{option}: the first {most} of its {bytes} bytes are used: a block is no longer, and the pattern \
+                     begins anew in each"
+                );
+                ask.note(option, message);
+            }
+            Some(template)
+        }
+        Err(reason) => {
+            ask.refuse(option, format!("`{option}={text}`: {reason}"), HINT);
+            None
+        }
+    }
+}
+
+/// Whether there was more than the longest write needs. An offset that lies across the end stays whole.
+fn cut(template: &mut Template, most: u64) -> bool {
+    let Ok(most) = usize::try_from(most) else { return false };
+    if template.bytes.len() <= most {
+        return false;
+    }
+    template.offsets.retain(|at| (*at as usize) < most);
+    let whole = template.offsets.iter().map(|at| *at as usize + 8).max().unwrap_or(0);
+    template.bytes.truncate(most.max(whole));
+    true
+}
 
 /// The bytes of a pattern.
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn parse(text: &str, loader: &mut dyn Loader) -> Result<Template, String> {
+fn parse(text: &str, loader: &mut dyn Loader) -> Result<Template, String> {
     let mut template = Template::default();
     let mut rest = text.trim();
     while !rest.is_empty() {
@@ -35,9 +78,7 @@ fn part<'a>(text: &'a str, template: &mut Template, loader: &mut dyn Loader) -> 
     }
     if let Some(rest) = text.strip_prefix('\'') {
         let (path, rest) = rest.split_once('\'').ok_or("a file name does not end")?;
-        let bytes = loader.read(path).map_err(|reason| format!("{path}: {reason}"))?;
-        let room = MOST - template.bytes.len().min(MOST);
-        push(template, &bytes[..bytes.len().min(room)])?;
+        push(template, &file(path, loader).map_err(|reason| format!("{path}: {reason}"))?)?;
         return Ok(rest);
     }
     if let Some(rest) = text.strip_prefix("%o") {
@@ -51,12 +92,25 @@ fn part<'a>(text: &'a str, template: &mut Template, loader: &mut dyn Loader) -> 
     }
 }
 
-fn push(template: &mut Template, bytes: &[u8]) -> Result<(), String> {
-    template.bytes.extend_from_slice(bytes);
-    match template.bytes.len() > MOST {
-        true => Err(format!("it is longer than {MOST} bytes")),
-        false => Ok(()),
+/// A file's bytes. What has no end is not begun.
+fn file(path: &str, loader: &mut dyn Loader) -> Result<Vec<u8>, String> {
+    match loader.look(path) {
+        Some(PathFacts { kind: PathKind::File, bytes, .. }) if bytes > MOST as u64 => Err(too_long()),
+        Some(PathFacts { kind: PathKind::File, .. }) | None => loader.read(path),
+        Some(_) => Err("it is no regular file".into()),
     }
+}
+
+fn too_long() -> String {
+    format!("it is longer than {} MiB", MOST >> 20)
+}
+
+fn push(template: &mut Template, bytes: &[u8]) -> Result<(), String> {
+    if template.bytes.len() + bytes.len() > MOST {
+        return Err(too_long());
+    }
+    template.bytes.extend_from_slice(bytes);
+    Ok(())
 }
 
 /// Bytes from left to right; of an odd number of digits the first is a byte of its own.
@@ -91,4 +145,19 @@ fn decimal<'a>(text: &'a str, template: &mut Template) -> Result<&'a str, String
     };
     push(template, &bytes[..length])?;
     Ok(&text[end..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_write_reaches_is_cut_and_offsets_stay_whole() {
+        let template = || Template { bytes: (0..100).collect(), offsets: vec![4, 28, 60] };
+        let mut short = template();
+        assert!(!cut(&mut short, 100));
+        assert_eq!(short, template());
+        assert!(cut(&mut short, 30));
+        assert_eq!((short.bytes.len(), short.offsets), (36, vec![4, 28]));
+    }
 }

@@ -2,9 +2,8 @@
 
 use iodyno_model::{Checksum, HeaderStamp, Stamp, TrimBack, Verify, VerifyState, VerifyWhen};
 
-use super::Found;
 use super::ask::Ask;
-use super::template;
+use super::{Found, template};
 use crate::Loader;
 
 /// How a job's blocks are checked; `None`: they are not. `number` is that of the first clone, from 0.
@@ -15,7 +14,7 @@ pub fn verify(
     clones: u32,
     loader: &mut dyn Loader,
 ) -> Option<Verify> {
-    let stamp = stamp(ask, loader)?;
+    let stamp = stamp(ask, found, loader)?;
     let direction = &found.direction;
     let shared = found.files.iter().any(|file| !file.own && file.is_file());
     if direction.writes && clones > 1 && shared && !found.engine.diskless {
@@ -42,18 +41,9 @@ pub fn verify(
     })
 }
 
-fn stamp(ask: &mut Ask<'_>, loader: &mut dyn Loader) -> Option<Stamp> {
+fn stamp(ask: &mut Ask<'_>, found: &Found, loader: &mut dyn Loader) -> Option<Stamp> {
     let word = ask.word("verify")?;
-    let pattern = match ask.text("verify_pattern") {
-        Some(text) => match template::parse(text, loader) {
-            Ok(template) => Some(template),
-            Err(reason) => {
-                ask.refuse("verify_pattern", format!("`verify_pattern={text}`: {reason}"), template::HINT);
-                None
-            }
-        },
-        None => None,
-    };
+    let pattern = template::of(ask, "verify_pattern", found.block_bytes_most(), loader);
     let checksum = match word {
         "0" | "none" => return None,
         "1" | "md5" => Checksum::Md5,
