@@ -49,7 +49,7 @@ pub mod witness;
 pub mod worker;
 pub mod world;
 
-pub use check::check;
+pub use check::{check, given_up};
 pub use conductor::{Halt, Options, follow, lead, part, run, run_in};
 pub use failure::Failure;
 pub use registry::{ENGINES, Entry, engine};

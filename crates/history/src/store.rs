@@ -372,7 +372,7 @@ fn pieced_together(started: &Started, phases: Vec<PhaseRecord>) -> Record {
 
 /// A rerun must be told anew what it may destroy.
 fn without_destroy(plan: &Plan) -> Plan {
-    Plan { destroy: Vec::new(), ..plan.clone() }
+    Plan { destroy: Vec::new(), mounted_allowed: Vec::new(), ..plan.clone() }
 }
 
 fn count<T>(of: impl Iterator<Item = T>) -> u32 {

@@ -21,6 +21,7 @@ mod interleave;
 mod lists;
 mod loader;
 mod luggage;
+mod remade;
 mod repeat;
 mod report;
 mod rerun;

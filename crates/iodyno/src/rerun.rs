@@ -89,6 +89,7 @@ fn is_same(plan: &Plan, kept: &Plan) -> bool {
     let plan = Plan {
         seed: kept.seed,
         destroy: kept.destroy.clone(),
+        mounted_allowed: kept.mounted_allowed.clone(),
         demands: kept.demands.clone(),
         ..plan.clone()
     };

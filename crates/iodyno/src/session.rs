@@ -25,6 +25,7 @@ use crate::converse;
 use crate::desk::{self, Desk};
 use crate::hosts;
 use crate::loader::plain;
+use crate::remade;
 use crate::repeat;
 use crate::sink;
 use crate::watched::Watched;
@@ -165,6 +166,7 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
     let reporter = &mut run.reporter;
     let mut tell = |event: &Event| {
         ears.tell(event, translate, reporter.as_mut());
+    let overwritten = remade::of(&run.plan, voice);
         // `head` has seen enough: there is nothing left to run for.
         if ends_unheard && listened && !ears.desk.has_files() && !signal::is_listened_to() {
             listened = false;
@@ -186,6 +188,7 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         // A shell's loop ends when the original is interrupted, because it dies of the signal.
         signal::die_of(signal);
     }
+    say_all(&overwritten);
     status(&record, &run).max(u8::from(!kept))
 }
 

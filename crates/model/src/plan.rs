@@ -43,6 +43,10 @@ pub struct Plan {
     /// Devices whose content the user gave up, by the very name they typed (`--destroy`).
     #[serde(default)]
     pub destroy: Vec<String>,
+    /// Devices that may be written although they are in use, because an original's own option says so (fio
+    /// `allow_mounted_write`); nothing else sets that aside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mounted_allowed: Vec<String>,
     /// Whether a device that merely carries a signature may be written without `destroy` (drop-in dialects: as the
     /// original does; mounted and in-use devices are refused all the same).
     #[serde(default)]

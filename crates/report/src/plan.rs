@@ -28,6 +28,9 @@ pub fn print(plan: &Plan) -> String {
     for device in &plan.destroy {
         line(&mut out, 1, &format!("gives up the content of {device}"));
     }
+    for device in &plan.mounted_allowed {
+        line(&mut out, 1, &format!("writes to {device} even while it is in use"));
+    }
     for aging in &plan.aging {
         line(&mut out, 1, &aged(aging));
     }

@@ -105,7 +105,7 @@ pub fn document() -> String {
          transfer line on standard error, the same exit codes, `SIGUSR1` for figures on the way. It stands in for\n\
          GNU's dd 9.1 wherever dd is used to measure.\n\nWhat differs on purpose:\n\n\
          - conversions that change bytes are refused, not half done;\n\
-         - a block device that is mounted or in use is refused as output, unless `--also destroy=DEVICE` names it;\n\
+         - a block device that is mounted, in use, or named by a table such as /etc/fstab is refused as output;\n\
          - there is no warning of partial reads, nor of a pipe that ends before `skip` is reached;\n\
          - with `conv=noerror` the figures are printed once at the end rather than after each bad block;\n\
          - `iodyno dd` adds findings on standard error (the link `dd` never does): for one, that `/dev/urandom`\n  \

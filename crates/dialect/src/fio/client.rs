@@ -156,6 +156,7 @@ fn join(all: &mut Lowered, one: Lowered, rank: u32, host: &str) -> View {
     all.notes.extend(one.notes.into_iter().filter(|note| !all.notes.contains(note)).collect::<Vec<_>>());
     all.plan.targets.extend(one.plan.targets);
     all.plan.destroy.extend(one.plan.destroy);
+    all.plan.mounted_allowed.extend(one.plan.mounted_allowed);
     let own = |name: &str| told_apart(host, name);
     for (index, mut phase) in one.plan.phases.into_iter().enumerate() {
         if all.plan.phases.len() <= index {

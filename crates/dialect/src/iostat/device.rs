@@ -57,10 +57,13 @@ pub fn watched(typed: &str, partitions: bool, names: &Names, loader: &mut dyn Lo
     all
 }
 
-/// Whether a name is that of a partition of a disk: `sda1`, `nvme0n1p1`.
+/// Whether a name is that of a partition of a disk: `sda1`, and `nvme0n1p1` where the disk's own ends in a digit.
 fn is_partition(name: &str, disk: &str) -> bool {
     let rest = name.strip_prefix(disk).unwrap_or("");
-    let number = rest.strip_prefix('p').unwrap_or(rest);
+    let number = match disk.ends_with(|last: char| last.is_ascii_digit()) {
+        true => rest.strip_prefix('p').unwrap_or(""),
+        false => rest,
+    };
     !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
@@ -76,7 +79,11 @@ mod tests {
             ("size", "sda", false),
             ("sda", "sda", false),
             ("sdaa1", "sda", false),
-            ("p1", "", true),
+            ("p1", "", false),
+            ("loop11", "loop1", false),
+            ("nvme0n10", "nvme0n1", false),
+            ("sdap1", "sda", false),
+            ("md127p2", "md127", true),
         ] {
             assert_eq!(is_partition(name, disk), is, "{name}");
         }

@@ -75,6 +75,7 @@ fn read(document: &Node, wrong: &Wrong) -> Plan {
         repeat: fields.or("repeat", repeat, Repeat::default()),
         sweep: fields.each("sweep").into_iter().flat_map(|node| sweep::read(node, wrong)).collect(),
         destroy: Vec::new(),
+        mounted_allowed: Vec::new(),
         signatures_allowed: false,
         demands: fields.or("fail_if", demands, Vec::new()),
     };

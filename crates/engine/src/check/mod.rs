@@ -1,17 +1,17 @@
 //! Whether a plan can be run at all, and safely: everything that is wrong, all at once, before anything is touched.
 
-use iodyno_model::{
-    Aging, Diagnostic, Job, Origin, Plan, Repeat, Target, TargetKind, WorkerKind, Workload, sweep,
-};
+use std::collections::BTreeSet;
+
+use iodyno_model::{Aging, Diagnostic, Job, Origin, Plan, Repeat, TargetKind, WorkerKind, Workload, sweep};
 
 pub mod calls;
 mod later;
 mod together;
 
-use crate::open::needs;
+use crate::open::{self, Asker, Owner, needs};
 use crate::registry::{self, ENGINES};
 use crate::source;
-use crate::witness::signature;
+use crate::witness::{signature, users};
 
 /// The plan as it will run: sweeps and repetitions written out.
 ///
@@ -40,7 +40,7 @@ pub fn check(plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
     }
     let written = |index: &usize| writes(&plan, *index);
     for index in (0..plan.targets.len()).filter(written) {
-        check_device(&plan, &plan.targets[index], &mut wrong);
+        check_device(&plan, index, &mut wrong);
     }
     wrong.dedup();
     if wrong.is_empty() { Ok(plan) } else { Err(wrong) }
@@ -192,33 +192,69 @@ fn writes(plan: &Plan, index: usize) -> bool {
     })
 }
 
-/// Refuses to write to a device that somebody may still need.
-fn check_device(plan: &Plan, target: &Target, wrong: &mut Vec<Diagnostic>) {
-    let path = match &target.kind {
-        TargetKind::Device { path } | TargetKind::File { path, .. } => path,
-        _ => return,
-    };
-    if !is_block_device(path) || plan.destroy.iter().any(|name| name == path) {
+/// Refuses to write to a device that somebody may still need. What is in use, or counted on, no giving up sets free.
+fn check_device(plan: &Plan, index: usize, wrong: &mut Vec<Diagnostic>) {
+    let target = &plan.targets[index];
+    // An original's option is for all the names that its one word stands for.
+    if target.path().is_some_and(|path| plan.mounted_allowed.iter().any(|allowed| allowed == path)) {
         return;
     }
-    let hint = match plan.signatures_allowed {
-        // A drop-in has its original's options, and our words beside them.
-        true => format!(
-            "unmount it, and end what uses it, first; or give it up by its name: --also destroy={path}"
-        ),
-        false => format!("everything on it would be lost; if that is meant: --destroy {path}"),
-    };
-    let mut refuse = |what: String, origin: &Origin| {
-        wrong
-            .push(Diagnostic::error(origin, format!("{path}: {what}, not writing to it")).hint(hint.clone()));
-    };
-    if let Some(user) = signature::in_use(path) {
-        refuse(user, &target.origin);
-    } else if !plan.signatures_allowed
-        && let Some(name) = signature::on(path)
-    {
-        refuse(format!("it carries {name}"), &target.origin);
+    for path in devices(plan, index) {
+        let given_up = plan.signatures_allowed || plan.destroy.contains(&path);
+        let (what, hint) = if let Some(user) = users::of(&path) {
+            (user.what, user.remedy)
+        } else if let Some(name) = signature::on(&path).filter(|_| !given_up) {
+            let hint = format!("everything on it would be lost; if that is meant: --destroy {path}");
+            (format!("it carries {name}"), hint)
+        } else {
+            continue;
+        };
+        let message = format!("{path}: {what}, not writing to it");
+        wrong.push(Diagnostic::error(&target.origin, message).hint(hint));
     }
+}
+
+/// So many workers' names are looked at among devices, where no machine has more of them, and elsewhere, where links to
+/// devices may lie and a look at each of many files would take its time.
+const WORKERS_NAMED: [u32; 2] = [1 << 16, 64];
+
+/// The block devices that a target is, by the names that its workers open.
+fn devices(plan: &Plan, index: usize) -> Vec<String> {
+    let template = match &plan.targets[index].kind {
+        TargetKind::Device { path } => {
+            return if is_block_device(path) { vec![path.clone()] } else { Vec::new() };
+        }
+        TargetKind::File { path, .. } => path,
+        _ => return Vec::new(),
+    };
+    let jobs = plan.phases.iter().flat_map(|phase| &phase.jobs).filter(|job| job.targets.contains(&index));
+    let mut names = BTreeSet::new();
+    for job in jobs {
+        let most = WORKERS_NAMED[usize::from(!template.contains("/dev/"))];
+        let workers = if open::tells_apart(template) { job.workers.min(most) } else { 1 };
+        for worker in 0..workers {
+            let owner = Owner { worker, ..Owner::default() };
+            names.insert(open::resolve(
+                template,
+                Asker { job: &job.name, owner, all: workers, repetition: 0 },
+            ));
+        }
+    }
+    names.into_iter().filter(|path| is_block_device(path)).collect()
+}
+
+/// The block devices that a plan overwrites although something was on them, and what.
+pub fn given_up(plan: &Plan) -> Vec<(String, Option<&'static str>)> {
+    let all = (0..plan.targets.len()).filter(|index| writes(plan, *index));
+    let mut found: Vec<_> = all
+        .flat_map(|index| devices(plan, index))
+        .map(|path| (signature::on(&path), path))
+        .filter(|(name, path)| name.is_some() || plan.destroy.contains(path))
+        .map(|(name, path)| (path, name))
+        .collect();
+    found.sort();
+    found.dedup();
+    found
 }
 
 /// Whether a path is a block device.

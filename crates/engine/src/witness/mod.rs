@@ -32,6 +32,7 @@ pub mod processors;
 pub mod queues;
 pub mod sampler;
 pub mod signature;
+pub mod users;
 
 /// Every witness: its name, what it reads, and what that tells.
 pub const WITNESSES: &[(&str, &str)] = &[

@@ -1,12 +1,9 @@
-//! What a block device carries and who uses it: the reasons not to write to it.
+//! What a block device carries: a reason not to write to it unless its owner gave it up.
 //!
 //! Signatures are places and bytes from the formats' own descriptions (superblocks, headers), as listed by the table.
 //! An unreadable device has no signature that could be seen; opening it for writing then fails by itself.
 
 use std::io::{Read, Seek, SeekFrom};
-
-use crate::io::c_path;
-use crate::memory::errno;
 
 /// Offset, bytes, name. A negative offset counts from the end of the device.
 const SIGNATURES: &[(i64, &[u8], &str)] = &[
@@ -57,64 +54,6 @@ fn has(device: &mut std::fs::File, offset: i64, bytes: &[u8]) -> bool {
     device.seek(place).is_ok() && device.read_exact(&mut found).is_ok() && found == bytes
 }
 
-/// Who uses the device: a mount, swap, or another claim that the kernel knows of.
-pub fn in_use(path: &str) -> Option<String> {
-    let real =
-        std::fs::canonicalize(path).map_or_else(|_| path.to_string(), |path| path.display().to_string());
-    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-    let mounted = mounts.lines().find_map(|line| {
-        let mut words = line.split(' ');
-        let source = words.next()?;
-        let at = words.next()?;
-        is_part_of(source, &real).then(|| format!("it is mounted ({source} on {})", at.replace("\\040", " ")))
-    });
-    let swaps = std::fs::read_to_string("/proc/swaps").unwrap_or_default();
-    let names = |line: &str| line.split_whitespace().next() == Some(real.as_str());
-    let swap = || swaps.lines().any(names).then(|| "it is used as swap".to_string());
-    mounted.or_else(swap).or_else(|| behind_a_loop(&real)).or_else(|| claimed(path))
-}
-
-/// A loop device whose blocks lie on this one: the kernel does not count it as a claim.
-fn behind_a_loop(device: &str) -> Option<String> {
-    let devices = std::fs::read_dir("/sys/block").ok()?;
-    let lies_here = |name: &String| {
-        let file = std::fs::read_to_string(format!("/sys/block/{name}/loop/backing_file"));
-        file.is_ok_and(|file| file.trim_end() == device)
-    };
-    let names = devices.flatten().map(|device| device.file_name().to_string_lossy().into_owned());
-    names
-        .filter(|name| name.starts_with("loop"))
-        .find(lies_here)
-        .map(|name| format!("/dev/{name} lies on it"))
-}
-
-/// Whether a mounted device is the given one, or a partition of it (`sda1` of `sda`, `nvme0n1p2` of `nvme0n1`).
-fn is_part_of(source: &str, device: &str) -> bool {
-    let Some(rest) = source.strip_prefix(device) else { return false };
-    let number = rest.strip_prefix('p').unwrap_or(rest);
-    rest.is_empty() || (!number.is_empty() && number.chars().all(|c| c.is_ascii_digit()))
-}
-
-/// Whether the kernel says that somebody holds the device: an exclusive open fails.
-#[cfg(target_os = "linux")]
-fn claimed(path: &str) -> Option<String> {
-    let path = c_path(path).ok()?;
-    // SAFETY: the path is zero-terminated; an exclusive open for reading changes nothing.
-    let fd = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_EXCL | libc::O_CLOEXEC) };
-    if fd >= 0 {
-        // SAFETY: the descriptor is ours and is closed once.
-        unsafe { libc::close(fd) };
-        return None;
-    }
-    (errno() == libc::EBUSY).then(|| "it is in use (mounted, or part of another device)".into())
-}
-
-#[cfg(not(target_os = "linux"))]
-fn claimed(path: &str) -> Option<String> {
-    let _ = (c_path(path), errno());
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,11 +76,5 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&vec![7; 1 << 20]).unwrap();
         assert_eq!(on(file.path().to_str().unwrap()), None);
-    }
-
-    #[test]
-    fn a_partition_belongs_to_its_disk_and_no_other() {
-        assert!(is_part_of("/dev/sda1", "/dev/sda") && is_part_of("/dev/nvme0n1p2", "/dev/nvme0n1"));
-        assert!(!is_part_of("/dev/sdab", "/dev/sda") && !is_part_of("/dev/sda", "/dev/sda1"));
     }
 }

@@ -172,7 +172,7 @@ impl<'a> Lowering<'a> {
         let replay = Replay::of(ask, turn, self.readonly, self.loader);
         let found = Found::of(ask, clones, replay, &self.made, self.loader);
         if ask.flag("allow_mounted_write", false) {
-            self.plan.destroy.extend(found.files.iter().map(|file| file.path.clone()));
+            self.plan.mounted_allowed.extend(found.files.iter().map(|file| file.path.clone()));
         }
         if self.readonly && found.direction.changes() {
             ask.refuse(
