@@ -423,6 +423,12 @@ fn start_crew(stage: &Arc<Stage>) -> Result<Crew, Vec<Diagnostic>> {
     let started = Crew::start(&task, &kind(WorkerKind::Processes), &kind(WorkerKind::Threads));
     match started {
         Ok(crew) => Ok(crew),
+        // Whoever stops it is not told who has not begun.
+        Err((crew, ..)) if signal::interruptions().0 > 0 => {
+            stage.gate.stop();
+            crew.join();
+            Err(Vec::new())
+        }
         Err((crew, missing, reason)) if phase.stop == Stop::Alone => {
             let failure = Failure::new(reason).errno(libc::EAGAIN).hint("fewer workers");
             missing.iter().for_each(|number| stage.never_came(*number, &failure));

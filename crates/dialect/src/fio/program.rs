@@ -56,7 +56,8 @@ const ENTRIES: &[Entry] = &[
     o("section", "NAME", "run only this section; may be repeated"),
     o("alloc-size", "KB", "size of fio's memory pool").ignored("there is no pool: memory grows as needed"),
     o("warnings-fatal", "", "warnings end the run"),
-    o("max-jobs", "N", "how many workers fio makes room for").ignored("there is room for any number"),
+    o("max-jobs", "N", "how many workers fio makes room for")
+        .ignored("there is room for as many as the machine can start"),
     o("server", "[ARGS]", "be a server").refused(NO_SERVER, START_THERE),
     o("daemonize", "FILE", "a server in the background").refused(NO_SERVER, START_THERE),
     o("client", "HOST[,HOST…]", "run the job files behind it on these hosts, over ssh and mpirun or srun"),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use iodyno_model::{Aging, Diagnostic, Job, Origin, Plan, Repeat, TargetKind, WorkerKind, Workload, sweep};
 
 pub mod calls;
+mod crowd;
 mod later;
 mod together;
 
@@ -25,6 +26,7 @@ pub fn check(plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
     later::check(&plan, &mut wrong);
     for phase in &plan.phases {
         together::check(&plan, phase, &mut wrong);
+        crowd::check(phase, &mut wrong);
         check_clocks(phase, &mut wrong);
         phase.jobs.iter().for_each(|job| check_job(&plan, job, &mut wrong));
         phase.jobs.iter().for_each(|job| calls::check(job, &mut wrong));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::{processes, threads};
 use crate::clock::{self, Tick};
+use crate::signal;
 
 /// What a worker does on its seat. The number is its place among all workers of the phase.
 pub type Task = Arc<dyn Fn(u32) + Send + Sync>;
@@ -22,6 +23,14 @@ pub struct Crew {
 /// Those who were started, the numbers of those who could not be, and why.
 pub type Missing = (Crew, Vec<u32>, String);
 
+/// With thousands of workers a user need not wait until all are there.
+fn not_stopped() -> Result<(), String> {
+    match signal::interruptions().0 {
+        0 => Ok(()),
+        _ => Err("stopped while workers were started".into()),
+    }
+}
+
 /// How often it is asked who died, ns.
 const LOOK_NS: u64 = 20_000_000;
 
@@ -33,13 +42,13 @@ impl Crew {
     pub fn start(task: &Task, processes: &[u32], threads: &[u32]) -> Result<Crew, Missing> {
         let mut crew = Crew::default();
         for (place, number) in processes.iter().enumerate() {
-            match processes::fork(task, *number) {
+            match not_stopped().and_then(|()| processes::fork(task, *number)) {
                 Ok(child) => crew.children.push(child),
                 Err(reason) => return Err((crew, [&processes[place..], threads].concat(), reason)),
             }
         }
         for (place, number) in threads.iter().enumerate() {
-            match threads::spawn(task, *number) {
+            match not_stopped().and_then(|()| threads::spawn(task, *number)) {
                 Ok(thread) => crew.threads.push((*number, thread)),
                 Err(reason) => return Err((crew, threads[place..].to_vec(), reason)),
             }

@@ -2,7 +2,7 @@
 
 use testbed::{Case, Need, Outcome, Skip};
 
-use crate::program::{Running, iodyno, plan, run, scratch};
+use crate::program::{Running, iodyno, plan, run, scratch, told};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -10,6 +10,7 @@ pub fn cases() -> Vec<Case> {
             .computes(),
         Case::new("two thousand processes reach the start line", &[Need::That(room)], || crowd(2_000, true))
             .computes(),
+        Case::new("more workers than a machine can start are refused at once", &[], beyond),
         Case::new("a tiny plan starts with little work and little memory", &[], tiny),
     ]
 }
@@ -45,6 +46,18 @@ fn crowd(workers: u32, processes: bool) -> Outcome {
         _ => format!("{thousands},000"),
     };
     told.expect(0, &[&format!("{workers} workers"), &grouped]);
+    Ok(())
+}
+
+fn beyond() -> Outcome {
+    let home = scratch();
+    for processes in [false, true] {
+        let told = run(home.path(), &null(99_999_999, processes, "operations = 1"), &[]);
+        told.refused(&["plan.toml:4: ", "99999999 workers", "this machine can start ", "use fewer workers"]);
+    }
+    let mut command = iodyno(["fio", "--name=j", "--ioengine=null", "--size=4k", "--numjobs=99999999"]);
+    command.current_dir(home.path()).env_remove("IODYNO_ALSO");
+    told(command).expect(1, &["job j: 99999999 workers", "this machine can start "]);
     Ok(())
 }
 
