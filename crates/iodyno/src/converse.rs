@@ -14,6 +14,7 @@ use iodyno_truth::demand;
 
 use crate::loader::plain;
 use crate::session::{Ears, Silent, Voice, beside, say};
+use crate::terminal;
 
 /// Carries a conversation; the exit status.
 pub fn answer(talk: Converse, voice: &Voice) -> u8 {
@@ -160,7 +161,7 @@ impl Listener for Talk {
     fn print(&mut self, text: &str) -> bool {
         let written = match &mut self.log {
             Some(log) => log.write_all(text.as_bytes()),
-            None => io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()),
+            None => terminal::out().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()),
         };
         written.is_ok()
     }
@@ -169,7 +170,7 @@ impl Listener for Talk {
         // Nobody may be listening there.
         let _ = match &mut self.log {
             Some(log) => log.write_all(text.as_bytes()),
-            None => io::stderr().write_all(text.as_bytes()),
+            None => terminal::err().write_all(text.as_bytes()),
         };
     }
 }

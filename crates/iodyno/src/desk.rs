@@ -15,6 +15,7 @@ use iodyno_report::{Output, Reporter};
 use crate::loader::plain;
 use crate::shelf::Shelf;
 use crate::sink::Sink;
+use crate::terminal;
 
 /// The format of the table of ranks, which has no file of its own.
 const RANKS: &str = "ranks";
@@ -52,8 +53,8 @@ struct Held {
 
 impl Held {
     fn give(&mut self) -> io::Result<()> {
-        io::stderr().write_all(&std::mem::take(&mut self.err))?;
-        io::stdout().write_all(&std::mem::take(&mut self.out))
+        terminal::err().write_all(&std::mem::take(&mut self.err))?;
+        terminal::out().write_all(&std::mem::take(&mut self.out))
     }
 }
 
@@ -169,8 +170,13 @@ impl Desk {
     /// Lets the live line and the report see an event; the reporter itself says what messages there are.
     fn report(&mut self, event: &Event, reporter: &mut dyn Reporter) -> io::Result<()> {
         if let Some(live) = &mut self.live {
-            let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
-            let mut output = Output { out: &mut out, err: &mut err, files: &mut self.shelf };
+            // The screen moves the cursor about, and looks after what it shows.
+            let (mut out, mut line, mut bare) = (terminal::out(), None, None);
+            let err: &mut dyn Write = match self.screen {
+                Some(_) => bare.insert(io::stderr().lock()),
+                None => line.insert(terminal::err()),
+            };
+            let mut output = Output { out: &mut out, err, files: &mut self.shelf };
             // Talk that nobody hears is no reason to stop.
             let _ = live.event(event, &mut output);
         }
@@ -187,7 +193,7 @@ impl Desk {
 
     /// Lets the report see an event.
     fn written(&mut self, event: &Event, reporter: &mut dyn Reporter) -> io::Result<()> {
-        let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
+        let (mut out, mut err) = (terminal::out(), terminal::err());
         let is_covered = io::stdout().is_terminal();
         let (out, err): (&mut dyn Write, &mut dyn Write) = match (&mut self.named, &mut self.screen) {
             (Some(file), None) => (file, &mut err),

@@ -31,6 +31,7 @@ mod session;
 mod shelf;
 mod siblings;
 mod sink;
+mod terminal;
 mod watched;
 
 fn main() -> ExitCode {

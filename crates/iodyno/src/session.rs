@@ -28,6 +28,7 @@ use crate::loader::plain;
 use crate::remade;
 use crate::repeat;
 use crate::sink;
+use crate::terminal;
 use crate::watched::Watched;
 
 /// A run that is kept is written down this often, ns: a killed program loses no more.
@@ -70,7 +71,7 @@ pub fn answer(world: &mut World, request: Result<Request, Vec<Diagnostic>>, voic
         Ok(Request::Write { files, out, status }) => write(&files, &out, status as u8),
         Ok(Request::Refuse { err, status }) => {
             // Nobody may be listening on standard error.
-            let _ = io::stderr().write_all(err.as_bytes());
+            let _ = terminal::err().write_all(err.as_bytes());
             status as u8
         }
         Ok(Request::Calls(calls)) => calling::answer(&calls),
@@ -108,7 +109,7 @@ fn write(files: &[Written], out: &str, status: u8) -> u8 {
 
 /// Prints; 0, or 1 where it cannot be written, which is said. A reader that has seen enough (`head`) is no error.
 pub fn print(out: &[u8]) -> u8 {
-    let mut stdout = io::stdout().lock();
+    let mut stdout = terminal::out();
     match stdout.write_all(out).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             let wrong = format!("standard output cannot be written: {}", plain(&error));
@@ -122,7 +123,7 @@ pub fn print(out: &[u8]) -> u8 {
 
 /// Says something on standard error; where nobody listens, nobody is told.
 pub fn say(what: impl Display) {
-    let _ = writeln!(io::stderr(), "{what}");
+    let _ = writeln!(terminal::err(), "{what}");
 }
 
 fn say_all(what: &[Diagnostic]) {
@@ -162,11 +163,11 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
     // What a drop-in copies or checks it does for its own sake; who only watches, watches for a listener.
     let only_watches = run.plan.phases.iter().all(|phase| phase.watch.is_some());
     let ends_unheard = !run.own_voice || only_watches;
+    let overwritten = remade::of(&run.plan, voice);
     let (plan, translate) = (&run.plan, run.translate);
     let reporter = &mut run.reporter;
     let mut tell = |event: &Event| {
         ears.tell(event, translate, reporter.as_mut());
-    let overwritten = remade::of(&run.plan, voice);
         // `head` has seen enough: there is nothing left to run for.
         if ends_unheard && listened && !ears.desk.has_files() && !signal::is_listened_to() {
             listened = false;
@@ -182,13 +183,13 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
     };
     let Ok(kept) = ears.close(&run, voice) else { return 1 };
     if !run.tells_all && voice.tells_findings() {
-        let _ = io::stderr().write_all(beside(&record, &run).as_bytes());
+        let _ = terminal::err().write_all(beside(&record, &run).as_bytes());
     }
+    say_all(&overwritten);
     if let Some(signal) = record.stopped_by.filter(|_| run.dies_of_signals && world.is_alone()) {
         // A shell's loop ends when the original is interrupted, because it dies of the signal.
         signal::die_of(signal);
     }
-    say_all(&overwritten);
     status(&record, &run).max(u8::from(!kept))
 }
 
@@ -295,7 +296,7 @@ fn refused(mut run: Run, wrong: Vec<Diagnostic>) -> u8 {
         say_all(&wrong);
         return 2;
     }
-    let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
+    let (mut out, mut err) = (terminal::out(), terminal::err());
     let files = &mut NoFiles;
     let ended = Event::Ended(Box::new(Record { errors: wrong, ..Record::default() }));
     // Nobody may be listening on standard error.

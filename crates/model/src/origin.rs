@@ -2,6 +2,7 @@
 //!
 //! Refuses to print: a [`Diagnostic`] is data, the door renders it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -99,6 +100,24 @@ impl Diagnostic {
     }
 }
 
+/// Text with its control characters made visible, but for line ends and tabs: what stands in a file or in a name must
+/// not give orders to a terminal.
+fn visible(text: &str) -> Cow<'_, str> {
+    let hidden = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+    if !text.contains(hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        match hidden(letter) {
+            true => shown.push_str(&format!("\\x{:02x}", u32::from(letter))),
+            false => shown.push(letter),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Control characters are shown, not obeyed.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let level = match self.level {
@@ -108,14 +127,27 @@ impl fmt::Display for Diagnostic {
         };
         write!(f, "{level}: ")?;
         if self.origin != Origin::Default {
-            write!(f, "{}: ", self.origin)?;
+            write!(f, "{}: ", visible(&self.origin.to_string()))?;
         }
-        f.write_str(&self.message)?;
+        f.write_str(&visible(&self.message))?;
         if let Some(hint) = &self.hint {
-            write!(f, "\n hint: {hint}")?;
+            write!(f, "\n hint: {}", visible(hint))?;
         }
         Ok(())
     }
 }
 
 impl std::error::Error for Diagnostic {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_shown_and_not_obeyed() {
+        let origin = Origin::file("a\u{1b}]0;x\u{7}.fio", 3);
+        let wrong = Diagnostic::error(&origin, "`\u{1b}[2J\u{9b}`: no\tword\nsecond\rline").hint("\u{7f}ä");
+        let text = "error: a\\x1b]0;x\\x07.fio:3: `\\x1b[2J\\x9b`: no\tword\nsecond\\x0dline\n hint: \\x7fä";
+        assert_eq!(wrong.to_string(), text);
+    }
+}

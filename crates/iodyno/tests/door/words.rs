@@ -1,5 +1,10 @@
 //! What is said to words that are not known, and to those that ask for help.
 
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::FromRawFd;
+use std::process::{Command, Stdio};
+
 use testbed::{Case, Outcome};
 
 use crate::program::{Program, iodyno, scratch, told};
@@ -10,6 +15,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("help is a report, and its absence is not", &[], help),
         Case::new("what cannot be printed is an error", &[], full),
         Case::new("a hyphen is no file", &[], hyphen),
+        Case::new("a terminal gets no orders from names", &[], orders),
         Case::new("links are made once, replace nothing, and are the tools they are named for", &[], links),
     ]
 }
@@ -31,6 +37,63 @@ fn near_misses() -> Outcome {
     ];
     for (words, hint) in wrong {
         told(iodyno(words)).refused(&[hint]);
+    }
+    Ok(())
+}
+
+/// A terminal of our own: the side that a person would look at, and the one that a program writes to.
+fn terminal() -> (File, File) {
+    // SAFETY: the calls take no pointers but the name's, which has the length that is said.
+    unsafe {
+        let master = libc::posix_openpt(libc::O_RDWR | libc::O_NOCTTY);
+        assert!(master >= 0 && libc::grantpt(master) == 0 && libc::unlockpt(master) == 0);
+        let mut name = [0; 64];
+        assert_eq!(libc::ptsname_r(master, name.as_mut_ptr(), name.len()), 0);
+        let slave = libc::open(name.as_ptr(), libc::O_RDWR | libc::O_NOCTTY);
+        assert!(slave >= 0);
+        (File::from_raw_fd(master), File::from_raw_fd(slave))
+    }
+}
+
+/// What a command writes to a terminal.
+fn seen(mut command: Command) -> String {
+    let (mut master, slave) = terminal();
+    command.stdin(Stdio::null()).stdout(slave.try_clone().expect("a copy")).stderr(slave);
+    let mut child = command.spawn().expect("the program");
+    // The program's sides of the terminal are its own: with it goes the last of them.
+    drop(command);
+    let (mut text, mut chunk) = (Vec::new(), [0; 4096]);
+    while let Ok(count @ 1..) = master.read(&mut chunk) {
+        text.extend_from_slice(&chunk[..count]);
+    }
+    child.wait().expect("its end");
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn orders() -> Outcome {
+    let home = scratch();
+    let order = "\u{1b}[2J\u{1b}[?25l\u{7}";
+    let job = format!("[a{order}\u{9b}2J]\nioengine=null\nrw=read\nsize=64k\n");
+    std::fs::write(home.path().join("job.fio"), &job)?;
+    std::fs::write(home.path().join("bad.fio"), format!("{job}bogus{order}=1\n"))?;
+    let plan = "name = \"n\\u001b[2J\"\n[target.n]\nnothing = \"1MiB\"\n[[phase]]\nname = \"p\\u001b[?1049h\"\n\
+                [[phase.job]]\nname = \"j\\u0007\"\nengine = \"null\"\non = \"n\"\ndo = \"read\"\n";
+    std::fs::write(home.path().join("plan.toml"), plan)?;
+    for words in
+        [&["fio", "job.fio"][..], &["fio", "bad.fio"], &["run", "plan.toml"], &["run", "no\u{1b}[2Jfile"]]
+    {
+        let mut command = iodyno(words);
+        command.current_dir(home.path()).env_remove("IODYNO_ALSO").env("TERM", "xterm");
+        let text = seen(command);
+        assert!(text.contains("\\x1b"), "{words:?}: {text:?}");
+        for order in ["\u{1b}]", "\u{7}", "\u{9b}", "\u{1b}[2J", "\u{1b}[?"] {
+            assert!(!text.contains(order), "{words:?}: {order:?} in {text:?}");
+        }
+        // A pipe has the report as the original writes it; of our own messages nothing is obeyed there either.
+        let mut command = iodyno(words);
+        command.current_dir(home.path()).env_remove("IODYNO_ALSO");
+        let told = told(command);
+        assert!(!told.err.lines().any(|line| line.starts_with("error") && line.contains('\u{1b}')), "{told}");
     }
     Ok(())
 }
@@ -139,7 +202,7 @@ fn links() -> Outcome {
     assert_eq!(std::fs::read_to_string(place("dd")).expect("it is there"), "mine");
     let names = std::fs::read_dir(folder.path()).expect("a directory").count();
     assert!(names > 10 && place("fio").is_symlink(), "{names} links");
-    let mut fio = std::process::Command::new(place("fio"));
+    let mut fio = Command::new(place("fio"));
     fio.arg("--version");
     let fio = told(fio);
     assert!(fio.expect(0, &[]).out.starts_with("fio-3."), "{fio}");

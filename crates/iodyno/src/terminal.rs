@@ -1,0 +1,117 @@
+//! Standard output and standard error; where they are a terminal, what does not come from us gives it no orders.
+//!
+//! Names of jobs and files are printed as their originals print them, with whatever bytes they have. A terminal gets
+//! line ends, tabs, colours and the end of a line cleared; every other control character is shown as `\\x1b`. A pipe or a
+//! file gets every byte as it is.
+
+use std::borrow::Cow;
+use std::fmt::Arguments;
+use std::io::{self, IsTerminal, StderrLock, StdoutLock, Write};
+
+/// Standard output.
+pub fn out() -> Screened<StdoutLock<'static>> {
+    let to = io::stdout().lock();
+    Screened { screens: to.is_terminal(), to }
+}
+
+/// Standard error.
+pub fn err() -> Screened<StderrLock<'static>> {
+    let to = io::stderr().lock();
+    Screened { screens: to.is_terminal(), to }
+}
+
+/// A stream that shows control characters instead of sending them.
+pub struct Screened<W> {
+    to: W,
+    screens: bool,
+}
+
+impl<W: Write> Write for Screened<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.screens {
+            true => self.to.write_all(&shown(bytes)).map(|()| bytes.len()),
+            false => self.to.write(bytes),
+        }
+    }
+
+    /// All at once: pieces of a sequence could not be told from a lone control character.
+    fn write_fmt(&mut self, text: Arguments<'_>) -> io::Result<()> {
+        match self.screens {
+            true => self.to.write_all(&shown(text.to_string().as_bytes())),
+            false => self.to.write_fmt(text),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// Bytes as a terminal may have them.
+fn shown(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let harmless = |byte: u8| matches!(byte, b'\n' | b'\r' | b'\t' | b' '..=b'~');
+    if bytes.iter().all(|byte| harmless(*byte)) {
+        return Cow::Borrowed(bytes);
+    }
+    let (mut out, mut rest) = (Vec::with_capacity(bytes.len() + 16), bytes);
+    while let Some(first) = rest.first() {
+        let passed = if harmless(*first) { 1 } else { sequence(rest).or_else(|| letter(rest)).unwrap_or(0) };
+        if passed == 0 {
+            out.extend_from_slice(format!("\\x{first:02x}").as_bytes());
+        }
+        let (done, left) = rest.split_at(passed.max(1));
+        if passed > 0 {
+            out.extend_from_slice(done);
+        }
+        rest = left;
+    }
+    Cow::Owned(out)
+}
+
+/// The length of one of our own sequences: a colour, or the end of the line cleared.
+fn sequence(bytes: &[u8]) -> Option<usize> {
+    let parameters = bytes.strip_prefix(b"\x1b[")?;
+    let end = parameters.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b';'))?;
+    matches!(parameters[end], b'm' | b'K').then_some(end + 3)
+}
+
+/// The length of a letter beyond ASCII that is no control character.
+fn letter(bytes: &[u8]) -> Option<usize> {
+    let length = match bytes.first()? {
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => return None,
+    };
+    let text = std::str::from_utf8(bytes.get(..length)?).ok()?;
+    (!text.chars().any(char::is_control)).then_some(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_gets_colours_and_no_orders() {
+        for (bytes, wanted) in [
+            (&b"plain\ttext\r\n"[..], &b"plain\ttext\r\n"[..]),
+            ("µs · ä 日".as_bytes(), "µs · ä 日".as_bytes()),
+            (b"\x1b[1;31mred\x1b[0m\r\x1b[2K", b"\x1b[1;31mred\x1b[0m\r\x1b[2K"),
+            (b"\x1b]0;title\x07", b"\\x1b]0;title\\x07"),
+            (b"\x1b[2J\x1b[?1049h\x1b", b"\\x1b[2J\\x1b[?1049h\\x1b"),
+            (b"\xc2\x9b2J\x9b\x80", b"\\xc2\\x9b2J\\x9b\\x80"),
+            (b"\x08\x7f\x00", b"\\x08\\x7f\\x00"),
+        ] {
+            assert_eq!(shown(bytes), wanted, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_formatted_in_pieces_is_looked_at_as_a_whole() {
+        let mut to = Vec::new();
+        let mut screened = Screened { to: &mut to, screens: true };
+        let (code, name) = (31, "\x1b[H");
+        write!(screened, "\x1b[{code}m{name}\x1b[0m").unwrap();
+        assert_eq!(to, b"\x1b[31m\\x1b[H\x1b[0m");
+    }
+}
