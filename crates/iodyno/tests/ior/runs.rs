@@ -19,6 +19,7 @@ pub fn cases() -> Vec<Case> {
         case("back_ends", back_ends),
         case("a_dry_run_leaves_nothing", dry),
         case("help_and_names", names_and_directories),
+        case("files_dealt_to_two_places_leave_nothing_elsewhere", dealt),
     ]
 }
 
@@ -99,6 +100,19 @@ fn random() -> Outcome {
     assert_eq!(std::fs::metadata(home.path().join("testFile"))?.len(), 400 << 10);
     let told = ior(home.path(), "-N 2 -t 4k -b 4k -z -z -r -s 50");
     told.expect(0, &["read  "]);
+    Ok(())
+}
+
+fn dealt() -> Outcome {
+    let (home, one, two) = (scratch(), scratch(), scratch());
+    let file = format!("-o {}/f@{}/g", one.path().display(), two.path().display());
+    ior(home.path(), &format!("-N 4 -F {file} -w -k -b 64k -t 4k")).expect(0, &[]);
+    assert_eq!(names(one.path()), ["f.00000000", "f.00000002"]);
+    assert_eq!(names(two.path()), ["g.00000001", "g.00000003"]);
+    ior(home.path(), &format!("-N 4 -F {file} -w -r -b 64k -t 4k -i 2")).expect(0, &["read  "]);
+    for place in [&home, &one, &two] {
+        assert_eq!(names(place.path()), [""; 0]);
+    }
     Ok(())
 }
 

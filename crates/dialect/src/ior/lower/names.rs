@@ -24,14 +24,34 @@ pub fn template(test: &Test) -> String {
     name
 }
 
-/// A template as directory and name in it.
-pub fn parts(template: &str) -> (&str, &str) {
-    let slash = template.rfind('/');
-    // Names that are dealt in turn may have slashes between their braces: such a file is named from here.
-    match slash.filter(|_| !template.contains("{worker:0") || !template.contains('|')) {
-        Some(0) => ("/", &template[1..]),
-        Some(at) => (&template[..at], &template[at + 1..]),
-        None => (".", template),
+/// A template as directory and name in it, each dealt in turn where the whole is.
+pub fn parts(template: &str) -> (String, String) {
+    let dealt = template.strip_prefix("{worker:").and_then(|words| words.split_once('}'));
+    match dealt {
+        Some((words, rest)) if words.contains('|') => {
+            let (directories, names): (Vec<_>, Vec<_>) = words.split('|').map(split).unzip();
+            (in_turn(&directories), in_turn(&names) + rest)
+        }
+        _ => {
+            let (directory, name) = split(template);
+            (directory.into(), name.into())
+        }
+    }
+}
+
+fn split(path: &str) -> (&str, &str) {
+    match path.rsplit_once('/') {
+        Some(("", name)) => ("/", name),
+        Some(parts) => parts,
+        None => (".", path),
+    }
+}
+
+/// A word for all, or a template that deals them.
+fn in_turn(words: &[&str]) -> String {
+    match words.iter().all(|word| *word == words[0]) {
+        true => words[0].into(),
+        false => format!("{{worker:{}}}", words.join("|")),
     }
 }
 
@@ -41,9 +61,16 @@ mod tests {
 
     #[test]
     fn a_template_has_a_directory() {
-        assert_eq!(parts("/a/b.{worker:08}"), ("/a", "b.{worker:08}"));
-        assert_eq!(parts("b"), (".", "b"));
-        assert_eq!(parts("/b"), ("/", "b"));
-        assert_eq!(parts("{worker:/a/f|/b/f}.{worker:08}"), (".", "{worker:/a/f|/b/f}.{worker:08}"));
+        for (template, directory, name) in [
+            ("/a/b.{worker:08}", "/a", "b.{worker:08}"),
+            ("b", ".", "b"),
+            ("/b", "/", "b"),
+            ("/a/{worker}/f.{worker:08}", "/a/{worker}", "f.{worker:08}"),
+            ("{worker:/a/f|/b/f}.{worker:08}", "{worker:/a|/b}", "f.{worker:08}"),
+            ("{worker:/a/f|/a/g}.{worker:08}.{repetition}", "/a", "{worker:f|g}.{worker:08}.{repetition}"),
+            ("{worker:f|/g}.{worker:08}", "{worker:.|/}", "{worker:f|g}.{worker:08}"),
+        ] {
+            assert_eq!(parts(template), (directory.into(), name.into()), "{template}");
+        }
     }
 }

@@ -35,8 +35,8 @@ pub fn target(test: &Test, usage: Use) -> Target {
     }
     if usage == Use::Removed {
         let (root, name) = names::parts(&path);
-        let items = Items { name: name.into(), size: Size::Fixed(0), ..Items::default() };
-        return target(TargetKind::FileSet { root: root.into(), items }, Open::default());
+        let items = Items { name, size: Size::Fixed(0), ..Items::default() };
+        return target(TargetKind::FileSet { root, items }, Open::default());
     }
     if is_device(test) {
         return target(
