@@ -65,6 +65,14 @@ pub trait Loader {
     fn look(&self, path: &str) -> Option<PathFacts>;
     /// Wall-clock time, ns since 1970.
     fn now_unix_ns(&self) -> u64;
+    /// A name that this process shares with no other of any machine, of letters, digits and hyphens.
+    fn process(&self) -> String {
+        format!("{:x}", self.now_unix_ns())
+    }
+    /// Whether the process of such a name is over; `None`: it cannot be told from here.
+    fn is_over(&self, _process: &str) -> Option<bool> {
+        None
+    }
     /// Seconds that local time is east of Greenwich now.
     fn east_s(&self) -> i64 {
         0
@@ -205,6 +213,8 @@ pub struct Run {
     pub keep: Keep,
     /// Things to say before the start.
     pub messages: Vec<Diagnostic>,
+    /// Files and directories that a run of this tool left when it was killed: removed before the start, and told.
+    pub abandoned: Vec<String>,
     /// How often a [`iodyno_model::Event::Live`] is wanted, ns; 0: never.
     pub live_ns: u64,
     /// How often a [`iodyno_model::Event::Interim`] is wanted, ns; 0: only when the user asks (SIGUSR1).
@@ -245,6 +255,7 @@ impl Run {
             files: Vec::new(),
             keep: Keep::default(),
             messages: Vec::new(),
+            abandoned: Vec::new(),
             live_ns: 0,
             interim_ns: 0,
             unwatched: false,

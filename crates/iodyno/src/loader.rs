@@ -10,7 +10,7 @@ use iodyno_engine::world::World;
 use iodyno_engine::{clock, witness};
 use iodyno_model::{Machine, WorldFacts};
 
-use crate::luggage;
+use crate::{luggage, remains};
 
 /// The real world.
 pub struct Machinery {
@@ -128,6 +128,14 @@ impl Loader for Machinery {
 
     fn now_unix_ns(&self) -> u64 {
         clock::unix_ns()
+    }
+
+    fn process(&self) -> String {
+        remains::own_name()
+    }
+
+    fn is_over(&self, process: &str) -> Option<bool> {
+        remains::is_over(process)
     }
 
     fn entropy(&mut self) -> Result<[u8; 32], String> {

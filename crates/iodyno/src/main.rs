@@ -22,6 +22,7 @@ mod lists;
 mod loader;
 mod luggage;
 mod remade;
+mod remains;
 mod repeat;
 mod report;
 mod rerun;

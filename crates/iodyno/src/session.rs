@@ -26,6 +26,7 @@ use crate::desk::{self, Desk};
 use crate::hosts;
 use crate::loader::plain;
 use crate::remade;
+use crate::remains;
 use crate::repeat;
 use crate::sink;
 use crate::terminal;
@@ -158,6 +159,7 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
     if !voice.original {
         say_all(&run.messages);
     }
+    say_all(&remains::remove(&run.abandoned));
     let options = Options { interim_ns: run.interim_ns, ..ears.options(&run) };
     let mut listened = true;
     // What a drop-in copies or checks it does for its own sake; who only watches, watches for a listener.

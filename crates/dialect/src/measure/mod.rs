@@ -8,6 +8,7 @@ mod card;
 mod cells;
 mod class;
 mod gather;
+mod left;
 mod plan;
 mod text;
 
@@ -100,8 +101,8 @@ struct Setup {
     /// Why the engine is not the one that would be best.
     engine_note: Option<String>,
     seed: u64,
-    /// Makes names unique.
-    unique: u64,
+    /// Makes names unique: the process.
+    unique: String,
     /// What will not be measured, and why.
     skipped: Vec<String>,
     facts: PathFacts,
@@ -130,8 +131,9 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
     };
     let asked = Wishes { fail_if: options.fail_if.clone(), ..Wishes::default() };
     asked.apply(&mut plan, "").map_err(|wrong| vec![wrong])?;
-    let messages =
-        setup.engine_note.iter().map(|note| Diagnostic::note(&Origin::Default, note.as_str())).collect();
+    let left = left::find(&setup, loader);
+    let engine = setup.engine_note.iter().map(|note| Diagnostic::note(&Origin::Default, note.as_str()));
+    let messages = engine.chain(left.unknown).collect();
     let reporter: Box<dyn Reporter> = match options.long {
         Some(_) => Box::new(Native::new(loader.colour())),
         None => Box::new(card::Card::new(setup, loader.colour())),
@@ -140,6 +142,7 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
         files: options.export.clone().files(),
         keep: options.keep.clone().keep(),
         messages,
+        abandoned: left.abandoned,
         live_ns: LIVE_NS,
         unwatched: options.watch.unwatched(),
         tells_all: true,
@@ -201,7 +204,7 @@ fn setup(options: &Options, loader: &mut dyn Loader) -> Result<Setup, Diagnostic
         engine,
         engine_note,
         seed: options.seed,
-        unique: loader.now_unix_ns(),
+        unique: loader.process(),
         skipped,
         facts,
     })

@@ -27,6 +27,11 @@ const APPEND_MOST: u64 = 64 << 20;
 const LONG_READS: f64 = 70.0;
 const LONG_DEPTH: u32 = 4;
 
+/// What the names of all that is made begin with; the process that makes it follows.
+pub const PREFIX: &str = ".iodyno-measure-";
+/// What they end with.
+pub const ENDINGS: [&str; 3] = [".append.tmp", ".tmp", ".d"];
+
 /// The plan of a setup, written out.
 pub fn plan(setup: &Setup) -> Plan {
     let mut phases = passes(setup);
@@ -161,7 +166,7 @@ fn targets(setup: &Setup) -> Vec<Target> {
     if setup.reads_only() {
         return vec![only_read(setup)];
     }
-    let base = format!("{}/.iodyno-measure-{:x}", setup.path.trim_end_matches('/'), setup.unique);
+    let base = format!("{}/{PREFIX}{}", setup.path.trim_end_matches('/'), setup.unique);
     let target = |name: &str, kind: TargetKind, open: Open, prepare: Prepare| Target {
         name: name.into(),
         kind,

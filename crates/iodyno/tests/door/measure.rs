@@ -25,6 +25,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("SIGINT leaves a partial card and nothing else", without, || stopped(libc::SIGINT)),
         Case::new("SIGTERM leaves a partial card and nothing else", without, || stopped(libc::SIGTERM)),
         Case::new("a signal while the file is laid out removes it", without, stopped_in_layout),
+        Case::new("what a killed run left is removed by the next one, and told", without, killed),
         Case::new("results go to new files only", without, result_files),
         Case::new("a reader that goes away ends it quietly", without, closed_pipe),
         Case::new("a full report file is told", &[Need::That(dev_full)], full_report),
@@ -189,6 +190,31 @@ fn stopped_in_layout() -> Outcome {
     let told = running.end();
     told.expect(130, &["before anything was measured"]);
     assert_eq!(names(home.path()), [""; 0], "{told}");
+    Ok(())
+}
+
+fn killed() -> Outcome {
+    let home = scratch();
+    let mut command = iodyno(["measure", "--time", "600s", "--size", "16MiB"]);
+    command.arg(home.path());
+    let mut first = Running::start(command);
+    first.until("the file", || names(home.path()).iter().any(|name| name.ends_with(".tmp")));
+    // Of a run that goes on nothing is taken away.
+    let beside = told(iodyno(quick(home.path())));
+    card(&beside, &[]);
+    assert!(!beside.err.contains("killed"), "{beside}");
+    let left = names(home.path());
+    assert_eq!(left.len(), 1, "{left:?}");
+    first.signal(libc::SIGKILL);
+    first.end();
+    assert_eq!(names(home.path()), left);
+    let older = ".iodyno-measure-18a3f0.tmp";
+    std::fs::write(home.path().join(older), [7; 4096])?;
+    let next = told(iodyno(quick(home.path())));
+    card(&next, &[]);
+    next.expect(0, &[&left[0], "left by a run that was killed", "removed"]);
+    next.expect(0, &["made by another `iodyno measure`", &format!("rm {}/{older}", home.path().display())]);
+    assert_eq!(names(home.path()), [older], "{next}");
     Ok(())
 }
 

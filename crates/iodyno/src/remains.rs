@@ -1,0 +1,134 @@
+//! What runs leave behind when they are killed: whose it is, and its end.
+//!
+//! A process is named by its machine, the machine's present life, its own namespace of processes, its number there and
+//! its start. Only of the same machine it can be told whether it is over. Refuses to remove what belongs to another
+//! user, and what somebody has open.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use iodyno_model::{Diagnostic, Origin, units};
+
+/// The name of this process.
+pub fn own_name() -> String {
+    let place = Place::here();
+    format!(
+        "{:08x}-{:08x}-{}-{}",
+        place.machine,
+        place.life,
+        place.namespace,
+        life_of("self").unwrap_or_default()
+    )
+}
+
+/// Whether the process of a name is over; `None`: it cannot be told from here.
+pub fn is_over(name: &str) -> Option<bool> {
+    let parts: Vec<&str> = name.split('-').collect();
+    let [machine, life, namespace, number, start] = parts[..] else { return None };
+    let place = Place::here();
+    if machine != format!("{:08x}", place.machine) {
+        return None;
+    }
+    if life != format!("{:08x}", place.life) {
+        // The machine was started anew since.
+        return Some(true);
+    }
+    if namespace != place.namespace || number.parse::<u32>().is_err() {
+        return None;
+    }
+    Some(life_of(number) != Some(format!("{number}-{start}")))
+}
+
+/// Where processes have their numbers.
+struct Place {
+    machine: u32,
+    life: u32,
+    namespace: String,
+}
+
+impl Place {
+    fn here() -> Place {
+        let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        let link = fs::read_link("/proc/self/ns/pid").unwrap_or_default().to_string_lossy().into_owned();
+        Place {
+            machine: hash(&[text("/etc/machine-id"), text("/proc/sys/kernel/hostname")].concat()),
+            life: hash(&text("/proc/sys/kernel/random/boot_id")),
+            namespace: link.chars().filter(char::is_ascii_digit).collect(),
+        }
+    }
+}
+
+/// FNV-1a: names are few, and must be the same in every version.
+fn hash(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// Number and start of a process (`/proc/N/stat`: the first and, behind the command's last parenthesis, the 20th).
+fn life_of(process: &str) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (number, rest) = (stat.split(' ').next()?, stat.rsplit_once(')')?.1);
+    // A process that nobody has waited for is over.
+    let mut words = rest.split_whitespace();
+    let state = words.next()?;
+    (!matches!(state, "Z" | "X")).then(|| format!("{number}-{}", words.nth(18).unwrap_or_default()))
+}
+
+/// Removes what was left, and tells of each.
+pub fn remove(paths: &[String]) -> Vec<Diagnostic> {
+    paths.iter().map(|path| removed(path)).collect()
+}
+
+fn removed(path: &str) -> Diagnostic {
+    let left = "left by a run that was killed";
+    let facts = fs::symlink_metadata(path);
+    let size = facts.as_ref().map_or(0, |facts| if facts.is_dir() { 0 } else { facts.len() });
+    let size = if size > 0 { format!(", {}", units::binary(size)) } else { String::new() };
+    let stays = |why: String| {
+        Diagnostic::warning(&Origin::Default, format!("{path}: {left}{size}, and stays: {why}"))
+            .hint("remove it yourself")
+    };
+    let user = fs::metadata("/proc/self").map(|facts| facts.uid()).ok();
+    let own = facts.as_ref().is_ok_and(|facts| user == Some(facts.uid()));
+    if !own {
+        return stays("it is another user's".into());
+    }
+    if is_open(Path::new(path)) {
+        return stays("a process has it open".into());
+    }
+    let done = match facts.is_ok_and(|facts| facts.is_dir()) {
+        true => fs::remove_dir_all(path),
+        false => fs::remove_file(path),
+    };
+    match done {
+        Ok(()) => Diagnostic::note(&Origin::Default, format!("{path}: {left}{size}, removed")),
+        Err(error) => stays(crate::loader::plain(&error)),
+    }
+}
+
+/// Whether a process that can be looked at has a path open, or something beneath it.
+fn is_open(path: &Path) -> bool {
+    let Ok(path) = fs::canonicalize(path) else { return false };
+    let entries = |path: &Path| fs::read_dir(path).into_iter().flatten().flatten();
+    entries(Path::new("/proc"))
+        .filter(|process| process.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()))
+        .flat_map(|process| entries(&process.path().join("fd")).collect::<Vec<_>>())
+        .any(|link| fs::read_link(link.path()).is_ok_and(|target| target.starts_with(&path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_process_is_over_when_its_number_is_anothers() {
+        let name = own_name();
+        assert_eq!(is_over(&name), Some(false), "{name}");
+        let (rest, start) = name.rsplit_once('-').unwrap();
+        assert_eq!(is_over(&format!("{rest}-{start}1")), Some(true));
+        assert_eq!(is_over(&format!("0{}", &name[1..])).or(Some(true)), Some(true));
+        assert_eq!(is_over(&name.replacen(&name[..8], "zzzzzzzz", 1)), None, "another machine");
+        assert_eq!((is_over("18a3f0"), is_over("")), (None, None), "as older versions called them");
+    }
+}
