@@ -20,6 +20,7 @@ pub fn cases() -> Vec<Case> {
         case("a_dry_run_leaves_nothing", dry),
         case("help_and_names", names_and_directories),
         case("files_dealt_to_two_places_leave_nothing_elsewhere", dealt),
+        case("reads_anywhere_are_as_many_as_asked_however_small_the_file", anywhere),
     ]
 }
 
@@ -100,6 +101,16 @@ fn random() -> Outcome {
     assert_eq!(std::fs::metadata(home.path().join("testFile"))?.len(), 400 << 10);
     let told = ior(home.path(), "-N 2 -t 4k -b 4k -z -z -r -s 50");
     told.expect(0, &["read  "]);
+    Ok(())
+}
+
+/// 5,000 reads of a file of 256 blocks: each of them is a row of the list.
+fn anywhere() -> Outcome {
+    let home = scratch();
+    ior(home.path(), "-o f -w -k -b 1m -t 4k").expect(0, &[]);
+    ior(home.path(), "-o f -r -k -z -z -b 4k -t 4k -s 5000 -O savePerOpDataCSV=op").expect(0, &["read  "]);
+    let list = names(home.path()).into_iter().find(|name| name.starts_with("op")).expect("a list");
+    assert_eq!(std::fs::read_to_string(home.path().join(list))?.lines().count(), 5001);
     Ok(())
 }
 
