@@ -6,6 +6,7 @@
 //! (The kernel makes only direct I/O asynchronous; buffered I/O is done inside `io_submit`.)
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
@@ -76,6 +77,7 @@ struct Ring {
 /// Asynchronous I/O of the kernel.
 pub struct Libaio {
     context: u64,
+    depth: u32,
     shared_ring: bool,
     /// Flags of each read, and of each write.
     flags: [i32; 2],
@@ -110,10 +112,7 @@ impl Engine for Libaio {
     ];
 
     fn available() -> Result<(), Failure> {
-        let context = set_up(1)?;
-        // SAFETY: the context was made above and has nothing in flight.
-        unsafe { libc::syscall(libc::SYS_io_destroy, context) };
-        Ok(())
+        set_up(1).map(destroy)
     }
 
     fn check(job: &Job) -> Vec<Diagnostic> {
@@ -126,9 +125,10 @@ impl Engine for Libaio {
         let depth = setup.depth as usize;
         let on = |name, flag| if switched_on(setup.job, name) { flag } else { 0 };
         let read_flags = on("nowait", NOWAIT);
-        let context = set_up(setup.depth)?;
+        let context = context(setup.depth)?;
         Ok(Libaio {
             context,
+            depth: setup.depth,
             shared_ring: switch(setup.job, "userspace_reap") != Some(false) && ring_is_known(context),
             flags: [read_flags, read_flags | on("atomic", ATOMIC)],
             priorities: Priorities::of(setup),
@@ -304,9 +304,43 @@ impl Libaio {
 impl Drop for Libaio {
     /// The kernel cancels what it can and waits for the rest, so that buffers may be released afterwards.
     fn drop(&mut self) {
-        // SAFETY: the context is ours and destroyed once.
-        unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
+        match self.in_kernel {
+            // It holds nothing more, and its end takes the kernel tens of milliseconds: they are nobody's figure, as of
+            // an original that ends its own after its last measurement.
+            0 => idle().push(Context { process: std::process::id(), depth: self.depth, id: self.context }),
+            _ => destroy(self.context),
+        }
     }
+}
+
+/// A context whose worker is done.
+struct Context {
+    /// Whose it is: what a child has of its parent's is nothing but numbers.
+    process: u32,
+    depth: u32,
+    id: u64,
+}
+
+/// Contexts for workers to come; they go with the process.
+fn idle() -> MutexGuard<'static, Vec<Context>> {
+    static IDLE: Mutex<Vec<Context>> = Mutex::new(Vec::new());
+    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An idle context of that depth, or a new one.
+fn context(depth: u32) -> Result<u64, Failure> {
+    let own = std::process::id();
+    let fits = |context: &Context| context.process == own && context.depth == depth;
+    let mut all = idle();
+    let place = all.iter().position(fits);
+    let found = place.map(|place| all.swap_remove(place).id);
+    drop(all);
+    found.map_or_else(|| set_up(depth), Ok)
+}
+
+fn destroy(context: u64) {
+    // SAFETY: the context was made by `set_up`, nothing refers to it any more, and it is destroyed once.
+    unsafe { libc::syscall(libc::SYS_io_destroy, context) };
 }
 
 /// How many completions are taken back together: as many as are in flight, or fewer where a job says so.
@@ -315,18 +349,34 @@ fn most(asked: u32, depth: usize) -> usize {
 }
 
 fn set_up(depth: u32) -> Result<u64, Failure> {
+    let made = make(depth);
+    if made != Err(libc::EAGAIN) {
+        return made.map_err(told);
+    }
+    // All workers of a machine share its room: what is idle gives way.
+    let own = std::process::id();
+    let given: Vec<Context> = idle().extract_if(.., |context| context.process == own).collect();
+    given.iter().for_each(|context| destroy(context.id));
+    make(depth).map_err(told)
+}
+
+fn make(depth: u32) -> Result<u64, i32> {
     let mut context = 0u64;
     // SAFETY: `context` is valid for writing and zero, as the call wants it.
     if unsafe { libc::syscall(libc::SYS_io_setup, depth, &raw mut context) } == 0 {
         return Ok(context);
     }
-    Err(match errno() {
+    Err(errno())
+}
+
+fn told(errno: i32) -> Failure {
+    match errno {
         libc::EAGAIN => Failure::call("io_setup", libc::EAGAIN)
             .hint("raise fs.aio-max-nr (sysctl), or use less depth or fewer workers"),
         number @ (libc::ENOSYS | libc::EPERM) => Failure::call("io_setup", number)
             .hint("this kernel or container forbids it: use psync or io_uring"),
         number => Failure::call("io_setup", number),
-    })
+    }
 }
 
 fn ring_is_known(context: u64) -> bool {

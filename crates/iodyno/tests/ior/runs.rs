@@ -1,8 +1,8 @@
 //! Runs that go well: the commands, small.
 
-use testbed::{Case, Outcome};
+use testbed::{Case, Need, Outcome};
 
-use super::program::{ior, names, scratch};
+use super::program::{command, ior, names, scratch, told};
 
 pub fn cases() -> Vec<Case> {
     let case = |name: &str, body: fn() -> Outcome| Case::new(name, &[], body);
@@ -21,6 +21,7 @@ pub fn cases() -> Vec<Case> {
         case("help_and_names", names_and_directories),
         case("files_dealt_to_two_places_leave_nothing_elsewhere", dealt),
         case("reads_anywhere_are_as_many_as_asked_however_small_the_file", anywhere),
+        Case::new("the_end_of_an_aio_context_is_not_measured", &[Need::Tool("strace")], contexts),
     ]
 }
 
@@ -124,6 +125,25 @@ fn dealt() -> Outcome {
     for place in [&home, &one, &two] {
         assert_eq!(names(place.path()), [""; 0]);
     }
+    Ok(())
+}
+
+/// The kernel takes tens of milliseconds to end a context: none ends between the first transfer and the last close.
+fn contexts() -> Outcome {
+    let home = scratch();
+    let plain = command(home.path(), "-a AIO -w -r -i 2 -b 1m -t 256k");
+    let mut strace = std::process::Command::new("strace");
+    strace.args(["-f", "-o", "calls", "-e", "trace=io_setup,io_destroy,io_submit,unlink,unlinkat"]);
+    strace.arg(plain.get_program()).args(plain.get_args()).current_dir(home.path());
+    told(strace).expect(0, &["read  "]);
+    let calls = std::fs::read_to_string(home.path().join("calls"))?;
+    let measured: Vec<&str> = calls.lines().skip_while(|line| !line.contains("io_submit(")).collect();
+    assert!(measured.len() >= 4, "{calls}");
+    assert!(!measured.iter().any(|line| line.contains("io_destroy(")), "{calls}");
+    assert!(
+        !measured.iter().any(|line| line.contains("io_setup(")),
+        "the next phase takes the same: {calls}"
+    );
     Ok(())
 }
 
