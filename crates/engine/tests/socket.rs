@@ -330,3 +330,39 @@ fn a_peer_that_breaks_off_is_an_error_of_who_asks_only() {
     let record = run(&plan, &Options::default(), &mut |_| {}).unwrap();
     assert_eq!(record.phases[0].jobs[0].tally.errors[0].errno, libc::EPIPE);
 }
+
+#[test]
+fn a_paced_sender_lasts_its_time_and_an_amount_is_exact() {
+    let (near, far) = UnixStream::pair().unwrap();
+    let lent = || vec![target("connection", &near.as_raw_fd().to_string(), false)];
+    // The next block would be due after ten seconds.
+    let mut sender = job("sender", 0, Verb::Send, 1000, &[]);
+    (sender.pace.rate_all, sender.limit.time_ns) = (Rate::Bytes(100), Some(120_000_000));
+    let phase = ran(lent(), vec![sender]);
+    assert_eq!((fact(&phase.jobs[0], "bytes"), operations(&phase.jobs[0])), (1000, 1));
+    assert!(phase.elapsed_ns >= 120_000_000, "{}", phase.elapsed_ns);
+    // Less than a block, and more than one.
+    for bytes in [10, 1500] {
+        let mut sender = job("sender", 0, Verb::Send, 1000, &[]);
+        sender.limit.bytes = Some(bytes);
+        let phase = ran(lent(), vec![sender]);
+        assert_eq!(fact(&phase.jobs[0], "bytes"), bytes);
+    }
+    drop(far);
+}
+
+#[test]
+fn who_is_lent_a_connection_begins_with_the_others() {
+    let pairs: Vec<_> = (0..24).map(|_| UnixStream::pair().unwrap()).collect();
+    let lent =
+        |(near, _): &(UnixStream, UnixStream)| target("connection", &near.as_raw_fd().to_string(), false);
+    let sender = |index: usize| {
+        let mut sender = job(&format!("sender {index}"), index, Verb::Send, 1 << 17, &[]);
+        sender.limit.time_ns = Some(20_000_000);
+        sender
+    };
+    let phase = ran(pairs.iter().map(lent).collect(), (0..pairs.len()).map(sender).collect());
+    // What takes each of them time to get ready is over when the first begins.
+    let began: Vec<u64> = phase.jobs.iter().map(|job| job.workers[0].began_ns).collect();
+    assert!(began.iter().all(|ns| *ns == began[0]), "{began:?}");
+}

@@ -1,6 +1,6 @@
 //! From the start line to the loop, and from the loop to the last file closed.
 
-use iodyno_model::{Verb, WorkerState};
+use iodyno_model::{TargetKind, Verb, WorkerState};
 
 use super::Worker;
 use crate::call;
@@ -13,19 +13,20 @@ use crate::random::mix;
 use crate::source::{label_of, labels};
 
 /// Starts the engine, and waits for the worker's turn. Peers meet only then: the time that one of them comes later is not
-/// the other's.
+/// the other's. Who is lent a connection has met, and gets ready before: beside others that run already it would be late.
 pub(super) fn begin<E: Engine>(worker: &mut Worker<'_>) -> Result<(E, Tick), Failure> {
     if worker.job.buffers.arena_bytes > 0 {
         worker.memory.populate();
     }
-    if !E::PEERS && (E::VIRTUAL || worker.open.is_none()) {
+    let meets = E::PEERS && worker.meets_somebody();
+    if !meets && (E::VIRTUAL || worker.open.is_none()) {
         let mut engine = E::start(&worker.setup())?;
         let begin = worker.wait_for_turn(&mut engine);
         let later = worker.open::<E>(begin)?;
         return Ok((engine, if later { clock::now() } else { begin }));
     }
     let begin = worker.wait_for_turn(&mut Null::start(&worker.setup())?);
-    if E::PEERS && worker.gate.is_stopped(worker.number) {
+    if meets && worker.gate.is_stopped(worker.number) {
         return Err(Failure::new("the run ended before it met its peer"));
     }
     if E::OPENS {
@@ -58,6 +59,15 @@ impl Worker<'_> {
                 gate: Some(self.gate),
             },
         }
+    }
+
+    /// Whether it has yet to connect to somebody, or to be connected to.
+    fn meets_somebody(&self) -> bool {
+        let mut targets = self.job.targets.iter().filter_map(|index| self.plan.targets.get(*index));
+        targets.any(|target| match &target.kind {
+            TargetKind::Endpoint { transport, .. } => transport != "connection",
+            _ => true,
+        })
     }
 
     /// Waits for the start line and then for its own turn; the time at which it begins.
