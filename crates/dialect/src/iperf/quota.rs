@@ -5,7 +5,8 @@
 //! each address and for all of them. Who is known beforehand, and the machine itself, may have what they ask for.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+// Addresses as values: there are no sockets in `core`.
+use core::net::IpAddr;
 
 /// Datagrams that go to an address which proved nothing, bytes in a minute: the usual test of ten seconds twelve times.
 pub const BYTES_MOST: u64 = 16 << 20;

@@ -47,7 +47,8 @@ impl Matrix {
         if findings.is_empty() { text } else { format!("{text}\n{findings}") }
     }
 
-    /// The matrices: of throughput, given in Gbit/s and shown in what fits it, with what is slow in it, and of round trips, µs: median and 99th percentile.
+    /// The matrices: of throughput, given in Gbit/s and shown in what fits it, with what is slow in it, and of round trips,
+    /// µs: median and 99th percentile.
     pub(super) fn matrices(&self, throughput: &[(Flow, f64)], trips: [&[(Flow, f64)]; 2]) -> String {
         let paint = Paint { colour: self.colour };
         let mut text = format!("{}\n", self.title);
