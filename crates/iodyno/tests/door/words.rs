@@ -169,8 +169,7 @@ fn full() -> Outcome {
         &["io500", "--list"],
         &run,
     ] {
-        let said =
-            Program::new(started(words)).out(std::fs::File::options().write(true).open("/dev/full")?).run();
+        let said = Program::new(started(words)).out(File::options().write(true).open("/dev/full")?).run();
         assert_eq!(said.code(), 1, "{words:?}: {said}");
         assert!(said.err.contains("No space left on device"), "{words:?}: {said}");
     }
