@@ -114,20 +114,8 @@ fn turn_over<E: Engine, const CLOSELY: bool>(
             }
         }
         let free = flight.free.count;
-        let in_flight = flight.slots.len() - free;
-        if in_flight > 0 {
-            // What is left is reaped one by one: reaped together, all would look as slow as the last.
-            let (least, until) = match over {
-                true => (1, NEVER),
-                // Between two batches only what is done is taken back.
-                false if CLOSELY && flight.filling => (0, now),
-                false => (flight.least.min(in_flight as u32), wake.min(flight.deadline)),
-            };
-            engine
-                .poll(least, until, |slot, result, ended| flight.complete::<CLOSELY>(slot, result, ended))?;
-            if CLOSELY {
-                flight.sheet.completed(flight.free.count - free);
-            }
+        if free < flight.slots.len() {
+            flight.take_back::<E, CLOSELY>(engine, now, wake, over)?;
         } else if over {
             if !flight.goes_on(worker, now) {
                 break;
@@ -189,6 +177,31 @@ impl Flight<'_> {
         }
         self.sheet.depth(self.slots.len() - self.free.count, free - self.free.count);
         answer
+    }
+
+    /// Waits for completions, at most until it is time to come back, and tallies them.
+    #[inline(always)]
+    fn take_back<E: Engine, const CLOSELY: bool>(
+        &mut self,
+        engine: &mut E,
+        now: Tick,
+        wake: Tick,
+        over: bool,
+    ) -> Result<(), Failure> {
+        let free = self.free.count;
+        let in_flight = (self.slots.len() - free) as u32;
+        // What is left is reaped one by one: reaped together, all would look as slow as the last.
+        let (least, until) = match over {
+            true => (1, NEVER),
+            // Between two batches only what is done is taken back.
+            false if CLOSELY && self.filling => (0, now),
+            false => (self.least.min(in_flight), wake.min(self.deadline)),
+        };
+        engine.poll(least, until, |slot, result, ended| self.complete::<CLOSELY>(slot, result, ended))?;
+        if CLOSELY {
+            self.sheet.completed(self.free.count - free);
+        }
+        Ok(())
     }
 
     /// A whole batch was handed over and there is room for another: nothing is waited for in between.
