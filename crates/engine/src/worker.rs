@@ -55,8 +55,8 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
     let (mut engine, line) = begin::<E>(worker)?;
     let source = (worker.source)(&worker.files, line)?;
     let close = Close::new::<E>(worker, line);
-    // To make them took longer than a small file's operations do, and is none of those.
-    let begin = if E::VIRTUAL { line } else { engine.now() };
+    // To make them took longer than a small file's operations do, and is none of those. Peers share the line.
+    let begin = if E::VIRTUAL || E::PEERS { line } else { engine.now() };
     let mut flight = Flight::new(worker, source, close, begin);
     if !CLOSELY && E::WAITS {
         flight.stretch_for(&worker.job.measure);

@@ -307,7 +307,7 @@ impl Drop for Libaio {
         match self.in_kernel {
             // It holds nothing more, and its end takes the kernel tens of milliseconds: they are nobody's figure, as of
             // an original that ends its own after its last measurement.
-            0 => idle().push(Context { process: std::process::id(), depth: self.depth, id: self.context }),
+            0 => keep(Context { process: std::process::id(), depth: self.depth, id: self.context }),
             _ => destroy(self.context),
         }
     }
@@ -321,21 +321,29 @@ struct Context {
     id: u64,
 }
 
+/// Contexts that are kept, at most.
+const IDLE_MOST: usize = 256;
+
 /// Contexts for workers to come; they go with the process.
-fn idle() -> MutexGuard<'static, Vec<Context>> {
-    static IDLE: Mutex<Vec<Context>> = Mutex::new(Vec::new());
+fn idle() -> MutexGuard<'static, [Option<Context>; IDLE_MOST]> {
+    static IDLE: Mutex<[Option<Context>; IDLE_MOST]> = Mutex::new([const { None }; IDLE_MOST]);
     IDLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps a context for the next worker, where there is room.
+fn keep(context: Context) {
+    match idle().iter_mut().find(|place| place.is_none()) {
+        Some(place) => *place = Some(context),
+        None => destroy(context.id),
+    }
 }
 
 /// An idle context of that depth, or a new one.
 fn context(depth: u32) -> Result<u64, Failure> {
     let own = std::process::id();
     let fits = |context: &Context| context.process == own && context.depth == depth;
-    let mut all = idle();
-    let place = all.iter().position(fits);
-    let found = place.map(|place| all.swap_remove(place).id);
-    drop(all);
-    found.map_or_else(|| set_up(depth), Ok)
+    let found = idle().iter_mut().find_map(|place| place.take_if(|context| fits(context)));
+    found.map_or_else(|| set_up(depth), |context| Ok(context.id))
 }
 
 fn destroy(context: u64) {
@@ -355,8 +363,8 @@ fn set_up(depth: u32) -> Result<u64, Failure> {
     }
     // All workers of a machine share its room: what is idle gives way.
     let own = std::process::id();
-    let given: Vec<Context> = idle().extract_if(.., |context| context.process == own).collect();
-    given.iter().for_each(|context| destroy(context.id));
+    let is_own = |context: &mut Context| context.process == own;
+    idle().iter_mut().filter_map(|place| place.take_if(is_own)).for_each(|context| destroy(context.id));
     make(depth).map_err(told)
 }
 
