@@ -38,8 +38,7 @@ impl Flight<'_> {
         if let Some(content) = &mut content {
             content.ready(io);
         }
-        io.started = if content.is_some() { engine.now() } else { now };
-        let started = io.started;
+        io.started = now;
         let result = engine.perform(io, files);
         let ended = engine.now();
         self.sheet.depth(1, 1);
@@ -48,7 +47,7 @@ impl Flight<'_> {
         if ended >= self.deadline || result < 0 {
             return false;
         }
-        self.go_on_uncounted(engine, files, started)
+        self.go_on_uncounted(engine, files, now)
     }
 
     /// The operations that are not timed.
