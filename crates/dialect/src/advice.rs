@@ -101,6 +101,7 @@ mod tests {
         (19, "set `direct = true` for the target"),
         (22, "choose a directory; if memory is what you measure, say `intent = \"cache\"`"),
         (22, "write all of the span before measuring (`prepare = \"filled\"`, `--full`)"),
+        (31, "give each worker a file of its own (`{worker}` in the path)"),
     ];
 
     #[test]
@@ -120,7 +121,8 @@ mod tests {
             ("mdtest", mdtest),
             ("measure", measure),
         ];
-        let plan = ["`direct = ", "`intent", "`prepare", "`passes", "`finish", "`invalidate", "`block`"];
+        let plan =
+            ["`direct = ", "`intent", "`prepare", "`passes", "`finish", "`invalidate", "`block`", "`{worker"];
         for (tool, translate) in tools {
             for (code, advice) in WORDS {
                 let told = told(*code, advice, translate).unwrap_or_default();

@@ -6,7 +6,7 @@
 
 use iodyno_model::{
     Action, Aging, Demand, Diagnostic, Extent, Intent, Job, Limit, Origin, Pattern, Phase, Pick, Place, Plan,
-    Ranks, Repeat, Rounds, Step, Target, TargetKind, Verb, Workload,
+    Ranks, Repeat, Rounds, Step, Target, TargetKind, Verb, Workload, units,
 };
 
 use crate::age;
@@ -20,6 +20,9 @@ pub struct Wishes {
     /// Fail if this holds, e.g. 'read.p99 > 5ms' or 'write.iops < 6000'; repeatable
     #[arg(long = "fail-if", value_name = "CONDITION")]
     pub fail_if: Vec<String>,
+    /// What the way to the storage carries at most, e.g. 400Gbit or 50GB/s: what is faster is told as untrue
+    #[arg(long, value_name = "RATE")]
+    pub ceiling: Option<String>,
     /// Make so many passes; where something is waited for: at least so many
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repeat: Option<u32>,
@@ -66,6 +69,10 @@ impl Wishes {
                 age::percent(value)?;
                 self.age = Some(value.into());
             }
+            ("ceiling", Some(value)) => {
+                units::parse_bits(value)?;
+                self.ceiling = Some(value.into());
+            }
             ("fail-if", Some(value)) => self.fail_if.push(value.trim().into()),
             ("until-steady", None) => self.until_steady = true,
             ("precondition", None) => self.precondition = true,
@@ -82,6 +89,10 @@ impl Wishes {
         let origin = |option: &str| Origin::argument(if place.is_empty() { option } else { place });
         let demand = |text: &String| Demand { text: text.clone(), origin: origin("--fail-if") };
         plan.demands.extend(self.fail_if.iter().map(demand));
+        if let Some(ceiling) = &self.ceiling {
+            let wrong = |wrong: String| Diagnostic::error(&origin("--ceiling"), wrong).hint("e.g. 400Gbit");
+            plan.ceiling_bits = Some(units::parse_bits(ceiling).map_err(wrong)?);
+        }
         let passes = self.repeat.is_some() || self.confidence.is_some() || self.until_steady;
         if plan.intent == Intent::Correctness && (passes || self.precondition) {
             let message = "passes are for rates, and this says whether it is right";

@@ -13,6 +13,7 @@ use iodyno_model::{Diagnostic, Origin};
 const WORDS: &[&str] = &[
     "age=70%",
     "bugs=TOOL",
+    "ceiling=400Gbit",
     "confidence=95:5",
     "csv=FILE",
     "data=fio",
@@ -173,7 +174,7 @@ impl Also {
     pub fn shaping(&self) -> Option<String> {
         let shapes = |word: &&String| {
             let name = word.split('=').next().unwrap_or(word);
-            let besides = ["live", "ranks", "save", "destroy", "hosts", "fail-if"];
+            let besides = ["live", "ranks", "save", "destroy", "hosts", "fail-if", "ceiling"];
             exported(name).is_none() && !besides.contains(&name)
         };
         let words: Vec<&str> = self.kept.iter().filter(shapes).map(String::as_str).collect();

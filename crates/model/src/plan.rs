@@ -54,6 +54,9 @@ pub struct Plan {
     /// Conditions on which the run fails.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub demands: Vec<Demand>,
+    /// What the way to the storage carries at most, each way, all hosts together, bit/s; none: nobody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling_bits: Option<u64>,
 }
 
 /// What a plan means to measure; a finding is a lie only against this.

@@ -63,6 +63,13 @@ pub enum Sighting {
         /// Bytes written, or left in the page cache to be written.
         write_bytes: u64,
     },
+    /// Workers that waited for the lock of a file. Source: `/proc/PID/task/*/wchan`.
+    Locks {
+        /// How many of them waited at once, the mean of all looks.
+        waiting: f64,
+        /// Looks.
+        looks: u64,
+    },
     /// Who else wanted the processors, and how fast they ran.
     Processors(ProcessorActivity),
     /// For how long work waited for something.

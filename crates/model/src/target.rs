@@ -362,6 +362,15 @@ pub enum Prepare {
     Absent,
 }
 
+/// What a target's bytes pass on their way to one host, and what that carries at most.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// What it is: `SATA 6.0 Gbit/s`, `PCIe 8.0 GT/s x4`, `eth0 and eth1`.
+    pub name: String,
+    /// Bits per second, each way.
+    pub bits: u64,
+}
+
 /// What the machine says a target is: file system, mount, device. `None`: could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
@@ -423,6 +432,9 @@ pub struct TargetFacts {
     /// Requests that the device takes from all of them together, where its driver tells (SCSI's `queue_depth`).
     #[serde(default)]
     pub device_requests: Option<u64>,
+    /// The narrowest link between the device and the host; of a network file system, all links of the host together.
+    #[serde(default)]
+    pub link: Option<Link>,
     /// Whether O_DIRECT works here, and the alignment it needs.
     pub direct: Option<bool>,
     /// Alignment O_DIRECT needs, in bytes.

@@ -80,6 +80,29 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     whole(number, factor).ok_or_else(expected)
 }
 
+/// Bits per second of a rate such as `400Gbit`, `100 Gbit/s`, `12.5GB/s`, `2GiB`; `B` and `iB` are bytes.
+///
+/// # Errors
+/// A fragment that says what was expected.
+pub fn parse_bits(text: &str) -> Result<u64, String> {
+    let expected = || format!("`{text}`: expected a rate such as 400Gbit or 50GB/s");
+    let (number, unit) = split(text.trim().strip_suffix("/s").unwrap_or(text));
+    let (power, unit) = match unit.as_bytes().first() {
+        Some(prefix @ (b'k' | b'K' | b'M' | b'G' | b'T')) => {
+            (b"KMGT".iter().position(|known| *known == prefix.to_ascii_uppercase()), &unit[1..])
+        }
+        _ => (None, unit),
+    };
+    let power = power.map_or(0, |index| index as i32 + 1);
+    let factor = match unit {
+        "bit" => 1000f64.powi(power),
+        "B" => 8.0 * 1000f64.powi(power),
+        "iB" if power > 0 => 8.0 * 1024f64.powi(power),
+        _ => return Err(expected()),
+    };
+    whole(number, factor).filter(|bits| *bits > 0).ok_or_else(expected)
+}
+
 /// Nanoseconds of a time such as `500ms`, `10s`, `1.5 min`, `100us`; a bare number is seconds.
 ///
 /// # Errors
@@ -118,6 +141,18 @@ fn whole(number: &str, factor: f64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rates_of_links_are_read() {
+        let read = |text: &str| parse_bits(text).ok();
+        assert_eq!(read("400Gbit"), Some(400_000_000_000));
+        assert_eq!(read("100 Gbit/s"), Some(100_000_000_000));
+        assert_eq!(read("12.5GB/s"), Some(100_000_000_000));
+        assert_eq!(read("1KiB/s"), Some(8192));
+        for wrong in ["", "400", "400G", "0Gbit", "-1Gbit", "fast", "4Qbit"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
 
     #[test]
     fn sizes_both_ways() {

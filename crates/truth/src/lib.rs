@@ -13,6 +13,7 @@ pub mod amplification;
 pub mod bursts;
 pub mod cache;
 pub mod case;
+pub mod ceiling;
 pub mod clocks;
 pub mod compare;
 pub mod content;
@@ -38,6 +39,7 @@ pub mod reshaped;
 pub mod rounds;
 pub mod samples;
 pub mod schedule;
+pub mod shared;
 pub mod short;
 pub mod skew;
 pub mod spikes;
@@ -85,6 +87,7 @@ const PERFORMANCE: &[Check] = &[
     flows::check,
     short::check,
     spikes::check,
+    shared::check,
 ];
 
 /// What the sightings of a record mean for its figures, worst first. The plan is the one that ran, expanded.
@@ -95,7 +98,11 @@ pub fn judge(plan: &Plan, record: &Record) -> Vec<Finding> {
         suspicions.extend(errors::check(&case));
         let is_result = case.intent() != Intent::Nothing && !case.asked.precondition;
         if plan.intent != Intent::Correctness && is_result {
-            suspicions.extend(PERFORMANCE.iter().flat_map(|check| check(&case)));
+            let told: Vec<_> = PERFORMANCE.iter().flat_map(|check| check(&case)).collect();
+            if !told.iter().any(is_nearer) {
+                suspicions.extend(ceiling::check(&case));
+            }
+            suspicions.extend(told);
         }
     }
     if plan.intent != Intent::Correctness {
@@ -105,6 +112,11 @@ pub fn judge(plan: &Plan, record: &Record) -> Vec<Finding> {
         suspicions.extend(idle);
     }
     merge::merge(suspicions)
+}
+
+/// Whether it names what answered instead of the storage: the page cache, memory, holes, compression, or a cache.
+fn is_nearer(told: &Suspicion) -> bool {
+    (1..=5).contains(&told.finding.code)
 }
 
 /// Whether a device was idle because of what is told anyway: the generator, the machine, the depth or stalled workers.

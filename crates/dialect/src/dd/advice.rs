@@ -8,6 +8,7 @@ use crate::advice::{self, Said};
 
 /// Advice by a finding's code, and by a word of the plan's that it names where one code has several.
 const ADVICE: &[Said] = &[
+    (31, "", "give each worker a file of its own"),
     (7, "", "copy more (a larger count=), and see who else uses the machine"),
     (8, "", "copy more (a larger count=), so that the fast part no longer matters, and tell both rates"),
     (10, "a cheaper engine", "use a larger bs="),

@@ -8,6 +8,7 @@ use crate::advice::{self, Said};
 
 /// Advice by a finding's code, and by a word of the plan's that it names where one code has several.
 const ADVICE: &[Said] = &[
+    (31, "", "let each thread write a file of its own: a fileset instead of one file"),
     (
         1,
         "",

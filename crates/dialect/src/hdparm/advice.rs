@@ -11,6 +11,7 @@ const CACHED: &str = "add --direct to read past the page cache, or use -t on a d
 
 /// Advice by a finding's code, and by a word of the plan's that it names where one code has several.
 const ADVICE: &[Said] = &[
+    (31, "", "give each worker a file of its own"),
     (7, "", "repeat it two or three times on a system without other work, as hdparm's manual says"),
     (8, "", "repeat it two or three times, and read the last rate rather than the first"),
     (12, "`finish", "run sync before"),

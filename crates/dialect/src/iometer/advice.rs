@@ -8,6 +8,7 @@ use crate::advice::{self, Said};
 
 /// Advice by a finding's code.
 const ADVICE: &[Said] = &[
+    (31, "", "give each worker a target of its own"),
     (1, "", "a `Disk maximum size` of twice the memory does not fit in the page cache"),
     (2, "", "name a device as target: what is written there goes past the page cache"),
     (3, "", "let the test file be written in full before the test"),

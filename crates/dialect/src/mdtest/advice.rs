@@ -8,6 +8,7 @@ use crate::advice::{self, Said};
 
 /// Advice by a finding's code, and by a word of the plan's that it names where one code has several.
 const ADVICE: &[Said] = &[
+    (31, "", "give each worker a file of its own"),
     (6, "", ""),
     (7, "", "use more items (-n or -I), or repeat more often (-i)"),
     (8, "", "use more items (-n or -I), so that the fast part no longer matters, and tell both rates"),

@@ -12,6 +12,7 @@ const CACHED: &str =
 
 /// Advice by a finding's code, and by a word of the plan's that it names where one code has several.
 const ADVICE: &[Said] = &[
+    (31, "", "give each worker a file of its own"),
     (8, "", "measure longer (--full, or --time 60s): the rate after the fall is the one that lasts"),
     (10, "", "use an engine that takes less of the processor: --engine io_uring"),
     (12, "`finish", "flush what is in memory before (sync), or wait a while"),

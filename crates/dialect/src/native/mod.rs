@@ -78,6 +78,7 @@ fn read(document: &Node, wrong: &Wrong) -> Plan {
         mounted_allowed: Vec::new(),
         signatures_allowed: false,
         demands: fields.or("fail_if", demands, Vec::new()),
+        ceiling_bits: fields.or("ceiling", |node| value::bits(node).map(Some), None),
     };
     no_destroy(&fields);
     if plan.phases.is_empty() {

@@ -68,6 +68,11 @@ pub(crate) fn bytes(node: &Node) -> Read<u64> {
     word(node).and_then(|word| units::parse_bytes(word).map_err(|error| tail(&error)))
 }
 
+/// A rate of a link, bit/s.
+pub(crate) fn bits(node: &Node) -> Read<u64> {
+    word(node).and_then(|word| units::parse_bits(word).map_err(|error| tail(&error)))
+}
+
 /// A size of at least one byte.
 pub(crate) fn some_bytes(node: &Node) -> Read<u64> {
     let bytes = bytes(node)?;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use iodyno_model::{Machine, TargetFacts};
 
+use super::links;
 use crate::clock;
 use crate::io::c_path;
 
@@ -158,6 +159,9 @@ fn mount_facts(path: &Path, number: u64, facts: &mut TargetFacts) {
         facts.layers.extend(upper.map(|upper| format!("overlay, written to {upper}")));
     }
     facts.mount_options = Some(join_options(&mount.options, &mount.super_options));
+    if links::is_network(&mount.kind) {
+        facts.link = links::of_host(Path::new("/sys"));
+    }
     facts.file_system = Some(mount.kind);
     facts.mount_point = Some(mount.point);
     facts.source = Some(mount.source);
@@ -194,6 +198,7 @@ fn device_facts(device: &str, facts: &mut TargetFacts) {
         .filter(|queues| *queues > 0);
     facts.queue_tags = number("mq/0/nr_tags");
     facts.device_requests = number("device/queue_depth");
+    facts.link = links::of_disk(Path::new("/sys"), &disk);
     let model: Vec<String> = ["device/vendor", "device/model"].iter().filter_map(|file| read(file)).collect();
     // Virtual disks have a vendor's number and nothing else; 0x1af4 is virtio's (PCI).
     facts.model = match model.join(" ").as_str() {

@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use iodyno_model::{Layout, Machine, Plan, Sighting, TargetFacts, Watching};
+use locks::Locks;
 use mounts::Mounted;
 use processors::Processors;
 use sampler::Scope;
@@ -21,6 +22,8 @@ pub mod diskstats;
 pub mod identity;
 pub mod interfaces;
 pub mod layout;
+pub mod links;
+pub mod locks;
 pub mod memory;
 pub mod mounts;
 pub mod names;
@@ -42,6 +45,7 @@ pub const WITNESSES: &[(&str, &str)] = &[
     ("memory", "/proc/meminfo: what is available, what is dirty or in write-back"),
     ("cpu", "/proc/stat, loadavg, getrusage, cpufreq: the machine's time, ours, and each worker's"),
     ("own", "/proc/self/io, schedstat: what we made the storage move, and waited for a processor"),
+    ("locks", "/proc/self/task/*/wchan: how many workers waited for the lock of a file"),
     ("pressure", "/proc/pressure: for how long work waited for processors, memory and I/O"),
     ("control", "control groups of both versions: what they allow, and how often they held us back"),
     ("interface", "/proc/net/dev, ethtool, rtnetlink: what network interfaces and their queues did"),
@@ -61,6 +65,7 @@ pub struct Watch {
     residency: Vec<(Watched, u64)>,
     memory: Option<memory::Levels>,
     processors: Option<Processors>,
+    locks: Locks,
     pressure: Option<pressure::Totals>,
     control: Option<control::Reading>,
     interfaces: Option<interfaces::Reading>,
@@ -151,6 +156,7 @@ impl Watch {
             interfaces: interfaces::read(),
             pressure: pressure::read(),
             processors: Processors::open(),
+            locks: Locks::default(),
             layouts: if scene.reads { layout::look(&scene.watched) } else { Vec::new() },
             names: names::read().map(|levels| (levels, names::dropped_since())),
             clocks: clocks::read(),
@@ -168,6 +174,7 @@ impl Watch {
         if let Some(processors) = &mut self.processors {
             processors.look();
         }
+        self.locks.look();
     }
 
     /// The connections that are looked at.
@@ -253,6 +260,7 @@ impl Watch {
             Some(processors) => sightings.extend(processors.close(workers_ns)),
             None => sightings.push(cannot_tell("cpu", "no /proc/stat")),
         }
+        sightings.extend(self.locks.seen());
         sightings.push(match self.pressure.zip(pressure::read()) {
             Some((before, after)) => Sighting::Pressure(after.since(&before, interval_ns)),
             None => {

@@ -39,6 +39,18 @@ pub fn lies() -> Vec<Lie> {
             .besides(&[6])
             .at_least(Severity::Doubtful),
         Lie::new(24, "not the peak", DEEP, || sweep(4), || sweep(32)).besides(STAGE),
+        Lie::new(
+            31,
+            "one shared file taken for the storage",
+            DISK,
+            || grow("data"),
+            || grow("data.{worker}"),
+        )
+        .besides(STAGE)
+        .at_least(Severity::Doubtful),
+        Lie::new(32, "faster than the way to the storage", DISK, || ceiling("1Mbit"), || ceiling("400Gbit"))
+            .besides(STAGE)
+            .at_least(Severity::Invalid),
         Lie::new(25, "short-stroked", DISK, || stroke("25MiB"), || stroke("rest")).besides(STAGE),
     ]
 }
@@ -115,6 +127,25 @@ fn disk() -> Told {
         return Err(Skip::new("the build does not lie on a plain disk").into());
     }
     run(&plan(home.path(), "size = \"64MiB\"\nprepare = \"filled\"\ndirect = true\nremove = true", RANDOM))
+}
+
+/// Four workers that make a file longer, past the page cache: on one file each waits for the lock that another holds while
+/// the disk writes.
+fn grow(file: &str) -> Told {
+    let disk = Disk::new(256, 4000)?.formatted("ext4", "")?;
+    run(&format!(
+        "[target.data]\nfile = \"{}/{file}\"\ncreate = true\ndirect = true\n[[phase]]\n[[phase.job]]\non = \"data\"\n\
+         workers = 4\ndo = \"write\"\nuntil = {{ time = \"2s\" }}\n",
+        disk.folder().display()
+    ))
+}
+
+/// 128 MiB past the cache, and what the way is said to carry.
+fn ceiling(rate: &str) -> Told {
+    let disk = ground::ext4()?;
+    let target = "size = \"128MiB\"\nprepare = \"filled\"\ndirect = true";
+    let job = "block = \"128KiB\"\ndo = \"read\"\nuntil = { bytes = \"128MiB\" }";
+    run(&format!("ceiling = \"{rate}\"\n{}", plan(disk.folder(), target, job)))
 }
 
 /// Whether a directory is neither in memory nor on an overlay.

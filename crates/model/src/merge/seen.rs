@@ -115,6 +115,7 @@ fn add(all: &mut Vec<Sighting>, new: Sighting, is_known: bool, targets: &[(Strin
         Sighting::Control(activity) => add_control(all, activity, is_known),
         Sighting::Interface(activity) => add_interface(all, activity, is_known),
         Sighting::Own { read_bytes, write_bytes } => add_own(all, read_bytes, write_bytes),
+        Sighting::Locks { waiting, looks } => add_locks(all, waiting, looks),
         Sighting::Layout(layout) => add_layout(all, layout),
         new => {
             if !all.contains(&new) {
@@ -145,6 +146,17 @@ fn add_own(all: &mut Vec<Sighting>, read: u64, written: u64) {
         }
     }
     all.push(Sighting::Own { read_bytes: read, write_bytes: written });
+}
+
+/// Each rank looks at its own workers.
+fn add_locks(all: &mut Vec<Sighting>, more: f64, new: u64) {
+    for sighting in all.iter_mut() {
+        if let Sighting::Locks { waiting, looks } = sighting {
+            (*waiting, *looks) = (*waiting + more, (*looks).min(new));
+            return;
+        }
+    }
+    all.push(Sighting::Locks { waiting: more, looks: new });
 }
 
 fn add_layout(all: &mut Vec<Sighting>, layout: Layout) {

@@ -4,6 +4,7 @@ mod cache;
 mod depth;
 mod errors;
 mod honest;
+mod shared;
 mod stage;
 mod statistics;
 mod storage;

@@ -165,6 +165,13 @@ pub fn together(stages: &[Stage]) -> Vec<Finding> {
     findings
 }
 
+/// What is found where the user said what the way to the storage carries, bit/s.
+pub fn told(stage: &Stage, ceiling_bits: Option<u64>) -> Vec<Finding> {
+    let phase = Phase { name: stage.found.name.clone(), jobs: vec![stage.job.clone()], ..Phase::default() };
+    let plan = Plan { targets: stage.targets(), phases: vec![phase], ceiling_bits, ..Plan::default() };
+    judge(&plan, &Record { phases: vec![stage.found.clone()], ..Record::default() })
+}
+
 /// A change to an honest run.
 pub type Change = fn(&mut Stage);
 

@@ -8,6 +8,7 @@ use crate::advice::{self, Said};
 
 /// Advice by a finding's code, and by a word of the plan's that it names where one code has several.
 const ADVICE: &[Said] = &[
+    (31, "", "give each job a file of its own: leave filename= out, or use filename_format=$jobname.$jobnum"),
     (
         8,
         "",

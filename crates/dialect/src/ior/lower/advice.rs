@@ -7,6 +7,7 @@ use crate::advice::{self, Said};
 /// Advice by a finding's code, and by a word of the plan's that it names where one code has several; IOR prints neither
 /// latencies nor depths.
 const ADVICE: &[Said] = &[
+    (31, "", "give each task a file of its own (-F); one shared file measures the file system's locks"),
     (8, "", "make -b or -s larger, so that the fast part no longer matters, and tell both rates"),
     (9, "", ""),
     (10, "`payload`", "leave the checks (-R, -W) out of what is measured, or use more tasks"),

@@ -1,0 +1,94 @@
+//! One shared file (31), and more than the way to the storage carries (32).
+
+use iodyno_model::{Intent, Link, Severity, Sighting, TargetFacts, TargetKind, Verb, WorkerRecord};
+
+use crate::stage::*;
+
+/// So many workers on the file, of whom so many waited for its lock.
+fn shared(stage: &mut Stage, workers: u32, waiting: f64) {
+    stage.job.workers = workers;
+    let worker = WorkerRecord { operations: 1000, bytes: 4_096_000, ..WorkerRecord::default() };
+    stage.record().workers = vec![worker; workers as usize];
+    stage.found.sightings.push(Sighting::Locks { waiting, looks: 100 });
+}
+
+#[test]
+fn workers_that_wait_for_one_file() {
+    lie(Verb::Write, (31, Severity::Doubtful), |s| shared(s, 4, 2.8));
+    twin(Verb::Write, |s| shared(s, 4, 0.2));
+    // Their own files, a lock that nobody shares, readers alone, and few looks.
+    twin(Verb::Write, |s| {
+        shared(s, 4, 2.8);
+        if let TargetKind::File { path, .. } = &mut s.target.kind {
+            *path = "/data/file.{worker}".into();
+        }
+    });
+    twin(Verb::Write, |s| shared(s, 1, 0.9));
+    twin(Verb::Read, |s| shared(s, 4, 2.8));
+    twin(Verb::Write, |s| (shared(s, 4, 2.8), s.intent = Intent::Cache).0);
+    twin(Verb::Write, |s| {
+        shared(s, 4, 2.8);
+        s.found.sightings.retain(|sighting| !matches!(sighting, Sighting::Locks { .. }));
+        s.found.sightings.push(Sighting::Locks { waiting: 2.8, looks: 3 });
+    });
+    let found = staged(Verb::Write, |s| shared(s, 4, 2.8)).judged();
+    assert!(
+        found[0].sentence.contains("4 workers wrote to one file, /data/file, and 2.8 of them"),
+        "{found:?}"
+    );
+}
+
+/// The disk hangs on a link of so many bit/s. A GiB in ten seconds is 859 Mbit/s.
+fn link(stage: &mut Stage, bits: u64) {
+    for sighting in &mut stage.found.sightings {
+        if let Sighting::Target(facts) = sighting {
+            facts.link = Some(Link { name: "USB 480 Mbit/s".into(), bits });
+        }
+    }
+}
+
+#[test]
+fn faster_than_its_link() {
+    lie(Verb::Read, (32, Severity::Invalid), |s| link(s, 480_000_000));
+    lie(Verb::Write, (32, Severity::Invalid), |s| link(s, 800_000_000));
+    twin(Verb::Read, |s| link(s, 850_000_000));
+    twin(Verb::Read, |s| (link(s, 480_000_000), s.intent = Intent::Cache).0);
+    // Two disks have two links; where one is not known, nothing is.
+    twin(Verb::Read, |s| {
+        s.second_disk(GIB);
+        s.device(GIB / 2);
+        link(s, 480_000_000);
+    });
+    twin(Verb::Read, |s| {
+        link(s, 480_000_000);
+        s.second_disk(GIB);
+    });
+    // What answered is told already.
+    let cached = staged(Verb::Read, |s| {
+        link(s, 480_000_000);
+        s.buffered();
+        s.device(0);
+    });
+    assert_eq!(cached.caught(), [(1, Severity::Invalid)]);
+}
+
+#[test]
+fn faster_than_was_said() {
+    let mut stage = honest(Verb::Read);
+    stage.no_device();
+    let facts = TargetFacts { file_system: Some("lustre".into()), disk: None, ..facts("lustre", "") };
+    stage.found.sightings.push(Sighting::Target(Box::new(facts)));
+    let codes = |ceiling| {
+        let found = told(&stage, ceiling);
+        found
+            .iter()
+            .filter(|finding| finding.code == 32)
+            .map(|finding| finding.sentence.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(codes(None), [""; 0]);
+    assert_eq!(codes(Some(900_000_000)), [""; 0]);
+    let said = "859 Mbit/s were read, and the ceiling that was told carries 400 Mbit/s at most: this cannot have come from \
+                beneath it";
+    assert_eq!(codes(Some(400_000_000)), [said]);
+}
