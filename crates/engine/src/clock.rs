@@ -181,7 +181,7 @@ fn trusted() -> bool {
 }
 
 /// How long the last part of a wait is spun rather than slept, ns: what a timer is late by.
-const SPIN_NS: u64 = 3_000;
+pub const SPIN_NS: u64 = 3_000;
 
 /// Sleeps until a point in time, or at most for one slice, so that a stop is noticed. Returns early when a signal
 /// arrives.

@@ -63,6 +63,8 @@ struct Words {
     /// Changes when the horizon does.
     raised: AtomicU32,
     start: AtomicU64,
+    /// From when on workers wait awake for the start, rather than asleep.
+    awake: AtomicU64,
     /// How far virtual clocks may go; 0: as far as they like.
     horizon: AtomicU64,
 }
@@ -183,8 +185,12 @@ impl Gate {
             return clock::now();
         }
         let start = words.start.load(Ordering::Acquire);
+        let awake = words.awake.load(Ordering::Acquire);
         while clock::now() < start && !self.is_stopped(number) {
-            clock::sleep_until(start, 100_000_000);
+            match clock::now() < awake {
+                true => clock::sleep_until(awake, 100_000_000),
+                false => std::hint::spin_loop(),
+            }
         }
         if start == 0 { clock::now() } else { start }
     }
@@ -223,12 +229,13 @@ impl Gate {
 
     /// Opens the gate: the time is now.
     pub fn open(&self) -> Tick {
-        self.open_at(clock::now())
+        self.open_at(clock::now(), 0)
     }
 
-    /// Opens the gate for a start at that time, which may be to come.
-    pub fn open_at(&self, start: Tick) -> Tick {
+    /// Opens the gate for a start at that time, which may be to come; workers wait the last `awake_ns` before it awake.
+    pub fn open_at(&self, start: Tick, awake_ns: u64) -> Tick {
         self.words().start.store(start, Ordering::Release);
+        self.words().awake.store(start.saturating_sub(awake_ns), Ordering::Release);
         self.words().state.store(OPEN, Ordering::Release);
         wake(&self.words().state);
         start
@@ -393,6 +400,22 @@ mod tests {
         let mut jobs = vec![job; workers.len() - 1];
         jobs.push(other);
         Gate::new(workers).unwrap().with_meetings(&jobs, alone)
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_last_of_the_wait_for_a_start_is_not_slept() {
+        const WAIT_NS: u64 = 10_000_000;
+        // Voluntary switches: each sleep is one.
+        let switches = |awake_ns: u64| {
+            let gate = gate(&[1, 1], true);
+            let start = gate.open_at(clock::now() + WAIT_NS, awake_ns);
+            let before = crate::witness::usage()[2];
+            assert_eq!(gate.wait_for_start(0, None), start);
+            crate::witness::usage()[2] - before
+        };
+        assert!(switches(0) > 0);
+        assert_eq!(switches(WAIT_NS), 0);
     }
 
     #[test]

@@ -12,6 +12,9 @@ use iodyno_model::{Diagnostic, Job, Phase, Stop};
 /// How long the news of the start may take, ns: at least, more for each rank on the fullest node, and at most.
 const NEWS_NS: (u64, u64, u64) = (5_000_000, 500_000, 500_000_000);
 
+/// How long before the start workers are awake, ns: a scheduler lets another program finish its slice of 3 ms first.
+const AWAKE_NS: u64 = 4_000_000;
+
 /// Opens the gate of every rank at one time; where somebody failed before it or was interrupted, nobody starts.
 ///
 /// # Errors
@@ -35,17 +38,29 @@ pub fn start(world: &World, stage: &Stage, crew: &Crew) -> Result<(), Trouble> {
     let start = world.broadcast((clock::now() + news_ns(world)).to_ne_bytes().to_vec(), &mut patience)?;
     let start: [u8; 8] = start.try_into().map_err(|_| Broken("no time to start came".into()))?;
     let start = world.mine(u64::from_ne_bytes(start));
-    stage.gate.open_at(start);
+    stage.gate.open_at(start, awake_ns(world, stage.seats.len()));
     while clock::now() < start && signal::interruptions().0 == 0 {
         clock::sleep_until(start, NEWS_NS.2);
     }
     Ok(())
 }
 
-fn news_ns(world: &World) -> u64 {
+/// How long workers wait for the start awake: where each has a processor, longer than the system takes to wake one up
+/// beside other programs; where not, they would only keep each other from it.
+fn awake_ns(world: &World, workers: usize) -> u64 {
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    if workers.saturating_mul(fullest(world) as usize) <= processors { AWAKE_NS } else { clock::SPIN_NS }
+}
+
+/// Ranks on the node that has most of them.
+fn fullest(world: &World) -> u32 {
     let facts = world.facts();
-    let fullest = (0..facts.machines()).map(|node| facts.on_node(node)).max().unwrap_or(1);
-    (NEWS_NS.0 + NEWS_NS.1 * u64::from(fullest) + 2 * facts.clock_error_ns).min(NEWS_NS.2)
+    (0..facts.machines()).map(|node| facts.on_node(node)).max().unwrap_or(1)
+}
+
+fn news_ns(world: &World) -> u64 {
+    let news_ns = NEWS_NS.0 + NEWS_NS.1 * u64::from(fullest(world)) + 2 * world.facts().clock_error_ns;
+    news_ns.min(NEWS_NS.2)
 }
 
 /// The first job of a phase that works on another rank than the one before it, or on several.
