@@ -155,7 +155,8 @@ impl Flight<'_> {
             let io = &mut self.slots[slot as usize];
             match self.source.next(now, slot, io) {
                 Next::Io => {
-                    io.started = now;
+                    // What the client does to fill a buffer is no part of the operation.
+                    io.started = if self.source.fills { engine.now() } else { now };
                     engine.push(slot, io, files);
                     self.free.count -= 1;
                     continue;

@@ -66,6 +66,23 @@ fn samples_stand_for_what_was_not_timed() {
 }
 
 #[test]
+fn filling_a_buffer_is_no_part_of_an_operation() {
+    const BLOCK: u64 = 1 << 20;
+    let pattern = Pattern::of(Verb::Write, Pick::Sequential, BLOCK);
+    let mut job = Job::new("w", "null", vec![0], Workload::Pattern(Box::new(pattern)));
+    job.limit.operations = Some(64);
+    let folder = tempfile::tempdir().unwrap();
+    let target = Target { prepare: Prepare::Sparse, ..file(&folder.path().join("f"), 64 * BLOCK) };
+    let (record, _) = record(&plan(target, job));
+    assert_eq!(record.errors, []);
+    let tally = &record.phases[0].jobs[0].tally;
+    // The engine does nothing, so that all of the time went into the data.
+    let each = (tally.last_done_ns - tally.began_ns) / 64;
+    let latency = tally.lines[0].latency.percentile(50.0);
+    assert!(latency * 2 < each, "{latency} of {each} ns");
+}
+
+#[test]
 fn slow_operations_are_all_timed_and_a_time_limit_holds() {
     let folder = tempfile::tempdir().unwrap();
     let mut job = Job::new("w", "psync", vec![0], pattern(Verb::Write, Pick::Sequential));

@@ -124,6 +124,11 @@ impl Guided {
             }
     }
 
+    /// Whether an operation's buffer may have to be filled.
+    pub fn fills(&self) -> bool {
+        !self.content.is_idle()
+    }
+
     /// Writes the next operation into `io`.
     #[inline(never)]
     pub fn next(&mut self, now: Tick, slot: Slot, io: &mut Io) -> Next {

@@ -162,6 +162,8 @@ pub struct Source {
     work: Work,
     /// Whether completions must be told to [`Source::done`].
     pub listens: bool,
+    /// Whether drawing an operation may fill its buffer, which takes time of its own.
+    pub fills: bool,
     /// What was left at the start, and what is when it has settled; see [`Source::units`].
     whole: u64,
     rest: Option<u64>,
@@ -203,7 +205,13 @@ impl Source {
             Work::Pattern(pattern, _) => pattern.left(),
             Work::Guided(guided) => guided.left(),
         };
-        Ok(Source { work, listens, whole, rest: None })
+        let fills = match &work {
+            Work::Steady(_) => false,
+            Work::Filled(..) => true,
+            Work::Pattern(_, content) => !content.is_idle(),
+            Work::Guided(guided) => guided.fills(),
+        };
+        Ok(Source { work, listens, fills, whole, rest: None })
     }
 
     /// The plainest source that does what a pattern says.

@@ -38,7 +38,8 @@ impl Flight<'_> {
         if let Some(content) = &mut content {
             content.ready(io);
         }
-        io.started = now;
+        io.started = if content.is_some() { engine.now() } else { now };
+        let started = io.started;
         let result = engine.perform(io, files);
         let ended = engine.now();
         self.sheet.depth(1, 1);
@@ -47,7 +48,7 @@ impl Flight<'_> {
         if ended >= self.deadline || result < 0 {
             return false;
         }
-        self.go_on_uncounted(engine, files, now)
+        self.go_on_uncounted(engine, files, started)
     }
 
     /// The operations that are not timed.
