@@ -66,6 +66,7 @@ mod tests {
             sentence: String::new(),
             figures: Vec::new(),
             advice: advice.into(),
+            explained_by: None,
         }
     }
 

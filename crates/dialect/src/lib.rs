@@ -232,6 +232,8 @@ pub struct Run {
     pub tells_passes: bool,
     /// Whether findings may follow on standard error, where the reporter does not print them.
     pub findings: bool,
+    /// Whether findings that another one explains are told in full, too, where they follow on standard error.
+    pub details: bool,
     /// A finding in the tool's own options; `None`: it concerns nothing that this tool prints.
     pub translate: Translate,
     /// Whether failed reads are no failure of the run: it was asked to go on after them.
@@ -264,6 +266,7 @@ impl Run {
             tells_all: false,
             tells_passes: false,
             findings: true,
+            details: false,
             translate: untranslated,
             reads_forgiven: false,
             error_status: 1,

@@ -152,7 +152,7 @@ fn refused(world: &mut World, arguments: &[&str]) -> String {
 
 fn finding(code: u8, severity: Severity, sentence: &str, figure: Figure, advice: &str) -> Finding {
     let (sentence, advice, phase) = (sentence.into(), advice.into(), "seq1m-q8-read".into());
-    Finding { code, severity, phase, job: None, sentence, figures: vec![figure], advice }
+    Finding { code, severity, phase, job: None, sentence, figures: vec![figure], advice, explained_by: None }
 }
 
 /// The card of a stored run.

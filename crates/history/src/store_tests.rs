@@ -55,6 +55,7 @@ fn record(name: &str) -> Record {
         sentence: "s".into(),
         figures: vec![Figure::new("f", 1.0, "%")],
         advice: "a".into(),
+        explained_by: None,
     };
     let findings = vec![finding(Severity::Note), finding(Severity::Doubtful)];
     Record { name: name.into(), seed: 9, phases: vec![phase("p", 40)], findings, ..Record::default() }

@@ -19,6 +19,7 @@ const WORDS: &[&str] = &[
     "data=fio",
     "depth=N",
     "destroy=DEVICE",
+    "details",
     "engine=NAME",
     "fail-if=read.p99>5ms",
     "hdr=FILE",
@@ -49,7 +50,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// Words without a value.
-const BARE: &[&str] = &["live", "ranks", "percentiles", "save", WISHED[0], WISHED[1]];
+const BARE: &[&str] = &["details", "live", "ranks", "percentiles", "save", WISHED[0], WISHED[1]];
 
 /// What was asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -60,6 +61,8 @@ pub struct Also {
     pub files: Vec<(&'static str, String)>,
     /// Whether the witnesses stay at home.
     pub unwatched: bool,
+    /// Whether findings that another one explains are told in full, too.
+    pub details: bool,
     /// Whether the history keeps the run.
     pub keep: Keep,
     /// Words that the dialect itself understands, with their values.
@@ -146,6 +149,7 @@ impl Also {
             Some(("hostfile", path)) => self.hostfile = Some(path.into()),
             Some(("launcher", name)) => self.launcher = Some(name.into()),
             None if word == "save" => self.keep.wanted = Some(true),
+            None if word == "details" => self.details = true,
             None if word == "live" => self.files.push(("live", "-".into())),
             None if word == "ranks" => self.files.push(("ranks", "/dev/stderr".into())),
             None if BARE.contains(&word) => self.wishes.push((word.into(), String::new())),
@@ -174,7 +178,7 @@ impl Also {
     pub fn shaping(&self) -> Option<String> {
         let shapes = |word: &&String| {
             let name = word.split('=').next().unwrap_or(word);
-            let besides = ["live", "ranks", "save", "destroy", "hosts", "fail-if", "ceiling"];
+            let besides = ["ceiling", "details", "live", "ranks", "save", "destroy", "hosts", "fail-if"];
             exported(name).is_none() && !besides.contains(&name)
         };
         let words: Vec<&str> = self.kept.iter().filter(shapes).map(String::as_str).collect();
@@ -195,6 +199,7 @@ impl Also {
         self.asked.apply(&mut run.plan, "--also")?;
         run.unwatched = self.unwatched;
         run.keep = self.keep;
+        run.details = self.details;
         let file = |(format, path): (&str, String)| ReportFile { path, format: format.into() };
         run.files.extend(self.files.into_iter().map(file));
         Ok(())

@@ -63,7 +63,9 @@ fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "run" => {
             let machinery = &mut Machinery::new(world);
             let colour = machinery.colour;
-            let request = native::run(rest, machinery, &|_| Box::new(Native::new(colour)));
+            let reporter =
+                |manner: &native::Manner| Box::new(Native::new(colour).details(manner.details)) as _;
+            let request = native::run(rest, machinery, &reporter);
             native_answer(world, "run", rest, request, machinery)
         }
         "report" => report::answer(rest),

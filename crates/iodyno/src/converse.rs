@@ -62,6 +62,8 @@ struct Talk {
     forgets: bool,
     /// Whether findings are told.
     finds: bool,
+    /// Those that another one explains in full, too.
+    details: bool,
     /// The record of all its runs, whose phases follow each other.
     record: Option<Box<Record>>,
 }
@@ -80,6 +82,7 @@ impl Talk {
             departure: None,
             forgets: of_others,
             finds: voice.tells_findings(),
+            details: run.details,
             record: None,
         })
     }
@@ -113,10 +116,8 @@ impl Talk {
         let findings = record.findings.iter().filter(|finding| self.finds && doubtful(finding)).cloned();
         let findings: Vec<_> = findings.filter_map(self.translate).collect();
         if !findings.is_empty() {
-            self.complain(&iodyno_report::native::findings(
-                &findings,
-                iodyno_report::paint::Paint::default(),
-            ));
+            let paint = iodyno_report::paint::Paint::default();
+            self.complain(&iodyno_report::findings::text(&findings, self.details, paint));
         }
     }
 

@@ -55,8 +55,10 @@ fn request(world: &World, manner: native::Manner, kept: Kept) -> Result<Request,
         let note = Diagnostic::note(&Origin::argument(&format!("run {}", kept.entry.id)), told);
         say(note.hint("the same plan is run as it is kept, and reported in our own way"));
     }
-    let mut run =
-        own.unwrap_or_else(|| native::request(Plan::default(), Box::new(Native::new(paint().colour))));
+    let mut run = own.unwrap_or_else(|| {
+        let native = Native::new(paint().colour).details(manner.details);
+        native::request(Plan::default(), Box::new(native))
+    });
     run.plan = kept.plan;
     manner.apply(&mut run.plan)?;
     manner.join(&mut run);

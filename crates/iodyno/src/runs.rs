@@ -105,6 +105,9 @@ struct Show {
     /// The plan alone
     #[arg(long)]
     plan: bool,
+    /// Tell findings that another one explains in full, too
+    #[arg(long, conflicts_with_all = ["json", "csv", "plan"])]
+    details: bool,
 }
 
 fn state(name: &str) -> Result<State, String> {
@@ -220,7 +223,7 @@ fn shown(history: &History, show: &Show) -> Result<u8, Refusal> {
     }
     print(&heading(&kept.entry, paint()));
     print(&disclosure(&kept.started, paint()));
-    Ok(replay(&kept, &mut Native::new(paint().colour)))
+    Ok(replay(&kept, &mut Native::new(paint().colour).details(show.details)))
 }
 
 fn heading(entry: &Entry, paint: Paint) -> String {

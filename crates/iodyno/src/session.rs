@@ -272,7 +272,7 @@ pub fn beside(record: &Record, run: &Run) -> String {
     let paint = iodyno_report::paint::Paint::default();
     let findings: Vec<_> = record.findings.iter().cloned().filter_map(run.translate).collect();
     let mut text = match run.findings {
-        true => iodyno_report::native::findings(&findings, paint),
+        true => iodyno_report::findings::text(&findings, run.details, paint),
         false => String::new(),
     };
     // Passes that are the original's own are in its report.

@@ -36,6 +36,9 @@ pub struct Finding {
     pub figures: Vec<Figure>,
     /// What to do, with the exact option.
     pub advice: String,
+    /// The number of the finding of the same run that explains it; none: it stands for itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explained_by: Option<u8>,
 }
 
 /// A number with its name and unit.

@@ -4,11 +4,13 @@
 //! A difference whose interval holds 0 is none. It prints no p-value: it says how much, and how surely.
 
 use iodyno_model::{DemandRecord, Finding};
+use iodyno_truth::causes::{self, Told};
 use iodyno_truth::compare::{Compared, Verdict};
 use iodyno_truth::statistics::{Basis, Difference};
 use serde_json::{Value, json};
 
 use crate::contrast::{Contrast, Weight};
+use crate::findings;
 use crate::paint::Paint;
 use crate::table::{Table, wrapped};
 
@@ -94,8 +96,10 @@ impl Comparison {
     fn doubts(&self, paint: Paint) -> String {
         let mut text = String::new();
         for (name, findings) in [(&self.names.0, &self.findings.0), (&self.names.1, &self.findings.1)] {
-            for finding in findings {
-                let line = format!("{name}: {}: {}", finding.phase, finding.sentence);
+            for Told { finding, explains } in causes::folded(findings) {
+                let also = findings::names(&explains)
+                    .map_or_else(String::new, |names| format!("; explains {names}"));
+                let line = format!("{name}: {}: {}{also}", finding.phase, finding.sentence);
                 let line = paint.severity(finding.severity, &wrapped(&line, WIDTH - 4, 4));
                 text.push_str(&format!("  {line}\n"));
             }

@@ -10,6 +10,7 @@ pub mod compound;
 pub mod contrast;
 pub mod csv;
 pub mod curve;
+pub mod findings;
 pub mod grid;
 pub mod hdr;
 pub mod history;

@@ -6,14 +6,14 @@
 use std::io;
 
 use iodyno_model::{
-    DemandRecord, Event, Figure, Finding, JobRecord, Kind, PhaseRecord, Record, RoundsRecord, Severity, Verb,
-    tally,
+    DemandRecord, Event, Figure, JobRecord, Kind, PhaseRecord, Record, RoundsRecord, Severity, Verb, tally,
 };
 use iodyno_truth::quantity::whole_rows;
 
 use crate::aging;
 use crate::cache;
 use crate::curve::sparkline;
+use crate::findings;
 use crate::json::depth_mean;
 use crate::number;
 use crate::paint::Paint;
@@ -32,12 +32,18 @@ const WIDTH: usize = 100;
 pub struct Native {
     paint: Paint,
     context: Context,
+    details: bool,
 }
 
 impl Native {
     /// A native reporter; `colour`: whether the report goes to a terminal that takes it.
     pub fn new(colour: bool) -> Self {
-        Native { paint: Paint { colour }, context: Context::default() }
+        Native { paint: Paint { colour }, ..Native::default() }
+    }
+
+    /// `details`: whether findings that another one explains are told in full, too.
+    pub fn details(self, details: bool) -> Self {
+        Native { details, ..self }
     }
 
     fn phase(&self, phase: &PhaseRecord) -> String {
@@ -119,7 +125,7 @@ impl Native {
         text.push_str(&sweep::tables(record, &self.context, self.paint));
         text.push_str(&passes(record, self.paint));
         text.push_str(&demands(record, self.paint));
-        text.push_str(&findings(&record.findings, self.paint));
+        text.push_str(&findings::text(&record.findings, self.details, self.paint));
         for error in &record.errors {
             text.push_str(&format!("\n{error}\n"));
         }
@@ -411,64 +417,6 @@ fn repeats(record: &Record, paint: Paint) -> String {
         true => String::new(),
         false => format!("\n{}\n{}", paint.heading("repetitions"), table.text(2, paint)),
     }
-}
-
-/// Findings, worst first: severity and sentence, then the figures, then the advice. Findings of one code and advice are
-/// said once, with the names of the phases that they concern too.
-pub fn findings(findings: &[Finding], paint: Paint) -> String {
-    if findings.is_empty() {
-        return String::new();
-    }
-    let mut sorted: Vec<&Finding> = findings.iter().collect();
-    sorted.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.code));
-    let mut groups: Vec<Vec<&Finding>> = Vec::new();
-    for finding in sorted {
-        let key = |other: &Finding| (other.code, other.severity, other.advice.clone());
-        match groups.iter_mut().find(|group| key(group[0]) == key(finding)) {
-            Some(group) => group.push(finding),
-            None => groups.push(vec![finding]),
-        }
-    }
-    let text: String = groups.iter().map(|group| alike(group, paint)).collect();
-    format!("\n{}\n{text}", paint.heading("findings"))
-}
-
-/// Findings of one matter: the first in full, the others by name.
-fn alike(group: &[&Finding], paint: Paint) -> String {
-    const INDENT: usize = 11;
-    let finding = group[0];
-    let word = match finding.severity {
-        Severity::Note => "note",
-        Severity::Doubtful => "doubtful",
-        Severity::Invalid => "invalid",
-    };
-    let figures: Vec<String> = finding.figures.iter().map(number::figure).collect();
-    let mut lines = vec![paint.aside(&wrapped(&figures.join(" · "), WIDTH - INDENT, INDENT))];
-    if group.len() > 1 {
-        lines.push(paint.aside(&wrapped(&also(group), WIDTH - INDENT, INDENT)));
-    }
-    lines.push(wrapped(&format!("→ {}", finding.advice), WIDTH - INDENT, INDENT));
-    let sentence = format!("[{}] {}: {}", finding.code, finding.phase, finding.sentence);
-    let word = paint.severity(finding.severity, &format!("{word:8}"));
-    let mut text = format!("  {word} {}\n", wrapped(&sentence, WIDTH - INDENT, INDENT));
-    lines.iter().for_each(|line| text.push_str(&format!("{:INDENT$}{line}\n", "")));
-    text
-}
-
-/// The other phases of a group, each once with how often.
-fn also(group: &[&Finding]) -> String {
-    let mut names: Vec<(&str, usize)> = Vec::new();
-    for finding in &group[1..] {
-        match names.iter_mut().find(|(name, _)| *name == finding.phase) {
-            Some((_, times)) => *times += 1,
-            None => names.push((&finding.phase, 1)),
-        }
-    }
-    let name = |(name, times): &(&str, usize)| match times {
-        1 => name.to_string(),
-        _ => format!("{name} {times} times"),
-    };
-    format!("also {}", names.iter().map(name).collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]

@@ -139,8 +139,10 @@ fn result(text: String, heading: &str) -> Cell {
 }
 
 fn findings(all: &[Finding]) -> Table {
-    let mut findings =
-        table("findings", &["code", "severity", "phase", "job", "sentence", "figures", "advice"]);
+    let mut findings = table(
+        "findings",
+        &["code", "severity", "phase", "job", "sentence", "figures", "advice", "explained_by"],
+    );
     for finding in all {
         let figures: Vec<String> = finding.figures.iter().map(number::figure).collect();
         findings.rows.push(vec![
@@ -151,6 +153,7 @@ fn findings(all: &[Finding]) -> Table {
             Cell::text(&finding.sentence),
             Cell::Text(figures.join("; ")),
             Cell::text(&finding.advice),
+            finding.explained_by.map_or(Cell::Empty, |code| Cell::Whole(code.into())),
         ]);
     }
     findings

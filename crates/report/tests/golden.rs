@@ -61,6 +61,7 @@ fn mixed() -> Vec<Event> {
         sentence: sentence.into(),
         figures: vec![Figure::new("asked", 4.0 * 1073741824.0, "bytes"), Figure::new("read", 12.5, "%")],
         advice: "read past the page cache: direct = \"yes\"".into(),
+        explained_by: None,
     };
     let findings = vec![
         finding(6, Severity::Note, "mix", "too few samples for the 99.99th percentile"),

@@ -161,5 +161,6 @@ fn suspicion(
     advice: &str,
 ) -> Suspicion {
     let found = Suspicion::new(16, severity, case.label(), sentence, figures).advice(advice).weight(ratio);
+    let found = found.needs(1.0 - 1.0 / ratio);
     if load.jobs.len() == 1 { found.job(&load.jobs[0].name) } else { found }
 }

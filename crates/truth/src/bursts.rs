@@ -42,7 +42,16 @@ pub fn check(phase: &PhaseRecord, job: &JobRecord, counts: &[f64], interval_ns: 
         figures.push(Figure::new("moved beyond the later rate", beyond, "bytes"));
     }
     let suspicion = Suspicion::new(8, Severity::Doubtful, label(phase), sentence, figures);
-    Some(suspicion.job(&job.name).advice(ADVICE).weight(fast / slow.max(1e-9)))
+    let needs = needs(&found, counts);
+    Some(suspicion.job(&job.name).advice(ADVICE).weight(fast / slow.max(1e-9)).needs(needs))
+}
+
+/// The share that must have been lost behind the fall, or won before it, whichever is more.
+fn needs(found: &Credit, counts: &[f64]) -> f64 {
+    let fell = found.fast - found.slow;
+    let lost = fell / found.fast * (1.0 - found.rows as f64 / counts.len() as f64);
+    let won = fell * found.rows as f64 / counts.iter().sum::<f64>();
+    lost.max(won)
 }
 
 /// Whether it fell far, beyond counting noise, and to a level rather than on and on. The row in which it fell is of

@@ -52,7 +52,12 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
         };
         let suspicion =
             Suspicion::new(13, Severity::Doubtful, case.label(), sentence, figures).job(&job.name);
-        found.push(suspicion.advice(advice).matter(advice).weight(f64::from(record.depth) / mean.max(0.01)));
+        let asked = f64::from(record.depth);
+        let suspicion = suspicion.advice(advice).matter(advice).weight(asked / mean.max(0.01));
+        let suspicion = suspicion.takes(1.0 - mean / asked);
+        // What an engine cannot do is nobody else's doing.
+        let needs = (!synchronous).then(|| 1.0 - mean / (LEAST_SHARE * asked));
+        found.push(Suspicion { needs, ..suspicion });
     }
     found
 }

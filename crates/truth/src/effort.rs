@@ -127,7 +127,10 @@ fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
     figures.extend(utilisation(case, job).map(|share| Figure::new("device busy", share * 100.0, "%")));
     figures.extend(spent.waited.map(|ns| Figure::new("waited for a processor", share(ns) * 100.0, "%")));
     let found = Suspicion::new(10, Severity::Doubtful, case.label(), sentence, figures);
-    Some(found.job(&record.name).matter(advice).advice(advice).weight(weight))
+    let found = found.job(&record.name).matter(advice).advice(advice).weight(weight).takes(weight);
+    // Processors that are full of operations which memory answers are no limit of the program's own.
+    let needs = (advice == ADVICE_FULL).then_some(full);
+    Some(Suspicion { needs, ..found })
 }
 
 /// More busy workers than processors.

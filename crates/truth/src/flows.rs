@@ -90,7 +90,8 @@ fn overflowed(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicio
         Figure::new("dropped of what was sent", percent(dropped, sent), "%"),
     ];
     let found = Suspicion::new(27, Severity::Doubtful, case.label(), sentence, figures);
-    Some(found.job(&job.name).advice(ADVICE_BUFFER).weight(dropped))
+    let needs = percent(dropped, sent) / 100.0;
+    Some(found.job(&job.name).advice(ADVICE_BUFFER).weight(dropped).needs(needs))
 }
 
 /// 28: a flow at full speed whose worker always had a processor, while others idled.
@@ -148,7 +149,8 @@ fn burst(case: &Case<'_>) -> Option<Suspicion> {
     let figures =
         vec![Figure::new("caught up at once", bytes, "bytes"), Figure::new("lost", percent(lost, sent), "%")];
     let found = Suspicion::new(29, Severity::Doubtful, case.label(), sentence, figures);
-    Some(found.job(&job.name).advice(ADVICE_BURST).weight(bytes))
+    let needs = percent(lost, sent) / 100.0;
+    Some(found.job(&job.name).advice(ADVICE_BURST).weight(bytes).needs(needs))
 }
 
 /// What was due while the sender was late, bytes: its rate times how late the latest of a thousand was.

@@ -50,7 +50,8 @@ fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
         Figure::new("rate of all the rest alone", stored, "bytes/s"),
     ];
     let suspicion = Suspicion::new(10, Severity::Doubtful, case.label(), sentence, figures);
-    Some(suspicion.job(&job.name).matter("generator").advice(ADVICE).weight(percent))
+    let suspicion = suspicion.job(&job.name).matter("generator").advice(ADVICE).weight(percent);
+    Some(suspicion.takes(percent / 100.0))
 }
 
 /// Whether a target is no storage at all: a device that makes data up or keeps nothing.

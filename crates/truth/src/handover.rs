@@ -167,7 +167,12 @@ impl<'a> Judged<'a> {
         weight: f64,
     ) -> Suspicion {
         let found = Suspicion::new(13, severity, self.case.label(), sentence, figures);
-        found.job(&self.job.name).advice(advice).matter(advice).weight(weight)
+        found
+            .job(&self.job.name)
+            .advice(advice)
+            .matter(advice)
+            .weight(weight)
+            .takes(1.0 - 1.0 / weight.max(1.0))
     }
 }
 

@@ -126,5 +126,6 @@ fn suspicion(
 ) -> Option<Suspicion> {
     let severity: Severity = severity(share)?;
     let found = Suspicion::new(3, severity, case.label(), sentence, figures).advice(ADVICE).weight(share);
+    let found = found.takes(share);
     Some(if load.jobs.len() == 1 { found.job(&load.jobs[0].name) } else { found })
 }

@@ -1,7 +1,7 @@
 //! Truth: what was seen from outside, turned into what it means for the figures.
 //!
 //! ```text
-//!   Plan + Record (with its sightings) ─► one file for each known lie ─► merge ─► findings
+//!   Plan + Record (with its sightings) ─► one file for each known lie ─► causes ─► merge ─► findings
 //! ```
 //!
 //! Pure arithmetic on values: no clock, no file, no tool's name. A finding has figures or it is not one, and a witness
@@ -13,6 +13,7 @@ pub mod amplification;
 pub mod bursts;
 pub mod cache;
 pub mod case;
+pub mod causes;
 pub mod ceiling;
 pub mod clocks;
 pub mod compare;
@@ -88,6 +89,7 @@ const PERFORMANCE: &[Check] = &[
     short::check,
     spikes::check,
     shared::check,
+    ceiling::check,
 ];
 
 /// What the sightings of a record mean for its figures, worst first. The plan is the one that ran, expanded.
@@ -98,30 +100,13 @@ pub fn judge(plan: &Plan, record: &Record) -> Vec<Finding> {
         suspicions.extend(errors::check(&case));
         let is_result = case.intent() != Intent::Nothing && !case.asked.precondition;
         if plan.intent != Intent::Correctness && is_result {
-            let told: Vec<_> = PERFORMANCE.iter().flat_map(|check| check(&case)).collect();
-            if !told.iter().any(is_nearer) {
-                suspicions.extend(ceiling::check(&case));
-            }
-            suspicions.extend(told);
+            suspicions.extend(PERFORMANCE.iter().flat_map(|check| check(&case)));
         }
     }
     if plan.intent != Intent::Correctness {
         suspicions.extend(steady::check(plan, record));
-        let idle = peak::check(plan, record).into_iter().filter(|idle| !is_explained(idle, &suspicions));
-        let idle: Vec<_> = idle.collect();
-        suspicions.extend(idle);
+        suspicions.extend(peak::check(plan, record));
     }
+    causes::explain(&mut suspicions);
     merge::merge(suspicions)
-}
-
-/// Whether it names what answered instead of the storage: the page cache, memory, holes, compression, or a cache.
-fn is_nearer(told: &Suspicion) -> bool {
-    (1..=5).contains(&told.finding.code)
-}
-
-/// Whether a device was idle because of what is told anyway: the generator, the machine, the depth or stalled workers.
-fn is_explained(idle: &Suspicion, told: &[Suspicion]) -> bool {
-    let same = |other: &&Suspicion| other.finding.phase == idle.finding.phase;
-    idle.matter == "idle"
-        && told.iter().filter(same).any(|other| [10, 11, 13, 14].contains(&other.finding.code))
 }

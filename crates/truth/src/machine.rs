@@ -90,7 +90,7 @@ fn stolen(case: &Case<'_>, seen: &ProcessorActivity) -> Option<Suspicion> {
         Figure::new("stolen of all processors", all, "%"),
         Figure::new("stolen of the workers' time at most", cost, "%"),
     ];
-    Some(suspicion(case, sentence, figures, ADVICE_STEAL).weight(wanted))
+    Some(suspicion(case, sentence, figures, ADVICE_STEAL).weight(wanted).takes(cost / 100.0))
 }
 
 /// How much of their time the workers lost by what was stolen, at most, in percent: as if all of it had hit one of them
@@ -133,7 +133,8 @@ fn taken(case: &Case<'_>, seen: &ProcessorActivity) -> Option<Suspicion> {
     ];
     figures.extend(waited.map(|waited| Figure::new("workers waited for a processor", waited, "%")));
     figures.extend(seen.runnable.map(|tasks| Figure::new("tasks that wanted to run", tasks, "")));
-    Some(suspicion(case, sentence, figures, ADVICE_OTHERS).weight(waited.unwrap_or(others)))
+    let lost = waited.unwrap_or(others);
+    Some(suspicion(case, sentence, figures, ADVICE_OTHERS).weight(lost).takes(lost / 100.0))
 }
 
 fn hot(case: &Case<'_>, seen: &ProcessorActivity) -> Option<Suspicion> {
@@ -144,7 +145,8 @@ fn hot(case: &Case<'_>, seen: &ProcessorActivity) -> Option<Suspicion> {
         figures.push(Figure::new("frequency before", before, "MHz"));
         figures.push(Figure::new("frequency after", after, "MHz"));
     }
-    Some(suspicion(case, sentence, figures, ADVICE_HEAT).weight(times as f64))
+    let slower = seen.mhz.map_or(0.0, |[before, after, _]| 1.0 - after / before.max(1.0));
+    Some(suspicion(case, sentence, figures, ADVICE_HEAT).weight(times as f64).takes(slower.max(0.0)))
 }
 
 fn held_back(case: &Case<'_>, group: &ControlActivity) -> Option<Suspicion> {
@@ -162,7 +164,7 @@ fn held_back(case: &Case<'_>, group: &ControlActivity) -> Option<Suspicion> {
         Figure::new("time held back", group.throttled_ns as f64, "ns"),
     ];
     figures.extend(group.cpu_quota.map(|quota| Figure::new("processors allowed", quota, "")));
-    Some(suspicion(case, sentence, figures, ADVICE_GROUP).weight(periods))
+    Some(suspicion(case, sentence, figures, ADVICE_GROUP).weight(periods).takes(time / 100.0))
 }
 
 /// A limit of the group's I/O that the phase ran into.
@@ -198,7 +200,8 @@ fn limited(case: &Case<'_>, limit: &IoLimit) -> Option<Suspicion> {
         told(rate)
     );
     let figures = vec![Figure::new("allowed", allowed, unit), Figure::new("attained", rate, unit)];
-    Some(suspicion(case, sentence, figures, ADVICE_IO).weight(rate / allowed))
+    // An even limit holds the device back, and makes nothing unsteady.
+    Some(suspicion(case, sentence, figures, ADVICE_IO).weight(rate / allowed).takes(0.0))
 }
 
 fn starved(case: &Case<'_>, pressure: &Pressure) -> Option<Suspicion> {
@@ -212,5 +215,5 @@ fn starved(case: &Case<'_>, pressure: &Pressure) -> Option<Suspicion> {
         Figure::new("somebody waited for memory", some, "%"),
         Figure::new("everybody waited for memory", full, "%"),
     ];
-    Some(suspicion(case, sentence, figures, ADVICE_MEMORY).weight(some))
+    Some(suspicion(case, sentence, figures, ADVICE_MEMORY).weight(some).takes(some / 100.0))
 }

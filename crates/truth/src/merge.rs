@@ -16,13 +16,19 @@ pub struct Suspicion {
     pub matter: String,
     /// How bad it is among its like; the largest is shown.
     pub weight: f64,
+    /// As a cause: the share of the phase's time, operations or bytes that it took away or made up, 0 to 1; none: it
+    /// explains nothing.
+    pub takes: Option<f64>,
+    /// As an effect: the share that must be taken to bring all of it about, 0 to 1; none: nothing explains it.
+    pub needs: Option<f64>,
 }
 
 impl Suspicion {
     /// A suspicion about a phase.
     pub fn new(code: u8, severity: Severity, phase: String, sentence: String, figures: Vec<Figure>) -> Self {
-        let finding = Finding { code, severity, phase, job: None, sentence, figures, advice: String::new() };
-        Suspicion { finding, matter: String::new(), weight: 0.0 }
+        let (job, advice, explained_by) = (None, String::new(), None);
+        let finding = Finding { code, severity, phase, job, sentence, figures, advice, explained_by };
+        Suspicion { finding, matter: String::new(), weight: 0.0, takes: None, needs: None }
     }
 
     /// What to do about it.
@@ -49,8 +55,20 @@ impl Suspicion {
         self
     }
 
+    /// How much it takes, as a cause.
+    pub fn takes(mut self, share: f64) -> Self {
+        self.takes = Some(share);
+        self
+    }
+
+    /// How much must be taken to bring it about.
+    pub fn needs(mut self, share: f64) -> Self {
+        self.needs = Some(share);
+        self
+    }
+
     fn is_like(&self, other: &Suspicion) -> bool {
-        let key = |one: &Suspicion| (one.finding.code, one.finding.severity);
+        let key = |one: &Suspicion| (one.finding.code, one.finding.severity, one.finding.explained_by);
         key(self) == key(other) && self.matter == other.matter
     }
 }
@@ -117,6 +135,15 @@ mod tests {
         assert_eq!(findings[0].phase, "p0, p1, p2, p3 and 36 more");
         assert_eq!(findings[0].sentence, "it is 6 (worst of 40 phases: p6)");
         assert_eq!(findings[0].figures[1], Figure::new("phases", 40.0, ""));
+    }
+
+    #[test]
+    fn what_is_explained_in_one_phase_stands_for_itself_in_another() {
+        let mut explained = suspicion(7, "a", 1.0);
+        explained.finding.explained_by = Some(11);
+        let found = merge(vec![explained, suspicion(7, "b", 2.0)]);
+        let told: Vec<_> = found.iter().map(|one| (one.phase.as_str(), one.explained_by)).collect();
+        assert_eq!(told, [("a", Some(11)), ("b", None)]);
     }
 
     #[test]

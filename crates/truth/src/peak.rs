@@ -162,7 +162,8 @@ fn idle(case: &Case<'_>) -> Vec<Suspicion> {
             Figure::new("in the device, mean", device.weighted_ns as f64 / case.found.elapsed_ns as f64, ""),
         ];
         let suspicion = Suspicion::new(24, Severity::Note, case.label(), sentence, figures);
-        found.push(suspicion.advice(ADVICE_IDLE).matter("idle").weight(100.0 - busy));
+        // Whatever held the program up left the device idle.
+        found.push(suspicion.advice(ADVICE_IDLE).matter("idle").weight(100.0 - busy).needs(0.0));
     }
     found
 }

@@ -192,5 +192,6 @@ fn suspicion(case: &Case<'_>, load: &Load<'_>, share: f64, figures: Vec<Figure>)
         format!("{:.0} % of the bytes read came from the page cache, not from the storage", share * 100.0);
     let found =
         Suspicion::new(1, severity(share)?, case.label(), sentence, figures).advice(ADVICE).weight(share);
+    let found = found.takes(share);
     Some(if load.jobs.len() == 1 { found.job(&load.jobs[0].name) } else { found })
 }

@@ -59,7 +59,9 @@ fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
     // Who shows the honest one drops the finding by its advice; for everybody else it is the figure that is shown.
     let advice = if both.kept { ADVICE_KEPT } else { ADVICE };
     let found = Suspicion::new(9, Severity::Doubtful, case.label(), sentence, figures);
-    Some(found.job(&record.name).advice(advice).weight(intended / actual.max(1.0)))
+    // So many of them must have been held up.
+    let needs = 1.0 - PERCENT / 100.0;
+    Some(found.job(&record.name).advice(advice).weight(intended / actual.max(1.0)).needs(needs))
 }
 
 fn is_paced(line: &&Line) -> bool {

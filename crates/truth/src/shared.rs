@@ -45,7 +45,7 @@ fn judged(case: &Case<'_>, sighting: &Sighting) -> Option<Suspicion> {
         Figure::new("looks", looks as f64, ""),
     ];
     let found = Suspicion::new(31, Severity::Doubtful, case.label(), sentence, figures);
-    Some(found.advice(ADVICE).weight(share))
+    Some(found.advice(ADVICE).weight(share).takes(share))
 }
 
 /// The file that most workers share of which some write, and how many work on it; none where each has its own.

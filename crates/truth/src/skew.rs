@@ -99,7 +99,8 @@ fn slowest(case: &Case<'_>, record: &JobRecord, workers: &[&WorkerRecord]) -> Op
         Figure::new("slowest worker", rate(slow), "1/s"),
         Figure::new("usual worker", usual, "1/s"),
     ];
-    Some(suspicion(case, record, sentence, figures, ADVICE_SLOW).weight(usual / rate(slow).max(1e-9)))
+    let found = suspicion(case, record, sentence, figures, ADVICE_SLOW);
+    Some(found.weight(usual / rate(slow).max(1e-9)).takes(1.0 - rate(slow) / usual))
 }
 
 fn tail(case: &Case<'_>, record: &JobRecord, workers: &[&WorkerRecord]) -> Option<Suspicion> {
@@ -124,7 +125,8 @@ fn tail(case: &Case<'_>, record: &JobRecord, workers: &[&WorkerRecord]) -> Optio
         Figure::new("last done", last as f64, "ns"),
         Figure::new("without work", percent, "%"),
     ];
-    Some(suspicion(case, record, sentence, figures, ADVICE_TAIL).weight(percent / 100.0))
+    let share = percent / 100.0;
+    Some(suspicion(case, record, sentence, figures, ADVICE_TAIL).weight(share).takes(share))
 }
 
 /// Where slower workers caught up with the fastest: how far apart they were when the time was up.
@@ -143,7 +145,8 @@ fn worn(case: &Case<'_>, record: &JobRecord) -> Option<Suspicion> {
         Figure::new("slowest worker", least, ""),
         Figure::new("time was up", worn.at_ns as f64, "ns"),
     ];
-    Some(suspicion(case, record, sentence, figures, ADVICE_SLOW).weight(most / least.max(1.0)))
+    let found = suspicion(case, record, sentence, figures, ADVICE_SLOW);
+    Some(found.weight(most / least.max(1.0)).takes(1.0 - least / most))
 }
 
 fn suspicion(

@@ -68,7 +68,7 @@ fn judged(case: &Case<'_>, record: &JobRecord) -> Option<Suspicion> {
         units::duration(all.mean())
     );
     let found = Suspicion::new(26, severity, case.label(), sentence, figures);
-    Some(found.job(&record.name).advice(ADVICE).weight(all.max as f64))
+    Some(found.job(&record.name).advice(ADVICE).weight(all.max as f64).needs(percent / 100.0))
 }
 
 /// How many values lie at or above a limit, and their sum.

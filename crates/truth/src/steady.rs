@@ -122,6 +122,7 @@ fn judge_series(asked: &Job, phase: &PhaseRecord, job: &JobRecord) -> Option<Sus
     let length = units::duration(series.interval_ns as f64);
     let what = format!("over {full} rows of {length} in five rounds");
     let mut suspicion = suspicion(phase, job, found, per_round, scale, &what, ADVICE_SERIES)?;
+    suspicion.needs = Some(needs(found, ROUNDS));
     if let Some(warm_up) = warm_up(&rows) {
         let ns = warm_up.rows as f64 * series.interval_ns as f64;
         suspicion.finding.figures.push(Figure::new("warm-up", ns, "ns"));
@@ -137,7 +138,14 @@ fn judge_passes(passes: &[&PhaseRecord], index: usize, job: &JobRecord) -> Optio
     };
     let found = steadiness(&jobs.iter().map(rate).collect::<Vec<_>>())?;
     let fewest = jobs.iter().map(|job| job.tally.all_operations()).min()? as f64;
-    suspicion(passes[0], job, found, fewest, 1.0, &format!("over {} passes", jobs.len()), ADVICE_PASSES)
+    let what = format!("over {} passes", jobs.len());
+    let suspicion = suspicion(passes[0], job, found, fewest, 1.0, &what, ADVICE_PASSES)?;
+    Some(suspicion.needs(needs(found, jobs.len())))
+}
+
+/// The share of all operations by which one of these rounds would differ from the others, were it the only one that did.
+fn needs(found: Steadiness, rounds: usize) -> f64 {
+    found.range_percent / 100.0 / rounds as f64
 }
 
 fn suspicion(

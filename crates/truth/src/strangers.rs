@@ -115,7 +115,7 @@ fn judged(case: &Case<'_>, device: &DeviceActivity, own: (f64, f64)) -> Option<S
         false => (Severity::Doubtful, ADVICE, "others"),
     };
     let found = Suspicion::new(12, severity, case.label(), sentence, figures);
-    Some(found.advice(advice).matter(matter).weight(percent))
+    Some(found.advice(advice).matter(matter).weight(percent).takes(percent / 100.0))
 }
 
 /// Bytes that waited to be written when the phase began.

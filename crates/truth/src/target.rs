@@ -146,7 +146,9 @@ fn suspicion(case: &Case<'_>, facts: &TargetFacts, disguise: &'static Disguise) 
         figures.push(Figure::new("layers below", facts.layers.len() as f64, ""));
     }
     let found = Suspicion::new(22, disguise.severity, case.label(), sentence, figures);
-    Some(found.advice(disguise.advice).matter(disguise.what))
+    let found = found.advice(disguise.advice).matter(disguise.what);
+    // All of what memory answers was answered by memory.
+    Some(if disguise.what == MEMORY.what { found.takes(1.0) } else { found })
 }
 
 #[cfg(test)]

@@ -232,5 +232,5 @@ fn suspicion(case: &Case<'_>, job: &str, span: u64, rates: (f64, f64), when: &st
     ];
     let severity = if ratio >= INVALID_RATIO { Severity::Invalid } else { Severity::Doubtful };
     let found = Suspicion::new(5, severity, case.label(), sentence, figures);
-    Some(found.advice(ADVICE).job(job).weight(ratio))
+    Some(found.advice(ADVICE).job(job).weight(ratio).takes(1.0 - 1.0 / ratio))
 }

@@ -98,7 +98,7 @@ fn overwritten(case: &Case<'_>, load: &Load<'_>, carrier: &Carrier<'_>) -> Optio
         share * 100.0
     );
     let found = Suspicion::new(2, severity, case.label(), sentence, figures);
-    let found = found.advice(ADVICE_OVERWRITTEN).matter("overwritten").weight(share);
+    let found = found.advice(ADVICE_OVERWRITTEN).matter("overwritten").weight(share).takes(share);
     Some(if load.jobs.len() == 1 { found.job(&load.jobs[0].name) } else { found })
 }
 
@@ -128,5 +128,6 @@ fn suspicion(case: &Case<'_>, load: &Load<'_>, share: f64, figures: Vec<Figure>)
         format!("{:.0} % of the bytes written were still in memory when the time stopped", share * 100.0);
     let found =
         Suspicion::new(2, severity(share)?, case.label(), sentence, figures).advice(ADVICE).weight(share);
+    let found = found.takes(share);
     Some(if load.jobs.len() == 1 { found.job(&load.jobs[0].name) } else { found })
 }

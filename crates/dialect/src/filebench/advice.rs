@@ -53,7 +53,16 @@ mod tests {
         let found = |code: u8, advice: &str| {
             let (severity, advice) = (Severity::Note, advice.to_string());
             let (phase, sentence) = (String::new(), String::new());
-            let finding = Finding { code, severity, phase, job: None, sentence, figures: Vec::new(), advice };
+            let finding = Finding {
+                code,
+                severity,
+                phase,
+                job: None,
+                sentence,
+                figures: Vec::new(),
+                advice,
+                explained_by: None,
+            };
             translate(finding).map(|finding| finding.advice)
         };
         assert!(found(1, "set `direct = true`").unwrap().starts_with("`directio`"));

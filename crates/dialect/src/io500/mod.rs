@@ -39,6 +39,7 @@ Usage: iodyno io500 CONFIG.ini [--dry-run] [--mode=standard] [-v=N]
        --fail-if CONDITION            fail if it holds, e.g. 'ior-easy-write.bandwidth < 2GiB/s'; repeatable
        --repeat N                     make so many passes over everything; the report is that of the middle one
        --json FILE, --csv FILE, --html FILE   all that was measured, besides
+       --details                      tell findings that another one explains in full, too
 
 Runs ior-easy, mdtest-easy, ior-hard and mdtest-hard, the search, and all that reads, looks up and removes what they
 made; prints a line for each phase and the score, and writes result.txt and result_summary.txt. Under mpirun on all
@@ -57,6 +58,7 @@ struct Wanted {
     help: bool,
     keep: Keep,
     wishes: Wishes,
+    details: bool,
     files: Vec<ReportFile>,
 }
 
@@ -71,6 +73,7 @@ fn parse(arguments: &[String]) -> Result<Wanted, Vec<Diagnostic>> {
             "--help" | "-h" => wanted.help = true,
             "--dry-run" => wanted.dry_run = true,
             "--list" => wanted.list = true,
+            "--details" => wanted.details = true,
             "--mode=standard" => {}
             "--no-save" => wanted.keep.wanted = Some(false),
             "--tag" => {
@@ -191,6 +194,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     Ok(Request::Run(Box::new(Run {
         files: wanted.files,
         keep: wanted.keep,
+        details: wanted.details,
         translate: advice::translate,
         status: Some(Box::new(status)),
         ..Run::of(plan, Box::new(reporter))

@@ -19,12 +19,13 @@ pub(super) struct Card {
     setup: Setup,
     paint: Paint,
     context: Context,
+    details: bool,
 }
 
 impl Card {
     /// The card of a setup.
-    pub(super) fn new(setup: Setup, colour: bool) -> Self {
-        Card { setup, paint: Paint { colour }, context: Context::default() }
+    pub(super) fn new(setup: Setup, colour: bool, details: bool) -> Self {
+        Card { setup, paint: Paint { colour }, context: Context::default(), details }
     }
 
     fn first(&self, started: &Started) -> String {
@@ -46,7 +47,8 @@ impl Card {
     }
 
     fn card(&self, record: &Record) -> String {
-        Text { setup: &self.setup, paint: self.paint, context: &self.context, record }.card()
+        let (context, details) = (&self.context, self.details);
+        Text { setup: &self.setup, paint: self.paint, context, record, details }.card()
     }
 }
 

@@ -59,6 +59,9 @@ struct Options {
     /// Fail if this holds, e.g. 'read.p99 > 5ms'; a cell by its name, e.g. 'PHASE.read.iops < 6000'; repeatable
     #[arg(long = "fail-if", value_name = "CONDITION")]
     fail_if: Vec<String>,
+    /// Tell findings that another one explains in full, too
+    #[arg(long)]
+    details: bool,
     /// Bytes that are touched [default: 1 GiB or half of the free space; all of a file or device]
     #[arg(long, value_name = "S", value_parser = size)]
     size: Option<u64>,
@@ -135,8 +138,8 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
     let engine = setup.engine_note.iter().map(|note| Diagnostic::note(&Origin::Default, note.as_str()));
     let messages = engine.chain(left.unknown).collect();
     let reporter: Box<dyn Reporter> = match options.long {
-        Some(_) => Box::new(Native::new(loader.colour())),
-        None => Box::new(card::Card::new(setup, loader.colour())),
+        Some(_) => Box::new(Native::new(loader.colour()).details(options.details)),
+        None => Box::new(card::Card::new(setup, loader.colour(), options.details)),
     };
     Ok(Request::Run(Box::new(Run {
         files: options.export.clone().files(),

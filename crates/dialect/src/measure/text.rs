@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use iodyno_model::{JobRecord, Kind, Record, Severity, TargetFacts, Verb, units};
 use iodyno_report::curve::{self, Knee};
+use iodyno_report::findings;
 use iodyno_report::native;
 use iodyno_report::number::{self, NONE};
 use iodyno_report::paint::Paint;
@@ -27,6 +28,7 @@ pub(super) struct Text<'a> {
     pub paint: Paint,
     pub context: &'a Context,
     pub record: &'a Record,
+    pub details: bool,
 }
 
 /// What is measured, in a line: kind, span, file system, device.
@@ -59,7 +61,7 @@ impl Text<'_> {
             self.target(),
             self.errors(),
             native::demands(self.record, self.paint),
-            native::findings(&self.record.findings, self.paint),
+            findings::text(&self.record.findings, self.details, self.paint),
         ];
         blocks.concat()
     }

@@ -11,8 +11,9 @@ use super::Manner;
 use crate::hosts::{self, Elsewhere};
 use crate::{Loader, PathKind, Request, Run, dashes};
 
-/// Makes the reporter of a run: the native handwriting, handed in so that this crate needs only its trait.
-pub type ReporterMaker<'a> = &'a dyn Fn(&Plan) -> Box<dyn Reporter>;
+/// Makes the reporter of a run: the native handwriting, handed in so that this crate needs only its trait. With the manner in
+/// which the plan is run.
+pub type ReporterMaker<'a> = &'a dyn Fn(&Manner) -> Box<dyn Reporter>;
 
 /// Explains a plan file in words, without running it.
 #[derive(Parser)]
@@ -111,7 +112,7 @@ pub fn run(
         return Ok(Request::Hosts(elsewhere));
     }
     arguments.manner.apply(&mut plan).map_err(|wrong| vec![wrong])?;
-    let reporter = maker(&plan);
+    let reporter = maker(&arguments.manner);
     let mut run = request(plan, reporter);
     arguments.manner.join(&mut run);
     Ok(Request::Run(Box::new(run)))

@@ -35,6 +35,9 @@ pub struct Manner {
     /// A table with a row for each rank, after the report
     #[arg(long)]
     pub ranks: bool,
+    /// Tell findings that another one explains in full, too
+    #[arg(long)]
+    pub details: bool,
     /// Without a live line while it runs
     #[arg(long)]
     pub quiet: bool,
@@ -70,5 +73,6 @@ impl Manner {
         run.live_ns = if self.quiet { 0 } else { run.live_ns };
         run.unwatched = self.watch.unwatched();
         run.keep = self.keep.keep();
+        run.details = self.details;
     }
 }

@@ -112,6 +112,7 @@ mod tests {
             sentence: String::new(),
             figures: Vec::new(),
             advice: advice.into(),
+            explained_by: None,
         };
         let receiver = "raise the receiver's buffer (`window_bytes`, `net.ipv4.tcp_rmem`)";
         assert!(iperf(finding(30, receiver)).unwrap().advice.contains("its -w"));

@@ -425,6 +425,7 @@ fn courses() -> Vec<Shape> {
         sentence: "the page cache answered".into(),
         figures: vec![Figure::new("from the device", 0.0, "%")],
         advice: "direct=1".into(),
+        explained_by: None,
     };
     let mut json = simple();
     json.style.formats = vec![Format::Json];

@@ -1,6 +1,7 @@
 //! A whole run as the page is told it.
 
 use iodyno_model::{DemandRecord, Finding, JobRecord, PhaseRecord, Record};
+use iodyno_truth::causes;
 use iodyno_truth::passes::passes;
 use serde::Serialize;
 
@@ -8,6 +9,7 @@ use super::curves::{self, Curve};
 use super::disclosure::{self, Facts};
 use super::job::{self, Job};
 use super::watch::{self, Watch};
+use crate::findings;
 use crate::number;
 use crate::shape::Context;
 
@@ -29,6 +31,9 @@ pub struct Run {
     pub stopped: String,
     /// What spoils a figure.
     pub findings: Vec<Told>,
+    /// What they come to; nothing where the figures stand.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub verdict: String,
     /// What went wrong.
     pub errors: Vec<String>,
     /// What was demanded.
@@ -76,6 +81,12 @@ pub struct Told {
     pub figures: Vec<String>,
     /// What to do.
     pub advice: String,
+    /// What else it explains, in words.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub explains: String,
+    /// The number of the finding that explains it and stands for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explained_by: Option<u8>,
 }
 
 /// A demand and what became of it.
@@ -104,7 +115,11 @@ impl Run {
             began: started.map(|started| started.at_unix_ns / 1_000_000).filter(|ms| *ms > 0),
             machine: machine.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · "),
             stopped: record.stopped_by.map_or_else(String::new, stopped),
-            findings: sorted(&record.findings).into_iter().map(told).collect(),
+            findings: sorted(&record.findings)
+                .into_iter()
+                .map(|finding| told(finding, &record.findings))
+                .collect(),
+            verdict: findings::verdict(&record.findings).unwrap_or_default(),
             errors: record.errors.iter().map(ToString::to_string).collect(),
             demands: record.demands.iter().map(demanded).collect(),
             jobs: jobs(context, record),
@@ -163,7 +178,9 @@ fn sorted(findings: &[Finding]) -> Vec<&Finding> {
     sorted
 }
 
-fn told(finding: &Finding) -> Told {
+fn told(finding: &Finding, all: &[Finding]) -> Told {
+    let folded = causes::folded(all);
+    let stands = folded.iter().find(|told| std::ptr::eq(told.finding, finding));
     let place: Vec<&str> =
         [Some(finding.phase.as_str()), finding.job.as_deref()].into_iter().flatten().collect();
     Told {
@@ -173,6 +190,8 @@ fn told(finding: &Finding) -> Told {
         sentence: finding.sentence.clone(),
         figures: finding.figures.iter().map(number::figure).collect(),
         advice: finding.advice.clone(),
+        explains: stands.and_then(|told| findings::names(&told.explains)).unwrap_or_default(),
+        explained_by: finding.explained_by.filter(|_| stands.is_none()),
     }
 }
 

@@ -212,6 +212,7 @@ fn findings() -> Vec<Finding> {
         sentence: sentence.into(),
         figures,
         advice: advice.into(),
+        explained_by: None,
     };
     vec![
         finding(
@@ -258,6 +259,7 @@ pub fn sweeps() -> Record {
         sentence: "these reads came from the page cache".into(),
         figures: vec![Figure::new("read by the device", 0.0, "bytes")],
         advice: "direct = true, or a span larger than memory".into(),
+        explained_by: None,
     });
     record
 }

@@ -69,7 +69,8 @@ fn faster_than_its_link() {
         s.buffered();
         s.device(0);
     });
-    assert_eq!(cached.caught(), [(1, Severity::Invalid)]);
+    assert_eq!(cached.caught(), [(1, Severity::Invalid), (32, Severity::Invalid)]);
+    assert_eq!(cached.judged()[1].explained_by, Some(1));
 }
 
 #[test]

@@ -160,6 +160,7 @@ mod tests {
             sentence: String::new(),
             figures: Vec::new(),
             advice: advice.into(),
+            explained_by: None,
         };
         translate(finding).map(|finding| finding.advice).unwrap_or_default()
     }

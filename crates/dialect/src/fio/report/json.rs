@@ -444,5 +444,8 @@ fn finding(finding: &Finding) -> Object {
         .text("sentence", &finding.sentence)
         .tree("figures", Tree::Array(figures.collect()))
         .text("advice", &finding.advice);
+    if let Some(cause) = finding.explained_by {
+        object.whole("explained_by", cause);
+    }
     object
 }

@@ -98,7 +98,13 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
         wanted.rounds.len(),
         units::duration((wanted.time_ns + wanted.latency_ns) as f64)
     );
-    let reporter = Matrix { outline, names: names(&world), title, colour: loader.colour() };
+    let reporter = Matrix {
+        outline,
+        names: names(&world),
+        title,
+        colour: loader.colour(),
+        details: options.manner.details,
+    };
     let mut run = native::request(plan, Box::new(reporter));
     options.manner.join(&mut run);
     Ok(Request::Run(Box::new(run)))
@@ -127,7 +133,13 @@ fn abroad(options: &Options, elsewhere: &Elsewhere, loader: &mut dyn Loader) -> 
         wanted.rounds.len(),
         units::duration((wanted.time_ns + wanted.latency_ns) as f64)
     );
-    let matrix = Matrix { outline: Vec::new(), names: names.clone(), title, colour: loader.colour() };
+    let matrix = Matrix {
+        outline: Vec::new(),
+        names: names.clone(),
+        title,
+        colour: loader.colour(),
+        details: options.manner.details,
+    };
     let secret = word.clone();
     let then = move |ports: &[u16]| {
         let servers = addresses.iter().cloned().zip(ports.iter().copied()).collect();

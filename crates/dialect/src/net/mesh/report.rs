@@ -5,7 +5,7 @@ use std::io;
 use iodyno_model::{Event, Histogram, JobRecord, PhaseRecord, Record};
 use iodyno_report::number::{percentile, significant};
 use iodyno_report::table::Table;
-use iodyno_report::{Output, Reporter, native, paint::Paint};
+use iodyno_report::{Output, Reporter, findings, paint::Paint};
 
 use super::plan::{Measured, Outline};
 use super::rounds::Flow;
@@ -21,6 +21,8 @@ pub struct Matrix {
     pub title: String,
     /// Whether it goes to a terminal.
     pub colour: bool,
+    /// Whether findings that another one explains are told in full, too.
+    pub details: bool,
 }
 
 impl Reporter for Matrix {
@@ -43,8 +45,8 @@ impl Matrix {
         if let Some(signal) = record.stopped_by {
             text += &format!("\nstopped by signal {signal}: rounds are missing\n");
         }
-        let findings = native::findings(&record.findings, paint);
-        if findings.is_empty() { text } else { format!("{text}\n{findings}") }
+        let told = findings::text(&record.findings, self.details, paint);
+        if told.is_empty() { text } else { format!("{text}\n{told}") }
     }
 
     /// The matrices: of throughput, given in Gbit/s and shown in what fits it, with what is slow in it, and of round trips,
@@ -153,7 +155,8 @@ mod tests {
     #[test]
     fn rates_are_shown_in_the_unit_that_fits() {
         let names: Vec<String> = ["a", "b", "c"].map(String::from).into();
-        let matrix = Matrix { outline: Vec::new(), names, title: "mesh".into(), colour: false };
+        let matrix =
+            Matrix { outline: Vec::new(), names, title: "mesh".into(), colour: false, details: false };
         let text = |rate: f64| {
             let flows = (0..3).flat_map(|from| (0..3).map(move |to| Flow { from, to }));
             let rate = |flow: Flow| if (flow.from, flow.to) == (0, 1) { rate / 2.0 } else { rate };

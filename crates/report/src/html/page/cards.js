@@ -18,7 +18,7 @@ function card(track, runs, several, state) {
     first.verdict && part("p", { class: "figure" }, first.verdict),
     part("div", { class: "figures" }, labels.map((label) => figure(label, jobs, runs))),
     labels.length === 0 && !first.verdict && part("p", { class: "soft figure" }, "nothing was counted"),
-    jobs.flatMap(({ run, job }) => job.findings.map((index) => told(run.findings[index], runs.length > 1 && letter(run.index)))),
+    jobs.flatMap(({ run, job }) => shownOf(job.findings.map((index) => run.findings[index])).map((finding) => told(finding, runs.length > 1 && letter(run.index)))),
     jobs.flatMap(({ job }) => job.errors.slice(0, 8).map((error) => part("p", { class: "error" }, error))),
     part("p", { class: "aside" }, first.shape + " · measured " + first.measured),
     first.cache && part("p", { class: "aside", style: "margin-top:2px" }, first.cache));
@@ -60,7 +60,15 @@ function told(finding, run) {
   return part("details", { class: "told " + finding.severity },
     part("summary", {}, run && run + ": ", part("span", { class: "word " + finding.severity }, finding.severity), " " + finding.sentence),
     part("ul", {}, finding.figures.map((figure) => part("li", {}, figure))),
-    finding.advice && part("p", { class: "advice" }, finding.advice));
+    finding.advice && part("p", { class: "advice" }, finding.advice),
+    finding.explains && part("p", { class: "soft small" }, "explains " + finding.explains),
+    finding.explained_by && part("p", { class: "soft small" }, "explained by [" + finding.explained_by + "]"));
+}
+
+// What another finding explains stands under that one, and among all findings, unless its cause is not here.
+function shownOf(findings) {
+  const here = new Set(findings.map((finding) => finding.code));
+  return findings.filter((finding) => !here.has(finding.explained_by));
 }
 
 // Findings of no phase that is on a card, and demands.
@@ -69,7 +77,7 @@ function verdicts(runs) {
   return runs.flatMap((run) => {
     const name = several ? letter(run.index) + ": " : "";
     const beside = new Set(run.jobs.flatMap((job) => job.findings));
-    const others = run.findings.filter((_, index) => !beside.has(index)).map((finding) => told(finding, several && letter(run.index)));
+    const others = shownOf(run.findings.filter((_, index) => !beside.has(index))).map((finding) => told(finding, several && letter(run.index)));
     const demands = run.demands.map((demand) => part("div", { class: "verdict" + (demand.failed ? " invalid" : "") }, name, part("span", { class: "word " + (demand.failed ? "invalid" : "good") }, demand.failed ? "failed" : "kept"), " fails if " + demand.text, part("span", { class: "soft" }, " · found " + demand.found + (demand.place ? " in " + demand.place : ""))));
     const wrong = [run.stopped, ...run.errors].filter(Boolean).map((text) => part("div", { class: "verdict invalid" }, name, text));
     const rounds = run.rounds && part("div", { class: "verdict note" }, name, run.rounds);
@@ -83,5 +91,5 @@ function summary(run, name) {
   if (kinds.length === 0) return null;
   const all = run.findings.length;
   const each = kinds.map((severity, at) => [at > 0 && ", ", part("span", { class: "word " + severity }, count(severity) + " " + severity)]);
-  return part("div", { class: "verdict " + kinds[0] }, name, all === 1 ? "One finding: " : all + " findings: ", each, part("span", { class: "soft" }, all === 1 ? ". It stands beside the figure that it concerns." : ". Each stands beside the figure that it concerns."));
+  return part("div", { class: "verdict " + kinds[0] }, name, run.verdict ? part("span", { class: "word " + kinds[0] }, run.verdict) : [all === 1 ? "One finding: " : all + " findings: ", each], part("span", { class: "soft" }, all === 1 ? ". It stands beside the figure that it concerns." : ". Each stands beside the figure that it concerns."));
 }
