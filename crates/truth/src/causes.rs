@@ -1,7 +1,7 @@
 //! One cause, one finding: what another finding explains is told under that one.
 //!
 //! A finding is explained where, in the same phase, one was found that may bring it about, weighs no less, and took at
-//! least the share that all of it needs (half of what was read from memory does not explain a depth of 1 of 32). Nothing
+//! three quarters of the share that all of it needs: shares are reckoned, and a cause is what is behind most of it. Nothing
 //! is dropped and nothing weighs less: who counts findings counts them all. What the checks themselves have taken out
 //! (stalled workers without their waiting for a processor, 14) is explained by nobody.
 
@@ -10,6 +10,9 @@ use std::cmp::Reverse;
 use iodyno_model::{Finding, Severity};
 
 use crate::merge::Suspicion;
+
+/// Of the share that an effect needs, so much a cause has taken at least.
+const MOST_OF_IT: f64 = 0.75;
 
 /// What may bring what about. No finding explains one that, over others, may explain it.
 const EXPLAINS: &[(u8, &[u8])] = &[
@@ -119,7 +122,7 @@ fn explains(cause: &Suspicion, effect: &Suspicion) -> bool {
     let (of, by) = (&effect.finding, &cause.finding);
     let may = EXPLAINS.iter().any(|(code, effects)| *code == by.code && effects.contains(&of.code));
     let same_job = by.job.is_none() || of.job.is_none() || by.job == of.job;
-    let enough = cause.takes.zip(effect.needs).is_some_and(|(takes, needs)| takes >= needs);
+    let enough = cause.takes.zip(effect.needs).is_some_and(|(takes, needs)| takes >= MOST_OF_IT * needs);
     may && enough && same_job && by.phase == of.phase && by.severity >= of.severity
 }
 

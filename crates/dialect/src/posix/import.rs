@@ -20,6 +20,9 @@ use super::tap::{self, Directive, Test};
 use crate::native::parsed;
 use crate::{Loader, Request, Written};
 
+/// The source of rules that another suite told of.
+pub const SOURCE: &str = "TAP";
+
 /// The words of the command.
 #[derive(Debug, Parser)]
 #[command(name = "iodyno posix import-tap", disable_version_flag = true)]
@@ -36,6 +39,9 @@ struct Words {
     /// Report as JSON, too
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
+    /// Tell each broken rule, rather than the causes
+    #[arg(long)]
+    details: bool,
     /// Every round of a failure
     #[arg(short, long)]
     verbose: bool,
@@ -117,7 +123,7 @@ fn results(scripts: &[tap::Script], words: &Words) -> Results {
             rule: name.clone(),
             group: group(&name),
             text: format!("what the test file {name} checks"),
-            source: "TAP".into(),
+            source: SOURCE.into(),
             class: Class::Shall,
             script: steps(checks),
             name,
@@ -127,7 +133,7 @@ fn results(scripts: &[tap::Script], words: &Words) -> Results {
     answer.judgement = judge::judge(&setup.suite.cases, &answer.records, &[], Some(&profile));
     let folder = words.files.join(" ");
     setup.sides = vec![Side { folder, profile: Some(profile), ..Side::default() }];
-    setup.options = Options { verbose: words.verbose, ..Options::default() };
+    setup.options = Options { verbose: words.verbose, details: words.details, ..Options::default() };
     Results { setup: Arc::new(setup), answers: vec![answer], ..Results::default() }
 }
 

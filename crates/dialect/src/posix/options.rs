@@ -99,9 +99,19 @@ pub struct Options {
     #[allow(missing_docs, reason = "a comment would be a heading of the help")]
     #[command(flatten)]
     pub history: KeepArguments,
+    /// Tell each broken rule with its steps, rather than the causes
+    #[arg(long)]
+    pub details: bool,
     /// A line for every case, and every round of a failure
     #[arg(short, long)]
     pub verbose: bool,
+}
+
+impl Options {
+    /// Whether each broken rule is told.
+    pub fn tells_all(&self) -> bool {
+        self.details || self.verbose
+    }
 }
 
 fn time(text: &str) -> Result<u64, String> {

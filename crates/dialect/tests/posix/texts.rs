@@ -129,7 +129,9 @@ fn golden_reports() {
         }
     };
     case("posix --rules rules dir --profile none", &as_it_is);
+    case("posix --rules rules dir --profile none --details", &as_it_is);
     case("posix --rules rules dir --profile other/known.toml", &as_it_is);
+    case("posix --rules rules dir --profile other/known.toml --details", &as_it_is);
     case("posix --rules rules dir --profile other/known.toml --strict", &all_well);
     case("posix --rules rules dir --profile none", &all_well);
     case("posix --rules rules dir --profile none", &|_, records| drop(records.drain(2..)));
@@ -172,7 +174,13 @@ fn golden_imports() {
     let json: serde_json::Value = serde_json::from_str(&files[0].text).unwrap();
     let totals = &json["file_systems"][0]["totals"];
     assert_eq!((status, totals["pass"].as_u64(), totals["skip"].as_u64()), (1, Some(5), Some(3)), "{totals}");
-    golden("golden/posix/imports.txt", &format!("$ {line}   # ends with {status}\n{out}"));
+    let mut text = format!("$ {line}   # ends with {status}\n{out}");
+    let line = "posix import-tap chmod/00.t.out all --details";
+    let Ok(Request::Write { out, status, .. }) = try_request(line, &mut world) else {
+        panic!("nothing came of it")
+    };
+    text.push_str(&format!("\n$ {line}   # ends with {status}\n{out}"));
+    golden("golden/posix/imports.txt", &text);
 }
 
 #[test]

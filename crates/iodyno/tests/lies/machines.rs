@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::thread::JoinHandle;
@@ -37,6 +37,11 @@ pub fn lies() -> Vec<Lie> {
             .alone()
             .twin_alone(),
         Lie::new(11, "the machine was not ours", GROUP, held_back, unlimited).besides(NOTES).twin_alone(),
+        Lie::new(11, "one busy machine, found out once", &[Need::Tool("timeout")], busy, busy)
+            .part("busy")
+            .besides(NOTES)
+            .alone()
+            .without_twin(),
         Lie::new(12, "somebody else used the device", DISK, crowded, alone).besides(NOTES),
         Lie::new(15, "a clock that was set", CLOCK, set_forward, elsewhere).besides(NOTES),
         Lie::new(18, "the network was the limit", NETWORK, shaped, open).besides(&[6, 23]),
@@ -143,6 +148,64 @@ fn held_back() -> Told {
 
 fn unlimited() -> Told {
     grouped(None)
+}
+
+/// Processes that do nothing but want a processor, for as long as GNU timeout lets them.
+struct Burners(Vec<Child>);
+
+impl Burners {
+    fn start(count: usize, seconds: &str) -> io::Result<Burners> {
+        let one = || Command::new("timeout").args([seconds, "sh", "-c", "while :; do :; done"]).spawn();
+        Ok(Burners((0..count).map(|_| one()).collect::<io::Result<_>>()?))
+    }
+}
+
+impl Drop for Burners {
+    fn drop(&mut self) {
+        self.0.iter_mut().for_each(|burner| drop(burner.wait()));
+    }
+}
+
+/// Reads that others take the processors from for the first half of the time: late, and unsteady for it. The user reads one
+/// cause with what it explains, above it the verdict, and on request everything.
+fn busy() -> Told {
+    let home = TempDir::new_in("/dev/shm")?;
+    let (plan, json) = (home.path().join("plan.toml"), home.path().join("record.json"));
+    fs::write(
+        &plan,
+        "[target.f]\nfile = \"f\"\nsize = \"64MiB\"\nprepare = \"filled\"\n[[phase]]\n[[phase.job]]\non = \"f\"\n\
+         do = \"read\"\npick = \"random\"\nuntil = \"8s\"\n",
+    )?;
+    let processors = std::thread::available_parallelism()?.get();
+    let burners = Burners::start(6 * processors, "4")?;
+    let ours = |words: &[&str]| {
+        let mut command = program::iodyno(words);
+        command.env("IODYNO_HISTORY", home.path().join("history")).current_dir(home.path());
+        program::told(command)
+    };
+    let told = ours(&["run", "--quiet", "--json", &json.display().to_string(), &plan.display().to_string()]);
+    drop(burners);
+    if told.code() != 0 {
+        return Err(told.to_string().into());
+    }
+    let findings = heard(&told, &json)?;
+    let is_explained = |code: u8| findings.iter().any(|one| one.code == code && one.explained_by == Some(11));
+    let effect = [7, 8].into_iter().find(|code| is_explained(*code));
+    let Some(effect) = effect else { return Err(format!("nothing is explained\n{told}").into()) };
+    let under = |text: &str| {
+        let (_, findings) = text.split_once("\nfindings\n")?;
+        Some(findings.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let folded = under(&told.out).unwrap_or_default();
+    assert!(folded.contains(" doubtful"), "{told}");
+    assert!(folded.contains(": a machine that others had, too (processors taken by others"), "{told}");
+    assert!(folded.contains("quote these figures only together with this"), "{told}");
+    assert!(folded.contains("explains") && !folded.contains(&format!("[{effect}] phase")), "{told}");
+    let details = ours(&["runs", "show", "--details"]);
+    let full = under(&details.out).unwrap_or_default();
+    assert!(full.contains(&format!("doubtful [{effect}] phase")), "{details}");
+    assert!(full.contains("explained by [11]") && !full.contains("explains"), "{details}");
+    Ok(findings)
 }
 
 /// Somebody else who reads a device from end to end, again and again, until he is dropped.

@@ -317,14 +317,14 @@ pub fn heard(said: &program::Told, json: &Path) -> Told {
     Err(format!("the user reads {read:?}, the document has {written:?}\n{said}").into())
 }
 
-/// The weight and number of each finding that stands in what a program said, as in `doubtful [7]`.
+/// The weight and number of each finding that stands in what a program said, as in `doubtful [7]`: in full, or under the
+/// one that explains it.
 fn read(said: &program::Told) -> BTreeSet<String> {
-    let lines = said.out.lines().chain(said.err.lines());
-    let finding = |line: &str| {
-        let mut words = line.split_whitespace();
-        let (weight, code) = (words.next()?, words.next()?);
+    let words: Vec<&str> = said.out.split_whitespace().chain(said.err.split_whitespace()).collect();
+    let finding = |pair: &[&str]| {
+        let (weight, code) = (pair[0], pair[1]);
         let is_one = ["note", "doubtful", "invalid"].contains(&weight) && code.starts_with('[');
         is_one.then(|| format!("{weight} {code}"))
     };
-    lines.filter_map(finding).collect()
+    words.windows(2).filter_map(finding).collect()
 }

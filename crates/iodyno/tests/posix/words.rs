@@ -25,6 +25,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("tap_has_a_plan", &fuse, tap),
         Case::new("a_report_overwrites_nothing", &mount, overwrites_nothing),
         Case::new("a_failure_says_what_and_how", &fuse, says_what_and_how),
+        Case::new("many_broken_rules_are_a_dozen_causes", &fuse, causes),
     ]
 }
 
@@ -228,5 +229,28 @@ fn says_what_and_how() -> Outcome {
     for word in ["rmdir", "EBUSY", "ENOTEMPTY"] {
         assert!(report.said.out.contains(word), "`{word}` is not said: {}", report.said);
     }
+    Ok(())
+}
+
+/// What one missing check breaks in dozens of rules is told in a dozen lines, with a command that shows one of them.
+fn causes() -> Outcome {
+    let broken = Rogue::mount(Some(Fault::ParentWriteIgnored))?;
+    let profile = beside("rogue.toml").display().to_string();
+    let report = judge(broken.path(), &["--profile", &profile]);
+    assert_eq!(report.status, 1, "{}", report.said);
+    let rules = report.failed().into_iter().collect::<std::collections::BTreeSet<_>>().len();
+    assert!(rules > 40, "only {rules} rules: {}", report.said);
+    let (_, told) = report.said.out.split_once("rules are broken, of ").expect("causes");
+    let told = told.split("\n\n").next().unwrap_or_default();
+    let lines: Vec<&str> = told.lines().collect();
+    assert!(lines.len() < 30, "{told}");
+    let first = lines[1];
+    assert!(first.contains("EACCES is due, and it succeeds") && first.contains("rename ("), "{told}");
+    assert!(!report.said.out.contains("    steps\n"), "{told}");
+    let again = lines.iter().find_map(|line| line.trim().strip_prefix("iodyno ")).expect("a command");
+    let words: Vec<&str> = again.split(' ').chain(["--profile", &profile]).collect();
+    let again = said(iodyno(words));
+    assert_eq!(again.code(), 1, "{again}");
+    assert!(again.out.contains("    steps\n") && again.out.contains("expected EACCES"), "{again}");
     Ok(())
 }

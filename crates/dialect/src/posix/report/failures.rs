@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use iodyno_model::{Case, Verdict};
 
+use super::super::import::SOURCE as IMPORTED;
 use super::super::judge::{Judgement, Kind};
 use super::super::plan::Side;
 use super::super::rules::class_name;
@@ -139,8 +140,15 @@ fn one_way(text: &mut String, way: &Way<'_>, side: &Side, in_full: bool, verbose
             let _ = writeln!(text, "      {line}");
         }
     }
-    let (folder, name) = (scripts::shell(&side.folder), scripts::shell(&way.case.name));
-    let _ = writeln!(text, "    again: iodyno posix {folder} --only {name} --keep");
+    if let Some(again) = again(way.case, side) {
+        let _ = writeln!(text, "    again: {again}");
+    }
+}
+
+/// The command that shows a case again; none of one that another suite told of.
+pub fn again(case: &Case, side: &Side) -> Option<String> {
+    let (folder, name) = (scripts::shell(&side.folder), scripts::shell(&case.name));
+    (case.source != IMPORTED).then(|| format!("iodyno posix {folder} --only {name} --keep"))
 }
 
 fn places(places: &[String], verbose: bool) -> String {

@@ -8,6 +8,7 @@
 //! ```
 
 pub mod baseline;
+pub mod causes;
 pub mod failures;
 pub mod json;
 pub mod junit;

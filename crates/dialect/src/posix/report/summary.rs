@@ -11,7 +11,7 @@ use super::super::exercise;
 use super::super::judge::{CaseResult, Counts, Judgement, Kind};
 use super::super::plan::Side;
 use super::super::rules::class_name;
-use super::{Answer, Results, baseline, failures};
+use super::{Answer, Results, baseline, causes, failures};
 
 /// The whole summary.
 pub fn text(results: &Results) -> String {
@@ -20,10 +20,14 @@ pub fn text(results: &Results) -> String {
     if let Some((side, answer)) = results.first().filter(|_| rules) {
         head(&mut text, side, answer);
         tables(&mut text, &results.setup.suite.cases, &answer.judgement);
-        text.push_str(&failures::text(results, side, &answer.judgement));
+        // What is missing breaks much of what follows.
+        features(&mut text, side, &answer.judgement);
+        text.push_str(&match results.setup.options.tells_all() {
+            true => failures::text(results, side, &answer.judgement),
+            false => causes::text(results, side, &answer.judgement),
+        });
         known(&mut text, results, side, &answer.judgement);
         untried(&mut text, &results.setup.suite.cases, &answer.judgement);
-        features(&mut text, side, &answer.judgement);
         for line in &answer.beside {
             let _ = writeln!(text, "\nbeside them ran {line}");
         }
