@@ -249,6 +249,14 @@ mod tests {
     }
 
     #[test]
+    fn details_are_told_and_change_nothing_else() {
+        let (also, rest) = take("a --also=hosts=h1,details b", None).unwrap();
+        assert_eq!((also.details, also.shaping(), rest.as_str()), (true, None, "a b"));
+        assert_eq!(also.hosts.as_deref(), Some("h1"));
+        assert!(take("--also=details=7", None).is_err());
+    }
+
+    #[test]
     fn a_list_of_hosts_ends_where_another_word_begins() {
         let (also, rest) =
             take("-t 1m --also json=r,hosts=h1:2,h2,10.0.0.3,threads=4,live -e", None).unwrap();
