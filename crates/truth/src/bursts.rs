@@ -11,15 +11,22 @@ use crate::statistics::{Credit, STEADY_SLOPE_PERCENT, credit, steadiness};
 
 /// The slow level is at most so much of the fast one.
 const MOST_LEFT: f64 = 0.75;
-/// How many deviations of counting noise lie between the levels.
+/// A stall is no level: the slow one lasts at least so long behind the row in which it fell, ns. Source: the experiment `stationary`, commits of 1.5 s at the
+/// end of a run.
+const LEAST_SLOW_NS: f64 = 2e9;
+/// How many deviations of counting noise, which is normal, lie between the levels.
 const LEAST_DEVIATIONS: f64 = 6.0;
+/// How many median deviations of the slow level's rows do: three deviations of normal values.
+pub const LEAST_APART: f64 = 4.4;
 
 const ADVICE: &str = "run until the fast part no longer matters (a longer `time`), or leave it out with a `ramp` of at \
                       least its length; tell both rates";
 
 /// A fall in a row of counts, each over `interval_ns`.
 pub fn check(phase: &PhaseRecord, job: &JobRecord, counts: &[f64], interval_ns: f64) -> Option<Suspicion> {
-    let found = credit(counts).filter(|found| is_throttled(found, counts))?;
+    let slow_ns = |found: &Credit| (counts.len() - found.rows - 1) as f64 * interval_ns;
+    let found =
+        credit(counts).filter(|found| is_throttled(found, counts) && slow_ns(found) >= LEAST_SLOW_NS)?;
     let scale = 1e9 / interval_ns;
     let (fast, slow) = (found.fast * scale, found.slow * scale);
     let burst_ns = found.rows as f64 * interval_ns;
@@ -61,5 +68,7 @@ fn is_throttled(found: &Credit, counts: &[f64]) -> bool {
     let flat = steadiness(&counts[found.rows + 1..]).is_none_or(|rest| {
         rest.slope_percent > -STEADY_SLOPE_PERCENT.max(400.0 / found.slow.max(1.0).sqrt())
     });
-    flat && found.slow <= MOST_LEFT * found.fast && found.fast - found.slow >= LEAST_DEVIATIONS * noise
+    let scatter = LEAST_APART * found.flat_percent / 100.0 * found.slow;
+    let least = scatter.max(LEAST_DEVIATIONS * noise);
+    flat && found.slow <= MOST_LEFT * found.fast && found.fast - found.slow >= least
 }

@@ -7,6 +7,7 @@
 //!   interval      a figure and between which two the true one lies: means, medians, percentiles of a histogram
 //!   difference    two sides: how much more, between which two, and how often one beats the other
 //!   change        where a row over time changes its level; credit that was used up
+//!   drift         whether a row over time drifts by more than it scatters
 //! ```
 //!
 //! Refuses means and deviations of single seconds as a figure to show: one bad second moves them more than ten good ones.
@@ -15,11 +16,13 @@ pub mod chance;
 pub mod change;
 pub mod correlation;
 pub mod difference;
+pub mod drift;
 pub mod interval;
 
 pub use change::{Credit, Level, credit, levels};
 pub use correlation::{WarmUp, effective_count, inflation, warm_up};
 pub use difference::{Basis, Difference, paired, superiority, superiority_of, welch};
+pub use drift::drifts;
 pub use interval::Estimate;
 
 /// The median; the mean of both middles of an even count. `None` of nothing.

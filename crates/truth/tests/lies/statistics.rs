@@ -31,7 +31,23 @@ fn rates_that_are_not_steady() {
     lie(Verb::Read, (7, Severity::Doubtful), |s| {
         rows(s, &[9000, 8500, 8000, 7500, 7000, 6500, 6000, 5500, 5000, 4500])
     });
-    lie(Verb::Read, (7, Severity::Doubtful), |s| rows(s, &[9000, 9000, 5000, 9000, 9000]));
+    // One slow second of five may come and go; five slow seconds of twenty-five do not come and go.
+    lie(Verb::Read, (7, Severity::Note), |s| rows(s, &[9000, 9000, 5000, 9000, 9000]));
+    lie(Verb::Read, (7, Severity::Doubtful), |s| {
+        rows(s, &[&[9000u64; 10][..], &[5000; 5], &[9000; 10]].concat())
+    });
+    // A real disk for four seconds in eight rows, whose rate wandered and did not drift.
+    let wandered = staged(Verb::Read, |s| {
+        rows(s, &[8861, 10775, 9979, 7097, 6962, 9882, 9036, 10491]);
+        s.record().tally.series.interval_ns = SECOND / 2;
+        s.record().tally.first_done_ns = 4 * SECOND;
+    });
+    let found = wandered.judged();
+    assert_eq!((found[0].code, found[0].severity), (7, Severity::Note));
+    assert!(
+        found[0].sentence.ends_with("a run of this length does not tell whether it was steady"),
+        "{found:?}"
+    );
     twin(Verb::Read, |s| rows(s, &[9000, 9200, 8900, 9100, 9000, 9050, 8950, 9000]));
     // One slow second of twenty is no drift (spikes are another lie).
     twin(Verb::Read, |s| rows(s, &[&[9000u64; 10][..], &[7000], &[9000; 9]].concat()));
