@@ -64,10 +64,17 @@ struct Row {
     twin: Option<(String, String)>,
 }
 
+/// An honest run: its command line, verdict and reason.
+struct Honest {
+    run: String,
+    verdict: String,
+    why: String,
+}
+
 /// All of them, by number; and what became of the honest runs.
 struct Table {
     rows: BTreeMap<u8, Row>,
-    honest: Option<(String, String)>,
+    honest: Vec<Honest>,
 }
 
 impl Table {
@@ -79,14 +86,14 @@ impl Table {
             asked.iter().filter_map(|number| number.parse().ok()).collect()
         };
         let mut table =
-            Table { rows: all.into_iter().map(|code| (code, Row::default())).collect(), honest: None };
+            Table { rows: all.into_iter().map(|code| (code, Row::default())).collect(), honest: Vec::new() };
         for line in text.lines() {
             let [code, part, verdict, title, why] = line.splitn(5, '\t').collect::<Vec<_>>()[..] else {
                 continue;
             };
             let told = Some((verdict.to_string(), why.to_string()));
             if part == "honest" {
-                table.honest = told;
+                table.honest.push(Honest { run: title.into(), verdict: verdict.into(), why: why.into() });
                 continue;
             }
             // A lie that was not asked for may have said that it cannot be staged.
@@ -113,7 +120,7 @@ impl Table {
         let fine = |told: &Option<(String, String)>, good: &str| {
             told.as_ref().is_some_and(|(verdict, _)| verdict == good || verdict == "skipped")
         };
-        let honest = self.honest.as_ref().is_none_or(|(verdict, _)| verdict != "false alarm");
+        let honest = self.honest.iter().all(|run| run.verdict != "false alarm");
         honest && self.rows.values().all(|row| fine(&row.lie, "caught") && fine(&row.twin, "silent"))
     }
 }
@@ -147,8 +154,17 @@ impl std::fmt::Display for Table {
                 }
             }
         }
-        if let Some((verdict, why)) = &self.honest {
-            writeln!(f, "honest runs: {why} ({verdict})")?;
+        for Honest { run, verdict, why } in self.honest.iter().filter(|run| run.verdict != "silent") {
+            writeln!(f, "      {verdict}: `{run}`: {why}")?;
+        }
+        if !self.honest.is_empty() {
+            let count = |word: &str| self.honest.iter().filter(|run| run.verdict == word).count();
+            let (silent, alarms, all) = (count("silent"), count("false alarm"), self.honest.len());
+            writeln!(
+                f,
+                "honest runs: {silent} of {all} silent, {alarms} false alarms, {} skipped",
+                count("skipped")
+            )?;
         }
         let (caught, silent) = (self.count("caught", |row| &row.lie), self.count("silent", |row| &row.twin));
         let all = self.rows.len();
@@ -163,10 +179,13 @@ mod tests {
     #[test]
     fn a_lie_a_line_and_the_tally_last() {
         let text = "1\tlie\tcaught\tcached reads\t100 %\n1\ttwin\tsilent\tcached reads\t\n\
-                    2\tlie\tskipped\twrites\tneeds root\n0\thonest\tsilent\t\t0 alarms in 200\n";
+                    2\tlie\tskipped\twrites\tneeds root\n0\thonest\tsilent\tfio\tnothing\n0\thonest\tskipped\tior\t[11]\n";
         let table = Table::of(text, &["1".into(), "2".into()]);
         let said = table.to_string();
-        assert!(said.contains("skipped: needs root") && said.contains("0 alarms in 200"), "{said}");
+        assert!(said.contains("skipped: needs root") && said.contains("skipped: `ior`: [11]"), "{said}");
+        assert!(said.contains("honest runs: 1 of 2 silent, 0 false alarms, 1 skipped\n"), "{said}");
+        let alarm = "0\thonest\tfalse alarm\tdd\t[7]\n";
+        assert!(!Table::of(alarm, &["honest".into()]).is_good(), "one false alarm is one too many");
         assert!(said.ends_with("lies: 1 of 2 caught, 1 of 2 twins silent\n"), "{said}");
         assert!(!table.is_good(), "the second twin was never run");
     }

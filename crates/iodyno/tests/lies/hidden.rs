@@ -145,8 +145,18 @@ fn flush() -> Told {
     run(&plan(disk.folder(), "size = \"96MiB\"\ncreate = true", job))
 }
 
-/// Runs something while a neighbour reads or writes another file of a folder past the page cache, all the time.
+/// Runs something beside a neighbour, and hears it without what is true of such a run: that somebody else uses the disk, and what that does to the rate.
 fn with_neighbour(folder: &Path, verb: &str, it: impl FnOnce() -> Told) -> Told {
+    let mut told = neighboured(folder, verb, it)?;
+    told.retain(|finding| !NEIGHBOURS.contains(&finding.code));
+    Ok(told)
+}
+
+/// What is true of a run beside a neighbour on the same disk.
+pub const NEIGHBOURS: [u8; 5] = [7, 8, 9, 12, 26];
+
+/// Runs something while a neighbour reads or writes another file of a folder past the page cache, all the time.
+pub fn neighboured(folder: &Path, verb: &str, it: impl FnOnce() -> Told) -> Told {
     fio(folder, "--filename=other --rw=write --bs=1m --size=64m --end_fsync=1")?;
     let words = ["fio", "--name=neighbour", "--thread", "--time_based", "--runtime=60", "--filename=other"];
     let mut neighbour = program::iodyno(words);
@@ -155,10 +165,7 @@ fn with_neighbour(folder: &Path, verb: &str, it: impl FnOnce() -> Told) -> Told 
     let told = it();
     neighbour.signal_all(libc::SIGKILL);
     let _ = neighbour.outcome();
-    // That somebody else uses the disk is true, and what that does to the rate.
-    let mut told = told?;
-    told.retain(|finding| ![7, 8, 9, 12, 26].contains(&finding.code));
-    Ok(told)
+    told
 }
 
 /// Writes of so many times a file's size into the page cache, and one sync at the end.

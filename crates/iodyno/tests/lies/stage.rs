@@ -31,6 +31,8 @@ const MACHINE: [u8; 6] = [7, 8, 11, 12, 15, 26];
 const LOADED: [u8; 6] = [9, 10, 13, 14, 23, 24];
 /// The finding that proves others on the processors.
 const OTHERS: u8 = 11;
+/// The finding that proves others at the device.
+const SHARED: u8 = 12;
 /// Percent of all processors that are stolen where a stage of a few seconds is disturbed.
 const MOST_STOLEN: f64 = 2.0;
 /// Percent of all processors that are idle beside an honest run: its stage works a little besides, and waits for a
@@ -185,6 +187,21 @@ impl Watched {
         let is_machines =
             |finding: &Finding| MACHINE.contains(&finding.code) || (others && LOADED.contains(&finding.code));
         self.findings.iter().all(is_machines)
+    }
+
+    /// The doubts of an honest run that nothing measured excuses: neither others on the processors, nor others at its
+    /// device (12). Of a machine that was left to it, an unsteady rate is an accusation.
+    pub fn accusations(&self) -> Vec<&Finding> {
+        let disturbed = self.is_disturbed() || self.idle < LEAST_IDLE;
+        let shared = self.findings.iter().any(|finding| finding.code == SHARED);
+        let is_excused = |code: u8| match code {
+            OTHERS | SHARED => true,
+            9 | 10 | 13 | 14 | 23 | 24 | 15 => disturbed,
+            7 | 8 | 26 => disturbed || shared,
+            _ => false,
+        };
+        let doubts = self.findings.iter().filter(|finding| finding.severity > Severity::Note);
+        doubts.filter(|finding| !is_excused(finding.code)).collect()
     }
 
     /// The findings, and what was stolen.
