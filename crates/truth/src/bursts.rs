@@ -11,8 +11,8 @@ use crate::statistics::{Credit, STEADY_SLOPE_PERCENT, credit, steadiness};
 
 /// The slow level is at most so much of the fast one.
 const MOST_LEFT: f64 = 0.75;
-/// A stall is no level: the slow one lasts at least so long behind the row in which it fell, ns. Source: the experiment `stationary`, commits of 1.5 s at the
-/// end of a run.
+/// A stall is no level: the slow one lasts at least so long behind the row in which it fell, ns. Source: the experiment
+/// `stationary`, commits of 1.5 s at the end of a run.
 const LEAST_SLOW_NS: f64 = 2e9;
 /// How many deviations of counting noise, which is normal, lie between the levels.
 const LEAST_DEVIATIONS: f64 = 6.0;

@@ -145,7 +145,8 @@ fn flush() -> Told {
     run(&plan(disk.folder(), "size = \"96MiB\"\ncreate = true", job))
 }
 
-/// Runs something beside a neighbour, and hears it without what is true of such a run: that somebody else uses the disk, and what that does to the rate.
+/// Runs something beside a neighbour, and hears it without what is true of such a run: that somebody else uses the disk,
+/// and what that does to the rate.
 fn with_neighbour(folder: &Path, verb: &str, it: impl FnOnce() -> Told) -> Told {
     let mut told = neighboured(folder, verb, it)?;
     told.retain(|finding| !NEIGHBOURS.contains(&finding.code));
