@@ -82,6 +82,7 @@ const fn number_of(what: Wrong) -> (u8, u64) {
         Wrong::NotZero { at } => (8, at),
         Wrong::Content => (9, 0),
         Wrong::Marks => (10, 0),
+        Wrong::Version => (11, 0),
     }
 }
 
@@ -97,6 +98,7 @@ const fn wrong_of(number: u8, at: u64) -> Wrong {
         7 => Wrong::Pattern { at },
         8 => Wrong::NotZero { at },
         10 => Wrong::Marks,
+        11 => Wrong::Version,
         _ => Wrong::Content,
     }
 }

@@ -23,6 +23,7 @@ const WORDS: &[&str] = &[
     "engine=NAME",
     "fail-if=read.p99>5ms",
     "hdr=FILE",
+    "headers=3.40",
     "hostfile=FILE",
     "hosts=H1,H2:4",
     "html=FILE",
@@ -142,6 +143,11 @@ impl Also {
                 self.wishes.push((name.into(), value.into()));
             }
             Some(("data", "fio")) => self.wishes.push(("data".into(), "fio".into())),
+            Some(("headers", version)) if !is_version(version) => {
+                let expected = "expected the version of an original, for example headers=3.33";
+                return Err(refused(place, &format!("`{word}`: {expected}")));
+            }
+            Some(("headers", version)) => self.wishes.push(("headers".into(), version.into())),
             Some(("threads", count)) => match count.parse::<u32>() {
                 Ok(1..) => self.wishes.push(("threads".into(), count.into())),
                 _ => return Err(refused(place, &format!("`{word}`: expected a whole number of at least 1"))),
@@ -204,6 +210,11 @@ impl Also {
         run.files.extend(self.files.into_iter().map(file));
         Ok(())
     }
+}
+
+/// Two or more numbers with dots between them.
+fn is_version(word: &str) -> bool {
+    word.contains('.') && word.split('.').all(|part| part.parse::<u32>().is_ok())
 }
 
 /// A format that results are written in.

@@ -81,7 +81,9 @@ pub use target::{
     TargetKind, Tree, WriteLife,
 };
 pub use verb::{Kind, Verb, VerbSet};
-pub use verify::{Checksum, HeaderStamp, Mismatch, Stamp, TrimBack, Verify, VerifyState, VerifyWhen, Wrong};
+pub use verify::{
+    Checksum, HeaderStamp, Mismatch, Stamp, TrimBack, Verify, VerifyLayout, VerifyState, VerifyWhen, Wrong,
+};
 pub use workload::{
     Action, Actor, AtEnd, Expect, Item, Offset, Operation, Per, Script, Shared, SharedKind, SharedUse, Step,
     Timing, Trace, TraceEntry, Transfer, Workload,

@@ -47,6 +47,9 @@ pub struct Verify {
     /// How far the writes came, kept in a file.
     #[serde(default)]
     pub state: Option<VerifyState>,
+    /// How headers and that file are laid out where they are written; both layouts are read.
+    #[serde(default)]
+    pub layout: VerifyLayout,
     /// The number of the job's first worker, from 0, counted through all jobs: in stamps and in state files (fio counts
     /// its jobs through).
     #[serde(default)]
@@ -69,6 +72,17 @@ pub enum Stamp {
     Content,
     /// Nothing: blocks are read back as if they were checked (fio `verify=null`).
     Nothing,
+}
+
+/// How headers and state files are laid out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerifyLayout {
+    /// With a version, and numbers of 64 bits (fio 3.41 and later).
+    #[default]
+    Versioned,
+    /// Without a version (fio up to 3.40).
+    Unversioned,
 }
 
 /// A header in each interval and what is behind it.
@@ -259,7 +273,7 @@ pub struct Mismatch {
     pub what: Wrong,
     /// The checksum's name, `pattern`, `block`, `content` or `marks`.
     pub check: String,
-    /// What should be there: hexadecimal for magic numbers, checksums (byte by byte as they lie there) and pattern
+    /// What should be there: hexadecimal for magic numbers, versions, checksums (byte by byte as they lie there) and pattern
     /// bytes, decimal for everything else. Of a checksum of data: what the stamp says.
     pub expected: String,
     /// What is there, in the same way. Of a checksum of data: what the data make.
@@ -275,6 +289,8 @@ pub struct Mismatch {
 pub enum Wrong {
     /// The header's magic number.
     Magic,
+    /// The header's version, which is neither of those that are known.
+    Version,
     /// The header's length.
     Length,
     /// The header's seed.

@@ -33,7 +33,7 @@ usage: cargo xtask CHORE
   lies [N … | honest]          stages the known lies for real: caught or missed, honest twins silent or not
   faults [N …]                 plants faults in a clone, one at a time: found, and by which test
   fuzz NAME [SECONDS]          one parser under libFuzzer, from the seeds of its tests
-  newer                        fetches a newer iperf3 than the system's into target/newer, for the tests' matrix
+  newer                        fetches a newer iperf3 and fio than the system's into target/newer, for the tests' matrix
 ";
 
 fn main() -> ExitCode {

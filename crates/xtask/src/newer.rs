@@ -1,4 +1,4 @@
-//! `cargo xtask newer`: a newer iperf3 than this system's, for the matrix of peers.
+//! `cargo xtask newer`: a newer iperf3 and a newer fio than this system's, for the comparisons with originals.
 //!
 //! The packages of Debian's next release are fetched by apt into a folder of their own (`target/newer`), with the C
 //! library that they were built for, and run with that library's own loader: nothing is installed, and the system's apt
@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use crate::shell;
 
-/// The program and what it is linked with.
-const PACKAGES: &[&str] = &["iperf3", "libiperf0", "libsctp1", "libssl3t64", "zlib1g", "libzstd1", "libc6"];
+/// The programs, each in a package of its name. What they are linked with comes with them, as apt reckons it.
+const PROGRAMS: &[&str] = &["iperf3", "fio"];
 /// Where they are, the newest first.
 const SUITES: &[&str] = &["sid", "trixie"];
 const MIRROR: &str = "http://deb.debian.org/debian";
@@ -26,20 +26,19 @@ const LIMIT: Duration = Duration::from_secs(4 * 60);
 pub fn chore(root: &Path) -> Result<bool, String> {
     match fetch(root) {
         Ok(version) => println!("{version}"),
-        Err(why) => println!("skipped: a newer iperf3: {why}"),
+        Err(why) => println!("skipped: newer originals: {why}"),
     }
     Ok(true)
 }
 
-/// The version that is there now.
+/// The versions that are there now.
 ///
 /// # Errors
 /// Why it cannot be had.
 pub fn fetch(root: &Path) -> Result<String, String> {
     let folder = root.join("target/newer");
-    let program = folder.join("iperf3");
-    if let Ok(version) = version(&program) {
-        return Ok(version);
+    if let Ok(versions) = versions(&folder) {
+        return Ok(versions);
     }
     let missing = ["apt-get", "dpkg-deb"].into_iter().find(|tool| shell::find(tool).is_none());
     if let Some(tool) = missing {
@@ -48,12 +47,17 @@ pub fn fetch(root: &Path) -> Result<String, String> {
     let deadline = Instant::now() + LIMIT;
     let mut last = String::new();
     for suite in SUITES {
-        match (Fetching { folder: &folder, suite, deadline }).all().and_then(|()| version(&program)) {
-            Ok(version) => return Ok(version),
+        match (Fetching { folder: &folder, suite, deadline }).all().and_then(|()| versions(&folder)) {
+            Ok(versions) => return Ok(versions),
             Err(why) => last = format!("{suite}: {why}"),
         }
     }
     Err(last)
+}
+
+fn versions(folder: &Path) -> Result<String, String> {
+    let each = PROGRAMS.iter().map(|name| version(&folder.join(name)));
+    Ok(each.collect::<Result<Vec<_>, _>>()?.join(", "))
 }
 
 fn version(program: &Path) -> Result<String, String> {
@@ -74,7 +78,7 @@ struct Fetching<'a> {
 impl Fetching<'_> {
     fn all(&self) -> Result<(), String> {
         let wrong = |error: std::io::Error| format!("{}: {error}", self.folder.display());
-        for name in ["apt/lists/partial", "apt/cache/archives/partial", "debs", "root"] {
+        for name in ["apt/lists/partial", "apt/cache/archives/partial", "root"] {
             let path = self.folder.join(name);
             // What an earlier attempt left would be mixed with this one's.
             let _ = fs::remove_dir_all(&path);
@@ -82,27 +86,36 @@ impl Fetching<'_> {
         }
         let source = format!("deb [signed-by={KEYS}] {MIRROR} {} main\n", self.suite);
         fs::write(self.folder.join("apt/sources.list"), source).map_err(wrong)?;
+        // Of a system on which nothing is installed, so that the C library comes as well.
+        fs::write(self.folder.join("apt/status"), "").map_err(wrong)?;
         self.apt(&["update"])?;
-        self.apt(&[&["download"], PACKAGES].concat())?;
-        for package in fs::read_dir(self.folder.join("debs")).map_err(wrong)?.flatten() {
+        let install = ["install", "--download-only", "--yes", "--no-install-recommends"];
+        self.apt(&[&install, PROGRAMS].concat())?;
+        let archives = fs::read_dir(self.folder.join("apt/cache/archives")).map_err(wrong)?.flatten();
+        let is_package = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|end| end == "deb");
+        for package in archives.filter(is_package) {
             let mut unpack = Command::new("dpkg-deb");
             unpack.arg("-x").arg(package.path()).arg(self.folder.join("root"));
             self.run(unpack)?;
         }
-        fs::write(self.folder.join("iperf3"), self.launcher()?).map_err(wrong)?;
-        let runs = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(self.folder.join("iperf3"), runs).map_err(wrong)
+        for name in PROGRAMS {
+            let launcher = self.folder.join(name);
+            fs::write(&launcher, self.launcher(name)?).map_err(wrong)?;
+            fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755)).map_err(wrong)?;
+        }
+        Ok(())
     }
 
     /// apt with sources, lists and a cache of its own.
     fn apt(&self, words: &[&str]) -> Result<(), String> {
         let own = |name: &str| self.folder.join("apt").join(name).display().to_string();
         let mut apt = Command::new("apt-get");
-        apt.current_dir(self.folder.join("debs")).arg("-q");
+        apt.arg("-q");
         let options = [
             format!("Dir::Etc::sourcelist={}", own("sources.list")),
             "Dir::Etc::sourceparts=/dev/null".into(),
             format!("Dir::State::lists={}", own("lists")),
+            format!("Dir::State::status={}", own("status")),
             format!("Dir::Cache={}", own("cache")),
             "APT::Sandbox::User=root".into(),
             "Acquire::Languages=none".into(),
@@ -128,7 +141,7 @@ impl Fetching<'_> {
     }
 
     /// A script that runs the program with its own loader and libraries.
-    fn launcher(&self) -> Result<String, String> {
+    fn launcher(&self, name: &str) -> Result<String, String> {
         let is_loader = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             name.starts_with("ld-linux") && name.contains(".so")
@@ -141,8 +154,10 @@ impl Fetching<'_> {
             files.into_iter().find(is_loader)
         });
         let loader = loaders.next().ok_or("the packages hold no loader")?;
-        let libraries = loader.parent().unwrap_or(&root).display();
-        let program = root.join("usr/bin/iperf3");
+        // A package may keep its own libraries a folder deeper, as ceph does.
+        let libraries = loader.parent().unwrap_or(&root);
+        let libraries = format!("{0}:{0}/ceph", libraries.display());
+        let program = root.join("usr/bin").join(name);
         Ok(format!(
             "#!/bin/sh\nexec '{}' --library-path '{libraries}' '{}' \"$@\"\n",
             loader.display(),

@@ -38,7 +38,8 @@ use orders::{Instead, Orders};
 use settings::Settings;
 use view::Eta;
 
-/// The version that reports and `--version` name: that of the layouts we write, with our own name behind it.
+/// The version that reports and `--version` name: that of the options, of the keys in reports, and of the verify headers
+/// and state files that are written.
 pub const VERSION: &str = "fio-3.42";
 
 /// The dialect.
@@ -46,7 +47,7 @@ pub const DIALECT: Dialect = Dialect {
     name: "fio",
     about: "flexible I/O jobs from files or arguments (fio)",
     drop_in: true,
-    also: &["data"],
+    also: &["data", "headers"],
     lower: request,
 };
 

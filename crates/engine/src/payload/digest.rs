@@ -4,7 +4,7 @@
 //! here, and the comment says so. Refuses to be used for security.
 
 use crc::{Algorithm, CRC_7_MMC, CRC_16_ARC, CRC_64_REDIS, Crc, Table};
-use iodyno_model::Checksum;
+use iodyno_model::{Checksum, VerifyLayout};
 use md5::Digest;
 
 /// The longest checksum, bytes.
@@ -50,8 +50,8 @@ pub(crate) fn crc32c_plain(data: &[u8]) -> u32 {
     !crc32c::crc32c(data)
 }
 
-/// The checksum of `data` into `out`, which holds [`digest_bytes`] bytes; what it leaves is what it does not cover.
-pub(super) fn digest(checksum: Checksum, data: &[u8], out: &mut [u8]) {
+/// The checksum of `data` behind a header of that layout into `out`, which holds [`digest_bytes`] bytes; what it leaves is what it does not cover.
+pub(super) fn digest(checksum: Checksum, layout: VerifyLayout, data: &[u8], out: &mut [u8]) {
     match checksum {
         Checksum::Meta | Checksum::Pattern => {}
         Checksum::Crc7 => out[0] = CRC7.checksum(data),
@@ -67,7 +67,10 @@ pub(super) fn digest(checksum: Checksum, data: &[u8], out: &mut [u8]) {
         Checksum::Sha3x384 => out.copy_from_slice(&sha3::Sha3_384::digest(data)),
         Checksum::Sha3x512 => out.copy_from_slice(&sha3::Sha3_512::digest(data)),
         Checksum::Sha256 => sha256_block(data, out),
-        Checksum::Sha512 => sha512_ends(data, out),
+        Checksum::Sha512 => match layout {
+            VerifyLayout::Versioned => sha512_block(data, out),
+            VerifyLayout::Unversioned => sha512_ends(data, out),
+        },
     }
 }
 
@@ -105,7 +108,19 @@ fn sha256_block(data: &[u8], out: &mut [u8]) {
     out.iter_mut().zip(state).for_each(|(byte, word)| *byte = word as u8);
 }
 
-/// What fio keeps under the name SHA-512: the first block of 128 bytes, and over it those behind the last whole block,
+/// What fio keeps of SHA-512 since 3.41: the standard's digest, over the first half of its last block.
+fn sha512_block(data: &[u8], out: &mut [u8]) {
+    let rest = data.as_chunks::<128>().1;
+    out.fill(0);
+    if rest.len() < 112 {
+        out[..rest.len()].copy_from_slice(rest);
+        out[rest.len()] = 0x80;
+    }
+    out[112..].copy_from_slice(&(data.len() as u128 * 8).to_be_bytes());
+    out[..64].copy_from_slice(&sha2::Sha512::digest(data));
+}
+
+/// What fio up to 3.40 keeps under the name SHA-512: the first block of 128 bytes, and over it those behind the last whole block,
 /// as they are. It protects nothing else; whoever wants more takes another checksum.
 fn sha512_ends(data: &[u8], out: &mut [u8]) {
     let (blocks, rest) = data.as_chunks::<128>();
@@ -114,10 +129,11 @@ fn sha512_ends(data: &[u8], out: &mut [u8]) {
 }
 
 /// How many bytes of a stored checksum say something.
-pub(super) fn telling_bytes(checksum: Checksum, data_bytes: usize) -> usize {
-    match checksum {
-        Checksum::Sha512 => data_bytes.min(128),
-        other => digest_bytes(other),
+pub(super) fn telling_bytes(checksum: Checksum, layout: VerifyLayout, data_bytes: usize) -> usize {
+    match (checksum, layout) {
+        (Checksum::Sha512, VerifyLayout::Versioned) => 64,
+        (Checksum::Sha512, VerifyLayout::Unversioned) => data_bytes.min(128),
+        _ => digest_bytes(checksum),
     }
 }
 
@@ -135,7 +151,7 @@ mod tests {
         let hex = |checksum| {
             let mut out = [0; DIGEST_MOST];
             let bytes = digest_bytes(checksum);
-            digest(checksum, b"123456789", &mut out[..bytes]);
+            digest(checksum, VerifyLayout::Unversioned, b"123456789", &mut out[..bytes]);
             out[..bytes].iter().map(|byte| format!("{byte:02x}")).collect::<String>()
         };
         assert_eq!(hex(Checksum::Crc16), "3dbb");

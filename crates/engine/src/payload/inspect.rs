@@ -3,15 +3,17 @@
 //! The order of the checks is fio's, so that both name the same first fault of an interval. What the facts prove is
 //! named beside: a header of another place is a misdirected write, one of an older seed a stale one. Refuses to repair.
 
-use iodyno_model::{Checksum, Wrong};
+use iodyno_model::{Checksum, VerifyLayout, Wrong};
 
-use super::digest::{DIGEST_MOST, crc32c_plain, digest, digest_bytes, telling_bytes};
-use super::header::{Form, HEADER_BYTES, Header, Headers, MAGIC, write_random};
+use super::digest::{DIGEST_MOST, digest, digest_bytes, telling_bytes};
+use super::header::{Form, Header, Headers, MAGIC, VERSION, bare_bytes, write_random};
 use super::template;
 use super::verdict::{Class, Corruption};
 
 /// More wrong bits than this in an interval are no bit flip.
 const FLIPPED_BITS_MOST: u32 = 16;
+/// Bits of a write's number that are remembered.
+pub const NUMBER_BITS: u32 = 30;
 /// Older generations whose seed is tried.
 const OLDER_TRIED: u64 = 8;
 
@@ -22,8 +24,8 @@ pub struct Expected {
     pub file: u64,
     /// Where the write began, bytes.
     pub offset: u64,
-    /// Its generation and number, where this run wrote it.
-    pub written: Option<(u64, u16)>,
+    /// Its generation and number (the low [`NUMBER_BITS`] of it), where this run wrote it.
+    pub written: Option<(u64, u32)>,
 }
 
 /// An interval that is not what was written.
@@ -72,26 +74,27 @@ impl Inspector {
         while at < buffer.len() {
             let end = buffer.len().min(at + interval);
             let part = &mut buffer[at..end];
-            self.headers.swap(part);
-            if let Some(flaw) = self.examine(part, at, expected) {
+            let layout = self.headers.layout_of(part);
+            self.headers.swap(part, layout);
+            if let Some(flaw) = self.examine(part, layout, at, expected) {
                 flaws.push(flaw);
             }
-            self.headers.swap(part);
+            self.headers.swap(part, layout);
             at = end;
         }
     }
 
     /// What is wrong with an interval that lies `at` bytes into its write, if anything.
-    fn examine(&mut self, part: &[u8], at: usize, expected: Expected) -> Option<Flaw> {
+    fn examine(&mut self, part: &[u8], layout: VerifyLayout, at: usize, expected: Expected) -> Option<Flaw> {
+        let header = Header::read(part, layout);
         let fault = match &self.headers.form {
-            Form::Header(_) => {
-                let header = Header::read(part);
-                self.header_fault(part, &header, at, expected).or_else(|| self.data_fault(part, at, expected))
-            }
-            Form::Pattern(_) => self.data_fault(part, at, expected),
+            Form::Header(_) => self
+                .header_fault(part, &header, at, expected)
+                .or_else(|| self.data_fault(part, layout, at, expected)),
+            Form::Pattern(_) => self.data_fault(part, layout, at, expected),
         };
         let (what, wanted, found) = fault?;
-        let corruption = self.classify(part, at, expected, what);
+        let corruption = self.classify(part, &header, at, expected, what);
         Some(Flaw {
             offset: expected.offset + at as u64,
             bytes: part.len() as u64,
@@ -116,6 +119,9 @@ impl Inspector {
         if header.magic != MAGIC {
             return hex(Wrong::Magic, MAGIC.into(), header.magic.into());
         }
+        if header.layout == VerifyLayout::Versioned && header.version != VERSION {
+            return hex(Wrong::Version, VERSION.into(), header.version.into());
+        }
         if header.bytes as usize != part.len() {
             return decimal(Wrong::Length, part.len() as u64, header.bytes.into());
         }
@@ -129,10 +135,15 @@ impl Inspector {
             return decimal(Wrong::Offset, offset, header.offset);
         }
         let number = expected.written.filter(|_| stamp.number_checked).map(|(_, number)| number);
-        if let Some(number) = number.filter(|number| *number != header.number) {
-            return decimal(Wrong::Number, number.into(), header.number.into());
+        let kept = match header.layout {
+            VerifyLayout::Versioned => (1 << NUMBER_BITS) - 1,
+            VerifyLayout::Unversioned => u64::from(u16::MAX),
+        };
+        let number = number.map(|number| u64::from(number) & kept);
+        if let Some(number) = number.filter(|number| *number != header.number & kept) {
+            return decimal(Wrong::Number, number, header.number);
         }
-        let crc = crc32c_plain(&part[..36]);
+        let crc = Header::crc_of(part, header.layout);
         if crc != header.crc {
             return hex(Wrong::Header, crc, header.crc);
         }
@@ -140,11 +151,17 @@ impl Inspector {
     }
 
     /// The checksum, and the pattern byte by byte.
-    fn data_fault(&mut self, part: &[u8], at: usize, expected: Expected) -> Option<(Wrong, String, String)> {
-        if let Some(fault) = self.checksum_fault(part) {
+    fn data_fault(
+        &mut self,
+        part: &[u8],
+        layout: VerifyLayout,
+        at: usize,
+        expected: Expected,
+    ) -> Option<(Wrong, String, String)> {
+        if let Some(fault) = self.checksum_fault(part, layout) {
             return Some(fault);
         }
-        let skipped = self.headers.header_bytes();
+        let skipped = self.headers.header_bytes(layout);
         let moved = match &self.headers.form {
             Form::Header(stamp)
                 if stamp.checksum != Checksum::Pattern && stamp.checksum != Checksum::Meta =>
@@ -161,14 +178,14 @@ impl Inspector {
         Some((place, format!("{byte:02x}"), format!("{:02x}", data[wrong])))
     }
 
-    fn checksum_fault(&self, part: &[u8]) -> Option<(Wrong, String, String)> {
+    fn checksum_fault(&self, part: &[u8], layout: VerifyLayout) -> Option<(Wrong, String, String)> {
         let Form::Header(stamp) = &self.headers.form else { return None };
-        let (head, data) = part.split_at(self.headers.header_bytes());
+        let (head, data) = part.split_at(self.headers.header_bytes(layout));
         let mut sum = [0; DIGEST_MOST];
         let sum = &mut sum[..digest_bytes(stamp.checksum)];
-        digest(stamp.checksum, data, sum);
-        let telling = telling_bytes(stamp.checksum, data.len());
-        let stored = &head[HEADER_BYTES..][..telling];
+        digest(stamp.checksum, layout, data, sum);
+        let telling = telling_bytes(stamp.checksum, layout, data.len());
+        let stored = &head[bare_bytes(layout)..][..telling];
         if stored == &sum[..telling] {
             return None;
         }
@@ -177,7 +194,14 @@ impl Inspector {
     }
 
     /// What the facts prove.
-    fn classify(&self, part: &[u8], at: usize, expected: Expected, what: Wrong) -> Corruption {
+    fn classify(
+        &self,
+        part: &[u8],
+        header: &Header,
+        at: usize,
+        expected: Expected,
+        what: Wrong,
+    ) -> Corruption {
         let offset = expected.offset + at as u64;
         let owner = super::stamp::owner(self.headers.seed, expected.file);
         let whole = Corruption { class: Class::Mismatch { what }, owner, offset, bytes: part.len() as u64 };
@@ -186,30 +210,29 @@ impl Inspector {
         {
             return Corruption { class: Class::Lost { byte }, ..whole };
         }
-        let header = Header::read(part);
-        let sound = part.len() >= HEADER_BYTES
+        let sound = part.len() >= bare_bytes(header.layout)
             && header.magic == MAGIC
             && header.bytes as usize == part.len()
-            && crc32c_plain(&part[..36]) == header.crc;
+            && Header::crc_of(part, header.layout) == header.crc;
         match what {
             Wrong::Offset | Wrong::Seed if sound && header.offset != offset => {
                 Corruption { class: Class::Misdirected { owner, from: header.offset }, ..whole }
             }
             Wrong::Seed | Wrong::Number if sound => self.otherwise(header, expected, whole),
-            Wrong::Checksum => self.flipped(part, header.seed, expected, at, whole),
+            Wrong::Checksum => self.flipped(part, header, expected, at, whole),
             _ => whole,
         }
     }
 
     /// A whole header of this place, but of another write.
-    fn otherwise(&self, header: Header, expected: Expected, whole: Corruption) -> Corruption {
+    fn otherwise(&self, header: &Header, expected: Expected, whole: Corruption) -> Corruption {
         let Some((written, _)) = expected.written else { return whole };
         let older = (written.saturating_sub(OLDER_TRIED)..written)
             .rev()
             .find(|found| self.headers.seed_of(expected.file, expected.offset, *found) == header.seed);
         let class = match older {
             Some(found) => Class::Stale { found, written },
-            None => Class::Foreign { from: header.offset, generation: header.number.into() },
+            None => Class::Foreign { from: header.offset, generation: header.number },
         };
         Corruption { class, ..whole }
     }
@@ -218,14 +241,14 @@ impl Inspector {
     fn flipped(
         &self,
         part: &[u8],
-        seed: u64,
+        header: &Header,
         expected: Expected,
         at: usize,
         whole: Corruption,
     ) -> Corruption {
-        let content = self.content(seed, expected.offset, at + part.len());
+        let content = self.content(header.seed, expected.offset, at + part.len());
         let content = &content[at..];
-        let skipped = self.headers.header_bytes();
+        let skipped = self.headers.header_bytes(header.layout);
         let differs = |index: &usize| part[*index] != content[*index];
         let Some(first) = (skipped..part.len()).find(differs) else { return whole };
         let last = (first..part.len()).rfind(differs).unwrap_or(first);
@@ -256,19 +279,20 @@ impl Inspector {
     /// What an interval should be, as far as it can be made again: its own header, and the data of its seed or pattern.
     pub fn remake(&self, interval: &[u8], at: usize, expected: Expected) -> Vec<u8> {
         let mut copy = interval.to_vec();
-        self.headers.swap(&mut copy);
+        let layout = self.headers.layout_of(interval);
+        self.headers.swap(&mut copy, layout);
         let seed = match expected.written {
             Some((generation, _)) => self.headers.seed_of(expected.file, expected.offset, generation),
-            None => Header::read(&copy).seed,
+            None => Header::read(&copy, layout).seed,
         };
         let mut content = self.content(seed, expected.offset, at + interval.len()).split_off(at);
         if let Form::Header(stamp) = &self.headers.form {
-            let skipped = self.headers.header_bytes();
+            let skipped = self.headers.header_bytes(layout);
             content[..skipped].copy_from_slice(&copy[..skipped]);
             let (head, data) = content.split_at_mut(skipped);
-            digest(stamp.checksum, data, &mut head[HEADER_BYTES..]);
+            digest(stamp.checksum, layout, data, &mut head[bare_bytes(layout)..]);
         }
-        self.headers.swap(&mut content);
+        self.headers.swap(&mut content, layout);
         content
     }
 }

@@ -239,6 +239,7 @@ impl fmt::Display for Corruption {
 const fn mismatch(what: Wrong) -> &'static str {
     match what {
         Wrong::Magic => "no header begins here",
+        Wrong::Version => "the header is of another version",
         Wrong::Length => "the header tells another length",
         Wrong::Seed => "the header tells another seed",
         Wrong::Offset => "the header tells another place",

@@ -18,7 +18,8 @@ use crate::failure::Failure;
 use crate::io::{AT_END, Handle, Io, KEEP, Names, PathBuffer, READ_BACK, VERIFY};
 use crate::open::{is_own, resolve, set_root};
 use crate::payload::{
-    Checker, Class, Corruption, Filler, Findings, Headers, Inspector, Marker, Place, SECTOR_BYTES, Write,
+    Checker, Class, Corruption, Filler, Findings, Headers, Inspector, Marker, NUMBER_BITS, Place,
+    SECTOR_BYTES, Write,
 };
 use crate::random::mix;
 use crate::registry;
@@ -39,6 +40,8 @@ use verifiers::Helpers;
 
 /// Blocks that one worker can remember; the table would be 2 GiB.
 const BLOCKS_MOST: u64 = 1 << 28;
+/// Where an operation carries its write's number, above the generation.
+const NUMBER_AT: u32 = u64::BITS - NUMBER_BITS;
 /// Complaints that are kept.
 const COMPLAINTS_MOST: usize = 20;
 
@@ -323,6 +326,7 @@ impl Content {
             None => self.writes,
             Some(table) => table.next_generation(io.offset - file.base, io.bytes),
         };
+        self.keeper.iter_mut().for_each(|keeper| keeper.began(self.writes, io.file, io.offset));
         self.writes += 1;
         io.other = generation;
         let offset = if io.offset >= AT_END { self.writes * io.bytes } else { io.offset };
@@ -380,8 +384,9 @@ impl Content {
             None => self.writes & u64::from(u32::MAX),
             Some(table) => table.next_generation(io.offset - file.base, io.bytes),
         };
-        let number = self.writes as u16;
-        io.other = generation | u64::from(number) << 48;
+        let number = self.writes;
+        io.other = generation | number << NUMBER_AT;
+        self.keeper.iter_mut().for_each(|keeper| keeper.began(number, io.file, io.offset));
         let offset = if io.offset >= AT_END { self.writes * io.bytes } else { io.offset };
         self.writes += 1;
         // SAFETY: the buffer is the slot's and at least as long as the operation; no operation is in flight on it.
@@ -430,7 +435,7 @@ impl Content {
         }
         let file = &self.files[io.file as usize];
         if let Some(table) = &file.table {
-            let write = whole.then_some((io.other & u64::from(u32::MAX), (io.other >> 48) as u16));
+            let write = whole.then_some((io.other & u64::from(u32::MAX), (io.other >> NUMBER_AT) as u32));
             table.wrote(io.offset - file.base, io.bytes, write, self.whole_writes);
         }
     }
@@ -509,7 +514,7 @@ impl Content {
     }
 
     /// One piece: by a helper, where there are any and one has time.
-    fn check_piece(&mut self, io: &Io, buffer: &mut [u8], offset: u64, written: Option<(u64, u16)>) -> i32 {
+    fn check_piece(&mut self, io: &Io, buffer: &mut [u8], offset: u64, written: Option<(u64, u32)>) -> i32 {
         let file = &self.files[io.file as usize];
         let (id, place) = match self.item(io) {
             Some((set, item)) => (mix(file.id ^ mix(item)), item + self.first_item(set)),

@@ -7,14 +7,16 @@ fn known() -> impl Iterator<Item = Checksum> {
     Checksum::ALL.into_iter().filter(|checksum| *checksum != Checksum::Pattern)
 }
 
-pub fn cases() -> Vec<(String, Body)> {
+pub fn cases(fio: Original) -> Vec<(String, Body)> {
     let mut cases: Vec<(String, Body)> = Vec::new();
-    let mut add = |name: String, body: Body| cases.push((name, body));
+    let newer = fio == Original::Newer;
+    let prefix = if newer { "newer_" } else { "" };
+    let mut add = |name: String, body: Body| cases.push((format!("{prefix}{name}"), body));
     for checksum in known() {
         let name = checksum.name();
-        add(format!("theirs_checked_by_us_{name}"), Box::new(move || theirs(checksum, &[], |_| {})));
-        add(format!("ours_checked_by_fio_{name}"), Box::new(move || ours(checksum, &[], |_| {})));
-        add(format!("planted_byte_found_by_both_{name}"), Box::new(move || planted(checksum)));
+        add(format!("theirs_checked_by_us_{name}"), Box::new(move || theirs(fio, checksum, &[], |_| {})));
+        add(format!("ours_checked_by_fio_{name}"), Box::new(move || ours(fio, checksum, &[], |_| {})));
+        add(format!("planted_byte_found_by_both_{name}"), Box::new(move || planted(fio, checksum)));
     }
     let interval = |verify: &mut Verify| verify.interval_bytes = 1024;
     let offset = |verify: &mut Verify| header_of(verify).offset_bytes = 1000;
@@ -31,17 +33,17 @@ pub fn cases() -> Vec<(String, Body)> {
     for (name, options, change) in variants {
         for checksum in [Checksum::Crc32c, Checksum::Md5, Checksum::Meta, Checksum::Sha256] {
             let check = checksum.name();
-            add(format!("theirs_{name}_{check}"), Box::new(move || theirs(checksum, options, change)));
-            add(format!("ours_{name}_{check}"), Box::new(move || ours(checksum, options, change)));
+            add(format!("theirs_{name}_{check}"), Box::new(move || theirs(fio, checksum, options, change)));
+            add(format!("ours_{name}_{check}"), Box::new(move || ours(fio, checksum, options, change)));
         }
     }
-    add("pattern_without_header".into(), Box::new(pattern_alone));
-    add("buffer_patterns_are_the_same_bytes".into(), Box::new(buffer_pattern));
-    add("random_writes_by_fio_checked_in_order".into(), Box::new(random_theirs));
-    add("random_writes_by_us_checked_by_verify_only".into(), Box::new(random_ours));
-    add("every_header_field_is_checked_alike".into(), Box::new(fields));
-    add("dumps_are_named_and_filled_alike".into(), Box::new(dumps));
-    add("state_files_are_read_by_fio_verify_state".into(), Box::new(states));
+    add("pattern_without_header".into(), Box::new(move || pattern_alone(fio)));
+    add("buffer_patterns_are_the_same_bytes".into(), Box::new(move || buffer_pattern(fio)));
+    add("random_writes_by_fio_checked_in_order".into(), Box::new(move || random_theirs(fio)));
+    add("random_writes_by_us_checked_by_verify_only".into(), Box::new(move || random_ours(fio)));
+    add("every_header_field_is_checked_alike".into(), Box::new(move || fields(fio)));
+    add("dumps_are_named_and_filled_alike".into(), Box::new(move || dumps(fio)));
+    add("state_files_are_read_by_fio_verify_state".into(), Box::new(move || states(fio)));
     cases
 }
 
@@ -68,8 +70,8 @@ fn sized(options: &[&str], verb: Verb) -> Pattern {
 }
 
 /// fio writes, we read.
-fn theirs(checksum: Checksum, options: &[&str], change: impl Fn(&mut Verify)) -> Outcome {
-    let bench = Bench::new();
+fn theirs(fio: Original, checksum: Checksum, options: &[&str], change: impl Fn(&mut Verify)) -> Outcome {
+    let bench = Bench::of(fio);
     let verify = verify_option(checksum);
     let (right, said) =
         bench.fio(&[&["--rw=write", "--do_verify=0", "--verify_state_save=0", &verify], options].concat());
@@ -82,8 +84,8 @@ fn theirs(checksum: Checksum, options: &[&str], change: impl Fn(&mut Verify)) ->
 }
 
 /// We write, fio reads; and again as it checks what a writing job wrote.
-fn ours(checksum: Checksum, options: &[&str], change: impl Fn(&mut Verify)) -> Outcome {
-    let bench = Bench::new();
+fn ours(fio: Original, checksum: Checksum, options: &[&str], change: impl Fn(&mut Verify)) -> Outcome {
+    let bench = Bench::of(fio);
     let mut stamp = Verify { when: VerifyWhen::Never, ..header(checksum) };
     change(&mut stamp);
     clean(&bench.ours(job(sized(options, Verb::Write), stamp)))?;
@@ -96,8 +98,8 @@ fn ours(checksum: Checksum, options: &[&str], change: impl Fn(&mut Verify)) -> O
 }
 
 /// One byte of the data is wrong: where the checksum covers it, both say so, of the same block.
-fn planted(checksum: Checksum) -> Outcome {
-    let bench = Bench::new();
+fn planted(fio: Original, checksum: Checksum) -> Outcome {
+    let bench = Bench::of(fio);
     let verify = verify_option(checksum);
     clean(&bench.ours(job(
         writing(Verb::Write, Pick::Sequential),
@@ -120,8 +122,8 @@ fn planted(checksum: Checksum) -> Outcome {
     expect(complaint.contains("bit flip: bit 2") && complaint.contains("16,378"), complaint)
 }
 
-fn pattern_alone() -> Outcome {
-    let bench = Bench::new();
+fn pattern_alone(fio: Original) -> Outcome {
+    let bench = Bench::of(fio);
     let options = ["--verify=pattern", "--verify_pattern=0xdeadbeef%o\"abc\"-12", "--verify_state_save=0"];
     let fio = |more: &[&str]| bench.fio(&[&options, more].concat());
     let (right, said) = fio(&["--rw=write", "--do_verify=0"]);
@@ -144,8 +146,8 @@ fn pattern_alone() -> Outcome {
     )
 }
 
-fn buffer_pattern() -> Outcome {
-    let bench = Bench::new();
+fn buffer_pattern(fio: Original) -> Outcome {
+    let bench = Bench::of(fio);
     let (right, said) = bench.fio(&["--rw=write", "--buffer_pattern=0xdeadbeef\"abc\"-12"]);
     expect(right, said)?;
     let theirs = std::fs::read(bench.path())?;
@@ -160,8 +162,8 @@ fn buffer_pattern() -> Outcome {
     expect(std::fs::read(bench.path())? == theirs, "the bytes differ")
 }
 
-fn random_theirs() -> Outcome {
-    let bench = Bench::new();
+fn random_theirs(fio: Original) -> Outcome {
+    let bench = Bench::of(fio);
     let (right, said) = bench.fio(&["--rw=randwrite", "--verify=xxhash", "--verify_state_save=0"]);
     expect(right, said)?;
     for pick in [Pick::Sequential, Pick::Uniform] {
@@ -179,8 +181,8 @@ fn random_theirs() -> Outcome {
     clean(&record)
 }
 
-fn random_ours() -> Outcome {
-    let bench = Bench::new();
+fn random_ours(fio: Original) -> Outcome {
+    let bench = Bench::of(fio);
     let mut write = job(
         Pattern { coverage: Coverage::Repeating, ..writing(Verb::Write, Pick::Uniform) },
         Verify { when: VerifyWhen::AfterWrites, ..header(Checksum::Crc64) },
@@ -197,9 +199,14 @@ fn random_ours() -> Outcome {
 }
 
 /// Each field of a header is damaged, with and without a right checksum of the header: both programs agree.
-fn fields() -> Outcome {
-    let fields: [(usize, Wrong); 8] = [
+fn fields(fio: Original) -> Outcome {
+    let second = match fio.layout() {
+        Some(VerifyLayout::Versioned) => (2, Wrong::Version),
+        _ => (24, Wrong::Header),
+    };
+    let fields: [(usize, Wrong); 9] = [
         (0, Wrong::Magic),
+        second,
         (5, Wrong::Length),
         (8, Wrong::Header),
         (17, Wrong::Offset),
@@ -209,7 +216,7 @@ fn fields() -> Outcome {
         (37, Wrong::Header),
     ];
     for (at, what) in fields {
-        let bench = Bench::new();
+        let bench = Bench::of(fio);
         let never = Verify { when: VerifyWhen::Never, ..header(Checksum::Md5) };
         clean(&bench.ours(job(writing(Verb::Write, Pick::Sequential), never)))?;
         bench.plant(at, |bytes| bytes[0] ^= 0x10);
@@ -219,6 +226,7 @@ fn fields() -> Outcome {
         let [one] = &mismatches[..] else { return Err(format!("byte {at}: {mismatches:?}").into()) };
         expect(one.what == what, format!("byte {at}: {one:?}, fio: {said}"))?;
         let sentence = match what {
+            Wrong::Version => format!("unsupported header version {}, wanted {}", one.found, one.expected),
             Wrong::Magic => format!("bad magic header {}, wanted {}", one.found, one.expected),
             Wrong::Length => format!("bad header length {}, wanted {}", one.found, one.expected),
             Wrong::Offset => format!("bad header offset {}, wanted {}", one.found, one.expected),
@@ -230,8 +238,8 @@ fn fields() -> Outcome {
 }
 
 /// The same damaged file, dumped by both: the same names and the same bytes.
-fn dumps() -> Outcome {
-    let bench = Bench::new();
+fn dumps(fio: Original) -> Outcome {
+    let bench = Bench::of(fio);
     let (right, said) =
         bench.fio(&["--rw=write", "--do_verify=0", "--verify=crc32c", "--verify_state_save=0"]);
     expect(right, said)?;
@@ -248,18 +256,19 @@ fn dumps() -> Outcome {
     names.iter().for_each(|name| drop(std::fs::remove_file(name)));
     let dumped = one.dumped.clone().unwrap_or_default();
     expect([dumped.0, dumped.1] == names, format!("{one:?}"))?;
+    let bare_bytes = if fio.layout() == Some(VerifyLayout::Versioned) { 48 } else { 40 };
     for (ours, theirs) in ours.into_iter().zip(theirs) {
         let (ours, theirs) = (ours?, theirs?);
         // Time, thread and number in the header, and so its checksum, are those of the dump in fio's.
-        let same = |at: &usize| (24..40).contains(at) || ours[*at] == theirs[*at];
+        let same = |at: &usize| (24..bare_bytes).contains(at) || ours[*at] == theirs[*at];
         let differs = (0..ours.len().min(theirs.len())).find(|at| !same(at));
         expect(ours.len() == theirs.len() && differs.is_none(), format!("byte {differs:?} differs"))?;
     }
     Ok(())
 }
 
-fn states() -> Outcome {
-    let bench = Bench::new();
+fn states(fio: Original) -> Outcome {
+    let bench = Bench::of(fio);
     let path = bench.folder.path().join("local-j-{worker}-verify.state");
     let state = VerifyState { path: path.display().to_string(), name: "j".into(), save: true, load: false };
     let verify = Verify { state: Some(state.clone()), first_worker: 2, ..header(Checksum::Crc32c) };
@@ -270,11 +279,14 @@ fn states() -> Outcome {
     std::fs::File::create(bench.path())?.set_len(BYTES)?;
     clean(&bench.ours(write))?;
     let file = bench.folder.path().join("local-j-2-verify.state");
-    let output = Command::new("fio-verify-state").arg(&file).output()?;
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in ["Name: j", "Completions: 4", "Depth: 4", "Number IOs: 7", "Index: 2", "24576"] {
-        expect(output.status.success() && said.contains(part), format!("no `{part}` in {said}"))?;
+    // The installed one's reader knows the installed one's version alone.
+    if fio == Original::Installed && bench.layout == VerifyLayout::Unversioned {
+        let output = Command::new("fio-verify-state").arg(&file).output()?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in ["Name: j", "Completions: 4", "Depth: 4", "Number IOs: 7", "Index: 2", "24576"] {
+            expect(output.status.success() && said.contains(part), format!("no `{part}` in {said}"))?;
+        }
     }
     // Beyond what the state tells, nothing is read: the file has only seven good blocks.
     let read = |state: VerifyState| {
@@ -291,7 +303,7 @@ fn states() -> Outcome {
     let (right, said) = bench.fio(&["--rw=read", "--verify=crc32c", "--verify_state_load=1"]);
     expect(right, said)?;
     // And we by fio's.
-    let theirs = Bench::new();
+    let theirs = Bench::of(fio);
     let (right, said) = theirs.fio(&["--rw=write", "--verify=crc32c", "--number_ios=5", "--do_verify=0"]);
     expect(right, said)?;
     let path = theirs.folder.path().join("local-j-{worker}-verify.state").display().to_string();

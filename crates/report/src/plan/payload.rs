@@ -1,7 +1,8 @@
 //! Buffer content and its verification in words.
 
 use iodyno_model::{
-    Content, Dedupe, HeaderStamp, Marks, Payload, Refresh, Stamp, Template, TrimBack, Verify, VerifyWhen,
+    Content, Dedupe, HeaderStamp, Marks, Payload, Refresh, Stamp, Template, TrimBack, Verify, VerifyLayout,
+    VerifyWhen,
 };
 
 use super::exact::{bytes, many};
@@ -125,6 +126,9 @@ fn verify(verify: &Verify) -> String {
     }
     if verify.dump {
         words.push("bad blocks are dumped".into());
+    }
+    if verify.layout == VerifyLayout::Unversioned {
+        words.push("laid out without a version".into());
     }
     if let Some(state) = &verify.state {
         words.extend(state.load.then(|| format!("as far as {} says", state.path)));

@@ -125,8 +125,8 @@ impl Run {
         let missing = report.missing.iter();
         missing.for_each(|(package, reason)| self.score.skip(&format!("package {package}"), reason));
         match newer {
-            Ok(version) => announce("ok", newer_took, "a newer iperf3", &version),
-            Err(why) => self.skip("a newer iperf3", &why),
+            Ok(version) => announce("ok", newer_took, "newer originals", &version),
+            Err(why) => self.skip("newer originals", &why),
         }
     }
 

@@ -1,10 +1,13 @@
 //! `verify` and its kin: what blocks carry, when they are read back, what is kept of it.
 
-use iodyno_model::{Checksum, HeaderStamp, Stamp, TrimBack, Verify, VerifyState, VerifyWhen};
+use iodyno_model::{Checksum, HeaderStamp, Stamp, TrimBack, Verify, VerifyLayout, VerifyState, VerifyWhen};
 
 use super::ask::Ask;
 use super::{Found, template};
 use crate::Loader;
+
+/// The first version whose headers have a version.
+const VERSIONED: (u32, u32) = (3, 41);
 
 /// How a job's blocks are checked; `None`: they are not. `number` is that of the first clone, from 0.
 pub fn verify(
@@ -38,7 +41,19 @@ pub fn verify(
         trim: trims(ask),
         state: Some(state(ask)).filter(|state| state.save || state.load),
         first_worker: number,
+        layout: layout(loader),
     })
+}
+
+/// Of what is written: that of the version we name, or that of the one which `--also headers=` names.
+fn layout(loader: &dyn Loader) -> VerifyLayout {
+    let asked = loader.also("headers");
+    let mut numbers =
+        asked.iter().flat_map(|version| version.split('.')).map_while(|part| part.parse::<u32>().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(major), Some(minor)) if (major, minor) < VERSIONED => VerifyLayout::Unversioned,
+        _ => VerifyLayout::Versioned,
+    }
 }
 
 fn stamp(ask: &mut Ask<'_>, found: &Found, loader: &mut dyn Loader) -> Option<Stamp> {

@@ -22,6 +22,10 @@ pub fn lines(mismatch: &Mismatch, wrote: bool) -> String {
     );
     let mut text = match mismatch.what {
         Wrong::Magic => header("magic header", "wanted"),
+        Wrong::Version => format!(
+            "verify: unsupported header version {found}, wanted {expected}: another fio wrote it; verify with that one \
+             {place} (requested block: offset={read_offset}, length={read_bytes})\n"
+        ),
         Wrong::Length => header("header length", "wanted"),
         Wrong::Seed => header("header rand_seed", "wanted"),
         Wrong::Offset => header("header offset", "wanted"),
@@ -77,6 +81,11 @@ mod tests {
             of(Wrong::Magic, "acca", "0"),
             "verify: bad magic header 0, wanted acca at file p.dat offset 4096, length 4096 \
              (requested block: offset=4096, length=8192)\n"
+        );
+        assert_eq!(
+            of(Wrong::Version, "81", "82"),
+            "verify: unsupported header version 82, wanted 81: another fio wrote it; verify with that one \
+             at file p.dat offset 4096, length 4096 (requested block: offset=4096, length=8192)\n"
         );
         assert_eq!(
             of(Wrong::Header, "799fb309", "54d136e4"),

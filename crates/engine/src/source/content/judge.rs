@@ -20,7 +20,7 @@ pub struct Piece {
     /// What its marks say of its place: the offset, or an item's number.
     pub place: u64,
     /// Its generation and number, where this run wrote it.
-    pub written: Option<(u64, u16)>,
+    pub written: Option<(u64, u32)>,
     /// The read that brought it: offset and bytes.
     pub read: (u64, u64),
     /// The line that read is tallied in.

@@ -2,19 +2,25 @@
 //!
 //! Refuses to read one: see [`super::State`].
 
-use iodyno_model::Verify;
+use iodyno_model::{Verify, VerifyLayout};
 
 use super::Brief;
-use super::state::State;
+use super::state::{Last, State};
 use crate::failure::Failure;
 
-/// Counts completions.
+/// Counts writes that begin and complete.
 pub struct Keeper {
     path: String,
     state: State,
+    notes: Notes,
+}
+
+/// What is noted of the last writes.
+enum Notes {
     /// The last completed writes, `next` the oldest of them once there are as many as the depth.
-    last: Vec<(u64, u64)>,
-    next: usize,
+    Completed { last: Vec<(u64, u64)>, next: usize },
+    /// Those that began and did not complete: number, file and offset.
+    InFlight(Vec<(u64, u32, u64)>),
 }
 
 /// The path of a worker's state file.
@@ -26,6 +32,11 @@ impl Keeper {
     /// For a worker that writes and keeps its state.
     pub fn new(brief: &Brief<'_>, verify: &Verify, writes: bool) -> Option<Self> {
         let state = verify.state.as_ref().filter(|state| state.save && writes && !verify.only)?;
+        let depth = brief.depth as usize;
+        let notes = match verify.layout {
+            VerifyLayout::Unversioned => Notes::Completed { last: Vec::with_capacity(depth), next: 0 },
+            VerifyLayout::Versioned => Notes::InFlight(Vec::with_capacity(depth)),
+        };
         Some(Keeper {
             path: path_of(&state.path, verify, brief.worker),
             state: State {
@@ -35,19 +46,35 @@ impl Keeper {
                 name: state.name.clone(),
                 ..State::default()
             },
-            last: Vec::with_capacity(brief.depth as usize),
-            next: 0,
+            notes,
         })
+    }
+
+    /// Takes note of a write that begins. Of those that failed, which stay, only as many as the depth are kept.
+    pub fn began(&mut self, number: u64, file: u32, offset: u64) {
+        match &mut self.notes {
+            Notes::InFlight(writes) if writes.len() < self.state.depth as usize => {
+                writes.push((number, file, offset));
+            }
+            _ => {}
+        }
     }
 
     /// Takes note of a write that is done.
     pub fn completed(&mut self, file: u32, offset: u64) {
-        let entry = (u64::from(file), offset);
-        if self.last.len() < self.state.depth as usize {
-            self.last.push(entry);
-        } else {
-            self.last[self.next] = entry;
-            self.next = (self.next + 1) % self.last.len();
+        match &mut self.notes {
+            Notes::Completed { last, .. } if last.len() < self.state.depth as usize => {
+                last.push((file.into(), offset));
+            }
+            Notes::Completed { last, next } => {
+                last[*next] = (file.into(), offset);
+                *next = (*next + 1) % last.len();
+            }
+            Notes::InFlight(writes) => {
+                if let Some(found) = writes.iter().position(|(_, its, at)| (*its, *at) == (file, offset)) {
+                    writes.remove(found);
+                }
+            }
         }
     }
 
@@ -56,9 +83,14 @@ impl Keeper {
     /// # Errors
     /// It cannot be written.
     pub fn save(&self, begun: u64) -> Result<(), Failure> {
-        let (newer, older) = self.last.split_at(self.next);
-        let completed = newer.iter().rev().chain(older.iter().rev()).copied().collect();
-        let state = State { begun, completed, ..self.state.clone() };
+        let last = match &self.notes {
+            Notes::Completed { last, next } => {
+                let (newer, older) = last.split_at(*next);
+                Last::Completed(newer.iter().rev().chain(older.iter().rev()).copied().collect())
+            }
+            Notes::InFlight(writes) => Last::InFlight(writes.iter().map(|(number, ..)| *number).collect()),
+        };
+        let state = State { begun, last, ..self.state.clone() };
         std::fs::write(&self.path, state.encode()).map_err(|error| {
             Failure::new(format!("{}: {error}", self.path)).hint("where may the state be kept?")
         })

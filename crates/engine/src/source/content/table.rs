@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::memory::Mapping;
+use crate::payload::NUMBER_BITS;
 
 /// One more than the generation; 0: never written, or not known.
 const GENERATION: u64 = 0xffff_ffff;
@@ -14,7 +15,7 @@ const START: u64 = 1 << 32;
 /// Trimmed since it was written.
 const TRIMMED: u64 = 1 << 33;
 /// Where the write's number lies.
-const NUMBER_AT: u32 = 48;
+const NUMBER_AT: u32 = u64::BITS - NUMBER_BITS;
 
 /// The blocks of one file's span.
 pub struct Table {
@@ -32,8 +33,8 @@ pub struct Unit {
     pub end: u64,
     /// Its generation.
     pub generation: u64,
-    /// Its number among the worker's writes.
-    pub number: u16,
+    /// Its number among the worker's writes, the low [`NUMBER_BITS`] of it.
+    pub number: u32,
     /// Whether it was trimmed since.
     pub trimmed: bool,
 }
@@ -81,7 +82,7 @@ impl Table {
 
     /// Takes note of a write; `None`: it failed or was short, and nothing is known of its range. What is left of other
     /// writes that it overlaps is no longer known either, where `whole` writes count.
-    pub fn wrote(&self, offset: u64, bytes: u64, write: Option<(u64, u16)>, whole: bool) {
+    pub fn wrote(&self, offset: u64, bytes: u64, write: Option<(u64, u32)>, whole: bool) {
         let (first, end) = (offset / self.grain, (offset + bytes) / self.grain);
         if whole {
             self.forget_rest(first, end);
@@ -141,7 +142,7 @@ impl Table {
             start: first * self.grain,
             end: end * self.grain,
             generation: (cell & GENERATION) - 1,
-            number: (cell >> NUMBER_AT) as u16,
+            number: (cell >> NUMBER_AT) as u32,
             trimmed: cell & TRIMMED != 0,
         })
     }
