@@ -16,6 +16,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("what cannot be printed is an error", &[], full),
         Case::new("a hyphen is no file", &[], hyphen),
         Case::new("a terminal gets no orders from names", &[], orders),
+        Case::new("fio's verify headers are those of its version, and both kinds are read", &[], headers),
         Case::new("links are made once, replace nothing, and are the tools they are named for", &[], links),
     ]
 }
@@ -189,6 +190,37 @@ fn hyphen() -> Outcome {
         said.expect(if words[0] == "dd" { 1 } else { 2 }, &["standard output", "name a file"]);
         assert_eq!(crate::program::names(home.path()), Vec::<String>::new(), "{words:?}");
     }
+    Ok(())
+}
+
+/// Which headers fio's verification writes, and that both are read; the bytes are those of the files.
+fn headers() -> Outcome {
+    let folder = scratch();
+    let file = folder.path().join("d");
+    let fio = |words: &str| {
+        let mut command = iodyno(["fio", "--name=j", "--filename=d", "--bs=4k", "--verify=crc32c"]);
+        command.args(words.split(' ')).current_dir(folder.path());
+        told(command)
+    };
+    let kinds = || {
+        let [state, data] = [&folder.path().join("local-j-0-verify.state"), &file].map(std::fs::read);
+        let (state, data) = (state.expect("a state"), data.expect("a file"));
+        (state[0], [data[2], data[3]], [data[8194], data[8195]])
+    };
+    fio("--rw=write --size=16k --do_verify=0").expect(0, &[]);
+    assert_eq!(kinds(), (5, [0x81, 5], [0x81, 5]));
+    fio("--rw=write --size=8k --do_verify=0 --also headers=3.40").expect(0, &[]);
+    assert_eq!(kinds(), (3, [5, 0], [0x81, 5]));
+    fio("--rw=read --size=16k").expect(0, &[]);
+    let mut data = std::fs::read(&file).expect("a file");
+    data[12_290] = 0x82;
+    std::fs::write(&file, data).expect("it is written");
+    let said = fio("--rw=read --size=16k");
+    let wanted =
+        "verify: unsupported header version 82, wanted 81: another fio wrote it; verify with that one";
+    assert!(said.code() != 0 && said.err.contains(wanted), "{said}");
+    let said = fio("--rw=read --size=16k --also headers=old");
+    assert!(said.code() != 0 && said.err.contains("expected the version of an original"), "{said}");
     Ok(())
 }
 

@@ -64,7 +64,9 @@ impl Fio {
     pub fn command<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Command {
         let mut command = Command::new(&self.program);
         // Findings on standard error are for people; here the streams are compared.
-        command.env("IODYNO_FINDINGS", "0").args(&self.leading).args(arguments);
+        command.env("IODYNO_FINDINGS", "0");
+        // Headers and state files as the original, fio 3.33, lays them out.
+        command.env("IODYNO_ALSO", "headers=3.33").args(&self.leading).args(arguments);
         command
     }
 
