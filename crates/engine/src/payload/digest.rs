@@ -50,7 +50,8 @@ pub(crate) fn crc32c_plain(data: &[u8]) -> u32 {
     !crc32c::crc32c(data)
 }
 
-/// The checksum of `data` behind a header of that layout into `out`, which holds [`digest_bytes`] bytes; what it leaves is what it does not cover.
+/// The checksum of `data` behind a header of that layout into `out`, which holds [`digest_bytes`] bytes; what it
+/// leaves is what it does not cover.
 pub(super) fn digest(checksum: Checksum, layout: VerifyLayout, data: &[u8], out: &mut [u8]) {
     match checksum {
         Checksum::Meta | Checksum::Pattern => {}
