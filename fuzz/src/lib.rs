@@ -81,7 +81,7 @@ fn plan_file(input: &[u8]) {
     let (mut arguments, mut world) = World::of(input);
     arguments.insert(0, "plan.toml".into());
     let _ = native::plan(&arguments, &mut world);
-    let maker = |_: &Plan| -> Box<dyn Reporter> { Box::new(Mute) };
+    let maker = |_: &native::Manner| -> Box<dyn Reporter> { Box::new(Mute) };
     if let Ok(request) = native::run(&arguments, &mut world, &maker) {
         take(request, &[]);
     }
