@@ -10,13 +10,18 @@ use crate::case::{Carrier, Case, operations};
 use crate::merge::Suspicion;
 use crate::reads::{LEAST_BYTES, Load, loads};
 
-/// So many times as much as was asked is told, beyond the second it is doubted.
+/// So many times as much as was asked is told, beyond the second it is doubted. Chosen: a piece that lies across two
+/// blocks moves twice as much; `amplification` stands on both sides.
 const RATIOS: (f64, f64) = (2.0, 4.0);
 /// The same where each write is made durable: its data, its inode and a journal's commit are blocks of their own.
+/// Chosen: above the five blocks that a sync of one costs; `amplification` stands at 5 and 20 times, and nothing
+/// between the two limits.
 const DURABLE_RATIOS: (f64, f64) = (8.0, 16.0);
-/// Requests for each operation that an operation of its own explains: a block that lies across two.
+/// Requests for each operation that an operation of its own explains: a block that lies across two. Chosen: a tenth
+/// more than two; `amplification` stands on both sides.
 const MOST_REQUESTS: f64 = 2.2;
-/// The same for a write that is made durable: data, journal and its commit.
+/// The same for a write that is made durable: data, journal and its commit. Chosen: the journal has a head, an inode
+/// and a map besides; `amplification` stands on one side only.
 const MOST_DURABLE: f64 = 8.0;
 
 const ADVICE_SMALL: &str = "use a `block` that is a multiple of the file system's and the device's block (4 KiB and more), \

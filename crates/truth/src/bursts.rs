@@ -9,14 +9,17 @@ use crate::case::label;
 use crate::merge::Suspicion;
 use crate::statistics::{Credit, STEADY_SLOPE_PERCENT, credit, steadiness};
 
-/// The slow level is at most so much of the fast one.
+/// The slow level is at most so much of the fast one. Chosen: more than a steady rate may range over (20 %);
+/// `credit_that_is_used_up` stands on one side only.
 const MOST_LEFT: f64 = 0.75;
 /// A stall is no level: the slow one lasts at least so long behind the row in which it fell, ns. Source: the experiment
 /// `stationary`, commits of 1.5 s at the end of a run.
 const LEAST_SLOW_NS: f64 = 2e9;
-/// How many deviations of counting noise, which is normal, lie between the levels.
+/// How many deviations of counting noise, which is normal, lie between the levels. Chosen: chance exceeds it twice in
+/// 10⁹; `credit_that_is_used_up` stands on both sides.
 const LEAST_DEVIATIONS: f64 = 6.0;
-/// How many median deviations of the slow level's rows do: three deviations of normal values.
+/// How many median deviations of the slow level's rows do: three deviations of normal values. Source: the normal
+/// distribution, whose deviation is 1.4826 median ones; docs/decisions/0007-steady-in-seconds.md.
 pub const LEAST_APART: f64 = 4.4;
 
 const ADVICE: &str = "run until the fast part no longer matters (a longer `time`), or leave it out with a `ramp` of at \

@@ -11,7 +11,8 @@ use iodyno_model::{Finding, Severity};
 
 use crate::merge::Suspicion;
 
-/// Of the share that an effect needs, so much a cause has taken at least.
+/// Of the share that an effect needs, so much a cause has taken at least. Chosen: shares are estimates;
+/// `a_busy_machine_explains_what_it_is_strong_enough_for` stands on both sides.
 const MOST_OF_IT: f64 = 0.75;
 
 /// What may bring what about. No finding explains one that, over others, may explain it.

@@ -10,9 +10,11 @@ use crate::case::Case;
 use crate::merge::Suspicion;
 
 /// So many times what the link carries are past what clocks and rounded names of links explain. Chosen: a clock that is
-/// 0.1 % off is a finding of its own (15), and no link carries more than its name says.
+/// 0.1 % off is a finding of its own (15), and no link carries more than its name says. `faster_than_its_link` stands
+/// on both sides, at 1.01 and 1.07.
 const BEYOND: f64 = 1.05;
-/// Less than this may still lie in buffers on both sides, bytes.
+/// Less than this may still lie in buffers on both sides, bytes. Chosen: well above the buffers of sockets and queues;
+/// `faster_than_its_link` stands on one side only.
 const LEAST_BYTES: u64 = 64 << 20;
 
 const ADVICE: &str = "do not quote this figure: look for what answers on this side of the link (the page cache, a cache of \

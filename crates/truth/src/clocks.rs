@@ -9,17 +9,22 @@ use iodyno_model::{ClockFacts, Figure, Kind, Severity, Sighting, units};
 use crate::case::Case;
 use crate::merge::Suspicion;
 
-/// What synchronisation may slew, parts per million; the kernel's limit.
+/// What synchronisation may slew, parts per million; the kernel's limit. Source: Linux, `MAXFREQ`; adjtimex(2).
 const SLEW_PPM: f64 = 500.0;
-/// Smaller steps are the readings' own uncertainty, ns.
+/// Smaller steps are the readings' own uncertainty, ns. Chosen: a reading may be interrupted for a turn of the
+/// scheduler; `trouble_with_clocks` stands on both sides.
 const LEAST_STEP_NS: f64 = 5_000_000.0;
-/// The timing clock may go so much faster or slower than the kernel's: a share of a percent at most.
+/// The timing clock may go so much faster or slower than the kernel's: a share of a percent at most. Chosen: quartz is
+/// off by less than a tenth of the first; `trouble_with_clocks` stands on both sides.
 const MOST_DRIFT_PPM: (f64, f64) = (1000.0, 10_000.0);
-/// A shorter phase says nothing about drift, ns.
+/// A shorter phase says nothing about drift, ns. Chosen: a millisecond of uncertainty is the limit of drift in it;
+/// `trouble_with_clocks` stands on one side only.
 const LEAST_DRIFT_NS: u64 = 1_000_000_000;
-/// Half of operations took less than so many times what the clock resolves or costs.
+/// Half of operations took less than so many times what the clock resolves or costs. Chosen: a reading is off by a
+/// fifth of such a time; `trouble_with_clocks` and `an_honest_run_is_not_accused` stand on both sides.
 const LEAST_TIMES: f64 = 5.0;
-/// What may be unknown between the clocks of ranks, in percent of the phase, and at least, ns.
+/// What may be unknown between the clocks of ranks, in percent of the phase, and at least, ns. Chosen: a rate is off by
+/// no more than that; `trouble_with_clocks` stands on both sides.
 const MOST_SKEW: (f64, f64) = (1.0, 1_000_000.0);
 
 const ADVICE_STEP: &str = "let no one set the clock while a run goes on (stop `ntpdate` and the like; chrony and ntpd slew); \

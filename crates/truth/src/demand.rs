@@ -10,10 +10,8 @@ use iodyno_model::{
 
 use crate::case;
 use crate::quantity::{KINDS, Measure, Quantity, What};
+use crate::samples::LEAST_BEYOND;
 use crate::statistics::{Difference, median};
-
-/// Samples beyond a percentile below which no report shows it.
-const LEAST_BEYOND: u64 = 10;
 
 /// How a value is held against a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,19 +11,26 @@ use crate::machine::capacity_ns;
 use crate::merge::Suspicion;
 use crate::target;
 
-/// Shorter phases say nothing about where the time went, ns.
+/// Shorter phases say nothing about where the time went, ns. Chosen: twenty ticks of 10 ms, the coarsest that Linux
+/// counts in; `a_generator_that_is_the_bottleneck` stands on one side only.
 const LEAST_NS: u64 = 200_000_000;
-/// Share of the workers' time outside of operations from which the rate is the generator's.
+/// Share of the workers' time outside of operations from which the rate is the generator's. Chosen: more than reaping
+/// and drawing take; `a_generator_that_is_the_bottleneck` stands on both sides.
 const MOST_OUTSIDE: f64 = 0.4;
-/// Share of it that must have been work of the processor in user space.
+/// Share of it that must have been work of the processor in user space. Chosen: as much as is missed;
+/// `a_generator_that_is_the_bottleneck` stands on both sides.
 const LEAST_USER: f64 = 0.4;
-/// A worker is full from this share on.
+/// A worker is full from this share on. Chosen: start, end and interrupts take the rest;
+/// `a_generator_that_is_the_bottleneck` stands on both sides.
 const FULL: f64 = 0.95;
-/// A device is idle enough below this share.
+/// A device is idle enough below this share. Chosen: a busy device idles between requests;
+/// `a_generator_that_is_the_bottleneck` stands on both sides.
 const DEVICE_FULL: f64 = 0.9;
-/// Share of the time that workers waited for each other's processor.
+/// Share of the time that workers waited for each other's processor. Chosen: two workers on one processor wait for
+/// half; `more_workers_than_processors` and `an_honest_run_is_not_accused` stand on both sides.
 const MOST_WAITED: f64 = 0.3;
-/// Share of all processors that our own work took.
+/// Share of all processors that our own work took. Chosen: the kernel's own work takes the rest;
+/// `more_workers_than_processors` stands on both sides.
 const ALL_OURS: f64 = 0.8;
 /// Engines that keep a processor busy on purpose, or are no storage.
 const BUSY: [&str; 6] = ["null", "dummy", "sim", "cpuio", "exec", "net"];

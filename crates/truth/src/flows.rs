@@ -12,17 +12,23 @@ use iodyno_model::{
 use crate::case::Case;
 use crate::merge::Suspicion;
 
-/// Shorter phases are too short for the kernel's own counters, ns.
+/// Shorter phases are too short for the kernel's own counters, ns. Chosen: twenty ticks of 10 ms, the coarsest that
+/// Linux counts in; `a_flow_that_fills_a_processor` stands on one side only.
 const LEAST_NS: u64 = 200_000_000;
-/// Percent of the datagrams sent that were lost, from which loss spoils a figure.
+/// Percent of the datagrams sent that were lost, from which loss spoils a figure. Chosen: a thousandth moves no figure
+/// of throughput; `a_receivers_buffer_that_is_too_small` stands on both sides.
 const LEAST_LOST_PERCENT: f64 = 0.1;
-/// Percent of the lost datagrams that a full buffer must explain.
+/// Percent of the lost datagrams that a full buffer must explain. Chosen: the rest may be lost on the way;
+/// `a_receivers_buffer_that_is_too_small` stands on both sides.
 const LEAST_EXPLAINED_PERCENT: f64 = 10.0;
-/// Percent of its time in which a worker had a processor.
+/// Percent of its time in which a worker had a processor. Chosen: start, end and interrupts take the rest;
+/// `a_flow_that_fills_a_processor` stands on one side only.
 const FULL_PROCESSOR_PERCENT: f64 = 95.0;
-/// Percent of its busy time in which a window held a flow back.
+/// Percent of its busy time in which a window held a flow back. Chosen: more than half of it;
+/// `a_flow_that_waits_for_a_window` and `nothing_is_wrong_with_an_honest_flow` stand on both sides.
 const MOST_LIMITED_PERCENT: f64 = 50.0;
-/// What most systems give a socket, bytes: a burst that is larger does not fit.
+/// What most systems give a socket, bytes: a burst that is larger does not fit. Source: Linux, `SK_RMEM_MAX` of
+/// include/net/sock.h, the default of net.core.rmem_default.
 const USUAL_BUFFER_BYTES: f64 = 212_992.0;
 
 const ADVICE_BUFFER: &str = "raise the receiver's buffer (`receive_buffer_bytes`, and `net.core.rmem_max` of its kernel), or \

@@ -12,13 +12,16 @@ use crate::case::{Case, operations};
 use crate::merge::Suspicion;
 use crate::target;
 
-/// Fewer syncs than this prove nothing.
+/// Fewer syncs than this prove nothing. Chosen: a few may be of what is clean; `flushes_that_never_came` stands on one
+/// side only.
 const LEAST_SYNCS: u64 = 10;
-/// So many syncs for each flush and worker are more than sharing explains.
+/// So many syncs for each flush and worker are more than sharing explains. Chosen: workers share a journal's commit,
+/// but seldom ten times each; `flushes_that_never_came` stands on both sides.
 const MOST_SHARED: u64 = 10;
 /// No storage that keeps what it was given answers sooner, ns; a system call that does nothing takes a few hundred.
+/// Chosen: ten times such a call; `syncs_sooner_than_any_storage` stands on both sides.
 const FLOOR_NS: f64 = 5_000.0;
-/// The kernel that first counted flushes.
+/// The kernel that first counted flushes. Source: Linux, Documentation/ABI/testing/procfs-diskstats.
 const COUNTS_SINCE: (u32, u32) = (5, 5);
 
 const ADVICE: &str = "mount with barriers (not `nobarrier` or `barrier=0`), switch the device's write cache to what it \

@@ -9,7 +9,9 @@ use iodyno_model::{Figure, Job, JobRecord, Line, Severity, Target, TargetKind, V
 use crate::case::Case;
 use crate::merge::Suspicion;
 
-/// Share of the time in the generator from which the result is its own rather than the storage's, in percent.
+/// Share of the time in the generator from which the result is its own rather than the storage's, in percent. Chosen:
+/// more than half, with a margin; `a_slow_generator_is_told_with_its_share_and_its_rate` and
+/// `a_slow_disk_a_real_source_and_a_generator_on_purpose_are_no_lie` stand on both sides.
 pub const MOST_PERCENT: f64 = 60.0;
 
 /// Devices that make data up.

@@ -18,11 +18,16 @@ use crate::target;
 /// direct I/O asynchronous only.
 const LIBAIO: &str = "libaio";
 /// Share of a worker's time in submission from which it had no time to wait for anything in flight; what is left is
-/// drawing, reaping and the first fill of the queue.
+/// drawing, reaping and the first fill of the queue. Chosen: a fifth is more than that takes;
+/// `depth_that_was_handed_over_and_never_in_flight` and `depth_that_was_in_flight_is_not_accused` stand on both sides.
 const MOST_SUBMITTING: f64 = 0.8;
 /// Share of a worker's time in the processor, or waiting for one, from which submission is work, not waiting for I/O.
+/// Chosen: whichever is more of it; `depth_that_was_handed_over_and_never_in_flight` and
+/// `depth_that_was_in_flight_is_not_accused` stand on both sides.
 const WORKING: f64 = 0.5;
-/// A device that moved less of what was asked had less to do than was asked: memory answered (1), or there was nothing (3).
+/// A device that moved less of what was asked had less to do than was asked: memory answered (1), or there was nothing
+/// (3). Chosen: whichever is more of it; `depth_that_was_handed_over_and_never_in_flight` and
+/// `depth_that_was_in_flight_is_not_accused` stand on both sides.
 const LEAST_MOVED: f64 = 0.5;
 
 const ADVICE_BUFFERED: &str = "set `direct = true` (buffered operations are done as they are handed over), raise \

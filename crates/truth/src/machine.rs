@@ -10,19 +10,26 @@ use iodyno_model::{
 use crate::case::Case;
 use crate::merge::Suspicion;
 
-/// Shorter phases are too short for the kernel's own counters, ns.
+/// Shorter phases are too short for the kernel's own counters, ns. Chosen: twenty ticks of 10 ms, the coarsest that
+/// Linux counts in; `a_machine_that_is_not_ours` stands on one side only.
 const LEAST_NS: u64 = 200_000_000;
 /// Percent that the hypervisor took: of the time that was wanted, of all processors, and of the workers' own time.
+/// Source: docs/decisions/0004-stolen-time.md.
 const MOST_STEAL_PERCENT: (f64, f64, f64) = (10.0, 2.0, 10.0);
-/// Percent of scheduling periods that ended with the group held back, and of the time.
+/// Percent of scheduling periods that ended with the group held back, and of the time. Chosen: one period in twenty may
+/// end so by chance; `a_machine_that_is_not_ours` stands on both sides.
 const MOST_THROTTLED_PERCENT: (f64, f64) = (5.0, 1.0);
-/// Percent of the workers' time that they waited for a processor.
+/// Percent of the workers' time that they waited for a processor. Chosen: less than a steady rate may range over
+/// (20 %); `others_who_have_the_processors` stands on both sides.
 const MOST_WAITED_PERCENT: f64 = 15.0;
-/// Percent of all processors that others took, while none was idle for more than this.
+/// Percent of all processors that others took, while none was idle for more than this. Chosen: one processor of four,
+/// and hardly any left; `others_who_have_the_processors` and `an_honest_run_is_not_accused` stand on both sides.
 const MOST_OTHERS_PERCENT: (f64, f64) = (25.0, 10.0);
-/// Percent of the time that somebody, or everybody, waited for memory.
+/// Percent of the time that somebody, or everybody, waited for memory. Chosen: where all wait nothing runs, where some
+/// wait others do; `a_machine_that_is_not_ours` stands at 10 % of each: below the first, beyond the second.
 const MOST_MEMORY_PERCENT: (f64, f64) = (20.0, 5.0);
-/// A limit is reached from this share on, and is not ours beyond this one.
+/// A limit is reached from this share on, and is not ours beyond this one. Chosen: a limit is kept on the mean, and
+/// exceeded in bursts; `limits_of_a_control_group` stands on both sides of the first, and not beyond the second.
 const LIMIT_REACHED: std::ops::RangeInclusive<f64> = 0.85..=1.3;
 
 const ADVICE_STEAL: &str =

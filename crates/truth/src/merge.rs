@@ -4,7 +4,8 @@
 
 use iodyno_model::{Figure, Finding, Severity};
 
-/// Phases that are named before the rest is only counted.
+/// Phases that are named before the rest is only counted. Chosen: they fit a line;
+/// `forty_phases_are_one_finding_with_the_worst_figures` counts them.
 const NAMED: usize = 4;
 
 /// A finding of one phase, before it is merged with its like.

@@ -8,11 +8,14 @@ use iodyno_model::{Figure, Intent, InterfaceActivity, Kind, Severity, Sighting, 
 use crate::case::Case;
 use crate::merge::Suspicion;
 
-/// A link or a shaper is full from this share on; headers and acknowledgements take the rest.
+/// A link or a shaper is full from this share on; headers and acknowledgements take the rest. Chosen: TCP carries 0.94
+/// of a link in frames of 1,500 bytes; `a_network_that_is_the_limit` stands on both sides.
 const FULL: f64 = 0.85;
-/// Share of the workload's bytes that an interface must have carried to be the way to the storage.
+/// Share of the workload's bytes that an interface must have carried to be the way to the storage. Chosen: whichever is
+/// more of them; `a_network_that_is_the_limit` stands on both sides.
 const LEAST_CARRIED: f64 = 0.5;
-/// Less than this is a handful of packets, bytes.
+/// Less than this is a handful of packets, bytes. Chosen: less than a thousand full packets;
+/// `a_network_that_is_the_limit` stands on one side only.
 const LEAST_BYTES: u64 = 1 << 20;
 
 const ADVICE_LINK: &str = "use a quicker link or several of them, or measure on the storage's own host; what the storage \

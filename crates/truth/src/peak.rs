@@ -13,13 +13,17 @@ use crate::case::{Carrier, Case, label};
 use crate::merge::Suspicion;
 use crate::reads::loads;
 
-/// Below it a device had time to spare, in percent.
+/// Below it a device had time to spare, in percent. Chosen: a busy device idles between requests;
+/// `a_device_that_had_time_to_spare` stands on both sides.
 const BUSY_PERCENT: f64 = 95.0;
-/// A rate that grows by this power of the depth is limited by the depth alone.
+/// A rate that grows by this power of the depth is limited by the depth alone. Chosen: a rate that a device limits
+/// grows by less than the root; `sweeps_that_end_before_the_peak` stands on both sides.
 const STILL_RISING: f64 = 0.7;
-/// A share of what the device moved that must be ours, both ways.
+/// A share of what the device moved that must be ours, both ways. Chosen: read-ahead and metadata add less;
+/// `a_device_that_had_time_to_spare` stands on one side only.
 const OURS: (f64, f64) = (0.9, 1.2);
-/// The device's own clock ticks every few milliseconds: shorter phases are not judged, ns.
+/// The device's own clock ticks every few milliseconds: shorter phases are not judged, ns. Chosen: more than a hundred
+/// ticks of 4 ms; `a_device_that_had_time_to_spare` stands on one side only.
 const LEAST_NS: u64 = 500_000_000;
 
 const ADVICE_SWEEP: &str = "sweep further (`[[sweep]] depth = { from = 1, to = 256, times = 2 }`, or more `workers`) until \

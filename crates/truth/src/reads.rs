@@ -10,13 +10,17 @@ use crate::case::{Carrier, Case, bytes};
 use crate::merge::Suspicion;
 use crate::{content, holes, target};
 
-/// Less than this is a handful of requests, of which read-ahead and neighbours explain any share.
+/// Less than this is a handful of requests, of which read-ahead and neighbours explain any share. Chosen: eight windows
+/// of read-ahead of 128 KiB; `reads_from_the_page_cache` stands on both sides.
 pub const LEAST_BYTES: u64 = 1 << 20;
-/// A share of bytes that the device did not move which counters and neighbours do not explain.
+/// A share of bytes that the device did not move which counters and neighbours do not explain. Chosen: a rate off by a
+/// tenth is another; `reads_from_the_page_cache` stands on both sides.
 pub const DOUBTFUL_SHARE: f64 = 0.1;
-/// The figure speaks mostly of memory.
+/// The figure speaks mostly of memory. Chosen: whichever is more of it; `reads_from_the_page_cache` stands on both
+/// sides.
 pub const INVALID_SHARE: f64 = 0.5;
-/// A span that is resident to this share after the phase was not evicted while it ran.
+/// A span that is resident to this share after the phase was not evicted while it ran. Chosen: pages at the edges may
+/// be missing; `reads_from_the_page_cache_where_no_device_can_be_watched` stands on both sides.
 const WHOLE_SHARE: f64 = 0.99;
 
 const ADVICE: &str = "set `direct = true` for the target, or `invalidate = true` and a span larger than memory; if the \

@@ -9,9 +9,11 @@ use crate::case::Case;
 use crate::merge::Suspicion;
 use crate::statistics::interval;
 
-/// Samples that must lie beyond a percentile: with 10, the rank is certain to about a third.
+/// Samples that must lie beyond a percentile: with 10, the rank is certain to about a third. Chosen: a count scatters
+/// by its root; `percentiles_of_a_few_samples` stands on both sides.
 pub const LEAST_BEYOND: u64 = 10;
-/// Percentiles that reports show, the surest first.
+/// Percentiles that reports show, the surest first. Chosen: those that are quoted most; `percentiles_of_a_few_samples`
+/// has too few for either.
 pub const SHOWN: [f64; 2] = [99.0, 99.9];
 
 const ADVICE: &str = "run longer (`time`) or do more operations (`operations`), or read the median instead";

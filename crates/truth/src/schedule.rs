@@ -10,13 +10,17 @@ use iodyno_model::{Figure, Histogram, Job, JobRecord, Kind, Line, Rate, Severity
 use crate::case::Case;
 use crate::merge::Suspicion;
 
-/// The percentile that is compared.
+/// The percentile that is compared. Chosen: a stall of a hundredth of the time moves it; `latency_without_the_waiting`
+/// reckons it.
 const PERCENT: f64 = 99.0;
-/// Shorter lateness is that of timers and wake-ups, ns.
+/// Shorter lateness is that of timers and wake-ups, ns. Chosen: several turns of the scheduler;
+/// `latency_without_the_waiting` stands on both sides.
 const LEAST_LATE_NS: f64 = 10_000_000.0;
-/// The percentile from the intended start is so many times that from the actual one.
+/// The percentile from the intended start is so many times that from the actual one. Chosen: less may be the
+/// histogram's and the reckoning's own; `latency_without_the_waiting` stands on one side only.
 const LEAST_TIMES: f64 = 3.0;
-/// Operations that were held up by one, at most: beyond that the answer is the same.
+/// Operations that were held up by one, at most: beyond that the answer is the same. Chosen: bounds the work;
+/// `latency_without_the_waiting` stands on one side only.
 const MOST_HELD: u64 = 1_000_000;
 
 /// What to read where both were kept; nothing for who shows the honest one anyway.

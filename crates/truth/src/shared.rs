@@ -9,11 +9,13 @@ use iodyno_model::{Figure, Intent, Job, JobRecord, Severity, Sighting, Target, T
 use crate::case::{Case, bytes};
 use crate::merge::Suspicion;
 
-/// Share of the workers that waited at once, on the mean, from which the lock and not the storage set the pace. Chosen: of
-/// two workers that only wait for each other it is half; four on ext4, xfs, btrfs and tmpfs were seen at 0.05 (xfs, where
-/// the device was slower) to 0.7 (tmpfs). Its twins, a file each, stand at 0.
+/// Share of the workers that waited at once, on the mean, from which the lock and not the storage set the pace. Chosen:
+/// of two workers that only wait for each other it is half; four on ext4, xfs, btrfs and tmpfs were seen at 0.05 (xfs,
+/// where the device was slower) to 0.7 (tmpfs). Its twins, a file each, stand at 0. `workers_that_wait_for_one_file`
+/// stands on both sides.
 const LEAST_WAITING: f64 = 0.2;
-/// Fewer looks tell too little: a look each 0.1 s.
+/// Fewer looks tell too little: a look each 0.1 s. Chosen: a second; `workers_that_wait_for_one_file` stands on both
+/// sides.
 const LEAST_LOOKS: u64 = 10;
 
 const ADVICE: &str = "give each worker a file of its own (`{worker}` in the path): what one shared file can take is a \

@@ -9,15 +9,20 @@ use crate::case::Case;
 use crate::merge::Suspicion;
 use crate::statistics::median;
 
-/// A worker this much slower than the median one stalled.
+/// A worker this much slower than the median one stalled. Chosen: twice as slow is no scatter; `workers_that_stall`
+/// stands on both sides.
 const LEAST_SHARE: f64 = 0.5;
-/// Workers this close to each other, without what the machine made them wait, did not stall.
+/// Workers this close to each other, without what the machine made them wait, did not stall. Chosen: a steady rate may
+/// range over 20 %; `workers_that_stall` stands on both sides.
 const MOST_ALIKE: f64 = 0.8;
-/// Deviations of counting noise that must lie between.
+/// Deviations of counting noise that must lie between. Chosen: chance exceeds it twice in 10⁹; `workers_that_stall`
+/// stands on both sides.
 const LEAST_DEVIATIONS: f64 = 6.0;
-/// Share of the workers' time without work at the end from which the mean is one of fewer workers, in percent.
+/// Share of the workers' time without work at the end from which the mean is one of fewer workers, in percent. Chosen:
+/// what a steady rate may range over (finding 7); `workers_that_stall` stands on both sides.
 const MOST_IDLE_PERCENT: f64 = 20.0;
-/// Shorter ends are start-up and stop (23), ns.
+/// Shorter ends are start-up and stop (23), ns. Chosen: a worker starts and stops within milliseconds;
+/// `workers_that_stall` stands on one side only.
 const LEAST_TAIL_NS: u64 = 100_000_000;
 
 const ADVICE_SLOW: &str = "look at each worker (`each = true` in `measure`): see what its file, device or processor has \

@@ -10,12 +10,17 @@ use crate::case::Case;
 use crate::merge::Suspicion;
 use crate::statistics::median;
 
-/// Shorter than this nobody calls a spike, ns.
+/// Shorter than this nobody calls a spike, ns. Chosen: people notice a tenth of a second; `spikes_in_a_good_mean`
+/// stands on both sides.
 const LEAST_NS: u64 = 100_000_000;
-/// A spike takes so many times the median, and the mean.
+/// A spike takes so many times the median, and the mean. Chosen: an order of magnitude; `spikes_in_a_good_mean` stands
+/// on both sides.
 const TIMES: f64 = 10.0;
-/// Rows with a spike, or percent of the time in them, from which the figures are doubtful.
+/// Rows with a spike from which the figures are doubtful. Chosen: three have a period; `spikes_in_a_good_mean` stands
+/// on both sides.
 const DOUBTFUL_ROWS: usize = 3;
+/// Percent of the time in spikes from which they are. Chosen: a twentieth of the mean; `spikes_in_a_good_mean` stands
+/// on one side only.
 const DOUBTFUL_PERCENT: f64 = 5.0;
 
 const ADVICE: &str = "read the maximum and p99.9 beside the mean, and the rows of the series for when they came; look for \

@@ -9,15 +9,19 @@ use iodyno_model::histogram::coarse_edges;
 use crate::quantity::{Measure, Quantity, What, full_rows};
 use crate::statistics::{median, warm_up};
 
-/// Rows below which there is no card.
+/// Rows below which there is no card. Chosen: half a minute of seconds; `what_is_short_has_no_card` and
+/// `the_worst_is_told_with_its_time` stand on both sides.
 const LEAST_ROWS: usize = 30;
-/// Operations in a window of the tail at least: ten of them lie beyond p99.9.
+/// Operations in a window of the tail at least: ten of them lie beyond p99.9. Chosen: so that a window's p99.9 has what
+/// a percentile needs; `the_worst_is_told_with_its_time` counts the windows.
 const WINDOW_OPERATIONS: u64 = 10_000;
-/// Windows at most.
+/// Windows at most. Chosen: they are drawn in a line; `the_worst_is_told_with_its_time` stands on one side only.
 const MOST_WINDOWS: usize = 120;
-/// A spike is so many times the usual longest operation of a row.
+/// A spike is so many times the usual longest operation of a row. Chosen: a longest of many varies by a few times
+/// itself; `the_worst_is_told_with_its_time` shows the limit.
 const SPIKE_TIMES: f64 = 8.0;
-/// Shorter than this nobody calls a spike, ns.
+/// Shorter than this nobody calls a spike, ns. Chosen: interrupts and wake-ups take less;
+/// `the_worst_is_told_with_its_time` stands on one side only.
 const SPIKE_LEAST_NS: f64 = 1e6;
 
 /// How stable a job was.

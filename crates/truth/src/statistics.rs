@@ -59,7 +59,8 @@ pub fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
 
 /// The largest k with P(fewer than k of n values below the median) ≤ 2.5 %.
 fn interval_rank(n: usize) -> Option<usize> {
-    // Logarithms would need the platform's mathematics; beyond this count the normal approximation is exact enough.
+    /// Logarithms would need the platform's mathematics; beyond this count the normal approximation is exact enough.
+    /// Source: IEEE 754, whose doubles hold 0.5ⁿ in full up to n = 1022.
     const EXACT: usize = 1000;
     if n > EXACT {
         return Some((n as f64 / 2.0 - 0.98 * (n as f64).sqrt()).floor() as usize);

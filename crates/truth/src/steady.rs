@@ -16,19 +16,23 @@ use crate::statistics::{
     STEADY_RANGE_PERCENT, STEADY_SLOPE_PERCENT, Steadiness, drifts, levels, rounds, steadiness, warm_up,
 };
 
-/// Rounds of the specification's measurement window, and full rows that a series needs at least.
+/// Rounds of the specification's measurement window, and full rows that a series needs at least. Source: SNIA SSS PTS.
 const ROUNDS: usize = 5;
-/// Passes of a phase that can be judged together.
+/// Passes of a phase that can be judged together. Chosen: two have no slope apart from their range;
+/// `passes_are_judged_together` stands on both sides.
 const LEAST_PASSES: usize = 3;
 /// A round in which what comes and goes has come and gone: kernels write back and file systems commit every 5 s, ns.
 /// Source: Linux, `dirty_writeback_centisecs` and `commit=` of ext4(5); the experiment `stationary`.
 const ROUND_NS: f64 = 5e9;
 /// A level of the rate lasts at least so long, ns: what comes and goes does not. Chosen: a warm-up of four seconds
-/// (`credit_that_is_used_up`) is one, a commit of a second and a half in the experiment `stationary` is not.
+/// (`credit_that_is_used_up`) is one, a commit of a second and a half is not
+/// (`what_wanders_for_seconds_is_seldom_doubted`).
 const LEVEL_NS: f64 = 4e9;
-/// The range of five normal values in their deviations, exceeded once in a thousand (studentised range).
+/// The range of five normal values in their deviations, exceeded once in a thousand (studentised range). Source: its
+/// tables, known deviation.
 const NOISE_RANGE: f64 = 5.5;
 /// The excursion of a line through five normal values in their deviations, exceeded once in a thousand: 3.3 × 4/√10.
+/// Source: the normal distribution.
 const NOISE_SLOPE: f64 = 4.2;
 /// Rows that are looked at together at most. Source: the experiment `stationary`, wandering rates.
 const MOST_ROWS: usize = 30;

@@ -9,15 +9,21 @@ use iodyno_model::{DeviceActivity, Figure, Intent, Kind, OpenSync, Severity, Sig
 use crate::case::{Case, as_one};
 use crate::merge::Suspicion;
 
-/// Less than this is a handful of requests, or a file system that settles in (ext4 writes its tables after it was mounted).
+/// Less than this is a handful of requests, or a file system that settles in (ext4 writes its tables after it was
+/// mounted). Chosen: beyond what settles in; `strangers_on_the_device` and `an_honest_run_is_not_accused` stand on both
+/// sides.
 const LEAST_BYTES: f64 = 32.0 * 1024.0 * 1024.0;
-/// And less than this each second.
+/// And less than this each second. Chosen: a hundredth of a slow disk; `strangers_on_the_device` and
+/// `an_honest_run_is_not_accused` stand on both sides.
 const LEAST_RATE: f64 = 1024.0 * 1024.0;
-/// Share of all that the device moved from which the others matter, in percent.
+/// Share of all that the device moved from which the others matter, in percent. Chosen: a rate off by a tenth is
+/// another; `strangers_on_the_device` stands on both sides.
 const LEAST_PERCENT: f64 = 10.0;
-/// Journal and metadata that an operation on names, or one that must be durable, may cost, bytes.
+/// Journal and metadata that an operation on names, or one that must be durable, may cost, bytes. Chosen: a few blocks
+/// each of journal, inode and directory, and read-ahead; `strangers_on_the_device` stands on both sides.
 const FOR_EACH: f64 = 128.0 * 1024.0;
-/// File systems that write a block and the way to it anew each time: so many times as much.
+/// File systems that write a block and the way to it anew each time: so many times as much. Chosen: the data, and the
+/// way to it or its journal; no test writes to one of them, `strangers_on_the_device` stands at one copy.
 const COPIES: [(&str, f64); 4] = [("btrfs", 3.0), ("zfs", 3.0), ("bcachefs", 3.0), ("f2fs", 2.0)];
 
 const ADVICE: &str = "stop what else uses this device (`iodyno iostat`, `pidstat -d` and `iotop` show who it is), or \

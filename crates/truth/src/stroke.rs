@@ -8,9 +8,11 @@ use iodyno_model::{Figure, Intent, Job, JobRecord, Pick, Severity, Target, Targe
 use crate::case::{Case, bytes};
 use crate::merge::Suspicion;
 
-/// A device is whole when so much of it was touched.
+/// A device is whole when so much of it was touched. Chosen: reserved space and a last pass cut short; `short_strokes`
+/// stands on both sides.
 const WHOLE_SHARE: f64 = 0.9;
-/// Less than this is another device than the one that was meant.
+/// Less than this is another device than the one that was meant. Chosen: whichever is more of it; `short_strokes`
+/// stands on both sides.
 const INVALID_SHARE: f64 = 0.5;
 
 const ADVICE: &str = "leave out `span` (or give it `\"rest\"`), give a sequential job no `time` before it has been through, \

@@ -14,19 +14,26 @@ use crate::merge::Suspicion;
 use crate::reads::LEAST_BYTES;
 use crate::statistics::median;
 
-/// So many times as fast as the first time is no chance.
+/// So many times as fast as the first time is no chance. Chosen: beyond what a steady rate may range over (20 %);
+/// `a_second_pass_that_is_faster` stands on both sides.
 const LEAST_RATIO: f64 = 1.5;
-/// The same of phases that lie apart in time, between which the machine may have changed.
+/// The same of phases that lie apart in time, between which the machine may have changed. Chosen: more than within one;
+/// `a_later_phase_that_is_faster` stands on both sides.
 const ACROSS_RATIO: f64 = 2.0;
-/// So many times as fast, the figure speaks of a cache.
+/// So many times as fast, the figure speaks of a cache. Chosen: two thirds of the time are gone;
+/// `a_speed_up_is_a_cache_only_where_reads_cost_the_device_less` stands on one side only.
 const INVALID_RATIO: f64 = 3.0;
-/// Rows that either pass must have before it can be compared.
+/// Rows that either pass must have before it can be compared. Chosen: their median is no outlier;
+/// `a_second_pass_that_is_faster` stands on one side only.
 const LEAST_ROWS: usize = 3;
-/// Share of what was read that the device must have delivered: otherwise the page cache explains it.
+/// Share of what was read that the device must have delivered: otherwise the page cache explains it. Chosen: as in
+/// finding 1; `a_second_pass_that_is_faster` stands on one side only.
 const DELIVERED: f64 = 0.9;
-/// So much more than the job read while others used the device.
+/// So much more than the job read while others used the device. Chosen: read-ahead and metadata add less;
+/// `a_speed_up_is_a_cache_only_where_reads_cost_the_device_less` stands on both sides.
 const OTHERS: f64 = 1.3;
-/// Share of a sample that must lie in a pass to speak for it.
+/// Share of a sample that must lie in a pass to speak for it. Chosen: the rest may be of the other pass;
+/// `a_speed_up_is_a_cache_only_where_reads_cost_the_device_less` stands on one side only.
 const INSIDE: f64 = 0.8;
 
 const ADVICE: &str = "read a span several times larger than any cache before the storage (`span`, `size`), or each place \

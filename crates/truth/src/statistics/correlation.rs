@@ -7,7 +7,8 @@
 use iodyno_model::Series;
 use iodyno_model::histogram::{COARSE, coarse_edges};
 
-/// Rows below which correlation cannot be told.
+/// Rows below which correlation cannot be told. Chosen: the least of which two pairs of neighbours are summed;
+/// `correlated_values_are_worth_fewer` stands on one side only.
 const LEAST_ROWS: usize = 8;
 
 fn mean(values: &[f64]) -> f64 {
@@ -107,10 +108,11 @@ pub struct WarmUp {
     pub after: f64,
 }
 
-/// Values that MSER takes together.
+/// Values that MSER takes together. Source: White 1997, MSER-5.
 const BATCH: usize = 5;
 
-/// How much warm-up and rest differ at least, percent of the rest.
+/// How much warm-up and rest differ at least, percent of the rest. Chosen: less is no news;
+/// `a_warm_up_is_found_and_none_is_made_up`.
 const WARM_UP_PERCENT: f64 = 5.0;
 
 /// The warm-up of a row of values, if it has one: the beginning without which the mean is known best (White 1997, MSER-5),

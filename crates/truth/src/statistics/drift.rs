@@ -7,12 +7,14 @@ use super::chance::t_quantile;
 use super::correlation::autocorrelation;
 use super::steadiness;
 
-/// The chance that a row which does not drift is said to. Chosen: a tenth of the false alarms that are borne (1 %), as real
-/// rows are not quite what the test assumes; the experiment `stationary` stands on both sides.
+/// The chance that a row which does not drift is said to. Chosen: a tenth of the false alarms that are borne (1 %), as
+/// real rows are not quite what the test assumes; `what_only_scatters_is_not_doubted` and `what_falls_is_doubted` stand
+/// on both sides.
 const CHANCE: f64 = 0.001;
-/// Figures that a line takes from a row.
+/// Figures that a line takes from a row. Source: its height and its slope.
 const FITTED: f64 = 2.0;
-/// The most that neighbours are taken to have in common.
+/// The most that neighbours are taken to have in common. Chosen: what is left of a row must be worth something;
+/// `what_neighbours_have_in_common_is_no_drift` stands on one side only.
 const MOST_COMMON: f64 = 0.95;
 
 /// Whether a line through the ranks of values rises or falls by more than their scatter about it explains. Neighbours have
@@ -38,7 +40,8 @@ pub fn drifts(values: &[f64]) -> bool {
     t_quantile(1.0 - CHANCE / 2.0, effective - FITTED).is_some_and(|most| slope.abs() > most * error)
 }
 
-/// Rows that never turn have a chance of [`CHANCE`] by themselves if they are this few: 2/7! is below it.
+/// Rows that never turn have a chance of [`CHANCE`] by themselves if they are this few: 2/7! is below it. Source: the
+/// number of orders; `a_row_that_never_turns_drifts_if_it_is_long_enough`.
 const LEAST_ROWS: usize = 7;
 
 /// The rank of each value, equal ones the middle of theirs.
