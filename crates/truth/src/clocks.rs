@@ -12,7 +12,7 @@ use crate::merge::Suspicion;
 /// What synchronisation may slew, parts per million; the kernel's limit. Source: Linux, `MAXFREQ`; adjtimex(2).
 const SLEW_PPM: f64 = 500.0;
 /// Smaller steps are the readings' own uncertainty, ns. Chosen: a reading may be interrupted for a turn of the
-/// scheduler; `trouble_with_clocks` stands on both sides.
+/// scheduler; `trouble_with_clocks` stands at 4.9 and 50 ms, in a phase so long that slewing alone explains 10.
 const LEAST_STEP_NS: f64 = 5_000_000.0;
 /// The timing clock may go so much faster or slower than the kernel's: a share of a percent at most. Chosen: quartz is
 /// off by less than a tenth of the first; `trouble_with_clocks` stands on both sides.
