@@ -300,7 +300,8 @@ fn lies_of_a_simulated_device_are_found() {
     let quick = [("service", "100us"), ("parallelism", "4")];
     assert_eq!(codes(&random_reads(4, seconds(10), &quick)), [] as [u8; 0]);
     assert_eq!(codes(&random_reads(4, operations(100), &quick)), [6]);
-    assert_eq!(codes(&random_reads(4, seconds(10), &[("stall", "4s:1s"), quick[0], quick[1]])), [7, 26]);
+    // Stalls that come and go in ten seconds: the spikes are told before the rate that they make uneven.
+    assert_eq!(codes(&random_reads(4, seconds(10), &[("stall", "4s:1s"), quick[0], quick[1]])), [26, 7]);
     assert_eq!(codes(&random_reads(4, seconds(10), &[("error_at", "77"), quick[0], quick[1]])), [20]);
 }
 
