@@ -254,8 +254,8 @@ fn may_be_filled(plan: &Plan, index: usize, origin: &Origin) -> Result<(), Diagn
         return Ok(());
     }
     let message = format!("{path}: the plan only reads it, and filling would overwrite it");
-    Err(Diagnostic::error(origin, message)
-        .hint(format!("if that is meant, give it up by its name: destroy {path}")))
+    let option = if *origin == Origin::argument("--also") { "--also destroy=" } else { "--destroy " };
+    Err(Diagnostic::error(origin, message).hint(format!("if that is meant: {option}{path}")))
 }
 
 /// Whether a job writes to the target at a position.

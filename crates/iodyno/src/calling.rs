@@ -10,7 +10,7 @@ use iodyno_dialect::Request;
 use iodyno_dialect::posix::pjdfstest::{self, Calls};
 use iodyno_engine::syscall::{self, Answer, Identity};
 
-use crate::session::say;
+use crate::session::{print, say};
 
 /// Does what is asked if this program was called as the helper; the exit status.
 pub fn by_name() -> Option<u8> {
@@ -32,23 +32,26 @@ pub fn by_name() -> Option<u8> {
     })
 }
 
-/// Makes the calls and says a line for each; the exit status: 1 after a failure.
+/// Makes the calls and says a line for each; the exit status: 1 after a failure, or where a line cannot be
+/// written.
 pub fn answer(calls: &Calls) -> u8 {
     let (user, groups) = (calls.user.as_deref(), calls.groups.as_deref());
     let identity = Identity { user, groups, umask: calls.umask.as_deref() };
-    let mut status = 0;
+    let (mut status, mut unwritten) = (0, 0);
     let mut says = calls.calls.iter().map(|call| &call.says);
     let words = calls.calls.iter().map(|call| (call.name.as_str(), call.arguments.as_slice()));
     let done = identity.assume().and_then(|()| {
         syscall::chain(words, |answer| {
             status = u8::from(answer.errno.is_some());
             let line = line(answer, says.next());
-            // Whoever no longer listens wants the calls all the same.
-            let _ = std::io::stdout().write_all(&line);
+            // Whoever no longer listens, or has no room for it, wants the calls all the same.
+            if unwritten == 0 {
+                unwritten = print(&line);
+            }
         })
     });
     match done {
-        Ok(()) => status,
+        Ok(()) => status.max(unwritten),
         Err(wrong) => {
             say(format_args!("{}: {wrong}", pjdfstest::NAMES[0]));
             1

@@ -133,9 +133,12 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], vo
         return hosts::go(there, &Errand { arguments, also, files, original: voice.original });
     }
     match request {
-        // A drop-in's refusal is the original's text, word for word.
+        // A drop-in's refusal is the original's text, word for word; what is wrong with our own words is told as ours.
         Err(wrong) => {
-            wrong.iter().for_each(|wrong| say(&wrong.message));
+            let own = Origin::argument("--also");
+            for wrong in &wrong {
+                if wrong.origin == own { say(wrong) } else { say(&wrong.message) }
+            }
             1
         }
         Ok(Request::Run(mut run)) => {

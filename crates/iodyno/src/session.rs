@@ -59,6 +59,17 @@ impl Voice {
     pub fn tells_findings(&self) -> bool {
         self.findings.unwrap_or(!self.original)
     }
+
+    /// A diagnostic whose hint names an option of native commands, with the word that a drop-in has for it.
+    fn worded(&self, wrong: Diagnostic) -> Diagnostic {
+        match self.asked.native {
+            true => wrong,
+            false => Diagnostic {
+                hint: wrong.hint.map(|hint| hint.replace("--destroy ", "--also destroy=")),
+                ..wrong
+            },
+        }
+    }
 }
 
 /// Does what was requested; the exit status.
@@ -180,7 +191,7 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
         Ok(record) => record,
         Err(wrong) => {
             ears.take_back();
-            return refused(run, wrong);
+            return refused(run, wrong.into_iter().map(|wrong| voice.worded(wrong)).collect());
         }
     };
     let Ok(kept) = ears.close(&run, voice) else { return 1 };
@@ -336,5 +347,22 @@ fn work_status(record: &Record, run: &Run) -> u8 {
         Some(signal) => (128 + signal) as u8,
         None if !record.errors.is_empty() || failed() => run.error_status as u8,
         None => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_names_what_the_command_takes() {
+        let hint = |native: bool| {
+            let asked = Asked { native, ..Asked::default() };
+            let voice = Voice { original: false, findings: None, asked, quiet: false };
+            let wrong = Diagnostic::error(&Origin::Default, "it carries ext4");
+            voice.worded(wrong.hint("if that is meant: --destroy /dev/x")).hint.unwrap_or_default()
+        };
+        assert_eq!(hint(true), "if that is meant: --destroy /dev/x");
+        assert_eq!(hint(false), "if that is meant: --also destroy=/dev/x");
     }
 }

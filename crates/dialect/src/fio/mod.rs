@@ -29,14 +29,14 @@ pub mod view;
 #[cfg(test)]
 mod testing;
 
-use iodyno_model::{Diagnostic, Plan, Record};
+use iodyno_model::{Diagnostic, Level, Plan, Record};
 
 use crate::{Dialect, Loader, Request, Run};
 use client::{Client, Together};
 use lower::Context;
 use orders::{Instead, Orders};
 use settings::Settings;
-use view::Eta;
+use view::{Eta, Format};
 
 /// The version that reports and `--version` name: that of the options, of the keys in reports, and of the verify headers
 /// and state files that are written.
@@ -107,13 +107,16 @@ fn run(orders: Orders, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnosti
         _ => style.eta_interval_ns,
     };
     let interim_ns = style.status_interval_ns;
+    // The report says warnings, and notes where it is for people.
+    let mut messages = lowered.notes;
+    messages.retain(|note| note.level == Level::Note && !style.formats.contains(&Format::Normal));
     let reporter = match parts.is_empty() {
         true => report::reporter(lowered.view),
         false => report::clients::reporter(lowered.view, parts),
     };
     Ok(Request::Run(Box::new(Run {
         output: orders.output,
-        messages: lowered.notes,
+        messages,
         live_ns,
         interim_ns,
         own_voice: true,

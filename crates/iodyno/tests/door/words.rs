@@ -15,10 +15,51 @@ pub fn cases() -> Vec<Case> {
         Case::new("help is a report, and its absence is not", &[], help),
         Case::new("what cannot be printed is an error", &[], full),
         Case::new("a hyphen is no file", &[], hyphen),
+        Case::new("what fio says before the start is said once", &[], once),
+        Case::new("a wrong word of our own is told with its hint", &[], own_words),
         Case::new("a terminal gets no orders from names", &[], orders),
         Case::new("fio's verify headers are those of its version, and both kinds are read", &[], headers),
         Case::new("links are made once, replace nothing, and are the tools they are named for", &[], links),
     ]
+}
+
+fn once() -> Outcome {
+    for format in ["normal", "json", "terse", "normal,json"] {
+        let home = scratch();
+        let mut command = iodyno(["fio", "--name=a", "--rw=write", "--size=64k", "--filename=f"]);
+        command.args([
+            "--ioengine=psync",
+            "--iodepth=8",
+            "--time_based",
+            &format!("--output-format={format}"),
+        ]);
+        command.current_dir(home.path()).env_remove("IODYNO_ALSO");
+        let told = told(command);
+        let times = |words: &str| told.out.matches(words).count() + told.err.matches(words).count();
+        assert_eq!(times("requires a runtime/timeout setting"), 1, "{format}: {told}");
+        assert_eq!(times("queue depth will be capped at 1"), 1, "{format}: {told}");
+    }
+    Ok(())
+}
+
+fn own_words() -> Outcome {
+    for (words, wrong, hint) in [
+        (
+            &["iperf", "-c", "127.0.0.1", "--also", "peers=10.0.0.0/8"][..],
+            "error: --also: `peers=` is a server's word",
+            "hint: say it where iperf -s runs",
+        ),
+        (
+            &["iperf", "-s", "--also", "peers=x"],
+            "error: --also: peers: `x` is no range of addresses",
+            "hint: say addresses or ranges like 10.0.0.0/8",
+        ),
+    ] {
+        let mut command = iodyno(words);
+        command.env_remove("IODYNO_ALSO");
+        told(command).expect(1, &[wrong, hint]);
+    }
+    Ok(())
 }
 
 fn near_misses() -> Outcome {
@@ -168,6 +209,7 @@ fn full() -> Outcome {
         &["plan", "f.toml"],
         &["fio", "--help"],
         &["io500", "--list"],
+        &["pjdfstest", "mkdir", "made", "0755", ":", "stat", "made", "type"],
         &run,
     ] {
         let said = Program::new(started(words)).out(File::options().write(true).open("/dev/full")?).run();
