@@ -77,5 +77,5 @@ fn judged(case: &Case<'_>, link: &Link, jobs: Vec<&JobRecord>) -> Option<Suspici
         Figure::new("seconds", seconds, ""),
     ];
     let found = Suspicion::new(32, Severity::Invalid, case.label(), sentence, figures);
-    Some(found.advice(ADVICE).weight(rate / most).needs(0.75 * (1.0 - most / rate)))
+    Some(found.advice(ADVICE).weight(rate / most).needs(1.0 - most / rate))
 }

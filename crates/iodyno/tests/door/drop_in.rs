@@ -145,7 +145,7 @@ fn pattern() -> Outcome {
         blocks(bytes);
     }
     let told = fio("--rw=write --bs=4k --buffer_pattern='P'");
-    assert!(told.code() == 0 && told.err.contains("the first 4096 of its 16384 bytes"), "{told}");
+    assert!(told.code() == 0 && told.out.contains("the first 4096 of its 16384 bytes"), "{told}");
     blocks(4096);
     // No end, no bytes, too many: said, not begun.
     std::fs::write(home.path().join("E"), "").expect("an empty file");

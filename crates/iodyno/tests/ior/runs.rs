@@ -117,7 +117,11 @@ fn anywhere() -> Outcome {
 
 fn dealt() -> Outcome {
     let (home, one, two) = (scratch(), scratch(), scratch());
-    let file = format!("-o {}/f@{}/g", one.path().display(), two.path().display());
+    // From where it runs: the way there may have a blank in it, at which a line is split.
+    let beside = |place: &tempfile::TempDir| {
+        format!("../{}", place.path().file_name().expect("a name").to_string_lossy())
+    };
+    let file = format!("-o {}/f@{}/g", beside(&one), beside(&two));
     ior(home.path(), &format!("-N 4 -F {file} -w -k -b 64k -t 4k")).expect(0, &[]);
     assert_eq!(names(one.path()), ["f.00000000", "f.00000002"]);
     assert_eq!(names(two.path()), ["g.00000001", "g.00000003"]);

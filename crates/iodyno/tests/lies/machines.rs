@@ -336,7 +336,7 @@ fn talk(setting: &str) -> Told {
          [send]\nhostname=127.0.0.1\nstartdelay=1\nrw=write\n",
     )?;
     let script = format!(
-        "ip link set lo up && {setting} && exec {} fio --output-format=json --output={} {}",
+        "ip link set lo up && {setting} && exec '{}' fio --output-format=json --output='{}' '{}'",
         program::IODYNO,
         json.display(),
         job.display()
