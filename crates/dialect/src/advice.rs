@@ -44,6 +44,22 @@ pub fn of(finding: Finding, tool: &[Said]) -> Option<Finding> {
     said(said(finding, tool)?, MACHINE)
 }
 
+/// The advice of a finding of this code, said as `translate` says it; `None` where the finding is left out.
+#[cfg(test)]
+pub fn translated(code: u8, advice: &str, translate: crate::Translate) -> Option<String> {
+    let finding = Finding {
+        code,
+        severity: iodyno_model::Severity::Note,
+        phase: String::new(),
+        job: None,
+        sentence: String::new(),
+        figures: Vec::new(),
+        advice: advice.into(),
+        explained_by: None,
+    };
+    translate(finding).map(|finding| finding.advice)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,38 +71,22 @@ mod tests {
     use crate::ior::lower::advice::translate as ior;
     use crate::mdtest::advice::translate as mdtest;
     use crate::measure::advice::translate as measure;
-    use iodyno_model::Severity;
-
-    fn finding(code: u8, advice: &str) -> Finding {
-        Finding {
-            code,
-            severity: Severity::Note,
-            phase: String::new(),
-            job: None,
-            sentence: String::new(),
-            figures: Vec::new(),
-            advice: advice.into(),
-            explained_by: None,
-        }
-    }
-
-    fn told(code: u8, advice: &str, translate: Translate) -> Option<String> {
-        translate(finding(code, advice)).map(|finding| finding.advice)
-    }
 
     const NATIVE: Translate = |finding| said(finding, super::NATIVE);
 
     #[test]
     fn each_tool_is_told_its_own_options() {
         let placed = "keep processors for the workers (`cpus` in `placement`)";
-        assert!(told(11, placed, fio).unwrap().contains("cpus_allowed="));
-        assert!(told(11, placed, ior).unwrap().contains("mpirun"));
-        assert!(told(11, placed, dd).unwrap().contains("taskset"));
-        assert_eq!(told(11, placed, NATIVE).unwrap(), placed);
-        assert_eq!(told(11, "the machine is hot", fio).unwrap(), "the machine is hot");
-        assert!(told(14, "let the first end (`stop = \"first done\"`)", mdtest).unwrap().contains("-W"));
-        assert!(told(23, "run longer (`time`)", dd).unwrap().contains("count="));
-        assert!(told(1, "any", measure).unwrap().contains("--size"));
+        assert!(translated(11, placed, fio).unwrap().contains("cpus_allowed="));
+        assert!(translated(11, placed, ior).unwrap().contains("mpirun"));
+        assert!(translated(11, placed, dd).unwrap().contains("taskset"));
+        assert_eq!(translated(11, placed, NATIVE).unwrap(), placed);
+        assert_eq!(translated(11, "the machine is hot", fio).unwrap(), "the machine is hot");
+        assert!(
+            translated(14, "let the first end (`stop = \"first done\"`)", mdtest).unwrap().contains("-W")
+        );
+        assert!(translated(23, "run longer (`time`)", dd).unwrap().contains("count="));
+        assert!(translated(1, "any", measure).unwrap().contains("--size"));
     }
 
     /// What the plan's own advice says, and no tool understands.
@@ -126,7 +126,7 @@ mod tests {
             ["`direct = ", "`intent", "`prepare", "`passes", "`finish", "`invalidate", "`block`", "`{worker"];
         for (tool, translate) in tools {
             for (code, advice) in WORDS {
-                let told = told(*code, advice, translate).unwrap_or_default();
+                let told = translated(*code, advice, translate).unwrap_or_default();
                 let word = plan.iter().find(|word| told.contains(**word));
                 assert_eq!(word, None, "{tool} [{code}]: {told}");
             }
@@ -137,23 +137,25 @@ mod tests {
     fn advice_does_not_contradict_what_was_asked() {
         // Past the cache already, and on one node.
         let split = "use a `block` that the device takes whole (`/sys/block/*/queue/max_sectors_kb`)";
-        assert!(!told(19, split, fio).unwrap().contains("direct=1"));
+        assert!(!translated(19, split, fio).unwrap().contains("direct=1"));
         assert!(
-            !told(13, "lay the file out first (`prepare = \"filled\"`)", fio).unwrap().contains("direct=1")
+            !translated(13, "lay the file out first (`prepare = \"filled\"`)", fio)
+                .unwrap()
+                .contains("direct=1")
         );
-        let alone = told(1, "run on at least two nodes, or go past the cache", ior).unwrap();
+        let alone = translated(1, "run on at least two nodes, or go past the cache", ior).unwrap();
         assert!(alone.starts_with("run on at least two nodes"), "{alone}");
-        let overwritten = told(2, "write each place once (`passes = 1`)", fio).unwrap();
+        let overwritten = translated(2, "write each place once (`passes = 1`)", fio).unwrap();
         assert!(!overwritten.contains("end_fsync"), "{overwritten}");
     }
 
     #[test]
     fn what_a_tool_does_not_print_is_no_matter() {
-        assert_eq!(told(9, "set `open_loop = true`", ior), None);
-        assert_eq!(told(9, "read `latency`, and not `service`", NATIVE), None);
-        assert!(told(9, "set `open_loop = true`", NATIVE).is_some());
-        assert_eq!(told(15, "read the rate, or time batches", dd), None);
-        assert_eq!(told(6, "more samples", io500), None);
-        assert_eq!(told(13, "deeper", hdparm), None);
+        assert_eq!(translated(9, "set `open_loop = true`", ior), None);
+        assert_eq!(translated(9, "read `latency`, and not `service`", NATIVE), None);
+        assert!(translated(9, "set `open_loop = true`", NATIVE).is_some());
+        assert_eq!(translated(15, "read the rate, or time batches", dd), None);
+        assert_eq!(translated(6, "more samples", io500), None);
+        assert_eq!(translated(13, "deeper", hdparm), None);
     }
 }

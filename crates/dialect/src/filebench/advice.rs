@@ -46,29 +46,14 @@ pub fn translate(finding: Finding) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iodyno_model::Severity;
+    use crate::advice::translated;
 
     #[test]
     fn advice_names_words_of_the_script() {
-        let found = |code: u8, advice: &str| {
-            let (severity, advice) = (Severity::Note, advice.to_string());
-            let (phase, sentence) = (String::new(), String::new());
-            let finding = Finding {
-                code,
-                severity,
-                phase,
-                job: None,
-                sentence,
-                figures: Vec::new(),
-                advice,
-                explained_by: None,
-            };
-            translate(finding).map(|finding| finding.advice)
-        };
-        assert!(found(1, "set `direct = true`").unwrap().starts_with("`directio`"));
-        assert!(found(23, "run longer (`time`)").unwrap().contains("run SECONDS"));
-        assert!(found(22, "say `intent = cache`").unwrap().contains("$dir"));
-        assert_eq!(found(6, "read p99 instead"), None);
-        assert_eq!(found(9, "`service`"), None);
+        assert!(translated(1, "set `direct = true`", translate).unwrap().starts_with("`directio`"));
+        assert!(translated(23, "run longer (`time`)", translate).unwrap().contains("run SECONDS"));
+        assert!(translated(22, "say `intent = cache`", translate).unwrap().contains("$dir"));
+        assert_eq!(translated(6, "read p99 instead", translate), None);
+        assert_eq!(translated(9, "`service`", translate), None);
     }
 }

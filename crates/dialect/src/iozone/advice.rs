@@ -54,31 +54,16 @@ pub fn translate(finding: Finding) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iodyno_model::Severity;
+    use crate::advice::translated;
 
     #[test]
     fn advice_names_options_of_iozone() {
-        let found = |code: u8, advice: &str| {
-            let (severity, advice) = (Severity::Note, advice.to_string());
-            let (phase, sentence) = (String::new(), String::new());
-            let finding = Finding {
-                code,
-                severity,
-                phase,
-                job: None,
-                sentence,
-                figures: Vec::new(),
-                advice,
-                explained_by: None,
-            };
-            translate(finding).map(|finding| finding.advice)
-        };
-        assert!(found(1, "set `direct = true`").unwrap().starts_with("-I "));
-        assert!(found(23, "run longer (`time`)").unwrap().contains("-s"));
-        assert_eq!(found(6, "read p99 instead"), None);
+        assert!(translated(1, "set `direct = true`", translate).unwrap().starts_with("-I "));
+        assert!(translated(23, "run longer (`time`)", translate).unwrap().contains("-s"));
+        assert_eq!(translated(6, "read p99 instead", translate), None);
         // Every code whose own advice is in the plan's words has another one here.
         for code in [1, 2, 3, 4, 5, 7, 8, 13, 16, 23, 24] {
-            let said = found(code, "a `word` of the plan").unwrap();
+            let said = translated(code, "a `word` of the plan", translate).unwrap();
             assert!(!said.contains('`'), "{code}: {said}");
         }
     }

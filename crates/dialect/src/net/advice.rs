@@ -100,24 +100,14 @@ fn of_rates(finding: Finding, words: &[Said]) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iodyno_model::Severity;
+    use crate::advice::translated;
 
     #[test]
     fn each_tool_is_told_its_own_options() {
-        let finding = |code, advice: &str| Finding {
-            code,
-            severity: Severity::Note,
-            phase: String::new(),
-            job: None,
-            sentence: String::new(),
-            figures: Vec::new(),
-            advice: advice.into(),
-            explained_by: None,
-        };
         let receiver = "raise the receiver's buffer (`window_bytes`, `net.ipv4.tcp_rmem`)";
-        assert!(iperf(finding(30, receiver)).unwrap().advice.contains("its -w"));
-        assert!(iperf3(finding(28, "")).unwrap().advice.contains("-Z"));
-        assert!(netperf(finding(27, "")).unwrap().advice.contains("-S"));
-        assert!(iperf(finding(6, "")).is_none() && netperf(finding(6, "")).is_some());
+        assert!(translated(30, receiver, iperf).unwrap().contains("its -w"));
+        assert!(translated(28, "", iperf3).unwrap().contains("-Z"));
+        assert!(translated(27, "", netperf).unwrap().contains("-S"));
+        assert!(translated(6, "", iperf).is_none() && translated(6, "", netperf).is_some());
     }
 }

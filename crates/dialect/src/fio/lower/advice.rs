@@ -149,20 +149,10 @@ pub fn translate(finding: Finding) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iodyno_model::Severity;
+    use crate::advice::translated;
 
     fn said(code: u8, advice: &str) -> String {
-        let finding = Finding {
-            code,
-            severity: Severity::Note,
-            phase: String::new(),
-            job: None,
-            sentence: String::new(),
-            figures: Vec::new(),
-            advice: advice.into(),
-            explained_by: None,
-        };
-        translate(finding).map(|finding| finding.advice).unwrap_or_default()
+        translated(code, advice, translate).unwrap_or_default()
     }
 
     #[test]

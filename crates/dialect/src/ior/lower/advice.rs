@@ -77,29 +77,20 @@ pub fn translate(finding: Finding) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iodyno_model::Severity;
+    use crate::advice::translated;
 
     #[test]
     fn advice_names_options_of_ior() {
-        let found = |code: u8, advice: &str| {
-            let (severity, advice) = (Severity::Note, advice.to_string());
-            let (phase, sentence) = (String::new(), String::new());
-            let finding = Finding {
-                code,
-                severity,
-                phase,
-                job: None,
-                sentence,
-                figures: Vec::new(),
-                advice,
-                explained_by: None,
-            };
-            translate(finding).map(|finding| finding.advice)
-        };
-        assert!(found(1, "set `direct = true`").is_some_and(|advice| advice.contains("--posix.odirect")));
-        assert!(found(2, "end the job").is_some_and(|advice| advice.contains("-e")));
-        assert_eq!(found(6, "more samples"), None);
-        assert_eq!(found(20, "mend what fails first").as_deref(), Some("mend what fails first"));
-        assert!(found(20, "lower `span`").is_some_and(|advice| advice.contains("-w -k")));
+        assert!(
+            translated(1, "set `direct = true`", translate)
+                .is_some_and(|advice| advice.contains("--posix.odirect"))
+        );
+        assert!(translated(2, "end the job", translate).is_some_and(|advice| advice.contains("-e")));
+        assert_eq!(translated(6, "more samples", translate), None);
+        assert_eq!(
+            translated(20, "mend what fails first", translate).as_deref(),
+            Some("mend what fails first")
+        );
+        assert!(translated(20, "lower `span`", translate).is_some_and(|advice| advice.contains("-w -k")));
     }
 }
