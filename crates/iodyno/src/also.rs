@@ -16,7 +16,7 @@ const WORDS: &[&str] = &[
     "ceiling=400Gbit",
     "confidence=95:5",
     "csv=FILE",
-    "data=fio",
+    "data=unique",
     "depth=N",
     "destroy=DEVICE",
     "details",
@@ -142,7 +142,7 @@ impl Also {
             )) => {
                 self.wishes.push((name.into(), value.into()));
             }
-            Some(("data", "fio")) => self.wishes.push(("data".into(), "fio".into())),
+            Some(("data", kind @ ("fio" | "unique"))) => self.wishes.push(("data".into(), kind.into())),
             Some(("headers", version)) if !is_version(version) => {
                 let expected = "expected the version of an original, for example headers=3.33";
                 return Err(refused(place, &format!("`{word}`: {expected}")));

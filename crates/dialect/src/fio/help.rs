@@ -23,6 +23,8 @@ for each block), and count no bytes;\n\
 - a file in `buffer_pattern` or `verify_pattern` is used whole, up to 128 MiB (fio 3.33 takes its first 512 bytes); what is\n  \
 behind the longest block is told;\n\
 - of a TCP connection, whole blocks are received (of one that comes in parts fio 3.33 loses bytes, and its job may fail);\n\
+- `--also data=unique` fills each buffer anew for each write, with bytes that neither compress nor repeat (`refill_buffers=1`\n  \
+does so, too); by default a buffer changes in a few words from write to write, as fio's;\n\
 - verify headers and state files are written as fio 3.41 and later do, and those of older versions are read, also in the same\n  \
 file; `--also headers=3.33` writes what that version reads (headers have no version before 3.41);\n\
 - blanks around a word's value do not count: `rw = read`;\n\

@@ -4,7 +4,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use testbed::{Case, Outcome};
+use testbed::{Case, Need, Outcome};
 
 use crate::program::{IODYNO, Program, Running, dressed, names, scratch, told};
 
@@ -19,6 +19,8 @@ pub fn cases() -> Vec<Case> {
         Case::new("our words stand beside the original's", &[], also),
         Case::new("a word that is none of ours is refused", &[], no_word),
         Case::new("fio's pattern is the whole file that it names", &[], pattern),
+        Case::new("fio's buffers hold what fio's hold", &[], buffers),
+        Case::new("the original's buffers hold that, too", &[Need::Tool("fio")], originals_buffers),
     ]
 }
 
@@ -161,4 +163,41 @@ fn pattern() -> Outcome {
         assert!(told.code() == 1 && told.err.contains(reason), "{told}");
     }
     Ok(())
+}
+
+/// What bytes of a block its successor repeats, percent, at least and at most, with options of both.
+const REPEATED: [(&str, f64, f64); 6] = [
+    ("", 90.0, 99.9),
+    ("--scramble_buffers=0", 100.0, 100.0),
+    ("--refill_buffers", 0.0, 2.0),
+    ("--zero_buffers", 100.0, 100.0),
+    ("--verify=crc32c --do_verify=0", 0.0, 2.0),
+    ("--buffer_compress_percentage=50", 45.0, 55.0),
+];
+
+fn buffers() -> Outcome {
+    let ours = || dressed(Command::new(IODYNO), ["fio"]);
+    REPEATED.iter().for_each(|(options, least, most)| hold(ours(), options, *least, *most));
+    hold(ours(), "--also data=unique", 0.0, 2.0);
+    Ok(())
+}
+
+fn originals_buffers() -> Outcome {
+    REPEATED.iter().for_each(|(options, least, most)| hold(Command::new("fio"), options, *least, *most));
+    Ok(())
+}
+
+/// Writes 64 blocks and counts which bytes are those of the block before.
+#[track_caller]
+fn hold(mut command: Command, options: &str, least: f64, most: f64) {
+    let home = scratch();
+    let line = format!("--name=j --filename=F --size=256k --bs=4k --rw=write --fallocate=none {options}");
+    command.args(line.split_whitespace()).current_dir(home.path()).env_remove("IODYNO_ALSO");
+    let told = told(command);
+    assert_eq!(told.code(), 0, "{told}");
+    let written = std::fs::read(home.path().join("F")).expect("what was written");
+    assert_eq!(written.len(), 262_144);
+    let same = written.iter().zip(&written[4096..]).filter(|(one, next)| one == next).count();
+    let share = 100.0 * same as f64 / (written.len() - 4096) as f64;
+    assert!((least..=most).contains(&share), "{options}: {share} % are repeated");
 }

@@ -74,7 +74,7 @@ fn laboured() -> Told {
 
 /// Buffers that stay as they are: to fill them takes half of the time of a program that was not optimised.
 fn light() -> Told {
-    writes(&["--also", "data=fio", "--scramble_buffers=0"])
+    writes(&["--scramble_buffers=0"])
 }
 
 const CPU: &str = "/sys/fs/cgroup/cpu";

@@ -1,7 +1,7 @@
 //! What is in the buffers: content, how often it changes, how far it compresses and repeats.
 //!
-//! Ours neither compresses nor repeats unless a job asks for something else; fio's own nearly constant data comes with
-//! `--also data=fio`.
+//! fio fills a buffer once and then changes a few words of it in each write (`scramble_buffers`), which compressors and
+//! some devices take for nearly nothing. So does ours; `--also data=unique` writes data that neither compress nor repeat.
 
 use iodyno_model::{Content, Dedupe, Payload, Refresh};
 
@@ -21,7 +21,9 @@ pub fn payload(ask: &mut Ask<'_>, found: &Found, loader: &mut dyn Loader) -> Pay
     if dedupe_percent > 0 {
         payload.dedupe = dedupe(ask);
     }
-    let refills = ask.flag("refill_buffers", false) || compress > 0 || dedupe_percent > 0;
+    // Whoever verifies gets new data in each write, unless the job says otherwise.
+    let verifies = !matches!(ask.word("verify"), None | Some("0" | "none"));
+    let refills = ask.flag("refill_buffers", verifies) || compress > 0 || dedupe_percent > 0;
     content(ask, found, refills, &mut payload, loader);
     payload
 }
@@ -43,8 +45,8 @@ fn content(ask: &mut Ask<'_>, found: &Found, refills: bool, payload: &mut Payloa
         payload.refresh = Refresh::Once;
         return;
     }
-    // What fio leaves in its buffers is nearly constant; ours is new in each write.
-    if !refills && loader.also("data").as_deref() == Some("fio") {
+    let writes = found.direction.writes || found.replay.is_some();
+    if writes && !refills && loader.also("data").as_deref() != Some("unique") {
         match ask.flag("scramble_buffers", true) {
             true => payload.content = Content::Scrambled,
             false => payload.refresh = Refresh::Once,
