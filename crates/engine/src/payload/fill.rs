@@ -5,7 +5,7 @@
 //! word at a known place, so neither long-window compression nor deduplication finds anything. It is no cipher, and
 //! refuses to pretend so: an adversary who knows the pool sees through it.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use iodyno_model::{
     Content, Dedupe, Diagnostic, Origin, Payload, Refresh, Stamp as StampKind, Template, Verify,
@@ -29,6 +29,11 @@ const REPEATED_BLOCKS: u64 = 16;
 /// Blocks repeat in units of at least this: file systems and arrays deduplicate nothing smaller.
 const UNIT_BYTES_LEAST: u64 = 4096;
 
+/// Words of a half sector that scrambling may change: all but the stamp's.
+const SLOTS: u64 = 28;
+/// Sectors of the largest unit whose slots are kept; the units of larger blocks draw them anew.
+const SLOTS_KEPT_MOST: u64 = 1 << 14;
+
 /// The random lines that all content is made of; the same in every process of every machine.
 fn pool() -> &'static [Line] {
     static POOL: OnceLock<Box<[Line]>> = OnceLock::new();
@@ -48,6 +53,9 @@ pub struct Filler {
     stamped: bool,
     /// The block, at least a page: what repeats as a whole.
     unit_bytes: u64,
+    /// For scrambled content, the word of each of a unit's sectors that changes. Drawing it for every write would take
+    /// longer than writing it. Empty for units above [`SLOTS_KEPT_MOST`].
+    slots: Arc<[u8]>,
     /// Units whose hash is below this repeat one of few.
     repeats_below: u64,
     dedupe_percent: u8,
@@ -74,22 +82,16 @@ impl Filler {
         let chunk_bytes =
             if payload.compress_chunk_bytes > 0 { payload.compress_chunk_bytes } else { block_bytes };
         let random_percent = 100 - u128::from(payload.compress_percent);
+        let unit_bytes = unit_bytes(payload, block_bytes)?;
+        let content = content(payload)?;
         Ok(Filler {
             pool: pool(),
             seed,
-            content: content(payload)?,
+            slots: slots(&content, seed, unit_bytes),
+            content,
             once: payload.refresh == Refresh::Once,
             stamped,
-            unit_bytes: match payload.dedupe_chunk_bytes {
-                0 => block_bytes.max(UNIT_BYTES_LEAST).next_multiple_of(SECTOR_BYTES as u64),
-                chunk if chunk.is_multiple_of(SECTOR_BYTES as u64) => chunk,
-                chunk => {
-                    return Err(refused(
-                        format!("payload: blocks of {chunk} bytes that repeat"),
-                        "say a multiple of 512 bytes",
-                    ));
-                }
-            },
+            unit_bytes,
             repeats_below: below(f64::from(payload.dedupe_percent)),
             dedupe_percent: payload.dedupe_percent,
             dedupe: payload.dedupe,
@@ -326,6 +328,13 @@ impl Filler {
     /// next change overwrites them.
     fn alter(&self, buffer: &mut [u8], place: Place) {
         let key = self.key(place);
+        let first = place.offset / SECTOR_BYTES as u64;
+        if let (0, (sectors, [])) =
+            (place.offset % SECTOR_BYTES as u64, buffer.as_chunks_mut::<SECTOR_BYTES>())
+            && !self.slots.is_empty()
+        {
+            return self.alter_whole(sectors, first, key);
+        }
         for piece in pieces(place.offset, buffer.len()) {
             let address = place.offset + piece.start as u64;
             let within = (address % SECTOR_BYTES as u64) as usize;
@@ -341,15 +350,63 @@ impl Filler {
         }
     }
 
-    /// Past the stamp, one word in each half of the sector.
-    #[inline]
+    /// Whole sectors from sector `number` on. Counts on where [`Self::alter_sector`] divides and hashes: this is all that
+    /// a scrambled write costs.
+    fn alter_whole(&self, sectors: &mut [Sector], number: u64, key: u64) {
+        let mut state = key.wrapping_add(number.wrapping_mul(GOLDEN));
+        let mut slots = self.slots[(number % self.slots.len() as u64) as usize..].iter();
+        for sector in sectors {
+            let slot = slots.next().unwrap_or_else(|| {
+                slots = self.slots.iter();
+                slots.next().expect("a unit has a sector")
+            });
+            write_words(sector, *slot, mix(state));
+            state = state.wrapping_add(GOLDEN);
+        }
+    }
+
     fn alter_sector(&self, sector: &mut Sector, address: u64, key: u64) {
         let number = address / SECTOR_BYTES as u64;
         let word = mix(key.wrapping_add(number.wrapping_mul(GOLDEN)));
-        let slot = (mix(self.seed ^ (address % self.unit_bytes)) % 28) as usize;
-        let words = sector.as_chunks_mut::<8>().0;
-        words[4 + slot] = word.to_le_bytes();
-        words[32 + slot] = (!word).to_le_bytes();
+        write_words(sector, slot(self.seed, address % self.unit_bytes), word);
+    }
+}
+
+/// The word of each half sector that scrambling changes, for the sector so many bytes into its unit: below [`SLOTS`].
+fn slot(seed: u64, within: u64) -> u8 {
+    (mix(seed ^ within) % SLOTS) as u8
+}
+
+/// The slots of a unit's sectors, where scrambling needs them.
+fn slots(content: &Content, seed: u64, unit_bytes: u64) -> Arc<[u8]> {
+    let sectors = unit_bytes / SECTOR_BYTES as u64;
+    match content {
+        Content::Scrambled if sectors <= SLOTS_KEPT_MOST => {
+            (0..sectors).map(|sector| slot(seed, sector * SECTOR_BYTES as u64)).collect()
+        }
+        _ => Arc::new([]),
+    }
+}
+
+/// Past the stamp, one word in each half of the sector.
+#[inline]
+fn write_words(sector: &mut Sector, slot: u8, word: u64) {
+    let words = sector.as_chunks_mut::<8>().0;
+    // Always below already; said again, it spares two checks of bounds a sector.
+    let slot = usize::from(slot).min(SLOTS as usize - 1);
+    words[4 + slot] = word.to_le_bytes();
+    words[32 + slot] = (!word).to_le_bytes();
+}
+
+/// The unit that repeats, in bytes: a multiple of a sector.
+fn unit_bytes(payload: &Payload, block_bytes: u64) -> Result<u64, Diagnostic> {
+    match payload.dedupe_chunk_bytes {
+        0 => Ok(block_bytes.max(UNIT_BYTES_LEAST).next_multiple_of(SECTOR_BYTES as u64)),
+        chunk if chunk.is_multiple_of(SECTOR_BYTES as u64) => Ok(chunk),
+        chunk => Err(refused(
+            format!("payload: blocks of {chunk} bytes that repeat"),
+            "say a multiple of 512 bytes",
+        )),
     }
 }
 
