@@ -203,8 +203,8 @@ impl<'a> Lowering<'a> {
             None => Workload::Pattern(Box::new(pattern::pattern(ask, found))),
         };
         let drawn = matches!(&workload, Workload::Pattern(pattern) if is_drawn(pattern));
-        let mut payload = payload::payload(ask, found, self.loader);
-        payload.verify = verify::verify(ask, found, self.threads, clones, self.loader);
+        let verify = verify::verify(ask, found, self.threads, clones, self.loader);
+        let payload = payload::payload(ask, found, verify, self.loader);
         let phase = self.plan.phases.last_mut().expect("a phase was begun");
         Job {
             workers: clones / self.ranks,

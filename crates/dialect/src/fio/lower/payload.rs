@@ -3,14 +3,14 @@
 //! fio fills a buffer once and then changes a few words of it in each write (`scramble_buffers`), which compressors and
 //! some devices take for nearly nothing. So does ours; `--also data=unique` writes data that neither compress nor repeat.
 
-use iodyno_model::{Content, Dedupe, Payload, Refresh};
+use iodyno_model::{Content, Dedupe, Payload, Refresh, Verify};
 
 use super::ask::Ask;
 use super::{Found, template};
 use crate::Loader;
 
-/// The content of a job's buffers, without verification.
-pub fn payload(ask: &mut Ask<'_>, found: &Found, loader: &mut dyn Loader) -> Payload {
+/// What a job's buffers hold, and how it is checked.
+pub fn payload(ask: &mut Ask<'_>, found: &Found, verify: Option<Verify>, loader: &mut dyn Loader) -> Payload {
     let compress = ask.whole("buffer_compress_percentage").unwrap_or(0).clamp(0, 100) as u8;
     let dedupe_percent = ask.whole("dedupe_percentage").unwrap_or(0).clamp(0, 100) as u8;
     let mut payload = Payload { compress_percent: compress, dedupe_percent, ..Payload::default() };
@@ -22,10 +22,9 @@ pub fn payload(ask: &mut Ask<'_>, found: &Found, loader: &mut dyn Loader) -> Pay
         payload.dedupe = dedupe(ask);
     }
     // Whoever verifies gets new data in each write, unless the job says otherwise.
-    let verifies = !matches!(ask.word("verify"), None | Some("0" | "none"));
-    let refills = ask.flag("refill_buffers", verifies) || compress > 0 || dedupe_percent > 0;
+    let refills = ask.flag("refill_buffers", verify.is_some()) || compress > 0 || dedupe_percent > 0;
     content(ask, found, refills, &mut payload, loader);
-    payload
+    Payload { verify, ..payload }
 }
 
 fn content(ask: &mut Ask<'_>, found: &Found, refills: bool, payload: &mut Payload, loader: &mut dyn Loader) {
