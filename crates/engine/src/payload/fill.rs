@@ -148,6 +148,16 @@ impl Filler {
         }
     }
 
+    /// Whether [`Self::refresh`] changes a few words of what [`Self::fill`] writes throughout.
+    pub fn changes_little(&self) -> bool {
+        self.content == Content::Scrambled && !self.once
+    }
+
+    /// How far into its block an offset lies, bytes.
+    pub fn within_unit(&self, offset: u64) -> u64 {
+        offset % self.unit_bytes
+    }
+
     /// The sector at `place`, whole, as it would be on the disk.
     pub(super) fn sector(&self, place: Place) -> Sector {
         let mut sector = [0; SECTOR_BYTES];

@@ -24,6 +24,7 @@ use crate::payload::{
 use crate::random::mix;
 use crate::registry;
 
+mod filling;
 mod judge;
 mod keeper;
 mod marking;
@@ -31,6 +32,7 @@ mod state;
 mod table;
 mod verifiers;
 
+use filling::Filling;
 use judge::{Found, Judge, Piece};
 use keeper::Keeper;
 use marking::Marking;
@@ -47,7 +49,7 @@ const COMPLAINTS_MOST: usize = 20;
 
 /// Fills and checks one worker's buffers.
 pub struct Content {
-    filler: Option<Filler>,
+    filling: Option<Filling>,
     headers: Option<Headers>,
     marking: Option<Marking>,
     judge: Option<Judge>,
@@ -158,7 +160,7 @@ impl Content {
             _ => Some(Filler::new(payload, seed, block).map_err(failure)?.over(span)).filter(|_| !unseen),
         };
         let mut content = Content {
-            filler,
+            filling: filler.map(|filler| Filling::new(brief, filler)),
             headers,
             marking: marked.filter(|_| writes).map(|marked| Marking::new(brief, marked)),
             judge: None,
@@ -252,7 +254,7 @@ impl Content {
 
     /// Whether there is nothing to do for any operation.
     pub fn is_idle(&self) -> bool {
-        self.filler.is_none() && self.headers.is_none() && self.marking.is_none() && !self.listens()
+        self.filling.is_none() && self.headers.is_none() && self.marking.is_none() && !self.listens()
     }
 
     /// Fills all buffers once, where every write carries the same bytes anyway. Whether that is so.
@@ -270,12 +272,14 @@ impl Content {
             return whole && marking.prepare(brief.memory, brief.memory.count(), bytes);
         }
         let constant = brief.job.payload.refresh == Refresh::Once || brief.job.payload.content == Bytes::Zero;
-        let (Some(filler), true) = (&self.filler, constant && !source.has(Verb::Read)) else { return false };
+        let (Some(filling), true) = (&self.filling, constant && !source.has(Verb::Read)) else {
+            return false;
+        };
         for slot in 0..brief.memory.count() {
             // SAFETY: the slot's buffer is as long as the stride, and nothing is in flight yet.
             let buffer =
                 unsafe { std::slice::from_raw_parts_mut(brief.memory.buffer(slot), brief.memory.stride()) };
-            filler.fill(buffer, Place { file: 0, offset: 0, generation: 0 });
+            filling.filler().fill(buffer, Place { file: 0, offset: 0, generation: 0 });
         }
         true
     }
@@ -292,6 +296,9 @@ impl Content {
             Verb::Create | Verb::Open if io.flags & KEEP != 0 => self.opens(io),
             Verb::Create | Verb::Open if io.bytes > 0 => self.ready_item(io),
             _ => {}
+        }
+        if io.verb != Verb::Write {
+            self.filling.iter_mut().for_each(|filling| filling.spoil(io));
         }
     }
 
@@ -320,7 +327,7 @@ impl Content {
 
     #[inline(always)]
     fn fill(&mut self, io: &mut Io) {
-        let Some(filler) = &self.filler else { return self.fill_otherwise(io) };
+        let Some(filling) = &mut self.filling else { return self.fill_otherwise(io) };
         let file = &self.files[io.file as usize];
         let generation = match &file.table {
             None => self.writes,
@@ -330,9 +337,7 @@ impl Content {
         self.writes += 1;
         io.other = generation;
         let offset = if io.offset >= AT_END { self.writes * io.bytes } else { io.offset };
-        // SAFETY: the buffer is the slot's and at least as long as the operation; no operation is in flight on it.
-        let buffer = unsafe { std::slice::from_raw_parts_mut(io.buffer, io.bytes as usize) };
-        filler.fill(buffer, Place { file: file.id, offset, generation });
+        filling.fill(io, Place { file: file.id, offset, generation });
     }
 
     #[inline(never)]
