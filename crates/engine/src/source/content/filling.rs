@@ -76,3 +76,7 @@ impl Filling {
         self.filled.get_mut((io.buffer as usize).wrapping_sub(self.base) / self.stride)
     }
 }
+
+#[cfg(test)]
+#[path = "filling_tests.rs"]
+mod tests;
