@@ -18,6 +18,7 @@ use crate::signal;
 use crate::steadiness::Steadiness;
 use crate::witness::{self, Watch};
 use crate::world::crew::{Crew, Task};
+use crate::world::threads::ThreadPool;
 use crate::world::{Broken, World};
 
 mod agree;
@@ -107,7 +108,16 @@ pub fn run_in(
         Started { plan: plan.clone(), targets, machine, at_unix_ns: clock::unix_ns(), world: facts };
     emit(&Event::Started(Box::new(started)));
     let passes = Passes::new(&plan, repeat);
-    let mut run = Run { plan: Arc::new(plan), passes, options, post, made: Made::default(), record, began };
+    let mut run = Run {
+        plan: Arc::new(plan),
+        passes,
+        options,
+        post,
+        made: Made::default(),
+        record,
+        began,
+        threads: ThreadPool::default(),
+    };
     let walked = match compared {
         Ok(()) if run.aged(emit) => run.walk(world, emit),
         Ok(()) => Ok(()),
@@ -130,6 +140,8 @@ struct Run<'a> {
     made: Made,
     record: Record,
     began: clock::Tick,
+    /// Those of the phase before.
+    threads: ThreadPool,
 }
 
 /// What becomes of the next phase.
@@ -410,7 +422,7 @@ impl<'a> Watchers<'a> {
 }
 
 /// Starts the workers of a phase; one that cannot be started ends alone, where each does.
-fn start_crew(stage: &Arc<Stage>) -> Result<Crew, Vec<Diagnostic>> {
+fn start_crew(stage: &Arc<Stage>, pool: &mut ThreadPool) -> Result<Crew, Vec<Diagnostic>> {
     let phase = stage.phase();
     let task: Task = Arc::new({
         let stage = Arc::clone(stage);
@@ -420,7 +432,7 @@ fn start_crew(stage: &Arc<Stage>) -> Result<Crew, Vec<Diagnostic>> {
         let of = move |(_, (job, _)): &(usize, &(usize, u32))| phase.jobs[*job].kind == kind;
         stage.seats.iter().enumerate().filter(of).map(|(number, _)| number as u32).collect::<Vec<_>>()
     };
-    let started = Crew::start(&task, &kind(WorkerKind::Processes), &kind(WorkerKind::Threads));
+    let started = Crew::start(&task, &kind(WorkerKind::Processes), &kind(WorkerKind::Threads), pool);
     match started {
         Ok(crew) => Ok(crew),
         // Whoever stops it is not told who has not begun.
@@ -444,12 +456,12 @@ fn start_crew(stage: &Arc<Stage>) -> Result<Crew, Vec<Diagnostic>> {
 
 /// Runs one phase. On other ranks than the first, what is to be told is told there.
 fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> Result<Outcome, Trouble> {
-    let Run { plan, options, post, made, record: earlier, .. } = run;
+    let Run { plan, options, post, made, record: earlier, threads, .. } = run;
     let mut forward = |event: &Event| post.forward(world, event);
     let emit: Emit<'_> = if world.is_first() { emit } else { &mut forward };
     let phase = &plan.phases[index];
     let mut ready = ready::make_ready(world, plan, phase, options, made, emit)?;
-    let set = set_up(world, plan, index, earlier, std::mem::take(&mut ready.laid));
+    let set = set_up(world, plan, index, earlier, std::mem::take(&mut ready.laid), threads);
     if let (Err(trouble), Ok((stage, _))) = (agree::agree(world, &set), &set) {
         // Somebody elsewhere has none: ours go home.
         stage.gate.stop();
@@ -494,7 +506,7 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     let undropped = stage.undropped().into_iter().chain(ready.undropped.take());
     undropped.for_each(|undropped| seen.get_or_insert_default().sightings.push(undropped));
     if all_over {
-        crew.join()
+        crew.join_and_keep(threads, |number| stage.leaves_its_thread(number))
     } else {
         crew.abandon()
     }
@@ -518,10 +530,11 @@ fn set_up(
     index: usize,
     earlier: &Record,
     laid: stage::Laid,
+    pool: &mut ThreadPool,
 ) -> Result<(Arc<Stage>, Crew), Vec<Diagnostic>> {
     let stage = Stage::new(world, plan, index, earlier, laid).map_err(|failure| vec![unplaced(failure)])?;
     let stage = Arc::new(stage);
-    let crew = start_crew(&stage)?;
+    let crew = start_crew(&stage, pool)?;
     Ok((stage, crew))
 }
 

@@ -13,6 +13,7 @@ use crate::engines::{
     turns::InTurns,
     vsync::Vsync,
 };
+use crate::open::Access;
 use crate::worker::{Worker, drive, drive_closely};
 
 /// Drives one worker to its end.
@@ -50,6 +51,19 @@ pub struct Entry {
     pub drive: Drive,
     /// The same with workers that take turns on files, where the engine can.
     pub drive_in_turns: Option<Drive>,
+}
+
+impl Entry {
+    /// How files are opened for it.
+    pub fn access(&self) -> Access {
+        Access {
+            files: self.files,
+            reads_to_write: self.reads_to_write,
+            writes_to_read: self.writes_to_read,
+            opens: self.opens,
+            peers: self.peers,
+        }
+    }
 }
 
 const fn entry<E: Engine>() -> Entry {

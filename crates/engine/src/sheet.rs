@@ -12,7 +12,7 @@ use iodyno_model::{
 };
 
 use crate::clock::Tick;
-use crate::memory::Mapping;
+use crate::memory::{Mapping, PAGE_BYTES};
 use crate::mismatch;
 
 mod counts;
@@ -38,6 +38,9 @@ const FACT_WORDS: usize = 32;
 const COMPLAINT_WORDS: usize = 1024;
 /// Room for the facts behind them.
 const MISMATCH_WORDS: usize = 4096;
+
+/// Latencies up to this have their memory before the start line, ns.
+const POPULATED_NS: u64 = 1 << 20;
 
 /// Adds to a counter that only this worker writes.
 #[inline(always)]
@@ -89,6 +92,16 @@ impl Latencies {
         for bucket in self.touched() {
             coarse[histogram::coarse_of(bucket)] += self.counts[bucket].load(Relaxed);
         }
+    }
+
+    /// Has the memory of latencies up to a millisecond now.
+    fn populate(&self) {
+        let most = histogram::bucket_of(POPULATED_NS);
+        self.counts[..=most]
+            .iter()
+            .step_by(PAGE_BYTES / size_of::<AtomicU64>())
+            .for_each(|count| add(count, 0));
+        [&self.sum, &self.counts[most]].iter().for_each(|cell| add(cell, 0));
     }
 
     fn forget(&self) {
@@ -293,6 +306,17 @@ impl Sheets {
 }
 
 impl Sheet<'_> {
+    /// Has the memory that an ordinary operation is counted in: the first one would have to wait for it.
+    pub fn populate(&self) {
+        self.lines.iter().for_each(|line| line.latency.populate());
+        self.parts
+            .iter()
+            .flat_map(|parts| [&parts.submission, &parts.completion])
+            .for_each(Latencies::populate);
+        let depths = self.reachable().iter().step_by(PAGE_BYTES / size_of::<[AtomicU64; 3]>());
+        depths.flatten().for_each(|count| add(count, 0));
+    }
+
     /// Counts a success.
     #[inline(always)]
     pub fn success(&self, label: u16, bytes: u64, latency_ns: u64) {
@@ -773,5 +797,27 @@ mod tests {
         assert_eq!((line.latency.min, line.latency.max, line.latency.mean()), (1000, 3000, 2000.0));
         assert_eq!((tally.errors[0].count, tally.errors[0].first_offset), (2, 77));
         assert!(sheets.sheet(0).tally(&labels, 0, 0).lines.is_empty());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_populated_costs_no_page_fault() {
+        let faults = |populated: bool| {
+            let sheets = Sheets::new(1, 2, true).unwrap();
+            let sheet = sheets.sheet(0);
+            sheet.head.deepest.store(64, Relaxed);
+            if populated {
+                sheet.populate();
+            }
+            let before = crate::witness::usage()[5];
+            for ns in (0..1_000_000).step_by(64) {
+                sheet.success(1, 4096, ns);
+                sheet.parts(1, ns, ns);
+                sheet.depth(64, 1);
+            }
+            crate::witness::usage()[5] - before
+        };
+        assert!(faults(false) > 8, "memory was there before");
+        assert_eq!(faults(true), 0);
     }
 }

@@ -22,6 +22,7 @@ use crate::io::{Files, Io, PACED, SILENT, Slot};
 use crate::journal::{Book, Pen};
 use crate::ledger::Ledger;
 use crate::memory::Memory;
+use crate::preread::Preread;
 use crate::sheet::{SeriesWriter, Sheet};
 use crate::source::{Next, Source};
 
@@ -55,12 +56,14 @@ fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Fa
     let (mut engine, line) = begin::<E>(worker)?;
     let source = (worker.source)(&worker.files, line)?;
     let close = Close::new::<E>(worker, line);
-    // To make them took longer than a small file's operations do, and is none of those. Peers share the line.
-    let begin = if E::VIRTUAL || E::PEERS { line } else { engine.now() };
-    let mut flight = Flight::new(worker, source, close, begin);
+    let mut flight = Flight::new(worker, source, close);
     if !CLOSELY && E::WAITS {
         flight.stretch_for(&worker.job.measure);
     }
+    worker.preread.again();
+    // To make all that took longer than a small file's operations do, and is none of those. Peers share the line.
+    let begin = if E::VIRTUAL || E::PEERS { line } else { engine.now() };
+    flight.begin(&worker.job.limit, begin);
     worker.sheet.head.began.store(begin, Relaxed);
     worker.sheet.enter(if flight.ramp_end > 0 { WorkerState::Ramping } else { WorkerState::Running });
     worker.sheet.head.began_clock_ns.store(clock::by(worker.job.start.clock_id), Relaxed);
@@ -254,6 +257,8 @@ pub struct Worker<'a> {
     pub files: Files,
     /// Its buffers.
     pub memory: &'a Memory,
+    /// What it has read before the start line.
+    pub preread: Preread,
     /// The names of its files, where its engine opens them.
     pub paths: &'a [String],
     /// The depth it keeps.

@@ -74,8 +74,10 @@ impl Builder<'_> {
             return;
         }
         let groups = groups(self.settings, part);
+        let follows = self.parts.last().is_some_and(|last| last.cell == part.cell);
         let jobs = groups.iter().map(|group| {
-            let target = target::index(&mut self.plan.targets, target::of(self.settings, part, group));
+            let target =
+                target::index(&mut self.plan.targets, target::of(self.settings, part, group, follows));
             job::of(self.settings, part, group, target)
         });
         let jobs = jobs.collect();
@@ -163,6 +165,22 @@ mod tests {
         assert_eq!(lowered("-s 64").1.len(), 13);
         assert_eq!(lowered("-s 64 -E").1.len(), 17);
         assert_eq!(lowered("-s 64 -B").1.len(), 9);
+    }
+
+    #[test]
+    fn a_small_file_is_near_when_a_pass_follows_another() {
+        let near = |line: &str| -> Vec<bool> {
+            let (plan, _) = lowered(line);
+            let jobs = plan.phases.iter().flat_map(|phase| &phase.jobs);
+            jobs.map(|job| plan.targets[job.targets[0]].open.pre_read).collect()
+        };
+        assert_eq!(near("-s 64 -i 0 -i 1"), [false, true, true, true]);
+        assert_eq!(near("-s 64 -i 1"), [false, true], "nothing was before the first");
+        assert_eq!(near("-s 64 -c -i 0"), [false, true], "closing keeps it near");
+        assert_eq!(near("-a -n 64 -g 128 -y 4 -q 4 -i 0"), [false, true, false, true], "another file");
+        for apart in ["-s 8m", "-s 64 -I", "-s 64 -p", "-s 64 -+q 1", "-s 64 -B", "-t 2 -s 64"] {
+            assert!(!near(&format!("{apart} -i 0 -i 1")).contains(&true), "{apart}");
+        }
     }
 
     #[test]

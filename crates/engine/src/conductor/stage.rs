@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use iodyno_model::{
-    Fatal, Job, Kind, Phase, Plan, Record, Sighting, Submit, TargetKind, Verb, WorkerKind, WorkerState,
-    record,
+    Fatal, Job, Kind, Phase, Placement, Plan, Record, Sighting, Submit, TargetKind, Verb, WorkerKind,
+    WorkerState, record,
 };
 
 use super::journal_limit;
@@ -18,13 +18,13 @@ use crate::io::{Files, Handle};
 use crate::journal::Journals;
 use crate::ledger::Ledger;
 use crate::memory::{Ballast, Memory};
-use crate::open::{self, Access, Asker};
+use crate::open::{self, Asker};
 use crate::prepare::{self, Unready};
+use crate::preread::Preread;
 use crate::registry::{self, Entry};
 use crate::sheet::Sheets;
 use crate::source::pools::Found;
 use crate::source::{self, Brief, SharedObjects, Source};
-use crate::warm::warm;
 use crate::worker::Worker;
 use crate::world::World;
 use crate::world::part::Part;
@@ -114,6 +114,12 @@ impl Stage {
 
     pub(crate) fn phase(&self) -> &Phase {
         &self.plan.phases[self.phase]
+    }
+
+    /// Whether a worker changes nothing of its thread that the next one would notice.
+    pub(super) fn leaves_its_thread(&self, number: u32) -> bool {
+        let job = &self.phase().jobs[self.seats[number as usize].0];
+        job.placement == Placement::default() && !registry::is_apart(&job.engine)
     }
 
     /// A worker's number within its job, counted over all ranks.
@@ -238,13 +244,7 @@ impl Stage {
         placement::apply(&job.placement, job.kind, place)?;
         let _ballast = Ballast::new(&job.buffers)?;
         let asker = self.asker(index, place);
-        let access = Access {
-            files: entry.files,
-            reads_to_write: entry.reads_to_write,
-            writes_to_read: entry.writes_to_read,
-            opens: entry.opens,
-            peers: entry.peers,
-        };
+        let access = entry.access();
         let paths = if entry.opens { open::paths(&self.plan, job, asker) } else { Vec::new() };
         let open = || {
             let mut files = open::open_files(&self.plan, job, asker, access)?;
@@ -253,10 +253,11 @@ impl Stage {
         };
         let files = if job.start.open { Files::default() } else { open()? };
         let left = self.drop_cached(job, asker, &files, &|| self.gate.is_stopped(number));
-        self.sheets.sheet(number as usize).head.undropped.store(left, Relaxed);
-        warm(&self.plan, job, asker, &files, &|| self.gate.is_stopped(number))?;
+        let sheet = self.sheets.sheet(number as usize);
+        sheet.head.undropped.store(left, Relaxed);
+        let preread = Preread::of(&self.plan, job, asker, &files, &|| self.gate.is_stopped(number))?;
         let depth = job.depth.most.min(entry.most_depth);
-        self.sheets.sheet(number as usize).head.deepest.store(depth, Relaxed);
+        sheet.head.deepest.store(depth, Relaxed);
         let count = depth.saturating_mul(job.buffers.turns.max(1));
         let memory = Memory::of(count, source::buffer_bytes(job), &job.buffers)?;
         let goal = self.goals[index].as_ref().map(|goal| goal.of(asker.owner.worker));
@@ -267,7 +268,6 @@ impl Stage {
         };
         let after = job.start.after_job.as_ref();
         let after = after.and_then(|name| self.phase().jobs.iter().position(|job| job.name == *name));
-        let sheet = self.sheets.sheet(number as usize);
         let journals = self.journals.as_ref().filter(|_| job.measure.journal.is_some());
         let mut seat = Worker {
             plan: &self.plan,
@@ -278,6 +278,7 @@ impl Stage {
             kinds: &self.kinds[index],
             files,
             memory: &memory,
+            preread,
             paths: &paths,
             depth,
             open: job.start.open.then_some(&open as &dyn Fn() -> Result<Files, Failure>),

@@ -231,7 +231,7 @@ impl SeriesWriter {
         total
     }
 
-    /// Begins anew after the ramp.
+    /// Begins, or begins anew after the ramp.
     pub fn restart(&mut self, start: Tick) {
         self.row_ns = if self.wanted_ns == 0 { ROW_NS } else { self.wanted_ns };
         (self.start, self.next) = (start, start + self.row_ns);

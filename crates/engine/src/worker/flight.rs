@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use iodyno_model::{ErrorPolicy, Fatal, Kind, Stage, Tolerance, Verb, WorkerState};
+use iodyno_model::{ErrorPolicy, Fatal, Kind, Limit, Stage, Tolerance, Verb, WorkerState};
 
 use super::{Close, Flight, FreeSlots, Wear, Worker};
 use crate::clock::{NEVER, Tick};
@@ -17,11 +17,10 @@ use crate::witness;
 const CORRUPT: i64 = -1000;
 
 impl<'a> Flight<'a> {
-    pub(super) fn new(worker: &Worker<'a>, source: Source, close: Close<'a>, begin: Tick) -> Self {
+    /// All slots are free; it has yet to [begin](Flight::begin).
+    pub(super) fn new(worker: &Worker<'a>, source: Source, close: Close<'a>) -> Self {
         let (wish, depth) = (worker.job.depth, worker.depth as usize);
         let limit = &worker.job.limit;
-        let ramp_end = begin + limit.ramp_ns;
-        let series = SeriesWriter::new(begin, worker.job.measure.row_ns);
         let slot = |slot| Io { buffer: worker.memory.buffer(slot), ..source.template() };
         Flight {
             slots: (0..worker.depth).map(slot).collect(),
@@ -37,16 +36,12 @@ impl<'a> Flight<'a> {
             sample_ns: 0,
             stretch: 0,
             pulse: worker.gate.pulse(),
-            ramp_end: if limit.ramp_ns > 0 { ramp_end } else { 0 },
+            ramp_end: 0,
             ramp_bytes: limit.ramp_bytes,
             time_ns: limit.time_ns.unwrap_or(NEVER),
             eager: limit.ramp_bytes > 0 || worker.job.pace.latency_target.is_some(),
-            turn: match limit.ramp_bytes > 0 || worker.job.pace.latency_target.is_some() {
-                true => 0,
-                false if limit.ramp_ns > 0 => ramp_end.min(series.next),
-                false => series.next,
-            },
-            series,
+            turn: 0,
+            series: SeriesWriter::new(0, worker.job.measure.row_ns),
             errors_left: match &worker.job.errors {
                 ErrorPolicy::Stop | ErrorPolicy::Tolerate(_) => 1,
                 ErrorPolicy::Continue => u64::MAX,
@@ -59,11 +54,31 @@ impl<'a> Flight<'a> {
             wrong_is_read: worker.job.payload.verify.as_ref().is_some_and(|verify| verify.wrong_is_read),
             until_full: limit.until_full,
             wear: if limit.wear_out { Wear::Due } else { Wear::No },
-            least_until: if limit.least_ns > 0 { ramp_end + limit.least_ns } else { 0 },
-            deadline: limit.time_ns.map_or(NEVER, |time_ns| ramp_end.saturating_add(time_ns)),
-            ended: begin,
+            least_until: 0,
+            deadline: NEVER,
+            ended: 0,
             close,
         }
+    }
+
+    /// Its time begins.
+    pub(super) fn begin(&mut self, limit: &Limit, begin: Tick) {
+        let ramp_end = begin + limit.ramp_ns;
+        self.series.restart(begin);
+        self.ramp_end = if limit.ramp_ns > 0 { ramp_end } else { 0 };
+        self.least_until = if limit.least_ns > 0 { ramp_end + limit.least_ns } else { 0 };
+        self.deadline = limit.time_ns.map_or(NEVER, |time_ns| ramp_end.saturating_add(time_ns));
+        self.ended = begin;
+        self.turn_next();
+    }
+
+    /// When something is due next.
+    fn turn_next(&mut self) {
+        self.turn = match self.eager {
+            true => 0,
+            false if self.ramp_end > 0 => self.ramp_end.min(self.series.next),
+            false => self.series.next,
+        };
     }
 
     /// The time is up. Whether something is left that must still be done: reading back what was written.
@@ -213,11 +228,7 @@ impl<'a> Flight<'a> {
         if self.close.noted {
             self.sheet.spend(&witness::usage());
         }
-        self.turn = match self.eager {
-            true => 0,
-            false if self.ramp_end > 0 => self.ramp_end.min(self.series.next),
-            false => self.series.next,
-        };
+        self.turn_next();
     }
 
     /// What was counted so far may have to be forgotten for another reason than time.

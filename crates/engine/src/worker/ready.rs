@@ -12,11 +12,15 @@ use crate::io::Io;
 use crate::random::mix;
 use crate::source::{label_of, labels};
 
+/// Buffers of all workers of a job that are populated, bytes. Of more, a job that never reaches its depth would hold much
+/// that it does not use.
+const POPULATED_BYTES: u64 = 256 << 20;
+
 /// Starts the engine, and waits for the worker's turn. Peers meet only then: the time that one of them comes later is not
 /// the other's. Who is lent a connection has met, and gets ready before: beside others that run already it would be late.
 pub(super) fn begin<E: Engine>(worker: &mut Worker<'_>) -> Result<(E, Tick), Failure> {
-    if worker.job.buffers.arena_bytes > 0 {
-        worker.memory.populate();
+    if !E::VIRTUAL {
+        worker.populate();
     }
     let meets = E::PEERS && worker.meets_somebody();
     if !meets && (E::VIRTUAL || worker.open.is_none()) {
@@ -39,6 +43,19 @@ pub(super) fn begin<E: Engine>(worker: &mut Worker<'_>) -> Result<(E, Tick), Fai
 }
 
 impl Worker<'_> {
+    /// Has the memory that it will use. Without it the first operations pay for page faults: most of what 64 KiB of cached
+    /// reads take.
+    fn populate(&self) {
+        let all = self.memory.whole().1 as u64 * u64::from(self.seats);
+        if self.job.buffers.arena_bytes > 0 || all <= POPULATED_BYTES {
+            self.memory.populate();
+        }
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        if self.seats as usize <= processors {
+            self.sheet.populate();
+        }
+    }
+
     fn setup(&self) -> Setup<'_> {
         Setup {
             plan: self.plan,

@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use super::{processes, threads};
+use super::processes;
+use super::threads::{ThreadPool, WorkerThread};
 use crate::clock::{self, Tick};
 use crate::signal;
 
@@ -14,7 +15,7 @@ pub type Task = Arc<dyn Fn(u32) + Send + Sync>;
 /// Workers that were started.
 #[derive(Default)]
 pub struct Crew {
-    threads: Vec<(u32, std::thread::JoinHandle<()>)>,
+    threads: Vec<(u32, WorkerThread)>,
     children: Vec<processes::Child>,
     /// Before this time nobody asks again who died: with thousands of processes the question is dear.
     next_look: Tick,
@@ -35,12 +36,20 @@ fn not_stopped() -> Result<(), String> {
 const LOOK_NS: u64 = 20_000_000;
 
 impl Crew {
-    /// Forks the processes first, while there is no other thread, then starts the threads.
+    /// Forks the processes first, while there is no other thread, then starts the threads that the pool has not kept.
     ///
     /// # Errors
     /// Those who could not be started, from the first on, and why.
-    pub fn start(task: &Task, processes: &[u32], threads: &[u32]) -> Result<Crew, Missing> {
+    pub fn start(
+        task: &Task,
+        processes: &[u32],
+        threads: &[u32],
+        pool: &mut ThreadPool,
+    ) -> Result<Crew, Missing> {
         let mut crew = Crew::default();
+        if !processes.is_empty() {
+            pool.clear();
+        }
         for (place, number) in processes.iter().enumerate() {
             match not_stopped().and_then(|()| processes::fork(task, *number)) {
                 Ok(child) => crew.children.push(child),
@@ -48,8 +57,11 @@ impl Crew {
             }
         }
         for (place, number) in threads.iter().enumerate() {
-            match not_stopped().and_then(|()| threads::spawn(task, *number)) {
-                Ok(thread) => crew.threads.push((*number, thread)),
+            match not_stopped().and_then(|()| pool.take(*number)) {
+                Ok(thread) => {
+                    thread.run(task);
+                    crew.threads.push((*number, thread));
+                }
                 Err(reason) => return Err((crew, threads[place..].to_vec(), reason)),
             }
         }
@@ -68,18 +80,22 @@ impl Crew {
 
     /// Interrupts the system calls in which chosen workers wait: a read of a silent pipe would never see the stop flag.
     pub fn nudge(&self, whom: impl Fn(u32) -> bool) {
-        self.threads
-            .iter()
-            .filter(|(number, _)| whom(*number))
-            .for_each(|(_, thread)| threads::nudge(thread));
+        self.threads.iter().filter(|(number, _)| whom(*number)).for_each(|(_, thread)| thread.nudge());
         self.children.iter().filter(|child| whom(child.number)).for_each(processes::nudge);
     }
 
     /// Waits for everybody.
-    pub fn join(mut self) {
-        for (_, thread) in self.threads.drain(..) {
-            // A worker's panic was caught and noted on its sheet.
-            let _ = thread.join();
+    pub fn join(self) {
+        self.join_and_keep(&mut ThreadPool::default(), |_| false);
+    }
+
+    /// The same; the pool keeps those threads whose worker left them as they were.
+    pub fn join_and_keep(mut self, pool: &mut ThreadPool, is_unchanged: impl Fn(u32) -> bool) {
+        for (number, thread) in self.threads.drain(..) {
+            match thread.wait() && is_unchanged(number) {
+                true => pool.keep(number, thread),
+                false => thread.end(),
+            }
         }
         processes::wait(&mut self.children);
     }

@@ -11,6 +11,7 @@ use iodyno_engine::io::{Files, Handle};
 use iodyno_engine::ledger::Ledger;
 use iodyno_engine::memory::Memory;
 use iodyno_engine::open::Asker;
+use iodyno_engine::preread::Preread;
 use iodyno_engine::sheet::Sheets;
 use iodyno_engine::source::{Brief, Source};
 use iodyno_engine::worker::Worker;
@@ -103,6 +104,7 @@ impl Stand {
             kinds: &[Kind::Read],
             files,
             memory: &memory,
+            preread: Preread::default(),
             paths: &[],
             depth,
             open: None,

@@ -10,8 +10,11 @@ const SINGLE: &str = "iozone.tmp";
 /// The files of streams, where none are named.
 const STREAM: &str = "iozone.DUMMY.";
 
-/// The files of some streams in one pass.
-pub fn of(settings: &Settings, part: Part, group: &Group) -> Target {
+/// Files of so many bytes lie in the processor's caches when a pass follows another one, as iozone's do at once.
+const NEAR_BYTES: u64 = 4 << 20;
+
+/// The files of some streams in one pass; `follows`: another pass over the same file was right before it.
+pub fn of(settings: &Settings, part: Part, group: &Group, follows: bool) -> Target {
     let path = path(settings, part.streams, &group.streams);
     let rewrites = settings.has("+N") || settings.has("+E");
     let made = part.access.makes() && !rewrites;
@@ -30,6 +33,7 @@ pub fn of(settings: &Settings, part: Part, group: &Group) -> Target {
             direct: if settings.has("I") { Direct::Yes } else { Direct::No },
             sync: sync(settings),
             lock: lock(settings),
+            pre_read: follows && !made && is_near(settings, part),
             ..Open::default()
         },
         prepare: match made {
@@ -42,6 +46,12 @@ pub fn of(settings: &Settings, part: Part, group: &Group) -> Target {
         remove: !settings.has("w") && !settings.has("+E"),
         origin: settings.origin(if reads_alone { "i" } else { "f" }),
     }
+}
+
+/// Whether the original finds the file in the processor's caches: nothing lies between two of its passes.
+fn is_near(settings: &Settings, part: Part) -> bool {
+    let apart = ["I", "U", "p", "+q", "B", "+E", "+N"];
+    part.streams == 0 && part.cell.bytes() <= NEAR_BYTES && !apart.iter().any(|name| settings.has(name))
 }
 
 /// The index of a target; passes that use one file in one way share it.

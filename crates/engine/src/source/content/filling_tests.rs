@@ -3,22 +3,22 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use iodyno_model::{Content, Mix, Pattern, Payload, Share, Size, Workload};
+use iodyno_model::{Content, Directed, Mix, Pattern, Payload, Pick, Size, Verb, Workload};
 
 use super::*;
 use crate::io::Io;
 use crate::source::testing::Stage;
-use iodyno_model::Verb;
 
 const BLOCK: u64 = 4096;
 const SPAN: u64 = 64 * BLOCK;
 
 fn scrambled(mix: Mix, size: Size, operations: u64) -> Stage {
-    let pattern = Pattern { mix, size: Share::same(size), ..Pattern::default() };
+    let pattern =
+        Pattern { mix, size: Directed::same(size), ..Pattern::of(Verb::Write, Pick::Uniform, BLOCK) };
     let mut stage = Stage::new(Workload::Pattern(Box::new(pattern)), &[SPAN]);
     stage.depth = 4;
     stage.job().payload = Payload { content: Content::Scrambled, ..Payload::default() };
-    stage.job().stop.operations = Some(operations);
+    stage.job().limit.operations = Some(operations);
     stage
 }
 
@@ -43,7 +43,7 @@ fn fills(mut stage: Stage) -> (usize, usize) {
 #[test]
 fn a_buffer_is_filled_once_and_again_after_a_read() {
     let fixed = || Size::Fixed(BLOCK);
-    assert_eq!(fills(scrambled(Mix::of(Verb::Write), fixed(), 400)), (400, 4));
+    assert_eq!(fills(scrambled(Mix::only(Verb::Write), fixed(), 400)), (400, 4));
     let mixed = Mix::reads(50.0);
     let (writes, filled) = fills(scrambled(mixed, fixed(), 400));
     assert!(filled > 50 && filled < writes, "{filled} of {writes} writes were filled");
