@@ -27,7 +27,7 @@ fn main() {
     let path = word(3, "loop.data");
     let (flags, settings): (Vec<&str>, Vec<&str>) =
         words.iter().skip(4).map(String::as_str).partition(|word| *word == "sequential");
-    if entry.files
+    if entry.facts.uses_files
         && let Err(error) = fill(Path::new(&path))
     {
         eprintln!("error: {path}: {error}");
@@ -50,7 +50,7 @@ fn main() {
             let each = |ns: u64| ns as f64 / count as f64;
             println!(
                 "{} depth {depth}: {count} operations, {} failed; each {:.1} ns user, {:.1} ns system, {:.1} ns wall",
-                entry.name,
+                entry.facts.name,
                 tally.lines.iter().map(|line| line.failed).sum::<u64>(),
                 each(after.0 - before.0),
                 each(after.1 - before.1),

@@ -21,6 +21,7 @@ pub mod connections;
 pub mod engines;
 pub mod exercise;
 pub mod exits;
+pub mod facts;
 pub mod failure;
 pub mod futex;
 pub mod gate;
@@ -51,5 +52,6 @@ pub mod world;
 
 pub use check::{check, given_up};
 pub use conductor::{Halt, Options, follow, lead, part, run, run_in};
+pub use facts::EngineFacts;
 pub use failure::Failure;
-pub use registry::{ENGINES, Entry, engine};
+pub use registry::{Entry, engine};

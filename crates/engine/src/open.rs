@@ -9,6 +9,7 @@ use iodyno_model::{
     Plan, Step, Target, TargetKind, Verb, Workload, WriteLife,
 };
 
+use crate::facts::EngineFacts;
 use crate::failure::Failure;
 use crate::io::{Files, Handle, Names, Piece, c_path};
 use crate::memory::errno;
@@ -192,43 +193,28 @@ fn any_operation(steps: &[Step], is: &dyn Fn(&Operation) -> bool) -> bool {
     })
 }
 
-/// What an engine does with files.
-#[derive(Clone, Copy, Debug)]
-pub struct Access {
-    /// Whether it touches them at all.
-    pub files: bool,
-    /// Whether it must read what it writes.
-    pub reads_to_write: bool,
-    /// Whether it must write what it reads.
-    pub writes_to_read: bool,
-    /// Whether it opens files itself.
-    pub opens: bool,
-    /// Whether it opens endpoints itself.
-    pub peers: bool,
-}
-
 /// Opens everything a worker needs, in the order of its job's targets.
 ///
 /// # Errors
 /// The first that cannot be opened, with the system's reason.
-pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, access: Access) -> Result<Files, Failure> {
+pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, engine: &EngineFacts) -> Result<Files, Failure> {
     let mut files = Files::default();
     for (position, index) in job.targets.iter().enumerate() {
         let target = &plan.targets[*index];
         let (reads, writes) = needs(job, position);
-        let needs = (reads || (writes && access.reads_to_write), writes || (reads && access.writes_to_read));
+        let needs = (reads || (writes && engine.reads_to_write), writes || (reads && engine.writes_to_read));
         let handle = match &target.kind {
             TargetKind::Nothing { bytes } => bare(-1, *bytes),
-            TargetKind::Endpoint { .. } if access.peers => bare(-1, u64::MAX >> 1),
-            TargetKind::File { size, .. } if !access.files => bare(-1, pretended(*size)),
-            TargetKind::File { path, size } if access.opens => {
+            TargetKind::Endpoint { .. } if engine.connects => bare(-1, u64::MAX >> 1),
+            TargetKind::File { size, .. } if !engine.uses_files => bare(-1, pretended(*size)),
+            TargetKind::File { path, size } if engine.opens_files => {
                 bare(-1, expected(&resolve(path, asker), *size))
             }
-            TargetKind::FileSet { items, .. } if !access.files => {
+            TargetKind::FileSet { items, .. } if !engine.uses_files => {
                 Handle { names: Some(Box::new(names(items, asker))), ..bare(-1, items.count) }
             }
-            _ if !access.files => bare(-1, 1 << 30),
-            _ if access.opens => {
+            _ if !engine.uses_files => bare(-1, 1 << 30),
+            _ if engine.opens_files => {
                 let message = format!("target {}: engine {} works on files alone", target.name, job.engine);
                 return Err(Failure::new(message).hint("name a file"));
             }

@@ -11,6 +11,7 @@ use iodyno_model::{
     Diagnostic, Direct, Extent, Job, Payload, Phase, Plan, Prepare, Stop, Target, TargetKind,
 };
 
+use crate::engines;
 use crate::failure::Failure;
 use crate::io::{Files, Handle};
 use crate::memory::{Memory, errno};
@@ -19,7 +20,6 @@ use crate::open::{
     whole_tree,
 };
 use crate::payload::{Filler, Place};
-use crate::registry;
 use crate::witness::identity;
 use crate::world::World;
 use crate::world::part::part;
@@ -335,7 +335,7 @@ fn prepare_target(
 
 /// Whether a job's engine touches files.
 fn touches(job: &Job) -> bool {
-    registry::engine(&job.engine).is_none_or(|entry| entry.files)
+    engines::facts(&job.engine).is_none_or(|facts| facts.uses_files)
 }
 
 /// Where a job makes or removes a whole tree, only the directory above it must be there.

@@ -5,15 +5,18 @@
 //! done and nothing is in flight. On this path: no allocation, no lock, no formatting; the clock is read once for each
 //! batch handed over and once for each batch reaped.
 //!
-//! Here is the loop, and below it what it holds. Around it: `ready`, from the start line to the loop and from the loop to
-//! the last file closed; `flight`, what happens seldom, and how a worker ends; `closely`, what a job may have measured
-//! beyond counts and whole latencies; `stretch`, operations that are only counted.
+//! Here is the loop. `ready` leads from the start line to it, and from it to the last file closed. `in_flight` is what
+//! happens seldom, and how a worker ends. `instrumented` is what a job may have measured beyond counts and whole latencies.
+//! Two loops stand beside this one: `sampled`, whose operations are mostly counted only, and `collective`, whose workers
+//! end together.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use iodyno_model::{Job, Kind, Plan, Tolerance, WorkerState};
 
+use self::collective::collective_loop;
 use self::ready::begin;
+use self::sampled::sampled_loop;
 use crate::clock::{self, NEVER, Tick};
 use crate::connections::Connections;
 use crate::engines::{Engine, Failure};
@@ -26,10 +29,11 @@ use crate::preread::Preread;
 use crate::sheet::{SeriesWriter, Sheet};
 use crate::source::{Next, Source};
 
-mod closely;
-mod flight;
+mod collective;
+mod in_flight;
+mod instrumented;
 mod ready;
-mod stretch;
+mod sampled;
 
 /// With nothing in flight, a source that waits is asked again after this, ns.
 const WAIT_NS: u64 = 20_000;
@@ -39,119 +43,119 @@ const WAIT_NS: u64 = 20_000;
 /// # Errors
 /// When the engine cannot start or breaks.
 pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
-    if Close::is_plain::<E>(worker) { fly::<E, false>(worker) } else { drive_closely::<E>(worker) }
+    match Instruments::are_plain::<E>(worker) {
+        true => run_loop::<E, false>(worker),
+        false => drive_instrumented::<E>(worker),
+    }
 }
 
 /// The same for engines whose operations cost so much that a loop of their own for plain jobs is not worth compiling.
 ///
 /// # Errors
 /// When the engine cannot start or breaks.
-pub fn drive_closely<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
+pub fn drive_instrumented<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
     worker.sheet.head.batched.store(1, Relaxed);
-    fly::<E, true>(worker)
+    run_loop::<E, true>(worker)
 }
 
-/// The loop; `CLOSELY`: with all that a job may have measured beyond counts and whole latencies.
-fn fly<E: Engine, const CLOSELY: bool>(worker: &mut Worker<'_>) -> Result<(), Failure> {
+/// From the start line to the end; `INSTRUMENTED`: with all that a job may have measured beyond counts and whole latencies.
+fn run_loop<E: Engine, const INSTRUMENTED: bool>(worker: &mut Worker<'_>) -> Result<(), Failure> {
     let (mut engine, line) = begin::<E>(worker)?;
     let source = (worker.source)(&worker.files, line)?;
-    let close = Close::new::<E>(worker, line);
-    let mut flight = Flight::new(worker, source, close);
-    if !CLOSELY && E::WAITS {
-        flight.stretch_for(&worker.job.measure);
-    }
+    let instruments = Instruments::new::<E>(worker, line);
+    let mut flight = InFlight::new(worker, source, instruments);
     worker.preread.again();
     // To make all that took longer than a small file's operations do, and is none of those. Peers share the line.
-    let begin = if E::VIRTUAL || E::PEERS { line } else { engine.now() };
+    let begin = if E::FACTS.is_virtual || E::FACTS.connects { line } else { engine.now() };
     flight.begin(&worker.job.limit, begin);
     worker.sheet.head.began.store(begin, Relaxed);
     worker.sheet.enter(if flight.ramp_end > 0 { WorkerState::Ramping } else { WorkerState::Running });
     worker.sheet.head.began_clock_ns.store(clock::by(worker.job.start.clock_id), Relaxed);
-    let agreed = turn_over::<E, CLOSELY>(worker, &mut engine, &mut flight)?;
+    let mut agreed = false;
+    if E::FACTS.is_collective {
+        agreed = collective_loop::<E, INSTRUMENTED>(worker, &mut engine, &mut flight)?;
+    } else if !INSTRUMENTED && E::FACTS.performs && flight.is_sampled(&worker.job.measure) {
+        sampled_loop(worker, &mut engine, &mut flight);
+    } else {
+        event_loop::<E, INSTRUMENTED>(worker, &mut engine, &mut flight)?;
+    }
     flight.end(worker, engine, begin, agreed)
 }
 
-/// Turn by turn, until there is nothing more. Answers whether all workers of the engine agreed on the end.
+/// Hands over and takes back, until there is nothing more.
 #[inline(always)]
-fn turn_over<E: Engine, const CLOSELY: bool>(
+fn event_loop<E: Engine, const INSTRUMENTED: bool>(
     worker: &mut Worker<'_>,
     engine: &mut E,
-    flight: &mut Flight<'_>,
-) -> Result<bool, Failure> {
-    let stop = worker.gate.flag(worker.number);
-    let (mut now, mut agreed) = (engine.now(), false);
+    flight: &mut InFlight<'_>,
+) -> Result<(), Failure> {
+    let mut now = engine.now();
     loop {
-        let stopped = stop.load(Relaxed) != 0;
-        let mut up = now >= flight.deadline;
-        if E::AGREES {
-            agreed = engine.agree(stopped || up);
-            up = agreed && !stopped;
-            // Waiting for the others is no part of an operation.
-            now = engine.now();
+        let (stopped, time_is_up) = (flight.stop.load(Relaxed) != 0, now >= flight.deadline);
+        match flight.step::<E, INSTRUMENTED>(worker, engine, now, stopped, time_is_up)? {
+            Some(later) => now = later,
+            None => return Ok(()),
         }
+    }
+}
+
+impl InFlight<'_> {
+    /// One turn of the loop: hands over what there are slots for, then takes back what is done. Answers what time it is
+    /// then; none: there is nothing more.
+    #[inline(always)]
+    fn step<E: Engine, const INSTRUMENTED: bool>(
+        &mut self,
+        worker: &mut Worker<'_>,
+        engine: &mut E,
+        now: Tick,
+        stopped: bool,
+        time_is_up: bool,
+    ) -> Result<Option<Tick>, Failure> {
         if stopped {
-            flight.waited(now);
+            self.waited(now);
         }
-        let (mut wake, mut over) = (NEVER, stopped || (up && !flight.winds_up()));
-        let before = flight.free.count;
-        if !CLOSELY && E::WAITS && flight.sample_ns > 0 {
-            over = over || flight.stretch(engine, &mut worker.files, now);
-            if over && !flight.goes_on(worker, now) {
-                break;
-            }
-            if flight.ended >= flight.turn {
-                flight.turn(worker.kinds);
-            }
-            // Whoever waited for others in between begins now.
-            now = if over { engine.now() } else { flight.ended };
-            continue;
-        }
+        let (mut wake, mut over) = (NEVER, stopped || (time_is_up && !self.winds_up()));
+        let before = self.free.count;
         if !over {
-            (wake, over) = flight.hand_over::<E, CLOSELY>(engine, &mut worker.files, now);
-            if CLOSELY {
-                flight.handed_over(engine, before)?;
-                if flight.filling && flight.fills_up {
-                    now = engine.now();
-                    continue;
+            (wake, over) = self.hand_over::<E, INSTRUMENTED>(engine, &mut worker.files, now);
+            if INSTRUMENTED {
+                self.handed_over(engine, before)?;
+                if self.filling && self.fills_up {
+                    return Ok(Some(engine.now()));
                 }
             }
         }
-        let free = flight.free.count;
-        if free < flight.slots.len() {
-            flight.take_back::<E, CLOSELY>(engine, now, wake, over)?;
-        } else if over {
-            if !flight.goes_on(worker, now) {
-                break;
-            }
-        } else {
-            engine.idle(wake.min(flight.deadline));
-            flight.idled(engine.now(), worker.kinds);
+        let free = self.free.count;
+        if free < self.slots.len() {
+            self.take_back::<E, INSTRUMENTED>(engine, now, wake, over)?;
+        } else if !over {
+            engine.idle(wake.min(self.deadline));
+            self.idled(engine.now(), worker.kinds);
+        } else if !self.goes_on(worker, now) {
+            return Ok(None);
         }
-        if flight.ended >= flight.turn {
-            flight.turn(worker.kinds);
+        if self.ended >= self.turn {
+            self.turn(worker.kinds);
         }
         // Without latencies the time of the last reap is near enough.
-        let recent = CLOSELY && !flight.close.timed && flight.free.count > free;
-        now = if recent { flight.ended } else { engine.now() };
+        let recent = INSTRUMENTED && !self.instruments.timed && self.free.count > free;
+        Ok(Some(if recent { self.ended } else { engine.now() }))
     }
-    Ok(agreed)
-}
 
-impl Flight<'_> {
     /// Asks the source for operations and hands them to the engine, while there are free slots. Answers when to come
     /// back, and whether there is nothing more.
     #[inline(always)]
-    fn hand_over<E: Engine, const CLOSELY: bool>(
+    fn hand_over<E: Engine, const INSTRUMENTED: bool>(
         &mut self,
         engine: &mut E,
         files: &mut Files,
         now: Tick,
     ) -> (Tick, bool) {
         let free = self.free.count;
-        if CLOSELY && !std::mem::take(&mut self.filling) && free < self.refill_at {
+        if INSTRUMENTED && !std::mem::take(&mut self.filling) && free < self.refill_at {
             return (NEVER, false);
         }
-        let rest = if CLOSELY { free.saturating_sub(self.batch) } else { 0 };
+        let rest = if INSTRUMENTED { free.saturating_sub(self.batch) } else { 0 };
         let mut answer = (NEVER, false);
         while self.free.count > rest {
             let slot = self.free.slots[self.free.count - 1];
@@ -184,7 +188,7 @@ impl Flight<'_> {
 
     /// Waits for completions, at most until it is time to come back, and tallies them.
     #[inline(always)]
-    fn take_back<E: Engine, const CLOSELY: bool>(
+    fn take_back<E: Engine, const INSTRUMENTED: bool>(
         &mut self,
         engine: &mut E,
         now: Tick,
@@ -197,11 +201,12 @@ impl Flight<'_> {
         let (least, until) = match over {
             true => (1, NEVER),
             // Between two batches only what is done is taken back.
-            false if CLOSELY && self.filling => (0, now),
+            false if INSTRUMENTED && self.filling => (0, now),
             false => (self.least.min(in_flight), wake.min(self.deadline)),
         };
-        engine.poll(least, until, |slot, result, ended| self.complete::<CLOSELY>(slot, result, ended))?;
-        if CLOSELY {
+        engine
+            .poll(least, until, |slot, result, ended| self.complete::<INSTRUMENTED>(slot, result, ended))?;
+        if INSTRUMENTED {
             self.sheet.completed(self.free.count - free);
         }
         Ok(())
@@ -218,14 +223,14 @@ impl Flight<'_> {
 
     /// Tallies one completion and frees its slot.
     #[inline(always)]
-    fn complete<const CLOSELY: bool>(&mut self, slot: Slot, result: i64, ended: Tick) {
+    fn complete<const INSTRUMENTED: bool>(&mut self, slot: Slot, result: i64, ended: Tick) {
         let io = &mut self.slots[slot as usize];
         self.ended = ended;
         let result = if self.source.listens { self.source.done(slot, io, result, ended) } else { result };
         self.free.push(slot);
-        if CLOSELY {
-            self.complete_closely(slot, result, ended);
-            if let Some(buffer) = self.close.next_buffer(slot) {
+        if INSTRUMENTED {
+            self.complete_instrumented(slot, result, ended);
+            if let Some(buffer) = self.instruments.next_buffer(slot) {
                 self.slots[slot as usize].buffer = buffer;
             }
             return;
@@ -288,7 +293,7 @@ pub struct Worker<'a> {
 }
 
 /// What is in flight and what becomes of it.
-struct Flight<'a> {
+struct InFlight<'a> {
     slots: Box<[Io]>,
     free: FreeSlots,
     source: Source,
@@ -318,7 +323,7 @@ struct Flight<'a> {
     /// Time between two operations that are timed, ns; 0: all are.
     sample_ns: u64,
     /// Operations after a timed one that only count, at present.
-    stretch: u64,
+    untimed: u64,
     /// Changes when the clock is to be looked at all the same.
     pulse: &'a AtomicU32,
     /// When nothing more is begun: the time is up, or too much failed.
@@ -334,7 +339,7 @@ struct Flight<'a> {
     /// When something is due that is not: the end of the ramp, or of a row of the series.
     turn: Tick,
     ended: Tick,
-    close: Close<'a>,
+    instruments: Instruments<'a>,
 }
 
 /// Slots without an operation, the last first. A stack that never grows, so that nothing asks whether it must.
@@ -365,7 +370,7 @@ enum Wear {
 }
 
 /// What is measured otherwise than plainly. Only loops that are compiled for it look here.
-struct Close<'a> {
+struct Instruments<'a> {
     /// When the operation of each slot was handed over; empty where that is not asked for or cannot be told.
     issued: Box<[Tick]>,
     /// Whether each batch is handed to the kernel before anything else is done.

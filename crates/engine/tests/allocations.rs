@@ -78,7 +78,7 @@ fn the_counter_counts() -> Outcome {
 
 fn of_engine(name: &str, settings: &[&str]) -> Outcome {
     let entry = iodyno_engine::engine(name).ok_or_else(|| Skip::new("this system has no such engine"))?;
-    (entry.available)().map_err(|failure| Skip::new(failure.message))?;
+    (entry.facts.available)().map_err(|failure| Skip::new(failure.message))?;
     Ok(the_loop_allocates_nothing(entry, settings)?)
 }
 

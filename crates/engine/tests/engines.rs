@@ -238,7 +238,7 @@ fn waits_end_and_drops_cancel() -> Result<(), Failed> {
 fn a_forbidden_ring_says_so() -> Result<(), Failed> {
     let forbidden = std::thread::spawn(|| {
         forbid(libc::SYS_io_uring_setup as u32)?;
-        Ok(iodyno_engine::engines::io_uring::Uring::available())
+        Ok((iodyno_engine::engines::io_uring::Uring::FACTS.available)())
     });
     match forbidden.join().map_err(|_| "the thread panicked")? {
         Err(error) => Err(std::io::Error::into(error)),
@@ -270,14 +270,14 @@ fn forbid(call: u32) -> std::io::Result<()> {
 /// A case that is skipped where the engine cannot be had.
 fn case<E: Engine>(what: &str, test: impl FnOnce() -> Result<(), Failed> + Send + 'static) -> Case {
     Case::new(what, &[], || {
-        E::available().map_err(|failure| Skip::new(failure.message))?;
+        (E::FACTS.available)().map_err(|failure| Skip::new(failure.message))?;
         test()
     })
 }
 
 /// All cases of one engine.
 fn of<E: Engine + 'static>(settings: &'static [&'static str]) -> Vec<Case> {
-    let name = format!("{} {}", E::NAME, settings.join(" ")).trim_end().to_string();
+    let name = format!("{} {}", E::FACTS.name, settings.join(" ")).trim_end().to_string();
     type Test = fn(&[&str], u32, u64) -> Result<(), Failed>;
     let tests: [(&str, Test, &[u32]); 4] = [
         ("files", files_equal::<E>, &[1, 4, 16]),
@@ -287,14 +287,14 @@ fn of<E: Engine + 'static>(settings: &'static [&'static str]) -> Vec<Case> {
     ];
     let mut cases = Vec::new();
     for (what, test, depths) in tests {
-        for depth in depths.iter().copied().filter(|depth| *depth <= E::MOST_DEPTH) {
+        for depth in depths.iter().copied().filter(|depth| *depth <= E::FACTS.most_depth) {
             let run =
                 move || (1..=3).try_for_each(|seed| test(settings, depth, seed * 77 + u64::from(depth)));
             cases.push(case::<E>(&format!("{name}: {what} at depth {depth}"), run));
         }
     }
     // A mapping has no direct I/O.
-    if E::NAME != Mmap::NAME {
+    if E::FACTS.name != Mmap::FACTS.name {
         cases.push(case::<E>(&format!("{name}: direct errors"), || direct_errors_equal::<E>(settings)));
     }
     cases

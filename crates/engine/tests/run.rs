@@ -239,8 +239,10 @@ const PECULIAR: &[&str] = &[
 
 #[test]
 fn every_engine_writes_a_file_through_a_plan() {
-    let writes = |entry: &&iodyno_engine::Entry| entry.files && !PECULIAR.contains(&entry.name);
-    for entry in iodyno_engine::ENGINES.iter().filter(writes).filter(|entry| (entry.available)().is_ok()) {
+    let writes = |entry: &&iodyno_engine::EngineFacts| entry.uses_files && !PECULIAR.contains(&entry.name);
+    for entry in
+        iodyno_engine::engines::all_facts().filter(writes).filter(|facts| (facts.available)().is_ok())
+    {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
         let mut job = Job::new("write", entry.name, vec![0], pattern(Verb::Write, Pick::Uniform));

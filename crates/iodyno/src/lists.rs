@@ -3,8 +3,8 @@
 use clap::{Command, Parser};
 use clap_complete::Shell;
 use iodyno_dialect::{DIALECTS, native};
+use iodyno_engine::engines::{EngineFacts, all_facts, facts};
 use iodyno_engine::witness::WITNESSES;
-use iodyno_engine::{ENGINES, Entry};
 use iodyno_model::{Diagnostic, Origin, VerbSet};
 
 use crate::loader::plain;
@@ -61,31 +61,31 @@ pub fn engines(arguments: &[String]) -> u8 {
         Ok(words) => words,
         Err(status) => return status,
     };
-    let Some(name) = words.name else { return print(&ENGINES.iter().map(engine).collect::<String>()) };
-    if let Some(entry) = ENGINES.iter().find(|entry| entry.name == name) {
-        return print(&engine(entry));
+    let Some(name) = words.name else { return print(&all_facts().map(engine).collect::<String>()) };
+    if let Some(facts) = facts(&name) {
+        return print(&engine(facts));
     }
-    let names: Vec<&str> = ENGINES.iter().map(|entry| entry.name).collect();
+    let names: Vec<&str> = all_facts().map(|facts| facts.name).collect();
     let wrong = Diagnostic::error(&Origin::argument(&name), "no engine of that name");
     say(wrong.hint(native::suggestion(&name, &names)));
     2
 }
 
-fn engine(entry: &Entry) -> String {
-    let state = match (entry.available)() {
+fn engine(facts: &EngineFacts) -> String {
+    let state = match (facts.available)() {
         Ok(()) => String::new(),
         Err(failure) => format!("  (not here: {})", failure.message),
     };
-    let depth = if entry.most_depth == 1 { "1".into() } else { format!("up to {}", entry.most_depth) };
-    let verbs = match (entry.verbs == VerbSet::ALL, entry.opens) {
+    let depth = if facts.most_depth == 1 { "1".into() } else { format!("up to {}", facts.most_depth) };
+    let verbs = match (facts.verbs == VerbSet::ALL, facts.opens_files) {
         (true, _) => "all verbs",
         (_, true) => "its own verbs alone",
         _ => "its own verbs, the others by plain calls",
     };
-    let settings = entry.settings.iter();
+    let settings = facts.settings.iter();
     let settings: String =
         settings.map(|setting| format!("{:<11} {:<18} {}\n", "", setting.name, setting.help)).collect();
-    format!("{:<9} {}{state}\n{:<9} depth {depth} · {verbs}\n{settings}", entry.name, entry.about, "")
+    format!("{:<9} {}{state}\n{:<9} depth {depth} · {verbs}\n{settings}", facts.name, facts.about, "")
 }
 
 /// `iodyno dialects`.

@@ -146,8 +146,8 @@ impl Loader for Machinery {
 
     fn engine_available(&self, name: &str) -> Result<(), String> {
         self.looked.set(true);
-        let entry = iodyno_engine::engine(name).ok_or_else(|| format!("no engine `{name}`"))?;
-        (entry.available)().map_err(|failure| failure.message)
+        let facts = iodyno_engine::engines::facts(name).ok_or_else(|| format!("no engine `{name}`"))?;
+        (facts.available)().map_err(|failure| failure.message)
     }
 
     fn east_s(&self) -> i64 {

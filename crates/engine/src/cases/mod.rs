@@ -53,8 +53,7 @@ pub use drive::drive;
 #[cfg(target_os = "linux")]
 pub use order::serve_when_asked;
 
-use iodyno_model::{Diagnostic, Job};
-
+#[cfg(not(target_os = "linux"))]
 use crate::failure::Failure;
 
 /// Runs a job's cases.
@@ -63,32 +62,9 @@ use crate::failure::Failure;
 /// Always: they are not run on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn drive(_worker: &mut crate::worker::Worker<'_>) -> Result<(), Failure> {
-    available()
+    (crate::engines::apart::CASES.available)()
 }
 
 /// Nothing is ever asked of a program on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn serve_when_asked() {}
-
-/// Whether cases can be run on this machine.
-///
-/// # Errors
-/// Why not.
-pub fn available() -> Result<(), Failure> {
-    match cfg!(target_os = "linux") {
-        true => Ok(()),
-        false => Err(Failure::new("cases are run on Linux only")
-            .hint("their processes rely on its name spaces and on /proc")),
-    }
-}
-
-/// What a job of cases must be.
-pub fn check(job: &Job) -> Vec<Diagnostic> {
-    match job.targets.len() {
-        1 => Vec::new(),
-        _ => vec![
-            Diagnostic::error(&job.origin, format!("job {}: cases want one directory", job.name))
-                .hint("its only target is the directory under test"),
-        ],
-    }
-}

@@ -6,7 +6,7 @@ use iodyno_model::{
     Action, Diagnostic, Item, Job, Kind, Origin, Plan, Step, Submit, Target, TargetKind, Verb, Workload,
 };
 
-use crate::{registry, source};
+use crate::{engines, source};
 
 /// Everything in a plan that would otherwise be silently left out.
 pub fn check(plan: &Plan, wrong: &mut Vec<Diagnostic>) {
@@ -44,12 +44,11 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     };
     let locked =
         |index: &usize| plan.targets.get(*index).is_some_and(|target| target.open.lock.is_each_operation());
-    let waits =
-        registry::engine(&job.engine).is_none_or(|entry| entry.drive_in_turns.is_some() || !entry.files);
+    let waits = engines::facts(&job.engine).is_none_or(|facts| facts.takes_turns || !facts.uses_files);
     if job.targets.iter().any(locked) && !waits {
         say("taking turns on a file by this engine", "use psync, sync, pvsync or pvsync2");
     }
-    if job.targets.iter().any(peer) && !registry::engine(&job.engine).is_some_and(|entry| entry.peers) {
+    if job.targets.iter().any(peer) && !engines::facts(&job.engine).is_some_and(|facts| facts.connects) {
         say("a network endpoint by this engine", "use the engine socket, net or netsplice");
     }
     if let Workload::Script(script) = &job.workload
@@ -66,7 +65,7 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
 /// Whether a job's engine waits for each operation, so that never two are done together.
 fn waits(job: &Job) -> bool {
     job.depth.submit == Submit::Inline
-        && registry::engine(&job.engine).is_some_and(|entry| entry.most_depth == 1)
+        && engines::facts(&job.engine).is_some_and(|facts| facts.most_depth == 1)
 }
 
 /// Whether a step goes in a shuffled order through a set that is not each worker's own.

@@ -9,8 +9,8 @@ mod crowd;
 mod later;
 mod together;
 
+use crate::engines::{self, EngineFacts, apart};
 use crate::open::{self, Asker, Owner, needs};
-use crate::registry::{self, ENGINES};
 use crate::source;
 use crate::witness::{signature, users};
 
@@ -100,7 +100,7 @@ fn check_repeat(repeat: &Repeat) -> Vec<Diagnostic> {
 
 /// Steadiness is judged by one clock.
 fn check_clocks(phase: &iodyno_model::Phase, wrong: &mut Vec<Diagnostic>) {
-    let is_virtual = |job: &Job| registry::engine(&job.engine).is_some_and(|entry| entry.is_virtual);
+    let is_virtual = |job: &Job| engines::facts(&job.engine).is_some_and(|facts| facts.is_virtual);
     if phase.jobs.iter().all(is_virtual) {
         return;
     }
@@ -135,39 +135,39 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     {
         say("its window of steadiness holds no interval".into(), "a window of 10 s has ten intervals of 1 s");
     }
-    let Some(entry) = registry::engine(&job.engine) else {
-        let names: Vec<_> = ENGINES.iter().map(|entry| entry.name).collect();
+    let Some(facts) = engines::facts(&job.engine) else {
+        let names: Vec<_> = engines::all_facts().map(|facts| facts.name).collect();
         say(format!("no engine `{}`", job.engine), &format!("engines: {}", names.join(" ")));
         return;
     };
-    let apart = match &job.workload {
-        Workload::Cases(_) => Some(registry::CASES),
-        Workload::Exercise(_) => Some(registry::EXERCISE),
+    let wanted = match &job.workload {
+        Workload::Cases(_) => Some(&apart::CASES),
+        Workload::Exercise(_) => Some(&apart::EXERCISE),
         _ => None,
     };
-    if apart.is_some_and(|name| name != job.engine) || apart.is_none() && registry::is_apart(&job.engine) {
+    if wanted.map_or(!facts.is_stream, |wanted| wanted.name != job.engine) {
         say(
             format!("engine {} is not for what it does", job.engine),
             "cases are run by the engine cases, exercises by exercise",
         );
     }
-    if apart.is_some() && (job.workers != 1 || job.kind != WorkerKind::Threads) {
+    if wanted.is_some() && (job.workers != 1 || job.kind != WorkerKind::Threads) {
         say("cases and exercises want one worker, a thread".into(), "they start their processes themselves");
     }
     for setting in &job.settings {
-        if !entry.settings.iter().any(|spec| spec.name == setting.name) {
-            let message = format!("engine {}: no setting `{}`", entry.name, setting.name);
-            let hint = setting_hint(&setting.name, entry);
+        if !facts.settings.iter().any(|spec| spec.name == setting.name) {
+            let message = format!("engine {}: no setting `{}`", facts.name, setting.name);
+            let hint = setting_hint(&setting.name, facts);
             wrong.push(Diagnostic::error(&setting.origin, message).hint(hint));
         }
     }
-    if let Err(failure) = (entry.available)() {
+    if let Err(failure) = (facts.available)() {
         let mut diagnostic =
-            Diagnostic::error(&job.origin, format!("engine {}: {}", entry.name, failure.message));
+            Diagnostic::error(&job.origin, format!("engine {}: {}", facts.name, failure.message));
         diagnostic.hint = failure.hint;
         wrong.push(diagnostic);
     }
-    wrong.extend((entry.check)(job));
+    wrong.extend((facts.check)(job));
     if let Err(failure) = source::check(job) {
         let mut diagnostic = Diagnostic::error(&job.origin, format!("job {}: {}", job.name, failure.message));
         diagnostic.hint = failure.hint;
@@ -176,8 +176,8 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
 }
 
 /// The setting that was probably meant, or all there are.
-fn setting_hint(name: &str, entry: &registry::Entry) -> String {
-    let names = || entry.settings.iter().map(|spec| spec.name);
+fn setting_hint(name: &str, facts: &EngineFacts) -> String {
+    let names = || facts.settings.iter().map(|spec| spec.name);
     let distance = |known: &&str| strsim::damerau_levenshtein(known, name);
     match names().min_by_key(distance) {
         None => "it has no settings".into(),
@@ -188,7 +188,7 @@ fn setting_hint(name: &str, entry: &registry::Entry) -> String {
 
 /// Whether any job changes a target, through an engine that touches it.
 fn writes(plan: &Plan, index: usize) -> bool {
-    let touches = |job: &&Job| registry::engine(&job.engine).is_none_or(|entry| entry.files);
+    let touches = |job: &&Job| engines::facts(&job.engine).is_none_or(|facts| facts.uses_files);
     plan.phases.iter().flat_map(|phase| &phase.jobs).filter(touches).any(|job| {
         job.targets.iter().enumerate().any(|(position, target)| *target == index && needs(job, position).1)
     })

@@ -3,6 +3,7 @@
 use super::Stage;
 use super::agree::{Trouble, highest, patience};
 use crate::clock;
+use crate::engines;
 use crate::signal;
 use crate::world::crew::Crew;
 use crate::world::part::part;
@@ -100,7 +101,7 @@ pub fn check(world: &World, plan: &iodyno_model::Plan) -> Vec<Diagnostic> {
                 let what = format!("job {}: its steadiness cannot be judged", job.name);
                 refuse(&job.origin, what, "give it a time limit");
             }
-            if crate::registry::is_apart(&job.engine) {
+            if engines::facts(&job.engine).is_some_and(|facts| !facts.is_stream) {
                 let what = format!("job {}: the engine {} has no part", job.name, job.engine);
                 refuse(&job.origin, what, "start it by itself, as one program on one machine");
             }

@@ -12,6 +12,7 @@ use iodyno_model::{
 use super::journal_limit;
 use crate::cache::{self, Share};
 use crate::connections::Connections;
+use crate::engines;
 use crate::failure::Failure;
 use crate::gate::Gate;
 use crate::io::{Files, Handle};
@@ -86,7 +87,7 @@ impl Stage {
         let entry = |job: &Job| {
             let found = registry::engine(&job.engine);
             let found = found.ok_or_else(|| Failure::new(format!("no engine `{}`", job.engine)))?;
-            let helped = job.depth.submit == Submit::Offload && found.files;
+            let helped = job.depth.submit == Submit::Offload && found.facts.uses_files;
             Ok(if helped { registry::OFFLOAD } else { found })
         };
         let gate = Gate::new(&workers).map_err(|errno| Failure::call("mmap", errno))?;
@@ -119,7 +120,7 @@ impl Stage {
     /// Whether a worker changes nothing of its thread that the next one would notice.
     pub(super) fn leaves_its_thread(&self, number: u32) -> bool {
         let job = &self.phase().jobs[self.seats[number as usize].0];
-        job.placement == Placement::default() && !registry::is_apart(&job.engine)
+        job.placement == Placement::default() && self.entries[self.seats[number as usize].0].facts.is_stream
     }
 
     /// A worker's number within its job, counted over all ranks.
@@ -244,10 +245,10 @@ impl Stage {
         placement::apply(&job.placement, job.kind, place)?;
         let _ballast = Ballast::new(&job.buffers)?;
         let asker = self.asker(index, place);
-        let access = entry.access();
-        let paths = if entry.opens { open::paths(&self.plan, job, asker) } else { Vec::new() };
+        let engine = entry.facts;
+        let paths = if engine.opens_files { open::paths(&self.plan, job, asker) } else { Vec::new() };
         let open = || {
-            let mut files = open::open_files(&self.plan, job, asker, access)?;
+            let mut files = open::open_files(&self.plan, job, asker, engine)?;
             files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
             Ok(files)
         };
@@ -256,7 +257,7 @@ impl Stage {
         let sheet = self.sheets.sheet(number as usize);
         sheet.head.undropped.store(left, Relaxed);
         let preread = Preread::of(&self.plan, job, asker, &files, &|| self.gate.is_stopped(number))?;
-        let depth = job.depth.most.min(entry.most_depth);
+        let depth = job.depth.most.min(engine.most_depth);
         sheet.head.deepest.store(depth, Relaxed);
         let count = depth.saturating_mul(job.buffers.turns.max(1));
         let memory = Memory::of(count, source::buffer_bytes(job), &job.buffers)?;
@@ -264,7 +265,8 @@ impl Stage {
         let make = |files: &_, start| {
             let (plan, memory, shared) = (&self.plan, &memory, Some(&self.shared));
             let worker = asker.owner.worker;
-            Source::new(&Brief { plan, job, worker, asker, files, memory, depth, start, goal, shared })
+            let brief = Brief { plan, job, engine, worker, asker, files, memory, depth, start, goal, shared };
+            Source::new(&brief)
         };
         let after = job.start.after_job.as_ref();
         let after = after.and_then(|name| self.phase().jobs.iter().position(|job| job.name == *name));
@@ -315,7 +317,7 @@ fn shared(world: &World, plan: &Plan, phase: &Phase, fresh: &[usize]) -> Result<
 fn found(world: &World, plan: &Plan, phase: &Phase, target: usize, fresh: &[usize]) -> Option<Found> {
     let TargetKind::FileSet { root, items } = &plan.targets[target].kind else { return None };
     let job = phase.jobs.iter().find(|job| job.targets.contains(&target))?;
-    let files = registry::engine(&job.engine).is_some_and(|entry| entry.files);
+    let files = engines::facts(&job.engine).is_some_and(|facts| facts.uses_files);
     if fresh.contains(&target) || !files {
         return None;
     }

@@ -255,12 +255,12 @@ fn due(next: &mut Tick, every_ns: u64, start: Tick, now: Tick) -> bool {
 impl Stage {
     /// Whether no worker goes by the system's clock.
     pub(super) fn is_virtual(&self) -> bool {
-        !self.entries.is_empty() && self.entries.iter().all(|entry| entry.is_virtual)
+        !self.entries.is_empty() && self.entries.iter().all(|entry| entry.facts.is_virtual)
     }
 
     /// The point in time that a job's workers count from.
     fn start_of(&self, job: usize) -> Tick {
-        if self.entries[job].is_virtual { 0 } else { self.gate.started() }
+        if self.entries[job].facts.is_virtual { 0 } else { self.gate.started() }
     }
 
     /// The names of the files that a worker opened, in their order.
@@ -352,7 +352,7 @@ impl Stage {
         for (number, (index, worker)) in self.seats.iter().enumerate() {
             let (sheet, start) = (self.sheets.sheet(number), self.start_of(*index));
             // How far a virtual clock is by now only its ticks tell.
-            let now = if self.entries[*index].is_virtual { self.ticked.load(Relaxed) } else { now };
+            let now = if self.entries[*index].facts.is_virtual { self.ticked.load(Relaxed) } else { now };
             let mut tally = sheet.tally(&self.labels[*index], start, now);
             // Workers know handles; the record knows the plan's targets.
             let targets = &phase.jobs[*index].targets;

@@ -7,7 +7,7 @@ use std::hint::black_box;
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
-use super::{Engine, Failure, SettingSpec, Setup, Single, check_values, setting, whole};
+use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_values, setting, whole};
 use crate::clock::{self, NEVER, Tick};
 use crate::io::{Files, Io, Slot};
 use crate::random::Random;
@@ -28,30 +28,20 @@ pub struct Cpuio {
 }
 
 impl Engine for Cpuio {
-    const NAME: &'static str = "cpuio";
-    const ABOUT: &'static str = "burns CPU a part of the time instead of doing I/O";
-    const VERBS: VerbSet = VerbSet::of(&[Verb::Read, Verb::Write, Verb::Spin]);
-    const SETTINGS: &'static [SettingSpec] = &[
-        SettingSpec { name: "load_percent", help: "how much of one CPU, 1 to 100 (must be given)" },
-        SettingSpec { name: "chunk_us", help: "length of one burst, in µs (default 50000)" },
-        SettingSpec { name: "mode", help: "noop or qsort: what burns (default noop)" },
-    ];
-    const MOST_DEPTH: u32 = 1;
-    const FILES: bool = false;
-
-    fn check(job: &Job) -> Vec<Diagnostic> {
-        let percent = |value: &str| value.parse::<u64>().is_ok_and(|load| (1..=100).contains(&load));
-        let mut wrong = check_values(job, &["load_percent"], percent, "say 1 to 100");
-        let number = |value: &str| value.parse::<u64>().is_ok_and(|us| us > 0);
-        wrong.extend(check_values(job, &["chunk_us"], number, "say a number of microseconds"));
-        let mode = |value: &str| matches!(value, "noop" | "qsort");
-        wrong.extend(check_values(job, &["mode"], mode, "say noop or qsort"));
-        if setting(job, "load_percent").is_none() {
-            let message = "engine cpuio: how much of a CPU it takes is not said";
-            wrong.push(Diagnostic::error(&job.origin, message).hint("say load_percent, 1 to 100"));
-        }
-        wrong
-    }
+    const FACTS: EngineFacts = EngineFacts {
+        about: "burns CPU a part of the time instead of doing I/O",
+        verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Spin]),
+        settings: &[
+            SettingSpec { name: "load_percent", help: "how much of one CPU, 1 to 100 (must be given)" },
+            SettingSpec { name: "chunk_us", help: "length of one burst, in µs (default 50000)" },
+            SettingSpec { name: "mode", help: "noop or qsort: what burns (default noop)" },
+        ],
+        most_depth: 1,
+        uses_files: false,
+        is_slow: true,
+        check: Self::check,
+        ..EngineFacts::named("cpuio")
+    };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let load = whole(setup.job, "load_percent").unwrap_or(100).clamp(1, 100);
@@ -83,6 +73,22 @@ impl Engine for Cpuio {
             clock::sleep_ns(pause);
         }
         Ok(())
+    }
+}
+
+impl Cpuio {
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let percent = |value: &str| value.parse::<u64>().is_ok_and(|load| (1..=100).contains(&load));
+        let mut wrong = check_values(job, &["load_percent"], percent, "say 1 to 100");
+        let number = |value: &str| value.parse::<u64>().is_ok_and(|us| us > 0);
+        wrong.extend(check_values(job, &["chunk_us"], number, "say a number of microseconds"));
+        let mode = |value: &str| matches!(value, "noop" | "qsort");
+        wrong.extend(check_values(job, &["mode"], mode, "say noop or qsort"));
+        if setting(job, "load_percent").is_none() {
+            let message = "engine cpuio: how much of a CPU it takes is not said";
+            wrong.push(Diagnostic::error(&job.origin, message).hint("say load_percent, 1 to 100"));
+        }
+        wrong
     }
 }
 

@@ -5,9 +5,12 @@
 //! be with a real device. Without a delay an operation is complete at once, like `null`'s. It moves no byte and opens
 //! no file.
 
-use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
+use iodyno_model::{Diagnostic, Job, Verb};
 
-use super::{Engine, Failure, SettingSpec, Setup, Single, check_switches, check_values, switched_on, whole};
+use super::{
+    Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_switches, check_values, switched_on,
+    whole,
+};
 use crate::clock::{self, Tick};
 use crate::io::{DURABLE, Files, Io, KEEP, Slot};
 
@@ -24,30 +27,28 @@ pub struct Dummy {
 }
 
 impl Engine for Dummy {
-    const NAME: &'static str = "dummy";
-    const ABOUT: &'static str = "no I/O, with delays of your choice";
-    const VERBS: VerbSet = VerbSet::ALL;
-    const SETTINGS: &'static [SettingSpec] = &[
-        SettingSpec { name: "delay_create_us", help: "making or opening a file takes so many microseconds" },
-        SettingSpec { name: "delay_close_us", help: "closing a file takes so many microseconds" },
-        SettingSpec { name: "delay_sync_us", help: "a sync takes so many microseconds" },
-        SettingSpec { name: "delay_xfer_us", help: "a read or a write takes so many microseconds" },
-        SettingSpec {
-            name: "only_rank0",
-            help: "on or off: only the first worker of all is delayed (default off)",
-        },
-    ];
-    const MOST_DEPTH: u32 = 1;
-    const WAITS: bool = true;
-    const FILES: bool = false;
-    const OPENS: bool = true;
-
-    fn check(job: &Job) -> Vec<Diagnostic> {
-        let mut found = check_switches(job, &["only_rank0"]);
-        let hint = "say a whole number of microseconds";
-        found.extend(check_values(job, DELAYS, |value| value.parse::<u32>().is_ok(), hint));
-        found
-    }
+    const FACTS: EngineFacts = EngineFacts {
+        about: "no I/O, with delays of your choice",
+        settings: &[
+            SettingSpec {
+                name: "delay_create_us",
+                help: "making or opening a file takes so many microseconds",
+            },
+            SettingSpec { name: "delay_close_us", help: "closing a file takes so many microseconds" },
+            SettingSpec { name: "delay_sync_us", help: "a sync takes so many microseconds" },
+            SettingSpec { name: "delay_xfer_us", help: "a read or a write takes so many microseconds" },
+            SettingSpec {
+                name: "only_rank0",
+                help: "on or off: only the first worker of all is delayed (default off)",
+            },
+        ],
+        most_depth: 1,
+        performs: true,
+        uses_files: false,
+        opens_files: true,
+        check: Self::check,
+        ..EngineFacts::named("dummy")
+    };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let delayed = setup.seat == 0 || !switched_on(setup.job, "only_rank0");
@@ -102,6 +103,15 @@ impl Engine for Dummy {
     fn close(&mut self) -> Result<(), Failure> {
         (0..self.files).for_each(|_| delay(self.close_ns));
         Ok(())
+    }
+}
+
+impl Dummy {
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let mut found = check_switches(job, &["only_rank0"]);
+        let hint = "say a whole number of microseconds";
+        found.extend(check_values(job, DELAYS, |value| value.parse::<u32>().is_ok(), hint));
+        found
     }
 }
 

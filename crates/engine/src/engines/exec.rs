@@ -10,7 +10,8 @@ use std::process::{Child, Command, Stdio};
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
 use super::{
-    Engine, Failure, SettingSpec, Setup, Single, check_switches, check_values, setting, switch, whole,
+    Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_switches, check_values, setting, switch,
+    whole,
 };
 use crate::clock::{self, Tick};
 use crate::io::{Files, Io, Slot};
@@ -32,38 +33,34 @@ pub struct Exec {
 }
 
 impl Engine for Exec {
-    const NAME: &'static str = "exec";
-    const ABOUT: &'static str = "runs a program as long as the job";
-    const VERBS: VerbSet = VerbSet::of(&[Verb::Read, Verb::Write]);
-    const SETTINGS: &'static [SettingSpec] = &[
-        SettingSpec { name: "program", help: "the program to run (it or a command must be given)" },
-        SettingSpec {
-            name: "command",
-            help: "instead of a program: a shell command that each operation runs and waits for",
-        },
-        SettingSpec {
-            name: "arguments",
-            help: "its arguments, split at spaces; %r is the job's time in seconds, %n its name",
-        },
-        SettingSpec { name: "grace_s", help: "seconds between telling it to end and killing it (default 1)" },
-        SettingSpec {
-            name: "redirect",
-            help: "on or off: its output goes to JOB.stdout and JOB.stderr (default on)",
-        },
-    ];
-    const MOST_DEPTH: u32 = 1;
-    const FILES: bool = false;
-
-    fn check(job: &Job) -> Vec<Diagnostic> {
-        let mut wrong = check_switches(job, &["redirect"]);
-        let number = |value: &str| value.parse::<u64>().is_ok();
-        wrong.extend(check_values(job, &["grace_s"], number, "say a number of seconds"));
-        if ["program", "command"].iter().all(|name| setting(job, name).is_none_or(str::is_empty)) {
-            let message = "engine exec: no program is given";
-            wrong.push(Diagnostic::error(&job.origin, message).hint("say program = PATH"));
-        }
-        wrong
-    }
+    const FACTS: EngineFacts = EngineFacts {
+        about: "runs a program as long as the job",
+        verbs: VerbSet::of(&[Verb::Read, Verb::Write]),
+        settings: &[
+            SettingSpec { name: "program", help: "the program to run (it or a command must be given)" },
+            SettingSpec {
+                name: "command",
+                help: "instead of a program: a shell command that each operation runs and waits for",
+            },
+            SettingSpec {
+                name: "arguments",
+                help: "its arguments, split at spaces; %r is the job's time in seconds, %n its name",
+            },
+            SettingSpec {
+                name: "grace_s",
+                help: "seconds between telling it to end and killing it (default 1)",
+            },
+            SettingSpec {
+                name: "redirect",
+                help: "on or off: its output goes to JOB.stdout and JOB.stderr (default on)",
+            },
+        ],
+        most_depth: 1,
+        uses_files: false,
+        is_slow: true,
+        check: Self::check,
+        ..EngineFacts::named("exec")
+    };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let job = setup.job;
@@ -116,6 +113,19 @@ impl Engine for Exec {
     fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
         self.done.hand_back(done);
         Ok(())
+    }
+}
+
+impl Exec {
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let mut wrong = check_switches(job, &["redirect"]);
+        let number = |value: &str| value.parse::<u64>().is_ok();
+        wrong.extend(check_values(job, &["grace_s"], number, "say a number of seconds"));
+        if ["program", "command"].iter().all(|name| setting(job, name).is_none_or(str::is_empty)) {
+            let message = "engine exec: no program is given";
+            wrong.push(Diagnostic::error(&job.origin, message).hint("say program = PATH"));
+        }
+        wrong
     }
 }
 

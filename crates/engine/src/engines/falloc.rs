@@ -3,7 +3,7 @@
 
 use iodyno_model::{Verb, VerbSet};
 
-use super::{Engine, Failure, Setup, Single};
+use super::{Engine, EngineFacts, Failure, Setup, Single};
 use crate::call;
 use crate::clock::Tick;
 use crate::io::{Files, Io, Slot};
@@ -19,12 +19,14 @@ pub struct Falloc {
 }
 
 impl Engine for Falloc {
-    const NAME: &'static str = "falloc";
-    const ABOUT: &'static str =
-        "fallocate instead of data: writes reserve, reads reserve behind the end, trims punch";
-    const VERBS: VerbSet = VerbSet::of(&[Verb::Read, Verb::Write, Verb::Trim]);
-    const MOST_DEPTH: u32 = 1;
-    const WRITES_TO_READ: bool = true;
+    const FACTS: EngineFacts = EngineFacts {
+        about: "fallocate instead of data: writes reserve, reads reserve behind the end, trims punch",
+        verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Trim]),
+        most_depth: 1,
+        writes_to_read: true,
+        is_slow: true,
+        ..EngineFacts::named("falloc")
+    };
 
     fn start(_setup: &Setup<'_>) -> Result<Self, Failure> {
         Ok(Falloc { done: Single::default() })

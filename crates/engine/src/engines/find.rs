@@ -10,7 +10,7 @@ use std::os::fd::RawFd;
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
-use super::{Engine, Failure, SettingSpec, Setup, check_values, only_verbs, setting};
+use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, check_values, only_verbs, setting};
 use crate::clock::{self, Tick};
 use crate::io::{Files, Io, Slot};
 use crate::memory::{clear_errno, errno};
@@ -60,22 +60,19 @@ struct Share {
 }
 
 impl Engine for Find {
-    const NAME: &'static str = "find";
-    const ABOUT: &'static str = "walks directories and counts the files that match";
-    const VERBS: VerbSet = VerbSet::of(&[Verb::Readdir]);
-    const SETTINGS: &'static [SettingSpec] = &[
-        SettingSpec { name: "newer_unix_ns", help: "only files changed after this time, ns since 1970" },
-        SettingSpec { name: "bytes", help: "only files of exactly this size" },
-        SettingSpec { name: "name", help: "only names like this; * stands for anything (*01*)" },
-    ];
-    const MOST_DEPTH: u32 = 1;
-
-    fn check(job: &Job) -> Vec<Diagnostic> {
-        let mut wrong = only_verbs(job, Self::NAME, &[Verb::Readdir]);
-        let whole = |value: &str| value.parse::<u64>().is_ok();
-        wrong.extend(check_values(job, &["newer_unix_ns", "bytes"], whole, "expected a whole number"));
-        wrong
-    }
+    const FACTS: EngineFacts = EngineFacts {
+        about: "walks directories and counts the files that match",
+        verbs: VerbSet::of(&[Verb::Readdir]),
+        settings: &[
+            SettingSpec { name: "newer_unix_ns", help: "only files changed after this time, ns since 1970" },
+            SettingSpec { name: "bytes", help: "only files of exactly this size" },
+            SettingSpec { name: "name", help: "only names like this; * stands for anything (*01*)" },
+        ],
+        most_depth: 1,
+        is_slow: true,
+        check: Self::check,
+        ..EngineFacts::named("find")
+    };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let whole = |name| setting(setup.job, name).and_then(|value| value.parse::<u64>().ok());
@@ -116,6 +113,15 @@ impl Engine for Find {
 
     fn facts(&self) -> Vec<(&'static str, u64)> {
         vec![("matches", self.matches), ("directories", self.directories)]
+    }
+}
+
+impl Find {
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let mut wrong = only_verbs(job, Self::FACTS.name, &[Verb::Readdir]);
+        let whole = |value: &str| value.parse::<u64>().is_ok();
+        wrong.extend(check_values(job, &["newer_unix_ns", "bytes"], whole, "expected a whole number"));
+        wrong
     }
 }
 

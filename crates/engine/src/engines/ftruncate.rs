@@ -3,7 +3,7 @@
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
-use super::{Engine, Failure, Setup, Single, only_verbs};
+use super::{Engine, EngineFacts, Failure, Setup, Single, only_verbs};
 use crate::call;
 use crate::clock::Tick;
 use crate::io::{Files, Io, Slot};
@@ -14,14 +14,14 @@ pub struct Ftruncate {
 }
 
 impl Engine for Ftruncate {
-    const NAME: &'static str = "ftruncate";
-    const ABOUT: &'static str = "ftruncate to each write's offset; no data moves";
-    const VERBS: VerbSet = VerbSet::of(&[Verb::Write]);
-    const MOST_DEPTH: u32 = 1;
-
-    fn check(job: &Job) -> Vec<Diagnostic> {
-        only_verbs(job, Self::NAME, &[Verb::Write])
-    }
+    const FACTS: EngineFacts = EngineFacts {
+        about: "ftruncate to each write's offset; no data moves",
+        verbs: VerbSet::of(&[Verb::Write]),
+        most_depth: 1,
+        is_slow: true,
+        check: Self::check,
+        ..EngineFacts::named("ftruncate")
+    };
 
     fn start(_setup: &Setup<'_>) -> Result<Self, Failure> {
         Ok(Ftruncate { done: Single::default() })
@@ -44,5 +44,11 @@ impl Engine for Ftruncate {
     fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
         self.done.hand_back(done);
         Ok(())
+    }
+}
+
+impl Ftruncate {
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        only_verbs(job, Self::FACTS.name, &[Verb::Write])
     }
 }

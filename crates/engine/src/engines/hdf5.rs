@@ -11,7 +11,8 @@ use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
 use super::parallel::{self, Company, Container};
 use super::{
-    Engine, Failure, SettingSpec, Setup, Single, check_switches, check_values, setting, switched_on, whole,
+    Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_switches, check_values, setting,
+    switched_on, whole,
 };
 use crate::clock::Tick;
 use crate::io::{AT_END, Files, Io, Slot};
@@ -58,38 +59,32 @@ struct File {
 }
 
 impl Engine for Hdf5 {
-    const NAME: &'static str = "hdf5";
-    const ABOUT: &'static str = "a data set of parallel HDF5, independent or collective";
-    const VERBS: VerbSet = VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]);
-    const SETTINGS: &'static [SettingSpec] = &[
-        SettingSpec { name: "collective", help: "on or off: all workers transfer together (default off)" },
-        SettingSpec {
-            name: "hints_file",
-            help: "a file of hints to the MPI library, KEY = VALUE on each line",
-        },
-        SettingSpec { name: "collective_metadata", help: "on or off: metadata by all workers together" },
-        SettingSpec { name: "no_fill", help: "on or off: a new data set is not filled with zeros" },
-        SettingSpec { name: "alignment", help: "data sets begin at multiples of so many bytes" },
-        SettingSpec { name: "chunk_size", help: "bytes of a chunk; 0: the data set lies in one piece" },
-    ];
-    const MOST_DEPTH: u32 = 1;
-    const WAITS: bool = true;
-    const OPENS: bool = true;
-    const AGREES: bool = true;
-
-    fn available() -> Result<(), Failure> {
-        crate::world::mpi::can_open()?;
-        Calls::can_open()
-    }
-
-    fn check(job: &Job) -> Vec<Diagnostic> {
-        let mut found = check_switches(job, &["collective", "collective_metadata", "no_fill"]);
-        let hint = "say a whole number of bytes";
-        found.extend(check_values(job, &["alignment", "chunk_size"], |v| v.parse::<u64>().is_ok(), hint));
-        found.extend(parallel::check(job, Self::NAME));
-        found.extend(parallel::check_one_worker(job, Self::NAME));
-        found
-    }
+    const FACTS: EngineFacts = EngineFacts {
+        about: "a data set of parallel HDF5, independent or collective",
+        verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]),
+        settings: &[
+            SettingSpec {
+                name: "collective",
+                help: "on or off: all workers transfer together (default off)",
+            },
+            SettingSpec {
+                name: "hints_file",
+                help: "a file of hints to the MPI library, KEY = VALUE on each line",
+            },
+            SettingSpec { name: "collective_metadata", help: "on or off: metadata by all workers together" },
+            SettingSpec { name: "no_fill", help: "on or off: a new data set is not filled with zeros" },
+            SettingSpec { name: "alignment", help: "data sets begin at multiples of so many bytes" },
+            SettingSpec { name: "chunk_size", help: "bytes of a chunk; 0: the data set lies in one piece" },
+        ],
+        most_depth: 1,
+        performs: true,
+        opens_files: true,
+        is_collective: true,
+        is_slow: true,
+        available: Self::available,
+        check: Self::check,
+        ..EngineFacts::named("hdf5")
+    };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let company = Company::meet(setup)?;
@@ -156,11 +151,27 @@ impl Engine for Hdf5 {
 }
 
 impl Hdf5 {
+    fn available() -> Result<(), Failure> {
+        crate::world::mpi::can_open()?;
+        Calls::can_open()
+    }
+
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let mut found = check_switches(job, &["collective", "collective_metadata", "no_fill"]);
+        let hint = "say a whole number of bytes";
+        found.extend(check_values(job, &["alignment", "chunk_size"], |v| v.parse::<u64>().is_ok(), hint));
+        found.extend(parallel::check(job, Self::FACTS.name));
+        found.extend(parallel::check_one_worker(job, Self::FACTS.name));
+        found
+    }
+}
+
+impl Hdf5 {
     fn open(&mut self, setup: &Setup<'_>, index: usize) -> Result<(), Failure> {
         let calls = self.calls;
         let Some(target) = setup.target(index) else { return Ok(()) };
         let path = &setup.paths[index];
-        parallel::check_target(target, Self::NAME)?;
+        parallel::check_target(target, Self::FACTS.name)?;
         let container = Container::of(setup, index, &self.company)?;
         let info = self.company.info(setting(setup.job, "hints_file"))?;
         let name = CString::new(path.as_str()).map_err(|_| Failure::new("a path with a zero byte"))?;

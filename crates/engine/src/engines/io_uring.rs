@@ -14,7 +14,7 @@ use io_uring::{IoUring, opcode};
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
 use super::priority;
-use super::{Engine, Failure, SettingSpec, Setup, check_switches, check_values, switched_on};
+use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, check_switches, check_values, switched_on};
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
 use crate::io::{AT_END, DIRECTORY, DURABLE, Files, Handle, Io, KEEP, PathBuffer, READ_BACK, Slot};
@@ -85,76 +85,61 @@ pub struct Uring {
 }
 
 impl Engine for Uring {
-    const NAME: &'static str = "io_uring";
-    const ABOUT: &'static str = "Linux rings: one system call for each batch, or none";
-    const SUBMITS: bool = true;
-    const VERBS: VerbSet = {
-        let (mut verbs, mut index) = ([Verb::Read; NATIVE.len()], 0);
-        while index < NATIVE.len() {
-            verbs[index] = NATIVE[index].0;
-            index += 1;
-        }
-        VerbSet::of(&verbs)
-    };
-    const SETTINGS: &'static [SettingSpec] = &[
-        SettingSpec { name: "fixed_buffers", help: "register the buffers once (default off)" },
-        SettingSpec { name: "fixed_files", help: "register the open files once (default off)" },
-        SettingSpec {
-            name: "sqpoll",
-            help: "a kernel thread takes operations without a system call (default off)",
-        },
-        SettingSpec { name: "sqpoll_cpu", help: "the CPU that thread is bound to" },
-        SettingSpec {
-            name: "sqpoll_idle_ms",
-            help: "how long that thread looks before it sleeps (default 1000)",
-        },
-        SettingSpec {
-            name: "iopoll",
-            help: "poll the device for completions; needs direct I/O (default off)",
-        },
-        SettingSpec {
-            name: "defer_taskrun",
-            help: "completions are processed when they are waited for (default: on where the kernel can)",
-        },
-        SettingSpec { name: "vectored", help: "readv and writev instead of read and write (default off)" },
-        SettingSpec {
-            name: "force_async",
-            help: "never try to complete at once: hand to a worker; N: only every Nth (default off)",
-        },
-        SettingSpec { name: "nowait", help: "fail with EAGAIN rather than block (RWF_NOWAIT)" },
-        SettingSpec { name: "uncached", help: "drop the pages from the cache afterwards (RWF_DONTCACHE)" },
-        SettingSpec { name: "atomic", help: "a write is never torn by a power cut (RWF_ATOMIC)" },
-        priority::SETTINGS[0],
-        priority::SETTINGS[1],
-        priority::SETTINGS[2],
-        priority::SETTINGS[3],
-        priority::SETTINGS[4],
-    ];
-
-    fn available() -> Result<(), Failure> {
-        IoUring::new(1).map(drop).map_err(|error| forbidden(&error))
-    }
-
-    fn check(job: &Job) -> Vec<Diagnostic> {
-        let mut found = check_switches(job, &SWITCHES);
-        let is_number = |value: &str| value.parse::<u32>().is_ok();
-        found.extend(check_values(job, &["sqpoll_cpu", "sqpoll_idle_ms"], is_number, "say a whole number"));
-        let async_of = |value: &str| value.parse::<u32>().is_ok() || super::switch_of(value).is_some();
-        found.extend(check_values(job, &["force_async"], async_of, "say on, off, or every how many"));
-        found.extend(priority::check(job));
-        let at = |name: &str| job.settings.iter().find(|setting| setting.name == name).map(|s| &s.origin);
-        let mut clash = |one: &str, other: &str| {
-            if let (true, true, Some(origin)) = (switched_on(job, one), switched_on(job, other), at(other)) {
-                let message = format!("`{one}` and `{other}` exclude each other");
-                found.push(
-                    Diagnostic::error(origin, message).hint(format!("leave out one of {one} and {other}")),
-                );
+    const FACTS: EngineFacts = EngineFacts {
+        about: "Linux rings: one system call for each batch, or none",
+        submits: true,
+        verbs: {
+            let (mut verbs, mut index) = ([Verb::Read; NATIVE.len()], 0);
+            while index < NATIVE.len() {
+                verbs[index] = NATIVE[index].0;
+                index += 1;
             }
-        };
-        clash("sqpoll", "defer_taskrun");
-        clash("fixed_buffers", "vectored");
-        found
-    }
+            VerbSet::of(&verbs)
+        },
+        settings: &[
+            SettingSpec { name: "fixed_buffers", help: "register the buffers once (default off)" },
+            SettingSpec { name: "fixed_files", help: "register the open files once (default off)" },
+            SettingSpec {
+                name: "sqpoll",
+                help: "a kernel thread takes operations without a system call (default off)",
+            },
+            SettingSpec { name: "sqpoll_cpu", help: "the CPU that thread is bound to" },
+            SettingSpec {
+                name: "sqpoll_idle_ms",
+                help: "how long that thread looks before it sleeps (default 1000)",
+            },
+            SettingSpec {
+                name: "iopoll",
+                help: "poll the device for completions; needs direct I/O (default off)",
+            },
+            SettingSpec {
+                name: "defer_taskrun",
+                help: "completions are processed when they are waited for (default: on where the kernel can)",
+            },
+            SettingSpec {
+                name: "vectored",
+                help: "readv and writev instead of read and write (default off)",
+            },
+            SettingSpec {
+                name: "force_async",
+                help: "never try to complete at once: hand to a worker; N: only every Nth (default off)",
+            },
+            SettingSpec { name: "nowait", help: "fail with EAGAIN rather than block (RWF_NOWAIT)" },
+            SettingSpec {
+                name: "uncached",
+                help: "drop the pages from the cache afterwards (RWF_DONTCACHE)",
+            },
+            SettingSpec { name: "atomic", help: "a write is never torn by a power cut (RWF_ATOMIC)" },
+            priority::SETTINGS[0],
+            priority::SETTINGS[1],
+            priority::SETTINGS[2],
+            priority::SETTINGS[3],
+            priority::SETTINGS[4],
+        ],
+        available: Self::available,
+        check: Self::check,
+        ..EngineFacts::named("io_uring")
+    };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let (job, depth) = (setup.job, setup.depth);
@@ -234,6 +219,33 @@ impl Engine for Uring {
         let now = clock::now();
         self.last.set(now);
         now
+    }
+}
+
+impl Uring {
+    fn available() -> Result<(), Failure> {
+        IoUring::new(1).map(drop).map_err(|error| forbidden(&error))
+    }
+
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let mut found = check_switches(job, &SWITCHES);
+        let is_number = |value: &str| value.parse::<u32>().is_ok();
+        found.extend(check_values(job, &["sqpoll_cpu", "sqpoll_idle_ms"], is_number, "say a whole number"));
+        let async_of = |value: &str| value.parse::<u32>().is_ok() || super::switch_of(value).is_some();
+        found.extend(check_values(job, &["force_async"], async_of, "say on, off, or every how many"));
+        found.extend(priority::check(job));
+        let at = |name: &str| job.settings.iter().find(|setting| setting.name == name).map(|s| &s.origin);
+        let mut clash = |one: &str, other: &str| {
+            if let (true, true, Some(origin)) = (switched_on(job, one), switched_on(job, other), at(other)) {
+                let message = format!("`{one}` and `{other}` exclude each other");
+                found.push(
+                    Diagnostic::error(origin, message).hint(format!("leave out one of {one} and {other}")),
+                );
+            }
+        };
+        clash("sqpoll", "defer_taskrun");
+        clash("fixed_buffers", "vectored");
+        found
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
 use super::priority::{self, Priorities};
-use super::{Engine, Failure, SettingSpec, Setup, check_switches, switch, switched_on};
+use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, check_switches, switch, switched_on};
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
 use crate::io::{AT_END, Files, Io, Slot};
@@ -93,33 +93,27 @@ pub struct Libaio {
 }
 
 impl Engine for Libaio {
-    const NAME: &'static str = "libaio";
-    const ABOUT: &'static str = "Linux asynchronous I/O (io_submit); asynchronous with direct I/O only";
-    const VERBS: VerbSet = VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]);
-    const SUBMITS: bool = true;
-    const SETTINGS: &'static [SettingSpec] = &[
-        SettingSpec {
-            name: "userspace_reap",
-            help: "on or off: take completions from the shared ring without a system call (default on)",
-        },
-        SettingSpec { name: "nowait", help: "fail with EAGAIN rather than block (RWF_NOWAIT)" },
-        SettingSpec { name: "atomic", help: "a write is never torn by a power cut (RWF_ATOMIC)" },
-        priority::SETTINGS[0],
-        priority::SETTINGS[1],
-        priority::SETTINGS[2],
-        priority::SETTINGS[3],
-        priority::SETTINGS[4],
-    ];
-
-    fn available() -> Result<(), Failure> {
-        set_up(1).map(destroy)
-    }
-
-    fn check(job: &Job) -> Vec<Diagnostic> {
-        let mut found = check_switches(job, &["userspace_reap", "nowait", "atomic"]);
-        found.extend(priority::check(job));
-        found
-    }
+    const FACTS: EngineFacts = EngineFacts {
+        about: "Linux asynchronous I/O (io_submit); asynchronous with direct I/O only",
+        verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]),
+        submits: true,
+        settings: &[
+            SettingSpec {
+                name: "userspace_reap",
+                help: "on or off: take completions from the shared ring without a system call (default on)",
+            },
+            SettingSpec { name: "nowait", help: "fail with EAGAIN rather than block (RWF_NOWAIT)" },
+            SettingSpec { name: "atomic", help: "a write is never torn by a power cut (RWF_ATOMIC)" },
+            priority::SETTINGS[0],
+            priority::SETTINGS[1],
+            priority::SETTINGS[2],
+            priority::SETTINGS[3],
+            priority::SETTINGS[4],
+        ],
+        available: Self::available,
+        check: Self::check,
+        ..EngineFacts::named("libaio")
+    };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let depth = setup.depth as usize;
@@ -201,6 +195,18 @@ impl Engine for Libaio {
                 return Ok(());
             }
         }
+    }
+}
+
+impl Libaio {
+    fn available() -> Result<(), Failure> {
+        set_up(1).map(destroy)
+    }
+
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let mut found = check_switches(job, &["userspace_reap", "nowait", "atomic"]);
+        found.extend(priority::check(job));
+        found
     }
 }
 

@@ -9,9 +9,9 @@ use std::cell::Cell;
 use std::os::fd::RawFd;
 use std::sync::OnceLock;
 
-use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
+use iodyno_model::{Diagnostic, Job, Verb};
 
-use super::{Engine, Failure, SettingSpec, Setup, Single, check_values, setting};
+use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_values, setting};
 use crate::call;
 use crate::clock::Tick;
 use crate::io::{AT_END, Files, Io, Slot};
@@ -49,40 +49,36 @@ pub struct Mmap {
 }
 
 impl Engine for Mmap {
-    const NAME: &'static str = "mmap";
-    const ABOUT: &'static str = "copies to and from mapped files; the kernel does I/O in page faults";
-    const VERBS: VerbSet = VerbSet::ALL;
-    const SETTINGS: &'static [SettingSpec] = &[
-        SettingSpec {
-            name: "thp",
-            help: "on or off: ask for huge pages, or for none (default: the system's way)",
-        },
-        SettingSpec { name: "sync", help: "what msync does: sync waits, async only marks (default sync)" },
-        SettingSpec {
-            name: "advice",
-            help: "normal, random, sequential or willneed, told to the kernel (default: nothing)",
-        },
-        SettingSpec {
-            name: "dont_need",
-            help: "on or off: the kernel is told that newly mapped pages are not needed (default off)",
-        },
-        SettingSpec {
-            name: "calls",
-            help: "on or off: every other operation is a call, on the same file (default off)",
-        },
-    ];
-    const READS_TO_WRITE: bool = true;
-    const MOST_DEPTH: u32 = 1;
-    const WAITS: bool = true;
-
-    fn check(job: &Job) -> Vec<Diagnostic> {
-        let one_of = |words: &'static [&str]| move |value: &str| words.contains(&value);
-        let mut found = super::check_switches(job, &["thp", "dont_need", "calls"]);
-        found.extend(check_values(job, &["sync"], one_of(&["sync", "async"]), "say sync or async"));
-        let advice = one_of(&["normal", "random", "sequential", "willneed"]);
-        found.extend(check_values(job, &["advice"], advice, "say normal, random, sequential or willneed"));
-        found
-    }
+    const FACTS: EngineFacts = EngineFacts {
+        about: "copies to and from mapped files; the kernel does I/O in page faults",
+        settings: &[
+            SettingSpec {
+                name: "thp",
+                help: "on or off: ask for huge pages, or for none (default: the system's way)",
+            },
+            SettingSpec {
+                name: "sync",
+                help: "what msync does: sync waits, async only marks (default sync)",
+            },
+            SettingSpec {
+                name: "advice",
+                help: "normal, random, sequential or willneed, told to the kernel (default: nothing)",
+            },
+            SettingSpec {
+                name: "dont_need",
+                help: "on or off: the kernel is told that newly mapped pages are not needed (default off)",
+            },
+            SettingSpec {
+                name: "calls",
+                help: "on or off: every other operation is a call, on the same file (default off)",
+            },
+        ],
+        reads_to_write: true,
+        most_depth: 1,
+        performs: true,
+        check: Self::check,
+        ..EngineFacts::named("mmap")
+    };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         catch_bus_errors()?;
@@ -132,6 +128,17 @@ impl Engine for Mmap {
     fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
         self.done.hand_back(done);
         Ok(())
+    }
+}
+
+impl Mmap {
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let one_of = |words: &'static [&str]| move |value: &str| words.contains(&value);
+        let mut found = super::check_switches(job, &["thp", "dont_need", "calls"]);
+        found.extend(check_values(job, &["sync"], one_of(&["sync", "async"]), "say sync or async"));
+        let advice = one_of(&["normal", "random", "sequential", "willneed"]);
+        found.extend(check_values(job, &["advice"], advice, "say normal, random, sequential or willneed"));
+        found
     }
 }
 

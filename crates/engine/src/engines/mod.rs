@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicU32;
 
-use iodyno_model::{Diagnostic, Job, Plan, Setting, Share, Target, Verb, VerbSet, Workload};
+use iodyno_model::{Diagnostic, Job, Plan, Setting, Share, Target, Verb, Workload};
 
 use crate::clock::{self, Tick};
 use crate::connections::Connections;
@@ -14,8 +14,10 @@ use crate::io::{Files, Io, Slot};
 use crate::memory::Memory;
 use crate::sheet::Counts;
 
+pub use crate::facts::{EngineFacts, SettingSpec};
 pub use crate::failure::Failure;
 
+pub mod apart;
 pub mod cpuio;
 pub mod dummy;
 pub mod exec;
@@ -51,13 +53,79 @@ pub mod sync;
 pub mod turns;
 pub mod vsync;
 
+/// Every engine. To add one: a file here with its `pub mod`, and its line below. The list makes two tables: of
+/// [facts](FACTS), and of the loops that drive them (`registry`).
+macro_rules! for_each_engine {
+    ($table:ident) => {
+        $table! {
+            null::Null,
+            dummy::Dummy,
+            sim::Sim,
+            psync::Psync,
+            sync::Sync,
+            vsync::Vsync,
+            pvsync::Pvsync,
+            pvsync::Pvsync2,
+            mmap::Mmap,
+            #[cfg(target_os = "linux")]
+            libaio::Libaio,
+            #[cfg(target_os = "linux")]
+            io_uring::Uring,
+            #[cfg(any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", target_os = "freebsd"))]
+            posixaio::Posixaio,
+            #[cfg(target_os = "linux")]
+            splice::Splice,
+            #[cfg(target_os = "linux")]
+            sg::Sg,
+            mpiio::Mpiio,
+            hdf5::Hdf5,
+            ncmpi::Ncmpi,
+            cpuio::Cpuio,
+            exec::Exec,
+            #[cfg(target_os = "linux")]
+            falloc::Falloc,
+            ftruncate::Ftruncate,
+            find::Find,
+            net::Net,
+            #[cfg(target_os = "linux")]
+            net::Netsplice,
+            socket::Sockets,
+            names::Filecreate,
+            names::Filestat,
+            names::Filedelete,
+            names::Dircreate,
+            names::Dirstat,
+            names::Dirdelete,
+        }
+    };
+}
+pub(crate) use for_each_engine;
+
+macro_rules! table_of_facts {
+    ($($(#[$only:meta])* $module:ident::$engine:ident,)*) => {
+        /// What is known of the engines whose workers run the loop.
+        pub const FACTS: &[EngineFacts] = &[$($(#[$only])* <$module::$engine as Engine>::FACTS),*];
+    };
+}
+for_each_engine!(table_of_facts);
+
+/// What is known of every engine, and of what is run like one.
+pub fn all_facts() -> impl Iterator<Item = &'static EngineFacts> {
+    FACTS.iter().chain([&apart::CASES, &apart::EXERCISE])
+}
+
+/// What is known of the engine of that name.
+pub fn facts(name: &str) -> Option<&'static EngineFacts> {
+    all_facts().find(|facts| facts.name == name)
+}
+
 /// What an engine is given when it starts, once per worker.
 pub struct Setup<'a> {
     /// The plan that its job's targets are in.
     pub plan: &'a Plan,
     /// Its job.
     pub job: &'a Job,
-    /// The depth it will see at most: the job's, cut to [`Engine::MOST_DEPTH`].
+    /// The depth it will see at most: the job's, cut to [`EngineFacts::most_depth`].
     pub depth: u32,
     /// The files it will see. Handles beyond these may be filled later by opens.
     pub files: &'a Files,
@@ -65,7 +133,7 @@ pub struct Setup<'a> {
     pub memory: &'a Memory,
     /// The plan's seed.
     pub seed: u64,
-    /// The names of its files, in the order of its handles; empty unless the engine [opens](Engine::OPENS) them.
+    /// The names of its files, in the order of its handles; empty unless the engine [opens](EngineFacts::opens_files) them.
     pub paths: &'a [String],
     /// The worker's number within the phase.
     pub worker: u32,
@@ -110,60 +178,10 @@ impl Setup<'_> {
     }
 }
 
-/// An engine's own option, as it declares it.
-#[derive(Clone, Copy, Debug)]
-pub struct SettingSpec {
-    /// Its name.
-    pub name: &'static str,
-    /// What it does and which values it takes.
-    pub help: &'static str,
-}
-
 /// How operations reach the kernel or a service. `drive` is compiled once for each engine.
 pub trait Engine: Sized {
-    /// The name plans use.
-    const NAME: &'static str;
-    /// One line for `iodyno engines`.
-    const ABOUT: &'static str;
-    /// Verbs it carries out itself; the others fall back to `call`.
-    const VERBS: VerbSet;
-    /// Its own options.
-    const SETTINGS: &'static [SettingSpec] = &[];
-    /// Operations it can have in flight; 1 for a synchronous engine.
-    const MOST_DEPTH: u32 = 4096;
-    /// Whether its time is not the machine's.
-    const VIRTUAL: bool = false;
-    /// Whether it takes operations without waiting for them ([`submit`](Engine::submit)), so that there is a moment at
-    /// which the kernel has them.
-    const SUBMITS: bool = false;
-    /// Whether it touches files at all.
-    const FILES: bool = true;
-    /// Whether a file must be open for reading even where it is only written (mappings).
-    const READS_TO_WRITE: bool = false;
-    /// Whether a file must be open for writing even where it is only read (calls that change what they look at).
-    const WRITES_TO_READ: bool = false;
-    /// Whether it carries each operation out while it is handed over ([`perform`](Engine::perform)).
-    const WAITS: bool = false;
-    /// Whether it opens the files among its targets itself when it starts, by [`Setup::paths`], and closes them: their
-    /// handles have no descriptor.
-    const OPENS: bool = false;
-    /// Whether its workers on all ranks may have to end with the same operation ([`agree`](Engine::agree)).
-    const AGREES: bool = false;
-    /// Whether it opens the endpoints among its targets itself.
-    const PEERS: bool = false;
-
-    /// Whether it can be had on this machine, and if not, why.
-    ///
-    /// # Errors
-    /// The reason with a hint.
-    fn available() -> Result<(), Failure> {
-        Ok(())
-    }
-
-    /// Whether its settings make sense; called before anything is touched.
-    fn check(_job: &Job) -> Vec<Diagnostic> {
-        Vec::new()
-    }
+    /// What is known of it without running it.
+    const FACTS: EngineFacts;
 
     /// What it counted of its own, by name; asked when the worker is done.
     fn facts(&self) -> Vec<(&'static str, u64)> {
@@ -171,7 +189,7 @@ pub trait Engine: Sized {
     }
 
     /// What all who work together with it make of each one's wish to end: whoever wants to, takes the others along.
-    /// Asked before every operation by everybody, only of engines that [`AGREES`](Engine::AGREES).
+    /// Asked before every operation by everybody, only of [collective](EngineFacts::is_collective) engines.
     fn agree(&mut self, over: bool) -> bool {
         over
     }
@@ -193,9 +211,8 @@ pub trait Engine: Sized {
     /// Takes one operation. It may be carried out at once or later, but no later than in the next `poll`.
     fn push(&mut self, slot: Slot, io: &Io, files: &mut Files);
 
-    /// Carries out one operation at once, without `push` and `poll`: its result. Only of engines that [`WAITS`].
-    ///
-    /// [`WAITS`]: Engine::WAITS
+    /// Carries out one operation at once, without `push` and `poll`: its result. Only of engines that
+    /// [perform](EngineFacts::performs).
     #[inline(always)]
     fn perform(&mut self, _io: &Io, _files: &mut Files) -> i64 {
         -i64::from(libc::EOPNOTSUPP)

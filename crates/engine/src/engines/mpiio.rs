@@ -11,7 +11,7 @@ use std::ffi::{CString, c_int, c_void};
 use iodyno_model::{Diagnostic, Extent, Job, OpenMode, Pick, TargetKind, Verb, VerbSet, Workload};
 
 use super::parallel::{self, Company};
-use super::{Engine, Failure, SettingSpec, Setup, Single, check_switches, setting, switched_on};
+use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_switches, setting, switched_on};
 use crate::clock::Tick;
 use crate::io::{AT_END, Files, Io, Slot};
 use crate::open::{needs, strerror, tells_apart};
@@ -55,34 +55,34 @@ impl View {
 }
 
 impl Engine for Mpiio {
-    const NAME: &'static str = "mpiio";
-    const ABOUT: &'static str = "MPI-IO through the site's MPI library, independent or collective";
-    const VERBS: VerbSet =
-        VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync, Verb::Truncate]);
-    const SETTINGS: &'static [SettingSpec] = &[
-        SettingSpec { name: "collective", help: "on or off: all workers call together (default off)" },
-        SettingSpec { name: "hints_file", help: "a file of hints to the library, KEY = VALUE on each line" },
-        SettingSpec { name: "show_hints", help: "on or off: numbers among the hints in use are recorded" },
-        SettingSpec {
-            name: "preallocate",
-            help: "on or off: the file's space is reserved when it is opened",
-        },
-        SettingSpec { name: "file_view", help: "on or off: each worker sees its own blocks alone" },
-    ];
-    const MOST_DEPTH: u32 = 1;
-    const WAITS: bool = true;
-    const OPENS: bool = true;
-    const AGREES: bool = true;
-
-    fn available() -> Result<(), Failure> {
-        crate::world::mpi::can_open()
-    }
-
-    fn check(job: &Job) -> Vec<Diagnostic> {
-        let mut found = check_switches(job, &["collective", "show_hints", "preallocate", "file_view"]);
-        found.extend(parallel::check(job, Self::NAME));
-        found
-    }
+    const FACTS: EngineFacts = EngineFacts {
+        about: "MPI-IO through the site's MPI library, independent or collective",
+        verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync, Verb::Truncate]),
+        settings: &[
+            SettingSpec { name: "collective", help: "on or off: all workers call together (default off)" },
+            SettingSpec {
+                name: "hints_file",
+                help: "a file of hints to the library, KEY = VALUE on each line",
+            },
+            SettingSpec {
+                name: "show_hints",
+                help: "on or off: numbers among the hints in use are recorded",
+            },
+            SettingSpec {
+                name: "preallocate",
+                help: "on or off: the file's space is reserved when it is opened",
+            },
+            SettingSpec { name: "file_view", help: "on or off: each worker sees its own blocks alone" },
+        ],
+        most_depth: 1,
+        performs: true,
+        opens_files: true,
+        is_collective: true,
+        is_slow: true,
+        available: Self::available,
+        check: Self::check,
+        ..EngineFacts::named("mpiio")
+    };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let company = Company::meet(setup)?;
@@ -154,11 +154,23 @@ impl Engine for Mpiio {
 }
 
 impl Mpiio {
+    fn available() -> Result<(), Failure> {
+        crate::world::mpi::can_open()
+    }
+
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let mut found = check_switches(job, &["collective", "show_hints", "preallocate", "file_view"]);
+        found.extend(parallel::check(job, Self::FACTS.name));
+        found
+    }
+}
+
+impl Mpiio {
     /// Opens the file of a handle, together with those who share it.
     fn open(&mut self, setup: &Setup<'_>, index: usize) -> Result<(), Failure> {
         let path = &setup.paths[index];
         let Some(target) = setup.target(index) else { return Ok(()) };
-        parallel::check_target(target, Self::NAME)?;
+        parallel::check_target(target, Self::FACTS.name)?;
         let name = CString::new(path.as_str()).map_err(|_| Failure::new("a path with a zero byte"))?;
         let info = self.company.info(setting(setup.job, "hints_file"))?;
         let mut handle: Handle = 0;

@@ -8,7 +8,7 @@ use std::os::fd::RawFd;
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
-use super::{Engine, Failure, SettingSpec, Setup, check_values, only_verbs, setting};
+use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, check_values, only_verbs, setting};
 use crate::call;
 use crate::clock::{self, Tick};
 use crate::io::{Files, Io, PathBuffer, Slot};
@@ -57,24 +57,21 @@ pub struct Names<const KIND: usize> {
 }
 
 impl<const KIND: usize> Engine for Names<KIND> {
-    const NAME: &'static str = KINDS[KIND].0;
-    const ABOUT: &'static str = KINDS[KIND].1;
-    const VERBS: VerbSet = VerbSet::of(&[KINDS[KIND].2]);
-    const SETTINGS: &'static [SettingSpec] = match KINDS[KIND].2 {
-        Verb::Stat => &[SettingSpec {
-            name: "stat_type",
-            help: "stat, lstat or statx: the call that asks for attributes (default stat)",
-        }],
-        _ => &[],
+    const FACTS: EngineFacts = EngineFacts {
+        about: KINDS[KIND].1,
+        verbs: VerbSet::of(&[KINDS[KIND].2]),
+        settings: match KINDS[KIND].2 {
+            Verb::Stat => &[SettingSpec {
+                name: "stat_type",
+                help: "stat, lstat or statx: the call that asks for attributes (default stat)",
+            }],
+            _ => &[],
+        },
+        most_depth: 1,
+        is_slow: true,
+        check: Self::check,
+        ..EngineFacts::named(KINDS[KIND].0)
     };
-    const MOST_DEPTH: u32 = 1;
-
-    fn check(job: &Job) -> Vec<Diagnostic> {
-        let mut wrong = only_verbs(job, Self::NAME, &[KINDS[KIND].2]);
-        let known = |value: &str| matches!(value, "stat" | "lstat" | "statx");
-        wrong.extend(check_values(job, &["stat_type"], known, "say stat, lstat or statx"));
-        wrong
-    }
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let ask = match setting(setup.job, "stat_type") {
@@ -110,6 +107,15 @@ impl<const KIND: usize> Engine for Names<KIND> {
             call::close(std::mem::replace(&mut self.made, -1));
         }
         Ok(())
+    }
+}
+
+impl<const KIND: usize> Names<KIND> {
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let mut wrong = only_verbs(job, Self::FACTS.name, &[KINDS[KIND].2]);
+        let known = |value: &str| matches!(value, "stat" | "lstat" | "statx");
+        wrong.extend(check_values(job, &["stat_type"], known, "say stat, lstat or statx"));
+        wrong
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
 use super::parallel::{self, Company, Container, Shelf};
-use super::{Engine, Failure, SettingSpec, Setup, Single, check_switches, setting, switched_on};
+use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_switches, setting, switched_on};
 use crate::clock::Tick;
 use crate::io::{AT_END, Files, Io, Slot};
 use crate::open::needs;
@@ -132,32 +132,28 @@ struct File {
 }
 
 impl Engine for Ncmpi {
-    const NAME: &'static str = "ncmpi";
-    const ABOUT: &'static str = "a variable of PnetCDF, independent or collective";
-    const VERBS: VerbSet = VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]);
-    const SETTINGS: &'static [SettingSpec] = &[
-        SettingSpec { name: "collective", help: "on or off: all workers transfer together (default off)" },
-        SettingSpec {
-            name: "hints_file",
-            help: "a file of hints to the MPI library, KEY = VALUE on each line",
-        },
-    ];
-    const MOST_DEPTH: u32 = 1;
-    const WAITS: bool = true;
-    const OPENS: bool = true;
-    const AGREES: bool = true;
-
-    fn available() -> Result<(), Failure> {
-        crate::world::mpi::can_open()?;
-        Calls::shelf().map(drop)
-    }
-
-    fn check(job: &Job) -> Vec<Diagnostic> {
-        let mut found = check_switches(job, &["collective"]);
-        found.extend(parallel::check(job, Self::NAME));
-        found.extend(parallel::check_one_worker(job, Self::NAME));
-        found
-    }
+    const FACTS: EngineFacts = EngineFacts {
+        about: "a variable of PnetCDF, independent or collective",
+        verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]),
+        settings: &[
+            SettingSpec {
+                name: "collective",
+                help: "on or off: all workers transfer together (default off)",
+            },
+            SettingSpec {
+                name: "hints_file",
+                help: "a file of hints to the MPI library, KEY = VALUE on each line",
+            },
+        ],
+        most_depth: 1,
+        performs: true,
+        opens_files: true,
+        is_collective: true,
+        is_slow: true,
+        available: Self::available,
+        check: Self::check,
+        ..EngineFacts::named("ncmpi")
+    };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let company = Company::meet(setup)?;
@@ -213,11 +209,25 @@ impl Engine for Ncmpi {
 }
 
 impl Ncmpi {
+    fn available() -> Result<(), Failure> {
+        crate::world::mpi::can_open()?;
+        Calls::shelf().map(drop)
+    }
+
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let mut found = check_switches(job, &["collective"]);
+        found.extend(parallel::check(job, Self::FACTS.name));
+        found.extend(parallel::check_one_worker(job, Self::FACTS.name));
+        found
+    }
+}
+
+impl Ncmpi {
     fn open(&mut self, setup: &Setup<'_>, index: usize) -> Result<(), Failure> {
         let calls = self.calls;
         let Some(target) = setup.target(index) else { return Ok(()) };
         let path = &setup.paths[index];
-        parallel::check_target(target, Self::NAME)?;
+        parallel::check_target(target, Self::FACTS.name)?;
         let container = Container::of(setup, index, &self.company)?;
         let info = self.company.info(setting(setup.job, "hints_file"))?;
         let name = CString::new(path.as_str()).map_err(|_| Failure::new("a path with a zero byte"))?;

@@ -9,7 +9,8 @@ use iodyno_model::{Diagnostic, Job, TargetKind, Verb, VerbSet};
 use socket2::Socket;
 
 use super::{
-    Engine, Failure, SettingSpec, Setup, Single, check_switches, check_values, only_verbs, switched_on,
+    Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_switches, check_values, only_verbs,
+    switched_on,
 };
 use crate::clock::Tick;
 use crate::io::{Files, Io, Slot};
@@ -36,37 +37,34 @@ pub struct Network<const SPLICE: bool> {
 }
 
 impl<const SPLICE: bool> Engine for Network<SPLICE> {
-    const NAME: &'static str = if SPLICE { "netsplice" } else { "net" };
-    const ABOUT: &'static str = if SPLICE {
-        "sends to or receives from a peer through splice (tcp, unix, vsock)"
-    } else {
-        "sends to or receives from a peer (tcp, udp, unix, vsock)"
-    };
-    const VERBS: VerbSet = VerbSet::of(&[Verb::Read, Verb::Write, Verb::Send, Verb::Recv]);
-    const SETTINGS: &'static [SettingSpec] = &[
-        SettingSpec { name: "nodelay", help: "send small segments at once, TCP_NODELAY (default off)" },
-        SettingSpec { name: "pingpong", help: "each operation is sent and comes back (default off)" },
-        SettingSpec { name: "window_bytes", help: "the socket's buffer, as SO_SNDBUF and SO_RCVBUF take it" },
-        SettingSpec { name: "mss", help: "largest TCP segment, in bytes (TCP_MAXSEG)" },
-        SettingSpec { name: "interface", help: "address of the interface for UDP multicast" },
-        SettingSpec { name: "ttl", help: "hops of outgoing UDP multicast (default 1)" },
-        SettingSpec {
-            name: "port_each",
-            help: "worker n takes the n-th port from the address's (default off)",
+    const FACTS: EngineFacts = EngineFacts {
+        about: if SPLICE {
+            "sends to or receives from a peer through splice (tcp, unix, vsock)"
+        } else {
+            "sends to or receives from a peer (tcp, udp, unix, vsock)"
         },
-    ];
-    const MOST_DEPTH: u32 = 1;
-    const PEERS: bool = true;
-
-    fn check(job: &Job) -> Vec<Diagnostic> {
-        let mut wrong = check_switches(job, &["nodelay", "pingpong", "port_each"]);
-        let number = |value: &str| value.parse::<u32>().is_ok();
-        wrong.extend(check_values(job, &["window_bytes", "mss", "ttl"], number, "say a whole number"));
-        let address = |value: &str| value.parse::<std::net::Ipv4Addr>().is_ok();
-        wrong.extend(check_values(job, &["interface"], address, "say its IPv4 address"));
-        wrong.extend(only_verbs(job, Self::NAME, &[Verb::Read, Verb::Write, Verb::Send, Verb::Recv]));
-        wrong
-    }
+        verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Send, Verb::Recv]),
+        settings: &[
+            SettingSpec { name: "nodelay", help: "send small segments at once, TCP_NODELAY (default off)" },
+            SettingSpec { name: "pingpong", help: "each operation is sent and comes back (default off)" },
+            SettingSpec {
+                name: "window_bytes",
+                help: "the socket's buffer, as SO_SNDBUF and SO_RCVBUF take it",
+            },
+            SettingSpec { name: "mss", help: "largest TCP segment, in bytes (TCP_MAXSEG)" },
+            SettingSpec { name: "interface", help: "address of the interface for UDP multicast" },
+            SettingSpec { name: "ttl", help: "hops of outgoing UDP multicast (default 1)" },
+            SettingSpec {
+                name: "port_each",
+                help: "worker n takes the n-th port from the address's (default off)",
+            },
+        ],
+        most_depth: 1,
+        connects: true,
+        is_slow: true,
+        check: Self::check,
+        ..EngineFacts::named(if SPLICE { "netsplice" } else { "net" })
+    };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let mut peers = Vec::new();
@@ -102,6 +100,18 @@ impl<const SPLICE: bool> Engine for Network<SPLICE> {
     fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
         self.done.hand_back(done);
         Ok(())
+    }
+}
+
+impl<const SPLICE: bool> Network<SPLICE> {
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let mut wrong = check_switches(job, &["nodelay", "pingpong", "port_each"]);
+        let number = |value: &str| value.parse::<u32>().is_ok();
+        wrong.extend(check_values(job, &["window_bytes", "mss", "ttl"], number, "say a whole number"));
+        let address = |value: &str| value.parse::<std::net::Ipv4Addr>().is_ok();
+        wrong.extend(check_values(job, &["interface"], address, "say its IPv4 address"));
+        wrong.extend(only_verbs(job, Self::FACTS.name, &[Verb::Read, Verb::Write, Verb::Send, Verb::Recv]));
+        wrong
     }
 }
 

@@ -2,9 +2,7 @@
 //!
 //! The yardstick of our own cost; it moves no byte and opens no file.
 
-use iodyno_model::VerbSet;
-
-use super::{Engine, Failure, Setup};
+use super::{Engine, EngineFacts, Failure, Setup};
 use crate::clock::{self, Tick};
 use crate::io::{Files, Io, Slot};
 
@@ -16,11 +14,12 @@ pub struct Null {
 }
 
 impl Engine for Null {
-    const NAME: &'static str = "null";
-    const ABOUT: &'static str = "completes every operation at once: the cost of the loop itself";
-    const VERBS: VerbSet = VerbSet::ALL;
-    const SUBMITS: bool = true;
-    const FILES: bool = false;
+    const FACTS: EngineFacts = EngineFacts {
+        about: "completes every operation at once: the cost of the loop itself",
+        submits: true,
+        uses_files: false,
+        ..EngineFacts::named("null")
+    };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         Ok(Null { taken: vec![(0, 0); setup.depth as usize].into(), count: 0 })

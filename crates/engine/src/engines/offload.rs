@@ -11,9 +11,7 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::thread::{Builder, JoinHandle, Thread};
 use std::time::Duration;
 
-use iodyno_model::VerbSet;
-
-use super::{Engine, Failure, Setup};
+use super::{Engine, EngineFacts, Failure, Setup};
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
 use crate::io::{Files, Handle, Io, Slot};
@@ -51,9 +49,8 @@ pub struct Offload {
 }
 
 impl Engine for Offload {
-    const NAME: &'static str = "offload";
-    const ABOUT: &'static str = "calls made by helper threads";
-    const VERBS: VerbSet = VerbSet::ALL;
+    const FACTS: EngineFacts =
+        EngineFacts { about: "calls made by helper threads", is_slow: true, ..EngineFacts::named("offload") };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let post = |_| Post {

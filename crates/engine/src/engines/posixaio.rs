@@ -6,7 +6,7 @@
 
 use iodyno_model::{Verb, VerbSet};
 
-use super::{Engine, Failure, Setup};
+use super::{Engine, EngineFacts, Failure, Setup};
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
 use crate::io::{AT_END, Files, Io, Slot};
@@ -29,13 +29,13 @@ pub struct Posixaio {
 }
 
 impl Engine for Posixaio {
-    const NAME: &'static str = "posixaio";
-    const ABOUT: &'static str =
-        "aio_read and aio_write of the C library (glibc: threads, serial on one file)";
-    const VERBS: VerbSet = VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]);
-    /// `push` itself hands over.
-    const SUBMITS: bool = true;
-    const MOST_DEPTH: u32 = 1024;
+    const FACTS: EngineFacts = EngineFacts {
+        about: "aio_read and aio_write of the C library (glibc: threads, serial on one file)",
+        verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]),
+        submits: true,
+        most_depth: 1024,
+        ..EngineFacts::named("posixaio")
+    };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let depth = setup.depth as usize;

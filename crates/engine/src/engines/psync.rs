@@ -1,8 +1,6 @@
 //! `psync`: one system call for each operation, in the worker itself. `call`, and nothing else.
 
-use iodyno_model::VerbSet;
-
-use super::{Engine, Failure, Setup, Single};
+use super::{Engine, EngineFacts, Failure, Setup, Single};
 use crate::call;
 use crate::clock::Tick;
 use crate::io::{Files, Io, Slot};
@@ -13,11 +11,13 @@ pub struct Psync {
 }
 
 impl Engine for Psync {
-    const NAME: &'static str = "psync";
-    const ABOUT: &'static str = "pread and pwrite, one call for each operation";
-    const VERBS: VerbSet = VerbSet::ALL;
-    const MOST_DEPTH: u32 = 1;
-    const WAITS: bool = true;
+    const FACTS: EngineFacts = EngineFacts {
+        about: "pread and pwrite, one call for each operation",
+        most_depth: 1,
+        performs: true,
+        takes_turns: true,
+        ..EngineFacts::named("psync")
+    };
 
     fn start(_setup: &Setup<'_>) -> Result<Self, Failure> {
         Ok(Psync { done: Single::default() })

@@ -6,9 +6,12 @@
 
 use std::os::fd::RawFd;
 
-use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
+use iodyno_model::{Diagnostic, Job, Verb};
 
-use super::{Engine, Failure, SettingSpec, Setup, Single, check_switches, check_values, switched_on, whole};
+use super::{
+    Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_switches, check_values, switched_on,
+    whole,
+};
 use crate::call;
 use crate::clock::Tick;
 use crate::io::{AT_END, AT_POSITION, Files, Io, Slot};
@@ -38,30 +41,29 @@ pub type Pvsync = Vectored<false>;
 pub type Pvsync2 = Vectored<true>;
 
 impl<const SECOND: bool> Engine for Vectored<SECOND> {
-    const NAME: &'static str = if SECOND { "pvsync2" } else { "pvsync" };
-    const ABOUT: &'static str = "preadv2 and pwritev2, one call for each operation, with their flags";
-    const VERBS: VerbSet = VerbSet::ALL;
-    const SETTINGS: &'static [SettingSpec] = &[
-        SettingSpec {
-            name: "hipri",
-            help: "poll the device for the completion (RWF_HIPRI); needs direct I/O",
-        },
-        SettingSpec {
-            name: "hipri_percentage",
-            help: "how many of the operations poll, with hipri, in percent (default 100)",
-        },
-        SettingSpec { name: "nowait", help: "fail with EAGAIN rather than block (RWF_NOWAIT)" },
-        SettingSpec { name: "uncached", help: "drop the pages from the cache afterwards (RWF_DONTCACHE)" },
-        SettingSpec { name: "atomic", help: "a write is never torn by a power cut (RWF_ATOMIC)" },
-    ];
-    const MOST_DEPTH: u32 = 1;
-
-    fn check(job: &Job) -> Vec<Diagnostic> {
-        let mut wrong = check_switches(job, &FLAGS.map(|(name, _)| name));
-        let percent = |value: &str| value.parse::<u64>().is_ok_and(|percent| percent <= 100);
-        wrong.extend(check_values(job, &["hipri_percentage"], percent, "say 0 to 100"));
-        wrong
-    }
+    const FACTS: EngineFacts = EngineFacts {
+        about: "preadv2 and pwritev2, one call for each operation, with their flags",
+        settings: &[
+            SettingSpec {
+                name: "hipri",
+                help: "poll the device for the completion (RWF_HIPRI); needs direct I/O",
+            },
+            SettingSpec {
+                name: "hipri_percentage",
+                help: "how many of the operations poll, with hipri, in percent (default 100)",
+            },
+            SettingSpec { name: "nowait", help: "fail with EAGAIN rather than block (RWF_NOWAIT)" },
+            SettingSpec {
+                name: "uncached",
+                help: "drop the pages from the cache afterwards (RWF_DONTCACHE)",
+            },
+            SettingSpec { name: "atomic", help: "a write is never torn by a power cut (RWF_ATOMIC)" },
+        ],
+        most_depth: 1,
+        takes_turns: true,
+        check: Self::check,
+        ..EngineFacts::named(if SECOND { "pvsync2" } else { "pvsync" })
+    };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let wanted = FLAGS.iter().filter(|(name, _)| switched_on(setup.job, name));
@@ -94,6 +96,15 @@ impl<const SECOND: bool> Engine for Vectored<SECOND> {
     fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
         self.done.hand_back(done);
         Ok(())
+    }
+}
+
+impl<const SECOND: bool> Vectored<SECOND> {
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let mut wrong = check_switches(job, &FLAGS.map(|(name, _)| name));
+        let percent = |value: &str| value.parse::<u64>().is_ok_and(|percent| percent <= 100);
+        wrong.extend(check_values(job, &["hipri_percentage"], percent, "say 0 to 100"));
+        wrong
     }
 }
 

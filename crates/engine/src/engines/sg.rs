@@ -8,7 +8,8 @@ use std::os::fd::RawFd;
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
 use super::{
-    Engine, Failure, SettingSpec, Setup, Single, check_switches, check_values, setting, switched_on,
+    Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_switches, check_values, setting,
+    switched_on,
 };
 use crate::call;
 use crate::clock::Tick;
@@ -74,32 +75,24 @@ pub struct Sg {
 }
 
 impl Engine for Sg {
-    const NAME: &'static str = "sg";
-    const ABOUT: &'static str = "SCSI commands by SG_IO, to generic and SCSI devices";
-    const VERBS: VerbSet = VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]);
-    const SETTINGS: &'static [SettingSpec] = &[
-        SettingSpec { name: "read_fua", help: "reads bypass the device's cache (default off)" },
-        SettingSpec { name: "write_fua", help: "writes bypass the device's cache (default off)" },
-        SettingSpec {
-            name: "write_mode",
-            help: "write, write_and_verify, verify or write_same: the command of a write (default write)",
-        },
-    ];
-    const MOST_DEPTH: u32 = 1;
-    const READS_TO_WRITE: bool = true;
-    const WRITES_TO_READ: bool = true;
-
-    fn check(job: &Job) -> Vec<Diagnostic> {
-        let mut wrong = check_switches(job, &["read_fua", "write_fua"]);
-        let known = |value: &str| matches!(value, "write" | "write_and_verify" | "verify" | "write_same");
-        wrong.extend(check_values(
-            job,
-            &["write_mode"],
-            known,
-            "say write, write_and_verify, verify or write_same",
-        ));
-        wrong
-    }
+    const FACTS: EngineFacts = EngineFacts {
+        about: "SCSI commands by SG_IO, to generic and SCSI devices",
+        verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]),
+        settings: &[
+            SettingSpec { name: "read_fua", help: "reads bypass the device's cache (default off)" },
+            SettingSpec { name: "write_fua", help: "writes bypass the device's cache (default off)" },
+            SettingSpec {
+                name: "write_mode",
+                help: "write, write_and_verify, verify or write_same: the command of a write (default write)",
+            },
+        ],
+        most_depth: 1,
+        reads_to_write: true,
+        writes_to_read: true,
+        is_slow: true,
+        check: Self::check,
+        ..EngineFacts::named("sg")
+    };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let mut block_bytes = 0;
@@ -143,6 +136,20 @@ impl Engine for Sg {
     fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
         self.done.hand_back(done);
         Ok(())
+    }
+}
+
+impl Sg {
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let mut wrong = check_switches(job, &["read_fua", "write_fua"]);
+        let known = |value: &str| matches!(value, "write" | "write_and_verify" | "verify" | "write_same");
+        wrong.extend(check_values(
+            job,
+            &["write_mode"],
+            known,
+            "say write, write_and_verify, verify or write_same",
+        ));
+        wrong
     }
 }
 

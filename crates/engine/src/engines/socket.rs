@@ -9,7 +9,8 @@
 use iodyno_model::{Diagnostic, Job, TargetKind, Verb, VerbSet};
 
 use super::{
-    Engine, Failure, SettingSpec, Setup, check_switches, check_values, only_verbs, setting, switched_on,
+    Engine, EngineFacts, Failure, SettingSpec, Setup, check_switches, check_values, only_verbs, setting,
+    switched_on,
 };
 use crate::clock::{self, Tick};
 use crate::io::{Files, Io, Slot};
@@ -117,45 +118,16 @@ pub struct Sockets {
 }
 
 impl Engine for Sockets {
-    const NAME: &'static str = "socket";
-    const ABOUT: &'static str = "streams, datagrams and exchanges with a peer (tcp, udp, unix, vsock)";
-    const VERBS: VerbSet = VerbSet::of(&VERBS);
-    const SETTINGS: &'static [SettingSpec] = &SETTINGS;
-    const PEERS: bool = true;
-    const WAITS: bool = true;
-    const FILES: bool = false;
-
-    fn check(job: &Job) -> Vec<Diagnostic> {
-        let mut wrong = check_switches(job, &["answers", "connect_each", "accept_each", "port_each"]);
-        let one_of = |wrong: &mut Vec<Diagnostic>, name: &str, known: &[&str]| {
-            let hint = format!("say one of: {}", known.join(" "));
-            wrong.extend(check_values(job, &[name], |value| known.contains(&value), &hint));
-        };
-        one_of(&mut wrong, "method", &METHODS);
-        one_of(&mut wrong, "receive", &["copy", "truncate", "splice", "io_uring"]);
-        one_of(&mut wrong, "gso", &["auto", "on", "off"]);
-        one_of(&mut wrong, "gro", &["auto", "on", "off"]);
-        let stamps = ["none", "seconds_micros_u32", "seconds_micros_u64", "number_seconds_micros"];
-        one_of(&mut wrong, "stamp", &stamps);
-        let numbers =
-            ["datagram_bytes", "first_number", "request_bytes", "response_bytes", "response_timeout_ms"];
-        let number = |value: &str| value.parse::<u32>().is_ok();
-        wrong.extend(check_values(job, &numbers, number, "say a whole number"));
-        wrong.extend(wishes::check(job));
-        wrong.extend(only_verbs(job, Self::NAME, &VERBS));
-        let linux =
-            ["method", "receive"].iter().any(|name| setting(job, name).is_some_and(|how| how != "copy"));
-        let copies = setting(job, "receive").is_none_or(|how| how == "copy");
-        if setting(job, "into").is_some() && !copies {
-            let message = "what is dropped in the kernel cannot be written to a file";
-            wrong.push(Diagnostic::error(&job.origin, message).hint("leave `receive` or `into` out"));
-        }
-        if linux && !cfg!(target_os = "linux") {
-            let message = "only Linux moves blocks otherwise than by copying";
-            wrong.push(Diagnostic::error(&job.origin, message).hint("leave method and receive out"));
-        }
-        wrong
-    }
+    const FACTS: EngineFacts = EngineFacts {
+        about: "streams, datagrams and exchanges with a peer (tcp, udp, unix, vsock)",
+        verbs: VerbSet::of(&VERBS),
+        settings: &SETTINGS,
+        connects: true,
+        performs: true,
+        uses_files: false,
+        check: Self::check,
+        ..EngineFacts::named("socket")
+    };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         setup.live.counts.begin();
@@ -206,6 +178,40 @@ impl Engine for Sockets {
         let now = clock::now();
         self.done.drain(..).for_each(|(slot, result)| done(slot, result, now));
         Ok(())
+    }
+}
+
+impl Sockets {
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        let mut wrong = check_switches(job, &["answers", "connect_each", "accept_each", "port_each"]);
+        let one_of = |wrong: &mut Vec<Diagnostic>, name: &str, known: &[&str]| {
+            let hint = format!("say one of: {}", known.join(" "));
+            wrong.extend(check_values(job, &[name], |value| known.contains(&value), &hint));
+        };
+        one_of(&mut wrong, "method", &METHODS);
+        one_of(&mut wrong, "receive", &["copy", "truncate", "splice", "io_uring"]);
+        one_of(&mut wrong, "gso", &["auto", "on", "off"]);
+        one_of(&mut wrong, "gro", &["auto", "on", "off"]);
+        let stamps = ["none", "seconds_micros_u32", "seconds_micros_u64", "number_seconds_micros"];
+        one_of(&mut wrong, "stamp", &stamps);
+        let numbers =
+            ["datagram_bytes", "first_number", "request_bytes", "response_bytes", "response_timeout_ms"];
+        let number = |value: &str| value.parse::<u32>().is_ok();
+        wrong.extend(check_values(job, &numbers, number, "say a whole number"));
+        wrong.extend(wishes::check(job));
+        wrong.extend(only_verbs(job, Self::FACTS.name, &VERBS));
+        let linux =
+            ["method", "receive"].iter().any(|name| setting(job, name).is_some_and(|how| how != "copy"));
+        let copies = setting(job, "receive").is_none_or(|how| how == "copy");
+        if setting(job, "into").is_some() && !copies {
+            let message = "what is dropped in the kernel cannot be written to a file";
+            wrong.push(Diagnostic::error(&job.origin, message).hint("leave `receive` or `into` out"));
+        }
+        if linux && !cfg!(target_os = "linux") {
+            let message = "only Linux moves blocks otherwise than by copying";
+            wrong.push(Diagnostic::error(&job.origin, message).hint("leave method and receive out"));
+        }
+        wrong
     }
 }
 

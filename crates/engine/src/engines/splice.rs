@@ -5,9 +5,9 @@
 
 use std::os::fd::RawFd;
 
-use iodyno_model::{Verb, VerbSet};
+use iodyno_model::Verb;
 
-use super::{Engine, Failure, Setup, Single};
+use super::{Engine, EngineFacts, Failure, Setup, Single};
 use crate::call;
 use crate::clock::Tick;
 use crate::io::{AT_END, Files, Io, Slot};
@@ -23,10 +23,12 @@ pub struct Splice {
 }
 
 impl Engine for Splice {
-    const NAME: &'static str = "splice";
-    const ABOUT: &'static str = "splice and vmsplice through a pipe, two calls for each operation";
-    const VERBS: VerbSet = VerbSet::ALL;
-    const MOST_DEPTH: u32 = 1;
+    const FACTS: EngineFacts = EngineFacts {
+        about: "splice and vmsplice through a pipe, two calls for each operation",
+        most_depth: 1,
+        is_slow: true,
+        ..EngineFacts::named("splice")
+    };
 
     fn start(_setup: &Setup<'_>) -> Result<Self, Failure> {
         let pipe = Pipe::new().map_err(|errno| Failure::call("pipe2", errno))?;

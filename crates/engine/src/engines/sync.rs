@@ -5,9 +5,9 @@
 
 use std::os::fd::RawFd;
 
-use iodyno_model::{Verb, VerbSet};
+use iodyno_model::Verb;
 
-use super::{Engine, Failure, Setup, Single};
+use super::{Engine, EngineFacts, Failure, Setup, Single};
 use crate::call;
 use crate::clock::Tick;
 use crate::io::{AT_END, AT_POSITION, Files, Io, Slot};
@@ -20,10 +20,12 @@ pub struct Sync {
 }
 
 impl Engine for Sync {
-    const NAME: &'static str = "sync";
-    const ABOUT: &'static str = "lseek, then read or write, two calls for each operation out of order";
-    const VERBS: VerbSet = VerbSet::ALL;
-    const MOST_DEPTH: u32 = 1;
+    const FACTS: EngineFacts = EngineFacts {
+        about: "lseek, then read or write, two calls for each operation out of order",
+        most_depth: 1,
+        takes_turns: true,
+        ..EngineFacts::named("sync")
+    };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         Ok(Sync { done: Single::default(), seeker: Seeker::new(setup.files.handles.len()) })

@@ -5,9 +5,9 @@
 
 use std::os::fd::RawFd;
 
-use iodyno_model::{FileLock, Verb, VerbSet};
+use iodyno_model::{FileLock, Verb};
 
-use super::{Engine, Failure, SettingSpec, Setup};
+use super::{Engine, EngineFacts, Failure, Setup};
 use crate::clock::{self, Tick};
 use crate::io::{Files, Io, Slot};
 use crate::memory::errno;
@@ -23,11 +23,7 @@ pub struct InTurns<E> {
 }
 
 impl<E: Engine> Engine for InTurns<E> {
-    const NAME: &'static str = E::NAME;
-    const ABOUT: &'static str = E::ABOUT;
-    const VERBS: VerbSet = E::VERBS;
-    const SETTINGS: &'static [SettingSpec] = E::SETTINGS;
-    const MOST_DEPTH: u32 = 1;
+    const FACTS: EngineFacts = EngineFacts { most_depth: 1, performs: false, ..E::FACTS };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let lock = |handle| setup.target(handle).map_or(FileLock::No, |target| target.open.lock);

@@ -6,10 +6,10 @@
 
 use std::os::fd::RawFd;
 
-use iodyno_model::{Verb, VerbSet};
+use iodyno_model::Verb;
 
 use super::sync::Seeker;
-use super::{Engine, Failure, Setup};
+use super::{Engine, EngineFacts, Failure, Setup};
 use crate::clock::{self, Tick};
 use crate::io::{AT_END, Files, Io, Slot};
 use crate::memory::errno;
@@ -35,10 +35,11 @@ struct Waiting {
 }
 
 impl Engine for Vsync {
-    const NAME: &'static str = "vsync";
-    const ABOUT: &'static str = "readv and writev, one call for each run of adjacent operations";
-    const VERBS: VerbSet = VerbSet::ALL;
-    const MOST_DEPTH: u32 = MOST_VECTORS;
+    const FACTS: EngineFacts = EngineFacts {
+        about: "readv and writev, one call for each run of adjacent operations",
+        most_depth: MOST_VECTORS,
+        ..EngineFacts::named("vsync")
+    };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let depth = setup.depth as usize;

@@ -46,7 +46,7 @@ impl<E: Engine> Channel for Through<E> {
             // Signals interrupt waiting; but what never comes was never there.
             empty = if came == 0 { empty + 1 } else { 0 };
             if empty > EMPTY_MOST {
-                return Err(Failure::new(format!("engine {} lost an operation", E::NAME)));
+                return Err(Failure::new(format!("engine {} lost an operation", E::FACTS.name)));
             }
         }
         Ok(())
@@ -54,7 +54,7 @@ impl<E: Engine> Channel for Through<E> {
 }
 
 fn start<E: Engine + 'static>(setup: &Setup<'_>) -> Result<Box<dyn Channel>, Failure> {
-    E::available()?;
+    (E::FACTS.available)()?;
     Ok(Box::new(Through(E::start(setup)?)))
 }
 

@@ -22,7 +22,6 @@ use crate::payload::{
     SECTOR_BYTES, Write,
 };
 use crate::random::mix;
-use crate::registry;
 
 mod filling;
 mod judge;
@@ -152,8 +151,7 @@ impl Content {
         };
         let span: u64 = brief.files.handles.iter().map(|handle| handle.bytes).fold(0, u64::saturating_add);
         // A simulated device looks at no byte, and in its time none is made: filling would only keep it waiting.
-        let unseen =
-            verify.is_none() && registry::engine(&brief.job.engine).is_some_and(|engine| engine.is_virtual);
+        let unseen = verify.is_none() && brief.engine.is_virtual;
         let filler = match (&payload.content, writes) {
             (Bytes::Carried | Bytes::Marked(_), _) | (_, false) => None,
             _ if headers.is_some() => None,

@@ -8,6 +8,7 @@ use iodyno_model::{
 };
 
 use crate::clock::Tick;
+use crate::facts::EngineFacts;
 use crate::failure::Failure;
 use crate::io::{Files, Io, Slot};
 use crate::memory::Memory;
@@ -61,6 +62,8 @@ pub struct Brief<'a> {
     pub plan: &'a Plan,
     /// The job.
     pub job: &'a Job,
+    /// What is known of its engine.
+    pub engine: &'static EngineFacts,
     /// The number, within its job, of the worker whose data it works on.
     pub worker: u32,
     /// Who asks for names.

@@ -7,6 +7,7 @@ use iodyno_model::{
 use proptest::prelude::*;
 
 use super::*;
+use crate::facts::EngineFacts;
 use crate::io::{Files, Handle, Names};
 use crate::memory::Memory;
 use crate::open::{Asker, Owner};
@@ -58,6 +59,7 @@ impl Bench {
 
     fn brief<'a>(&'a self, job: &'a Job, worker: u32) -> Brief<'a> {
         Brief {
+            engine: &const { EngineFacts::named("null") },
             plan: &self.plan,
             job,
             worker,

@@ -321,7 +321,7 @@ impl ScriptSource {
             rotor: 0,
             arena: brief.job.buffers.arena_bytes,
             asks_sizes: code.iter().any(asks_sizes),
-            finds_end: crate::registry::engine(&brief.job.engine).is_some_and(|entry| entry.files),
+            finds_end: brief.engine.uses_files,
             rest: Rest::No,
             code,
         };

@@ -9,10 +9,15 @@ use iodyno_model::{
 
 use super::{Brief, Next, SharedObjects, Source, UNTALLIED};
 use crate::clock::Tick;
+use crate::facts::EngineFacts;
 use crate::failure::Failure;
 use crate::io::{AT_POSITION, Files, Handle, Io, Names, SILENT};
 use crate::memory::Memory;
 use crate::open::Asker;
+
+/// Engines that touch no file, in the machine's time and in their own.
+const NOTHING: EngineFacts = EngineFacts { uses_files: false, ..EngineFacts::named("null") };
+const SIMULATED: EngineFacts = EngineFacts { is_virtual: true, ..NOTHING };
 
 /// A file in memory.
 #[derive(Default)]
@@ -115,6 +120,7 @@ impl Stage {
     pub fn source(&self) -> Result<Source, Failure> {
         let job = &self.plan.phases[0].jobs[0];
         Source::new(&Brief {
+            engine: if job.engine == "sim" { &SIMULATED } else { &NOTHING },
             plan: &self.plan,
             job,
             worker: 0,

@@ -19,11 +19,11 @@ const POPULATED_BYTES: u64 = 256 << 20;
 /// Starts the engine, and waits for the worker's turn. Peers meet only then: the time that one of them comes later is not
 /// the other's. Who is lent a connection has met, and gets ready before: beside others that run already it would be late.
 pub(super) fn begin<E: Engine>(worker: &mut Worker<'_>) -> Result<(E, Tick), Failure> {
-    if !E::VIRTUAL {
+    if !E::FACTS.is_virtual {
         worker.populate();
     }
-    let meets = E::PEERS && worker.meets_somebody();
-    if !meets && (E::VIRTUAL || worker.open.is_none()) {
+    let meets = E::FACTS.connects && worker.meets_somebody();
+    if !meets && (E::FACTS.is_virtual || worker.open.is_none()) {
         let mut engine = E::start(&worker.setup())?;
         let begin = worker.wait_for_turn(&mut engine);
         let later = worker.open::<E>(begin)?;
@@ -33,7 +33,7 @@ pub(super) fn begin<E: Engine>(worker: &mut Worker<'_>) -> Result<(E, Tick), Fai
     if meets && worker.gate.is_stopped(worker.number) {
         return Err(Failure::new("the run ended before it met its peer"));
     }
-    if E::OPENS {
+    if E::FACTS.opens_files {
         return Ok((worker.open_by::<E>()?, clock::now()));
     }
     // What an engine registers with the kernel must be open.
@@ -93,7 +93,7 @@ impl Worker<'_> {
             self.sheet.enter(WorkerState::Waiting);
         }
         let line = self.gate.wait_for_start(self.number, self.after);
-        let mut now = if E::VIRTUAL { engine.now() } else { line };
+        let mut now = if E::FACTS.is_virtual { engine.now() } else { line };
         let start = &self.job.start;
         let begin = now + start.after_ns + drawn(start.spread_ns, self.seed, self.number);
         while now < begin && !self.gate.is_stopped(self.number) {
@@ -108,11 +108,11 @@ impl Worker<'_> {
         if let Some(open) = self.open {
             let began = clock::now();
             self.files = open()?;
-            let (began, ended) = if E::VIRTUAL { (line, line) } else { (began, clock::now()) };
+            let (began, ended) = if E::FACTS.is_virtual { (line, line) } else { (began, clock::now()) };
             self.sheet.opened(began, ended);
         }
         let waits = self.meet_after_opening();
-        Ok(!E::VIRTUAL && (waits || self.open.is_some()))
+        Ok(!E::FACTS.is_virtual && (waits || self.open.is_some()))
     }
 
     /// Lets the engine open its files, inside the measured time.
@@ -150,7 +150,7 @@ impl Worker<'_> {
         if self.job.finish.barrier {
             self.gate.meet(self.index, self.number, Meeting::Closing, 0);
         }
-        if E::OPENS {
+        if E::FACTS.opens_files {
             let began = clock::now();
             let closed = engine.close();
             if self.job.finish.close {
@@ -166,7 +166,7 @@ impl Worker<'_> {
         let began = clock::now();
         // Some file systems write back, or report what they could not write, only now.
         let wrong = self.files.close_all();
-        let (began, closed) = if E::VIRTUAL { (ended, ended) } else { (began, clock::now()) };
+        let (began, closed) = if E::FACTS.is_virtual { (ended, ended) } else { (began, clock::now()) };
         self.sheet.closed(began, closed);
         let Some((_, errno)) = wrong else { return Ok(()) };
         Err(Failure::call("close", errno).errno(errno))
@@ -176,12 +176,14 @@ impl Worker<'_> {
         let label = label_of(&labels(self.job), verb.name(), verb);
         for file in 0..self.files.handles.len() as u32 {
             let handle = &self.files.handles[file as usize];
-            if !E::OPENS && (handle.fd < 0 || (handle.names.is_none() && !call::is_writable(handle.fd))) {
+            if !E::FACTS.opens_files
+                && (handle.fd < 0 || (handle.names.is_none() && !call::is_writable(handle.fd)))
+            {
                 continue;
             }
             let started = clock::now();
             let io = Io { verb, file, ..Io::default() };
-            let result = match E::OPENS {
+            let result = match E::FACTS.opens_files {
                 true => engine.perform(&io, &mut self.files),
                 false => call::perform(&io, &mut self.files),
             };

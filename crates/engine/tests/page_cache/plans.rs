@@ -104,8 +104,8 @@ fn held() -> Outcome {
 }
 
 fn dropped_behind(engine: &'static str, depth: u32) -> Outcome {
-    let entry = iodyno_engine::registry::engine(engine).ok_or(Skip::new(format!("no {engine} here")))?;
-    (entry.available)().map_err(|failure| Skip::new(failure.message))?;
+    let facts = iodyno_engine::engines::facts(engine).ok_or(Skip::new(format!("no {engine} here")))?;
+    (facts.available)().map_err(|failure| Skip::new(failure.message))?;
     let folder = folder()?;
     let path = folder.path().join("f");
     std::fs::write(&path, vec![3; BYTES as usize])?;

@@ -71,8 +71,8 @@ impl Stand {
         let TargetKind::File { path, size: Extent::Bytes(bytes) } = &self.plan.targets[0].kind else {
             return Err(Failure::new("the stand drives files"));
         };
-        let depth = job.depth.most.min(entry.most_depth);
-        let fd = match entry.files {
+        let depth = job.depth.most.min(entry.facts.most_depth);
+        let fd = match entry.facts.uses_files {
             true => std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap().into_raw_fd(),
             false => -1,
         };
@@ -84,6 +84,7 @@ impl Stand {
         let gate = Gate::new(&[1]).unwrap();
         let source = |files: &Files, start| {
             Source::new(&Brief {
+                engine: entry.facts,
                 plan: &self.plan,
                 job,
                 worker: 0,

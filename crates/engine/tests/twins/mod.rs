@@ -62,15 +62,15 @@ fn failed(failure: Failure) -> Failed {
 
 impl<E: Engine> Bench<E> {
     pub fn new(settings: &[&str], depth: u32, handles: Vec<Handle>) -> Result<Self, Failed> {
-        let depth = depth.min(E::MOST_DEPTH);
+        let depth = depth.min(E::FACTS.most_depth);
         let pattern = Pattern::of(Verb::Read, Pick::Sequential, 4096);
-        let mut job = Job::new("job", E::NAME, vec![0], Workload::Pattern(Box::new(pattern)));
+        let mut job = Job::new("job", E::FACTS.name, vec![0], Workload::Pattern(Box::new(pattern)));
         let pair = |text: &&str| {
             text.split_once('=')
                 .map_or((text.to_string(), "1".into()), |(name, value)| (name.to_string(), value.to_string()))
         };
         job.settings = settings.iter().map(pair).map(|(name, value)| Setting::new(&name, value)).collect();
-        if let Some(diagnostic) = E::check(&job).first() {
+        if let Some(diagnostic) = (E::FACTS.check)(&job).first() {
             return Err(diagnostic.message.clone().into());
         }
         let (files, memory) = (Files { handles }, Memory::new(depth, BUFFER).unwrap());

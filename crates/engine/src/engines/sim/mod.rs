@@ -8,10 +8,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use iodyno_model::{Diagnostic, Job, Kind, VerbSet};
+use iodyno_model::{Diagnostic, Job, Kind};
 
 use self::settings::Settings;
-use super::{Engine, Failure, SettingSpec, Setup};
+use super::{Engine, EngineFacts, Failure, Setup};
 use crate::clock::{NEVER, Tick};
 use crate::gate::Horizon;
 use crate::io::{AT_END, Files, Io, Slot};
@@ -50,17 +50,15 @@ struct Server {
 }
 
 impl Engine for Sim {
-    const NAME: &'static str = "sim";
-    const ABOUT: &'static str = "a seeded device in virtual time: known answers, no storage touched";
-    const VERBS: VerbSet = VerbSet::ALL;
-    const SETTINGS: &'static [SettingSpec] = settings::SPECS;
-    const VIRTUAL: bool = true;
-    const SUBMITS: bool = true;
-    const FILES: bool = false;
-
-    fn check(job: &Job) -> Vec<Diagnostic> {
-        settings::read(job).err().unwrap_or_default()
-    }
+    const FACTS: EngineFacts = EngineFacts {
+        about: "a seeded device in virtual time: known answers, no storage touched",
+        settings: settings::SPECS,
+        is_virtual: true,
+        submits: true,
+        uses_files: false,
+        check: Self::check,
+        ..EngineFacts::named("sim")
+    };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let settings = settings::read(setup.job).map_err(|wrong| {
@@ -124,6 +122,12 @@ impl Engine for Sim {
         if until != NEVER {
             self.move_to(until);
         }
+    }
+}
+
+impl Sim {
+    fn check(job: &Job) -> Vec<Diagnostic> {
+        settings::read(job).err().unwrap_or_default()
     }
 }
 

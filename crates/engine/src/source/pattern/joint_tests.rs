@@ -34,6 +34,7 @@ fn drawn(pattern: Pattern, whole: u64, (base, length): (u64, u64), limit: Limit)
     let (files, memory) = (&files, &memory);
     let (asker, depth) = (Asker::first("j", 0), 1);
     let brief = Brief {
+        engine: &const { crate::facts::EngineFacts::named("null") },
         plan: &plan,
         job,
         worker: 0,

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::{ErrorPolicy, Fatal, Kind, Limit, Stage, Tolerance, Verb, WorkerState};
 
-use super::{Close, Flight, FreeSlots, Wear, Worker};
+use super::{FreeSlots, InFlight, Instruments, Wear, Worker};
 use crate::clock::{NEVER, Tick};
 use crate::engines::{Engine, Failure};
 use crate::gate::Meeting;
@@ -16,13 +16,13 @@ use crate::witness;
 /// Results below this are kinds of corruption rather than negated error numbers.
 const CORRUPT: i64 = -1000;
 
-impl<'a> Flight<'a> {
-    /// All slots are free; it has yet to [begin](Flight::begin).
-    pub(super) fn new(worker: &Worker<'a>, source: Source, close: Close<'a>) -> Self {
+impl<'a> InFlight<'a> {
+    /// All slots are free; it has yet to [begin](InFlight::begin).
+    pub(super) fn new(worker: &Worker<'a>, source: Source, instruments: Instruments<'a>) -> Self {
         let (wish, depth) = (worker.job.depth, worker.depth as usize);
         let limit = &worker.job.limit;
         let slot = |slot| Io { buffer: worker.memory.buffer(slot), ..source.template() };
-        Flight {
+        InFlight {
             slots: (0..worker.depth).map(slot).collect(),
             free: FreeSlots { slots: (0..worker.depth).rev().collect(), count: depth },
             source,
@@ -34,7 +34,7 @@ impl<'a> Flight<'a> {
             fills_up: wish.reap_least > 0,
             least: wish.reap_least.clamp(1, worker.depth),
             sample_ns: 0,
-            stretch: 0,
+            untimed: 0,
             pulse: worker.gate.pulse(),
             ramp_end: 0,
             ramp_bytes: limit.ramp_bytes,
@@ -57,7 +57,7 @@ impl<'a> Flight<'a> {
             least_until: 0,
             deadline: NEVER,
             ended: 0,
-            close,
+            instruments,
         }
     }
 
@@ -173,7 +173,7 @@ impl<'a> Flight<'a> {
         let result = if result < 0 { io.bytes as i64 } else { result };
         let paced = io.flags & PACED != 0;
         let latency = ended.saturating_sub(if paced { io.intended } else { io.started });
-        if self.close.timed {
+        if self.instruments.timed {
             self.series.observe(latency);
             self.sheet.success(io.label, result as u64, latency);
         } else {
@@ -182,7 +182,7 @@ impl<'a> Flight<'a> {
         if (result as u64) < io.bytes && io.verb.moves_data() {
             self.sheet.short(io.label);
         }
-        if paced && self.close.timed {
+        if paced && self.instruments.timed {
             self.sheet.service(io.label, ended.saturating_sub(io.started));
         }
         true
@@ -217,7 +217,7 @@ impl<'a> Flight<'a> {
             self.sheet.head.began.store(self.ramp_end, Relaxed);
             self.ramp_end = 0;
             self.sheet.enter(WorkerState::Running);
-            self.close.book.iter_mut().for_each(|book| book.forget());
+            self.instruments.book.iter_mut().for_each(|book| book.forget());
         }
         if self.eager {
             self.turn_eagerly();
@@ -225,7 +225,7 @@ impl<'a> Flight<'a> {
         if self.ended >= self.series.next {
             self.series.turn(&self.sheet, kinds, self.ended);
         }
-        if self.close.noted {
+        if self.instruments.noted {
             self.sheet.spend(&witness::usage());
         }
         self.turn_next();
@@ -239,7 +239,7 @@ impl<'a> Flight<'a> {
             self.series.restart(self.ended);
             self.sheet.head.began.store(self.ended, Relaxed);
             self.sheet.enter(WorkerState::Running);
-            self.close.book.iter_mut().for_each(|book| book.forget());
+            self.instruments.book.iter_mut().for_each(|book| book.forget());
         }
         if ramped {
             (self.ramp_bytes, self.deadline) = (0, self.ended.saturating_add(self.time_ns));
@@ -255,7 +255,7 @@ impl<'a> Flight<'a> {
         agreed: bool,
     ) -> Result<(), Failure> {
         let files = worker.files.handles.len() as u32;
-        if E::AGREES && !agreed {
+        if E::FACTS.is_collective && !agreed {
             engine.agree(true);
         }
         if self.ramp_end > 0 && self.ended >= self.ramp_end {
@@ -283,7 +283,7 @@ impl<'a> Flight<'a> {
         let ended = self.ended.max(begin);
         self.series.finish(&self.sheet, kinds, ended);
         self.sheet.head.ended.store(ended, Relaxed);
-        let Some(book) = &mut self.close.book else { return Ok(()) };
+        let Some(book) = &mut self.instruments.book else { return Ok(()) };
         book.files(Verb::Close, files, ended);
         book.close(ended);
         book.failure().map_or(Ok(()), |failure| Err(failure.clone()))

@@ -2,16 +2,16 @@
 
 use iodyno_model::Verb;
 
-use super::{Close, Flight, Worker};
+use super::{InFlight, Instruments, Worker};
 use crate::clock::Tick;
 use crate::engines::{Engine, Failure};
 use crate::io::{PACED, SILENT, Slot};
 use crate::journal::Book;
 
-impl<'a> Close<'a> {
+impl<'a> Instruments<'a> {
     pub(super) fn new<E: Engine>(worker: &mut Worker<'a>, begin: Tick) -> Self {
         let (job, pen) = (worker.job, worker.pen.take());
-        let parted = job.measure.submission && job.measure.latency && E::SUBMITS;
+        let parted = job.measure.submission && job.measure.latency && E::FACTS.submits;
         let mut book = pen
             .zip(job.measure.journal.as_ref())
             .map(|(pen, wants)| Box::new(Book::new(pen, wants, job, begin)));
@@ -21,7 +21,7 @@ impl<'a> Close<'a> {
         let slots = if parted { worker.depth as usize } else { 0 };
         let batch = job.depth.submit_batch;
         let turns = (job.buffers.turns > 1).then(|| (worker.memory, vec![0; worker.depth as usize].into()));
-        Close {
+        Instruments {
             issued: vec![0; slots].into(),
             submits: parted || (batch > 0 && batch < worker.depth),
             timed: job.measure.latency,
@@ -41,18 +41,22 @@ impl<'a> Close<'a> {
     }
 
     /// Whether a worker measures plainly: counts and whole latencies.
-    pub(super) fn is_plain<E: Engine>(worker: &Worker<'_>) -> bool {
+    pub(super) fn are_plain<E: Engine>(worker: &Worker<'_>) -> bool {
         let measure = &worker.job.measure;
         // Whatever is done otherwise than "as many as are free, at once" belongs to the other loop too.
         let depth = &worker.job.depth;
         let in_parts = depth.low > 0 || (depth.submit_batch > 0 && depth.submit_batch < worker.depth);
         let batches = (measure.batches || in_parts) && worker.depth > 1;
         let turns = worker.job.buffers.turns > 1;
-        measure.latency && !turns && worker.pen.is_none() && !batches && !(measure.submission && E::SUBMITS)
+        measure.latency
+            && !turns
+            && worker.pen.is_none()
+            && !batches
+            && !(measure.submission && E::FACTS.submits)
     }
 }
 
-impl Flight<'_> {
+impl InFlight<'_> {
     /// Makes sure that the kernel has what was handed over, and notes when it had it.
     #[inline(always)]
     pub(super) fn handed_over<E: Engine>(&mut self, engine: &mut E, before: usize) -> Result<(), Failure> {
@@ -62,14 +66,16 @@ impl Flight<'_> {
             return Ok(());
         }
         self.sheet.submitted(taken.len());
-        if self.close.submits {
+        if self.instruments.submits {
             engine.submit()?;
         }
-        if !self.close.issued.is_empty() {
+        if !self.instruments.issued.is_empty() {
             let now = engine.now();
-            self.free.slots[taken.clone()].iter().for_each(|slot| self.close.issued[*slot as usize] = now);
+            self.free.slots[taken.clone()]
+                .iter()
+                .for_each(|slot| self.instruments.issued[*slot as usize] = now);
         }
-        if let Some(book) = self.close.book.as_mut().filter(|book| book.wants_starts()) {
+        if let Some(book) = self.instruments.book.as_mut().filter(|book| book.wants_starts()) {
             let begun = self.free.slots[taken].iter().rev().map(|slot| &self.slots[*slot as usize]);
             begun.filter(|io| io.flags & SILENT == 0).for_each(|io| book.began(io));
         }
@@ -78,14 +84,14 @@ impl Flight<'_> {
 
     /// Latencies in parts, or none, and what is written down.
     #[inline(never)]
-    pub(super) fn complete_closely(&mut self, slot: Slot, result: i64, ended: Tick) {
+    pub(super) fn complete_instrumented(&mut self, slot: Slot, result: i64, ended: Tick) {
         let io = &self.slots[slot as usize];
         let latency = ended.saturating_sub(io.started);
         if result < io.bytes as i64 || io.flags & (SILENT | PACED) != 0 {
             if !self.complete_rarely(slot, result, ended) {
                 return;
             }
-        } else if self.close.timed {
+        } else if self.instruments.timed {
             self.series.observe(latency);
             self.sheet.success(io.label, result as u64, latency);
         } else {
@@ -93,11 +99,11 @@ impl Flight<'_> {
         }
         let io = &self.slots[slot as usize];
         let mut issued = io.started;
-        if let Some(at) = self.close.issued.get(slot as usize) {
+        if let Some(at) = self.instruments.issued.get(slot as usize) {
             issued = *at;
             self.sheet.parts(io.label, issued.saturating_sub(io.started), ended.saturating_sub(issued));
         }
-        if let Some(book) = self.close.book.as_mut().filter(|_| self.ramp_end == 0) {
+        if let Some(book) = self.instruments.book.as_mut().filter(|_| self.ramp_end == 0) {
             book.done(io, result as u64, issued, ended);
             if book.failure().is_some() {
                 self.deadline = 0;

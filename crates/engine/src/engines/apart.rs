@@ -1,0 +1,40 @@
+//! What is known of the two workloads that are no stream of operations: cases and exercises. They never meet the loop;
+//! what runs them stands beside the engines.
+
+use iodyno_model::{Diagnostic, Job};
+
+use super::{EngineFacts, Failure};
+
+/// Scripts of system calls with expectations.
+pub const CASES: EngineFacts = EngineFacts {
+    about: "scripts with expectations, each in a process of its own",
+    is_stream: false,
+    available: is_linux,
+    check: has_one_directory,
+    ..EngineFacts::named("cases")
+};
+
+/// Random operations held against a model.
+pub const EXERCISE: EngineFacts = EngineFacts {
+    about: "random operations held against a model in memory",
+    is_stream: false,
+    ..EngineFacts::named("exercise")
+};
+
+fn is_linux() -> Result<(), Failure> {
+    match cfg!(target_os = "linux") {
+        true => Ok(()),
+        false => Err(Failure::new("cases are run on Linux only")
+            .hint("their processes rely on its name spaces and on /proc")),
+    }
+}
+
+fn has_one_directory(job: &Job) -> Vec<Diagnostic> {
+    match job.targets.len() {
+        1 => Vec::new(),
+        _ => vec![
+            Diagnostic::error(&job.origin, format!("job {}: cases want one directory", job.name))
+                .hint("its only target is the directory under test"),
+        ],
+    }
+}
