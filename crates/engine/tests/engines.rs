@@ -217,6 +217,35 @@ fn a_cut_file_is_an_error() -> Result<(), Failed> {
     }
 }
 
+/// What the cache holds is read at once; the rest, and what the cache holds in part, by a call that waits.
+#[cfg(target_os = "linux")]
+fn cached_reads_are_told_apart() -> Result<(), Failed> {
+    // Beside the build: in memory nothing ever waits.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+    let path = folder.path().join("f");
+    std::fs::write(&path, vec![5; 8 << 20])?;
+    let file = std::fs::File::open(&path)?;
+    file.sync_all()?;
+    let fd = file.into_raw_fd();
+    // SAFETY: the call takes no pointers.
+    unsafe { libc::posix_fadvise(fd, 0, 0, libc::POSIX_FADV_DONTNEED) };
+    let mut bench = Bench::<iodyno_engine::engines::nowait::Nowait>::new(&[], 1, vec![handle(fd)])?;
+    let mut results = Vec::new();
+    for _ in 0..2 {
+        results.push(bench.perform(Io {
+            verb: Verb::Read,
+            offset: 4 << 20,
+            bytes: 4096,
+            ..Io::default()
+        })?);
+    }
+    match (&results[..], &bench.engine.facts()[..]) {
+        ([4096, 4096], [("reads_at_once", 1), ("reads_waited", 1)]) => Ok(()),
+        (_, [("reads_at_once", 2), _]) => Err(Skip::new("the file system kept the page in memory").into()),
+        (results, facts) => Err(format!("{results:?} {facts:?}").into()),
+    }
+}
+
 /// A wait ends at its time, and an engine with something in flight can be dropped.
 #[cfg(target_os = "linux")]
 fn waits_end_and_drops_cancel() -> Result<(), Failed> {
@@ -311,6 +340,11 @@ fn everywhere() -> Vec<Case> {
     #[cfg(any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", target_os = "freebsd"))]
     cases.extend(of::<iodyno_engine::engines::posixaio::Posixaio>(&[]));
     cases.push(Case::new("mmap: a cut file is an error", &[], a_cut_file_is_an_error));
+    #[cfg(target_os = "linux")]
+    {
+        cases.extend(of::<iodyno_engine::engines::nowait::Nowait>(&[]));
+        cases.push(Case::new("nowait: cached reads are told apart", &[], cached_reads_are_told_apart));
+    }
     cases.push(Case::new("null completes everything", &[], || {
         let result =
             Bench::<Null>::new(&[], 1, vec![handle(-1)])?.perform(Io { bytes: 77, ..Io::default() })?;

@@ -35,6 +35,8 @@ pub mod mpiio;
 pub mod names;
 pub mod ncmpi;
 pub mod net;
+#[cfg(target_os = "linux")]
+pub mod nowait;
 pub mod null;
 pub mod offload;
 pub mod parallel;
@@ -66,6 +68,8 @@ macro_rules! for_each_engine {
             vsync::Vsync,
             pvsync::Pvsync,
             pvsync::Pvsync2,
+            #[cfg(target_os = "linux")]
+            nowait::Nowait,
             mmap::Mmap,
             #[cfg(target_os = "linux")]
             libaio::Libaio,

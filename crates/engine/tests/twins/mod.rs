@@ -47,7 +47,7 @@ pub fn set(root: &Path) -> std::io::Result<Handle> {
 /// An engine with its files and buffers.
 pub struct Bench<E: Engine> {
     // In this order: an engine must be gone before what it works on.
-    engine: E,
+    pub engine: E,
     pub files: Files,
     memory: Memory,
     flight: Vec<Io>,
