@@ -4,7 +4,7 @@ use iodyno_model::Histogram;
 use iodyno_model::conversation::{Ends, SocketFacts};
 
 use super::client::{host_of, what};
-use super::command::Wanted;
+use super::command::{FILL_MOST, Wanted};
 use super::figures::{self, Cpu, Figures, Measured, Side};
 use super::lower::{Flow, Over, What};
 use super::test::Shape;
@@ -171,10 +171,16 @@ pub(super) fn flow(wanted: &Wanted, over: Over, at_first: &SocketFacts) -> Flow 
         operations,
         pace: wanted.pace,
         fill: wanted.fill.clone(),
+        blocks: wanted.fill.as_ref().map_or(1, |_| buffers(wanted.width, send)),
         sendfile: wanted.test.sendfile,
         patience_ms: wanted.patience_ms.filter(|_| wanted.test.is_udp() && shape == Shape::Transactions),
         processor: wanted.processors.0,
     }
+}
+
+/// How many buffers hold what is sent: two, as the original's usual ring, unless it is said.
+fn buffers(width: Option<u64>, send: u64) -> u64 {
+    width.unwrap_or(2).min((FILL_MOST as u64 / send.max(1)).max(1))
 }
 
 fn nanoseconds(seconds: i64) -> u64 {

@@ -10,6 +10,9 @@ use super::options::{GLOBAL, SERVER, TEST};
 use super::selectors;
 use super::test::{Protocol, Test};
 
+/// What is sent of a file at most, bytes: so much all buffers hold together.
+pub(super) const FILL_MOST: usize = 64 << 20;
+
 /// Two values, ours and theirs (or send and receive), each where it was given.
 pub(super) type Two<T> = (Option<T>, Option<T>);
 
@@ -50,6 +53,8 @@ pub(super) struct Wanted {
     pub(super) pace: Option<(u32, u64)>,
     pub(super) fill: Option<Vec<u8>>,
     pub(super) fill_name: String,
+    /// Buffers that go out in turn.
+    pub(super) width: Option<u64>,
     pub(super) align: Two<i64>,
     pub(super) offset: Two<i64>,
     /// Behind `--`.
@@ -323,6 +328,7 @@ impl Wanted {
             }
             "w" => self.pace.get_or_insert((1, 0)).1 = interval(name, value)?,
             "A" => self.align = two(name, value, signed)?,
+            "W" => self.width = two(name, value, whole)?.0.map(|width| width.clamp(1, 4096)),
             "O" => self.offset = two(name, value, signed)?,
             "K" => self.congestion = words(value),
             _ => {}
@@ -413,9 +419,10 @@ impl Wanted {
             (_, None | Some(crate::PathKind::File)) => {}
             _ => return Err(wrong(&format!("-F {ours}: it is no regular file"), "name a file to send")),
         }
+        // More than all buffers together can hold is never sent.
         let mut bytes =
             loader.read(ours).map_err(|why| wrong(&format!("-F {ours}: {why}"), "name a file to send"))?;
-        bytes.truncate(1 << 20);
+        bytes.truncate(FILL_MOST);
         self.fill = (!bytes.is_empty()).then_some(bytes);
         Ok(())
     }

@@ -26,6 +26,8 @@ pub(super) struct Flow {
     /// Operations in a burst, and ns from one burst to the next.
     pub(super) pace: Option<(u32, u64)>,
     pub(super) fill: Option<Vec<u8>>,
+    /// Buffers that hold it, one after the other.
+    pub(super) blocks: u64,
     pub(super) sendfile: bool,
     /// When an answer over datagrams that does not come is given up.
     pub(super) patience_ms: Option<u64>,
@@ -135,6 +137,9 @@ fn settings(flow: &Flow) -> Vec<Setting> {
         Over::Taken(_) => settings.push(Setting::new("accept_each", "on")),
         Over::Each(_) => settings.push(Setting::new("connect_each", "on")),
         Over::Lent(_) => {}
+    }
+    if flow.blocks > 1 && flow.what == What::Sends {
+        settings.push(Setting::new("blocks", flow.blocks));
     }
     if flow.sendfile {
         settings.push(Setting::new("method", "sendfile"));

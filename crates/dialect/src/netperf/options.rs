@@ -53,8 +53,7 @@ pub const GLOBAL: Table = Table {
         pair("A", "SEND,RECV", "alignment of netserver's buffers"),
         pair("o", "SEND,RECV", "offset of our buffers").ignored(PLACES),
         pair("O", "SEND,RECV", "offset of netserver's buffers"),
-        pair("W", "SEND,RECV", "how many buffers")
-            .ignored("one buffer that stays in the cache is as good as a ring"),
+        pair("W", "SEND,RECV", "how many of our buffers hold what -F names, one after the other").or("2"),
         pair("k", "SEND,RECV", "bytes made dirty").ignored("buffers are not touched between calls"),
         pair("K", "OURS,THEIRS", "congestion control, for every test"),
         switch("d", "debug").ignored("messages say what went wrong"),
@@ -176,8 +175,11 @@ What differs on purpose:\n\n\
 \x20 that it says and all time that it takes is bounded;\n\
 - a datagram of a UDP_RR that gets no answer is given up after a second (`-e`), and the test goes on;\n\
 - UDP_STREAM does not forbid routing, warns on standard error before it sends where the receiver's buffer is smaller than\n\
-\x20 the sender's, and a netserver in the foreground tells what its own buffer lost (finding 27);\n\
-- a netserver that goes in the midst of a test is noticed at once; connections that say nothing give way to new ones.\n\n@GLOBAL@\n";
+\x20 the sender's, and a netserver in the foreground tells what its own buffer lost, also to a netperf of ours (finding 27);\n\
+- `-F` fills the buffers of streams, two unless `-W` says how many, with up to 64 MiB of the file; datagrams repeat its\n\
+\x20 beginning;\n\
+- a netserver that goes in the midst of a test is noticed at once; connections that say nothing, and those that ask for no\n\
+\x20 test, give way to new ones.\n\n@GLOBAL@\n";
 
 #[cfg(test)]
 mod tests {

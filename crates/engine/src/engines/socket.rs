@@ -53,6 +53,10 @@ const OWN: &[SettingSpec] = &[
         help: "a file whose bytes are sent over a stream instead; its end is the job's",
     },
     SettingSpec { name: "into", help: "a file that is made, and holds what a stream brings" },
+    SettingSpec {
+        name: "blocks",
+        help: "so many blocks of a stream go out in turn: what is sent is longer than one (default 1)",
+    },
     SettingSpec { name: "datagram_bytes", help: "a block is cut into datagrams of so many bytes" },
     SettingSpec {
         name: "gso",
@@ -194,8 +198,14 @@ impl Sockets {
         one_of(&mut wrong, "gro", &["auto", "on", "off"]);
         let stamps = ["none", "seconds_micros_u32", "seconds_micros_u64", "number_seconds_micros"];
         one_of(&mut wrong, "stamp", &stamps);
-        let numbers =
-            ["datagram_bytes", "first_number", "request_bytes", "response_bytes", "response_timeout_ms"];
+        let numbers = [
+            "blocks",
+            "datagram_bytes",
+            "first_number",
+            "request_bytes",
+            "response_bytes",
+            "response_timeout_ms",
+        ];
         let number = |value: &str| value.parse::<u32>().is_ok();
         wrong.extend(check_values(job, &numbers, number, "say a whole number"));
         wrong.extend(wishes::check(job));

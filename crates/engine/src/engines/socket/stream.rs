@@ -3,10 +3,10 @@
 
 use iodyno_model::{Job, Verb};
 
-use super::block::Block;
+use super::block::{Block, InTurn};
 use super::file::{Sink, Source};
 use super::line::Line;
-use crate::engines::{Failure, Setup, setting};
+use crate::engines::{Failure, Setup, setting, whole};
 use crate::io::Io;
 
 #[cfg(target_os = "linux")]
@@ -17,6 +17,7 @@ use super::zerocopy::{Drain, Pipe, Sheet, Ticketed};
 /// How blocks go out.
 enum Way {
     Copy,
+    InTurn(InTurn),
     Source(Source),
     #[cfg(target_os = "linux")]
     File(Sheet),
@@ -61,7 +62,10 @@ impl Stream {
         let block = Block::new(setup, setup.memory.stride())?;
         let way = match setting(job, "from") {
             Some(path) => Way::Source(Source::open(path, setting(job, "method").is_some())?),
-            None => way(job, &line, &block)?,
+            None => match (way(job, &line, &block)?, whole(job, "blocks").unwrap_or(1)) {
+                (Way::Copy, count @ 2..) => Way::InTurn(InTurn::new(setup, count as usize)?),
+                (way, _) => way,
+            },
         };
         let fate = match setting(job, "into") {
             Some(path) => Fate::Sink(Sink::open(path)?),
@@ -86,6 +90,7 @@ impl Stream {
     fn send(&mut self, bytes: usize) -> i64 {
         match &mut self.way {
             Way::Copy => self.line.send(self.block.bytes(bytes)),
+            Way::InTurn(blocks) => self.line.send(blocks.take(bytes)),
             Way::Source(source) => source.send(&self.line, &mut self.block, bytes),
             #[cfg(target_os = "linux")]
             Way::File(sheet) => sheet.send(&self.line, bytes),
