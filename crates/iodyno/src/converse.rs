@@ -91,6 +91,8 @@ impl Talk {
     fn close(mut self, run: &Run, voice: &Voice) -> u8 {
         let mut record = self.record.take();
         if let Some(record) = &mut record {
+            record.findings.extend(iodyno_truth::flows::told_by_peers(record));
+            record.findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.code));
             record.demands = demand::judge(&run.plan, record);
             self.ears.tell(&Event::Ended(record.clone()), self.translate, &mut Silent);
         }

@@ -5,12 +5,12 @@
 //! processor time of the worker, and how late the schedule was kept. A flow whose other end nobody saw is not judged by it.
 
 use iodyno_model::{
-    ConnectionActivity, Figure, Job, JobRecord, Kind, ProcessorActivity, Rate, Severity, Sighting,
-    WorkerRecord, units,
+    ConnectionActivity, Figure, Finding, Job, JobRecord, Kind, ProcessorActivity, Rate, Record, Severity,
+    Sighting, WorkerRecord, units,
 };
 
 use crate::case::Case;
-use crate::merge::Suspicion;
+use crate::merge::{self, Suspicion};
 
 /// Shorter phases are too short for the kernel's own counters, ns. Chosen: twenty ticks of 10 ms, the coarsest that
 /// Linux counts in; `a_flow_that_fills_a_processor` stands on one side only.
@@ -45,10 +45,11 @@ const ADVICE_SENDER: &str =
 /// Flows that something else than the network limited.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     let flows = || case.jobs().filter(|(_, record)| record.engine == "socket");
-    if case.found.elapsed_ns < LEAST_NS || flows().next().is_none() {
-        return Vec::new();
-    }
+    // How many datagrams found a full buffer is a count, and no matter of time.
     let mut found: Vec<_> = flows().filter_map(|(job, record)| overflowed(case, job, record)).collect();
+    if case.found.elapsed_ns < LEAST_NS || flows().next().is_none() {
+        return found;
+    }
     found.extend(full_processor(case));
     found.extend(burst(case));
     found.extend(case.found.sightings.iter().filter_map(|sighting| match sighting {
@@ -75,12 +76,38 @@ fn lost(record: &JobRecord) -> (f64, f64) {
     (lost, lost + fact(record, "datagrams") as f64)
 }
 
+/// What a receiver counted of the datagrams that were sent to it.
+#[derive(Clone, Copy)]
+struct Received {
+    came: f64,
+    lost: f64,
+    dropped: f64,
+}
+
 /// 27: datagrams that came and found the buffer full.
 fn overflowed(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
-    let dropped = fact(record, "overflow") as f64;
+    let of = |name: &str| fact(record, name) as f64;
+    let received = Received { came: of("datagrams"), lost: of("lost"), dropped: of("overflow") };
+    full_buffer(case.label(), &job.name, received)
+}
+
+/// The same where only the peer saw it, and has told its sender afterwards.
+pub fn told_by_peers(record: &Record) -> Vec<Finding> {
+    let jobs = record.phases.iter().flat_map(|phase| phase.jobs.iter().map(move |job| (phase, job)));
+    let found = jobs.filter_map(|(phase, job)| {
+        let named = |name: &str| job.peer.iter().find(|(known, _)| known == name).map(|(_, count)| *count);
+        let of = |name: &str| named(name).unwrap_or(0) as f64;
+        let received = Received { came: of("datagrams"), lost: of("lost"), dropped: of("overflow") };
+        full_buffer(phase.name.clone(), &job.name, received)
+    });
+    merge::merge(found.collect())
+}
+
+fn full_buffer(phase: String, job: &str, received: Received) -> Option<Suspicion> {
+    let Received { came, lost, dropped } = received;
     // Datagrams without numbers tell nothing of the others: then those that were dropped are all that is known missing.
-    let (lost, sent) =
-        (lost(record).0.max(dropped), lost(record).0.max(dropped) + fact(record, "datagrams") as f64);
+    let lost = lost.max(dropped);
+    let sent = lost + came;
     let explained = percent(dropped, lost);
     if percent(dropped, sent) < LEAST_LOST_PERCENT || explained < LEAST_EXPLAINED_PERCENT {
         return None;
@@ -95,9 +122,9 @@ fn overflowed(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicio
         Figure::new("lost in all", lost, ""),
         Figure::new("dropped of what was sent", percent(dropped, sent), "%"),
     ];
-    let found = Suspicion::new(27, Severity::Doubtful, case.label(), sentence, figures);
+    let found = Suspicion::new(27, Severity::Doubtful, phase, sentence, figures);
     let needs = percent(dropped, sent) / 100.0;
-    Some(found.job(&job.name).advice(ADVICE_BUFFER).weight(dropped).needs(needs))
+    Some(found.job(job).advice(ADVICE_BUFFER).weight(dropped).needs(needs))
 }
 
 /// 28: a flow at full speed whose worker always had a processor, while others idled.

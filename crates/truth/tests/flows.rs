@@ -176,6 +176,27 @@ fn a_receivers_buffer_that_is_too_small() {
     twin(|run| run.fact(1, "lost", 50_000));
     // A handful at the start.
     twin(|run| (run.fact(1, "lost", 30), run.fact(1, "overflow", 30)).0);
+    // However short it was: it is counted.
+    lie(27, Severity::Doubtful, |run| {
+        run.record.phases[0].elapsed_ns = 150_000_000;
+        run.fact(1, "overflow", 45_000);
+    });
+}
+
+#[test]
+fn a_peers_buffer_is_found_by_what_it_tells() {
+    let found = |facts: &[(&str, u64)]| {
+        let mut run = Run::new();
+        run.record.phases[0].jobs[0].peer =
+            facts.iter().map(|(name, count)| (name.to_string(), *count)).collect();
+        iodyno_truth::flows::told_by_peers(&run.record)
+    };
+    let told = found(&[("datagrams", 950_000), ("lost", 50_000), ("overflow", 45_000)]);
+    assert_eq!((told.len(), told[0].code, told[0].severity), (1, 27, Severity::Doubtful));
+    assert!(told[0].sentence.contains("at most 10 %"), "{}", told[0].sentence);
+    // Lost on the way, or nothing told.
+    assert!(found(&[("datagrams", 950_000), ("lost", 50_000), ("overflow", 0)]).is_empty());
+    assert!(found(&[("received_bytes", 5)]).is_empty());
 }
 
 #[test]

@@ -471,6 +471,22 @@ impl Client {
             return self.fail("unable to receive results: a stream that there is not");
         }
         self.test.peer = Some(results);
+        if self.test.params.udp {
+            self.tell_of_datagrams();
+        }
+    }
+
+    /// What the server counted of the datagrams that went to it.
+    fn tell_of_datagrams(&mut self) {
+        let Some(results) = &self.test.peer else { return };
+        for stream in self.test.streams.iter().filter(|stream| stream.sends) {
+            let Some(told) = results.stream(stream.id) else { continue };
+            let count = |number: i64| number.max(0) as u64;
+            let came = count(told.packets).saturating_sub(count(told.lost));
+            let facts = [("datagrams", came), ("lost", count(told.lost)), ("overflow", told.overflow)];
+            let facts = facts.map(|(name, count)| (name.to_string(), count)).to_vec();
+            self.out.push(Action::Peer(plan::name(stream), facts));
+        }
     }
 
     fn display(&mut self) {

@@ -18,6 +18,8 @@ pub struct Look {
     pub late: u64,
     /// Datagrams that came twice.
     pub duplicates: u64,
+    /// Those that found the receive buffer full.
+    pub overflow: u64,
     /// The largest number.
     pub highest: u64,
     /// Variation of the transit time, ns.
@@ -49,6 +51,7 @@ impl Look {
             lost: count("lost"),
             late: count("late"),
             duplicates: count("duplicates"),
+            overflow: count("overflow"),
             highest: count("highest"),
             jitter_ns: count("jitter_ns"),
             ramp,
@@ -179,6 +182,8 @@ pub struct Total {
     pub late: u64,
     /// Packets that came twice.
     pub duplicates: u64,
+    /// Packets that found the receive buffer full, since the first.
+    pub overflow: u64,
     /// ms.
     pub jitter_ms: f64,
     /// Segments sent again.
@@ -321,6 +326,7 @@ impl Course {
                 omitted_lost: base.lost,
                 late: look.late.saturating_sub(base.late),
                 duplicates: look.duplicates,
+                overflow: look.overflow,
                 jitter_ms: look.jitter_ns as f64 / 1e6,
                 retransmits: look.retransmits().saturating_sub(before),
                 tcp: self.extremes[index],

@@ -46,7 +46,12 @@ pub struct StreamResults {
     pub omitted_packets: i64,
     /// Seconds.
     pub seconds: f64,
+    /// Of the lost ones those that found the receive buffer full; 0: none, or the peer does not tell.
+    pub overflow: u64,
 }
+
+/// A key of ours: what it tells no other peer asks for, and none is bothered by it.
+const OVERFLOW: &str = "iodyno_overflow";
 
 impl Results {
     /// As it is said.
@@ -66,7 +71,7 @@ impl Results {
             None => {}
         }
         let stream = |stream: &StreamResults| {
-            Json::object([
+            let mut told = Json::object([
                 ("id", stream.id.into()),
                 ("bytes", stream.bytes.into()),
                 ("retransmits", stream.retransmits.into()),
@@ -77,7 +82,11 @@ impl Results {
                 ("omitted_packets", stream.omitted_packets.into()),
                 ("start_time", 0u64.into()),
                 ("end_time", stream.seconds.into()),
-            ])
+            ]);
+            if stream.overflow > 0 {
+                told.push(OVERFLOW, stream.overflow);
+            }
+            told
         };
         all.push("streams", Json::List(self.streams.iter().map(stream).collect()));
         all
@@ -112,6 +121,7 @@ impl Results {
                 packets: whole("packets")?,
                 omitted_packets: optional("omitted_packets") as i64,
                 seconds: optional("end_time").clamp(0.0, 1e9),
+                overflow: optional(OVERFLOW).max(0.0) as u64,
             })
         };
         let text = |name: &str| value.get(name).and_then(Value::as_str);
@@ -160,6 +170,14 @@ mod tests {
     fn there_and_back() {
         let results = Results::of(&serde_json::from_str(SAID).unwrap()).unwrap();
         assert_eq!((results.streams[0].bytes, results.congestion.as_str()), (262_144, "bbr"));
+        assert_eq!(Results::of(&serde_json::from_str(&results.json().line()).unwrap()), Ok(results));
+    }
+
+    #[test]
+    fn a_full_buffer_is_told_only_where_it_was() {
+        let mut results = Results::of(&serde_json::from_str(SAID).unwrap()).unwrap();
+        assert!(!results.json().line().contains(OVERFLOW));
+        results.streams[0].overflow = 7;
         assert_eq!(Results::of(&serde_json::from_str(&results.json().line()).unwrap()), Ok(results));
     }
 

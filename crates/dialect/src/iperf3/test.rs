@@ -204,6 +204,7 @@ impl Test {
             packets: total.packets as i64,
             omitted_packets: total.omitted_packets as i64,
             seconds: self.seconds,
+            overflow: total.overflow,
         };
         Results {
             cpu: self.cpu,

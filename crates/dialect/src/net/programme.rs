@@ -308,9 +308,10 @@ fn facts(heard: &Heard) -> Vec<(String, u64)> {
         ("sends", heard.sends),
         ("elapsed_ns", (heard.elapsed_s * 1e9) as u64),
     ];
-    if let Some(Account { came, gaps, late, duplicates, highest, jitter_ns }) = heard.account {
+    if let Some(account) = heard.account {
+        let Account { came, gaps, late, duplicates, highest, jitter_ns, overflow } = account;
         facts.extend([("datagrams", came), ("lost", gaps), ("late", late), ("duplicates", duplicates)]);
-        facts.extend([("highest", highest), ("jitter_ns", jitter_ns)]);
+        facts.extend([("highest", highest), ("jitter_ns", jitter_ns), ("overflow", overflow)]);
     }
     facts.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }

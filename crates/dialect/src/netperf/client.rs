@@ -7,6 +7,7 @@ use iodyno_model::{Event, PhaseRecord};
 use super::assemble;
 use super::command::Wanted;
 use super::figures::{Confidence, Figures, Measured};
+use super::link::Account;
 use super::lower::{self, Over, What};
 use super::test::Shape;
 use super::wire::{self, Message, OmniResponse};
@@ -165,6 +166,8 @@ impl Client {
         let request = assemble::request(&self.wanted, port.unwrap_or(0), self.is_six());
         let mut message = Message::new(wire::OMNI, self.wanted.processors.1.map_or(-1, |cpu| cpu as i32));
         request.write(&mut message);
+        // A netserver of ours tells what its buffer had no room for; the original looks at none of these words.
+        message.set_ours(0);
         if let Some(name) = &self.wanted.congestion.1 {
             message.set_text(wire::REQUEST_CONGESTION, wire::CONGESTION_BYTES, name);
         }
@@ -378,7 +381,24 @@ impl Client {
         (report.local.confidence, report.remote.confidence) =
             (report.confidence.widths[1], report.confidence.widths[2]);
         self.stage = Stage::Over;
-        vec![Action::Print(text::report(&self.wanted, &report)), Action::Close(CONTROL), Action::End(0)]
+        let mut actions: Vec<Action> =
+            results.and_then(|results| self.of_netserver(results)).into_iter().collect();
+        actions.extend([
+            Action::Print(text::report(&self.wanted, &report)),
+            Action::Close(CONTROL),
+            Action::End(0),
+        ]);
+        actions
+    }
+
+    /// What a netserver of ours counted of the datagrams that came to it.
+    fn of_netserver(&self, results: &Message) -> Option<Action> {
+        let tells = self.wanted.test.is_udp() && self.wanted.test.shape() == Shape::Sends;
+        results.ours().filter(|_| tells)?;
+        let account = Account::from_words(results.counts());
+        let facts = [("datagrams", account.came), ("overflow", account.overflow)];
+        let facts = facts.map(|(name, count)| (name.to_string(), count)).to_vec();
+        Some(Action::Peer(self.wanted.test.name.into(), facts))
     }
 
     fn probe_again(&mut self, now_ns: u64) -> Vec<Action> {

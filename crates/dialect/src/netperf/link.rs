@@ -107,6 +107,9 @@ pub(crate) struct Heard {
     pub(crate) trips: Option<Trips>,
 }
 
+/// Counts that a client of ours is told beside netperf's.
+pub(super) const EXTRA: usize = 7;
+
 /// What became of numbered datagrams where they arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Account {
@@ -117,6 +120,8 @@ pub(crate) struct Account {
     pub(crate) duplicates: u64,
     pub(crate) highest: u64,
     pub(crate) jitter_ns: u64,
+    /// Those that found the receive buffer full.
+    pub(crate) overflow: u64,
 }
 
 impl Account {
@@ -130,15 +135,19 @@ impl Account {
             duplicates: of("duplicates"),
             highest: of("highest"),
             jitter_ns: of("jitter_ns"),
+            overflow: of("overflow"),
         }
     }
 
-    fn words(self) -> [u64; 6] {
-        [self.came, self.gaps, self.late, self.duplicates, self.highest, self.jitter_ns]
+    fn words(self) -> [u64; EXTRA] {
+        let Account { came, gaps, late, duplicates, highest, jitter_ns, overflow } = self;
+        [came, gaps, late, duplicates, highest, jitter_ns, overflow]
     }
 
-    fn from_words([came, gaps, late, duplicates, highest, jitter_ns]: [u64; 6]) -> Account {
-        Account { came, gaps, late, duplicates, highest, jitter_ns }
+    pub(super) fn from_words(
+        [came, gaps, late, duplicates, highest, jitter_ns, overflow]: [u64; EXTRA],
+    ) -> Account {
+        Account { came, gaps, late, duplicates, highest, jitter_ns, overflow }
     }
 }
 
@@ -167,12 +176,12 @@ impl Trips {
 }
 
 /// What is told of a run beyond what netperf's records hold: of datagrams, or of requests.
-pub(super) fn extra(account: Account, latency: &Histogram, asks: bool) -> [u64; 6] {
+pub(super) fn extra(account: Account, latency: &Histogram, asks: bool) -> [u64; EXTRA] {
     if !asks {
         return account.words();
     }
     let trips = Trips::of(latency);
-    [trips.count, trips.p50_ns, trips.p90_ns, trips.p99_ns, trips.p999_ns, trips.max_ns]
+    [trips.count, trips.p50_ns, trips.p90_ns, trips.p99_ns, trips.p999_ns, trips.max_ns, 0]
 }
 
 /// How far it has come.

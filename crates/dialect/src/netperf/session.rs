@@ -98,7 +98,7 @@ pub(super) struct Session {
     /// Our own switches, of a client of ours.
     ours: Option<i32>,
     /// What is told to such a client beyond netperf's figures.
-    extra: [u64; 6],
+    extra: [u64; link::EXTRA],
     processor: Option<u32>,
     place: Connection,
     data: Option<Connection>,
@@ -129,7 +129,7 @@ impl Session {
             response: OmniResponse::default(),
             congestion: String::new(),
             ours: None,
-            extra: [0; 6],
+            extra: [0; link::EXTRA],
             processor: None,
             place: 0,
             data: None,
@@ -259,7 +259,7 @@ impl Session {
         share: &mut Share,
     ) -> Vec<Action> {
         self.tongue = tongue;
-        (self.ours, self.extra) = (message.ours().filter(|_| tongue == Tongue::Omni), [0; 6]);
+        (self.ours, self.extra) = (message.ours().filter(|_| tongue == Tongue::Omni), [0; link::EXTRA]);
         self.congestion = match tongue {
             Tongue::Omni => message.text(wire::REQUEST_CONGESTION, wire::CONGESTION_BYTES),
             _ => String::new(),
@@ -291,7 +291,7 @@ impl Session {
     /// Another netserver is to be called.
     fn call(&mut self, message: &Message, share: &mut Share) -> Vec<Action> {
         (self.tongue, self.request) = (Tongue::Call, OmniRequest::read(message));
-        (self.ours, self.extra) = (Some(message.ours().unwrap_or(0)), [0; 6]);
+        (self.ours, self.extra) = (Some(message.ours().unwrap_or(0)), [0; link::EXTRA]);
         self.congestion = message.text(wire::REQUEST_CONGESTION, wire::CONGESTION_BYTES);
         let (host, port) = message.called();
         let timed = self.request.test_length > 0 && self.request.flags & wire::CONNECTIONS == 0;

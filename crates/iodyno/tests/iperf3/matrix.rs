@@ -77,6 +77,12 @@ pub fn cases() -> Vec<Case> {
     cases.push(Case::new("sctp, or why not", &[], sctp));
     cases.push(Case::new("many clients at once", &[], many_at_once));
     cases.push(Case::new("limits", &[], limits));
+    cases.push(Case::new("a buffer that is too small is named", &[], || small_buffer(Ours, Ours)).computes());
+    for (asks, serves) in [(Ours, Real), (Real, Ours)] {
+        let title = format!("a buffer that is too small: {asks:?} to {serves:?}").to_lowercase();
+        let body = move || small_buffer(asks, serves);
+        cases.push(Case::new(title, &[Need::Tool("iperf3")], body).computes().against());
+    }
     cases.push(Case::new("nobody there", &[], nobody_there));
     cases.push(Case::new("a log file and a pid file", &[], files));
     cases
@@ -411,6 +417,40 @@ fn limits() -> Outcome {
     let said = client(command(Ours, HERE), "127.0.0.1", port, &words("-t 1 -b 5M"))?;
     drop(listener);
     if said.code() == 0 { Ok(()) } else { Err(format!("{said:?}").into()) }
+}
+
+/// Datagrams that find a receiver's small buffer full: whoever of ours receives them says so, and tells a peer of ours.
+fn small_buffer(asks: Program, serves: Program) -> Outcome {
+    for reverse in [false, true] {
+        let port = free_port()?;
+        let mut served = command(serves, HERE);
+        served.env("IODYNO_FINDINGS", "1");
+        let listener = Server::launch(served, port, &["-1"])?;
+        let mut asked = command(asks, HERE);
+        asked.env("IODYNO_FINDINGS", "1");
+        // The original's client waits for all bytes of an amount, and some are lost: time ends it.
+        let line = if reverse { "-u -b 1g -t 1 -l 1400 -w 8K -R" } else { "-u -b 2g -n 100M -l 1400 -w 8K" };
+        let said = client(asked, "127.0.0.1", port, &words(line))?;
+        let theirs = listener.said()?;
+        let named = |told: &str| {
+            let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+            words.contains("[27]")
+                && words.contains("found the receiver's buffer full")
+                && words.contains("-w")
+        };
+        let (client, server) = (named(&said.err), named(&theirs.err));
+        // The original tells nobody. Ours hears from ours what happened at the other end; a sender that serves is silent.
+        let expected = match (asks, serves, reverse) {
+            (Ours, Ours, false) => (true, true),
+            (Ours, _, true) => (true, false),
+            (_, Ours, false) => (false, true),
+            _ => (false, false),
+        };
+        if said.code() != 0 || (client, server) != expected {
+            return Err(format!("{line}: {said}\n{theirs}").into());
+        }
+    }
+    Ok(())
 }
 
 fn nobody_there() -> Outcome {

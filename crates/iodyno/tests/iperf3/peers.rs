@@ -85,7 +85,11 @@ pub struct Server {
 impl Server {
     /// Starts one and waits until it listens.
     pub fn start(program: Program, host: Host, port: u16, more: &[&str]) -> Result<Server, String> {
-        let mut command = command(program, host);
+        Server::launch(command(program, host), port, more)
+    }
+
+    /// Starts a command as one and waits until it listens.
+    pub fn launch(mut command: Command, port: u16, more: &[&str]) -> Result<Server, String> {
         command.args(["-s", "-p", &port.to_string(), "--forceflush"]).args(more);
         let mut running = Process::new(command).launch()?;
         let process = running.pid();
@@ -100,6 +104,11 @@ impl Server {
             true => Ok(Server { running }),
             false => Err(format!("the server does not listen: {}", running.outcome()?)),
         }
+    }
+
+    /// All it said, once it has ended by itself.
+    pub fn said(self) -> Result<Said, String> {
+        self.running.outcome()
     }
 
     /// Its output, once it has ended by itself.

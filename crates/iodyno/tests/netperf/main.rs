@@ -224,7 +224,7 @@ mod linux {
         Ok(())
     }
 
-    /// Datagrams that find a small buffer full: the client warns before it sends, and netserver says where they were lost.
+    /// Datagrams that find a small buffer full: the client warns before it sends, and both say where they were lost.
     fn small_buffer() -> Outcome {
         let port = free_port()?;
         let mut command = Command::new(IODYNO);
@@ -234,7 +234,7 @@ mod linux {
         wait::until("a netserver", || running.out().contains('\n') || !running.is_there())?;
         let mut client = Command::new(IODYNO);
         client.args(["netperf", "-H", "127.0.0.1", "-p", &port.to_string(), "-t", "UDP_STREAM", "-l", "1"]);
-        client.args(["--", "-s", "1M", "-S", "4K", "-m", "1400"]).env("IODYNO_FINDINGS", "0");
+        client.args(["--", "-s", "1M", "-S", "4K", "-m", "1400"]).env("IODYNO_FINDINGS", "1");
         let said = Program::new(client).outcome()?;
         if said.code() != 0
             || !said.err.contains("the receiver's buffer is of")
@@ -251,9 +251,38 @@ mod linux {
         }
         wait::until("the finding", || running.err().contains("[27]"))
             .map_err(|why| format!("{why}: {}{}", running.out(), running.err()))?;
-        match running.err().contains("found the receiver's buffer full") {
+        let named = |told: &str| {
+            let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+            words.contains("[27]") && words.contains("found the receiver's buffer full")
+        };
+        match named(&running.err()) && named(&said.err) {
             true => Ok(()),
-            false => Err(running.err().into()),
+            false => Err(format!("{}{said}", running.err()).into()),
+        }
+    }
+
+    /// What -F names goes out whole, two buffers of it in turn, as the original's do.
+    fn files_go_out_whole() -> Outcome {
+        let file = tempfile::NamedTempFile::new()?;
+        let content: Vec<u8> = (0..3 << 18_u32).flat_map(u32::to_be_bytes).collect();
+        std::fs::write(file.path(), &content)?;
+        let place = std::net::TcpListener::bind("127.0.0.1:0")?;
+        let port = place.local_addr()?.port();
+        let sink = std::thread::spawn(move || {
+            let mut came = Vec::new();
+            let (mut stream, _) = place.accept()?;
+            std::io::Read::read_to_end(&mut stream, &mut came).map(|_| came)
+        });
+        let ports = format!("0,{port}");
+        let mut client = Command::new(IODYNO);
+        client.args(["netperf", "-N", "-H", "127.0.0.1", "-t", "TCP_STREAM", "-l", "-8388608", "-F"]);
+        client.arg(file.path()).args(["--", "-m", "2M", "-P", &ports]).env("IODYNO_FINDINGS", "0");
+        let said = Program::new(client).outcome()?;
+        let came = sink.join().map_err(|_| "the sink")??;
+        let two: Vec<u8> = content.iter().chain(&content[..1 << 20]).copied().collect();
+        match said.code() == 0 && came == [&two[..], &two[..]].concat() {
+            true => Ok(()),
+            false => Err(format!("{} bytes came: {said}", came.len()).into()),
         }
     }
 
@@ -296,6 +325,7 @@ mod linux {
             Case::new("many_at_once", &[], many_at_once).computes(),
             Case::new("taken_ports_and_priorities", &[], taken_ports_and_priorities),
             Case::new("a_buffer_that_is_too_small_is_named", &[], small_buffer).computes(),
+            Case::new("files_go_out_whole", &[], files_go_out_whole),
             Case::new("nobody_there", &[], nobody_there),
         ]
     }
