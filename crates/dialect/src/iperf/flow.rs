@@ -23,6 +23,8 @@ pub struct Counts {
     pub late: u64,
     /// Datagrams that came twice.
     pub duplicates: u64,
+    /// Datagrams that found the receive buffer full.
+    pub overflow: u64,
     /// The largest number of a datagram, or what the sender said at the end.
     pub highest: u64,
     /// Segments sent again.
@@ -49,6 +51,7 @@ impl Counts {
             counts.datagrams += sum("datagrams");
             counts.late += sum("late");
             counts.duplicates += sum("duplicates");
+            counts.overflow += sum("overflow");
             counts.highest = counts.highest.max(sum("highest")).max(sum("final"));
             counts.jitter_ns = counts.jitter_ns.max(sum("jitter_ns"));
             counts.retransmits += sum("retransmits");
@@ -73,6 +76,7 @@ impl Counts {
             datagrams: self.datagrams + before.datagrams,
             late: self.late + before.late,
             duplicates: self.duplicates + before.duplicates,
+            overflow: self.overflow + before.overflow,
             highest: self.highest.max(before.highest),
             retransmits: self.retransmits + before.retransmits,
             ..self
@@ -88,6 +92,7 @@ impl Counts {
             datagrams: self.datagrams.saturating_sub(earlier.datagrams),
             late: self.late.saturating_sub(earlier.late),
             duplicates: self.duplicates.saturating_sub(earlier.duplicates),
+            overflow: self.overflow.saturating_sub(earlier.overflow),
             highest: self.highest.saturating_sub(earlier.highest),
             retransmits: self.retransmits.saturating_sub(earlier.retransmits),
             ..self
@@ -111,6 +116,8 @@ pub enum State {
     Standing,
     /// Its run runs.
     Running,
+    /// Its peer sends nothing: there is no run until something comes.
+    Paused,
     /// The run is over; the peer's last word is awaited.
     Closing,
     /// Its result was told.
@@ -138,6 +145,10 @@ pub struct Flow {
     pub since_ns: u64,
     /// Its run, and which of its jobs it is.
     pub run: Option<(RunNumber, usize)>,
+    /// Its run was stopped only because the peer sends nothing.
+    pub pauses: bool,
+    /// Bytes that must come before a paused stream has a run.
+    pub awaited_bytes: usize,
     /// What the peer wishes.
     pub test: Option<Test>,
     /// First bytes, as long as they may be a header.
@@ -183,6 +194,8 @@ impl Flow {
             state,
             since_ns: at_ns,
             run: None,
+            pauses: false,
+            awaited_bytes: 0,
             test: None,
             head: Vec::new(),
             amount: Amount::Time(10_000_000_000),
@@ -204,6 +217,11 @@ impl Flow {
     /// Its next state.
     pub fn becomes(&mut self, state: State, at_ns: u64) {
         (self.state, self.since_ns) = (state, at_ns);
+    }
+
+    /// Whether its data flows, or may flow again.
+    pub fn is_under_way(&self) -> bool {
+        matches!(self.state, State::Running | State::Paused)
     }
 
     /// Its number as reports show it.

@@ -10,6 +10,10 @@ pub const DATAGRAM_BYTES: usize = 16;
 /// Octets of the receiver's report, the datagram's own included.
 pub const REPORT_BYTES: usize = 128;
 
+/// What stands behind a report of ours: this word, and how many datagrams found the receive buffer full. The original
+/// reads a report's own length and no more.
+const OVERFLOWED: u32 = u32::from_be_bytes(*b"ovfl");
+
 const VERSION_1: u32 = 0x8000_0000;
 const EXTENDED: u32 = 0x4000_0000;
 const NO_FINAL: u32 = 0x2000_0000;
@@ -193,6 +197,8 @@ pub struct Report {
     pub datagrams: u64,
     /// ns.
     pub jitter_ns: u64,
+    /// Of the lost ones those that found the receive buffer full; 0: none, or the peer does not tell.
+    pub overflow: u64,
 }
 
 /// The report as a datagram.
@@ -214,6 +220,9 @@ pub fn report(report: &Report) -> Vec<u8> {
     words[4..4 + told.len()].copy_from_slice(&told);
     let last = [upper(report.lost), upper(report.late), upper(report.datagrams)];
     words[29..].copy_from_slice(&last);
+    if report.overflow > 0 {
+        words.extend([OVERFLOWED, upper(report.overflow), report.overflow as u32]);
+    }
     put(&words)
 }
 
@@ -223,6 +232,10 @@ pub fn reported(bytes: &[u8]) -> Option<Report> {
     let at = |index: usize| word(bytes, 4 + index).map(u64::from);
     // Upper halves stand at the end of a whole report only.
     let wide = flags & NUMBERS_64 != 0 && bytes.len() >= REPORT_BYTES;
+    let behind = REPORT_BYTES / 4 - 4;
+    let overflow = at(behind)
+        .filter(|mark| *mark == u64::from(OVERFLOWED))
+        .and_then(|_| Some(at(behind + 1)? << 32 | at(behind + 2)?));
     let upper = |index: usize| if wide { at(index).unwrap_or(0) << 32 } else { 0 };
     Some(Report {
         bytes: at(1)? << 32 | at(2)?,
@@ -231,6 +244,7 @@ pub fn reported(bytes: &[u8]) -> Option<Report> {
         late: at(6)? | upper(26),
         datagrams: at(7)? | upper(27),
         jitter_ns: at(8)? * 1_000_000_000 + at(9)? * 1000,
+        overflow: overflow.unwrap_or(0),
     })
 }
 
@@ -333,11 +347,16 @@ mod tests {
             late: 0,
             datagrams: 854,
             jitter_ns: 26_000,
+            overflow: 0,
         };
         assert_eq!(reported(&seen), Some(found));
         let large = Report { bytes: 1 << 40, lost: (1 << 33) + 7, late: 3, datagrams: 1 << 35, ..found };
         assert_eq!(report(&large).len(), REPORT_BYTES);
         assert_eq!(reported(&report(&large)), Some(large));
+        // What is behind it is ours, and only there where there is something to tell.
+        let full = Report { overflow: (1 << 33) + 5, ..large };
+        assert_eq!((reported(&report(&full)), report(&full).len()), (Some(full), REPORT_BYTES + 12));
+        assert_eq!(report(&full)[..REPORT_BYTES], report(&large)[..]);
     }
 
     #[test]

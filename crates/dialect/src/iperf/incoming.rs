@@ -5,30 +5,21 @@ use iodyno_model::conversation::{Action, Connection, Ends};
 
 use super::flow::{Flow, State, split};
 use super::header::{self, Amount, Back, First, Test};
+use super::load;
 use super::opening::CONNECT_NS;
 use super::quota::CONNECTIONS_MOST;
 use super::talk::{PLACE, Talk};
 use crate::address::joined;
 
 /// Connections served at a time.
-const MOST_FLOWS: usize = 1024;
+pub(super) const MOST_FLOWS: usize = 1024;
 /// Bytes that may come before what they are is known.
 const MOST_HEAD: usize = 128 << 10;
 
 impl Talk {
     pub(super) fn accept(&mut self, connection: Connection, ends: Ends) {
-        if self.open_flows() >= MOST_FLOWS || self.ending {
-            return self.act(Action::Close(connection));
-        }
         let host = split(&ends.peer).0;
-        if self.is_server() && self.has_enough(&host) {
-            if !self.quota.is_news(&host, self.now_ns) {
-                return self.act(Action::Close(connection));
-            }
-            self.complain(format!(
-                "iperf: {host} is turned away: {CONNECTIONS_MOST} connections of one address at a time\n hint: --also \
-                 peers={host} lets it have more"
-            ));
+        if self.ending || !self.has_room(&host) {
             return self.act(Action::Close(connection));
         }
         let mut flow = Flow::new(self.next_id, connection, false, State::Header, self.now_ns);
@@ -49,10 +40,33 @@ impl Talk {
         }
     }
 
+    /// Whether there is a place for a connection of a host; somebody who says nothing may give way to it.
+    fn has_room(&mut self, host: &str) -> bool {
+        let full = self.open_flows() >= MOST_FLOWS;
+        let enough = self.is_server() && self.has_enough(host);
+        if !full && !enough || self.is_server() && self.give_way(enough.then_some(host)) {
+            return true;
+        }
+        if enough && self.quota.is_news(host, self.now_ns) {
+            let known = self.quota.knows(host);
+            let most = self.most_of(host);
+            let hint = if known { "" } else { &format!("\n hint: --also peers={host} lets it have more") };
+            self.complain(format!(
+                "iperf: {host} is turned away: {most} connections of one address at a time{hint}"
+            ));
+        }
+        false
+    }
+
+    /// How many streams a host may have under way: who is known leaves room for one other.
+    fn most_of(&self, host: &str) -> usize {
+        if self.quota.knows(host) { MOST_FLOWS - CONNECTIONS_MOST } else { CONNECTIONS_MOST }
+    }
+
     /// Whether a host has as many streams under way as one may have.
     fn has_enough(&self, host: &str) -> bool {
         let its = |flow: &&Flow| flow.state != State::Done && split(&flow.ends.peer).0 == host;
-        self.flows.iter().filter(its).count() >= CONNECTIONS_MOST && !self.quota.knows(host)
+        self.flows.iter().filter(its).count() >= self.most_of(host)
     }
 
     pub(super) fn read(&mut self, connection: Connection, bytes: &[u8]) {
@@ -64,6 +78,7 @@ impl Talk {
                 flow.head.extend_from_slice(bytes);
                 self.decide(index);
             }
+            State::Paused => self.resume(index, bytes.len()),
             State::Standing if udp && !flow.sends => {
                 let number = header::number(bytes).unwrap_or(0);
                 flow.took(number, bytes.len());
@@ -95,7 +110,9 @@ impl Talk {
         if reverse {
             self.begin_sending(index)
         } else {
-            self.begin_receiving(index)
+            // A connection that says no more than this is to cost no thread.
+            self.flows[index].begun_ns = self.now_ns;
+            self.await_data(index);
         }
         if let Some(test) = test.filter(|test| test.back == Some(Back::Now)) {
             self.connect_back(index, test);
@@ -218,6 +235,13 @@ impl Talk {
         let flow = &mut self.flows[index];
         let (label, connection) = (flow.label(), flow.connection);
         flow.becomes(State::Done, self.now_ns);
+        let facts = [
+            ("datagrams", report.datagrams.saturating_sub(report.lost)),
+            ("lost", report.lost),
+            ("overflow", report.overflow),
+        ];
+        let facts = facts.map(|(name, count)| (name.to_string(), count)).to_vec();
+        self.act(Action::Peer(load::name(self.flows[index].id), facts));
         if !self.view.csv && !self.wanted.excluded.contains('V') {
             let text = self.view.reported(&label, &report);
             self.act(Action::Print(text));

@@ -34,6 +34,11 @@ pub struct Load {
     pub content: Option<Vec<u8>>,
 }
 
+/// What a stream's job is called.
+pub fn name(stream: u32) -> String {
+    format!("stream {stream}")
+}
+
 /// The plan of some streams that run together.
 pub fn plan(loads: &[Load]) -> Plan {
     let targets = loads.iter().map(target).collect();
@@ -108,4 +113,9 @@ fn limit(load: &Load) -> Limit {
 fn pace(load: &Load) -> Pace {
     let rate_all = load.bits.map_or(Rate::Unlimited, |bits| Rate::Bytes((bits / 8.0).max(1.0) as u64));
     Pace { rate_all, ..Pace::default() }
+}
+
+/// From one write of so many bytes to the next at a rate in bit/s, ns.
+pub fn gap_ns(block_bytes: u64, bits: f64) -> u64 {
+    (block_bytes as f64 * 8e9 / bits) as u64
 }

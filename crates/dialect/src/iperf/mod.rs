@@ -12,6 +12,7 @@ pub mod number;
 mod opening;
 pub mod options;
 pub mod quota;
+mod silence;
 mod talk;
 mod telling;
 #[cfg(test)]
@@ -100,7 +101,7 @@ fn nominal(wanted: &Wanted) -> Plan {
         return Plan { name: "iperf".into(), intent: Intent::Network, ..Plan::default() };
     }
     let load = |stream: u32| load::Load {
-        name: format!("stream {stream}"),
+        name: load::name(stream),
         connection: stream,
         udp: wanted.udp,
         sends: !wanted.reverse,

@@ -183,6 +183,7 @@ impl Talk {
                 self.settle();
             }
             State::Header | State::Standing => self.forget(index),
+            State::Paused => self.finish(index),
             State::Running | State::Done => {}
         }
     }
@@ -353,7 +354,7 @@ impl Talk {
             };
             let most_bytes = content.as_ref().filter(|_| file).map(|content| content.len() as u64);
             loads.push(Load {
-                name: format!("stream {}", flow.id),
+                name: load::name(flow.id),
                 connection: flow.connection,
                 udp,
                 sends: flow.sends,
@@ -397,10 +398,10 @@ impl Talk {
         Some(granted)
     }
 
-    /// How often a run is to tell; of datagrams always, so that a silent sender is noticed.
-    fn interim_ns(&self) -> u64 {
+    /// How often a run is to tell; of datagrams and at a server always, so that a silent peer is noticed.
+    pub(super) fn interim_ns(&self) -> u64 {
         match self.wanted.interval_ns {
-            0 if self.wanted.udp => 1_000_000_000,
+            0 if self.wanted.udp || self.is_server() => 1_000_000_000,
             ns => ns,
         }
     }

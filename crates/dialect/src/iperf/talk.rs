@@ -1,8 +1,8 @@
 //! A test with iperf 2's peers as a state machine: what happened in, what is to be done out.
 //!
 //! One machine plays both roles, because a client of `-d` or `-r` is a server too. Who opens is in `opening`, who is
-//! opened in `incoming`, what is printed in `telling`. A peer that says nothing is given up after a while; one that asks
-//! for much gets no more than a day and one of 1024 places.
+//! opened in `incoming`, who falls silent in `silence`, what is printed in `telling`. A peer that says nothing is given up
+//! after a while; one that asks for much gets no more than a day and one of 1024 places.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ pub(super) const PLACE: Connection = 1 << 20;
 /// How often those that wait are looked after, ns.
 const TICK_NS: u64 = 250_000_000;
 /// How long a peer's first bytes are awaited, and its last ones, ns.
-const PATIENCE_NS: u64 = 10_000_000_000;
+pub(super) const PATIENCE_NS: u64 = 10_000_000_000;
 /// How long it is waited until a peer has read what is under way, ns: a server waits less for others' sake.
 const DRAIN_NS: (u64, u64) = (10_000_000_000, 60_000_000_000);
 /// How long after the last word a repeated end is answered, ns.
@@ -162,7 +162,11 @@ impl Talk {
             Event::Interim(found) => {
                 for index in self.of_run(run) {
                     let flow = &mut self.flows[index];
+                    let before = (flow.now.bytes, flow.now.datagrams);
                     flow.heard(found);
+                    if (flow.now.bytes, flow.now.datagrams) != before {
+                        flow.since_ns = self.now_ns;
+                    }
                     // Of a running worker there is no end yet.
                     flow.lasted_ns = flow.offset_ns + found.elapsed_ns;
                     if self.wanted.interval_ns > 0 {
@@ -185,6 +189,9 @@ impl Talk {
                 self.flows[*index].heard(found);
             }
         }
+        let (paused, ended): (Vec<usize>, _) =
+            ended.into_iter().partition(|index| self.flows[*index].pauses && !self.ending);
+        paused.into_iter().for_each(|index| self.paused(index));
         // All of them still count as running, so that the last interval has its sum.
         ended.iter().for_each(|index| self.last_interval(*index));
         ended.into_iter().for_each(|index| self.run_over(index));
@@ -249,6 +256,7 @@ impl Talk {
             late: counts.late,
             datagrams: counts.highest,
             jitter_ns: counts.jitter_ns,
+            overflow: counts.overflow,
         };
         let connection = flow.connection;
         self.act(Action::Send(connection, header::report(&report)));
@@ -268,6 +276,7 @@ impl Talk {
                 self.settle();
             }
             State::Header if !self.flows[index].head.is_empty() => self.begin_receiving(index),
+            State::Paused => self.finish(index),
             State::Header | State::Standing => self.forget(index),
             _ => {}
         }
@@ -316,26 +325,13 @@ impl Talk {
                 State::Header if waited_ns > PATIENCE_NS => self.forget(index),
                 State::Closing if self.wanted.udp => self.last_word(index, waited_ns),
                 State::Closing => self.give_up_draining(index, waited_ns),
-                State::Running => self.abandon(index),
+                State::Running => self.watch(index),
+                State::Paused => self.pass_time(index),
                 _ => {}
             }
             index += usize::from(self.flows.len() == count);
         }
         self.settle();
-    }
-
-    /// Stops a receiver of datagrams whose sender is silent.
-    fn abandon(&mut self, index: usize) {
-        let flow = &mut self.flows[index];
-        if flow.sends || !self.wanted.udp {
-            return;
-        }
-        // Without intervals nothing is known of a run that goes on, but that time passes; `since` is set by what comes.
-        let Some((run, _)) = flow.run else { return };
-        if self.now_ns.saturating_sub(flow.since_ns) > PATIENCE_NS {
-            flow.since_ns = self.now_ns;
-            self.act(Action::Stop(run));
-        }
     }
 
     /// Goes on saying that it was the last datagram until the receiver answers; a receiver listens on for a while.
@@ -366,6 +362,9 @@ impl Talk {
     fn interrupted(&mut self) {
         self.ending = true;
         self.owed = 0;
+        let paused = |index: &usize| self.flows[*index].state == State::Paused;
+        let silent: Vec<usize> = (0..self.flows.len()).filter(paused).collect();
+        silent.into_iter().for_each(|index| self.tell_paused(index));
         let runs: Vec<RunNumber> =
             self.flows.iter().filter_map(|flow| flow.run.map(|(run, _)| run)).collect();
         if runs.is_empty() {

@@ -26,14 +26,11 @@ impl Talk {
         let span_ns = (flow.told_ns, until_ns);
         let counts = flow.now.since(&flow.told);
         (flow.told, flow.told_ns) = (flow.now, until_ns);
-        if !flow.sends && self.wanted.udp && counts.datagrams > 0 {
-            flow.since_ns = self.now_ns;
-        }
         let row = flow.rows;
         flow.rows += 1;
         self.say(index, span_ns, counts);
         let group = self.flows[index].group.clone();
-        let running = |flow: &super::flow::Flow| flow.state == State::Running && flow.group == group;
+        let running = |flow: &super::flow::Flow| flow.is_under_way() && flow.group == group;
         let streams = self.flows.iter().filter(|flow| running(flow)).count();
         let (told, sum) = self.sums.entry((group.clone(), row)).or_default();
         *told += 1;

@@ -9,6 +9,7 @@ use iodyno_model::{
 
 use super::command;
 use super::header::{self, Amount, Back, Test};
+use super::silence::FLOWS_FROM_BYTES;
 use super::talk::{PLACE, Talk};
 
 const SECOND: u64 = 1_000_000_000;
@@ -101,6 +102,11 @@ fn verb(plan: &Plan, job: usize) -> (Verb, &Limit, String) {
     (pattern.mix.shares[0].verb, &job.limit, address.clone())
 }
 
+/// Enough comes over a connection for a run.
+fn flows(play: &mut Play, connection: Connection) -> Vec<Action> {
+    play.hear(Input::Bytes(connection, vec![b'0'; FLOWS_FROM_BYTES]))
+}
+
 #[test]
 fn a_client_of_two_streams() {
     let mut play = Play::of("-c 10.0.0.2 -t 1 -P 2 -i 0.5");
@@ -180,9 +186,11 @@ fn a_server_takes_a_header_apart_from_data_however_it_comes() {
     let actions = play.hear(Input::Bytes(connection, [&bytes[10..], &[b'0'; 1000]].concat()));
     let seen = [0, 0, 0, 2, 0, 0, 0, 28, 0, 0, 0, 0, 0, 2, 0, 1, 0, 8, 0, 3];
     assert_eq!(sent(&actions).unwrap().1[..20], seen);
+    let actions = flows(&mut play, connection);
     let (number, plan) = run(&actions);
     assert_eq!(verb(plan, 0).0, Verb::Recv);
-    play.hear(Input::Ended(number, record(phase(SECOND, vec![worker(SECOND, (134 << 10) - 1060, &[])]))));
+    let bytes = (134 << 10) - 1060 - FLOWS_FROM_BYTES as u64;
+    play.hear(Input::Ended(number, record(phase(SECOND, vec![worker(SECOND, bytes, &[])]))));
     assert!(
         play.printed.ends_with("[  1] 0.0000-1.0000 sec   134 KBytes  1.10 Mbits/sec\n"),
         "{}",
@@ -214,7 +222,7 @@ fn a_server_sends_where_it_is_asked_to() {
         play.hear(Input::Accepted { at: PLACE, connection, ends: ends("h:5001", "10.0.0.1:4000") });
         let test = wants(back);
         let actions = play.hear(Input::Bytes(connection, header::tcp(&test)));
-        let number = run(&actions).0;
+        let number = run(&flows(&mut play, connection)).0;
         let whole = || record(phase(SECOND, vec![worker(SECOND, 1 << 20, &[])]));
         let ended = if back == Back::Now {
             play.hear(Input::Ended(number, whole()));
@@ -316,6 +324,7 @@ fn datagrams_end_with_a_report() {
         jitter_ns: 19_000,
         lost: 0,
         late: 0,
+        overflow: 0,
     };
     play.hear(Input::Bytes(number, header::report(&report)));
     assert_eq!(play.ended, Some(0));
@@ -428,6 +437,166 @@ fn peers_that_stall_or_flood_are_given_up() {
     play.at_ns += 11 * SECOND;
     let closed = play.hear(Input::Tick).iter().filter(|action| matches!(action, Action::Close(_))).count();
     assert_eq!((closed, play.talk.flows.len()), (1024, 0));
+}
+
+/// A server with a client that has said what it wants.
+fn served(line: &str, peer: &str) -> Play {
+    let mut play = Play::of(line);
+    play.hear(Input::Began);
+    play.hear(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED, ends: ends("10.0.0.2:5001", peer) });
+    let test = Test { back: None, ..wants(Back::Now) };
+    assert_eq!(verb_of(&play.hear(Input::Bytes(FIRST_ACCEPTED, header::tcp(&test)))), None);
+    play
+}
+
+fn verb_of(actions: &[Action]) -> Option<RunNumber> {
+    actions.iter().find_map(|action| if let Action::Run { run, .. } = action { Some(*run) } else { None })
+}
+
+fn stopped(actions: &[Action]) -> Option<RunNumber> {
+    actions.iter().find_map(|action| if let Action::Stop(run) = action { Some(*run) } else { None })
+}
+
+/// A second of a stream passes in which its run has moved so much in all.
+fn second(play: &mut Play, run: RunNumber, elapsed_ns: u64, bytes: u64) -> Vec<Action> {
+    play.at_ns += SECOND;
+    let found = phase(elapsed_ns, vec![worker(0, bytes, &[])]);
+    let mut actions = play.hear(Input::Told(run, Box::new(Event::Interim(Box::new(found)))));
+    actions.extend(play.hear(Input::Tick));
+    actions
+}
+
+#[test]
+fn a_connection_that_says_a_few_words_costs_no_run() {
+    let mut play = served("-s -i 1", "10.0.0.1:4000");
+    assert_eq!(verb_of(&play.hear(Input::Bytes(FIRST_ACCEPTED, vec![b'0'; 100]))), None);
+    for _ in 0..3 {
+        play.at_ns += SECOND;
+        play.hear(Input::Tick);
+    }
+    play.at_ns += SECOND / 2;
+    play.hear(Input::Closed(FIRST_ACCEPTED));
+    let rows = "[  1] 0.0000-1.0000 sec   160 Byte  1.28 Kbits/sec\n\
+                [  1] 1.0000-2.0000 sec  0.00 Byte  0.00 bits/sec\n\
+                [  1] 2.0000-3.0000 sec  0.00 Byte  0.00 bits/sec\n\
+                [  1] 3.0000-3.5000 sec  0.00 Byte  0.00 bits/sec\n\
+                [  1] 0.0000-3.5000 sec   160 Byte   366 bits/sec\n";
+    assert!(play.printed.ends_with(&rows.replace("Byte ", "Bytes ")), "{}", play.printed);
+}
+
+#[test]
+fn a_paused_client_keeps_its_place_without_a_run_and_nothing_of_it_is_lost() {
+    let mut play = served("-s", "10.0.0.1:4000");
+    let first = verb_of(&flows(&mut play, FIRST_ACCEPTED)).expect("a run");
+    let enough = FLOWS_FROM_BYTES as u64 + header::TEST_BYTES as u64;
+    let moved = (1 << 20) - enough;
+    let mut seconds = 0;
+    let stop = loop {
+        seconds += 1;
+        if let Some(run) = stopped(&second(&mut play, first, seconds * SECOND, moved)) {
+            break run;
+        }
+        assert!(seconds < 20, "its run goes on");
+    };
+    assert_eq!((stop, seconds), (first, 7));
+    play.hear(Input::Ended(first, record(phase(7 * SECOND, vec![worker(7 * SECOND, moved, &[])]))));
+    // An hour later it goes on: for as long as it sends it has a run.
+    play.at_ns += 3593 * SECOND;
+    play.hear(Input::Tick);
+    assert!(!play.printed.contains("sec  "), "{}", play.printed);
+    let again = verb_of(&flows(&mut play, FIRST_ACCEPTED)).expect("a run");
+    let (name, coordinates) = ("iperf".into(), Vec::new());
+    let started = Event::PhaseStarted { index: 0, count: 1, name, repetition: 0, coordinates };
+    play.hear(Input::Told(again, Box::new(started)));
+    for count in 1..=20 {
+        assert_eq!(stopped(&second(&mut play, again, count * SECOND, count << 20)), None);
+    }
+    let more = (2 << 20) - FLOWS_FROM_BYTES as u64;
+    play.hear(Input::Ended(again, record(phase(20 * SECOND, vec![worker(20 * SECOND, more, &[])]))));
+    assert!(
+        play.printed.ends_with("[  1] 0.0000-3620.0000 sec  3.00 MBytes  6.95 Kbits/sec\n"),
+        "{}",
+        play.printed
+    );
+}
+
+#[test]
+fn who_says_nothing_gives_way() {
+    let mut play = Play::of("-s");
+    play.hear(Input::Began);
+    let accept = |play: &mut Play, number: u32, host: &str| {
+        let ends = ends("10.0.0.2:5001", &format!("{host}:{}", 4000 + number));
+        let actions = play.hear(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED + number, ends });
+        let closed = |action: &Action| if let Action::Close(closed) = action { Some(*closed) } else { None };
+        actions.iter().filter_map(closed).map(|closed| closed - FIRST_ACCEPTED).collect::<Vec<_>>()
+    };
+    // One address has its share. What opens at a time belongs together, and what was silent before gives way.
+    (0..128).for_each(|number| assert!(accept(&mut play, number, "10.0.0.1").is_empty()));
+    assert_eq!(accept(&mut play, 128, "10.0.0.1"), [128]);
+    play.at_ns += 3 * SECOND;
+    assert_eq!(accept(&mut play, 129, "10.0.0.1"), [0]);
+    // One that has said something tells what came of it.
+    play.hear(Input::Bytes(FIRST_ACCEPTED + 1, vec![b'0'; 60]));
+    (130..257).for_each(|number| assert!(!accept(&mut play, number, "10.0.0.1").is_empty()));
+    play.at_ns += 3 * SECOND;
+    let silent: Vec<u32> = (257..385).flat_map(|number| accept(&mut play, number, "10.0.0.1")).collect();
+    assert!(silent.contains(&1), "{silent:?}");
+    assert!(
+        play.complained.contains("nothing came for 3 s: its place goes to another"),
+        "{}",
+        play.complained
+    );
+    assert!(play.printed.contains("sec  60.0 Bytes "), "{}", play.printed);
+    // The machine's own connections leave room for one other, and give way where all places are taken.
+    (400..2000).for_each(|number| drop(accept(&mut play, number, "127.0.0.1")));
+    assert_eq!((play.talk.open_flows(), accept(&mut play, 2000, "10.0.0.3")), (1024, vec![2000]));
+    assert!(play.complained.contains("127.0.0.1 is turned away: 896 connections"), "{}", play.complained);
+    play.at_ns += 3 * SECOND;
+    (2001..2060).for_each(|number| assert_eq!(accept(&mut play, number, "10.0.0.4"), [number - 1601]));
+}
+
+#[test]
+fn a_peer_that_reads_nothing_is_not_sent_to_for_a_day() {
+    let mut play = Play::of("-s");
+    play.hear(Input::Began);
+    let peer = ends("10.0.0.2:5001", "10.0.0.1:4000");
+    play.hear(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED, ends: peer });
+    let test = Test { amount: Amount::Time(86_400 * SECOND), back: None, reverse: true, ..wants(Back::Now) };
+    let run = verb_of(&play.hear(Input::Bytes(FIRST_ACCEPTED, header::tcp(&test)))).expect("a run");
+    for count in 1..=60 {
+        assert_eq!(stopped(&second(&mut play, run, count * SECOND, count << 20)), None);
+    }
+    let stop = (61..200).find_map(|count| stopped(&second(&mut play, run, count * SECOND, 60 << 20)));
+    assert_eq!(stop, Some(run));
+    assert!(play.complained.contains("the peer has read nothing for 121 s"), "{}", play.complained);
+}
+
+#[test]
+fn a_test_of_datagrams_lasts_as_long_as_its_datagrams_come() {
+    // No rows are told, and so only the counts tell that something comes.
+    let mut play = Play::of("-s -u");
+    play.hear(Input::Began);
+    let from = "10.0.0.1:4000".to_string();
+    let datagram = |test: &Test, number| {
+        let mut bytes = header::udp(test, number, 0);
+        bytes.resize(1470, b'0');
+        bytes
+    };
+    let test = Test { rate_bits: 500, back: None, ..wants(Back::Now) };
+    let bytes = datagram(&test, 1);
+    let connection = opened(&play.hear(Input::Datagram { at: PLACE, from: from.clone(), bytes }))[0];
+    let number = run(&play.hear(Input::Ready(connection, ends("10.0.0.2:5001", &from)))).0;
+    let second = |play: &mut Play, count: u64, datagrams: u64| {
+        play.at_ns += SECOND;
+        let facts = [("bytes", datagrams * 1470), ("datagrams", datagrams), ("highest", datagrams + 1)];
+        let found = phase(count * SECOND, vec![worker(0, 1470 * datagrams, &facts)]);
+        play.hear(Input::Told(number, Box::new(Event::Interim(Box::new(found)))));
+        stopped(&play.hear(Input::Tick))
+    };
+    (1..40).for_each(|count| assert_eq!(second(&mut play, count, count), None, "after {count} s"));
+    // At 500 bit/s a datagram comes each 23.52 s: three of them are waited for.
+    (40..110).for_each(|count| assert_eq!(second(&mut play, count, 39), None, "after {count} s"));
+    assert_eq!(second(&mut play, 110, 39), Some(number));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use testbed::{Case, Need, Outcome, free_port, wait};
 
-use crate::peers::{Program, client, heard, server, server_that_finds};
+use crate::peers::{Program, client, client_that_finds, heard, server, server_that_finds};
 use Program::{Ours, Real};
 
 /// One of the matrix.
@@ -59,6 +59,9 @@ pub fn cases() -> Vec<Case> {
         }
     }
     cases.push(Case::new("values are the original's", &[Need::Tool("iperf")], values).against());
+    let needs = [Need::Tool("iperf")];
+    cases.push(Case::new("datagrams are counted as the original counts them", &needs, last_one).against());
+    cases.push(Case::new("a few words cost no thread", &[], few_words));
     cases.push(Case::new("a buffer that is too small is named", &[], small_buffer).computes());
     cases.push(Case::new("nobody listens", &[], nobody));
     cases.push(Case::new("one client, then the end", &[], one_client));
@@ -194,11 +197,55 @@ fn values() -> Outcome {
     Ok(())
 }
 
-/// Blocks of many datagrams do not fit a buffer of a few KiB: the server, which alone knows it, says where they were lost.
+/// A hundred datagrams and the one that says it was the last: whoever serves whom, the server counts 101.
+fn last_one() -> Outcome {
+    for serves in [Real, Ours] {
+        for asks in [Real, Ours] {
+            let port = free_port()?;
+            let mut listener = server(serves, port, &["-u", "-y", "C"])?;
+            let (status, said) = client(asks, port, &words("-u -b 10m -n 147000"))?;
+            let theirs = heard(&mut listener, "the server's row", |text| text.contains('\n'))?;
+            let fields: Vec<&str> = theirs.lines().next().unwrap_or_default().split(',').collect();
+            let [bytes, lost, all] = [7, 10, 11].map(|field| fields.get(field).copied().unwrap_or_default());
+            if status != 0 || [bytes, lost, all] != ["148470", "0", "101"] || !said.contains("0/101 (0%)") {
+                return Err(format!("{asks:?} to {serves:?}: {theirs}\n{said}").into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Connections that say a few words and fall silent are told and counted, and no thread waits for them.
+fn few_words() -> Outcome {
+    let port = free_port()?;
+    let mut listener = server(Ours, port, &[])?;
+    let threads = || std::fs::read_dir(format!("/proc/{}/task", listener.pid())).map(Iterator::count);
+    let before = threads()?;
+    let mut silent = Vec::new();
+    for _ in 0..50 {
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", port))?;
+        std::io::Write::write_all(&mut stream, &[b'0'; 100])?;
+        silent.push(stream);
+    }
+    let connected = |text: &str| text.matches("connected with").count() == silent.len();
+    wait::until("all to be heard", || connected(&listener.out()))?;
+    // Others are served beside them.
+    let (status, said) = client(Ours, port, &["-n", "1M"])?;
+    let with = threads()?;
+    if status != 0 || with > before + 2 {
+        return Err(format!("{before} threads became {with}: {said}").into());
+    }
+    drop(silent);
+    let told = |text: &str| text.matches("100 Bytes").count() == 50;
+    heard(&mut listener, "what they said", told).map(drop).map_err(Into::into)
+}
+
+/// Blocks of many datagrams do not fit a buffer of a few KiB: the server, which alone knows it, says where they were lost,
+/// and tells its client.
 fn small_buffer() -> Outcome {
     let port = free_port()?;
     let mut listener = server_that_finds(port, &["-u", "-w", "4K"])?;
-    let (status, said) = client(Ours, port, &["-u", "-b", "1g", "-n", "200M"])?;
+    let (status, said) = client_that_finds(port, &["-u", "-b", "1g", "-n", "200M"])?;
     let theirs = heard(&mut listener, "the server's total", |text| from_the_start(text) >= 1)?;
     let (_, all, lost) = datagrams(&theirs);
     if status != 0 || lost * 1000 < all {
@@ -206,10 +253,13 @@ fn small_buffer() -> Outcome {
     }
     wait::until("the finding", || listener.err().contains("[27]"))
         .map_err(|why| format!("{why}: {}\n{theirs}", listener.err()))?;
-    let told = listener.err();
-    match told.contains("found the receiver's buffer full") && told.contains("-w") {
+    let named = |told: &str| {
+        let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        words.contains("[27]") && words.contains("found the receiver's buffer full") && words.contains("-w")
+    };
+    match named(&listener.err()) && named(&said) {
         true => Ok(()),
-        false => Err(told.into()),
+        false => Err(format!("{}\n{said}", listener.err()).into()),
     }
 }
 

@@ -40,9 +40,13 @@ pub fn server(program: Program, port: u16, more: &[&str]) -> Result<Running, Str
 
 /// One of ours that tells its findings.
 pub fn server_that_finds(port: u16, more: &[&str]) -> Result<Running, String> {
+    listening(finding(), port, more)
+}
+
+fn finding() -> Command {
     let mut command = ours("iperf");
     command.env("IODYNO_FINDINGS", "1");
-    listening(command, port, more)
+    command
 }
 
 fn listening(mut command: Command, port: u16, more: &[&str]) -> Result<Running, String> {
@@ -57,7 +61,15 @@ fn listening(mut command: Command, port: u16, more: &[&str]) -> Result<Running, 
 
 /// A client's status and words.
 pub fn client(program: Program, port: u16, more: &[&str]) -> Result<(i32, String), String> {
-    let mut command = program.command();
+    asking(program.command(), port, more)
+}
+
+/// The same of one of ours that tells its findings.
+pub fn client_that_finds(port: u16, more: &[&str]) -> Result<(i32, String), String> {
+    asking(finding(), port, more)
+}
+
+fn asking(mut command: Command, port: u16, more: &[&str]) -> Result<(i32, String), String> {
     command.args(["-c", "127.0.0.1", "-p", &port.to_string()]).args(more);
     let said = Process::new(command).outcome()?;
     Ok((said.code(), said.all()))
