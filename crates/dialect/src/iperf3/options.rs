@@ -182,8 +182,9 @@ pub fn document() -> String {
          - `-F` writes to a file that it makes, or to a device or pipe, and never over a file that is there already;\n\
          - a lost hello of a UDP stream is said again;\n\
          - what comes after the omitted seconds counts, also where it was waited for since before; intervals come to the totals;\n\
-         - a server tells on standard error where a receive buffer of its own was too small (finding 27);\n\
-         - connections that say nothing give way to new ones: 160 of one address, 256 in all;\n\
+         - where datagrams found a receiver's buffer full, it says so on standard error (finding 27), and a client of ours\n  \
+         hears it of a server of ours;\n\
+         - connections that say nothing give way to new ones: 160 of one address, 256 in all; so do clients that want no test;\n\
          - what a peer says is bounded in length and time; a peer that says nothing is left after a while.\n\n\
          The server listens at every address, as the original does; `-B` names one.\n\n{}",
         TABLE.markdown()

@@ -200,6 +200,7 @@ impl Server {
         let host = host_port(&ends.peer).0;
         let of_one = self.sessions.values().filter(|session| session.host() == host).count();
         let full = self.sessions.len() >= TESTS_MOST || of_one >= TESTS_OF_ONE_MOST;
+        let full = full && !self.give_way((of_one >= TESTS_OF_ONE_MOST).then_some(&host), at);
         if full || (self.wanted.one_off && !self.sessions.is_empty()) {
             return self.turn_away(control);
         }
@@ -223,6 +224,26 @@ impl Server {
         self.out.push(Action::Set(control, vec![("nodelay".into(), "on".into())]));
         session.send_state(state::PARAM_EXCHANGE, at, &mut self.out);
         self.sessions.insert(control, session);
+    }
+
+    /// Takes the place of the client that has kept others waiting for longest without a test: of a host, or of that which
+    /// has most such. Whether there was one.
+    fn give_way(&mut self, host: Option<&String>, at: (u64, u64)) -> bool {
+        let idle: Vec<(Connection, String, u64)> = self
+            .sessions
+            .iter()
+            .filter_map(|(control, session)| Some((*control, session.host(), session.idle_since(at.0)?)))
+            .collect();
+        let of = |host: &String| idle.iter().filter(|(_, of, _)| of == host).count();
+        let most = || idle.iter().map(|(_, host, _)| host).max_by_key(|host| of(host));
+        let Some(host) = host.or_else(most) else { return false };
+        let its = idle.iter().filter(|(_, of, _)| of == host);
+        let Some((control, ..)) = its.min_by_key(|(.., since_ns)| *since_ns) else { return false };
+        if let Some(mut session) = self.sessions.remove(control) {
+            session.send_state(state::ACCESS_DENIED, at, &mut self.out);
+            session.close(&mut self.out);
+        }
+        true
     }
 
     /// What a test's control connection brings.

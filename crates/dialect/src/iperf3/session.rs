@@ -20,6 +20,9 @@ use super::voice::Voice;
 const SECOND_NS: u64 = 1_000_000_000;
 /// How long a client may take to say the next thing.
 const PATIENCE_NS: u64 = 30 * SECOND_NS;
+/// After how long without a word, or without all its streams, its place may go to somebody else.
+const SILENT_NS: u64 = 2 * SECOND_NS;
+const OPENING_NS: u64 = 10 * SECOND_NS;
 /// How much longer than agreed a test may take.
 const GRACE_NS: u64 = 40 * SECOND_NS;
 /// When nothing more comes of an amount after the client has said that it is over.
@@ -156,6 +159,16 @@ impl Session {
     /// Whether nothing more is to be done.
     pub fn is_over(&self) -> bool {
         self.stage == Stage::Over
+    }
+
+    /// Since when it keeps its place without a test, ns; none: it has one, or has only just come.
+    pub fn idle_since(&self, now_ns: u64) -> Option<u64> {
+        let patience_ns = match self.stage {
+            Stage::Agreeing => SILENT_NS,
+            Stage::Queued | Stage::Opening => OPENING_NS,
+            _ => return None,
+        };
+        (now_ns.saturating_sub(self.since_ns) >= patience_ns).then_some(self.since_ns)
     }
 
     /// Whether it ended other than it should.

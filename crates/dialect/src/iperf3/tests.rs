@@ -522,6 +522,31 @@ fn who_says_nothing_shuts_out_nobody() {
 }
 
 #[test]
+fn who_wants_no_test_keeps_out_nobody() {
+    let mut alone = Alone::new("-s");
+    let comes = |alone: &mut Alone, number: u32, host: &str| {
+        let connection = FIRST_ACCEPTED + number;
+        let ends = Ends { peer: format!("{host}:{}", 1000 + number), ..ends(5201, 0, 9) };
+        alone.step(Input::Accepted { at: 1, connection, ends });
+        alone.step(Input::Bytes(connection, cookie(number)))
+    };
+    // Eight of one address say a name and no more.
+    (0..8)
+        .for_each(|number| assert!(sends(&comes(&mut alone, number, "10.0.0.1"), &[state::PARAM_EXCHANGE])));
+    assert!(sends(&comes(&mut alone, 8, "10.0.0.1"), &[state::ACCESS_DENIED]));
+    alone.at_ns += 3_000_000_000;
+    let actions = comes(&mut alone, 9, "10.0.0.1");
+    assert!(actions.iter().any(|action| matches!(action, Action::Close(FIRST_ACCEPTED))), "{actions:?}");
+    assert!(sends(&actions, &[state::PARAM_EXCHANGE]), "{actions:?}");
+    // Thirty-two of four addresses: a fifth is let in.
+    for number in 10..35 {
+        comes(&mut alone, number, &format!("10.0.0.{}", 2 + number / 8));
+    }
+    alone.at_ns += 3_000_000_000;
+    assert!(sends(&comes(&mut alone, 40, "10.0.1.1"), &[state::PARAM_EXCHANGE]));
+}
+
+#[test]
 fn hellos_nobody_waits_for_are_not_answered() {
     let mut alone = Alone::new("-s");
     let actions = alone.step(Input::Datagram { at: 2, from: "127.0.0.1:77".into(), bytes: b"9876".to_vec() });

@@ -69,8 +69,8 @@ impl Server {
         let full = self.sessions.len() >= CLIENTS_MOST;
         // Who says nothing holds no place that somebody wants: of one address its own first, else of that with most.
         let silent = match (of_one, full) {
-            (true, _) => self.silent(Some(&host)),
-            (_, true) => self.silent(None),
+            (true, _) => self.silent(Some(&host), now_ns),
+            (_, true) => self.silent(None, now_ns),
             _ => None,
         };
         if (of_one || full) && silent.is_none() || (self.wanted.once && self.served && !self.wanted.crowd) {
@@ -85,9 +85,9 @@ impl Server {
             .collect()
     }
 
-    /// The connection that has been silent for longest since it was made: of an address, or of that which has most such.
-    fn silent(&self, host: Option<&str>) -> Option<Connection> {
-        let silent: Vec<_> = self.sessions.iter().filter(|(_, session)| session.is_silent()).collect();
+    /// The connection that has been silent for longest: of an address, or of that which has most such.
+    fn silent(&self, host: Option<&str>, now_ns: u64) -> Option<Connection> {
+        let silent: Vec<_> = self.sessions.iter().filter(|(_, session)| session.is_silent(now_ns)).collect();
         let of = |host: &str| silent.iter().filter(|(_, session)| session.host() == host).count();
         let most = || silent.iter().map(|(_, session)| session.host()).max_by_key(|host| of(host));
         let host = host.or_else(most)?;

@@ -15,6 +15,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// How long a client may be silent before its first record, and between two tests, ns.
 const FIRST_NS: u64 = 60 * SECOND_NS;
 const IDLE_NS: u64 = 600 * SECOND_NS;
+/// After which silence between tests its place may go to somebody else, ns.
+const SILENT_NS: u64 = 5_000_000_000;
 /// How long the data connection may take to come (`-s` of netperf waits), ns.
 const COMING_NS: u64 = 300 * SECOND_NS;
 /// How long data may stand still beyond the test's time, ns.
@@ -153,9 +155,10 @@ impl Session {
         number != 0 && (self.place == number || self.data == Some(number) || self.run == number)
     }
 
-    /// Whether it has not said anything whole yet.
-    pub(super) fn is_silent(&self) -> bool {
-        !self.spoke
+    /// Whether it has not said anything whole yet, or asks for no test and has said nothing for a while.
+    pub(super) fn is_silent(&self, now_ns: u64) -> bool {
+        let idle = matches!(self.stage, Stage::Idle) && now_ns + IDLE_NS >= self.due_ns + SILENT_NS;
+        !self.spoke || idle
     }
 
     /// When it is left if nothing happens, ns since the conversation began.
