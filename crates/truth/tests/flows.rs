@@ -186,7 +186,7 @@ fn a_receivers_buffer_that_is_too_small() {
 #[test]
 fn a_peers_buffer_is_found_by_what_it_tells() {
     let found = |facts: &[(&str, u64)]| {
-        let mut run = Run::new();
+        let mut run = honest();
         run.record.phases[0].jobs[0].peer =
             facts.iter().map(|(name, count)| (name.to_string(), *count)).collect();
         iodyno_truth::flows::told_by_peers(&run.record)
