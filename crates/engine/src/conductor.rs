@@ -87,7 +87,7 @@ pub fn run_in(
         Err(Trouble::Wrong(wrong)) => return Err(wrong),
         Err(Trouble::Broken(broken)) => {
             world.lose(&[]);
-            return Err(vec![apart(&broken.0)]);
+            return Err(vec![apart(world, &broken.0)]);
         }
     };
     raise_file_limit();
@@ -124,8 +124,10 @@ pub fn run_in(
         Err(broken) => Err(broken),
     };
     if let Err(broken) = walked {
-        world.lose(&[]);
-        fail(&mut run.record, vec![apart(&broken.0)], emit);
+        let gone = world.gone();
+        world.lose(&gone);
+        run.record.world.lost.extend(&gone);
+        fail(&mut run.record, vec![apart(world, &broken.0)], emit);
     }
     Ok(run.end(world, emit))
 }
@@ -269,9 +271,14 @@ impl Run<'_> {
         ends
     }
 
-    /// Cleans up, judges, and tells how it went.
-    fn end(mut self, world: &World, emit: Emit<'_>) -> Record {
-        clean_up(world, &mut self.made, emit);
+    /// Cleans up, judges, and tells how it went; where ranks are lost there may be no time left to do both.
+    fn end(mut self, world: &mut World, emit: Emit<'_>) -> Record {
+        if world.is_broken() && world.is_first() {
+            let mut made = std::mem::take(&mut self.made);
+            world.at_last(move || made.remove());
+        } else {
+            clean_up(world, &mut self.made, emit);
+        }
         let mut record = self.record;
         record.world.clock_error_ns = world.facts().clock_error_ns;
         if let (1.., signal) = signal::interruptions() {
@@ -305,9 +312,13 @@ fn checked(world: &World, plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
 }
 
 /// That ranks no longer come together, and why.
-fn apart(why: &str) -> Diagnostic {
-    Diagnostic::error(&Default::default(), format!("the ranks do not come together: {why}"))
-        .hint("what was measured until then is in the report")
+fn apart(world: &World, why: &str) -> Diagnostic {
+    let (gone, hint) = (world.gone(), "what was measured until then is in the report");
+    let message = match gone.is_empty() {
+        true => format!("the ranks do not come together: {why}"),
+        false => format!("{} ended before the others", agree::named(world.facts(), &gone)),
+    };
+    Diagnostic::error(&Default::default(), message).hint(hint)
 }
 
 /// Removes what was made and is not to stay; what cannot be removed is told.

@@ -32,10 +32,10 @@ pub fn answer(name: &str, arguments: &[String]) -> u8 {
         }
     };
     if !world.is_first() {
-        return iodyno_engine::follow(world);
+        return iodyno_engine::follow(world, &mut |wrong| say(wrong));
     }
     let status = answer_in(&mut world, name, arguments);
-    iodyno_engine::part(world, status)
+    iodyno_engine::part(world, status, &mut |wrong| say(wrong))
 }
 
 /// Whether a command may run something: the others are done without looking for a launcher.

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use iodyno_model::{Diagnostic, Event, JournalPart, PhaseRecord, Record, Started, TargetFacts};
+use iodyno_model::{Diagnostic, Event, JournalPart, PhaseRecord, Started, TargetFacts};
 use iodyno_report::{Output, Reporter};
 
 use crate::reason;
@@ -334,10 +334,10 @@ impl Text {
         Ok(())
     }
 
-    fn end(&mut self, record: &Record, output: &mut Output<'_>) -> io::Result<()> {
+    fn end(&mut self, output: &mut Output<'_>) -> io::Result<()> {
         if self.told == 0 {
-            // Nothing was run: there is nothing to tell but why.
-            return record.errors.iter().try_for_each(|wrong| write!(output.err, "{}", told(wrong)));
+            // Nothing was run, and why was told.
+            return Ok(());
         }
         write!(output.out, "{}", self.tables(self.told - 1))?;
         let test = &self.view.test;
@@ -354,10 +354,7 @@ impl Text {
         let now = self.began_unix_ns + self.elapsed_ns;
         writeln!(output.out, "-- finished at {} --\n", date(now))?;
         output.out.flush()?;
-        for failed in &self.failed {
-            writeln!(output.err, "ERROR: {failed}")?;
-        }
-        record.errors.iter().try_for_each(|wrong| write!(output.err, "{}", told(wrong)))
+        self.failed.iter().try_for_each(|failed| writeln!(output.err, "ERROR: {failed}"))
     }
 
     /// A part of a journal: rows of the files of single operations.
@@ -392,7 +389,12 @@ impl Reporter for Text {
                 self.elapsed_ns += phase.elapsed_ns;
                 self.phase(phase, output)
             }
-            Event::Ended(record) => self.end(record, output),
+            // At once: of a lost rank there may be no time to tell later. Nobody may be listening on standard error.
+            Event::Message(wrong) => {
+                let _ = output.err.write_all(told(wrong).as_bytes());
+                Ok(())
+            }
+            Event::Ended(_) => self.end(output),
             _ => Ok(()),
         }
     }

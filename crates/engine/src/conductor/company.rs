@@ -4,7 +4,7 @@
 use iodyno_model::{Diagnostic, Plan, Record};
 use serde::{Deserialize, Serialize};
 
-use super::agree::patience;
+use super::agree::{named, patience};
 use super::post::{pack, unpack};
 use super::{Emit, Options, run_in};
 use crate::clock;
@@ -37,14 +37,17 @@ pub fn lead(
         let call = Call::Run(Box::new(plan.clone()), options.clone());
         if world.broadcast(pack(&call), &mut patience).is_err() {
             world.lose(&[]);
-            return Err(vec![super::apart("the plan was not taken by all of them")]);
+            return Err(vec![super::apart(world, "the plan was not taken by all of them")]);
         }
     }
     run_in(world, plan, options, emit)
 }
 
-/// On the first rank: tells the others that it is over, and leaves. Where ranks were lost all others are ended.
-pub fn part(world: World, status: u8) -> u8 {
+/// On the first rank: tells the others that it is over, and leaves. Where ranks were lost all others are ended. What was
+/// left to the end is done before, and said where it does not go well.
+pub fn part(mut world: World, status: u8, say: &mut dyn FnMut(Diagnostic)) -> u8 {
+    let wrong = world.do_errands().into_iter().map(|what| Diagnostic::warning(&Default::default(), what));
+    wrong.for_each(say);
     if world.is_alone() {
         world.leave();
         return status;
@@ -56,8 +59,9 @@ pub fn part(world: World, status: u8) -> u8 {
     status
 }
 
-/// On another rank: does what the first one says, silently; the exit status.
-pub fn follow(mut world: World) -> u8 {
+/// On another rank: does what the first one says, silently; the exit status. Only that the first one is gone is said here,
+/// by one of those who are left on its machine: nobody else would.
+pub fn follow(mut world: World, say: &mut dyn FnMut(Diagnostic)) -> u8 {
     loop {
         let call = world.broadcast(Vec::new(), &mut patience).ok().and_then(|bytes| unpack(&bytes));
         match call {
@@ -70,10 +74,22 @@ pub fn follow(mut world: World) -> u8 {
             None => world.lose(&[]),
         }
         if world.is_broken() {
+            orphaned(&world).into_iter().for_each(&mut *say);
             linger();
             give_up(&world, 1);
         }
     }
+}
+
+/// That the first rank has ended, on the lowest rank that sees it.
+fn orphaned(world: &World) -> Option<Diagnostic> {
+    let gone = world.gone();
+    if !gone.contains(&0) || !(0..world.rank()).all(|rank| gone.contains(&rank)) {
+        return None;
+    }
+    let message = format!("{} was lost, and its report with it", named(world.facts(), &[0]));
+    let hint = "see what happened on that host; the first rank is the one that reports";
+    Some(Diagnostic::error(&Default::default(), message).hint(hint))
 }
 
 /// Ends without the others. Where the launcher is already ending everybody there is nothing to ask it for.

@@ -42,6 +42,8 @@ pub struct Ranks<'a> {
     waits: bool,
     /// Whether the mail was looked at.
     looks: bool,
+    /// Ranks that have ended before their last word.
+    gone: Vec<u32>,
     /// Whether some rank wants no further phase.
     pub ends_run: bool,
 }
@@ -78,6 +80,7 @@ impl<'a> Ranks<'a> {
             next_so_far: now + SO_FAR_NS,
             waits: stage.phase().jobs.iter().any(|job| job.start.after_job.is_some()),
             looks: false,
+            gone: Vec::new(),
             ends_run: false,
         }
     }
@@ -148,6 +151,9 @@ impl<'a> Ranks<'a> {
                     Order::Heard(_) | Order::Done(_) => {}
                 }
             }
+            if !stage.gate.stopped() && self.is_first_gone() {
+                self.obey(stage, Whom::Run);
+            }
             return;
         }
         if !std::mem::replace(&mut self.looks, true) {
@@ -166,6 +172,22 @@ impl<'a> Ranks<'a> {
             }
         }
         self.look_for_ends(stage);
+        self.miss(stage);
+    }
+
+    /// Stops everybody as soon as a rank has ended that was to have a last word: its launcher will kill the others, and
+    /// what there is must have been told by then.
+    fn miss(&mut self, stage: &Stage) {
+        let new = |rank: &u32| !self.gone.contains(rank) && self.others[*rank as usize].last.is_none();
+        let gone: Vec<u32> = self.world.gone().into_iter().filter(new).collect();
+        if !gone.is_empty() {
+            self.gone.extend(gone);
+            self.stop(stage, Whom::Run);
+        }
+    }
+
+    fn is_first_gone(&self) -> bool {
+        self.world.gone().contains(&0)
     }
 
     fn hear(&mut self, stage: &Stage, rank: u32, word: Word, now: Tick) {
@@ -259,7 +281,8 @@ impl<'a> Ranks<'a> {
     /// came before it was heard.
     pub fn are_in(&self) -> bool {
         let said = |(rank, other): (usize, &Other)| {
-            other.last.as_ref().is_some_and(|last| last.events <= self.post.received(rank as u32))
+            let is_gone = other.last.is_none() && self.gone.contains(&(rank as u32));
+            is_gone || other.last.as_ref().is_some_and(|last| last.events <= self.post.received(rank as u32))
         };
         self.others.iter().enumerate().skip(1).all(said)
     }
@@ -299,7 +322,9 @@ impl<'a> Ranks<'a> {
                 Some(Order::Done(done)) => return Ok(done),
                 Some(Order::Stop(Whom::Signal(signal))) => signal::interrupted_elsewhere(signal),
                 Some(_) => continue,
-                None if signal::is_hurried() => return Err(Broken("the first rank did not answer".into())),
+                None if signal::is_hurried() || self.is_first_gone() => {
+                    return Err(Broken("the first rank did not answer".into()));
+                }
                 None => {}
             }
             if let (1.., signal) = signal::interruptions()

@@ -25,7 +25,12 @@ pub struct World {
     link: Link,
     /// Whether the ranks no longer come together.
     is_broken: bool,
+    /// What is to be done when everything was told.
+    errands: Vec<Errand>,
 }
+
+/// Something to do at the end; what did not go well, in words.
+type Errand = Box<dyn FnOnce() -> Vec<String>>;
 
 /// What joins the ranks.
 enum Link {
@@ -82,6 +87,7 @@ impl World {
             rank: 0,
             link: Link::Alone,
             is_broken: false,
+            errands: Vec::new(),
         }
     }
 
@@ -92,7 +98,7 @@ impl World {
     pub fn find() -> Result<Self, Failure> {
         Ok(match mpi::find()? {
             Some((mpi, facts, rank)) => {
-                World { facts, rank, link: Link::Mpi(Box::new(mpi)), is_broken: false }
+                World { facts, rank, link: Link::Mpi(Box::new(mpi)), is_broken: false, errands: Vec::new() }
             }
             None => World::alone(),
         })
@@ -127,6 +133,24 @@ impl World {
     /// Whether the ranks no longer come together: then there is nothing left but to [abort](World::abort).
     pub fn is_broken(&self) -> bool {
         self.is_broken
+    }
+
+    /// Leaves something to the end, after everything was told: who lost a rank is soon killed by the launcher.
+    pub fn at_last(&mut self, errand: impl FnOnce() -> Vec<String> + 'static) {
+        self.errands.push(Box::new(errand));
+    }
+
+    /// Does what was left to the end; what did not go well, in words.
+    pub fn do_errands(&mut self) -> Vec<String> {
+        self.errands.drain(..).flat_map(|errand| errand()).collect()
+    }
+
+    /// Ranks on this rank's machine that have ended; of others it is not known.
+    pub fn gone(&self) -> Vec<u32> {
+        match &self.link {
+            Link::Alone => Vec::new(),
+            Link::Mpi(mpi) => mpi.gone(),
+        }
     }
 
     /// What is known of the ranks; the same everywhere.
@@ -191,11 +215,13 @@ impl World {
     pub fn reduce(&self, how: Reduce, values: Vec<u64>, patience: Patience<'_>) -> Result<Vec<u64>, Broken> {
         let mut reduction = self.begin(how, values)?;
         let pause = mpi::Pause::begin();
+        let mut was_gone = false;
         loop {
             if let Some(values) = self.poll(&mut reduction)? {
                 return Ok(values);
             }
-            if !patience() {
+            // Who is gone may have handed in its own before.
+            if !patience() || (!self.gone().is_empty() && std::mem::replace(&mut was_gone, true)) {
                 return Err(self.give_up());
             }
             pause.once();

@@ -17,6 +17,8 @@ pub fn cases() -> Vec<Case> {
         Case::new("SIGTERM at the launcher stops and reports", LAUNCHER, || interrupted(libc::SIGTERM)),
         Case::new("Ctrl-C at one rank stops all", LAUNCHER, one_interrupted),
         Case::new("a killed rank is named, with what it had told", LAUNCHER, killed),
+        Case::new("mdtest names a killed rank before it cleans up", LAUNCHER, killed_at_mdtest),
+        Case::new("that the first rank was killed is told by another", LAUNCHER, first_killed),
         Case::new("a library that is not there is said by rank", LAUNCHER, no_library),
     ]
 }
@@ -138,6 +140,36 @@ fn killed() -> Outcome {
         .map(|worker| (worker["rank"].as_u64().unwrap_or(9), worker["operations"].as_u64() > Some(100)))
         .collect();
     assert_eq!(done, [(0, true), (1, true), (2, true), (3, true)], "{told}");
+    Ok(())
+}
+
+/// mdtest that makes a million files on each of three ranks, once each has made some thousands, of which one rank is killed.
+fn mdtest_without(rank: u32) -> Result<Told, Box<dyn std::error::Error>> {
+    let home = scratch();
+    let words = ["mdtest", "-F", "-C", "-n", "1000000", "-d", "out"];
+    let mut running = Program::new(ranks(3, home.path(), &words)).start();
+    let launcher = running.pid();
+    let made = |rank| home.path().join(format!("out/test-dir.0-0/mdtest_tree.0/file.mdtest.{rank}.4000"));
+    running.until("files of all ranks", || (0..3).all(|rank| made(rank).exists()));
+    let pid = pid_of(launcher, rank).ok_or("no such rank")?;
+    // SAFETY: the process is a child of the launcher that this test started.
+    unsafe { libc::kill(pid, libc::SIGKILL) };
+    Ok(running.end())
+}
+
+fn killed_at_mdtest() -> Outcome {
+    let told = mdtest_without(1)?;
+    assert!(told.code() != 0, "{told}");
+    assert!(told.err.contains("ERROR: rank 1 on ") && lost(&told) == [1], "{told}");
+    assert!(told.out.contains("-- finished at"), "{told}");
+    Ok(())
+}
+
+fn first_killed() -> Outcome {
+    let told = mdtest_without(0)?;
+    assert!(told.code() != 0, "{told}");
+    assert_eq!(told.err.matches("was lost, and its report with it").count(), 1, "{told}");
+    assert!(told.err.contains("error: rank 0 on "), "{told}");
     Ok(())
 }
 

@@ -36,7 +36,7 @@ pub fn ranks(count: u32, home: &Path, arguments: &[&str]) -> Command {
 pub fn lost(told: &Told) -> Vec<u32> {
     let number = |word: &str| word.trim().parse().ok();
     let of = |line: &str| {
-        let rest = line.strip_prefix("error: rank")?;
+        let rest = line.strip_prefix("error: rank").or_else(|| line.strip_prefix("ERROR: rank"))?;
         let (ranks, rest) = rest.trim_start_matches('s').split_once(" on ")?;
         rest.contains(" lost").then(|| ranks.split(',').filter_map(number).collect())
     };

@@ -6,7 +6,8 @@
 //!
 //! ```text
 //!   launcher (variables) ──► search (where) ──► library (dlopen, calls) ──► abi (constants)
-//!   flight (a call under way) ◄── together (collectives), mail (messages), clocks;  nodes (who is where)
+//!   flight (a call under way) ◄── together (collectives), mail (messages), clocks;  nodes (who is where),
+//!   neighbours (who of them has ended)
 //! ```
 
 use std::cell::{Cell, RefCell};
@@ -25,6 +26,7 @@ use help::Help;
 use iodyno_model::WorldFacts;
 use launcher::{Family, Launcher, Wish};
 use library::Library;
+use neighbours::Neighbours;
 use nodes::Map;
 use together::Values;
 
@@ -38,6 +40,7 @@ mod launcher;
 #[allow(dead_code)]
 pub(crate) mod library;
 mod mail;
+mod neighbours;
 mod nodes;
 mod search;
 mod together;
@@ -65,6 +68,7 @@ pub(super) struct Mpi {
     rank: u32,
     size: u32,
     map: Map,
+    neighbours: Neighbours,
     mail: mail::Mail,
     distance: Cell<Distance>,
     /// Why ranks can no longer come together: after one gave up, nobody knows who waits for what.
@@ -93,11 +97,13 @@ pub(super) fn find() -> Result<Option<(Mpi, WorldFacts, u32)>, Failure> {
         rank,
         size,
         map: Map::default(),
+        neighbours: Neighbours::default(),
         mail: mail::Mail::default(),
         distance: Cell::default(),
         broken: RefCell::default(),
     };
     mpi.map = mpi.meet().map_err(|broken| Failure::new(broken.0))?;
+    mpi.neighbours = Neighbours::of(&mpi.map, rank);
     let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32);
     flight::crowd(mpi.map.on_node_of(rank), cpus);
     let facts = mpi.map.facts(&open.library.version);
@@ -349,17 +355,41 @@ impl Mpi {
         self.broken.borrow_mut().get_or_insert(broken).clone()
     }
 
+    /// Ranks on this machine that have ended.
+    pub(super) fn gone(&self) -> Vec<u32> {
+        self.neighbours.gone()
+    }
+
+    /// Patience for as long as nobody is gone. Who is gone may have done its part before: what is waited for is looked at
+    /// once more.
+    fn while_all_are_there<T>(&self, patience: Patience<'_>, act: impl FnOnce(Patience<'_>) -> T) -> T {
+        let mut was_gone = false;
+        act(&mut || {
+            let is_gone = !self.gone().is_empty();
+            patience() && !(is_gone && std::mem::replace(&mut was_gone, true))
+        })
+    }
+
     pub(super) fn barrier(&self, patience: Patience<'_>) -> Result<(), Broken> {
+        self.while_all_are_there(patience, |patience| self.last_barrier(patience))
+    }
+
+    /// The same where others end as soon as they have been there.
+    fn last_barrier(&self, patience: Patience<'_>) -> Result<(), Broken> {
         self.whole(|| together::barrier(self.library(), patience))
     }
 
     pub(super) fn broadcast(&self, bytes: Vec<u8>, patience: Patience<'_>) -> Result<Vec<u8>, Broken> {
         let bytes = if self.rank == 0 { bytes } else { Vec::new() };
-        self.whole(|| together::broadcast(self.library(), bytes, patience))
+        self.while_all_are_there(patience, |patience| {
+            self.whole(|| together::broadcast(self.library(), bytes, patience))
+        })
     }
 
     pub(super) fn gather(&self, bytes: Vec<u8>, patience: Patience<'_>) -> Result<Vec<Vec<u8>>, Broken> {
-        self.whole(|| together::gather(self.library(), (self.rank, self.size), bytes, patience))
+        self.while_all_are_there(patience, |patience| {
+            self.whole(|| together::gather(self.library(), (self.rank, self.size), bytes, patience))
+        })
     }
 
     pub(super) fn begin(&self, how: Reduce, values: Vec<u64>) -> Result<Reducing, Broken> {
@@ -411,7 +441,7 @@ impl Mpi {
             pause.once();
         }
         // To end properly would wait for ranks that are gone; the launcher ends whoever is left.
-        if self.barrier(&mut patience).is_ok() {
+        if self.last_barrier(&mut patience).is_ok() {
             self.open.finalize();
         }
     }

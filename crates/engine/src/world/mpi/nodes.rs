@@ -1,23 +1,25 @@
 //! On which machines the ranks are, and which of them read the same clock: from what each rank says of itself.
 //!
 //! A node is a host name on a kernel, so that namespaces with names of their own are nodes of their own, while two
-//! machines that are both called `localhost` stay two. A monotonic clock belongs to a kernel and a time namespace.
+//! machines that are both called `localhost` stay two. A monotonic clock belongs to a kernel and a time namespace, the
+//! number of a process to a kernel and a process namespace.
 
 use iodyno_model::WorldFacts;
 
-/// Separates a rank's three words; none of them can hold it.
+/// Separates a rank's words; none of them can hold it.
 const BETWEEN: char = '\n';
 
-/// What this rank says of itself: host name, kernel, clock.
+/// What this rank says of itself: host name, kernel, clock, process.
 pub(super) fn identity() -> String {
     let host = crate::witness::machine().host;
     let boot = read("/proc/sys/kernel/random/boot_id");
-    let time = std::fs::read_link("/proc/self/ns/time").unwrap_or_default();
+    let space = |name: &str| std::fs::read_link(format!("/proc/self/ns/{name}")).unwrap_or_default();
     // Without a kernel's identity two ranks share a clock if they share the host name.
     let kernel = if boot.is_empty() { host.clone() } else { boot };
-    [&host, &kernel, &format!("{kernel} {}", time.display())]
-        .map(|word| word.replace(BETWEEN, " "))
-        .join("\n")
+    let (time, processes) = (space("time"), space("pid"));
+    let clock = format!("{kernel} {}", time.display());
+    let process = format!("{} {kernel} {}", std::process::id(), processes.display());
+    [&host, &kernel, &clock, &process].map(|word| word.replace(BETWEEN, " ")).join("\n")
 }
 
 fn read(path: &str) -> String {
@@ -33,6 +35,22 @@ pub(super) struct Map {
     pub(super) nodes: Vec<u32>,
     /// The clock of each rank; that of the first is 0.
     pub(super) clocks: Vec<u32>,
+    /// The process of each rank.
+    pub(super) processes: Vec<Process>,
+}
+
+/// A process: its number, and where that counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Process {
+    pub(super) id: i32,
+    pub(super) space: String,
+}
+
+impl Process {
+    fn of(word: &str) -> Process {
+        let (id, space) = word.split_once(' ').unwrap_or_default();
+        Process { id: id.parse().unwrap_or(-1), space: space.into() }
+    }
 }
 
 /// The map of what the ranks said, in their order.
@@ -46,6 +64,7 @@ pub(super) fn map(identities: &[String]) -> Map {
         let (host, kernel, clock) = (word(), word(), word());
         map.nodes.push(place(&mut known_nodes, (host, kernel)));
         map.clocks.push(place(&mut known_clocks, clock));
+        map.processes.push(Process::of(word()));
     }
     map.hosts = known_nodes.iter().map(|(host, _)| host.to_string()).collect();
     map
@@ -91,7 +110,7 @@ mod tests {
 
     #[test]
     fn nodes_are_names_on_kernels_and_clocks_are_kernels() {
-        let of = |host: &str, kernel: &str, clock: &str| [host, kernel, clock].join("\n");
+        let of = |host: &str, kernel: &str, clock: &str| [host, kernel, clock, "7 k p"].join("\n");
         let map = map(&[
             of("a", "k1", "k1 t1"),
             of("b", "k1", "k1 t1"),
@@ -103,12 +122,15 @@ mod tests {
         assert_eq!(map.nodes, [0, 1, 2, 0, 1]);
         assert_eq!(map.clocks, [0, 0, 1, 2, 0]);
         assert_eq!(map.keepers(), [2, 3]);
+        assert_eq!(map.processes[4], Process { id: 7, space: "k p".into() });
     }
 
     #[test]
-    fn a_rank_says_three_words() {
+    fn a_rank_says_four_words() {
         let identity = identity();
-        assert_eq!(identity.split(BETWEEN).count(), 3);
-        assert_eq!(map(&[identity.clone(), identity]).nodes, [0, 0]);
+        assert_eq!(identity.split(BETWEEN).count(), 4);
+        let map = map(&[identity.clone(), identity]);
+        assert_eq!(map.nodes, [0, 0]);
+        assert_eq!(map.processes[0].id, std::process::id() as i32);
     }
 }
