@@ -33,6 +33,9 @@ pub struct EngineFacts {
     /// It hands operations to the kernel without waiting for them ([`submit`](crate::engines::Engine::submit)), so submission and
     /// completion have latencies of their own.
     pub submits: bool,
+    /// The kernel keeps a ring for each worker: rings are limited for the whole machine, and fewer completions may be taken out
+    /// of one than are there.
+    pub has_ring: bool,
     /// It carries each operation out while it is handed over ([`perform`](crate::engines::Engine::perform)).
     pub performs: bool,
     /// Its workers run a stream of operations, in the loop.
@@ -71,6 +74,7 @@ impl EngineFacts {
             most_depth: 4096,
             is_virtual: false,
             submits: false,
+            has_ring: false,
             performs: false,
             is_stream: true,
             uses_files: true,

@@ -32,6 +32,7 @@ pub mod placement;
 pub mod plan;
 pub mod record;
 pub mod setting;
+pub mod shared_storage;
 pub mod sighting;
 pub mod sweep;
 pub mod tally;

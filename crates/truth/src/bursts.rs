@@ -10,7 +10,7 @@ use crate::merge::Suspicion;
 use crate::statistics::{Credit, STEADY_SLOPE_PERCENT, credit, steadiness};
 
 /// The slow level is at most so much of the fast one. Chosen: more than a steady rate may range over (20 %);
-/// `credit_that_is_used_up` stands on one side only.
+/// `levels_must_lie_far_apart_to_be_credit` stands on both sides.
 const MOST_LEFT: f64 = 0.75;
 /// A stall is no level: the slow one lasts at least so long behind the row in which it fell, ns. Source: the experiment
 /// `stationary`, commits of 1.5 s at the end of a run.

@@ -12,6 +12,10 @@ use iodyno_model::{
 
 use crate::generator;
 
+/// Shorter times are too short for the kernel's own counters of processor time, ns. Chosen: twenty ticks of 10 ms, the
+/// coarsest that Linux counts in; `too_short_for_the_kernels_counters` and `a_flow_that_fills_a_processor` stand on both sides.
+pub const COUNTED_NS: u64 = 200_000_000;
+
 /// Engines that only pretend: whatever their targets are, no storage was touched.
 const PRETENDERS: [&str; 3] = ["null", "dummy", "sim"];
 

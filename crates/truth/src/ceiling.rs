@@ -14,7 +14,7 @@ use crate::merge::Suspicion;
 /// on both sides, at 1.01 and 1.07.
 const BEYOND: f64 = 1.05;
 /// Less than this may still lie in buffers on both sides, bytes. Chosen: well above the buffers of sockets and queues;
-/// `faster_than_its_link` stands on one side only.
+/// `faster_than_its_link` stands on both sides.
 const LEAST_BYTES: u64 = 64 << 20;
 
 const ADVICE: &str = "do not quote this figure: look for what answers on this side of the link (the page cache, a cache of \

@@ -18,7 +18,7 @@ const LEAST_STEP_NS: f64 = 5_000_000.0;
 /// off by less than a tenth of the first; `trouble_with_clocks` stands on both sides.
 const MOST_DRIFT_PPM: (f64, f64) = (1000.0, 10_000.0);
 /// A shorter phase says nothing about drift, ns. Chosen: a millisecond of uncertainty is the limit of drift in it;
-/// `trouble_with_clocks` stands on one side only.
+/// `drift_is_told_of_a_second_and_more` stands on both sides.
 const LEAST_DRIFT_NS: u64 = 1_000_000_000;
 /// Half of operations took less than so many times what the clock resolves or costs. Chosen: a reading is off by a
 /// fifth of such a time; `trouble_with_clocks` and `an_honest_run_is_not_accused` stand on both sides.

@@ -6,14 +6,11 @@
 
 use iodyno_model::{Figure, Intent, Job, JobRecord, Kind, Severity, Sighting, Submit};
 
-use crate::case::Case;
+use crate::case::{COUNTED_NS, Case};
 use crate::machine::capacity_ns;
 use crate::merge::Suspicion;
 use crate::target;
 
-/// Shorter phases say nothing about where the time went, ns. Chosen: twenty ticks of 10 ms, the coarsest that Linux
-/// counts in; `a_generator_that_is_the_bottleneck` stands on one side only.
-const LEAST_NS: u64 = 200_000_000;
 /// Share of the workers' time outside of operations from which the rate is the generator's. Chosen: more than reaping
 /// and drawing take; `a_generator_that_is_the_bottleneck` stands on both sides.
 const MOST_OUTSIDE: f64 = 0.4;
@@ -82,7 +79,7 @@ struct Spent {
 fn spent(record: &JobRecord) -> Option<Spent> {
     let ran = |worker: &iodyno_model::WorkerRecord| worker.ended_ns.saturating_sub(worker.began_ns);
     let all: u64 = record.workers.iter().map(ran).sum();
-    if record.workers.iter().map(ran).max()? < LEAST_NS {
+    if record.workers.iter().map(ran).max()? < COUNTED_NS {
         return None;
     }
     let sum = |of: fn(&iodyno_model::WorkerRecord) -> u64| record.workers.iter().map(of).sum::<u64>() as f64;

@@ -9,12 +9,9 @@ use iodyno_model::{
     Sighting, WorkerRecord, units,
 };
 
-use crate::case::Case;
+use crate::case::{COUNTED_NS, Case};
 use crate::merge::{self, Suspicion};
 
-/// Shorter phases are too short for the kernel's own counters, ns. Chosen: twenty ticks of 10 ms, the coarsest that
-/// Linux counts in; `a_flow_that_fills_a_processor` stands on one side only.
-const LEAST_NS: u64 = 200_000_000;
 /// Percent of the datagrams sent that were lost, from which loss spoils a figure. Chosen: a thousandth moves no figure
 /// of throughput; `a_receivers_buffer_that_is_too_small` stands on both sides.
 const LEAST_LOST_PERCENT: f64 = 0.1;
@@ -22,7 +19,7 @@ const LEAST_LOST_PERCENT: f64 = 0.1;
 /// `a_receivers_buffer_that_is_too_small` stands on both sides.
 const LEAST_EXPLAINED_PERCENT: f64 = 10.0;
 /// Percent of its time in which a worker had a processor. Chosen: start, end and interrupts take the rest;
-/// `a_flow_that_fills_a_processor` stands on one side only.
+/// `a_flow_that_fills_a_processor` stands on both sides.
 const FULL_PROCESSOR_PERCENT: f64 = 95.0;
 /// Percent of its busy time in which a window held a flow back. Chosen: more than half of it;
 /// `a_flow_that_waits_for_a_window` and `nothing_is_wrong_with_an_honest_flow` stand on both sides.
@@ -47,7 +44,7 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     let flows = || case.jobs().filter(|(_, record)| record.engine == "socket");
     // How many datagrams found a full buffer is a count, and no matter of time.
     let mut found: Vec<_> = flows().filter_map(|(job, record)| overflowed(case, job, record)).collect();
-    if case.found.elapsed_ns < LEAST_NS || flows().next().is_none() {
+    if case.found.elapsed_ns < COUNTED_NS || flows().next().is_none() {
         return found;
     }
     found.extend(full_processor(case));
@@ -138,7 +135,7 @@ fn full_processor(case: &Case<'_>) -> Option<Suspicion> {
         record.workers.iter().filter_map(move |worker| {
             let ran = worker.ended_ns.saturating_sub(worker.began_ns);
             let used = percent((worker.user_ns + worker.system_ns) as f64, ran as f64);
-            (ran >= LEAST_NS).then_some((job, used))
+            (ran >= COUNTED_NS).then_some((job, used))
         })
     });
     let (job, used) = busiest.reduce(|a, b| if b.1 > a.1 { b } else { a })?;

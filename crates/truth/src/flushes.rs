@@ -12,8 +12,8 @@ use crate::case::{Case, operations};
 use crate::merge::Suspicion;
 use crate::target;
 
-/// Fewer syncs than this prove nothing. Chosen: a few may be of what is clean; `flushes_that_never_came` stands on one
-/// side only.
+/// Fewer syncs than this prove nothing. Chosen: a few may be of what is clean; `nine_syncs_prove_nothing` stands on
+/// both sides.
 const LEAST_SYNCS: u64 = 10;
 /// So many syncs for each flush and worker are more than sharing explains. Chosen: workers share a journal's commit,
 /// but seldom ten times each; `flushes_that_never_came` stands on both sides.

@@ -7,12 +7,9 @@ use iodyno_model::{
     ControlActivity, Figure, IoLimit, Kind, Pressure, ProcessorActivity, Severity, Sighting, units,
 };
 
-use crate::case::Case;
+use crate::case::{COUNTED_NS, Case};
 use crate::merge::Suspicion;
 
-/// Shorter phases are too short for the kernel's own counters, ns. Chosen: twenty ticks of 10 ms, the coarsest that
-/// Linux counts in; `a_machine_that_is_not_ours` stands on one side only.
-const LEAST_NS: u64 = 200_000_000;
 /// Percent that the hypervisor took: of the time that was wanted, of all processors, and of the workers' own time.
 /// Source: docs/decisions/0004-stolen-time.md.
 const MOST_STEAL_PERCENT: (f64, f64, f64) = (10.0, 2.0, 10.0);
@@ -48,7 +45,7 @@ const ADVICE_HEAT: &str = "let the machine cool down, or measure with a fixed, l
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     // Simulated time goes on without processors.
     let real = case.jobs().any(|(_, record)| !matches!(record.engine.as_str(), "sim" | "dummy"));
-    if !real || case.found.elapsed_ns < LEAST_NS {
+    if !real || case.found.elapsed_ns < COUNTED_NS {
         return Vec::new();
     }
     let mut found = Vec::new();

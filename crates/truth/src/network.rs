@@ -15,7 +15,7 @@ const FULL: f64 = 0.85;
 /// more of them; `a_network_that_is_the_limit` stands on both sides.
 const LEAST_CARRIED: f64 = 0.5;
 /// Less than this is a handful of packets, bytes. Chosen: less than a thousand full packets;
-/// `a_network_that_is_the_limit` stands on one side only.
+/// `a_handful_of_packets_fills_no_link` stands on both sides.
 const LEAST_BYTES: u64 = 1 << 20;
 
 const ADVICE_LINK: &str = "use a quicker link or several of them, or measure on the storage's own host; what the storage \

@@ -20,10 +20,10 @@ const BUSY_PERCENT: f64 = 95.0;
 /// grows by less than the root; `sweeps_that_end_before_the_peak` stands on both sides.
 const STILL_RISING: f64 = 0.7;
 /// A share of what the device moved that must be ours, both ways. Chosen: read-ahead and metadata add less;
-/// `a_device_that_had_time_to_spare` stands on one side only.
+/// `a_device_that_had_time_to_spare` stands on both sides.
 const OURS: (f64, f64) = (0.9, 1.2);
 /// The device's own clock ticks every few milliseconds: shorter phases are not judged, ns. Chosen: more than a hundred
-/// ticks of 4 ms; `a_device_that_had_time_to_spare` stands on one side only.
+/// ticks of 4 ms; `a_device_that_had_time_to_spare` stands on both sides.
 const LEAST_NS: u64 = 500_000_000;
 
 const ADVICE_SWEEP: &str = "sweep further (`[[sweep]] depth = { from = 1, to = 256, times = 2 }`, or more `workers`) until \

@@ -13,14 +13,14 @@ use crate::reads::{Load, loads};
 /// So many times as large, or as small: queues' own limits (an odd MiB) explain less. Chosen: twice that of a request
 /// cut in two; `another_shape_at_the_device` stands on both sides.
 const LEAST_TIMES: f64 = 4.0;
-/// Operations up to this size are made for their number, not for their bytes. Chosen: half of the usual read-ahead,
-/// 128 KiB; `another_shape_at_the_device` stands on one side only.
+/// Operations up to this size are made for their number, not for their bytes. Chosen: half of the usual read-ahead, 128
+/// KiB; `the_edges_of_another_shape` stands on both sides.
 const MOST_SMALL: u64 = 64 << 10;
-/// Fewer operations or requests prove nothing. Chosen: their mean is known to a tenth; `another_shape_at_the_device`
-/// stands on one side only.
+/// Fewer operations or requests prove nothing. Chosen: their mean is known to a tenth; `the_edges_of_another_shape`
+/// stands on both sides.
 const LEAST_COUNT: u64 = 100;
 /// What the device moved for this program of what was asked, at least and at most. Chosen: what compresses or is
-/// amplified is told by others; `another_shape_at_the_device` stands on one side only.
+/// amplified is told by others; `the_edges_of_another_shape` stands on both sides.
 const OURS: (f64, f64) = (0.8, 1.3);
 /// The least request of somebody else, bytes, where the device does not tell its block. Source: Linux,
 /// Documentation/ABI/stable/sysfs-block, `logical_block_size`.

@@ -17,7 +17,7 @@ const PERCENT: f64 = 99.0;
 /// `latency_without_the_waiting` stands on both sides.
 const LEAST_LATE_NS: f64 = 10_000_000.0;
 /// The percentile from the intended start is so many times that from the actual one. Chosen: less may be the
-/// histogram's and the reckoning's own; `latency_without_the_waiting` stands on one side only.
+/// histogram's and the reckoning's own; `lateness_of_three_times_is_no_coincidence` stands on both sides.
 const LEAST_TIMES: f64 = 3.0;
 /// Operations that were held up by one, at most: beyond that the answer is the same. Chosen: bounds the work;
 /// `latency_without_the_waiting` stands on one side only.

@@ -22,7 +22,7 @@ const LEAST_DEVIATIONS: f64 = 6.0;
 /// what a steady rate may range over (finding 7); `workers_that_stall` stands on both sides.
 const MOST_IDLE_PERCENT: f64 = 20.0;
 /// Shorter ends are start-up and stop (23), ns. Chosen: a worker starts and stops within milliseconds;
-/// `workers_that_stall` stands on one side only.
+/// `an_end_of_workers_is_a_tail_from_a_tenth_of_a_second_on` stands on both sides.
 const LEAST_TAIL_NS: u64 = 100_000_000;
 
 const ADVICE_SLOW: &str = "look at each worker (`each = true` in `measure`): see what its file, device or processor has \

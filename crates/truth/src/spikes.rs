@@ -19,8 +19,8 @@ const TIMES: f64 = 10.0;
 /// Rows with a spike from which the figures are doubtful. Chosen: three have a period; `spikes_in_a_good_mean` stands
 /// on both sides.
 const DOUBTFUL_ROWS: usize = 3;
-/// Percent of the time in spikes from which they are. Chosen: a twentieth of the mean; `spikes_in_a_good_mean` stands
-/// on one side only.
+/// Percent of the time in spikes from which they are. Chosen: a twentieth of the mean;
+/// `spikes_that_take_a_twentieth_of_the_time_weigh_more` stands on both sides.
 const DOUBTFUL_PERCENT: f64 = 5.0;
 
 const ADVICE: &str = "read the maximum and p99.9 beside the mean, and the rows of the series for when they came; look for \

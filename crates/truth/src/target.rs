@@ -3,7 +3,7 @@
 //! What lives in memory is doubtful; what only has a layer between is a note. It reads names that the kernel gives, and
 //! says nothing about a target that no witness could name.
 
-use iodyno_model::{Figure, Intent, Severity, TargetFacts};
+use iodyno_model::{Figure, Intent, Severity, TargetFacts, shared_storage};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
@@ -59,30 +59,6 @@ const THIN: Disguise = Disguise {
     advice: "write all of the span before measuring (`prepare = \"filled\"`, `--full`)",
 };
 
-const NETWORKS: &[&str] = &[
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
-    "smbfs",
-    "9p",
-    "virtiofs",
-    "ceph",
-    "lustre",
-    "gpfs",
-    "beegfs",
-    "afs",
-    "glusterfs",
-    "pvfs2",
-    "orangefs",
-    "ocfs2",
-    "gfs2",
-    "fuse.sshfs",
-    "fuse.glusterfs",
-    "fuse.s3fs",
-    "fuse.cephfs",
-];
-
 /// Targets of this phase that are not what they seem.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     let mut names: Vec<&str> = Vec::new();
@@ -120,7 +96,7 @@ fn disguise(facts: &TargetFacts) -> Option<&'static Disguise> {
         "tmpfs" | "ramfs" | "hugetlbfs" | "devtmpfs" | "rootfs" => Some(&MEMORY),
         _ if is_device("zram") || is_device("ram") => Some(&MEMORY),
         "overlay" | "aufs" | "unionfs" => Some(&OVERLAY),
-        name if NETWORKS.contains(&name) => Some(&NETWORK),
+        name if shared_storage::way(name).is_some() => Some(&NETWORK),
         _ if is_device("loop") && layered("loop device with direct I/O") => Some(&LOOP_DIRECT),
         _ if is_device("loop") => Some(&LOOP),
         name if name == "fuse" || name == "fuseblk" || name.starts_with("fuse.") => Some(&FUSE),

@@ -206,6 +206,28 @@ fn a_flow_that_fills_a_processor() {
     assert!(found.sentence.contains("of 4 idled"), "{}", found.sentence);
     // At a rate it keeps it is no limit.
     twin(Run::fills_a_processor);
+    // Nearly all of its time, and a run that is too short for the kernel's counters.
+    let used = |percent: u64| {
+        move |run: &mut Run| {
+            unpaced(run);
+            let worker = &mut run.record.phases[0].jobs[0].workers[0];
+            (worker.user_ns, worker.system_ns) = (0, percent * SECOND / 10);
+        }
+    };
+    lie(28, Severity::Note, used(96));
+    twin(used(94));
+    let lasting = |ns: u64| {
+        move |run: &mut Run| {
+            used(99)(run);
+            let phase = &mut run.record.phases[0];
+            phase.elapsed_ns = ns;
+            for worker in phase.jobs.iter_mut().flat_map(|job| &mut job.workers) {
+                (worker.ended_ns, worker.system_ns) = (ns, ns);
+            }
+        }
+    };
+    lie(28, Severity::Note, lasting(SECOND / 5));
+    twin(lasting(SECOND / 5 - 1));
     // All processors are busy: more flows would not help.
     twin(|run| {
         unpaced(run);

@@ -598,3 +598,103 @@ fn spikes_in_a_good_mean() {
         spikes(&[1, 4, 7], 700 * MILLISECOND)(run);
     });
 }
+
+/// The codes of what is found, idle devices with them.
+fn codes(change: impl Fn(&mut Run)) -> Vec<u8> {
+    let mut run = honest();
+    change(&mut run);
+    judge(&run.plan, &run.record).iter().map(|finding| finding.code).collect()
+}
+
+/// A run of that length, in which everything is as it is in one of ten seconds.
+fn lasting(run: &mut Run, ns: u64) {
+    run.record.phases[0].elapsed_ns = ns;
+    let job = run.found();
+    job.tally.series = Series::default();
+    job.workers.iter_mut().for_each(|worker| worker.ended_ns = worker.began_ns + ns);
+    (job.tally.first_done_ns, job.tally.last_done_ns) = (ns, ns);
+}
+
+#[test]
+fn too_short_for_the_kernels_counters() {
+    let stolen = |ns| codes(move |run| (lasting(run, ns), seen!(run, Processors).steal_ns = 4 * SECOND).0);
+    assert!(stolen(201 * MILLISECOND).contains(&11) && !stolen(199 * MILLISECOND).contains(&11));
+    // All of the time outside of operations.
+    let generator = |ns: u64| {
+        codes(move |run| {
+            effort(run, ns, 0, 1);
+            lasting(run, ns);
+            seen!(run, Device).busy_ns = 0;
+        })
+    };
+    assert!(generator(201 * MILLISECOND).contains(&10), "{:?}", generator(201 * MILLISECOND));
+    assert!(!generator(199 * MILLISECOND).contains(&10));
+}
+
+#[test]
+fn levels_must_lie_far_apart_to_be_credit() {
+    // 74 and 76 % of the fast level.
+    let burst =
+        |slow: u64| codes(move |run| rows(run.found(), &[[9000u64; 6].as_slice(), &vec![slow; 12]].concat()));
+    assert!(burst(6660).contains(&8) && !burst(6840).contains(&8));
+}
+
+#[test]
+fn lateness_of_three_times_is_no_coincidence() {
+    let kept = |intended_ns: u64| {
+        codes(move |run| {
+            run.job().pace.rate_all = Rate::Operations(1000.0);
+            let line = &mut run.found().tally.lines[0];
+            let (mut actual, mut intended) = (Histogram::default(), Histogram::default());
+            (0..10_000u64).for_each(|_| (actual.add(20 * MILLISECOND), intended.add(intended_ns)).0);
+            (line.service, line.latency) = (Some(actual), intended);
+        })
+    };
+    assert!(kept(61 * MILLISECOND).contains(&9) && !kept(58 * MILLISECOND).contains(&9));
+}
+
+#[test]
+fn an_end_of_workers_is_a_tail_from_a_tenth_of_a_second_on() {
+    // Two workers end early, so that a quarter of the time was without work.
+    let ends = |whole: u64| {
+        codes(move |run| {
+            lasting(run, whole);
+            run.found().workers[..2].iter_mut().for_each(|worker| worker.ended_ns = whole / 2);
+        })
+    };
+    assert!(ends(202 * MILLISECOND).contains(&14) && !ends(198 * MILLISECOND).contains(&14));
+}
+
+#[test]
+fn drift_is_told_of_a_second_and_more() {
+    let drift = |interval_ns: u64| {
+        codes(move |run| (seen!(run, Clock).interval_ns, seen!(run, Clock).drift_ppm) = (interval_ns, 2000.0))
+    };
+    assert!(drift(SECOND).contains(&15) && !drift(SECOND - 1).contains(&15));
+}
+
+#[test]
+fn spikes_that_take_a_twentieth_of_the_time_weigh_more() {
+    // In one row, beside 37 seconds of other operations.
+    let spikes = |count: usize| {
+        let mut run = honest();
+        (0..count).for_each(|_| run.latency().add(150 * MILLISECOND));
+        run.found().tally.series.rows[4].latency_max_ns = 150 * MILLISECOND;
+        let found = judge(&run.plan, &run.record);
+        found.into_iter().find(|finding| finding.code == 26).map(|finding| finding.severity)
+    };
+    assert_eq!([12, 14].map(spikes), [Some(Severity::Note), Some(Severity::Doubtful)]);
+}
+
+#[test]
+fn a_handful_of_packets_fills_no_link() {
+    // As slow a link as these bytes fill in ten seconds.
+    let link = |bytes: u64| {
+        codes(move |run| {
+            run.found().tally.lines[0].bytes = bytes;
+            let interface = seen!(run, Interface);
+            (interface.received_bytes, interface.link_bits) = (bytes, Some(bytes * 8 / 10));
+        })
+    };
+    assert!(link(MIB).contains(&18) && !link(MIB - 1).contains(&18));
+}

@@ -344,6 +344,18 @@ impl Judge {
         if matches!(api.as_str(), "HDF5" | "NCMPI") && self.test.flag("randomOffset") {
             self.refuse("randomOffset", &format!("{api} has no random offsets"), "use POSIX or MPIIO");
         }
+        let checks = [("checkWrite", "-W"), ("checkRead", "-R")];
+        for (name, letter) in checks {
+            if api != "DUMMY" || !self.test.flag(name) {
+                continue;
+            }
+            // IOR's back end leaves its buffers alone, so that all of them are called wrong.
+            self.refuse(
+                name,
+                "DUMMY stores nothing that could be checked",
+                &format!("leave {letter} out, or check a file system's data with -a POSIX"),
+            );
+        }
         if api == "NCMPI" && self.test.is_file_per_task() {
             self.refuse("filePerProc", "NCMPI has one file for all tasks", "leave -F out");
         }

@@ -377,6 +377,11 @@ impl Judge {
             "mknod makes empty files",
         );
         self.refuse_if(checks && !does.read, "X", "what is not read cannot be verified", "add -E");
+        let is_dummy = self.test.settings.text("a") == Some("DUMMY");
+        for (name, option, asked) in [("X", "-X", checks), ("verify-write", "--verify-write", checks_write)] {
+            let what = format!("{option}: DUMMY stores nothing that could be verified");
+            self.refuse_if(is_dummy && asked, name, &what, "leave it out, or use -a POSIX");
+        }
         self.refuse_if(checks && read == 0, "X", "no bytes are read", "add -e BYTES");
         self.refuse_if(checks_write && write == 0, "verify-write", "no bytes are written", "add -w BYTES");
         let more = does.create && does.read && does.files && read > write;

@@ -3,6 +3,7 @@
 //! Names and flags of the kernel come second, because a virtual disk says what its hypervisor wants. Where the figures
 //! fit nothing that we know, that is the answer.
 
+use iodyno_model::shared_storage::{self, Way};
 use iodyno_report::number;
 
 /// What a device can look like.
@@ -67,10 +68,6 @@ const IN_MEMORY: &[&str] = &["tmpfs", "ramfs", "devtmpfs"];
 pub fn is_memory(file_system: &str) -> bool {
     IN_MEMORY.contains(&file_system)
 }
-/// File systems whose storage is behind a network.
-const REMOTE: &[&str] =
-    &["nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "lustre", "beegfs", "9p", "afs", "gpfs"];
-
 /// Faster than this for a random 4 KiB read is no device: the fastest answer after about 8 µs. ns.
 const MEMORY_NS: f64 = 7_000.0;
 /// More than a 6 Gb/s link carries, bytes per second.
@@ -87,8 +84,12 @@ pub fn look(looks: &Looks) -> Option<Look> {
         if IN_MEMORY.contains(&name) {
             return of(Class::Memory, vec![format!("{name} keeps its files in memory")]);
         }
-        if REMOTE.contains(&name) {
-            return of(Class::Network, vec![format!("{name} is served over a network")]);
+        let whence = shared_storage::way(name).map(|way| match way {
+            Way::Network => "is served over a network",
+            Way::Elsewhere => "is served from outside of this machine",
+        });
+        if let Some(whence) = whence {
+            return of(Class::Network, vec![format!("{name} {whence}")]);
         }
     }
     let (sequential, single_ns, deep) = (looks.sequential?, looks.single_ns?, looks.deep_iops?);

@@ -5,6 +5,8 @@
 
 use iodyno_model::{Diagnostic, Job, Phase, WorkerKind};
 
+use crate::engines;
+
 /// So few workers start anywhere.
 const FEW: u64 = 1000;
 /// Processes and mappings that are left to everybody else.
@@ -63,7 +65,7 @@ fn bounds(phase: &Phase, processes: u64, threads: u64) -> Vec<(u64, Bound)> {
         note(all, most, &told(name, value), &format!("raise {name} (sysctl)"));
     }
     let value = setting("vm.max_map_count");
-    let each = MAPPINGS + if phase.jobs.iter().any(has_rings) { RINGS } else { 0 };
+    let each = MAPPINGS + if phase.jobs.iter().any(has_ring) { RINGS } else { 0 };
     let most = value.map(|value| value.saturating_sub(SPARE) / each);
     note(threads, most, &told("vm.max_map_count", value), "raise vm.max_map_count (sysctl)");
     let group = control_group();
@@ -81,8 +83,8 @@ fn bounds(phase: &Phase, processes: u64, threads: u64) -> Vec<(u64, Bound)> {
     found
 }
 
-fn has_rings(job: &Job) -> bool {
-    matches!(job.engine.as_str(), "libaio" | "io_uring")
+fn has_ring(job: &Job) -> bool {
+    engines::facts(&job.engine).is_some_and(|facts| facts.has_ring)
 }
 
 fn told(name: &str, value: Option<u64>) -> String {

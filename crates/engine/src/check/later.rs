@@ -28,7 +28,7 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     let mut say =
         |what: &str, hint: &str| refuse(wrong, &job.origin, &format!("job {}: {what}", job.name), hint);
     let takes_parts =
-        matches!(job.engine.as_str(), "libaio" | "io_uring") && job.depth.submit == Submit::Inline;
+        engines::facts(&job.engine).is_some_and(|facts| facts.has_ring) && job.depth.submit == Submit::Inline;
     if (1..job.depth.most).contains(&job.depth.reap_most) && !takes_parts && !waits(job) {
         say("taking back fewer operations than are done by this engine", "use libaio or io_uring");
     }

@@ -88,6 +88,7 @@ impl Engine for Uring {
     const FACTS: EngineFacts = EngineFacts {
         about: "Linux rings: one system call for each batch, or none",
         submits: true,
+        has_ring: true,
         verbs: {
             let (mut verbs, mut index) = ([Verb::Read; NATIVE.len()], 0);
             while index < NATIVE.len() {

@@ -97,6 +97,7 @@ impl Engine for Libaio {
         about: "Linux asynchronous I/O (io_submit); asynchronous with direct I/O only",
         verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]),
         submits: true,
+        has_ring: true,
         settings: &[
             SettingSpec {
                 name: "userspace_reap",

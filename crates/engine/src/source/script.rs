@@ -667,7 +667,9 @@ impl ScriptSource {
             self.rotor = if step.rotates > 0 { turn } else { self.rotor };
             return Emit::Skip;
         }
-        if step.keep.is_some() && self.background.flying > 0 {
+        // What is in flight may be on a file that this one takes the place of; of a place that is free it cannot.
+        let is_taken = step.keep.is_some_and(|keep| self.files[(keep + turn) as usize].held);
+        if is_taken && self.background.flying > 0 {
             return Emit::Answer(Next::Later(NEVER));
         }
         let What::Item(which, other) = &mut step.what else { return Emit::Skip };

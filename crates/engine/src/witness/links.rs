@@ -8,26 +8,11 @@ use std::fs;
 use std::path::Path;
 
 use iodyno_model::Link;
-
-/// File systems whose servers are reached through the host's network.
-const NETWORKS: [&str; 12] = [
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
-    "ceph",
-    "lustre",
-    "gpfs",
-    "beegfs",
-    "pvfs2",
-    "orangefs",
-    "afs",
-    "glusterfs",
-];
+use iodyno_model::shared_storage::{Way, way};
 
 /// Whether a file system's data come through the network.
 pub fn is_network(file_system: &str) -> bool {
-    NETWORKS.contains(&file_system)
+    way(file_system) == Some(Way::Network)
 }
 
 /// The narrowest link above a disk; none: none is known (a virtual disk, an array).

@@ -15,7 +15,7 @@ pub const LEAST_ROWS: usize = 3;
 /// `long_rows_are_cut_too` and `changes_are_found_where_they_are` stand on both sides.
 const MOST_ROWS: usize = 1024;
 /// How much two levels differ at least, percent of the larger one. Chosen: less is no news;
-/// `changes_are_found_where_they_are` stands on one side only.
+/// `levels_of_one_in_twenty_apart_are_news` stands on both sides.
 const LEAST_PERCENT: f64 = 5.0;
 /// How many errors of their means two levels are apart at least. Chosen: chance exceeds 4.5 seven times in 10⁶, and
 /// cuts are the best of many; `noise_and_spikes_are_no_changes` and `changes_are_found_where_they_are` stand on both
@@ -190,6 +190,12 @@ mod tests {
             assert!(ends[0].abs_diff(20) <= 1 && ends[1].abs_diff(50) <= 1, "{ends:?}");
             assert!((found[1].middle - 400.0).abs() < 40.0);
         }
+    }
+
+    #[test]
+    fn levels_of_one_in_twenty_apart_are_news() {
+        let found = |percent: f64| levels(&[[1000.0; 20], [1000.0 - 10.0 * percent; 20]].concat()).len();
+        assert_eq!([4.9, 5.1].map(found), [1, 2]);
     }
 
     #[test]

@@ -63,6 +63,14 @@ fn faster_than_its_link() {
         link(s, 480_000_000);
         s.second_disk(GIB);
     });
+    // Less than buffers may hold.
+    let bytes = |bytes: u64| {
+        let mut stage = honest(Verb::Read);
+        stage.record().tally.lines[0].bytes = bytes;
+        link(&mut stage, 1_000_000);
+        stage.judged().iter().any(|finding| finding.code == 32)
+    };
+    assert!(bytes(64 * MIB) && !bytes(64 * MIB - 1));
     // What answered is told already.
     let cached = staged(Verb::Read, |s| {
         link(s, 480_000_000);

@@ -329,6 +329,16 @@ fn flushes_that_never_came() {
 }
 
 #[test]
+fn nine_syncs_prove_nothing() {
+    let judged = |count: u64| {
+        let mut stage = honest(Verb::Write);
+        syncs(&mut stage, count, 900_000, Some("write back"), 0);
+        on_kernel(&stage, "Linux 6.1.0").contains(&17)
+    };
+    assert!(judged(10) && !judged(9));
+}
+
+#[test]
 fn syncs_sooner_than_any_storage() {
     let judged = |ns: u64| {
         let mut stage = honest(Verb::Write);
@@ -359,6 +369,23 @@ fn another_shape_at_the_device() {
         (s.buffered(), sized(s, 1024, 1 << 20), moved(s, (GIB / (128 << 10), GIB), (0, 0))).0
     });
     twin(Verb::Read, |s| (s.buffered(), moved(s, (10, GIB), (0, 0)), s.intent = Intent::Cache).0);
+}
+
+#[test]
+fn the_edges_of_another_shape() {
+    let told = |count: u64, bytes: u64, requests: u64, percent: u64| {
+        let mut stage = honest(Verb::Read);
+        sized(&mut stage, count, bytes);
+        moved(&mut stage, (requests, count * bytes / 100 * percent), (0, 0));
+        stage.judged().iter().any(|finding| finding.code == 19)
+    };
+    // Operations that are small, or no longer; four to a request.
+    assert!(told(4000, 64 << 10, 1000, 100) && !told(4000, 65 << 10, 1000, 100));
+    // As many as tell a mean.
+    assert!(told(100, 4096, 10, 100) && !told(99, 4096, 10, 100));
+    // What the device moved of what was asked.
+    let moved = |percent: u64| told(100_000, 4096, 10_000, percent);
+    assert_eq!([79, 81, 129, 131].map(moved), [false, true, true, false]);
 }
 
 /// What this program made the storage move.
@@ -493,6 +520,24 @@ fn a_device_that_had_time_to_spare() {
         line.operations = 1000;
         (busy(s, 8, 60), s.record().tally.lines.push(line)).0
     });
+    // What it moved besides, and less than was asked; a phase that is too short for its clock.
+    let share = |percent: u64| {
+        let mut stage = honest(Verb::Read);
+        busy(&mut stage, 8, 60);
+        for sighting in &mut stage.found.sightings {
+            if let Sighting::Device(device) = sighting {
+                (device.read_bytes, device.write_bytes) = (GIB / 100 * percent, 0);
+            }
+        }
+        stage.judged().iter().any(|finding| finding.code == 24)
+    };
+    assert_eq!([89, 91, 119, 121].map(share), [false, true, true, false]);
+    let lasting = |ns: u64| {
+        let mut stage = honest(Verb::Read);
+        (busy(&mut stage, 8, 2), stage.found.elapsed_ns = ns).0;
+        stage.judged().iter().any(|finding| finding.code == 24)
+    };
+    assert!(lasting(SECOND / 2) && !lasting(SECOND / 2 - 1));
     // One at a time is how long one takes.
     twin(Verb::Read, |s| busy(s, 1, 60));
     twin(Verb::Read, |s| (busy(s, 8, 60), s.job.pace.think = Some(Default::default())).0);
