@@ -1,9 +1,9 @@
 //! Lie 13: a queue depth that was asked for and never reached.
 //!
 //! Proof: the depths that were counted when operations were handed over. Depth is a limit only where the job itself
-//! leaves it unused (a rate, pauses, a search), so such jobs are not judged.
+//! leaves it unused (a rate, pauses, a search, a script that hands over), so such jobs are not judged.
 
-use iodyno_model::{Figure, Job, JobRecord, Severity};
+use iodyno_model::{Action, Figure, Job, JobRecord, Severity, Step, Workload};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
@@ -69,7 +69,20 @@ pub fn is_judged(job: &Job, record: &JobRecord) -> bool {
     let paced = job.pace.has_rate() || job.pace.think.is_some() || job.pace.latency_target.is_some();
     let handed: u64 = record.tally.depths.iter().sum();
     let enough = LEAST_ROUNDS * u64::from(record.depth) * u64::from(job.workers.max(1));
-    record.depth >= 2 && !paced && handed >= enough
+    record.depth >= 2 && !paced && handed >= enough && !is_room(job)
+}
+
+/// Whether a job's depth is but room for what its script hands over and does not wait for: how much of it is used is the
+/// script's doing, and nobody's wish.
+pub fn is_room(job: &Job) -> bool {
+    fn hands_over(step: &Step) -> bool {
+        match &step.action {
+            Action::Do(operation) => operation.background,
+            Action::Block(steps) => steps.iter().any(hands_over),
+            Action::Call(_) => false,
+        }
+    }
+    matches!(&job.workload, Workload::Script(script) if script.steps.iter().any(hands_over))
 }
 
 /// The depth at which operations were handed over, the mean over them.

@@ -10,6 +10,7 @@ use iodyno_model::{
 };
 
 use crate::case::{Carrier, Case, label};
+use crate::depth;
 use crate::merge::Suspicion;
 use crate::reads::loads;
 
@@ -151,7 +152,7 @@ fn idle(case: &Case<'_>) -> Vec<Suspicion> {
         let synced = jobs.iter().any(|(job, found)| {
             found.tally.operations(Kind::Sync) > 0 || case.targets(job).any(|target| case.is_sync(target))
         });
-        let deep = jobs.iter().any(|(_, found)| found.depth > 1);
+        let deep = jobs.iter().any(|(job, found)| found.depth > 1 && !depth::is_room(job));
         if !deep || synced || !direct || !whole || device.busy_ns == 0 || busy >= BUSY_PERCENT {
             continue;
         }

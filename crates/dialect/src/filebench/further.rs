@@ -28,6 +28,8 @@ pub struct Ways {
     pub mapped: bool,
     /// Handed over without waiting.
     pub background: bool,
+    /// How many its flowops hand over in a turn of the thread.
+    pub handed_over: u64,
 }
 
 /// Whether a flowop works on files by their names, so that none can just stay open.

@@ -16,8 +16,9 @@ use super::session::Process;
 use super::view::Part;
 use super::weave::{Composite, Label, Named, Weaver};
 
-/// Writes that a thread has handed over and not awaited, at most.
-const AIO_MOST: u32 = 64;
+/// Writes that a thread has handed over and not awaited, at most: a turn never waits for what it hands over itself, and
+/// half of the turn before may still be under way.
+const AIO_MOST: (u64, u64) = (64, 1023);
 
 /// What is said of the places before a run.
 pub fn said_of(places: &[Place]) -> Vec<String> {
@@ -213,7 +214,8 @@ impl Run<'_, '_> {
             kind: if shared { BufferKind::SharedMapping } else { BufferKind::Mapping },
             ..Buffers::default()
         };
-        let most = if ways.background { AIO_MOST + 1 } else { 1 };
+        let handed_over = ways.handed_over.saturating_mul(2).clamp(AIO_MOST.0, AIO_MOST.1) as u32;
+        let most = if ways.background { handed_over + 1 } else { 1 };
         Some(Job {
             workers,
             buffers,

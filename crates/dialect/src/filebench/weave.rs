@@ -210,6 +210,9 @@ impl<'a, 'b> Weaver<'a, 'b> {
         let repeat = self.reader.count(&flowop.attributes, &["iters"], 1).max(1);
         self.row(&label, entry.class);
         self.mode(flowop);
+        if entry.name == "aiowrite" {
+            self.ways.handed_over = self.ways.handed_over.saturating_add(repeat);
+        }
         let mut steps = match entry.class {
             Class::Control => self.control(flowop, &label),
             _ if ["makedir", "removedir", "listdir", "statdir"].contains(&entry.name) => {

@@ -221,6 +221,27 @@ fn pools_know_what_exists() {
 }
 
 #[test]
+fn what_is_handed_over_does_not_hold_up_the_opening_of_further_files() {
+    let open = |slot| {
+        Operation { item: Item::Each, handle: Some(slot), ..Operation::on(Verb::Open, 0) }.step("open")
+    };
+    let write = |slot| {
+        let write = Operation { handle: Some(slot), size: Size::Fixed(16), ..Operation::on(Verb::Write, 0) };
+        Operation { background: true, item: Item::Held, ..write }.step("write")
+    };
+    let steps = vec![open(0), write(0), open(1), write(1)];
+    let mut stage =
+        Stage::new(Workload::Script(Script { actors: Vec::new(), steps }), &[0]).set(10, 100.0, 2);
+    (stage.depth, stage.job().depth.most) = (4, 4);
+    stage.job().limit.passes = Some(1);
+    let all = stage.run();
+    let started = |verb| all.iter().filter(|one| one.verb == verb).map(|one| one.started).collect::<Vec<_>>();
+    let (opened, written) = (started(Verb::Open), started(Verb::Write));
+    assert_eq!((opened.len(), written.len()), (2, 2), "{all:?}");
+    assert!(opened[1] < written[0] + stage.service_ns, "it waited for the write: {all:?}");
+}
+
+#[test]
 fn tokens_hold_a_script_to_their_rate_and_finish_ends_it() {
     let take = SharedUse::new("t", 1);
     let wait = Operation { shared: Some(take), ..Operation::control(Verb::Wait) };

@@ -1,6 +1,6 @@
 //! A depth that was asked for and never reached (13).
 
-use iodyno_model::{Finding, Rate, Severity, Sighting, Verb};
+use iodyno_model::{Finding, Operation, Rate, Script, Severity, Sighting, Verb, Workload};
 
 use crate::stage::*;
 
@@ -17,6 +17,12 @@ fn depth_that_was_never_reached() {
         (depths(s, 2, &[0, 100_000]), s.record().engine = "mmap".into()).0
     });
     lie(Verb::Read, (13, Severity::Doubtful), |s| depths(s, 32, &[0, 50_000, 50_000, 1000]));
+    // A script that hands ten writes over and does not wait: 65 is the room that it has.
+    twin(Verb::Write, |s| {
+        depths(s, 65, &[0, 50_000, 50_000, 1000]);
+        let write = Operation { background: true, ..Operation::on(Verb::Write, 0) };
+        s.job.workload = Workload::Script(Script { actors: Vec::new(), steps: vec![write.step("w")] });
+    });
     twin(Verb::Read, |s| depths(s, 4, &[0, 1, 1, 1, 100_000]));
     // All complete together and are handed over one after the other.
     twin(Verb::Read, |s| depths(s, 4, &[0, 25_000, 25_000, 25_000, 25_000]));
