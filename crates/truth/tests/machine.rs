@@ -635,7 +635,7 @@ fn too_short_for_the_kernels_counters() {
 fn levels_must_lie_far_apart_to_be_credit() {
     // 74 and 76 % of the fast level.
     let burst =
-        |slow: u64| codes(move |run| rows(run.found(), &[[9000u64; 6].as_slice(), &vec![slow; 12]].concat()));
+        |slow: u64| codes(move |run| rows(run.found(), &[[9000u64; 6].as_slice(), &[slow; 12]].concat()));
     assert!(burst(6660).contains(&8) && !burst(6840).contains(&8));
 }
 
