@@ -16,6 +16,10 @@ use crate::generator;
 /// coarsest that Linux counts in; `too_short_for_the_kernels_counters` and `a_flow_that_fills_a_processor` stand on both sides.
 pub const COUNTED_NS: u64 = 200_000_000;
 
+/// Processors that idle for less than one in so many parts of the time have nothing left to give. Chosen: a tenth;
+/// `a_device_that_had_time_to_spare` stands on one side only.
+const LEAST_IDLE: u64 = 10;
+
 /// Engines that only pretend: whatever their targets are, no storage was touched.
 const PRETENDERS: [&str; 3] = ["null", "dummy", "sim"];
 
@@ -286,7 +290,7 @@ impl<'a> Case<'a> {
         self.found.sightings.iter().any(|sighting| match sighting {
             Sighting::Processors(seen) => {
                 let all = seen.idle_ns + seen.busy_ns + seen.steal_ns;
-                all > 0 && seen.idle_ns < all / 10
+                all > 0 && seen.idle_ns < all / LEAST_IDLE
             }
             _ => false,
         })

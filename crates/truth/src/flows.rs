@@ -28,6 +28,13 @@ const MOST_LIMITED_PERCENT: f64 = 50.0;
 /// include/net/sock.h, the default of net.core.rmem_default.
 const USUAL_BUFFER_BYTES: f64 = 212_992.0;
 
+/// Processors that must idle beside a flow that has one for itself. Chosen: half a one is room for another flow;
+/// `a_flow_that_fills_a_processor` stands on both sides.
+const LEAST_IDLE: f64 = 0.5;
+/// A connection that was busy for less than one in so many parts of the phase was not held up. Chosen: a quarter;
+/// `a_flow_that_waits_for_a_window` stands on both sides.
+const LEAST_BUSY: f64 = 4.0;
+
 const ADVICE_BUFFER: &str = "raise the receiver's buffer (`receive_buffer_bytes`, and `net.core.rmem_max` of its kernel), or \
                              send at a rate that it can take";
 const ADVICE_CORE: &str = "use more flows (`workers`), each on a processor of its own, larger blocks, or a method that copies \
@@ -140,7 +147,7 @@ fn full_processor(case: &Case<'_>) -> Option<Suspicion> {
     });
     let (job, used) = busiest.reduce(|a, b| if b.1 > a.1 { b } else { a })?;
     let idle = idle_processors(processors);
-    if used < FULL_PROCESSOR_PERCENT || idle < 0.5 {
+    if used < FULL_PROCESSOR_PERCENT || idle < LEAST_IDLE {
         return None;
     }
     let sentence = format!(
@@ -208,7 +215,7 @@ fn windowed(case: &Case<'_>, seen: &ConnectionActivity) -> Option<Suspicion> {
     } else {
         (own, ADVICE_SENDER, "the send buffer was too small")
     };
-    let long_enough = seen.busy_us as f64 * 1000.0 >= case.found.elapsed_ns as f64 / 4.0;
+    let long_enough = seen.busy_us as f64 * 1000.0 >= case.found.elapsed_ns as f64 / LEAST_BUSY;
     if limited < MOST_LIMITED_PERCENT || !long_enough {
         return None;
     }

@@ -27,6 +27,10 @@ const LEAST_LOOKS: u64 = 500;
 /// An inode takes at least 128 bytes on any file system; half of that must have been read. Source: mke2fs(8), `-I`.
 const LEAST_EACH: u64 = 64;
 
+/// One change in so many looks makes a phase one of changes. Chosen: a hundredth of them warms no cache that matters;
+/// `names_in_memory` stands on one side only.
+const LOOKS_FOR_EACH: u64 = 100;
+
 const ADVICE: &str = "drop the caches before the phase (`drop_caches = true`, as root), or look at far more names than \
                       memory holds; what one machine made, another one looks at uncached (`place = { shift_nodes = 1 }`, \
                       mdtest -N); if the caches are what you measure, say `intent = \"cache\"`";
@@ -59,7 +63,7 @@ fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
     let target = case.targets(job).find(of_sets)?;
     let facts = case.facts(&target.name)?;
     if looks < LEAST_LOOKS
-        || changes > looks / 100
+        || changes > looks / LOOKS_FOR_EACH
         || record.tally.all_bytes() > 0
         || target::is_memory(facts)
     {

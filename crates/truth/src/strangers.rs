@@ -26,6 +26,10 @@ const FOR_EACH: f64 = 128.0 * 1024.0;
 /// way to it or its journal; no test writes to one of them, `strangers_on_the_device` stands at one copy.
 const COPIES: [(&str, f64); 4] = [("btrfs", 3.0), ("zfs", 3.0), ("bcachefs", 3.0), ("f2fs", 2.0)];
 
+/// Share of what others wrote that was in memory before, from which it was left over. Chosen: most of it;
+/// `strangers_on_the_device` stands on one side only.
+const LEFT_OVER: f64 = 0.8;
+
 const ADVICE: &str = "stop what else uses this device (`iodyno iostat`, `pidstat -d` and `iotop` show who it is), or \
                       measure at another time";
 const ADVICE_LEFT: &str = "flush before the phase begins (`sync`, or `finish = { sync = \"fsync\" }` in the phase that \
@@ -97,7 +101,7 @@ fn judged(case: &Case<'_>, device: &DeviceActivity, own: (f64, f64)) -> Option<S
     if strange < LEAST_BYTES || strange / seconds.max(1e-9) < LEAST_RATE || percent < LEAST_PERCENT {
         return None;
     }
-    let is_left = read < LEAST_BYTES && left >= 0.8 * write;
+    let is_left = read < LEAST_BYTES && left >= LEFT_OVER * write;
     let sentence = match is_left {
         true => format!(
             "{} wrote {} that were in memory before the phase began",
