@@ -27,9 +27,9 @@ pub mod net;
 pub mod netperf;
 pub mod option;
 pub mod posix;
-mod reason;
+pub mod run_options;
 mod status;
-pub mod wishes;
+mod strerror;
 
 pub use dash::dashes;
 
@@ -203,7 +203,7 @@ pub struct Written {
 pub struct Run {
     /// The plan.
     pub plan: Plan,
-    /// The tool's own handwriting.
+    /// The tool's own output format.
     pub reporter: Box<dyn Reporter>,
     /// The file that the report goes to instead of standard output; what is in it is lost, as the original does.
     pub output: Option<String>,
@@ -382,7 +382,7 @@ impl ReportFile {
 /// From arguments to a request, or everything that is wrong with them.
 pub type Lower = fn(&[String], &mut dyn Loader) -> Result<Request, Vec<Diagnostic>>;
 
-/// One tool's command line and handwriting.
+/// One tool's command line and output format.
 pub struct Dialect {
     /// Its name, and the executable name it answers to.
     pub name: &'static str,

@@ -11,45 +11,45 @@ use iodyno_model::{Diagnostic, Event, PhaseRecord, Plan, Record, Started, Stop, 
 use crate::aging;
 use crate::check::check;
 use crate::clock;
-use crate::exits::{self, Exits};
+use crate::exit_policy::{self, ExitPolicy};
 use crate::failure::Failure;
 use crate::prepare::Made;
 use crate::signal;
 use crate::steadiness::Steadiness;
 use crate::witness::{self, Watch};
-use crate::world::crew::{Crew, Task};
 use crate::world::threads::ThreadPool;
+use crate::world::worker_group::{Task, WorkerGroup};
 use crate::world::{Broken, World};
 
 mod agree;
-mod company;
+mod barriers;
 mod gather;
 mod line;
-mod meetings;
+mod log_steps;
 mod options;
 mod passes;
-mod post;
+mod phase_context;
+mod progress;
+mod rank_mail;
+mod rank_roles;
 mod ranks;
 mod ready;
 mod remount;
-mod sayings;
-mod stage;
-mod telling;
 mod ticks;
 
 use agree::{Trouble, agreed, highest, patience};
+use barriers::Barriers;
 use gather::Outcome;
-use meetings::Meetings;
 use passes::Passes;
-use post::{Last, Post, pack, unpack};
+use progress::Progress;
+use rank_mail::{FinalReport, Mailbox, pack, unpack};
 use ranks::Ranks;
-use telling::Telling;
 use ticks::Ticks;
 
-pub use company::{follow, lead, part};
 pub use options::{Halt, Options};
-pub use post::Whom;
-pub(crate) use stage::Stage;
+pub(crate) use phase_context::PhaseContext;
+pub use rank_mail::StopScope;
+pub use rank_roles::{follow, lead, part};
 
 /// Who is told what happens.
 pub type Emit<'a> = &'a mut dyn FnMut(&Event);
@@ -76,7 +76,7 @@ pub fn run_in(
     options: &Options,
     emit: Emit<'_>,
 ) -> Result<Record, Vec<Diagnostic>> {
-    let post = Post::default();
+    let post = Mailbox::default();
     let began = clock::monotonic();
     let repeat = plan.repeat.clone();
     clock::begin_calibration();
@@ -95,8 +95,8 @@ pub fn run_in(
     let watch = options.witness && world.is_first();
     let targets = if watch { witness::targets(&plan) } else { Vec::new() };
     if watch {
-        machine.facts = witness::disclosure::machine();
-        machine.facts.extend(witness::disclosure::file_systems(&targets));
+        machine.facts = witness::environment::machine();
+        machine.facts.extend(witness::environment::file_systems(&targets));
     }
     let mut record =
         Record { name: plan.name.clone(), seed: plan.seed, machine: machine.clone(), ..Default::default() };
@@ -138,7 +138,7 @@ struct Run<'a> {
     plan: Arc<Plan>,
     passes: Passes,
     options: &'a Options,
-    post: Post,
+    post: Mailbox,
     made: Made,
     record: Record,
     began: clock::Tick,
@@ -257,7 +257,7 @@ impl Run<'_> {
         record.cache = iodyno_truth::cache::share(&self.plan, &self.record, &record);
         emit(&Event::PhaseEnded(Box::new(record.clone())));
         let alone = self.plan.phases[index].stop == Stop::Alone;
-        let failed = if alone { exits::failures(&self.plan, &record) } else { first_failure(&record) };
+        let failed = if alone { exit_policy::failures(&self.plan, &record) } else { first_failure(&record) };
         let broke_off = !alone && !failed.is_empty();
         let ends = ends_run || broke_off || !errors.is_empty() || !lost.is_empty();
         errors.extend(failed);
@@ -378,21 +378,21 @@ pub(crate) fn worker_failure(who: &str, text: &str) -> Diagnostic {
 
 /// Who ends workers before their own limits do, and who brings them together with those of other ranks.
 struct Watchers<'a> {
-    exits: Exits,
+    exits: ExitPolicy,
     steadiness: Steadiness,
-    meetings: Meetings<'a>,
+    meetings: Barriers<'a>,
     /// Where all clocks are virtual and something is to be told at times of theirs.
     ticks: Option<Ticks>,
 }
 
 impl<'a> Watchers<'a> {
-    /// For a phase whose gate was opened; with ticks, what is steady goes by them.
-    fn new(world: &'a World, stage: &'a Stage, ticks: Option<(Ticks, Steadiness)>) -> Self {
-        let (exits, meetings) = (Exits::new(stage), Meetings::new(world, stage.phase()));
+    /// For a phase whose barrier was opened; with ticks, what is steady goes by them.
+    fn new(world: &'a World, context: &'a PhaseContext, ticks: Option<(Ticks, Steadiness)>) -> Self {
+        let (exits, meetings) = (ExitPolicy::new(context), Barriers::new(world, context.phase()));
         match ticks {
             Some((ticks, steadiness)) => Watchers { exits, steadiness, meetings, ticks: Some(ticks) },
             None => {
-                let steadiness = Steadiness::new(stage, stage.gate.started());
+                let steadiness = Steadiness::new(context, context.barrier.started());
                 Watchers { exits, steadiness, meetings, ticks: None }
             }
         }
@@ -409,57 +409,57 @@ impl<'a> Watchers<'a> {
     /// Looks how steady the workers are, and tells of ticks of virtual clocks.
     fn look(
         &mut self,
-        stage: &Stage,
+        context: &PhaseContext,
         over: u32,
         now: clock::Tick,
-        telling: &mut Telling<'_>,
+        progress: &mut Progress<'_>,
         ranks: &mut Ranks<'_>,
         emit: Emit<'_>,
     ) {
         match &mut self.ticks {
-            None => self.steadiness.look(stage, now),
-            Some(ticks) => ticks.look(stage, over, &mut self.steadiness, telling, ranks, emit),
+            None => self.steadiness.look(context, now),
+            Some(ticks) => ticks.look(context, over, &mut self.steadiness, progress, ranks, emit),
         }
     }
 
     /// When there is something to look at, by the system's clock.
-    fn next(&self, stage: &Stage, now: clock::Tick) -> Option<clock::Tick> {
+    fn next(&self, context: &PhaseContext, now: clock::Tick) -> Option<clock::Tick> {
         match self.ticks {
             None => self.steadiness.next(),
             // A tick that lies beyond the next one is waited for by nobody who would say so again.
-            Some(_) => stage.gate.all_at_horizon().then_some(now),
+            Some(_) => context.barrier.all_at_horizon().then_some(now),
         }
     }
 }
 
 /// Starts the workers of a phase; one that cannot be started ends alone, where each does.
-fn start_crew(stage: &Arc<Stage>, pool: &mut ThreadPool) -> Result<Crew, Vec<Diagnostic>> {
-    let phase = stage.phase();
+fn start_crew(context: &Arc<PhaseContext>, pool: &mut ThreadPool) -> Result<WorkerGroup, Vec<Diagnostic>> {
+    let phase = context.phase();
     let task: Task = Arc::new({
-        let stage = Arc::clone(stage);
-        move |number| stage.sit(number)
+        let context = Arc::clone(context);
+        move |number| context.sit(number)
     });
     let kind = |kind| {
         let of = move |(_, (job, _)): &(usize, &(usize, u32))| phase.jobs[*job].kind == kind;
-        stage.seats.iter().enumerate().filter(of).map(|(number, _)| number as u32).collect::<Vec<_>>()
+        context.seats.iter().enumerate().filter(of).map(|(number, _)| number as u32).collect::<Vec<_>>()
     };
-    let started = Crew::start(&task, &kind(WorkerKind::Processes), &kind(WorkerKind::Threads), pool);
+    let started = WorkerGroup::start(&task, &kind(WorkerKind::Processes), &kind(WorkerKind::Threads), pool);
     match started {
-        Ok(crew) => Ok(crew),
+        Ok(group) => Ok(group),
         // Whoever stops it is not told who has not begun.
-        Err((crew, ..)) if signal::interruptions().0 > 0 => {
-            stage.gate.stop();
-            crew.join();
+        Err((group, ..)) if signal::interruptions().0 > 0 => {
+            context.barrier.stop();
+            group.join();
             Err(Vec::new())
         }
-        Err((crew, missing, reason)) if phase.stop == Stop::Alone => {
+        Err((group, missing, reason)) if phase.stop == Stop::Alone => {
             let failure = Failure::new(reason).errno(libc::EAGAIN).hint("fewer workers");
-            missing.iter().for_each(|number| stage.never_came(*number, &failure));
-            Ok(crew)
+            missing.iter().for_each(|number| context.never_came(*number, &failure));
+            Ok(group)
         }
-        Err((crew, _, reason)) => {
-            stage.gate.stop();
-            crew.join();
+        Err((group, _, reason)) => {
+            context.barrier.stop();
+            group.join();
             Err(vec![Diagnostic::error(&phase.jobs[0].origin, reason).hint("fewer workers")])
         }
     }
@@ -473,24 +473,24 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     let phase = &plan.phases[index];
     let mut ready = ready::make_ready(world, plan, phase, options, made, emit)?;
     let set = set_up(world, plan, index, earlier, std::mem::take(&mut ready.laid), threads);
-    if let (Err(trouble), Ok((stage, _))) = (agree::agree(world, &set), &set) {
+    if let (Err(trouble), Ok((context, _))) = (agree::agree(world, &set), &set) {
         // Somebody elsewhere has none: ours go home.
-        stage.gate.stop();
-        set.into_iter().for_each(|(_, crew)| crew.join());
+        context.barrier.stop();
+        set.into_iter().for_each(|(_, group)| group.join());
         return Err(trouble);
     }
-    let (stage, mut crew) = set?;
-    let mut ranks = Ranks::new(world, post, &stage);
-    wait_for_line(&stage, &mut crew);
+    let (context, mut group) = set?;
+    let mut ranks = Ranks::new(world, post, &context);
+    wait_for_line(&context, &mut group);
     let watches = (options.witness || phase.watch.is_some()) && gather::watches(world);
-    let watch = watches.then(|| Watch::open(gather::scene(world, plan, phase), stage.connections.clone()));
+    let watch = watches.then(|| Watch::open(gather::scene(world, plan, phase), context.connections.clone()));
     let own_ns = witness::cpu::own_ns();
     let moved = options.witness.then(witness::own::moved).flatten();
-    let steadiness = Steadiness::new(&stage, 0);
-    let ticks = Ticks::of(&stage, world.is_alone(), options, &steadiness);
-    if let Err(trouble) = line::start(world, &stage, &crew) {
-        stage.gate.stop();
-        crew.abandon();
+    let steadiness = Steadiness::new(&context, 0);
+    let ticks = Ticks::of(&context, world.is_alone(), options, &steadiness);
+    if let Err(trouble) = line::start(world, &context, &group) {
+        context.barrier.stop();
+        group.abandon();
         return Err(trouble);
     }
     emit(&Event::PhaseStarted {
@@ -500,53 +500,54 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
         repetition: phase.repetition,
         coordinates: phase.coordinates.clone(),
     });
-    let mut telling = Telling::new(&stage, watch);
-    telling.since_boot(world.is_first(), emit);
-    let mut watchers = Watchers::new(world, &stage, ticks.map(|ticks| (ticks, steadiness)));
+    let mut progress = Progress::new(&context, watch);
+    progress.since_boot(world.is_first(), emit);
+    let mut watchers = Watchers::new(world, &context, ticks.map(|ticks| (ticks, steadiness)));
     let options = &watchers.untold(options);
-    let all_over = watch_over(&stage, &mut crew, &mut watchers, &mut ranks, options, &mut telling, emit);
+    let all_over = watch_over(&context, &mut group, &mut watchers, &mut ranks, options, &mut progress, emit);
     let end = clock::now();
-    let mut seen = telling.seen(world.is_first(), emit);
+    let mut seen = progress.seen(world.is_first(), emit);
     if options.witness && !watches {
-        let own = witness::own_time(own_ns, stage.processes_ns());
+        let own = witness::own_time(own_ns, context.processes_ns());
         seen = Some(Seen { kernel: gather::kernel(), sightings: vec![own], ..Seen::default() });
     }
     if let (Some(seen), Some(before)) = (&mut seen, moved) {
-        seen.sightings.extend(witness::own::since(before, stage.processes_moved()));
+        seen.sightings.extend(witness::own::since(before, context.processes_moved()));
     }
-    let undropped = stage.undropped().into_iter().chain(ready.undropped.take());
+    let undropped = context.undropped().into_iter().chain(ready.undropped.take());
     undropped.for_each(|undropped| seen.get_or_insert_default().sightings.push(undropped));
     if all_over {
-        crew.join_and_keep(threads, |number| stage.leaves_its_thread(number))
+        group.join_and_keep(threads, |number| context.leaves_its_thread(number))
     } else {
-        crew.abandon()
+        group.abandon()
     }
-    let errors = telling.rest(emit).err().map(unplaced).into_iter().collect();
-    let mut record = stage.gather(end);
-    for (seat, steady) in watchers.steadiness.records(&stage) {
-        let (job, worker) = stage.seats[seat];
+    let errors = progress.rest(emit).err().map(unplaced).into_iter().collect();
+    let mut record = context.gather(end);
+    for (seat, steady) in watchers.steadiness.records(&context) {
+        let (job, worker) = context.seats[seat];
         record.jobs[job].workers[worker as usize].steady = Some(steady);
     }
-    let last = Last { record, seen, errors, ..Last::default() };
+    let last = FinalReport { record, seen, errors, ..FinalReport::default() };
     match world.is_first() {
         true => Ok(gather::gather(&mut ranks, last)),
         false => gather::hand_in(ranks, last),
     }
 }
 
-/// The stage of a phase, and the workers on their way to the start line.
+/// The context of a phase, and the workers on their way to the start line.
 fn set_up(
     world: &World,
     plan: &Arc<Plan>,
     index: usize,
     earlier: &Record,
-    laid: stage::Laid,
+    laid: phase_context::Laid,
     pool: &mut ThreadPool,
-) -> Result<(Arc<Stage>, Crew), Vec<Diagnostic>> {
-    let stage = Stage::new(world, plan, index, earlier, laid).map_err(|failure| vec![unplaced(failure)])?;
-    let stage = Arc::new(stage);
-    let crew = start_crew(&stage, pool)?;
-    Ok((stage, crew))
+) -> Result<(Arc<PhaseContext>, WorkerGroup), Vec<Diagnostic>> {
+    let context =
+        PhaseContext::new(world, plan, index, earlier, laid).map_err(|failure| vec![unplaced(failure)])?;
+    let context = Arc::new(context);
+    let group = start_crew(&context, pool)?;
+    Ok((context, group))
 }
 
 /// A failure that belongs to no line of what the user wrote.
@@ -564,30 +565,30 @@ fn pause(ns: u64) {
 }
 
 /// Waits until everybody is at the line or has failed before it.
-fn wait_for_line(stage: &Stage, crew: &mut Crew) {
-    let everybody = stage.seats.len() as u32;
+fn wait_for_line(context: &PhaseContext, group: &mut WorkerGroup) {
+    let everybody = context.seats.len() as u32;
     loop {
-        let (ready, over) = (stage.gate.ready(), stage.gate.over());
-        note_deaths(stage, crew);
-        if over > 0 && stage.phase().stop != Stop::Alone {
+        let (ready, over) = (context.barrier.ready(), context.barrier.over());
+        note_deaths(context, group);
+        if over > 0 && context.phase().stop != Stop::Alone {
             // Somebody failed: nobody starts, and nobody goes on waiting for a peer.
-            stage.gate.stop();
-            crew.nudge(|_| true);
+            context.barrier.stop();
+            group.nudge(|_| true);
         }
         if ready + over >= everybody || signal::interruptions().0 > 0 {
             return;
         }
-        stage.gate.wait_for_ready(ready, 50_000_000);
+        context.barrier.wait_for_ready(ready, 50_000_000);
     }
 }
 
 /// Takes the place of a process that died without leaving.
-fn note_deaths(stage: &Stage, crew: &mut Crew) {
-    for (number, how) in crew.deaths() {
-        let head = stage.sheets.sheet(number as usize);
+fn note_deaths(context: &PhaseContext, group: &mut WorkerGroup) {
+    for (number, how) in group.deaths() {
+        let head = context.counters.of(number as usize);
         if head.head.over.swap(1, Relaxed) == 0 {
             head.fail(&how);
-            stage.gate.leave(stage.seats[number as usize].0, number);
+            context.barrier.leave(context.seats[number as usize].0, number);
         }
     }
 }
@@ -597,69 +598,70 @@ const NUDGE_AFTER_NS: u64 = 200_000_000;
 
 /// Watches the phase until everybody is over; `false`: the user would not wait for those that hang.
 fn watch_over(
-    stage: &Stage,
-    crew: &mut Crew,
+    context: &PhaseContext,
+    group: &mut WorkerGroup,
     watchers: &mut Watchers<'_>,
     ranks: &mut Ranks<'_>,
     options: &Options,
-    telling: &mut Telling<'_>,
+    progress: &mut Progress<'_>,
     emit: Emit<'_>,
 ) -> bool {
-    let everybody = stage.seats.len() as u32;
+    let everybody = context.seats.len() as u32;
     let slice_ns = slice_ns(options, ranks);
     let (mut nudge_at, mut wait_ns) = (clock::NEVER, 0);
     loop {
-        let over = stage.gate.over();
+        let over = context.barrier.over();
         let now = clock::now();
-        note_deaths(stage, crew);
-        ranks.look(stage, now, emit);
-        watchers.meetings.look(&stage.gate);
-        telling.sample(now, ranks.is_first(), emit);
+        note_deaths(context, group);
+        ranks.look(context, now, emit);
+        watchers.meetings.look(&context.barrier);
+        progress.sample(now, ranks.is_first(), emit);
         let all_over = || over >= everybody && watchers.meetings.are_over();
-        let here = if stage.phase().jobs.is_empty() { has_watched(stage, telling, now) } else { all_over() };
+        let here =
+            if context.phase().jobs.is_empty() { has_watched(context, progress, now) } else { all_over() };
         if here && ranks.are_in() {
             return true;
         }
         match signal::interruptions() {
             (0, _) => {}
             (1, signal) if !signal::is_hurried() || ranks.is_alone() => {
-                if !stage.gate.stopped() {
-                    ranks.stop(stage, Whom::Signal(signal));
+                if !context.barrier.stopped() {
+                    ranks.stop(context, StopScope::Signal(signal));
                 }
             }
             _ => return false,
         }
         if ranks.are_silent(now) {
-            stage.gate.stop();
+            context.barrier.stop();
             return false;
         }
-        if !stage.gate.stopped() && stops(stage, ranks, over) {
-            ranks.stop(stage, Whom::Phase);
+        if !context.barrier.stopped() && stops(context, ranks, over) {
+            ranks.stop(context, StopScope::Phase);
         }
         if options.is_halted() {
-            ranks.stop(stage, Whom::Run);
+            ranks.stop(context, StopScope::Run);
         }
-        for whom in watchers.exits.look(stage, over) {
-            ranks.stop(stage, whom);
+        for whom in watchers.exits.look(context, over) {
+            ranks.stop(context, whom);
         }
-        watchers.look(stage, over, now, telling, ranks, emit);
+        watchers.look(context, over, now, progress, ranks, emit);
         // Most see the flag by themselves; those that wait in the kernel do not.
         if now >= nudge_at {
-            crew.nudge(|number| stage.gate.is_stopped(number));
-        } else if stage.gate.stopped_any() && nudge_at == clock::NEVER {
+            group.nudge(|number| context.barrier.is_stopped(number));
+        } else if context.barrier.stopped_any() && nudge_at == clock::NEVER {
             let hurried_ns = Some(options.halt_ns()).filter(|ns| *ns > 0);
             nudge_at = now + hurried_ns.unwrap_or(NUDGE_AFTER_NS);
         }
-        stage.gate.beat();
-        telling.tell(options, now, ranks, emit);
+        context.barrier.beat();
+        progress.tell(options, now, ranks, emit);
         if here {
             wait_ns = ranks::longer(wait_ns);
             clock::sleep_ns(wait_ns);
             continue;
         }
-        let soon = watchers.next(stage, now).map_or(slice_ns, |next| next.saturating_sub(now));
-        let soon = soon.min(watchers.meetings.patience_ns()).min(telling.next_sample().saturating_sub(now));
-        stage.gate.wait_for_end(over, slice_ns.min(soon.max(1)));
+        let soon = watchers.next(context, now).map_or(slice_ns, |next| next.saturating_sub(now));
+        let soon = soon.min(watchers.meetings.patience_ns()).min(progress.next_sample().saturating_sub(now));
+        context.barrier.wait_for_end(over, slice_ns.min(soon.max(1)));
     }
 }
 
@@ -677,27 +679,27 @@ fn slice_ns(options: &Options, ranks: &Ranks<'_>) -> u64 {
 }
 
 /// Whether a phase that only watches has done so for long enough.
-fn has_watched(stage: &Stage, telling: &Telling<'_>, now: clock::Tick) -> bool {
-    let phase = stage.phase();
+fn has_watched(context: &PhaseContext, progress: &Progress<'_>, now: clock::Tick) -> bool {
+    let phase = context.phase();
     let ns = phase.watch.as_ref().and_then(Watching::whole_ns);
     let ns = ns.or((phase.watch_ns > 0).then_some(phase.watch_ns));
-    let by_time = || ns.is_some_and(|ns| now >= stage.gate.started() + ns);
-    telling.has_watched().unwrap_or_else(by_time) || signal::interruptions().0 > 0
+    let by_time = || ns.is_some_and(|ns| now >= context.barrier.started() + ns);
+    progress.has_watched().unwrap_or_else(by_time) || signal::interruptions().0 > 0
 }
 
 /// Whether those that are over end the phase for the others.
-fn stops(stage: &Stage, ranks: &Ranks<'_>, over: u32) -> bool {
-    let phase = stage.phase();
-    let any = |of: &dyn Fn(usize) -> bool| (0..stage.seats.len()).any(of);
-    let failed = || any(&|number| stage.sheets.sheet(number).failed_because().is_some());
-    let job_done = || (0..phase.jobs.len()).any(|job| ranks.is_over(stage, job));
+fn stops(context: &PhaseContext, ranks: &Ranks<'_>, over: u32) -> bool {
+    let phase = context.phase();
+    let any = |of: &dyn Fn(usize) -> bool| (0..context.seats.len()).any(of);
+    let failed = || any(&|number| context.counters.of(number).failed_because().is_some());
+    let job_done = || (0..phase.jobs.len()).any(|job| ranks.is_over(context, job));
     match phase.stop {
         Stop::FirstJobDone => job_done() || (over > 0 && failed()),
         _ if over == 0 => false,
         Stop::Each => failed(),
         Stop::Alone => false,
         Stop::FirstDone => true,
-        Stop::FirstError => failed() || any(&|number| stage.sheets.sheet(number).failures() > 0),
+        Stop::FirstError => failed() || any(&|number| context.counters.of(number).failures() > 0),
     }
 }
 

@@ -73,9 +73,9 @@ impl Journals {
         self.held().load(Relaxed)
     }
 
-    /// The pen of one worker; `published` is where it says how many bytes can be read.
-    pub fn pen<'a>(&'a self, worker: usize, published: &'a AtomicU64) -> Pen<'a> {
-        Pen {
+    /// The writer of one worker; `published` is where it says how many bytes can be read.
+    pub fn writer<'a>(&'a self, worker: usize, published: &'a AtomicU64) -> JournalWriter<'a> {
+        JournalWriter {
             journals: self,
             base: worker as u64 * REGION,
             written: 0,
@@ -153,7 +153,7 @@ fn release(fd: RawFd, offset: u64, bytes: u64) {
 fn release(_fd: RawFd, _offset: u64, _bytes: u64) {}
 
 /// One worker's place to write.
-pub struct Pen<'a> {
+pub struct JournalWriter<'a> {
     journals: &'a Journals,
     base: u64,
     /// Bytes written so far.
@@ -166,7 +166,7 @@ pub struct Pen<'a> {
     failure: Option<Failure>,
 }
 
-impl Pen<'_> {
+impl JournalWriter<'_> {
     /// Writes one entry.
     #[inline]
     fn put(&mut self, words: &[u64]) {
@@ -258,9 +258,9 @@ impl<T> Windows<T> {
     }
 }
 
-/// One worker's journal: what its job wants written down, and the pen.
-pub struct Book<'a> {
-    pen: Pen<'a>,
+/// One worker's journal: what its job wants written down, and the writer.
+pub struct WorkerJournal<'a> {
+    writer: JournalWriter<'a>,
     wants: Journal,
     priority: u16,
     windows: Windows<Sums>,
@@ -270,26 +270,26 @@ pub struct Book<'a> {
     scratch: Box<[u64]>,
 }
 
-impl<'a> Book<'a> {
+impl<'a> WorkerJournal<'a> {
     /// A journal of a worker that begins now.
-    pub fn new(pen: Pen<'a>, wants: &Journal, job: &Job, begin: Tick) -> Self {
+    pub fn new(writer: JournalWriter<'a>, wants: &Journal, job: &Job, begin: Tick) -> Self {
         let buckets = if wants.histogram_ns > 0 { BUCKETS } else { 0 };
         let counts = || Counts { counts: vec![0; buckets].into(), sum: 0, min: u64::MAX, max: 0 };
         let windows = Windows::new(wants.window_ns, begin, Sums::default);
         let distributions = Windows::new(wants.histogram_ns, begin, counts);
         let (class, level) = job.placement.io_priority.unwrap_or((0, 0));
-        let mut book = Book {
+        let mut journal = WorkerJournal {
             turn: windows.next.min(distributions.next),
             windows,
             distributions,
-            pen,
+            writer,
             wants: wants.clone(),
             priority: u16::from(class) << 13 | u16::from(level),
             scratch: vec![0; buckets].into(),
         };
         // The first room is made before anything is timed.
-        book.pen.make_room(1);
-        book
+        journal.writer.make_room(1);
+        journal
     }
 
     /// Whether starts are written down.
@@ -299,13 +299,13 @@ impl<'a> Book<'a> {
 
     /// Why nothing more can be written.
     pub fn failure(&self) -> Option<&Failure> {
-        self.pen.failure.as_ref()
+        self.writer.failure.as_ref()
     }
 
     /// An operation began.
     pub fn began(&mut self, io: &Io) {
         let head = BEGAN | (io.verb as u64) << 8 | u64::from(io.file) << 32;
-        self.pen.put(&[head, io.started, io.offset, io.bytes]);
+        self.writer.put(&[head, io.started, io.offset, io.bytes]);
     }
 
     /// Each of so many files was opened or closed.
@@ -329,8 +329,8 @@ impl<'a> Book<'a> {
         if self.wants.completions {
             let head = (io.verb as u64) << 8 | u64::from(self.priority) << 16 | u64::from(io.file) << 32;
             match paced {
-                false => self.pen.put(&[head | DONE, ended, io.offset, bytes, submission, completion]),
-                true => self.pen.put(&[
+                false => self.writer.put(&[head | DONE, ended, io.offset, bytes, submission, completion]),
+                true => self.writer.put(&[
                     head | DONE_PACED,
                     ended,
                     io.offset,
@@ -395,7 +395,19 @@ impl<'a> Book<'a> {
             if sums.operations > 0 {
                 let (s, c, l) = (sums.submission, sums.completion, sums.latency);
                 let head = WINDOW | (direction as u64) << 8;
-                self.pen.put(&[head, at, length, sums.operations, sums.bytes, s.0, s.1, c.0, c.1, l.0, l.1]);
+                self.writer.put(&[
+                    head,
+                    at,
+                    length,
+                    sums.operations,
+                    sums.bytes,
+                    s.0,
+                    s.1,
+                    c.0,
+                    c.1,
+                    l.0,
+                    l.1,
+                ]);
             }
         }
     }
@@ -417,11 +429,11 @@ impl<'a> Book<'a> {
             let words = [head, at, counts.sum, counts.min, counts.max];
             counts.clear();
             // Both together or nothing: a reader takes an entry only when all of it is there.
-            if self.pen.left < words.len() + pairs && !self.pen.make_room(words.len() + pairs) {
+            if self.writer.left < words.len() + pairs && !self.writer.make_room(words.len() + pairs) {
                 return;
             }
-            self.pen.put(&words);
-            self.pen.put(&self.scratch[..pairs]);
+            self.writer.put(&words);
+            self.writer.put(&self.scratch[..pairs]);
         }
     }
 }

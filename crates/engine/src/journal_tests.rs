@@ -14,13 +14,13 @@ fn io(verb: Verb, offset: u64, started: Tick) -> Io {
 }
 
 /// What a worker that does `work` writes down.
-fn written(wants: Journal, work: impl Fn(&mut Book<'_>)) -> Vec<JournalEntry> {
+fn written(wants: Journal, work: impl Fn(&mut WorkerJournal<'_>)) -> Vec<JournalEntry> {
     let journals = Journals::new(2, 1 << 30).unwrap();
     let published = AtomicU64::new(0);
     let job = job(wants.clone());
-    let mut book = Book::new(journals.pen(1, &published), &wants, &job, 1000);
-    work(&mut book);
-    assert!(book.failure().is_none());
+    let mut journal = WorkerJournal::new(journals.writer(1, &published), &wants, &job, 1000);
+    work(&mut journal);
+    assert!(journal.failure().is_none());
     let mut reader = Reader::default();
     let mut all = Vec::new();
     loop {
@@ -37,11 +37,11 @@ fn written(wants: Journal, work: impl Fn(&mut Book<'_>)) -> Vec<JournalEntry> {
 fn many_entries_come_back_in_order() {
     let wants = Journal { completions: true, starts: true, ..Journal::default() };
     let count = 300_000;
-    let entries = written(wants, |book| {
+    let entries = written(wants, |journal| {
         for n in 0..count {
             let io = io(Verb::Write, n * 4096, 1000 + n * 10);
-            book.began(&io);
-            book.done(&io, 4096, io.started + 2, io.started + 9);
+            journal.began(&io);
+            journal.done(&io, 4096, io.started + 2, io.started + 9);
         }
     });
     assert_eq!(entries.len() as u64, 2 * count);
@@ -66,12 +66,12 @@ fn many_entries_come_back_in_order() {
 #[test]
 fn windows_sum_up_and_the_last_is_not_lost() {
     let wants = Journal { window_ns: 100, histogram_ns: 1000, ..Journal::default() };
-    let entries = written(wants, |book| {
+    let entries = written(wants, |journal| {
         for n in 0..25 {
             let io = io(Verb::Read, 0, 1000 + n * 10);
-            book.done(&io, 512, io.started + 1, io.started + 5);
+            journal.done(&io, 512, io.started + 1, io.started + 5);
         }
-        book.close(1250);
+        journal.close(1250);
     });
     let window = |at_ns, length_ns, operations| JournalEntry::Window {
         at_ns,
@@ -92,9 +92,9 @@ fn windows_sum_up_and_the_last_is_not_lost() {
 #[test]
 fn the_intended_start_counts_where_the_pace_is_open_loop() {
     let wants = Journal { completions: true, ..Journal::default() };
-    let entries = written(wants, |book| {
+    let entries = written(wants, |journal| {
         let io = Io { flags: PACED, intended: 1000, ..io(Verb::Read, 0, 1500) };
-        book.done(&io, 4096, 1600, 1800);
+        journal.done(&io, 4096, 1600, 1800);
     });
     let JournalEntry::Done { submission_ns, completion_ns, latency_ns, .. } = entries[0] else { panic!() };
     assert_eq!((submission_ns, completion_ns, latency_ns), (100, 200, 800));
@@ -106,18 +106,18 @@ fn what_was_read_is_given_back_and_a_full_journal_says_so() {
     let published = AtomicU64::new(0);
     let wants = Journal { completions: true, ..Journal::default() };
     let job = job(wants.clone());
-    let mut book = Book::new(journals.pen(0, &published), &wants, &job, 0);
+    let mut journal = WorkerJournal::new(journals.writer(0, &published), &wants, &job, 0);
     let mut reader = Reader::default();
     for n in 0..200_000 {
-        book.done(&io(Verb::Read, n, n), 4096, n, n + 1);
+        journal.done(&io(Verb::Read, n, n), 4096, n, n + 1);
         if n % 1000 == 0 {
             reader.entries(&journals, 0, &published, 0, usize::MAX).unwrap();
         }
     }
-    assert!(book.failure().is_none(), "{:?}", book.failure());
+    assert!(journal.failure().is_none(), "{:?}", journal.failure());
     for n in 0..200_000 {
-        book.done(&io(Verb::Read, n, n), 4096, n, n + 1);
+        journal.done(&io(Verb::Read, n, n), 4096, n, n + 1);
     }
-    let failure = book.failure().unwrap();
+    let failure = journal.failure().unwrap();
     assert!(failure.message.contains("limit of 1 MiB") && failure.hint.is_some(), "{failure:?}");
 }

@@ -22,7 +22,7 @@ use crate::open::{
 use crate::payload::{Filler, Place};
 use crate::witness::identity;
 use crate::world::World;
-use crate::world::part::part;
+use crate::world::rank_share::part;
 
 pub mod sets;
 

@@ -2,7 +2,8 @@
 //! line here.
 
 use crate::engines::{
-    Engine, EngineFacts, Failure, apart, for_each_engine, offload::Offload, turns::InTurns,
+    Engine, EngineFacts, Failure, apart, for_each_engine, offload::Offload,
+    per_operation_lock::LockPerOperation,
 };
 use crate::worker::{Worker, drive, drive_instrumented};
 
@@ -24,7 +25,11 @@ const fn entry<E: Engine>() -> Entry {
     Entry {
         facts,
         drive: if facts.is_slow { drive_instrumented::<E> } else { drive::<E> },
-        drive_in_turns: if facts.takes_turns { Some(drive_instrumented::<InTurns<E>>) } else { None },
+        drive_in_turns: if facts.takes_turns {
+            Some(drive_instrumented::<LockPerOperation<E>>)
+        } else {
+            None
+        },
     }
 }
 

@@ -1,4 +1,4 @@
-//! When a rate is steady enough to end its jobs: intervals sampled from the workers' sheets, judged over a window that
+//! When a rate is steady enough to end its jobs: intervals sampled from the workers' counters, judged over a window that
 //! rolls.
 //!
 //! Two criteria: no interval deviates from the window's mean by more than a limit, or the least-squares line through the
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use iodyno_model::{Criterion, Steady, SteadyRecord};
 
 use crate::clock::Tick;
-use crate::conductor::Stage;
+use crate::conductor::PhaseContext;
 
 /// All that is judged in a phase.
 pub struct Steadiness {
@@ -51,10 +51,10 @@ struct Window {
 
 impl Steadiness {
     /// What a phase's jobs ask to be judged, from its start line on.
-    pub(crate) fn new(stage: &Stage, start: Tick) -> Self {
+    pub(crate) fn new(context: &PhaseContext, start: Tick) -> Self {
         let mut judged: Vec<(Option<&str>, Judged)> = Vec::new();
-        for (seat, (job, _)) in stage.seats.iter().enumerate() {
-            let job = &stage.phase().jobs[*job];
+        for (seat, (job, _)) in context.seats.iter().enumerate() {
+            let job = &context.phase().jobs[*job];
             let Some(rule) = job.limit.steady else { continue };
             let group = job.group.as_deref();
             let ramp = job.limit.ramp_ns;
@@ -73,21 +73,21 @@ impl Steadiness {
     }
 
     /// Looks where it is time to; those that are steady are told to stop.
-    pub(crate) fn look(&mut self, stage: &Stage, now: Tick) {
+    pub(crate) fn look(&mut self, context: &PhaseContext, now: Tick) {
         for judged in self.judged.iter_mut().filter(|judged| now >= judged.next) {
-            if !judged.window.record.attained && judged.look(stage, now) {
-                judged.seats.iter().for_each(|seat| stage.gate.stop_one(*seat as u32));
+            if !judged.window.record.attained && judged.look(context, now) {
+                judged.seats.iter().for_each(|seat| context.barrier.stop_one(*seat as u32));
             }
         }
     }
 
     /// How steady the workers became: of those judged together, with the first of each job.
-    pub(crate) fn records(self, stage: &Stage) -> Vec<(usize, SteadyRecord)> {
+    pub(crate) fn records(self, context: &PhaseContext) -> Vec<(usize, SteadyRecord)> {
         let mut records = Vec::new();
         for judged in self.judged {
             let mut last_job = None;
             for seat in judged.seats {
-                let job = stage.seats[seat].0;
+                let job = context.seats[seat].0;
                 if last_job != Some(job) {
                     records.push((seat, judged.window.told()));
                 }
@@ -106,9 +106,9 @@ impl Judged {
     }
 
     /// Takes the interval that ends now; whether all is steady with it.
-    fn look(&mut self, stage: &Stage, now: Tick) -> bool {
+    fn look(&mut self, context: &PhaseContext, now: Tick) -> bool {
         let sample = self.seats.iter().fold(Sample::default(), |sum, seat| {
-            let (operations, bytes, latency_ns) = stage.sheets.sheet(*seat).totals();
+            let (operations, bytes, latency_ns) = context.counters.of(*seat).totals();
             Sample {
                 operations: sum.operations + operations,
                 bytes: sum.bytes + bytes,

@@ -20,14 +20,14 @@ use self::sampled::sampled_loop;
 use crate::clock::{self, NEVER, Tick};
 use crate::connections::Connections;
 use crate::engines::{Engine, Failure};
-use crate::gate::Gate;
 use crate::io::{Files, Io, PACED, SILENT, Slot};
-use crate::journal::{Book, Pen};
-use crate::ledger::Ledger;
+use crate::journal::{JournalWriter, WorkerJournal};
 use crate::memory::Memory;
 use crate::preread::Preread;
-use crate::sheet::{SeriesWriter, Sheet};
 use crate::source::{Next, Source};
+use crate::start_barrier::StartBarrier;
+use crate::worker_counters::{SeriesWriter, WorkerCounters};
+use crate::worker_findings::WorkerFindings;
 
 mod collective;
 mod in_flight;
@@ -54,7 +54,7 @@ pub fn drive<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
 /// # Errors
 /// When the engine cannot start or breaks.
 pub fn drive_instrumented<E: Engine>(worker: &mut Worker<'_>) -> Result<(), Failure> {
-    worker.sheet.head.batched.store(1, Relaxed);
+    worker.counters.head.batched.store(1, Relaxed);
     run_loop::<E, true>(worker)
 }
 
@@ -68,9 +68,9 @@ fn run_loop<E: Engine, const INSTRUMENTED: bool>(worker: &mut Worker<'_>) -> Res
     // To make all that took longer than a small file's operations do, and is none of those. Peers share the line.
     let begin = if E::FACTS.is_virtual || E::FACTS.connects { line } else { engine.now() };
     flight.begin(&worker.job.limit, begin);
-    worker.sheet.head.began.store(begin, Relaxed);
-    worker.sheet.enter(if flight.ramp_end > 0 { WorkerState::Ramping } else { WorkerState::Running });
-    worker.sheet.head.began_clock_ns.store(clock::by(worker.job.start.clock_id), Relaxed);
+    worker.counters.head.began.store(begin, Relaxed);
+    worker.counters.enter(if flight.ramp_end > 0 { WorkerState::Ramping } else { WorkerState::Running });
+    worker.counters.head.began_clock_ns.store(clock::by(worker.job.start.clock_id), Relaxed);
     let mut agreed = false;
     if E::FACTS.is_collective {
         agreed = collective_loop::<E, INSTRUMENTED>(worker, &mut engine, &mut flight)?;
@@ -170,7 +170,7 @@ impl InFlight<'_> {
                 }
                 Next::Later(tick) => answer.0 = tick,
                 Next::Wait => {
-                    self.sheet.wait();
+                    self.counters.wait();
                     if self.free.count == self.slots.len() {
                         answer.0 = now + WAIT_NS;
                     }
@@ -182,7 +182,7 @@ impl InFlight<'_> {
         if rest > 0 {
             self.go_on(rest, now, &mut answer.0);
         }
-        self.sheet.depth(self.slots.len() - self.free.count, free - self.free.count);
+        self.counters.depth(self.slots.len() - self.free.count, free - self.free.count);
         answer
     }
 
@@ -207,7 +207,7 @@ impl InFlight<'_> {
         engine
             .poll(least, until, |slot, result, ended| self.complete::<INSTRUMENTED>(slot, result, ended))?;
         if INSTRUMENTED {
-            self.sheet.completed(self.free.count - free);
+            self.counters.completed(self.free.count - free);
         }
         Ok(())
     }
@@ -242,7 +242,7 @@ impl InFlight<'_> {
         }
         let latency = ended.saturating_sub(io.started);
         self.series.observe(latency);
-        self.sheet.success(io.label, result as u64, latency);
+        self.counters.success(io.label, result as u64, latency);
     }
 }
 
@@ -253,9 +253,9 @@ pub struct Worker<'a> {
     /// Its job.
     pub job: &'a Job,
     /// Where the start line and the stop flag are.
-    pub gate: &'a Gate,
+    pub barrier: &'a StartBarrier,
     /// Its counters.
-    pub sheet: Sheet<'a>,
+    pub counters: WorkerCounters<'a>,
     /// The kinds of its labels.
     pub kinds: &'a [Kind],
     /// What it has open.
@@ -283,9 +283,9 @@ pub struct Worker<'a> {
     /// The job it waits for, by index in the phase.
     pub after: Option<usize>,
     /// Where it writes down what its job wants written down.
-    pub pen: Option<Pen<'a>>,
+    pub writer: Option<JournalWriter<'a>>,
     /// Where it writes what is no number.
-    pub ledger: &'a Ledger,
+    pub findings: &'a WorkerFindings,
     /// Where its engine tells of connections.
     pub connections: &'a Connections,
     /// Makes the source once the start line's time is known.
@@ -297,7 +297,7 @@ struct InFlight<'a> {
     slots: Box<[Io]>,
     free: FreeSlots,
     source: Source,
-    sheet: Sheet<'a>,
+    counters: WorkerCounters<'a>,
     stop: &'a AtomicU32,
     series: SeriesWriter,
     errors_left: u64,
@@ -379,7 +379,7 @@ struct Instruments<'a> {
     timed: bool,
     /// Whether CPU time is noted while the worker runs.
     noted: bool,
-    book: Option<Box<Book<'a>>>,
+    journal: Option<Box<WorkerJournal<'a>>>,
     /// The buffers that operations take in turn, and the turn of each slot; none: each has its own.
     turns: Option<(&'a Memory, Box<[u32]>)>,
 }

@@ -51,12 +51,12 @@ fn carry(step: impl FnMut(Happening) -> Vec<Action> + Send) -> (u8, Ears) {
 
 fn listen(transport: &str) -> Action {
     let address = "127.0.0.1:0".into();
-    Action::Listen { place: 1, transport: transport.into(), address, wishes: Vec::new() }
+    Action::Listen { place: 1, transport: transport.into(), address, socket_options: Vec::new() }
 }
 
 fn connect(transport: &str, address: &str) -> Action {
     let (transport, address) = (transport.into(), address.into());
-    Action::Connect { connection: 1, transport, address, wishes: Vec::new(), timeout_ns: 0 }
+    Action::Connect { connection: 1, transport, address, socket_options: Vec::new(), timeout_ns: 0 }
 }
 
 /// Runs a server in a thread and a client here; the client is made with the server's address.

@@ -78,12 +78,12 @@ fn talk(
 
 fn listen(transport: &str) -> Vec<Action> {
     let (transport, address) = (transport.into(), ":7".into());
-    vec![Action::Listen { place: 1, transport, address, wishes: Vec::new() }]
+    vec![Action::Listen { place: 1, transport, address, socket_options: Vec::new() }]
 }
 
 fn connect(transport: &str, address: &str) -> Vec<Action> {
     let (transport, address) = (transport.into(), address.into());
-    vec![Action::Connect { connection: 1, transport, address, wishes: Vec::new(), timeout_ns: 0 }]
+    vec![Action::Connect { connection: 1, transport, address, socket_options: Vec::new(), timeout_ns: 0 }]
 }
 
 /// A plan that moves bytes over a connection.

@@ -7,16 +7,16 @@ use iodyno_engine::world::World;
 use iodyno_model::{Diagnostic, Origin};
 use iodyno_report::native::Native;
 
-use crate::also::Also;
 use crate::archive::Asked;
 use crate::compare;
-use crate::hosts::{self, Errand};
+use crate::extension_options::ExtensionOptions;
+use crate::hosts::{self, RemoteCommand};
 use crate::lists;
-use crate::loader::Machinery;
+use crate::loader::HostLoader;
 use crate::report;
 use crate::rerun;
 use crate::runs::{self, print};
-use crate::session::{self, Voice, say};
+use crate::session::{self, OutputPolicy, say};
 
 /// Runs a command and returns the exit status. Under a launcher, what runs a plan is answered by the first rank; all
 /// others do what it says and end as it does.
@@ -51,22 +51,22 @@ fn runs(name: &str, arguments: &[String]) -> bool {
 
 fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
     if let Some(dialect) = DIALECTS.iter().find(|dialect| dialect.drop_in && dialect.name == name) {
-        let voice = Voice { original: true, ..Voice::from_environment() };
-        return dialect_answer(world, dialect, arguments, voice);
+        let policy = OutputPolicy { original: true, ..OutputPolicy::from_environment() };
+        return dialect_answer(world, dialect, arguments, policy);
     }
     let Some((word, rest)) = arguments.split_first() else {
         print(&commands().render_help().to_string());
         return 2;
     };
     match word.as_str() {
-        "plan" => run_request(world, native::plan(rest, &mut Machinery::new(world))),
+        "plan" => run_request(world, native::plan(rest, &mut HostLoader::new(world))),
         "run" => {
-            let machinery = &mut Machinery::new(world);
-            let colour = machinery.colour;
+            let loader = &mut HostLoader::new(world);
+            let colour = loader.colour;
             let reporter =
                 |manner: &native::Manner| Box::new(Native::new(colour).details(manner.details)) as _;
-            let request = native::run(rest, machinery, &reporter);
-            native_answer(world, "run", rest, request, machinery)
+            let request = native::run(rest, loader, &reporter);
+            native_answer(world, "run", rest, request, loader)
         }
         "report" => report::answer(rest),
         "runs" => runs::answer(rest),
@@ -82,41 +82,39 @@ fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "--version" | "-V" => print(&format!("iodyno {}\n", env!("CARGO_PKG_VERSION"))),
         "help" | "--help" | "-h" => print(&commands().render_help().to_string()),
         word => match DIALECTS.iter().find(|dialect| dialect.name == word) {
-            Some(dialect) => dialect_answer(world, dialect, rest, Voice::from_environment()),
+            Some(dialect) => dialect_answer(world, dialect, rest, OutputPolicy::from_environment()),
             None => unknown(word),
         },
     }
 }
 
-fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], voice: Voice) -> u8 {
+fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], policy: OutputPolicy) -> u8 {
     if !dialect.drop_in {
-        let mut machinery = Machinery::new(world);
-        let request = (dialect.lower)(arguments, &mut machinery);
-        return native_answer(world, dialect.name, arguments, request, &mut machinery);
+        let mut loader = HostLoader::new(world);
+        let request = (dialect.lower)(arguments, &mut loader);
+        return native_answer(world, dialect.name, arguments, request, &mut loader);
     }
     let environment = std::env::var("IODYNO_ALSO").ok();
-    let (also, arguments) = match Also::take(arguments, environment.as_deref()) {
+    let (also, arguments) = match ExtensionOptions::take(arguments, environment.as_deref()) {
         Ok(taken) => taken,
         Err(wrong) => {
             say(&wrong);
             return 2;
         }
     };
-    if let Some((word, _)) = also.wishes.iter().find(|(word, _)| !dialect.also.contains(&word.as_str())) {
-        let wrong = Diagnostic::error(
-            &Origin::argument("--also"),
-            format!("`{word}` means nothing to {}", dialect.name),
-        );
-        say(wrong.hint("leave it out"));
+    let unknown = |(word, _): &&(String, String)| !dialect.also.contains(&word.as_str());
+    if let Some((word, _)) = also.dialect_words.iter().find(unknown) {
+        let message = format!("`{word}` means nothing to {}", dialect.name);
+        say(Diagnostic::error(&Origin::argument("--also"), message).hint("leave it out"));
         return 2;
     }
     let words: Vec<String> = also.shaping().into_iter().chain(arguments.iter().cloned()).collect();
     let asked = Asked::new(dialect.name, &words, false);
-    let voice = Voice { asked, ..voice };
-    let mut machinery = Machinery::new(world);
-    machinery.also.clone_from(&also.wishes);
-    machinery.talks = !voice.original;
-    let elsewhere = match also.elsewhere(&mut machinery) {
+    let policy = OutputPolicy { asked, ..policy };
+    let mut loader = HostLoader::new(world);
+    loader.also.clone_from(&also.dialect_words);
+    loader.talks = !policy.original;
+    let elsewhere = match also.elsewhere(&mut loader) {
         Ok(elsewhere) => elsewhere,
         Err(wrong) => {
             say(&wrong);
@@ -124,13 +122,13 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], vo
         }
     };
     if let Some(elsewhere) = &elsewhere {
-        machinery.world = elsewhere.world();
+        loader.world = elsewhere.world();
     }
-    let request = (dialect.lower)(&arguments, &mut machinery);
-    if let Some(there) = destination(elsewhere.as_ref(), &request, machinery.looked()) {
+    let request = (dialect.lower)(&arguments, &mut loader);
+    if let Some(there) = destination(elsewhere.as_ref(), &request, loader.looked()) {
         let words = std::iter::once(dialect.name.to_string()).chain(arguments.iter().cloned());
-        let (arguments, also, files) = (words.collect(), also.kept.clone(), machinery.files);
-        return hosts::go(there, &Errand { arguments, also, files, original: voice.original });
+        let (arguments, also, files) = (words.collect(), also.kept.clone(), loader.files);
+        return hosts::go(there, &RemoteCommand { arguments, also, files, original: policy.original });
     }
     match request {
         // A drop-in's refusal is the original's text, word for word; what is wrong with our own words is told as ours.
@@ -146,16 +144,16 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], vo
                 say(&wrong);
                 return 2;
             }
-            session::answer(world, Ok(Request::Run(run)), &voice)
+            session::answer(world, Ok(Request::Run(run)), &policy)
         }
         Ok(Request::Converse(mut talk)) => {
             if let Err(wrong) = also.join(&mut talk.run) {
                 say(&wrong);
                 return 2;
             }
-            session::answer(world, Ok(Request::Converse(talk)), &voice)
+            session::answer(world, Ok(Request::Converse(talk)), &policy)
         }
-        other => session::answer(world, other, &voice),
+        other => session::answer(world, other, &policy),
     }
 }
 
@@ -181,19 +179,19 @@ fn native_answer(
     name: &str,
     arguments: &[String],
     request: Result<Request, Vec<Diagnostic>>,
-    machinery: &mut Machinery,
+    loader: &mut HostLoader,
 ) -> u8 {
     let Ok(Request::Hosts(there)) = &request else {
         let asked = Asked::new(name, arguments, true);
-        return session::answer(world, request, &Voice { asked, ..Voice::from_environment() });
+        return session::answer(world, request, &OutputPolicy { asked, ..OutputPolicy::from_environment() });
     };
     let words = std::iter::once(name.to_string()).chain(native::on_hosts(arguments));
-    let files = std::mem::take(&mut machinery.files);
-    hosts::go(there, &Errand { arguments: words.collect(), files, ..Errand::default() })
+    let files = std::mem::take(&mut loader.files);
+    hosts::go(there, &RemoteCommand { arguments: words.collect(), files, ..RemoteCommand::default() })
 }
 
 fn run_request(world: &mut World, request: Result<Request, Vec<Diagnostic>>) -> u8 {
-    session::answer(world, request, &Voice::from_environment())
+    session::answer(world, request, &OutputPolicy::from_environment())
 }
 
 fn unknown(word: &str) -> u8 {

@@ -12,7 +12,7 @@ use iodyno_model::{
     DemandRecord, Diagnostic, Finding, JobRecord, Origin, Phase, PhaseRecord, Record, Severity, Started,
 };
 use iodyno_report::comparison::Comparison;
-use iodyno_report::contrast::{self, contrasts, is_declared};
+use iodyno_report::plan_diff::{self, contrasts, is_declared};
 use iodyno_truth::compare::{Compared, Pair, pairs};
 use iodyno_truth::demand::{self, Bound, Condition, Subject};
 use iodyno_truth::quantity::Quantity;
@@ -21,13 +21,13 @@ use serde_json::json;
 
 use crate::archive;
 use crate::interleave;
+use crate::prior_runs;
 use crate::runs::{ended, foreign, one, paint, parsed, print};
-use crate::siblings;
 
 #[derive(Parser)]
 #[command(name = "iodyno compare", about = "How runs differ, and how surely", disable_version_flag = true,
     after_help = AFTER)]
-pub struct Words {
+pub struct CompareArgs {
     /// Runs: numbers, tags, `last`, or JSON files of fio, IOR or iperf3; with commas: passes of one side
     #[arg(required = true, num_args = 2.., value_name = "RUN")]
     pub runs: Vec<String>,
@@ -86,7 +86,7 @@ pub struct Side {
 
 /// Does `iodyno compare ARGUMENTS…`; the exit status.
 pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
-    let words = match parsed::<Words>("iodyno compare", arguments) {
+    let words = match parsed::<CompareArgs>("iodyno compare", arguments) {
         Ok(words) => words,
         Err(status) => return status,
     };
@@ -107,18 +107,19 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
     }
 }
 
-/// Words of `--across` that name nothing in which these runs could differ.
+/// CompareArgs of `--across` that name nothing in which these runs could differ.
 fn strange(across: &[String], sides: &[Side]) -> Vec<Diagnostic> {
     let run = |side: &Side| side.runs.first().cloned();
     let Some(((a, x), others)) = sides.split_first().and_then(|(first, others)| Some((run(first)?, others)))
     else {
         return Vec::new();
     };
-    let is_known =
-        |word: &str| others.iter().filter_map(run).any(|(b, y)| contrast::is_known(word, (&a, &x), (&b, &y)));
+    let is_known = |word: &str| {
+        others.iter().filter_map(run).any(|(b, y)| plan_diff::is_known(word, (&a, &x), (&b, &y)))
+    };
     let wrong = across.iter().filter(|word| !is_known(word)).map(|word| {
         let message = format!("`{word}`: there is nothing of that name that runs could differ in");
-        let hint = format!("{}, or any field of a plan; or all", contrast::KNOWN.join(", "));
+        let hint = format!("{}, or any field of a plan; or all", plan_diff::KNOWN.join(", "));
         Diagnostic::error(&Origin::argument("--across"), message).hint(hint)
     });
     wrong.collect()
@@ -190,7 +191,7 @@ fn run(reference: &str, history: &mut Option<History>) -> Result<Named, Diagnost
     Ok((format!("run {id}"), about, vec![(kept.started, kept.record)], Some(id)))
 }
 
-fn told(words: &Words, conditions: &Conditions, sides: Vec<Side>) -> u8 {
+fn told(words: &CompareArgs, conditions: &Conditions, sides: Vec<Side>) -> u8 {
     let Some((first, others)) = sides.split_first() else { return 2 };
     let siblings = if words.interleave { Vec::new() } else { known(&sides) };
     let words = &Asking { words, siblings: siblings.iter().collect() };
@@ -210,7 +211,7 @@ fn told(words: &Words, conditions: &Conditions, sides: Vec<Side>) -> u8 {
 
 /// What was asked, and earlier runs of the same.
 struct Asking<'a> {
-    words: &'a Words,
+    words: &'a CompareArgs,
     siblings: Vec<&'a Record>,
 }
 
@@ -225,7 +226,7 @@ fn known(sides: &[Side]) -> Vec<Record> {
             Some((*side.ids.first()?, started.clone(), record.clone()))
         })
         .collect();
-    siblings::of(&history, &compared)
+    prior_runs::of(&history, &compared)
 }
 
 fn comparison(first: &Side, mut other: Side, asking: &Asking<'_>, conditions: &Conditions) -> Comparison {
@@ -281,7 +282,7 @@ fn compared(pair: &Pair<'_>, quantity: &Quantity, each: f64, asking: &Asking<'_>
         values: (median(&before)?, median(&after)?),
         difference: turns.or(found),
     };
-    Some(siblings::settled(figure, &asking.siblings))
+    Some(prior_runs::settled(figure, &asking.siblings))
 }
 
 fn figures(pair: &Pair<'_>, confidence_percent: f64, asking: &Asking<'_>) -> Vec<Compared> {

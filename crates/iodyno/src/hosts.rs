@@ -12,8 +12,8 @@ use std::process::Command;
 use iodyno_dialect::hosts::{Elsewhere, Host};
 use iodyno_model::{Diagnostic, Origin};
 
+use crate::forwarded_files;
 use crate::loader::plain;
-use crate::luggage;
 use crate::session::say;
 
 /// Whose command line a launcher understands.
@@ -31,7 +31,7 @@ enum Kind {
 
 /// A command that goes elsewhere.
 #[derive(Debug, Default)]
-pub struct Errand {
+pub struct RemoteCommand {
     /// The arguments there, the name of the dialect or command first.
     pub arguments: Vec<String>,
     /// Our other words, for `IODYNO_ALSO`.
@@ -65,7 +65,7 @@ pub fn launched() -> bool {
 }
 
 /// Runs the command on the hosts; comes back only where that cannot be, with the exit status.
-pub fn go(elsewhere: &Elsewhere, errand: &Errand) -> u8 {
+pub fn go(elsewhere: &Elsewhere, errand: &RemoteCommand) -> u8 {
     match prepare(elsewhere, errand) {
         Ok(mut command) => {
             let program = command.get_program().to_string_lossy().into_owned();
@@ -80,7 +80,7 @@ pub fn go(elsewhere: &Elsewhere, errand: &Errand) -> u8 {
 const INSTALL: &str =
     "install the site's MPI (Debian: openmpi-bin or mpich), or name its launcher: launcher=PATH";
 
-fn prepare(elsewhere: &Elsewhere, errand: &Errand) -> Result<Command, Diagnostic> {
+fn prepare(elsewhere: &Elsewhere, errand: &RemoteCommand) -> Result<Command, Diagnostic> {
     if launched() {
         let wrong =
             Diagnostic::error(&Origin::argument("hosts"), "this process was started by a launcher already");
@@ -133,7 +133,7 @@ const KEEP_ALIVE: &[(&str, &str)] = &[
 ];
 
 /// Our variables there: those that are set here, and what the command needs.
-fn variables(errand: &Errand) -> Vec<(String, String)> {
+fn variables(errand: &RemoteCommand) -> Vec<(String, String)> {
     let ours = std::env::vars().filter(|(name, _)| name.starts_with("IODYNO_") && name != "IODYNO_ALSO");
     let mut list: Vec<_> = ours.collect();
     list.push((MARK.into(), "1".into()));
@@ -143,7 +143,9 @@ fn variables(errand: &Errand) -> Vec<(String, String)> {
     if errand.original {
         list.push((ORIGINAL.into(), "1".into()));
     }
-    list.extend(luggage::packed(&errand.files).map(|packed| (luggage::VARIABLE.to_string(), packed)));
+    list.extend(
+        forwarded_files::packed(&errand.files).map(|packed| (forwarded_files::VARIABLE.to_string(), packed)),
+    );
     list
 }
 

@@ -13,11 +13,11 @@ use iodyno_model::{Diagnostic, Event, Origin, Plan, Record, Started};
 use iodyno_report::{Output, Reporter};
 
 use crate::archive::{self, Asked};
-use crate::compare::{Side, Words};
-use crate::loader::Machinery;
+use crate::compare::{CompareArgs, Side};
+use crate::loader::HostLoader;
 use crate::rerun;
 use crate::runs::{ended, one};
-use crate::session::{self, Voice, say};
+use crate::session::{self, OutputPolicy, say};
 
 /// What is run in turns.
 struct Turn {
@@ -30,15 +30,15 @@ struct Turn {
 
 /// The end of a run, taken from its events.
 #[derive(Default)]
-struct Taken {
+struct CapturedRecord {
     started: Option<Started>,
     record: Option<Record>,
 }
 
 /// Reports nothing, and keeps the record.
-struct Taker(Rc<RefCell<Taken>>);
+struct RecordCapture(Rc<RefCell<CapturedRecord>>);
 
-impl Reporter for Taker {
+impl Reporter for RecordCapture {
     fn event(&mut self, event: &Event, _output: &mut Output<'_>) -> io::Result<()> {
         match event {
             Event::Started(started) => self.0.borrow_mut().started = Some((**started).clone()),
@@ -50,7 +50,7 @@ impl Reporter for Taker {
 }
 
 /// Runs both in turns; the two sides, or the exit status of the run that failed.
-pub fn sides(world: &mut World, words: &Words, arguments: &[String]) -> Result<Vec<Side>, u8> {
+pub fn sides(world: &mut World, words: &CompareArgs, arguments: &[String]) -> Result<Vec<Side>, u8> {
     let [a, b] = words.runs.as_slice() else {
         let wrong = Diagnostic::error(&Origin::argument("--interleave"), "it takes two: A and B");
         return Err(ended(Err(one(wrong.hint("iodyno compare --interleave A.toml B.toml -n 10")))));
@@ -80,21 +80,21 @@ fn run(
     world: &mut World,
     turn: &Turn,
     round: u32,
-    words: &Words,
+    words: &CompareArgs,
     asked: &Asked,
 ) -> Result<(Started, Record), u8> {
     if let Err(error) = std::env::set_current_dir(&turn.folder) {
         let wrong = Diagnostic::error(&Origin::argument(&turn.folder), crate::loader::plain(&error));
         return Err(ended(Err(one(wrong))));
     }
-    let taken = Rc::new(RefCell::new(Taken::default()));
+    let taken = Rc::new(RefCell::new(CapturedRecord::default()));
     let mut plan = turn.plan.clone();
     plan.seed = plan.seed.wrapping_add(u64::from(round));
-    let mut run = native::request(plan, Box::new(Taker(Rc::clone(&taken))));
+    let mut run = native::request(plan, Box::new(RecordCapture(Rc::clone(&taken))));
     run.live_ns = 0;
     run.keep = words.keep.clone().keep();
-    let voice = Voice { asked: asked.clone(), quiet: true, ..Voice::from_environment() };
-    let status = session::answer(world, Ok(Request::Run(Box::new(run))), &voice);
+    let policy = OutputPolicy { asked: asked.clone(), quiet: true, ..OutputPolicy::from_environment() };
+    let status = session::answer(world, Ok(Request::Run(Box::new(run))), &policy);
     let taken = taken.take();
     match (status, taken.started, taken.record) {
         (0, Some(started), Some(record)) => Ok((started, record)),
@@ -111,12 +111,12 @@ fn turn(world: &World, word: &str) -> Result<Turn, Vec<Diagnostic>> {
     if !std::path::Path::new(word).is_file() {
         return kept(word).map_err(one);
     }
-    let mut machinery = Machinery::new(world);
+    let mut loader = HostLoader::new(world);
     let arguments = [word.to_string()];
     let fio = DIALECTS.iter().find(|dialect| dialect.name == "fio").filter(|_| word.ends_with(".fio"));
     let request = match fio {
-        Some(fio) => (fio.lower)(&arguments, &mut machinery)?,
-        None => native::run(&arguments, &mut machinery, &|_| Box::new(Taker(Rc::default())))?,
+        Some(fio) => (fio.lower)(&arguments, &mut loader)?,
+        None => native::run(&arguments, &mut loader, &|_| Box::new(RecordCapture(Rc::default())))?,
     };
     let Request::Run(run) = request else {
         return Err(one(Diagnostic::error(&Origin::argument(word), "there is nothing to run in it")));

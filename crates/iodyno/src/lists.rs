@@ -14,7 +14,7 @@ use crate::session::say;
 /// List the engines: what they are, whether they can be had here, and what can be set
 #[derive(Parser)]
 #[command(name = "iodyno engines", disable_version_flag = true)]
-struct EnginesWords {
+struct EnginesArgs {
     /// Only this one
     name: Option<String>,
 }
@@ -22,12 +22,12 @@ struct EnginesWords {
 /// List the tools whose command lines are understood
 #[derive(Parser)]
 #[command(name = "iodyno dialects", disable_version_flag = true)]
-struct DialectsWords {}
+struct DialectsArgs {}
 
 /// List what watches a run from outside, and what it reads
 #[derive(Parser)]
 #[command(name = "iodyno witnesses", disable_version_flag = true)]
-struct WitnessesWords {}
+struct WitnessesArgs {}
 
 /// Print a completion script for a shell
 #[derive(Parser)]
@@ -35,7 +35,7 @@ struct WitnessesWords {}
 #[command(
     after_help = "For bash: iodyno completions bash > ~/.local/share/bash-completion/completions/iodyno"
 )]
-struct CompletionsWords {
+struct CompletionsArgs {
     /// The shell
     shell: Shell,
 }
@@ -44,20 +44,20 @@ struct CompletionsWords {
 #[derive(Parser)]
 #[command(name = "iodyno man", disable_version_flag = true)]
 #[command(after_help = "To read it: iodyno man | man -l -")]
-struct ManualWords {}
+struct ManualArgs {}
 
 /// Make a link for each tool's name in a directory: called by that name, the program is that tool
 #[derive(Parser)]
 #[command(name = "iodyno links", disable_version_flag = true)]
 #[command(after_help = "Files that exist are never replaced.")]
-struct LinksWords {
+struct LinksArgs {
     /// The directory
     directory: String,
 }
 
 /// `iodyno engines`.
 pub fn engines(arguments: &[String]) -> u8 {
-    let words = match parsed::<EnginesWords>("iodyno engines", arguments) {
+    let words = match parsed::<EnginesArgs>("iodyno engines", arguments) {
         Ok(words) => words,
         Err(status) => return status,
     };
@@ -91,13 +91,13 @@ fn engine(facts: &EngineFacts) -> String {
 /// `iodyno dialects`.
 pub fn dialects(arguments: &[String]) -> u8 {
     let list = || DIALECTS.iter().map(|dialect| format!("{:<9} {}\n", dialect.name, dialect.about)).collect();
-    listed::<DialectsWords>("iodyno dialects", arguments, list)
+    listed::<DialectsArgs>("iodyno dialects", arguments, list)
 }
 
 /// `iodyno witnesses`.
 pub fn witnesses(arguments: &[String]) -> u8 {
     let list = || WITNESSES.iter().map(|(name, reads)| format!("{name:<10} {reads}\n")).collect();
-    listed::<WitnessesWords>("iodyno witnesses", arguments, list)
+    listed::<WitnessesArgs>("iodyno witnesses", arguments, list)
 }
 
 fn listed<T: Parser>(name: &str, arguments: &[String], list: impl Fn() -> String) -> u8 {
@@ -106,7 +106,7 @@ fn listed<T: Parser>(name: &str, arguments: &[String], list: impl Fn() -> String
 
 /// `iodyno completions SHELL`.
 pub fn completions(arguments: &[String], commands: &mut Command) -> u8 {
-    let words = match parsed::<CompletionsWords>("iodyno completions", arguments) {
+    let words = match parsed::<CompletionsArgs>("iodyno completions", arguments) {
         Ok(words) => words,
         Err(status) => return status,
     };
@@ -117,7 +117,7 @@ pub fn completions(arguments: &[String], commands: &mut Command) -> u8 {
 
 /// `iodyno man`.
 pub fn manual(arguments: &[String], commands: Command) -> u8 {
-    if let Err(status) = parsed::<ManualWords>("iodyno man", arguments) {
+    if let Err(status) = parsed::<ManualArgs>("iodyno man", arguments) {
         return status;
     }
     let mut page = Vec::new();
@@ -132,7 +132,7 @@ pub fn manual(arguments: &[String], commands: Command) -> u8 {
 
 /// `iodyno links DIRECTORY`: what exists stays.
 pub fn links(arguments: &[String]) -> u8 {
-    let folder = match parsed::<LinksWords>("iodyno links", arguments) {
+    let folder = match parsed::<LinksArgs>("iodyno links", arguments) {
         Ok(words) => words.directory,
         Err(status) => return status,
     };

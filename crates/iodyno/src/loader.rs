@@ -10,10 +10,10 @@ use iodyno_engine::world::World;
 use iodyno_engine::{clock, witness};
 use iodyno_model::{Machine, WorldFacts};
 
-use crate::{luggage, remains};
+use crate::{forwarded_files, leftovers};
 
 /// The real world.
-pub struct Machinery {
+pub struct HostLoader {
     /// Whether the report goes to a terminal that takes colour.
     pub colour: bool,
     /// Words of ours beside an original's command line, with their values.
@@ -30,7 +30,7 @@ pub struct Machinery {
     looked: Cell<bool>,
 }
 
-impl Machinery {
+impl HostLoader {
     /// Whether anything but the user's own words was asked for: what is wrong with a request may be right elsewhere.
     pub fn looked(&self) -> bool {
         self.looked.get()
@@ -47,13 +47,14 @@ impl Machinery {
     }
 }
 
-impl Machinery {
+impl HostLoader {
     /// This machine, in a world.
     pub fn new(world: &World) -> Self {
         let colour = is_seen(world, std::io::stdout()) && std::env::var_os("NO_COLOR").is_none();
-        let brought =
-            std::env::var(luggage::VARIABLE).map(|value| luggage::unpacked(&value)).unwrap_or_default();
-        Machinery {
+        let brought = std::env::var(forwarded_files::VARIABLE)
+            .map(|value| forwarded_files::unpacked(&value))
+            .unwrap_or_default();
+        HostLoader {
             colour,
             also: Vec::new(),
             world: world.facts().clone(),
@@ -65,7 +66,7 @@ impl Machinery {
     }
 }
 
-impl Loader for Machinery {
+impl Loader for HostLoader {
     fn read(&mut self, path: &str) -> Result<Vec<u8>, String> {
         if let Some(bytes) = self.in_luggage(path) {
             return Ok(bytes);
@@ -89,12 +90,12 @@ impl Loader for Machinery {
     }
 
     fn standard_input(&mut self) -> Result<Vec<u8>, String> {
-        if let Some(bytes) = self.in_luggage(luggage::STANDARD_INPUT) {
+        if let Some(bytes) = self.in_luggage(forwarded_files::STANDARD_INPUT) {
             return Ok(bytes);
         }
         let mut bytes = Vec::new();
         std::io::stdin().read_to_end(&mut bytes).map_err(|error| plain(&error))?;
-        self.keep(luggage::STANDARD_INPUT, &bytes);
+        self.keep(forwarded_files::STANDARD_INPUT, &bytes);
         Ok(bytes)
     }
 
@@ -131,11 +132,11 @@ impl Loader for Machinery {
     }
 
     fn process(&self) -> String {
-        remains::own_name()
+        leftovers::own_name()
     }
 
     fn is_over(&self, process: &str) -> Option<bool> {
-        remains::is_over(process)
+        leftovers::is_over(process)
     }
 
     fn entropy(&mut self) -> Result<[u8; 32], String> {

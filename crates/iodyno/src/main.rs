@@ -7,37 +7,37 @@ use std::process::ExitCode;
 
 use iodyno_dialect::dashes;
 
-mod abroad;
-mod also;
 mod archive;
-mod calling;
 mod command;
 mod compare;
-mod converse;
-mod desk;
-mod exposed;
+mod conversation;
+mod device_recovery;
+mod extension_options;
+mod forwarded_files;
 mod hosts;
 mod interleave;
+mod leftovers;
 mod lists;
+mod live_report_server;
 mod loader;
-mod luggage;
-mod remade;
-mod remains;
+mod metrics_endpoint;
+mod output_files;
+mod output_set;
+mod prior_runs;
+mod remote_servers;
 mod repeat;
 mod report;
 mod rerun;
 mod runs;
 mod serve;
 mod session;
-mod shelf;
-mod siblings;
 mod sink;
+mod syscall_helper;
 mod terminal;
-mod watched;
 
 fn main() -> ExitCode {
     iodyno_engine::cases::serve_when_asked();
-    if let Some(status) = calling::by_name() {
+    if let Some(status) = syscall_helper::by_name() {
         return ExitCode::from(status);
     }
     let mut words: Vec<String> =

@@ -9,8 +9,8 @@ use iodyno_history::Filter;
 use iodyno_model::{Diagnostic, Record};
 
 use crate::archive;
-use crate::converse;
-use crate::session::{Voice, print, say};
+use crate::conversation;
+use crate::session::{OutputPolicy, print, say};
 
 /// What a course is told of, ns.
 const DAY_NS: u64 = 86_400_000_000_000;
@@ -18,7 +18,7 @@ const DAY_NS: u64 = 86_400_000_000_000;
 const GLANCE_NS: u64 = 100_000_000;
 
 /// Has it as often as it is wanted; the exit status: that of the worst, or the signal's.
-pub fn answer(mut repeat: Repeat, voice: &Voice) -> u8 {
+pub fn answer(mut repeat: Repeat, policy: &OutputPolicy) -> u8 {
     if repeat.times == Some(0) {
         return match course(&repeat) {
             Ok(text) => print(text.as_bytes()),
@@ -30,7 +30,7 @@ pub fn answer(mut repeat: Repeat, voice: &Voice) -> u8 {
     }
     let (began, mut status, mut done) = (clock::monotonic(), 0, 0);
     loop {
-        status = status.max(converse::answer((repeat.make)(), voice));
+        status = status.max(conversation::answer((repeat.make)(), policy));
         done += 1;
         match course(&repeat) {
             Ok(text) if !text.is_empty() => status = status.max(print(format!("\n{text}\n").as_bytes())),

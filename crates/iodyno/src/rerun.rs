@@ -9,11 +9,11 @@ use iodyno_history::{Entry, Kept};
 use iodyno_model::{Diagnostic, Origin, Plan};
 use iodyno_report::native::Native;
 
-use crate::also::Also;
 use crate::archive::{self, Asked};
-use crate::loader::Machinery;
+use crate::extension_options::ExtensionOptions;
+use crate::loader::HostLoader;
 use crate::runs::{ended, one, paint, parsed};
-use crate::session::{self, Voice, say};
+use crate::session::{self, OutputPolicy, say};
 
 #[derive(Parser)]
 #[command(
@@ -21,7 +21,7 @@ use crate::session::{self, Voice, say};
     about = "Run the plan of a kept run again, with the same seed",
     disable_version_flag = true
 )]
-struct Words {
+struct RerunArgs {
     /// Which one: its number, a tag, or `last`
     run: String,
     #[command(flatten)]
@@ -30,7 +30,7 @@ struct Words {
 
 /// Does `iodyno rerun ARGUMENTS…`; the exit status.
 pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
-    let words = match parsed::<Words>("iodyno rerun", arguments) {
+    let words = match parsed::<RerunArgs>("iodyno rerun", arguments) {
         Ok(words) => words,
         Err(status) => return status,
     };
@@ -41,7 +41,7 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
     match request(world, words.manner, kept) {
         Ok(request) => {
             let asked = Asked::new("rerun", arguments, true);
-            session::answer(world, Ok(request), &Voice { asked, ..Voice::from_environment() })
+            session::answer(world, Ok(request), &OutputPolicy { asked, ..OutputPolicy::from_environment() })
         }
         Err(wrong) => ended(Err(one(wrong))),
     }
@@ -73,13 +73,13 @@ fn in_own_hand(world: &World, kept: &Kept) -> Option<Run> {
     // What was said on standard input then is not said again now.
     let words = words.get(1..).filter(|words| !words.iter().any(|word| word == "-"))?;
     let (also, arguments) = match dialect.drop_in {
-        true => Also::take(words, None).ok()?,
-        false => (Also::default(), words.to_vec()),
+        true => ExtensionOptions::take(words, None).ok()?,
+        false => (ExtensionOptions::default(), words.to_vec()),
     };
-    let mut machinery = Machinery::new(world);
-    machinery.also.clone_from(&also.wishes);
-    machinery.talks = true;
-    let Ok(Request::Run(mut run)) = (dialect.lower)(&arguments, &mut machinery) else { return None };
+    let mut loader = HostLoader::new(world);
+    loader.also.clone_from(&also.dialect_words);
+    loader.talks = true;
+    let Ok(Request::Run(mut run)) = (dialect.lower)(&arguments, &mut loader) else { return None };
     also.join(&mut run).ok()?;
     run.output = None;
     run.files.retain(|file| file.format == "own");

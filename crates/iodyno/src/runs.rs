@@ -26,11 +26,11 @@ type Refusal = Vec<Diagnostic>;
 #[derive(Parser)]
 #[command(name = "iodyno runs", about = "The runs that are kept", disable_version_flag = true,
     args_conflicts_with_subcommands = true, after_help = AFTER)]
-struct Words {
+struct RunsArgs {
     #[command(subcommand)]
     command: Option<What>,
     #[command(flatten)]
-    wanted: Wanted,
+    wanted: RunFilter,
 }
 
 const AFTER: &str = "A run is named by its number, by a tag (the newest with it), or as `last`; last~1 is the one before. \
@@ -39,7 +39,7 @@ They lie in $XDG_DATA_HOME/iodyno/history.sqlite; IODYNO_HISTORY=FILE says other
 #[derive(Subcommand)]
 enum What {
     /// List them
-    List(Wanted),
+    List(RunFilter),
     /// Report a run again, with what it ran on
     Show(Show),
     /// Give a run names to be found by
@@ -64,7 +64,7 @@ enum What {
 }
 
 #[derive(Args, Default)]
-struct Wanted {
+struct RunFilter {
     /// The newest so many; 0: all
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     last: u32,
@@ -120,7 +120,7 @@ fn age(text: &str) -> Result<u64, String> {
 
 /// Does `iodyno runs ARGUMENTS…`; the exit status.
 pub fn answer(arguments: &[String]) -> u8 {
-    let words = match parsed::<Words>("iodyno runs", arguments) {
+    let words = match parsed::<RunsArgs>("iodyno runs", arguments) {
         Ok(words) => words,
         Err(status) => return status,
     };
@@ -170,7 +170,7 @@ pub fn paint() -> Paint {
     Paint { colour: io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() }
 }
 
-fn told(history: &History, wanted: &Wanted) -> Result<u8, Refusal> {
+fn told(history: &History, wanted: &RunFilter) -> Result<u8, Refusal> {
     let filter = Filter {
         most: wanted.last,
         tag: wanted.tag.clone(),
@@ -303,7 +303,7 @@ fn located() -> Result<u8, Refusal> {
     about = "Keep what was measured elsewhere: fio's, IOR's or iperf3's JSON, or our own",
     disable_version_flag = true
 )]
-struct ImportWords {
+struct ImportArgs {
     /// The files
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
@@ -314,7 +314,7 @@ struct ImportWords {
 
 /// Does `iodyno import ARGUMENTS…`; the exit status.
 pub fn import(arguments: &[String]) -> u8 {
-    match parsed::<ImportWords>("iodyno import", arguments) {
+    match parsed::<ImportArgs>("iodyno import", arguments) {
         Ok(words) => ended(imported(&words)),
         Err(status) => status,
     }
@@ -333,7 +333,7 @@ pub fn foreign(path: &str) -> Result<Vec<import::Imported>, Diagnostic> {
 }
 
 /// All files, or none.
-fn imported(words: &ImportWords) -> Result<u8, Refusal> {
+fn imported(words: &ImportArgs) -> Result<u8, Refusal> {
     words.tag.iter().try_for_each(|tag| iodyno_history::check_tag(tag)).map_err(one)?;
     let (mut runs, mut wrong) = (Vec::new(), Vec::new());
     for path in &words.files {

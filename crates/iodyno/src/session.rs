@@ -15,28 +15,28 @@ use iodyno_engine::world::World;
 use iodyno_engine::{Options, signal};
 use iodyno_history::Keeping;
 use iodyno_model::{Diagnostic, Event, Origin, Record, Verb};
-use iodyno_report::passes::OnePass;
+use iodyno_report::median_pass::OnePass;
 use iodyno_report::{NoFiles, Output, Reporter};
 
-use crate::abroad;
 use crate::archive::{self, Asked};
-use crate::calling;
-use crate::converse;
-use crate::desk::{self, Desk};
+use crate::conversation;
+use crate::device_recovery;
 use crate::hosts;
+use crate::leftovers;
+use crate::live_report_server::LiveReportServer;
 use crate::loader::plain;
-use crate::remade;
-use crate::remains;
+use crate::output_set::{self, OutputSet};
+use crate::remote_servers;
 use crate::repeat;
 use crate::sink;
+use crate::syscall_helper;
 use crate::terminal;
-use crate::watched::Watched;
 
 /// A run that is kept is written down this often, ns: a killed program loses no more.
 const KEPT_NS: u64 = 1_000_000_000;
 
 /// What may be said besides the report.
-pub struct Voice {
+pub struct OutputPolicy {
     /// Called by the original's name: nothing that the original would not write.
     pub original: bool,
     /// `IODYNO_FINDINGS`: asked for, or silenced.
@@ -47,12 +47,17 @@ pub struct Voice {
     pub quiet: bool,
 }
 
-impl Voice {
+impl OutputPolicy {
     /// As the environment wishes.
     pub fn from_environment() -> Self {
         let wish = std::env::var("IODYNO_FINDINGS").ok();
         let original = std::env::var_os(hosts::ORIGINAL).is_some();
-        Voice { original, findings: wish.map(|wish| wish != "0"), asked: Asked::default(), quiet: false }
+        OutputPolicy {
+            original,
+            findings: wish.map(|wish| wish != "0"),
+            asked: Asked::default(),
+            quiet: false,
+        }
     }
 
     /// Whether findings follow the report.
@@ -73,7 +78,7 @@ impl Voice {
 }
 
 /// Does what was requested; the exit status.
-pub fn answer(world: &mut World, request: Result<Request, Vec<Diagnostic>>, voice: &Voice) -> u8 {
+pub fn answer(world: &mut World, request: Result<Request, Vec<Diagnostic>>, policy: &OutputPolicy) -> u8 {
     match request {
         Err(wrong) => {
             say_all(&wrong);
@@ -86,11 +91,11 @@ pub fn answer(world: &mut World, request: Result<Request, Vec<Diagnostic>>, voic
             let _ = terminal::err().write_all(err.as_bytes());
             status as u8
         }
-        Ok(Request::Calls(calls)) => calling::answer(&calls),
-        Ok(Request::Run(run)) => session(world, *run, voice),
-        Ok(Request::Converse(talk)) => converse::answer(*talk, voice),
-        Ok(Request::Abroad(abroad)) => abroad::answer(*abroad, voice),
-        Ok(Request::Repeat(repeat)) => repeat::answer(*repeat, voice),
+        Ok(Request::Calls(calls)) => syscall_helper::answer(&calls),
+        Ok(Request::Run(run)) => session(world, *run, policy),
+        Ok(Request::Converse(talk)) => conversation::answer(*talk, policy),
+        Ok(Request::Abroad(abroad)) => remote_servers::answer(*abroad, policy),
+        Ok(Request::Repeat(repeat)) => repeat::answer(*repeat, policy),
         // Where it could go there, it went.
         Ok(Request::Hosts(_)) => {
             let wrong = Diagnostic::error(&Origin::argument("hosts"), "hosts are named twice");
@@ -155,34 +160,34 @@ fn translated(event: &Event, translate: Translate) -> Option<Cow<'_, Event>> {
     })
 }
 
-fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
+fn session(world: &mut World, mut run: Run, policy: &OutputPolicy) -> u8 {
     if !run.tells_all && !run.tells_passes && OnePass::needed(&run.plan) {
         let silent: Box<dyn Reporter> = Box::new(Silent);
         run.reporter = Box::new(OnePass::new(&run.plan, std::mem::replace(&mut run.reporter, silent)));
     }
-    let mut ears = match Ears::open(&run, voice) {
-        Ok(ears) => ears,
+    let mut fanout = match EventFanout::open(&run, policy) {
+        Ok(fanout) => fanout,
         Err(wrong) => {
             say(wrong);
             return if run.own_voice { run.error_status as u8 } else { 2 };
         }
     };
-    if !voice.original {
+    if !policy.original {
         say_all(&run.messages);
     }
-    say_all(&remains::remove(&run.abandoned));
-    let options = Options { interim_ns: run.interim_ns, ..ears.options(&run) };
+    say_all(&leftovers::remove(&run.abandoned));
+    let options = Options { interim_ns: run.interim_ns, ..fanout.options(&run) };
     let mut listened = true;
     // What a drop-in copies or checks it does for its own sake; who only watches, watches for a listener.
     let only_watches = run.plan.phases.iter().all(|phase| phase.watch.is_some());
     let ends_unheard = !run.own_voice || only_watches;
-    let overwritten = remade::of(&run.plan, voice);
+    let overwritten = device_recovery::of(&run.plan, policy);
     let (plan, translate) = (&run.plan, run.translate);
     let reporter = &mut run.reporter;
     let mut tell = |event: &Event| {
-        ears.tell(event, translate, reporter.as_mut());
+        fanout.tell(event, translate, reporter.as_mut());
         // `head` has seen enough: there is nothing left to run for.
-        if ends_unheard && listened && !ears.desk.has_files() && !signal::is_listened_to() {
+        if ends_unheard && listened && !fanout.desk.has_files() && !signal::is_listened_to() {
             listened = false;
             signal::nobody_listens();
         }
@@ -190,12 +195,12 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
     let record = match iodyno_engine::lead(world, plan, &options, &mut tell) {
         Ok(record) => record,
         Err(wrong) => {
-            ears.take_back();
-            return refused(run, wrong.into_iter().map(|wrong| voice.worded(wrong)).collect());
+            fanout.take_back();
+            return refused(run, wrong.into_iter().map(|wrong| policy.worded(wrong)).collect());
         }
     };
-    let Ok(kept) = ears.close(&run, voice) else { return 1 };
-    if !run.tells_all && voice.tells_findings() {
+    let Ok(kept) = fanout.close(&run, policy) else { return 1 };
+    if !run.tells_all && policy.tells_findings() {
         let _ = terminal::err().write_all(beside(&record, &run).as_bytes());
     }
     say_all(&overwritten);
@@ -207,23 +212,23 @@ fn session(world: &mut World, mut run: Run, voice: &Voice) -> u8 {
 }
 
 /// Everybody who hears of a run besides its dialect: the desk, the history, the page that grows.
-pub struct Ears {
-    desk: Desk,
+pub struct EventFanout {
+    desk: OutputSet,
     keeping: Option<Keeping>,
-    watched: Option<Watched>,
+    watched: Option<LiveReportServer>,
 }
 
-impl Ears {
+impl EventFanout {
     /// Everything that is written to while it runs, or none of it.
     ///
     /// # Errors
     /// The first that cannot be had.
-    pub fn open(run: &Run, voice: &Voice) -> Result<Ears, Diagnostic> {
-        let desk = Desk::open(run)?;
+    pub fn open(run: &Run, policy: &OutputPolicy) -> Result<EventFanout, Diagnostic> {
+        let desk = OutputSet::open(run)?;
         let others =
-            archive::keeping(run, &voice.asked).and_then(|keeping| Ok((keeping, watched(run, voice)?)));
+            archive::keeping(run, &policy.asked).and_then(|keeping| Ok((keeping, watched(run, policy)?)));
         match others {
-            Ok((keeping, watched)) => Ok(Ears { desk, keeping, watched }),
+            Ok((keeping, watched)) => Ok(EventFanout { desk, keeping, watched }),
             Err(wrong) => {
                 desk.take_back();
                 Err(wrong)
@@ -261,7 +266,7 @@ impl Ears {
     ///
     /// # Errors
     /// Said already: something could not be written.
-    pub fn close(self, run: &Run, voice: &Voice) -> Result<bool, ()> {
+    pub fn close(self, run: &Run, policy: &OutputPolicy) -> Result<bool, ()> {
         if let Err(wrong) = self.desk.close() {
             say(wrong);
             return Err(());
@@ -269,7 +274,7 @@ impl Ears {
         if let Some(watched) = &self.watched {
             watched.close();
         }
-        Ok(self.keeping.is_none_or(|keeping| archive::kept(keeping, run, voice.original || voice.quiet)))
+        Ok(self.keeping.is_none_or(|keeping| archive::kept(keeping, run, policy.original || policy.quiet)))
     }
 
     /// Leaves nothing behind of what was opened.
@@ -294,16 +299,16 @@ pub fn beside(record: &Record, run: &Run) -> String {
 }
 
 /// The page that grows, where one was asked for; where it is, is said unless nothing may be.
-fn watched(run: &Run, voice: &Voice) -> Result<Option<Watched>, Diagnostic> {
-    let Some(file) = run.files.iter().find(|file| file.format == desk::PAGE) else { return Ok(None) };
-    let (watched, url) = Watched::open(&file.path)?;
-    if !voice.original {
+fn watched(run: &Run, policy: &OutputPolicy) -> Result<Option<LiveReportServer>, Diagnostic> {
+    let Some(file) = run.files.iter().find(|file| file.format == output_set::PAGE) else { return Ok(None) };
+    let (watched, url) = LiveReportServer::open(&file.path)?;
+    if !policy.original {
         say(format_args!("the report grows at {url}"));
     }
     Ok(Some(watched))
 }
 
-/// Says why nothing was run: with its own voice the dialect does, as of a run that ended with errors.
+/// Says why nothing was run: with its own policy the dialect does, as of a run that ended with errors.
 fn refused(mut run: Run, wrong: Vec<Diagnostic>) -> u8 {
     if !run.own_voice {
         say_all(&wrong);
@@ -358,9 +363,9 @@ mod tests {
     fn a_hint_names_what_the_command_takes() {
         let hint = |native: bool| {
             let asked = Asked { native, ..Asked::default() };
-            let voice = Voice { original: false, findings: None, asked, quiet: false };
+            let policy = OutputPolicy { original: false, findings: None, asked, quiet: false };
             let wrong = Diagnostic::error(&Origin::Default, "it carries ext4");
-            voice.worded(wrong.hint("if that is meant: --destroy /dev/x")).hint.unwrap_or_default()
+            policy.worded(wrong.hint("if that is meant: --destroy /dev/x")).hint.unwrap_or_default()
         };
         assert_eq!(hint(true), "if that is meant: --destroy /dev/x");
         assert_eq!(hint(false), "if that is meant: --also destroy=/dev/x");

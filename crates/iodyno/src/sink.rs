@@ -17,9 +17,9 @@ use iodyno_report::json::Json;
 use iodyno_report::metrics::Metrics;
 use iodyno_report::{NoFiles, Output, Reporter};
 
-use crate::exposed::Exposed;
 use crate::loader::plain;
-use crate::shelf::Shelf;
+use crate::metrics_endpoint::MetricsEndpoint;
+use crate::output_files::OutputFiles;
 
 /// The format of files that the run's reporter writes itself.
 pub const OWN: &str = "own";
@@ -44,11 +44,11 @@ enum Place {
     /// A file that is written to.
     File(BufWriter<File>),
     /// A folder of files.
-    Folder(Shelf),
+    Folder(OutputFiles),
     /// A file that is replaced as a whole.
     Whole(PathBuf),
     /// A page that is served.
-    Served(Exposed),
+    Served(MetricsEndpoint),
 }
 
 impl Sink {
@@ -165,13 +165,13 @@ fn plain_file(path: &str, reporter: Option<Box<dyn Reporter>>) -> Result<Sink, D
 fn folder(path: &str) -> Result<Sink, Diagnostic> {
     std::fs::create_dir(path).map_err(|error| unwritable(path, &error))?;
     let reporter: Option<Box<dyn Reporter>> = Some(Box::new(CsvFolder::new(path)));
-    Ok(Sink { path: path.into(), place: Place::Folder(Shelf::default()), reporter, made: true })
+    Ok(Sink { path: path.into(), place: Place::Folder(OutputFiles::default()), reporter, made: true })
 }
 
 fn metrics(path: &str) -> Result<Sink, Diagnostic> {
     let reporter: Option<Box<dyn Reporter>> = Some(Box::new(Metrics::new()));
     if let Ok(address) = path.parse::<SocketAddr>() {
-        let place = Place::Served(Exposed::open(address)?);
+        let place = Place::Served(MetricsEndpoint::open(address)?);
         return Ok(Sink { path: path.into(), place, reporter, made: false });
     }
     let made = !Path::new(path).exists();

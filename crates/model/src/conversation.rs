@@ -84,7 +84,7 @@ pub struct Ends {
     pub socket: SocketFacts,
 }
 
-/// What the system made of a socket's wishes.
+/// What the system made of a socket's socket_options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SocketFacts {
     /// The descriptor: what some tools print as the stream's number.
@@ -106,7 +106,7 @@ pub struct SocketFacts {
 /// What is to be done outside, in this order.
 #[derive(Debug)]
 pub enum Action {
-    /// Wait for peers. `wishes` are options of the `socket` engine (`nodelay`, `mss`, `window_bytes`, `device`, …).
+    /// Wait for peers. `socket_options` are options of the `socket` engine (`nodelay`, `mss`, `window_bytes`, `device`, …).
     Listen {
         /// The number it gets.
         place: Connection,
@@ -115,7 +115,7 @@ pub enum Action {
         /// `HOST:PORT`, `:PORT`; port 0: any, [`Input::Ready`] says which.
         address: String,
         /// Options of the socket.
-        wishes: Vec<(String, String)>,
+        socket_options: Vec<(String, String)>,
     },
     /// Connect to a peer; a datagram socket is bound to it.
     Connect {
@@ -126,7 +126,7 @@ pub enum Action {
         /// `HOST:PORT`.
         address: String,
         /// Options of the socket; `bind=ADDRESS[:PORT]` is one of them.
-        wishes: Vec<(String, String)>,
+        socket_options: Vec<(String, String)>,
         /// For how long it is tried, ns; 0: as long as the system does.
         timeout_ns: u64,
     },

@@ -9,9 +9,9 @@ use iodyno_truth::compare::{Compared, Verdict};
 use iodyno_truth::statistics::{Basis, Difference};
 use serde_json::{Value, json};
 
-use crate::contrast::{Contrast, Weight};
 use crate::findings;
 use crate::paint::Paint;
+use crate::plan_diff::{Contrast, Weight};
 use crate::table::{Table, wrapped};
 
 /// Columns of the text.

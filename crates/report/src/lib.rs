@@ -1,13 +1,12 @@
-//! Shared reporters: events and record to bytes, for every dialect that has no handwriting of its own.
+//! Shared reporters: events and record to bytes, for every dialect that has no output format of its own.
 //!
 //! A reporter is one function from event to bytes. It reads no clock, opens no file and knows no engine.
 #![forbid(unsafe_code)]
 
 pub mod aging;
 pub mod cache;
+pub mod cfb;
 pub mod comparison;
-pub mod compound;
-pub mod contrast;
 pub mod csv;
 pub mod curve;
 pub mod findings;
@@ -17,12 +16,13 @@ pub mod history;
 pub mod html;
 pub mod json;
 pub mod live;
+pub mod median_pass;
 pub mod metrics;
 pub mod native;
 pub mod number;
 pub mod paint;
-pub mod passes;
 pub mod plan;
+pub mod plan_diff;
 pub mod ranks;
 pub mod screen;
 pub mod shape;
@@ -102,7 +102,7 @@ impl Files for FilesInMemory {
     }
 }
 
-/// Writes down what happens, in one handwriting.
+/// Writes down what happens, in one output format.
 pub trait Reporter {
     /// Writes what this event calls for.
     ///

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::compound;
+use crate::cfb;
 
 /// Columns of a sheet.
 pub const COLUMNS_MOST: usize = 256;
@@ -44,7 +44,7 @@ pub fn workbook(name: &str, rows: &[Vec<Cell>]) -> Result<Vec<u8>, String> {
     let before = globals(name, 0, &texts);
     let mut stream = globals(name, before.len() as u32, &texts);
     stream.extend(sheet);
-    compound::file("Workbook", stream)
+    cfb::file("Workbook", stream)
 }
 
 /// Texts, each once, in their order.

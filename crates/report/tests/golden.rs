@@ -1,4 +1,4 @@
-//! Golden handwriting of the shared reporters: stored events to exact text, JSON and CSV in `golden/report/`.
+//! Golden output of the shared reporters: stored events to exact text, JSON and CSV in `golden/report/`.
 
 mod sample;
 

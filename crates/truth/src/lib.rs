@@ -12,6 +12,7 @@ use iodyno_model::{Finding, Intent, Plan, Record};
 pub mod amplification;
 pub mod bursts;
 pub mod cache;
+pub mod cache_neighbours;
 pub mod case;
 pub mod causes;
 pub mod ceiling;
@@ -20,18 +21,18 @@ pub mod compare;
 pub mod content;
 pub mod demand;
 pub mod depth;
-pub mod effort;
 pub mod errors;
 pub mod flows;
 pub mod flushes;
 pub mod generator;
+pub mod generator_bound;
 pub mod handover;
 pub mod holes;
 pub mod machine;
 pub mod merge;
 pub mod names;
-pub mod neighbours;
 pub mod network;
+pub mod other_io;
 pub mod passes;
 pub mod peak;
 pub mod quantity;
@@ -42,13 +43,12 @@ pub mod samples;
 pub mod schedule;
 pub mod shared;
 pub mod short;
+pub mod short_stroke;
 pub mod skew;
 pub mod spikes;
 pub mod stability;
 pub mod statistics;
 pub mod steady;
-pub mod strangers;
-pub mod stroke;
 pub mod target;
 pub mod warmth;
 pub mod writes;
@@ -63,7 +63,7 @@ type Check = fn(&Case<'_>) -> Vec<Suspicion>;
 const PERFORMANCE: &[Check] = &[
     reads::check,
     cache::check,
-    neighbours::check,
+    cache_neighbours::check,
     writes::check,
     samples::check,
     depth::check,
@@ -77,11 +77,11 @@ const PERFORMANCE: &[Check] = &[
     flushes::check,
     reshaped::check,
     names::check,
-    stroke::check,
+    short_stroke::check,
     schedule::check,
-    effort::check,
+    generator_bound::check,
     machine::check,
-    strangers::check,
+    other_io::check,
     skew::check,
     clocks::check,
     network::check,

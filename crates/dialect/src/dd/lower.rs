@@ -77,7 +77,7 @@ fn check_memory(operands: &Operands, loader: &dyn Loader) -> Result<(), Instead>
 }
 
 fn cannot_open(path: &str, errno: i32) -> Instead {
-    Instead::Error(format!("failed to open {}: {}", quote::name(path), crate::reason::of_system(errno)))
+    Instead::Error(format!("failed to open {}: {}", quote::name(path), crate::strerror::of_system(errno)))
 }
 
 const EEXIST: i32 = 17;

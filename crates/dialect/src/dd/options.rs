@@ -101,7 +101,7 @@ pub fn help() -> String {
 /// The page `docs/dd.md`, generated.
 pub fn document() -> String {
     format!(
-        "# dd\n\n`iodyno dd` (or a link named `dd`) copies as GNU dd does and reports in its handwriting: records and\n\
+        "# dd\n\n`iodyno dd` (or a link named `dd`) copies as GNU dd does and reports in its output format: records and\n\
          transfer line on standard error, the same exit codes, `SIGUSR1` for figures on the way. It stands in for\n\
          GNU's dd 9.1 wherever dd is used to measure.\n\nWhat differs on purpose:\n\n\
          - conversions that change bytes are refused, not half done;\n\

@@ -1,11 +1,11 @@
-//! dd's handwriting: what GNU dd writes on standard error, from events.
+//! dd's output format: what GNU dd writes on standard error, from events.
 
 use std::io::{self, Write};
 
 use iodyno_model::{Diagnostic, ErrorCount, Event, Kind, Live, Origin, PhaseRecord, Record, Verb};
 use iodyno_report::{Output, Reporter};
 
-use crate::reason::{of_system as reason, without_number};
+use crate::strerror::{of_system as strerror, without_number};
 
 use super::amount;
 use super::operands::Operands;
@@ -184,7 +184,7 @@ impl Closing {
             _ => false,
         };
         let name = if input { &self.input } else { &self.output };
-        format!("{what} {}: {}", quote::name(name), reason(error.errno))
+        format!("{what} {}: {}", quote::name(name), strerror(error.errno))
     }
 
     /// The side that could not be opened, and the system's reason, as the engine room puts it.
@@ -220,11 +220,11 @@ fn transfer_line(counts: &Counts, seconds: &str) -> String {
 }
 
 fn is_reason(text: &str) -> bool {
-    (1..134).any(|errno| reason(errno) == text)
+    (1..134).any(|errno| strerror(errno) == text)
 }
 
 fn already_said(diagnostic: &Diagnostic, tallied: &[&ErrorCount]) -> bool {
-    tallied.iter().any(|error| diagnostic.message.contains(&reason(error.errno)))
+    tallied.iter().any(|error| diagnostic.message.contains(&strerror(error.errno)))
 }
 
 impl Reporter for Closing {

@@ -5,8 +5,8 @@
 
 use iodyno_model::{Operation, Per, SharedKind, SharedUse, Step, Verb};
 
+use super::flowop_compiler::{FlowopCompiler, Label, Named, called, is_called};
 use super::script::{Attributes, Flowop};
-use super::weave::{Label, Named, Weaver, called, is_called};
 
 /// Names that a hint lists, at most.
 const LISTED_MOST: usize = 24;
@@ -19,7 +19,7 @@ enum Counted {
     Named { own: Option<String>, all: Vec<String> },
 }
 
-impl Weaver<'_, '_> {
+impl FlowopCompiler<'_, '_> {
     /// How much is waited for or posted, drawn each time or not, and the most that it may be.
     pub(super) fn amount(&mut self, attributes: &Attributes, verb: Verb, of: &str) -> (u64, Operation) {
         let drawn = self.reader.bounded(attributes, &["value"], 1).flatten();

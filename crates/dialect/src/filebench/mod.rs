@@ -11,13 +11,14 @@ pub(crate) mod advice;
 pub mod clients;
 mod counts;
 pub mod document;
-pub mod draw;
+mod extension_options;
+pub mod filesets;
+mod flowop_compiler;
 pub mod flowops;
-mod further;
 pub mod lexer;
 pub mod library;
 pub mod parser;
-pub mod places;
+pub mod random_variable;
 mod reader;
 mod running;
 pub mod script;
@@ -26,7 +27,6 @@ mod stats;
 pub mod text;
 pub mod value;
 pub mod view;
-mod weave;
 
 use iodyno_model::{Diagnostic, Intent, Origin};
 
@@ -46,7 +46,7 @@ pub const DIALECT: Dialect = Dialect {
 
 /// What the command line says.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Wanted {
+struct Cli {
     file: Option<String>,
     variables: Vec<String>,
     seed: u64,
@@ -132,7 +132,7 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
 
 /// The script as one client has it.
 fn carried_out<'a>(
-    wanted: &Wanted,
+    wanted: &Cli,
     path: &str,
     text: &str,
     client: Client,
@@ -190,8 +190,8 @@ fn usage(session: &Session<'_>) -> String {
     text
 }
 
-fn parse(arguments: &[String]) -> Result<Wanted, Diagnostic> {
-    let mut wanted = Wanted { seed: 1, ..Wanted::default() };
+fn parse(arguments: &[String]) -> Result<Cli, Diagnostic> {
+    let mut wanted = Cli { seed: 1, ..Cli::default() };
     let arguments = crate::dashes(arguments);
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {

@@ -4,7 +4,7 @@
 
 use iodyno_model::{Diagnostic, Origin, Size};
 
-use super::draw::Draw;
+use super::random_variable::Draw;
 use super::script::{Attribute, Attributes};
 use super::value::{Value, Variables};
 

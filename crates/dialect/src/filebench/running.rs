@@ -8,13 +8,13 @@ use iodyno_model::{
     Action, BufferKind, Buffers, Depth, Job, Limit, Placement, Plan, Script, SharedKind, Step, Verb, Workload,
 };
 
-use super::further::Ways;
-use super::places::Place;
+use super::extension_options::Ways;
+use super::filesets::Place;
+use super::flowop_compiler::{Composite, FlowopCompiler, Label, Named};
 use super::reader::Reader;
 use super::script::{Attributes, Thread};
 use super::session::Process;
 use super::view::Part;
-use super::weave::{Composite, Label, Named, Weaver};
 
 /// Writes that a thread has handed over and not awaited, at most: a turn never waits for what it hands over itself, and
 /// half of the turn before may still be under way.
@@ -90,7 +90,7 @@ impl Run<'_, '_> {
         let mut everywhere: Vec<Label> = Vec::new();
         for thread in processes.iter().flat_map(|process| &process.threads) {
             let wrong = self.reader.wrong.len();
-            let mut weaver = Weaver::new(
+            let mut weaver = FlowopCompiler::new(
                 self.reader,
                 &mut self.places,
                 self.composites,
@@ -186,7 +186,7 @@ impl Run<'_, '_> {
             return None;
         }
         let priority = self.reader.number(attributes, &["ioprio"]).map(|level| level as u8);
-        let mut weaver = Weaver::new(
+        let mut weaver = FlowopCompiler::new(
             self.reader,
             &mut self.places,
             self.composites,

@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 use iodyno_model::{Diagnostic, Errand, Limit, Origin, Phase, Plan, Shared, SharedKind, Stop, When};
 
 use super::clients::{Client, Lowered, Named};
+use super::filesets::Place;
+use super::flowop_compiler::Composite;
 use super::flowops::FLOWOPS;
 use super::parser;
-use super::places::Place;
 use super::reader::Reader;
 use super::running::{Run, said_of};
 use super::script::{Attributes, Command, Definition, Expression, Order, Thread};
 use super::value::{Value, Variables, word};
 use super::view::{Dump, Part, View};
-use super::weave::Composite;
 use crate::Loader;
 
 /// How long a run without a time takes, s: the original's own default.

@@ -1,4 +1,4 @@
-//! filebench's handwriting: the lines of the start, the breakdown by flowop, the summary.
+//! filebench's output format: the lines of the start, the breakdown by flowop, the summary.
 //!
 //! A stamp is the time since the start in seconds; it is as old as the event that told of it. Nothing that was measured is
 //! left out, however a run ended.
@@ -298,7 +298,7 @@ fn why(tally: &Tally) -> String {
     let mut errors = tally.errors.clone();
     errors.sort_by_key(|error| std::cmp::Reverse(error.count));
     let tell = |error: &ErrorCount| {
-        format!("{} {}: {}", error.count, error.verb.name(), crate::reason::of(error.errno))
+        format!("{} {}: {}", error.count, error.verb.name(), crate::strerror::of(error.errno))
     };
     let told: Vec<String> = errors.iter().map(tell).collect();
     if told.is_empty() { String::new() } else { format!(": {}", told.join("; ")) }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::draw::Draw;
+use super::random_variable::Draw;
 use super::script::{Attribute, Expression};
 
 /// A value.

@@ -11,7 +11,7 @@ use crate::option::{Status, nearest};
 
 /// How the generated page begins. The differences are those that the tests against fio know.
 pub const INTRODUCTION: &str = "`iodyno fio` (or a link named `fio`) takes fio's job files and command lines as they are and \
-reports in its handwriting.\nIts options are those of fio 3.42; job files and texts were held against Debian's fio 3.33.\n\n\
+reports in its output format.\nIts options are those of fio 3.42; job files and texts were held against Debian's fio 3.33.\n\n\
 What differs on purpose:\n\n\
 - a value that fio passes over in silence is an error here, with its file and line: an unknown unit (`bs=4q`), a\n  \
 fraction (`bs=1.5k` is 1 byte to fio), what is left behind a number (`runtime=1h30m` is 1 us to fio), shares of\n  \

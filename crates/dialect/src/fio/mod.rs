@@ -34,7 +34,7 @@ use iodyno_model::{Diagnostic, Level, Plan, Record};
 use crate::{Dialect, Loader, Request, Run};
 use client::{Client, Together};
 use lower::Context;
-use orders::{Instead, Orders};
+use orders::{Cli, Instead};
 use settings::Settings;
 use view::{Eta, Format};
 
@@ -79,7 +79,7 @@ fn instead_of_a_run(instead: &Instead) -> Request {
     Request::Print { out, status }
 }
 
-fn run(orders: Orders, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+fn run(orders: Cli, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let context = Context {
         name: orders.name,
         style: orders.style,

@@ -16,7 +16,7 @@ use crate::option::{Entry, Status, nearest};
 
 /// Everything that is to be done.
 #[derive(Debug, Default)]
-pub struct Orders {
+pub struct Cli {
     /// What the run is called: its first job file, or `fio`.
     pub name: String,
     /// The jobs in order.
@@ -66,9 +66,9 @@ pub enum Instead {
 ///
 /// # Errors
 /// Everything that is wrong.
-pub fn orders(arguments: &[String], loader: &mut dyn Loader) -> Result<Orders, Vec<Diagnostic>> {
+pub fn orders(arguments: &[String], loader: &mut dyn Loader) -> Result<Cli, Vec<Diagnostic>> {
     let mut sorted = command::sort(&crate::dashes(arguments));
-    let mut orders = Orders::default();
+    let mut orders = Cli::default();
     let mut problems = std::mem::take(&mut sorted.problems);
     orders.style.terminal = loader.terminals().0;
     let mut asked = Asked { orders: &mut orders, problems: &mut problems, sections: Vec::new(), show: false };
@@ -101,7 +101,7 @@ pub fn orders(arguments: &[String], loader: &mut dyn Loader) -> Result<Orders, V
     if none && orders.instead.is_none() {
         orders.instead = Some(Instead::Nothing);
     }
-    Ok(Orders { jobs, global, ..orders })
+    Ok(Cli { jobs, global, ..orders })
 }
 
 /// Job files on their way to jobs.
@@ -174,7 +174,7 @@ fn prints_at_once(instead: &Instead) -> bool {
 }
 
 struct Asked<'a> {
-    orders: &'a mut Orders,
+    orders: &'a mut Cli,
     problems: &'a mut Vec<Diagnostic>,
     sections: Vec<String>,
     show: bool,

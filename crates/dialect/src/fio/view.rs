@@ -1,4 +1,4 @@
-//! What fio's handwriting needs to know of a run that the plan does not say: how jobs were written, numbered and grouped,
+//! What fio's output format needs to know of a run that the plan does not say: how jobs were written, numbered and grouped,
 //! which figures are wanted, and where they go.
 //!
 //! Lowering makes it; the reporters read it. It refuses to hold anything that decides what is run.

@@ -33,7 +33,7 @@ const EINVAL: i32 = 22;
 
 /// What the command line says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct Command {
     /// `-T`.
     pub cached: bool,
     /// `-t`.
@@ -55,7 +55,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     };
     for device in &wanted.devices {
         match loader.look(device) {
-            None => return refuse(format!("{device}: {}\n", crate::reason::of_system(ENOENT)), ENOENT),
+            None => return refuse(format!("{device}: {}\n", crate::strerror::of_system(ENOENT)), ENOENT),
             Some(facts)
                 if matches!(facts.kind, PathKind::File | PathKind::BlockDevice)
                     && facts.bytes < BLOCK_BYTES =>
@@ -79,8 +79,8 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
 ///
 /// # Errors
 /// What is wrong, for standard error.
-pub fn parse(arguments: &[String]) -> Result<Result<Wanted, String>, String> {
-    let mut wanted = Wanted::default();
+pub fn parse(arguments: &[String]) -> Result<Result<Command, String>, String> {
+    let mut wanted = Command::default();
     let mut rest = arguments.iter().map(String::as_str);
     while let Some(argument) = rest.next() {
         match (argument.strip_prefix("--"), argument.strip_prefix('-')) {
@@ -116,7 +116,7 @@ fn gibibytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("hdparm: --offset: `{text}`: expected a number of GiB\n"))
 }
 
-fn take(name: &str, wanted: &mut Wanted) -> Result<Option<String>, String> {
+fn take(name: &str, wanted: &mut Command) -> Result<Option<String>, String> {
     let unknown = || format!("{name}: unknown flag\n\n{}", options::help());
     let entry = TABLE.find(name).ok_or_else(unknown)?;
     TABLE.check(name, &Origin::Default).map_err(|refused| {
@@ -135,7 +135,7 @@ fn take(name: &str, wanted: &mut Wanted) -> Result<Option<String>, String> {
 }
 
 /// The plan, and what each of its phases is to the reader.
-pub fn lower(wanted: &Wanted, loader: &mut dyn Loader) -> (Plan, Vec<Part>) {
+pub fn lower(wanted: &Command, loader: &mut dyn Loader) -> (Plan, Vec<Part>) {
     let mut plan = Plan { name: "hdparm".into(), intent: Intent::Device, ..Plan::default() };
     let mut parts = Vec::new();
     for device in &wanted.devices {
@@ -160,7 +160,7 @@ fn cached_label(direct: bool) -> String {
     format!("Timing {}cached reads:  ", if direct { "O_DIRECT " } else { "" })
 }
 
-fn device_label(wanted: &Wanted) -> String {
+fn device_label(wanted: &Command) -> String {
     let what = if wanted.direct { "O_DIRECT" } else { "buffered" };
     let offset = wanted.offset_gib.map(|gib| format!(" (offset {gib} GB)")).unwrap_or_default();
     format!("Timing {what} disk reads{offset}:")

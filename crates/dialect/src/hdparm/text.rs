@@ -1,11 +1,11 @@
-//! hdparm's handwriting: a device's name, then a line for each timing, on standard output.
+//! hdparm's output format: a device's name, then a line for each timing, on standard output.
 
 use std::io::{self, Write};
 
 use iodyno_model::{Event, PhaseRecord, Record};
 use iodyno_report::{Output, Reporter};
 
-use crate::reason::of_system as reason;
+use crate::strerror::of_system as reason;
 
 /// What a phase of the plan is to the reader.
 #[derive(Clone, Debug, PartialEq, Eq)]

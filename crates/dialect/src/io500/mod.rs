@@ -16,7 +16,7 @@ pub mod score;
 
 use iodyno_model::{Diagnostic, Origin, Record};
 
-use crate::wishes::Wishes;
+use crate::run_options::RunOptions;
 use crate::{Dialect, Keep, Loader, PathKind, ReportFile, Request, Run, date};
 use config::Config;
 use phases::{PHASES, Places};
@@ -50,20 +50,20 @@ A valid run writes for 300 s in each of four phases and may need as much space a
 
 /// What the command line says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Wanted {
+struct Cli {
     path: Option<String>,
     mini: Option<String>,
     dry_run: bool,
     list: bool,
     help: bool,
     keep: Keep,
-    wishes: Wishes,
+    wishes: RunOptions,
     details: bool,
     files: Vec<ReportFile>,
 }
 
-fn parse(arguments: &[String]) -> Result<Wanted, Vec<Diagnostic>> {
-    let mut wanted = Wanted::default();
+fn parse(arguments: &[String]) -> Result<Cli, Vec<Diagnostic>> {
+    let mut wanted = Cli::default();
     let wrong = |argument: &str, what: &str, hint: &str| {
         vec![Diagnostic::error(&Origin::argument(argument), what).hint(hint)]
     };
@@ -132,7 +132,7 @@ fn mini(folder: &str) -> Result<Config, Vec<Diagnostic>> {
     Config::read("--mini", &text)
 }
 
-fn configuration(wanted: &Wanted, loader: &mut dyn Loader) -> Result<Config, Vec<Diagnostic>> {
+fn configuration(wanted: &Cli, loader: &mut dyn Loader) -> Result<Config, Vec<Diagnostic>> {
     if let Some(folder) = &wanted.mini {
         if loader.look(folder).is_none_or(|facts| facts.kind != PathKind::Directory) {
             let wrong =

@@ -1,4 +1,4 @@
-//! IOR: command lines and scripts as they are, reports in IOR's handwriting.
+//! IOR: command lines and scripts as they are, reports in IOR's output format.
 //!
 //! ```text
 //!   argv, script ─ syntax ─► Settings of each test ─ judge ─► Test ─ lower ─► Plan and View ─► events ─ report ─► text

@@ -38,7 +38,7 @@ pub struct Group {
 
 /// What the command line says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct Command {
     /// `-c`.
     pub cpu: bool,
     /// `-d`.
@@ -87,9 +87,9 @@ pub struct Wanted {
     pub count: Option<u64>,
 }
 
-impl Default for Wanted {
+impl Default for Command {
     fn default() -> Self {
-        Wanted {
+        Command {
             cpu: false,
             disks: false,
             asks: false,
@@ -134,8 +134,8 @@ fn wrong<T>(what: impl Into<String>) -> Result<T, Stop> {
 ///
 /// # Errors
 /// What keeps it from being followed.
-pub fn parse(arguments: &[String]) -> Result<Wanted, Stop> {
-    let mut wanted = Wanted::default();
+pub fn parse(arguments: &[String]) -> Result<Command, Stop> {
+    let mut wanted = Command::default();
     let mut words = arguments.iter().map(String::as_str).peekable();
     while let Some(word) = words.next() {
         match word {
@@ -165,7 +165,7 @@ fn number(word: &str) -> Option<Option<u64>> {
     digits.then(|| word.parse().ok())
 }
 
-impl Wanted {
+impl Command {
     fn device(&mut self, name: &str, partitions: bool) {
         self.asks = true;
         let list = match self.groups.last_mut() {
@@ -291,7 +291,7 @@ fn unknown<T>(written: &str, name: &str) -> Result<T, Stop> {
 mod tests {
     use super::*;
 
-    fn parsed(line: &str) -> Result<Wanted, Stop> {
+    fn parsed(line: &str) -> Result<Command, Stop> {
         parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
     }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::command::Wanted;
+use super::command::Command;
 use crate::Loader;
 
 /// Names that devices are printed by, where it is not the kernel's own.
@@ -16,7 +16,7 @@ const CLASS: &str = "/sys/class/block";
 ///
 /// # Errors
 /// That there are no persistent names of that kind.
-pub fn names(wanted: &Wanted, loader: &mut dyn Loader) -> Result<Names, String> {
+pub fn names(wanted: &Command, loader: &mut dyn Loader) -> Result<Names, String> {
     let mut names = Names::new();
     if wanted.mapped {
         for device in loader.list(CLASS).unwrap_or_default() {

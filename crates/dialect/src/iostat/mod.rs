@@ -17,7 +17,7 @@ use iodyno_model::{Diagnostic, Intent, Origin, Phase, Plan, Record, Watching};
 use crate::{Dialect, Loader, Request, Run};
 use cell::{Colours, Style};
 use columns::Layout;
-use command::{Partitions, Stop, Unit, Wanted};
+use command::{Command, Partitions, Stop, Unit};
 use device::{Names, names, watched};
 use text::{Reports, Selection, View};
 
@@ -81,7 +81,7 @@ fn status(record: &Record) -> u8 {
 }
 
 /// Which devices are shown.
-fn selection(wanted: &Wanted, names: &Names, loader: &mut dyn Loader) -> Selection {
+fn selection(wanted: &Command, names: &Names, loader: &mut dyn Loader) -> Selection {
     let mut all = |typed: &[(String, bool)]| {
         let mut found: Vec<String> = Vec::new();
         for (name, partitions) in typed {
@@ -125,7 +125,7 @@ fn devices(selection: &Selection) -> Vec<String> {
 }
 
 /// The plan: one phase that watches. The first sample is always taken: it tells which devices were ever used.
-fn plan(wanted: &Wanted, selection: &Selection) -> Plan {
+fn plan(wanted: &Command, selection: &Selection) -> Plan {
     let every_ns = wanted.interval.unwrap_or(0) * SECOND_NS;
     let first = u64::from(wanted.without_first);
     let count = match (every_ns, wanted.count) {
@@ -145,7 +145,7 @@ fn plan(wanted: &Wanted, selection: &Selection) -> Plan {
 }
 
 fn view(
-    wanted: &Wanted,
+    wanted: &Command,
     layout: Layout,
     selection: Selection,
     names: Names,

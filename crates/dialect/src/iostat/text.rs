@@ -1,4 +1,4 @@
-//! iostat's handwriting: a line about the machine, then a report for each sample, as text or as one document.
+//! iostat's output format: a line about the machine, then a report for each sample, as text or as one document.
 //!
 //! Devices that were never used are left out unless somebody named them, so what was used is remembered from the first
 //! sample on, which covers the time since the machine was started.

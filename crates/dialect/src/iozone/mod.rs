@@ -1,4 +1,4 @@
-//! iozone: command lines as they are, tables in iozone's handwriting.
+//! iozone: command lines as they are, tables in iozone's output format.
 //!
 //! ```text
 //!   argv ─ command ─► words ─ settings ─► Settings ─ matrix, lower ─► Plan and View ─► events ─ report ─► text

@@ -1,4 +1,4 @@
-//! iozone's handwriting: a heading, a row for each cell or a block for each pass of streams, tables for spreadsheets.
+//! iozone's output format: a heading, a row for each cell or a block for each pass of streams, tables for spreadsheets.
 //!
 //! ```text
 //!   events ─► Report ─┬─ heading, then figures as passes end      on standard output

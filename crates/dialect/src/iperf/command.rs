@@ -21,7 +21,7 @@ pub enum Rate {
 
 /// What the command line says.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wanted {
+pub struct Command {
     /// `-c`: the server; none: we are it.
     pub host: Option<String>,
     /// `-u`.
@@ -43,7 +43,7 @@ pub struct Wanted {
     /// `-w`.
     pub window_bytes: Option<u64>,
     /// Other options of the sockets.
-    pub wishes: Vec<(String, String)>,
+    pub socket_options: Vec<(String, String)>,
     /// `-B`.
     pub bind: Option<String>,
     /// `-V`.
@@ -86,9 +86,9 @@ pub struct Wanted {
     pub nodelay: bool,
 }
 
-impl Default for Wanted {
+impl Default for Command {
     fn default() -> Self {
-        Wanted {
+        Command {
             host: None,
             udp: false,
             port: 5001,
@@ -99,7 +99,7 @@ impl Default for Wanted {
             rate: None,
             block_bytes: None,
             window_bytes: None,
-            wishes: Vec::new(),
+            socket_options: Vec::new(),
             bind: None,
             ipv6: false,
             format: 'a',
@@ -124,7 +124,7 @@ impl Default for Wanted {
     }
 }
 
-impl Wanted {
+impl Command {
     /// Bytes of a write or datagram.
     pub fn block(&self) -> u64 {
         self.block_bytes.unwrap_or(match (self.udp, self.ipv6) {
@@ -164,8 +164,8 @@ pub enum Stop {
 ///
 /// # Errors
 /// What keeps it from being followed, or what is to be printed instead.
-pub fn parse(arguments: &[String]) -> Result<Wanted, Stop> {
-    let mut reading = Reading { wanted: Wanted::default(), wrong: Vec::new(), server: false, stop: None };
+pub fn parse(arguments: &[String]) -> Result<Command, Stop> {
+    let mut reading = Reading { wanted: Command::default(), wrong: Vec::new(), server: false, stop: None };
     let mut words = arguments.iter().map(String::as_str);
     while let Some(argument) = words.next() {
         reading.argument(argument, &mut words);
@@ -174,7 +174,7 @@ pub fn parse(arguments: &[String]) -> Result<Wanted, Stop> {
 }
 
 struct Reading {
-    wanted: Wanted,
+    wanted: Command,
     wrong: Vec<Diagnostic>,
     server: bool,
     stop: Option<Stop>,
@@ -246,7 +246,7 @@ impl Reading {
             "C" => wanted.compatible = true,
             "N" => {
                 wanted.nodelay = true;
-                wanted.wishes.push(("nodelay".into(), "on".into()));
+                wanted.socket_options.push(("nodelay".into(), "on".into()));
             }
             "s" => self.server = true,
             "1" => wanted.single = true,
@@ -290,19 +290,19 @@ impl Reading {
             "B" => wanted.bind = Some(value.into()),
             "M" => wanted.mss = Some(bytes(value)?).filter(|mss| (1..=65_535).contains(mss)),
             "S" => wanted.tos = tos(value)?,
-            "Z" => wanted.wishes.push(("congestion".into(), value.into())),
+            "Z" => wanted.socket_options.push(("congestion".into(), value.into())),
             "t" => wanted.amount = Some(Amount::Time(seconds(value)?)),
             "n" => wanted.amount = Some(Amount::Bytes(bytes(value)?)),
             "c" => wanted.host = Some(value.into()),
             "connect-retries" => wanted.retries = value.parse().ok()?,
             "fq-rate" => {
                 let rate = number::amount(value)? / 8.0;
-                wanted.wishes.push(("pacing_bps".into(), format!("{rate:.0}")));
+                wanted.socket_options.push(("pacing_bps".into(), format!("{rate:.0}")));
             }
             "F" => wanted.file = Some(value.into()),
             "L" => wanted.listen_port = Some(value.parse().ok()?),
             "P" => wanted.streams = value.parse().ok().filter(|streams| (1..=128).contains(streams))?,
-            "T" => wanted.wishes.push(("ttl".into(), value.parse::<u8>().ok()?.to_string())),
+            "T" => wanted.socket_options.push(("ttl".into(), value.parse::<u8>().ok()?.to_string())),
             "x" => {
                 let known = value.chars().all(|letter| "CDMSVcdmsv".contains(letter));
                 wanted.excluded = Some(value.to_ascii_uppercase()).filter(|_| known)?;
@@ -314,14 +314,14 @@ impl Reading {
         (name != "M" || wanted.mss.is_some()).then_some(())
     }
 
-    fn finish(mut self) -> Result<Wanted, Stop> {
+    fn finish(mut self) -> Result<Command, Stop> {
         if let Some(stop) = self.stop {
             return Err(stop);
         }
         self.both();
         let wanted = &mut self.wanted;
         for (name, value) in [("mss", wanted.mss), ("tos", Some(wanted.tos.into()).filter(|tos| *tos > 0))] {
-            wanted.wishes.extend(value.map(|value| (name.to_string(), value.to_string())));
+            wanted.socket_options.extend(value.map(|value| (name.to_string(), value.to_string())));
         }
         if self.wrong.is_empty() { Ok(self.wanted) } else { Err(Stop::Wrong(self.wrong)) }
     }
@@ -416,7 +416,7 @@ pub(crate) fn tos(word: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Result<Wanted, Stop> {
+    fn read(line: &str) -> Result<Command, Stop> {
         parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
     }
 
@@ -437,7 +437,7 @@ mod tests {
         let long = read("--client=host --num 10M --parallel 2 --window=64K --nodelay --format m").unwrap();
         assert_eq!(long.until(), Amount::Bytes(10 << 20));
         assert_eq!((long.window_bytes, long.format), (Some(65_536), 'm'));
-        assert_eq!(long.wishes, [("nodelay".to_string(), "on".to_string())]);
+        assert_eq!(long.socket_options, [("nodelay".to_string(), "on".to_string())]);
         assert_eq!(read("-c h -u").unwrap().bits(), Some(1_048_576.0));
         assert_eq!(read("-c h").unwrap().bits(), None);
         assert_eq!(read("-c h -ub 100pps -l 1000").unwrap().bits(), Some(800_000.0));

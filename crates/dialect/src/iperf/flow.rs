@@ -149,7 +149,7 @@ pub struct Flow {
     pub pauses: bool,
     /// Bytes that must come before a paused stream has a run.
     pub awaited_bytes: usize,
-    /// What the peer wishes.
+    /// What the peer socket_options.
     pub test: Option<Test>,
     /// First bytes, as long as they may be a header.
     pub head: Vec<u8>,

@@ -4,9 +4,9 @@
 use iodyno_model::conversation::{Action, Connection, Ends};
 
 use super::flow::{Flow, State, split};
+use super::handshake::CONNECT_NS;
 use super::header::{self, Amount, Back, First, Test};
 use super::load;
-use super::opening::CONNECT_NS;
 use super::quota::CONNECTIONS_MOST;
 use super::talk::{PLACE, Talk};
 use crate::address::joined;
@@ -155,7 +155,7 @@ impl Talk {
             connection,
             transport: if self.wanted.udp { "udp" } else { "tcp" }.into(),
             address: peer,
-            wishes: Vec::new(),
+            socket_options: Vec::new(),
             timeout_ns: CONNECT_NS,
         });
     }

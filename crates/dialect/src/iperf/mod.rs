@@ -4,17 +4,17 @@
 //! is a state machine without sockets; the data moves by plans like everybody's.
 
 pub mod command;
+mod connection_report;
 pub mod flow;
+mod handshake;
 pub mod header;
 mod incoming;
 mod load;
 pub mod number;
-mod opening;
 pub mod options;
 pub mod quota;
 mod silence;
 mod talk;
-mod telling;
 #[cfg(test)]
 mod test;
 pub mod text;
@@ -22,7 +22,7 @@ pub mod text;
 use iodyno_model::{Diagnostic, Intent, Origin, Plan};
 
 use crate::{Converse, Dialect, Loader, Request, Run};
-use command::{Stop, Wanted};
+use command::{Command, Stop};
 pub use talk::Talk;
 
 /// The dialect.
@@ -71,7 +71,7 @@ fn known(loader: &dyn Loader) -> Result<Vec<quota::Range>, Vec<Diagnostic>> {
 }
 
 /// The file that is to be sent.
-fn content(wanted: &Wanted, loader: &mut dyn Loader) -> Result<Option<Vec<u8>>, Vec<Diagnostic>> {
+fn content(wanted: &Command, loader: &mut dyn Loader) -> Result<Option<Vec<u8>>, Vec<Diagnostic>> {
     let Some(path) = &wanted.file else { return Ok(None) };
     let wrong = |what: String| vec![Diagnostic::error(&Origin::argument("-F"), format!("{path}: {what}"))];
     if loader.look(path).is_some_and(|about| about.kind != crate::PathKind::File) {
@@ -85,7 +85,7 @@ fn content(wanted: &Wanted, loader: &mut dyn Loader) -> Result<Option<Vec<u8>>, 
     }
 }
 
-fn run(wanted: &Wanted, output: Option<String>) -> Run {
+fn run(wanted: &Command, output: Option<String>) -> Run {
     Run {
         output,
         interim_ns: wanted.interval_ns,
@@ -96,7 +96,7 @@ fn run(wanted: &Wanted, output: Option<String>) -> Run {
 }
 
 /// What a client will run, as far as its command line tells; what a server runs is its clients' to say.
-fn nominal(wanted: &Wanted) -> Plan {
+fn nominal(wanted: &Command) -> Plan {
     if wanted.host.is_none() {
         return Plan { name: "iperf".into(), intent: Intent::Network, ..Plan::default() };
     }

@@ -9,10 +9,10 @@ use std::collections::HashMap;
 use iodyno_model::conversation::{Action, Connection, Conversation, Happening, Input, RunNumber};
 use iodyno_model::{Event, Record};
 
-use super::command::Wanted;
+use super::command::Command;
 use super::flow::{Counts, Flow, State};
+use super::handshake::BACK_AGAIN_NS;
 use super::header::{self, Amount};
-use super::opening::BACK_AGAIN_NS;
 use super::quota::{Quota, Range};
 use super::text::{RULE, View};
 
@@ -33,7 +33,7 @@ const MOST_FINALS: u32 = 10;
 
 /// A test, or a server.
 pub struct Talk {
-    pub(super) wanted: Wanted,
+    pub(super) wanted: Command,
     pub(super) view: View,
     /// What is sent, where the user named a file.
     pub(super) content: Option<Vec<u8>>,
@@ -64,7 +64,7 @@ pub struct Talk {
 
 impl Talk {
     /// What the command line wants; `content` is what is sent instead of digits.
-    pub fn new(wanted: Wanted, east_s: i64, content: Option<Vec<u8>>) -> Self {
+    pub fn new(wanted: Command, east_s: i64, content: Option<Vec<u8>>) -> Self {
         let view = View {
             format: wanted.format,
             csv: wanted.csv,

@@ -1,4 +1,4 @@
-//! iperf 2's handwriting: headings, rows, sums, the receiver's report, comma-separated values. Layout of 2.1.8.
+//! iperf 2's output format: headings, rows, sums, the receiver's report, comma-separated values. Layout of 2.1.8.
 //!
 //! Pure functions from counts to text. What is not known is a dash, never a zero.
 

@@ -7,17 +7,17 @@ use iodyno_model::{Event, Record};
 use rsa::RsaPublicKey;
 
 use super::auth::{Chance, Padding, token};
-use super::command::Wanted;
+use super::command::Command;
 use super::document::{self, Document};
 use super::json::Json;
 use super::meter::Interval;
+use super::output_style::OutputStyle;
 use super::params::{DATAGRAM_LEAST, DATAGRAM_MOST};
 use super::plan;
 use super::results::Results;
 use super::state::{self, Inbox};
 use super::test::{Stream, Test, host_port, id};
 use super::text::{self, Style};
-use super::voice::Voice;
 use crate::address::joined;
 
 const CONTROL: Connection = 1;
@@ -69,8 +69,8 @@ pub struct Badge {
 
 /// A client.
 pub struct Client {
-    wanted: Wanted,
-    voice: Voice,
+    wanted: Command,
+    voice: OutputStyle,
     style: Style,
     test: Test,
     document: Document,
@@ -97,7 +97,7 @@ pub struct Client {
 impl Client {
     /// A client that has not begun.
     pub fn new(
-        wanted: Wanted,
+        wanted: Command,
         system: String,
         badge: Option<Badge>,
         entropy: [u8; 32],
@@ -114,7 +114,7 @@ impl Client {
             ..Test::default()
         };
         Client {
-            voice: Voice::new(&wanted, east_s),
+            voice: OutputStyle::new(&wanted, east_s),
             style: Style { format: wanted.format, verbose: wanted.verbose },
             test,
             document: Document { system, ..Document::default() },
@@ -158,16 +158,16 @@ impl Client {
             self.say(&system);
         }
         let (host, port) = &self.test.goal;
-        let mut wishes = self.near(0);
-        wishes.push(("nodelay".into(), "on".into()));
+        let mut socket_options = self.near(0);
+        socket_options.push(("nodelay".into(), "on".into()));
         if let Some(keepalive) = &self.wanted.keepalive {
-            wishes.push(("keepalive".into(), keepalive.clone()));
+            socket_options.push(("keepalive".into(), keepalive.clone()));
         }
         self.out.push(Action::Connect {
             connection: CONTROL,
             transport: self.transport("tcp"),
             address: joined(host, *port),
-            wishes,
+            socket_options,
             timeout_ns: self.wanted.connect_timeout_ms * 1_000_000,
         });
     }
@@ -179,16 +179,18 @@ impl Client {
 
     /// Which near end is wished; of a stream with its port.
     fn near(&self, port: u16) -> Vec<(String, String)> {
-        let mut wishes = Vec::new();
+        let mut socket_options = Vec::new();
         if let Some(device) = &self.wanted.device {
-            wishes.push(("device".to_string(), device.clone()));
+            socket_options.push(("device".to_string(), device.clone()));
         }
         let any = if self.test.control.peer.starts_with('[') { "::" } else { "0.0.0.0" };
         match (&self.wanted.bind, port) {
             (None, 0) => {}
-            (bind, port) => wishes.push(("bind".into(), joined(bind.as_deref().unwrap_or(any), port))),
+            (bind, port) => {
+                socket_options.push(("bind".into(), joined(bind.as_deref().unwrap_or(any), port)))
+            }
         }
-        wishes
+        socket_options
     }
 
     fn connected(&mut self) {
@@ -296,11 +298,11 @@ impl Client {
             0 => 0,
             first => first.saturating_add(made as u16),
         };
-        let mut wishes = plan::wishes(params);
+        let mut socket_options = plan::socket_options(params);
         let sends = params.client_sends(made as u32);
-        wishes.extend(plan::room(params, sends));
-        wishes.extend(self.near(near_port));
-        let mut more = |name: &str, value: String| wishes.push((name.into(), value));
+        socket_options.extend(plan::room(params, sends));
+        socket_options.extend(self.near(near_port));
+        let mut more = |name: &str, value: String| socket_options.push((name.into(), value));
         if params.mptcp && !params.udp && !params.sctp {
             more("mptcp", "on".into());
         }
@@ -322,7 +324,7 @@ impl Client {
             connection,
             transport: self.transport(&self.test.params.protocol().to_ascii_lowercase()),
             address: joined(&peer, port),
-            wishes,
+            socket_options,
             timeout_ns: self.wanted.connect_timeout_ms * 1_000_000,
         });
     }
@@ -528,7 +530,7 @@ impl Client {
         self.expected = Expected::State;
         let mut text = state::meaning(error);
         if errno != 0 {
-            text = format!("{text}: {}", crate::reason::of_system(errno));
+            text = format!("{text}: {}", crate::strerror::of_system(errno));
         }
         if !self.voice.json {
             self.out.extend(self.voice.complain(&format!("SERVER ERROR - {text}")));
@@ -597,7 +599,7 @@ impl Client {
     }
 
     fn failed(&mut self, connection: Connection, errno: i32, what: &str) {
-        let reason = if errno == 0 { what.to_string() } else { crate::reason::of_system(errno) };
+        let reason = if errno == 0 { what.to_string() } else { crate::strerror::of_system(errno) };
         match (connection, self.stage) {
             (_, Stage::Over) => {}
             (CONTROL, Stage::Connecting) => self.fail(&format!(

@@ -6,7 +6,7 @@ use iodyno_model::Origin;
 
 use super::amount;
 use super::options::{SERVER_ONLY, TABLE, is_client_only};
-use super::stamp;
+use super::strftime;
 use crate::option::{Entry, Status};
 
 /// Why a command line leads to no test.
@@ -24,7 +24,7 @@ pub enum Stop {
 
 /// What the command line says.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Wanted {
+pub struct Command {
     /// `-s`.
     pub server: bool,
     /// `-c`.
@@ -111,14 +111,14 @@ pub struct Wanted {
 ///
 /// # Errors
 /// See [`Stop`].
-pub fn parse(arguments: &[String]) -> Result<Wanted, Stop> {
-    let mut wanted = Wanted {
+pub fn parse(arguments: &[String]) -> Result<Command, Stop> {
+    let mut wanted = Command {
         port: 5201,
         format: 'a',
         interval_s: 1.0,
         receive_timeout_ms: 120_000,
         skew_s: 10,
-        ..Wanted::default()
+        ..Command::default()
     };
     let mut rest = arguments.iter().map(String::as_str);
     while let Some(argument) = rest.next() {
@@ -139,7 +139,7 @@ fn parameter(text: impl Into<String>) -> Stop {
 
 type Rest<'a, 'b> = &'b mut dyn Iterator<Item = &'a str>;
 
-fn long<'a>(word: &'a str, rest: Rest<'a, '_>, wanted: &mut Wanted) -> Result<(), Stop> {
+fn long<'a>(word: &'a str, rest: Rest<'a, '_>, wanted: &mut Command) -> Result<(), Stop> {
     let (name, attached) = match word.split_once('=') {
         Some((name, value)) => (name, Some(value)),
         None => (word, None),
@@ -183,7 +183,7 @@ fn named(name: &str) -> Result<&'static Entry, Stop> {
     }
 }
 
-fn short<'a>(letters: &'a str, rest: Rest<'a, '_>, wanted: &mut Wanted) -> Result<(), Stop> {
+fn short<'a>(letters: &'a str, rest: Rest<'a, '_>, wanted: &mut Command) -> Result<(), Stop> {
     for (at, letter) in letters.char_indices() {
         let name = &letters[at..at + letter.len_utf8()];
         let entry = TABLE.find(name).ok_or_else(|| Stop::Option(format!("invalid option -- '{letter}'")))?;
@@ -203,7 +203,7 @@ fn takes(entry: &Entry) -> bool {
     !entry.value.is_empty()
 }
 
-fn set(entry: &'static Entry, value: &str, wanted: &mut Wanted) -> Result<(), Stop> {
+fn set(entry: &'static Entry, value: &str, wanted: &mut Command) -> Result<(), Stop> {
     if let Status::Refused(..) = entry.status {
         let refused = TABLE.check(entry.name, &Origin::Default).err();
         let (what, hint) = refused.map(|refused| (refused.message, refused.hint)).unwrap_or_default();
@@ -220,7 +220,7 @@ fn set(entry: &'static Entry, value: &str, wanted: &mut Wanted) -> Result<(), St
     measured(entry.name, value, wanted)
 }
 
-fn switched(name: &str, wanted: &mut Wanted) -> Result<bool, Stop> {
+fn switched(name: &str, wanted: &mut Command) -> Result<bool, Stop> {
     let test = &mut wanted.test;
     match name {
         "help" => return Err(Stop::Help),
@@ -254,7 +254,7 @@ fn switched(name: &str, wanted: &mut Wanted) -> Result<bool, Stop> {
     Ok(true)
 }
 
-fn shared(name: &str, value: &str, wanted: &mut Wanted) -> Result<bool, Stop> {
+fn shared(name: &str, value: &str, wanted: &mut Command) -> Result<bool, Stop> {
     let text = || Some(value.to_string());
     match name {
         "port" => wanted.port = number(value, 1, 65_535, "port")? as u16,
@@ -284,7 +284,7 @@ fn shared(name: &str, value: &str, wanted: &mut Wanted) -> Result<bool, Stop> {
         "bind-dev" => wanted.device = text(),
         "logfile" => wanted.log_file = text(),
         "timestamps" => {
-            wanted.timestamps = Some(if value.is_empty() { stamp::DEFAULT } else { value }.into())
+            wanted.timestamps = Some(if value.is_empty() { strftime::DEFAULT } else { value }.into())
         }
         "rcv-timeout" => wanted.receive_timeout_ms = number(value, 100, 86_400_000, "receive timeout in ms")?,
         "snd-timeout" => wanted.send_timeout_ms = number(value, 0, 86_400_000, "send timeout in ms")?,
@@ -295,7 +295,7 @@ fn shared(name: &str, value: &str, wanted: &mut Wanted) -> Result<bool, Stop> {
     Ok(true)
 }
 
-fn serving(name: &str, value: &str, wanted: &mut Wanted) -> Result<bool, Stop> {
+fn serving(name: &str, value: &str, wanted: &mut Command) -> Result<bool, Stop> {
     let text = || Some(value.to_string());
     match name {
         "server-bitrate-limit" => {
@@ -327,7 +327,7 @@ fn serving(name: &str, value: &str, wanted: &mut Wanted) -> Result<bool, Stop> {
     Ok(true)
 }
 
-fn measured(name: &str, value: &str, wanted: &mut Wanted) -> Result<(), Stop> {
+fn measured(name: &str, value: &str, wanted: &mut Command) -> Result<(), Stop> {
     let test = &mut wanted.test;
     let size = |what: &str| {
         amount::size(value).ok_or_else(|| parameter(format!("`{value}`: expected {what} such as 64K or 10M")))
@@ -428,7 +428,7 @@ fn behind_percent(value: &str) -> (String, Option<String>) {
     }
 }
 
-fn consistent(mut wanted: Wanted) -> Result<Wanted, Stop> {
+fn consistent(mut wanted: Command) -> Result<Command, Stop> {
     if wanted.server && wanted.host.is_some() {
         return Err(parameter("cannot be both server and client"));
     }
@@ -472,7 +472,7 @@ fn one_way(test: &super::params::Params) -> Result<(), Stop> {
     }
 }
 
-fn test_of(wanted: &mut Wanted) -> Result<(), Stop> {
+fn test_of(wanted: &mut Command) -> Result<(), Stop> {
     let test = &mut wanted.test;
     let ends = [wanted.given.contains(&"time"), test.bytes > 0, test.blocks > 0];
     if ends.iter().filter(|end| **end).count() > 1 {
@@ -514,7 +514,7 @@ fn test_of(wanted: &mut Wanted) -> Result<(), Stop> {
 mod tests {
     use super::*;
 
-    fn of(line: &str) -> Result<Wanted, Stop> {
+    fn of(line: &str) -> Result<Command, Stop> {
         parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
     }
 

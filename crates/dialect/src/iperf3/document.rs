@@ -5,7 +5,7 @@
 
 use super::json::Json;
 use super::meter::{Interval, Span};
-use super::stamp;
+use super::strftime;
 use super::test::{Side, Test, host_port, percent, rate, sum};
 use super::text::together;
 
@@ -58,7 +58,7 @@ pub fn start(test: &Test, system: &str) -> Json {
     });
     let seconds = test.began_unix_ns / 1_000_000_000;
     let stamp = Json::object([
-        ("time", stamp::greenwich(test.began_unix_ns).into()),
+        ("time", strftime::greenwich(test.began_unix_ns).into()),
         ("timesecs", seconds.into()),
         ("timemillisecs", (test.began_unix_ns / 1_000_000).into()),
     ]);

@@ -1,7 +1,7 @@
 //! iperf3: throughput of TCP and UDP between two hosts, talking to the real one in both roles.
 //!
 //! The control protocol is a state machine without sockets (`client`, `server`); data is moved by plans on the `socket`
-//! engine; the handwriting is 3.21's.
+//! engine; the output format is 3.21's.
 
 mod amount;
 mod auth;
@@ -11,18 +11,18 @@ mod document;
 mod json;
 mod meter;
 pub mod options;
+mod output_style;
 mod params;
 mod plan;
 mod results;
 mod server;
 mod session;
-mod stamp;
 mod state;
+mod strftime;
 mod test;
 #[cfg(test)]
 mod tests;
 mod text;
-mod voice;
 
 use iodyno_model::conversation::Conversation;
 use iodyno_model::{Diagnostic, Intent, Origin, Plan};
@@ -30,7 +30,7 @@ use iodyno_model::{Diagnostic, Intent, Origin, Plan};
 use crate::{Converse, Dialect, Loader, PathKind, Request, Run};
 use auth::{Chance, Gate, Padding};
 use client::{Badge, Client};
-use command::{Stop, Wanted};
+use command::{Command, Stop};
 use server::Server;
 
 /// The dialect.
@@ -93,7 +93,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
 }
 
 /// A client's file: one that is sent is there, and ends the test; one that is written is not there yet.
-fn look_at_file(wanted: &mut Wanted, loader: &dyn Loader) -> Result<(), String> {
+fn look_at_file(wanted: &mut Command, loader: &dyn Loader) -> Result<(), String> {
     let Some(path) = wanted.file.clone().filter(|_| !wanted.server) else { return Ok(()) };
     let about = loader.look(&path);
     let is_file = about.as_ref().is_some_and(|about| about.kind == PathKind::File);
@@ -125,7 +125,7 @@ fn wrong(place: &str, why: &str) -> Diagnostic {
 }
 
 /// That everybody may come, where more may be said than the original says.
-fn everybody(wanted: &Wanted, loader: &dyn Loader) -> Vec<Diagnostic> {
+fn everybody(wanted: &Command, loader: &dyn Loader) -> Vec<Diagnostic> {
     let open = wanted.server && wanted.bind.is_none() && wanted.users.is_none();
     match open && loader.talks() {
         true => {
@@ -137,7 +137,7 @@ fn everybody(wanted: &Wanted, loader: &dyn Loader) -> Vec<Diagnostic> {
     }
 }
 
-fn run(wanted: &Wanted, messages: Vec<Diagnostic>) -> Run {
+fn run(wanted: &Command, messages: Vec<Diagnostic>) -> Run {
     Run {
         output: wanted.log_file.clone(),
         messages,
@@ -148,7 +148,7 @@ fn run(wanted: &Wanted, messages: Vec<Diagnostic>) -> Run {
 }
 
 /// What a client will run, as far as it is known before the server was asked; a server runs what its clients want.
-fn nominal(wanted: &Wanted) -> Plan {
+fn nominal(wanted: &Command) -> Plan {
     if wanted.server {
         return Plan { name: "iperf3".into(), intent: Intent::Network, ..Plan::default() };
     }
@@ -187,18 +187,18 @@ fn text_of(path: &str, loader: &mut dyn Loader) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn padding(wanted: &Wanted) -> Padding {
+fn padding(wanted: &Command) -> Padding {
     if wanted.pkcs1 { Padding::Pkcs1 } else { Padding::Oaep }
 }
 
-fn gate(wanted: &Wanted, entropy: [u8; 32], loader: &mut dyn Loader) -> Result<Option<Gate>, String> {
+fn gate(wanted: &Command, entropy: [u8; 32], loader: &mut dyn Loader) -> Result<Option<Gate>, String> {
     let (Some(key), Some(users)) = (&wanted.private_key, &wanted.users) else { return Ok(None) };
     let key = auth::private_key(&text_of(key, loader)?).map_err(|why| format!("{key}: {why}"))?;
     let users = text_of(users, loader)?;
     Ok(Some(Gate::new(key, &users, wanted.skew_s, padding(wanted), Chance::new(entropy))))
 }
 
-fn badge(wanted: &Wanted, loader: &mut dyn Loader) -> Result<Option<Badge>, String> {
+fn badge(wanted: &Command, loader: &mut dyn Loader) -> Result<Option<Badge>, String> {
     let (Some(user), Some(path)) = (&wanted.user, &wanted.public_key) else { return Ok(None) };
     let key = auth::public_key(&text_of(path, loader)?).map_err(|why| format!("{path}: {why}"))?;
     let password = loader.variable("IPERF3_PASSWORD").ok_or("the password is expected in IPERF3_PASSWORD")?;

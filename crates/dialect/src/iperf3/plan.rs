@@ -137,9 +137,9 @@ fn settings(params: &Params, sends: bool) -> Vec<Setting> {
 }
 
 /// What is wished of a stream's socket.
-pub fn wishes(params: &Params) -> Vec<(String, String)> {
-    let mut wishes: Vec<(String, String)> = Vec::new();
-    let mut wish = |name: &str, value: String| wishes.push((name.into(), value));
+pub fn socket_options(params: &Params) -> Vec<(String, String)> {
+    let mut socket_options: Vec<(String, String)> = Vec::new();
+    let mut wish = |name: &str, value: String| socket_options.push((name.into(), value));
     if !params.udp && !params.sctp {
         if params.nodelay {
             wish("nodelay", "on".into());
@@ -163,7 +163,7 @@ pub fn wishes(params: &Params) -> Vec<(String, String)> {
     if params.dont_fragment && params.udp {
         wish("dont_fragment", "on".into());
     }
-    wishes
+    socket_options
 }
 
 /// Room for datagrams that come faster than they are read, where no window was asked for: what is lost for want of it

@@ -9,13 +9,13 @@ use iodyno_model::conversation::{Action, Connection, Conversation, Ends, FIRST_A
 
 use super::auth::Gate;
 use super::client::by;
-use super::command::Wanted;
+use super::command::Command;
+use super::output_style::OutputStyle;
 use super::params::Params;
 use super::session::{Rules, Session, Stage};
 use super::state::{self, Inbox};
 use super::test::host_port;
 use super::text;
-use super::voice::Voice;
 use crate::address::joined;
 
 const PLACE: Connection = 1;
@@ -55,8 +55,8 @@ enum Mailbox {
 
 /// A server.
 pub struct Server {
-    wanted: Wanted,
-    voice: Voice,
+    wanted: Command,
+    voice: OutputStyle,
     system: String,
     gate: Option<Gate>,
     seed: u64,
@@ -76,9 +76,9 @@ pub struct Server {
 
 impl Server {
     /// A server that does not listen yet.
-    pub fn new(wanted: Wanted, system: String, gate: Option<Gate>, seed: u64, east_s: i64) -> Server {
+    pub fn new(wanted: Command, system: String, gate: Option<Gate>, seed: u64, east_s: i64) -> Server {
         Server {
-            voice: Voice::new(&wanted, east_s),
+            voice: OutputStyle::new(&wanted, east_s),
             port: wanted.port,
             wanted,
             system,
@@ -99,18 +99,18 @@ impl Server {
 
     fn place(&self, place: Connection, protocol: &str) -> Action {
         let family = self.wanted.family.map(|family| family.to_string()).unwrap_or_default();
-        let mut wishes = Vec::new();
+        let mut socket_options = Vec::new();
         if let Some(device) = &self.wanted.device {
-            wishes.push(("device".to_string(), device.clone()));
+            socket_options.push(("device".to_string(), device.clone()));
         }
         if protocol == "tcp" && self.wanted.mptcp {
-            wishes.push(("mptcp".into(), "on".into()));
+            socket_options.push(("mptcp".into(), "on".into()));
         }
         Action::Listen {
             place,
             transport: format!("{protocol}{family}"),
             address: joined(self.wanted.bind.as_deref().unwrap_or(""), self.port),
-            wishes,
+            socket_options,
         }
     }
 
@@ -172,10 +172,10 @@ impl Server {
         if session.stage != Stage::Opening || session.test.params.udp || session.is_full() {
             return self.turn_away(connection);
         }
-        let wishes = session.wishes();
+        let socket_options = session.socket_options();
         self.out.push(Action::Read { connection, most: Some(0) });
-        if !wishes.is_empty() {
-            self.out.push(Action::Set(connection, wishes));
+        if !socket_options.is_empty() {
+            self.out.push(Action::Set(connection, socket_options));
         }
         session.add(connection, ends, at, &mut self.out);
         self.start_if_full(control, at);
@@ -394,10 +394,10 @@ impl Server {
             return;
         };
         let control = *control;
-        let wishes = session.wishes();
+        let socket_options = session.socket_options();
         self.out.push(Action::Read { connection, most: Some(0) });
-        if !wishes.is_empty() {
-            self.out.push(Action::Set(connection, wishes));
+        if !socket_options.is_empty() {
+            self.out.push(Action::Set(connection, socket_options));
         }
         self.out.push(Action::Send(connection, state::HELLO_ANSWER.to_vec()));
         session.add(connection, ends, at, &mut self.out);
@@ -405,7 +405,7 @@ impl Server {
     }
 
     fn failed(&mut self, connection: Connection, errno: i32, what: &str, at: (u64, u64)) {
-        let reason = if errno == 0 { what.to_string() } else { crate::reason::of_system(errno) };
+        let reason = if errno == 0 { what.to_string() } else { crate::strerror::of_system(errno) };
         if connection == PLACE && what != "accept" {
             let text = format!("error - unable to start listener for connections: {reason}");
             self.out.extend(self.voice.complain(&text));

@@ -9,13 +9,13 @@ use serde_json::Value;
 use super::document::{self, Document};
 use super::json::Json;
 use super::meter::Interval;
+use super::output_style::OutputStyle;
 use super::params::Params;
 use super::plan;
 use super::results::Results;
 use super::state::{self, Inbox};
 use super::test::{Stream, Test, host_port, id};
 use super::text::{self, Style};
-use super::voice::Voice;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// How long a client may take to say the next thing.
@@ -89,7 +89,7 @@ pub struct Session {
     pub system: String,
     control: Connection,
     rules: Rules,
-    voice: Voice,
+    voice: OutputStyle,
     style: Style,
     document: Document,
     /// UDP streams whose answer is under way: to whom, on which connection.
@@ -115,7 +115,7 @@ impl Session {
         cookie: Vec<u8>,
         ends: Ends,
         rules: Rules,
-        voice: Voice,
+        voice: OutputStyle,
         style: Style,
         at: At,
     ) -> Self {
@@ -215,13 +215,13 @@ impl Session {
     }
 
     /// What is wished of the next stream's socket.
-    pub fn wishes(&self) -> Vec<(String, String)> {
-        let mut wishes = plan::wishes(&self.test.params);
-        wishes.extend(plan::room(&self.test.params, self.sends(self.test.streams.len() as u32)));
+    pub fn socket_options(&self) -> Vec<(String, String)> {
+        let mut socket_options = plan::socket_options(&self.test.params);
+        socket_options.extend(plan::room(&self.test.params, self.sends(self.test.streams.len() as u32)));
         if self.rules.user_timeout_ms > 0 && !self.test.params.udp && !self.test.params.sctp {
-            wishes.push(("user_timeout_ms".into(), self.rules.user_timeout_ms.to_string()));
+            socket_options.push(("user_timeout_ms".into(), self.rules.user_timeout_ms.to_string()));
         }
-        wishes
+        socket_options
     }
 
     fn sends(&self, made: u32) -> bool {

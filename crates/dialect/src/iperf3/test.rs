@@ -1,6 +1,6 @@
 //! A test as one side knows it: what was agreed, its streams, how far it has come, and what both sides counted.
 //!
-//! Client and server share it; their handwriting (`text`, `document`) reads it. It talks to nobody.
+//! Client and server share it; their output format (`text`, `document`) reads it. It talks to nobody.
 
 use iodyno_model::conversation::{Connection, Ends};
 use iodyno_model::{PhaseRecord, Record};

@@ -100,7 +100,7 @@ fn ends(near: u16, far: u16, descriptor: i32) -> Ends {
     Ends { local: format!("127.0.0.1:{near}"), peer: format!("127.0.0.1:{far}"), socket }
 }
 
-fn wanted(line: &str) -> command::Wanted {
+fn wanted(line: &str) -> command::Command {
     command::parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>()).unwrap()
 }
 

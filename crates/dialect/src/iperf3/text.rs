@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::amount::{self, Format};
 use super::meter::{Interval, Span};
-use super::stamp;
+use super::strftime;
 use super::test::{Side, Stream, Test, host_port, percent, sum};
 
 const RULE: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -\n";
@@ -30,7 +30,7 @@ pub fn listening(port: u16, number: u64) -> String {
 pub fn connecting(test: &Test, style: Style) -> String {
     let mut text = String::new();
     if style.verbose {
-        let _ = writeln!(text, "Time: {}", stamp::greenwich(test.began_unix_ns));
+        let _ = writeln!(text, "Time: {}", strftime::greenwich(test.began_unix_ns));
     }
     if test.server {
         let (host, port) = host_port(&test.control.peer);

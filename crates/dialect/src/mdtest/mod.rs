@@ -1,4 +1,4 @@
-//! mdtest: command lines as they are, reports in mdtest's handwriting.
+//! mdtest: command lines as they are, reports in mdtest's output format.
 //!
 //! ```text
 //!   argv ─ settings ─► Settings ─ judge ─► Test ─ lower ─► Plan and View ─► events ─ text ─► report

@@ -1,4 +1,4 @@
-//! mdtest's handwriting: the head, a line for each number of tasks, the tables, and the end.
+//! mdtest's output format: the head, a line for each number of tasks, the tables, and the end.
 //!
 //! Two layouts: version 4's (`SUMMARY rate (in ops/sec): (of N iterations)`, names without a colon, deviation of a sample)
 //! and version 3's (`SUMMARY rate: (of N iterations)`, a colon behind each name). Errors are told on standard error.
@@ -9,7 +9,7 @@ use std::io;
 use iodyno_model::{Diagnostic, Event, JournalPart, PhaseRecord, Started, TargetFacts};
 use iodyno_report::{Output, Reporter};
 
-use crate::reason;
+use crate::strerror;
 
 use super::dumps;
 use super::results::{Cell, Results, Spread, per_second};
@@ -156,7 +156,7 @@ impl Text {
     fn note_failures(&mut self, phase: &PhaseRecord) {
         for job in &phase.jobs {
             for error in &job.tally.errors {
-                let what = reason::of(error.errno);
+                let what = strerror::of(error.errno);
                 let line = format!(
                     "{}, iteration {}: {} operations failed: {what}; the first on item {}",
                     phase.name,

@@ -18,7 +18,7 @@ use iodyno_report::Reporter;
 use iodyno_report::native::Native;
 
 use crate::native::{ExportArguments, KeepArguments, WatchArguments, WorldArguments};
-use crate::wishes::Wishes;
+use crate::run_options::RunOptions;
 use crate::{Dialect, Loader, PathFacts, PathKind, Request, Run};
 use cells::Budget;
 
@@ -132,7 +132,7 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
         Some(ns) => plan::long(&setup, ns),
         None => plan::plan(&setup),
     };
-    let asked = Wishes { fail_if: options.fail_if.clone(), ..Wishes::default() };
+    let asked = RunOptions { fail_if: options.fail_if.clone(), ..RunOptions::default() };
     asked.apply(&mut plan, "").map_err(|wrong| vec![wrong])?;
     let left = left::find(&setup, loader);
     let engine = setup.engine_note.iter().map(|note| Diagnostic::note(&Origin::Default, note.as_str()));

@@ -11,7 +11,7 @@ use super::Manner;
 use crate::hosts::{self, Elsewhere};
 use crate::{Loader, PathKind, Request, Run, dashes};
 
-/// Makes the reporter of a run: the native handwriting, handed in so that this crate needs only its trait. With the manner in
+/// Makes the reporter of a run: the native output format, handed in so that this crate needs only its trait. With the manner in
 /// which the plan is run.
 pub type ReporterMaker<'a> = &'a dyn Fn(&Manner) -> Box<dyn Reporter>;
 

@@ -6,13 +6,13 @@ pub mod advice;
 pub mod check;
 pub mod latency;
 pub mod mesh;
-mod programme;
 pub mod relay;
 mod serve;
+mod test_sequence;
 
 use iodyno_model::{Diagnostic, Origin};
 
-use crate::netperf::link::Server;
+use crate::netperf::omni_client::Server;
 use crate::{Dialect, Loader, Lower, Request};
 
 /// The commands in the list of dialects.
@@ -97,7 +97,7 @@ impl Whom {
                     .hint("say HOST, HOST:PORT or [::1]:PORT"),
             ]
         })?;
-        let wishes = self.congestion.iter().map(|name| ("congestion".to_string(), name.clone()));
+        let socket_options = self.congestion.iter().map(|name| ("congestion".to_string(), name.clone()));
         Ok(Server {
             host,
             port: self.port.or(port).unwrap_or(PORT),
@@ -109,7 +109,7 @@ impl Whom {
                 0
             },
             word: self.word.clone(),
-            wishes: wishes.collect(),
+            socket_options: socket_options.collect(),
         })
     }
 }

@@ -4,7 +4,7 @@ use iodyno_model::Histogram;
 use iodyno_model::conversation::{Ends, SocketFacts};
 
 use super::client::{host_of, what};
-use super::command::{FILL_MOST, Wanted};
+use super::command::{Command, FILL_MOST};
 use super::figures::{self, Cpu, Figures, Measured, Side};
 use super::lower::{Flow, Over, What};
 use super::test::Shape;
@@ -15,7 +15,7 @@ const DATAGRAM_MOST: u64 = 65_507;
 /// How long a receiver waits beyond the sender's time, ns.
 const GRACE_NS: u64 = 500_000_000;
 
-impl Wanted {
+impl Command {
     /// The level of confidence and the width of the interval, percent; none: nothing was asked.
     pub(super) fn confidence(&self) -> Option<(u32, f64)> {
         match (self.level, self.repeat) {
@@ -43,9 +43,9 @@ impl Wanted {
 }
 
 /// What is wished of our data socket.
-pub(super) fn wishes(wanted: &Wanted) -> Vec<(String, String)> {
-    let mut wishes: Vec<(String, String)> = Vec::new();
-    let mut wish = |name: &str, value: String| wishes.push((name.into(), value));
+pub(super) fn socket_options(wanted: &Command) -> Vec<(String, String)> {
+    let mut socket_options: Vec<(String, String)> = Vec::new();
+    let mut wish = |name: &str, value: String| socket_options.push((name.into(), value));
     let stream = !wanted.test.is_udp();
     if let Some(bytes) = wanted.our_buffers.0 {
         wish("send_buffer_bytes", bytes.to_string());
@@ -70,7 +70,7 @@ pub(super) fn wishes(wanted: &Wanted) -> Vec<(String, String)> {
         ("dont_fragment", wanted.dont_fragment),
     ];
     switches.iter().filter(|(_, on)| *on).for_each(|(name, _)| wish(name, "on".into()));
-    wishes
+    socket_options
 }
 
 fn word<T>(value: Option<T>) -> i32
@@ -81,7 +81,7 @@ where
 }
 
 /// What netserver is asked for; our port matters to datagrams.
-pub(super) fn request(wanted: &Wanted, port: u16, six: bool) -> OmniRequest {
+pub(super) fn request(wanted: &Command, port: u16, six: bool) -> OmniRequest {
     let test = &wanted.test;
     let transactions = test.shape() == Shape::Transactions;
     let sizes = |on: bool, bytes: u64| if transactions && on { word(Some(bytes)) } else { -1 };
@@ -119,7 +119,7 @@ pub(super) fn request(wanted: &Wanted, port: u16, six: bool) -> OmniRequest {
     }
 }
 
-fn flags(wanted: &Wanted) -> i32 {
+fn flags(wanted: &Command) -> i32 {
     [
         (wanted.nodelay.1, wire::NODELAY),
         (wanted.test.connects, wire::CONNECTIONS),
@@ -135,7 +135,7 @@ fn flags(wanted: &Wanted) -> i32 {
 }
 
 /// Bytes of our sends and receives: what was asked for, or what the socket's buffers are at first.
-fn blocks(wanted: &Wanted, at_first: &SocketFacts) -> (u64, u64) {
+fn blocks(wanted: &Command, at_first: &SocketFacts) -> (u64, u64) {
     let most = if wanted.test.is_udp() { DATAGRAM_MOST } else { i32::MAX as u64 };
     let usual = |bytes: u64, other: u64| if bytes == 0 { other } else { bytes };
     let send = wanted.send.0.unwrap_or_else(|| usual(at_first.send_buffer_bytes, 16_384));
@@ -144,7 +144,7 @@ fn blocks(wanted: &Wanted, at_first: &SocketFacts) -> (u64, u64) {
 }
 
 /// Our end of the data.
-pub(super) fn flow(wanted: &Wanted, over: Over, at_first: &SocketFacts) -> Flow {
+pub(super) fn flow(wanted: &Command, over: Over, at_first: &SocketFacts) -> Flow {
     let shape = wanted.test.shape();
     let (send, receive) = blocks(wanted, at_first);
     let (time_ns, bytes, operations) = match (wanted.length, shape) {
@@ -160,7 +160,7 @@ pub(super) fn flow(wanted: &Wanted, over: Over, at_first: &SocketFacts) -> Flow 
     Flow {
         name: wanted.test.name.into(),
         what: what(shape),
-        wishes: if matches!(over, Over::Each(_)) { wishes(wanted) } else { Vec::new() },
+        socket_options: if matches!(over, Over::Each(_)) { socket_options(wanted) } else { Vec::new() },
         over,
         block_bytes: if shape == Shape::Sends { send } else { receive },
         request_bytes: wanted.request_bytes(),
@@ -198,7 +198,7 @@ pub(super) struct Seen<'a> {
 
 /// Everything that a report may say of one round.
 pub(super) fn figures(
-    wanted: &Wanted,
+    wanted: &Command,
     ours: &Measured,
     theirs: Option<&Message>,
     seen: &Seen<'_>,
@@ -258,13 +258,13 @@ pub(super) fn figures(
 }
 
 /// The unit of the result.
-fn letter(wanted: &Wanted) -> char {
+fn letter(wanted: &Command) -> char {
     let counts = wanted.test.shape() == Shape::Transactions;
     let usual = if counts { 'x' } else { 'm' };
     wanted.units.filter(|letter| (*letter == 'x') == counts).unwrap_or(usual)
 }
 
-fn local_side(wanted: &Wanted, ours: &Measured, seen: &Seen<'_>) -> Side {
+fn local_side(wanted: &Command, ours: &Measured, seen: &Seen<'_>) -> Side {
     let asked = |bytes: Option<u64>| bytes.map_or(-1, |bytes| bytes as i64);
     let at_first = &seen.probe.socket;
     let (send, receive) = blocks(wanted, at_first);
@@ -304,7 +304,7 @@ fn local_side(wanted: &Wanted, ours: &Measured, seen: &Seen<'_>) -> Side {
     side
 }
 
-fn remote_side(wanted: &Wanted, theirs: Option<&Message>, seen: &Seen<'_>) -> Side {
+fn remote_side(wanted: &Command, theirs: Option<&Message>, seen: &Seen<'_>) -> Side {
     let asked = |bytes: Option<u64>| bytes.map_or(-1, |bytes| bytes as i64);
     let count = |word: i32| u64::from(word as u32);
     let response = seen.response;

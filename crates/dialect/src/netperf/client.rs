@@ -5,10 +5,10 @@ use iodyno_model::conversation::{Action, Connection, Conversation, Ends, Happeni
 use iodyno_model::{Event, PhaseRecord};
 
 use super::assemble;
-use super::command::Wanted;
+use super::command::Command;
 use super::figures::{Confidence, Figures, Measured};
-use super::link::Account;
 use super::lower::{self, Over, What};
+use super::omni_client::Account;
 use super::test::Shape;
 use super::wire::{self, Message, OmniResponse};
 use super::{confidence, figures, text};
@@ -31,7 +31,7 @@ const SECOND: f64 = 1e9;
 enum Stage {
     /// The control connection is made.
     Calling,
-    /// A socket like that of the data shows what the system makes of our wishes.
+    /// A socket like that of the data shows what the system makes of our socket_options.
     Probing,
     /// netserver was asked.
     Asked,
@@ -51,7 +51,7 @@ enum Stage {
 
 /// The whole of it.
 pub(super) struct Client {
-    wanted: Wanted,
+    wanted: Command,
     uuid: String,
     stage: Stage,
     came: Vec<u8>,
@@ -81,7 +81,7 @@ struct Demo {
 
 impl Client {
     /// One that is about to begin.
-    pub(super) fn new(wanted: Wanted, uuid: String) -> Self {
+    pub(super) fn new(wanted: Command, uuid: String) -> Self {
         Client {
             wanted,
             uuid,
@@ -119,20 +119,20 @@ impl Client {
         if self.wanted.alone {
             return self.probe();
         }
-        let mut wishes = Vec::new();
+        let mut socket_options = Vec::new();
         if let Some(local) = &self.wanted.local {
-            wishes.push(("bind".to_string(), joined(local, self.wanted.local_port.unwrap_or(0))));
+            socket_options.push(("bind".to_string(), joined(local, self.wanted.local_port.unwrap_or(0))));
         }
         vec![Action::Connect {
             connection: CONTROL,
             transport: format!("tcp{}", self.family()),
             address: joined(&self.wanted.host, self.wanted.port),
-            wishes,
+            socket_options,
             timeout_ns: CONNECT_NS,
         }]
     }
 
-    /// Looks at what the system makes of our wishes; netperf tells it beside what was asked for.
+    /// Looks at what the system makes of our socket_options; netperf tells it beside what was asked for.
     fn probe(&mut self) -> Vec<Action> {
         self.stage = Stage::Probing;
         let six = self.is_six();
@@ -142,7 +142,7 @@ impl Client {
             place: PROBE,
             transport: format!("{}{}", self.wanted.test.transport(), if six { "6" } else { "4" }),
             address: joined(&near, self.wanted.data_ports.0.unwrap_or(0)),
-            wishes: assemble::wishes(&self.wanted),
+            socket_options: assemble::socket_options(&self.wanted),
         }]
     }
 
@@ -185,7 +185,7 @@ impl Client {
     fn hear(&mut self, message: &Message, now_ns: u64) -> Vec<Action> {
         match (self.stage, message.second()) {
             (Stage::Asked | Stage::Hearing, errno @ 1..) => {
-                let what = crate::reason::of_system(errno);
+                let what = crate::strerror::of_system(errno);
                 self.fail(&format!("netserver cannot do it: {what}"), "look at the options behind --")
             }
             (Stage::Asked, _) if message.kind() == wire::OMNI + 1 => {
@@ -247,19 +247,19 @@ impl Client {
             return self.run(now_ns);
         }
         self.stage = Stage::Opening;
-        let mut wishes = assemble::wishes(&self.wanted);
+        let mut socket_options = assemble::socket_options(&self.wanted);
         let near = self.wanted.data_local.clone().or_else(|| self.wanted.local.clone());
         let port =
             self.wanted.data_ports.0.or_else(|| port_of(&self.probe.local).filter(|_| self.wanted.bound));
         if near.is_some() || port.is_some() {
             let any = if self.is_six() { "::" } else { "0.0.0.0" };
-            wishes.push(("bind".into(), joined(near.as_deref().unwrap_or(any), port.unwrap_or(0))));
+            socket_options.push(("bind".into(), joined(near.as_deref().unwrap_or(any), port.unwrap_or(0))));
         }
         let transport = format!("{}{}", self.wanted.test.transport(), if self.is_six() { "6" } else { "4" });
         let (address, timeout_ns) = (self.data_address(), CONNECT_NS);
         vec![
             Action::Wake(now_ns + CONNECT_NS + ANSWER_NS),
-            Action::Connect { connection: DATA, transport, address, wishes, timeout_ns },
+            Action::Connect { connection: DATA, transport, address, socket_options, timeout_ns },
         ]
     }
 
@@ -443,7 +443,7 @@ impl Client {
 
     /// Something could not be had.
     fn failed(&mut self, number: Connection, errno: i32, what: &str) -> Vec<Action> {
-        let why = if errno == 0 { what.to_string() } else { crate::reason::of_system(errno) };
+        let why = if errno == 0 { what.to_string() } else { crate::strerror::of_system(errno) };
         match (number, self.stage) {
             (CONTROL, Stage::Calling) => {
                 let (host, port) = (&self.wanted.host, self.wanted.port);
@@ -559,13 +559,13 @@ fn passphrase(word: &str) -> Message {
 
 /// What netserver's processors are good for, in one request: netperf's REM_CPU.
 pub(super) struct Calibration {
-    wanted: Wanted,
+    wanted: Command,
     came: Vec<u8>,
 }
 
 impl Calibration {
     /// One that is about to begin.
-    pub(super) fn new(wanted: Wanted) -> Self {
+    pub(super) fn new(wanted: Command) -> Self {
         Calibration { wanted, came: Vec::new() }
     }
 }

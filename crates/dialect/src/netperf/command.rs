@@ -1,4 +1,4 @@
-//! netperf's and netserver's command lines as the user's wishes, without meaning beyond what an option says.
+//! netperf's and netserver's command lines as the user's socket_options, without meaning beyond what an option says.
 //!
 //! Letters may be joined and values may follow at once, as getopt has it. Of two values with a comma either may be left
 //! out. Nothing is looked up here but files of output selectors, which the loader reads.
@@ -18,7 +18,7 @@ pub(super) type Two<T> = (Option<T>, Option<T>);
 
 /// What netperf is to do.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Wanted {
+pub(super) struct Command {
     /// Where netserver is, and its port.
     pub(super) host: String,
     pub(super) port: u16,
@@ -218,8 +218,8 @@ fn selectors_word(letters: &mut &str, rest: &mut &[String]) -> String {
 ///
 /// # Errors
 /// A text to print instead, or what is wrong.
-pub(super) fn netperf(arguments: &[String], loader: &mut dyn Loader) -> Result<Wanted, Early> {
-    let mut wanted = Wanted {
+pub(super) fn netperf(arguments: &[String], loader: &mut dyn Loader) -> Result<Command, Early> {
+    let mut wanted = Command {
         host: "localhost".into(),
         port: 12865,
         length: 10,
@@ -228,7 +228,7 @@ pub(super) fn netperf(arguments: &[String], loader: &mut dyn Loader) -> Result<W
             .chain(arguments.iter().map(String::as_str))
             .collect::<Vec<_>>()
             .join(" "),
-        ..Wanted::default()
+        ..Command::default()
     };
     let split = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     let (global, test) = (&arguments[..split], arguments.get(split + 1..).unwrap_or_default());
@@ -267,7 +267,7 @@ pub(super) fn wrong(what: &str, hint: &str) -> Early {
     Early::Refuse(format!("netperf: {what}\n hint: {hint}\n"), 1)
 }
 
-impl Wanted {
+impl Command {
     fn global(&mut self, name: &str, value: &str, loader: &mut dyn Loader) -> Result<(), Early> {
         match name {
             "H" => self.host = self.host_of(value)?,
@@ -623,7 +623,7 @@ pub(super) fn netserver(arguments: &[String]) -> Result<ServerWanted, Early> {
         crowd: false,
         word: None,
     };
-    let mut other = Wanted::default();
+    let mut other = Command::default();
     for (name, value) in found {
         match name {
             "p" => wanted.port = port(name, &value)?,
@@ -649,7 +649,7 @@ mod tests {
     use super::super::tests::Nowhere;
     use super::*;
 
-    fn of(line: &str) -> Result<Wanted, Early> {
+    fn of(line: &str) -> Result<Command, Early> {
         let arguments: Vec<String> = line.split_whitespace().map(String::from).collect();
         netperf(&arguments, &mut Nowhere)
     }

@@ -33,7 +33,7 @@ pub(super) struct Flow {
     pub(super) patience_ms: Option<u64>,
     pub(super) processor: Option<u32>,
     /// Options of the sockets that the engine makes itself.
-    pub(super) wishes: Vec<(String, String)>,
+    pub(super) socket_options: Vec<(String, String)>,
 }
 
 /// What is done.
@@ -147,7 +147,7 @@ fn settings(flow: &Flow) -> Vec<Setting> {
     if let Some(patience) = flow.patience_ms {
         settings.push(Setting::new("response_timeout_ms", patience));
     }
-    settings.extend(flow.wishes.iter().map(|(name, value)| Setting::new(name, value)));
+    settings.extend(flow.socket_options.iter().map(|(name, value)| Setting::new(name, value)));
     settings
 }
 

@@ -8,8 +8,8 @@ mod client;
 mod command;
 mod confidence;
 mod figures;
-pub(crate) mod link;
 mod lower;
+pub(crate) mod omni_client;
 pub mod options;
 mod selectors;
 mod server;
@@ -25,7 +25,7 @@ use iodyno_model::conversation::{Conversation, SocketFacts};
 use iodyno_model::{Diagnostic, Plan};
 
 use crate::{Converse, Dialect, Loader, Request, Run};
-use command::{Early, Wanted};
+use command::{Command, Early};
 use lower::Over;
 
 /// The dialect.
@@ -97,7 +97,7 @@ fn early_request(early: Early) -> Request {
 }
 
 /// What will be run, as far as that is known before netserver was asked.
-fn plan_of(wanted: &Wanted) -> Plan {
+fn plan_of(wanted: &Command) -> Plan {
     let over = Over::Each(crate::address::joined(&wanted.host, 0));
     lower::plan(&assemble::flow(wanted, over, &SocketFacts::default()))
 }

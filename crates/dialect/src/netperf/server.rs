@@ -51,7 +51,7 @@ impl Server {
             Some(host) => joined(host, self.wanted.port),
             None => format!(":{}", self.wanted.port),
         };
-        vec![Action::Listen { place: PLACE, transport: family.into(), address, wishes: Vec::new() }]
+        vec![Action::Listen { place: PLACE, transport: family.into(), address, socket_options: Vec::new() }]
     }
 
     fn listening(&self, local: &str) -> Vec<Action> {
@@ -154,7 +154,7 @@ impl Conversation for Server {
             Input::Began => self.begin(),
             Input::Ready(PLACE, ends) => self.listening(&ends.local),
             Input::Failed(PLACE, errno, what) => {
-                let why = if errno == 0 { what.clone() } else { crate::reason::of_system(errno) };
+                let why = if errno == 0 { what.clone() } else { crate::strerror::of_system(errno) };
                 let text =
                     format!("netserver: port {}: {what}: {why}\n hint: -p names another\n", self.wanted.port);
                 vec![Action::Complain(text), Action::End(1)]

@@ -6,8 +6,8 @@ use iodyno_model::{Event, PhaseRecord, Record};
 use super::assemble::other;
 use super::client::host_of;
 use super::figures::{self, Cpu, Measured};
-use super::link::{self, Account};
 use super::lower::{self, Flow, Over, What};
+use super::omni_client::{self, Account};
 use super::wire::{self, Message, OmniRequest, OmniResponse, OmniResults};
 use crate::address::joined;
 
@@ -100,7 +100,7 @@ pub(super) struct Session {
     /// Our own switches, of a client of ours.
     ours: Option<i32>,
     /// What is told to such a client beyond netperf's figures.
-    extra: [u64; link::EXTRA],
+    extra: [u64; omni_client::EXTRA],
     processor: Option<u32>,
     place: Connection,
     data: Option<Connection>,
@@ -131,7 +131,7 @@ impl Session {
             response: OmniResponse::default(),
             congestion: String::new(),
             ours: None,
-            extra: [0; link::EXTRA],
+            extra: [0; omni_client::EXTRA],
             processor: None,
             place: 0,
             data: None,
@@ -262,7 +262,8 @@ impl Session {
         share: &mut Share,
     ) -> Vec<Action> {
         self.tongue = tongue;
-        (self.ours, self.extra) = (message.ours().filter(|_| tongue == Tongue::Omni), [0; link::EXTRA]);
+        (self.ours, self.extra) =
+            (message.ours().filter(|_| tongue == Tongue::Omni), [0; omni_client::EXTRA]);
         self.congestion = match tongue {
             Tongue::Omni => message.text(wire::REQUEST_CONGESTION, wire::CONGESTION_BYTES),
             _ => String::new(),
@@ -287,14 +288,14 @@ impl Session {
         };
         let any = if six { "::" } else { "0.0.0.0" };
         let port = u16::try_from(self.request.data_port).unwrap_or(0);
-        let (address, wishes) = (joined(any, port), self.wishes());
-        vec![Action::Listen { place: self.place, transport: transport.into(), address, wishes }]
+        let (address, socket_options) = (joined(any, port), self.socket_options());
+        vec![Action::Listen { place: self.place, transport: transport.into(), address, socket_options }]
     }
 
     /// Another netserver is to be called.
     fn call(&mut self, message: &Message, share: &mut Share) -> Vec<Action> {
         (self.tongue, self.request) = (Tongue::Call, OmniRequest::read(message));
-        (self.ours, self.extra) = (Some(message.ours().unwrap_or(0)), [0; link::EXTRA]);
+        (self.ours, self.extra) = (Some(message.ours().unwrap_or(0)), [0; omni_client::EXTRA]);
         self.congestion = message.text(wire::REQUEST_CONGESTION, wire::CONGESTION_BYTES);
         let (host, port) = message.called();
         let timed = self.request.test_length > 0 && self.request.flags & wire::CONNECTIONS == 0;
@@ -311,7 +312,7 @@ impl Session {
             connection: number,
             transport: "tcp".into(),
             address: joined(&host, port),
-            wishes: self.wishes(),
+            socket_options: self.socket_options(),
             timeout_ns: CALL_NS,
         }]
     }
@@ -338,10 +339,10 @@ impl Session {
         }
     }
 
-    fn wishes(&self) -> Vec<(String, String)> {
+    fn socket_options(&self) -> Vec<(String, String)> {
         let request = &self.request;
-        let mut wishes = Vec::new();
-        let mut wish = |name: &str, value: String| wishes.push((name.to_string(), value));
+        let mut socket_options = Vec::new();
+        let mut wish = |name: &str, value: String| socket_options.push((name.to_string(), value));
         let stream = request.socket_type == 1;
         for (name, bytes) in
             [("send_buffer_bytes", request.send_buf_size), ("receive_buffer_bytes", request.recv_buf_size)]
@@ -366,7 +367,7 @@ impl Session {
             ("dont_fragment", request.flags & wire::DISCOVER_MTU != 0),
         ];
         switches.iter().filter(|(_, on)| *on).for_each(|(name, _)| wish(name, "on".into()));
-        wishes
+        socket_options
     }
 
     /// The place stands: the client is told, and datagrams are awaited at once.
@@ -525,7 +526,7 @@ impl Session {
             operations: counts.then_some(count),
             pace: self.pace(),
             processor: self.processor,
-            wishes: self.stamps(),
+            socket_options: self.stamps(),
             ..Flow::default()
         }
     }
@@ -534,7 +535,7 @@ impl Session {
     fn stamps(&self) -> Vec<(String, String)> {
         let stamped =
             self.ours.is_some_and(|ours| ours & wire::STAMPED != 0) && self.request.socket_type == 2;
-        stamped.then(|| ("stamp".into(), link::STAMP.into())).into_iter().collect()
+        stamped.then(|| ("stamp".into(), omni_client::STAMP.into())).into_iter().collect()
     }
 
     fn pace(&self) -> Option<(u32, u64)> {
@@ -568,7 +569,7 @@ impl Session {
         self.measured = Measured::of(record);
         let job = record.phases.last().and_then(|phase| phase.jobs.first());
         let account = job.map(Account::of).unwrap_or_default();
-        self.extra = link::extra(account, &self.measured.latency, self.what() == What::Asks);
+        self.extra = omni_client::extra(account, &self.measured.latency, self.what() == What::Asks);
         if matches!(self.stage, Stage::Leaving) {
             self.stage = Stage::Over;
             return self.data.into_iter().chain([self.place]).map(Action::Close).collect();

@@ -36,11 +36,11 @@ use iodyno_model::{
 };
 
 use super::client::Client;
-use super::command::{self, ServerWanted, Wanted};
+use super::command::{self, Command, ServerWanted};
 use super::server::Server;
 use super::wire::{self, Message, OmniRequest, OmniResponse, OmniResults};
 
-fn wanted(line: &str) -> Wanted {
+fn wanted(line: &str) -> Command {
     let arguments: Vec<String> = line.split_whitespace().map(String::from).collect();
     command::netperf(&arguments, &mut Nowhere).unwrap()
 }
@@ -433,13 +433,17 @@ fn the_older_requests_are_served() {
         let mut message = Message::new(kind, -1);
         words.iter().enumerate().for_each(|(index, word)| message.set(index, *word));
         let actions = server.say(Input::Bytes(control, message.bytes()));
-        let wishes = actions.iter().find_map(|action| {
-            if let Action::Listen { wishes, .. } = action { Some(wishes.clone()) } else { None }
+        let socket_options = actions.iter().find_map(|action| {
+            if let Action::Listen { socket_options, .. } = action {
+                Some(socket_options.clone())
+            } else {
+                None
+            }
         });
-        let wishes = wishes.unwrap();
+        let socket_options = socket_options.unwrap();
         assert!(
-            wishes.contains(&("send_buffer_bytes".into(), "5000".into()))
-                && wishes.contains(&("nodelay".into(), "on".into()))
+            socket_options.contains(&("send_buffer_bytes".into(), "5000".into()))
+                && socket_options.contains(&("nodelay".into(), "on".into()))
         );
         let actions = server.say(Input::Ready(place_of(&actions), ends("0.0.0.0:39947", "")));
         let answer = sent(&actions, control).remove(0);
@@ -677,7 +681,7 @@ fn mangled_calls_neither_break_nor_bloat_a_server() {
     }
 }
 
-use super::link::{Ask, Kind, Link, Part};
+use super::omni_client::{Ask, Kind, Link, Part};
 
 #[test]
 fn mangled_answers_do_not_break_a_link() {
@@ -695,8 +699,12 @@ fn mangled_answers_do_not_break_a_link() {
         let kind = kinds[round % kinds.len()];
         let part = parts[round / kinds.len() % parts.len()].clone();
         let ask = Ask { name: "x".into(), kind, time_ns: 1, delay_ns: 0, rate: Some(100.0), leads: false };
-        let server =
-            super::link::Server { host: "h".into(), port: 1, word: Some("w".into()), ..Default::default() };
+        let server = super::omni_client::Server {
+            host: "h".into(),
+            port: 1,
+            word: Some("w".into()),
+            ..Default::default()
+        };
         let mut link = Link::new(ask, server, part, 4);
         link.begin(0);
         let mut answer = Message::new(wire::OMNI + 1, 0);

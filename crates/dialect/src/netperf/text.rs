@@ -1,14 +1,14 @@
-//! netperf's handwriting: the title, the tables of each test, interim results, and what `-v 2` adds.
+//! netperf's output format: the title, the tables of each test, interim results, and what `-v 2` adds.
 
 use iodyno_model::Histogram;
 
-use super::command::{Output, Wanted};
+use super::command::{Command, Output};
 use super::figures::{Figures, Side, units};
 use super::selectors;
 use super::test::Shape;
 
 /// The line that a report opens with; empty without headings.
-pub(super) fn title(wanted: &Wanted, six: bool) -> String {
+pub(super) fn title(wanted: &Command, six: bool) -> String {
     if wanted.bare {
         return String::new();
     }
@@ -56,7 +56,7 @@ pub(super) fn interim(
 }
 
 /// The largest segment of a connection, where nothing else was asked for.
-pub(super) fn segment(wanted: &Wanted, mss: u64) -> String {
+pub(super) fn segment(wanted: &Command, mss: u64) -> String {
     match (wanted.verbosity, wanted.bare) {
         (0, _) | (_, true) => format!("{mss:5} \n"),
         _ => format!("Maximum\nSegment\nSize (bytes)\n\n{mss:5} \n"),
@@ -64,7 +64,7 @@ pub(super) fn segment(wanted: &Wanted, mss: u64) -> String {
 }
 
 /// Everything behind the title and the interim results.
-pub(super) fn report(wanted: &Wanted, figures: &Figures) -> String {
+pub(super) fn report(wanted: &Command, figures: &Figures) -> String {
     let mut text = unsure(figures);
     text += &match &wanted.output {
         Output::Names(list) => selectors::names(list, figures),
@@ -94,7 +94,7 @@ fn unsure(figures: &Figures) -> String {
     )
 }
 
-fn table(wanted: &Wanted, figures: &Figures) -> String {
+fn table(wanted: &Command, figures: &Figures) -> String {
     let cpu = wanted.cpu.0 || wanted.cpu.1;
     if wanted.verbosity == 0 {
         return alone(wanted, figures, cpu);
@@ -121,7 +121,7 @@ fn branded(text: &str, brand: &str) -> String {
 }
 
 /// The one number of `-v 0`: the result, or the service demand where processors were measured.
-fn alone(wanted: &Wanted, figures: &Figures, cpu: bool) -> String {
+fn alone(wanted: &Command, figures: &Figures, cpu: bool) -> String {
     let side = if wanted.cpu.0 { &figures.local } else { &figures.remote };
     match (cpu, figures.udp && wanted.test.shape() != Shape::Transactions) {
         (true, true) => format!("{:6.2} {}\n", side.demand, side.method()),
@@ -131,7 +131,7 @@ fn alone(wanted: &Wanted, figures: &Figures, cpu: bool) -> String {
     }
 }
 
-fn headings(wanted: &Wanted, figures: &Figures, cpu: bool) -> String {
+fn headings(wanted: &Command, figures: &Figures, cpu: bool) -> String {
     let unit = units(wanted.units.filter(|letter| *letter != 'x').unwrap_or('m'));
     let (ours, theirs) = (figures.local.method(), figures.remote.method());
     let ends = if wanted.test.shape() == Shape::Sends { ["Send", "Recv"] } else { ["Recv", "Send"] };
@@ -175,7 +175,7 @@ fn headings(wanted: &Wanted, figures: &Figures, cpu: bool) -> String {
 }
 
 /// The end that sends a stream and the one that receives it.
-fn ends<'a>(wanted: &Wanted, figures: &'a Figures) -> (&'a Side, &'a Side) {
+fn ends<'a>(wanted: &Command, figures: &'a Figures) -> (&'a Side, &'a Side) {
     match wanted.test.shape() {
         Shape::Receives => (&figures.remote, &figures.local),
         _ => (&figures.local, &figures.remote),
@@ -186,7 +186,7 @@ fn used(side: &Side) -> f64 {
     side.cpu.as_ref().map_or(-1.0, |cpu| cpu.used_percent)
 }
 
-fn stream(wanted: &Wanted, figures: &Figures, cpu: bool) -> String {
+fn stream(wanted: &Command, figures: &Figures, cpu: bool) -> String {
     let (sender, receiver) = ends(wanted, figures);
     let (to, from, size) = (receiver.receive_buffer.1, sender.send_buffer.1, sender.send_size);
     let (elapsed, rate) = (figures.elapsed_s, figures.throughput);
@@ -249,7 +249,7 @@ fn transactions(figures: &Figures, cpu: bool) -> String {
 }
 
 /// What `-v 2` adds: how buffers lay, calls, the largest segment, and the latencies.
-fn more(wanted: &Wanted, figures: &Figures) -> String {
+fn more(wanted: &Command, figures: &Figures) -> String {
     let (near, far) = (&figures.local, &figures.remote);
     let per = |bytes: u64, calls: u64| if calls == 0 { 0.0 } else { bytes as f64 / calls as f64 };
     let mut text = String::new();
@@ -302,7 +302,7 @@ fn more(wanted: &Wanted, figures: &Figures) -> String {
 }
 
 /// The latencies in netperf's rows: ten buckets to a decade, of µs.
-fn histogram(wanted: &Wanted, latency: &Histogram) -> String {
+fn histogram(wanted: &Command, latency: &Histogram) -> String {
     const ROWS: [&str; 8] = [
         "UNIT_USEC",
         "TEN_USEC",
@@ -342,12 +342,12 @@ mod tests {
     use super::super::test::Test;
     use super::*;
 
-    fn wanted(test: &str) -> Wanted {
-        Wanted {
+    fn wanted(test: &str) -> Command {
+        Command {
             test: Test::named(test).unwrap(),
             host: "127.0.0.1".into(),
             verbosity: 1,
-            ..Wanted::default()
+            ..Command::default()
         }
     }
 
@@ -361,7 +361,7 @@ mod tests {
     }
 
     /// The numbers of the samples.
-    fn sample(wanted: &Wanted) -> Figures {
+    fn sample(wanted: &Command) -> Figures {
         Figures {
             udp: wanted.test.is_udp(),
             direction: wanted.test.direction(),
@@ -387,13 +387,13 @@ mod tests {
                         \n\
                         131072  16384  16384    1.00     35228.17   \n";
         assert_eq!(title(&wanted, false) + &report(&wanted, &figures), expected);
-        let bare = Wanted { bare: true, verbosity: 0, ..wanted };
+        let bare = Command { bare: true, verbosity: 0, ..wanted };
         assert_eq!(title(&bare, false) + &report(&bare, &figures), "35228.17 \n");
     }
 
     #[test]
     fn processors_are_told_as_the_samples_have_it() {
-        let wanted = Wanted { cpu: (true, true), ..wanted("TCP_STREAM") };
+        let wanted = Command { cpu: (true, true), ..wanted("TCP_STREAM") };
         let mut figures = Figures { throughput: 32941.54, ..sample(&wanted) };
         for side in [&mut figures.local, &mut figures.remote] {
             side.cpu = Some(Cpu { used_percent: 100.0, ..Cpu::default() });
@@ -406,7 +406,7 @@ mod tests {
                         \n\
                         131072  16384  16384    1.00       32941.54   100.00   100.00   0.497   0.497  \n";
         assert_eq!(report(&wanted, &figures), expected);
-        let wanted = Wanted { test: Test::named("TCP_RR").unwrap(), ..wanted };
+        let wanted = Command { test: Test::named("TCP_RR").unwrap(), ..wanted };
         figures.throughput = 91957.64;
         (figures.local.demand, figures.remote.demand) = (21.749, 21.749);
         let text = report(&wanted, &figures);
@@ -444,7 +444,7 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_the_samples() {
-        let wanted = Wanted {
+        let wanted = Command {
             output: Output::Columns(vec![
                 selectors::list("throughput,throughput_units,mean_latency,p99_latency").unwrap(),
             ]),
@@ -458,7 +458,7 @@ mod tests {
                         \u{20}                                  Microseconds \n\
                         37361.16   Trans/s    26.67        26           \n";
         assert_eq!(report(&wanted, &figures), expected);
-        let wide = Wanted {
+        let wide = Command {
             output: Output::Columns(vec![selectors::list("throughput").unwrap()]),
             bare: true,
             ..wanted

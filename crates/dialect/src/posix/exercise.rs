@@ -102,7 +102,7 @@ pub struct Words {
 
 /// An exercise that is asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Wanted {
+pub struct TimedExercise {
     /// [`CONTENT`] or [`RACES`].
     pub name: &'static str,
     /// What is done.
@@ -134,7 +134,7 @@ impl Words {
     ///
     /// # Errors
     /// Everything that is wrong with the words.
-    pub fn wanted(&self, loader: &mut dyn Loader) -> Result<Vec<Wanted>, Vec<Diagnostic>> {
+    pub fn wanted(&self, loader: &mut dyn Loader) -> Result<Vec<TimedExercise>, Vec<Diagnostic>> {
         if let Some(path) = &self.replay {
             return self.replayed(path, loader).map(|wanted| vec![wanted]).map_err(|wrong| vec![wrong]);
         }
@@ -152,7 +152,7 @@ impl Words {
             match amount_of(text) {
                 Ok((operations, time_ns)) => {
                     let exercise = Exercise { operations, ..self.exercise_of(name, &weights) };
-                    list.push(Wanted { name, exercise, time_ns });
+                    list.push(TimedExercise { name, exercise, time_ns });
                 }
                 Err(why) => wrong.push(
                     Diagnostic::error(&Origin::argument(&format!("--{name}={text}")), why)
@@ -230,7 +230,7 @@ impl Words {
         strange.map(told).collect()
     }
 
-    fn replayed(&self, path: &str, loader: &mut dyn Loader) -> Result<Wanted, Diagnostic> {
+    fn replayed(&self, path: &str, loader: &mut dyn Loader) -> Result<TimedExercise, Diagnostic> {
         let origin = Origin::argument(&format!("--replay {path}"));
         let bytes = loader.read(path).map_err(|why| Diagnostic::error(&origin, why))?;
         let script: Vec<String> = String::from_utf8_lossy(&bytes).lines().map(str::to_string).collect();
@@ -241,7 +241,7 @@ impl Words {
         };
         let name = if first.contains(':') { RACES } else { CONTENT };
         let exercise = Exercise { script, ..self.exercise_of(name, &[]) };
-        Ok(Wanted { name, exercise, time_ns: None })
+        Ok(TimedExercise { name, exercise, time_ns: None })
     }
 }
 
@@ -279,8 +279,8 @@ fn amount_of(text: &str) -> Result<(u64, Option<u64>), String> {
 }
 
 /// A phase of its own for each exercise, on a target of the plan.
-pub fn phases(wanted: &[Wanted], target: usize) -> Vec<Phase> {
-    let phase = |wanted: &Wanted| {
+pub fn phases(wanted: &[TimedExercise], target: usize) -> Vec<Phase> {
+    let phase = |wanted: &TimedExercise| {
         let workload = Workload::Exercise(Box::new(wanted.exercise.clone()));
         let mut job = Job::new(wanted.name, ENGINE, vec![target], workload);
         job.limit = Limit { time_ns: wanted.time_ns, ..Limit::default() };
@@ -290,8 +290,8 @@ pub fn phases(wanted: &[Wanted], target: usize) -> Vec<Phase> {
 }
 
 /// What became of the exercises among the phases of a run.
-pub fn results(wanted: &[Wanted], phases: &[PhaseRecord]) -> Vec<Exercised> {
-    let one = |wanted: &Wanted| {
+pub fn results(wanted: &[TimedExercise], phases: &[PhaseRecord]) -> Vec<Exercised> {
+    let one = |wanted: &TimedExercise| {
         let mut done = Exercised { name: wanted.name.into(), ..Exercised::default() };
         for phase in phases {
             for job in phase.jobs.iter().filter(|job| job.name == wanted.name) {

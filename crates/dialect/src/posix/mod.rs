@@ -41,7 +41,7 @@ use expand::Expanded;
 use options::Options;
 use plan::{Setup, Side};
 use report::Reports;
-use select::Wanted;
+use select::Selection;
 
 /// The command in the list of dialects.
 pub const DIALECT: Dialect = Dialect {
@@ -76,8 +76,11 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
     if let Some(name) = &options.explain {
         return Ok(Request::Print { out: list::explain(&suite, name)?, status: 0 });
     }
-    let wanted =
-        Wanted { only: options.only.clone(), except: options.except.clone(), classes: options.class.clone() };
+    let wanted = Selection {
+        only: options.only.clone(),
+        except: options.except.clone(),
+        classes: options.class.clone(),
+    };
     select::select(&mut suite, &wanted)?;
     if options.list {
         return Ok(Request::Print { out: list::list(&suite.cases, options.verbose), status: 0 });

@@ -7,7 +7,7 @@ use iodyno_model::{
     Workload,
 };
 
-use super::exercise::{self, Wanted};
+use super::exercise::{self, TimedExercise};
 use super::expand::Expanded;
 use super::options::Options;
 use super::profile::Profile;
@@ -46,7 +46,7 @@ pub struct Setup {
     /// What was asked for.
     pub options: Options,
     /// What is exercised at random afterwards.
-    pub exercises: Vec<Wanted>,
+    pub exercises: Vec<TimedExercise>,
     /// Whether talk goes to a terminal.
     pub terminal: bool,
 }

@@ -11,7 +11,7 @@ use crate::native::suggestion;
 
 /// What is wanted.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct Selection {
     /// Names or patterns of groups, rules or cases; none: all.
     pub only: Vec<String>,
     /// The same, of what is left out.
@@ -38,7 +38,7 @@ pub fn may_mean(pattern: &str, rule: &Rule) -> bool {
 ///
 /// # Errors
 /// Classes that there are not, patterns that mean nothing, and nothing left.
-pub fn select(expanded: &mut Expanded, wanted: &Wanted) -> Result<(), Vec<Diagnostic>> {
+pub fn select(expanded: &mut Expanded, wanted: &Selection) -> Result<(), Vec<Diagnostic>> {
     let mut wrong = Vec::new();
     let classes: Vec<Class> = wanted.classes.iter().filter_map(|name| class(name, &mut wrong)).collect();
     for (option, patterns) in [("--only", &wanted.only), ("--except", &wanted.except)] {

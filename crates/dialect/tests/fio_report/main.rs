@@ -1,4 +1,4 @@
-//! fio's handwriting: stored runs to exact text in `golden/fio/report/`, and beside the real fio where it is installed.
+//! fio's output format: stored runs to exact text in `golden/fio/report/`, and beside the real fio where it is installed.
 //!
 //! A twin is a job that the real fio runs: its JSON becomes a record, and what we write of that record must read as
 //! what fio wrote, word for word, with the same numbers but for those that a histogram cannot give back.

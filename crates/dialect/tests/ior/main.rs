@@ -4,8 +4,8 @@
 //! the plan, with warnings and notes before it, or what is wrong. `IODYNO_BLESS=1` rewrites that part. Nothing is run.
 
 mod audit;
-mod handwriting;
 mod mangled;
+mod output_format;
 mod world;
 
 use std::path::PathBuf;

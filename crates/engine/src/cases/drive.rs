@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use iodyno_model::{CaseRecord, Cases, Outcome, TargetKind, WorkerState, Workload};
 
+use super::case_pool::unrun;
 use super::cleanup::{self, Task};
-use super::crowd::unrun;
-use super::guardian::{self, Ending, Left};
 use super::keeper::News;
 use super::order::Order;
 use super::process::{collect_within, is_privileged, readable, spawn};
 use super::sandbox;
+use super::watchdog::{self, Ending, Left};
 use super::wire::{self, Inbox};
 use crate::clock;
 use crate::clock::moment;
@@ -38,15 +38,15 @@ pub fn drive(worker: &mut Worker<'_>) -> Result<(), Failure> {
     let Some(TargetKind::FileSet { root, .. }) = target else {
         return Err(Failure::new("cases want a directory"));
     };
-    let line = worker.gate.wait_for_start(worker.number, worker.after);
+    let line = worker.barrier.wait_for_start(worker.number, worker.after);
     let begin = line + worker.job.start.after_ns;
-    while clock::now() < begin && !worker.gate.is_stopped(worker.number) {
+    while clock::now() < begin && !worker.barrier.is_stopped(worker.number) {
         clock::sleep_until(begin, 20_000_000);
     }
-    worker.sheet.head.began.store(begin, Relaxed);
-    worker.sheet.enter(WorkerState::Running);
+    worker.counters.head.began.store(begin, Relaxed);
+    worker.counters.enter(WorkerState::Running);
     let outcome = run(worker, cases, Path::new(root));
-    worker.sheet.head.ended.store(clock::now(), Relaxed);
+    worker.counters.head.ended.store(clock::now(), Relaxed);
     outcome
 }
 
@@ -54,7 +54,7 @@ fn run(worker: &Worker<'_>, cases: &Cases, directory: &Path) -> Result<(), Failu
     let sandbox = sandbox::place(directory)?;
     let mut run = Run { worker, cases, told: vec![false; cases.cases.len()] };
     let left = run.guarded(&sandbox);
-    run.fill(if worker.gate.is_stopped(worker.number) {
+    run.fill(if worker.barrier.is_stopped(worker.number) {
         "the run was stopped before"
     } else {
         "the processes that run the cases ended before"
@@ -83,7 +83,7 @@ impl Run<'_, '_> {
         let order = Order::new(self.cases, sandbox, is_privileged());
         let order = order.map_err(|errno| Failure::call("memory to share", errno))?;
         // Before the guardian is there, nothing is made that it would have to remove.
-        let guardian = spawn(|| guardian::guard(&order, their_life, their_news, their_report));
+        let guardian = spawn(|| watchdog::guard(&order, their_life, their_news, their_report));
         let guardian = guardian.map_err(|errno| Failure::call("fork", errno))?;
         self.listen(news);
         // This is what it waits for.
@@ -94,7 +94,7 @@ impl Run<'_, '_> {
     /// Hears what becomes of each case, until all is told or it is to stop.
     fn listen(&mut self, mut news: PipeReader) {
         let mut inbox = Inbox::default();
-        while !self.worker.gate.is_stopped(self.worker.number) {
+        while !self.worker.barrier.is_stopped(self.worker.number) {
             if !readable(&[news.as_raw_fd()], GLANCE)[0] {
                 continue;
             }
@@ -111,7 +111,7 @@ impl Run<'_, '_> {
     fn hear(&mut self, news: News) {
         match news {
             News::Features(features) => {
-                self.worker.ledger.write(self.worker.index, |entries| entries.features = features);
+                self.worker.findings.write(self.worker.index, |entries| entries.features = features);
             }
             News::Case(record) => self.note(record),
         }
@@ -120,7 +120,7 @@ impl Run<'_, '_> {
     fn note(&mut self, record: CaseRecord) {
         if let Some(told) = self.told.get_mut(record.case) {
             *told = true;
-            self.worker.ledger.write(self.worker.index, |entries| entries.cases.push(record));
+            self.worker.findings.write(self.worker.index, |entries| entries.cases.push(record));
         }
     }
 

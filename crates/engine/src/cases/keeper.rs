@@ -9,7 +9,7 @@ use std::time::Duration;
 use iodyno_model::{CaseRecord, Verdict};
 use serde::{Deserialize, Serialize};
 
-use super::crowd::{Crowd, Ended, unrun};
+use super::case_pool::{Crowd, Ended, unrun};
 use super::features::{Known, Lack, MOUNTS, ROOT, SMALL, is_own};
 use super::fixtures::{Views, make_small};
 use super::order::Order;

@@ -14,17 +14,15 @@ mod actor;
 #[cfg(target_os = "linux")]
 mod case;
 #[cfg(target_os = "linux")]
-mod cleanup;
+mod case_pool;
 #[cfg(target_os = "linux")]
-mod crowd;
+mod cleanup;
 #[cfg(target_os = "linux")]
 mod drive;
 #[cfg(target_os = "linux")]
 mod features;
 #[cfg(target_os = "linux")]
 mod fixtures;
-#[cfg(target_os = "linux")]
-mod guardian;
 #[cfg(target_os = "linux")]
 mod judge;
 #[cfg(target_os = "linux")]
@@ -34,15 +32,17 @@ mod mounts;
 #[cfg(target_os = "linux")]
 mod order;
 #[cfg(target_os = "linux")]
-mod process;
+mod pid_table;
 #[cfg(target_os = "linux")]
-mod roster;
+mod process;
 #[cfg(target_os = "linux")]
 mod round;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod tick;
+#[cfg(target_os = "linux")]
+mod watchdog;
 #[cfg(target_os = "linux")]
 mod wire;
 #[cfg(target_os = "linux")]

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::case::{Board, checks};
 use super::features::implied;
 use super::keeper;
-use super::roster::Roster;
+use super::pid_table::Roster;
 use crate::memory::{Mapping, errno};
 
 /// What a script is beside what it does.

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use iodyno_model::{Aging, Diagnostic, Job, Origin, Plan, Repeat, TargetKind, WorkerKind, Workload, sweep};
 
 pub mod calls;
-mod crowd;
-mod later;
-mod together;
+mod combinations;
+mod unsupported;
+mod worker_limits;
 
 use crate::engines::{self, EngineFacts, apart};
 use crate::open::{self, Asker, Owner, needs};
@@ -23,10 +23,10 @@ pub fn check(plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
     plan.aging.iter().for_each(|aging| wrong.extend(check_aging(aging)));
     let plan = sweep::expand(plan)?;
     wrong.extend(iodyno_truth::demand::check(&plan));
-    later::check(&plan, &mut wrong);
+    unsupported::check(&plan, &mut wrong);
     for phase in &plan.phases {
-        together::check(&plan, phase, &mut wrong);
-        crowd::check(phase, &mut wrong);
+        combinations::check(&plan, phase, &mut wrong);
+        worker_limits::check(phase, &mut wrong);
         check_clocks(phase, &mut wrong);
         phase.jobs.iter().for_each(|job| check_job(&plan, job, &mut wrong));
         phase.jobs.iter().for_each(|job| calls::check(job, &mut wrong));

@@ -4,7 +4,7 @@
 
 use iodyno_model::{Diagnostic, WorldFacts};
 
-use super::post::{pack, unpack};
+use super::rank_mail::{pack, unpack};
 use crate::signal;
 use crate::world::{Broken, Reduce, World};
 

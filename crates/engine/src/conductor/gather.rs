@@ -6,14 +6,14 @@ use iodyno_model::merge::{Seen, combine};
 use iodyno_model::{Diagnostic, Kind, Phase, PhaseRecord, Plan, Verb, Watching};
 
 use super::agree::Trouble;
-use super::post::{Done, Last};
+use super::rank_mail::{Done, FinalReport};
 use super::ranks::Ranks;
 use crate::open::{self, Asker};
 use crate::placement::group_directory;
 use crate::source;
 use crate::witness::{self, Scene, Watched};
 use crate::world::World;
-use crate::world::part::part;
+use crate::world::rank_share::part;
 
 /// What a phase came to.
 #[derive(Default)]
@@ -32,9 +32,9 @@ pub struct Outcome {
 ///
 /// # Errors
 /// On another rank than the first: that one did not answer.
-pub fn gather(ranks: &mut Ranks<'_>, mine: Last) -> Outcome {
+pub fn gather(ranks: &mut Ranks<'_>, mine: FinalReport) -> Outcome {
     let (others, lost) = ranks.collect();
-    let Last { mut record, seen, mut errors, .. } = mine;
+    let FinalReport { mut record, seen, mut errors, .. } = mine;
     let mut nodes: Vec<Seen> = seen.into_iter().collect();
     for (_, last) in others {
         record.merge(last.record);
@@ -49,7 +49,7 @@ pub fn gather(ranks: &mut Ranks<'_>, mine: Last) -> Outcome {
 ///
 /// # Errors
 /// The first rank did not answer.
-pub fn hand_in(ranks: Ranks<'_>, mine: Last) -> Result<Outcome, Trouble> {
+pub fn hand_in(ranks: Ranks<'_>, mine: FinalReport) -> Result<Outcome, Trouble> {
     let Done { ends, record } = ranks.part(mine)?;
     Ok(Outcome { record, ends_run: ends, ..Outcome::default() })
 }

@@ -1,12 +1,12 @@
 //! The start line of all ranks: everybody waits there, then all start at one agreed time.
 
-use super::Stage;
+use super::PhaseContext;
 use super::agree::{Trouble, highest, patience};
 use crate::clock;
 use crate::engines;
 use crate::signal;
-use crate::world::crew::Crew;
-use crate::world::part::part;
+use crate::world::rank_share::part;
+use crate::world::worker_group::WorkerGroup;
 use crate::world::{Broken, World};
 use iodyno_model::{Diagnostic, Job, Phase, Stop};
 
@@ -16,16 +16,16 @@ const NEWS_NS: (u64, u64, u64) = (5_000_000, 500_000, 500_000_000);
 /// How long before the start workers are awake, ns: a scheduler lets another program finish its slice of 3 ms first.
 const AWAKE_NS: u64 = 4_000_000;
 
-/// Opens the gate of every rank at one time; where somebody failed before it or was interrupted, nobody starts.
+/// Opens the barrier of every rank at one time; where somebody failed before it or was interrupted, nobody starts.
 ///
 /// # Errors
 /// Ranks do not come together.
-pub fn start(world: &World, stage: &Stage, crew: &Crew) -> Result<(), Trouble> {
+pub fn start(world: &World, context: &PhaseContext, group: &WorkerGroup) -> Result<(), Trouble> {
     if world.is_alone() {
-        stage.gate.open();
+        context.barrier.open();
         return Ok(());
     }
-    let failed = stage.gate.over() > 0 && stage.phase().stop != Stop::Alone;
+    let failed = context.barrier.over() > 0 && context.phase().stop != Stop::Alone;
     let (interrupted, signal) = signal::interruptions();
     let signal = if interrupted > 0 { signal as u64 } else { 0 };
     let [failed, signal] = highest(world, [u64::from(failed), signal])?;
@@ -33,13 +33,13 @@ pub fn start(world: &World, stage: &Stage, crew: &Crew) -> Result<(), Trouble> {
         signal::interrupted_elsewhere(signal as i32);
     }
     if failed > 0 || signal > 0 {
-        stage.gate.stop();
-        crew.nudge(|_| true);
+        context.barrier.stop();
+        group.nudge(|_| true);
     }
     let start = world.broadcast((clock::now() + news_ns(world)).to_ne_bytes().to_vec(), &mut patience)?;
     let start: [u8; 8] = start.try_into().map_err(|_| Broken("no time to start came".into()))?;
     let start = world.mine(u64::from_ne_bytes(start));
-    stage.gate.open_at(start, awake_ns(world, stage.seats.len()));
+    context.barrier.open_at(start, awake_ns(world, context.seats.len()));
     while clock::now() < start && signal::interruptions().0 == 0 {
         clock::sleep_until(start, NEWS_NS.2);
     }

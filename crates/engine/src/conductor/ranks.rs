@@ -5,8 +5,8 @@
 
 use iodyno_model::{JobRecord, Live, PhaseRecord, Record, Stop, WorkerRecord};
 
-use super::post::{Done, Last, Order, Post, Whom, Word, pack, unpack};
-use super::{Emit, Stage};
+use super::rank_mail::{Done, FinalReport, LeaderMessage, Mailbox, RankMessage, StopScope, pack, unpack};
+use super::{Emit, PhaseContext};
 use crate::clock::{self, Tick};
 use crate::signal;
 use crate::world::{Broken, Topic, World};
@@ -29,7 +29,7 @@ const WAIT_NS: (u64, u64) = (200_000, 20_000_000);
 /// The other ranks, as the conductor of one of them sees them during a phase.
 pub struct Ranks<'a> {
     world: &'a World,
-    post: &'a Post,
+    post: &'a Mailbox,
     phase: usize,
     /// On the first rank: the others, each at its own place.
     others: Vec<Other>,
@@ -55,30 +55,30 @@ struct Other {
     jobs_over: Vec<bool>,
     live: Option<Live>,
     so_far: Option<Box<PhaseRecord>>,
-    last: Option<Box<Last>>,
+    last: Option<Box<FinalReport>>,
 }
 
 impl<'a> Ranks<'a> {
     /// At the start line of a phase.
-    pub fn new(world: &'a World, post: &'a Post, stage: &Stage) -> Self {
-        let jobs = stage.phase().jobs.len();
+    pub fn new(world: &'a World, post: &'a Mailbox, context: &PhaseContext) -> Self {
+        let jobs = context.phase().jobs.len();
         let now = clock::now();
         let other = |_| Other { heard_at: now, jobs_over: vec![false; jobs], ..Other::default() };
         let count = if world.is_first() { world.size() } else { 0 };
         if !world.is_alone() {
-            let awaited = stage.phase().jobs.iter().filter_map(|job| job.start.after_job.as_ref());
-            let place = |name: &String| stage.phase().jobs.iter().position(|job| job.name == *name);
-            awaited.filter_map(place).for_each(|job| stage.gate.hold(job));
+            let awaited = context.phase().jobs.iter().filter_map(|job| job.start.after_job.as_ref());
+            let place = |name: &String| context.phase().jobs.iter().position(|job| job.name == *name);
+            awaited.filter_map(place).for_each(|job| context.barrier.hold(job));
         }
         Ranks {
             world,
             post,
-            phase: stage.phase,
+            phase: context.phase,
             others: (0..count).map(other).collect(),
             told_over: vec![false; jobs],
             over: vec![false; jobs],
             next_so_far: now + SO_FAR_NS,
-            waits: stage.phase().jobs.iter().any(|job| job.start.after_job.is_some()),
+            waits: context.phase().jobs.iter().any(|job| job.start.after_job.is_some()),
             looks: false,
             gone: Vec::new(),
             ends_run: false,
@@ -100,59 +100,59 @@ impl<'a> Ranks<'a> {
     }
 
     /// Whether a job has no worker left anywhere.
-    pub fn is_over(&self, stage: &Stage, job: usize) -> bool {
-        if self.is_alone() { stage.gate.running(job) == 0 } else { self.over[job] }
+    pub fn is_over(&self, context: &PhaseContext, job: usize) -> bool {
+        if self.is_alone() { context.barrier.running(job) == 0 } else { self.over[job] }
     }
 
     /// Stops whom something on this rank gives reason to, on every rank.
-    pub fn stop(&mut self, stage: &Stage, whom: Whom) {
-        self.obey(stage, whom);
+    pub fn stop(&mut self, context: &PhaseContext, whom: StopScope) {
+        self.obey(context, whom);
         match self.world.is_first() {
-            true => self.order(&Order::Stop(whom)),
-            false => self.tell(&Word::Stop(whom)),
+            true => self.order(&LeaderMessage::Stop(whom)),
+            false => self.tell(&RankMessage::Stop(whom)),
         }
     }
 
-    fn obey(&mut self, stage: &Stage, whom: Whom) {
+    fn obey(&mut self, context: &PhaseContext, whom: StopScope) {
         match whom {
-            Whom::Set(set) => stage.stop_set(set),
-            Whom::Phase => stage.gate.stop(),
-            Whom::Run => {
+            StopScope::Set(set) => context.stop_set(set),
+            StopScope::Phase => context.barrier.stop(),
+            StopScope::Run => {
                 self.ends_run = true;
-                stage.gate.stop();
+                context.barrier.stop();
             }
-            Whom::Signal(signal) => {
+            StopScope::Signal(signal) => {
                 signal::interrupted_elsewhere(signal);
-                stage.gate.stop();
+                context.barrier.stop();
             }
         }
     }
 
-    fn order(&self, order: &Order) {
+    fn order(&self, order: &LeaderMessage) {
         let bytes = pack(&(self.phase, order));
         (1..self.world.size()).for_each(|rank| self.world.send(rank, Topic::Stop, bytes.clone()));
     }
 
-    fn tell(&self, word: &Word) {
+    fn tell(&self, word: &RankMessage) {
         self.world.send(0, Topic::Progress, pack(&(self.phase, word)));
     }
 
     /// Reads the mail, and does what it says.
-    pub fn look(&mut self, stage: &Stage, now: Tick, emit: Emit<'_>) {
+    pub fn look(&mut self, context: &PhaseContext, now: Tick, emit: Emit<'_>) {
         if self.is_alone() {
             return;
         }
-        self.tell_over(stage);
+        self.tell_over(context);
         if !self.world.is_first() {
             while let Some(order) = self.post.order(self.world, self.phase) {
                 match order {
-                    Order::Stop(whom) => self.obey(stage, whom),
-                    Order::JobOver(job) => self.release(stage, job),
-                    Order::Heard(_) | Order::Done(_) => {}
+                    LeaderMessage::Stop(whom) => self.obey(context, whom),
+                    LeaderMessage::JobOver(job) => self.release(context, job),
+                    LeaderMessage::Heard(_) | LeaderMessage::Done(_) => {}
                 }
             }
-            if !stage.gate.stopped() && self.is_first_gone() {
-                self.obey(stage, Whom::Run);
+            if !context.barrier.stopped() && self.is_first_gone() {
+                self.obey(context, StopScope::Run);
             }
             return;
         }
@@ -165,24 +165,24 @@ impl<'a> Ranks<'a> {
             event.iter().for_each(&mut *emit);
         }
         while let Some((rank, bytes)) = self.world.receive(Topic::Progress) {
-            if let Some((phase, word)) = unpack::<(usize, Word)>(&bytes)
+            if let Some((phase, word)) = unpack::<(usize, RankMessage)>(&bytes)
                 && phase == self.phase
             {
-                self.hear(stage, rank, word, now);
+                self.hear(context, rank, word, now);
             }
         }
-        self.look_for_ends(stage);
-        self.miss(stage);
+        self.look_for_ends(context);
+        self.miss(context);
     }
 
     /// Stops everybody as soon as a rank has ended that was to have a last word: its launcher will kill the others, and
     /// what there is must have been told by then.
-    fn miss(&mut self, stage: &Stage) {
+    fn miss(&mut self, context: &PhaseContext) {
         let new = |rank: &u32| !self.gone.contains(rank) && self.others[*rank as usize].last.is_none();
         let gone: Vec<u32> = self.world.gone().into_iter().filter(new).collect();
         if !gone.is_empty() {
             self.gone.extend(gone);
-            self.stop(stage, Whom::Run);
+            self.stop(context, StopScope::Run);
         }
     }
 
@@ -190,60 +190,60 @@ impl<'a> Ranks<'a> {
         self.world.gone().contains(&0)
     }
 
-    fn hear(&mut self, stage: &Stage, rank: u32, word: Word, now: Tick) {
+    fn hear(&mut self, context: &PhaseContext, rank: u32, word: RankMessage, now: Tick) {
         let other = &mut self.others[rank as usize];
         other.heard_at = now;
         match word {
-            Word::Live(live) => other.live = Some(live),
-            Word::SoFar(record) => other.so_far = Some(record),
-            Word::JobsOver(jobs) => jobs.into_iter().for_each(|job| other.jobs_over[job] = true),
-            Word::Last(last) => {
+            RankMessage::Live(live) => other.live = Some(live),
+            RankMessage::SoFar(record) => other.so_far = Some(record),
+            RankMessage::JobsOver(jobs) => jobs.into_iter().for_each(|job| other.jobs_over[job] = true),
+            RankMessage::FinalReport(last) => {
                 other.jobs_over.fill(true);
                 let running = other.live.iter_mut().flat_map(|live| &mut live.jobs);
                 running.for_each(|job| job.running = 0);
                 self.ends_run |= last.ends_run;
                 other.last = Some(last);
             }
-            Word::Stop(whom) => {
-                self.obey(stage, whom);
-                self.order(&Order::Stop(whom));
+            RankMessage::Stop(whom) => {
+                self.obey(context, whom);
+                self.order(&LeaderMessage::Stop(whom));
             }
         }
     }
 
     /// Says of which jobs this rank has no worker left, where somebody waits for that.
-    fn tell_over(&mut self, stage: &Stage) {
-        let new = |job: &usize| !self.told_over[*job] && stage.gate.running(*job) == 0;
+    fn tell_over(&mut self, context: &PhaseContext) {
+        let new = |job: &usize| !self.told_over[*job] && context.barrier.running(*job) == 0;
         let jobs: Vec<usize> = (0..self.told_over.len()).filter(new).collect();
         if jobs.is_empty() {
             return;
         }
         jobs.iter().for_each(|job| self.told_over[*job] = true);
-        let phase = stage.phase();
+        let phase = context.phase();
         if !self.world.is_first() && (phase.stop == Stop::FirstJobDone || self.waits) {
-            self.tell(&Word::JobsOver(jobs));
+            self.tell(&RankMessage::JobsOver(jobs));
         }
     }
 
     /// On the first rank: jobs that are over everywhere.
-    fn look_for_ends(&mut self, stage: &Stage) {
+    fn look_for_ends(&mut self, context: &PhaseContext) {
         for job in 0..self.over.len() {
             let others = || self.others.iter().skip(1).all(|other| other.jobs_over[job]);
             if !self.over[job] && self.told_over[job] && others() {
-                self.release(stage, job);
-                self.order(&Order::JobOver(job));
+                self.release(context, job);
+                self.order(&LeaderMessage::JobOver(job));
             }
         }
     }
 
-    fn release(&mut self, stage: &Stage, job: usize) {
+    fn release(&mut self, context: &PhaseContext, job: usize) {
         self.over[job] = true;
-        stage.gate.let_go(job);
+        context.barrier.let_go(job);
     }
 
     /// From another rank than the first: the counters by now.
     pub fn tell_live(&self, live: Live) {
-        self.tell(&Word::Live(live));
+        self.tell(&RankMessage::Live(live));
     }
 
     /// From another rank than the first: the record so far, if it is time for one.
@@ -251,7 +251,7 @@ impl<'a> Ranks<'a> {
         if now < self.next_so_far {
             return;
         }
-        self.tell(&Word::SoFar(Box::new(record())));
+        self.tell(&RankMessage::SoFar(Box::new(record())));
         let cost_ns = clock::now().saturating_sub(now);
         self.next_so_far = now + (cost_ns * SO_FAR_COSTS).clamp(SO_FAR_NS, SO_FAR_MOST_NS);
     }
@@ -294,7 +294,7 @@ impl<'a> Ranks<'a> {
     }
 
     /// On the first rank: what the others have said at last, or so far; and those who had no last word.
-    pub fn collect(&mut self) -> (Vec<(u32, Last)>, Vec<u32>) {
+    pub fn collect(&mut self) -> (Vec<(u32, FinalReport)>, Vec<u32>) {
         let (mut all, mut lost) = (Vec::new(), Vec::new());
         for (rank, other) in self.others.iter_mut().enumerate().skip(1) {
             let rank = rank as u32;
@@ -303,7 +303,7 @@ impl<'a> Ranks<'a> {
                 (None, so_far) => {
                     lost.push(rank);
                     let record = so_far.map(|record| *record);
-                    all.extend(record.map(|record| (rank, Last { record, ..Last::default() })));
+                    all.extend(record.map(|record| (rank, FinalReport { record, ..FinalReport::default() })));
                 }
             }
         }
@@ -314,13 +314,17 @@ impl<'a> Ranks<'a> {
     ///
     /// # Errors
     /// The first rank did not answer in time.
-    pub fn part(self, last: Last) -> Result<Done, Broken> {
-        self.tell(&Word::Last(Box::new(Last { events: self.post.sent(), ends_run: self.ends_run, ..last })));
+    pub fn part(self, last: FinalReport) -> Result<Done, Broken> {
+        self.tell(&RankMessage::FinalReport(Box::new(FinalReport {
+            events: self.post.sent(),
+            ends_run: self.ends_run,
+            ..last
+        })));
         let (mut pause_ns, mut told) = (WAIT_NS.0, signal::interruptions().0 > 0);
         loop {
             match self.post.order(self.world, self.phase) {
-                Some(Order::Done(done)) => return Ok(done),
-                Some(Order::Stop(Whom::Signal(signal))) => signal::interrupted_elsewhere(signal),
+                Some(LeaderMessage::Done(done)) => return Ok(done),
+                Some(LeaderMessage::Stop(StopScope::Signal(signal))) => signal::interrupted_elsewhere(signal),
                 Some(_) => continue,
                 None if signal::is_hurried() || self.is_first_gone() => {
                     return Err(Broken("the first rank did not answer".into()));
@@ -330,7 +334,7 @@ impl<'a> Ranks<'a> {
             if let (1.., signal) = signal::interruptions()
                 && !std::mem::replace(&mut told, true)
             {
-                self.tell(&Word::Stop(Whom::Signal(signal)));
+                self.tell(&RankMessage::Stop(StopScope::Signal(signal)));
             }
             clock::sleep_ns(pause_ns);
             pause_ns = longer(pause_ns);
@@ -342,7 +346,7 @@ impl<'a> Ranks<'a> {
 pub fn dismiss(world: &World, record: &PhaseRecord, is_referred_to: bool, ends: bool) {
     let phase = record.index;
     let record = if is_referred_to { skeleton(record) } else { PhaseRecord::default() };
-    let bytes = pack(&(phase, Order::Done(Done { ends, record })));
+    let bytes = pack(&(phase, LeaderMessage::Done(Done { ends, record })));
     (1..world.size()).for_each(|rank| world.send(rank, Topic::Stop, bytes.clone()));
 }
 

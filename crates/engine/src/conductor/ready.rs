@@ -5,8 +5,8 @@
 use iodyno_model::{Diagnostic, Errand, Event, Origin, Phase, Plan, Sighting, Stop, When};
 
 use super::agree::{Trouble, agree, agreed, highest, patience};
-use super::post::{pack, unpack};
-use super::stage::Laid;
+use super::phase_context::Laid;
+use super::rank_mail::{pack, unpack};
 use super::{Emit, Options, pause, remount};
 use crate::placement::Surroundings;
 use crate::prepare::{self, Made, Unready, Whose};

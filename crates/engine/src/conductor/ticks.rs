@@ -1,13 +1,13 @@
 //! The conductor's ticks where all clocks of a phase are virtual: how it stands is told at exact times of those clocks, the
 //! same on every run, and whoever is steady is stopped at one of them.
 //!
-//! Workers wait at the next tick until it was told (`gate::horizon`). Where nothing is to be told there are no ticks, and
+//! Workers wait at the next tick until it was told (`start_barrier::horizon`). Where nothing is to be told there are no ticks, and
 //! nobody waits. What is kept for the case of a crash is none of this: it follows the system's clock.
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::telling::Telling;
-use super::{Emit, Options, Ranks, Stage};
+use super::progress::Progress;
+use super::{Emit, Options, PhaseContext, Ranks};
 use crate::clock::{NEVER, Tick};
 use crate::steadiness::Steadiness;
 
@@ -22,16 +22,21 @@ pub struct Ticks {
 }
 
 impl Ticks {
-    /// Those of a phase whose gate is not open yet; none: it goes by the system's clock, or nothing is to be told.
-    pub fn of(stage: &Stage, is_alone: bool, options: &Options, steadiness: &Steadiness) -> Option<Ticks> {
-        if !is_alone || !stage.is_virtual() {
+    /// Those of a phase whose barrier is not open yet; none: it goes by the system's clock, or nothing is to be told.
+    pub fn of(
+        context: &PhaseContext,
+        is_alone: bool,
+        options: &Options,
+        steadiness: &Steadiness,
+    ) -> Option<Ticks> {
+        if !is_alone || !context.is_virtual() {
             return None;
         }
         let options = Options { keep_ns: 0, ..options.clone() };
         let mut ticks = Ticks { options, lives: 0, next: NEVER };
         ticks.next = ticks.due([0; 2], steadiness);
         (ticks.next < NEVER).then(|| {
-            stage.gate.raise_horizon(ticks.next);
+            context.barrier.raise_horizon(ticks.next);
             ticks
         })
     }
@@ -47,26 +52,29 @@ impl Ticks {
     /// Tells all ticks that every worker has come to, as long as no further worker is over than is known.
     pub fn look(
         &mut self,
-        stage: &Stage,
+        context: &PhaseContext,
         over: u32,
         steadiness: &mut Steadiness,
-        telling: &mut Telling<'_>,
+        progress: &mut Progress<'_>,
         ranks: &mut Ranks<'_>,
         emit: Emit<'_>,
     ) {
-        if !stage.gate.all_at_horizon() || stage.gate.over() != over || over as usize >= stage.seats.len() {
+        if !context.barrier.all_at_horizon()
+            || context.barrier.over() != over
+            || over as usize >= context.seats.len()
+        {
             return;
         }
         let now = self.next;
-        stage.ticked.store(now, Relaxed);
-        steadiness.look(stage, now);
-        if telling.tell_at(&self.options, now, ranks, emit) {
+        context.ticked.store(now, Relaxed);
+        steadiness.look(context, now);
+        if progress.tell_at(&self.options, now, ranks, emit) {
             self.lives += 1;
             if self.lives.is_multiple_of(LIVE_MOST) {
                 self.options.live_ns = self.options.live_ns.saturating_mul(2);
             }
         }
-        self.next = self.due(telling.due(), steadiness).max(now + 1);
-        stage.gate.raise_horizon(self.next);
+        self.next = self.due(progress.due(), steadiness).max(now + 1);
+        context.barrier.raise_horizon(self.next);
     }
 }

@@ -9,10 +9,10 @@ use iodyno_model::{Diagnostic, Job, Plan, Setting, Share, Target, Verb, Workload
 
 use crate::clock::{self, Tick};
 use crate::connections::Connections;
-use crate::gate::Gate;
 use crate::io::{Files, Io, Slot};
 use crate::memory::Memory;
-use crate::sheet::Counts;
+use crate::start_barrier::StartBarrier;
+use crate::worker_counters::Counts;
 
 pub use crate::facts::{EngineFacts, SettingSpec};
 pub use crate::failure::Failure;
@@ -40,6 +40,7 @@ pub mod nowait;
 pub mod null;
 pub mod offload;
 pub mod parallel;
+pub mod per_operation_lock;
 #[cfg(any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", target_os = "freebsd"))]
 pub mod posixaio;
 pub mod priority;
@@ -52,7 +53,6 @@ pub mod socket;
 #[cfg(target_os = "linux")]
 pub mod splice;
 pub mod sync;
-pub mod turns;
 pub mod vsync;
 
 /// Every engine. To add one: a file here with its `pub mod`, and its line below. The list makes two tables: of
@@ -161,7 +161,7 @@ pub struct Live<'a> {
     /// Where it tells of its connections.
     pub connections: &'a Connections,
     /// Where it learns how far a clock of its own may go; none: as far as it likes.
-    pub gate: Option<&'a Gate>,
+    pub barrier: Option<&'a StartBarrier>,
 }
 
 impl Live<'static> {
@@ -170,7 +170,7 @@ impl Live<'static> {
         static STOP: AtomicU32 = AtomicU32::new(0);
         static COUNTS: Counts = Counts::new();
         static CONNECTIONS: LazyLock<Connections> = LazyLock::new(Connections::default);
-        Live { job: 0, stop: &STOP, counts: &COUNTS, connections: &CONNECTIONS, gate: None }
+        Live { job: 0, stop: &STOP, counts: &COUNTS, connections: &CONNECTIONS, barrier: None }
     }
 }
 

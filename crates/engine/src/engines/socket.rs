@@ -15,8 +15,8 @@ use super::{
 use crate::clock::{self, Tick};
 use crate::io::{Files, Io, Slot};
 
-pub mod account;
 mod block;
+pub mod datagram_stats;
 mod datagrams;
 mod endpoint;
 mod exchange;
@@ -26,10 +26,10 @@ mod line;
 mod options;
 #[cfg(target_os = "linux")]
 mod ring;
+pub mod socket_options;
 pub mod stamp;
 mod stream;
 mod transactions;
-pub mod wishes;
 #[cfg(target_os = "linux")]
 mod zerocopy;
 
@@ -83,13 +83,13 @@ const OWN: &[SettingSpec] = &[
     SettingSpec { name: "port_each", help: "worker n takes the n-th port from the address's (default off)" },
 ];
 
-const COUNT: usize = wishes::WISHES.len() + OWN.len();
+const COUNT: usize = socket_options::WISHES.len() + OWN.len();
 
 const SETTINGS: [SettingSpec; COUNT] = {
     let mut all = [OWN[0]; COUNT];
     let mut at = 0;
     while at < COUNT {
-        all[at] = if at < OWN.len() { OWN[at] } else { wishes::WISHES[at - OWN.len()] };
+        all[at] = if at < OWN.len() { OWN[at] } else { socket_options::WISHES[at - OWN.len()] };
         at += 1;
     }
     all
@@ -208,7 +208,7 @@ impl Sockets {
         ];
         let number = |value: &str| value.parse::<u32>().is_ok();
         wrong.extend(check_values(job, &numbers, number, "say a whole number"));
-        wrong.extend(wishes::check(job));
+        wrong.extend(socket_options::check(job));
         wrong.extend(only_verbs(job, Self::FACTS.name, &VERBS));
         let linux =
             ["method", "receive"].iter().any(|name| setting(job, name).is_some_and(|how| how != "copy"));

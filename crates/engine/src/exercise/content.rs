@@ -5,12 +5,12 @@
 
 use iodyno_model::{Divergence, Exercise, ExerciseRecord};
 
-use super::bench::{Bench, End};
-use super::desk::Desk;
+use super::divergence::FileDifference;
 use super::draw::{Choice, Draw};
+use super::files_under_test::FilesUnderTest;
+use super::harness::{End, Harness};
 use super::minimise::Minimiser;
 use super::operation::{KINDS, Kind, Operation, WAYS, Way, nearest, parse_all};
-use super::parting::Parting;
 use super::probe::probe;
 use super::sandbox::Sandbox;
 use super::{DEFAULT_SEED_STREAM, Until};
@@ -26,7 +26,7 @@ const LEAST_BYTES: u64 = 4096;
 
 /// An exercise, ready to go.
 pub struct Content {
-    bench: Bench,
+    harness: Harness,
     choice: Choice,
     script: Vec<Operation>,
     operations: u64,
@@ -47,17 +47,20 @@ impl Content {
         let weights = weights(exercise, &ways)?;
         let sandbox = Sandbox::new(directory, 2 * most + (1 << 20))?;
         let place = sandbox.path().to_string_lossy().into_owned();
-        let desk = Desk::new(worker, &place, (most, operation), &ways)?;
+        let files_under_test = FilesUnderTest::new(worker, &place, (most, operation), &ways)?;
         let mut record = ExerciseRecord::default();
-        let missing = desk.missing.iter().map(|(way, why)| (format!("engine {}", way.name()), why.clone()));
+        let missing =
+            files_under_test.missing.iter().map(|(way, why)| (format!("engine {}", way.name()), why.clone()));
         record.refused.extend(missing);
-        let has = |way: &Way| *way != Way::Mmap && desk.missing.iter().all(|(missing, _)| missing != way);
+        let has = |way: &Way| {
+            *way != Way::Mmap && files_under_test.missing.iter().all(|(missing, _)| missing != way)
+        };
         let ways: Vec<Way> = ways.iter().copied().filter(has).collect();
-        let page = desk.page;
-        let bench = Bench::new(desk, most);
+        let page = files_under_test.page;
+        let harness = Harness::new(files_under_test, most);
         let choice = Choice { weights, ways, most, operation, block: 0, direct: 0, page };
         let mut content =
-            Content { bench, choice, script, operations: exercise.operations, record, _sandbox: sandbox };
+            Content { harness, choice, script, operations: exercise.operations, record, _sandbox: sandbox };
         if content.script.is_empty() {
             content.find_out()?;
         }
@@ -67,7 +70,7 @@ impl Content {
     /// Leaves out what the file system does not have.
     fn find_out(&mut self) -> Result<(), Failure> {
         let kinds: Vec<Kind> = self.choice.weights.iter().map(|(kind, _)| *kind).collect();
-        let probed = probe(&mut self.bench, &kinds)?;
+        let probed = probe(&mut self.harness, &kinds)?;
         (self.choice.block, self.choice.direct) = (probed.block, probed.direct);
         self.choice.weights.retain(|(kind, _)| probed.refused.iter().all(|(refused, _)| refused != kind));
         if self.choice.ways.is_empty() {
@@ -94,17 +97,20 @@ impl Content {
         let end = match self.script.is_empty() {
             false => {
                 let script = std::mem::take(&mut self.script);
-                let end = self.bench.run(&script, &|| until.is_over()).and_then(|()| self.bench.conclude());
+                let end =
+                    self.harness.run(&script, &|| until.is_over()).and_then(|()| self.harness.conclude());
                 end.map(|()| script.len() as u64)
             }
             true => self.chapters(seed, until, &mut done),
         };
-        let tallies = std::mem::take(&mut self.bench.tallies);
+        let tallies = std::mem::take(&mut self.harness.tallies);
         tallies.tell(&mut self.record);
         match end {
             Ok(_) => {}
             Err(End::Broken(failure)) => return Err(failure),
-            Err(End::Parted(parting)) => self.record.failure = Some(self.reduce(&parting, done, until)?),
+            Err(End::Parted(divergence)) => {
+                self.record.failure = Some(self.reduce(&divergence, done, until)?)
+            }
         }
         Ok(self.record)
     }
@@ -115,24 +121,29 @@ impl Content {
         let over = |drawn: u64| until.is_over() || (self.operations > 0 && drawn >= self.operations);
         while !over(drawn) {
             *done = drawn;
-            self.bench.renew()?;
+            self.harness.renew()?;
             let chapter_end = drawn + CHAPTER;
             while drawn < chapter_end && !over(drawn) {
-                draw.next(self.bench.sizes(), &mut batch);
+                draw.next(self.harness.sizes(), &mut batch);
                 drawn += batch.len() as u64;
-                self.bench.round(&batch)?;
+                self.harness.round(&batch)?;
             }
-            self.bench.conclude()?;
+            self.harness.conclude()?;
         }
         Ok(drawn)
     }
 
     /// What is told of a failure: where, and the shortest list of operations that shows it.
-    fn reduce(&mut self, parting: &Parting, before: u64, until: &Until<'_>) -> Result<Divergence, Failure> {
-        let text = parting.explain(&self.bench.log);
-        let all: Vec<Operation> = self.bench.log.iter().map(|(operation, _)| operation.clone()).collect();
+    fn reduce(
+        &mut self,
+        divergence: &FileDifference,
+        before: u64,
+        until: &Until<'_>,
+    ) -> Result<Divergence, Failure> {
+        let text = divergence.explain(&self.harness.log);
+        let all: Vec<Operation> = self.harness.log.iter().map(|(operation, _)| operation.clone()).collect();
         let reduced_from = all.len() as u64;
-        let minimised = Minimiser::new(&mut self.bench, &|| until.is_stopped()).run(all)?;
+        let minimised = Minimiser::new(&mut self.harness, &|| until.is_stopped()).run(all)?;
         let text = match minimised.text {
             Some(shorter) if shorter != text => format!("{text}\nin the shorter script: {shorter}"),
             Some(_) => text,
@@ -140,7 +151,7 @@ impl Content {
             None => format!("{text}\nit did not show again when the same was done on new files"),
         };
         let script = minimised.operations.iter().map(Operation::to_string).collect();
-        Ok(Divergence { operation: before + parting.number, text, script, reduced_from })
+        Ok(Divergence { operation: before + divergence.number, text, script, reduced_from })
     }
 }
 

@@ -70,7 +70,7 @@ impl Draw {
             let has = self.choice.weights.iter().any(|(known, _)| *known == kind);
             let Some(operation) = has.then(|| self.of(kind, sizes)).flatten() else { continue };
             into.push(operation);
-            if !super::bench::are_apart(into, self.choice.page, sizes) {
+            if !super::harness::are_apart(into, self.choice.page, sizes) {
                 into.pop();
             }
         }

@@ -5,9 +5,9 @@
 //! lines hold. It looks at nothing but whether file and model part again, and stops at a limit of time or tries: what it
 //! has then is a reproducer all the same.
 
-use super::bench::{Bench, End, Log};
+use super::divergence::FileDifference;
+use super::harness::{End, Harness, Log};
 use super::operation::{Kind, Operation, Shape, Way};
-use super::parting::Parting;
 use crate::clock;
 use crate::engines::Failure;
 
@@ -26,14 +26,14 @@ pub struct Minimised {
     pub text: Option<String>,
 }
 
-/// Shortens lists on a bench.
+/// Shortens lists on a harness.
 pub struct Minimiser<'a> {
-    bench: &'a mut Bench,
+    harness: &'a mut Harness,
     stop: &'a dyn Fn() -> bool,
     tries: u32,
     until: u64,
     /// The last failure, and what was done until then.
-    last: Option<(Box<Parting>, Log)>,
+    last: Option<(Box<FileDifference>, Log)>,
     broken: Option<Failure>,
 }
 
@@ -42,23 +42,23 @@ pub struct Minimiser<'a> {
 /// # Errors
 /// What broke.
 pub fn replay(
-    bench: &mut Bench,
+    harness: &mut Harness,
     operations: &[Operation],
     stop: &dyn Fn() -> bool,
-) -> Result<Option<Box<Parting>>, Failure> {
-    bench.renew()?;
-    match bench.run(operations, stop).and_then(|()| bench.conclude()) {
+) -> Result<Option<Box<FileDifference>>, Failure> {
+    harness.renew()?;
+    match harness.run(operations, stop).and_then(|()| harness.conclude()) {
         Ok(()) => Ok(None),
-        Err(End::Parted(parting)) => Ok(Some(parting)),
+        Err(End::Parted(divergence)) => Ok(Some(divergence)),
         Err(End::Broken(failure)) => Err(failure),
     }
 }
 
 impl<'a> Minimiser<'a> {
-    /// On a bench, until told to stop.
-    pub fn new(bench: &'a mut Bench, stop: &'a dyn Fn() -> bool) -> Self {
+    /// On a harness, until told to stop.
+    pub fn new(harness: &'a mut Harness, stop: &'a dyn Fn() -> bool) -> Self {
         let until = clock::now() + TIME_NS;
-        Minimiser { bench, stop, tries: 0, until, last: None, broken: None }
+        Minimiser { harness, stop, tries: 0, until, last: None, broken: None }
     }
 
     /// Shortens a list that failed.
@@ -80,7 +80,7 @@ impl<'a> Minimiser<'a> {
         match self.broken {
             Some(failure) => Err(failure),
             None => {
-                let text = self.last.map(|(parting, log)| parting.explain(&log));
+                let text = self.last.map(|(divergence, log)| divergence.explain(&log));
                 Ok(Minimised { operations, text })
             }
         }
@@ -96,16 +96,16 @@ impl<'a> Minimiser<'a> {
             return false;
         }
         self.tries += 1;
-        match replay(self.bench, operations, self.stop) {
+        match replay(self.harness, operations, self.stop) {
             Ok(None) => false,
-            Ok(Some(parting)) => {
+            Ok(Some(divergence)) => {
                 // What was left out because it meant nothing is not in the log, nor what would have followed.
-                let done = self.bench.log.iter().map(|(operation, _)| operation);
-                let done: Vec<Operation> = done.take(parting.number as usize + 1).cloned().collect();
+                let done = self.harness.log.iter().map(|(operation, _)| operation);
+                let done: Vec<Operation> = done.take(divergence.number as usize + 1).cloned().collect();
                 if done.len() < operations.len() {
                     *operations = done;
                 }
-                self.last = Some((parting, self.bench.log.clone()));
+                self.last = Some((divergence, self.harness.log.clone()));
                 true
             }
             Err(failure) => {

@@ -1,10 +1,10 @@
 //! The exerciser: weighted random operations on a file system, held against a model in memory, in the manner of fsx.
 //!
 //! ```text
-//! draw ──► operation ──► bench ──┬─► desk: the real files, through several engines (calls, ways)
+//! draw ──► operation ──► harness ──┬─► files_under_test: the real files, through several engines (calls, ways)
 //!                          │     └─► image: what they must hold
 //!                          ▼
-//!                       parting ──► minimise: the shortest list that shows it again
+//!                       divergence ──► minimise: the shortest list that shows it again
 //! ```
 //!
 //! Names are exercised otherwise (`names`): there processes race, and a model is asked whether any order explains it.
@@ -17,15 +17,17 @@ use crate::failure::Failure;
 use crate::worker::Worker;
 
 #[cfg(target_os = "linux")]
-mod bench;
-#[cfg(target_os = "linux")]
 mod calls;
 #[cfg(target_os = "linux")]
 mod content;
 #[cfg(target_os = "linux")]
-mod desk;
+mod divergence;
 #[cfg(target_os = "linux")]
 mod draw;
+#[cfg(target_os = "linux")]
+mod files_under_test;
+#[cfg(target_os = "linux")]
+mod harness;
 #[cfg(target_os = "linux")]
 mod image;
 #[cfg(target_os = "linux")]
@@ -34,8 +36,6 @@ mod minimise;
 mod names;
 #[cfg(target_os = "linux")]
 mod operation;
-#[cfg(target_os = "linux")]
-mod parting;
 #[cfg(target_os = "linux")]
 mod probe;
 #[cfg(target_os = "linux")]
@@ -80,18 +80,18 @@ fn run(worker: &mut Worker<'_>, exercise: &Exercise) -> Result<(), Failure> {
         }
         ExerciseKind::Names => Ready::Names(Box::new(names::Names::new(exercise, directory)?)),
     };
-    let begin = worker.gate.wait_for_start(worker.number, worker.after);
-    worker.sheet.head.began.store(begin, Relaxed);
-    worker.sheet.enter(iodyno_model::WorkerState::Running);
-    let stop = worker.gate.flag(worker.number);
+    let begin = worker.barrier.wait_for_start(worker.number, worker.after);
+    worker.counters.head.began.store(begin, Relaxed);
+    worker.counters.enter(iodyno_model::WorkerState::Running);
+    let stop = worker.barrier.flag(worker.number);
     let until =
         Until { stop, deadline: worker.job.limit.time_ns.map(|time_ns| begin.saturating_add(time_ns)) };
     let record = match ready {
         Ready::Content(content) => content.run(worker.seed, &until)?,
         Ready::Names(names) => names.run(worker.seed, &until)?,
     };
-    worker.sheet.head.ended.store(crate::clock::now(), Relaxed);
-    worker.ledger.write(worker.index, |entries| entries.exercise = Some(record));
+    worker.counters.head.ended.store(crate::clock::now(), Relaxed);
+    worker.findings.write(worker.index, |entries| entries.exercise = Some(record));
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! What the file system has of all that can be drawn: each kind is tried once before the first is drawn.
 
-use super::bench::Bench;
 use super::calls;
+use super::harness::Harness;
 use super::operation::{Kind, Operation, Way};
 use crate::engines::Failure;
 use crate::open::strerror;
@@ -29,35 +29,35 @@ pub struct Probed {
 ///
 /// # Errors
 /// What broke.
-pub fn probe(bench: &mut Bench, kinds: &[Kind]) -> Result<Probed, Failure> {
-    let own = calls::block(bench.desk.fd(0)).unwrap_or(4096).max(512);
+pub fn probe(harness: &mut Harness, kinds: &[Kind]) -> Result<Probed, Failure> {
+    let own = calls::block(harness.files_under_test.fd(0)).unwrap_or(4096).max(512);
     let mut blocks = vec![own];
     blocks.extend(BLOCKS.iter().filter(|block| **block > own));
-    let said = calls::direct_alignment(bench.desk.direct_fd(0));
+    let said = calls::direct_alignment(harness.files_under_test.direct_fd(0));
     let direct: Vec<u64> = said.map_or(DIRECT.to_vec(), |said| vec![said]);
     let mut probed = Probed { block: own, direct: direct[0], refused: Vec::new() };
     for kind in kinds {
         match kind {
             Kind::DirectRead | Kind::DirectWrite => {
-                probed.direct = attempt(bench, *kind, &direct, &mut probed)?
+                probed.direct = attempt(harness, *kind, &direct, &mut probed)?
             }
             Kind::CollapseRange | Kind::InsertRange | Kind::Clone | Kind::Dedupe => {
-                probed.block = attempt(bench, *kind, &blocks, &mut probed)?.max(probed.block);
+                probed.block = attempt(harness, *kind, &blocks, &mut probed)?.max(probed.block);
             }
-            _ => drop(attempt(bench, *kind, &[own], &mut probed)?),
+            _ => drop(attempt(harness, *kind, &[own], &mut probed)?),
         }
     }
-    bench.renew()?;
-    bench.tallies = Default::default();
+    harness.renew()?;
+    harness.tallies = Default::default();
     Ok(probed)
 }
 
 /// Tries a kind with each unit; the first that does, or what is known already when none does.
-fn attempt(bench: &mut Bench, kind: Kind, units: &[u64], probed: &mut Probed) -> Result<u64, Failure> {
+fn attempt(harness: &mut Harness, kind: Kind, units: &[u64], probed: &mut Probed) -> Result<u64, Failure> {
     let mut answer = None;
-    let most = (bench.most / 4).min(bench.desk.stride());
+    let most = (harness.most / 4).min(harness.files_under_test.stride());
     for unit in units.iter().filter(|unit| **unit <= most) {
-        match try_one(bench, kind, *unit)? {
+        match try_one(harness, kind, *unit)? {
             None => return Ok(*unit),
             Some(errno) => answer = Some(errno),
         }
@@ -68,8 +68,8 @@ fn attempt(bench: &mut Bench, kind: Kind, units: &[u64], probed: &mut Probed) ->
 }
 
 /// Tries a kind where both files hold three units; its answer, where that says that it is not there.
-fn try_one(bench: &mut Bench, kind: Kind, unit: u64) -> Result<Option<i32>, Failure> {
-    bench.renew()?;
+fn try_one(harness: &mut Harness, kind: Kind, unit: u64) -> Result<Option<i32>, Failure> {
+    harness.renew()?;
     let plain = |file, part| {
         let (seed, way) = (1, Way::Pvsync);
         Operation { file, seed, way, ..Operation::new(Kind::Write, part * unit, unit) }
@@ -77,14 +77,14 @@ fn try_one(bench: &mut Bench, kind: Kind, unit: u64) -> Result<Option<i32>, Fail
     for file in [0, 1] {
         for part in 0..3 {
             // Whatever is wrong with the content shows again, where it counts.
-            let _ = bench.round(&[plain(file, part)]);
+            let _ = harness.round(&[plain(file, part)]);
         }
     }
     if kind == Kind::Seek {
-        return Ok(calls::seek(bench.desk.fd(0), 0, true).err());
+        return Ok(calls::seek(harness.files_under_test.fd(0), 0, true).err());
     }
     let mut tried = Operation { seed: 2, to: 1, way: Way::Pvsync, ..Operation::new(kind, 0, unit) };
     tried.target = unit;
-    let _ = bench.round(&[tried]);
-    Ok(bench.desk.result(0).err().filter(|errno| MISSING.contains(errno)))
+    let _ = harness.round(&[tried]);
+    Ok(harness.files_under_test.result(0).err().filter(|errno| MISSING.contains(errno)))
 }

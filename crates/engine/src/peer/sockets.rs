@@ -9,7 +9,7 @@ use std::os::fd::AsRawFd;
 use iodyno_model::conversation::{Ends, SocketFacts};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
-use crate::engines::socket::wishes::{self, When};
+use crate::engines::socket::socket_options::{self, When};
 
 /// Connections that may queue up at a place.
 const BACKLOG: i32 = 128;
@@ -158,7 +158,7 @@ pub fn connect(transport: Transport, goal: &SockAddr, asked: &Wishes) -> Result<
     let failed = |what: &'static str| move |error: io::Error| Trouble::of(what, &error);
     let socket = make(goal.domain(), transport, asked)?;
     set(&socket, asked, When::Before)?;
-    let goal = wishes::labelled(&socket, goal.clone(), asked).map_err(failed("flow_label"))?;
+    let goal = socket_options::labelled(&socket, goal.clone(), asked).map_err(failed("flow_label"))?;
     socket.set_nonblocking(true).map_err(failed("O_NONBLOCK"))?;
     let stands = match socket.connect(&goal) {
         Ok(()) => true,
@@ -206,13 +206,13 @@ fn make(domain: Domain, transport: Transport, asked: &Wishes) -> Result<Socket, 
             _ => Trouble::of("socket", &error),
         });
     }
-    wishes::make(domain, transport.kind, asked)
+    socket_options::make(domain, transport.kind, asked)
         .map_err(|(name, error)| Trouble::of(if name.is_empty() { "socket".into() } else { name }, &error))
 }
 
 /// Sets options of a socket.
 pub fn set(socket: &Socket, asked: &Wishes, when: When) -> Result<(), Trouble> {
-    wishes::set(socket, asked, when).map_err(|(name, error)| Trouble::of(name, &error))
+    socket_options::set(socket, asked, when).map_err(|(name, error)| Trouble::of(name, &error))
 }
 
 /// An address as text; IPv4 behind IPv6 as IPv4.

@@ -10,7 +10,7 @@ use iodyno_model::{Diagnostic, Plan, TargetKind};
 use socket2::{SockAddr, Socket};
 
 use super::sockets::{self, Transport, Trouble, Wishes};
-use crate::engines::socket::wishes::When;
+use crate::engines::socket::socket_options::When;
 
 /// Read at a time at most, bytes.
 const READ_MOST: usize = 64 << 10;
@@ -30,7 +30,7 @@ enum Role {
     /// Datagrams of anybody come here.
     Mailbox,
     /// Not there yet; further goals to be tried, and what is wished of it.
-    Connecting { transport: Transport, goals: Vec<SockAddr>, wishes: Vec<(String, String)> },
+    Connecting { transport: Transport, goals: Vec<SockAddr>, socket_options: Vec<(String, String)> },
     /// Bytes.
     Stream,
     /// Datagrams of one peer.
@@ -128,15 +128,15 @@ impl Table {
     /// Does what concerns sockets; what came of it.
     pub fn act(&mut self, action: Action, now_ns: u64) -> Vec<Input> {
         match action {
-            Action::Listen { place, transport, address, wishes } => {
-                self.listen(place, &transport, &address, &wishes)
+            Action::Listen { place, transport, address, socket_options } => {
+                self.listen(place, &transport, &address, &socket_options)
             }
-            Action::Connect { connection, transport, address, wishes, timeout_ns } => {
+            Action::Connect { connection, transport, address, socket_options, timeout_ns } => {
                 let due_ns = (timeout_ns > 0).then(|| now_ns.saturating_add(timeout_ns));
-                self.connect(connection, &transport, &address, wishes, due_ns)
+                self.connect(connection, &transport, &address, socket_options, due_ns)
             }
             Action::Answer { at, connection, to } => self.answer(at, connection, &to),
-            Action::Set(connection, wishes) => self.set(connection, &wishes),
+            Action::Set(connection, socket_options) => self.set(connection, &socket_options),
             Action::Send(connection, bytes) => self.send(connection, bytes),
             Action::Read { connection, most } => {
                 if let Some(entry) = self.entries.get_mut(&connection) {
@@ -153,9 +153,15 @@ impl Table {
         }
     }
 
-    fn listen(&mut self, place: Connection, transport: &str, address: &str, wishes: &Wishes) -> Vec<Input> {
+    fn listen(
+        &mut self,
+        place: Connection,
+        transport: &str,
+        address: &str,
+        socket_options: &Wishes,
+    ) -> Vec<Input> {
         let made = sockets::transport(transport).and_then(|transport| {
-            let (socket, path) = sockets::listen(transport, address, wishes)?;
+            let (socket, path) = sockets::listen(transport, address, socket_options)?;
             Ok((socket, path, transport))
         });
         match made {
@@ -174,13 +180,13 @@ impl Table {
         number: Connection,
         transport: &str,
         address: &str,
-        wishes: Vec<(String, String)>,
+        socket_options: Vec<(String, String)>,
         due_ns: Option<u64>,
     ) -> Vec<Input> {
         let goals = sockets::transport(transport)
             .and_then(|transport| Ok((transport, sockets::goals(transport, address)?)));
         match goals {
-            Ok((transport, goals)) => self.try_goals(number, transport, goals, wishes, due_ns, None),
+            Ok((transport, goals)) => self.try_goals(number, transport, goals, socket_options, due_ns, None),
             Err(trouble) => vec![failed(number, trouble)],
         }
     }
@@ -191,19 +197,19 @@ impl Table {
         number: Connection,
         transport: Transport,
         mut goals: Vec<SockAddr>,
-        wishes: Vec<(String, String)>,
+        socket_options: Vec<(String, String)>,
         due_ns: Option<u64>,
         mut last: Option<Trouble>,
     ) -> Vec<Input> {
         while !goals.is_empty() {
-            match sockets::connect(transport, &goals.remove(0), &wishes) {
+            match sockets::connect(transport, &goals.remove(0), &socket_options) {
                 Ok((socket, true)) => {
                     let ends = sockets::ends(&socket);
                     self.entries.insert(number, Entry::new(socket, standing(transport)));
                     return vec![Input::Ready(number, ends)];
                 }
                 Ok((socket, false)) => {
-                    let role = Role::Connecting { transport, goals, wishes };
+                    let role = Role::Connecting { transport, goals, socket_options };
                     self.entries.insert(number, Entry { due_ns, ..Entry::new(socket, role) });
                     return Vec::new();
                 }
@@ -219,12 +225,12 @@ impl Table {
     fn connected(&mut self, number: Connection) -> Vec<Input> {
         let Some(mut entry) = self.entries.remove(&number) else { return Vec::new() };
         let role = std::mem::replace(&mut entry.role, Role::Stream);
-        let Role::Connecting { transport, goals, wishes } = role else { return Vec::new() };
+        let Role::Connecting { transport, goals, socket_options } = role else { return Vec::new() };
         if let Ok(Some(error)) | Err(error) = entry.socket.take_error() {
             let trouble = Trouble::of("connect", &error);
-            return self.try_goals(number, transport, goals, wishes, entry.due_ns, Some(trouble));
+            return self.try_goals(number, transport, goals, socket_options, entry.due_ns, Some(trouble));
         }
-        if let Err(trouble) = sockets::set(&entry.socket, &wishes, When::After) {
+        if let Err(trouble) = sockets::set(&entry.socket, &socket_options, When::After) {
             return vec![failed(number, trouble)];
         }
         let ends = sockets::ends(&entry.socket);
@@ -247,11 +253,11 @@ impl Table {
         }
     }
 
-    fn set(&mut self, number: Connection, wishes: &Wishes) -> Vec<Input> {
+    fn set(&mut self, number: Connection, socket_options: &Wishes) -> Vec<Input> {
         let Some(entry) = self.entries.get(&number) else { return Vec::new() };
         [When::Before, When::After]
             .into_iter()
-            .find_map(|when| sockets::set(&entry.socket, wishes, when).err())
+            .find_map(|when| sockets::set(&entry.socket, socket_options, when).err())
             .map(|trouble| failed(number, trouble))
             .into_iter()
             .collect()

@@ -10,7 +10,7 @@ use iodyno_model::{
     Workload, Wrong,
 };
 
-use super::Brief;
+use super::SourceContext;
 use super::pattern::PatternSource;
 use super::walk::failure;
 use crate::clock::Tick;
@@ -104,8 +104,8 @@ pub struct Late {
 }
 
 /// The sizes a job writes (or, where it only reads, reads).
-fn sizes<'a>(brief: &Brief<'a>) -> Vec<&'a Size> {
-    match &brief.job.workload {
+fn sizes<'a>(context: &SourceContext<'a>) -> Vec<&'a Size> {
+    match &context.job.workload {
         Workload::Pattern(pattern) if pattern.mix.has(Verb::Write) || pattern.mix.has(Verb::Create) => {
             vec![&pattern.size.write]
         }
@@ -135,32 +135,32 @@ impl Content {
     ///
     /// # Errors
     /// Payloads that cannot be made, and checks that cannot be done.
-    pub fn new(brief: &Brief<'_>, writes: bool) -> Result<Self, Failure> {
-        let (payload, seed) = (&brief.job.payload, brief.job.payload.seed.unwrap_or(brief.plan.seed));
-        let sizes = sizes(brief);
-        let stride = brief.memory.stride() as u64;
+    pub fn new(context: &SourceContext<'_>, writes: bool) -> Result<Self, Failure> {
+        let (payload, seed) = (&context.job.payload, context.job.payload.seed.unwrap_or(context.plan.seed));
+        let sizes = sizes(context);
+        let stride = context.memory.stride() as u64;
         let block =
             sizes.first().and_then(|size| size.most_bytes()).unwrap_or(stride).clamp(1, stride) as usize;
         let verify = payload.verify.as_ref();
-        let grain = verify.map_or(Ok(0), |verify| verified_grain(brief, verify))?;
+        let grain = verify.map_or(Ok(0), |verify| verified_grain(context, verify))?;
         let marked = marked(&payload.content);
         let headers = match verify {
             _ if marked.is_some() => None,
-            Some(verify) => Headers::new(verify, seed, grain, brief.worker).map_err(failure)?,
+            Some(verify) => Headers::new(verify, seed, grain, context.worker).map_err(failure)?,
             None => None,
         };
-        let span: u64 = brief.files.handles.iter().map(|handle| handle.bytes).fold(0, u64::saturating_add);
+        let span: u64 = context.files.handles.iter().map(|handle| handle.bytes).fold(0, u64::saturating_add);
         // A simulated device looks at no byte, and in its time none is made: filling would only keep it waiting.
-        let unseen = verify.is_none() && brief.engine.is_virtual;
+        let unseen = verify.is_none() && context.engine.is_virtual;
         let filler = match (&payload.content, writes) {
             (Bytes::Carried | Bytes::Marked(_), _) | (_, false) => None,
             _ if headers.is_some() => None,
             _ => Some(Filler::new(payload, seed, block).map_err(failure)?.over(span)).filter(|_| !unseen),
         };
         let mut content = Content {
-            filling: filler.map(|filler| Filling::new(brief, filler)),
+            filling: filler.map(|filler| Filling::new(context, filler)),
             headers,
-            marking: marked.filter(|_| writes).map(|marked| Marking::new(brief, marked)),
+            marking: marked.filter(|_| writes).map(|marked| Marking::new(context, marked)),
             judge: None,
             helpers: None,
             files: Vec::new(),
@@ -169,33 +169,33 @@ impl Content {
             whole_writes: false,
             trims_read_zero: verify.is_some_and(|verify| verify.trim.is_some_and(|trim| trim.reads_zero)),
             assumed: verify.is_some_and(|verify| verify.only),
-            began: brief.start,
-            now: brief.start,
-            keeper: verify.and_then(|verify| Keeper::new(brief, verify, writes)),
+            began: context.start,
+            now: context.start,
+            keeper: verify.and_then(|verify| Keeper::new(context, verify, writes)),
             findings: Findings::default(),
             mismatches: Vec::new(),
-            names: names(brief),
-            item_names: brief.files.handles.iter().map(|handle| handle.names.as_deref().cloned()).collect(),
+            names: names(context),
+            item_names: context.files.handles.iter().map(|handle| handle.names.as_deref().cloned()).collect(),
             accused: Vec::new(),
             late: Vec::new(),
         };
         let checked = verify.filter(|verify| verify.when != VerifyWhen::Never);
         // Of marked content, what another worker or run wrote is known as well; only a pattern's own writes are noted.
-        let notes = marked.is_none() || matches!(brief.job.workload, Workload::Pattern(_));
-        content.open_files(brief, checked.is_some() && writes && notes)?;
+        let notes = marked.is_none() || matches!(context.job.workload, Workload::Pattern(_));
+        content.open_files(context, checked.is_some() && writes && notes)?;
         if let Some(verify) = checked {
-            content.appoint(brief, verify, block)?;
+            content.appoint(context, verify, block)?;
         }
         Ok(content)
     }
 
     /// Finds who checks.
-    fn appoint(&mut self, brief: &Brief<'_>, verify: &Verify, block: usize) -> Result<(), Failure> {
-        let (payload, seed) = (&brief.job.payload, brief.job.payload.seed.unwrap_or(brief.plan.seed));
+    fn appoint(&mut self, context: &SourceContext<'_>, verify: &Verify, block: usize) -> Result<(), Failure> {
+        let (payload, seed) = (&context.job.payload, context.job.payload.seed.unwrap_or(context.plan.seed));
         let judge = match (&verify.stamp, &self.headers) {
             (Stamp::Nothing, _) => Judge::nothing(),
             _ if let Some(marked) = marked(&payload.content) => {
-                Judge::marked(Marker::new(marked, brief.worker))
+                Judge::marked(Marker::new(marked, context.worker))
             }
             (_, Some(headers)) => Judge::headed(Inspector::new(headers.clone())),
             _ => Judge::own(Checker::new(payload, seed, block).map_err(failure)?.written_as(self.grain)),
@@ -210,8 +210,8 @@ impl Content {
         Ok(())
     }
 
-    fn open_files(&mut self, brief: &Brief<'_>, remembers: bool) -> Result<(), Failure> {
-        for (handle, name) in brief.files.handles.iter().zip(&self.names) {
+    fn open_files(&mut self, context: &SourceContext<'_>, remembers: bool) -> Result<(), Failure> {
+        for (handle, name) in context.files.handles.iter().zip(&self.names) {
             // Items are told apart by their number alone.
             let remembers = remembers && handle.names.is_none();
             let count = if remembers { handle.bytes / self.grain.max(1) } else { 0 };
@@ -228,7 +228,7 @@ impl Content {
                 }
                 false => None,
             };
-            let path = path_of(brief, handle.target).unwrap_or_else(|| name.clone());
+            let path = path_of(context, handle.target).unwrap_or_else(|| name.clone());
             let (id, base) = (Place::file_id(name), handle.base);
             self.files.push(FileContent { id, base, path, table, item: None, position: 0 });
         }
@@ -256,27 +256,29 @@ impl Content {
     }
 
     /// Fills all buffers once, where every write carries the same bytes anyway. Whether that is so.
-    pub fn prepare(&self, brief: &Brief<'_>, source: &PatternSource) -> bool {
+    pub fn prepare(&self, context: &SourceContext<'_>, source: &PatternSource) -> bool {
         if let Some(marking) = self.marking.as_ref().filter(|_| !source.has(Verb::Read)) {
             // Behind the last whole word lies what depends on the operation's length.
-            let bytes = match sizes(brief)[..] {
+            let bytes = match sizes(context)[..] {
                 [Size::Fixed(bytes)] => *bytes,
                 ref sizes if sizes.iter().all(|size| grain(size, 0).is_multiple_of(8)) => u64::MAX,
                 _ => return false,
             };
             let cut = |handle: &Handle| handle.names.is_none() && !handle.bytes.is_multiple_of(8);
-            let whole = !brief.files.handles.iter().any(cut);
+            let whole = !context.files.handles.iter().any(cut);
             let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-            return whole && marking.prepare(brief.memory, brief.memory.count(), bytes);
+            return whole && marking.prepare(context.memory, context.memory.count(), bytes);
         }
-        let constant = brief.job.payload.refresh == Refresh::Once || brief.job.payload.content == Bytes::Zero;
+        let constant =
+            context.job.payload.refresh == Refresh::Once || context.job.payload.content == Bytes::Zero;
         let (Some(filling), true) = (&self.filling, constant && !source.has(Verb::Read)) else {
             return false;
         };
-        for slot in 0..brief.memory.count() {
+        for slot in 0..context.memory.count() {
             // SAFETY: the slot's buffer is as long as the stride, and nothing is in flight yet.
-            let buffer =
-                unsafe { std::slice::from_raw_parts_mut(brief.memory.buffer(slot), brief.memory.stride()) };
+            let buffer = unsafe {
+                std::slice::from_raw_parts_mut(context.memory.buffer(slot), context.memory.stride())
+            };
             filling.filler().fill(buffer, Place { file: 0, offset: 0, generation: 0 });
         }
         true
@@ -708,9 +710,9 @@ impl Content {
 ///
 /// # Errors
 /// The file cannot be read, or is not one.
-pub fn reach(brief: &Brief<'_>, verify: &Verify) -> Result<Option<State>, Failure> {
+pub fn reach(context: &SourceContext<'_>, verify: &Verify) -> Result<Option<State>, Failure> {
     let Some(state) = verify.state.as_ref().filter(|state| state.load) else { return Ok(None) };
-    let path = keeper::path_of(&state.path, verify, brief.worker);
+    let path = keeper::path_of(&state.path, verify, context.worker);
     let bytes = std::fs::read(&path).map_err(|error| {
         Failure::new(format!("{path}: {error}")).hint("run the writes first, with the state saved")
     })?;
@@ -718,11 +720,11 @@ pub fn reach(brief: &Brief<'_>, verify: &Verify) -> Result<Option<State>, Failur
 }
 
 /// The path of a handle's file, as it was opened.
-fn path_of(brief: &Brief<'_>, target: u32) -> Option<String> {
-    match &brief.plan.targets.get(target as usize)?.kind {
-        TargetKind::File { path, .. } => Some(resolve(path, brief.asker)),
+fn path_of(context: &SourceContext<'_>, target: u32) -> Option<String> {
+    match &context.plan.targets.get(target as usize)?.kind {
+        TargetKind::File { path, .. } => Some(resolve(path, context.asker)),
         TargetKind::Device { path } => Some(path.clone()),
-        TargetKind::FileSet { root, items } => Some(set_root(root, items, brief.asker)),
+        TargetKind::FileSet { root, items } => Some(set_root(root, items, context.asker)),
         _ => None,
     }
 }
@@ -790,12 +792,12 @@ fn by_sectors(job: &Job, verify: &Verify) -> bool {
     matches!(verify.stamp, Stamp::Block | Stamp::Content) && marked(&job.payload.content).is_none()
 }
 
-fn verified_grain(brief: &Brief<'_>, verify: &Verify) -> Result<u64, Failure> {
-    let grain = job_grain(brief.job, verify)?;
-    if !by_sectors(brief.job, verify) {
+fn verified_grain(context: &SourceContext<'_>, verify: &Verify) -> Result<u64, Failure> {
+    let grain = job_grain(context.job, verify)?;
+    if !by_sectors(context.job, verify) {
         return Ok(grain);
     }
-    let odd = brief.files.handles.iter().find(|handle| !handle.base.is_multiple_of(SECTOR_BYTES as u64));
+    let odd = context.files.handles.iter().find(|handle| !handle.base.is_multiple_of(SECTOR_BYTES as u64));
     match odd {
         Some(handle) => Err(Failure::new(format!(
             "verification needs a span that begins at a sector, not at {}",
@@ -806,17 +808,17 @@ fn verified_grain(brief: &Brief<'_>, verify: &Verify) -> Result<u64, Failure> {
 }
 
 /// What each handle's content is told apart by: the target, its file's number, and the worker where each has its own.
-fn names(brief: &Brief<'_>) -> Vec<String> {
-    let handles = &brief.files.handles;
+fn names(context: &SourceContext<'_>) -> Vec<String> {
+    let handles = &context.files.handles;
     let name = |index: usize| {
         let target = handles[index].target;
         let number = handles[..index].iter().filter(|other| other.target == target).count();
-        let Some(target) = brief.plan.targets.get(target as usize) else { return format!("file {index}") };
+        let Some(target) = context.plan.targets.get(target as usize) else { return format!("file {index}") };
         let own = match &target.kind {
             TargetKind::File { path, .. } => is_own(path),
             _ => false,
         };
-        let worker = if own { format!(" of worker {}", brief.worker) } else { String::new() };
+        let worker = if own { format!(" of worker {}", context.worker) } else { String::new() };
         if number > 0 {
             format!("{}.{number}{worker}", target.name)
         } else {

@@ -14,12 +14,12 @@ use crate::io::{Files, Io, Slot};
 use crate::memory::Memory;
 use crate::open::Asker;
 
-pub mod behind;
 pub mod content;
 mod depth_search;
 pub mod distribution;
+pub mod drop_behind;
 pub mod free_map;
-pub mod guided;
+pub mod general_source;
 mod labels;
 pub mod pace;
 pub mod pattern;
@@ -40,7 +40,7 @@ pub use labels::{VERIFY_LABEL, block_verb, label_of, labels};
 pub use shared::SharedObjects;
 
 use content::{Content, Late};
-use guided::{Drawer, Guided};
+use general_source::{Drawer, Guided};
 use pattern::PatternSource;
 
 /// What a source answers.
@@ -57,7 +57,7 @@ pub enum Next {
 }
 
 /// All that a source may know of its worker when it is made.
-pub struct Brief<'a> {
+pub struct SourceContext<'a> {
     /// The plan.
     pub plan: &'a Plan,
     /// The job.
@@ -82,7 +82,7 @@ pub struct Brief<'a> {
     pub shared: Option<&'a SharedObjects>,
 }
 
-impl Brief<'_> {
+impl SourceContext<'_> {
     /// The job's n-th target.
     pub fn target(&self, index: usize) -> &Target {
         &self.plan.targets[self.job.targets[index]]
@@ -93,9 +93,9 @@ impl Brief<'_> {
 ///
 /// # Errors
 /// There is none of that name.
-pub(crate) fn object(brief: &Brief<'_>, wanted: &SharedUse) -> Result<shared::Object, Failure> {
+pub(crate) fn object(context: &SourceContext<'_>, wanted: &SharedUse) -> Result<shared::Object, Failure> {
     let none = || Failure::new(format!("`{}` is not shared by this phase", wanted.name));
-    brief.shared.ok_or_else(none)?.object(wanted)
+    context.shared.ok_or_else(none)?.object(wanted)
 }
 
 /// How many handles, beyond those of its targets, a job's workers need for files they open themselves; closed at first.
@@ -187,16 +187,16 @@ impl Source {
     ///
     /// # Errors
     /// What the workload asks for and cannot have.
-    pub fn new(brief: &Brief<'_>) -> Result<Self, Failure> {
-        let work = match &brief.job.workload {
-            Workload::Pattern(pattern) => Source::drawn(brief, pattern)?,
+    pub fn new(context: &SourceContext<'_>) -> Result<Self, Failure> {
+        let work = match &context.job.workload {
+            Workload::Pattern(pattern) => Source::drawn(context, pattern)?,
             Workload::Script(script) => {
-                let source = script::ScriptSource::new(brief, script)?;
-                Work::Guided(Box::new(Guided::new(brief, Drawer::Script(Box::new(source)))?))
+                let source = script::ScriptSource::new(context, script)?;
+                Work::Guided(Box::new(Guided::new(context, Drawer::Script(Box::new(source)))?))
             }
             Workload::Trace(trace) => {
-                let source = trace::TraceSource::new(brief, trace)?;
-                Work::Guided(Box::new(Guided::new(brief, Drawer::Trace(Box::new(source)))?))
+                let source = trace::TraceSource::new(context, trace)?;
+                Work::Guided(Box::new(Guided::new(context, Drawer::Trace(Box::new(source)))?))
             }
             Workload::Cases(_) | Workload::Exercise(_) => {
                 return Err(Failure::new("cases and exercises are no stream of operations"));
@@ -218,19 +218,19 @@ impl Source {
     }
 
     /// The plainest source that does what a pattern says.
-    fn drawn(brief: &Brief<'_>, pattern: &Pattern) -> Result<Work, Failure> {
-        let source = PatternSource::new(brief, pattern)?;
-        let free = pace::is_free(brief.job)
+    fn drawn(context: &SourceContext<'_>, pattern: &Pattern) -> Result<Work, Failure> {
+        let source = PatternSource::new(context, pattern)?;
+        let free = pace::is_free(context.job)
             && pattern.overlap == Overlap::Allowed
-            && brief.job.payload.verify.is_none()
-            && !behind::is_wanted(brief)
+            && context.job.payload.verify.is_none()
+            && !drop_behind::is_wanted(context)
             && !source.ends_on_nothing;
         if !free {
-            return Ok(Work::Guided(Box::new(Guided::new(brief, Drawer::Pattern(Box::new(source)))?)));
+            return Ok(Work::Guided(Box::new(Guided::new(context, Drawer::Pattern(Box::new(source)))?)));
         }
-        let content = Content::new(brief, source.has(Verb::Write) || source.writes_items())?;
+        let content = Content::new(context, source.has(Verb::Write) || source.writes_items())?;
         Ok(match pattern::Steady::of(&source) {
-            Some(steady) if content.is_idle() || content.prepare(brief, &source) => Work::Steady(steady),
+            Some(steady) if content.is_idle() || content.prepare(context, &source) => Work::Steady(steady),
             Some(steady) => Work::Filled(steady, Box::new(content)),
             None => Work::Pattern(Box::new(source), Box::new(content)),
         })

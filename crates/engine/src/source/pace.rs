@@ -9,7 +9,7 @@ use iodyno_model::{Arrivals, Directed, FoundDepth, Job, Kind, Per, Rate, SharedU
 use super::depth_search::DepthSearch;
 use super::random::Random;
 use super::shared::{Answer, Object};
-use super::{Brief, Next};
+use super::{Next, SourceContext};
 use crate::clock::{self, Tick};
 use crate::failure::Failure;
 use crate::io::{Io, PACED};
@@ -20,7 +20,7 @@ const SPIN_SLICE_NS: u64 = 5_000_000;
 const WINDOW_NS: u64 = 1_000_000_000;
 /// How long a worker may settle before its rate is checked, ns.
 const SETTLE_NS: u64 = 2_000_000_000;
-/// How soon a gate that says "wait" is asked again, ns: at first and at most.
+/// How soon a barrier that says "wait" is asked again, ns: at first and at most.
 const ASK_AGAIN_NS: (u64, u64) = (10_000, 1_000_000);
 
 /// Slows a worker down.
@@ -119,19 +119,19 @@ impl Pacer {
     ///
     /// # Errors
     /// Rates that are none, shared objects that are not there, and what is not done yet.
-    pub fn new(brief: &Brief<'_>, seed: u64) -> Result<Option<Self>, Failure> {
-        let pace = &brief.job.pace;
-        if is_free(brief.job) {
+    pub fn new(context: &SourceContext<'_>, seed: u64) -> Result<Option<Self>, Failure> {
+        let pace = &context.job.pace;
+        if is_free(context.job) {
             return Ok(None);
         }
         let rates = [pace.rate.read, pace.rate.write, pace.rate.trim, pace.rate_all];
-        let tracks = rates.map(|rate| Track::new(rate, pace.arrivals, pace.burst.max(1), brief.start));
+        let tracks = rates.map(|rate| Track::new(rate, pace.arrivals, pace.burst.max(1), context.start));
         let mut gates = Vec::new();
         for wanted in &pace.shared {
             if wanted.of.is_some() {
                 return Err(Failure::new(format!("`{}`: a pace has no steps to count by", wanted.name)));
             }
-            gates.push((super::object(brief, wanted)?, wanted.clone()));
+            gates.push((super::object(context, wanted)?, wanted.clone()));
         }
         let has_floor = each(&pace.rate_least).iter().any(|rate| **rate != Rate::Unlimited);
         let window_ns = if pace.rate_window_ns > 0 { pace.rate_window_ns } else { WINDOW_NS };
@@ -139,7 +139,7 @@ impl Pacer {
             least: pace.rate_least.clone(),
             settled: false,
             window_ns,
-            window_end: brief.start + brief.job.limit.ramp_ns + SETTLE_NS,
+            window_end: context.start + context.job.limit.ramp_ns + SETTLE_NS,
             operations: [0; 3],
             bytes: [0; 3],
         });
@@ -153,11 +153,10 @@ impl Pacer {
             again_ns: ASK_AGAIN_NS.0,
             intended: None,
             floor,
-            search: pace
-                .latency_target
-                .as_ref()
-                .map(|target| DepthSearch::new(target, brief.depth, brief.start + brief.job.limit.ramp_ns)),
-            slowest_ns: each(&brief.job.limit.latency_ns).map(|ns| *ns),
+            search: pace.latency_target.as_ref().map(|target| {
+                DepthSearch::new(target, context.depth, context.start + context.job.limit.ramp_ns)
+            }),
+            slowest_ns: each(&context.job.limit.latency_ns).map(|ns| *ns),
             shifts: pace.think_shifts_rate,
             random: Random::from_seed(seed, 1),
         }))
@@ -187,12 +186,12 @@ impl Pacer {
     }
 
     /// Whether the operation may go now; if not, what to answer. Asked again until it may.
-    pub fn gate(&mut self, now: Tick, io: &mut Io, in_flight: u32) -> Result<(), Next> {
+    pub fn barrier(&mut self, now: Tick, io: &mut Io, in_flight: u32) -> Result<(), Next> {
         if self.search.as_ref().is_some_and(|search| search.holds(in_flight)) {
             return Err(Next::Wait);
         }
         if let Some(think) = &mut self.think
-            && let Some(paused_ns) = think.gate(now, in_flight)?
+            && let Some(paused_ns) = think.barrier(now, in_flight)?
             && self.shifts
         {
             self.tracks.iter_mut().for_each(|track| track.start += paused_ns);
@@ -338,7 +337,7 @@ impl Thinking {
     }
 
     /// Whether the next operation may go; with it, how long the pause was that has just ended.
-    fn gate(&mut self, now: Tick, in_flight: u32) -> Result<Option<u64>, Next> {
+    fn barrier(&mut self, now: Tick, in_flight: u32) -> Result<Option<u64>, Next> {
         if self.until.is_none() && self.is_due(now) {
             if self.rule.drain && in_flight > 0 {
                 return Err(Next::Wait);

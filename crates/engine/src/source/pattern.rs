@@ -10,7 +10,7 @@ use iodyno_model::{FileOrder, Job, Kind, Pattern, Pick, Size, TargetKind, Verb};
 use super::distribution::{Distribution, Sizes};
 use super::random::{GOLDEN, Random, mix};
 use super::walk::{AT_POSITION, Deal, END, Ground, Walk, failure, shares};
-use super::{Brief, Next, segments};
+use super::{Next, SourceContext, segments};
 use crate::failure::Failure;
 use crate::io::{DURABLE, Io, READ_BACK};
 
@@ -141,11 +141,11 @@ struct Inserted {
 }
 
 /// The seed of everything a worker draws: the job's own or that of plan and job, the worker, and nothing else.
-pub fn worker_seed(brief: &Brief<'_>) -> u64 {
-    let worker = u64::from(brief.worker).wrapping_mul(GOLDEN);
-    match brief.job.seed {
+pub fn worker_seed(context: &SourceContext<'_>) -> u64 {
+    let worker = u64::from(context.worker).wrapping_mul(GOLDEN);
+    match context.job.seed {
         Some(seed) => mix(seed ^ mix(worker)),
-        None => mix(brief.plan.seed ^ mix(hashed(&brief.job.name).wrapping_add(worker))),
+        None => mix(context.plan.seed ^ mix(hashed(&context.job.name).wrapping_add(worker))),
     }
 }
 
@@ -188,30 +188,30 @@ impl PatternSource {
     ///
     /// # Errors
     /// What the pattern asks for and cannot have.
-    pub fn new(brief: &Brief<'_>, pattern: &Pattern) -> Result<Self, Failure> {
-        let seed = worker_seed(brief);
-        let labels = super::labels(brief.job);
-        let shares = mixed(pattern, &labels, brief.memory.stride() as u64)?;
+    pub fn new(context: &SourceContext<'_>, pattern: &Pattern) -> Result<Self, Failure> {
+        let seed = worker_seed(context);
+        let labels = super::labels(context.job);
+        let shares = mixed(pattern, &labels, context.memory.stride() as u64)?;
         let ranges = shares.iter().any(|share| share.class == Class::Range);
         if ranges && shares.iter().any(|share| share.class == Class::Item) {
             return Err(
                 Failure::new("a mix of verbs on data and verbs on items").hint("use two jobs, or a script")
             );
         }
-        let mut files = Vec::with_capacity(brief.files.handles.len());
-        for handle in 0..brief.files.handles.len() {
-            files.push(span(brief, pattern, &shares, handle, mix(seed ^ handle as u64))?);
+        let mut files = Vec::with_capacity(context.files.handles.len());
+        for handle in 0..context.files.handles.len() {
+            files.push(span(context, pattern, &shares, handle, mix(seed ^ handle as u64))?);
         }
         if files.is_empty() {
             return Err(Failure::new("no target to work on").hint("name a file, a set of files or a device"));
         }
         let is_peer = |index: &usize| {
             matches!(
-                brief.plan.targets.get(*index).map(|target| &target.kind),
+                context.plan.targets.get(*index).map(|target| &target.kind),
                 Some(TargetKind::Endpoint { .. })
             )
         };
-        let peers = brief.job.targets.iter().any(is_peer);
+        let peers = context.job.targets.iter().any(is_peer);
         let stream = shares.iter().any(|share| *directed(&pattern.pick, share.verb) == Pick::Stream) || peers;
         let every = pattern.every.iter().map(|every| Inserted {
             verb: every.verb,
@@ -239,22 +239,23 @@ impl PatternSource {
             progressed: false,
             only_files: shares.iter().all(|share| share.class == Class::File),
             random: Random::from_seed(seed, 0),
-            left: left(brief),
+            left: left(context),
             pass: 0,
             exact: peers && shares.iter().all(|share| matches!(share.verb, Verb::Send | Verb::Recv)),
-            ends_on_nothing: stream && (!peers || shares.iter().any(|share| may_end(brief.job, share.verb))),
+            ends_on_nothing: stream
+                && (!peers || shares.iter().any(|share| may_end(context.job, share.verb))),
             endless: stream,
             again: None,
             files,
             shares,
         };
-        source.check(brief)?;
-        source.again = (brief.job.limit.least_ns > 0).then(|| Box::new(source.clone()));
+        source.check(context)?;
+        source.again = (context.job.limit.least_ns > 0).then(|| Box::new(source.clone()));
         Ok(source)
     }
 
     /// What only the whole can tell.
-    fn check(&self, brief: &Brief<'_>) -> Result<(), Failure> {
+    fn check(&self, context: &SourceContext<'_>) -> Result<(), Failure> {
         let longest = self.files.iter().map(|file| file.length).max().unwrap_or(0);
         for share in &self.shares {
             let most = match share.sizes {
@@ -269,10 +270,10 @@ impl PatternSource {
         }
         let limited = self.left.operations < u64::MAX - 1 || self.left.bytes != u64::MAX;
         let endless = self.files.iter().all(|file| file.pass_units == u64::MAX);
-        if brief.job.limit.together {
+        if context.job.limit.together {
             return Err(Failure::new("a limit over all workers together arrives with the iperf3 dialect"));
         }
-        if endless && !limited && brief.job.limit.time_ns.is_none() && !self.endless {
+        if endless && !limited && context.job.limit.time_ns.is_none() && !self.endless {
             return Err(
                 Failure::new("nothing says when to stop").hint("limit the time, the operations or the bytes")
             );
@@ -710,12 +711,12 @@ fn item_data(pattern: &Pattern, verb: Verb) -> Result<(u64, u8), Failure> {
 }
 
 /// Where the part of a handle begins that is a worker's, how long it is, and how many items the whole has.
-fn extent(brief: &Brief<'_>, shares: &[Share], index: usize) -> Result<(u64, u64, u64), Failure> {
-    let handle = &brief.files.handles[index];
+fn extent(context: &SourceContext<'_>, shares: &[Share], index: usize) -> Result<(u64, u64, u64), Failure> {
+    let handle = &context.files.handles[index];
     let items = shares.iter().any(|share| share.class == Class::Item);
     Ok(match (&handle.names, items) {
         (Some(names), true) => {
-            let (first, count) = own_items(brief, handle.target as usize, names.count);
+            let (first, count) = own_items(context, handle.target as usize, names.count);
             (first, count, names.count)
         }
         (None, false) => (handle.base, handle.bytes, 0),
@@ -734,15 +735,15 @@ fn extent(brief: &Brief<'_>, shares: &[Share], index: usize) -> Result<(u64, u64
 
 /// What one handle offers, and the walks over it.
 fn span(
-    brief: &Brief<'_>,
+    context: &SourceContext<'_>,
     pattern: &Pattern,
     shares: &[Share],
     index: usize,
     seed: u64,
 ) -> Result<Span, Failure> {
-    let handle = &brief.files.handles[index];
-    let (base, mut length, items) = extent(brief, shares, index)?;
-    let spare = (pattern.chain && pattern.mix.has(Verb::Rename)).then(|| items + u64::from(brief.worker));
+    let handle = &context.files.handles[index];
+    let (base, mut length, items) = extent(context, shares, index)?;
+    let spare = (pattern.chain && pattern.mix.has(Verb::Rename)).then(|| items + u64::from(context.worker));
     length += u64::from(spare.is_some());
     let mut span = Span {
         handle: index as u32,
@@ -759,10 +760,10 @@ fn span(
         written: (0, 0),
     };
     for (number, share) in shares.iter().enumerate() {
-        let ground = ground(brief, pattern, share, &span);
+        let ground = ground(context, pattern, share, &span);
         span.reach = ground.reach;
         let (picked, ground, deal) =
-            picked(brief, directed(&pattern.pick, share.verb), handle.target, ground);
+            picked(context, directed(&pattern.pick, share.verb), handle.target, ground);
         let pick = if share.class == Class::File { &Pick::Stream } else { &picked };
         span.pass_units = span.pass_units.max(units(share, pick, ground, length));
         span.walks.push(match deal {
@@ -771,7 +772,7 @@ fn span(
         });
     }
     if shares.iter().any(|share| share.class == Class::Range) {
-        let ground = joint_ground(brief, pattern, shares, &span);
+        let ground = joint_ground(context, pattern, shares, &span);
         let sizes: Vec<_> = shares.iter().map(Share::one_size).collect();
         span.joint = Joint::new(pattern, ground, &sizes, seed)?;
         if let Some(joint) = &span.joint {
@@ -799,27 +800,32 @@ fn units(share: &Share, pick: &Pick, ground: Ground, length: u64) -> u64 {
 }
 
 /// The pick as this worker goes about it: segments lie as they are shared with others.
-fn picked(brief: &Brief<'_>, pick: &Pick, target: u32, ground: Ground) -> (Pick, Ground, Option<Deal>) {
-    let target = brief.plan.targets.get(target as usize);
-    let Some(laid) = segments::laid(brief.job, pick, target, brief.asker) else {
+fn picked(
+    context: &SourceContext<'_>,
+    pick: &Pick,
+    target: u32,
+    ground: Ground,
+) -> (Pick, Ground, Option<Deal>) {
+    let target = context.plan.targets.get(target as usize);
+    let Some(laid) = segments::laid(context.job, pick, target, context.asker) else {
         return (pick.clone(), ground, None);
     };
     let (pick, ground) = laid.plainly(ground);
-    (pick, ground, laid.deal(brief.job, brief.plan.seed, brief.asker, ground))
+    (pick, ground, laid.deal(context.job, context.plan.seed, context.asker, ground))
 }
 
 /// The items of a set that are this worker's: all of its own set, a part of one that all share.
-fn own_items(brief: &Brief<'_>, target: usize, count: u64) -> (u64, u64) {
-    let kind = brief.plan.targets.get(target).map(|target| &target.kind);
+fn own_items(context: &SourceContext<'_>, target: usize, count: u64) -> (u64, u64) {
+    let kind = context.plan.targets.get(target).map(|target| &target.kind);
     let own = !matches!(kind, Some(TargetKind::FileSet { items, .. } | TargetKind::Bucket { items, .. }) if !items.own);
     let named = matches!(kind, Some(TargetKind::FileSet { items, .. }) if items.name.contains("{worker"));
-    let all = brief.asker.all;
+    let all = context.asker.all;
     if own || named || all <= 1 {
         return (0, count);
     }
     let part = |worker: u32| (u128::from(count) * u128::from(worker) / u128::from(all)) as u64;
-    let first = part(brief.worker);
-    (first, part(brief.worker + 1) - first)
+    let first = part(context.worker);
+    (first, part(context.worker + 1) - first)
 }
 
 /// The smallest size of a verb's operations, and whether all have it.
@@ -848,23 +854,23 @@ fn aligned(pattern: &Pattern, verb: Verb, class: Class) -> u64 {
 }
 
 /// The ground that all verbs on ranges share: their smallest size is its grain.
-fn joint_ground(brief: &Brief<'_>, pattern: &Pattern, shares: &[Share], span: &Span) -> Ground {
+fn joint_ground(context: &SourceContext<'_>, pattern: &Pattern, shares: &[Share], span: &Span) -> Ground {
     let ranges = || shares.iter().filter(|share| share.class == Class::Range);
-    let grounds: Vec<_> = ranges().map(|share| ground(brief, pattern, share, span)).collect();
+    let grounds: Vec<_> = ranges().map(|share| ground(context, pattern, share, span)).collect();
     let smallest = *grounds.iter().min_by_key(|ground| ground.least).unwrap_or(&grounds[0]);
     let alike = grounds.iter().all(|ground| ground.fixed && ground.least == smallest.least);
     let tight = smallest.align == smallest.least;
     Ground { fixed: alike && tight, align: smallest.least, ..smallest }
 }
 
-fn ground(brief: &Brief<'_>, pattern: &Pattern, share: &Share, span: &Span) -> Ground {
+fn ground(context: &SourceContext<'_>, pattern: &Pattern, share: &Share, span: &Span) -> Ground {
     let (least, fixed) = least_of(pattern, share.verb, share.class, span.length);
     let align = match (share.class, *directed(&pattern.align_bytes, share.verb), share.whole) {
         (Class::Range, 0, true) => least,
         _ => share.align,
     };
     let appends = *directed(&pattern.pick, share.verb) == Pick::Append;
-    let fd = brief.files.handles[span.handle as usize].fd;
+    let fd = context.files.handles[span.handle as usize].fd;
     let end = if appends { held_bytes(fd).saturating_sub(span.base) } else { 0 };
     let overhang = pattern.span.overhang && share.class == Class::Range;
     let reach = match overhang {
@@ -902,16 +908,16 @@ fn order(order: &FileOrder, files: usize, seed: u64) -> Result<Order, Failure> {
     })
 }
 
-fn left(brief: &Brief<'_>) -> Left {
-    let limit = &brief.job.limit;
+fn left(context: &SourceContext<'_>) -> Left {
+    let limit = &context.job.limit;
     let timed = limit.time_ns.is_some()
-        || brief.goal.is_some()
+        || context.goal.is_some()
         || limit.operations.is_some()
         || limit.bytes.is_some();
     // What wears out is counted, even where nothing limits it.
     let most = if limit.wear_out { u64::MAX - 1 } else { u64::MAX };
     Left {
-        operations: limit.operations.unwrap_or(most).min(brief.goal.unwrap_or(most)),
+        operations: limit.operations.unwrap_or(most).min(context.goal.unwrap_or(most)),
         bytes: limit.bytes.unwrap_or(u64::MAX),
         passes: limit.passes.unwrap_or(if timed { u64::MAX } else { 1 }),
     }

@@ -54,11 +54,11 @@ impl Bench {
     fn source_of(&self, worker: u32) -> Result<PatternSource, Failure> {
         let job = &self.plan.phases[0].jobs[0];
         let Workload::Pattern(pattern) = &job.workload else { unreachable!() };
-        PatternSource::new(&self.brief(job, worker), pattern)
+        PatternSource::new(&self.context(job, worker), pattern)
     }
 
-    fn brief<'a>(&'a self, job: &'a Job, worker: u32) -> Brief<'a> {
-        Brief {
+    fn context<'a>(&'a self, job: &'a Job, worker: u32) -> SourceContext<'a> {
+        SourceContext {
             engine: &const { EngineFacts::named("null") },
             plan: &self.plan,
             job,

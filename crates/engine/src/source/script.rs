@@ -8,7 +8,7 @@ use iodyno_model::{Offset, Per, Script, Verb};
 
 use super::random::Random;
 use super::shared::{Answer, Object};
-use super::{Brief, Next};
+use super::{Next, SourceContext};
 use crate::clock::{NEVER, Tick};
 use crate::failure::Failure;
 use crate::io::{AT_END, AT_POSITION, DIRECTORY, FORGIVEN, Io, KEEP, PACED, SILENT};
@@ -134,9 +134,9 @@ struct Watched {
 }
 
 impl Counts {
-    fn new(brief: &Brief<'_>) -> Self {
-        let labels = super::labels(brief.job);
-        let shared = brief.shared.map(|shared| shared.watched(&labels)).unwrap_or_default();
+    fn new(context: &SourceContext<'_>) -> Self {
+        let labels = super::labels(context.job);
+        let shared = context.shared.map(|shared| shared.watched(&labels)).unwrap_or_default();
         let shared = shared.into_iter().map(|(label, bytes, object)| Watched { label, bytes, object });
         let count = labels.len();
         Counts { own: vec![(0, 0); count], marks: vec![0; count], shared: shared.collect() }
@@ -274,29 +274,29 @@ impl ScriptSource {
     ///
     /// # Errors
     /// Everything of the script that cannot run, at once.
-    pub fn new(brief: &Brief<'_>, script: &Script) -> Result<Self, Failure> {
-        if brief.depth > 1 && !compile::has_background(script) {
-            return too_deep(brief.depth).map(|()| unreachable!("it always refuses"));
+    pub fn new(context: &SourceContext<'_>, script: &Script) -> Result<Self, Failure> {
+        if context.depth > 1 && !compile::has_background(script) {
+            return too_deep(context.depth).map(|()| unreachable!("it always refuses"));
         }
         let wanted = compile::extra_handles(script) as usize;
-        if brief.files.handles.len() < wanted {
+        if context.files.handles.len() < wanted {
             return Err(Failure::new("no handles for the files that the script opens"));
         }
-        let mut compiler = Compiler::new(brief, script);
+        let mut compiler = Compiler::new(context, script);
         compiler.run(script)?;
         let first_extra = compiler.first_extra();
         let code = compiler.code;
-        let limit = &brief.job.limit;
+        let limit = &context.job.limit;
         let mut source = ScriptSource {
             at: 0,
             left: None,
             composites: Vec::new(),
-            files: (0..brief.files.handles.len())
-                .map(|index| file(brief, index, index as u32 >= first_extra))
+            files: (0..context.files.handles.len())
+                .map(|index| file(context, index, index as u32 >= first_extra))
                 .collect(),
-            buffers: buffers(brief, script)?,
-            results: vec![0; super::labels(brief.job).len()],
-            random: Random::from_seed(super::pattern::worker_seed(brief), 0),
+            buffers: buffers(context, script)?,
+            results: vec![0; super::labels(context.job).len()],
+            random: Random::from_seed(super::pattern::worker_seed(context), 0),
             flight: Flight::Nothing,
             discards: Vec::new(),
             behind: None,
@@ -314,14 +314,14 @@ impl ScriptSource {
                 bytes: limit.bytes.unwrap_or(u64::MAX),
                 reads_only: code.iter().any(|code| matches!(code, Code::Do(step, _) if step.carried)),
             },
-            counts: Counts::new(brief),
+            counts: Counts::new(context),
             ending: limit.passes == Some(0),
-            background: Background::new(&code, super::labels(brief.job).len()),
+            background: Background::new(&code, super::labels(context.job).len()),
             chunk: 0,
             rotor: 0,
-            arena: brief.job.buffers.arena_bytes,
+            arena: context.job.buffers.arena_bytes,
             asks_sizes: code.iter().any(asks_sizes),
-            finds_end: brief.engine.uses_files,
+            finds_end: context.engine.uses_files,
             rest: Rest::No,
             code,
         };

@@ -7,7 +7,7 @@ use iodyno_model::{
     Direct, Extent, Items, Job, Open, Phase, Plan, Prepare, Shared, Target, TargetKind, Verb, Workload,
 };
 
-use super::{Brief, Next, SharedObjects, Source, UNTALLIED};
+use super::{Next, SharedObjects, Source, SourceContext, UNTALLIED};
 use crate::clock::Tick;
 use crate::facts::EngineFacts;
 use crate::failure::Failure;
@@ -119,7 +119,7 @@ impl Stage {
 
     pub fn source(&self) -> Result<Source, Failure> {
         let job = &self.plan.phases[0].jobs[0];
-        Source::new(&Brief {
+        Source::new(&SourceContext {
             engine: if job.engine == "sim" { &SIMULATED } else { &NOTHING },
             plan: &self.plan,
             job,

@@ -6,7 +6,7 @@
 
 use iodyno_model::{Extent, TargetKind, Timing, Trace, TraceEntry, Verb};
 
-use super::{Brief, Next, label_of, labels};
+use super::{Next, SourceContext, label_of, labels};
 use crate::clock::Tick;
 use crate::failure::Failure;
 use crate::io::{Io, PACED};
@@ -53,34 +53,34 @@ impl TraceSource {
     ///
     /// # Errors
     /// Traces that are files, entries beyond their target.
-    pub fn new(brief: &Brief<'_>, trace: &Trace) -> Result<Self, Failure> {
-        check(trace, brief.depth)?;
-        let labels = labels(brief.job);
-        let mut ends: Vec<u64> = brief.files.handles.iter().map(|handle| handle.bytes).collect();
+    pub fn new(context: &SourceContext<'_>, trace: &Trace) -> Result<Self, Failure> {
+        check(trace, context.depth)?;
+        let labels = labels(context.job);
+        let mut ends: Vec<u64> = context.files.handles.iter().map(|handle| handle.bytes).collect();
         let mut entries = Vec::with_capacity(trace.entries.len());
         for (number, entry) in trace.entries.iter().enumerate() {
-            let file = handle(brief, entry.target)
+            let file = handle(context, entry.target)
                 .ok_or_else(|| Failure::new(format!("entry {number}: no such target")))?;
-            fits(brief, entry, &mut ends[file]).map_err(|why| {
+            fits(context, entry, &mut ends[file]).map_err(|why| {
                 Failure::new(format!("entry {number}: {why}")).hint("make the target larger")
             })?;
             let label = label_of(&labels, entry.verb.name(), entry.verb);
             entries.push((entry.clone(), file as u32, label));
         }
         for entry in &mut entries {
-            entry.0.offset += brief.files.handles[entry.1 as usize].base;
+            entry.0.offset += context.files.handles[entry.1 as usize].base;
         }
-        let limit = &brief.job.limit;
+        let limit = &context.job.limit;
         Ok(TraceSource {
             entries,
             timing: trace.timing,
-            start: brief.start,
+            start: context.start,
             at: 0,
             passes: limit.passes.unwrap_or(1),
             operations: limit.operations.unwrap_or(u64::MAX),
             bytes: limit.bytes.unwrap_or(u64::MAX),
-            ended: brief.start,
-            began: brief.start,
+            ended: context.start,
+            began: context.start,
             waiting: false,
         })
     }
@@ -133,20 +133,20 @@ impl TraceSource {
 }
 
 /// The handle of a job's target.
-fn handle(brief: &Brief<'_>, target: usize) -> Option<usize> {
-    let index = *brief.job.targets.get(target)?;
-    brief.files.handles.iter().position(|handle| handle.target as usize == index)
+fn handle(context: &SourceContext<'_>, target: usize) -> Option<usize> {
+    let index = *context.job.targets.get(target)?;
+    context.files.handles.iter().position(|handle| handle.target as usize == index)
 }
 
 /// Whether an entry lies within its target, `end` bytes long so far (0: unknown): a write may make a file longer.
-fn fits(brief: &Brief<'_>, entry: &TraceEntry, end: &mut u64) -> Result<(), String> {
+fn fits(context: &SourceContext<'_>, entry: &TraceEntry, end: &mut u64) -> Result<(), String> {
     if !entry.verb.moves_data() {
         return Ok(());
     }
-    if entry.bytes > brief.memory.stride() as u64 {
+    if entry.bytes > context.memory.stride() as u64 {
         return Err(format!("{} bytes are more than a buffer holds", entry.bytes));
     }
-    let grows = matches!(brief.target(entry.target).kind, TargetKind::File { size: Extent::Rest, .. });
+    let grows = matches!(context.target(entry.target).kind, TargetKind::File { size: Extent::Rest, .. });
     let last = entry.offset.saturating_add(entry.bytes);
     if entry.verb == Verb::Write && grows && *end > 0 {
         *end = last.max(*end);

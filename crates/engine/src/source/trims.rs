@@ -9,7 +9,7 @@ use iodyno_model::{Verb, Verify};
 
 use super::pattern::worker_seed;
 use super::random::{GOLDEN, Random, mix};
-use super::{Brief, label_of, labels};
+use super::{SourceContext, label_of, labels};
 use crate::io::Io;
 
 /// The trims of one worker.
@@ -28,17 +28,17 @@ pub struct Trims {
 
 impl Trims {
     /// As a job verifies, if it trims at all.
-    pub fn new(brief: &Brief<'_>, verify: &Verify) -> Option<Self> {
+    pub fn new(context: &SourceContext<'_>, verify: &Verify) -> Option<Self> {
         let trim = verify.trim.filter(|trim| trim.percent > 0 && trim.every_writes > 0 && !verify.only)?;
         Some(Trims {
-            label: label_of(&labels(brief.job), Verb::Trim.name(), Verb::Trim),
+            label: label_of(&labels(context.job), Verb::Trim.name(), Verb::Trim),
             percent: u64::from(trim.percent),
             every: trim.every_writes,
             batch: if trim.batch == 0 { trim.every_writes } else { trim.batch },
             writes: 0,
             left: 0,
             due: VecDeque::new(),
-            random: Random::from_seed(mix(worker_seed(brief) ^ GOLDEN), 0),
+            random: Random::from_seed(mix(worker_seed(context) ^ GOLDEN), 0),
         })
     }
 

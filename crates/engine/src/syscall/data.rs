@@ -9,12 +9,12 @@ use std::hash::Hasher;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64_with_seed};
 
 use super::Answer;
+use super::fd_table::Hands;
 #[cfg(not(target_os = "macos"))]
 use super::flags::FADVISE;
 use super::flags::WHENCE;
 #[cfg(target_os = "linux")]
 use super::flags::{FALLOC, RWF, SYNC_RANGE};
-use super::hands::Hands;
 use super::table::{Verb, verb};
 use super::words::{Given, Kind, number, text};
 #[cfg(target_os = "linux")]

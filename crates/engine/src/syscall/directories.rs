@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use super::Answer;
-use super::hands::{Hands, Held};
+use super::fd_table::{Hands, Held};
 use super::stat::forget;
 use super::table::{Verb, verb};
 use super::words::{Given, Kind, text};

@@ -1,8 +1,8 @@
 //! What the kernel tells of changes: inotify.
 
 use super::Answer;
+use super::fd_table::Hands;
 use super::flags::INOTIFY;
-use super::hands::Hands;
 use super::table::{Verb, verb};
 use super::words::{Given, Kind, text};
 use Kind::{Fd, Flags, Number, Path};

@@ -8,7 +8,7 @@ use std::ffi::CString;
 
 use super::Answer;
 use super::directories::{next, open};
-use super::hands::{Hands, Held};
+use super::fd_table::{Hands, Held};
 use super::table::{Verb, verb};
 use super::words::{Given, Kind, bytes};
 use Kind::{Fd, Number, Path, Text};

@@ -3,8 +3,8 @@
 use std::ffi::c_int;
 
 use super::Answer;
+use super::fd_table::Hands;
 use super::flags::WHENCE;
-use super::hands::Hands;
 use super::table::{Verb, verb};
 use super::words::{Given, Kind};
 use Kind::{Fd, Number, One, Word};

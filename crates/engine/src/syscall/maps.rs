@@ -5,8 +5,8 @@
 //! after it, because a child's pages are its own there.
 
 use super::Answer;
+use super::fd_table::{Hands, Held, Map};
 use super::flags::{MAP, MSYNC, PROT};
-use super::hands::{Hands, Held, Map};
 use super::table::{Verb, verb};
 use super::words::{Given, Kind, text};
 use Kind::{Fd, Flags, Number, Text};

@@ -34,9 +34,9 @@ mod directories;
 mod errno;
 #[cfg(target_os = "linux")]
 mod events;
+mod fd_table;
 mod flags;
 mod further;
-mod hands;
 mod locks;
 mod maps;
 #[cfg(target_os = "linux")]
@@ -52,7 +52,7 @@ mod xattr;
 
 pub use chain::{Identity, chain};
 pub use errno::{errno_name, errno_number};
-pub use hands::Hands;
+pub use fd_table::Hands;
 pub use words::{bytes, text};
 
 /// What a call came back with.

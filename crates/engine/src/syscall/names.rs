@@ -3,10 +3,10 @@
 use std::ffi::c_int;
 
 use super::Answer;
+use super::fd_table::Hands;
 #[cfg(target_os = "linux")]
 use super::flags::RENAME;
 use super::flags::{AT, OPEN};
-use super::hands::Hands;
 use super::table::{Verb, verb};
 use super::words::{Given, Kind, text};
 use Kind::{Fd, Flags, Number, Path, Word};

@@ -5,8 +5,8 @@
 use std::ffi::{CStr, c_int};
 
 use super::Answer;
+use super::fd_table::Hands;
 use super::flags::{LIMITS, UNLIMITED};
-use super::hands::Hands;
 use super::table::{Verb, verb};
 use super::words::{Given, Kind};
 use Kind::{Number, One, Path};

@@ -5,7 +5,7 @@
 use std::ffi::{CStr, CString, c_char, c_int};
 
 use super::Answer;
-use super::hands::Hands;
+use super::fd_table::Hands;
 use super::table::{Verb, verb};
 use super::words::{Given, Kind, text};
 use Kind::{Number, Path, Text, Word};

@@ -6,11 +6,11 @@
 use std::ffi::c_int;
 
 use super::Answer;
+#[cfg(target_os = "linux")]
+use super::fd_table::Hands;
 use super::flags::{AT, PATHCONF};
 #[cfg(target_os = "linux")]
 use super::flags::{STATX, STATX_ATTRIBUTES};
-#[cfg(target_os = "linux")]
-use super::hands::Hands;
 use super::table::{Verb, verb};
 use super::words::{Given, Kind};
 use Kind::{Fd, Flags, One, Path};

@@ -3,7 +3,7 @@
 //! Whoever wants to know what can be asked reads it here. It refuses to hold what needs several processes or a round
 //! (`await`, `tick`, …): that is whoever runs the cases.
 
-use super::hands::Hands;
+use super::fd_table::Hands;
 use super::words::{Given, Kind};
 use super::{Answer, attributes, data, directories, further, locks, maps, names, processes, several, stat};
 #[cfg(target_os = "linux")]

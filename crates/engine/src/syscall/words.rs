@@ -8,8 +8,8 @@ use std::ffi::{CString, c_char, c_int};
 /// Bytes as a word, and the bytes that a word means.
 pub use iodyno_model::{word as text, word_bytes as bytes};
 
+use super::fd_table::Hands;
 use super::flags::Names;
-use super::hands::Hands;
 
 /// What an argument is.
 #[derive(Clone, Copy, Debug)]

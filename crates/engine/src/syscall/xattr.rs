@@ -5,8 +5,8 @@
 use std::ffi::{CString, c_char};
 
 use super::Answer;
+use super::fd_table::Hands;
 use super::flags::XATTR;
-use super::hands::Hands;
 use super::table::{Verb, verb};
 use super::words::{Given, Kind, text};
 use Kind::{Fd, Flags, Many, Number, Path, Text, Word};

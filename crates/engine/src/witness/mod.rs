@@ -14,11 +14,12 @@ use sampler::Scope;
 use crate::connections::Connections;
 use crate::open::{self, Asker};
 
+mod bounded_probe;
 pub mod clocks;
 pub mod control;
 pub mod cpu;
-pub mod disclosure;
 pub mod diskstats;
+pub mod environment;
 pub mod identity;
 pub mod interfaces;
 pub mod layout;
@@ -29,7 +30,6 @@ pub mod mounts;
 pub mod names;
 pub mod own;
 pub mod page_cache;
-mod patience;
 pub mod pressure;
 pub mod processors;
 pub mod queues;
@@ -225,7 +225,7 @@ impl Watch {
         let new: Vec<_> =
             self.scene.watched.iter().filter(|watched| !known(&watched.target)).cloned().collect();
         let (residency, watched) = (self.residency, self.scene.watched);
-        match patience::ask(move || (dirty(&watched), resident(residency), layout::look(&new))) {
+        match bounded_probe::ask(move || (dirty(&watched), resident(residency), layout::look(&new))) {
             Some((dirty, resident, new)) => {
                 sightings.extend(dirty);
                 sightings.extend(resident);

@@ -7,11 +7,11 @@ use iodyno_model::{ErrorPolicy, Fatal, Kind, Limit, Stage, Tolerance, Verb, Work
 use super::{FreeSlots, InFlight, Instruments, Wear, Worker};
 use crate::clock::{NEVER, Tick};
 use crate::engines::{Engine, Failure};
-use crate::gate::Meeting;
 use crate::io::{FORGIVEN, Io, PACED, SILENT, Slot};
-use crate::sheet::SeriesWriter;
 use crate::source::{Source, UNTALLIED};
+use crate::start_barrier::BarrierPoint;
 use crate::witness;
+use crate::worker_counters::SeriesWriter;
 
 /// Results below this are kinds of corruption rather than negated error numbers.
 const CORRUPT: i64 = -1000;
@@ -26,8 +26,8 @@ impl<'a> InFlight<'a> {
             slots: (0..worker.depth).map(slot).collect(),
             free: FreeSlots { slots: (0..worker.depth).rev().collect(), count: depth },
             source,
-            sheet: worker.sheet,
-            stop: worker.gate.flag(worker.number),
+            counters: worker.counters,
+            stop: worker.barrier.flag(worker.number),
             batch: if wish.submit_batch == 0 { depth } else { wish.submit_batch as usize },
             refill_at: if wish.low == 0 { 0 } else { depth - (wish.low as usize).min(depth - 1) },
             filling: false,
@@ -35,7 +35,7 @@ impl<'a> InFlight<'a> {
             least: wish.reap_least.clamp(1, worker.depth),
             sample_ns: 0,
             untimed: 0,
-            pulse: worker.gate.pulse(),
+            pulse: worker.barrier.pulse(),
             ramp_end: 0,
             ramp_bytes: limit.ramp_bytes,
             time_ns: limit.time_ns.unwrap_or(NEVER),
@@ -95,7 +95,7 @@ impl<'a> InFlight<'a> {
         let goes_on = self.errors_left > 0 && self.source.wind_up();
         if goes_on {
             self.deadline = NEVER;
-            self.sheet.enter(WorkerState::Verifying);
+            self.counters.enter(WorkerState::Verifying);
         }
         goes_on
     }
@@ -136,10 +136,10 @@ impl<'a> InFlight<'a> {
         (self.wear, self.deadline) = (Wear::Agreed, NEVER);
         self.source.settle();
         let done = self.source.units();
-        self.sheet.wears_out(now, done, self.sheet.totals().1);
-        self.sheet.enter(WorkerState::Waiting);
-        let most = worker.gate.meet(worker.index, worker.number, Meeting::TimeUp, done);
-        self.sheet.enter(WorkerState::Running);
+        self.counters.wears_out(now, done, self.counters.totals().1);
+        self.counters.enter(WorkerState::Waiting);
+        let most = worker.barrier.meet(worker.index, worker.number, BarrierPoint::TimeUp, done);
+        self.counters.enter(WorkerState::Running);
         self.source.go_on(most);
         true
     }
@@ -161,7 +161,7 @@ impl<'a> InFlight<'a> {
             let errno = if result > CORRUPT { -result } else { result } as i32;
             let is_end = self.until_full && matches!(errno, libc::ENOSPC | libc::EDQUOT);
             if !is_end {
-                self.sheet.failure(io.label, io.verb, errno, io.offset, io.file);
+                self.counters.failure(io.label, io.verb, errno, io.offset, io.file);
             }
             self.fail(&io, errno);
             let read = self.wrong_is_read && errno < 0 && io.verb == Verb::Read && io.flags & SILENT == 0;
@@ -175,15 +175,15 @@ impl<'a> InFlight<'a> {
         let latency = ended.saturating_sub(if paced { io.intended } else { io.started });
         if self.instruments.timed {
             self.series.observe(latency);
-            self.sheet.success(io.label, result as u64, latency);
+            self.counters.success(io.label, result as u64, latency);
         } else {
-            self.sheet.success_untimed(io.label, result as u64);
+            self.counters.success_untimed(io.label, result as u64);
         }
         if (result as u64) < io.bytes && io.verb.moves_data() {
-            self.sheet.short(io.label);
+            self.counters.short(io.label);
         }
         if paced && self.instruments.timed {
-            self.sheet.service(io.label, ended.saturating_sub(io.started));
+            self.counters.service(io.label, ended.saturating_sub(io.started));
         }
         true
     }
@@ -203,7 +203,7 @@ impl<'a> InFlight<'a> {
             self.deadline = 0;
             let (verb, target) = (Some(io.verb), Some(io.file));
             let (offset, bytes) = (io.offset, io.bytes);
-            self.sheet.end_by(&Fatal { errno, stage: Stage::Run, verb, target, offset, bytes });
+            self.counters.end_by(&Fatal { errno, stage: Stage::Run, verb, target, offset, bytes });
         }
     }
 
@@ -212,34 +212,34 @@ impl<'a> InFlight<'a> {
     pub(super) fn turn(&mut self, kinds: &[Kind]) {
         if self.ramp_end > 0 && self.ended >= self.ramp_end {
             // What was counted so far is forgotten.
-            self.sheet.reset();
+            self.counters.reset();
             self.series.restart(self.ramp_end);
-            self.sheet.head.began.store(self.ramp_end, Relaxed);
+            self.counters.head.began.store(self.ramp_end, Relaxed);
             self.ramp_end = 0;
-            self.sheet.enter(WorkerState::Running);
-            self.instruments.book.iter_mut().for_each(|book| book.forget());
+            self.counters.enter(WorkerState::Running);
+            self.instruments.journal.iter_mut().for_each(|journal| journal.forget());
         }
         if self.eager {
             self.turn_eagerly();
         }
         if self.ended >= self.series.next {
-            self.series.turn(&self.sheet, kinds, self.ended);
+            self.series.turn(&self.counters, kinds, self.ended);
         }
         if self.instruments.noted {
-            self.sheet.spend(&witness::usage());
+            self.counters.spend(&witness::usage());
         }
         self.turn_next();
     }
 
     /// What was counted so far may have to be forgotten for another reason than time.
     fn turn_eagerly(&mut self) {
-        let ramped = self.ramp_bytes > 0 && self.sheet.totals().1 >= self.ramp_bytes;
+        let ramped = self.ramp_bytes > 0 && self.counters.totals().1 >= self.ramp_bytes;
         if ramped || self.source.takes_restart() {
-            self.sheet.reset();
+            self.counters.reset();
             self.series.restart(self.ended);
-            self.sheet.head.began.store(self.ended, Relaxed);
-            self.sheet.enter(WorkerState::Running);
-            self.instruments.book.iter_mut().for_each(|book| book.forget());
+            self.counters.head.began.store(self.ended, Relaxed);
+            self.counters.enter(WorkerState::Running);
+            self.instruments.journal.iter_mut().for_each(|journal| journal.forget());
         }
         if ramped {
             (self.ramp_bytes, self.deadline) = (0, self.ended.saturating_add(self.time_ns));
@@ -263,17 +263,17 @@ impl<'a> InFlight<'a> {
             self.turn(worker.kinds);
         }
         worker.sync(&mut engine, &mut self.ended);
-        worker.sheet.tell_facts(&engine.facts());
+        worker.counters.tell_facts(&engine.facts());
         let closed = worker.close(engine, self.ended).and(self.close(worker.kinds, begin, files));
         for late in self.source.close() {
-            worker.sheet.failure(late.label, Verb::Read, late.code, late.offset, late.file);
+            worker.counters.failure(late.label, Verb::Read, late.code, late.offset, late.file);
             let read = Io { file: late.file, offset: late.offset, bytes: late.bytes, ..Io::default() };
             self.fail(&read, late.code);
         }
-        worker.sheet.complain(&self.source.complaints());
-        worker.sheet.found(self.source.found_depth());
-        worker.sheet.mismatch(self.source.mismatches());
-        worker.sheet.count_corrupt(self.source.corrupt());
+        worker.counters.complain(&self.source.complaints());
+        worker.counters.found(self.source.found_depth());
+        worker.counters.mismatch(self.source.mismatches());
+        worker.counters.count_corrupt(self.source.corrupt());
         closed?;
         self.source.failure().map_or(Ok(()), |failure| Err(failure.clone()))
     }
@@ -281,12 +281,12 @@ impl<'a> InFlight<'a> {
     /// Writes down the end.
     fn close(&mut self, kinds: &[Kind], begin: Tick, files: u32) -> Result<(), Failure> {
         let ended = self.ended.max(begin);
-        self.series.finish(&self.sheet, kinds, ended);
-        self.sheet.head.ended.store(ended, Relaxed);
-        let Some(book) = &mut self.instruments.book else { return Ok(()) };
-        book.files(Verb::Close, files, ended);
-        book.close(ended);
-        book.failure().map_or(Ok(()), |failure| Err(failure.clone()))
+        self.series.finish(&self.counters, kinds, ended);
+        self.counters.head.ended.store(ended, Relaxed);
+        let Some(journal) = &mut self.instruments.journal else { return Ok(()) };
+        journal.files(Verb::Close, files, ended);
+        journal.close(ended);
+        journal.failure().map_or(Ok(()), |failure| Err(failure.clone()))
     }
 }
 

@@ -6,17 +6,17 @@ use super::{InFlight, Instruments, Worker};
 use crate::clock::Tick;
 use crate::engines::{Engine, Failure};
 use crate::io::{PACED, SILENT, Slot};
-use crate::journal::Book;
+use crate::journal::WorkerJournal;
 
 impl<'a> Instruments<'a> {
     pub(super) fn new<E: Engine>(worker: &mut Worker<'a>, begin: Tick) -> Self {
-        let (job, pen) = (worker.job, worker.pen.take());
+        let (job, writer) = (worker.job, worker.writer.take());
         let parted = job.measure.submission && job.measure.latency && E::FACTS.submits;
-        let mut book = pen
+        let mut journal = writer
             .zip(job.measure.journal.as_ref())
-            .map(|(pen, wants)| Box::new(Book::new(pen, wants, job, begin)));
-        if let Some(book) = &mut book {
-            book.files(Verb::Open, worker.files.handles.len() as u32, begin);
+            .map(|(writer, wants)| Box::new(WorkerJournal::new(writer, wants, job, begin)));
+        if let Some(journal) = &mut journal {
+            journal.files(Verb::Open, worker.files.handles.len() as u32, begin);
         }
         let slots = if parted { worker.depth as usize } else { 0 };
         let batch = job.depth.submit_batch;
@@ -26,7 +26,7 @@ impl<'a> Instruments<'a> {
             submits: parted || (batch > 0 && batch < worker.depth),
             timed: job.measure.latency,
             noted: job.measure.each,
-            book,
+            journal,
             turns,
         }
     }
@@ -50,7 +50,7 @@ impl<'a> Instruments<'a> {
         let turns = worker.job.buffers.turns > 1;
         measure.latency
             && !turns
-            && worker.pen.is_none()
+            && worker.writer.is_none()
             && !batches
             && !(measure.submission && E::FACTS.submits)
     }
@@ -65,7 +65,7 @@ impl InFlight<'_> {
         if taken.is_empty() {
             return Ok(());
         }
-        self.sheet.submitted(taken.len());
+        self.counters.submitted(taken.len());
         if self.instruments.submits {
             engine.submit()?;
         }
@@ -75,9 +75,9 @@ impl InFlight<'_> {
                 .iter()
                 .for_each(|slot| self.instruments.issued[*slot as usize] = now);
         }
-        if let Some(book) = self.instruments.book.as_mut().filter(|book| book.wants_starts()) {
+        if let Some(journal) = self.instruments.journal.as_mut().filter(|journal| journal.wants_starts()) {
             let begun = self.free.slots[taken].iter().rev().map(|slot| &self.slots[*slot as usize]);
-            begun.filter(|io| io.flags & SILENT == 0).for_each(|io| book.began(io));
+            begun.filter(|io| io.flags & SILENT == 0).for_each(|io| journal.began(io));
         }
         Ok(())
     }
@@ -93,19 +93,19 @@ impl InFlight<'_> {
             }
         } else if self.instruments.timed {
             self.series.observe(latency);
-            self.sheet.success(io.label, result as u64, latency);
+            self.counters.success(io.label, result as u64, latency);
         } else {
-            self.sheet.success_untimed(io.label, result as u64);
+            self.counters.success_untimed(io.label, result as u64);
         }
         let io = &self.slots[slot as usize];
         let mut issued = io.started;
         if let Some(at) = self.instruments.issued.get(slot as usize) {
             issued = *at;
-            self.sheet.parts(io.label, issued.saturating_sub(io.started), ended.saturating_sub(issued));
+            self.counters.parts(io.label, issued.saturating_sub(io.started), ended.saturating_sub(issued));
         }
-        if let Some(book) = self.instruments.book.as_mut().filter(|_| self.ramp_end == 0) {
-            book.done(io, result as u64, issued, ended);
-            if book.failure().is_some() {
+        if let Some(journal) = self.instruments.journal.as_mut().filter(|_| self.ramp_end == 0) {
+            journal.done(io, result as u64, issued, ended);
+            if journal.failure().is_some() {
                 self.deadline = 0;
             }
         }

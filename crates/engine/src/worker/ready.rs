@@ -7,10 +7,10 @@ use crate::call;
 use crate::clock::{self, Tick};
 use crate::engines::null::Null;
 use crate::engines::{Engine, Failure, Live, Setup};
-use crate::gate::Meeting;
 use crate::io::Io;
 use crate::random::mix;
 use crate::source::{label_of, labels};
+use crate::start_barrier::BarrierPoint;
 
 /// Buffers of all workers of a job that are populated, bytes. Of more, a job that never reaches its depth would hold much
 /// that it does not use.
@@ -30,7 +30,7 @@ pub(super) fn begin<E: Engine>(worker: &mut Worker<'_>) -> Result<(E, Tick), Fai
         return Ok((engine, if later { clock::now() } else { begin }));
     }
     let begin = worker.wait_for_turn(&mut Null::start(&worker.setup())?);
-    if meets && worker.gate.is_stopped(worker.number) {
+    if meets && worker.barrier.is_stopped(worker.number) {
         return Err(Failure::new("the run ended before it met its peer"));
     }
     if E::FACTS.opens_files {
@@ -52,7 +52,7 @@ impl Worker<'_> {
         }
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         if self.seats as usize <= processors {
-            self.sheet.populate();
+            self.counters.populate();
         }
     }
 
@@ -70,10 +70,10 @@ impl Worker<'_> {
             seats: self.seats,
             live: Live {
                 job: self.index,
-                stop: self.gate.flag(self.number),
-                counts: &self.sheet.head.live,
+                stop: self.barrier.flag(self.number),
+                counts: &self.counters.head.live,
                 connections: self.connections,
-                gate: Some(self.gate),
+                barrier: Some(self.barrier),
             },
         }
     }
@@ -90,13 +90,13 @@ impl Worker<'_> {
     /// Waits for the start line and then for its own turn; the time at which it begins.
     fn wait_for_turn<E: Engine>(&self, engine: &mut E) -> Tick {
         if self.after.is_some() || self.job.start.after_ns > 0 {
-            self.sheet.enter(WorkerState::Waiting);
+            self.counters.enter(WorkerState::Waiting);
         }
-        let line = self.gate.wait_for_start(self.number, self.after);
+        let line = self.barrier.wait_for_start(self.number, self.after);
         let mut now = if E::FACTS.is_virtual { engine.now() } else { line };
         let start = &self.job.start;
         let begin = now + start.after_ns + drawn(start.spread_ns, self.seed, self.number);
-        while now < begin && !self.gate.is_stopped(self.number) {
+        while now < begin && !self.barrier.is_stopped(self.number) {
             engine.idle(begin);
             now = engine.now();
         }
@@ -109,7 +109,7 @@ impl Worker<'_> {
             let began = clock::now();
             self.files = open()?;
             let (began, ended) = if E::FACTS.is_virtual { (line, line) } else { (began, clock::now()) };
-            self.sheet.opened(began, ended);
+            self.counters.opened(began, ended);
         }
         let waits = self.meet_after_opening();
         Ok(!E::FACTS.is_virtual && (waits || self.open.is_some()))
@@ -122,7 +122,7 @@ impl Worker<'_> {
             self.files = open()?;
         }
         let engine = E::start(&self.setup())?;
-        self.sheet.opened(began, clock::now());
+        self.counters.opened(began, clock::now());
         self.meet_after_opening();
         Ok(engine)
     }
@@ -131,15 +131,15 @@ impl Worker<'_> {
     fn meet_after_opening(&mut self) -> bool {
         let waits = self.job.start.barrier;
         if waits {
-            self.sheet.enter(WorkerState::Waiting);
-            self.gate.meet(self.index, self.number, Meeting::Opened, 0);
+            self.counters.enter(WorkerState::Waiting);
+            self.barrier.meet(self.index, self.number, BarrierPoint::Opened, 0);
         }
         waits
     }
 
     /// Makes each file durable after the last operation, inside the measured time.
     pub(super) fn sync<E: Engine>(&mut self, engine: &mut E, ended: &mut Tick) {
-        self.sheet.enter(WorkerState::Finishing);
+        self.counters.enter(WorkerState::Finishing);
         if let Some(verb) = self.job.finish.sync {
             self.sync_all(engine, verb, ended);
         }
@@ -148,13 +148,13 @@ impl Worker<'_> {
     /// Waits for the others if it is to, and closes its files where that counts.
     pub(super) fn close<E: Engine>(&mut self, mut engine: E, ended: Tick) -> Result<(), Failure> {
         if self.job.finish.barrier {
-            self.gate.meet(self.index, self.number, Meeting::Closing, 0);
+            self.barrier.meet(self.index, self.number, BarrierPoint::Closing, 0);
         }
         if E::FACTS.opens_files {
             let began = clock::now();
             let closed = engine.close();
             if self.job.finish.close {
-                self.sheet.closed(began, clock::now());
+                self.counters.closed(began, clock::now());
             }
             return closed;
         }
@@ -167,7 +167,7 @@ impl Worker<'_> {
         // Some file systems write back, or report what they could not write, only now.
         let wrong = self.files.close_all();
         let (began, closed) = if E::FACTS.is_virtual { (ended, ended) } else { (began, clock::now()) };
-        self.sheet.closed(began, closed);
+        self.counters.closed(began, closed);
         let Some((_, errno)) = wrong else { return Ok(()) };
         Err(Failure::call("close", errno).errno(errno))
     }
@@ -189,8 +189,8 @@ impl Worker<'_> {
             };
             *ended = clock::now();
             match result {
-                0.. => self.sheet.success(label, 0, *ended - started),
-                _ => self.sheet.failure(label, verb, -result as i32, 0, file),
+                0.. => self.counters.success(label, 0, *ended - started),
+                _ => self.counters.failure(label, verb, -result as i32, 0, file),
             }
         }
     }

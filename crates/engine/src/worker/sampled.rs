@@ -65,7 +65,7 @@ impl InFlight<'_> {
         let started = io.started;
         let result = engine.perform(io, files);
         let ended = engine.now();
-        self.sheet.depth(1, 1);
+        self.counters.depth(1, 1);
         self.free.count = 0;
         self.complete::<false>(0, result, ended);
         if ended >= self.deadline || result < 0 {
@@ -106,8 +106,8 @@ impl InFlight<'_> {
             is_over = run == 0;
         }
         if count > 0 || odd.is_some() {
-            self.sheet.successes_untimed(io.label, count, count * bytes, timed);
-            self.sheet.depth(1, count as usize);
+            self.counters.successes_untimed(io.label, count, count * bytes, timed);
+            self.counters.depth(1, count as usize);
             self.ended = engine.now();
         }
         if let Some(result) = odd {
@@ -122,7 +122,7 @@ impl InFlight<'_> {
     /// One that failed or came short among those that are not timed.
     #[cold]
     fn complete_odd(&mut self, result: i64, timed: Tick) {
-        self.sheet.depth(1, 1);
+        self.counters.depth(1, 1);
         self.slots[0].started = self.ended - timed;
         self.complete_rarely(0, result, self.ended);
     }

@@ -8,15 +8,15 @@ use iodyno_model::{Job, Phase, Plan, WorldFacts};
 
 use crate::clock::Tick;
 use crate::failure::Failure;
-use part::Part;
 use place::Owners;
+use rank_share::RankShare;
 
-pub mod crew;
 pub(crate) mod mpi;
-pub mod part;
 pub mod place;
 pub mod processes;
+pub mod rank_share;
 pub mod threads;
+pub mod worker_group;
 
 /// The ranks of a run, as one of them sees them.
 pub struct World {
@@ -165,8 +165,8 @@ impl World {
     }
 
     /// This rank's workers of a job.
-    pub fn part(&self, job: &Job) -> Part {
-        part::part(job.ranks, job.workers, self.rank, self.size())
+    pub fn part(&self, job: &Job) -> RankShare {
+        rank_share::part(job.ranks, job.workers, self.rank, self.size())
     }
 
     /// Whose data each worker of a job works on.

@@ -3,7 +3,7 @@
 //! Forked while this process has one thread, so that the child may do anything. A child that outlives its parent is
 //! killed by the kernel where it can be asked to.
 
-use super::crew::Task;
+use super::worker_group::Task;
 use crate::memory::errno;
 use crate::signal;
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 
-use super::crew::Task;
+use super::worker_group::Task;
 use crate::signal;
 
 /// Stack of a worker; its buffers are elsewhere.
@@ -71,7 +71,7 @@ impl WorkerThread {
     /// Ends it, once its task is done.
     pub fn end(self) {
         drop(self.tasks);
-        // A worker's panic was caught and noted on its sheet.
+        // A worker's panic was caught and noted on its counters.
         let _ = self.thread.join();
     }
 }

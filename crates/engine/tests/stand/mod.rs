@@ -6,15 +6,15 @@ use std::os::fd::IntoRawFd;
 use std::path::Path;
 
 use iodyno_engine::connections::Connections;
-use iodyno_engine::gate::Gate;
 use iodyno_engine::io::{Files, Handle};
-use iodyno_engine::ledger::Ledger;
 use iodyno_engine::memory::Memory;
 use iodyno_engine::open::Asker;
 use iodyno_engine::preread::Preread;
-use iodyno_engine::sheet::Sheets;
-use iodyno_engine::source::{Brief, Source};
+use iodyno_engine::source::{Source, SourceContext};
+use iodyno_engine::start_barrier::StartBarrier;
 use iodyno_engine::worker::Worker;
+use iodyno_engine::worker_counters::CounterMapping;
+use iodyno_engine::worker_findings::WorkerFindings;
 use iodyno_engine::{Entry, Failure};
 use iodyno_model::{
     Extent, Job, Kind, Open, Pattern, Phase, Pick, Plan, Prepare, Setting, Tally, Target, TargetKind, Verb,
@@ -80,10 +80,10 @@ impl Stand {
         let memory = Memory::new(depth, 4096).unwrap();
         // SAFETY: the memory is ours; it is touched so that no page fault is measured.
         unsafe { memory.whole().0.write_bytes(1, memory.whole().1) };
-        let sheets = Sheets::new(1, 1, false).unwrap();
-        let gate = Gate::new(&[1]).unwrap();
+        let counters = CounterMapping::new(1, 1, false).unwrap();
+        let barrier = StartBarrier::new(&[1]).unwrap();
         let source = |files: &Files, start| {
-            Source::new(&Brief {
+            Source::new(&SourceContext {
                 engine: entry.facts,
                 plan: &self.plan,
                 job,
@@ -100,8 +100,8 @@ impl Stand {
         let mut worker = Worker {
             plan: &self.plan,
             job,
-            gate: &gate,
-            sheet: sheets.sheet(0),
+            barrier: &barrier,
+            counters: counters.of(0),
             kinds: &[Kind::Read],
             files,
             memory: &memory,
@@ -114,15 +114,15 @@ impl Stand {
             seat: 0,
             seats: 1,
             seed: 7,
-            pen: None,
+            writer: None,
             after: None,
-            ledger: &Ledger::new(1),
+            findings: &WorkerFindings::new(1),
             connections: &Connections::default(),
             source: &source,
         };
-        let start = gate.open();
+        let start = barrier.open();
         let mut outcome = Ok(());
         around(&mut || outcome = (entry.drive)(&mut worker));
-        outcome.map(|()| sheets.sheet(0).tally(&[("read".into(), Verb::Read)], start, start))
+        outcome.map(|()| counters.of(0).tally(&[("read".into(), Verb::Read)], start, start))
     }
 }

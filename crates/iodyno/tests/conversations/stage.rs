@@ -214,7 +214,7 @@ impl Conversation for Stranger {
         match happening.input {
             Input::Began => {
                 let (transport, address) = ("tcp".into(), format!(":{}", self.port));
-                vec![Action::Listen { place: 1, transport, address, wishes: Vec::new() }]
+                vec![Action::Listen { place: 1, transport, address, socket_options: Vec::new() }]
             }
             Input::Bytes(connection, _) => {
                 vec![Action::Send(connection, self.says.clone()), Action::Close(connection)]

@@ -16,7 +16,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("a killed run keeps all but its last second", &[], killed).waits(),
         Case::new("what a server runs is its clients', and not kept", &[], server).waits(),
         Case::new("a plan runs again where it ran, with the same seed", &[], rerun),
-        Case::new("a drop-in's run is done again in the tool's own handwriting", &[], own_hand),
+        Case::new("a drop-in's run is done again in the tool's own output format", &[], own_hand),
         Case::new("what other tools wrote is taken in, or refused whole", &[], imports),
         Case::new("our own JSON is taken in whole", &[], own_json),
         Case::new("the original fio's JSON is taken in", &[Need::Tool("fio")], original).against(),

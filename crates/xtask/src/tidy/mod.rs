@@ -7,6 +7,7 @@
 mod arrows;
 mod layers;
 mod length;
+mod names;
 mod papers;
 mod source;
 mod testing;
@@ -78,6 +79,7 @@ impl Tree {
         let mut violations = [
             arrows::check(self),
             layers::check(self),
+            names::check(self),
             walls::check(self),
             testing::check(self),
             words::check(self),

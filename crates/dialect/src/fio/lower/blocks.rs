@@ -5,9 +5,9 @@
 
 use iodyno_model::{Directed, Size};
 
-use super::ask::Ask;
 use super::direction::Direction;
 use super::number;
+use super::option_reader::OptionReader;
 
 /// Sizes and alignment of a job.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ const BLOCK: u64 = 4096;
 
 impl Blocks {
     /// What a job says.
-    pub fn of(ask: &mut Ask<'_>, direction: &Direction) -> Blocks {
+    pub fn of(ask: &mut OptionReader<'_>, direction: &Direction) -> Blocks {
         let fixed = fixed(ask);
         let ranges = ranges(ask, &fixed);
         let splits = splits(ask);
@@ -82,7 +82,7 @@ impl Blocks {
     }
 }
 
-fn fixed(ask: &Ask<'_>) -> [u64; 3] {
+fn fixed(ask: &OptionReader<'_>) -> [u64; 3] {
     match ask.triple("bs") {
         None => [BLOCK; 3],
         Some(given) => [given.read, given.write, given.trim].map(|bytes| bytes.unwrap_or(BLOCK)),
@@ -90,7 +90,7 @@ fn fixed(ask: &Ask<'_>) -> [u64; 3] {
 }
 
 /// Smallest and largest of each direction.
-fn ranges(ask: &mut Ask<'_>, fixed: &[u64; 3]) -> [(u64, u64); 3] {
+fn ranges(ask: &mut OptionReader<'_>, fixed: &[u64; 3]) -> [(u64, u64); 3] {
     let mut ends = fixed.map(|bytes| (bytes, bytes));
     let Some(text) = ask.text("bsrange") else { return ends };
     let parts = number::directions_of(text, &[',', '/']);
@@ -112,7 +112,7 @@ fn ranges(ask: &mut Ask<'_>, fixed: &[u64; 3]) -> [(u64, u64); 3] {
     ends
 }
 
-fn sized(ask: &Ask<'_>, (least_bytes, most_bytes): (u64, u64)) -> Size {
+fn sized(ask: &OptionReader<'_>, (least_bytes, most_bytes): (u64, u64)) -> Size {
     match least_bytes == most_bytes {
         true => Size::Fixed(least_bytes),
         false => {
@@ -125,7 +125,7 @@ fn sized(ask: &Ask<'_>, (least_bytes, most_bytes): (u64, u64)) -> Size {
 }
 
 /// `bssplit`: sizes with shares for each direction.
-fn splits(ask: &mut Ask<'_>) -> [Option<Vec<(u64, f64)>>; 3] {
+fn splits(ask: &mut OptionReader<'_>) -> [Option<Vec<(u64, f64)>>; 3] {
     let mut tables = [None, None, None];
     let Some(text) = ask.text("bssplit") else { return tables };
     for (table, part) in tables.iter_mut().zip(number::directions(text)) {

@@ -2,7 +2,7 @@
 //!
 //! It refuses nothing but words that are none; what a direction needs is found elsewhere.
 
-use super::ask::Ask;
+use super::option_reader::OptionReader;
 
 /// What `rw=` and `rw_sequencer=` say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ const WORDS: [(&str, &str, [bool; 4]); 12] = [
 
 impl Direction {
     /// What a job says.
-    pub fn of(ask: &mut Ask<'_>) -> Direction {
+    pub fn of(ask: &mut OptionReader<'_>) -> Direction {
         let text = ask.text("rw").unwrap_or("read");
         let (word, suffix) = match text.split_once(':') {
             Some((word, suffix)) => (word.trim(), Some(suffix.trim())),
@@ -84,7 +84,7 @@ impl Direction {
     }
 
     /// The number behind the colon.
-    fn number(&mut self, ask: &mut Ask<'_>, text: &str, suffix: &str) {
+    fn number(&mut self, ask: &mut OptionReader<'_>, text: &str, suffix: &str) {
         let (negative, digits) = match suffix.strip_prefix('-') {
             Some(digits) => (true, digits),
             None => (false, suffix),

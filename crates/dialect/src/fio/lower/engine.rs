@@ -5,7 +5,7 @@
 use iodyno_model::{Depth, Setting, Submit, Verb};
 
 use super::Found;
-use super::ask::Ask;
+use super::option_reader::OptionReader;
 use super::priority;
 
 /// An engine of a job.
@@ -78,7 +78,7 @@ const ENGINES: [(&str, Class); 24] = [
 
 impl Engine {
     /// What a job says.
-    pub fn of(ask: &mut Ask<'_>) -> Engine {
+    pub fn of(ask: &mut OptionReader<'_>) -> Engine {
         let word = ask.word("ioengine").unwrap_or("psync").to_string();
         let known = if word == "cpp_null" { "null" } else { &word };
         let Some((name, class)) = ENGINES.iter().find(|engine| engine.0 == known) else {
@@ -177,7 +177,7 @@ enum Form {
     Text,
 }
 
-fn settings(ask: &mut Ask<'_>, engine: &str) -> Vec<Setting> {
+fn settings(ask: &mut OptionReader<'_>, engine: &str) -> Vec<Setting> {
     let mut settings = Vec::new();
     for (_, theirs, ours, form) in SETTINGS.iter().filter(|setting| setting.0 == engine) {
         if !ask.has(theirs) {
@@ -207,7 +207,7 @@ fn settings(ask: &mut Ask<'_>, engine: &str) -> Vec<Setting> {
 }
 
 /// The command that writes, under its old or new name.
-fn command(ask: &mut Ask<'_>, name: &str) -> Option<String> {
+fn command(ask: &mut OptionReader<'_>, name: &str) -> Option<String> {
     match ask.word(name)? {
         "verify" | "write_and_verify" => Some("write_and_verify".into()),
         "same" | "write_same" => Some("write_same".into()),
@@ -222,7 +222,7 @@ fn command(ask: &mut Ask<'_>, name: &str) -> Option<String> {
 }
 
 /// What fio has for some engines that ours of the same name do not.
-fn check(ask: &mut Ask<'_>, engine: &Engine) {
+fn check(ask: &mut OptionReader<'_>, engine: &Engine) {
     let atomic = ["io_uring", "libaio", "pvsync2"].contains(&engine.name);
     if ask.flag("atomic", false) && !atomic && !engine.diskless {
         let message = format!("fio: engine {} does not support atomic writes", engine.word);
@@ -244,7 +244,7 @@ fn check(ask: &mut Ask<'_>, engine: &Engine) {
 }
 
 /// `iodepth` and how operations are handed over and taken back.
-pub fn depth(ask: &mut Ask<'_>, found: &Found) -> Depth {
+pub fn depth(ask: &mut OptionReader<'_>, found: &Found) -> Depth {
     let engine = &found.engine;
     // A recording may tell how deep it was.
     let recorded = found.replay.as_ref().and_then(|replay| replay.depth).filter(|_| engine.asynchronous);

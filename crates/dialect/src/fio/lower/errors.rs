@@ -2,13 +2,13 @@
 
 use iodyno_model::{ErrorPolicy, Exit, ExitOn, ExitWhat, Tolerance};
 
-use super::ask::Ask;
+use super::option_reader::OptionReader;
 
 const EIO: i32 = 5;
 const EILSEQ: i32 = 84;
 
 /// `continue_on_error` and `ignore_error`.
-pub fn policy(ask: &mut Ask<'_>) -> ErrorPolicy {
+pub fn policy(ask: &mut OptionReader<'_>) -> ErrorPolicy {
     let usual = || vec![EIO, EILSEQ];
     let none = Vec::new;
     let word = ask.word("continue_on_error").unwrap_or("none");
@@ -31,7 +31,7 @@ pub fn policy(ask: &mut Ask<'_>) -> ErrorPolicy {
 }
 
 /// `ignore_error=READ_LIST,WRITE_LIST,VERIFY_LIST`, each by names or numbers with colons between.
-fn ignored(ask: &mut Ask<'_>, tolerance: &mut Tolerance) {
+fn ignored(ask: &mut OptionReader<'_>, tolerance: &mut Tolerance) {
     let Some(text) = ask.text("ignore_error") else { return };
     let mut lists = [None, None, None];
     for (list, part) in lists.iter_mut().zip(text.split(',')) {
@@ -109,7 +109,7 @@ fn number(name: &str) -> Option<i32> {
 }
 
 /// `exitall`, `exit_what`, `exitall_on_error`.
-pub fn exit(ask: &Ask<'_>) -> Option<Exit> {
+pub fn exit(ask: &OptionReader<'_>) -> Option<Exit> {
     let what = match ask.word("exit_what") {
         Some("stonewall") => ExitWhat::Phase,
         Some("all") => ExitWhat::Run,

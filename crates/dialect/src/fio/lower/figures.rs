@@ -4,10 +4,10 @@ use iodyno_model::{Journal, Measure};
 
 use super::super::view::{Epoch, Figures, Logs, Unified, Window};
 use super::Found;
-use super::ask::Ask;
+use super::option_reader::OptionReader;
 
 /// Which figures are wanted.
-pub fn figures(ask: &mut Ask<'_>) -> Figures {
+pub fn figures(ask: &mut OptionReader<'_>) -> Figures {
     let usual = Figures::default();
     let reduced = ask.flag("gtod_reduce", false);
     let hidden = |name: &str| ask.flag(name, reduced);
@@ -35,7 +35,7 @@ pub fn figures(ask: &mut Ask<'_>) -> Figures {
 }
 
 /// `percentile_list`, in order.
-fn percentiles(ask: &Ask<'_>) -> Option<Vec<f64>> {
+fn percentiles(ask: &OptionReader<'_>) -> Option<Vec<f64>> {
     let text = ask.text("percentile_list")?;
     let numbers = text.split([':', ',']).map(|part| part.trim().trim_end_matches('%').parse::<f64>());
     let mut list: Vec<f64> =
@@ -46,7 +46,7 @@ fn percentiles(ask: &Ask<'_>) -> Option<Vec<f64>> {
 }
 
 /// Which log files are written; the first clone's number counts over all jobs.
-pub fn logs(ask: &Ask<'_>, first_number: u32) -> Logs {
+pub fn logs(ask: &OptionReader<'_>, first_number: u32) -> Logs {
     let prefix = |name: &str| {
         let given = ask.given(name)?;
         match given.text.trim() {
@@ -78,7 +78,7 @@ pub fn logs(ask: &Ask<'_>, first_number: u32) -> Logs {
     }
 }
 
-fn epoch(ask: &Ask<'_>) -> Epoch {
+fn epoch(ask: &OptionReader<'_>) -> Epoch {
     let clock = ask.whole("log_alternate_epoch_clock_id").unwrap_or(0) as i32;
     match () {
         () if ask.flag("log_alternate_epoch", false) && clock != 0 => Epoch::Clock(clock),
@@ -90,7 +90,7 @@ fn epoch(ask: &Ask<'_>) -> Epoch {
 const MS: u64 = 1_000_000;
 
 /// What must be written down while the job runs.
-pub fn measure(ask: &mut Ask<'_>, found: &Found, clones: u32) -> Measure {
+pub fn measure(ask: &mut OptionReader<'_>, found: &Found, clones: u32) -> Measure {
     let (figures, logs) = (figures(ask), logs(ask, 1));
     let lines = logs.bandwidth.is_some() || logs.latency.is_some() || logs.iops.is_some();
     let histogram_ns = if logs.histogram.is_some() { logs.histogram_ms * MS } else { 0 };

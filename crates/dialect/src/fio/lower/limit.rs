@@ -5,12 +5,12 @@ use iodyno_model::{Criterion, Directed, Finish, Limit, Start, Steady, Verb};
 use super::super::number::Unit;
 use super::super::value::Amount;
 use super::Found;
-use super::ask::Ask;
 use super::number;
+use super::option_reader::OptionReader;
 use super::size::Sizes;
 
 /// Until when a clone goes on.
-pub fn limit(ask: &mut Ask<'_>, found: &Found) -> Limit {
+pub fn limit(ask: &mut OptionReader<'_>, found: &Found) -> Limit {
     let sizes = &found.sizes;
     let loops = ask.whole("loops").unwrap_or(1).max(1) as u64;
     let time_ns = ask.time_ns("runtime").filter(|ns| *ns > 0);
@@ -51,7 +51,7 @@ pub fn limit(ask: &mut Ask<'_>, found: &Found) -> Limit {
     limit
 }
 
-fn ramp_bytes(ask: &mut Ask<'_>, sizes: &Sizes) -> u64 {
+fn ramp_bytes(ask: &mut OptionReader<'_>, sizes: &Sizes) -> u64 {
     match (ask.amount("ramp_size"), sizes.pass_bytes) {
         (Some(Amount::Bytes(bytes)), _) => bytes,
         (Some(Amount::Percent(percent)), Some(bytes)) => (bytes as f64 * percent / 100.0) as u64,
@@ -64,7 +64,7 @@ fn ramp_bytes(ask: &mut Ask<'_>, sizes: &Sizes) -> u64 {
 }
 
 /// `max_latency`, for each direction.
-fn longest(ask: &mut Ask<'_>) -> Directed<u64> {
+fn longest(ask: &mut OptionReader<'_>) -> Directed<u64> {
     let Some(text) = ask.text("max_latency") else { return Directed::default() };
     let [read, write, trim] = number::directions(text).map(|part| match part {
         Some(part) => number::time_ns(part, Unit::Microsecond),
@@ -81,7 +81,7 @@ fn longest(ask: &mut Ask<'_>) -> Directed<u64> {
 }
 
 /// `steadystate=WORD:LIMIT` with its window.
-fn steady(ask: &mut Ask<'_>) -> Option<Steady> {
+fn steady(ask: &mut OptionReader<'_>) -> Option<Steady> {
     let text = ask.text("steadystate")?;
     let window_ns = ask.time_ns("steadystate_duration").filter(|ns| *ns > 0)?;
     let (word, limit) = text.split_once(':').unwrap_or((text, ""));
@@ -122,7 +122,7 @@ fn steady(ask: &mut Ask<'_>) -> Option<Steady> {
 }
 
 /// From when.
-pub fn start(ask: &mut Ask<'_>) -> Start {
+pub fn start(ask: &mut OptionReader<'_>) -> Start {
     let clock_id = ask.whole("job_start_clock_id").filter(|clock| *clock != 0);
     let mut start = Start { clock_id: clock_id.map(|clock| clock as i32), ..Start::default() };
     if let Some(text) = ask.text("startdelay") {
@@ -144,7 +144,7 @@ pub fn start(ask: &mut Ask<'_>) -> Start {
 const SECOND: u64 = 1_000_000_000;
 
 /// What is done with each file after the last operation.
-pub fn finish(ask: &Ask<'_>, found: &Found) -> Finish {
+pub fn finish(ask: &OptionReader<'_>, found: &Found) -> Finish {
     let sync = match () {
         () if !found.direction.writes => None,
         () if ask.flag("end_fsync", false) || ask.flag("fsync_on_close", false) => Some(Verb::Fsync),

@@ -10,16 +10,15 @@
 //! plan cannot say yet is refused at its option, with a reason.
 
 pub mod advice;
-pub mod ask;
 pub mod blocks;
 pub mod direction;
 pub mod engine;
 pub mod errors;
 pub mod figures;
-pub mod later;
 pub mod limit;
 pub mod names;
 pub mod number;
+pub mod option_reader;
 pub mod pace;
 pub mod pattern;
 pub mod payload;
@@ -30,6 +29,7 @@ pub mod replay;
 pub mod size;
 pub mod targets;
 pub mod template;
+pub mod unsupported;
 pub mod verify;
 pub mod view;
 
@@ -43,11 +43,11 @@ use iodyno_model::{
 use super::settings::Settings;
 use super::view::{Style, View};
 use crate::Loader;
-use ask::Ask;
 use blocks::Blocks;
 use direction::Direction;
 use engine::Engine;
 use names::Named;
+use option_reader::OptionReader;
 use replay::Replay;
 use size::{Scene, Sizes};
 
@@ -120,7 +120,7 @@ const SEED: u64 = 1;
 
 impl<'a> Lowering<'a> {
     fn new(jobs: &[Settings], context: Context, loader: &'a mut dyn Loader) -> Self {
-        let seed = jobs.first().map_or(SEED, |first| seed(&Ask::new(first), loader));
+        let seed = jobs.first().map_or(SEED, |first| seed(&OptionReader::new(first), loader));
         let plan = Plan { name: context.name, seed, signatures_allowed: true, ..Plan::default() };
         let view = View { style: context.style, global: context.global, ..View::default() };
         Lowering {
@@ -139,7 +139,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn job(&mut self, settings: &Settings) {
-        let mut ask = Ask::new(settings);
+        let mut ask = OptionReader::new(settings);
         self.begin(&ask);
         let clones = ask.count("numjobs").unwrap_or(1).max(1);
         // Clones that play different recordings back are jobs of their own.
@@ -155,7 +155,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// A stone wall begins a phase; it and `new_group` begin a reporting group.
-    fn begin(&mut self, ask: &Ask<'_>) {
+    fn begin(&mut self, ask: &OptionReader<'_>) {
         let wall = ask.flag("stonewall", false);
         if (wall || ask.flag("new_group", false)) && self.group.1 > 0 {
             self.group = (self.group.0 + 1, 0);
@@ -167,8 +167,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn lower(&mut self, ask: &mut Ask<'_>, clones: u32, turn: usize) {
-        later::check(ask);
+    fn lower(&mut self, ask: &mut OptionReader<'_>, clones: u32, turn: usize) {
+        unsupported::check(ask);
         let replay = Replay::of(ask, turn, self.readonly, self.loader);
         let found = Found::of(ask, clones, replay, &self.made, self.loader);
         if ask.flag("allow_mounted_write", false) {
@@ -194,7 +194,7 @@ impl<'a> Lowering<'a> {
         self.plan.phases[phase].jobs.push(job);
     }
 
-    fn make(&mut self, ask: &mut Ask<'_>, clones: u32, found: &Found) -> Job {
+    fn make(&mut self, ask: &mut OptionReader<'_>, clones: u32, found: &Found) -> Job {
         let targets = targets::targets(ask, found);
         self.remember(&targets);
         let targets = targets.into_iter().map(|target| self.target(target)).collect();
@@ -272,7 +272,7 @@ fn is_drawn(pattern: &Pattern) -> bool {
 }
 
 /// `wait_for`: a job that was written earlier; one of an earlier phase has ended anyway.
-fn waits_for(ask: &mut Ask<'_>, view: &View, phase: &Phase) -> Option<String> {
+fn waits_for(ask: &mut OptionReader<'_>, view: &View, phase: &Phase) -> Option<String> {
     let name = ask.text("wait_for")?;
     let same = view.jobs.iter().filter(|job| job.name == name).count();
     let message = match same {
@@ -313,7 +313,7 @@ impl Found {
     }
 
     fn of(
-        ask: &mut Ask<'_>,
+        ask: &mut OptionReader<'_>,
         clones: u32,
         replay: Option<Replay>,
         made: &HashMap<String, u64>,
@@ -344,7 +344,7 @@ impl Found {
 }
 
 /// The seed of a job's draws: its own, the same in every run, or another each time.
-fn seed(ask: &Ask<'_>, loader: &dyn Loader) -> u64 {
+fn seed(ask: &OptionReader<'_>, loader: &dyn Loader) -> u64 {
     match ask.whole("randseed") {
         Some(seed) => seed as u64,
         None if ask.flag("randrepeat", true) || ask.flag("allrandrepeat", false) => SEED,

@@ -5,8 +5,8 @@
 
 use iodyno_model::Origin;
 
-use super::ask::Ask;
 use super::direction::Direction;
+use super::option_reader::OptionReader;
 use crate::{Loader, PathFacts, PathKind};
 
 /// A file of a job.
@@ -28,7 +28,7 @@ pub struct Named {
 
 impl Named {
     /// A file of no name of its own.
-    pub fn alone(ask: &Ask<'_>) -> Self {
+    pub fn alone(ask: &OptionReader<'_>) -> Self {
         Named {
             path: String::new(),
             own: true,
@@ -65,7 +65,7 @@ impl Named {
 }
 
 /// A job's files as a set whose names are computed: its directory, and the template of their names.
-pub fn set(ask: &mut Ask<'_>, clones: u32) -> (String, String) {
+pub fn set(ask: &mut OptionReader<'_>, clones: u32) -> (String, String) {
     if ask.has("filename") {
         let word = ask.word("ioengine").unwrap_or_default();
         let hint = "leave filename out, and say how many with nrfiles and where with directory";
@@ -93,7 +93,12 @@ fn filled_in(format: &str, job: &str, number: &str) -> String {
 }
 
 /// The files of a job, in order.
-pub fn files(ask: &mut Ask<'_>, direction: &Direction, clones: u32, loader: &mut dyn Loader) -> Vec<Named> {
+pub fn files(
+    ask: &mut OptionReader<'_>,
+    direction: &Direction,
+    clones: u32,
+    loader: &mut dyn Loader,
+) -> Vec<Named> {
     let directories = ask.text("directory").map(split_names).unwrap_or_default();
     match ask.text("filename") {
         Some(text) => {
@@ -108,7 +113,7 @@ pub fn files(ask: &mut Ask<'_>, direction: &Direction, clones: u32, loader: &mut
 }
 
 fn generated(
-    ask: &mut Ask<'_>,
+    ask: &mut OptionReader<'_>,
     direction: &Direction,
     directories: &[String],
     clones: u32,

@@ -3,16 +3,16 @@
 //! Each number alone is read as all of fio's numbers are, under the job's `kb_base`.
 
 use super::super::number::{self, Base, Unit};
-use super::ask::Ask;
+use super::option_reader::OptionReader;
 
 /// Bytes, by the job's `kb_base`.
-pub fn bytes(text: &str, ask: &Ask<'_>) -> Option<u64> {
+pub fn bytes(text: &str, ask: &OptionReader<'_>) -> Option<u64> {
     let base = if ask.whole("kb_base") == Some(1000) { 1000 } else { 1024 };
     u64::try_from(number::bytes(text, Base(base)).ok()?).ok()
 }
 
 /// `low-high`, `low:high`, or one number for both; the ends are put in order.
-pub fn range(text: &str, ask: &Ask<'_>) -> Option<(u64, u64)> {
+pub fn range(text: &str, ask: &OptionReader<'_>) -> Option<(u64, u64)> {
     let (low, high) = text.split_once(['-', ':']).unwrap_or((text, text));
     let (low, high) = (bytes(low, ask)?, bytes(high, ask)?);
     Some((low.min(high), low.max(high)))

@@ -5,10 +5,10 @@ use iodyno_model::{
 };
 
 use super::Found;
-use super::ask::Ask;
+use super::option_reader::OptionReader;
 
 /// How fast a clone goes; what it shares with others is added to its phase.
-pub fn pace(ask: &mut Ask<'_>, found: &Found, phase: &mut Phase) -> Pace {
+pub fn pace(ask: &mut OptionReader<'_>, found: &Found, phase: &mut Phase) -> Pace {
     conflicts(ask);
     let mut pace = Pace {
         rate: rates(ask, found, "rate", "rate_iops"),
@@ -35,7 +35,7 @@ pub fn pace(ask: &mut Ask<'_>, found: &Found, phase: &mut Phase) -> Pace {
 const MS: u64 = 1_000_000;
 const US: u64 = 1_000;
 
-fn conflicts(ask: &mut Ask<'_>) {
+fn conflicts(ask: &mut OptionReader<'_>) {
     if limits(ask, "rate") && limits(ask, "rate_iops") {
         ask.refuse("rate_iops", "rate and rate_iops are mutually exclusive", "keep one of them");
     }
@@ -52,14 +52,14 @@ fn conflicts(ask: &mut Ask<'_>) {
 }
 
 /// Whether a rate is said that limits anything.
-fn limits(ask: &Ask<'_>, name: &str) -> bool {
+fn limits(ask: &OptionReader<'_>, name: &str) -> bool {
     ask.triple(name).is_some_and(|triple| {
         [triple.read, triple.write, triple.trim].iter().any(|rate| rate.is_some_and(|rate| rate > 0))
     })
 }
 
 /// Rates of the directions that are used, by bytes or by operations.
-fn rates(ask: &Ask<'_>, found: &Found, bytes: &str, operations: &str) -> Directed<Rate> {
+fn rates(ask: &OptionReader<'_>, found: &Found, bytes: &str, operations: &str) -> Directed<Rate> {
     let (by_bytes, by_operations) =
         (ask.triple(bytes).unwrap_or_default(), ask.triple(operations).unwrap_or_default());
     let rate = |used: bool, bytes: Option<u64>, operations: Option<u64>| match (bytes, operations) {
@@ -76,7 +76,7 @@ fn rates(ask: &Ask<'_>, found: &Found, bytes: &str, operations: &str) -> Directe
 }
 
 /// `thinktime` and its kin: what is in flight completes first, then CPU is burnt, then the rest is slept.
-fn think(ask: &Ask<'_>) -> Option<Think> {
+fn think(ask: &OptionReader<'_>) -> Option<Think> {
     let time_ns = ask.time_ns("thinktime").unwrap_or(0);
     let cycles = ask.whole("thinkcycles").unwrap_or(0).max(0) as u64;
     if time_ns == 0 && cycles == 0 {
@@ -102,7 +102,7 @@ fn think(ask: &Ask<'_>) -> Option<Think> {
     })
 }
 
-fn latency_target(ask: &Ask<'_>) -> Option<LatencyTarget> {
+fn latency_target(ask: &OptionReader<'_>) -> Option<LatencyTarget> {
     let latency_ns = ask.time_ns("latency_target").filter(|ns| *ns > 0)?;
     Some(LatencyTarget {
         latency_ns,
@@ -116,7 +116,7 @@ fn latency_target(ask: &Ask<'_>) -> Option<LatencyTarget> {
 const AHEAD: u64 = 1024;
 
 /// `flow`: a weight among all jobs of one flow.
-fn flow(ask: &Ask<'_>, phase: &mut Phase) -> Option<SharedUse> {
+fn flow(ask: &OptionReader<'_>, phase: &mut Phase) -> Option<SharedUse> {
     let weight = ask.whole("flow").filter(|weight| *weight > 0)?;
     let name = format!("flow {}", ask.whole("flow_id").unwrap_or(0));
     if !phase.shared.iter().any(|shared| shared.name == name) {

@@ -6,13 +6,13 @@ use iodyno_model::{
 };
 
 use super::Found;
-use super::ask::Ask;
 use super::direction::Direction;
 use super::number;
+use super::option_reader::OptionReader;
 use super::size::Sizes;
 
 /// The pattern of a job on its files.
-pub fn pattern(ask: &mut Ask<'_>, found: &Found) -> Pattern {
+pub fn pattern(ask: &mut OptionReader<'_>, found: &Found) -> Pattern {
     let Found { direction, blocks, sizes, .. } = found;
     if let Some(verb) = found.engine.names {
         return Pattern::of(verb, Pick::Sequential, 0);
@@ -57,7 +57,7 @@ fn span(sizes: &Sizes) -> Span {
 }
 
 /// Random blocks come once, whichever direction and size comes to them, unless a job says otherwise.
-fn coverage(ask: &mut Ask<'_>, found: &Found, pick: &Directed<Pick>) -> Coverage {
+fn coverage(ask: &mut OptionReader<'_>, found: &Found, pick: &Directed<Pick>) -> Coverage {
     let Found { direction, blocks, .. } = found;
     if !direction.random {
         return Coverage::Once;
@@ -79,7 +79,7 @@ fn coverage(ask: &mut Ask<'_>, found: &Found, pick: &Directed<Pick>) -> Coverage
 }
 
 /// `zonemode=strided`.
-fn window(ask: &mut Ask<'_>) -> Option<Window> {
+fn window(ask: &mut OptionReader<'_>) -> Option<Window> {
     match ask.word("zonemode") {
         Some("strided") => {}
         // Before it had a name, a zone size alone was enough.
@@ -98,7 +98,7 @@ fn window(ask: &mut Ask<'_>) -> Option<Window> {
     Some(Window { bytes, range_bytes, skip_bytes: ask.bytes("zoneskip").unwrap_or(0) })
 }
 
-fn mix(ask: &Ask<'_>, direction: &Direction) -> Mix {
+fn mix(ask: &OptionReader<'_>, direction: &Direction) -> Mix {
     if direction.mixed() {
         return Mix::reads(reads_percent(ask));
     }
@@ -118,7 +118,7 @@ fn mix(ask: &Ask<'_>, direction: &Direction) -> Mix {
 }
 
 /// `rwmixread` and `rwmixwrite` overrule each other: the later one counts.
-fn reads_percent(ask: &Ask<'_>) -> f64 {
+fn reads_percent(ask: &OptionReader<'_>) -> f64 {
     let (reads, writes) = (ask.position("rwmixread"), ask.position("rwmixwrite"));
     match (reads > writes, ask.whole("rwmixread"), ask.whole("rwmixwrite")) {
         (true, Some(percent), _) => percent as f64,
@@ -127,7 +127,7 @@ fn reads_percent(ask: &Ask<'_>) -> f64 {
     }
 }
 
-fn picks(ask: &mut Ask<'_>, direction: &Direction) -> Directed<Pick> {
+fn picks(ask: &mut OptionReader<'_>, direction: &Direction) -> Directed<Pick> {
     if !direction.random {
         return Directed::same(if direction.gap == 0 { Pick::Sequential } else { Pick::Gap(direction.gap) });
     }
@@ -166,7 +166,7 @@ fn is_skewed(pick: &Pick) -> bool {
 }
 
 /// `random_distribution` for reads, writes and trims.
-fn distributions(ask: &mut Ask<'_>) -> [Pick; 3] {
+fn distributions(ask: &mut OptionReader<'_>) -> [Pick; 3] {
     let uniform = || [Pick::Uniform, Pick::Uniform, Pick::Uniform];
     let Some(text) = ask.text("random_distribution") else { return uniform() };
     let (name, arguments) = text.split_once([':', '=']).unwrap_or((text, ""));
@@ -220,7 +220,7 @@ fn skewed(name: &str, arguments: &str) -> Result<Pick, String> {
     }
 }
 
-fn zones(ask: &Ask<'_>, absolute: bool, arguments: &str) -> Result<[Pick; 3], String> {
+fn zones(ask: &OptionReader<'_>, absolute: bool, arguments: &str) -> Result<[Pick; 3], String> {
     let parts = number::directions(arguments);
     let mut picks = [Pick::Uniform, Pick::Uniform, Pick::Uniform];
     for (pick, part) in picks.iter_mut().zip(parts) {
@@ -250,13 +250,13 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 /// `openfiles`, where it leaves some files out.
-fn open_most(ask: &Ask<'_>, files: usize) -> u32 {
+fn open_most(ask: &OptionReader<'_>, files: usize) -> u32 {
     let most = ask.whole("openfiles").and_then(|most| u32::try_from(most).ok()).unwrap_or(0);
     if (most as usize) < files { most } else { 0 }
 }
 
 /// `file_service_type`: round robin where nothing is said.
-fn order(ask: &mut Ask<'_>) -> FileOrder {
+fn order(ask: &mut OptionReader<'_>) -> FileOrder {
     let text = ask.text("file_service_type").unwrap_or("roundrobin");
     let (name, argument) = text.split_once(':').unwrap_or((text, ""));
     let operations = argument.trim().parse::<u32>().unwrap_or(1).max(1);
@@ -288,7 +288,7 @@ fn order(ask: &mut Ask<'_>) -> FileOrder {
 }
 
 /// What is inserted after every so many writes.
-fn every(ask: &mut Ask<'_>, direction: &Direction) -> Vec<Every> {
+fn every(ask: &mut OptionReader<'_>, direction: &Direction) -> Vec<Every> {
     let mut inserted = Vec::new();
     if !direction.writes {
         return inserted;
@@ -306,7 +306,7 @@ fn every(ask: &mut Ask<'_>, direction: &Direction) -> Vec<Every> {
 }
 
 /// `sync_file_range=wait_before,write:8`: words with their flags, and after how many writes.
-fn range_syncs(ask: &mut Ask<'_>) -> Option<Every> {
+fn range_syncs(ask: &mut OptionReader<'_>) -> Option<Every> {
     let text = ask.text("sync_file_range")?;
     let (words, count) = text.rsplit_once(':').unwrap_or((text, ""));
     let mut flags = 0;

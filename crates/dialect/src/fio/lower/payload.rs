@@ -5,12 +5,17 @@
 
 use iodyno_model::{Content, Dedupe, Payload, Refresh, Verify};
 
-use super::ask::Ask;
+use super::option_reader::OptionReader;
 use super::{Found, template};
 use crate::Loader;
 
 /// What a job's buffers hold, and how it is checked.
-pub fn payload(ask: &mut Ask<'_>, found: &Found, verify: Option<Verify>, loader: &mut dyn Loader) -> Payload {
+pub fn payload(
+    ask: &mut OptionReader<'_>,
+    found: &Found,
+    verify: Option<Verify>,
+    loader: &mut dyn Loader,
+) -> Payload {
     let compress = ask.whole("buffer_compress_percentage").unwrap_or(0).clamp(0, 100) as u8;
     let dedupe_percent = ask.whole("dedupe_percentage").unwrap_or(0).clamp(0, 100) as u8;
     let mut payload = Payload { compress_percent: compress, dedupe_percent, ..Payload::default() };
@@ -27,7 +32,13 @@ pub fn payload(ask: &mut Ask<'_>, found: &Found, verify: Option<Verify>, loader:
     Payload { verify, ..payload }
 }
 
-fn content(ask: &mut Ask<'_>, found: &Found, refills: bool, payload: &mut Payload, loader: &mut dyn Loader) {
+fn content(
+    ask: &mut OptionReader<'_>,
+    found: &Found,
+    refills: bool,
+    payload: &mut Payload,
+    loader: &mut dyn Loader,
+) {
     if let Some(template) = template::of(ask, "buffer_pattern", found.block_bytes_most(), loader) {
         if !template.offsets.is_empty() {
             let hint = "%o is for verify_pattern, whose bytes are made anew for each write";
@@ -53,7 +64,7 @@ fn content(ask: &mut Ask<'_>, found: &Found, refills: bool, payload: &mut Payloa
     }
 }
 
-fn dedupe(ask: &Ask<'_>) -> Dedupe {
+fn dedupe(ask: &OptionReader<'_>) -> Dedupe {
     let shared = ask.flag("dedupe_global", false);
     match ask.word("dedupe_mode") {
         Some("working_set") => Dedupe::WorkingSet {

@@ -6,9 +6,9 @@
 use iodyno_model::{Open, Prepare, Target, TargetKind};
 
 use super::Found;
-use super::ask::Ask;
 use super::direction::Direction;
 use super::engine::Engine;
+use super::option_reader::OptionReader;
 
 /// fio's protocols and ours.
 const TRANSPORTS: [(&str, &str); 6] = [
@@ -21,7 +21,7 @@ const TRANSPORTS: [(&str, &str); 6] = [
 ];
 
 /// The endpoint of a job.
-pub fn target(ask: &mut Ask<'_>, found: &Found) -> Target {
+pub fn target(ask: &mut OptionReader<'_>, found: &Found) -> Target {
     let transport = transport(ask);
     let host = host(ask);
     let port = ask.count("port");
@@ -42,22 +42,22 @@ pub fn target(ask: &mut Ask<'_>, found: &Found) -> Target {
     }
 }
 
-fn transport(ask: &Ask<'_>) -> &'static str {
+fn transport(ask: &OptionReader<'_>) -> &'static str {
     let word = ask.word("protocol").unwrap_or("tcp");
     TRANSPORTS.iter().find(|known| known.0 == word).map_or("tcp", |known| known.1)
 }
 
 /// `hostname` and `filename` write the same place in fio: the later one counts.
-fn said_by(ask: &Ask<'_>) -> &'static str {
+fn said_by(ask: &OptionReader<'_>) -> &'static str {
     if ask.position("filename") > ask.position("hostname") { "filename" } else { "hostname" }
 }
 
-fn host<'a>(ask: &Ask<'a>) -> Option<&'a str> {
+fn host<'a>(ask: &OptionReader<'a>) -> Option<&'a str> {
     ask.text(said_by(ask))
 }
 
 /// Of TCP either side may wait for the other; of the rest it is the reader.
-fn listens(ask: &Ask<'_>, transport: &str, direction: &Direction) -> bool {
+fn listens(ask: &OptionReader<'_>, transport: &str, direction: &Direction) -> bool {
     let asked = ask.flag("listen", false);
     match transport {
         "tcp" | "tcp6" => asked,
@@ -73,7 +73,7 @@ fn is_multicast(host: &str) -> bool {
 }
 
 /// What fio refuses when it starts to connect.
-fn check(ask: &mut Ask<'_>, direction: &Direction, engine: &Engine, named: bool) {
+fn check(ask: &mut OptionReader<'_>, direction: &Direction, engine: &Engine, named: bool) {
     let transport = transport(ask);
     let listens = listens(ask, transport, direction);
     let (tcp, udp, unix) = (transport.starts_with("tcp"), transport.starts_with("udp"), transport == "unix");

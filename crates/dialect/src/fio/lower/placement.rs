@@ -2,10 +2,10 @@
 
 use iodyno_model::{BufferKind, Buffers, ControlGroup, Hooks, NumaMemory, NumaPolicy, Placement, SAME_ID};
 
-use super::ask::Ask;
+use super::option_reader::OptionReader;
 
 /// Where a clone runs.
-pub fn placement(ask: &mut Ask<'_>) -> Placement {
+pub fn placement(ask: &mut OptionReader<'_>) -> Placement {
     Placement {
         cpus: cpus(ask),
         spread: ask.word("cpus_allowed_policy") == Some("split"),
@@ -26,7 +26,7 @@ pub fn placement(ask: &mut Ask<'_>) -> Placement {
 }
 
 /// `cpus_allowed` as a list, `cpumask` as bits; the later one counts.
-fn cpus(ask: &mut Ask<'_>) -> Vec<u32> {
+fn cpus(ask: &mut OptionReader<'_>) -> Vec<u32> {
     if ask.position("cpumask") > ask.position("cpus_allowed") {
         let mask = ask.whole("cpumask").unwrap_or(0) as u64;
         return (0..64).filter(|cpu| mask >> cpu & 1 == 1).collect();
@@ -38,7 +38,7 @@ fn cpus(ask: &mut Ask<'_>) -> Vec<u32> {
 const MOST: u32 = 4096;
 
 /// `0,5,8-15`; `all`: none, which is no restriction.
-fn numbers(ask: &mut Ask<'_>, name: &str) -> Vec<u32> {
+fn numbers(ask: &mut OptionReader<'_>, name: &str) -> Vec<u32> {
     let Some(text) = ask.text(name).filter(|text| *text != "all") else { return Vec::new() };
     match list(text) {
         Some(list) => list,
@@ -67,7 +67,7 @@ pub fn list(text: &str) -> Option<Vec<u32>> {
 }
 
 /// `MODE[:NODES]`.
-fn numa_memory(ask: &mut Ask<'_>) -> Option<NumaMemory> {
+fn numa_memory(ask: &mut OptionReader<'_>) -> Option<NumaMemory> {
     let text = ask.text("numa_mem_policy")?;
     let (mode, nodes) = text.split_once(':').unwrap_or((text, ""));
     let policy = match mode.trim() {
@@ -103,7 +103,7 @@ fn numa_memory(ask: &mut Ask<'_>) -> Option<NumaMemory> {
 /// Best effort, where a level is given without a class.
 const BEST_EFFORT: u8 = 2;
 
-fn io_priority(ask: &Ask<'_>) -> Option<(u8, u8)> {
+fn io_priority(ask: &OptionReader<'_>) -> Option<(u8, u8)> {
     let (class, level) = (ask.count("prioclass"), ask.count("prio"));
     if class.is_none() && level.is_none() {
         return None;
@@ -111,7 +111,7 @@ fn io_priority(ask: &Ask<'_>) -> Option<(u8, u8)> {
     Some((class.map_or(BEST_EFFORT, |class| class as u8), level.unwrap_or(0) as u8))
 }
 
-fn identity(ask: &Ask<'_>) -> Option<(u32, u32)> {
+fn identity(ask: &OptionReader<'_>) -> Option<(u32, u32)> {
     let (user, group) = (ask.count("uid"), ask.count("gid"));
     if user.is_none() && group.is_none() {
         return None;
@@ -120,7 +120,7 @@ fn identity(ask: &Ask<'_>) -> Option<(u32, u32)> {
 }
 
 /// `mem` and its kin.
-pub fn buffers(ask: &Ask<'_>) -> Buffers {
+pub fn buffers(ask: &OptionReader<'_>) -> Buffers {
     let text = ask.text("mem").unwrap_or("malloc");
     let (word, file) = text.split_once(':').unwrap_or((text, ""));
     let (kind, huge_pages) = match word.trim() {
@@ -146,7 +146,7 @@ pub fn buffers(ask: &Ask<'_>) -> Buffers {
 }
 
 /// `exec_prerun` and `exec_postrun`.
-pub fn hooks(ask: &Ask<'_>) -> Hooks {
+pub fn hooks(ask: &OptionReader<'_>) -> Hooks {
     Hooks {
         before: ask.text("exec_prerun").map(String::from),
         after: ask.text("exec_postrun").map(String::from),

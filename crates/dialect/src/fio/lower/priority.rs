@@ -4,14 +4,14 @@
 
 use iodyno_model::Setting;
 
-use super::ask::Ask;
 use super::number;
+use super::option_reader::OptionReader;
 
 /// Real time: the class where none is said.
 const HIGHEST_CLASS: u64 = 1;
 
 /// The settings, where a job gives a part of its operations another priority.
-pub fn settings(ask: &mut Ask<'_>) -> Vec<Setting> {
+pub fn settings(ask: &mut OptionReader<'_>) -> Vec<Setting> {
     let percent = pair(ask, "cmdprio_percentage", 0).filter(|pair| *pair != (0, 0));
     let split = ask.text("cmdprio_bssplit").and_then(|text| split(ask, text));
     if percent.is_some() && split.is_some() {
@@ -39,7 +39,7 @@ pub fn settings(ask: &mut Ask<'_>) -> Vec<Setting> {
 }
 
 /// A number for reads and one for writes.
-fn pair(ask: &Ask<'_>, name: &str, otherwise: u64) -> Option<(u64, u64)> {
+fn pair(ask: &OptionReader<'_>, name: &str, otherwise: u64) -> Option<(u64, u64)> {
     let triple = ask.triple(name)?;
     Some((triple.read.unwrap_or(otherwise), triple.write.unwrap_or(otherwise)))
 }
@@ -50,7 +50,7 @@ fn both((read, write): (u64, u64)) -> String {
 }
 
 /// `BYTES/PERCENT[/CLASS/PRIO[/HINT]][:…]` with sizes in bytes.
-fn split(ask: &mut Ask<'_>, text: &str) -> Option<String> {
+fn split(ask: &mut OptionReader<'_>, text: &str) -> Option<String> {
     let [read, write, _] = number::directions(text);
     let direction = |part: Option<&str>| match part {
         Some(part) => {
@@ -67,7 +67,7 @@ fn split(ask: &mut Ask<'_>, text: &str) -> Option<String> {
     Some(sides.iter().map(|side| side.join(":")).collect::<Vec<_>>().join(","))
 }
 
-fn entry(ask: &Ask<'_>, text: &str) -> Option<String> {
+fn entry(ask: &OptionReader<'_>, text: &str) -> Option<String> {
     let (size, rest) = text.trim().split_once('/')?;
     let numbers = rest.split('/').map(|part| part.trim().parse::<u32>().ok()).collect::<Option<Vec<_>>>()?;
     let fits =

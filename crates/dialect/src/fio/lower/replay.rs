@@ -6,9 +6,9 @@
 use iodyno_model::{Extent, Trace, Verb};
 
 use super::super::recorded::{self, How, Recording};
-use super::ask::Ask;
 use super::direction::Direction;
 use super::names::{self, Named};
+use super::option_reader::OptionReader;
 use super::size::Sizes;
 use crate::Loader;
 
@@ -24,13 +24,18 @@ pub struct Replay {
 }
 
 /// The recordings that a job names: they are dealt to its clones in turn.
-pub fn listed(ask: &Ask<'_>) -> Vec<String> {
+pub fn listed(ask: &OptionReader<'_>) -> Vec<String> {
     ask.text("read_iolog").map(names::split_names).unwrap_or_default()
 }
 
 impl Replay {
     /// What a job plays back; `turn`: which of its clones.
-    pub fn of(ask: &mut Ask<'_>, turn: usize, readonly: bool, loader: &mut dyn Loader) -> Option<Replay> {
+    pub fn of(
+        ask: &mut OptionReader<'_>,
+        turn: usize,
+        readonly: bool,
+        loader: &mut dyn Loader,
+    ) -> Option<Replay> {
         let listed = listed(ask);
         let name = listed.get(turn % listed.len().max(1))?;
         if ask.has("merge_blktrace_file") {
@@ -55,7 +60,7 @@ impl Replay {
         }
     }
 
-    fn found(ask: &mut Ask<'_>, recording: Recording) -> Replay {
+    fn found(ask: &mut OptionReader<'_>, recording: Recording) -> Replay {
         recording.notes.iter().for_each(|note| ask.note("read_iolog", note.clone()));
         if recording.forbidden > 0 {
             let (job, count) = (ask.job().to_string(), recording.forbidden);
@@ -74,7 +79,7 @@ impl Replay {
     }
 
     /// The files, whatever `filename` says.
-    pub fn files(&self, ask: &Ask<'_>, loader: &dyn Loader) -> Vec<Named> {
+    pub fn files(&self, ask: &OptionReader<'_>, loader: &dyn Loader) -> Vec<Named> {
         let named = |name: &String| Named {
             path: name.clone(),
             own: false,
@@ -111,7 +116,7 @@ fn device(major: u32, minor: u32, loader: &mut dyn Loader) -> Option<String> {
     Some(format!("/dev/{name}"))
 }
 
-fn how(ask: &mut Ask<'_>, readonly: bool) -> How {
+fn how(ask: &mut OptionReader<'_>, readonly: bool) -> How {
     let number = |name: &str| ask.whole(name).unwrap_or(0).max(0) as u64;
     How {
         redirect: ask.text("replay_redirect").map(String::from),
@@ -125,7 +130,7 @@ fn how(ask: &mut Ask<'_>, readonly: bool) -> How {
 }
 
 /// `replay_skip`: reads, writes, trims, syncs.
-fn skipped(ask: &mut Ask<'_>) -> [bool; 4] {
+fn skipped(ask: &mut OptionReader<'_>) -> [bool; 4] {
     let mut skip = [false; 4];
     for word in ask.text("replay_skip").unwrap_or_default().split(',').map(str::trim) {
         match ["read", "write", "trim", "sync"].iter().position(|known| *known == word) {

@@ -6,9 +6,9 @@
 use iodyno_model::Extent;
 
 use super::super::value::Amount;
-use super::ask::Ask;
 use super::blocks::Blocks;
 use super::names::Named;
+use super::option_reader::OptionReader;
 
 /// How much of a job's files is used.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +45,7 @@ pub struct Scene<'a> {
 
 impl Sizes {
     /// What a job says.
-    pub fn of(ask: &mut Ask<'_>, scene: &Scene<'_>) -> Sizes {
+    pub fn of(ask: &mut OptionReader<'_>, scene: &Scene<'_>) -> Sizes {
         let mut sizes = Sizes { fill: ask.flag("fill_device", false), ..Sizes::default() };
         sizes.offsets(ask, scene);
         let there: u64 = scene.files.iter().map(Named::bytes).sum();
@@ -62,7 +62,7 @@ impl Sizes {
     }
 
     /// Where work begins: shares of what is there, rounded up to blocks; of a file that is not there yet a share is nothing.
-    fn offsets(&mut self, ask: &mut Ask<'_>, scene: &Scene<'_>) {
+    fn offsets(&mut self, ask: &mut OptionReader<'_>, scene: &Scene<'_>) {
         for name in ["offset", "offset_increment", "size", "io_size"] {
             if let Some(Amount::Zones(_)) = ask.amount(name) {
                 let message = format!("`{name}` in zones needs zonemode=zbd, which is not served");
@@ -101,7 +101,7 @@ impl Sizes {
     /// Whether anything says how much there is.
     fn known(
         &self,
-        ask: &mut Ask<'_>,
+        ask: &mut OptionReader<'_>,
         scene: &Scene<'_>,
         there: u64,
         given: &Given,
@@ -166,7 +166,7 @@ impl Sizes {
         if let Extent::Bytes(bytes) = self.offset { bytes } else { 0 }
     }
 
-    fn check(&self, ask: &mut Ask<'_>, scene: &Scene<'_>) {
+    fn check(&self, ask: &mut OptionReader<'_>, scene: &Scene<'_>) {
         let least = scene.blocks.least();
         let known: Option<Vec<u64>> = self.parts.iter().copied().collect();
         let total = known.map(|parts| parts.iter().sum::<u64>());
@@ -190,7 +190,7 @@ impl Sizes {
     }
 
     /// What one pass moves.
-    fn amount_moved(&mut self, ask: &mut Ask<'_>, scene: &Scene<'_>) {
+    fn amount_moved(&mut self, ask: &mut OptionReader<'_>, scene: &Scene<'_>) {
         let parts = self.parts.iter().zip(scene.files);
         let start = self.start();
         let rest = |file: &Named| {
@@ -235,7 +235,7 @@ struct Given {
     percent: Option<f64>,
 }
 
-fn given(ask: &Ask<'_>) -> Given {
+fn given(ask: &OptionReader<'_>) -> Given {
     match ask.amount("size") {
         Some(Amount::Bytes(bytes)) => Given { bytes: Some(bytes).filter(|bytes| *bytes > 0), percent: None },
         Some(Amount::Percent(percent)) => Given { bytes: None, percent: Some(percent) },
@@ -252,7 +252,7 @@ fn extent(amount: Option<Amount>) -> Option<Extent> {
 }
 
 /// `filesize`: one size for all, or a range from which each file's is drawn.
-fn file_sizes(ask: &mut Ask<'_>, count: usize) -> Option<Vec<u64>> {
+fn file_sizes(ask: &mut OptionReader<'_>, count: usize) -> Option<Vec<u64>> {
     let text = ask.text("filesize")?;
     let Some((low, high)) = super::number::range(text, ask) else {
         let message = format!("`filesize={text}`: expected a size or a range of sizes");

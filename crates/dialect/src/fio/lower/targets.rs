@@ -6,15 +6,15 @@ use iodyno_model::{
 };
 
 use super::Found;
-use super::ask::Ask;
 use super::direction::Direction;
 use super::engine::Engine;
 use super::names::{self, Named};
+use super::option_reader::OptionReader;
 use super::peers;
 use crate::PathKind;
 
 /// The targets of a job, in the order of its files.
-pub fn targets(ask: &mut Ask<'_>, found: &Found) -> Vec<Target> {
+pub fn targets(ask: &mut OptionReader<'_>, found: &Found) -> Vec<Target> {
     let Found { direction, engine, files, sizes, .. } = found;
     if let Some(verb) = engine.names {
         return vec![set(ask, verb, found)];
@@ -40,7 +40,7 @@ pub fn targets(ask: &mut Ask<'_>, found: &Found) -> Vec<Target> {
 }
 
 /// All files of a job that only names them.
-fn set(ask: &mut Ask<'_>, verb: Verb, found: &Found) -> Target {
+fn set(ask: &mut OptionReader<'_>, verb: Verb, found: &Found) -> Target {
     let (root, name) = names::set(ask, found.clones);
     let makes = matches!(verb, Verb::Create | Verb::Mkdir);
     let items = Items {
@@ -93,7 +93,7 @@ fn opened(file: &Named, open: &Open) -> Open {
     }
 }
 
-fn open(ask: &Ask<'_>, direction: &Direction, engine: &Engine) -> Open {
+fn open(ask: &OptionReader<'_>, direction: &Direction, engine: &Engine) -> Open {
     let creates = direction.changes() || ask.flag("create_on_open", false);
     Open {
         create: creates && ask.flag("allow_file_create", true),
@@ -131,7 +131,7 @@ fn open(ask: &Ask<'_>, direction: &Direction, engine: &Engine) -> Open {
 }
 
 /// `direct`, and its opposite `buffered`: the later one counts.
-pub fn is_direct(ask: &Ask<'_>) -> bool {
+pub fn is_direct(ask: &OptionReader<'_>) -> bool {
     match (ask.position("direct"), ask.position("buffered")) {
         (direct, buffered) if buffered > direct => !ask.flag("buffered", true),
         _ => ask.flag("direct", false) || ask.flag("atomic", false),
@@ -139,7 +139,7 @@ pub fn is_direct(ask: &Ask<'_>) -> bool {
 }
 
 /// What must be there before: reads need blocks with data, writes get their space.
-fn layout(ask: &mut Ask<'_>, direction: &Direction, engine: &Engine) -> Prepare {
+fn layout(ask: &mut OptionReader<'_>, direction: &Direction, engine: &Engine) -> Prepare {
     if engine.diskless || ask.flag("create_on_open", false) || !ask.flag("allow_file_create", true) {
         return Prepare::AsItIs;
     }

@@ -2,7 +2,7 @@
 
 use iodyno_model::Template;
 
-use super::ask::Ask;
+use super::option_reader::OptionReader;
 use crate::{Loader, PathFacts, PathKind};
 
 /// What helps where a pattern is wrong.
@@ -14,7 +14,7 @@ const MOST: usize = 128 << 20;
 /// The pattern of an option, of which no write is longer than `write_bytes_most`; `None`: it was not said, or was
 /// refused. As it begins anew in each write, what is behind the longest one is never used: that is told.
 pub fn of(
-    ask: &mut Ask<'_>,
+    ask: &mut OptionReader<'_>,
     option: &str,
     write_bytes_most: Option<u64>,
     loader: &mut dyn Loader,

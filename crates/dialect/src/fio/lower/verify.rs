@@ -2,7 +2,7 @@
 
 use iodyno_model::{Checksum, HeaderStamp, Stamp, TrimBack, Verify, VerifyLayout, VerifyState, VerifyWhen};
 
-use super::ask::Ask;
+use super::option_reader::OptionReader;
 use super::{Found, template};
 use crate::Loader;
 
@@ -11,7 +11,7 @@ const VERSIONED: (u32, u32) = (3, 41);
 
 /// How a job's blocks are checked; `None`: they are not. `number` is that of the first clone, from 0.
 pub fn verify(
-    ask: &mut Ask<'_>,
+    ask: &mut OptionReader<'_>,
     found: &Found,
     number: u32,
     clones: u32,
@@ -56,7 +56,7 @@ fn layout(loader: &dyn Loader) -> VerifyLayout {
     }
 }
 
-fn stamp(ask: &mut Ask<'_>, found: &Found, loader: &mut dyn Loader) -> Option<Stamp> {
+fn stamp(ask: &mut OptionReader<'_>, found: &Found, loader: &mut dyn Loader) -> Option<Stamp> {
     let word = ask.word("verify")?;
     let pattern = template::of(ask, "verify_pattern", found.block_bytes_most(), loader);
     let checksum = match word {
@@ -94,7 +94,7 @@ fn stamp(ask: &mut Ask<'_>, found: &Found, loader: &mut dyn Loader) -> Option<St
     }))
 }
 
-fn when(ask: &Ask<'_>, writes: bool) -> VerifyWhen {
+fn when(ask: &OptionReader<'_>, writes: bool) -> VerifyWhen {
     if !writes {
         return VerifyWhen::OnRead;
     }
@@ -110,7 +110,7 @@ fn when(ask: &Ask<'_>, writes: bool) -> VerifyWhen {
     }
 }
 
-fn trims(ask: &Ask<'_>) -> Option<TrimBack> {
+fn trims(ask: &OptionReader<'_>) -> Option<TrimBack> {
     let percent = ask.whole("trim_percentage").filter(|percent| *percent > 0)?;
     let backlog = ask.whole("trim_backlog").unwrap_or(0).max(0) as u64;
     Some(TrimBack {
@@ -121,7 +121,7 @@ fn trims(ask: &Ask<'_>) -> Option<TrimBack> {
     })
 }
 
-fn state(ask: &Ask<'_>) -> VerifyState {
+fn state(ask: &OptionReader<'_>) -> VerifyState {
     VerifyState {
         path: format!("local-{}-{{worker}}-verify.state", ask.job()),
         name: ask.job().into(),

@@ -6,8 +6,8 @@ use super::super::gather::as_taken;
 use super::super::settings::Given;
 use super::super::view::JobView;
 use super::Found;
-use super::ask::Ask;
 use super::figures;
+use super::option_reader::OptionReader;
 
 /// What lowering has found out about a job.
 pub struct Known<'a> {
@@ -24,7 +24,7 @@ pub struct Known<'a> {
 }
 
 /// The view of a job.
-pub fn view(ask: &mut Ask<'_>, known: &Known<'_>) -> JobView {
+pub fn view(ask: &mut OptionReader<'_>, known: &Known<'_>) -> JobView {
     let own = |given: &&Given| !given.global;
     JobView {
         phase: known.place.0,
@@ -83,7 +83,7 @@ fn rate(rate: Rate) -> (u64, u64) {
 
 /// The job's options as reports repeat them. On the command line its name is one of them; in a file it is a section, and
 /// the options are taken in an order of their own.
-fn said(ask: &Ask<'_>, mut options: Vec<(String, String)>) -> Vec<(String, String)> {
+fn said(ask: &OptionReader<'_>, mut options: Vec<(String, String)>) -> Vec<(String, String)> {
     match &ask.settings.origin {
         Origin::Argument(_) => options.insert(0, ("name".into(), ask.settings.name.clone())),
         _ => as_taken(&mut options),

@@ -1,6 +1,6 @@
 //! What is wrong with verified blocks, in fio's lines on standard error.
 //!
-//! The engine room tells facts; this is their handwriting. Refuses to add up: that is the tally's.
+//! The engine room tells facts; this is their output format. Refuses to add up: that is the tally's.
 
 use iodyno_model::{Mismatch, Wrong};
 

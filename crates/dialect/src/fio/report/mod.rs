@@ -1,4 +1,4 @@
-//! fio's handwriting: what happens, as fio 3.33 writes it down, with the keys that 3.42 added to its JSON.
+//! fio's output format: what happens, as fio 3.33 writes it down, with the keys that 3.42 added to its JSON.
 //!
 //! ```text
 //!   events ─► Report ─┬─ banner, ETA line, error lines        as they happen

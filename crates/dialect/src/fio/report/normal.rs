@@ -12,7 +12,7 @@ use super::spectrum::{STEPS, shares};
 use super::summary::{Group, GroupDirection, Reported, Summary};
 use crate::date::ctime;
 use crate::fio::view::{Figures, JobView, Unified};
-use crate::reason::of_system as reason;
+use crate::strerror::of_system as reason;
 
 /// What a report says beside the summary.
 pub struct Moment {

@@ -8,7 +8,7 @@ use iodyno_model::{
 
 use super::mismatch;
 use crate::fio::view::JobView;
-use crate::reason::{of_system as reason, without_number};
+use crate::strerror::{of_system as strerror, without_number};
 
 /// What ended a job, as its report repeats it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,12 +30,12 @@ const EIO: i32 = 5;
 pub fn errno_in(message: &str) -> Option<i32> {
     let message = message.lines().next()?;
     let told = without_number(message);
-    (1..134).find(|errno| told.ends_with(&reason(*errno)))
+    (1..134).find(|errno| told.ends_with(&strerror(*errno)))
 }
 
 impl Failure {
     fn new(errno: i32, place: &str, function: &str) -> Self {
-        Failure { errno, text: format!("file:{place}, func={function}, error={}", reason(errno)) }
+        Failure { errno, text: format!("file:{place}, func={function}, error={}", strerror(errno)) }
     }
 
     /// What ended a worker, if something did.
@@ -152,7 +152,7 @@ fn failed(path: &str, errno: i32, verb: Verb, (offset, bytes): (u64, u64)) -> St
         Verb::Fdatasync => "datasync",
         verb => verb.name(),
     };
-    format!("fio: io_u error on file {path}: {}: {verb} offset={offset}, buflen={bytes}\n", reason(errno))
+    format!("fio: io_u error on file {path}: {}: {verb} offset={offset}, buflen={bytes}\n", strerror(errno))
 }
 
 /// A message of the engine room in fio's manner.

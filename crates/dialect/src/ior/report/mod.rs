@@ -1,4 +1,4 @@
-//! IOR's handwriting: what happens, as IOR 4.1 or 3 writes it down, or as JSON or CSV.
+//! IOR's output format: what happens, as IOR 4.1 or 3 writes it down, or as JSON or CSV.
 //!
 //! ```text
 //!   events ─► Report ─┬─ text or CSV as phases end        on standard output, or in summaryFile

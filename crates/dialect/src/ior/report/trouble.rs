@@ -5,7 +5,7 @@ use iodyno_model::{Diagnostic, Fatal, Origin, PhaseRecord, Plan, WorkerRecord, W
 use super::outcome::{Outcome, Task};
 use crate::ior::test::Test;
 use crate::ior::view::{Access, Part};
-use crate::reason::of_system as reason;
+use crate::strerror::of_system as reason;
 
 /// An error for standard error: its place, what is wrong, a hint.
 pub fn told(wrong: &Diagnostic) -> String {

@@ -6,7 +6,7 @@ use iodyno_model::{PhaseRecord, Stage, WorkerRecord};
 
 use crate::iozone::lower::{Part, names};
 use crate::iozone::settings::Settings;
-use crate::reason;
+use crate::strerror;
 
 /// Whether a pass came to no figure: a stream broke off.
 pub fn broke(phase: &PhaseRecord) -> bool {
@@ -28,7 +28,7 @@ fn of(part: Part, file: Option<&String>, worker: &WorkerRecord) -> Vec<String> {
     let mut lines: Vec<String> = worker.complaints.iter().map(|what| format!("{test}: {what}")).collect();
     if let Some(fatal) = worker.fatal.as_ref().filter(|fatal| fatal.stage == Stage::Run && fatal.errno != 0) {
         let verb = fatal.verb.map_or("an operation", |verb| verb.name());
-        let (offset, why) = (fatal.offset, reason::of(fatal.errno));
+        let (offset, why) = (fatal.offset, strerror::of(fatal.errno));
         lines.push(format!("{test}: {verb} at byte {offset}: {why}; it came to no figure"));
     }
     lines

@@ -4,7 +4,7 @@ use iodyno_model::{Histogram, InterfaceActivity, JobRecord, PhaseRecord, Sightin
 use iodyno_report::number::{latency, percent, percentile_text, significant, thousands};
 use iodyno_report::paint::Paint;
 
-use super::super::programme::{Outcome, Said};
+use super::super::test_sequence::{Outcome, Said};
 use crate::date;
 
 /// Names of phases and jobs.

@@ -10,11 +10,11 @@ use clap::Parser;
 use iodyno_model::{Diagnostic, Origin, units};
 
 use crate::native::{self, Manner};
-use crate::netperf::link::{Ask, Kind, Server};
+use crate::netperf::omni_client::{Ask, Kind, Server};
 use crate::{Converse, Loader, Repeat, Request, Run};
 
 use super::Whom;
-use super::programme::{Programme, Stage};
+use super::test_sequence::{Programme, Stage};
 
 const AFTER: &str = "Example: iodyno net check db1 --every 1h\n\
 The other end: iodyno netserver -D, or netperf's own, which does not tell what becomes of single datagrams. Cards are kept \
@@ -129,7 +129,7 @@ fn tag(server: &Server) -> String {
 
 fn converse(options: &Options, server: &Server, tag: &str, colour: bool) -> Converse {
     let name = server.host.clone();
-    let tell = move |outcome: &super::programme::Outcome| card::tell(&name, outcome, colour);
+    let tell = move |outcome: &super::test_sequence::Outcome| card::tell(&name, outcome, colour);
     let programme = Programme::new(server.clone(), stages(options), Box::new(tell));
     let mut plan = programme.plan("net check");
     // What does not fit was said when the arguments were read.

@@ -9,10 +9,10 @@ use clap::Parser;
 use iodyno_model::{Diagnostic, Origin, units};
 
 use crate::native::{self, Manner};
-use crate::netperf::link::{Ask, Kind};
+use crate::netperf::omni_client::{Ask, Kind};
 use crate::{Converse, Loader, Request, Run};
 
-use super::programme::{Programme, Stage};
+use super::test_sequence::{Programme, Stage};
 use super::{Whom, bits};
 
 const AFTER: &str = "Example: iodyno net latency db1 --under tcp:4 --time 10s\n\

@@ -5,8 +5,8 @@ use iodyno_report::number::{NONE, latency, percentile, significant};
 use iodyno_report::paint::Paint;
 use iodyno_report::table::Table;
 
-use super::super::programme::{Done, Outcome, Said};
-use crate::netperf::link::Kind;
+use super::super::test_sequence::{Done, Outcome, Said};
+use crate::netperf::omni_client::Kind;
 
 /// Names of stages and tests.
 pub(super) const IDLE: &str = "idle";

@@ -180,9 +180,9 @@ fn wanted(options: &Options, world: &WorldFacts) -> Result<Wanted, Diagnostic> {
     if options.port == 0 || last > u32::from(u16::MAX) {
         return Err(wrong("--port", format!("ports to {last} would be needed")).hint("say a smaller one"));
     }
-    let mut wishes = Vec::new();
-    wishes.extend(options.congestion.iter().map(|name| ("congestion".to_string(), name.clone())));
-    wishes.extend(options.window.iter().map(|bytes| ("window_bytes".to_string(), bytes.to_string())));
+    let mut socket_options = Vec::new();
+    socket_options.extend(options.congestion.iter().map(|name| ("congestion".to_string(), name.clone())));
+    socket_options.extend(options.window.iter().map(|bytes| ("window_bytes".to_string(), bytes.to_string())));
     Ok(Wanted {
         rounds: rounds::rounds(options.pattern, ranks, options.rank),
         time_ns: options.time,
@@ -191,7 +191,7 @@ fn wanted(options: &Options, world: &WorldFacts) -> Result<Wanted, Diagnostic> {
         message_bytes: options.message.max(1),
         port: u32::from(options.port),
         address: options.address.clone(),
-        wishes,
+        socket_options,
     })
 }
 

@@ -26,7 +26,7 @@ pub struct Wanted {
     /// How a host is addressed; `{host}` is its name.
     pub address: String,
     /// Options of the sockets.
-    pub wishes: Vec<(String, String)>,
+    pub socket_options: Vec<(String, String)>,
 }
 
 /// What a phase of the plan measures.
@@ -91,7 +91,8 @@ fn jobs(wanted: &Wanted, kind: Measured, flow: Flow, ends: [usize; 2], time_ns: 
         job.ranks = Ranks::Only(rank);
         let setting =
             |(name, value): (&str, String)| Setting { name: name.into(), value, origin: Origin::Default };
-        job.settings = wanted.wishes.iter().map(|(name, value)| setting((name, value.clone()))).collect();
+        job.settings =
+            wanted.socket_options.iter().map(|(name, value)| setting((name, value.clone()))).collect();
         if kind == Measured::RoundTrip {
             let bytes = wanted.message_bytes.to_string();
             job.settings.extend(

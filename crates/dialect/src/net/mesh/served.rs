@@ -11,8 +11,8 @@ use iodyno_model::conversation::{Action, Connection, Conversation, Happening, In
 use super::plan::{Measured, Wanted};
 use super::report::Matrix;
 use super::rounds::Flow;
-use crate::net::programme::number_of;
-use crate::netperf::link::{Ask, Heard, Kind, Link, NUMBERS, News, Part, Server, greeting};
+use crate::net::test_sequence::number_of;
+use crate::netperf::omni_client::{Ask, Heard, Kind, Link, NUMBERS, News, Part, Server, greeting};
 
 /// The first number of a connection that keeps a host's server there.
 const ANCHOR: Connection = 1 << 20;
@@ -77,8 +77,9 @@ impl Served {
 
     fn server(&self, rank: u32) -> Server {
         let (host, port) = self.servers.get(rank as usize).cloned().unwrap_or_default();
-        let wishes = self.wanted.wishes.iter().filter(|(name, _)| name == "congestion").cloned().collect();
-        Server { host, port, family: 0, word: Some(self.word.clone()), wishes }
+        let socket_options =
+            self.wanted.socket_options.iter().filter(|(name, _)| name == "congestion").cloned().collect();
+        Server { host, port, family: 0, word: Some(self.word.clone()), socket_options }
     }
 
     /// A connection to each server that stays, so that none ends between two rounds.
@@ -88,8 +89,8 @@ impl Served {
             Action::Connect {
                 connection: ANCHOR + index as Connection,
                 transport: "tcp".into(),
-                address: crate::netperf::link::address(&server),
-                wishes: Vec::new(),
+                address: crate::netperf::omni_client::address(&server),
+                socket_options: Vec::new(),
                 timeout_ns: CONNECT_NS,
             }
         };
@@ -240,7 +241,7 @@ impl Served {
     fn anchor_failed(&mut self, number: Connection, errno: i32, what: &str) -> Vec<Action> {
         let rank = (number - ANCHOR) as usize;
         let (host, port) = self.servers.get(rank).cloned().unwrap_or_default();
-        let why = if errno == 0 { what.to_string() } else { crate::reason::of_system(errno) };
+        let why = if errno == 0 { what.to_string() } else { crate::strerror::of_system(errno) };
         self.over = true;
         let text = format!(
             "iodyno net mesh: {host}:{port}: {why}\n hint: it was started there; see whether a firewall is in between, and \

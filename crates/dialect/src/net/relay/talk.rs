@@ -113,7 +113,7 @@ impl Relay {
                     place,
                     transport: transport.into(),
                     address,
-                    wishes: wishes(transport == "udp"),
+                    socket_options: socket_options(transport == "udp"),
                 });
             }
         }
@@ -155,7 +155,7 @@ impl Relay {
             connection: ours,
             transport: if datagrams { "udp" } else { "tcp" }.into(),
             address: self.wanted.to.clone(),
-            wishes: wishes(datagrams),
+            socket_options: socket_options(datagrams),
             timeout_ns: CONNECT_NS,
         });
         number
@@ -400,7 +400,7 @@ impl Conversation for Relay {
 }
 
 /// Room for what comes while others have the processor; small pieces of a stream are not held back.
-fn wishes(datagrams: bool) -> Vec<(String, String)> {
+fn socket_options(datagrams: bool) -> Vec<(String, String)> {
     let (name, value) = if datagrams { ("receive_buffer_bytes", "4194304") } else { ("nodelay", "on") };
     vec![(name.into(), value.into())]
 }

@@ -3,7 +3,7 @@
 //! It exists so that iodyno itself can be tested against known answers, and so that a plan can be tried in no time.
 //! Operations queue in order for the earliest free of n servers. Each worker has a device of its own and a clock of its
 //! own, which begins at 0 and moves only in `poll` and `idle`, no further than to the next time at which somebody wants to
-//! hear how it stands (`gate::Horizon`). It moves no data, opens nothing and never sleeps otherwise.
+//! hear how it stands (`start_barrier::Horizon`). It moves no data, opens nothing and never sleeps otherwise.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,9 +13,9 @@ use iodyno_model::{Diagnostic, Job, Kind};
 use self::settings::Settings;
 use super::{Engine, EngineFacts, Failure, Setup};
 use crate::clock::{NEVER, Tick};
-use crate::gate::Horizon;
 use crate::io::{AT_END, Files, Io, Slot};
 use crate::random::Random;
+use crate::start_barrier::Horizon;
 
 pub mod disk;
 pub mod service;
@@ -69,7 +69,7 @@ impl Engine for Sim {
         Ok(Sim {
             random: Random::from_seed(settings.seed.unwrap_or(setup.seed), STREAM + u64::from(setup.worker)),
             now: 0,
-            horizon: Horizon::new(setup.live.gate, setup.worker),
+            horizon: Horizon::new(setup.live.barrier, setup.worker),
             servers: vec![
                 Server { ended: (u32::MAX, 0), ..Server::default() };
                 settings.parallelism as usize

@@ -2,13 +2,13 @@
 
 use iodyno_model::Verb;
 
-use super::account::Account;
 use super::block::Block;
+use super::datagram_stats::DatagramStats;
 use super::line::{Line, NONE};
 use super::stamp::Stamp;
 use crate::engines::{Failure, Setup, setting, whole};
 use crate::io::Io;
-use crate::sheet::Count;
+use crate::worker_counters::Count;
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -50,7 +50,7 @@ pub struct Datagrams {
     block: Block,
     sender: Sender,
     receiver: Option<Receiver>,
-    account: Account,
+    account: DatagramStats,
     /// The peer has taken its leave.
     left: bool,
 }
@@ -82,7 +82,7 @@ impl Datagrams {
             block: Block::new(setup, stride)?,
             sender,
             receiver,
-            account: Account::new(first),
+            account: DatagramStats::new(first),
             left: false,
         })
     }

@@ -12,7 +12,7 @@ use iodyno_model::TargetKind;
 use socket2::{SockAddr, Socket, Type};
 
 use super::line::{Line, bound, is_later};
-use super::wishes::{self, When, is_wish};
+use super::socket_options::{self, When, is_wish};
 use crate::clock;
 use crate::connections::Since;
 use crate::engines::{Failure, Setup, switched_on};
@@ -56,7 +56,7 @@ impl Place {
         let target = setup.target(handle).ok_or_else(none)?;
         let TargetKind::Endpoint { transport, address, listen } = &target.kind else { return Err(none()) };
         let shift = if switched_on(setup.job, "port_each") { setup.seat } else { 0 };
-        let family = wishes::wish(&asked(setup), "family").map(|family| family == "6");
+        let family = socket_options::wish(&asked(setup), "family").map(|family| family == "6");
         let (transport, address, name) = (transport.clone(), address.clone(), target.name.clone());
         Ok(Place { transport, address, listens: *listen, name, shift, family })
     }
@@ -155,7 +155,7 @@ pub fn meet(setup: &Setup<'_>, handle: usize) -> Result<Line, Failure> {
     let socket = match (place.transport.as_str(), place.listens) {
         ("connection", _) => {
             let socket = lent(&place.address)?;
-            wishes::set(&socket, &asked, When::After).map_err(ungranted)?;
+            socket_options::set(&socket, &asked, When::After).map_err(ungranted)?;
             socket
         }
         (_, true) if place.kind()? == Type::DGRAM => bind(&place, &asked)?,
@@ -163,7 +163,7 @@ pub fn meet(setup: &Setup<'_>, handle: usize) -> Result<Line, Failure> {
             let listener = listener(&place, &asked)?;
             setup.live.connections.keep(listener.clone());
             let socket = accept(setup, &listener, &place)?;
-            wishes::set(&socket, &asked, When::After).map_err(ungranted)?;
+            socket_options::set(&socket, &asked, When::After).map_err(ungranted)?;
             socket
         }
         (_, false) => connect(setup, &place, &asked)?,
@@ -195,10 +195,10 @@ fn connect(setup: &Setup<'_>, place: &Place, asked: &[(String, String)]) -> Resu
     loop {
         let mut last = None;
         for address in &addresses {
-            let socket = wishes::make(address.domain(), kind, asked).map_err(ungranted)?;
-            wishes::set(&socket, asked, When::Before).map_err(ungranted)?;
+            let socket = socket_options::make(address.domain(), kind, asked).map_err(ungranted)?;
+            socket_options::set(&socket, asked, When::Before).map_err(ungranted)?;
             let label = |error| refused("flow_label", &error);
-            let goal = wishes::labelled(&socket, address.clone(), asked).map_err(label)?;
+            let goal = socket_options::labelled(&socket, address.clone(), asked).map_err(label)?;
             match socket.connect(&goal) {
                 Ok(()) => {
                     if kind == Type::DGRAM {
@@ -225,12 +225,12 @@ fn connect(setup: &Setup<'_>, place: &Place, asked: &[(String, String)]) -> Resu
 fn bind(place: &Place, asked: &[(String, String)]) -> Result<Socket, Failure> {
     let mut last = None;
     for address in place.addresses()? {
-        let socket = wishes::make(address.domain(), Type::DGRAM, asked).map_err(ungranted)?;
+        let socket = socket_options::make(address.domain(), Type::DGRAM, asked).map_err(ungranted)?;
         if address.is_ipv6() {
             let _ = socket.set_only_v6(place.transport.ends_with('6'));
         }
         share(&socket).map_err(|error| refused("SO_REUSEPORT", &error))?;
-        wishes::set(&socket, asked, When::Before).map_err(ungranted)?;
+        socket_options::set(&socket, asked, When::Before).map_err(ungranted)?;
         match socket.bind(&address) {
             Ok(()) => return Ok(socket),
             Err(error) => last = Some(error),
@@ -294,14 +294,14 @@ fn listen(place: &Place, asked: &[(String, String)]) -> Result<Listener, Failure
     }
     let mut last = None;
     for address in place.addresses()? {
-        let socket = wishes::make(address.domain(), kind, asked).map_err(ungranted)?;
+        let socket = socket_options::make(address.domain(), kind, asked).map_err(ungranted)?;
         if address.is_ipv6() {
             let _ = socket.set_only_v6(place.transport.ends_with('6'));
         }
         if path.is_none() {
             socket.set_reuse_address(true).map_err(|error| refused("SO_REUSEADDR", &error))?;
         }
-        wishes::set(&socket, asked, When::Before).map_err(ungranted)?;
+        socket_options::set(&socket, asked, When::Before).map_err(ungranted)?;
         match socket.bind(&address).and_then(|()| socket.listen(BACKLOG)).and_then(|()| bound(&socket)) {
             Ok(()) => return Ok(Listener { socket, path }),
             Err(error) => last = Some(error),

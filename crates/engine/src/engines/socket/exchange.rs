@@ -14,7 +14,7 @@ use crate::clock::{self, NEVER, Tick};
 use crate::engines::{Failure, Setup, switched_on, whole};
 use crate::io::{Io, Slot};
 use crate::memory::errno;
-use crate::sheet::Count;
+use crate::worker_counters::Count;
 
 /// How long a response over datagrams is waited for, ms, where nothing is said.
 const TIMEOUT_MS: u64 = 1000;

@@ -14,7 +14,7 @@ use crate::connections::{Since, Ticket};
 use crate::engines::{Failure, Setup};
 use crate::io::UNTALLIED;
 use crate::memory::errno;
-use crate::sheet::{Count, Counts};
+use crate::worker_counters::{Count, Counts};
 
 /// How long one blocking call waits, ns.
 pub const SLICE_NS: u64 = 50_000_000;
@@ -69,7 +69,7 @@ impl Patience {
 
     /// Whether the worker was told to stop.
     pub fn is_stopped(&self) -> bool {
-        // SAFETY: the flag lies in the phase's gate, which outlives every engine of the phase.
+        // SAFETY: the flag lies in the phase's barrier, which outlives every engine of the phase.
         unsafe { (*self.stop).load(Relaxed) != 0 }
     }
 

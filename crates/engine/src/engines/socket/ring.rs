@@ -8,7 +8,7 @@ use io_uring::{IoUring, opcode, squeue};
 
 use super::line::{Line, NONE};
 use crate::engines::Failure;
-use crate::sheet::Count;
+use crate::worker_counters::Count;
 
 /// Between two looks whether time is up, ns.
 const SLICE_NS: u32 = 50_000_000;

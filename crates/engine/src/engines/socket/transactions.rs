@@ -12,13 +12,13 @@ use super::block::Block;
 use super::endpoint::{self, Listener, Place};
 use super::exchange::Sizes;
 use super::line::{Line, Meter, NONE, Patience, bound, is_later};
-use super::wishes::{self, When};
+use super::socket_options::{self, When};
 use crate::clock;
 use crate::connections::Since;
 use crate::engines::{Failure, Setup};
 use crate::io::Io;
 use crate::memory::errno;
-use crate::sheet::Count;
+use crate::worker_counters::Count;
 
 /// Connects for each exchange.
 pub struct Connecting {
@@ -94,14 +94,16 @@ impl Connecting {
     fn connect(&mut self) -> Result<Socket, i64> {
         let failed = |error: std::io::Error| -i64::from(error.raw_os_error().unwrap_or(libc::EINVAL));
         loop {
-            let made =
-                wishes::make(self.to.domain(), self.kind, &self.asked).map_err(|(_, error)| failed(error));
+            let made = socket_options::make(self.to.domain(), self.kind, &self.asked)
+                .map_err(|(_, error)| failed(error));
             let socket = made?;
             bound(&socket).map_err(failed)?;
-            wishes::set(&socket, &self.asked, When::Before).map_err(|(_, error)| failed(error))?;
+            socket_options::set(&socket, &self.asked, When::Before).map_err(|(_, error)| failed(error))?;
             let to = match self.asked.is_empty() {
                 true => None,
-                false => Some(wishes::labelled(&socket, self.to.clone(), &self.asked).map_err(failed)?),
+                false => {
+                    Some(socket_options::labelled(&socket, self.to.clone(), &self.asked).map_err(failed)?)
+                }
             };
             match socket.connect(to.as_ref().unwrap_or(&self.to)) {
                 Ok(()) => {
@@ -217,7 +219,8 @@ impl Taking {
                     let failed =
                         |error: std::io::Error| -i64::from(error.raw_os_error().unwrap_or(libc::EINVAL));
                     bound(&socket).map_err(failed)?;
-                    wishes::set(&socket, &self.asked, When::After).map_err(|(_, error)| failed(error))?;
+                    socket_options::set(&socket, &self.asked, When::After)
+                        .map_err(|(_, error)| failed(error))?;
                     return Ok(socket);
                 }
                 Err(error) => error.raw_os_error().unwrap_or(libc::EIO),

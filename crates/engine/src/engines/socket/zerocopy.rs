@@ -9,7 +9,7 @@ use super::options;
 use crate::clock;
 use crate::engines::Failure;
 use crate::memory::errno;
-use crate::sheet::Count;
+use crate::worker_counters::Count;
 
 /// How much a pipe is asked to hold; it may hold less.
 const PIPE_BYTES: libc::c_int = 1 << 20;

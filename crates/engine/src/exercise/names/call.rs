@@ -163,14 +163,14 @@ impl Program {
             "setup" => &mut self.setup,
             who => {
                 let number = who.strip_prefix('p').and_then(|number| number.parse::<usize>().ok());
-                let number = number.filter(|number| (1..=super::crew::MOST_PROCESSES).contains(number));
+                let number = number.filter(|number| (1..=super::processes::MOST_PROCESSES).contains(number));
                 let number = number.ok_or_else(|| format!("`{who}`: processes are p1 to p4"))?;
                 self.processes.resize(self.processes.len().max(number), Vec::new());
                 &mut self.processes[number - 1]
             }
         };
-        if list.len() >= super::crew::MOST_CALLS {
-            return Err(format!("a process does at most {} calls", super::crew::MOST_CALLS));
+        if list.len() >= super::processes::MOST_CALLS {
+            return Err(format!("a process does at most {} calls", super::processes::MOST_CALLS));
         }
         list.push(call);
         Ok(())
@@ -179,9 +179,9 @@ impl Program {
     /// Draws one by these weights.
     pub fn draw(random: &mut Random, weights: &[(Verb, u32)]) -> Program {
         let setup = (0..random.below(5)).map(|_| draw(random, &SETUP)).collect();
-        let processes = 2 + random.below(super::crew::MOST_PROCESSES as u64 - 1);
+        let processes = 2 + random.below(super::processes::MOST_PROCESSES as u64 - 1);
         let calls = |random: &mut Random| {
-            let count = 1 + random.below(super::crew::MOST_CALLS as u64);
+            let count = 1 + random.below(super::processes::MOST_CALLS as u64);
             (0..count).map(|_| draw(random, weights)).collect()
         };
         Program { setup, processes: (0..processes).map(|_| calls(random)).collect() }

@@ -2,7 +2,7 @@
 //! explain what each of them was answered and what is there in the end.
 //!
 //! ```text
-//!   program ──► crew (processes, real calls) ──► history ──► order: explained by the model (state), or a violation
+//!   program ──► processes (processes, real calls) ──► history ──► order: explained by the model (state), or a violation
 //!     call                                    tree (what is left)
 //! ```
 //!
@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use iodyno_model::{Divergence, Exercise, ExerciseRecord};
 
 use self::call::{Program, VERBS, Verb};
-use self::crew::Crew;
-use self::order::{Event, History};
+use self::linearizability::{Event, History};
+use self::processes::Processes;
 use self::state::{Answer, Kind, State};
 use super::operation::nearest;
 use super::sandbox::Sandbox;
@@ -26,8 +26,8 @@ use crate::open::strerror;
 use crate::random::{Random, mix};
 
 mod call;
-mod crew;
-mod order;
+mod linearizability;
+mod processes;
 mod state;
 mod tree;
 
@@ -42,7 +42,7 @@ const ROOM_BYTES: u64 = 1 << 20;
 
 /// Races, ready to go.
 pub struct Names {
-    crew: Crew,
+    processes: Processes,
     /// Where they race: anew where a broken file system keeps what should be gone.
     root: PathBuf,
     roots: u32,
@@ -65,10 +65,10 @@ impl Names {
         let weights = weights(exercise)?;
         let sandbox = Sandbox::new(directory, ROOM_BYTES)?;
         let (root, directory) = place(&sandbox, 0)?;
-        let crew = Crew::new(directory.as_raw_fd())?;
+        let processes = Processes::new(directory.as_raw_fd())?;
         let races = if script.is_some() && exercise.operations == 0 { REPEATS } else { exercise.operations };
         let done = [0; VERBS.len()];
-        Ok(Names { crew, root, roots: 0, script, weights, races, done, directory, sandbox })
+        Ok(Names { processes, root, roots: 0, script, weights, races, done, directory, sandbox })
     }
 
     /// Runs races to the end, or to the first that nothing explains.
@@ -98,7 +98,7 @@ impl Names {
         let mut before = State::default();
         for call in &program.setup {
             let prior = before.clone();
-            let (said, meant) = (self.crew.call(call), before.call(call));
+            let (said, meant) = (self.processes.call(call), before.call(call));
             let agrees = match (&said, &meant) {
                 (Answer::Failed(number), Err(wrong)) => wrong.contains(number),
                 (said, Ok(meant)) => said == meant,
@@ -111,7 +111,7 @@ impl Names {
                 return Ok(Some(History { before: prior, processes: vec![vec![event]], after: None }));
             }
         }
-        let processes = self.crew.run(program)?;
+        let processes = self.processes.run(program)?;
         program.processes.iter().flatten().for_each(|call| self.done[call.verb as usize] += 1);
         let seen = self.clear()?;
         let history = History { before, processes, after: Some(seen) };
@@ -124,7 +124,7 @@ impl Names {
         if tree::clear(&self.root, &seen).is_err() {
             self.roots += 1;
             let (root, directory) = place(&self.sandbox, self.roots)?;
-            self.crew = Crew::new(directory.as_raw_fd())?;
+            self.processes = Processes::new(directory.as_raw_fd())?;
             (self.root, self.directory) = (root, directory);
         }
         Ok(seen)
@@ -165,7 +165,7 @@ fn place(sandbox: &Sandbox, number: u32) -> Result<(PathBuf, OwnedFd), Failure> 
     let root = sandbox.path().join(format!("names-{number}"));
     std::fs::create_dir(&root)
         .map_err(|error| Failure::call("mkdir", error.raw_os_error().unwrap_or(libc::EIO)))?;
-    let fd = crew::open_directory(&root).map_err(|number| Failure::call("open", number))?;
+    let fd = processes::open_directory(&root).map_err(|number| Failure::call("open", number))?;
     // SAFETY: the descriptor was just opened and is nobody else's.
     Ok((root, unsafe { OwnedFd::from_raw_fd(fd) }))
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::crew::found;
+use super::processes::found;
 use super::state::{Answer, Kind, Seen};
 use crate::engines::Failure;
 

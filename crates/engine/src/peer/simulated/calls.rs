@@ -16,8 +16,8 @@ impl Network {
             Action::Listen { place, transport, address, .. } => {
                 vec![self.listen(party, place, &transport, &address)]
             }
-            Action::Connect { connection, transport, address, wishes, timeout_ns } => self
-                .connect(party, connection, &transport, &address, &wishes, timeout_ns)
+            Action::Connect { connection, transport, address, socket_options, timeout_ns } => self
+                .connect(party, connection, &transport, &address, &socket_options, timeout_ns)
                 .into_iter()
                 .collect(),
             Action::Answer { at, connection, to } => vec![self.answer(party, at, connection, &to)],
@@ -72,14 +72,14 @@ impl Network {
         number: Connection,
         transport: &str,
         address: &str,
-        wishes: &[(String, String)],
+        socket_options: &[(String, String)],
         timeout_ns: u64,
     ) -> Option<Input> {
         let Some(goal) = self.address(address) else {
             return Some(Input::Failed(number, libc::EHOSTUNREACH, "connect".into()));
         };
         let host = self.host_of(party);
-        let wished = wishes.iter().find(|(name, _)| name == "bind").map_or(0, |(_, at)| port_of(at));
+        let wished = socket_options.iter().find(|(name, _)| name == "bind").map_or(0, |(_, at)| port_of(at));
         let port = if wished > 0 { wished } else { self.sockets.any_port(host) };
         let datagrams = transport.starts_with("udp");
         let role = if datagrams { Role::Datagrams } else { Role::Connecting };

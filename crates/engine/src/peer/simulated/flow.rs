@@ -8,10 +8,10 @@ use std::sync::Arc;
 use iodyno_model::{Content, ErrorCount, Job, Line, Mix, Rate, Verb, Workload};
 
 use super::sockets::SocketId;
-use crate::engines::socket::account::Account;
+use crate::engines::socket::datagram_stats::DatagramStats;
 use crate::engines::socket::stamp::Stamp;
 use crate::engines::{setting, switched_on, whole};
-use crate::sheet::{Count, Counts};
+use crate::worker_counters::{Count, Counts};
 
 /// When an answer over datagrams that does not come is given up where nothing is said, ms.
 const TIMEOUT_MS: u64 = 1000;
@@ -85,7 +85,7 @@ pub struct Flow {
     pub over: bool,
     /// What the engine counts of its own.
     pub counts: Counts,
-    account: Account,
+    account: DatagramStats,
     /// What the loop counts.
     pub line: Line,
     /// The error that ended it.
@@ -153,7 +153,7 @@ impl Flow {
             ended_ns: begins_ns,
             over: false,
             counts,
-            account: Account::new(whole(job, "first_number").unwrap_or(1)),
+            account: DatagramStats::new(whole(job, "first_number").unwrap_or(1)),
             line: Line::empty(verb.name(), verb),
             error: None,
             retransmits: 0,

@@ -6,7 +6,7 @@ use super::runs::Happens;
 use super::sockets::{Datagram, Parcel, Role, SocketId};
 use super::{BEGAN_UNIX_NS, Happens as Other, Network};
 use crate::engines::socket::stamp::Stamp;
-use crate::sheet::Count;
+use crate::worker_counters::Count;
 
 /// The largest header of a datagram, bytes.
 const HEAD_BYTES: usize = 16;

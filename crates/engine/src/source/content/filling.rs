@@ -7,7 +7,7 @@ use iodyno_model::Workload;
 
 use crate::io::Io;
 use crate::payload::{Filler, Place};
-use crate::source::Brief;
+use crate::source::SourceContext;
 
 /// Fills buffers.
 pub struct Filling {
@@ -28,13 +28,13 @@ struct Filled {
 
 impl Filling {
     /// For the worker's memory.
-    pub fn new(brief: &Brief<'_>, filler: Filler) -> Self {
+    pub fn new(context: &SourceContext<'_>, filler: Filler) -> Self {
         // The buffers of a script may overlap.
-        let apart = matches!(brief.job.workload, Workload::Pattern(_));
-        let count = if apart && filler.changes_little() { brief.memory.count() as usize } else { 0 };
+        let apart = matches!(context.job.workload, Workload::Pattern(_));
+        let count = if apart && filler.changes_little() { context.memory.count() as usize } else { 0 };
         Filling {
-            base: brief.memory.buffer(0) as usize,
-            stride: brief.memory.stride().max(1),
+            base: context.memory.buffer(0) as usize,
+            stride: context.memory.stride().max(1),
             filled: vec![Filled::default(); count],
             filler,
         }

@@ -4,7 +4,7 @@
 
 use iodyno_model::{Verify, VerifyLayout};
 
-use super::Brief;
+use super::SourceContext;
 use super::state::{Last, State};
 use crate::failure::Failure;
 
@@ -30,19 +30,19 @@ pub fn path_of(template: &str, verify: &Verify, worker: u32) -> String {
 
 impl Keeper {
     /// For a worker that writes and keeps its state.
-    pub fn new(brief: &Brief<'_>, verify: &Verify, writes: bool) -> Option<Self> {
+    pub fn new(context: &SourceContext<'_>, verify: &Verify, writes: bool) -> Option<Self> {
         let state = verify.state.as_ref().filter(|state| state.save && writes && !verify.only)?;
-        let depth = brief.depth as usize;
+        let depth = context.depth as usize;
         let notes = match verify.layout {
             VerifyLayout::Unversioned => Notes::Completed { last: Vec::with_capacity(depth), next: 0 },
             VerifyLayout::Versioned => Notes::InFlight(Vec::with_capacity(depth)),
         };
         Some(Keeper {
-            path: path_of(&state.path, verify, brief.worker),
+            path: path_of(&state.path, verify, context.worker),
             state: State {
-                depth: brief.depth,
-                files: brief.files.handles.len() as u32,
-                index: u64::from(verify.first_worker) + u64::from(brief.worker),
+                depth: context.depth,
+                files: context.files.handles.len() as u32,
+                index: u64::from(verify.first_worker) + u64::from(context.worker),
                 name: state.name.clone(),
                 ..State::default()
             },

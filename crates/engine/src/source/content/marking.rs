@@ -8,7 +8,7 @@ use iodyno_model::Marked;
 use crate::io::Io;
 use crate::memory::Memory;
 use crate::payload::Marker;
-use crate::source::Brief;
+use crate::source::SourceContext;
 
 /// Marks buffers.
 pub struct Marking {
@@ -21,8 +21,8 @@ pub struct Marking {
 
 impl Marking {
     /// For the worker's owner and memory.
-    pub fn new(brief: &Brief<'_>, marked: Marked) -> Self {
-        let Brief { memory, worker, .. } = brief;
+    pub fn new(context: &SourceContext<'_>, marked: Marked) -> Self {
+        let SourceContext { memory, worker, .. } = context;
         let count = memory.count() as usize;
         let base = memory.buffer(0) as usize;
         Marking {

@@ -22,7 +22,7 @@ struct Task {
 
 /// What worker and helpers share.
 #[derive(Default)]
-struct Desk {
+struct VerifyQueue {
     found: Mutex<Vec<Found>>,
     spare: Mutex<Vec<Vec<u8>>>,
     trouble: AtomicBool,
@@ -32,7 +32,7 @@ struct Desk {
 pub struct Helpers {
     tasks: Option<SyncSender<Task>>,
     threads: Vec<JoinHandle<()>>,
-    desk: Arc<Desk>,
+    desk: Arc<VerifyQueue>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -47,7 +47,7 @@ impl Helpers {
     pub fn new(count: u32, cpus: &[u32], judge: &Judge) -> Result<Self, Failure> {
         let (tasks, queue) = sync_channel(count as usize * QUEUE);
         let queue = Arc::new(Mutex::new(queue));
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(VerifyQueue::default());
         let (ready, placed) = sync_channel(count as usize);
         let help = |_| {
             let (queue, desk, judge) = (queue.clone(), desk.clone(), judge.clone());
@@ -108,7 +108,7 @@ impl Drop for Helpers {
     }
 }
 
-fn help(queue: &Mutex<Receiver<Task>>, desk: &Desk, mut judge: Judge) {
+fn help(queue: &Mutex<Receiver<Task>>, desk: &VerifyQueue, mut judge: Judge) {
     loop {
         let task = locked(queue).recv();
         let Ok(mut task) = task else { return };

@@ -28,12 +28,12 @@ pub struct Blocks {
     map: FreeMap,
     granule: u64,
     /// Of each verb whose operations are all of one size, longer than a block: where there is room for one.
-    rooms: Vec<Option<Rooms>>,
+    rooms: Vec<Option<FreeBlockMap>>,
 }
 
 /// Where operations of one size may begin: a bit for each such place, set once any block of it was touched.
 #[derive(Clone, Debug)]
-struct Rooms {
+struct FreeBlockMap {
     map: FreeMap,
     /// Blocks from one place to the next, and of one operation.
     step: u64,
@@ -90,7 +90,7 @@ impl Joint {
             return Err(Failure::new(message).hint("make the file or the span larger, or the size smaller"));
         }
         let blocks = map.blocks();
-        let rooms = sizes.iter().map(|(bytes, align)| Rooms::new(blocks, granule, (*bytes)?, *align));
+        let rooms = sizes.iter().map(|(bytes, align)| FreeBlockMap::new(blocks, granule, (*bytes)?, *align));
         Ok(Some(Joint::Blocks(Box::new(Blocks { map, granule, rooms: rooms.collect() }))))
     }
 
@@ -166,12 +166,12 @@ impl Blocks {
     }
 }
 
-impl Rooms {
+impl FreeBlockMap {
     /// None where every free block is room enough.
     fn new(blocks: u64, granule: u64, bytes: u64, align: u64) -> Option<Self> {
         let (count, step) = (bytes.div_ceil(granule), (align / granule).max(1));
         let places = if blocks < count { 0 } else { (blocks - count) / step + 1 };
-        (count > 1).then(|| Rooms { map: FreeMap::new(places), step, count })
+        (count > 1).then(|| FreeBlockMap { map: FreeMap::new(places), step, count })
     }
 
     /// These blocks were touched: whatever would reach into them has no room any more.

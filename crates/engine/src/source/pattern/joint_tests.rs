@@ -11,7 +11,7 @@ use super::super::{PatternSource, Steady};
 use crate::io::{Files, Handle, Io};
 use crate::memory::Memory;
 use crate::open::Asker;
-use crate::source::{Brief, Next};
+use crate::source::{Next, SourceContext};
 
 /// Gap or window, and what it is held against.
 type GapCase<'a> = (i64, u64, (u64, u64), u64, &'a [u64]);
@@ -33,7 +33,7 @@ fn drawn(pattern: Pattern, whole: u64, (base, length): (u64, u64), limit: Limit)
     let job = &plan.phases[0].jobs[0];
     let (files, memory) = (&files, &memory);
     let (asker, depth) = (Asker::first("j", 0), 1);
-    let brief = Brief {
+    let context = SourceContext {
         engine: &const { crate::facts::EngineFacts::named("null") },
         plan: &plan,
         job,
@@ -46,7 +46,7 @@ fn drawn(pattern: Pattern, whole: u64, (base, length): (u64, u64), limit: Limit)
         goal: None,
         shared: None,
     };
-    let mut source = PatternSource::new(&brief, &pattern).unwrap();
+    let mut source = PatternSource::new(&context, &pattern).unwrap();
     let mut steady = Steady::of(&source);
     let mut found = Vec::new();
     let mut io = Io::default();

@@ -4,7 +4,7 @@
 
 use iodyno_model::Script;
 
-use super::super::Brief;
+use super::super::SourceContext;
 use super::super::random::Random;
 use super::compile;
 use crate::failure::Failure;
@@ -26,14 +26,14 @@ pub struct Buffer {
 }
 
 /// Lays the script's buffers out in the worker's memory, one behind the other.
-pub fn buffers(brief: &Brief<'_>, script: &Script) -> Result<Vec<Buffer>, Failure> {
-    let wanted = compile::buffers(script, brief.job.buffers.arena_bytes);
+pub fn buffers(context: &SourceContext<'_>, script: &Script) -> Result<Vec<Buffer>, Failure> {
+    let wanted = compile::buffers(script, context.job.buffers.arena_bytes);
     let all: u64 = wanted.iter().map(|(block, queue)| block + queue).sum();
-    if all > brief.memory.stride() as u64 {
-        let message = format!("the script's buffers need {all} bytes, there are {}", brief.memory.stride());
+    if all > context.memory.stride() as u64 {
+        let message = format!("the script's buffers need {all} bytes, there are {}", context.memory.stride());
         return Err(Failure::new(message));
     }
-    let mut start = brief.memory.buffer(0);
+    let mut start = context.memory.buffer(0);
     let lay = |((block, queue), record): ((u64, u64), u64)| {
         // SAFETY: the sum of all parts is at most the slot's memory (checked above).
         let (behind, next) = unsafe { (start.add(block as usize), start.add((block + queue) as usize)) };

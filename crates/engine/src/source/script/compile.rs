@@ -13,7 +13,7 @@ use super::super::pattern::worker_seed;
 use super::super::random::mix;
 use super::super::shared::Object;
 use super::super::walk::{Ground, Walk, failure};
-use super::super::{Brief, label_of, labels, object};
+use super::super::{SourceContext, label_of, labels, object};
 use crate::failure::Failure;
 use crate::io::SAYS_MODE;
 
@@ -270,7 +270,7 @@ fn refused(refusals: &mut Vec<String>) -> Result<(), Failure> {
 }
 
 pub struct Compiler<'a, 'b> {
-    brief: &'a Brief<'b>,
+    context: &'a SourceContext<'b>,
     labels: Vec<(String, Verb)>,
     first_extra: u32,
     seed: u64,
@@ -279,11 +279,11 @@ pub struct Compiler<'a, 'b> {
 }
 
 impl<'a, 'b> Compiler<'a, 'b> {
-    pub fn new(brief: &'a Brief<'b>, script: &Script) -> Self {
-        let handles = brief.files.handles.len() as u32;
+    pub fn new(context: &'a SourceContext<'b>, script: &Script) -> Self {
+        let handles = context.files.handles.len() as u32;
         let first_extra = handles.saturating_sub(extra_handles(script));
-        let (labels, seed) = (labels(brief.job), worker_seed(brief));
-        Compiler { brief, labels, first_extra, seed, code: Vec::new(), refusals: Vec::new() }
+        let (labels, seed) = (labels(context.job), worker_seed(context));
+        Compiler { context, labels, first_extra, seed, code: Vec::new(), refusals: Vec::new() }
     }
 
     /// Where the script's own handles begin.
@@ -342,9 +342,9 @@ impl<'a, 'b> Compiler<'a, 'b> {
             further: self.further(operation, keep)?,
             value: self.value(operation)?,
             once: says(operation, "once", "true"),
-            ends: says(operation, "empty", "ends") || self.brief.job.limit.time_ns.is_none(),
+            ends: says(operation, "empty", "ends") || self.context.job.limit.time_ns.is_none(),
             total_left: operation.transfer.total_bytes.unwrap_or(u64::MAX),
-            carried: verb == Verb::Write && self.brief.job.payload.content == Content::Carried,
+            carried: verb == Verb::Write && self.context.job.payload.content == Content::Carried,
         })
     }
 
@@ -366,7 +366,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
     fn value(&self, operation: &Operation) -> Result<u64, Failure> {
         match operation.verb {
             Verb::Setxattr | Verb::Getxattr | Verb::Listxattr => {
-                Ok(number(operation, "value_bytes")?.unwrap_or(64).min(self.brief.memory.stride() as u64))
+                Ok(number(operation, "value_bytes")?.unwrap_or(64).min(self.context.memory.stride() as u64))
             }
             _ => Ok(0),
         }
@@ -385,8 +385,8 @@ impl<'a, 'b> Compiler<'a, 'b> {
             return Ok((handle, None));
         }
         let target = operation.target.ok_or_else(|| Failure::new("no target"))?;
-        let target = *self.brief.job.targets.get(target).ok_or_else(|| Failure::new("no such target"))?;
-        let handles = &self.brief.files.handles[..self.first_extra as usize];
+        let target = *self.context.job.targets.get(target).ok_or_else(|| Failure::new("no such target"))?;
+        let handles = &self.context.files.handles[..self.first_extra as usize];
         let handle = handles.iter().position(|handle| handle.target as usize == target);
         Ok((handle.ok_or_else(|| Failure::new("nothing open for its target"))? as u32, own.filter(|_| opens)))
     }
@@ -419,7 +419,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
                 let wanted = operation.shared.as_ref().ok_or_else(|| Failure::new("no shared object"))?;
                 let drawn = operation.drawn.as_ref().map(|(size, _)| Sizes::new(size).map_err(failure));
                 let (drawn, boundless) = (drawn.transpose()?, says(operation, "bounded", "false"));
-                What::Shared(object(self.brief, wanted)?, Use { drawn, boundless, ..self.used(wanted)? })
+                What::Shared(object(self.context, wanted)?, Use { drawn, boundless, ..self.used(wanted)? })
             }
             Verb::Finish => self.finish(operation)?,
             verb if verb.moves_data()
@@ -433,7 +433,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
             }
             verb if is_attribute(verb) && file >= self.first_extra => What::File,
             _ if self.has_name(operation) => {
-                if self.brief.files.handles[file as usize].names.is_none() {
+                if self.context.files.handles[file as usize].names.is_none() {
                     return Err(Failure::new(format!("{} by name on a single file", operation.verb)));
                 }
                 let other = match &operation.other {
@@ -455,13 +455,13 @@ impl<'a, 'b> Compiler<'a, 'b> {
             None => None,
         };
         let from =
-            wanted.from.as_ref().map(|name| object(self.brief, &SharedUse::new(name, 1))).transpose()?;
+            wanted.from.as_ref().map(|name| object(self.context, &SharedUse::new(name, 1))).transpose()?;
         let (amount, per) = (wanted.amount, wanted.per);
         Ok(Use { amount, drawn: None, from, boundless: false, due: None, per, of, counted: 0 })
     }
 
     fn finish(&self, operation: &Operation) -> Result<What, Failure> {
-        let shared = |wanted: &SharedUse| Ok((object(self.brief, wanted)?, wanted.amount));
+        let shared = |wanted: &SharedUse| Ok((object(self.context, wanted)?, wanted.amount));
         let counted = operation.shared.as_ref().map(shared).transpose()?;
         let (operations, bytes) = (number(operation, "operations")?, number(operation, "bytes")?);
         Ok(What::Finish(counted, operations.unwrap_or(0), bytes.unwrap_or(0)))
@@ -492,7 +492,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
             Offset::End => Spot::End,
             Offset::At(at) => Spot::At(*at),
             Offset::Drawn { pick, span_bytes } => {
-                let handle = &self.brief.files.handles[file as usize];
+                let handle = &self.context.files.handles[file as usize];
                 let held = handle.names.as_ref().map_or(handle.bytes, |names| names.item_bytes);
                 let span = if *span_bytes == 0 { held } else { *span_bytes };
                 let least = operation.size.least_bytes().unwrap_or(1);
@@ -513,7 +513,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
     }
 
     fn item(&mut self, item: &Item, operation: &Operation, file: u32) -> Result<Which, Failure> {
-        let count = self.brief.files.handles[file as usize].names.as_ref().map_or(0, |names| names.count);
+        let count = self.context.files.handles[file as usize].names.as_ref().map_or(0, |names| names.count);
         let ground = Ground::plain(count, 1, 1, true);
         Ok(match item {
             Item::Index(index) => Which::Index(*index),
@@ -533,7 +533,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
                 Which::Held(self.first_extra + handle)
             }
             Item::Whole if matches!(operation.verb, Verb::Mkdir | Verb::Rmdir) => {
-                let names = self.brief.files.handles[file as usize].names.as_ref();
+                let names = self.context.files.handles[file as usize].names.as_ref();
                 let count = names.map_or(1, |names| names.directories());
                 Which::Tree { count, upwards: operation.verb == Verb::Rmdir, next: 0 }
             }

@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 
 use iodyno_model::{Direct, TargetKind, Verb};
 
-use super::super::Brief;
+use super::super::SourceContext;
 use super::super::pools::{SharedPool, present};
 use super::super::random::Random;
 use super::super::sizes::ItemSizes;
@@ -67,15 +67,15 @@ pub fn place(fd: RawFd) -> u64 {
     unsafe { libc::lseek(fd, 0, libc::SEEK_CUR).max(0) as u64 }
 }
 
-pub fn file(brief: &Brief<'_>, index: usize, own: bool) -> FileState {
-    let handle = &brief.files.handles[index];
+pub fn file(context: &SourceContext<'_>, index: usize, own: bool) -> FileState {
+    let handle = &context.files.handles[index];
     // SAFETY: the call takes no pointers.
     let seekable = handle.fd >= 0 && unsafe { libc::lseek(handle.fd, 0, libc::SEEK_CUR) } >= 0;
-    let items = match brief.plan.targets.get(handle.target as usize).map(|target| &target.kind) {
+    let items = match context.plan.targets.get(handle.target as usize).map(|target| &target.kind) {
         Some(TargetKind::FileSet { items, .. }) => Some(items),
         _ => None,
     };
-    let pools = brief.shared.and_then(|shared| shared.pools.as_ref());
+    let pools = context.shared.and_then(|shared| shared.pools.as_ref());
     let is_set = handle.names.is_some();
     let common = pools.filter(|_| is_set).and_then(|pools| pools.of(handle.target as usize));
     let pool = handle.names.as_ref().map(|names| match &common {
@@ -83,14 +83,14 @@ pub fn file(brief: &Brief<'_>, index: usize, own: bool) -> FileState {
         None => Pool::new(names.count, items.map_or(names.count, present)),
     });
     let sizes = items.filter(|_| is_set).and_then(|items| {
-        let name = &brief.plan.targets[handle.target as usize].name;
-        ItemSizes::new(&items.size, brief.plan.seed, name).ok()
+        let name = &context.plan.targets[handle.target as usize].name;
+        ItemSizes::new(&items.size, context.plan.seed, name).ok()
     });
     let bytes = handle.names.as_ref().map_or(handle.bytes, |names| names.item_bytes);
     let fd = if own || pool.is_some() { -1 } else { handle.fd };
     // An empty file's handle is as long as may be written to it.
     let (base, end) = (handle.base, if bytes == u64::MAX >> 1 { 0 } else { bytes });
-    let open = brief.plan.targets.get(handle.target as usize).map(|target| &target.open);
+    let open = context.plan.targets.get(handle.target as usize).map(|target| &target.open);
     let drops = !own && open.is_some_and(|open| open.drop_behind);
     let direct = fd >= 0 && open.is_some_and(|open| open.direct == Direct::Yes);
     let (position, item, set, held, hole, flush) = (0, 0, 0, false, false, false);

@@ -4,11 +4,11 @@
 //! scaled the processor's counter, which it sees by reading both. For every other clock its first rank, the keeper,
 //! answers pings of the first rank with its time: the quickest answer counts, and half of its round trip is the error.
 
-use super::flight::Flight;
+use super::collectives;
 use super::library::Library;
 use super::mail;
 use super::nodes::Map;
-use super::together;
+use super::pending::Pending;
 use crate::clock::{self, Tick};
 use crate::world::{Broken, Patience};
 
@@ -59,9 +59,9 @@ pub(super) fn compare(
             answer(library, patience)?;
         }
     }
-    let worst = together::begin(library, crate::world::Reduce::Most, vec![own.error_ns])?;
+    let worst = collectives::begin(library, crate::world::Reduce::Most, vec![own.error_ns])?;
     let worst_ns = worst.wait(patience)?.all[0];
-    let told = together::broadcast(library, written(own, &apart), patience)?;
+    let told = collectives::broadcast(library, written(own, &apart), patience)?;
     let (first, apart) =
         read(&told).ok_or_else(|| Broken("another rank has another version of iodyno".into()))?;
     let clock = map.clocks.get(rank as usize).map_or(0, |clock| *clock as usize);
@@ -120,7 +120,7 @@ fn answer(library: &'static Library, patience: Patience<'_>) -> Result<(), Broke
 }
 
 /// Waits without sleeping, since both sides are here and a sleep would be measured; for a short while only.
-fn at_once(mut flight: Flight<Vec<u8>>, patience: Patience<'_>) -> Result<Vec<u8>, Broken> {
+fn at_once(mut flight: Pending<Vec<u8>>, patience: Patience<'_>) -> Result<Vec<u8>, Broken> {
     const SPUN_NS: u64 = 5_000_000;
     let since = clock::monotonic();
     while clock::monotonic() < since + SPUN_NS {

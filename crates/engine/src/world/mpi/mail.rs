@@ -7,20 +7,20 @@ use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
 
 use super::abi::Status;
-use super::flight::{Flight, room_of, start_of};
 use super::library::Library;
+use super::pending::{Pending, room_of, start_of};
 use crate::world::{Broken, Topic};
 
 /// One larger than the largest number of a topic.
 const TOPICS: usize = 4;
 
 /// A message that arrives, and who sent it.
-type Coming = (u32, Flight<Vec<u8>>);
+type Coming = (u32, Pending<Vec<u8>>);
 
 /// What is on its way, in both directions.
 #[derive(Default)]
 pub(super) struct Mail {
-    out: RefCell<Vec<Flight<Vec<u8>>>>,
+    out: RefCell<Vec<Pending<Vec<u8>>>>,
     coming: [RefCell<Option<Coming>>; TOPICS],
 }
 
@@ -73,10 +73,10 @@ pub(super) fn post(
     to: u32,
     tag: c_int,
     bytes: Vec<u8>,
-) -> Result<Flight<Vec<u8>>, Broken> {
+) -> Result<Pending<Vec<u8>>, Broken> {
     let abi = library.abi;
     let Some(length) = count(&bytes) else { return Err(Broken("a message is longer than 2 GiB".into())) };
-    Flight::begin(library, "MPI_Isend", bytes, |calls, bytes, request| {
+    Pending::begin(library, "MPI_Isend", bytes, |calls, bytes, request| {
         let from = start_of(bytes);
         // SAFETY: the bytes stay where they are until the flight is done.
         unsafe { (calls.isend)(from, length, abi.byte, to as c_int, tag, abi.comm_world, request) }
@@ -89,9 +89,9 @@ pub(super) fn expect(
     from: c_int,
     tag: c_int,
     length: usize,
-) -> Result<Flight<Vec<u8>>, Broken> {
+) -> Result<Pending<Vec<u8>>, Broken> {
     let abi = library.abi;
-    Flight::begin(library, "MPI_Irecv", vec![0; length], |calls, bytes, request| {
+    Pending::begin(library, "MPI_Irecv", vec![0; length], |calls, bytes, request| {
         let (to, length) = (room_of(bytes), bytes.len() as c_int);
         // SAFETY: the bytes stay where they are until the flight is done.
         unsafe { (calls.irecv)(to, length, abi.byte, from, tag, abi.comm_world, request) }

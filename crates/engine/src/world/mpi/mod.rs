@@ -20,21 +20,21 @@ use crate::failure::Failure;
 use crate::signal;
 use abi::Handle;
 use clocks::Distance;
-use flight::Flight;
-pub(super) use flight::Pause;
+use collectives::Values;
 use help::Help;
 use iodyno_model::WorldFacts;
 use launcher::{Family, Launcher, Wish};
 use library::Library;
 use neighbours::Neighbours;
 use nodes::Map;
-use together::Values;
+pub(super) use pending::Pause;
+use pending::Pending;
 
-// Part of the door is for engines that other branches bring.
+// RankShare of the door is for engines that other branches bring.
 #[allow(dead_code)]
 pub(crate) mod abi;
 mod clocks;
-mod flight;
+mod collectives;
 mod help;
 mod launcher;
 #[allow(dead_code)]
@@ -42,8 +42,8 @@ pub(crate) mod library;
 mod mail;
 mod neighbours;
 mod nodes;
+mod pending;
 mod search;
-mod together;
 
 /// The library of this process, once it is initialised.
 static OPEN: OnceLock<Open> = OnceLock::new();
@@ -60,7 +60,7 @@ pub(crate) struct Open {
 }
 
 /// A reduction under way.
-pub(super) type Reducing = Flight<Values>;
+pub(super) type Reducing = Pending<Values>;
 
 /// This rank's end of the world.
 pub(super) struct Mpi {
@@ -105,7 +105,7 @@ pub(super) fn find() -> Result<Option<(Mpi, WorldFacts, u32)>, Failure> {
     mpi.map = mpi.meet().map_err(|broken| Failure::new(broken.0))?;
     mpi.neighbours = Neighbours::of(&mpi.map, rank);
     let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32);
-    flight::crowd(mpi.map.on_node_of(rank), cpus);
+    pending::crowd(mpi.map.on_node_of(rank), cpus);
     let facts = mpi.map.facts(&open.library.version);
     Ok(Some((mpi, facts, rank)))
 }
@@ -376,24 +376,24 @@ impl Mpi {
 
     /// The same where others end as soon as they have been there.
     fn last_barrier(&self, patience: Patience<'_>) -> Result<(), Broken> {
-        self.whole(|| together::barrier(self.library(), patience))
+        self.whole(|| collectives::barrier(self.library(), patience))
     }
 
     pub(super) fn broadcast(&self, bytes: Vec<u8>, patience: Patience<'_>) -> Result<Vec<u8>, Broken> {
         let bytes = if self.rank == 0 { bytes } else { Vec::new() };
         self.while_all_are_there(patience, |patience| {
-            self.whole(|| together::broadcast(self.library(), bytes, patience))
+            self.whole(|| collectives::broadcast(self.library(), bytes, patience))
         })
     }
 
     pub(super) fn gather(&self, bytes: Vec<u8>, patience: Patience<'_>) -> Result<Vec<Vec<u8>>, Broken> {
         self.while_all_are_there(patience, |patience| {
-            self.whole(|| together::gather(self.library(), (self.rank, self.size), bytes, patience))
+            self.whole(|| collectives::gather(self.library(), (self.rank, self.size), bytes, patience))
         })
     }
 
     pub(super) fn begin(&self, how: Reduce, values: Vec<u64>) -> Result<Reducing, Broken> {
-        self.whole(|| together::begin(self.library(), how, values))
+        self.whole(|| collectives::begin(self.library(), how, values))
     }
 
     pub(super) fn poll(&self, flight: &mut Reducing) -> Result<Option<Vec<u64>>, Broken> {

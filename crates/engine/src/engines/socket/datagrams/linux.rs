@@ -2,7 +2,7 @@
 
 use std::mem::zeroed;
 
-use super::super::account::Full;
+use super::super::datagram_stats::Full;
 use super::super::line::{Line, NONE, is_later};
 use super::super::options;
 use super::{DATAGRAM_MOST, Wish};

@@ -1,6 +1,6 @@
 //! Datagrams where the system moves one with each call.
 
-use super::super::account::Full;
+use super::super::datagram_stats::Full;
 use super::super::line::{Line, NONE, is_later};
 use super::Wish;
 use crate::engines::Failure;

@@ -1,0 +1,434 @@
+//! What is opened by us: a server's place, a client's connections, and the way back to a client that wants it.
+
+use iodyno_model::conversation::{Action, Connection, Ends};
+
+use super::command::Rate;
+use super::flow::{Flow, State, split};
+use super::header::{self, Amount, Back, Test};
+use super::load::{self, Load};
+use super::number;
+use super::quota::{BYTES_MOST, TIME_MOST_NS};
+use super::talk::{PLACE, Talk};
+use crate::address::joined;
+use crate::strerror;
+
+/// How long a connection is tried, ns.
+pub(super) const CONNECT_NS: u64 = 10_000_000_000;
+/// How long until it is tried again, ns.
+const AGAIN_NS: u64 = 1_000_000_000;
+/// The same for the way back: the original's client asks for it before it listens, and is there in a moment.
+pub(super) const BACK_AGAIN_NS: u64 = 20_000_000;
+/// How often the way back is tried again.
+const BACK_RETRIES: u32 = 100;
+
+impl Talk {
+    pub(super) fn begin(&mut self) {
+        if self.is_server() || self.wanted.dual || self.wanted.trade {
+            self.listen();
+        }
+        if self.is_server() {
+            return;
+        }
+        for _ in 0..self.wanted.streams.max(1) {
+            let (id, connection) = (self.next_id, self.connection());
+            self.next_id += 1;
+            let sends = !self.wanted.reverse;
+            let mut flow = Flow::new(id, connection, sends, State::Opening(0), self.now_ns);
+            flow.amount = self.wanted.until();
+            flow.test = Some(self.test());
+            flow.each_bytes = if self.wanted.udp { self.wanted.block() } else { 0 };
+            self.flows.push(flow);
+            self.open(connection);
+        }
+        if self.wanted.dual || self.wanted.trade {
+            self.owed = self.wanted.streams.max(1) as usize;
+        }
+    }
+
+    pub(super) fn connection(&mut self) -> Connection {
+        self.next_connection += 1;
+        self.next_connection
+    }
+
+    fn transport(&self) -> String {
+        let family = match (self.wanted.ipv6, self.is_server()) {
+            (true, true) => "",
+            (true, false) => "6",
+            (false, true) => "4",
+            (false, false) => "",
+        };
+        format!("{}{family}", if self.wanted.udp { "udp" } else { "tcp" })
+    }
+
+    /// The options of a socket; of a client's with its own address.
+    fn socket_options(&self, client: bool) -> Vec<(String, String)> {
+        let mut socket_options = self.wanted.socket_options.clone();
+        socket_options
+            .extend(self.wanted.window_bytes.map(|bytes| ("window_bytes".into(), bytes.to_string())));
+        let (address, device) = self.bound();
+        socket_options.extend(device.map(|device| ("device".into(), device)));
+        socket_options.extend(address.filter(|_| client).map(|address| ("bind".into(), address)));
+        socket_options
+    }
+
+    /// Our own address and interface, as `-B` says.
+    fn bound(&self) -> (Option<String>, Option<String>) {
+        let Some(bind) = &self.wanted.bind else { return (None, None) };
+        let (address, device) =
+            bind.split_once('%').map_or((bind.as_str(), None), |(address, device)| (address, Some(device)));
+        (Some(address.to_string()).filter(|address| !address.is_empty()), device.map(String::from))
+    }
+
+    fn listen(&mut self) {
+        let port = if self.is_server() { self.wanted.port } else { self.back_port() };
+        let host = self.bound().0.unwrap_or_default();
+        let action = Action::Listen {
+            place: PLACE,
+            transport: self.transport(),
+            address: joined(&host, port),
+            socket_options: self.socket_options(false),
+        };
+        self.act(action);
+    }
+
+    fn back_port(&self) -> u16 {
+        self.wanted.listen_port.unwrap_or(self.wanted.port)
+    }
+
+    pub(super) fn listening(&mut self, ends: &Ends) {
+        let what = if self.wanted.udp { "UDP" } else { "TCP" };
+        let port = split(&ends.local).1;
+        let mut text = format!("Server listening on {what} port {port}\n");
+        if let Some(host) = self.bound().0 {
+            text += &format!("Binding to local address {host}\n");
+        }
+        if self.view.enhanced {
+            text += &format!("Read buffer size: {}\n", number::size(self.wanted.block()));
+        }
+        text += &self.view.window(ends.socket.receive_buffer_bytes, self.wanted.window_bytes);
+        self.rule(&text);
+    }
+
+    fn open(&mut self, connection: Connection) {
+        let host = self.wanted.host.as_deref().unwrap_or_default();
+        let action = Action::Connect {
+            connection,
+            transport: self.transport(),
+            address: joined(host, self.wanted.port),
+            socket_options: self.socket_options(true),
+            timeout_ns: CONNECT_NS,
+        };
+        self.act(action);
+    }
+
+    pub(super) fn open_again(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        let pause_ns = if flow.starred { BACK_AGAIN_NS } else { AGAIN_NS };
+        let waited = self.now_ns.saturating_sub(flow.since_ns) >= pause_ns;
+        // The first try is under way; a later one begins here.
+        let State::Opening(tries) = flow.state else { return };
+        if !is_refused(tries) || !waited {
+            return;
+        }
+        flow.becomes(State::Opening(tries + 1), self.now_ns);
+        let connection = flow.connection;
+        let back = flow.starred.then(|| flow.ends.peer.clone());
+        match back {
+            Some(peer) => self.open_back(connection, peer),
+            None => self.open(connection),
+        }
+    }
+
+    /// Whether a way back waits to be tried again, so that the next look comes soon.
+    pub(super) fn tries_back(&self) -> bool {
+        let tries =
+            |flow: &Flow| flow.starred && matches!(flow.state, State::Opening(tries) if is_refused(tries));
+        self.flows.iter().any(tries)
+    }
+
+    pub(super) fn fail(&mut self, connection: Connection, errno: i32, what: &str) {
+        let words = if errno == 0 { what.to_string() } else { strerror::of_system(errno) };
+        if connection == PLACE {
+            self.complain(format!("listener bind failed: {words}"));
+            self.failed = true;
+            return self.act(Action::End(1));
+        }
+        let Some(index) = self.position(connection) else { return };
+        let retries = self.wanted.retries;
+        let flow = &mut self.flows[index];
+        match flow.state {
+            State::Opening(tries) if flow.starred && is_nobody(errno) && tries / 2 < BACK_RETRIES => {
+                flow.becomes(State::Opening(tries + 1), self.now_ns);
+            }
+            State::Opening(tries) if tries / 2 < retries && flow.group.is_empty() => {
+                flow.becomes(State::Opening(tries + 1), self.now_ns);
+                self.complain(format!("tcp connect failed: {words}"));
+            }
+            State::Opening(_) => {
+                self.complain(format!(
+                    "{} connect failed: {words}",
+                    if self.wanted.udp { "udp" } else { "tcp" }
+                ));
+                self.failed = true;
+                self.flows[index].becomes(State::Done, self.now_ns);
+                if !self.is_server() {
+                    self.all_stand();
+                }
+                self.settle();
+            }
+            // A full buffer, or a port that nobody hears: said again later.
+            State::Closing if self.wanted.udp => {}
+            // The peer closed while its last word was awaited, or sent what nobody reads.
+            State::Closing => {
+                self.leave(index);
+                self.settle();
+            }
+            State::Header | State::Standing => self.forget(index),
+            State::Paused => self.finish(index),
+            State::Running | State::Done => {}
+        }
+    }
+
+    pub(super) fn connected(&mut self, connection: Connection, ends: Ends) {
+        let Some(index) = self.position(connection) else { return };
+        self.flows[index].ends = ends;
+        self.flows[index].becomes(State::Standing, self.now_ns);
+        if self.is_server() {
+            return self.stands_back(index);
+        }
+        let first = self.flows.iter().filter(|flow| flow.state == State::Standing).count() == 1;
+        if self.flows[index].test.is_none() {
+            self.say_connected(index);
+            return self.begin_receiving(index);
+        }
+        if first {
+            self.say_connecting(index);
+        }
+        self.say_connected(index);
+        self.all_stand();
+    }
+
+    /// The heading of a client.
+    pub(super) fn say_connecting(&mut self, index: usize) {
+        let flow = &self.flows[index];
+        let (host, port) = split(&flow.ends.peer);
+        let name = self.wanted.host.clone().unwrap_or(host);
+        let what = if self.wanted.udp { "UDP" } else { "TCP" };
+        let mut text = format!("Client connecting to {name}, {what} port {port}");
+        if self.view.enhanced {
+            text += &format!(" ({} flows)", self.wanted.streams.max(1));
+        }
+        text.push('\n');
+        if self.view.enhanced && !self.wanted.udp {
+            text += &format!("Write buffer size: {} Byte\n", self.wanted.block());
+        }
+        if self.view.enhanced {
+            let nagle = if self.wanted.nodelay { "off" } else { "on" };
+            text += &format!("TOS set to 0x{:x} (Nagle {nagle})\n", self.wanted.tos);
+        }
+        if let Some(mss) = self.wanted.mss.filter(|_| !self.wanted.udp) {
+            text += &format!("MSS req size {mss} bytes (per TCP_MAXSEG)\n");
+        }
+        if self.wanted.udp {
+            let block = self.block_of(index);
+            let gap = self.bits_of(index).map(|bits| block as f64 * 8e6 / bits).unwrap_or(0.0);
+            text += &format!("Sending {block} byte datagrams, IPG target: {gap:.2} us (kalman adjust)\n");
+        }
+        text += &self.view.window(flow.ends.socket.send_buffer_bytes, self.wanted.window_bytes);
+        self.rule(&text);
+        self.heading = None;
+    }
+
+    /// Starts a client's streams when all of them stand or have failed.
+    fn all_stand(&mut self) {
+        let ours = |flow: &Flow| flow.test.is_some();
+        if self.flows.iter().filter(|flow| ours(flow)).any(|flow| matches!(flow.state, State::Opening(_))) {
+            return;
+        }
+        let ready = |flow: &Flow| ours(flow) && flow.state == State::Standing;
+        let all: Vec<usize> = (0..self.flows.len()).filter(|index| ready(&self.flows[*index])).collect();
+        if all.is_empty() {
+            return;
+        }
+        for index in &all {
+            self.send_header(*index);
+        }
+        self.run(&all);
+    }
+
+    /// What is said to the server about the test.
+    fn test(&self) -> Test {
+        let rate = match self.wanted.rate {
+            Some(Rate::Writes(_)) | None if !self.wanted.udp => 0.0,
+            _ => self.wanted.bits().unwrap_or(0.0),
+        };
+        Test {
+            streams: self.wanted.streams.max(1),
+            port: if self.wanted.dual || self.wanted.trade { self.back_port() } else { self.wanted.port },
+            block_bytes: self.wanted.block_bytes.unwrap_or(0) as u32,
+            amount: self.wanted.until(),
+            back: match (self.wanted.dual, self.wanted.trade) {
+                (true, _) => Some(Back::Now),
+                (_, true) => Some(Back::Later),
+                _ => None,
+            },
+            reverse: self.wanted.reverse,
+            rate_bits: rate.min(f64::from(u32::MAX)) as u32,
+            extended: !self.wanted.compatible,
+        }
+    }
+
+    /// A header over TCP; over UDP only where nothing else of ours would come.
+    fn send_header(&mut self, index: usize) {
+        let (udp, now_ns) = (self.wanted.udp, self.now_ns);
+        let flow = &mut self.flows[index];
+        flow.begun_ns = now_ns;
+        let (connection, Some(test)) = (flow.connection, flow.test) else { return };
+        if udp {
+            if test.reverse {
+                let mut bytes = header::udp(&test, 1, self.unix_ns);
+                bytes.resize((self.wanted.block() as usize).max(bytes.len()), b'0');
+                self.act(Action::Send(connection, bytes));
+            }
+            return;
+        }
+        let mut bytes = header::tcp(&test);
+        if !test.extended {
+            // Old servers know six words, and only where they are to send back.
+            bytes.truncate(if test.back.is_some() { 24 } else { 0 });
+            if let Some(first) = bytes.first_mut() {
+                *first &= 0x80;
+                bytes[1..3].fill(0);
+                bytes[3] &= 1;
+            }
+        }
+        flow.before.bytes = bytes.len() as u64;
+        self.act(Action::Send(connection, bytes));
+    }
+
+    /// A stream's first bytes as datagrams carry them; `number` negated: of the last one.
+    pub(super) fn first_datagram(&self, index: usize, number: i64) -> Vec<u8> {
+        let flow = &self.flows[index];
+        match flow.test.filter(|test| !self.is_server() && test.extended) {
+            Some(test) => header::udp(&test, number, self.unix_ns),
+            None => header::numbered(number, self.unix_ns),
+        }
+    }
+
+    /// Bytes of a stream's write: of a server's as the client socket_options.
+    pub(super) fn block_of(&self, index: usize) -> u64 {
+        let wished =
+            self.flows[index].test.filter(|_| self.is_server()).map(|test| u64::from(test.block_bytes));
+        let least = if self.wanted.udp { 16 } else { 1 };
+        let most = if self.wanted.udp { 65_507 } else { 16 << 20 };
+        wished.filter(|bytes| *bytes > 0).unwrap_or(self.wanted.block()).clamp(least, most)
+    }
+
+    /// A stream's rate in bit/s: of a server's as the client socket_options.
+    pub(super) fn bits_of(&self, index: usize) -> Option<f64> {
+        let wished = self.flows[index].test.filter(|_| self.is_server()).map(|test| test.rate_bits);
+        match wished {
+            None => self.wanted.bits(),
+            Some(0) => self.wanted.udp.then_some(1_048_576.0),
+            Some(bits) => Some(f64::from(bits)),
+        }
+    }
+
+    /// Starts one run of some streams.
+    pub(super) fn run(&mut self, flows: &[usize]) {
+        let run = self.next_run;
+        self.next_run += 1;
+        let mut loads = Vec::new();
+        for (job, index) in flows.iter().enumerate() {
+            let content = self.content_of(*index);
+            let (block, bits) = (self.block_of(*index), self.bits_of(*index));
+            let (udp, file) = (self.wanted.udp, self.content.is_some());
+            let granted_bytes = self.granted(*index, block);
+            let flow = &mut self.flows[*index];
+            flow.becomes(State::Running, self.now_ns);
+            flow.run = Some((run, job));
+            let sent = flow.before.bytes;
+            let amount = match flow.amount {
+                Amount::Bytes(bytes) => Amount::Bytes(bytes.saturating_sub(sent).max(1)),
+                Amount::Time(ns) if granted_bytes.is_some() => Amount::Time(ns.min(TIME_MOST_NS)),
+                time => time,
+            };
+            let most_bytes = content.as_ref().filter(|_| file).map(|content| content.len() as u64);
+            loads.push(Load {
+                name: load::name(flow.id),
+                connection: flow.connection,
+                udp,
+                sends: flow.sends,
+                block_bytes: block,
+                bits,
+                amount,
+                most_bytes,
+                granted_bytes,
+                content,
+            });
+        }
+        let plan = load::plan(&loads);
+        self.act(Action::Run { run, plan: Box::new(plan), interim_ns: self.interim_ns() });
+    }
+
+    /// What a server may send of datagrams to somebody whose address proves nothing, bytes; none: whatever was asked for.
+    fn granted(&mut self, index: usize, block: u64) -> Option<u64> {
+        let flow = &self.flows[index];
+        let host = split(&flow.ends.peer).0;
+        if !self.is_server() || !self.wanted.udp || !flow.sends || self.quota.knows(&host) {
+            return None;
+        }
+        let seconds = match flow.amount {
+            Amount::Time(ns) => ns.min(TIME_MOST_NS) as f64 / 1e9,
+            Amount::Bytes(_) => TIME_MOST_NS as f64 / 1e9,
+        };
+        let at_rate = self.bits_of(index).map_or(u64::MAX, |bits| (bits / 8.0 * seconds) as u64 + block);
+        let wished = match flow.amount {
+            Amount::Bytes(bytes) => bytes.min(at_rate),
+            Amount::Time(_) => at_rate,
+        };
+        let longer = matches!(flow.amount, Amount::Time(ns) if ns > TIME_MOST_NS);
+        let granted = self.quota.take(&host, wished, self.now_ns);
+        if (granted < wished || longer) && self.quota.is_news(&host, self.now_ns) {
+            self.complain(format!(
+                "iperf: {host} asks for more datagrams than go to an address that proved nothing: {} in a minute\n hint: if \
+                 it is yours, start the server with --also peers={host}, or a range like 10.0.0.0/8",
+                number::size(BYTES_MOST)
+            ));
+        }
+        Some(granted)
+    }
+
+    /// How often a run is to tell; of datagrams and at a server always, so that a silent peer is noticed.
+    pub(super) fn interim_ns(&self) -> u64 {
+        match self.wanted.interval_ns {
+            0 if self.wanted.udp || self.is_server() => 1_000_000_000,
+            ns => ns,
+        }
+    }
+
+    /// What a stream sends: digits, a file, or datagrams with the test's header.
+    fn content_of(&self, index: usize) -> Option<Vec<u8>> {
+        if !self.flows[index].sends {
+            return None;
+        }
+        if !self.wanted.udp {
+            return self.content.clone();
+        }
+        let mut bytes = self.first_datagram(index, 1);
+        let block = self.block_of(index) as usize;
+        bytes.truncate(block);
+        bytes.extend((bytes.len()..block).map(|at| b'0' + (at % 10) as u8));
+        Some(bytes)
+    }
+}
+
+/// Whether this state of being opened is a refusal that waits for its next try: tries and refusals take turns.
+fn is_refused(tries: u32) -> bool {
+    tries % 2 == 1
+}
+
+/// Whether nobody listened: a peer that does not answer at all takes its time, and gets no second one.
+fn is_nobody(errno: i32) -> bool {
+    std::io::Error::from_raw_os_error(errno).kind() == std::io::ErrorKind::ConnectionRefused
+}

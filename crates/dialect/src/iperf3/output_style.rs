@@ -1,0 +1,98 @@
+//! Where a report goes and what stands before its lines: text with a title and the time, or JSON whole or as a stream.
+
+use iodyno_model::conversation::Action;
+
+use super::command::Command;
+use super::json::Json;
+use super::strftime;
+
+/// How a side speaks.
+#[derive(Clone, Debug, Default)]
+pub struct OutputStyle {
+    /// One document.
+    pub json: bool,
+    /// An object a line.
+    pub stream: bool,
+    /// The document after the stream.
+    pub full: bool,
+    title: Option<String>,
+    timestamps: Option<String>,
+    east_s: i64,
+    /// Errors go where the report goes: it is a file.
+    logged: bool,
+}
+
+impl OutputStyle {
+    /// As the command line wants it.
+    pub fn new(wanted: &Command, east_s: i64) -> OutputStyle {
+        OutputStyle {
+            json: wanted.json,
+            stream: wanted.json_stream,
+            full: wanted.json_full,
+            title: wanted.title.clone(),
+            timestamps: wanted.timestamps.clone(),
+            east_s,
+            logged: wanted.log_file.is_some(),
+        }
+    }
+
+    /// Text, where it is text that is wanted.
+    pub fn text(&self, text: &str, unix_ns: u64) -> Vec<Action> {
+        if self.json || text.is_empty() {
+            return Vec::new();
+        }
+        vec![Action::Print(self.prefixed(text, unix_ns))]
+    }
+
+    fn prefixed(&self, text: &str, unix_ns: u64) -> String {
+        let mut before = String::new();
+        if let Some(format) = &self.timestamps {
+            before.push_str(&strftime::strftime(format, unix_ns, self.east_s));
+        }
+        if let Some(title) = &self.title {
+            before.push_str(&format!("{title}:  "));
+        }
+        if before.is_empty() {
+            return text.to_string();
+        }
+        text.split_inclusive('\n').map(|line| format!("{before}{line}")).collect()
+    }
+
+    /// A line of a stream of JSON, where that is wanted.
+    pub fn event(&self, name: &str, data: &Json) -> Vec<Action> {
+        if !self.stream {
+            return Vec::new();
+        }
+        let event = Json::object([("event", name.into()), ("data", data.clone())]);
+        vec![Action::Print(event.line() + "\n")]
+    }
+
+    /// The document, where it is wanted.
+    pub fn document(&self, document: &Json) -> Vec<Action> {
+        match self.json && (!self.stream || self.full) {
+            true => vec![Action::Print(document.pretty() + "\n")],
+            false => Vec::new(),
+        }
+    }
+
+    /// What went wrong, as text.
+    pub fn complain(&self, text: &str) -> Vec<Action> {
+        let line = format!("iperf3: {text}\n");
+        vec![if self.logged { Action::Print(line) } else { Action::Complain(line) }]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_has_its_title_and_time() {
+        let wanted =
+            Command { title: Some("t".into()), timestamps: Some("%s ".into()), ..Command::default() };
+        let voice = OutputStyle::new(&wanted, 0);
+        let said = format!("{:?}", voice.text("a\n\nb\n", 5_000_000_000));
+        assert_eq!(said, "[Print(\"5 t:  a\\n5 t:  \\n5 t:  b\\n\")]");
+        assert!(OutputStyle { json: true, ..OutputStyle::default() }.text("a", 0).is_empty());
+    }
+}

@@ -1,0 +1,53 @@
+//! What workers find out that is no number: verdicts of cases, the outcome of an exercise.
+//!
+//! Written by worker threads now and then, read by the conductor while it tells how things stand. Nothing of the hot loop
+//! comes here.
+
+use std::sync::{Mutex, PoisonError};
+
+use iodyno_model::{CaseRecord, ExerciseRecord};
+
+/// The findings of one phase's workers, by job.
+pub struct WorkerFindings {
+    jobs: Mutex<Vec<Entries>>,
+}
+
+/// What the workers of one job wrote.
+#[derive(Clone, Debug, Default)]
+pub struct Entries {
+    /// Cases in the order in which they ended.
+    pub cases: Vec<CaseRecord>,
+    /// How many of them were told of.
+    told: usize,
+    /// An exercise that is over.
+    pub exercise: Option<ExerciseRecord>,
+    /// Features and why they are missing, where they are.
+    pub features: Vec<(String, Option<String>)>,
+}
+
+impl WorkerFindings {
+    /// For so many jobs.
+    pub fn new(jobs: usize) -> Self {
+        WorkerFindings { jobs: Mutex::new(vec![Entries::default(); jobs]) }
+    }
+
+    /// Changes what is written for a job.
+    pub fn write<T>(&self, job: usize, change: impl FnOnce(&mut Entries) -> T) -> T {
+        // A worker that panicked has written whole entries only.
+        change(&mut self.jobs.lock().unwrap_or_else(PoisonError::into_inner)[job])
+    }
+
+    /// Cases that ended since the last call.
+    pub fn news(&self, job: usize) -> Vec<CaseRecord> {
+        self.write(job, |entries| {
+            let new = entries.cases[entries.told..].to_vec();
+            entries.told = entries.cases.len();
+            new
+        })
+    }
+
+    /// All that is written for a job.
+    pub fn read(&self, job: usize) -> Entries {
+        self.write(job, |entries| entries.clone())
+    }
+}

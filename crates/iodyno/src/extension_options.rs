@@ -1,0 +1,312 @@
+//! Our own words beside an original's command line: `--also WORDS` and the environment's `IODYNO_ALSO`.
+//!
+//! In a drop-in every option belongs to the original; these words are taken out before its dialect sees the rest.
+//! They ask for nothing that changes what the original does; a word that is not known is refused, never ignored.
+//! A dialect that understands a word asks its loader for it.
+
+use iodyno_dialect::hosts::{self, Elsewhere, is_host};
+use iodyno_dialect::run_options::{BARE as RUN_OPTIONS, RunOptions};
+use iodyno_dialect::{Keep, Loader, ReportFile, Run};
+use iodyno_model::{Diagnostic, Origin};
+
+/// Every word, for who typed another one.
+const WORDS: &[&str] = &[
+    "age=70%",
+    "bugs=TOOL",
+    "ceiling=400Gbit",
+    "confidence=95:5",
+    "csv=FILE",
+    "data=unique",
+    "depth=N",
+    "destroy=DEVICE",
+    "details",
+    "engine=NAME",
+    "fail-if=read.p99>5ms",
+    "hdr=FILE",
+    "headers=3.40",
+    "hostfile=FILE",
+    "hosts=H1,H2:4",
+    "html=FILE",
+    "json=FILE",
+    "launcher=NAME",
+    "layout=N",
+    "live",
+    "live-web=127.0.0.1:PORT",
+    "metrics=FILE",
+    "most=N",
+    "peers=RANGE+RANGE",
+    "percentiles",
+    "phases=NAMES",
+    "precondition",
+    "ranks",
+    "repeat=N",
+    "rewrite=distinct",
+    "save",
+    "save=NAME",
+    "text=3",
+    "threads=N",
+    "until-steady",
+    "witness=off",
+    "xlsx=FILE",
+];
+
+/// Words without a value.
+const BARE: &[&str] = &["details", "live", "ranks", "percentiles", "save", RUN_OPTIONS[0], RUN_OPTIONS[1]];
+
+/// What was asked for.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct ExtensionOptions {
+    /// Devices that may be written to although somebody may still need them, by the very names that are used.
+    pub destroy: Vec<String>,
+    /// Format and path of each result file.
+    pub files: Vec<(&'static str, String)>,
+    /// Whether the witnesses stay at home.
+    pub unwatched: bool,
+    /// Whether findings that another one explains are told in full, too.
+    pub details: bool,
+    /// Whether the history keeps the run.
+    pub keep: Keep,
+    /// Words that the dialect itself understands, with their values.
+    pub dialect_words: Vec<(String, String)>,
+    /// `hosts=`, as typed: `h1,h2:4` or `@FILE`.
+    pub hosts: Option<String>,
+    /// `hostfile=`.
+    pub hostfile: Option<String>,
+    /// `launcher=`.
+    pub launcher: Option<String>,
+    /// What may be asked of any run.
+    pub asked: RunOptions,
+    /// All other words, as they are said on the hosts that the command goes to.
+    pub kept: Vec<String>,
+}
+
+impl ExtensionOptions {
+    /// Takes our words out of the arguments; the environment's come first.
+    ///
+    /// # Errors
+    /// The first word that is none of ours.
+    pub fn take(
+        arguments: &[String],
+        environment: Option<&str>,
+    ) -> Result<(ExtensionOptions, Vec<String>), Diagnostic> {
+        let (mut also, mut others) = (ExtensionOptions::default(), Vec::new());
+        also.words("IODYNO_ALSO", environment.unwrap_or(""))?;
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            match argument.strip_prefix("--also") {
+                Some("") => {
+                    let none = || refused("--also", "no words follow");
+                    also.words("--also", rest.next().ok_or_else(none)?)?;
+                }
+                Some(words) if words.starts_with('=') => also.words("--also", &words[1..])?,
+                _ => others.push(argument.clone()),
+            }
+            if argument == "--" {
+                others.extend(rest.by_ref().cloned());
+            }
+        }
+        Ok((also, others))
+    }
+
+    fn words(&mut self, place: &str, words: &str) -> Result<(), Diagnostic> {
+        let mut words = words.split(',').filter(|word| !word.is_empty()).peekable();
+        while let Some(word) = words.next() {
+            let Some(first) = word.strip_prefix("hosts=").filter(|first| !first.is_empty()) else {
+                self.word(place, word)?;
+                continue;
+            };
+            // Commas stand between hosts, too: the list goes on until something that is another word.
+            let mut list = first.to_string();
+            while let Some(host) = words.next_if(|word| !BARE.contains(word) && is_host(word)) {
+                list = format!("{list},{host}");
+            }
+            self.hosts = Some(list);
+        }
+        Ok(())
+    }
+
+    fn word(&mut self, place: &str, word: &str) -> Result<(), Diagnostic> {
+        match word.split_once('=') {
+            Some((name, value)) if !value.is_empty() && self.asks(place, name, Some(value))? => {}
+            None if self.asks(place, word, None)? => {}
+            Some((_, "")) => return Err(refused(place, &format!("`{word}` names nothing"))),
+            Some(("destroy", device)) => self.destroy.push(device.into()),
+            Some((format, path)) if exported(format).is_some() => {
+                self.files.extend(exported(format).map(|format| (format, path.to_string())));
+            }
+            Some(("save", name)) => {
+                self.keep.wanted = Some(true);
+                self.keep.tags.push(name.into());
+            }
+            Some(("witness", "off")) => self.unwatched = true,
+            Some((
+                name @ ("text" | "bugs" | "phases" | "engine" | "depth" | "layout" | "rewrite" | "peers"),
+                value,
+            )) => {
+                self.dialect_words.push((name.into(), value.into()));
+            }
+            Some(("data", kind @ ("fio" | "unique"))) => {
+                self.dialect_words.push(("data".into(), kind.into()))
+            }
+            Some(("headers", version)) if !is_version(version) => {
+                let expected = "expected the version of an original, for example headers=3.33";
+                return Err(refused(place, &format!("`{word}`: {expected}")));
+            }
+            Some(("headers", version)) => self.dialect_words.push(("headers".into(), version.into())),
+            Some(("threads", count)) => match count.parse::<u32>() {
+                Ok(1..) => self.dialect_words.push(("threads".into(), count.into())),
+                _ => return Err(refused(place, &format!("`{word}`: expected a whole number of at least 1"))),
+            },
+            Some(("hostfile", path)) => self.hostfile = Some(path.into()),
+            Some(("launcher", name)) => self.launcher = Some(name.into()),
+            None if word == "save" => self.keep.wanted = Some(true),
+            None if word == "details" => self.details = true,
+            None if word == "live" => self.files.push(("live", "-".into())),
+            None if word == "ranks" => self.files.push(("ranks", "/dev/stderr".into())),
+            None if BARE.contains(&word) => self.dialect_words.push((word.into(), String::new())),
+            _ => return Err(refused(place, &format!("`{word}` is no word of it"))),
+        }
+        if !word.starts_with("hostfile=") && !word.starts_with("launcher=") {
+            self.kept.push(word.into());
+        }
+        Ok(())
+    }
+
+    fn asks(&mut self, place: &str, name: &str, value: Option<&str>) -> Result<bool, Diagnostic> {
+        self.asked.word(name, value).map_err(|wrong| refused(place, &wrong))
+    }
+
+    /// Where the command is to run instead of here.
+    ///
+    /// # Errors
+    /// What is no host, or a host file that cannot be read.
+    pub fn elsewhere(&self, loader: &mut dyn Loader) -> Result<Option<Elsewhere>, Diagnostic> {
+        hosts::elsewhere(self.hosts.as_deref(), self.hostfile.as_deref(), self.launcher.clone(), loader)
+    }
+
+    /// The words that make the plan what it is, as one argument; none: none do. What is written besides, whether the
+    /// run is kept, and what may be destroyed are said anew each time.
+    pub fn shaping(&self) -> Option<String> {
+        let shapes = |word: &&String| {
+            let name = word.split('=').next().unwrap_or(word);
+            let besides = ["ceiling", "details", "live", "ranks", "save", "destroy", "hosts", "fail-if"];
+            exported(name).is_none() && !besides.contains(&name)
+        };
+        let words: Vec<&str> = self.kept.iter().filter(shapes).map(String::as_str).collect();
+        (!words.is_empty()).then(|| format!("--also={}", words.join(",")))
+    }
+
+    /// Adds what was asked for to a run.
+    ///
+    /// # Errors
+    /// What does not fit its plan.
+    pub fn join(self, run: &mut Run) -> Result<(), Diagnostic> {
+        if self.unwatched && run.plan.phases.iter().any(|phase| phase.watch.is_some()) {
+            let wrong =
+                Diagnostic::error(&Origin::argument("--also"), "`witness=off` leaves nobody to watch");
+            return Err(wrong.hint("leave it out: watching is all that this does"));
+        }
+        run.plan.destroy.extend(self.destroy);
+        self.asked.apply(&mut run.plan, "--also")?;
+        run.unwatched = self.unwatched;
+        run.keep = self.keep;
+        run.details = self.details;
+        let file = |(format, path): (&str, String)| ReportFile { path, format: format.into() };
+        run.files.extend(self.files.into_iter().map(file));
+        Ok(())
+    }
+}
+
+/// Two or more numbers with dots between them.
+fn is_version(word: &str) -> bool {
+    word.contains('.') && word.split('.').all(|part| part.parse::<u32>().is_ok())
+}
+
+/// A format that results are written in.
+fn exported(format: &str) -> Option<&'static str> {
+    ["csv", "hdr", "html", "json", "live-web", "metrics", "xlsx"].into_iter().find(|known| *known == format)
+}
+
+fn refused(place: &str, what: &str) -> Diagnostic {
+    let hint = format!("the words are {}, with commas between them", WORDS.join(", "));
+    Diagnostic::error(&Origin::argument(place), what).hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take(line: &str, environment: Option<&str>) -> Result<(ExtensionOptions, String), String> {
+        let arguments: Vec<String> = line.split_whitespace().map(Into::into).collect();
+        let taken = ExtensionOptions::take(&arguments, environment).map_err(|wrong| wrong.message)?;
+        Ok((taken.0, taken.1.join(" ")))
+    }
+
+    #[test]
+    fn only_our_words_are_taken() {
+        let (also, rest) =
+            take("a --also=destroy=/dev/x,json=r b --also csv=c --alsoran -- --also=q", Some("witness=off"))
+                .unwrap();
+        assert_eq!(rest, "a b --alsoran -- --also=q");
+        let files = vec![("json", "r".to_string()), ("csv", "c".to_string())];
+        let kept = ["witness=off", "destroy=/dev/x", "json=r", "csv=c"].map(String::from).to_vec();
+        let unwatched = true;
+        assert_eq!(
+            also,
+            ExtensionOptions {
+                destroy: vec!["/dev/x".into()],
+                files,
+                unwatched,
+                kept,
+                ..ExtensionOptions::default()
+            }
+        );
+        assert_eq!(take("a", None), Ok((ExtensionOptions::default(), "a".into())));
+    }
+
+    #[test]
+    fn a_run_is_kept_and_named() {
+        let keep = |line| take(line, None).unwrap().0.keep;
+        assert_eq!(keep("--also save"), Keep { wanted: Some(true), tags: Vec::new() });
+        let tags = vec!["a".to_string(), "b".to_string()];
+        assert_eq!(keep("--also save=a,save=b"), Keep { wanted: Some(true), tags });
+        assert!(take("--also save=", None).is_err());
+    }
+
+    #[test]
+    fn details_are_told_and_change_nothing_else() {
+        let (also, rest) = take("a --also=hosts=h1,details b", None).unwrap();
+        assert_eq!((also.details, also.shaping(), rest.as_str()), (true, None, "a b"));
+        assert_eq!(also.hosts.as_deref(), Some("h1"));
+        assert!(take("--also=details=7", None).is_err());
+    }
+
+    #[test]
+    fn a_list_of_hosts_ends_where_another_word_begins() {
+        let (also, rest) =
+            take("-t 1m --also json=r,hosts=h1:2,h2,10.0.0.3,threads=4,live -e", None).unwrap();
+        assert_eq!((also.hosts.as_deref(), rest.as_str()), (Some("h1:2,h2,10.0.0.3"), "-t 1m -e"));
+        assert_eq!(also.kept.join(" "), "json=r threads=4 live");
+        let (also, _) = take("--also=hosts=h1,live,launcher=srun", Some("hostfile=f,csv=c")).unwrap();
+        assert_eq!((also.hosts.as_deref(), also.launcher.as_deref()), (Some("h1"), Some("srun")));
+        assert_eq!((also.hostfile.as_deref(), also.kept.join(" ")), (Some("f"), "csv=c live".into()));
+        assert_eq!(take("--also hosts=@nodes,witness=off", None).unwrap().0.hosts.as_deref(), Some("@nodes"));
+    }
+
+    #[test]
+    fn what_is_no_word_is_refused() {
+        for line in [
+            "--also=threads=0",
+            "--also=threads=x",
+            "--also=hosts=",
+            "--also=h1",
+            "--also=witness=on",
+            "--also",
+            "--also destroy=",
+            "--also=destroy",
+        ] {
+            assert!(take(line, None).is_err(), "{line}");
+        }
+        assert!(take("", Some("lively")).unwrap_err().contains("`lively`"));
+    }
+}

@@ -1,0 +1,83 @@
+//! The files a reporter writes beside its report, by the names the user chose for them.
+//!
+//! A drop-in's logs and its `--output` are emptied as the original empties them: the user named them by that very
+//! option. It refuses to open what nobody asked for.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+
+use iodyno_report::Files;
+
+/// Open files by name.
+#[derive(Default)]
+pub struct OutputFiles {
+    open: BTreeMap<String, BufWriter<File>>,
+    /// Names that were written to and closed: asked for again, they go on.
+    closed: Vec<String>,
+}
+
+impl OutputFiles {
+    /// Takes a file that is open already.
+    pub fn put(&mut self, path: &str, file: BufWriter<File>) {
+        self.open.insert(path.into(), file);
+    }
+
+    /// Writes out what is left of all of them.
+    ///
+    /// # Errors
+    /// The first file that could not be written, by name.
+    pub fn flush(&mut self) -> Result<(), (String, io::Error)> {
+        for (path, file) in &mut self.open {
+            file.flush().map_err(|error| (path.clone(), error))?;
+        }
+        Ok(())
+    }
+}
+
+impl Files for OutputFiles {
+    fn file(&mut self, path: &str) -> io::Result<&mut dyn Write> {
+        if !self.open.contains_key(path) {
+            let file = match self.closed.iter().any(|closed| closed == path) {
+                true => File::options().append(true).open(path),
+                false => File::create(path),
+            };
+            let named = |error: io::Error| io::Error::new(error.kind(), format!("{path}: {error}"));
+            self.open.insert(path.to_string(), BufWriter::with_capacity(1 << 16, file.map_err(named)?));
+        }
+        Ok(self.open.get_mut(path).ok_or(io::ErrorKind::NotFound)?)
+    }
+
+    fn folder(&mut self, path: &str) -> io::Result<()> {
+        std::fs::create_dir_all(path)
+            .map_err(|error| io::Error::new(error.kind(), format!("{path}: {error}")))
+    }
+
+    fn close(&mut self, path: &str) -> io::Result<()> {
+        let Some(mut file) = self.open.remove(path) else { return Ok(()) };
+        self.closed.push(path.to_string());
+        file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_emptied_once_and_goes_on_after_it_was_closed() {
+        let folder = std::env::temp_dir().join(format!("iodyno-shelf-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("x.log");
+        std::fs::write(&path, "old").unwrap();
+        let name = path.to_str().unwrap();
+        let mut shelf = OutputFiles::default();
+        shelf.file(name).unwrap().write_all(b"one ").unwrap();
+        shelf.close(name).unwrap();
+        shelf.file(name).unwrap().write_all(b"two").unwrap();
+        shelf.flush().unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "one two");
+        assert!(shelf.file("/nowhere/at/all").is_err());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,151 @@
+//! Names of types and modules: one name for one thing, as the glossary has it.
+//!
+//! A name that is defined in many places says nothing where it is read. Names that were defined more often when this rule came
+//! stand in a list with their number, which may only fall. Names of the dialects' common anatomy are exempt.
+
+use std::collections::BTreeMap;
+
+use super::source::Source;
+use super::{Tree, Violation};
+use crate::lexer;
+
+/// Definitions of one name in the products of the workspace, at most.
+const MOST: usize = 3;
+/// Names that are still defined more often: `NAME COUNT` on each line.
+const LIST: &str = "crates/xtask/tidy-names.txt";
+/// What each dialect has.
+const ANATOMY: &[&str] = &["Command", "Options", "Settings", "Lower", "Report"];
+/// Modules were called so once; the glossary has words that the field knows.
+const RETIRED: &[&str] = &[
+    "abroad",
+    "behind",
+    "company",
+    "crew",
+    "desk",
+    "exposed",
+    "gate",
+    "guardian",
+    "guided",
+    "hands",
+    "ledger",
+    "luggage",
+    "manner",
+    "parting",
+    "patience",
+    "post",
+    "programme",
+    "roster",
+    "sayings",
+    "sheet",
+    "shelf",
+    "siblings",
+    "strangers",
+    "stretch",
+    "telling",
+    "watched",
+    "wishes",
+];
+
+const TYPE_HINT: &str =
+    "name what it is, in the words of docs/glossary.md: a reader meets the name before its folder";
+const LIST_HINT: &str = "lower its number, or take its line out where it is at most 3";
+const MODULE_HINT: &str = "docs/glossary.md has the field's word for it";
+
+pub fn check(tree: &Tree) -> Vec<Violation> {
+    let mut defined: BTreeMap<String, Vec<(&str, usize)>> = BTreeMap::new();
+    for source in tree.sources.iter().filter(|source| source.is_product()) {
+        for (name, line) in types(source) {
+            defined.entry(name).or_default().push((&source.path, line));
+        }
+    }
+    let allowed = allowed(tree.text(LIST));
+    let mut violations = Vec::new();
+    for (name, places) in &defined {
+        let most = allowed.get(name.as_str()).copied().unwrap_or(MOST).max(MOST);
+        if places.len() > most && !ANATOMY.contains(&name.as_str()) {
+            let (path, line) = places[places.len() - 1];
+            let message = format!("`{name}` is defined {} times, over {most}", places.len());
+            violations.push(Violation::new(path, line, message, TYPE_HINT));
+        }
+    }
+    for (name, most) in allowed {
+        let count = defined.get(name).map_or(0, Vec::len);
+        if count < most {
+            let message = format!("`{name}` is defined {count} times, and {most} stand here");
+            violations.push(Violation::new(LIST, 1, message, LIST_HINT));
+        }
+    }
+    violations.extend(tree.sources.iter().filter(|source| source.is_product()).flat_map(retired));
+    violations
+}
+
+fn allowed(text: &str) -> BTreeMap<&str, usize> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines
+        .filter_map(|line| line.split_once(' '))
+        .filter_map(|(name, count)| Some((name, count.parse().ok()?)))
+        .collect()
+}
+
+/// The types that a file defines outside its tests, with their lines.
+fn types(source: &Source) -> Vec<(String, usize)> {
+    let code = &source.masked.code;
+    let mut found = Vec::new();
+    for keyword in ["struct", "enum", "trait"] {
+        for at in lexer::find_words(code, keyword) {
+            let rest = code[at + keyword.len()..].trim_start();
+            let name: String = rest.chars().take_while(|&c| lexer::is_word(c)).collect();
+            let line = lexer::line_of(code, at);
+            if name.starts_with(char::is_uppercase) && !source.is_test_line(line) {
+                found.push((name, line));
+            }
+        }
+    }
+    found
+}
+
+fn retired(source: &Source) -> Vec<Violation> {
+    let stem = source.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs");
+    if !RETIRED.contains(&stem) {
+        return Vec::new();
+    }
+    vec![Violation::new(&source.path, 1, format!("a module named `{stem}`"), MODULE_HINT)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::{places, planted};
+
+    fn files<'a>(count: usize, text: &'a str, list: &'a str) -> Vec<(String, &'a str)> {
+        let mut files: Vec<_> = (0..count).map(|at| (format!("crates/engine/src/a{at}.rs"), text)).collect();
+        files.push((LIST.into(), list));
+        files
+    }
+
+    fn found(files: &[(String, &str)]) -> usize {
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+        places(&check(&planted(&files))).len()
+    }
+
+    #[test]
+    fn a_name_is_defined_three_times_at_most() {
+        assert_eq!(found(&files(3, "struct Kind;", "")), 0);
+        assert_eq!(found(&files(4, "struct Kind;", "")), 1);
+        assert_eq!(found(&files(4, "struct Command;", "")), 0, "every dialect has one");
+        assert_eq!(found(&files(4, "#[cfg(test)]\nmod tests {\n    struct Kind;\n}\n", "")), 0);
+    }
+
+    #[test]
+    fn a_listed_number_only_falls() {
+        assert_eq!(found(&files(5, "enum Kind {}", "# why\nKind 5\n")), 0);
+        assert_eq!(found(&files(6, "enum Kind {}", "Kind 5\n")), 1);
+        assert_eq!(found(&files(4, "enum Kind {}", "Kind 5\n")), 1);
+    }
+
+    #[test]
+    fn retired_names_of_modules_do_not_return() {
+        assert_eq!(found(&[("crates/engine/src/gate.rs".into(), "")]), 1);
+        assert_eq!(found(&[("crates/engine/src/barrier.rs".into(), "")]), 0);
+    }
+}
