@@ -1,7 +1,8 @@
 //! What the record says beside what is known.
 //!
-//! The floor is no constant: it is a distribution, found by a plain client in turn with ours. What must be seen is
-//! every logged latency with any of the floors added. A wrong meter is wrong in every turn. Where the turns differ from each
+//! The floor is no constant: it is a distribution, found by a plain client in turn with ours. What must be seen is every logged
+//! latency with any of the floors added that the plain client saw at such latencies: a reply that the device's log calls late
+//! often reaches the client soon, and the reverse, so that the two are not independent. A wrong meter is wrong in every turn. Where the turns differ from each
 //! other by more than the tolerance, the machine was disturbed: what is off then proves nothing, and the case is skipped
 //! with its figures. It refuses to measure anything a second time.
 
@@ -15,7 +16,7 @@ use testbed::Skip;
 const TOLERANCE: f64 = 0.01;
 /// Samples that must lie beyond a percentile, on either side, for it to be one.
 const BEYOND: usize = 10;
-/// Floors that a distribution is thinned to.
+/// Floors that are added to one latency: those of its rank.
 const FLOORS: usize = 101;
 
 /// One figure, as we say it and as it must be.
@@ -93,8 +94,8 @@ pub struct Turn {
     pub ours: Histogram,
     /// By the device's log, ns, ascending.
     pub logged: Vec<u64>,
-    /// What the plain client saw beyond the log, ns, ascending.
-    pub floor: Vec<u64>,
+    /// The log of the plain client's reads, and what it saw beyond, ns, ascending.
+    pub floor: Vec<(u64, u64)>,
 }
 
 impl Turn {
@@ -108,7 +109,8 @@ impl Turn {
 /// the turns differ, in what their floors foretell or in our error, it was the machine.
 pub fn percentiles(wanted: &[f64], turns: &[Turn]) -> Vec<Figure> {
     let logged = sorted(turns.iter().flat_map(|turn| turn.logged.iter().copied()).collect());
-    let floor = sorted(turns.iter().flat_map(|turn| turn.floor.iter().copied()).collect());
+    let mut floor: Vec<_> = turns.iter().flat_map(|turn| turn.floor.iter().copied()).collect();
+    floor.sort_unstable();
     let mut ours = Histogram::default();
     turns.iter().for_each(|turn| ours.merge(&turn.ours));
     let all = foretold(&logged, &floor);
@@ -148,10 +150,19 @@ pub fn sorted(mut values: Vec<u64>) -> Vec<u64> {
     values
 }
 
-/// Every logged latency with any of the floors, ascending.
-fn foretold(logged: &[u64], floor: &[u64]) -> Vec<u64> {
-    let thinned = (0..FLOORS).map(|index| floor[index * (floor.len() - 1) / (FLOORS - 1)]);
-    sorted(thinned.flat_map(|floor| logged.iter().map(move |ns| ns + floor)).collect())
+/// Every logged latency with the floors of its rank, ascending.
+fn foretold(logged: &[u64], floor: &[(u64, u64)]) -> Vec<u64> {
+    let near = FLOORS.min(floor.len());
+    let floors = |rank: usize| {
+        let middle = rank * (floor.len() - 1) / (logged.len() - 1).max(1);
+        let first = middle.saturating_sub(near / 2).min(floor.len() - near);
+        &floor[first..first + near]
+    };
+    let sums = logged
+        .iter()
+        .enumerate()
+        .flat_map(|(rank, ns)| floors(rank).iter().map(move |(_, beyond)| ns + beyond));
+    sorted(sums.collect())
 }
 
 /// A percentile of ascending values: nearest rank.

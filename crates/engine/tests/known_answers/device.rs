@@ -12,7 +12,7 @@ use testbed::fuse::{Config, Device, Fault, Kind, Pick as Met, Service};
 use testbed::{Case, Need, Outcome};
 
 use crate::compare::{self, Figure, Turn};
-use crate::plain::{self, RealTime};
+use crate::plain::{self, RealTime, Submission};
 
 const PERCENTILES: [f64; 9] = [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
 /// Turns that ours and the plain client take.
@@ -53,10 +53,11 @@ fn needs(engine: &str) -> &'static [Need] {
 fn latencies(name: &str, device: &Device, engine: &str, depth: u32) -> Outcome {
     let _real_time = RealTime::enter();
     let operations = if depth == 1 { 64 } else { 512 };
+    let submission = if engine == "libaio" { Submission::Aio } else { Submission::Threads };
     let (mut turns, mut count) = (Vec::new(), 0);
     let (mut our_ns, mut logged_ns, mut beyond_ns) = (0, Vec::new(), Vec::new());
     for _ in 0..TURNS {
-        let floor = plain::floor(device, depth, operations)?;
+        let floor = plain::floor(device, submission, depth, operations)?;
         beyond_ns.push(floor.whole_ns);
         let tally = read(device.path(), engine, depth, operations)?;
         let log = device.take_log();
@@ -72,7 +73,8 @@ fn latencies(name: &str, device: &Device, engine: &str, depth: u32) -> Outcome {
     }
     let mut figures = compare::percentiles(&PERCENTILES, &turns);
     figures.push(Figure::rate(count, our_ns, &logged_ns, &beyond_ns));
-    let all = compare::sorted(turns.iter().flat_map(|turn| turn.floor.iter().copied()).collect());
+    let all =
+        compare::sorted(turns.iter().flat_map(|turn| turn.floor.iter().map(|(_, beyond)| *beyond)).collect());
     let [half, most] = [50.0, 99.0].map(|percent| compare::at(&all, percent) as f64 / 1e3);
     compare::judge(name, &format!("floor {half:.0} µs, p99 {most:.0}"), &figures)
 }
