@@ -2,9 +2,9 @@
 //!
 //! The floor is no constant: it is a distribution, found by a plain client in turn with ours. What must be seen is every logged
 //! latency with any of the floors added that the plain client saw at such latencies: a reply that the device's log calls late
-//! often reaches the client soon, and the reverse, so that the two are not independent. A wrong meter is wrong in every turn. Where the turns differ from each
-//! other by more than the tolerance, the machine was disturbed: what is off then proves nothing, and the case is skipped
-//! with its figures. It refuses to measure anything a second time.
+//! often reaches the client soon, and the reverse, so that the two are not independent. A wrong meter is wrong in every turn.
+//! Where the turns differ from each other by more than the tolerance, the machine was disturbed: what is off then proves
+//! nothing, and the case is skipped with its figures. It refuses to measure anything a second time.
 
 use std::fmt;
 
