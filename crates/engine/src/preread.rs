@@ -12,6 +12,8 @@ use crate::open::{Asker, open, paths, strerror};
 
 /// Bytes asked for at once.
 const CHUNK_BYTES: usize = 256 << 10;
+/// The same where the caches are meant: a larger buffer would take the place of what is read.
+const NEAR_CHUNK_BYTES: usize = 4 << 10;
 /// Files of so many bytes are read a second time right before the first operation: what a processor's own caches hold. In
 /// between witnesses read for milliseconds, and that is enough to lose them.
 const NEAR_BYTES: u64 = 4 << 20;
@@ -52,7 +54,8 @@ impl Preread {
                 let fd = open(&path, libc::O_RDONLY).map_err(failure)?;
                 let own = Handle { fd, base: handle.base, bytes: handle.bytes, ..Handle::closed() };
                 preread.files.handles.push(own);
-                preread.read(preread.files.handles.len() - 1, stopped).map_err(failure)?;
+                let index = preread.files.handles.len() - 1;
+                preread.read(index, CHUNK_BYTES, stopped).map_err(failure)?;
             }
         }
         let bytes = preread.files.handles.iter().map(|handle| handle.bytes).fold(0, u64::saturating_add);
@@ -63,15 +66,15 @@ impl Preread {
     /// cannot be read any more is left to the operations.
     pub fn again(&mut self) {
         for index in 0..self.files.handles.len() {
-            let _ = self.read(index, &|| false);
+            let _ = self.read(index, NEAR_CHUNK_BYTES, &|| false);
         }
     }
 
-    fn read(&mut self, index: usize, stopped: &dyn Fn() -> bool) -> Result<(), i32> {
+    fn read(&mut self, index: usize, most: usize, stopped: &dyn Fn() -> bool) -> Result<(), i32> {
         let handle = &self.files.handles[index];
         let (mut at, end) = (handle.base, handle.base.saturating_add(handle.bytes));
         while at < end && !stopped() {
-            let wanted = self.chunk.len().min(usize::try_from(end - at).unwrap_or(usize::MAX));
+            let wanted = most.min(usize::try_from(end - at).unwrap_or(usize::MAX));
             let start = self.chunk.as_mut_ptr().cast();
             // SAFETY: the chunk is valid for writing and at least `wanted` bytes long.
             let got = unsafe { libc::pread(handle.fd, start, wanted, at as libc::off_t) };
