@@ -1,4 +1,4 @@
-//! The start line, the meetings and the stop flags of a phase, in a mapping that threads and processes share.
+//! The start line, the barriers and the stop flags of a phase, in a mapping that threads and processes share.
 //!
 //! Waiting is a futex on Linux, short sleeps elsewhere. Nobody waits for a worker that is over, and whoever is told to
 //! stop waits for nobody. It refuses to know other ranks: where there are some, the conductor brings them together.

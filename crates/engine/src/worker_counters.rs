@@ -1,4 +1,4 @@
-//! A worker's tally counters while it runs: counters at fixed places in a shared mapping, without pointers.
+//! A worker's counters while it runs, at fixed places in a shared mapping, without pointers.
 //!
 //! Only the worker writes; the conductor reads at any time. So every counter is a relaxed atomic that is loaded and
 //! stored, never locked: on the hot path this is an ordinary increment.
@@ -288,7 +288,7 @@ impl CounterMapping {
     /// One worker's counters.
     pub fn of(&self, worker: usize) -> WorkerCounters<'_> {
         assert!((worker + 1) * self.stride <= self.mapping.bytes());
-        // SAFETY: the counters lies inside the mapping (asserted), which is zeroed, aligned to pages and outlives the
+        // SAFETY: the counters lie inside the mapping (asserted), which is zeroed, aligned to pages and outlives the
         // borrow; the types consist of atomics only, for which zero is a value.
         unsafe {
             let start = self.mapping.start().add(worker * self.stride);

@@ -1,4 +1,4 @@
-//! Who runs: ranks beside each other, and on each of them a crew of workers, as threads or forked processes.
+//! Who runs: ranks beside each other, and on each of them a group of workers, as threads or forked processes.
 //!
 //! A rank is one process of ours. Without a launcher there is one, and nothing here costs anything; under one the ranks
 //! are joined by the MPI of the site. Only the conductor's thread calls in here, and whatever waits does so with little

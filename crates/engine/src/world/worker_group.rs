@@ -1,6 +1,6 @@
 //! The workers of one rank: seats on threads of this process or in forked processes.
 //!
-//! A crew starts its workers, notices when one of them dies, and waits for them. It does not know what they do.
+//! A group starts its workers, notices when one of them dies, and waits for them. It does not know what they do.
 
 use std::sync::Arc;
 
@@ -46,26 +46,26 @@ impl WorkerGroup {
         threads: &[u32],
         pool: &mut ThreadPool,
     ) -> Result<WorkerGroup, Missing> {
-        let mut crew = WorkerGroup::default();
+        let mut group = WorkerGroup::default();
         if !processes.is_empty() {
             pool.clear();
         }
         for (place, number) in processes.iter().enumerate() {
             match not_stopped().and_then(|()| processes::fork(task, *number)) {
-                Ok(child) => crew.children.push(child),
-                Err(reason) => return Err((crew, [&processes[place..], threads].concat(), reason)),
+                Ok(child) => group.children.push(child),
+                Err(reason) => return Err((group, [&processes[place..], threads].concat(), reason)),
             }
         }
         for (place, number) in threads.iter().enumerate() {
             match not_stopped().and_then(|()| pool.take(*number)) {
                 Ok(thread) => {
                     thread.run(task);
-                    crew.threads.push((*number, thread));
+                    group.threads.push((*number, thread));
                 }
-                Err(reason) => return Err((crew, threads[place..].to_vec(), reason)),
+                Err(reason) => return Err((group, threads[place..].to_vec(), reason)),
             }
         }
-        Ok(crew)
+        Ok(group)
     }
 
     /// Numbers of processes that have died since the last call, and how.

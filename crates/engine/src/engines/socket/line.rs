@@ -131,7 +131,7 @@ impl Meter {
     /// The counters.
     #[inline(always)]
     pub fn counts(&self) -> &Counts {
-        // SAFETY: the counters lie in the worker's sheet, which outlives its engine.
+        // SAFETY: they lie among the worker's counters, which outlive its engine.
         unsafe { &*self.0 }
     }
 

@@ -2,7 +2,7 @@
 //! explain what each of them was answered and what is there in the end.
 //!
 //! ```text
-//!   program ──► processes (processes, real calls) ──► history ──► order: explained by the model (state), or a violation
+//!   program ──► processes (forked, real calls) ──► history ──► order: explained by the model (state), or a violation
 //!     call                                    tree (what is left)
 //! ```
 //!
