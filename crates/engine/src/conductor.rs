@@ -13,6 +13,7 @@ use crate::check::check;
 use crate::clock;
 use crate::exit_policy::{self, ExitPolicy};
 use crate::failure::Failure;
+use crate::placement;
 use crate::prepare::Made;
 use crate::signal;
 use crate::steadiness::Steadiness;
@@ -116,7 +117,7 @@ pub fn run_in(
         made: Made::default(),
         record,
         began,
-        threads: ThreadPool::default(),
+        threads: ThreadPool::of(placement::processors()),
     };
     let walked = match compared {
         Ok(()) if run.aged(emit) => run.walk(world, emit),

@@ -28,6 +28,11 @@ pub fn pid() -> u32 {
     std::process::id()
 }
 
+/// Processors that this process may use. It reads files of control groups: ask once for a phase, and not for each worker.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
 /// Moves the calling worker where its job wants it.
 ///
 /// # Errors

@@ -278,6 +278,8 @@ pub struct Worker<'a> {
     pub seat: u32,
     /// Workers of its job on all ranks together.
     pub seats: u32,
+    /// There is a processor for each of them.
+    pub has_processor: bool,
     /// The plan's seed, in each repetition another one.
     pub seed: u64,
     /// The job it waits for, by index in the phase.

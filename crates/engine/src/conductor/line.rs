@@ -4,6 +4,7 @@ use super::PhaseContext;
 use super::agree::{Trouble, highest, patience};
 use crate::clock;
 use crate::engines;
+use crate::placement;
 use crate::signal;
 use crate::world::rank_share::part;
 use crate::world::worker_group::WorkerGroup;
@@ -49,8 +50,11 @@ pub fn start(world: &World, context: &PhaseContext, group: &WorkerGroup) -> Resu
 /// How long workers wait for the start awake: where each has a processor, longer than the system takes to wake one up
 /// beside other programs; where not, they would only keep each other from it.
 fn awake_ns(world: &World, workers: usize) -> u64 {
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    if workers.saturating_mul(fullest(world) as usize) <= processors { AWAKE_NS } else { clock::SPIN_NS }
+    if workers.saturating_mul(fullest(world) as usize) <= placement::processors() {
+        AWAKE_NS
+    } else {
+        clock::SPIN_NS
+    }
 }
 
 /// Ranks on the node that has most of them.

@@ -59,6 +59,7 @@ pub(crate) struct PhaseContext {
     pub(super) ticked: AtomicU64,
     /// The connections of its workers.
     pub(super) connections: Connections,
+    processors: usize,
 }
 
 impl PhaseContext {
@@ -101,6 +102,7 @@ impl PhaseContext {
             findings: WorkerFindings::new(phase.jobs.len()),
             ticked: AtomicU64::new(0),
             connections: Connections::default(),
+            processors: placement::processors(),
             seats,
             parts,
             owners: phase.jobs.iter().map(|job| world.owners(plan, phase, job)).collect(),
@@ -290,6 +292,7 @@ impl PhaseContext {
             index,
             seat: self.number(index, place),
             seats: self.parts[index].all,
+            has_processor: self.parts[index].all as usize <= self.processors,
             // Chance is another in each pass, as it is in the world.
             seed: self.plan.seed.wrapping_add(u64::from(self.phase().repetition) << 32),
             after,

@@ -50,8 +50,7 @@ impl Worker<'_> {
         if self.job.buffers.arena_bytes > 0 || all <= POPULATED_BYTES {
             self.memory.populate();
         }
-        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        if self.seats as usize <= processors {
+        if self.has_processor {
             self.counters.populate();
         }
     }

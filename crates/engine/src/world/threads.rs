@@ -78,29 +78,37 @@ impl WorkerThread {
 
 /// Threads between two phases, by the number of their worker.
 #[derive(Default)]
-pub struct ThreadPool(BTreeMap<u32, WorkerThread>);
+pub struct ThreadPool {
+    idle: BTreeMap<u32, WorkerThread>,
+    /// Workers of this number and above have none that stays.
+    most: u32,
+}
 
 impl ThreadPool {
+    /// A pool that keeps a thread for each of so many processors. Beyond that they take the caches from each other anyway.
+    pub fn of(processors: usize) -> ThreadPool {
+        ThreadPool { idle: BTreeMap::new(), most: processors as u32 }
+    }
+
     /// The thread that the worker of that number had in the phase before, or a new one.
     ///
     /// # Errors
     /// The system's reason.
     pub fn take(&mut self, number: u32) -> Result<WorkerThread, String> {
-        self.0.remove(&number).map_or_else(|| WorkerThread::start(number), Ok)
+        self.idle.remove(&number).map_or_else(|| WorkerThread::start(number), Ok)
     }
 
-    /// Keeps a thread for the next phase. Beyond a thread for each processor they take the caches from each other anyway.
+    /// Keeps a thread for the next phase, if there is a processor for it.
     pub fn keep(&mut self, number: u32, thread: WorkerThread) {
-        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        match (number as usize) < processors {
-            true => drop(self.0.insert(number, thread)),
+        match number < self.most {
+            true => drop(self.idle.insert(number, thread)),
             false => thread.end(),
         }
     }
 
     /// Ends all of them.
     pub fn clear(&mut self) {
-        std::mem::take(&mut self.0).into_values().for_each(WorkerThread::end);
+        std::mem::take(&mut self.idle).into_values().for_each(WorkerThread::end);
     }
 }
 
@@ -135,7 +143,7 @@ mod tests {
 
     #[test]
     fn the_next_phase_has_the_same_thread() {
-        let mut pool = ThreadPool::default();
+        let mut pool = ThreadPool::of(1);
         let first = ids(&mut pool, &[0], true);
         assert_eq!(ids(&mut pool, &[0], false), first);
         assert_ne!(ids(&mut pool, &[0], true), first, "it was ended");
@@ -143,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_task_is_gone_when_it_is_done() {
-        let mut pool = ThreadPool::default();
+        let mut pool = ThreadPool::of(1);
         let shared = Arc::new(());
         let task: Task = Arc::new({
             let shared = Arc::clone(&shared);

@@ -113,6 +113,7 @@ impl Stand {
             index: 0,
             seat: 0,
             seats: 1,
+            has_processor: true,
             seed: 7,
             writer: None,
             after: None,
