@@ -4,13 +4,13 @@
 //! of makes and removals over sizes and ages; all of it follows from the seed, so that two file systems that were aged
 //! alike had the same done to them. Says what is to be done and what was found; does nothing.
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::Reflect;
 
 use crate::origin::Origin;
 use crate::pattern::Size;
 
 /// How a file system is made old.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Aging {
     /// A directory of it; where it is not there yet, the nearest above it.
     pub directory: String,
@@ -30,7 +30,7 @@ pub struct Aging {
     /// What an earlier aging left in this directory is removed, and nothing else is done.
     pub remove: bool,
     /// Where it was asked for.
-    #[serde(default)]
+    #[reflect(default)]
     pub origin: Origin,
 }
 
@@ -66,8 +66,7 @@ impl Aging {
 }
 
 /// What became of it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct AgingRecord {
     /// The directory that holds the files.
     pub directory: String,
@@ -98,7 +97,7 @@ pub struct AgingRecord {
 }
 
 /// How worn a file system is.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Wear {
     /// How full, percent of its size.
     pub full_percent: f64,

@@ -4,31 +4,31 @@
 //! here is what is done, by whom, and what must come back. Whether a failure was to be expected on a file system is
 //! judged from the [`CaseRecord`], not here.
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::Reflect;
 
 use crate::workload::{Expect, Script};
 
 /// A list of cases on one directory, the job's only target.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Cases {
     /// What some cases need: asked of the file system before the first of them.
-    #[serde(default)]
+    #[reflect(default)]
     pub features: Vec<Feature>,
     /// The cases.
     pub cases: Vec<Case>,
     /// Processes at a time; 0: as many as the machine carries well.
-    #[serde(default)]
+    #[reflect(default)]
     pub at_once: u32,
     /// How long one case may take before it is ended, ns; 0: without end.
-    #[serde(default)]
+    #[reflect(default)]
     pub limit_ns: u64,
     /// What was made for cases that failed stays, to be looked at.
-    #[serde(default)]
+    #[reflect(default)]
     pub keep: bool,
 }
 
 /// Something a file system, or its surroundings, may have or not.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Feature {
     /// Its name, as cases need it.
     pub name: String,
@@ -39,8 +39,7 @@ pub struct Feature {
 }
 
 /// How binding a rule is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Reflect)]
 pub enum Class {
     /// POSIX: shall.
     #[default]
@@ -54,7 +53,7 @@ pub enum Class {
 }
 
 /// A script and what it shows.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Case {
     /// Its name, unlike any other's: the rule's, and the values it was made for.
     pub name: String,
@@ -67,13 +66,13 @@ pub struct Case {
     /// Where the sentence comes from.
     pub source: String,
     /// How binding it is.
-    #[serde(default)]
+    #[reflect(default)]
     pub class: Class,
     /// Names of [features](Feature) without which it is not applicable.
-    #[serde(default)]
+    #[reflect(default)]
     pub needs: Vec<String>,
     /// Nothing else runs beside it: it fills a file system, or moves what all stand on.
-    #[serde(default)]
+    #[reflect(default)]
     pub alone: bool,
     /// What is done. Each [`Action::Block`](crate::Action::Block) at the top is a round: it begins in an empty directory
     /// of its own, and what fails there concerns no other.
@@ -81,22 +80,22 @@ pub struct Case {
 }
 
 /// A system call by its name, with its arguments as words, and what must come back.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Call {
     /// The call (`openat`), or a helper that says several at once (`make`).
     pub name: String,
     /// Its arguments. What begins with `$` is known only where it runs: `$before.ctime`, `$NAME_MAX`. Bytes that are no
     /// UTF-8 are written as [`word`] writes them.
-    #[serde(default)]
+    #[reflect(default)]
     pub arguments: Vec<String>,
     /// Who does it: an index into `Script::actors`; none: whoever runs the case.
-    #[serde(default)]
+    #[reflect(default)]
     pub actor: Option<usize>,
     /// Nobody waits for it; a later `await` of the same actor takes its answer.
-    #[serde(default)]
+    #[reflect(default)]
     pub background: bool,
     /// What must come back: a check each. None: it must succeed, and is no check but a part of the set-up.
-    #[serde(default)]
+    #[reflect(default)]
     pub expect: Vec<Expect>,
 }
 
@@ -123,8 +122,7 @@ pub fn word_bytes(word: &str) -> Vec<u8> {
 }
 
 /// What became of a case.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct CaseRecord {
     /// Its index in [`Cases::cases`].
     pub case: usize,
@@ -135,24 +133,23 @@ pub struct CaseRecord {
     /// How many of them passed.
     pub passed: u32,
     /// Those that did not, in order.
-    #[serde(default)]
+    #[reflect(default)]
     pub verdicts: Vec<Verdict>,
     /// Why it ended before its end: `took longer than 10 s`, `killed by SIGBUS`.
-    #[serde(default)]
+    #[reflect(default)]
     pub broken: Option<String>,
     /// Where what it made can be looked at, if it stayed: a directory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[reflect(omit_empty)]
     pub kept: Option<String>,
 }
 
 /// What became of a check that did not pass.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Verdict {
     /// Which check, counted over the whole case.
     pub check: u32,
     /// The round, by its label.
-    #[serde(default)]
+    #[reflect(default)]
     pub round: String,
     /// The step, by index in its round.
     pub step: u32,
@@ -167,8 +164,7 @@ pub struct Verdict {
 }
 
 /// How a check ended, if it did not pass. Never a pass.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum Outcome {
     /// What came back is against the rule.
     #[default]
@@ -182,8 +178,7 @@ pub enum Outcome {
 }
 
 /// What an exercise works on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum ExerciseKind {
     /// The content of files, one operation or a few at a time, as fsx does.
     #[default]
@@ -194,10 +189,10 @@ pub enum ExerciseKind {
 }
 
 /// A long random run against a model in memory.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Exercise {
     /// What it works on.
-    #[serde(default)]
+    #[reflect(default)]
     pub kind: ExerciseKind,
     /// Operations to do (of names: races to run); 0: until the time limit.
     pub operations: u64,
@@ -210,31 +205,31 @@ pub struct Exercise {
     /// Engines through which reads and writes go.
     pub engines: Vec<String>,
     /// Done instead of anything drawn: what an earlier run wrote down.
-    #[serde(default)]
+    #[reflect(default)]
     pub script: Vec<String>,
 }
 
 /// What an exercise came to.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct ExerciseRecord {
     /// Operations done, by name.
     pub done: Vec<(String, u64)>,
     /// Operations by the engine they went through, of those that have a choice.
-    #[serde(default)]
+    #[reflect(default)]
     pub through: Vec<(String, u64)>,
     /// Operations that failed where that is no fault (no space left), by name and answer.
-    #[serde(default)]
+    #[reflect(default)]
     pub failed: Vec<(String, u64)>,
     /// What the file system does not have, by name, and its answer.
-    #[serde(default)]
+    #[reflect(default)]
     pub refused: Vec<(String, String)>,
     /// Where file and model parted, if they did.
-    #[serde(default)]
+    #[reflect(default)]
     pub failure: Option<Divergence>,
 }
 
 /// Where the file and its model part.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Divergence {
     /// The operation, counted from 0.
     pub operation: u64,

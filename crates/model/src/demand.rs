@@ -2,23 +2,22 @@
 //!
 //! A demand is worded by the user (`read.p99 > 5ms` fails the run); it is judged in `truth`, and makes the exit status.
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::Reflect;
 
 use crate::origin::Origin;
 
 /// A condition on which a run fails.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Demand {
     /// As it was typed: `read.p99 > 5ms`.
     pub text: String,
     /// Where.
-    #[serde(default)]
+    #[reflect(default)]
     pub origin: Origin,
 }
 
 /// What became of a demand.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct DemandRecord {
     /// As it was typed.
     pub text: String,

@@ -2,7 +2,7 @@
 //!
 //! A reporter is a function from these to bytes, so it is tested by replaying a stored list.
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::Reflect;
 
 use crate::case::CaseRecord;
 use crate::finding::Finding;
@@ -18,9 +18,7 @@ use crate::verb::{Kind, Verb};
 use crate::world::WorldFacts;
 
 /// One thing that happened.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[serde(remote = "Self")]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub enum Event {
     /// The plan was checked and begins.
     Started(Box<Started>),
@@ -80,8 +78,7 @@ pub enum Event {
 }
 
 /// The beginning of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Started {
     /// The plan as it runs, expanded.
     pub plan: Plan,
@@ -92,12 +89,12 @@ pub struct Started {
     /// Wall-clock time, ns since 1970.
     pub at_unix_ns: u64,
     /// The ranks.
-    #[serde(default)]
+    #[reflect(default)]
     pub world: WorldFacts,
 }
 
 /// What a step says.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Said {
     /// The phase's name.
     pub phase: String,
@@ -116,8 +113,7 @@ pub struct Said {
 }
 
 /// The state of a running phase.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Live {
     /// The phase's index in the expanded plan.
     pub phase: usize,
@@ -132,8 +128,7 @@ pub struct Live {
 }
 
 /// What a worker is doing, in the order in which it goes through them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Reflect)]
 pub enum WorkerState {
     /// It makes itself ready, or waits at the start line.
     #[default]
@@ -153,7 +148,7 @@ pub enum WorkerState {
 }
 
 /// The state of a running job: counters since its start.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct LiveJob {
     /// Its name.
     pub name: String,
@@ -172,24 +167,24 @@ pub struct LiveJob {
     /// Workers still running.
     pub running: u32,
     /// Trims completed, and how many of them were short.
-    #[serde(default)]
+    #[reflect(default)]
     pub trims: (u64, u64),
     /// Bytes trimmed.
-    #[serde(default)]
+    #[reflect(default)]
     pub trim_bytes: u64,
     /// Operations completed that make data durable.
-    #[serde(default)]
+    #[reflect(default)]
     pub syncs: u64,
     /// What the workers are doing, in their order; neighbours in one state are counted together.
-    #[serde(default)]
+    #[reflect(default)]
     pub states: Vec<(WorkerState, u32)>,
     /// The latencies so far of each direction, ns; empty unless they were asked for.
-    #[serde(default)]
+    #[reflect(default)]
     pub latency: Directed<Histogram>,
 }
 
 /// Part of what one worker wrote down.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct JournalPart {
     /// The phase's index in the expanded plan.
     pub phase: usize,
@@ -198,21 +193,20 @@ pub struct JournalPart {
     /// The worker's number within the job.
     pub worker: u32,
     /// The names of the files it works on; entries refer to them by index.
-    #[serde(default)]
+    #[reflect(default)]
     pub files: Vec<String>,
     /// When the worker began, ns after the phase's start line.
-    #[serde(default)]
+    #[reflect(default)]
     pub began_ns: u64,
     /// What the system's clocks showed at the start line: their number (0: wall-clock time) and ns.
-    #[serde(default)]
+    #[reflect(default)]
     pub clocks: Vec<(i32, u64)>,
     /// What was written down.
     pub entries: Vec<JournalEntry>,
 }
 
 /// One thing that a worker wrote down. Times in ns after the phase's start line.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub enum JournalEntry {
     /// An operation began, or a file was opened or closed.
     Began {

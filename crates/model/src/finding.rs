@@ -3,11 +3,10 @@
 //! A [`Sighting`](crate::Sighting) is a fact without opinion; a [`Finding`] is the opinion, with the figures that prove it.
 //! The crate `truth` turns one into the other. A finding that has no figure is not a finding.
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::Reflect;
 
 /// How much a finding spoils.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Reflect)]
 pub enum Severity {
     /// Worth knowing; the figure stands.
     Note,
@@ -18,8 +17,7 @@ pub enum Severity {
 }
 
 /// What a sighting means for a result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Finding {
     /// Its number in the list of known lies, 1 to 26.
     pub code: u8,
@@ -28,7 +26,7 @@ pub struct Finding {
     /// The phase it concerns.
     pub phase: String,
     /// The job it concerns, if one.
-    #[serde(default)]
+    #[reflect(default)]
     pub job: Option<String>,
     /// What is the matter, one sentence.
     pub sentence: String,
@@ -37,12 +35,12 @@ pub struct Finding {
     /// What to do, with the exact option.
     pub advice: String,
     /// The number of the finding of the same run that explains it; none: it stands for itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[reflect(omit_empty)]
     pub explained_by: Option<u8>,
 }
 
 /// A number with its name and unit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Figure {
     /// What it is.
     pub name: String,

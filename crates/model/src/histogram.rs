@@ -4,7 +4,7 @@
 //! width is at most 1/128 of its lower edge and its middle at most 1/256 = 0.39 % away from any value in it. The last
 //! bucket ends at 2^64 - 1. (The layout is the well-known one of HdrHistogram, Gil Tene, and of fio's `stat.h`.)
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::Reflect;
 
 /// Buckets to a power of two, as a power of two.
 const SUB_BITS: u32 = 7;
@@ -55,7 +55,7 @@ pub const fn middle(bucket: usize) -> u64 {
 }
 
 /// Counted values. Buckets are kept sparse outside the hot path.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Histogram {
     /// Bucket and count, ascending, no zero counts.
     buckets: Vec<(u32, u64)>,

@@ -15,6 +15,9 @@
 //! imports nobody, does no I/O, knows no tool and no engine, and holds no text of any tool's output.
 #![forbid(unsafe_code)]
 
+// As derived code names this crate.
+extern crate self as iodyno_model;
+
 pub mod aging;
 pub mod case;
 pub mod conversation;
@@ -31,6 +34,7 @@ pub mod payload;
 pub mod placement;
 pub mod plan;
 pub mod record;
+pub mod reflect;
 pub mod setting;
 pub mod shared_storage;
 pub mod sighting;

@@ -6,11 +6,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::Reflect;
 
 /// The place where the user (or nobody) said something.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum Origin {
     /// Nobody said it: a default.
     #[default]
@@ -52,8 +51,7 @@ impl fmt::Display for Origin {
 }
 
 /// How bad a diagnostic is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Reflect)]
 pub enum Level {
     /// Worth knowing; nothing stops.
     Note,
@@ -64,8 +62,7 @@ pub enum Level {
 }
 
 /// One message to the user: a lower-case fragment, its place, and a hint that resolves it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
+#[derive(Clone, Debug, PartialEq, Eq, Reflect)]
 pub struct Diagnostic {
     /// How bad it is.
     pub level: Level,

@@ -1,45 +1,45 @@
 //! How fast, and until when. Times in nanoseconds, rates per second.
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::Reflect;
 
 use crate::pattern::Directed;
 use crate::workload::SharedUse;
 
 /// How fast a worker goes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Pace {
     /// The rate aimed at by all operations together, whatever they do: one schedule.
-    #[serde(default)]
+    #[reflect(default)]
     pub rate_all: Rate,
     /// The rate aimed at in each direction of data: a schedule each (fio `rate`).
-    #[serde(default)]
+    #[reflect(default)]
     pub rate: Directed<Rate>,
     /// The slowest rate allowed; below it the job ends with an error.
-    #[serde(default)]
+    #[reflect(default)]
     pub rate_least: Directed<Rate>,
     /// The time over which the slowest rate is judged, ns; 0: a second.
-    #[serde(default)]
+    #[reflect(default)]
     pub rate_window_ns: u64,
     /// How intended starts are spread.
-    #[serde(default)]
+    #[reflect(default)]
     pub arrivals: Arrivals,
     /// Operations that are due together at each intended start, so that the rate holds on average; 0 or 1: one.
-    #[serde(default)]
+    #[reflect(default)]
     pub burst: u32,
     /// Pauses between operations.
-    #[serde(default)]
+    #[reflect(default)]
     pub think: Option<Think>,
     /// Whether a pause moves the schedule of a rate on; otherwise what was missed is caught up after it.
-    #[serde(default)]
+    #[reflect(default)]
     pub think_shifts_rate: bool,
     /// Whether latency counts from the intended start (open loop) when there is a rate.
-    #[serde(default = "yes")]
+    #[reflect(default = true)]
     pub open_loop: bool,
     /// Shared objects that gate every operation (tokens, flow weights).
-    #[serde(default)]
+    #[reflect(default)]
     pub shared: Vec<SharedUse>,
     /// Depth that adapts until this share of operations is faster than this.
-    #[serde(default)]
+    #[reflect(default)]
     pub latency_target: Option<LatencyTarget>,
 }
 
@@ -69,13 +69,8 @@ impl Pace {
     }
 }
 
-fn yes() -> bool {
-    true
-}
-
 /// A rate per worker.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Reflect)]
 pub enum Rate {
     /// As fast as it goes.
     #[default]
@@ -87,8 +82,7 @@ pub enum Rate {
 }
 
 /// How intended starts are spread around the rate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Reflect)]
 pub enum Arrivals {
     /// Equal distances.
     #[default]
@@ -98,35 +92,35 @@ pub enum Arrivals {
 }
 
 /// Pauses of a worker.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Think {
     /// Time asleep, ns.
     pub sleep_ns: u64,
     /// Time burning CPU before the sleep, ns.
-    #[serde(default)]
+    #[reflect(default)]
     pub spin_ns: u64,
     /// CPU loop turns burnt before the sleep: unlike time, they take longer on a slower processor.
-    #[serde(default)]
+    #[reflect(default)]
     pub spin_cycles: u64,
     /// Memory that is written before the sleep, bytes: what the processor's caches held of the buffers is gone (iozone
     /// `-p`).
-    #[serde(default)]
+    #[reflect(default)]
     pub purge_bytes: u64,
     /// Operations between two pauses, at least 1; 0 with `after_ns`: time alone decides.
     pub every: u64,
     /// Whether completed operations are counted rather than begun ones.
-    #[serde(default)]
+    #[reflect(default)]
     pub completed: bool,
     /// Whether what is in flight completes before the pause.
-    #[serde(default)]
+    #[reflect(default)]
     pub drain: bool,
     /// Pause after this much time with I/O, ns, or after `every` operations, whichever comes first; 0: off.
-    #[serde(default)]
+    #[reflect(default)]
     pub after_ns: u64,
 }
 
 /// A depth search (fio `latency_target`). It ends the worker when it has found the largest depth, unless it keeps on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct LatencyTarget {
     /// The latency, ns.
     pub latency_ns: u64,
@@ -139,77 +133,76 @@ pub struct LatencyTarget {
 }
 
 /// Until when a worker goes on. Whatever comes first; nothing set: until the pattern or script ends.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Limit {
     /// Measured time, ns.
-    #[serde(default)]
+    #[reflect(default)]
     pub time_ns: Option<u64>,
     /// Bytes moved by each worker.
-    #[serde(default)]
+    #[reflect(default)]
     pub bytes: Option<u64>,
     /// Operations of each worker.
-    #[serde(default)]
+    #[reflect(default)]
     pub operations: Option<u64>,
     /// Whether bytes and operations count over all workers of the job together (iperf3 `-n`).
-    #[serde(default)]
+    #[reflect(default)]
     pub together: bool,
     /// Passes over the pattern or script; `None` with a time: as many as fit, without: one.
-    #[serde(default)]
+    #[reflect(default)]
     pub passes: Option<u64>,
     /// When all is done it begins again from the start, until so much time has passed, ns; what has begun again is
     /// completed (IOR minTimeDuration).
-    #[serde(default)]
+    #[reflect(default)]
     pub least_ns: u64,
     /// As many operations as each worker did in the phase of that name: of another's data, as many as that one did.
-    #[serde(default)]
+    #[reflect(default)]
     pub as_phase: Option<String>,
     /// Time at the start that is run but not counted, ns (ramp, omit).
-    #[serde(default)]
+    #[reflect(default)]
     pub ramp_ns: u64,
     /// Bytes at the start that are moved but not counted, by each worker; 0: none.
-    #[serde(default)]
+    #[reflect(default)]
     pub ramp_bytes: u64,
     /// An operation that takes longer than this ends the worker with `ETIMEDOUT`, ns; 0: none does.
-    #[serde(default)]
+    #[reflect(default)]
     pub latency_ns: Directed<u64>,
     /// No space left (`ENOSPC`, `EDQUOT`) ends the worker without an error.
-    #[serde(default)]
+    #[reflect(default)]
     pub until_full: bool,
     /// Until the rate is steady.
-    #[serde(default)]
+    #[reflect(default)]
     pub steady: Option<Steady>,
     /// When the time is up: whether slower workers still do what the fastest has done (IOR, mdtest). What counts are
     /// operations of a pattern and passes of a script.
-    #[serde(default)]
+    #[reflect(default)]
     pub wear_out: bool,
 }
 
 /// When a rate counts as steady: over a rolling window of equal intervals. Jobs of one [group](crate::plan::Job::group)
 /// are judged together and end together; others each worker by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Reflect)]
 pub struct Steady {
     /// What is looked at.
     pub criterion: Criterion,
     /// Whether the slope of the least squares line per interval is judged, rather than the largest deviation from the mean.
-    #[serde(default)]
+    #[reflect(default)]
     pub slope: bool,
     /// What it must stay below: operations per second, bytes per second, ns; or percent of the mean.
     pub limit: f64,
     /// Whether the limit is a percentage of the window's mean.
-    #[serde(default)]
+    #[reflect(default)]
     pub percent: bool,
     /// The window, ns.
     pub window_ns: u64,
     /// Time at the start that is not looked at, ns.
-    #[serde(default)]
+    #[reflect(default)]
     pub ramp_ns: u64,
     /// Length of an interval, ns.
     pub interval_ns: u64,
 }
 
 /// Which rate must be steady.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum Criterion {
     /// Operations per second.
     #[default]

@@ -1,10 +1,7 @@
 //! Values as bytes and back, for processes, ranks and stores: [MessagePack](https://github.com/msgpack/msgpack).
-//!
-//! The large types' readers and writers are compiled here, once. `serde` would compile them anew for each format in each
-//! crate that uses it; those of a plan and a record, 180 types, had been a third of the whole program.
 
-use serde::de::{DeserializeOwned, Deserializer, Error};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// A value with its fields' names: later versions read what earlier ones wrote.
 ///
@@ -29,61 +26,6 @@ pub fn bare(value: &impl Serialize) -> Result<Vec<u8>, String> {
 pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     rmp_serde::from_slice(bytes).map_err(|error| error.to_string())
 }
-
-/// Types marked `#[serde(remote = "Self")]`, whose derived functions are then their own: the traits lead there through a
-/// trait object.
-macro_rules! once {
-    ($($name:ty),+ $(,)?) => {$(
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-                #[inline(never)]
-                fn read(reader: &mut dyn erased_serde::Deserializer) -> Result<$name, erased_serde::Error> {
-                    <$name>::deserialize(reader)
-                }
-                read(&mut <dyn erased_serde::Deserializer>::erase(reader)).map_err(D::Error::custom)
-            }
-        }
-
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, writer: S) -> Result<S::Ok, S::Error> {
-                struct Whole<'a>(&'a $name);
-                impl Serialize for Whole<'_> {
-                    fn serialize<S: Serializer>(&self, writer: S) -> Result<S::Ok, S::Error> {
-                        <$name>::serialize(self.0, writer)
-                    }
-                }
-                #[inline(never)]
-                fn whole<'a>(value: &'a Whole<'a>) -> &'a (dyn erased_serde::Serialize + 'a) {
-                    value
-                }
-                erased_serde::serialize(whole(&Whole(self)), writer)
-            }
-        }
-    )+};
-}
-
-once!(
-    crate::AgingRecord,
-    crate::CaseRecord,
-    crate::DemandRecord,
-    crate::Diagnostic,
-    crate::Event,
-    crate::Finding,
-    crate::Live,
-    crate::Machine,
-    crate::PhaseRecord,
-    crate::Plan,
-    crate::Record,
-    crate::Sample,
-    crate::Script,
-    crate::merge::Seen,
-    crate::Series,
-    crate::Sighting,
-    crate::Started,
-    crate::TargetFacts,
-    crate::Verdict,
-    crate::WorkerRecord,
-);
 
 #[cfg(test)]
 mod tests {

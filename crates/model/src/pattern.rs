@@ -2,13 +2,13 @@
 //!
 //! Says *what* is drawn; the engine room's `source::pattern` draws. Offsets are relative to the span.
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::Reflect;
 
 use crate::target::Extent;
 use crate::verb::Verb;
 
 /// One value for each direction of data.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Directed<T> {
     /// For reads.
     pub read: T,
@@ -26,7 +26,7 @@ impl<T: Clone> Directed<T> {
 }
 
 /// A workload that is drawn.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Pattern {
     /// Which verb comes next.
     pub mix: Mix,
@@ -35,42 +35,42 @@ pub struct Pattern {
     /// How many bytes it moves; of an exchange, `write` is the request and `read` the response.
     pub size: Directed<Size>,
     /// Offsets are multiples of this; 0: of the (smallest) size.
-    #[serde(default)]
+    #[reflect(default)]
     pub align_bytes: Directed<u64>,
     /// Whether a place may come twice before all have come once.
-    #[serde(default)]
+    #[reflect(default)]
     pub coverage: Coverage,
     /// The part of each target that is touched.
-    #[serde(default)]
+    #[reflect(default)]
     pub span: Span,
     /// Which of several files comes next.
-    #[serde(default)]
+    #[reflect(default)]
     pub files: FileOrder,
     /// At most so many unfinished files take turns: another joins when one of them is finished; 0: all do. It bounds
     /// which files are worked on together; descriptors may stay open for all of them.
-    #[serde(default)]
+    #[reflect(default)]
     pub open_most: u32,
     /// Operations inserted after every n others (`fsync=32`).
-    #[serde(default)]
+    #[reflect(default)]
     pub every: Vec<Every>,
     /// What to do when a block that is still in flight comes again.
-    #[serde(default)]
+    #[reflect(default)]
     pub overlap: Overlap,
     /// Whether `size.read` is the size of all sequential and `size.write` that of all random operations (fio
     /// `bs_is_seq_rand`).
-    #[serde(default)]
+    #[reflect(default)]
     pub size_by_order: bool,
     /// A window that moves over the span, inside which places are picked.
-    #[serde(default)]
+    #[reflect(default)]
     pub window: Option<Window>,
     /// Whether creating an item writes it and opening one reads it, with all that belongs to that as one operation: the
     /// bytes are those of `size`. None: an item is opened and closed.
-    #[serde(default)]
+    #[reflect(default)]
     pub item_data: Option<ItemData>,
     /// Renames form a chain: the first item's name becomes free, each following one takes the name that is free, and the
     /// last name is the first item's; one operation more than items, and every name is there afterwards (mdtest).
     /// Otherwise an item is renamed to one beyond the last, in the next directory of a tree, and back in the next pass.
-    #[serde(default)]
+    #[reflect(default)]
     pub chain: bool,
 }
 
@@ -97,44 +97,40 @@ impl Pattern {
 }
 
 /// What else is done with an item between its opening and its closing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct ItemData {
     /// What was written is made durable (mdtest -y).
-    #[serde(default)]
+    #[reflect(default)]
     pub sync: bool,
     /// What was written is read back, and checked where the job verifies (mdtest --verify-write).
-    #[serde(default)]
+    #[reflect(default)]
     pub read_back: bool,
 }
 
 /// A part of the span that all operations stay in until they have moved so many bytes; then the next part (fio
 /// `zonemode=strided`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reflect)]
 pub struct Window {
     /// Bytes moved before the next part.
     pub bytes: u64,
     /// How long a part is.
     pub range_bytes: u64,
     /// Bytes left out between two parts.
-    #[serde(default)]
+    #[reflect(default)]
     pub skip_bytes: u64,
 }
 
 /// Which verb: shares in percent or any other weight.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Mix {
     /// The verbs and their weights, at least one.
     pub shares: Vec<Share>,
     /// Consecutive operations of one verb before the next draw, at least 1 (fio `rwmixcycle`).
-    #[serde(default = "one")]
+    #[reflect(default = 1)]
     pub run: u32,
     /// Every place gets all verbs in the order of their shares before the next place is picked (fio `trimwrite`).
-    #[serde(default)]
+    #[reflect(default)]
     pub in_turn: bool,
-}
-
-fn one() -> u32 {
-    1
 }
 
 impl Mix {
@@ -159,7 +155,7 @@ impl Mix {
 }
 
 /// A verb's weight in a [`Mix`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Share {
     /// The verb.
     pub verb: Verb,
@@ -168,8 +164,7 @@ pub struct Share {
 }
 
 /// Where the next operation goes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub enum Pick {
     /// Each after the one before, plus a gap (negative: backwards), wrapping at the end of the span.
     #[default]
@@ -204,7 +199,7 @@ pub enum Pick {
         /// Skew, > 0, not 1 exactly for fio's sake.
         theta: f64,
         /// Where the most popular place lies, 0 to 1 of the span (the others are scattered); none: anywhere.
-        #[serde(default)]
+        #[reflect(default)]
         center: Option<f64>,
     },
     /// Pareto (fio's `pareto:h`): self-similar, 0 < h < 1.
@@ -212,7 +207,7 @@ pub enum Pick {
         /// Skew: h of the accesses go to 1-h of the places.
         h: f64,
         /// As of zipf.
-        #[serde(default)]
+        #[reflect(default)]
         center: Option<f64>,
     },
     /// Normal around the middle of the span.
@@ -245,7 +240,7 @@ pub enum Pick {
 }
 
 /// A part of the span and its part of the accesses.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Zone {
     /// Accesses that go here, in percent.
     pub accesses_percent: f64,
@@ -254,7 +249,7 @@ pub struct Zone {
 }
 
 /// One way of [`Pick::Blend`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Blend {
     /// How often it is used, in percent.
     pub percent: f64,
@@ -263,8 +258,7 @@ pub struct Blend {
 }
 
 /// How many bytes an operation moves.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub enum Size {
     /// Always the same.
     Fixed(u64),
@@ -328,8 +322,7 @@ impl Size {
 }
 
 /// Whether a place may come twice before all have come once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum Coverage {
     /// Every place once by each verb, by a seeded permutation of constant memory.
     #[default]
@@ -341,29 +334,28 @@ pub enum Coverage {
 }
 
 /// The part of a target that is touched.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Span {
     /// Where it begins.
-    #[serde(default)]
+    #[reflect(default)]
     pub offset: Extent,
     /// How long it is; `Rest`: to the end.
-    #[serde(default)]
+    #[reflect(default)]
     pub length: Extent,
     /// Added to the offset for each worker (fio `offset_increment`) or rank.
-    #[serde(default)]
+    #[reflect(default)]
     pub increment: Extent,
     /// Relative offsets are rounded up to a multiple of this, bytes; 0: not at all.
-    #[serde(default)]
+    #[reflect(default)]
     pub align_bytes: u64,
     /// Whether an operation that begins inside may end beyond, where the target is longer. Gaps and windows then go by
     /// the target's end, and wrap until a limit ends them (fio).
-    #[serde(default)]
+    #[reflect(default)]
     pub overhang: bool,
 }
 
 /// Which of several files comes next.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub enum FileOrder {
     /// One I/O each in turn (`operations` before the next).
     RoundRobin {
@@ -383,18 +375,18 @@ pub enum FileOrder {
 }
 
 /// A verb inserted after every `operations` writes (syncs) or operations (others).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Every {
     /// What is inserted.
     pub verb: Verb,
     /// After how many, at least 1.
     pub operations: u64,
     /// Only between operations: not after the last one.
-    #[serde(default)]
+    #[reflect(default)]
     pub between: bool,
     /// What a `sync_file_range` does to what was written since the last one, as its system call numbers it: 1 waits
     /// before, 2 starts to write, 4 waits after; 0: starts to write. Other verbs have none.
-    #[serde(default)]
+    #[reflect(default)]
     pub flags: u32,
 }
 
@@ -406,8 +398,7 @@ impl Every {
 }
 
 /// What to do when a block that is still in flight comes again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum Overlap {
     /// Send it all the same.
     #[default]

@@ -1,38 +1,38 @@
 //! What is in the buffers: content, how far it compresses and deduplicates. How it is verified: [`crate::verify`].
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::Reflect;
 
 use crate::verify::Verify;
 
 /// The content of write buffers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Payload {
     /// The bytes.
-    #[serde(default)]
+    #[reflect(default)]
     pub content: Content,
     /// Part of every chunk that compresses away, 0 to 100 percent.
-    #[serde(default)]
+    #[reflect(default)]
     pub compress_percent: u8,
     /// The chunk within which `compress_percent` holds; 0: the block.
-    #[serde(default)]
+    #[reflect(default)]
     pub compress_chunk_bytes: u64,
     /// Blocks that repeat an earlier block, 0 to 100 percent.
-    #[serde(default)]
+    #[reflect(default)]
     pub dedupe_percent: u8,
     /// How long a block is that repeats; 0: the operation's, at least 4 KiB.
-    #[serde(default)]
+    #[reflect(default)]
     pub dedupe_chunk_bytes: u64,
     /// What the blocks that repeat are copies of.
-    #[serde(default)]
+    #[reflect(default)]
     pub dedupe: Dedupe,
     /// How often the content changes.
-    #[serde(default)]
+    #[reflect(default)]
     pub refresh: Refresh,
     /// The content's own seed, where another job or run must find the same bytes; none: the plan's seed.
-    #[serde(default)]
+    #[reflect(default)]
     pub seed: Option<u64>,
     /// Stamps and their checks.
-    #[serde(default)]
+    #[reflect(default)]
     pub verify: Option<Verify>,
 }
 
@@ -53,8 +53,7 @@ impl Default for Payload {
 }
 
 /// The bytes of a payload.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub enum Content {
     /// Incompressible, reproducible from the seed.
     #[default]
@@ -78,19 +77,18 @@ pub enum Content {
 /// another verifies (IOR, mdtest). The owner is the one that [`Place`](crate::plan::Place) names. They are checked where
 /// the payload's `verify` has the stamp [`Content`](crate::verify::Stamp::Content), by operations of the length that
 /// they were written with. Of an item of a set the offset is the item's number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct Marked {
     /// What the words are.
-    #[serde(default)]
+    #[reflect(default)]
     pub marks: Marks,
     /// Tells one run's words from another's; also the seed of those that are drawn.
-    #[serde(default)]
+    #[reflect(default)]
     pub signature: u32,
 }
 
 /// What the words of [`Marked`] content are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum Marks {
     /// The owner in the upper half, signature plus the word's index in the operation in the lower: alike in all
     /// operations of an owner (IOR `-l t`).
@@ -108,8 +106,7 @@ pub enum Marks {
 }
 
 /// How often the content changes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum Refresh {
     /// For each write: every block of the target is unique.
     #[default]
@@ -119,18 +116,17 @@ pub enum Refresh {
 }
 
 /// Bytes to be repeated, in some places the offset at which they will lie.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct Template {
     /// The bytes, at least one; zeros where an offset goes.
     pub bytes: Vec<u8>,
     /// Where in `bytes` the byte offset in the file of the whole write goes, eight bytes, little endian (fio `%o`).
-    #[serde(default)]
+    #[reflect(default)]
     pub offsets: Vec<u32>,
 }
 
 /// What the blocks that repeat are copies of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Reflect)]
 pub enum Dedupe {
     /// Of a few, the same for all jobs of one seed (native; fio `dedupe_global=1`).
     #[default]

@@ -2,43 +2,43 @@
 //!
 //! Only wishes: the engine room grants them before the start line, or says why not.
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::Reflect;
 
 /// Where on the machine a worker runs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Placement {
     /// CPUs it may use; empty: any. Worker n takes the n-th alone when `spread`.
-    #[serde(default)]
+    #[reflect(default)]
     pub cpus: Vec<u32>,
     /// One CPU of the list for each worker, in turn; of all CPUs where there is no list.
-    #[serde(default)]
+    #[reflect(default)]
     pub spread: bool,
     /// NUMA nodes on whose CPUs it may run; empty: any.
-    #[serde(default)]
+    #[reflect(default)]
     pub numa_cpu_nodes: Vec<u32>,
     /// Where its memory comes from; none: as the system likes.
-    #[serde(default)]
+    #[reflect(default)]
     pub numa_memory: Option<NumaMemory>,
     /// Nice value, -20 to 19.
-    #[serde(default)]
+    #[reflect(default)]
     pub nice: Option<i32>,
     /// I/O priority class (1 real time, 2 best effort, 3 idle) and level (0 to 7).
-    #[serde(default)]
+    #[reflect(default)]
     pub io_priority: Option<(u8, u8)>,
     /// A hint that goes with the I/O priority (command duration limits), 0 to 1023; 0: none.
-    #[serde(default)]
+    #[reflect(default)]
     pub io_priority_hint: u16,
     /// User and group id of the worker, [`SAME_ID`]: as it is; needs processes.
-    #[serde(default)]
+    #[reflect(default)]
     pub identity: Option<(u32, u32)>,
     /// Control group the worker joins; needs processes.
-    #[serde(default)]
+    #[reflect(default)]
     pub cgroup: Option<ControlGroup>,
     /// The I/O scheduler of the devices that hold its files, put back at the end of the run.
-    #[serde(default)]
+    #[reflect(default)]
     pub io_scheduler: Option<String>,
     /// What its workers are called in lists of processes, at most 15 bytes (Linux).
-    #[serde(default)]
+    #[reflect(default)]
     pub worker_name: Option<String>,
 }
 
@@ -46,18 +46,17 @@ pub struct Placement {
 pub const SAME_ID: u32 = u32::MAX;
 
 /// Where memory comes from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct NumaMemory {
     /// How nodes are chosen.
     pub policy: NumaPolicy,
     /// Among which; empty where the policy names none (`Local`), or means all.
-    #[serde(default)]
+    #[reflect(default)]
     pub nodes: Vec<u32>,
 }
 
 /// How the NUMA node of a new page is chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum NumaPolicy {
     /// The system's default policy, whatever was inherited.
     #[default]
@@ -73,16 +72,16 @@ pub enum NumaPolicy {
 }
 
 /// A control group.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct ControlGroup {
     /// A directory; relative: below the mounted hierarchy that controls I/O. Made where it is missing, and what was made
     /// is removed at the end.
     pub path: String,
     /// Its share of the I/O, as the hierarchy counts it (v1: 10 to 1000, v2: 1 to 10000); none: as it is.
-    #[serde(default)]
+    #[reflect(default)]
     pub weight: Option<u32>,
     /// It stays at the end.
-    #[serde(default)]
+    #[reflect(default)]
     pub keep: bool,
 }
 
@@ -94,42 +93,41 @@ impl ControlGroup {
 }
 
 /// Where the memory of a worker's buffers comes from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct Buffers {
     /// How it is had from the system.
-    #[serde(default)]
+    #[reflect(default)]
     pub kind: BufferKind,
     /// Of huge pages, which must have been reserved.
-    #[serde(default)]
+    #[reflect(default)]
     pub huge_pages: bool,
     /// The size of a huge page, in bytes; 0: the system's default.
-    #[serde(default)]
+    #[reflect(default)]
     pub huge_page_bytes: u64,
     /// The file that is mapped, for mappings; none: of no file.
-    #[serde(default)]
+    #[reflect(default)]
     pub file: Option<String>,
     /// Each buffer begins at a multiple of this, a power of two, plus nothing; 0: of a page.
-    #[serde(default)]
+    #[reflect(default)]
     pub align_bytes: u64,
     /// Memory each worker holds locked besides, to leave less to everybody else, in bytes.
-    #[serde(default)]
+    #[reflect(default)]
     pub locked_bytes: u64,
     /// The same, touched before the start and not locked: who has no right to lock can do this (IOR -M).
-    #[serde(default)]
+    #[reflect(default)]
     pub held_bytes: u64,
     /// A script's operations move their data at places that are drawn anew in so much memory, in bytes; 0: always at the
     /// same (filebench `memsize`).
-    #[serde(default)]
+    #[reflect(default)]
     pub arena_bytes: u64,
     /// Each operation uses the next of so many buffers, and after the last the first again; 0 or 1: its slot's own, each
     /// time (iozone `-m`).
-    #[serde(default)]
+    #[reflect(default)]
     pub turns: u32,
 }
 
 /// How buffers are had from the system.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum BufferKind {
     /// A private mapping.
     #[default]
@@ -143,12 +141,12 @@ pub enum BufferKind {
 }
 
 /// Shell commands around a job. Their output goes to `JOB.prerun.txt` and `JOB.postrun.txt` in the working directory.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct Hooks {
     /// Run by each worker before its start.
-    #[serde(default)]
+    #[reflect(default)]
     pub before: Option<String>,
     /// Run by each worker after its end.
-    #[serde(default)]
+    #[reflect(default)]
     pub after: Option<String>,
 }

@@ -2,7 +2,7 @@
 //!
 //! A plan is complete: two runs of it differ only by the storage. It knows nothing of the tool it came from.
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::Reflect;
 
 use crate::aging::Aging;
 use crate::demand::Demand;
@@ -17,51 +17,49 @@ use crate::verb::Verb;
 use crate::workload::{Shared, Workload};
 
 /// Everything to do.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Plan {
     /// What reports call it.
     pub name: String,
     /// Every offset, size and byte follows from it.
     pub seed: u64,
     /// What is meant to be measured.
-    #[serde(default)]
+    #[reflect(default)]
     pub intent: Intent,
     /// What jobs work on.
     pub targets: Vec<Target>,
     /// File systems that are made old before the first phase.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[reflect(omit_empty)]
     pub aging: Vec<Aging>,
     /// What happens, in order.
     pub phases: Vec<Phase>,
     /// How often all of it.
-    #[serde(default)]
+    #[reflect(default)]
     pub repeat: Repeat,
     /// Parameters that are varied; the plan is expanded before it runs.
-    #[serde(default)]
+    #[reflect(default)]
     pub sweep: Vec<Sweep>,
     /// Devices whose content the user gave up, by the very name they typed (`--destroy`).
-    #[serde(default)]
+    #[reflect(default)]
     pub destroy: Vec<String>,
     /// Devices that may be written although they are in use, because an original's own option says so (fio
     /// `allow_mounted_write`); nothing else sets that aside.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[reflect(omit_empty)]
     pub mounted_allowed: Vec<String>,
     /// Whether a device that merely carries a signature may be written without `destroy` (drop-in dialects: as the
     /// original does; mounted and in-use devices are refused all the same).
-    #[serde(default)]
+    #[reflect(default)]
     pub signatures_allowed: bool,
     /// Conditions on which the run fails.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[reflect(omit_empty)]
     pub demands: Vec<Demand>,
     /// What the way to the storage carries at most, each way, all hosts together, bit/s; none: nobody said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[reflect(omit_empty)]
     pub ceiling_bits: Option<u64>,
 }
 
 /// What a plan means to measure; a finding is a lie only against this.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum Intent {
     /// The storage itself: numbers of the page cache are lies.
     #[default]
@@ -79,77 +77,76 @@ pub enum Intent {
 }
 
 /// Jobs that run together between two barriers.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Phase {
     /// What reports call it.
     pub name: String,
     /// The jobs; none: the phase only watches, for `watch_ns`.
     pub jobs: Vec<Job>,
     /// What its jobs share.
-    #[serde(default)]
+    #[reflect(default)]
     pub shared: Vec<Shared>,
     /// When the phase ends.
-    #[serde(default)]
+    #[reflect(default)]
     pub stop: Stop,
     /// What this phase means to measure, where that is not what the plan means (hdparm -T beside -t).
-    #[serde(default)]
+    #[reflect(default)]
     pub intent: Option<Intent>,
     /// Which repetition it is, from 0; phases of one name are judged together.
-    #[serde(default)]
+    #[reflect(default)]
     pub repetition: u32,
     /// Its place in a sweep.
-    #[serde(default)]
+    #[reflect(default)]
     pub coordinates: Vec<Coordinate>,
     /// Drop the machine's clean caches before it, where allowed.
-    #[serde(default)]
+    #[reflect(default)]
     pub drop_caches: bool,
     /// The mount point that is unmounted and mounted again before it, as it was mounted: nothing of it stays in memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[reflect(omit_empty)]
     pub remount: Option<String>,
     /// Pause before it, ns.
-    #[serde(default)]
+    #[reflect(default)]
     pub pause_ns: u64,
     /// It is left out when the run is older than this, ns; 0: never (IOR -T).
-    #[serde(default)]
+    #[reflect(default)]
     pub latest_ns: u64,
     /// It is left out when an operation of an earlier phase failed (IOR -K).
-    #[serde(default)]
+    #[reflect(default)]
     pub unless_failed: bool,
     /// How long a phase without jobs watches, ns; 0: until stopped.
-    #[serde(default)]
+    #[reflect(default)]
     pub watch_ns: u64,
     /// It brings the storage into the state that is to be measured: once, before the first pass; its figures are no result.
-    #[serde(default)]
+    #[reflect(default)]
     pub precondition: bool,
     /// How it watches, where that is what it is for.
-    #[serde(default)]
+    #[reflect(default)]
     pub watch: Option<Watching>,
     /// Shell commands around it, once on each machine, in their order (filebench `system`).
-    #[serde(default)]
+    #[reflect(default)]
     pub errands: Vec<Errand>,
 }
 
 /// A shell command around a phase. What it prints goes to standard error; that it fails is told, and ends nothing.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Errand {
     /// When it is run.
     pub when: When,
     /// What the shell is handed.
     pub command: String,
     /// The one rank that runs it; none: the first of each machine.
-    #[serde(default)]
+    #[reflect(default)]
     pub rank: Option<u32>,
     /// Whether all ranks wait for each other before it.
-    #[serde(default)]
+    #[reflect(default)]
     pub meets: bool,
     /// Where it was written.
-    #[serde(default)]
+    #[reflect(default)]
     pub origin: Origin,
 }
 
 /// When a command around a phase is run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reflect)]
 pub enum When {
     /// Before anything of the phase is laid out.
     BeforeLayout,
@@ -162,7 +159,7 @@ pub enum When {
 }
 
 /// How a phase watches, sample by sample, beyond what is seen of every phase.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Watching {
     /// Length of a sample, ns; 0: a second.
     pub every_ns: u64,
@@ -191,17 +188,17 @@ impl Watching {
 }
 
 /// N identical workers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Job {
     /// What reports call it.
     pub name: String,
     /// How many workers, at least 1.
     pub workers: u32,
     /// Threads or processes.
-    #[serde(default)]
+    #[reflect(default)]
     pub kind: WorkerKind,
     /// Its own seed, where another job or run must draw the same; none: from the plan's seed and its place in the plan.
-    #[serde(default)]
+    #[reflect(default)]
     pub seed: Option<u64>,
     /// Indices into `Plan::targets`.
     pub targets: Vec<usize>,
@@ -210,58 +207,58 @@ pub struct Job {
     /// The engine's name.
     pub engine: String,
     /// The engine's own options.
-    #[serde(default)]
+    #[reflect(default)]
     pub settings: Vec<Setting>,
     /// How many operations are in flight.
-    #[serde(default)]
+    #[reflect(default)]
     pub depth: Depth,
     /// How fast.
-    #[serde(default)]
+    #[reflect(default)]
     pub pace: Pace,
     /// Until when.
-    #[serde(default)]
+    #[reflect(default)]
     pub limit: Limit,
     /// From when.
-    #[serde(default)]
+    #[reflect(default)]
     pub start: Start,
     /// What is in the buffers.
-    #[serde(default)]
+    #[reflect(default)]
     pub payload: Payload,
     /// Where on the machine.
-    #[serde(default)]
+    #[reflect(default)]
     pub placement: Placement,
     /// Where the memory of its buffers comes from.
-    #[serde(default)]
+    #[reflect(default)]
     pub buffers: Buffers,
     /// What runs before and after it.
-    #[serde(default)]
+    #[reflect(default)]
     pub hooks: Hooks,
     /// On which ranks.
-    #[serde(default)]
+    #[reflect(default)]
     pub ranks: Ranks,
     /// Whose data: its own, or another rank's.
-    #[serde(default)]
+    #[reflect(default)]
     pub place: Place,
     /// What is done with errors.
-    #[serde(default)]
+    #[reflect(default)]
     pub errors: ErrorPolicy,
     /// What is done with each file after the last operation, inside the measured time.
-    #[serde(default)]
+    #[reflect(default)]
     pub finish: Finish,
     /// Jobs of one group name are reported as one, and judged steady as one.
-    #[serde(default)]
+    #[reflect(default)]
     pub group: Option<String>,
     /// The number of its set of jobs, counted over the run: what an [`Exit`] takes along.
-    #[serde(default)]
+    #[reflect(default)]
     pub set: u32,
     /// Whom its workers take along when they end.
-    #[serde(default)]
+    #[reflect(default)]
     pub exit: Option<Exit>,
     /// What is written down of it while it runs.
-    #[serde(default)]
+    #[reflect(default)]
     pub measure: Measure,
     /// Where it was written.
-    #[serde(default)]
+    #[reflect(default)]
     pub origin: Origin,
 }
 
@@ -299,8 +296,7 @@ impl Job {
 }
 
 /// Threads or processes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum WorkerKind {
     /// Threads of one process.
     #[default]
@@ -310,31 +306,30 @@ pub enum WorkerKind {
 }
 
 /// How many operations are in flight, and how they are handed over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reflect)]
 pub struct Depth {
     /// At most, at least 1.
     pub most: u32,
     /// Handed over together at most; 0: as many as are free.
-    #[serde(default)]
+    #[reflect(default)]
     pub submit_batch: u32,
     /// Awaited together at least. 0: one, and between two batches what is done already is taken back; otherwise nothing
     /// is taken back before `most` are in flight.
-    #[serde(default)]
+    #[reflect(default)]
     pub reap_least: u32,
     /// Taken back together at most; 0: as many as are done. For libaio and io_uring.
-    #[serde(default)]
+    #[reflect(default)]
     pub reap_most: u32,
     /// Refill only when this few are in flight; 0: always.
-    #[serde(default)]
+    #[reflect(default)]
     pub low: u32,
     /// Who hands operations over.
-    #[serde(default)]
+    #[reflect(default)]
     pub submit: Submit,
 }
 
 /// Who hands operations over to the kernel or service.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum Submit {
     /// The worker itself.
     #[default]
@@ -350,31 +345,30 @@ impl Default for Depth {
 }
 
 /// When a job's workers start.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Start {
     /// After the start line, ns.
-    #[serde(default)]
+    #[reflect(default)]
     pub after_ns: u64,
     /// Plus a drawn part of this, ns.
-    #[serde(default)]
+    #[reflect(default)]
     pub spread_ns: u64,
     /// Only after the job of that name has ended.
-    #[serde(default)]
+    #[reflect(default)]
     pub after_job: Option<String>,
     /// Opening counts as part of the measured time.
-    #[serde(default)]
+    #[reflect(default)]
     pub open: bool,
     /// All workers of the phase, on all ranks, wait for each other after opening (IOR -g).
-    #[serde(default)]
+    #[reflect(default)]
     pub barrier: bool,
     /// The system clock (`CLOCK_REALTIME` is 0) by which the record says when a worker began; none: the wall clock.
-    #[serde(default)]
+    #[reflect(default)]
     pub clock_id: Option<i32>,
 }
 
 /// When a phase ends.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub enum Stop {
     /// Each worker ends by its own limit; one that breaks off ends the run.
     #[default]
@@ -391,19 +385,18 @@ pub enum Stop {
 }
 
 /// Whom a worker that ends takes along.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct Exit {
     /// At which end.
-    #[serde(default)]
+    #[reflect(default)]
     pub on: ExitOn,
     /// Whom.
-    #[serde(default)]
+    #[reflect(default)]
     pub what: ExitWhat,
 }
 
 /// Which end of a worker takes others along.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum ExitOn {
     /// Any.
     #[default]
@@ -413,8 +406,7 @@ pub enum ExitOn {
 }
 
 /// Who is taken along by a worker that ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum ExitWhat {
     /// Jobs of the same [`Job::set`], in this phase.
     #[default]
@@ -426,26 +418,26 @@ pub enum ExitWhat {
 }
 
 /// How often.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Repeat {
     /// Times, at least 1; all phases in order, then again: passes are interleaved. Where something is waited for: at least.
     pub times: u32,
     /// Go on until the interval of the mean of every rate is narrower than this percentage of it; 0: off.
-    #[serde(default)]
+    #[reflect(default)]
     pub until_interval_percent: f64,
     /// At most so many times; 0: 25. Only where something is waited for.
-    #[serde(default)]
+    #[reflect(default)]
     pub most: u32,
     /// The confidence of that interval, percent; 0: 95.
-    #[serde(default)]
+    #[reflect(default)]
     pub confidence_percent: f64,
     /// Go on until the last passes are steady.
-    #[serde(default)]
+    #[reflect(default)]
     pub until_steady: Option<Rounds>,
 }
 
 /// Passes that are steady together. Source of the defaults: SNIA SSS PTS 2.0.2, steady state.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Reflect)]
 pub struct Rounds {
     /// How many of the last passes are judged.
     pub window: u32,
@@ -468,8 +460,7 @@ impl Default for Repeat {
 }
 
 /// Which ranks run a job.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum Ranks {
     /// Every one.
     #[default]
@@ -484,8 +475,7 @@ pub enum Ranks {
 
 /// Whose data a worker works on. The owner's number is what `{worker}` means in names of targets, where spans, segments
 /// and increments begin, and what content is marked with; workers are counted over all ranks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum Place {
     /// Its own.
     #[default]
@@ -501,8 +491,7 @@ pub enum Place {
 }
 
 /// What a worker does after an error.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub enum ErrorPolicy {
     /// It ends; the exit status tells.
     #[default]
@@ -516,61 +505,61 @@ pub enum ErrorPolicy {
 }
 
 /// Error numbers that a worker survives, by what failed. What is wrong with content counts as `EILSEQ` of `verify`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct Tolerance {
     /// Of reads.
-    #[serde(default)]
+    #[reflect(default)]
     pub read: Vec<i32>,
     /// Of writes and syncs.
-    #[serde(default)]
+    #[reflect(default)]
     pub write: Vec<i32>,
     /// Of trims.
-    #[serde(default)]
+    #[reflect(default)]
     pub trim: Vec<i32>,
     /// Of checking content.
-    #[serde(default)]
+    #[reflect(default)]
     pub verify: Vec<i32>,
 }
 
 /// What is done with each file after the last operation, inside the measured time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Finish {
     /// Made durable.
-    #[serde(default)]
+    #[reflect(default)]
     pub sync: Option<Verb>,
     /// Closing counts as part of the measured time.
-    #[serde(default)]
+    #[reflect(default)]
     pub close: bool,
     /// All workers of the phase, on all ranks, wait for each other before closing (IOR -g).
-    #[serde(default)]
+    #[reflect(default)]
     pub barrier: bool,
 }
 
 /// What is written down of a job while it runs, beyond counts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Measure {
     /// Latencies; without them the clock is read less often.
-    #[serde(default = "yes")]
+    #[reflect(default = true)]
     pub latency: bool,
     /// The two parts of a latency apart, where the engine hands operations over without waiting for them: until the
     /// hand-over, and from there to the completion.
-    #[serde(default)]
+    #[reflect(default)]
     pub submission: bool,
     /// How many operations are handed over, and how many completions come, together.
-    #[serde(default)]
+    #[reflect(default)]
     pub batches: bool,
     /// Each worker's whole tally is kept beside the job's.
-    #[serde(default)]
+    #[reflect(default)]
     pub each: bool,
     /// Where operations follow each other so fast that their latencies would cost more than they tell, about one in this
     /// time is timed, and stands for those that follow it uncounted by the clock, ns; 0: every one is timed.
-    #[serde(default)]
+    #[reflect(default)]
     pub sample_ns: u64,
     /// Length of a row of the series, ns; 0: one second.
-    #[serde(default)]
+    #[reflect(default)]
     pub row_ns: u64,
     /// Every operation, or every window of them, is written down.
-    #[serde(default)]
+    #[reflect(default)]
     pub journal: Option<Journal>,
 }
 
@@ -588,23 +577,19 @@ impl Default for Measure {
     }
 }
 
-fn yes() -> bool {
-    true
-}
-
 /// What a journal holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct Journal {
     /// One entry for each operation that completed.
-    #[serde(default)]
+    #[reflect(default)]
     pub completions: bool,
     /// One entry for each operation that began, in that order, and for each file that was opened or closed.
-    #[serde(default)]
+    #[reflect(default)]
     pub starts: bool,
     /// One row for each direction and window of this length, ns; 0: none.
-    #[serde(default)]
+    #[reflect(default)]
     pub window_ns: u64,
     /// The distribution of completion latencies of each direction in each window of this length, ns; 0: none.
-    #[serde(default)]
+    #[reflect(default)]
     pub histogram_ns: u64,
 }

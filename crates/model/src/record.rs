@@ -1,6 +1,6 @@
 //! The answer: what was done, how long it took, and what else was seen.
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::Reflect;
 
 use crate::aging::AgingRecord;
 use crate::case::{CaseRecord, ExerciseRecord};
@@ -15,15 +15,14 @@ use crate::verify::Mismatch;
 use crate::world::WorldFacts;
 
 /// The answer to a plan.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Record {
     /// The plan's name.
     pub name: String,
     /// The plan's seed.
     pub seed: u64,
     /// File systems that were made old before.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[reflect(omit_empty)]
     pub aging: Vec<AgingRecord>,
     /// Each phase that began.
     pub phases: Vec<PhaseRecord>,
@@ -36,18 +35,18 @@ pub struct Record {
     /// The machine; of several, the first rank's.
     pub machine: Machine,
     /// The ranks.
-    #[serde(default)]
+    #[reflect(default)]
     pub world: WorldFacts,
     /// What was demanded of it, and whether it was kept.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[reflect(omit_empty)]
     pub demands: Vec<DemandRecord>,
     /// How the repetition came to its end, where it was to go on until its figures were good enough.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[reflect(omit_empty)]
     pub rounds: Option<RoundsRecord>,
 }
 
 /// How a repetition came to its end.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct RoundsRecord {
     /// Passes that were made.
     pub passes: u32,
@@ -58,15 +57,14 @@ pub struct RoundsRecord {
     /// Range and slope excursion over the last window, in percent of its mean; none: it was never full.
     pub steady: Option<(f64, f64)>,
     /// How many of the last passes are the result, the others being the price of steadiness; 0: all are.
-    #[serde(default)]
+    #[reflect(default)]
     pub window: u32,
     /// What held it up: the phase, job and quantity that was the last to be good enough.
     pub slowest: String,
 }
 
 /// The machine a run was on.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Machine {
     /// Host name.
     pub host: String,
@@ -84,13 +82,12 @@ pub struct Machine {
     pub version: String,
     /// Everything else that may make a difference and could be read, as name and value: `governor`, `mitigations`,
     /// `transparent hugepages`, `memory limit`, `virtualisation`, …; in a fixed order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[reflect(omit_empty)]
     pub facts: Vec<(String, String)>,
 }
 
 /// The answer to a phase.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct PhaseRecord {
     /// Its name.
     pub name: String,
@@ -107,20 +104,20 @@ pub struct PhaseRecord {
     /// What the witnesses saw.
     pub sightings: Vec<Sighting>,
     /// The same over time; of a long phase neighbours are joined.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[reflect(omit_empty)]
     pub samples: Vec<Sample>,
     /// How much of what it read came from the page cache; none: it read nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[reflect(omit_empty)]
     pub cache: Option<CacheShare>,
 }
 
 /// How much of what a phase read came from the page cache of the machines that read, as far as it can be told.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct CacheShare {
     /// Bytes that the workload read.
     pub read_bytes: u64,
     /// Of these, bytes that no storage delivered; none: it cannot be told.
-    #[serde(default)]
+    #[reflect(default)]
     pub cached_bytes: Option<u64>,
     /// What proves it, or why it cannot be told.
     pub because: String,
@@ -135,7 +132,7 @@ impl CacheShare {
 }
 
 /// The answer to a job.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct JobRecord {
     /// Its name.
     pub name: String,
@@ -148,38 +145,38 @@ pub struct JobRecord {
     /// Each worker.
     pub workers: Vec<WorkerRecord>,
     /// Wall-clock time of the start line, ns since 1970.
-    #[serde(default)]
+    #[reflect(default)]
     pub began_unix_ns: u64,
     /// What the workers had done when the time was up, where the slower ones then caught up with the fastest.
-    #[serde(default)]
+    #[reflect(default)]
     pub worn: Option<WearOut>,
     /// Engine facts: `sqpoll`, `fixed buffers`, … name and value.
-    #[serde(default)]
+    #[reflect(default)]
     pub engine_facts: Vec<(String, String)>,
     /// What the other end of it counted, by name, where a conversation was told (`received_bytes`).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[reflect(omit_empty)]
     pub peer: Vec<(String, u64)>,
     /// What became of its cases, in the order in which they ended.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[reflect(omit_empty)]
     pub cases: Vec<CaseRecord>,
     /// What became of its exercise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[reflect(omit_empty)]
     pub exercise: Option<ExerciseRecord>,
     /// What there was of the features that its cases need: the name, and why it is missing.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[reflect(omit_empty)]
     pub features: Vec<(String, Option<String>)>,
 }
 
 /// What workers had done when the time was up, before the slower ones [wore out](crate::pace::Limit::wear_out). Of a
 /// script, a pass is an operation here.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Reflect)]
 pub struct WearOut {
     /// When the last worker had noticed that the time was up, ns after the start line.
     pub at_ns: u64,
     /// The fewest operations that a worker had done.
     pub operations_least: u64,
     /// Operations that all workers together had done.
-    #[serde(default)]
+    #[reflect(default)]
     pub operations: u64,
     /// The most operations that a worker had done, which all of them then did.
     pub operations_most: u64,
@@ -190,13 +187,12 @@ pub struct WearOut {
 }
 
 /// The answer of one worker.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct WorkerRecord {
     /// Its number within the job, counted over all ranks.
     pub index: u32,
     /// The rank it belongs to.
-    #[serde(default)]
+    #[reflect(default)]
     pub rank: u32,
     /// Operations completed; syncs beside other work are not counted.
     pub operations: u64,
@@ -209,17 +205,17 @@ pub struct WorkerRecord {
     /// When its last operation was done, ns after the start line.
     pub ended_ns: u64,
     /// When it began to open its files and when it had opened them, ns after the start line; where opening counts.
-    #[serde(default)]
+    #[reflect(default)]
     pub opening: Option<(u64, u64)>,
     /// When it began to close its files and when it had closed them, ns after the start line; where closing counts.
-    #[serde(default)]
+    #[reflect(default)]
     pub closing: Option<(u64, u64)>,
     /// CPU time in user space, ns.
     pub user_ns: u64,
     /// CPU time in the kernel, ns.
     pub system_ns: u64,
     /// Time it could have run and had no processor, ns; none: the kernel does not tell. Source: `schedstat`.
-    #[serde(default)]
+    #[reflect(default)]
     pub waited_ns: Option<u64>,
     /// Context switches, voluntary and involuntary.
     pub switches: (u64, u64),
@@ -228,68 +224,63 @@ pub struct WorkerRecord {
     /// Why it failed, if it did.
     pub failure: Option<String>,
     /// The error that ended it, if one did.
-    #[serde(default)]
+    #[reflect(default)]
     pub fatal: Option<Fatal>,
     /// When it began by the clock that its job named, ns.
-    #[serde(default)]
+    #[reflect(default)]
     pub began_clock_ns: u64,
     /// How steady it became, where that was asked. Of jobs judged together, with each job's first worker.
-    #[serde(default)]
+    #[reflect(default)]
     pub steady: Option<SteadyRecord>,
     /// The depth that a latency target allowed.
-    #[serde(default)]
+    #[reflect(default)]
     pub found_depth: Option<FoundDepth>,
     /// What its engine counted of its own, by name (`matches`).
-    #[serde(default)]
+    #[reflect(default)]
     pub facts: Vec<(String, u64)>,
     /// What it found wrong with what it read: the first few, a sentence each.
-    #[serde(default)]
+    #[reflect(default)]
     pub complaints: Vec<String>,
     /// The same as facts: the first few.
-    #[serde(default)]
+    #[reflect(default)]
     pub mismatches: Vec<Mismatch>,
     /// Ranges of what it read that were not what was written, all of them.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[reflect(omit_empty)]
     pub corrupt_ranges: u64,
     /// Bytes of them.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[reflect(omit_empty)]
     pub corrupt_bytes: u64,
     /// The number the kernel knows it by: of its process, or of its thread.
-    #[serde(default)]
+    #[reflect(default)]
     pub pid: u32,
     /// All it counted, where the job asked for each worker's tally.
-    #[serde(default)]
+    #[reflect(default)]
     pub tally: Option<Box<Tally>>,
 }
 
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
 /// The error that ended a worker.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct Fatal {
     /// The error number; 0 where the system gave none, negative for a kind of corruption.
     pub errno: i32,
     /// Where it happened.
     pub stage: Stage,
     /// The verb that failed, in the loop.
-    #[serde(default)]
+    #[reflect(default)]
     pub verb: Option<Verb>,
     /// Its target, by index in the plan.
-    #[serde(default)]
+    #[reflect(default)]
     pub target: Option<u32>,
     /// Its offset, bytes.
-    #[serde(default)]
+    #[reflect(default)]
     pub offset: u64,
     /// Its length, bytes.
-    #[serde(default)]
+    #[reflect(default)]
     pub bytes: u64,
 }
 
 /// How far a worker had come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum Stage {
     /// Its targets were made ready.
     #[default]
@@ -301,7 +292,7 @@ pub enum Stage {
 }
 
 /// How steady a rate became. See [`Steady`](crate::pace::Steady).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct SteadyRecord {
     /// Whether it ended for being steady.
     pub attained: bool,
@@ -320,7 +311,7 @@ pub struct SteadyRecord {
 }
 
 /// What a [`LatencyTarget`](crate::pace::LatencyTarget) found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Reflect)]
 pub struct FoundDepth {
     /// The largest depth that met it; 0: none did.
     pub depth: u32,

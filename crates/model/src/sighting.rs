@@ -3,14 +3,12 @@
 //! A [`Sighting`] sums up a phase; a [`Sample`] is one interval of it, for charts and for who only watches. What a fact
 //! means for a result is a [`Finding`](crate::Finding), and none of this file's business.
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::Reflect;
 
 use crate::target::TargetFacts;
 
 /// What a witness saw during a phase.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[serde(remote = "Self")]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub enum Sighting {
     /// What the kernel says a block device did between start line and stop.
     Device(DeviceActivity),
@@ -109,7 +107,7 @@ pub enum Sighting {
 }
 
 /// How a TCP connection fares; counters since the phase began. Source: `TCP_INFO` (`linux/tcp.h`).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct ConnectionActivity {
     /// The target's name.
     pub target: String,
@@ -154,7 +152,7 @@ pub struct ConnectionActivity {
 }
 
 /// A block device's counters over a phase. Source: `/proc/diskstats`, kernel documentation `iostats`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct DeviceActivity {
     /// Kernel name.
     pub device: String,
@@ -181,34 +179,34 @@ pub struct DeviceActivity {
     /// The interval these counters cover, ns.
     pub interval_ns: u64,
     /// Time that reads took, summed over them, ns.
-    #[serde(default)]
+    #[reflect(default)]
     pub read_ns: u64,
     /// Time that writes took, summed over them, ns.
-    #[serde(default)]
+    #[reflect(default)]
     pub write_ns: u64,
     /// Discards merged.
-    #[serde(default)]
+    #[reflect(default)]
     pub discards_merged: u64,
     /// Bytes discarded.
-    #[serde(default)]
+    #[reflect(default)]
     pub discard_bytes: u64,
     /// Time that discards took, summed over them, ns.
-    #[serde(default)]
+    #[reflect(default)]
     pub discard_ns: u64,
     /// Time that flushes took, summed over them, ns.
-    #[serde(default)]
+    #[reflect(default)]
     pub flush_ns: u64,
     /// Requests in flight at the end of the interval.
-    #[serde(default)]
+    #[reflect(default)]
     pub in_flight: u64,
     /// The devices it is made of (of a mapper's or an array's device).
-    #[serde(default)]
+    #[reflect(default)]
     pub beneath: Vec<DeviceActivity>,
 }
 
 /// What the client of a network file system moved to and from its servers over a phase. Sources: NFS
 /// `/proc/self/mountstats`, SMB `/proc/fs/cifs/Stats`, Lustre `osc.*.stats`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct MountActivity {
     /// Where it is mounted.
     pub mount_point: String,
@@ -222,7 +220,7 @@ pub struct MountActivity {
 
 /// Who else wanted the processors, and how fast they ran. Sources: `/proc/stat`, `getrusage`, cpufreq,
 /// `thermal_throttle`, `/sys/devices/system/node`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct ProcessorActivity {
     /// Processors that may be used.
     pub cpus: u32,
@@ -235,26 +233,26 @@ pub struct ProcessorActivity {
     /// Time without work, ns; waiting for I/O is without work.
     pub idle_ns: u64,
     /// Tasks that wanted to run, the mean of samples; ours are among them. None: there were no samples.
-    #[serde(default)]
+    #[reflect(default)]
     pub runnable: Option<f64>,
     /// How fast they ran before and after, the mean, MHz, and how fast they may at most.
-    #[serde(default)]
+    #[reflect(default)]
     pub mhz: Option<[f64; 3]>,
     /// What decides on the frequency: `performance`, `powersave`, …
-    #[serde(default)]
+    #[reflect(default)]
     pub governor: Option<String>,
     /// How often heat slowed one down.
-    #[serde(default)]
+    #[reflect(default)]
     pub throttled: Option<u64>,
     /// NUMA nodes of the machine.
-    #[serde(default)]
+    #[reflect(default)]
     pub numa_nodes: u32,
     /// The interval all this covers, ns.
     pub interval_ns: u64,
 }
 
 /// Time during which some, or all, of the work waited, ns. Source: `/proc/pressure` or the control group's own files.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct Pressure {
     /// Somebody waited for a processor.
     pub cpu_some_ns: u64,
@@ -271,7 +269,7 @@ pub struct Pressure {
 }
 
 /// The limits of this process's control groups (version 1 or 2), and what they did.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct ControlActivity {
     /// Which group.
     pub group: String,
@@ -296,7 +294,7 @@ pub struct ControlActivity {
 }
 
 /// What a control group may do to a device each second; none: no limit. Sources: `blkio.throttle.*`, `io.max`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct IoLimit {
     /// The device's kernel name.
     pub device: String,
@@ -312,7 +310,7 @@ pub struct IoLimit {
 
 /// What a network interface moved. Sources: `/sys/class/net/*/statistics`, `speed`, and its queue discipline by
 /// rtnetlink.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct InterfaceActivity {
     /// Its name.
     pub name: String,
@@ -329,14 +327,14 @@ pub struct InterfaceActivity {
     /// Packets dropped and faulty ones, both ways.
     pub dropped: u64,
     /// What holds packets back before they are sent.
-    #[serde(default)]
+    #[reflect(default)]
     pub queue: Option<QueueActivity>,
     /// The interval all this covers, ns.
     pub interval_ns: u64,
 }
 
 /// A queue discipline. Source: rtnetlink, `TCA_STATS2`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct QueueActivity {
     /// `tbf`, `fq_codel`, …
     pub kind: String,
@@ -352,7 +350,7 @@ pub struct QueueActivity {
 
 /// Where a target's bytes lie, of the span that is touched. Sources: `FIEMAP`, `SEEK_HOLE`, `stat`; of a target of many
 /// files, of those looked at.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Layout {
     /// The target's name.
     pub target: String,
@@ -375,12 +373,12 @@ pub struct Layout {
     /// Extents.
     pub extents: u64,
     /// From the first byte on the device to the last one, where that is told.
-    #[serde(default)]
+    #[reflect(default)]
     pub reach_bytes: Option<u64>,
 }
 
 /// Names and inodes in memory. Sources: `/proc/sys/fs/dentry-state`, `inode-nr`, `/proc/vmstat`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct NameCache {
     /// Names before and after.
     pub dentries: (u64, u64),
@@ -391,7 +389,7 @@ pub struct NameCache {
 }
 
 /// How the clocks behaved during a phase.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct ClockFacts {
     /// Which one times operations.
     pub clock: String,
@@ -408,38 +406,37 @@ pub struct ClockFacts {
 }
 
 /// One interval as the witnesses saw it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Sample {
     /// Its end, ns after the start line.
     pub at_ns: u64,
     /// Its length, ns; 0: everything since the machine was started.
     pub interval_ns: u64,
     /// Wall-clock time of its end, ns since 1970.
-    #[serde(default)]
+    #[reflect(default)]
     pub at_unix_ns: u64,
     /// What the devices did.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[reflect(omit_empty)]
     pub devices: Vec<DeviceActivity>,
     /// What the interfaces moved.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[reflect(omit_empty)]
     pub interfaces: Vec<InterfaceActivity>,
     /// The processors' time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[reflect(omit_empty)]
     pub cpu: Option<CpuShares>,
     /// The machine's memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[reflect(omit_empty)]
     pub memory: Option<MemoryLevels>,
     /// For how long work waited.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[reflect(omit_empty)]
     pub pressure: Option<Pressure>,
     /// How workers' TCP connections fared by its end; counters since the phase began.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[reflect(omit_empty)]
     pub connections: Vec<ConnectionActivity>,
 }
 
 /// Shares of the time of all processors, in percent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Reflect)]
 pub struct CpuShares {
     /// In user space, at normal priority.
     pub user_percent: f64,
@@ -454,12 +451,12 @@ pub struct CpuShares {
     /// Idle.
     pub idle_percent: f64,
     /// Tasks that wanted to run at the end.
-    #[serde(default)]
+    #[reflect(default)]
     pub runnable: u64,
 }
 
 /// The machine's memory at one moment, bytes. Source: `/proc/meminfo`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct MemoryLevels {
     /// What can be had without swapping.
     pub available_bytes: u64,

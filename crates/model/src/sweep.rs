@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::{Reflect, ReflectMut, ReflectRef, Scalar, TypeShape};
 
 use crate::origin::{Diagnostic, Origin};
 use crate::pace::Rate;
@@ -16,20 +16,19 @@ use crate::units;
 use crate::workload::Workload;
 
 /// One parameter and the values it takes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Sweep {
     /// What is varied.
     pub parameter: Parameter,
     /// The values, in order.
     pub values: Vec<Value>,
     /// Where it was written.
-    #[serde(default)]
+    #[reflect(default)]
     pub origin: Origin,
 }
 
 /// What can be varied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reflect)]
 pub enum Parameter {
     /// Operations in flight.
     Depth,
@@ -74,8 +73,7 @@ impl Parameter {
 }
 
 /// One value of a swept parameter.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Yes or no.
     Flag(bool),
@@ -83,6 +81,42 @@ pub enum Value {
     Number(u64),
     /// A name.
     Word(String),
+}
+
+impl Reflect for Value {
+    fn shape() -> TypeShape {
+        TypeShape::Scalar
+    }
+
+    fn blank() -> Self {
+        Value::Flag(false)
+    }
+
+    fn view(&self) -> ReflectRef<'_> {
+        match self {
+            Value::Flag(flag) => ReflectRef::Bool(*flag),
+            Value::Number(number) => ReflectRef::Unsigned(*number),
+            Value::Word(word) => ReflectRef::Text(word),
+        }
+    }
+
+    fn slot(&mut self) -> ReflectMut<'_> {
+        ReflectMut::Scalar(self)
+    }
+}
+
+impl Scalar for Value {
+    fn set_bool(&mut self, value: bool) {
+        *self = Value::Flag(value);
+    }
+
+    fn set_number(&mut self, value: u64) {
+        *self = Value::Number(value);
+    }
+
+    fn set_text(&mut self, value: &str) {
+        *self = Value::Word(value.into());
+    }
 }
 
 impl fmt::Display for Value {
@@ -96,7 +130,7 @@ impl fmt::Display for Value {
 }
 
 /// Where a phase stands in a sweep.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Coordinate {
     /// The parameter.
     pub parameter: Parameter,

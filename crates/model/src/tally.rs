@@ -1,12 +1,12 @@
 //! Counts and latency, mergeable: of a worker, a job, a world.
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::Reflect;
 
 use crate::histogram::Histogram;
 use crate::verb::{Kind, Verb};
 
 /// What was counted.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Tally {
     /// One line for each label (a verb's name, or a script step's).
     pub lines: Vec<Line>,
@@ -23,10 +23,10 @@ pub struct Tally {
     pub depths: Vec<u64>,
     /// How many operations were handed over together: index is the number, value how many times. Empty where it was not
     /// asked for and the depth is more than 1.
-    #[serde(default)]
+    #[reflect(default)]
     pub submits: Vec<u64>,
     /// How many completions came together: index is the number, value how many times.
-    #[serde(default)]
+    #[reflect(default)]
     pub completes: Vec<u64>,
     /// Waits on an empty pool or shared object.
     pub waits: u64,
@@ -35,7 +35,7 @@ pub struct Tally {
 }
 
 /// The counts of one label.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Line {
     /// The label.
     pub label: String,
@@ -51,17 +51,17 @@ pub struct Line {
     /// [count as read](crate::Verify::wrong_is_read).
     pub failed: u64,
     /// Operations that were not timed: in `latency` they count as the timed one before them did.
-    #[serde(default)]
+    #[reflect(default)]
     pub untimed: u64,
     /// Latency in ns: from the intended start where the pace is open-loop, else from the actual one.
     pub latency: Histogram,
     /// Latency in ns from the actual start, kept where it differs from `latency`.
     pub service: Option<Histogram>,
     /// Time in ns from the actual start until the kernel had it, where that was asked for and the engine can tell.
-    #[serde(default)]
+    #[reflect(default)]
     pub submission: Option<Histogram>,
     /// Time in ns from when the kernel had it to its completion; kept with `submission`.
-    #[serde(default)]
+    #[reflect(default)]
     pub completion: Option<Histogram>,
 }
 
@@ -85,7 +85,7 @@ impl Line {
 }
 
 /// How often one error happened, and where first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Reflect)]
 pub struct ErrorCount {
     /// The verb that failed.
     pub verb: Verb,
@@ -131,8 +131,7 @@ impl ErrorCount {
 }
 
 /// Counters over time, in rows of equal length.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Series {
     /// Length of a row, ns.
     pub interval_ns: u64,
@@ -140,12 +139,12 @@ pub struct Series {
     pub rows: Vec<SeriesRow>,
     /// The latencies of each row, all verbs together, in [coarse buckets](crate::histogram::coarse_of): bucket and count,
     /// ascending, no zero counts. As long as `rows`, or empty where latencies were not measured.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[reflect(omit_empty)]
     pub latencies: Vec<Vec<(u16, u32)>>,
 }
 
 /// What happened in one interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct SeriesRow {
     /// Reads completed.
     pub reads: u64,
@@ -156,10 +155,10 @@ pub struct SeriesRow {
     /// Bytes written.
     pub write_bytes: u64,
     /// Trims completed.
-    #[serde(default)]
+    #[reflect(default)]
     pub trims: u64,
     /// Bytes trimmed.
-    #[serde(default)]
+    #[reflect(default)]
     pub trim_bytes: u64,
     /// Other operations completed.
     pub others: u64,

@@ -5,29 +5,29 @@
 //! `{worker+3}` is the worker three further. Worker, rank and node are the [owner's](crate::plan::Place), counted over
 //! all ranks. Sizes may stay relative until then.
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::Reflect;
 
 use crate::origin::Origin;
 use crate::pattern::Size;
 
 /// One thing that jobs work on. Jobs refer to it by its index in the plan.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Target {
     /// The name plans and reports use.
     pub name: String,
     /// What it is.
     pub kind: TargetKind,
     /// How it is opened.
-    #[serde(default)]
+    #[reflect(default)]
     pub open: Open,
     /// What must be there before the start line.
-    #[serde(default)]
+    #[reflect(default)]
     pub prepare: Prepare,
     /// Removed at the end of the run, and on Ctrl-C; only what the run itself made is ever removed.
-    #[serde(default)]
+    #[reflect(default)]
     pub remove: bool,
     /// Where it was named.
-    #[serde(default)]
+    #[reflect(default)]
     pub origin: Origin,
 }
 
@@ -43,8 +43,7 @@ impl Target {
 }
 
 /// What a target is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub enum TargetKind {
     /// One file, or one for each worker if the template says so.
     File {
@@ -96,8 +95,7 @@ pub enum TargetKind {
 }
 
 /// How long something is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Reflect)]
 pub enum Extent {
     /// So many bytes.
     Bytes(u64),
@@ -109,7 +107,7 @@ pub enum Extent {
 }
 
 /// The files of a set.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Items {
     /// How many: in each worker's tree if `own`, for each worker or rank if the name tells them apart, else in all.
     pub count: u64,
@@ -126,16 +124,16 @@ pub struct Items {
     pub branch: u32,
     /// Directories that draw how deep and wide they are, in place of those that `depth`, `branch` and `per_directory` say
     /// (filebench `dirgamma`).
-    #[serde(default)]
+    #[reflect(default)]
     pub tree: Option<Box<Tree>>,
     /// How many lay the items out side by side; 0: one (filebench `paralloc`).
-    #[serde(default)]
+    #[reflect(default)]
     pub makers: u32,
     /// Whether items lie in the leaves only.
     pub leaves_only: bool,
     /// So many successive items lie in one directory, then as many in the next; 0: they are dealt to the directories in
     /// turn. Further items begin again with the first directory.
-    #[serde(default)]
+    #[reflect(default)]
     pub per_directory: u64,
     /// Whether each worker has a tree of its own.
     pub own: bool,
@@ -166,88 +164,87 @@ impl Default for Items {
 }
 
 /// A tree whose directories are drawn. All items lie in its leaves: a directory that is as deep as it drew.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Tree {
     /// How deep a directory may lie to have others in it, drawn for each, levels.
     pub depths: Size,
     /// How many directories or items a directory has, drawn for each.
     pub widths: Size,
     /// Decides the tree, whatever the plan's seed is.
-    #[serde(default)]
+    #[reflect(default)]
     pub seed: u64,
 }
 
 /// How a target is opened.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Open {
     /// Reading, writing or what the verbs need.
-    #[serde(default)]
+    #[reflect(default)]
     pub mode: OpenMode,
     /// Make it where it is missing; of a set: creating an item that exists opens it.
-    #[serde(default)]
+    #[reflect(default)]
     pub create: bool,
     /// Make the directories above it where they are missing.
-    #[serde(default)]
+    #[reflect(default)]
     pub parents: bool,
     /// Permission bits of files that are made, of which the system takes away the umask; none: 666, of a set's items 644.
-    #[serde(default)]
+    #[reflect(default)]
     pub permissions: Option<u32>,
     /// Fail where it exists.
-    #[serde(default)]
+    #[reflect(default)]
     pub exclusive: bool,
     /// Cut it to `truncate_bytes`.
-    #[serde(default)]
+    #[reflect(default)]
     pub truncate: bool,
     /// The length it is cut to.
-    #[serde(default)]
+    #[reflect(default)]
     pub truncate_bytes: u64,
     /// Writes go to the end.
-    #[serde(default)]
+    #[reflect(default)]
     pub append: bool,
     /// Past the page cache.
-    #[serde(default)]
+    #[reflect(default)]
     pub direct: Direct,
     /// Each write durable before it returns: none, data (`O_DSYNC`), all (`O_SYNC`).
-    #[serde(default)]
+    #[reflect(default)]
     pub sync: OpenSync,
     /// `O_NONBLOCK`.
-    #[serde(default)]
+    #[reflect(default)]
     pub nonblock: bool,
     /// `O_NOATIME`.
-    #[serde(default)]
+    #[reflect(default)]
     pub noatime: bool,
     /// `O_NOFOLLOW`.
-    #[serde(default)]
+    #[reflect(default)]
     pub nofollow: bool,
     /// `O_DIRECTORY`; of a set: its root must be there, and is not made.
-    #[serde(default)]
+    #[reflect(default)]
     pub directory: bool,
     /// `O_NOCTTY`.
-    #[serde(default)]
+    #[reflect(default)]
     pub noctty: bool,
     /// Drop cached pages of the target before the start line.
-    #[serde(default)]
+    #[reflect(default)]
     pub invalidate: bool,
     /// Read once through the page cache before the start line, each worker its part; after `invalidate`.
-    #[serde(default)]
+    #[reflect(default)]
     pub pre_read: bool,
     /// Drop cached pages of what was moved, as it goes (dd `nocache`).
-    #[serde(default)]
+    #[reflect(default)]
     pub drop_behind: bool,
     /// Advice to the kernel about the pattern.
-    #[serde(default)]
+    #[reflect(default)]
     pub advice: Advice,
     /// How long the kernel is told that what is written will live; none: nothing is told.
-    #[serde(default)]
+    #[reflect(default)]
     pub write_life: Option<WriteLife>,
     /// Whether workers that share it take turns, or who opened it has it alone.
-    #[serde(default)]
+    #[reflect(default)]
     pub lock: FileLock,
 }
 
 /// Reading, writing, or both.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum OpenMode {
     /// What the workload's verbs need.
     #[default]
@@ -261,8 +258,7 @@ pub enum OpenMode {
 }
 
 /// `O_DIRECT`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum Direct {
     /// Through the page cache.
     #[default]
@@ -274,8 +270,7 @@ pub enum Direct {
 }
 
 /// Durability of each write.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum OpenSync {
     /// None.
     #[default]
@@ -287,8 +282,7 @@ pub enum OpenSync {
 }
 
 /// Advice to the kernel about how a file will be used (`posix_fadvise`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum Advice {
     /// None.
     #[default]
@@ -304,8 +298,7 @@ pub enum Advice {
 }
 
 /// How long what is written will live (`F_SET_RW_HINT`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reflect)]
 pub enum WriteLife {
     /// No opinion, on purpose.
     No,
@@ -320,8 +313,7 @@ pub enum WriteLife {
 }
 
 /// How workers that share a file take turns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum FileLock {
     /// Not at all.
     #[default]
@@ -342,8 +334,7 @@ impl FileLock {
 }
 
 /// What must be there before the start line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum Prepare {
     /// It must be as it is.
     #[default]
@@ -363,7 +354,7 @@ pub enum Prepare {
 }
 
 /// What a target's bytes pass on their way to one host, and what that carries at most.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct Link {
     /// What it is: `SATA 6.0 Gbit/s`, `PCIe 8.0 GT/s x4`, `eth0 and eth1`.
     pub name: String,
@@ -372,18 +363,17 @@ pub struct Link {
 }
 
 /// What the machine says a target is: file system, mount, device. `None`: could not be read.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct TargetFacts {
     /// The target's name in the plan.
     pub target: String,
     /// The path that was looked at.
     pub path: String,
     /// Nothing is there yet; the other facts are those of the directory it would be in.
-    #[serde(default)]
+    #[reflect(default)]
     pub missing: bool,
     /// Size in bytes of the file itself, where it is one.
-    #[serde(default)]
+    #[reflect(default)]
     pub file_bytes: Option<u64>,
     /// `ext4`, `xfs`, `tmpfs`, `overlay`, …
     pub file_system: Option<String>,
@@ -414,26 +404,26 @@ pub struct TargetFacts {
     /// Free space for this user in bytes.
     pub free_bytes: Option<u64>,
     /// How many files the file system has room for in all.
-    #[serde(default)]
+    #[reflect(default)]
     pub inodes: Option<u64>,
     /// How many more files fit.
-    #[serde(default)]
+    #[reflect(default)]
     pub inodes_free: Option<u64>,
     /// Read-ahead in bytes.
     pub read_ahead_bytes: Option<u64>,
     /// Requests the device's queue takes.
     pub queue_requests: Option<u64>,
     /// Queues through which the hardware is fed; none where the device is no such thing (a mapper's, an array's).
-    #[serde(default)]
+    #[reflect(default)]
     pub hardware_queues: Option<u64>,
     /// Requests that each of them takes.
-    #[serde(default)]
+    #[reflect(default)]
     pub queue_tags: Option<u64>,
     /// Requests that the device takes from all of them together, where its driver tells (SCSI's `queue_depth`).
-    #[serde(default)]
+    #[reflect(default)]
     pub device_requests: Option<u64>,
     /// The narrowest link between the device and the host; of a network file system, all links of the host together.
-    #[serde(default)]
+    #[reflect(default)]
     pub link: Option<Link>,
     /// Whether O_DIRECT works here, and the alignment it needs.
     pub direct: Option<bool>,

@@ -5,13 +5,12 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::Reflect;
 
 macro_rules! verbs {
     ($($variant:ident $name:literal $kind:ident $doc:literal;)*) => {
         /// One kind of operation.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[serde(rename_all = "snake_case")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Reflect)]
         #[repr(u8)]
         pub enum Verb { $(#[doc = $doc] $variant,)* }
 
@@ -88,8 +87,7 @@ verbs! {
 }
 
 /// The class of work that a verb belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Reflect)]
 pub enum Kind {
     /// Data towards us.
     Read,

@@ -3,62 +3,61 @@
 //! A stamp is told in the field's own terms; where one is laid out as another tool lays it out, the files of both can
 //! be checked by both. Nothing here makes or checks a stamp.
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::Reflect;
 
 use crate::payload::Template;
 
 /// Verification: what is stamped and when it is read back and checked.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Verify {
     /// The stamp or checksum.
-    #[serde(default)]
+    #[reflect(default)]
     pub stamp: Stamp,
     /// When blocks are checked.
-    #[serde(default)]
+    #[reflect(default)]
     pub when: VerifyWhen,
     /// Bytes from one stamp to the next; 0: one for each block (fio `verify_interval`).
-    #[serde(default)]
+    #[reflect(default)]
     pub interval_bytes: u64,
     /// Stop at the first bad block; otherwise all of a block's faults are told, and the job's error policy decides (fio
     /// `verify_fatal`).
-    #[serde(default)]
+    #[reflect(default)]
     pub fatal: bool,
     /// Whether a read that brings wrong content counts as done, with its bytes and its latency, besides as failed (as fio
     /// counts it).
-    #[serde(default)]
+    #[reflect(default)]
     pub wrong_is_read: bool,
     /// Threads that check, beside the worker; 0: the worker itself (fio `verify_async`).
-    #[serde(default)]
+    #[reflect(default)]
     pub helpers: u32,
     /// CPUs those threads may use; empty: any (fio `verify_async_cpus`).
-    #[serde(default)]
+    #[reflect(default)]
     pub helper_cpus: Vec<u32>,
     /// Nothing is written: the places that the writes would go to are read back, as if an earlier run of the same job
     /// had written them (fio `verify_only`). Reads, trims and insertions of the mix are left out too.
-    #[serde(default)]
+    #[reflect(default)]
     pub only: bool,
     /// Bad blocks are written to files beside: as read and as expected, `NAME.OFFSET.received` and
     /// `NAME.OFFSET.expected` in the current directory, NAME being the last part of the path (fio `verify_dump`).
-    #[serde(default)]
+    #[reflect(default)]
     pub dump: bool,
     /// Written blocks that are trimmed again before they are read back (fio `trim_percentage` and `trim_*`).
-    #[serde(default)]
+    #[reflect(default)]
     pub trim: Option<TrimBack>,
     /// How far the writes came, kept in a file.
-    #[serde(default)]
+    #[reflect(default)]
     pub state: Option<VerifyState>,
     /// How headers and that file are laid out where they are written; both layouts are read.
-    #[serde(default)]
+    #[reflect(default)]
     pub layout: VerifyLayout,
     /// The number of the job's first worker, from 0, counted through all jobs: in stamps and in state files (fio counts
     /// its jobs through).
-    #[serde(default)]
+    #[reflect(default)]
     pub first_worker: u32,
 }
 
 /// What a block carries so that it can be checked.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub enum Stamp {
     /// iodyno's own: block address, job seed, generation and checksum in every 512-byte sector.
     #[default]
@@ -75,8 +74,7 @@ pub enum Stamp {
 }
 
 /// How headers and state files are laid out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum VerifyLayout {
     /// With a version, and numbers of 64 bits (fio 3.41 and later).
     #[default]
@@ -86,27 +84,23 @@ pub enum VerifyLayout {
 }
 
 /// A header in each interval and what is behind it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Reflect)]
 pub struct HeaderStamp {
     /// The checksum of the data.
     pub checksum: Checksum,
     /// Where in the interval the header lies; the data that would be there lies at its start (fio `verify_offset`).
-    #[serde(default)]
+    #[reflect(default)]
     pub offset_bytes: u64,
     /// The data; none: incompressible, made from the header's seed. Of a pattern every byte is checked besides the
     /// checksum (fio `verify_pattern`).
-    #[serde(default)]
+    #[reflect(default)]
     pub pattern: Option<Template>,
     /// Whether the header's seed must be the one this run wrote there (fio `verify_header_seed`).
-    #[serde(default = "yes")]
+    #[reflect(default = true)]
     pub seed_checked: bool,
     /// Whether the header's write number must be the one this run gave (fio `verify_write_sequence`).
-    #[serde(default = "yes")]
+    #[reflect(default = true)]
     pub number_checked: bool,
-}
-
-fn yes() -> bool {
-    true
 }
 
 impl HeaderStamp {
@@ -117,8 +111,8 @@ impl HeaderStamp {
 }
 
 /// A checksum behind a header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reflect)]
+#[reflect(kebab)]
 pub enum Checksum {
     /// None: the header alone (fio `meta`).
     Meta,
@@ -141,16 +135,16 @@ pub enum Checksum {
     /// SHA-512 as fio keeps it, 128 bytes.
     Sha512,
     /// SHA3-224, 28 bytes.
-    #[serde(rename = "sha3-224")]
+    #[reflect(name = "sha3-224")]
     Sha3x224,
     /// SHA3-256, 32 bytes.
-    #[serde(rename = "sha3-256")]
+    #[reflect(name = "sha3-256")]
     Sha3x256,
     /// SHA3-384, 48 bytes.
-    #[serde(rename = "sha3-384")]
+    #[reflect(name = "sha3-384")]
     Sha3x384,
     /// SHA3-512, 64 bytes.
-    #[serde(rename = "sha3-512")]
+    #[reflect(name = "sha3-512")]
     Sha3x512,
     /// xxHash, 32 bits, 4 bytes.
     Xxhash,
@@ -208,8 +202,7 @@ impl Checksum {
 }
 
 /// When verification happens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum VerifyWhen {
     /// Whatever a read brings is checked.
     #[default]
@@ -229,21 +222,21 @@ pub enum VerifyWhen {
 }
 
 /// Written blocks that are trimmed again before they are read back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reflect)]
 pub struct TrimBack {
     /// Of the written blocks so many are to be trimmed, 0 to 100 percent (fio `trim_percentage`).
     pub percent: u8,
     /// After so many writes those that are due are trimmed; at least 1 (fio `trim_backlog`).
     pub every_writes: u64,
     /// So many of them at a time; 0: `every_writes` (fio `trim_backlog_batch`).
-    #[serde(default)]
+    #[reflect(default)]
     pub batch: u64,
     /// Whether a trimmed block must read as zeros; otherwise it is read and not checked (fio `trim_verify_zero`).
     pub reads_zero: bool,
 }
 
 /// How far the writes came, kept in a file from one run to the next.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Reflect)]
 pub struct VerifyState {
     /// The file; `{worker}` is the worker's number, counted from [`Verify::first_worker`] (fio
     /// `local-JOB-{worker}-verify.state`).
@@ -257,7 +250,7 @@ pub struct VerifyState {
 }
 
 /// One interval that is not what was written, as facts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Reflect)]
 pub struct Mismatch {
     /// The file's path.
     pub file: String,
@@ -279,13 +272,12 @@ pub struct Mismatch {
     /// What is there, in the same way. Of a checksum of data: what the data make.
     pub found: String,
     /// The files it was dumped to, as read and as expected.
-    #[serde(default)]
+    #[reflect(default)]
     pub dumped: Option<(String, String)>,
 }
 
 /// What is wrong with an interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reflect)]
 pub enum Wrong {
     /// The header's magic number.
     Magic,

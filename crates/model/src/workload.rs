@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::Reflect;
 
 use crate::case::{Call, Cases, Exercise};
 use crate::origin::Origin;
@@ -13,8 +13,7 @@ use crate::pattern::{Pattern, Pick, Size};
 use crate::verb::Verb;
 
 /// What a job does.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub enum Workload {
     /// Drawn by chance or rule.
     Pattern(Box<Pattern>),
@@ -29,38 +28,32 @@ pub enum Workload {
 }
 
 /// A written workload.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Script {
     /// Who may act, besides the worker as it is.
-    #[serde(default)]
+    #[reflect(default)]
     pub actors: Vec<Actor>,
     /// What is done, in order.
     pub steps: Vec<Step>,
 }
 
 /// A step of a script. Results are tallied per label.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Step {
     /// The name results carry.
     pub label: String,
     /// What is done.
     pub action: Action,
     /// How often, at least 1.
-    #[serde(default = "once")]
+    #[reflect(default = 1)]
     pub repeat: u64,
     /// Where it was written.
-    #[serde(default)]
+    #[reflect(default)]
     pub origin: Origin,
 }
 
-fn once() -> u64 {
-    1
-}
-
 /// What a step does.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub enum Action {
     /// One operation.
     Do(Box<Operation>),
@@ -71,93 +64,92 @@ pub enum Action {
 }
 
 /// One operation of a script.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Operation {
     /// The verb.
     pub verb: Verb,
     /// The job's target it works on, by index into `Job::targets`; none for control verbs.
-    #[serde(default)]
+    #[reflect(default)]
     pub target: Option<usize>,
     /// Which item of a set.
-    #[serde(default)]
+    #[reflect(default)]
     pub item: Item,
     /// The second name of rename, link, symlink and copies: an item of the same or another target.
-    #[serde(default)]
+    #[reflect(default)]
     pub other: Option<(usize, Item)>,
     /// The slot an open file lies in; open and create fill it, close empties it.
-    #[serde(default)]
+    #[reflect(default)]
     pub handle: Option<u32>,
     /// Where in the file.
-    #[serde(default)]
+    #[reflect(default)]
     pub offset: Offset,
     /// How many bytes.
-    #[serde(default)]
+    #[reflect(default)]
     pub size: Size,
     /// How many bytes come back from an exchange; none: as many as were sent.
-    #[serde(default)]
+    #[reflect(default)]
     pub answer: Option<Size>,
     /// How long think and spin last, ns.
-    #[serde(default)]
+    #[reflect(default)]
     pub time_ns: u64,
     /// How long they last instead, where that is drawn each time: a number, and the ns it is multiplied by. Of what waits
     /// for a shared object or posts to it: how much, in place of its amount.
-    #[serde(default)]
+    #[reflect(default)]
     pub drawn: Option<(Size, f64)>,
     /// Handed over without waiting for it; a later `wait` without a shared object awaits half of what is in flight.
-    #[serde(default)]
+    #[reflect(default)]
     pub background: bool,
     /// Whether the verb is repeated with `size` until the file's end (read or write a whole file = one operation).
-    #[serde(default)]
+    #[reflect(default)]
     pub whole: bool,
     /// Further arguments by name: `mode`, `uid`, `flags`, `value`, … in the system call's own terms.
-    #[serde(default)]
+    #[reflect(default)]
     pub arguments: Vec<(String, String)>,
     /// A shared object waited for, posted to, or consumed.
-    #[serde(default)]
+    #[reflect(default)]
     pub shared: Option<SharedUse>,
     /// The buffer it uses; steps with the same number share one (dd: read A, write B).
-    #[serde(default)]
+    #[reflect(default)]
     pub buffer: u32,
     /// How the buffer is filled and emptied.
-    #[serde(default)]
+    #[reflect(default)]
     pub transfer: Transfer,
     /// What a read at the end of the file does.
-    #[serde(default)]
+    #[reflect(default)]
     pub at_end: AtEnd,
 }
 
 /// How an operation fills or empties its buffer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct Transfer {
     /// A read goes on until it has all its bytes or the end is reached (dd `iflag=fullblock`), a write until all its
     /// bytes are written or it fails; what it wrote before it failed counts as bytes.
-    #[serde(default)]
+    #[reflect(default)]
     pub full: bool,
     /// What a short or failed read leaves empty is filled with zeros (dd `conv=sync`).
-    #[serde(default)]
+    #[reflect(default)]
     pub pad: bool,
     /// The buffer is a queue: reads append, this write takes whole blocks of its size, and the rest at the end
     /// (dd with `ibs` ≠ `obs`).
-    #[serde(default)]
+    #[reflect(default)]
     pub gather: bool,
     /// A write of nothing but zeros is a seek, counted as a write; the file ends where the last of them does (dd
     /// `conv=sparse`).
-    #[serde(default)]
+    #[reflect(default)]
     pub sparse: bool,
     /// A failed read is skipped, whatever the job's error policy: it is counted, the position moves on by its size, and
     /// without `pad` the pass ends there (dd `conv=noerror`).
-    #[serde(default)]
+    #[reflect(default)]
     pub skip_failed: bool,
     /// Bytes that all its reads together may bring: the last one asks for less (and is short), the one after it is at
     /// the end (dd `count` in bytes).
     /// A short read uses up what it asked for, as copying tools count.
-    #[serde(default)]
+    #[reflect(default)]
     pub total_bytes: Option<u64>,
 }
 
 /// What a read at the end of the file does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum AtEnd {
     /// It goes on at the start (filebench).
     #[default]
@@ -202,8 +194,7 @@ impl Operation {
 }
 
 /// Which item of a set an operation works on.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub enum Item {
     /// The target itself; of a set: its root, or with mkdir and rmdir its whole tree of directories.
     #[default]
@@ -229,8 +220,7 @@ pub enum Item {
 }
 
 /// Where in a file an operation goes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub enum Offset {
     /// At the handle's position, which moves (read, write); wraps at the end for reads.
     #[default]
@@ -252,7 +242,7 @@ pub enum Offset {
 }
 
 /// Who acts: a process of its own that takes an identity. `u32::MAX` for user and group is that of whoever runs it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Actor {
     /// The name in reports.
     pub name: String,
@@ -261,16 +251,15 @@ pub struct Actor {
     /// Group id; `u32::MAX`: it stays as it is.
     pub gid: u32,
     /// Further groups.
-    #[serde(default)]
+    #[reflect(default)]
     pub groups: Vec<u32>,
     /// File mode creation mask.
-    #[serde(default)]
+    #[reflect(default)]
     pub umask: u32,
 }
 
 /// What must come back from an operation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub enum Expect {
     /// Success.
     Succeeds,
@@ -290,14 +279,14 @@ pub enum Expect {
 }
 
 /// An object that workers of a phase share.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Shared {
     /// Its name.
     pub name: String,
     /// What it is.
     pub kind: SharedKind,
     /// Whether each rank has one of its own; else no two ranks may use it.
-    #[serde(default)]
+    #[reflect(default)]
     pub each_rank: bool,
 }
 
@@ -309,8 +298,7 @@ impl Shared {
 }
 
 /// What a shared object is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub enum SharedKind {
     /// Events that arrive at a rate and queue up (filebench `eventgen`, limits).
     Tokens {
@@ -326,7 +314,7 @@ pub enum SharedKind {
         /// Highest value; a post beyond it waits.
         most: u64,
         /// Waiters that have one each, all of which a post goes to (filebench `semblock`); 0: one for all.
-        #[serde(default)]
+        #[reflect(default)]
         waiters: u32,
     },
     /// A number that steps raise and `finish` looks at.
@@ -336,7 +324,7 @@ pub enum SharedKind {
         /// The labels; of a composite its runs are counted.
         of: Vec<String>,
         /// Whether bytes are counted.
-        #[serde(default)]
+        #[reflect(default)]
         bytes: bool,
     },
     /// A post wakes all that wait at that moment and is not remembered (filebench `block` and `wakeup`).
@@ -349,23 +337,23 @@ pub enum SharedKind {
 }
 
 /// One use of a shared object.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct SharedUse {
     /// The object's name in the phase.
     pub name: String,
     /// How much is waited for, posted, consumed; or the weight.
     pub amount: i64,
     /// What the amount is counted by.
-    #[serde(default)]
+    #[reflect(default)]
     pub per: Per,
     /// Only what steps of that label did counts; none: everything this worker did.
-    #[serde(default)]
+    #[reflect(default)]
     pub of: Option<String>,
     /// What counts instead: how much that [count](SharedKind::Done) has risen since anybody last took it into account.
-    #[serde(default)]
+    #[reflect(default)]
     pub from: Option<String>,
     /// How long a worker that must wait sleeps before it asks again, ns; 0: as briefly as makes sense.
-    #[serde(default)]
+    #[reflect(default)]
     pub retry_ns: u64,
 }
 
@@ -377,8 +365,7 @@ impl SharedUse {
 }
 
 /// What the amount of a use is counted by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum Per {
     /// The use itself.
     #[default]
@@ -390,24 +377,24 @@ pub enum Per {
 }
 
 /// A recorded workload.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Trace {
     /// The entries, when they are few.
-    #[serde(default)]
+    #[reflect(default)]
     pub entries: Vec<TraceEntry>,
     /// The file they are read from in batches, when they are many.
-    #[serde(default)]
+    #[reflect(default)]
     pub path: Option<String>,
     /// That file's format, by the name the engine room registers.
-    #[serde(default)]
+    #[reflect(default)]
     pub format: String,
     /// When entries start.
-    #[serde(default)]
+    #[reflect(default)]
     pub timing: Timing,
 }
 
 /// One recorded operation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct TraceEntry {
     /// When it started, ns after the first; with [`Timing::Pauses`] the pause before it, with [`Timing::Gaps`] the time
     /// since the one before started.
@@ -423,8 +410,7 @@ pub struct TraceEntry {
 }
 
 /// When a trace's entries start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Reflect)]
 pub enum Timing {
     /// At their recorded distance from the first: an open loop.
     #[default]

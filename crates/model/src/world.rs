@@ -3,25 +3,25 @@
 //! A rank is one process of ours; without a launcher there is one. Times of different ranks are told on one scale,
 //! that of the first rank's clock, as exactly as [`WorldFacts::clock_error_ns`] says.
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::Reflect;
 
 /// The ranks of a run, and where they are.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct WorldFacts {
     /// The host name of each machine (node), in the order of their first ranks.
-    #[serde(default)]
+    #[reflect(default)]
     pub hosts: Vec<String>,
     /// The node of each rank, by index in `hosts`.
-    #[serde(default)]
+    #[reflect(default)]
     pub nodes: Vec<u32>,
     /// What joins the ranks, with its version (`Open MPI 4.1.4`); none: there is one rank.
-    #[serde(default)]
+    #[reflect(default)]
     pub library: Option<String>,
     /// The largest error of what is assumed about the distance between two ranks' clocks, ns.
-    #[serde(default)]
+    #[reflect(default)]
     pub clock_error_ns: u64,
     /// Ranks that were lost before they could report.
-    #[serde(default)]
+    #[reflect(default)]
     pub lost: Vec<u32>,
 }
 

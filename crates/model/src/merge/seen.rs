@@ -3,7 +3,7 @@
 //! Bytes and counts are sums, shares are means weighted by what they are shares of, so that a judgement of the whole is
 //! right where each machine's would be. What is seen twice of one machine (its nodes may be containers) counts once.
 
-use serde::{Deserialize, Serialize};
+use crate::reflect::Reflect;
 
 use super::samples::together;
 use crate::sighting::{
@@ -12,15 +12,14 @@ use crate::sighting::{
 };
 
 /// What the witnesses of one node saw.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Seen {
     /// What tells its kernel from others: nodes of one kernel have the same devices, processors and memory.
     pub kernel: String,
     /// What was seen.
     pub sightings: Vec<Sighting>,
     /// The same over time.
-    #[serde(default)]
+    #[reflect(default)]
     pub samples: Vec<Sample>,
 }
 
