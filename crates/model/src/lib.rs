@@ -22,6 +22,7 @@ pub mod aging;
 pub mod case;
 pub mod conversation;
 pub mod demand;
+pub mod document;
 pub mod event;
 pub mod finding;
 pub mod histogram;

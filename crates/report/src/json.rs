@@ -1,25 +1,23 @@
 //! The record as JSON, `iodyno.record/1`: everything the run knew, with rates and percentiles worked out.
 //!
-//! Its own structs, so that a change of the model is no accidental change of the format; described in `docs/json.md`.
-//! What cannot be told is `null`. Fields are only ever added; a change of meaning is a new version.
+//! The format is [`iodyno_model::document`]'s; here it is filled in. Described in `docs/json.md`, and for programs in
+//! `docs/record.schema.json` ([`schema`]).
 
 use std::io;
 
-use iodyno_model::{
-    AgingRecord, CacheShare, Coordinate, DemandRecord, Diagnostic, ErrorCount, Event, Finding, Histogram,
-    JobRecord, Line, Machine, PhaseRecord, Plan, Record, RoundsRecord, Sample, Series, Sighting, TargetFacts,
-    WearOut, WorkerRecord, WorldFacts, histogram,
+use iodyno_model::document::{
+    ComparableDocument, JobDocument, LatencyDocument, LineDocument, MedianDocument, PercentileDocument,
+    PhaseDocument, RecordDocument, SCHEMA, SpreadDocument, StabilityDocument, TailDocument, WorldDocument,
 };
+use iodyno_model::{Event, Histogram, JobRecord, Line, PhaseRecord, Record, WorldFacts, histogram};
 use iodyno_truth::passes::{self, Passes, Together, passes};
 use iodyno_truth::stability::{Stability, stability};
-use serde::Serialize;
 
 use crate::number;
 use crate::shape::{self, Context};
 use crate::{Output, Reporter};
 
-/// The format's name and version.
-pub const SCHEMA: &str = "iodyno.record/1";
+pub use crate::schema::schema;
 
 /// Percentiles that are worked out.
 const PERCENTS: [f64; 8] = [1.0, 10.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
@@ -38,52 +36,52 @@ impl Json {
 
     fn record(&self, record: &Record, output: &mut Output<'_>) -> io::Result<()> {
         let started = self.context.started.as_deref();
-        let document = Document {
-            schema: SCHEMA,
-            name: &record.name,
+        let document = RecordDocument {
+            schema: SCHEMA.into(),
+            name: record.name.clone(),
             seed: record.seed,
             completed: record.stopped_by.is_none(),
             stopped_by: record.stopped_by,
             started_at_unix_ns: started.map(|started| started.at_unix_ns),
-            machine: &record.machine,
+            machine: record.machine.clone(),
             world: world(&record.world),
-            targets: started.map_or(&[], |started| &started.targets),
-            plan: started.map(|started| &started.plan),
+            targets: started.map_or(Vec::new(), |started| started.targets.clone()),
+            plan: started.map(|started| started.plan.clone()),
             phases: record.phases.iter().map(|phase| self.phase(phase)).collect(),
-            findings: &record.findings,
-            aging: &record.aging,
-            demands: &record.demands,
-            rounds: record.rounds.as_ref(),
+            findings: record.findings.clone(),
+            aging: record.aging.clone(),
+            demands: record.demands.clone(),
+            rounds: record.rounds.clone(),
             medians: passes(record).iter().filter(|passes| passes.is_several()).flat_map(medians).collect(),
-            errors: &record.errors,
+            errors: record.errors.clone(),
         };
         serde_json::to_writer_pretty(&mut *output.out, &document)?;
         writeln!(output.out)
     }
 
-    fn phase<'a>(&self, phase: &'a PhaseRecord) -> Phase<'a> {
-        Phase {
-            name: &phase.name,
+    fn phase(&self, phase: &PhaseRecord) -> PhaseDocument {
+        PhaseDocument {
+            name: phase.name.clone(),
             index: phase.index,
             repetition: phase.repetition,
-            coordinates: &phase.coordinates,
+            coordinates: phase.coordinates.clone(),
             elapsed_ns: phase.elapsed_ns,
             jobs: phase.jobs.iter().map(|job| self.job(phase, job)).collect(),
-            sightings: &phase.sightings,
-            samples: &phase.samples,
-            cache: phase.cache.as_ref(),
+            sightings: phase.sightings.clone(),
+            samples: phase.samples.clone(),
+            cache: phase.cache.clone(),
         }
     }
 
-    fn job<'a>(&self, phase: &PhaseRecord, job: &'a JobRecord) -> Job<'a> {
+    fn job(&self, phase: &PhaseRecord, job: &JobRecord) -> JobDocument {
         let shape = self.context.shape(phase, job);
-        Job {
-            name: &job.name,
-            engine: &job.engine,
-            engine_facts: &job.engine_facts,
+        JobDocument {
+            name: job.name.clone(),
+            engine: job.engine.clone(),
+            engine_facts: job.engine_facts.clone(),
             worn: job.worn,
-            peer: &job.peer,
-            comparable: Comparable {
+            peer: job.peer.clone(),
+            comparable: ComparableDocument {
                 io_bytes: shape.io_bytes,
                 io: shape.io,
                 span_bytes: shape.span_bytes,
@@ -95,16 +93,16 @@ impl Json {
             },
             measured_ns: (shape::seconds(phase, job) * 1e9).round() as u64,
             lines: job.tally.lines.iter().map(|line| label(phase, job, line)).collect(),
-            errors: &job.tally.errors,
-            depths: &job.tally.depths,
+            errors: job.tally.errors.clone(),
+            depths: job.tally.depths.clone(),
             depth_mean: depth_mean(&job.tally.depths),
             began_ns: job.tally.began_ns,
             first_done_ns: job.tally.first_done_ns,
             last_done_ns: job.tally.last_done_ns,
             waits: job.tally.waits,
-            series: &job.tally.series,
+            series: job.tally.series.clone(),
             stability: stability(job).as_ref().map(stable),
-            workers: &job.workers,
+            workers: job.workers.clone(),
         }
     }
 }
@@ -119,41 +117,15 @@ impl Reporter for Json {
     }
 }
 
-/// How stable a job was over a long time.
-#[derive(Serialize)]
-struct Stable {
-    row_ns: u64,
-    median_operations_per_second: f64,
-    least_operations_per_second: f64,
-    least_at_ns: u64,
-    longest_ns: u64,
-    longest_at_ns: u64,
-    tail: Option<StableTail>,
-    spikes: usize,
-    spikes_from_ns: u64,
-    spikes_apart_ns: Option<u64>,
-    warm_up_ns: u64,
-}
-
-/// p99.9 over time.
-#[derive(Serialize)]
-struct StableTail {
-    window_ns: u64,
-    p999_ns: Vec<u64>,
-    median_ns: u64,
-    most_ns: u64,
-    most_at_ns: u64,
-}
-
-fn stable(found: &Stability) -> Stable {
-    let tail = found.tail.as_ref().map(|tail| StableTail {
+fn stable(found: &Stability) -> StabilityDocument {
+    let tail = found.tail.as_ref().map(|tail| TailDocument {
         window_ns: tail.window_ns,
         p999_ns: tail.each_ns.clone(),
         median_ns: tail.middle_ns,
         most_ns: tail.worst_ns,
         most_at_ns: tail.worst_at_ns,
     });
-    Stable {
+    StabilityDocument {
         row_ns: found.row_ns,
         median_operations_per_second: found.middle_rate,
         least_operations_per_second: found.worst_rate,
@@ -175,10 +147,10 @@ pub fn depth_mean(depths: &[u64]) -> Option<f64> {
     (count > 0).then(|| sum / count as f64)
 }
 
-fn label<'a>(phase: &PhaseRecord, job: &JobRecord, line: &'a Line) -> Label<'a> {
-    Label {
-        label: &line.label,
-        verb: line.verb.name(),
+fn label(phase: &PhaseRecord, job: &JobRecord, line: &Line) -> LineDocument {
+    LineDocument {
+        label: line.label.clone(),
+        verb: line.verb.name().into(),
         operations: line.operations,
         bytes: line.bytes,
         short: line.short,
@@ -191,22 +163,22 @@ fn label<'a>(phase: &PhaseRecord, job: &JobRecord, line: &'a Line) -> Label<'a> 
     }
 }
 
-fn world(facts: &WorldFacts) -> World<'_> {
-    World {
+fn world(facts: &WorldFacts) -> WorldDocument {
+    WorldDocument {
         ranks: facts.ranks(),
-        hosts: &facts.hosts,
-        nodes: &facts.nodes,
-        library: facts.library.as_deref(),
+        hosts: facts.hosts.clone(),
+        nodes: facts.nodes.clone(),
+        library: facts.library.clone(),
         clock_error_ns: facts.clock_error_ns,
-        lost: &facts.lost,
+        lost: facts.lost.clone(),
     }
 }
 
-fn latency(histogram: &Histogram) -> Option<Latency> {
+fn latency(histogram: &Histogram) -> Option<LatencyDocument> {
     if histogram.is_empty() {
         return None;
     }
-    let percentile = |percent: &f64| Percentile {
+    let percentile = |percent: &f64| PercentileDocument {
         percent: *percent,
         ns: number::percentile(histogram, *percent),
         samples_beyond: histogram.beyond(*percent),
@@ -214,7 +186,7 @@ fn latency(histogram: &Histogram) -> Option<Latency> {
     let bucket = |(bucket, count): &(u32, u64)| {
         [histogram::lower_edge(*bucket as usize), histogram::upper_edge(*bucket as usize), *count]
     };
-    Some(Latency {
+    Some(LatencyDocument {
         count: histogram.count(),
         mean_ns: histogram.mean(),
         deviation_ns: histogram.deviation(),
@@ -225,70 +197,18 @@ fn latency(histogram: &Histogram) -> Option<Latency> {
     })
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: &'static str,
-    name: &'a str,
-    seed: u64,
-    completed: bool,
-    stopped_by: Option<i32>,
-    started_at_unix_ns: Option<u64>,
-    machine: &'a Machine,
-    world: World<'a>,
-    targets: &'a [TargetFacts],
-    plan: Option<&'a Plan>,
-    phases: Vec<Phase<'a>>,
-    findings: &'a [Finding],
-    #[serde(skip_serializing_if = "<[AgingRecord]>::is_empty")]
-    aging: &'a [AgingRecord],
-    demands: &'a [DemandRecord],
-    rounds: Option<&'a RoundsRecord>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    medians: Vec<Median<'a>>,
-    errors: &'a [Diagnostic],
-}
-
-/// What the passes of a job came to together, of one label.
-#[derive(Serialize)]
-struct Median<'a> {
-    phase: &'a str,
-    coordinates: &'a [Coordinate],
-    job: &'a str,
-    label: String,
-    verb: &'static str,
-    /// Passes that are the result.
-    passes: usize,
-    /// Passes that were made.
-    made: usize,
-    operations: u64,
-    failed: u64,
-    operations_per_second: Spread,
-    bytes_per_second: Option<Spread>,
-    latency_ns_mean: Option<Spread>,
-    latency: Option<Latency>,
-}
-
-/// A figure of several passes.
-#[derive(Serialize)]
-struct Spread {
-    median: f64,
-    least: f64,
-    most: f64,
-    range_percent: Option<f64>,
-}
-
-fn spread(found: passes::Spread) -> Spread {
+fn spread(found: passes::Spread) -> SpreadDocument {
     let passes::Spread { median, least, most } = found;
-    Spread { median, least, most, range_percent: found.range_percent() }
+    SpreadDocument { median, least, most, range_percent: found.range_percent() }
 }
 
-fn medians<'a>(of: &Passes<'a>) -> Vec<Median<'a>> {
+fn medians(of: &Passes<'_>) -> Vec<MedianDocument> {
     let (phase, job) = of.result[0];
-    let median = |found: Together| Median {
-        phase: &phase.name,
-        coordinates: &phase.coordinates,
-        job: &job.name,
-        verb: found.verb.name(),
+    let median = |found: Together| MedianDocument {
+        phase: phase.name.clone(),
+        coordinates: phase.coordinates.clone(),
+        job: job.name.clone(),
+        verb: found.verb.name().into(),
         passes: of.result.len(),
         made: of.made,
         operations: found.operations,
@@ -300,104 +220,4 @@ fn medians<'a>(of: &Passes<'a>) -> Vec<Median<'a>> {
         label: found.label,
     };
     of.together().into_iter().map(median).collect()
-}
-
-#[derive(Serialize)]
-struct World<'a> {
-    ranks: u32,
-    hosts: &'a [String],
-    nodes: &'a [u32],
-    library: Option<&'a str>,
-    clock_error_ns: u64,
-    lost: &'a [u32],
-}
-
-#[derive(Serialize)]
-struct Phase<'a> {
-    name: &'a str,
-    index: usize,
-    repetition: u32,
-    coordinates: &'a [Coordinate],
-    elapsed_ns: u64,
-    jobs: Vec<Job<'a>>,
-    sightings: &'a [Sighting],
-    #[serde(skip_serializing_if = "<[Sample]>::is_empty")]
-    samples: &'a [Sample],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cache: Option<&'a CacheShare>,
-}
-
-#[derive(Serialize)]
-struct Job<'a> {
-    name: &'a str,
-    engine: &'a str,
-    engine_facts: &'a [(String, String)],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    worn: Option<WearOut>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    peer: &'a [(String, u64)],
-    comparable: Comparable,
-    measured_ns: u64,
-    lines: Vec<Label<'a>>,
-    errors: &'a [ErrorCount],
-    depths: &'a [u64],
-    depth_mean: Option<f64>,
-    began_ns: u64,
-    first_done_ns: u64,
-    last_done_ns: u64,
-    waits: u64,
-    series: &'a Series,
-    stability: Option<Stable>,
-    workers: &'a [WorkerRecord],
-}
-
-#[derive(Serialize)]
-struct Comparable {
-    io_bytes: Option<u64>,
-    io: String,
-    span_bytes: Option<u64>,
-    mix: String,
-    pattern: String,
-    depth: u32,
-    workers: u32,
-    direct: Option<bool>,
-}
-
-fn is_none(count: &u64) -> bool {
-    *count == 0
-}
-
-#[derive(Serialize)]
-struct Label<'a> {
-    label: &'a str,
-    verb: &'static str,
-    operations: u64,
-    bytes: u64,
-    short: u64,
-    failed: u64,
-    /// Counted in `latency` as the timed one before them.
-    #[serde(skip_serializing_if = "is_none")]
-    untimed: u64,
-    operations_per_second: f64,
-    bytes_per_second: f64,
-    latency: Option<Latency>,
-    service: Option<Latency>,
-}
-
-#[derive(Serialize)]
-struct Latency {
-    count: u64,
-    mean_ns: f64,
-    deviation_ns: f64,
-    min_ns: u64,
-    max_ns: u64,
-    percentiles: Vec<Percentile>,
-    buckets: Vec<[u64; 3]>,
-}
-
-#[derive(Serialize)]
-struct Percentile {
-    percent: f64,
-    ns: Option<u64>,
-    samples_beyond: u64,
 }

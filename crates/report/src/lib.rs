@@ -24,6 +24,7 @@ pub mod paint;
 pub mod plan;
 pub mod plan_diff;
 pub mod ranks;
+mod schema;
 pub mod screen;
 pub mod shape;
 pub mod stability;

@@ -180,6 +180,12 @@ fn json_is_golden_and_complete() {
 }
 
 #[test]
+fn the_published_schema_is_that_of_the_tables() {
+    let text = serde_json::to_string_pretty(&iodyno_report::json::schema()).unwrap() + "\n";
+    sample::golden("../docs", "record.schema.json", &text);
+}
+
+#[test]
 fn csv_has_a_row_for_each_phase_job_and_label() {
     let text = written(&mut Csv::new(), &mixed());
     sample::golden("report", "mixed.csv", &text);

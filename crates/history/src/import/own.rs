@@ -3,108 +3,18 @@
 //! Everything that the format holds comes back but what it works out anew (rates, percentiles). Sightings of kinds that
 //! are not known here are left out. It refuses another version of the format.
 
-use iodyno_model::{
-    AgingRecord, CacheShare, Coordinate, DemandRecord, Diagnostic, ErrorCount, Finding, Histogram, JobRecord,
-    Line, Machine, PhaseRecord, Plan, Record, RoundsRecord, Sample, Series, Sighting, Started, Tally,
-    TargetFacts, Verb, WearOut, WorkerRecord, WorldFacts, histogram,
+use iodyno_model::document::{
+    JobDocument, LatencyDocument, LineDocument, PhaseDocument, RecordDocument, SCHEMA, WorldDocument,
 };
-use serde::{Deserialize, de::DeserializeOwned};
+use iodyno_model::{
+    Histogram, JobRecord, Line, PhaseRecord, Plan, Record, Sighting, Started, Tally, Verb, WorldFacts,
+    histogram,
+};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::Imported;
 use crate::entry::Opening;
-
-/// The version of the format that is read. Source: `docs/json.md`.
-const SCHEMA: &str = "iodyno.record/1";
-
-#[derive(Deserialize)]
-struct Document {
-    name: String,
-    seed: u64,
-    stopped_by: Option<i32>,
-    started_at_unix_ns: Option<u64>,
-    machine: Machine,
-    world: WorldFacts,
-    #[serde(default)]
-    targets: Vec<TargetFacts>,
-    plan: Option<Plan>,
-    phases: Vec<Phase>,
-    #[serde(default)]
-    findings: Vec<Finding>,
-    #[serde(default)]
-    aging: Vec<AgingRecord>,
-    #[serde(default)]
-    demands: Vec<DemandRecord>,
-    rounds: Option<RoundsRecord>,
-    #[serde(default)]
-    errors: Vec<Diagnostic>,
-}
-
-#[derive(Deserialize)]
-struct Phase {
-    name: String,
-    index: usize,
-    repetition: u32,
-    #[serde(default)]
-    coordinates: Vec<Coordinate>,
-    elapsed_ns: u64,
-    jobs: Vec<Job>,
-    #[serde(default)]
-    sightings: Vec<Value>,
-    #[serde(default)]
-    samples: Vec<Sample>,
-    cache: Option<CacheShare>,
-}
-
-#[derive(Deserialize)]
-struct Job {
-    name: String,
-    engine: String,
-    #[serde(default)]
-    engine_facts: Vec<(String, String)>,
-    worn: Option<WearOut>,
-    #[serde(default)]
-    peer: Vec<(String, u64)>,
-    comparable: Comparable,
-    lines: Vec<Label>,
-    #[serde(default)]
-    errors: Vec<ErrorCount>,
-    #[serde(default)]
-    depths: Vec<u64>,
-    began_ns: u64,
-    first_done_ns: u64,
-    last_done_ns: u64,
-    waits: u64,
-    series: Series,
-    workers: Vec<WorkerRecord>,
-}
-
-#[derive(Deserialize)]
-struct Comparable {
-    depth: u32,
-}
-
-#[derive(Deserialize)]
-struct Label {
-    label: String,
-    verb: String,
-    operations: u64,
-    bytes: u64,
-    short: u64,
-    failed: u64,
-    #[serde(default)]
-    untimed: u64,
-    latency: Option<Latency>,
-    service: Option<Latency>,
-}
-
-#[derive(Deserialize)]
-struct Latency {
-    mean_ns: f64,
-    min_ns: u64,
-    max_ns: u64,
-    buckets: Vec<[u64; 3]>,
-}
 
 /// The run of a document, where it is one of ours.
 pub fn read(document: &Value, path: &str) -> Option<Result<Imported, String>> {
@@ -115,15 +25,26 @@ pub fn read(document: &Value, path: &str) -> Option<Result<Imported, String>> {
     if schema != SCHEMA {
         return Some(Err(format!("it is {schema}, and {SCHEMA} is what is known here")));
     }
-    Some(understood::<Document>(document).and_then(|document| run(document, path)))
+    let understood = RecordDocument::deserialize(known(document)).map_err(|error| error.to_string());
+    Some(understood.and_then(|document| run(document, path)))
 }
 
-fn understood<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
-    T::deserialize(value).map_err(|error| error.to_string())
+/// The document without sightings of kinds that are not known here.
+fn known(document: &Value) -> Value {
+    let mut document = document.clone();
+    let phases = document.get_mut("phases").and_then(Value::as_array_mut);
+    for phase in phases.into_iter().flatten() {
+        if let Some(sightings) = phase.get_mut("sightings").and_then(Value::as_array_mut) {
+            sightings.retain(|sighting| Sighting::deserialize(sighting).is_ok());
+        }
+    }
+    document
 }
 
-fn run(document: Document, path: &str) -> Result<Imported, String> {
-    let Document { machine, world, targets, .. } = document;
+fn run(document: RecordDocument, path: &str) -> Result<Imported, String> {
+    let RecordDocument { machine, world, targets, .. } = document;
+    let WorldDocument { hosts, nodes, library, clock_error_ns, lost, .. } = world;
+    let world = WorldFacts { hosts, nodes, library, clock_error_ns, lost };
     let plan = document.plan.unwrap_or_else(|| Plan { name: document.name.clone(), ..Plan::default() });
     let record = Record {
         name: document.name,
@@ -144,7 +65,7 @@ fn run(document: Document, path: &str) -> Result<Imported, String> {
     Ok((opening, Started { plan, targets, machine, at_unix_ns, world }, record))
 }
 
-fn phase(told: Phase) -> Result<PhaseRecord, String> {
+fn phase(told: PhaseDocument) -> Result<PhaseRecord, String> {
     Ok(PhaseRecord {
         name: told.name,
         index: told.index,
@@ -152,13 +73,13 @@ fn phase(told: Phase) -> Result<PhaseRecord, String> {
         coordinates: told.coordinates,
         elapsed_ns: told.elapsed_ns,
         jobs: told.jobs.into_iter().map(job).collect::<Result<_, _>>()?,
-        sightings: told.sightings.iter().filter_map(|seen| Sighting::deserialize(seen).ok()).collect(),
+        sightings: told.sightings,
         samples: told.samples,
         cache: told.cache,
     })
 }
 
-fn job(told: Job) -> Result<JobRecord, String> {
+fn job(told: JobDocument) -> Result<JobRecord, String> {
     let tally = Tally {
         lines: told.lines.into_iter().map(line).collect::<Result<_, _>>()?,
         errors: told.errors,
@@ -183,7 +104,7 @@ fn job(told: Job) -> Result<JobRecord, String> {
     })
 }
 
-fn line(told: Label) -> Result<Line, String> {
+fn line(told: LineDocument) -> Result<Line, String> {
     let verb =
         Verb::named(&told.verb).ok_or_else(|| format!("`{}`: no such verb is known here", told.verb))?;
     Ok(Line {
@@ -198,7 +119,7 @@ fn line(told: Label) -> Result<Line, String> {
     })
 }
 
-fn latency(told: &Latency) -> Histogram {
+fn latency(told: &LatencyDocument) -> Histogram {
     let mut dense = vec![0; histogram::BUCKETS];
     told.buckets.iter().for_each(|[from, _, count]| dense[histogram::bucket_of(*from)] += count);
     let count: u64 = told.buckets.iter().map(|[.., count]| count).sum();

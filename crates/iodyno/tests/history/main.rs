@@ -14,10 +14,12 @@ mod keeping;
 #[allow(dead_code, reason = "shared with the door's tests, which use all of it")]
 #[path = "../door/program.rs"]
 mod program;
+#[cfg(target_os = "linux")]
+mod schema;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    testbed::run([keeping::cases(), comparing::cases()].into_iter().flatten().collect())
+    testbed::run([keeping::cases(), comparing::cases(), schema::cases()].into_iter().flatten().collect())
 }
 
 #[cfg(not(target_os = "linux"))]
