@@ -1,9 +1,9 @@
 //! Why something inside the engine room cannot start or go on. The conductor gives it a place and tells the user.
 
-use serde::{Deserialize, Serialize};
+use iodyno_model::reflect::Reflect;
 
 /// Why an engine cannot start, or cannot go on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Reflect)]
 pub struct Failure {
     /// What is wrong, a lower-case fragment.
     pub message: String,

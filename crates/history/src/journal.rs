@@ -9,8 +9,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use iodyno_model::pack::{named, unpack};
+use iodyno_model::reflect::Reflect;
 use iodyno_model::{PhaseRecord, Sample};
-use serde::{Serialize, de::DeserializeOwned};
 
 /// The journal of a run under way.
 pub struct Journal {
@@ -149,7 +149,7 @@ pub fn forget(folder: &Path, id: i64) {
 }
 
 /// Mark, turn, length, the value, and the mark again: what has both is whole.
-fn piece(turn: u64, value: &impl Serialize) -> io::Result<Vec<u8>> {
+fn piece(turn: u64, value: &dyn Reflect) -> io::Result<Vec<u8>> {
     let packed = named(value).map_err(io::Error::other)?;
     let mut bytes = Vec::with_capacity(packed.len() + 32);
     bytes.extend_from_slice(MARK);
@@ -162,7 +162,7 @@ fn piece(turn: u64, value: &impl Serialize) -> io::Result<Vec<u8>> {
 }
 
 /// The whole pieces at the beginning, each with its turn.
-fn pieces<T: DeserializeOwned>(mut bytes: &[u8]) -> Vec<(u64, T)> {
+fn pieces<T: Reflect>(mut bytes: &[u8]) -> Vec<(u64, T)> {
     let mut found = Vec::new();
     while let Some((turn, packed, rest)) = first_piece(bytes) {
         let Ok(value) = unpack(packed) else { break };

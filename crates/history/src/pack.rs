@@ -4,13 +4,13 @@ use std::io::{Read, Write};
 
 use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
 use iodyno_model::pack::{named, unpack};
-use serde::{Serialize, de::DeserializeOwned};
+use iodyno_model::reflect::Reflect;
 
 /// A value as deflated bytes.
 ///
 /// # Errors
 /// When it cannot be written in that form.
-pub fn tight(value: &impl Serialize) -> Result<Vec<u8>, String> {
+pub fn tight(value: &dyn Reflect) -> Result<Vec<u8>, String> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::new(6));
     encoder.write_all(&named(value)?).map_err(|error| error.to_string())?;
     encoder.finish().map_err(|error| error.to_string())
@@ -20,7 +20,7 @@ pub fn tight(value: &impl Serialize) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// When they are damaged, or not of such a value.
-pub fn from_tight<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+pub fn from_tight<T: Reflect>(bytes: &[u8]) -> Result<T, String> {
     let mut plain = Vec::new();
     ZlibDecoder::new(bytes).read_to_end(&mut plain).map_err(|error| error.to_string())?;
     unpack(&plain)

@@ -331,7 +331,7 @@ impl History {
         Ok(())
     }
 
-    fn packed(&self, value: &impl serde::Serialize) -> Result<Vec<u8>, Diagnostic> {
+    fn packed(&self, value: &dyn iodyno_model::reflect::Reflect) -> Result<Vec<u8>, Diagnostic> {
         pack::tight(value).map_err(|error| self.wrong(&error))
     }
 

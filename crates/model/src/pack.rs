@@ -1,30 +1,43 @@
 //! Values as bytes and back, for processes, ranks and stores: [MessagePack](https://github.com/msgpack/msgpack).
+//!
+//! Takes values by their tables, so that the format is compiled here, once, for all crates.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use crate::reflect::{self, Reflect};
 
 /// A value with its fields' names: later versions read what earlier ones wrote.
 ///
 /// # Errors
 /// When it cannot be written in that form.
-pub fn named(value: &impl Serialize) -> Result<Vec<u8>, String> {
-    rmp_serde::to_vec_named(value).map_err(|error| error.to_string())
+pub fn named(value: &dyn Reflect) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::with_capacity(128);
+    let mut writer = rmp_serde::Serializer::new(&mut bytes).with_struct_map();
+    reflect::write(value, &mut writer).map_err(|error| error.to_string())?;
+    Ok(bytes)
 }
 
 /// A value without names: for a reader of the same program.
 ///
 /// # Errors
 /// When it cannot be written in that form.
-pub fn bare(value: &impl Serialize) -> Result<Vec<u8>, String> {
-    rmp_serde::to_vec(value).map_err(|error| error.to_string())
+pub fn bare(value: &dyn Reflect) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::with_capacity(128);
+    reflect::write(value, &mut rmp_serde::Serializer::new(&mut bytes)).map_err(|error| error.to_string())?;
+    Ok(bytes)
 }
 
 /// The value that [`named`] or [`bare`] wrote.
 ///
 /// # Errors
 /// When the bytes are not of such a value.
-pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    rmp_serde::from_slice(bytes).map_err(|error| error.to_string())
+pub fn unpack<T: Reflect>(bytes: &[u8]) -> Result<T, String> {
+    let mut value = T::blank();
+    read(&mut value, bytes)?;
+    Ok(value)
+}
+
+fn read(value: &mut dyn Reflect, bytes: &[u8]) -> Result<(), String> {
+    let mut reader = rmp_serde::Deserializer::from_read_ref(bytes);
+    reflect::read(value, &mut reader).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -51,6 +64,6 @@ mod tests {
         for end in 0..bytes.len() {
             assert!(unpack::<PhaseRecord>(&bytes[..end]).is_err(), "{end} of {} bytes", bytes.len());
         }
-        assert!(unpack::<Histogram>(&named(&"x").unwrap()).is_err());
+        assert!(unpack::<Histogram>(&named(&"x".to_string()).unwrap()).is_err());
     }
 }

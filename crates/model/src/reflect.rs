@@ -11,8 +11,11 @@ mod writer;
 use std::sync::Arc;
 
 pub use iodyno_reflect::Reflect;
+// As derived code names it, so that a crate that derives needs no dependency of its own.
 pub use reader::read;
 pub use scalars::Scalar;
+#[doc(hidden)]
+pub use serde;
 pub use writer::write;
 
 /// A value with a table.

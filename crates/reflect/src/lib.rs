@@ -7,12 +7,13 @@
 //!
 //! - `default`, `default = EXPRESSION` on a field: its value where it is absent; without it, absence is an error
 //!   (an `Option` that is absent is `None`);
+//! - `skip` on a field: it is neither written nor read, and has its type's default;
 //! - `omit_empty` on a field: `default`, and it is not written where it is empty, `None` or 0;
 //! - `name = "WORD"` on a variant: its word;
 //! - `kebab` on an enum: words in `kebab-case`.
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::quote;
 use syn::{Attribute, Data, DeriveInput, Error, Expr, Field, Fields, Ident, LitStr, Result, Variant};
 
 /// Interpreters keep the fields that they have seen in 64 bits.
@@ -30,6 +31,7 @@ pub fn reflect(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
 struct Attributes {
     default: Option<Option<Expr>>,
     omit_empty: bool,
+    skip: bool,
     name: Option<String>,
     kebab: bool,
     doc: String,
@@ -55,6 +57,7 @@ impl Attributes {
                         found.default = Some(meta.value().ok().map(|value| value.parse()).transpose()?)
                     }
                     "omit_empty" => (found.omit_empty, found.default) = (true, Some(None)),
+                    "skip" => (found.skip, found.default) = (true, Some(None)),
                     "name" => found.name = Some(meta.value()?.parse::<LitStr>()?.value()),
                     "kebab" => found.kebab = true,
                     _ => return Err(meta.error("no attribute of `reflect`: see its documentation")),
@@ -121,13 +124,13 @@ fn derive(input: &DeriveInput) -> Result<TokenStream> {
         impl #bounds ::iodyno_model::reflect::Composite for #name #arguments #wheres {
             #composite
         }
-        impl #bounds ::serde::Serialize for #name #arguments #wheres {
-            fn serialize<S: ::serde::Serializer>(&self, writer: S) -> ::core::result::Result<S::Ok, S::Error> {
+        impl #bounds ::iodyno_model::reflect::serde::Serialize for #name #arguments #wheres {
+            fn serialize<S: ::iodyno_model::reflect::serde::Serializer>(&self, writer: S) -> ::core::result::Result<S::Ok, S::Error> {
                 ::iodyno_model::reflect::write(self, writer)
             }
         }
-        impl #reading ::serde::Deserialize<'de> for #name #arguments #wheres {
-            fn deserialize<D: ::serde::Deserializer<'de>>(reader: D) -> ::core::result::Result<Self, D::Error> {
+        impl #reading ::iodyno_model::reflect::serde::Deserialize<'de> for #name #arguments #wheres {
+            fn deserialize<D: ::iodyno_model::reflect::serde::Deserializer<'de>>(reader: D) -> ::core::result::Result<Self, D::Error> {
                 let mut value = <Self as ::iodyno_model::reflect::Reflect>::blank();
                 ::iodyno_model::reflect::read(&mut value, reader)?;
                 Ok(value)
@@ -182,9 +185,9 @@ fn variant_table(shape: &VariantSource<'_>) -> Result<TokenStream> {
         Fields::Unnamed(_) => quote!(Tuple),
         Fields::Named(_) => quote!(Named),
     };
-    let names = fields.iter().enumerate().map(|(index, field)| field_name(index, field));
-    let members =
-        fields.iter().enumerate().map(|(index, field)| member(index, field)).collect::<Result<Vec<_>>>()?;
+    let fields = written(fields)?;
+    let names = fields.iter().map(|(index, field)| field_name(*index, field));
+    let members = fields.iter().map(|(index, field)| member(*index, field)).collect::<Result<Vec<_>>>()?;
     Ok(quote! {
         ::iodyno_model::reflect::Variant {
             word: #word,
@@ -194,6 +197,16 @@ fn variant_table(shape: &VariantSource<'_>) -> Result<TokenStream> {
             members: &[#(#members),*],
         }
     })
+}
+
+/// The fields that are written, with their places.
+fn written(fields: &Fields) -> Result<Vec<(usize, &Field)>> {
+    let all = fields
+        .iter()
+        .enumerate()
+        .map(|(place, field)| Ok((Attributes::of(&field.attrs)?.skip, place, field)));
+    let all = all.collect::<Result<Vec<_>>>()?;
+    Ok(all.into_iter().filter(|(skip, ..)| !skip).map(|(_, place, field)| (place, field)).collect())
 }
 
 fn field_name(index: usize, field: &Field) -> String {
@@ -252,7 +265,7 @@ fn composite(input: &DeriveInput, is_enum: bool, shapes: &[VariantSource<'_>]) -
         true => quote!(*self = match variant { #(#numbers => #blanks,)* _ => return }),
         false => quote!(let _ = variant;),
     };
-    let arms = arms(shapes);
+    let arms = arms(shapes)?;
     let missing = format!("a field of {}", input.ident);
     Ok(quote! {
         fn table(&self) -> &'static ::iodyno_model::reflect::TypeTable {
@@ -277,17 +290,19 @@ fn composite(input: &DeriveInput, is_enum: bool, shapes: &[VariantSource<'_>]) -
 }
 
 /// An arm for each field: its variant and its number.
-fn arms(shapes: &[VariantSource<'_>]) -> Vec<TokenStream> {
-    let arm = |path: &TokenStream, index: usize, ident: &Option<Ident>| match ident {
-        Some(ident) => quote!((#path { #ident, .. }, #index) => #ident,),
+fn arms(shapes: &[VariantSource<'_>]) -> Result<Vec<TokenStream>> {
+    let arm = |path: &TokenStream, number: usize, place: usize, ident: &Option<Ident>| match ident {
+        Some(ident) => quote!((#path { #ident, .. }, #number) => #ident,),
         None => {
-            let (place, name) = (syn::Index::from(index), format_ident!("field"));
-            quote!((#path { #place: #name, .. }, #index) => #name,)
+            let place = syn::Index::from(place);
+            quote!((#path { #place: field, .. }, #number) => field,)
         }
     };
-    let of = |shape: &VariantSource<'_>| {
-        let fields = shape.fields.iter().enumerate();
-        fields.map(|(index, field)| arm(&shape.path, index, &field.ident)).collect::<Vec<_>>()
-    };
-    shapes.iter().flat_map(of).collect()
+    let mut all = Vec::new();
+    for shape in shapes {
+        let fields = written(shape.fields)?;
+        let each = fields.iter().enumerate();
+        all.extend(each.map(|(number, (place, field))| arm(&shape.path, number, *place, &field.ident)));
+    }
+    Ok(all)
 }

@@ -11,8 +11,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use iodyno_model::reflect::Reflect;
 use iodyno_model::{Actor, Expect};
-use serde::{Deserialize, Serialize};
 
 use super::judge::{Came, judge};
 use super::process::{
@@ -26,7 +26,7 @@ use crate::open::strerror;
 use crate::syscall::{Answer, Hands};
 
 /// A call to be made.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Reflect)]
 pub struct Order {
     /// Its name.
     pub name: String,

@@ -9,8 +9,8 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use iodyno_model::reflect::Reflect;
 use iodyno_model::{Action, Call, Expect, Outcome, Script, Step, Verdict};
-use serde::{Deserialize, Serialize};
 
 use super::actor::Bench;
 use super::cleanup::{self, Task};
@@ -23,7 +23,7 @@ use crate::memory::Mapping;
 use crate::open::strerror;
 
 /// What a case tells its keeper.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Reflect)]
 pub enum Said {
     /// A check did not pass.
     Verdict(Verdict),

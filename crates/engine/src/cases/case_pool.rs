@@ -107,7 +107,7 @@ impl Crowd<'_> {
             let (script, name) = (self.order.script(slot), slot.to_string());
             let brief = Brief {
                 script: &script,
-                directory: self.order.index.sandbox.join(&name),
+                directory: self.order.index.sandbox().join(&name),
                 name,
                 views: &self.views,
                 progress: self.order.board.of(slot),
@@ -186,7 +186,7 @@ impl Crowd<'_> {
         if self.dead.is_some() || !is_doubtful {
             return;
         }
-        let why = match look(&self.order.index.sandbox, false) {
+        let why = match look(self.order.index.sandbox(), false) {
             Health::Answers(_) => return,
             Health::Fails(errno) => format!("the file system is gone: {}", errno_name(errno)),
             Health::Hangs => "the file system does not answer any more".to_string(),
@@ -254,7 +254,7 @@ impl Running {
         if self.broken.is_some() && order.index.keep {
             kept.store(1, Relaxed);
         }
-        let directory = || order.index.sandbox.join(self.slot.to_string()).display().to_string();
+        let directory = || order.index.sandbox().join(self.slot.to_string()).display().to_string();
         let record = CaseRecord {
             case: self.slot,
             elapsed_ns: self.began.elapsed().as_nanos() as u64,

@@ -6,8 +6,8 @@
 use std::io::PipeWriter;
 use std::time::Duration;
 
+use iodyno_model::reflect::Reflect;
 use iodyno_model::{CaseRecord, Verdict};
-use serde::{Deserialize, Serialize};
 
 use super::case_pool::{Crowd, Ended, unrun};
 use super::features::{Known, Lack, MOUNTS, ROOT, SMALL, is_own};
@@ -18,7 +18,7 @@ use super::sandbox::{Health, look};
 use super::{mounts, wire};
 
 /// What the keeper tells the worker.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Reflect)]
 pub enum News {
     /// What there is of features: the name, and why it is missing.
     Features(Vec<(String, Option<String>)>),
@@ -41,7 +41,7 @@ pub fn keep(order: &Order, mut news: PipeWriter) {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let views = stage(order);
     let small = begin_small(order, &views);
-    let at_once = match (look(&order.index.sandbox, true), order.index.at_once) {
+    let at_once = match (look(order.index.sandbox(), true), order.index.at_once) {
         (_, wanted @ 1..) => wanted,
         (Health::Answers(true), _) => MANY,
         _ => std::thread::available_parallelism().map_or(1, |count| 4 * count.get()).max(4),
@@ -58,7 +58,7 @@ pub fn keep(order: &Order, mut news: PipeWriter) {
 /// Makes private mounts, where that is allowed.
 fn stage(order: &Order) -> Views {
     let made = match order.index.privileged {
-        true => mounts::hide().and_then(|()| mounts::make_views(&order.index.sandbox)),
+        true => mounts::hide().and_then(|()| mounts::make_views(order.index.sandbox())),
         false => Err("only root can make private mounts".into()),
     };
     match made {
@@ -91,7 +91,7 @@ fn begin_small(order: &Order, views: &Views) -> Option<Result<libc::pid_t, Strin
     let base = views.base.as_ref()?;
     let note = base.join("small.why");
     let body = || {
-        if let Err(why) = make_small(&order.index.sandbox, base) {
+        if let Err(why) = make_small(order.index.sandbox(), base) {
             let _ = std::fs::write(&note, why);
         }
     };

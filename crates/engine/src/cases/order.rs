@@ -8,12 +8,12 @@ use std::fs::File;
 use std::io::{PipeWriter, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use iodyno_model::reflect::Reflect;
 use iodyno_model::{Cases, Script, pack};
-use serde::{Deserialize, Serialize};
 
 use super::case::{Board, checks};
 use super::features::implied;
@@ -22,7 +22,7 @@ use super::pid_table::Roster;
 use crate::memory::{Mapping, errno};
 
 /// What a script is beside what it does.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Reflect)]
 pub struct Entry {
     at: usize,
     bytes: usize,
@@ -35,10 +35,10 @@ pub struct Entry {
 }
 
 /// What is known without the scripts.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Reflect)]
 pub struct Index {
     /// The directory in which everything happens, absolute.
-    pub sandbox: PathBuf,
+    sandbox: String,
     /// Whether this is root, with all that root may do.
     pub privileged: bool,
     /// Whether what failed stays.
@@ -53,6 +53,13 @@ pub struct Index {
     pub cases: usize,
     /// The features whose probes follow.
     pub features: Vec<String>,
+}
+
+impl Index {
+    /// The directory in which everything happens, absolute.
+    pub fn sandbox(&self) -> &Path {
+        Path::new(&self.sandbox)
+    }
 }
 
 /// What is to be done, and how far it has come.
@@ -91,7 +98,7 @@ impl Order {
             scripts.push(write(&feature.probe, &[], false)?);
         }
         let index = Index {
-            sandbox: sandbox.to_path_buf(),
+            sandbox: sandbox.to_str().ok_or(libc::EINVAL)?.into(),
             privileged,
             keep: cases.keep,
             at_once: cases.at_once as usize,

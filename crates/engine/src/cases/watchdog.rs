@@ -34,7 +34,7 @@ pub fn guard(order: &Order, life: PipeReader, news: PipeWriter, mut report: Pipe
     kept.extend(order.descriptors());
     detach(&kept);
     let _ = std::env::set_current_dir("/");
-    if let Err(failure) = sandbox::make(&order.index.sandbox) {
+    if let Err(failure) = sandbox::make(order.index.sandbox()) {
         let _ = wire::send(&mut report, &Ending::Err(failure));
         return;
     }
@@ -73,14 +73,14 @@ pub fn guard(order: &Order, life: PipeReader, news: PipeWriter, mut report: Pipe
 
 /// Removes what was made, but for what is to stay: that loses only what would keep it from being removed later.
 fn remove(order: &Order) -> Left {
-    let entries = match std::fs::read_dir(&order.index.sandbox) {
+    let entries = match std::fs::read_dir(order.index.sandbox()) {
         Ok(entries) if order.board.is_anything_kept() => entries,
-        _ => return cleanup::clean(&order.index.sandbox, Task::Remove),
+        _ => return cleanup::clean(order.index.sandbox(), Task::Remove),
     };
     let task = |name: &str| if order.board.is_kept(name) { Task::Calm } else { Task::Remove };
     let names = entries.flatten().map(|entry| entry.file_name());
     names
-        .flat_map(|name| cleanup::clean(&order.index.sandbox.join(&name), task(&name.to_string_lossy())))
+        .flat_map(|name| cleanup::clean(&order.index.sandbox().join(&name), task(&name.to_string_lossy())))
         .collect()
 }
 

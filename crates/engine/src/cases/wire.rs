@@ -3,8 +3,7 @@
 use std::io::{self, Read, Write};
 
 use iodyno_model::pack;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use iodyno_model::reflect::Reflect;
 
 /// No message is longer, bytes: what claims to be comes from somebody who is not one of us.
 const MOST_BYTES: u32 = 1 << 28;
@@ -13,7 +12,7 @@ const MOST_BYTES: u32 = 1 << 28;
 ///
 /// # Errors
 /// Nobody is there to read it.
-pub fn send<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result<()> {
+pub fn send<T: Reflect>(to: &mut impl Write, message: &T) -> io::Result<()> {
     let body = pack::bare(message).map_err(io::Error::other)?;
     let mut bytes = (body.len() as u32).to_le_bytes().to_vec();
     bytes.extend(body);
@@ -24,7 +23,7 @@ pub fn send<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result<()> {
 ///
 /// # Errors
 /// Whoever sent them is gone, or sent something else.
-pub fn receive<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T> {
+pub fn receive<T: Reflect>(from: &mut impl Read) -> io::Result<T> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length);
@@ -57,7 +56,7 @@ impl Inbox {
     }
 
     /// The next whole message. What cannot be understood is left out.
-    pub fn next<T: DeserializeOwned>(&mut self) -> Option<T> {
+    pub fn next<T: Reflect>(&mut self) -> Option<T> {
         loop {
             let length = u32::from_le_bytes(self.bytes.get(..4)?.try_into().ok()?) as usize;
             let body = self.bytes.get(4..4 + length)?;

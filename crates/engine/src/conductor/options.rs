@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use serde::{Deserialize, Serialize};
+use iodyno_model::reflect::Reflect;
 
 /// With somebody beside it who may end it, a run listens this often, ns.
 const HALT_NS: u64 = 10_000_000;
 
 /// How a plan is run, beyond what it says itself.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Reflect)]
 pub struct Options {
     /// How often a live event is wanted, ns; 0: never.
     pub live_ns: u64,
@@ -22,7 +22,7 @@ pub struct Options {
     /// Whether witnesses watch.
     pub witness: bool,
     /// What else may end it.
-    #[serde(skip)]
+    #[reflect(skip)]
     pub halt: Option<Halt>,
 }
 

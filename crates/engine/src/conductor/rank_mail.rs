@@ -7,9 +7,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use iodyno_model::merge::Seen;
+use iodyno_model::reflect::Reflect;
 use iodyno_model::{Diagnostic, Event, Live, PhaseRecord};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use crate::clock;
 use crate::signal;
@@ -19,7 +18,7 @@ use crate::world::{Topic, World};
 const UNHEARD_MOST: u64 = 8;
 
 /// Who is to stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reflect)]
 pub enum StopScope {
     /// Workers of the jobs of that set.
     Set(u32),
@@ -32,7 +31,7 @@ pub enum StopScope {
 }
 
 /// What a rank tells the first one of a phase.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Reflect)]
 pub enum RankMessage {
     /// Counters by now.
     Live(Live),
@@ -47,7 +46,7 @@ pub enum RankMessage {
 }
 
 /// The last that a rank tells of a phase.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Reflect)]
 pub struct FinalReport {
     /// Its workers' record.
     pub record: PhaseRecord,
@@ -62,7 +61,7 @@ pub struct FinalReport {
 }
 
 /// What the first rank tells the others.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Reflect)]
 pub enum LeaderMessage {
     /// Somebody is to stop.
     Stop(StopScope),
@@ -75,7 +74,7 @@ pub enum LeaderMessage {
 }
 
 /// What everybody must know of a phase that is over.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Reflect)]
 pub struct Done {
     /// Whether no phase follows.
     pub ends: bool,
@@ -158,12 +157,12 @@ impl Mailbox {
 }
 
 /// A value in bytes. What cannot be packed is nothing, which nobody can unpack.
-pub fn pack(value: &impl Serialize) -> Vec<u8> {
+pub fn pack(value: &impl Reflect) -> Vec<u8> {
     iodyno_model::pack::named(value).unwrap_or_default()
 }
 
 /// The value in bytes that a rank of the same program packed.
-pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+pub fn unpack<T: Reflect>(bytes: &[u8]) -> Option<T> {
     iodyno_model::pack::unpack(bytes).ok()
 }
 

@@ -1,8 +1,8 @@
 //! The ranks of a run and who leads them: the first rank answers the user and says what is run; the others follow until
 //! it says that it is over, and with which exit status.
 
+use iodyno_model::reflect::Reflect;
 use iodyno_model::{Diagnostic, Plan, Record};
-use serde::{Deserialize, Serialize};
 
 use super::agree::{named, patience};
 use super::rank_mail::{pack, unpack};
@@ -12,7 +12,7 @@ use crate::signal;
 use crate::world::World;
 
 /// What the first rank says to all others.
-#[derive(Serialize, Deserialize)]
+#[derive(Reflect)]
 enum Call {
     /// Run this.
     Run(Box<Plan>, Options),

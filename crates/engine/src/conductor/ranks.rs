@@ -108,8 +108,8 @@ impl<'a> Ranks<'a> {
     pub fn stop(&mut self, context: &PhaseContext, whom: StopScope) {
         self.obey(context, whom);
         match self.world.is_first() {
-            true => self.order(&LeaderMessage::Stop(whom)),
-            false => self.tell(&RankMessage::Stop(whom)),
+            true => self.order(LeaderMessage::Stop(whom)),
+            false => self.tell(RankMessage::Stop(whom)),
         }
     }
 
@@ -128,12 +128,12 @@ impl<'a> Ranks<'a> {
         }
     }
 
-    fn order(&self, order: &LeaderMessage) {
+    fn order(&self, order: LeaderMessage) {
         let bytes = pack(&(self.phase, order));
         (1..self.world.size()).for_each(|rank| self.world.send(rank, Topic::Stop, bytes.clone()));
     }
 
-    fn tell(&self, word: &RankMessage) {
+    fn tell(&self, word: RankMessage) {
         self.world.send(0, Topic::Progress, pack(&(self.phase, word)));
     }
 
@@ -206,7 +206,7 @@ impl<'a> Ranks<'a> {
             }
             RankMessage::Stop(whom) => {
                 self.obey(context, whom);
-                self.order(&LeaderMessage::Stop(whom));
+                self.order(LeaderMessage::Stop(whom));
             }
         }
     }
@@ -221,7 +221,7 @@ impl<'a> Ranks<'a> {
         jobs.iter().for_each(|job| self.told_over[*job] = true);
         let phase = context.phase();
         if !self.world.is_first() && (phase.stop == Stop::FirstJobDone || self.waits) {
-            self.tell(&RankMessage::JobsOver(jobs));
+            self.tell(RankMessage::JobsOver(jobs));
         }
     }
 
@@ -231,7 +231,7 @@ impl<'a> Ranks<'a> {
             let others = || self.others.iter().skip(1).all(|other| other.jobs_over[job]);
             if !self.over[job] && self.told_over[job] && others() {
                 self.release(context, job);
-                self.order(&LeaderMessage::JobOver(job));
+                self.order(LeaderMessage::JobOver(job));
             }
         }
     }
@@ -243,7 +243,7 @@ impl<'a> Ranks<'a> {
 
     /// From another rank than the first: the counters by now.
     pub fn tell_live(&self, live: Live) {
-        self.tell(&RankMessage::Live(live));
+        self.tell(RankMessage::Live(live));
     }
 
     /// From another rank than the first: the record so far, if it is time for one.
@@ -251,7 +251,7 @@ impl<'a> Ranks<'a> {
         if now < self.next_so_far {
             return;
         }
-        self.tell(&RankMessage::SoFar(Box::new(record())));
+        self.tell(RankMessage::SoFar(Box::new(record())));
         let cost_ns = clock::now().saturating_sub(now);
         self.next_so_far = now + (cost_ns * SO_FAR_COSTS).clamp(SO_FAR_NS, SO_FAR_MOST_NS);
     }
@@ -315,7 +315,7 @@ impl<'a> Ranks<'a> {
     /// # Errors
     /// The first rank did not answer in time.
     pub fn part(self, last: FinalReport) -> Result<Done, Broken> {
-        self.tell(&RankMessage::FinalReport(Box::new(FinalReport {
+        self.tell(RankMessage::FinalReport(Box::new(FinalReport {
             events: self.post.sent(),
             ends_run: self.ends_run,
             ..last
@@ -334,7 +334,7 @@ impl<'a> Ranks<'a> {
             if let (1.., signal) = signal::interruptions()
                 && !std::mem::replace(&mut told, true)
             {
-                self.tell(&RankMessage::Stop(StopScope::Signal(signal)));
+                self.tell(RankMessage::Stop(StopScope::Signal(signal)));
             }
             clock::sleep_ns(pause_ns);
             pause_ns = longer(pause_ns);

@@ -6,7 +6,7 @@
 
 #![allow(clippy::unnecessary_cast, clippy::useless_conversion, reason = "other systems have other widths")]
 
-use serde::{Deserialize, Serialize};
+use iodyno_model::reflect::Reflect;
 
 /// Makes a call of the C library and takes its answer.
 macro_rules! ask {
@@ -56,7 +56,7 @@ pub use fd_table::Hands;
 pub use words::{bytes, text};
 
 /// What a call came back with.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct Answer {
     /// The error number; none: it succeeded. A signal is its negative number ([`errno_name`] names it).
     pub errno: Option<i32>,

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{List, Optional, Reflect, ReflectMut, ReflectRef, Tuple, TypeShape};
+use super::{
+    Composite, FieldForm, List, Member, Optional, Reflect, ReflectMut, ReflectRef, Tuple, TypeShape,
+    TypeTable, Variant,
+};
 
 impl<T: Reflect> Reflect for Option<T> {
     fn shape() -> TypeShape {
@@ -149,4 +152,86 @@ macro_rules! pointers {
 pointers! {
     Box<T> [Reflect] inner: (**inner);
     Arc<T> [Reflect + Clone] inner: Arc::make_mut(inner);
+}
+
+impl<T: Reflect, E: Reflect> Reflect for Result<T, E> {
+    fn shape() -> TypeShape {
+        TypeShape::Composite(&TypeTable {
+            name: "Result",
+            doc: "",
+            is_enum: true,
+            words: &["ok", "err"],
+            variants: &[
+                Variant {
+                    word: "ok",
+                    doc: "",
+                    form: FieldForm::Newtype,
+                    names: &["0"],
+                    members: &[Member {
+                        name: "0",
+                        doc: "",
+                        shape: T::shape,
+                        is_required: true,
+                        omit_empty: false,
+                    }],
+                },
+                Variant {
+                    word: "err",
+                    doc: "",
+                    form: FieldForm::Newtype,
+                    names: &["0"],
+                    members: &[Member {
+                        name: "0",
+                        doc: "",
+                        shape: E::shape,
+                        is_required: true,
+                        omit_empty: false,
+                    }],
+                },
+            ],
+        })
+    }
+
+    fn blank() -> Self {
+        Ok(T::blank())
+    }
+
+    fn view(&self) -> ReflectRef<'_> {
+        ReflectRef::Composite(self)
+    }
+
+    fn slot(&mut self) -> ReflectMut<'_> {
+        ReflectMut::Composite(self)
+    }
+}
+
+impl<T: Reflect, E: Reflect> Composite for Result<T, E> {
+    fn table(&self) -> &'static TypeTable {
+        match Self::shape() {
+            TypeShape::Composite(table) => table,
+            _ => unreachable!(),
+        }
+    }
+
+    fn variant(&self) -> usize {
+        usize::from(self.is_err())
+    }
+
+    fn set_variant(&mut self, variant: usize) {
+        *self = if variant == 0 { Ok(T::blank()) } else { Err(E::blank()) };
+    }
+
+    fn field(&self, _index: usize) -> &dyn Reflect {
+        match self {
+            Ok(value) => value,
+            Err(error) => error,
+        }
+    }
+
+    fn field_mut(&mut self, _index: usize) -> &mut dyn Reflect {
+        match self {
+            Ok(value) => value,
+            Err(error) => error,
+        }
+    }
 }

@@ -20,14 +20,14 @@ use super::{Composite, FieldForm, List, Optional, Reflect, ReflectMut, Scalar, T
 pub fn read<'de, D: Deserializer<'de>>(value: &mut dyn Reflect, reader: D) -> Result<(), D::Error> {
     match value.slot() {
         ReflectMut::Bool(slot) => *slot = bool::deserialize(reader)?,
-        ReflectMut::U8(slot) => *slot = u8::deserialize(reader)?,
-        ReflectMut::U16(slot) => *slot = u16::deserialize(reader)?,
-        ReflectMut::U32(slot) => *slot = u32::deserialize(reader)?,
-        ReflectMut::U64(slot) => *slot = u64::deserialize(reader)?,
+        ReflectMut::U8(slot) => *slot = whole(reader, "u8")?,
+        ReflectMut::U16(slot) => *slot = whole(reader, "u16")?,
+        ReflectMut::U32(slot) => *slot = whole(reader, "u32")?,
+        ReflectMut::U64(slot) => *slot = whole(reader, "u64")?,
+        ReflectMut::Usize(slot) => *slot = whole(reader, "usize")?,
+        ReflectMut::I32(slot) => *slot = whole(reader, "i32")?,
+        ReflectMut::I64(slot) => *slot = whole(reader, "i64")?,
         ReflectMut::U128(slot) => *slot = u128::deserialize(reader)?,
-        ReflectMut::Usize(slot) => *slot = usize::deserialize(reader)?,
-        ReflectMut::I32(slot) => *slot = i32::deserialize(reader)?,
-        ReflectMut::I64(slot) => *slot = i64::deserialize(reader)?,
         ReflectMut::F64(slot) => *slot = f64::deserialize(reader)?,
         ReflectMut::Text(slot) => *slot = String::deserialize(reader)?,
         ReflectMut::SharedText(slot) => *slot = String::deserialize(reader)?.into(),
@@ -51,6 +51,37 @@ pub fn read<'de, D: Deserializer<'de>>(value: &mut dyn Reflect, reader: D) -> Re
         }
     }
     Ok(())
+}
+
+/// A whole number of some type; all types share one visitor, as each one's own would be compiled for each format.
+fn whole<'de, D: Deserializer<'de>, T: TryFrom<i128>>(reader: D, kind: &'static str) -> Result<T, D::Error> {
+    let number = match kind.starts_with('i') {
+        true => reader.deserialize_i64(WholeVisitor)?,
+        false => reader.deserialize_u64(WholeVisitor)?,
+    };
+    let found = || match u64::try_from(number) {
+        Ok(number) => Unexpected::Unsigned(number),
+        Err(_) => Unexpected::Signed(number as i64),
+    };
+    T::try_from(number).map_err(|_| D::Error::invalid_value(found(), &kind))
+}
+
+struct WholeVisitor;
+
+impl Visitor<'_> for WholeVisitor {
+    type Value = i128;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number")
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<i128, E> {
+        Ok(number.into())
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<i128, E> {
+        Ok(number.into())
+    }
 }
 
 /// A place within a value that is filled in.
