@@ -1,4 +1,4 @@
-//! The workspace's chores: `cargo xtask tidy | ci | bless | bench | against | lies | fuzz | newer`.
+//! The workspace's chores: `cargo xtask tidy | ci | bless | bench | against | lies | same | fuzz | newer`.
 //!
 //! What a contributor types and what continuous integration runs is the same program, written in the same language
 //! as the rest, so that no shell script drifts away from it. It imports none of our crates: it judges them from
@@ -16,6 +16,7 @@ mod fuzz;
 mod lexer;
 mod lies;
 mod newer;
+mod same;
 mod shell;
 mod suite;
 mod tidy;
@@ -31,6 +32,7 @@ usage: cargo xtask CHORE
   bench build                  a cold release build by crate, and what a change of one dialect costs
   against TOOL|all [PART]      the original and ours on the same input, all cases; fio --itself: the original twice
   lies [N … | honest]          stages the known lies for real: caught or missed, honest twins silent or not
+  same BEFORE [AFTER]          whether two builds say the same, over command lines of all dialects
   faults [N …]                 plants faults in a clone, one at a time: found, and by which test
   fuzz NAME [SECONDS]          one parser under libFuzzer, from the seeds of its tests
   newer                        fetches a newer iperf3 and fio than the system's into target/newer, for the tests' matrix
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Some("bench") => bench::chore(&root(), rest),
         Some("against") => against::chore(&root(), rest),
         Some("lies") => lies::chore(&root(), rest),
+        Some("same") => same::chore(&root(), rest),
         Some("faults") => faults::chore(&root(), rest),
         Some("fuzz") => fuzz::chore(&root(), rest),
         Some("newer") => newer::chore(&root()),
